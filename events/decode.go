@@ -1,0 +1,104 @@
+package events
+
+import (
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Version is the version of the input contract (DESIGN §3) that this build understands.
+const Version = 1
+
+// MaxValueBytes is the length of the longest value that is decoded. It bounds the work for one record, and is far
+// beyond what the contract needs: a list of 100,000 ids of 26 bytes has 2.8 MB.
+const MaxValueBytes = 4 << 20
+
+// Decoder decodes and validates records of the input topics. The zero value is ready; it is not safe for concurrent use.
+//
+// A value that begins with '{' is JSON, any other Protobuf. Where a field is repeated that should not be, the
+// last wins and messages are merged, as in every Protobuf implementation. Unknown fields are ignored.
+//
+// Decoding Protobuf allocates nothing, but for errors and for lists of ids that are longer than any before in the same
+// event struct. What is decoded borrows from the value (from a private copy of it if it was JSON).
+//
+// All errors are *Error. They are found in this order: no value, too large, undecodable, newer version, no kind, then the
+// fields, those common to all kinds first. Only a value that is readable to its end can be of a newer version; it is so
+// even if it does not fit this schema.
+//
+// recordMillis is the record's timestamp in Unix milliseconds, taken as 0 if negative ("no timestamp").
+type Decoder struct {
+	at     wireTime // occurred_at
+	target wireTime // time, up_to_time
+	clock  clock
+
+	minVersion uint32
+}
+
+// start resets the decoder for a value and gives a cursor over its Protobuf form; shape is an empty event of its type,
+// used for JSON only.
+func (d *Decoder) start(value []byte, recordMillis int64, shape func() proto.Message) (cursor, error) {
+	*d = Decoder{clock: clock{record: max(recordMillis, 0)}}
+	switch {
+	case len(value) == 0:
+		return cursor{}, &Error{Reason: ReasonEmptyValue, Detail: "a record of an input topic must have a value"}
+	case len(value) > MaxValueBytes:
+		return cursor{}, &Error{Reason: ReasonTooLarge, Detail: strconv.Itoa(len(value)) + " bytes, at most " +
+			strconv.Itoa(MaxValueBytes) + " are allowed"}
+	case value[0] == '{':
+		encoded, err := fromJSON(value, shape())
+		return cursor{b: encoded}, err
+	}
+	return cursor{b: value}, nil
+}
+
+// finish judges what all events have in common, once the whole value was walked over.
+func (d *Decoder) finish(c *cursor, value []byte, kind Kind) error {
+	if c.fault != faultNone {
+		if v := protoMinVersion(value); v > Version {
+			return newerVersion(v)
+		}
+		return c.err()
+	}
+	if d.minVersion > Version {
+		return newerVersion(d.minVersion)
+	}
+	if kind == KindNone {
+		return &Error{Reason: ReasonNoKind, Detail: "no kind that version " + strconv.Itoa(Version) + " knows is set"}
+	}
+	return nil
+}
+
+// protoMinVersion is the min_version of a value that does not fit this schema but is Protobuf at its top level; 0 if it
+// is not, or states none.
+func protoMinVersion(value []byte) uint32 {
+	var v uint32
+	c := cursor{b: value}
+	for c.next() {
+		if c.tag == 9<<3|wireVarint {
+			v = c.uint32()
+		} else {
+			c.skip()
+		}
+	}
+	if c.fault != faultNone {
+		return 0
+	}
+	return v
+}
+
+func newerVersion(v uint32) error {
+	return &Error{Reason: ReasonNewerVersion, Field: "min_version", Detail: "the record needs version " +
+		strconv.FormatUint(uint64(v), 10) + ", this build understands " + strconv.Itoa(Version) + ": upgrade it"}
+}
+
+// longList is the capacity beyond which a list of ids is not kept for the next event, so that one huge event does not
+// hold its memory for ever.
+const longList = 4096
+
+// reuse empties a list of ids.
+func reuse(ids [][]byte) [][]byte {
+	if cap(ids) > longList {
+		return nil
+	}
+	return ids[:0]
+}

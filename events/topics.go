@@ -1,0 +1,108 @@
+package events
+
+import "strconv"
+
+// Names of the topics.
+const (
+	TopicMessages    = "chat.messages"
+	TopicReads       = "chat.reads"
+	TopicDeliveries  = "chat.deliveries"
+	TopicUnread      = "tidemark.unread"
+	TopicChannels    = "tidemark.channels"
+	TopicReceipts    = "tidemark.receipts"
+	TopicDeadLetters = "tidemark.dead-letters"
+)
+
+// InputTopics are the names of the inputs, indexed by Input. They have the same number of partitions.
+var InputTopics = [NumInputs]string{Messages: TopicMessages, Reads: TopicReads, Deliveries: TopicDeliveries}
+
+// String is the topic's name.
+func (in Input) String() string {
+	if int(in) < len(InputTopics) {
+		return InputTopics[in]
+	}
+	return "Input(" + strconv.Itoa(int(in)) + ")"
+}
+
+// TopicSpec says how a topic is to be created, and what a check compares.
+type TopicSpec struct {
+	Name        string
+	Partitions  int32
+	Replication int16
+	Configs     map[string]string // only what must not be left to the broker's defaults
+}
+
+const (
+	day = 24 * 60 * 60 * 1000 // milliseconds
+
+	// inputBatchBytes lets the longest value through with its key and the overhead of a batch.
+	inputBatchBytes = MaxValueBytes + 64<<10
+	// deadLetterBatchBytes lets any record through that fitted an input topic, with the headers that a dead letter adds.
+	deadLetterBatchBytes = inputBatchBytes + 64<<10
+)
+
+// TopicSpecs are all topics in the order of the constants above, with partitions of each and, for all but the dead
+// letters, which are few and need no order, the same count everywhere: then one number describes a deployment.
+//
+//   - Inputs are kept for ever. They are the durable log of which all else is a function: rebuild, verify and the
+//     reading of history need their start. Who has snapshots and wants less sets retention.ms above their age.
+//     Timestamps are the producers' (a copy into other topics keeps them, so it folds to the same bytes), but the broker
+//     refuses those more than an hour ahead, since the record's timestamp bounds what the event's clock may say.
+//     That setting exists since Kafka 3.6.
+//   - tidemark.unread and tidemark.channels hold the newest value of each key. A reader that starts at the beginning
+//     sees every key, so values need not survive compaction for any time; a tombstone stays a week, longer than a cache is
+//     ever down. After a week at most an old value is gone, which bounds how long what was erased remains.
+//   - tidemark.receipts is kept 7 days, dead letters 30. Segments of a day make that precise to a day.
+//
+// With three replicas or more a write needs two of them.
+func TopicSpecs(partitions int32, replication int16) []TopicSpec {
+	spec := func(name string, configs map[string]string) TopicSpec {
+		configs["min.insync.replicas"] = "1"
+		if replication >= 3 {
+			configs["min.insync.replicas"] = "2"
+		}
+		return TopicSpec{Name: name, Partitions: partitions, Replication: replication, Configs: configs}
+	}
+	input := func(name string) TopicSpec {
+		return spec(name, map[string]string{
+			"cleanup.policy":                 "delete",
+			"retention.ms":                   "-1",
+			"retention.bytes":                "-1",
+			"max.message.bytes":              strconv.Itoa(inputBatchBytes),
+			"message.timestamp.type":         "CreateTime",
+			"message.timestamp.after.max.ms": millis(day / 24),
+		})
+	}
+	compacted := func(name string) TopicSpec {
+		return spec(name, map[string]string{
+			"cleanup.policy":            "compact",
+			"delete.retention.ms":       millis(7 * day),
+			"min.compaction.lag.ms":     "0",
+			"max.compaction.lag.ms":     millis(7 * day),
+			"min.cleanable.dirty.ratio": "0.3",
+			"segment.bytes":             strconv.Itoa(256 << 20),
+			"segment.ms":                millis(day),
+		})
+	}
+	expiring := func(name string, retention int64) TopicSpec {
+		return spec(name, map[string]string{
+			"cleanup.policy":  "delete",
+			"retention.ms":    millis(retention),
+			"retention.bytes": "-1",
+			"segment.ms":      millis(day),
+		})
+	}
+	deadLetters := expiring(TopicDeadLetters, 30*day)
+	deadLetters.Configs["max.message.bytes"] = strconv.Itoa(deadLetterBatchBytes)
+	return []TopicSpec{
+		input(TopicMessages),
+		input(TopicReads),
+		input(TopicDeliveries),
+		compacted(TopicUnread),
+		compacted(TopicChannels),
+		expiring(TopicReceipts, 7*day),
+		deadLetters,
+	}
+}
+
+func millis(ms int64) string { return strconv.FormatInt(ms, 10) }
