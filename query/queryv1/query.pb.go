@@ -1135,7 +1135,9 @@ func (x *WatchUnreadRequest) GetAfter() []string {
 }
 
 // WatchUnreadResponse is one message of the stream. A snapshot replaces all that was known before it; it comes first,
-// and again whenever updates could not be followed.
+// and again whenever updates could not be followed. A message with neither is a heartbeat: nothing has changed.
+//
+// as_of of an update names the partition of its channel only.
 type WatchUnreadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -1227,9 +1229,13 @@ func (*WatchUnreadResponse_Snapshot) isWatchUnreadResponse_Event() {}
 func (*WatchUnreadResponse_Update) isWatchUnreadResponse_Event() {}
 
 type WatchSnapshot struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Channels      []*ChannelUnread       `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
-	Totals        *Totals                `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of GetInbox, at most 1,000.
+	Channels []*ChannelUnread `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
+	// Over all channels, listed or not.
+	Totals *Totals `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
+	// Pages the channels that are not listed, in GetInbox; empty: all are.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1278,7 +1284,15 @@ func (x *WatchSnapshot) GetTotals() *Totals {
 	return nil
 }
 
-// WatchUpdate is the new state of one channel. With member = false the user has left it.
+func (x *WatchSnapshot) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// WatchUpdate is the new state of one channel, with totals over what the stream has told so far. With member = false
+// the user is no member (any more), or the channel was deleted.
 type WatchUpdate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Channel       *ChannelUnread         `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
@@ -1441,10 +1455,11 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\bsnapshot\x18\x01 \x01(\v2 .tidemark.query.v1.WatchSnapshotH\x00R\bsnapshot\x128\n" +
 	"\x06update\x18\x02 \x01(\v2\x1e.tidemark.query.v1.WatchUpdateH\x00R\x06update\x12\x13\n" +
 	"\x05as_of\x18d \x03(\tR\x04asOfB\a\n" +
-	"\x05event\"\x80\x01\n" +
+	"\x05event\"\xa8\x01\n" +
 	"\rWatchSnapshot\x12<\n" +
 	"\bchannels\x18\x01 \x03(\v2 .tidemark.query.v1.ChannelUnreadR\bchannels\x121\n" +
-	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\"|\n" +
+	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"|\n" +
 	"\vWatchUpdate\x12:\n" +
 	"\achannel\x18\x01 \x01(\v2 .tidemark.query.v1.ChannelUnreadR\achannel\x121\n" +
 	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals2\xea\x03\n" +

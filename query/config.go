@@ -1,0 +1,79 @@
+package query
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Config is what Handler is made of. Node must be set.
+type Config struct {
+	Node Node
+	// Topics are the names of the input topics, by input. Zero: events.InputTopics.
+	Topics [events.NumInputs]string
+	// Self is the URL at which other nodes reach this one. A call is never forwarded to it.
+	Self string
+
+	// Producer writes what Publish is given, with acks=all and the default (murmur2) partitioner. Nil: the ingest
+	// service is not served.
+	Producer *kgo.Client
+
+	// MaxWatches bounds the WatchUnread streams that clients have with this node. 0 = 10,000. Each costs a goroutine or
+	// two and, for every channel that has unread, about 100 bytes.
+	MaxWatches int
+	// MaxWatchesPerUser bounds those of one user. 0 = 100.
+	MaxWatchesPerUser int
+	// HeartbeatEvery is how long a WatchUnread stream is silent before it says so, with an empty message that carries
+	// only as_of. 0 = 25 s.
+	HeartbeatEvery time.Duration
+
+	// Stopping, once done, ends all streams with unavailable, so that their clients go to another node and a graceful
+	// stop is not held up. Calls go on. Nil: never.
+	Stopping context.Context
+
+	// Registerer takes the metrics. Nil: none.
+	Registerer prometheus.Registerer
+	// Logger takes what no caller is told: panics and failed writes. Nil: slog.Default().
+	Logger *slog.Logger
+	// Now is the clock that page tokens age by. Nil: time.Now.
+	Now func() time.Time
+	// Transport carries calls to other nodes. Nil: unencrypted HTTP/2 for http URLs, HTTP/2 over TLS for https.
+	Transport http.RoundTripper
+}
+
+func (c Config) withDefaults() Config {
+	if c.Node == nil {
+		panic("query: Config.Node is nil")
+	}
+	if c.Topics == [events.NumInputs]string{} {
+		c.Topics = events.InputTopics
+	}
+	if c.MaxWatches == 0 {
+		c.MaxWatches = 10_000
+	}
+	if c.MaxWatchesPerUser == 0 {
+		c.MaxWatchesPerUser = 100
+	}
+	if c.HeartbeatEvery == 0 {
+		c.HeartbeatEvery = 25 * time.Second
+	}
+	if c.Stopping == nil {
+		c.Stopping = context.Background()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Transport == nil {
+		c.Transport = peerTransport()
+	}
+	return c
+}

@@ -1,0 +1,63 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+// retryAfter is the hint that goes with unavailable: a partition that moves is usually live again within a second or
+// two, and a caller who comes back early is told the same again.
+const retryAfter = time.Second
+
+// Names of headers (of metadata, in gRPC).
+const (
+	headerRetryAfter = "Retry-After"
+	// headerHops counts how often a call was forwarded, so that nodes with different views of the group cannot send it
+	// in a circle.
+	headerHops = "Tidemark-Hops"
+	// headerPartitions restricts a call about a user to these partitions of the receiving node ("0,3,7").
+	headerPartitions = "Tidemark-Partitions"
+)
+
+func invalid(format string, args ...any) error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+}
+
+func exhausted(format string, args ...any) error {
+	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf(format, args...))
+}
+
+// unavailable carries the retry hint.
+func unavailable(format string, args ...any) error {
+	err := connect.NewError(connect.CodeUnavailable, fmt.Errorf(format, args...))
+	err.Meta().Set(headerRetryAfter, strconv.Itoa(int(retryAfter/time.Second)))
+	return err
+}
+
+func channelNotFound(channelID string) error {
+	return connect.NewError(connect.CodeNotFound, fmt.Errorf("channel_id %q: no such channel, or it was deleted", channelID))
+}
+
+// peerError turns what another node answered into this node's answer: its code, message and retry hint if it answered,
+// unavailable if it could not be reached or did not answer in time.
+func peerError(ctx context.Context, url string, err error) error {
+	if ctx.Err() != nil && !connect.IsWireError(err) {
+		return unavailable("%s did not answer in time: %v", url, context.Cause(ctx))
+	}
+	var ce *connect.Error
+	if !errors.As(err, &ce) || !connect.IsWireError(err) {
+		return unavailable("%s, which owns the data, cannot be reached: %v", url, err)
+	}
+	if ce.Code() == connect.CodeUnavailable {
+		return unavailable("%s", ce.Message())
+	}
+	// A new error: connect drops the metadata of errors that came over the wire, and details are not used.
+	return connect.NewError(ce.Code(), errors.New(ce.Message()))
+}
+
+func isUnavailable(err error) bool { return connect.CodeOf(err) == connect.CodeUnavailable }

@@ -1,0 +1,175 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+const (
+	// maxQueryBody and maxIngestBody bound the body of a request, after decompression too.
+	maxQueryBody  = 1 << 20
+	maxIngestBody = 8 << 20
+	// readTimeout bounds how long a request's body may take to arrive. It is well beyond maxCall, because over HTTP/1.1
+	// a deadline that passes while a call is being answered would cancel it.
+	readTimeout = 30 * time.Second
+	// writeTimeout bounds how long an answer that is no stream may take, calling included: a client that does not read
+	// is cut off.
+	writeTimeout = time.Minute
+)
+
+// method is one procedure as the front door sees it.
+type method struct {
+	handler http.Handler
+	maxBody int64
+	stream  bool // streams its answer
+	get     bool // may be called by GET
+}
+
+// front refuses what is no call of these services, each time in one sentence, and bounds the rest before connect sees
+// it. Errors have connect's form, {"code": …, "message": …}.
+type front struct {
+	methods map[string]method
+	names   string
+	errors  *connect.ErrorWriter
+}
+
+// Handler serves QueryService and, with a Producer, IngestService, by Connect, gRPC, gRPC-Web and plain JSON; nothing
+// else. It panics if c lacks what must be set.
+func Handler(c Config) http.Handler {
+	c = c.withDefaults()
+	m := newMetrics(c.Registerer)
+	options := []connect.HandlerOption{
+		connect.WithCodec(jsonCodec{"json"}),
+		connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
+		connect.WithCompressMinBytes(1024),
+		connect.WithInterceptors(m),
+		connect.WithRecover(func(_ context.Context, spec connect.Spec, _ http.Header, r any) error {
+			c.Logger.Error("panic while answering", "method", spec.Procedure, "panic", r, "stack", string(debug.Stack()))
+			return connect.NewError(connect.CodeInternal, fmt.Errorf("%s failed on a bug; the node's log has it", spec.Procedure))
+		}),
+	}
+	f := &front{methods: map[string]method{}, errors: connect.NewErrorWriter(options...)}
+
+	s := newService(c, m)
+	_, query := queryv1connect.NewQueryServiceHandler(s, append(options, connect.WithReadMaxBytes(maxQueryBody))...)
+	for _, p := range []string{
+		queryv1connect.QueryServiceGetUnreadProcedure, queryv1connect.QueryServiceGetInboxProcedure,
+		queryv1connect.QueryServiceExplainUnreadProcedure, queryv1connect.QueryServiceGetChannelProcedure,
+	} {
+		f.methods[p] = method{handler: query, maxBody: maxQueryBody, get: true}
+	}
+	f.methods[queryv1connect.QueryServiceWatchUnreadProcedure] = method{handler: query, maxBody: maxQueryBody, stream: true}
+
+	if c.Producer != nil {
+		_, ingest := ingestv1connect.NewIngestServiceHandler(newIngest(c), append(options, connect.WithReadMaxBytes(maxIngestBody))...)
+		f.methods[ingestv1connect.IngestServicePublishProcedure] = method{handler: ingest, maxBody: maxIngestBody}
+	}
+	names := make([]string, 0, len(f.methods))
+	for p := range f.methods {
+		names = append(names, p)
+	}
+	slices.Sort(names)
+	f.names = strings.Join(names, ", ")
+	return f
+}
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m, ok := f.methods[r.URL.Path]
+	if !ok {
+		f.refuse(w, r, http.StatusNotFound, connect.CodeUnimplemented,
+			fmt.Sprintf("there is no method %.200q here; there are %s", r.URL.Path, f.names))
+		return
+	}
+	switch {
+	case r.Method == http.MethodPost:
+		if why := wrongContentType(r.Header.Get("Content-Type"), m.stream); why != "" {
+			f.refuse(w, r, http.StatusUnsupportedMediaType, connect.CodeInvalidArgument, why)
+			return
+		}
+	case r.Method == http.MethodGet && m.get:
+	default:
+		allow := "POST"
+		if m.get {
+			allow = "GET, POST"
+		}
+		w.Header().Set("Allow", allow)
+		f.refuse(w, r, http.StatusMethodNotAllowed, connect.CodeUnimplemented,
+			fmt.Sprintf("%.20q is not for calls, send a POST", r.Method))
+		return
+	}
+	if r.ContentLength > m.maxBody {
+		f.refuse(w, r, http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted,
+			fmt.Sprintf("the body has %d bytes, the limit is %d", r.ContentLength, m.maxBody))
+		return
+	}
+	c := http.NewResponseController(w)
+	// Not every ResponseWriter has deadlines (those of tests have not): then the server's own hold.
+	_ = c.SetReadDeadline(time.Now().Add(readTimeout))
+	if m.stream {
+		r = r.WithContext(context.WithValue(r.Context(), controllerKey{}, c))
+	} else {
+		_ = c.SetWriteDeadline(time.Now().Add(writeTimeout))
+	}
+	m.handler.ServeHTTP(w, r)
+	// The connection is used again, and net/http resets only the deadline for reading.
+	_ = c.SetWriteDeadline(time.Time{})
+}
+
+// controllerKey finds the *http.ResponseController of a stream in its context.
+type controllerKey struct{}
+
+// wrongContentType says what is wrong with a content type, empty if nothing.
+func wrongContentType(header string, stream bool) string {
+	media, params, err := mime.ParseMediaType(header)
+	if cs := params["charset"]; err == nil && cs != "" && !strings.EqualFold(cs, "utf-8") {
+		return fmt.Sprintf("charset %.50q is not supported: send UTF-8", cs)
+	}
+	want := "application/json (or application/proto, or gRPC)"
+	unary := media == "application/json" || media == "application/proto"
+	streaming := media == "application/connect+json" || media == "application/connect+proto"
+	if stream {
+		want = "application/connect+json (or application/connect+proto, or gRPC), for this method streams"
+		unary, streaming = streaming, unary
+	}
+	switch media {
+	case "application/grpc", "application/grpc+proto", "application/grpc+json",
+		"application/grpc-web", "application/grpc-web+proto", "application/grpc-web+json":
+		return ""
+	}
+	switch {
+	case err == nil && unary && !streaming:
+		return ""
+	case header == "":
+		return "the request has no Content-Type: send " + want
+	}
+	return fmt.Sprintf("Content-Type %.100q is not supported: send %s", header, want)
+}
+
+// refuse answers a request that is no call. Clients that speak a streaming protocol get the error in its form.
+func (f *front) refuse(w http.ResponseWriter, r *http.Request, status int, code connect.Code, message string) {
+	media := r.Header.Get("Content-Type")
+	if r.Method == http.MethodPost && (strings.HasPrefix(media, "application/grpc") || strings.HasPrefix(media, "application/connect+")) &&
+		status != http.StatusUnsupportedMediaType {
+		_ = f.errors.Write(w, r, connect.NewError(code, fmt.Errorf("%s", message)))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// The client may be gone; there is nobody else to tell.
+	_ = json.NewEncoder(w).Encode(struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}{code.String(), message})
+}

@@ -1,0 +1,167 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/query/ingestv1"
+	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
+)
+
+const (
+	// maxPublish bounds the events of one Publish.
+	maxPublish = 1000
+	// batchOverhead is what a batch with a single record needs beside the record's value: headers, and a key of up to
+	// events.MaxIDBytes.
+	batchOverhead = 1024
+)
+
+// ingest implements IngestService.
+type ingest struct {
+	producer *kgo.Client
+	topics   topicNames
+	maxValue int // bytes of the largest value that the producer takes
+	now      func() time.Time
+	log      *slog.Logger
+}
+
+var _ ingestv1connect.IngestServiceHandler = (*ingest)(nil)
+
+func newIngest(c Config) *ingest {
+	g := &ingest{producer: c.Producer, topics: c.Topics, now: c.Now, log: c.Logger, maxValue: events.MaxValueBytes}
+	if n, ok := c.Producer.OptValue(kgo.ProducerBatchMaxBytes).(int32); ok {
+		g.maxValue = min(g.maxValue, int(n)-batchOverhead)
+	}
+	return g
+}
+
+// Publish validates all events, then produces them, each to its topic with its channel as key, so that murmur2 finds
+// the partition and the events of a channel keep their order. It answers once all are acknowledged by all in-sync
+// replicas, with one token for each event, in their order.
+//
+// An invalid event refuses the whole call before anything is written. A call that fails later may have written some of
+// its events: sending it again is harmless, for message ids are told apart and reads are absolute.
+func (g *ingest) Publish(ctx context.Context, req *connect.Request[ingestv1.PublishRequest]) (*connect.Response[ingestv1.PublishResponse], error) {
+	list := req.Msg.Events
+	switch {
+	case len(list) == 0:
+		return nil, invalid("events is empty")
+	case len(list) > maxPublish:
+		return nil, invalid("events has %d events, the limit is %d", len(list), maxPublish)
+	}
+	records := make([]*kgo.Record, len(list))
+	var d events.Decoder
+	for i, e := range list {
+		r, err := g.record(&d, e)
+		if err != nil {
+			return nil, invalid("events[%d]: %v", i, err)
+		}
+		records[i] = r
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxCall)
+	defer cancel()
+	if err := g.produce(ctx, records); err != nil {
+		return nil, err
+	}
+	res := &ingestv1.PublishResponse{After: make([]string, len(records))}
+	for i, r := range records {
+		in, _ := g.topics.input(r.Topic)
+		res.After[i] = g.topics.token(in, r.Partition, r.Offset)
+	}
+	return connect.NewResponse(res), nil
+}
+
+// record encodes e and judges it by what the processor will do: decode it.
+func (g *ingest) record(d *events.Decoder, e *ingestv1.Event) (*kgo.Record, error) {
+	var (
+		in  events.Input
+		msg proto.Message
+	)
+	switch k := e.GetEvent().(type) {
+	case *ingestv1.Event_Message:
+		in, msg = events.Messages, k.Message
+	case *ingestv1.Event_Read:
+		in, msg = events.Reads, k.Read
+	case *ingestv1.Event_Delivery:
+		in, msg = events.Deliveries, k.Delivery
+	default:
+		return nil, errors.New("none of message, read and delivery is set")
+	}
+	value, err := proto.Marshal(msg)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		channel []byte
+		now     = g.now().UnixMilli()
+	)
+	switch in {
+	case events.Messages:
+		var m events.Message
+		err = d.Message(value, now, &m)
+		channel = m.ChannelID
+	case events.Reads:
+		var r events.Read
+		err = d.Read(value, now, &r)
+		channel = r.ChannelID
+	case events.Deliveries:
+		var v events.Delivery
+		err = d.Delivery(value, now, &v)
+		channel = v.ChannelID
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(value) > g.maxValue {
+		return nil, fmt.Errorf("the event has %d bytes, the limit is %d", len(value), g.maxValue)
+	}
+	return &kgo.Record{Topic: g.topics[in], Key: channel, Value: value}, nil
+}
+
+// produce returns once every record is acknowledged.
+func (g *ingest) produce(ctx context.Context, records []*kgo.Record) error {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		first error
+		index int
+		fails int
+	)
+	wg.Add(len(records))
+	for i, r := range records {
+		g.producer.Produce(ctx, r, func(_ *kgo.Record, err error) {
+			defer wg.Done()
+			if err == nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if fails == 0 || i < index {
+				first, index = err, i
+			}
+			fails++
+		})
+	}
+	wg.Wait()
+	if fails == 0 {
+		return nil
+	}
+	topic := records[index].Topic
+	g.log.Warn("publish failed", "topic", topic, "failed", fails, "of", len(records), "err", first)
+	if errors.Is(first, kerr.MessageTooLarge) {
+		return invalid("events[%d]: larger than topic %s takes (max.message.bytes); of %d events %d were not written",
+			index, topic, len(records), fails)
+	}
+	return unavailable("%d of %d events were not acknowledged, the first is events[%d] to %s: %v; send the call again, "+
+		"what was written is told apart", fails, len(records), index, topic, first)
+}

@@ -1,0 +1,41 @@
+package query
+
+import (
+	"context"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Node is what the query services need of the processor of this process.
+type Node interface {
+	// Partitions is the partition count of the input topics; 0 while it is not known yet.
+	Partitions() int32
+
+	// Live returns the projections of partition p if this node owns it and has caught up, else an error in words.
+	//
+	// A partition that Live returns while the caller holds its RLock stays open until RUnlock. Live therefore takes no
+	// lock of a partition.
+	Live(p int32) (*projections.Partition, error)
+
+	// Wait returns once partition p has folded the record of input in at offset. It fails when ctx is done or when the
+	// partition stops being live here.
+	Wait(ctx context.Context, p int32, in events.Input, offset int64) error
+
+	// Owner is the URL at which the owner of partition p serves queries. It fails while no owner is known.
+	Owner(ctx context.Context, p int32) (url string, err error)
+
+	// Watch reports what changes for userID in partition p from now on. It fails if p is not live here.
+	Watch(p int32, userID string) (Watcher, error)
+}
+
+// Watcher collects the channels that changed for one user in one partition. It is coalescing: however slow its reader
+// is, it holds each channel once.
+type Watcher interface {
+	// Signal receives when Changed has something to tell. It is closed when the partition stops being live here.
+	Signal() <-chan struct{}
+	// Changed returns the ids of the channels that changed since the last call, each once, in no order.
+	Changed() []string
+	// Stop ends the watch. It may be called more than once.
+	Stop()
+}

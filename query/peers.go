@@ -1,0 +1,54 @@
+package query
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// peers are clients of the other nodes, by URL. A client holds no connection of its own: the transport pools them.
+type peers struct {
+	http    *http.Client
+	clients sync.Map // url string -> queryv1connect.QueryServiceClient
+}
+
+// peerTransport multiplexes the calls to a node, its watches included, over few connections.
+func peerTransport() *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Transport{
+		Protocols:           &protocols,
+		DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 3 * time.Second,
+		IdleConnTimeout:     2 * time.Minute,
+		// A peer whose machine is gone answers no ping.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
+	}
+}
+
+func newPeers(t http.RoundTripper) *peers { return &peers{http: &http.Client{Transport: t}} }
+
+func (p *peers) client(rawURL string) (queryv1connect.QueryServiceClient, error) {
+	if c, ok := p.clients.Load(rawURL); ok {
+		return c.(queryv1connect.QueryServiceClient), nil
+	}
+	u, err := url.Parse(rawURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("the owner advertises %q, which is no http or https URL: set --advertise there", rawURL)
+	}
+	c := queryv1connect.NewQueryServiceClient(p.http, rawURL,
+		connect.WithReadMaxBytes(maxPeerAnswer))
+	actual, _ := p.clients.LoadOrStore(rawURL, c)
+	return actual.(queryv1connect.QueryServiceClient), nil
+}
+
+// maxPeerAnswer bounds what another node may answer: a page of 1,000 channels with previews is below 2 MiB.
+const maxPeerAnswer = 16 << 20

@@ -1,0 +1,29 @@
+package query
+
+import (
+	"github.com/tidemark/tidemark/projections"
+)
+
+// read calls fn while it holds the read lock of partition p, which is live here: what fn reads, the position included,
+// is one reading. It reports an error, without calling fn, if the partition is not live here.
+//
+// Live is asked again under the lock: a partition that was closed between the first answer and the lock is not read.
+func (s *service) read(p int32, fn func(*projections.Partition)) error {
+	for {
+		part, err := s.node.Live(p)
+		if err != nil {
+			return err
+		}
+		part.RLock()
+		now, err := s.node.Live(p)
+		if err == nil && now == part {
+			fn(part)
+			part.RUnlock()
+			return nil
+		}
+		part.RUnlock()
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package query
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+const (
+	// maxHops: a call may follow a partition that moved while it was on its way, not go round.
+	maxHops = 3
+	// maxCall bounds a call that is no stream: a wait, the reading and two hops. It is beyond maxWait, so that a wait
+	// that fails says so in its own words.
+	maxCall = 2 * maxWait
+)
+
+// remoteCall is a method of the generated client.
+type remoteCall[Req, Res any] func(queryv1connect.QueryServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error)
+
+// routed answers a call about one channel: from the projections of its partition if they are live here, else by
+// forwarding to the owner. local runs under the partition's read lock; it returns nil for an unknown or deleted channel.
+func routed[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], channelID string, tokens []string,
+	local func(p *projections.Partition, number int32) *Res, remote remoteCall[Req, Res],
+) (*connect.Response[Res], error) {
+	ctx, cancel := context.WithTimeout(ctx, maxCall)
+	defer cancel()
+
+	n, err := s.partitions()
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.topics.parseAfter(tokens, n)
+	if err != nil {
+		return nil, err
+	}
+	p := partitionOf(channelID, n)
+
+	_, notLive := s.node.Live(p)
+	if notLive == nil {
+		if err := s.wait(ctx, a, p); err != nil {
+			return nil, err
+		}
+		var res *Res
+		notLive = s.read(p, func(part *projections.Partition) { res = local(part, p) })
+		if notLive == nil {
+			if res == nil {
+				return nil, channelNotFound(channelID)
+			}
+			return connect.NewResponse(res), nil
+		}
+	}
+	return forward(ctx, s, req, p, notLive, remote)
+}
+
+// forward sends a call to the owner of partition p. notLive says why it is not answered here.
+func forward[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], p int32, notLive error,
+	remote remoteCall[Req, Res],
+) (*connect.Response[Res], error) {
+	hops, _ := strconv.Atoi(req.Header().Get(headerHops))
+	if hops >= maxHops {
+		return nil, unavailable("partition %d is moving: %d nodes in turn did not have it", p, hops+1)
+	}
+	url, err := s.owner(ctx, p, notLive)
+	if err != nil {
+		return nil, err
+	}
+	client, err := s.peers.client(url)
+	if err != nil {
+		return nil, unavailable("partition %d: %v", p, err)
+	}
+	out := connect.NewRequest(req.Msg)
+	out.Header().Set(headerHops, strconv.Itoa(hops+1))
+	s.metrics.forwarded.Inc()
+	res, err := remote(client, ctx, out)
+	if err != nil {
+		return nil, peerError(ctx, url, err)
+	}
+	return connect.NewResponse(res.Msg), nil
+}
+
+// owner is the URL of another node that owns partition p.
+func (s *service) owner(ctx context.Context, p int32, notLive error) (string, error) {
+	octx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	url, err := s.node.Owner(octx, p)
+	switch {
+	case err != nil:
+		return "", unavailable("partition %d has no known owner right now: %v", p, err)
+	case url == "":
+		return "", unavailable("partition %d: its owner advertises no URL: set --advertise there", p)
+	case url == s.self:
+		return "", unavailable("partition %d is not live here yet: %v", p, notLive)
+	}
+	return url, nil
+}
+
+// partitions is the partition count, or unavailable while it is not known.
+func (s *service) partitions() (int32, error) {
+	if n := s.node.Partitions(); n > 0 {
+		return n, nil
+	}
+	return 0, unavailable("this node has not joined its group yet")
+}

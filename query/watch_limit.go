@@ -1,0 +1,48 @@
+package query
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// relayFactor is how many nodes a cluster may have before the limits on watches bind between nodes.
+const relayFactor = 32
+
+// watchLimit bounds open streams, together and for one user.
+type watchLimit struct {
+	max, maxPerUser int
+	open            prometheus.Gauge
+
+	mu      sync.Mutex
+	total   int
+	perUser map[string]int
+}
+
+func newWatchLimit(limit, perUser int, open prometheus.Gauge) *watchLimit {
+	return &watchLimit{max: limit, maxPerUser: perUser, open: open, perUser: map[string]int{}}
+}
+
+// acquire takes a place; release gives it back.
+func (l *watchLimit) acquire(userID string) (release func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.total >= l.max:
+		return nil, exhausted("this node has %d watches open, which is its limit", l.total)
+	case l.perUser[userID] >= l.maxPerUser:
+		return nil, exhausted("user_id has %d watches open on this node, which is the limit for one user", l.perUser[userID])
+	}
+	l.total++
+	l.perUser[userID]++
+	l.open.Inc()
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.total--
+		if l.perUser[userID]--; l.perUser[userID] == 0 {
+			delete(l.perUser, userID)
+		}
+		l.open.Dec()
+	}, nil
+}

@@ -1,0 +1,188 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+var errNoSnapshot = errors.New("an owner's stream began without a snapshot")
+
+// sourced is a message of one of the streams that are merged.
+type sourced struct {
+	source int
+	msg    *queryv1.WatchUnreadResponse
+	err    error // the source has ended
+}
+
+// watchMerged merges the local partitions and one stream from every other owner into one. It ends when any of them
+// does.
+func (s *service) watchMerged(ctx context.Context, userID string, o owners, a after, e emit) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	in := make(chan sourced)
+	started := make(chan struct{})
+	var running int
+	run := func(follow func(emit) error) {
+		i := running
+		running++
+		var snapshot bool
+		go func() {
+			err := follow(func(m *queryv1.WatchUnreadResponse) error {
+				if snapshot {
+					// Updates wait until all sources have given their snapshot.
+					select {
+					case <-started:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}
+				snapshot = true
+				select {
+				case in <- sourced{source: i, msg: m}:
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			})
+			in <- sourced{source: i, err: err}
+		}()
+	}
+	// No source outlives the session: its watchers and its stream end with it.
+	defer func() {
+		cancel(nil)
+		for running > 0 {
+			if (<-in).err != nil {
+				running--
+			}
+		}
+	}()
+	tokens := s.topics.tokens(a)
+	for _, r := range o.remote {
+		run(func(e emit) error { return s.watchRemote(ctx, userID, r, tokens, e) })
+	}
+	if len(o.local) > 0 {
+		own := after{}
+		for _, p := range o.local {
+			if r, ok := a[p]; ok {
+				own[p] = r
+			}
+		}
+		run(func(e emit) error { return s.watchLocal(ctx, userID, o.local, own, e) })
+	}
+
+	totals := make([]*queryv1.Totals, running)
+	sum := func() *queryv1.Totals {
+		var all sums
+		for _, t := range totals {
+			all.addTotals(t)
+		}
+		return all.totals()
+	}
+	receive := func(until <-chan time.Time) (sourced, error) {
+		select {
+		case m := <-in:
+			if m.err != nil {
+				running--
+			}
+			return m, m.err
+		case <-until:
+			return sourced{source: -1}, nil
+		case <-ctx.Done():
+			return sourced{}, context.Cause(ctx)
+		}
+	}
+
+	parts := make([]*queryv1.GetInboxResponse, 0, running)
+	patience := time.NewTimer(maxCall)
+	defer patience.Stop()
+	for want := running; len(parts) < want; {
+		m, err := receive(patience.C)
+		switch {
+		case err != nil:
+			return err
+		case m.source < 0:
+			return unavailable("%d of %d owners gave no snapshot within %v", want-len(parts), want, maxCall)
+		case m.msg.GetSnapshot() == nil:
+			return connect.NewError(connect.CodeInternal, errNoSnapshot)
+		}
+		snap := m.msg.GetSnapshot()
+		totals[m.source] = snap.Totals
+		parts = append(parts, &queryv1.GetInboxResponse{
+			Channels: snap.Channels, Totals: snap.Totals, NextPageToken: snap.NextPageToken, AsOf: m.msg.AsOf,
+		})
+	}
+	whole := mergeInbox(&queryv1.GetInboxRequest{UserId: userID}, parts, maxSnapshot, s)
+	err := e(&queryv1.WatchUnreadResponse{
+		Event: &queryv1.WatchUnreadResponse_Snapshot{Snapshot: &queryv1.WatchSnapshot{
+			Channels: whole.Channels, Totals: whole.Totals, NextPageToken: whole.NextPageToken,
+		}},
+		AsOf: whole.AsOf,
+	})
+	if err != nil {
+		return err
+	}
+	close(started)
+
+	heartbeat := time.NewTimer(s.heartbeat)
+	defer heartbeat.Stop()
+	for {
+		m, err := receive(heartbeat.C)
+		if err != nil {
+			return err
+		}
+		var out *queryv1.WatchUnreadResponse
+		switch u := m.msg.GetUpdate(); {
+		case m.source < 0:
+			out = &queryv1.WatchUnreadResponse{}
+		case u == nil:
+			continue // a source's heartbeat
+		default:
+			totals[m.source] = u.Totals
+			out = &queryv1.WatchUnreadResponse{
+				Event: &queryv1.WatchUnreadResponse_Update{Update: &queryv1.WatchUpdate{Channel: u.Channel, Totals: sum()}},
+				AsOf:  m.msg.AsOf,
+			}
+		}
+		if err := e(out); err != nil {
+			return err
+		}
+		heartbeat.Reset(s.heartbeat)
+	}
+}
+
+// watchRemote passes on what the owner of r's partitions streams about them. An owner that is silent for three
+// heartbeats is taken for gone.
+func (s *service) watchRemote(ctx context.Context, userID string, r remoteOwner, tokens []string, e emit) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client, err := s.peers.client(r.url)
+	if err != nil {
+		return unavailable("partitions %s: %v", joinPartitions(r.partitions), err)
+	}
+	req := connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: userID, After: tokens})
+	req.Header().Set(headerPartitions, joinPartitions(r.partitions))
+	s.metrics.forwarded.Inc()
+
+	silence := time.AfterFunc(maxCall+3*s.heartbeat, cancel)
+	defer silence.Stop()
+	stream, err := client.WatchUnread(ctx, req)
+	if err != nil {
+		return peerError(ctx, r.url, err)
+	}
+	defer stream.Close()
+	for stream.Receive() {
+		silence.Stop() // a slow client of ours is no fault of theirs
+		if err := e(stream.Msg()); err != nil {
+			return err
+		}
+		silence.Reset(3 * s.heartbeat)
+	}
+	if err := stream.Err(); err != nil {
+		return peerError(ctx, r.url, err)
+	}
+	return unavailable("%s ended the watch of partitions %s", r.url, joinPartitions(r.partitions))
+}
