@@ -3,7 +3,6 @@ package events
 import (
 	"encoding/json"
 	"math"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -39,9 +38,13 @@ func jsonMinVersion(value []byte) uint32 {
 	}
 	var version uint32
 	for _, name := range []string{"min_version", "minVersion"} {
-		// Like every number in protojson it may be quoted, and may be written as 2.0.
-		v, err := strconv.ParseFloat(strings.Trim(string(fields[name]), `"`), 64)
-		if err == nil && v >= 0 && v <= math.MaxUint32 && v == math.Trunc(v) {
+		raw := fields[name]
+		var quoted string // as any number in protojson may be
+		if json.Unmarshal(raw, &quoted) == nil {
+			raw = []byte(quoted)
+		}
+		var v float64 // 2.0 is a uint32 there, too
+		if json.Unmarshal(raw, &v) == nil && v >= 0 && v <= math.MaxUint32 && v == math.Trunc(v) {
 			version = max(version, uint32(v))
 		}
 	}
