@@ -4,146 +4,121 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
 )
 
-// TopicIdentity is a topic as the cluster knows it: a topic that was deleted and created again has another ID.
-type TopicIdentity struct {
-	Name string
-	ID   [16]byte
-}
-
-// Identity is what a store belongs to; Open refuses a store whose header says otherwise.
-type Identity struct {
-	ClusterID  string
-	Topics     [events.NumInputs]TopicIdentity
-	Partition  int32
-	Partitions int32
-	Settings   Settings
-}
-
-// Options are the means a store is given. The zero value works.
-type Options struct {
-	FS     vfs.FS        // nil: the operating system's
-	Cache  *pebble.Cache // shared by the stores of a process; nil: a small one of its own
-	Logger pebble.Logger // nil: silent but for fatal errors, which become errors of the store
-}
-
 // Partition is one partition's fold and its store.
 //
-// Fold*, Skip, Drain and Cut need Lock; the reading methods need RLock.
+// It is single-writer: Fold*, Skip, Drain and Cut need Lock; the reading methods need RLock.
 type Partition struct {
 	sync.RWMutex
+
+	id       Identity
+	settings Settings
+	db       *pebble.DB
+	closers  []func() error
+
+	pos          Position
+	stored       Position
+	logTime      int64 // of chat.messages
+	readTime     int64 // of chat.reads
+	deliveryTime int64 // of chat.deliveries
+	digest       digest
+	err          error
+
+	chans       slab[channel]
+	rows        slab[row]
+	users       slab[userState]
+	blobs       blobs
+	chanTab     table
+	pairTab     table
+	userTab     table
+	memberLists []*memberList
+	exts        []*ext
+	excs        []*exc
+	lapses      waitHeap // by horizon
+
+	dirtyChans  []uint32
+	dirtyGuests map[uint32]struct{}
+	dirtyExcs   map[uint32]struct{}
+	dirtyBytes  int64
+	now         *overlay // written since the last cut
+	pending     *overlay // of the cut that is not applied yet
+
+	outRows  []outRow
+	outChans []uint32
+	origins  []byte
+
+	scratch    []byte
+	sigBuf     []byte
+	outBuf     []byte
+	sigs       []uint64
+	out        events.UnreadDelta
+	outChannel events.ChannelRecord
 }
 
-// Open opens or creates the store in dir.
-func Open(dir string, id Identity, o Options) (*Partition, error) { panic("stub") }
-
-// Close closes the store without writing anything.
-func (p *Partition) Close() error { panic("stub") }
-
-// FoldMessage folds the record of chat.messages at offset; timestamp is the record's, in Unix milliseconds.
-func (p *Partition) FoldMessage(m *events.Message, offset, timestamp int64) Outcome { panic("stub") }
-
-// FoldRead folds the record of chat.reads at offset.
-func (p *Partition) FoldRead(r *events.Read, offset, timestamp int64) Outcome { panic("stub") }
-
-// FoldDelivery folds the record of chat.deliveries at offset.
-func (p *Partition) FoldDelivery(d *events.Delivery, offset, timestamp int64) Outcome { panic("stub") }
-
-// Skip moves the position of one input to next without folding: bad records, control records, compacted gaps.
-func (p *Partition) Skip(in events.Input, next int64) { panic("stub") }
-
-// OutTopic says which output topic a record is for.
-type OutTopic uint8
-
-// Output topics.
-const (
-	OutUnread OutTopic = iota
-	OutChannels
-)
-
-// OutRecord is one record to publish. Its slices live until the Deltas it is in is Reset.
-type OutRecord struct {
-	Topic     OutTopic
-	Partition int32
-	Key       []byte
-	Value     []byte
-	UserID    []byte // OutUnread only
-	ChannelID []byte
+func newPartition(id Identity) *Partition {
+	return &Partition{
+		id: id, settings: id.Settings,
+		logTime: minTime, readTime: minTime, deliveryTime: minTime,
+		memberLists: make([]*memberList, 1), exts: make([]*ext, 1), excs: make([]*exc, 1),
+		dirtyGuests: map[uint32]struct{}{}, dirtyExcs: map[uint32]struct{}{},
+		now: &overlay{},
+	}
 }
 
-// Deltas collects what Drain emits; reuse it to reuse its memory.
-type Deltas struct {
-	Records []OutRecord
-}
-
-// Reset empties d and makes the slices of its records invalid.
-func (d *Deltas) Reset() { d.Records = d.Records[:0] }
-
-// Drain appends a record for everything that changed since the last Drain. With fanout false it leaves out what
-// messages changed for the other members of small channels (these stay for a later call): then the position must not be
-// committed nor cut. FanoutPending says whether there is any.
-func (p *Partition) Drain(d *Deltas, fanout bool) { panic("stub") }
-
-// FanoutPending reports whether Drain(d, true) would emit deltas that Drain(d, false) would not.
-func (p *Partition) FanoutPending() bool { panic("stub") }
-
-// DirtyBytes estimates what the next Cut will write.
-func (p *Partition) DirtyBytes() int64 { panic("stub") }
-
-// Cut encodes all dirty state with the present position and digest. Nothing is written until Apply. Only one cut may
-// be outstanding.
-func (p *Partition) Cut() (*Cut, error) { panic("stub") }
-
-// Cut is dirty state with the position it stands for, encoded and not yet written.
-type Cut struct {
-	Position Position
-}
-
-// Apply writes the cut (NoSync). It takes no lock but a short one at its end; folding goes on meanwhile.
-func (c *Cut) Apply() error { panic("stub") }
+// Skip moves the position of one input to next without folding: bad records, control records, compacted gaps. Going
+// back is ignored.
+func (p *Partition) Skip(in events.Input, next int64) { p.pos[in] = max(p.pos[in], next) }
 
 // Position is how far the inputs have been folded.
-func (p *Partition) Position() Position { panic("stub") }
+func (p *Partition) Position() Position { return p.pos }
 
 // StoredPosition is the position of the last applied cut.
-func (p *Partition) StoredPosition() Position { panic("stub") }
+func (p *Partition) StoredPosition() Position { return p.stored }
 
-// LogTime is the partition's log time (DESIGN §2), 0 before the first message.
-func (p *Partition) LogTime() int64 { panic("stub") }
+// Identity is what the store was opened for.
+func (p *Partition) Identity() Identity { return p.id }
 
-// View is what userID sees of channelID; false: no such channel (never seen, or deleted).
-func (p *Partition) View(userID, channelID string) (View, bool) { panic("stub") }
-
-// Channel describes a channel; false: never seen, or deleted.
-func (p *Partition) Channel(channelID string) (ChannelView, bool) { panic("stub") }
-
-// InboxEntry is the part of a View that an inbox sorts and sums by.
-type InboxEntry struct {
-	ChannelID []byte // borrowed, valid during the call
-	Unread    uint32
-	Mentions  uint32
-	Muted     bool
-	LatestAt  int64 // Unix milliseconds; 0 = the channel has no live counted message
+// LogTime is the partition's log time (DESIGN §2) in Unix milliseconds, 0 before the first message.
+func (p *Partition) LogTime() int64 {
+	if p.logTime == minTime {
+		return 0
+	}
+	return p.logTime
 }
 
-// Inbox calls fn for every channel of this partition that userID is a member of, in no order, until fn returns false.
-func (p *Partition) Inbox(userID string, fn func(*InboxEntry) bool) error { panic("stub") }
+// Err is the first corruption or I/O error that was met. A partition with an error answers nothing that can be trusted
+// and cuts nothing.
+func (p *Partition) Err() error { return p.err }
 
-// Explain says which messages are behind the unread number; false as in View.
-func (p *Partition) Explain(userID, channelID string) (Explanation, bool) { panic("stub") }
+func (p *Partition) corrupt(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
 
-// Digest is the order-independent hash over all records, equal for equal state (DESIGN §5).
-func (p *Partition) Digest() [16]byte { panic("stub") }
+// Digest is the order-independent hash over all records at the last Cut (DESIGN §5): equal for equal state.
+func (p *Partition) Digest() [16]byte { return p.digest.bytes() }
 
 // Stats are sizes for metrics.
 type Stats struct {
-	Channels, Pairs, Users, Waiting int
-	HotBytes                        int64
+	Channels, Pairs, Users int
+	Waiting                int   // pairs that hold reads
+	HotBytes               int64 // memory of the hot state
 }
 
 // Stats counts what is in memory.
-func (p *Partition) Stats() Stats { panic("stub") }
+func (p *Partition) Stats() Stats {
+	s := Stats{Channels: p.chans.len(), Pairs: p.rows.len(), Users: p.users.len()}
+	for _, x := range p.excs {
+		if x != nil && len(x.held) > 0 {
+			s.Waiting++
+		}
+	}
+	const chanBytes, rowBytes, userBytes = 264, 104, 12
+	s.HotBytes = int64(s.Channels)*chanBytes + int64(s.Pairs)*rowBytes + int64(s.Users)*userBytes +
+		p.blobs.bytes() + p.chanTab.bytes() + p.pairTab.bytes() + p.userTab.bytes() + p.now.bytes
+	return s
+}

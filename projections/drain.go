@@ -1,0 +1,314 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// OutTopic says which output topic a record is for.
+type OutTopic uint8
+
+// Output topics.
+const (
+	OutUnread OutTopic = iota
+	OutChannels
+)
+
+// OutRecord is one record to publish. Its slices live until the Deltas it is in is Reset.
+type OutRecord struct {
+	Topic     OutTopic
+	Partition int32
+	Key       []byte
+	Value     []byte
+	UserID    []byte // OutUnread only
+	ChannelID []byte
+}
+
+// Deltas collects what Drain emits; reuse it to reuse its memory.
+type Deltas struct {
+	Records []OutRecord
+	chunks  [][]byte // all full but the last one in use
+	used    int      // chunks in use
+}
+
+const deltaChunk = 256 << 10
+
+// Reset empties d and makes the slices of its records invalid.
+func (d *Deltas) Reset() {
+	d.Records = d.Records[:0]
+	for i := range d.chunks {
+		d.chunks[i] = d.chunks[i][:0]
+	}
+	d.used = 0
+}
+
+// room returns a chunk with at least n free bytes; chunks never move.
+func (d *Deltas) room(n int) *[]byte {
+	for ; d.used < len(d.chunks); d.used++ {
+		if c := &d.chunks[d.used]; cap(*c)-len(*c) >= n {
+			return c
+		}
+	}
+	d.chunks = append(d.chunks, make([]byte, 0, max(deltaChunk, n)))
+	return &d.chunks[d.used]
+}
+
+// keep copies b into the chunks.
+func (d *Deltas) keep(b []byte) []byte {
+	c := d.room(len(b))
+	n := len(*c)
+	*c = append(*c, b...)
+	return (*c)[n:len(*c):len(*c)]
+}
+
+// emit notes that what the pair sees has changed.
+func (p *Partition) emit(ref uint32) { p.list(ref, rowChanged) }
+
+// emitCheck notes that what the pair sees may have changed.
+func (p *Partition) emitCheck(ref uint32) { p.list(ref, rowCheck) }
+
+func (p *Partition) list(ref uint32, flag uint8) {
+	r := p.rows.at(ref)
+	if r.out == 0 {
+		p.outRows = append(p.outRows, outRow{ref: ref})
+		r.out = uint32(len(p.outRows))
+	}
+	r.flags |= flag
+}
+
+// outRow is a pair to drain, with the origin of the read that changed it last, if one did.
+type outRow struct {
+	ref      uint32
+	from, to uint32 // in Partition.origins
+}
+
+// emitRead is emit for a change that a read itself caused: the delta echoes its origin.
+func (p *Partition) emitRead(ref uint32, origin []byte) {
+	p.emit(ref)
+	o := &p.outRows[p.rows.at(ref).out-1]
+	o.from = uint32(len(p.origins))
+	p.origins = append(p.origins, origin...)
+	o.to = uint32(len(p.origins))
+}
+
+// emitIf notes a change of whether message seq mentions the user, if he sees it.
+func (p *Partition) emitIf(ref uint32, seq uint32) {
+	r := p.rows.at(ref)
+	c := p.chans.at(r.ch)
+	s := p.scopeOf(c, r)
+	above := s.from(c, r)
+	if c.flags&chLarge != 0 {
+		above = max(s.ptr, r.base)
+	}
+	if seq > above && r.flags&rowMember != 0 {
+		if _, own := slices.BinarySearch(s.own, seq); c.flags&chLarge != 0 || (!own && !s.singles.contains(seq)) {
+			p.emit(ref)
+		}
+	}
+}
+
+// emitChannel notes that the channel's own record has changed.
+func (p *Partition) emitChannel(ci uint32, c *channel) { p.listChannel(ci, c, outRecord) }
+
+// emitMembers notes that what every member sees has changed. In a large channel messages of others make no delta.
+func (p *Partition) emitMembers(ci uint32, c *channel) {
+	if c.flags&chLarge == 0 {
+		p.listChannel(ci, c, outMembers)
+	}
+}
+
+func (p *Partition) listChannel(ci uint32, c *channel, flag uint8) {
+	if c.pending&outListed == 0 {
+		c.pending |= outListed
+		p.outChans = append(p.outChans, ci)
+	}
+	c.pending |= flag
+}
+
+// comparing runs a change of the timeline that is no post, and notes the members of a small channel who see it. Such
+// changes are rare, so that comparing costs less than keeping what would tell.
+func (p *Partition) comparing(c *channel, change func()) {
+	if c.flags&chLarge != 0 {
+		change()
+		return
+	}
+	before := p.sigs[:0]
+	for ord := range c.ords {
+		before = append(before, p.signature(c, p.rows.at(p.member(c, ord))))
+	}
+	p.sigs = before
+	change()
+	for ord := range c.ords {
+		ref := p.member(c, ord)
+		if r := p.rows.at(ref); r.flags&rowMember != 0 && p.signature(c, r) != before[ord] {
+			p.emit(ref)
+		}
+	}
+}
+
+// FanoutPending reports whether Drain(d, true) would emit what Drain(d, false) leaves for later.
+func (p *Partition) FanoutPending() bool { return len(p.outChans) > 0 }
+
+// Drain appends a record for everything that changed since the last Drain. With fanout false it leaves the channels'
+// records, and what messages changed for the members of small channels, for a later call: until then the position must
+// neither be committed nor cut. Lock is held.
+func (p *Partition) Drain(d *Deltas, fanout bool) {
+	for i := range p.outRows {
+		ref := p.outRows[i].ref
+		r := p.rows.at(ref)
+		changed := r.flags&rowChanged != 0
+		r.flags &^= rowChanged | rowCheck
+		c := p.chans.at(r.ch)
+		if fanout && c.pending&outMembers != 0 && r.flags&rowMember != 0 {
+			continue // with the other members, below
+		}
+		p.drainRow(d, ref, c, r, changed)
+	}
+	if fanout {
+		for _, ci := range p.outChans {
+			c := p.chans.at(ci)
+			pending := c.pending
+			c.pending = 0
+			if pending&outMembers != 0 {
+				for ord := range c.ords {
+					ref := p.member(c, ord)
+					if r := p.rows.at(ref); r.flags&rowMember != 0 {
+						p.drainRow(d, ref, c, r, true)
+					}
+				}
+			}
+			if pending&outRecord != 0 {
+				p.drainChannel(d, c)
+			}
+		}
+		p.outChans = p.outChans[:0]
+	}
+	for i := range p.outRows {
+		p.rows.at(p.outRows[i].ref).out = 0
+	}
+	p.outRows = p.outRows[:0]
+	p.origins = p.origins[:0]
+}
+
+// drainRow emits one pair's delta. Unless changed is sure, it is left out where it would say what the last one did.
+func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed bool) {
+	if x := p.excOf(r); x != nil && len(x.held)+len(x.floors) > 0 || !changed {
+		sig := p.signature(c, r)
+		if x != nil {
+			if !changed && x.seen == sig {
+				return
+			}
+			x.seen = sig
+		}
+	}
+	m := &p.out
+	s := p.scopeOf(c, r)
+	u := p.users.at(r.user)
+	*m = events.UnreadDelta{
+		UserID: p.blobs.get(u.id), ChannelID: p.blobs.get(c.id),
+		Member: r.flags&rowMember != 0, Muted: r.flags&rowMuted != 0, Large: c.flags&chLarge != 0,
+		ReadEpoch: r.marks + 1, Stamp: p.stampOf(c, r),
+	}
+	if s.ptr > 0 {
+		m.LastRead = events.Ref{MessageID: p.idBytes(c, s.ptr, &r.lastSeq, &r.lastID), Seq: s.ptr}
+		m.LastReadAt = s.at
+	}
+	if m.Member {
+		n := p.countsOf(c, r, &s)
+		m.Mentions = n.mentions
+		if !m.Large {
+			m.Unread = n.unread
+			if n.first > 0 {
+				m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.first, &r.firstSeq, &r.firstID), Seq: n.first}
+			}
+			m.Latest = p.latestBytes(c)
+		}
+	}
+	if m.Large {
+		above := max(s.ptr, r.base)
+		m.ReadPos = p.posAt(c, above)
+		m.Excluded = p.excludedOf(c, &s, above)
+		m.Mentioned = p.mentionedOf(c, r, above)
+	}
+	if r.out != 0 {
+		o := p.outRows[r.out-1]
+		m.InstanceID = p.origins[o.from:o.to]
+	}
+	p.outBuf = events.AppendUnreadDelta(p.outBuf[:0], m)
+	val := d.keep(p.outBuf)
+	p.outBuf = events.AppendUnreadKey(p.outBuf[:0], m.UserID, m.ChannelID, nil)
+	key := d.keep(p.outBuf)
+	nu := len(m.UserID)
+	d.Records = append(d.Records, OutRecord{
+		Topic: OutUnread, Partition: int32(u.part % uint32(p.id.Partitions)),
+		Key: key, Value: val, UserID: key[:nu:nu], ChannelID: key[nu+1:],
+	})
+}
+
+// idBytes is the id of message seq; the row remembers the last one told, so that a delta need not look it up again.
+func (p *Partition) idBytes(c *channel, seq uint32, memSeq, mem *uint32) []byte {
+	if *memSeq == seq && !p.pastRetention(c) {
+		return p.blobs.get(*mem)
+	}
+	e := p.entryAt(c, seq)
+	if !p.inIndex(c, &e) {
+		return nil
+	}
+	p.blobs.release(*mem)
+	*memSeq, *mem = seq, p.blobs.put(e.id)
+	return p.blobs.get(*mem)
+}
+
+// pastRetention reports whether any message of the channel can have left the index.
+func (p *Partition) pastRetention(c *channel) bool {
+	return p.logTime-c.firstTime > p.settings.IndexRetention
+}
+
+// latestBytes is latestOf for deltas; it borrows.
+func (p *Partition) latestBytes(c *channel) events.Head {
+	if c.latest == 0 {
+		return events.Head{}
+	}
+	e := p.entryAt(c, c.latest)
+	h := events.Head{Seq: c.latest, Pos: p.posAt(c, c.latest), At: e.time}
+	if p.inIndex(c, &e) {
+		h.MessageID, h.SenderID, h.Preview = e.id, e.sender, e.preview
+	}
+	return h
+}
+
+// drainChannel emits the channel's record.
+func (p *Partition) drainChannel(d *Deltas, c *channel) {
+	m := &p.outChannel
+	*m = events.ChannelRecord{
+		ChannelID: p.blobs.get(c.id), Latest: p.latestBytes(c), HeadSeq: c.headSeq, HeadPos: c.headPos,
+		MemberCount: c.members, PurgedPos: p.posAt(c, c.floor), Large: c.flags&chLarge != 0,
+		Deleted: c.flags&chDeleted != 0, Stamp: events.Stamp{FoldVersion: FoldVersion, M: c.lastM},
+	}
+	if x := p.extOf(c); x != nil {
+		m.Holes, m.HolesFloor = p.listedOf(c, &x.deleted)
+		m.Alls, m.AllsFloor = p.listedOf(c, &x.alls)
+	}
+	p.outBuf = events.AppendChannelRecord(p.outBuf[:0], m)
+	val := d.keep(p.outBuf)
+	key := d.keep(m.ChannelID)
+	d.Records = append(d.Records, OutRecord{Topic: OutChannels, Partition: p.id.Partition, Key: key, Value: val, ChannelID: key})
+}
+
+// listedOf lists the newest positions of a set, and the position at or below which there are more.
+func (p *Partition) listedOf(c *channel, s *seqset) ([]uint32, uint32) {
+	if s.empty() {
+		return nil, 0
+	}
+	seqs := s.newest(nil, 0, listed+1)
+	floor := uint32(0)
+	if len(seqs) > listed {
+		floor = p.posAt(c, seqs[0])
+		seqs = seqs[1:]
+	}
+	for i, q := range seqs {
+		seqs[i] = p.posAt(c, q)
+	}
+	return seqs, floor
+}

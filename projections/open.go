@@ -1,0 +1,262 @@
+package projections
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Options are the means a store is given. The zero value works.
+type Options struct {
+	FS     vfs.FS        // nil: the operating system's
+	Cache  *pebble.Cache // shared by the stores of a process; nil: 16 MiB of its own
+	Logger pebble.Logger // nil: silent; what is fatal to Pebble ends as a panic that names the directory
+	// MemTableSize is Pebble's, in bytes; 0 = 16 MiB. A block cache must be larger than twice this for each store
+	// that shares it, for Pebble takes its memtables out of the cache.
+	MemTableSize uint64
+}
+
+// quiet drops Pebble's log and never lets it end the process unnamed.
+type quiet struct{ dir string }
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (q quiet) Fatalf(format string, args ...any) {
+	panic(fmt.Sprintf("store %s: %s", q.dir, fmt.Sprintf(format, args...)))
+}
+
+func pebbleOptions(dir string, o Options) *pebble.Options {
+	po := &pebble.Options{
+		FS: o.FS, Cache: o.Cache, Logger: o.Logger,
+		FormatMajorVersion:    pebble.FormatNewest,
+		MemTableSize:          o.MemTableSize,
+		L0CompactionThreshold: 4,
+		LBaseMaxBytes:         64 << 20,
+		MaxOpenFiles:          1000,
+	}
+	if po.FS == nil {
+		po.FS = vfs.Default
+	}
+	if po.Logger == nil {
+		po.Logger = quiet{dir}
+	}
+	if po.MemTableSize == 0 {
+		po.MemTableSize = 16 << 20
+	}
+	for i := range po.Levels {
+		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		po.Levels[i].BlockSize = 16 << 10
+	}
+	return po
+}
+
+// Open opens the store in dir, or makes one, and loads its hot state. A store that belongs to something else is
+// refused with a *MismatchError; one that cannot be read is never taken for an empty one.
+func Open(dir string, id Identity, o Options) (*Partition, error) {
+	po := pebbleOptions(dir, o)
+	if o.Cache == nil {
+		po.Cache = pebble.NewCache(16<<20 + 2*int64(po.MemTableSize))
+		defer po.Cache.Unref()
+	}
+	db, err := pebble.Open(dir, po)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", dir, err)
+	}
+	p := newPartition(id)
+	p.db = db
+	if err := p.load(dir); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return p, nil
+}
+
+// Close closes the store. What was not cut and applied is not written: it will be folded again.
+func (p *Partition) Close() error {
+	if err := p.db.Close(); err != nil {
+		return fmt.Errorf("closing the store of partition %d: %w", p.id.Partition, err)
+	}
+	return nil
+}
+
+func (p *Partition) load(dir string) error {
+	v, closer, err := p.db.Get([]byte{keyHeader})
+	if errors.Is(err, pebble.ErrNotFound) {
+		return p.loadEmpty(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: reading its header: %w", dir, err)
+	}
+	var got header
+	err = got.decode(v)
+	if cerr := closer.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: its header is corrupt (%w); move the directory away to rebuild from the topics", dir, err)
+	}
+	want := header{format: FormatVersion, fold: FoldVersion, id: p.id}
+	if err := check(dir, &got, &want); err != nil {
+		return err
+	}
+	p.pos, p.stored, p.digest = got.pos, got.pos, got.digest
+	p.logTime, p.readTime, p.deliveryTime = got.times[events.Messages], got.times[events.Reads], got.times[events.Deliveries]
+	if err := p.loadHot(); err != nil {
+		return fmt.Errorf("store %s: corrupt: %w; move the directory away to rebuild from the topics", dir, err)
+	}
+	return nil
+}
+
+// loadEmpty accepts a store without a header only if it has nothing else either.
+func (p *Partition) loadEmpty(dir string) error {
+	it, err := p.db.NewIter(nil)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", dir, err)
+	}
+	any := it.First()
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return fmt.Errorf("store %s: %w", dir, err)
+	}
+	if any {
+		return fmt.Errorf("store %s: has records but no header: corrupt; move the directory away to rebuild from the topics", dir)
+	}
+	return nil
+}
+
+// loadHot reads everything under keyHot, which is ordered by channel, and rebuilds what is not stored: the user lists,
+// the message tails and the triggers of what waits.
+func (p *Partition) loadHot() error {
+	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyHot}, UpperBound: []byte{keyHot + 1}})
+	if err != nil {
+		return err
+	}
+	for it.First(); it.Valid(); it.Next() {
+		if err := p.loadRecord(it.Key()[1:], it.Value()); err != nil {
+			return errors.Join(fmt.Errorf("record %q: %w", it.Key(), err), it.Close())
+		}
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return err
+	}
+	p.chans.each(func(_ uint32, c *channel) {
+		if err == nil && c.id != 0 {
+			err = p.loadOlderTail(c)
+		}
+	})
+	p.rows.each(func(ref uint32, r *row) {
+		if r.ch == 0 || r.exc == 0 {
+			return
+		}
+		p.await(ref)
+		if x := p.excOf(r); len(x.held) > 0 {
+			x.seen = p.signature(p.chans.at(r.ch), r)
+		}
+	})
+	return errors.Join(err, p.err)
+}
+
+func (p *Partition) loadRecord(key, val []byte) error {
+	n := bytes.IndexByte(key, 0)
+	if n <= 0 || n+1 >= len(key) {
+		return errors.New("malformed key")
+	}
+	id, kind, rest := key[:n], key[n+1], key[n+2:]
+	ci, c := p.ensureChannel(id)
+	hash := recordHash(append([]byte{keyHot}, key...), val)
+	switch kind {
+	case hotChannel:
+		c.hash = hash
+		c.dirty |= dirtyStored
+		return p.decodeChannel(c, val)
+	case hotPage:
+		if len(rest) != 4 {
+			return errors.New("malformed key")
+		}
+		page := binary.BigEndian.Uint32(rest)
+		if err := p.decodePage(ci, c, page, val); err != nil {
+			return err
+		}
+		if page == 0 {
+			c.pageH = hash
+			c.dirty |= dirtyPage0Stored
+			return nil
+		}
+		if c.more == 0 || int(page) > len(p.memberLists[c.more].pages) {
+			return fmt.Errorf("page %d without its members", page)
+		}
+		s := &p.memberLists[c.more].pages[page-1]
+		s.hash, s.stored = hash, true
+		return nil
+	case hotGuest:
+		_, r := p.ensureRow(ci, p.ensureUser(rest))
+		rd := reader{b: val}
+		rd.row(r)
+		r.flags |= rowStored
+		return rd.done()
+	case hotHeld:
+		_, r := p.ensureRow(ci, p.ensureUser(rest))
+		return p.ensureExc(r).decodeHeld(val)
+	case hotUncounted, hotDeleted, hotAlls:
+		if len(rest) != 2 {
+			return errors.New("malformed key")
+		}
+		x := p.ensureExt(c)
+		set := map[byte]*seqset{hotUncounted: &x.uncounted, hotDeleted: &x.deleted, hotAlls: &x.alls}[kind]
+		return set.decode(binary.BigEndian.Uint16(rest), val)
+	case hotMentions, hotSingles:
+		if len(rest) < 4 || rest[len(rest)-3] != 0 {
+			return errors.New("malformed key")
+		}
+		_, r := p.ensureRow(ci, p.ensureUser(rest[:len(rest)-3]))
+		x := p.ensureExc(r)
+		set := &x.mentions
+		if kind == hotSingles {
+			set = &x.singles
+		}
+		return set.decode(binary.BigEndian.Uint16(rest[len(rest)-2:]), val)
+	}
+	return fmt.Errorf("unknown kind %q", kind)
+}
+
+// loadOlderTail completes the tail from the newest full block.
+func (p *Partition) loadOlderTail(c *channel) error {
+	full := c.headSeq / tailLen * tailLen
+	if full == 0 {
+		return nil
+	}
+	b, err := p.block(c, blockOf(full))
+	if err != nil {
+		return err
+	}
+	r := reader{b: b}
+	for s := full - tailLen + 1; s <= full && r.err == nil; s++ {
+		enc := r.bytes()
+		if r.err == nil && c.inTail(s) {
+			if err := p.loadTail(c, s, enc); err != nil {
+				return err
+			}
+		}
+	}
+	return r.done()
+}
+
+// Dump calls fn for every record but the header, in key order, as Pebble has them: only what was cut and applied. The
+// bytes are valid during the call. Use it to compare two stores record by record.
+func (p *Partition) Dump(fn func(key, value []byte) error) error {
+	it, err := p.db.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	for it.First(); it.Valid() && err == nil; it.Next() {
+		if it.Key()[0] != keyHeader {
+			err = fn(it.Key(), it.Value())
+		}
+	}
+	return errors.Join(err, it.Error(), it.Close())
+}

@@ -1,0 +1,219 @@
+package projections
+
+import "github.com/tidemark/tidemark/events"
+
+// The methods of this file read. They need RLock and change nothing.
+
+// View is what userID sees of channelID. It reports false where there is no such channel: one of which chat.messages
+// has said nothing, or that was deleted.
+func (p *Partition) View(userID, channelID string) (View, bool) {
+	ci, c, ok := p.known(channelID)
+	if !ok {
+		return View{}, false
+	}
+	r := p.pairOrNone(ci, userID)
+	return p.viewOf(c, r, userID, channelID), true
+}
+
+// known finds a channel that exists for readers.
+func (p *Partition) known(channelID string) (uint32, *channel, bool) {
+	ci := p.channelOf([]byte(channelID))
+	if ci == 0 {
+		return 0, nil, false
+	}
+	c := p.chans.at(ci)
+	return ci, c, c.lastM != 0 && c.flags&chDeleted == 0
+}
+
+// pairOrNone is the pair's row, or that of a user who never did anything.
+func (p *Partition) pairOrNone(ci uint32, userID string) *row {
+	if u := p.userOf([]byte(userID)); u != 0 {
+		if ref := p.rowOf(ci, u); ref != 0 {
+			return p.rows.at(ref)
+		}
+	}
+	return &row{ch: ci, ord: noOrdinal}
+}
+
+func (p *Partition) viewOf(c *channel, r *row, userID, channelID string) View {
+	s := p.scopeOf(c, r)
+	v := View{
+		UserID: userID, ChannelID: channelID,
+		Member: r.flags&rowMember != 0, Muted: r.flags&rowMuted != 0, Large: c.flags&chLarge != 0,
+		ReadEpoch: r.marks + 1, Stamp: p.stampOf(c, r), Latest: p.latestOf(c),
+	}
+	if s.ptr > 0 {
+		v.LastRead = Ref{p.messageID(c, s.ptr), s.ptr}
+		v.LastReadAt = s.at
+	}
+	if v.Member || r.ord == noOrdinal {
+		n := p.countsOf(c, r, &s)
+		v.Unread, v.Mentions = n.unread, n.mentions
+		if n.first > 0 {
+			v.FirstUnread = Ref{p.messageID(c, n.first), n.first}
+		}
+	}
+	if v.Large {
+		above := max(s.ptr, r.base)
+		v.ReadPos = p.posAt(c, above)
+		v.Excluded = p.excludedOf(c, &s, above)
+		v.Mentioned = p.mentionedOf(c, r, above)
+	}
+	return v
+}
+
+// messageID is the id of a message, empty where it has left the index (DESIGN §4.6).
+func (p *Partition) messageID(c *channel, seq uint32) string {
+	e := p.entryAt(c, seq)
+	if !p.inIndex(c, &e) {
+		return ""
+	}
+	return string(e.id)
+}
+
+// inIndex reports whether a message's id, sender and preview are still told.
+func (p *Partition) inIndex(c *channel, e *entry) bool {
+	return c.inTail(e.seq) || p.logTime-e.time <= p.settings.IndexRetention
+}
+
+func (p *Partition) latestOf(c *channel) Head {
+	if c.latest == 0 {
+		return Head{}
+	}
+	e := p.entryAt(c, c.latest)
+	h := Head{Seq: c.latest, Pos: p.posAt(c, c.latest), At: e.time}
+	if p.inIndex(c, &e) {
+		h.MessageID, h.SenderID, h.Preview = string(e.id), string(e.sender), string(e.preview)
+	}
+	return h
+}
+
+// Channel describes a channel; false as in View.
+func (p *Partition) Channel(channelID string) (ChannelView, bool) {
+	_, c, ok := p.known(channelID)
+	if !ok {
+		return ChannelView{}, false
+	}
+	return ChannelView{
+		ChannelID: channelID, Latest: p.latestOf(c), HeadSeq: c.headSeq, HeadPos: c.headPos,
+		MemberCount: c.members, Large: c.flags&chLarge != 0,
+	}, true
+}
+
+// InboxEntry is the part of a View that an inbox sorts and sums by.
+type InboxEntry struct {
+	ChannelID []byte // borrowed, valid during the call
+	Unread    uint32
+	Mentions  uint32
+	Muted     bool
+	LatestAt  int64 // Unix milliseconds; 0 = the channel has no live counted message
+}
+
+// Inbox calls fn for every channel of this partition that userID is a member of, in no order, until fn returns false.
+// It allocates nothing per channel. The error is that of a corrupt store.
+func (p *Partition) Inbox(userID string, fn func(*InboxEntry) bool) error {
+	u := p.userOf([]byte(userID))
+	if u == 0 {
+		return p.Err()
+	}
+	var e InboxEntry
+	for ref := p.users.at(u).first; ref != 0; {
+		r := p.rows.at(ref)
+		ref = r.nextUser
+		if r.flags&rowMember == 0 {
+			continue
+		}
+		c := p.chans.at(r.ch)
+		s := p.scopeOf(c, r)
+		n := p.countsOf(c, r, &s)
+		e = InboxEntry{ChannelID: p.blobs.get(c.id), Unread: n.unread, Mentions: n.mentions, Muted: r.flags&rowMuted != 0}
+		if c.latest == c.headSeq && c.latest > 0 {
+			e.LatestAt = c.time
+		} else if c.latest > 0 {
+			l := p.entryAt(c, c.latest)
+			e.LatestAt = l.time
+		}
+		if !fn(&e) {
+			break
+		}
+	}
+	return p.Err()
+}
+
+// maxExplained is the number of message ids that an explanation lists.
+const maxExplained = 1000
+
+// Explain says which messages are behind the unread number of a pair, and what above the pointer does not count; false
+// as in View. Its cost is proportional to the number of messages above the pointer.
+func (p *Partition) Explain(userID, channelID string) (Explanation, bool) {
+	ci, c, ok := p.known(channelID)
+	if !ok {
+		return Explanation{}, false
+	}
+	r := p.pairOrNone(ci, userID)
+	s := p.scopeOf(c, r)
+	var x Explanation
+	if s.ptr > 0 {
+		x.Pointer, x.PointerAt = Ref{p.messageID(c, s.ptr), s.ptr}, s.at
+		x.Event = p.eventOf(c, &s)
+	}
+	if r.flags&rowMember == 0 && r.ord != noOrdinal {
+		return x, true // left: nothing is unread, and nothing is left out
+	}
+	sets := p.extOf(c)
+	own := map[uint32]bool{}
+	for _, q := range s.own {
+		own[q] = true
+	}
+	for q := s.ptr + 1; q <= c.headSeq; q++ {
+		switch {
+		case q <= c.floor:
+			x.Excluded.Deleted++
+			continue
+		case q <= r.base:
+			x.Excluded.BeforeJoin++
+			continue
+		}
+		if sets == nil && !own[q] && !s.singles.contains(q) {
+			p.explainUnread(c, q, &x)
+			continue
+		}
+		e := p.entryAt(c, q)
+		switch {
+		case e.flags&entDeleted != 0:
+			x.Excluded.Deleted++
+		case e.flags&entSilent != 0:
+			x.Excluded.Silent++
+		case !e.inChannel():
+			x.Excluded.Thread++
+		case own[q]:
+			x.Excluded.Own++
+		case s.singles.contains(q):
+			x.Excluded.ReadSingly++
+		default:
+			p.explainUnread(c, q, &x)
+		}
+	}
+	return x, true
+}
+
+func (p *Partition) explainUnread(c *channel, seq uint32, x *Explanation) {
+	x.Unread++
+	if len(x.MessageIDs) == maxExplained {
+		x.More = true
+		return
+	}
+	x.MessageIDs = append(x.MessageIDs, p.messageID(c, seq))
+}
+
+// eventOf names the record that put the pointer where it is.
+func (p *Partition) eventOf(c *channel, s *scope) Event {
+	switch {
+	case s.ev == evOwn:
+		e := p.entryAt(c, s.ptr)
+		return Event{events.Messages, e.off}
+	case s.ev&1 != 0:
+		return Event{events.Messages, s.ev >> 1}
+	}
+	return Event{events.Reads, s.ev >> 1}
+}

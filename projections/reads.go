@@ -1,0 +1,193 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// FoldRead folds the record of chat.reads at offset (DESIGN §4.3); timestamp is the record's, in Unix milliseconds.
+// The partition's Lock is held.
+func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
+	p.pos[events.Reads] = offset + 1
+	p.readTime = max(p.readTime, m.OccurredAt)
+	ci, c := p.ensureChannel(m.ChannelID)
+	if c.flags&chDeleted != 0 {
+		return OutcomeIgnored
+	}
+	if c.dirty&dirtyStored == 0 {
+		p.touchChannel(ci, c) // a channel of which only reads are known has a record too
+	}
+	ref, r := p.ensureRow(ci, p.ensureUser(m.UserID))
+	if p.full(r, m) {
+		return OutcomeTooManyHeld
+	}
+	r.lastR = offset + 1
+	p.touchRow(ref, r)
+	if len(m.ThreadID) > 0 {
+		return OutcomeIgnored // a scope of its own, not this one's
+	}
+	h := held{off: offset, at: m.OccurredAt, now: p.readTime, horizon: max(m.OccurredAt, timestamp) + lapseAfter}
+	switch m.Kind {
+	case events.KindReadUpTo:
+		if stale(r, m.ReadEpoch) {
+			return OutcomeIgnored
+		}
+		return p.readUpTo(ref, c, r, m, &h)
+	case events.KindMessagesRead:
+		if stale(r, m.ReadEpoch) {
+			return OutcomeIgnored
+		}
+		return p.messagesRead(ref, c, r, m, &h)
+	case events.KindMarkedUnread:
+		return p.markedUnread(ref, c, r, m, &h)
+	case events.KindChannelMuted:
+		if m.Muted == (r.flags&rowMuted != 0) {
+			return OutcomeDuplicate
+		}
+		r.flags ^= rowMuted
+		p.emitRead(ref, m.InstanceID)
+		return OutcomeApplied
+	}
+	return OutcomeIgnored
+}
+
+// FoldDelivery folds the record of chat.deliveries at offset: it moves the position.
+func (p *Partition) FoldDelivery(m *events.Delivery, offset, timestamp int64) Outcome {
+	p.pos[events.Deliveries] = offset + 1
+	p.deliveryTime = max(p.deliveryTime, m.OccurredAt)
+	return OutcomeIgnored
+}
+
+// stale reports whether a read states an epoch that a mark has ended since.
+func stale(r *row, epoch uint32) bool { return epoch != 0 && epoch < r.marks+1 }
+
+// full reports whether the user holds as many events in this scope as he may, and this one would be another.
+func (p *Partition) full(r *row, m *events.Read) bool {
+	x := p.excOf(r)
+	if x == nil || len(x.held) < maxHeld || m.Kind == events.KindChannelMuted || len(m.ThreadID) > 0 {
+		return false
+	}
+	return x.heldEvents() >= maxHeld
+}
+
+func (p *Partition) readUpTo(ref uint32, c *channel, r *row, m *events.Read, h *held) Outcome {
+	h.kind = heldRead
+	switch m.Target {
+	case events.TargetMessageID:
+		h.by, h.id = byID, m.MessageID
+	case events.TargetSeq:
+		h.by, h.seq = bySeq, m.Seq
+	case events.TargetTime:
+		h.by, h.time = byTime, m.TargetTime
+	}
+	if !p.resolve(c, h) {
+		return OutcomeIgnored
+	}
+	x := p.excOf(r)
+	if h.closed && (x == nil || len(x.held)+len(x.floors) == 0) {
+		if !p.advance(ref, r, x, h) {
+			return OutcomeDuplicate
+		}
+		p.emitRead(ref, m.InstanceID)
+		return OutcomeApplied
+	}
+	return p.hold(ref, c, r, h, m.InstanceID)
+}
+
+// advance applies a closed read to a pair that holds nothing. It reports whether what is seen may have changed: a
+// pointer that stays below the newest own post moves unseen.
+func (p *Partition) advance(ref uint32, r *row, x *exc, h *held) bool {
+	shown := r.ptr
+	if p.settings.SendMarksRead && r.lastOwn > r.floorH {
+		shown = max(shown, r.lastOwn)
+	}
+	if h.seq <= r.ptr {
+		return false
+	}
+	r.ptr, r.at, r.ev = h.seq, h.at, evRead(h.off)
+	if x != nil {
+		x.singles.removeTo(r.ptr)
+		p.touchExc(ref, r)
+	}
+	return h.seq > shown
+}
+
+func (p *Partition) messagesRead(ref uint32, c *channel, r *row, m *events.Read, h *held) Outcome {
+	h.kind, h.by = heldSingle, byID
+	x := p.ensureExc(r)
+	before := p.signature(c, r)
+	waits := false
+	for i, id := range m.IDs {
+		if containsID(m.IDs[:i], id) {
+			continue
+		}
+		one := *h
+		one.id = id
+		if !p.resolve(c, &one) {
+			continue
+		}
+		waits = waits || !one.closed
+		if one.closed && len(x.held) == 0 {
+			if one.seq > r.ptr {
+				x.singles.add(one.seq)
+			}
+			continue
+		}
+		p.keep(ref, r, x, &one)
+	}
+	p.settle(ref)
+	p.touchExc(ref, r)
+	return p.outcome(ref, c, r, before, waits, m.InstanceID)
+}
+
+func (p *Partition) markedUnread(ref uint32, c *channel, r *row, m *events.Read, h *held) Outcome {
+	h.kind, h.by, h.id, h.headBy = heldMark, byID, m.MessageID, byTime
+	switch {
+	case m.HeadSeq != 0:
+		h.headBy, h.time = bySeq, int64(m.HeadSeq)
+	case len(m.HeadMessageID) > 0:
+		h.headBy, h.headID = byID, m.HeadMessageID
+	}
+	before := p.signature(c, r)
+	r.marks++
+	x := p.ensureExc(r)
+	waits := false
+	if p.resolve(c, h) {
+		waits = !h.closed || (h.headBy == byID && !h.head)
+		p.keep(ref, r, x, h)
+		p.settle(ref)
+		p.touchExc(ref, r)
+	}
+	return p.outcome(ref, c, r, before, waits, m.InstanceID)
+}
+
+// hold keeps an event that is open, or that stands behind one.
+func (p *Partition) hold(ref uint32, c *channel, r *row, h *held, instance []byte) Outcome {
+	before := p.signature(c, r)
+	waits := !h.closed && h.by != byTime
+	p.keep(ref, r, p.ensureExc(r), h)
+	p.settle(ref)
+	return p.outcome(ref, c, r, before, waits, instance)
+}
+
+// keep appends a copy of the event to what the pair holds and registers what it waits for.
+func (p *Partition) keep(ref uint32, r *row, x *exc, h *held) {
+	k := *h
+	k.id, k.headID = slices.Clone(h.id), slices.Clone(h.headID)
+	x.held = append(x.held, k)
+	p.awaitEvent(&p.ensureExt(p.chans.at(r.ch)).wait, &k, ref)
+	p.touchHeld(ref, r)
+}
+
+// outcome says what a read did, and marks the pair for Drain if what is seen changed.
+func (p *Partition) outcome(ref uint32, c *channel, r *row, before uint64, waits bool, instance []byte) Outcome {
+	if p.signature(c, r) != before {
+		p.emitRead(ref, instance)
+		return OutcomeApplied
+	}
+	if waits {
+		return OutcomeWaiting
+	}
+	return OutcomeDuplicate
+}

@@ -1,0 +1,268 @@
+package projections
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Record formats, byte by byte in docs/formats.md. Numbers are varints unless said otherwise; signed ones are zigzag.
+
+// appendHeader encodes the header record.
+func (h *header) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, h.format)
+	b = binary.AppendUvarint(b, h.fold)
+	b = appendBytes(b, []byte(h.id.ClusterID))
+	for i := range h.id.Topics {
+		b = appendBytes(b, []byte(h.id.Topics[i].Name))
+		b = append(b, h.id.Topics[i].ID[:]...)
+	}
+	b = binary.AppendUvarint(b, uint64(h.id.Partition))
+	b = binary.AppendUvarint(b, uint64(h.id.Partitions))
+	s := &h.id.Settings
+	b = binary.AppendUvarint(b, uint64(s.FanoutLimit))
+	b = binary.AppendUvarint(b, uint64(s.ReceiptLimit))
+	b = appendBool(b, s.SendMarksRead)
+	b = binary.AppendVarint(b, s.IndexRetention)
+	for _, v := range h.pos {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	for _, v := range h.times {
+		b = binary.AppendVarint(b, v)
+	}
+	d := h.digest.bytes()
+	return append(b, d[:]...)
+}
+
+// decode reads a header. The versions come first and stay first in every format, so that a newer store can be told.
+func (h *header) decode(b []byte) error {
+	r := reader{b: b}
+	h.format, h.fold = r.uvarint(), r.uvarint()
+	if r.err == nil && h.format != FormatVersion {
+		return nil
+	}
+	h.id.ClusterID = string(r.bytes())
+	for i := range h.id.Topics {
+		h.id.Topics[i].Name = string(r.bytes())
+		copy(h.id.Topics[i].ID[:], r.fixed(16))
+	}
+	h.id.Partition, h.id.Partitions = int32(r.u32()), int32(r.u32())
+	s := &h.id.Settings
+	s.FanoutLimit, s.ReceiptLimit = r.u32(), r.u32()
+	s.SendMarksRead = r.byte() != 0
+	s.IndexRetention = r.varint()
+	for i := range h.pos {
+		h.pos[i] = int64(r.uvarint())
+	}
+	for i := range h.times {
+		h.times[i] = r.varint()
+	}
+	if d := r.fixed(16); d != nil {
+		h.digest = digest{binary.BigEndian.Uint64(d[8:]), binary.BigEndian.Uint64(d[:8])}
+	}
+	return r.done()
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func (r *reader) fixed(n int) []byte {
+	if len(r.b) < n {
+		r.fail(fmt.Sprintf("%d bytes", n))
+		return nil
+	}
+	v := r.b[:n]
+	r.b = r.b[n:]
+	return v
+}
+
+// appendChannel encodes the channel record: its numbers, and the messages of the open log block.
+func (p *Partition) appendChannel(b []byte, c *channel) []byte {
+	b = append(b, c.flags)
+	for _, v := range [...]uint32{c.headSeq, c.headPos, c.latest, c.floor, c.members, c.ords} {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	b = binary.AppendUvarint(b, uint64(c.lastM))
+	if c.headSeq == 0 {
+		return b
+	}
+	b = binary.AppendVarint(b, c.firstTime)
+	b = binary.AppendVarint(b, c.time)
+	b = binary.AppendUvarint(b, uint64(c.logTime-c.time))
+	for s := c.headSeq/tailLen*tailLen + 1; s <= c.headSeq; s++ {
+		b = appendBytes(b, p.blobs.get(c.tail[s%tailLen]))
+	}
+	return b
+}
+
+func (p *Partition) decodeChannel(c *channel, b []byte) error {
+	r := reader{b: b}
+	c.flags = r.byte()
+	for _, v := range [...]*uint32{&c.headSeq, &c.headPos, &c.latest, &c.floor, &c.members, &c.ords} {
+		*v = r.u32()
+	}
+	c.lastM = int64(r.uvarint())
+	if c.headSeq == 0 || r.err != nil {
+		return r.done()
+	}
+	c.firstTime, c.time = r.varint(), r.varint()
+	c.logTime = c.time + int64(r.uvarint())
+	for s := c.headSeq/tailLen*tailLen + 1; s <= c.headSeq && r.err == nil; s++ {
+		if err := p.loadTail(c, s, r.bytes()); err != nil {
+			return err
+		}
+	}
+	return r.done()
+}
+
+// loadTail puts a stored message into the tail.
+func (p *Partition) loadTail(c *channel, seq uint32, enc []byte) error {
+	var e entry
+	if err := e.decode(seq, enc); err != nil {
+		return fmt.Errorf("message %d: %w", seq, err)
+	}
+	c.tail[seq%tailLen] = p.blobs.put(enc)
+	c.tailTag[seq%tailLen] = tagOf(idHash(e.id))
+	return nil
+}
+
+// Parts of a row record, in its first byte.
+const (
+	recMember = 1 << iota
+	recMuted
+	recPointer
+	recOwn
+	recMarks
+	recRead
+)
+
+// appendRow encodes what a row says, without its user; parts that say nothing are left out.
+func appendRow(b []byte, r *row) []byte {
+	at := len(b)
+	b = append(b, 0)
+	b = binary.AppendUvarint(b, uint64(r.base))
+	f := byte(0)
+	if r.flags&rowMember != 0 {
+		f |= recMember
+	}
+	if r.flags&rowMuted != 0 {
+		f |= recMuted
+	}
+	if r.ptr != 0 || r.at != 0 || r.ev != 0 {
+		f |= recPointer
+		b = binary.AppendUvarint(b, uint64(r.ptr))
+		b = binary.AppendVarint(b, r.at)
+		b = binary.AppendUvarint(b, uint64(r.ev))
+	}
+	if r.lastOwn != 0 || r.floorH != 0 {
+		f |= recOwn
+		b = binary.AppendUvarint(b, uint64(r.lastOwn))
+		b = binary.AppendUvarint(b, uint64(r.floorH))
+		b = binary.AppendVarint(b, r.ownAt)
+	}
+	if r.marks != 0 {
+		f |= recMarks
+		b = binary.AppendUvarint(b, uint64(r.marks))
+	}
+	if r.lastR != 0 {
+		f |= recRead
+		b = binary.AppendVarint(b, r.lastR-r.ev>>1)
+	}
+	b[at] = f
+	return b
+}
+
+func (rd *reader) row(r *row) {
+	f := rd.byte()
+	r.base = rd.u32()
+	if f&recMember != 0 {
+		r.flags |= rowMember
+	}
+	if f&recMuted != 0 {
+		r.flags |= rowMuted
+	}
+	if f&recPointer != 0 {
+		r.ptr, r.at, r.ev = rd.u32(), rd.varint(), int64(rd.uvarint())
+	}
+	if f&recOwn != 0 {
+		r.lastOwn, r.floorH, r.ownAt = rd.u32(), rd.u32(), rd.varint()
+	}
+	if f&recMarks != 0 {
+		r.marks = rd.u32()
+	}
+	if f&recRead != 0 {
+		r.lastR = rd.varint() + r.ev>>1
+	}
+}
+
+// idle reports whether a guest's row says nothing: then it has no record.
+func (r *row) idle() bool {
+	return r.flags&(rowMember|rowMuted) == 0 && r.base == 0 && r.ptr == 0 && r.at == 0 && r.ev == 0 &&
+		r.lastOwn == 0 && r.floorH == 0 && r.marks == 0 && r.lastR == 0
+}
+
+// appendPage encodes the members with ordinals [page*pageLen, ...): user id and row of each.
+func (p *Partition) appendPage(b []byte, c *channel, page uint32) []byte {
+	for ord := page * pageLen; ord < min((page+1)*pageLen, c.ords); ord++ {
+		r := p.rows.at(p.member(c, ord))
+		b = appendBytes(b, p.blobs.get(p.users.at(r.user).id))
+		b = appendRow(b, r)
+	}
+	return b
+}
+
+func (p *Partition) decodePage(ci uint32, c *channel, page uint32, b []byte) error {
+	rd := reader{b: b}
+	for ord := page * pageLen; len(rd.b) > 0 && rd.err == nil; ord++ {
+		id := rd.bytes()
+		if len(id) == 0 {
+			return fmt.Errorf("member %d has no user id", ord)
+		}
+		ref, r := p.ensureRow(ci, p.ensureUser(id))
+		r.ord = ord
+		rd.row(r)
+		p.setMember(c, ord, ref)
+	}
+	return rd.done()
+}
+
+// appendHeld encodes what waits: the open floors, then the held events in order.
+func (x *exc) appendHeld(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(x.floors)))
+	for _, f := range x.floors {
+		b = append(b, f.by)
+		b = binary.AppendVarint(b, f.val)
+		b = binary.AppendVarint(b, f.horizon)
+	}
+	for i := range x.held {
+		h := &x.held[i]
+		b = append(b, h.kind, h.by, h.headBy)
+		b = appendBool(b, h.closed)
+		b = appendBool(b, h.head)
+		for _, v := range [...]int64{h.off, h.at, h.horizon, h.now, h.time, int64(h.seq), int64(h.headSeq)} {
+			b = binary.AppendVarint(b, v)
+		}
+		b = appendBytes(b, h.id)
+		b = appendBytes(b, h.headID)
+	}
+	return b
+}
+
+func (x *exc) decodeHeld(b []byte) error {
+	r := reader{b: b}
+	for n := r.uvarint(); n > 0 && r.err == nil; n-- {
+		x.floors = append(x.floors, floorSpec{by: r.byte(), val: r.varint(), horizon: r.varint()})
+	}
+	for len(r.b) > 0 && r.err == nil {
+		h := held{kind: r.byte(), by: r.byte(), headBy: r.byte(), closed: r.byte() != 0, head: r.byte() != 0}
+		h.off, h.at, h.horizon, h.now, h.time = r.varint(), r.varint(), r.varint(), r.varint(), r.varint()
+		h.seq, h.headSeq = uint32(r.varint()), uint32(r.varint())
+		h.id = append([]byte(nil), r.bytes()...)
+		h.headID = append([]byte(nil), r.bytes()...)
+		x.held = append(x.held, h)
+	}
+	return r.done()
+}

@@ -1,0 +1,288 @@
+package projections
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// seqset is a set of seqs with rank. It is a sorted slice while it is small and a roaring bitmap (runs, arrays or
+// bitmaps per 65,536 seqs) once it is not. Its stored form is one record per 65,536 seqs that has any, a function of
+// the members alone. The zero seqset is empty.
+type seqset struct {
+	small []uint32
+	big   *roaring.Bitmap
+	dirty []uint16 // high halves of seqs whose stored record is out of date
+}
+
+const seqsetSmall = 64
+
+func (s *seqset) touch(seq uint32) {
+	hi := uint16(seq >> 16)
+	if !slices.Contains(s.dirty, hi) {
+		s.dirty = append(s.dirty, hi)
+	}
+}
+
+// add reports whether seq was new.
+func (s *seqset) add(seq uint32) bool {
+	if s.big != nil {
+		if !s.big.CheckedAdd(seq) {
+			return false
+		}
+		s.touch(seq)
+		return true
+	}
+	i, ok := slices.BinarySearch(s.small, seq)
+	if ok {
+		return false
+	}
+	s.touch(seq)
+	if len(s.small) < seqsetSmall {
+		s.small = slices.Insert(s.small, i, seq)
+		return true
+	}
+	s.big = roaring.BitmapOf(s.small...)
+	s.big.Add(seq)
+	s.small = nil
+	return true
+}
+
+// remove reports whether seq was there.
+func (s *seqset) remove(seq uint32) bool {
+	if s.big != nil {
+		if !s.big.CheckedRemove(seq) {
+			return false
+		}
+		s.touch(seq)
+		return true
+	}
+	i, ok := slices.BinarySearch(s.small, seq)
+	if ok {
+		s.small = slices.Delete(s.small, i, i+1)
+		s.touch(seq)
+	}
+	return ok
+}
+
+// removeTo removes all members <= seq.
+func (s *seqset) removeTo(seq uint32) {
+	if s.empty() || s.min() > seq {
+		return
+	}
+	if s.big != nil {
+		for m := s.next(0); m != 0 && m <= seq; m = s.next((m>>16 + 1) << 16) {
+			s.touch(m)
+			if m>>16 == seq>>16 || m>>16 == 0xffff {
+				break
+			}
+		}
+		s.big.RemoveRange(0, uint64(seq)+1)
+		return
+	}
+	i, _ := slices.BinarySearch(s.small, seq+1)
+	for _, m := range s.small[:i] {
+		s.touch(m)
+	}
+	s.small = slices.Delete(s.small, 0, i)
+}
+
+// removeFrom removes all members >= seq and reports whether there were any.
+func (s *seqset) removeFrom(seq uint32) bool {
+	any := false
+	for m := s.next(seq); m != 0; m = s.next(seq) {
+		s.remove(m)
+		any = true
+	}
+	return any
+}
+
+func (s *seqset) contains(seq uint32) bool {
+	if s.big != nil {
+		return s.big.Contains(seq)
+	}
+	_, ok := slices.BinarySearch(s.small, seq)
+	return ok
+}
+
+func (s *seqset) empty() bool { return s.count() == 0 }
+
+func (s *seqset) count() uint32 {
+	if s.big != nil {
+		return uint32(s.big.GetCardinality())
+	}
+	return uint32(len(s.small))
+}
+
+func (s *seqset) min() uint32 { return s.next(0) }
+
+func (s *seqset) max() uint32 {
+	if s.big != nil {
+		if s.big.IsEmpty() {
+			return 0
+		}
+		return s.big.Maximum()
+	}
+	if len(s.small) == 0 {
+		return 0
+	}
+	return s.small[len(s.small)-1]
+}
+
+// rank is the number of members <= seq.
+func (s *seqset) rank(seq uint32) uint32 {
+	if s.big != nil {
+		return uint32(s.big.Rank(seq))
+	}
+	i, ok := slices.BinarySearch(s.small, seq)
+	if ok {
+		i++
+	}
+	return uint32(i)
+}
+
+// above is the number of members > seq.
+func (s *seqset) above(seq uint32) uint32 { return s.count() - s.rank(seq) }
+
+// next is the smallest member >= seq, 0 if none.
+func (s *seqset) next(seq uint32) uint32 {
+	if s.big != nil {
+		if v := s.big.NextValue(seq); v >= 0 {
+			return uint32(v)
+		}
+		return 0
+	}
+	i, _ := slices.BinarySearch(s.small, seq)
+	if i == len(s.small) {
+		return 0
+	}
+	return s.small[i]
+}
+
+// nextAbsent is the smallest seq >= from that is no member.
+func (s *seqset) nextAbsent(from uint32) uint32 {
+	if s.big != nil {
+		if !s.big.Contains(from) {
+			return from
+		}
+		return uint32(s.big.NextAbsentValue(from))
+	}
+	i, _ := slices.BinarySearch(s.small, from)
+	for ; i < len(s.small) && s.small[i] == from; i++ {
+		from++
+	}
+	return from
+}
+
+// prevAbsent is the largest seq <= from that is no member; 0 counts as absent.
+func (s *seqset) prevAbsent(from uint32) uint32 {
+	if s.big != nil {
+		if !s.big.Contains(from) {
+			return from
+		}
+		return uint32(max(0, s.big.PreviousAbsentValue(from)))
+	}
+	i, ok := slices.BinarySearch(s.small, from)
+	if !ok {
+		return from
+	}
+	for ; i >= 0 && s.small[i] == from; i-- {
+		from--
+	}
+	return from
+}
+
+// newest appends up to n largest members > seq, ascending.
+func (s *seqset) newest(dst []uint32, seq uint32, n int) []uint32 {
+	skip := int(s.above(seq)) - n
+	for m := s.next(seq + 1); m != 0; m = s.next(m + 1) {
+		if skip--; skip < 0 {
+			dst = append(dst, m)
+		}
+	}
+	return dst
+}
+
+// encode appends the members with high half hi: a form byte, then gaps and run lengths (form 0) or 8,192 bytes of
+// bitmap (form 1), whichever is shorter. It appends nothing if there are none.
+func (s *seqset) encode(dst []byte, hi uint16) []byte {
+	base := uint32(hi) << 16
+	last := base | 0xffff
+	m := s.next(base)
+	if m == 0 || m > last {
+		return dst
+	}
+	start := len(dst)
+	dst = append(dst, 0)
+	at := base
+	for m != 0 && m <= last {
+		end := s.nextAbsent(m)
+		if end > last || end == 0 {
+			end = last + 1
+		}
+		dst = binary.AppendUvarint(dst, uint64(m-at))
+		dst = binary.AppendUvarint(dst, uint64(end-m))
+		at = end
+		if end == last+1 {
+			break
+		}
+		m = s.next(end)
+	}
+	if len(dst)-start-1 <= 8192 {
+		return dst
+	}
+	dst = append(dst[:start], 1)
+	dst = append(dst, make([]byte, 8192)...)
+	bits := dst[start+1:]
+	for m := s.next(base); m != 0 && m <= last; m = s.next(m + 1) {
+		bits[(m-base)>>3] |= 1 << ((m - base) & 7)
+		if m == last {
+			break
+		}
+	}
+	return dst
+}
+
+// decode adds the members of a record to s, without making it dirty.
+func (s *seqset) decode(hi uint16, v []byte) error {
+	base := uint32(hi) << 16
+	if len(v) == 0 || v[0] > 1 {
+		return fmt.Errorf("set record of unknown form")
+	}
+	if v[0] == 1 {
+		if len(v) != 8193 {
+			return fmt.Errorf("set bitmap of %d bytes instead of 8192", len(v)-1)
+		}
+		for i, b := range v[1:] {
+			for j := range 8 {
+				if b&(1<<j) != 0 {
+					s.add(base + uint32(i*8+j))
+				}
+			}
+		}
+		s.dirty = s.dirty[:0]
+		return nil
+	}
+	v = v[1:]
+	at := uint64(0)
+	for len(v) > 0 {
+		gap, n := binary.Uvarint(v)
+		if n <= 0 {
+			return fmt.Errorf("set record cut short")
+		}
+		run, k := binary.Uvarint(v[n:])
+		if k <= 0 || at+gap+run > 1<<16 {
+			return fmt.Errorf("set record cut short or beyond its range")
+		}
+		v = v[n+k:]
+		at += gap
+		for i := range run {
+			s.add(base + uint32(at+i))
+		}
+		at += run
+	}
+	s.dirty = s.dirty[:0]
+	return nil
+}

@@ -1,0 +1,58 @@
+package projections
+
+// slabShift makes chunks of 4,096 elements: large enough that the garbage collector sees few objects, small enough
+// that growing costs no noticeable pause and no copy.
+const (
+	slabShift = 12
+	slabSize  = 1 << slabShift
+)
+
+// slab is a growing array of pointer-free elements, addressed by index. Index 0 is never given out, so that 0 can mean
+// none. Addresses stay valid: chunks are never moved.
+type slab[T any] struct {
+	chunks [][]T
+	next   uint32
+	free   []uint32
+}
+
+// alloc returns the index of a zeroed element.
+func (s *slab[T]) alloc() uint32 {
+	if n := len(s.free); n > 0 {
+		i := s.free[n-1]
+		s.free = s.free[:n-1]
+		return i
+	}
+	if s.next == 0 {
+		s.next = 1
+	}
+	i := s.next
+	if int(i>>slabShift) >= len(s.chunks) {
+		s.chunks = append(s.chunks, make([]T, slabSize))
+	}
+	s.next++
+	return i
+}
+
+// release zeroes the element and gives its index back.
+func (s *slab[T]) release(i uint32) {
+	var zero T
+	*s.at(i) = zero
+	s.free = append(s.free, i)
+}
+
+func (s *slab[T]) at(i uint32) *T { return &s.chunks[i>>slabShift][i&(slabSize-1)] }
+
+// len is the number of live elements.
+func (s *slab[T]) len() int {
+	if s.next == 0 {
+		return 0
+	}
+	return int(s.next) - 1 - len(s.free)
+}
+
+// each calls fn for every index ever given out; released elements are zero.
+func (s *slab[T]) each(fn func(i uint32, e *T)) {
+	for i := uint32(1); i < s.next; i++ {
+		fn(i, s.at(i))
+	}
+}

@@ -1,0 +1,171 @@
+package projections
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Records that are not hot are written through these, into the overlay; each keeps the digest true. The caller knows
+// whether the key has a record, and which, so that nothing is read only to be replaced.
+
+// get returns the record under key; ok is false if there is none. The bytes must not be changed.
+func (p *Partition) get(key []byte) (val []byte, ok bool, err error) {
+	if v, deleted, known := p.now.get(key); known {
+		return v, !deleted, nil
+	}
+	if v, deleted, known := p.pending.get(key); known {
+		return v, !deleted, nil
+	}
+	v, closer, err := p.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("reading key %q: %w", key, err)
+	}
+	val = append([]byte(nil), v...)
+	return val, true, closer.Close()
+}
+
+func (p *Partition) putNew(key, val []byte) {
+	p.digest.add(recordHash(key, val))
+	p.now.put(key, val, false)
+}
+
+func (p *Partition) putOver(key, old, val []byte) {
+	p.digest.sub(recordHash(key, old))
+	p.putNew(key, val)
+}
+
+func (p *Partition) del(key, old []byte) {
+	p.digest.sub(recordHash(key, old))
+	p.now.put(key, nil, true)
+}
+
+// replace stores val under key, or nothing if val is empty, whatever was there.
+func (p *Partition) replace(key, val []byte) {
+	old, ok, err := p.get(key)
+	if err != nil {
+		p.corrupt(err)
+		return
+	}
+	switch {
+	case ok && len(val) == 0:
+		p.del(key, old)
+	case ok:
+		p.putOver(key, old, val)
+	case len(val) > 0:
+		p.putNew(key, val)
+	}
+}
+
+// touchExc marks the pair's sets and what it holds as out of date in the store.
+func (p *Partition) touchExc(ref uint32, r *row) {
+	p.dirtyExcs[ref] = struct{}{}
+	p.dirtyBytes += 64
+}
+
+// touchHeld is touchExc for a change that may have moved the base as well.
+func (p *Partition) touchHeld(ref uint32, r *row) {
+	p.touchExc(ref, r)
+	p.touchRow(ref, r)
+}
+
+// dropGuest removes the record of a user who becomes a member.
+func (p *Partition) dropGuest(ref uint32, r *row) {
+	delete(p.dirtyGuests, ref)
+	if r.flags&rowStored == 0 {
+		return
+	}
+	r.flags &^= rowStored
+	c := p.chans.at(r.ch)
+	var kb [keyBuf]byte
+	p.replace(append(appendHot(kb[:0], p.blobs.get(c.id), hotGuest), p.blobs.get(p.users.at(r.user).id)...), nil)
+}
+
+// deleteChannel forgets all of a channel but that it is gone (DESIGN §4.1). Its cost is that of what is forgotten.
+func (p *Partition) deleteChannel(ci uint32, c *channel) {
+	id := p.blobs.get(c.id)
+	for ref := c.rows; ref != 0; {
+		r := p.rows.at(ref)
+		if r.flags&rowMember != 0 {
+			p.emit(ref)
+		}
+		next := r.nextRow
+		*r = row{ch: r.ch, user: r.user, ord: noOrdinal, nextUser: r.nextUser, nextRow: r.nextRow, lastR: r.lastR,
+			out: r.out, flags: r.flags & (rowChanged | rowCheck)}
+		delete(p.dirtyGuests, ref)
+		delete(p.dirtyExcs, ref)
+		ref = next
+	}
+	var kb [keyBuf]byte
+	for page := range (c.ords + pageLen - 1) / pageLen {
+		if h, stored := p.pageHash(c, page); stored {
+			p.digest.sub(h)
+			p.now.put(appendPageKey(kb[:0], id, page), nil, true)
+		}
+	}
+	if c.more != 0 {
+		p.memberLists[c.more] = nil
+	}
+	if c.ext != 0 {
+		p.exts[c.ext] = nil
+	}
+	for i := range c.tail {
+		p.blobs.release(c.tail[i])
+	}
+	for _, kind := range []byte{keyHot, keyIndex, keyLog} {
+		prefix := append(append([]byte{kind}, id...), 0)
+		err := p.scan(prefix, func(key, val []byte) {
+			if kind != keyHot || (key[len(prefix)] != hotChannel && key[len(prefix)] != hotPage) {
+				p.del(key, val)
+			}
+		})
+		if err != nil {
+			p.corrupt(fmt.Errorf("deleting channel %q: %w", id, err))
+		}
+	}
+	*c = channel{id: c.id, flags: chDeleted, pending: c.pending &^ outMembers, lastM: c.lastM, rows: c.rows,
+		time: minTime, logTime: minTime, hash: c.hash, dirty: c.dirty &^ (dirtyPage0 | dirtyPage0Stored)}
+	p.emitChannel(ci, c)
+}
+
+// scan calls fn for every record under prefix, pending ones included, in no order. fn may write.
+func (p *Partition) scan(prefix []byte, fn func(key, val []byte)) error {
+	type record struct{ key, val []byte }
+	var found []record
+	seen := map[string]bool{}
+	for _, o := range []*overlay{p.now, p.pending} {
+		if o == nil {
+			continue
+		}
+		for i := range o.entries {
+			e := &o.entries[i]
+			if len(e.key) < len(prefix) || string(e.key[:len(prefix)]) != string(prefix) || seen[string(e.key)] {
+				continue
+			}
+			seen[string(e.key)] = true
+			if !e.deleted {
+				found = append(found, record{e.key, e.val})
+			}
+		}
+	}
+	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+	if err != nil {
+		return err
+	}
+	for it.First(); it.Valid(); it.Next() {
+		if !seen[string(it.Key())] {
+			found = append(found, record{append([]byte(nil), it.Key()...), append([]byte(nil), it.Value()...)})
+		}
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return err
+	}
+	for _, r := range found {
+		fn(r.key, r.val)
+	}
+	return nil
+}

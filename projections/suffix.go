@@ -1,0 +1,420 @@
+package projections
+
+import (
+	"slices"
+)
+
+// The fold of reads keeps, for one user in one channel, a base that is final (row and exc.singles) and what is held:
+// the user's events that more timeline can still change ("open"), and those that stand behind such a one. What is held
+// is kept in a normal form, a function of the timeline and the user's events alone, never of when what arrived:
+//
+//   - a closed read that no held mark precedes is in the base, even past reads that are open: reads commute;
+//   - the first held mark is applied as soon as nothing can change what it does: when the pointer is at or past its
+//     message (then it also erases the open reads before it, for they can only have moved the pointer further), or when
+//     no open read is before it and its head is settled;
+//   - a mark that was applied while its head is still open leaves a floorSpec behind: own posts that turn up below
+//     that head do not lift the pointer. While there is one, every own post so far is below it, so row.floorH is 0;
+//   - between two held marks only the furthest closed read stays, and the single reads above it.
+//
+// Everything that changes a normal form has a trigger (waiters): an id or a seq that appears, a time that passes, a
+// lapse, an own post. Triggers are hints: settle may be called at any time and changes nothing if nothing changed.
+
+// held is one event, or one message of a messages_read, that is kept.
+type held struct {
+	kind    uint8 // heldRead, heldSingle, heldMark
+	by      uint8 // how the target is named
+	headBy  uint8 // marks: how the head is named; byTime if it is not
+	closed  bool  // reads, singles: seq is final. Marks: seq is the message's
+	head    bool  // marks: headSeq is final
+	off     int64 // of the event's record
+	at      int64 // occurred_at
+	horizon int64 // log time after which it does not apply to new messages (7 days past the event)
+	now     int64 // log time of chat.reads at the event, for the index
+	time    int64 // byTime: the target
+	seq     uint32
+	headSeq uint32
+	id      []byte // byID
+	headID  []byte
+}
+
+const (
+	heldRead = iota + 1
+	heldSingle
+	heldMark
+)
+
+const (
+	byID = iota + 1
+	bySeq
+	byTime
+)
+
+// floorSpec is the head of an applied mark that is still open: by time (own posts at or before it are below the floor)
+// or by seq.
+type floorSpec struct {
+	by      uint8
+	val     int64 // time, or seq
+	horizon int64
+}
+
+// lapseAfter is how far log time may move past an event that waits: 7 days (DESIGN §4.3).
+const lapseAfter = 7 * 24 * 3600 * 1000
+
+// maxHeld is the number of events of a user that may be held in a scope (DESIGN §4.3).
+const maxHeld = 1000
+
+// base is the final part of a scope, while it is worked on.
+type base struct {
+	ptr    uint32
+	floorH uint32
+	at, ev int64
+}
+
+func evRead(off int64) int64    { return off << 1 }
+func evMessage(off int64) int64 { return off<<1 | 1 }
+
+// read moves the pointer to seq if that is further. Of reads to one seq the first in order counts, though it may be
+// applied last.
+func (b *base) read(seq uint32, at, off int64) bool {
+	if seq > b.ptr || (seq == b.ptr && seq > 0 && b.ev&1 == 0 && off < b.ev>>1) {
+		b.ptr, b.at, b.ev = seq, at, evRead(off)
+		return true
+	}
+	return false
+}
+
+// resolve closes what the timeline has decided. It reports whether the event is still alive: a waiting read that
+// lapsed, or a mark whose message or head lapsed, is void.
+func (p *Partition) resolve(c *channel, h *held) bool {
+	lapsed := p.logTime > h.horizon
+	if !h.closed {
+		switch h.by {
+		case byID:
+			if x, ok := p.lookup(c, h.id, idHash(h.id), h.now); ok && x.logTime <= h.horizon {
+				if h.kind == heldSingle && x.flags&(entReply|entBroadcast) == entReply {
+					return false // another scope's
+				}
+				h.closed, h.seq = true, x.seq
+			} else if lapsed {
+				return false
+			}
+		case bySeq:
+			if c.headSeq >= h.seq {
+				if !p.visible(c, h.seq, h.horizon) {
+					return false
+				}
+				h.closed = true
+			} else if lapsed {
+				return false
+			}
+		case byTime:
+			if (c.headSeq > 0 && c.time > h.time) || lapsed {
+				h.closed, h.seq = true, p.seqAt(c, h.time, h.horizon)
+			}
+		}
+	}
+	if h.kind == heldMark && !h.head {
+		switch h.headBy {
+		case byID:
+			if x, ok := p.lookup(c, h.headID, idHash(h.headID), h.now); ok && x.logTime <= h.horizon {
+				h.head, h.headSeq = true, x.seq
+			} else if lapsed {
+				return false
+			}
+		default:
+			h.headSeq, h.head = p.headAt(c, floorSpec{h.headBy, h.headVal(), h.horizon})
+		}
+	}
+	return true
+}
+
+// headVal is the time or seq that names a mark's head.
+func (h *held) headVal() int64 {
+	if h.headBy == bySeq {
+		return h.time
+	}
+	return h.at
+}
+
+// headAt is the seq up to which own posts are before a mark with this head, and whether that is final. While it is
+// not, it is the channel's head.
+func (p *Partition) headAt(c *channel, f floorSpec) (uint32, bool) {
+	lapsed := p.logTime > f.horizon
+	if f.by == bySeq {
+		if int64(c.headSeq) < f.val && !lapsed {
+			return c.headSeq, false
+		}
+		if c.logTime <= f.horizon {
+			return uint32(min(f.val, int64(c.headSeq))), true
+		}
+		return min(uint32(min(f.val, 1<<32-1)), p.seqAt(c, 1<<63-1, f.horizon)), true
+	}
+	if (c.headSeq > 0 && c.time > f.val) || lapsed {
+		return p.seqAt(c, f.val, f.horizon), true
+	}
+	return c.headSeq, false
+}
+
+// ownIn is the largest own post in (low, high], 0 if there is none, with its time and record.
+func (p *Partition) ownIn(c *channel, r *row, low, high uint32) (seq uint32, at, ev int64) {
+	if !p.settings.SendMarksRead {
+		return 0, 0, 0
+	}
+	s := r.lastOwn
+	for s > high {
+		e := p.entryAt(c, s)
+		s = e.prevOwn
+	}
+	if s <= low {
+		return 0, 0, 0
+	}
+	e := p.entryAt(c, s)
+	return s, e.time, evMessage(e.off)
+}
+
+// mark applies a mark whose message is known, and its head or what it is so far, to the base and its single reads.
+// certain: the pointer was at or past the message, whatever is still open before it. Else the mark is applied only if
+// its head is final, and effective says whether it moved anything. The floor is the caller's to raise.
+func (p *Partition) mark(c *channel, r *row, b *base, singles *seqset, h *held, floorsOpen bool) (certain, effective bool) {
+	low := b.floorH
+	if floorsOpen {
+		low = c.headSeq
+	}
+	o, oat, oev := p.ownIn(c, r, low, h.headSeq)
+	ptr, at, ev := b.ptr, b.at, b.ev
+	if o != 0 && o >= ptr {
+		ptr, at, ev = o, oat, oev
+	}
+	if ptr >= h.seq {
+		b.ptr, b.at, b.ev = h.seq-1, h.at, evRead(h.off)
+		singles.removeTo(^uint32(0) - 1)
+		return true, true
+	}
+	if !h.head {
+		return false, false
+	}
+	if singles.max() >= h.seq {
+		b.ptr, b.at, b.ev = ptr, at, ev
+		singles.removeFrom(h.seq)
+		singles.removeTo(ptr)
+		return false, true
+	}
+	return false, false
+}
+
+// settle brings what a pair holds into normal form, and moves into the base what is final. It reports whether anything
+// changed.
+func (p *Partition) settle(ref uint32) bool {
+	r := p.rows.at(ref)
+	x := p.excOf(r)
+	if x == nil || (len(x.held) == 0 && len(x.floors) == 0) {
+		return false
+	}
+	c := p.chans.at(r.ch)
+	b := base{r.ptr, r.floorH, r.at, r.ev}
+	changed := p.settleFloors(c, &b, x)
+
+	n := len(x.held)
+	live := x.held[:0]
+	for i := range x.held {
+		h := &x.held[i]
+		was := h.closed
+		wasHead := h.head
+		if p.resolve(c, h) {
+			changed = changed || h.closed != was || h.head != wasHead
+			live = append(live, *h)
+		}
+	}
+	clear(x.held[len(live):n])
+	x.held = live
+	changed = changed || len(live) != n
+
+	for {
+		m := p.foldFront(&b, x)
+		changed = changed || m
+		k := slices.IndexFunc(x.held, func(h held) bool { return h.kind == heldMark })
+		if k < 0 || !x.held[k].closed || (x.held[k].headBy == byID && !x.held[k].head) {
+			break
+		}
+		h := x.held[k]
+		trial := b
+		certain, effective := p.mark(c, r, &trial, &x.singles, &h, len(x.floors) > 0)
+		switch {
+		case certain:
+			b = trial
+			x.held = slices.Delete(x.held, 0, k+1)
+			p.addFloor(&b, x, &h)
+		case k == 0 && h.head:
+			if effective {
+				b = trial
+				p.addFloor(&b, x, &h)
+			}
+			x.held = slices.Delete(x.held, 0, 1)
+		default:
+			k = -1
+		}
+		if k < 0 {
+			break
+		}
+		changed = true
+	}
+	if mergeSegments(x) {
+		changed = true
+	}
+	if changed {
+		r.ptr, r.floorH, r.at, r.ev = b.ptr, b.floorH, b.at, b.ev
+		p.touchHeld(ref, r)
+	}
+	return changed
+}
+
+// settleFloors closes the floors that the timeline has decided.
+func (p *Partition) settleFloors(c *channel, b *base, x *exc) bool {
+	if len(x.floors) == 0 {
+		return false
+	}
+	open := x.floors[:0]
+	top := uint32(0)
+	for _, f := range x.floors {
+		if seq, final := p.headAt(c, f); final {
+			top = max(top, seq)
+		} else {
+			open = append(open, f)
+		}
+	}
+	changed := len(open) != len(x.floors)
+	x.floors = open
+	if len(open) == 0 {
+		b.floorH = max(b.floorH, top)
+	}
+	return changed
+}
+
+// addFloor raises the floor to the mark's head, or notes that it is still open.
+func (p *Partition) addFloor(b *base, x *exc, h *held) {
+	if h.head {
+		if len(x.floors) == 0 {
+			b.floorH = max(b.floorH, h.headSeq)
+		}
+		return
+	}
+	f := floorSpec{h.headBy, h.headVal(), h.horizon}
+	b.floorH = 0
+	for _, o := range x.floors {
+		if o.by == f.by && o.val >= f.val && o.horizon >= f.horizon {
+			return
+		}
+	}
+	x.floors = slices.DeleteFunc(x.floors, func(o floorSpec) bool {
+		return o.by == f.by && o.val <= f.val && o.horizon <= f.horizon
+	})
+	x.floors = append(x.floors, f)
+	slices.SortFunc(x.floors, func(a, b floorSpec) int {
+		if a.by != b.by {
+			return int(a.by) - int(b.by)
+		}
+		if a.val != b.val {
+			return cmp64(a.val, b.val)
+		}
+		return cmp64(a.horizon, b.horizon)
+	})
+}
+
+func cmp64(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// foldFront moves closed reads that no held mark precedes into the base.
+func (p *Partition) foldFront(b *base, x *exc) bool {
+	keep := x.held[:0]
+	n := len(x.held)
+	marked := false
+	for _, h := range x.held {
+		marked = marked || h.kind == heldMark
+		switch {
+		case marked || !h.closed:
+			keep = append(keep, h)
+		case h.kind == heldRead:
+			b.read(h.seq, h.at, h.off)
+		case h.seq > b.ptr:
+			x.singles.add(h.seq)
+		}
+	}
+	clear(x.held[len(keep):n])
+	x.held = keep
+	if len(keep) != n {
+		x.singles.removeTo(b.ptr)
+	}
+	return len(keep) != n
+}
+
+// mergeSegments drops, between held marks, the closed reads that a further one in the same segment makes idle.
+func mergeSegments(x *exc) bool {
+	n := len(x.held)
+	first := slices.IndexFunc(x.held, func(h held) bool { return h.kind == heldMark })
+	if first < 0 || first == n-1 {
+		return false
+	}
+	keep := x.held[:first+1]
+	rest := slices.Clone(x.held[first+1:])
+	for len(rest) > 0 {
+		end := slices.IndexFunc(rest, func(h held) bool { return h.kind == heldMark })
+		if end < 0 {
+			end = len(rest)
+		}
+		keep = mergeSegment(keep, rest[:end])
+		if end < len(rest) {
+			keep = append(keep, rest[end])
+			end++
+		}
+		rest = rest[end:]
+	}
+	clear(x.held[len(keep):n])
+	x.held = keep
+	return len(keep) != n
+}
+
+func mergeSegment(keep, seg []held) []held {
+	far := -1
+	for i := range seg {
+		if seg[i].kind == heldRead && seg[i].closed && (far < 0 || seg[i].seq > seg[far].seq) {
+			far = i
+		}
+	}
+	for i := range seg {
+		h := &seg[i]
+		if h.closed && h.kind == heldRead && (i != far || h.seq == 0) {
+			continue
+		}
+		if h.kind == heldSingle {
+			if h.closed && far >= 0 && h.seq <= seg[far].seq {
+				continue
+			}
+			same := func(o held) bool {
+				return o.kind == heldSingle && o.closed == h.closed && o.seq == h.seq && string(o.id) == string(h.id)
+			}
+			if slices.ContainsFunc(seg[:i], same) {
+				continue
+			}
+		}
+		keep = append(keep, *h)
+	}
+	return keep
+}
+
+// heldEvents is the number of distinct records that are held.
+func (x *exc) heldEvents() int {
+	n, last := 0, int64(-1)
+	for i := range x.held {
+		if x.held[i].off != last {
+			n, last = n+1, x.held[i].off
+		}
+	}
+	return n
+}

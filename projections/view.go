@@ -1,0 +1,245 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// scope is what a user's reads come to at this position: the pointer as shown, and the single reads above it.
+type scope struct {
+	ptr     uint32 // with own posts
+	at, ev  int64
+	singles *seqset
+	own     []uint32 // own posts above ptr, ascending; nil where there cannot be any
+}
+
+// noSingles is the empty set that scopes without single reads share; nothing writes to it.
+var noSingles seqset
+
+// scopeOf evaluates a row. It changes nothing, so that readers may call it.
+func (p *Partition) scopeOf(c *channel, r *row) scope {
+	s := scope{ptr: r.ptr, at: r.at, ev: r.ev, singles: &noSingles}
+	floorH := r.floorH
+	if x := p.excOf(r); x != nil {
+		s.singles = &x.singles
+		if len(x.held)+len(x.floors) > 0 {
+			s.ptr, floorH, s.at, s.ev, s.singles = p.evaluate(c, r, x)
+		}
+	}
+	if p.settings.SendMarksRead && r.lastOwn > floorH && r.lastOwn >= s.ptr {
+		s.ptr, s.at, s.ev = r.lastOwn, r.ownAt, evOwn
+	}
+	if r.lastOwn > s.ptr {
+		for q := r.lastOwn; q > s.ptr; {
+			s.own = append(s.own, q)
+			e := p.entryAt(c, q)
+			q = e.prevOwn
+		}
+		slices.Reverse(s.own)
+	}
+	return s
+}
+
+// evOwn stands for the record of the newest own post, which is in its log entry.
+const evOwn = -1
+
+// evaluate replays what is held over the base, as the timeline stands: what waits for something does nothing yet.
+func (p *Partition) evaluate(c *channel, r *row, x *exc) (ptr, floorH uint32, at, ev int64, singles *seqset) {
+	b := base{r.ptr, r.floorH, r.at, r.ev}
+	if len(x.floors) > 0 {
+		b.floorH = c.headSeq
+	}
+	work := seqset{small: slices.Clone(x.singles.small)}
+	if x.singles.big != nil {
+		work.big = x.singles.big.Clone()
+	}
+	for i := range x.held {
+		h := x.held[i]
+		switch h.kind {
+		case heldRead:
+			if h.closed {
+				b.read(h.seq, h.at, h.off)
+			} else if h.by == byTime {
+				b.read(c.headSeq, h.at, h.off)
+			}
+		case heldSingle:
+			if h.closed && h.seq > b.ptr {
+				work.add(h.seq)
+			}
+		case heldMark:
+			if !h.closed || (h.headBy == byID && !h.head) {
+				continue
+			}
+			if !h.head {
+				h.headSeq = c.headSeq
+			}
+			h.head = true
+			if _, effective := p.mark(c, r, &b, &work, &h, false); effective {
+				b.floorH = max(b.floorH, h.headSeq)
+			}
+		}
+		work.removeTo(b.ptr)
+	}
+	return b.ptr, b.floorH, b.at, b.ev, &work
+}
+
+// from is the seq above which messages can be unread.
+func (s *scope) from(c *channel, r *row) uint32 { return max(s.ptr, r.base, c.floor) }
+
+// pos is the running count of counted messages at seq.
+func (p *Partition) posAt(c *channel, seq uint32) uint32 {
+	if seq == 0 {
+		return 0
+	}
+	if seq >= c.headSeq {
+		return c.headPos
+	}
+	if x := p.extOf(c); x != nil {
+		return seq - x.uncounted.rank(seq)
+	}
+	return seq
+}
+
+// counts are the numbers of DESIGN §4.2.
+type counts struct {
+	unread, mentions, first uint32
+}
+
+func (p *Partition) countsOf(c *channel, r *row, s *scope) (n counts) {
+	from := s.from(c, r)
+	x := p.extOf(c)
+	n.unread = c.headPos - p.posAt(c, from)
+	if x != nil {
+		n.unread -= x.deleted.above(from)
+	}
+	live := func(q uint32) bool {
+		return x == nil || (!x.deleted.contains(q) && !x.uncounted.contains(q))
+	}
+	isOwn := func(q uint32) bool { _, ok := slices.BinarySearch(s.own, q); return ok }
+	mine := func(q uint32) bool { return isOwn(q) || s.singles.contains(q) }
+	e := p.excOf(r)
+	alls := x != nil && x.alls.max() > from
+	if alls {
+		n.mentions = x.alls.above(from)
+	}
+	if e != nil {
+		for q := e.mentions.next(from + 1); q != 0; q = e.mentions.next(q + 1) {
+			if !mine(q) && !(alls && x.alls.contains(q)) {
+				n.mentions++
+			}
+		}
+	}
+	skip := func(q uint32) {
+		if q > from && live(q) {
+			n.unread--
+			if alls && x.alls.contains(q) {
+				n.mentions--
+			}
+		}
+	}
+	for _, q := range s.own {
+		skip(q)
+	}
+	if s.singles.max() > from {
+		for q := s.singles.next(from + 1); q != 0; q = s.singles.next(q + 1) {
+			if !isOwn(q) {
+				skip(q)
+			}
+		}
+	}
+	if n.unread > 0 {
+		n.first = p.firstAbove(x, from, mine)
+	}
+	return n
+}
+
+// firstAbove is the first seq above from that is live, counted and not one of the user's own or singly read. There is
+// one.
+func (p *Partition) firstAbove(x *ext, from uint32, mine func(uint32) bool) uint32 {
+	for q := from + 1; ; q++ {
+		for x != nil {
+			t := x.deleted.nextAbsent(x.uncounted.nextAbsent(q))
+			if t == q {
+				break
+			}
+			q = t
+		}
+		if !mine(q) {
+			return q
+		}
+	}
+}
+
+// listed is the number of positions that a delta or a channel record lists at most (DESIGN §7).
+const listed = 1000
+
+// excludedOf lists the positions above readPos that are own or read singly.
+func (p *Partition) excludedOf(c *channel, s *scope, above uint32) []uint32 {
+	if len(s.own) == 0 && s.singles.max() <= above {
+		return nil
+	}
+	seqs := s.singles.newest(nil, above, listed)
+	for _, q := range s.own {
+		if q > above {
+			seqs = append(seqs, q)
+		}
+	}
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	return p.positions(c, seqs)
+}
+
+func (p *Partition) mentionedOf(c *channel, r *row, above uint32) []uint32 {
+	e := p.excOf(r)
+	if e == nil || e.mentions.max() <= above {
+		return nil
+	}
+	return p.positions(c, e.mentions.newest(nil, above, listed))
+}
+
+// positions turns seqs into the positions of those that count, newest listed of them.
+func (p *Partition) positions(c *channel, seqs []uint32) []uint32 {
+	x := p.extOf(c)
+	out := seqs[:0]
+	for _, q := range seqs {
+		if x == nil || !x.uncounted.contains(q) {
+			out = append(out, p.posAt(c, q))
+		}
+	}
+	return out[max(0, len(out)-listed):]
+}
+
+// signature is a hash of all that a delta of the pair says, but for the stamp and the text of the latest message. Equal
+// signatures before and after an event mean that there is nothing to tell.
+func (p *Partition) signature(c *channel, r *row) uint64 {
+	s := p.scopeOf(c, r)
+	b := p.sigBuf[:0]
+	put := func(v ...uint32) {
+		for _, v := range v {
+			b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+		}
+	}
+	put(s.ptr, uint32(s.at), uint32(s.at>>32), r.marks, uint32(r.flags&(rowMember|rowMuted)))
+	if r.flags&rowMember != 0 {
+		n := p.countsOf(c, r, &s)
+		if c.flags&chLarge == 0 {
+			put(n.unread, n.mentions, n.first, c.latest)
+		} else {
+			above := max(s.ptr, r.base)
+			put(^uint32(0), p.posAt(c, above))
+			put(p.excludedOf(c, &s, above)...)
+			put(^uint32(0))
+			put(p.mentionedOf(c, r, above)...)
+		}
+	}
+	p.sigBuf = b
+	return xxh3.Hash(b)
+}
+
+// stampOf is the stamp of one (user, channel) (DESIGN §2).
+func (p *Partition) stampOf(c *channel, r *row) events.Stamp {
+	return events.Stamp{FoldVersion: FoldVersion, M: c.lastM, R: r.lastR}
+}
