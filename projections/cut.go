@@ -23,8 +23,8 @@ func (p *Partition) DirtyBytes() int64 { return p.dirtyBytes + p.now.bytes }
 // the fold goes on meanwhile, and a cut that is never applied was never there. Only one may be outstanding. Everything
 // must have been drained. Lock is held.
 func (p *Partition) Cut() (*Cut, error) {
-	if p.err != nil {
-		return nil, p.err
+	if err := p.Err(); err != nil {
+		return nil, err
 	}
 	if p.pending != nil {
 		return nil, errors.New("a cut is outstanding: apply it before the next")
@@ -53,8 +53,8 @@ func (p *Partition) Cut() (*Cut, error) {
 			return nil, fmt.Errorf("building a batch: %w", err)
 		}
 	}
-	if p.err != nil {
-		return nil, p.err
+	if err := p.Err(); err != nil {
+		return nil, err
 	}
 	h := p.header()
 	p.scratch = h.append(p.scratch[:0])

@@ -134,17 +134,15 @@ func (p *Partition) comparing(c *channel, change func()) {
 		return
 	}
 	before := p.sigs[:0]
-	for ord := range c.ords {
-		before = append(before, p.signature(c, p.rows.at(p.member(c, ord))))
-	}
+	p.eachMember(c, func(_ uint32, r *row) { before = append(before, p.signature(c, r)) })
 	p.sigs = before
 	change()
-	for ord := range c.ords {
-		ref := p.member(c, ord)
-		if r := p.rows.at(ref); r.flags&rowMember != 0 && p.signature(c, r) != before[ord] {
+	p.eachMember(c, func(ref uint32, r *row) {
+		if p.signature(c, r) != before[0] {
 			p.emit(ref)
 		}
-	}
+		before = before[1:]
+	})
 }
 
 // FanoutPending reports whether Drain(d, true) would emit what Drain(d, false) leaves for later.
@@ -171,12 +169,7 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 			pending := c.pending
 			c.pending = 0
 			if pending&outMembers != 0 {
-				for ord := range c.ords {
-					ref := p.member(c, ord)
-					if r := p.rows.at(ref); r.flags&rowMember != 0 {
-						p.drainRow(d, ref, c, r, true)
-					}
-				}
+				p.eachMember(c, func(ref uint32, r *row) { p.drainRow(d, ref, c, r, true) })
 			}
 			if pending&outRecord != 0 {
 				p.drainChannel(d, c)

@@ -158,7 +158,7 @@ func (p *Partition) loadHot() error {
 			x.seen = p.signature(p.chans.at(r.ch), r)
 		}
 	})
-	return errors.Join(err, p.err)
+	return errors.Join(err, p.Err())
 }
 
 func (p *Partition) loadRecord(key, val []byte) error {

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -25,7 +26,7 @@ type Partition struct {
 	readTime     int64 // of chat.reads
 	deliveryTime int64 // of chat.deliveries
 	digest       digest
-	err          error
+	err          atomic.Pointer[error]
 
 	chans       slab[channel]
 	rows        slab[row]
@@ -91,13 +92,15 @@ func (p *Partition) LogTime() int64 {
 
 // Err is the first corruption or I/O error that was met. A partition with an error answers nothing that can be trusted
 // and cuts nothing.
-func (p *Partition) Err() error { return p.err }
-
-func (p *Partition) corrupt(err error) {
-	if p.err == nil {
-		p.err = err
+func (p *Partition) Err() error {
+	if e := p.err.Load(); e != nil {
+		return *e
 	}
+	return nil
 }
+
+// corrupt notes the first error; readers may meet one too.
+func (p *Partition) corrupt(err error) { p.err.CompareAndSwap(nil, &err) }
 
 // Digest is the order-independent hash over all records at the last Cut (DESIGN §5): equal for equal state.
 func (p *Partition) Digest() [16]byte { return p.digest.bytes() }

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -72,8 +73,10 @@ const (
 
 // memberList holds what a channel of more than inlineMembers members needs besides.
 type memberList struct {
-	rows  []uint32
-	pages []pageState // page 1 and up; page 0 is in the channel
+	rows    []uint32
+	pages   []pageState // page 1 and up; page 0 is in the channel
+	present []uint32    // rows of present members, while present is kept
+	kept    bool
 }
 
 type pageState struct {
@@ -174,7 +177,7 @@ func (p *Partition) ensureUser(id []byte) uint32 {
 	i := p.users.alloc()
 	u := p.users.at(i)
 	u.id = p.blobs.put(id)
-	u.part = events.Murmur2(id)
+	u.part = events.Murmur2(id) & 0x7fffffff
 	p.userTab.insert(idHash(id), i)
 	return i
 }
@@ -237,6 +240,52 @@ func (p *Partition) member(c *channel, ord uint32) uint32 {
 		return c.first[ord]
 	}
 	return p.memberLists[c.more].rows[ord-inlineMembers]
+}
+
+// eachMember calls fn for every present member. Its cost is proportional to the present members, not to those who ever
+// joined.
+func (p *Partition) eachMember(c *channel, fn func(ref uint32, r *row)) {
+	if c.more == 0 {
+		for ord := range c.ords {
+			if r := p.rows.at(c.first[ord]); r.flags&rowMember != 0 {
+				fn(c.first[ord], r)
+			}
+		}
+		return
+	}
+	l := p.memberLists[c.more]
+	if !l.kept {
+		l.present = l.present[:0]
+		for ord := range c.ords {
+			if ref := p.member(c, ord); p.rows.at(ref).flags&rowMember != 0 {
+				l.present = append(l.present, ref)
+			}
+		}
+		l.kept = true
+	}
+	for _, ref := range l.present {
+		fn(ref, p.rows.at(ref))
+	}
+}
+
+// memberChanged keeps the list of present members. Large channels do without: nobody goes through their members, and
+// a leaver would cost a search.
+func (p *Partition) memberChanged(c *channel, ref uint32, joined bool) {
+	if c.more == 0 {
+		return
+	}
+	l := p.memberLists[c.more]
+	switch i := -1; {
+	case !l.kept:
+	case c.flags&chLarge != 0:
+		l.kept, l.present = false, nil
+	case joined:
+		l.present = append(l.present, ref)
+	default:
+		if i = slices.Index(l.present, ref); i >= 0 {
+			l.present = slices.Delete(l.present, i, i+1)
+		}
+	}
 }
 
 func (p *Partition) extOf(c *channel) *ext {

@@ -174,8 +174,9 @@ func (p *Partition) ownIn(c *channel, r *row, low, high uint32) (seq uint32, at,
 
 // mark applies a mark whose message is known, and its head or what it is so far, to the base and its single reads.
 // certain: the pointer was at or past the message, whatever is still open before it. Else the mark is applied only if
-// its head is final, and effective says whether it moved anything. The floor is the caller's to raise.
-func (p *Partition) mark(c *channel, r *row, b *base, singles *seqset, h *held, floorsOpen bool) (certain, effective bool) {
+// its head is final and nothing open is before it (exact), and effective says whether it moved anything. The floor is
+// the caller's to raise.
+func (p *Partition) mark(c *channel, r *row, b *base, singles *seqset, h *held, floorsOpen, exact bool) (certain, effective bool) {
 	low := b.floorH
 	if floorsOpen {
 		low = c.headSeq
@@ -190,10 +191,7 @@ func (p *Partition) mark(c *channel, r *row, b *base, singles *seqset, h *held, 
 		singles.removeTo(^uint32(0) - 1)
 		return true, true
 	}
-	if !h.head {
-		return false, false
-	}
-	if singles.max() >= h.seq {
+	if exact && h.head && singles.max() >= h.seq {
 		b.ptr, b.at, b.ev = ptr, at, ev
 		singles.removeFrom(h.seq)
 		singles.removeTo(ptr)
@@ -238,7 +236,7 @@ func (p *Partition) settle(ref uint32) bool {
 		}
 		h := x.held[k]
 		trial := b
-		certain, effective := p.mark(c, r, &trial, &x.singles, &h, len(x.floors) > 0)
+		certain, effective := p.mark(c, r, &trial, &x.singles, &h, len(x.floors) > 0, k == 0)
 		switch {
 		case certain:
 			b = trial

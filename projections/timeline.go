@@ -285,6 +285,7 @@ func (p *Partition) joined(ci uint32, c *channel, m *events.Message) Outcome {
 			r.base = 0
 		}
 		c.members++
+		p.memberChanged(c, ref, true)
 		p.touchRow(ref, r)
 		p.emit(ref)
 	}
@@ -307,6 +308,7 @@ func (p *Partition) left(ci uint32, c *channel, m *events.Message) Outcome {
 		r.flags &^= rowMember
 		r.base = 0
 		c.members--
+		p.memberChanged(c, ref, false)
 		p.touchRow(ref, r)
 		p.emit(ref)
 	}
@@ -328,11 +330,7 @@ func (p *Partition) membership(ci uint32, c *channel, any bool) Outcome {
 		c.flags &^= chLarge
 	}
 	if c.flags&chLarge != was {
-		for ord := range c.ords {
-			if ref := p.member(c, ord); p.rows.at(ref).flags&rowMember != 0 {
-				p.emit(ref)
-			}
-		}
+		p.eachMember(c, func(ref uint32, _ *row) { p.emit(ref) })
 	}
 	p.emitChannel(ci, c)
 	return OutcomeApplied

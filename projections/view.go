@@ -77,7 +77,7 @@ func (p *Partition) evaluate(c *channel, r *row, x *exc) (ptr, floorH uint32, at
 				h.headSeq = c.headSeq
 			}
 			h.head = true
-			if _, effective := p.mark(c, r, &b, &work, &h, false); effective {
+			if _, effective := p.mark(c, r, &b, &work, &h, false, true); effective {
 				b.floorH = max(b.floorH, h.headSeq)
 			}
 		}
