@@ -1,0 +1,104 @@
+package projections
+
+import (
+	"encoding/hex"
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// formatsLog makes at least one record of every format of docs/formats.md.
+func formatsLog(t *testing.T, p *Partition) {
+	t.Helper()
+	b := func(s string) []byte { return []byte(s) }
+	var m, r int64
+	msg := func(e events.Message) {
+		e.ChannelID = b("c")
+		p.FoldMessage(&e, m, e.OccurredAt)
+		m++
+	}
+	read := func(e events.Read) {
+		e.ChannelID = b("c")
+		p.FoldRead(&e, r, e.OccurredAt)
+		r++
+	}
+	msg(events.Message{Kind: events.KindMembersJoined, OccurredAt: 1000, IDs: [][]byte{b("ann"), b("bob")}})
+	for i := range 18 {
+		e := events.Message{Kind: events.KindMessagePosted, OccurredAt: 2000 + int64(i), MessageID: b(fmt.Sprintf("m%d", i+1)), SenderID: b("bob"), Preview: b("hi")}
+		switch i {
+		case 2:
+			e.Silent = true
+		case 3:
+			e.IDs = [][]byte{b("ann")}
+		case 4:
+			e.MentionAll = true
+		case 5:
+			e.ThreadID = b("m1")
+		}
+		msg(e)
+	}
+	msg(events.Message{Kind: events.KindMessageDeleted, OccurredAt: 3000, MessageID: b("m8")})
+	read(events.Read{Kind: events.KindReadUpTo, UserID: b("ann"), OccurredAt: 4000, Target: events.TargetSeq, Seq: 2})
+	read(events.Read{Kind: events.KindMessagesRead, UserID: b("ann"), OccurredAt: 4001, IDs: [][]byte{b("m7")}})
+	read(events.Read{Kind: events.KindMarkedUnread, UserID: b("bob"), OccurredAt: 4002, MessageID: b("m17")})
+	read(events.Read{Kind: events.KindReadUpTo, UserID: b("guest"), OccurredAt: 4003, Target: events.TargetMessageID, MessageID: b("later")})
+	cut, err := p.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cut.Apply(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFormats pins the bytes of every record format. A difference here is a new format version.
+func TestFormats(t *testing.T) {
+	id := Identity{ClusterID: "cluster", Partition: 1, Partitions: 4, Settings: DefaultSettings()}
+	for i, name := range []string{"chat.messages", "chat.reads", "chat.deliveries"} {
+		id.Topics[i] = TopicIdentity{Name: name, ID: [16]byte{byte(i + 1)}}
+	}
+	p, err := Open("store", id, Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	formatsLog(t, p)
+	var got []string
+	it, err := p.db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for it.First(); it.Valid(); it.Next() {
+		if k := string(it.Key()); k[0] != 'I' || strings.HasSuffix(k, "m1") {
+			got = append(got, fmt.Sprintf("%q %s", it.Key(), hex.EncodeToString(it.Value())))
+		}
+	}
+	if err := it.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sort.Strings(got)
+	if diff := strings.Join(got, "\n"); diff != strings.TrimSpace(formatsGolden) {
+		t.Errorf("the stored bytes differ from the golden ones:\n%s", diff)
+	}
+}
+
+const formatsGolden = `
+"Cc\x00a\x00\x00" 000501
+"Cc\x00c" 0012101200020214a01fc21f001100c01f001101036d313703626f620268691100c21f001201036d313803626f62026869
+"Cc\x00d\x00\x00" 000801
+"Cc\x00gguest" 200008
+"Cc\x00mann\x00\x00\x00" 000401
+"Cc\x00n\x00\x00" 0003010201
+"Cc\x00p\x00\x00\x00\x00" 03616e6e250002c03e000403626f623d0010c43e041200c21f0102
+"Cc\x00sann\x00\x00\x00" 000701
+"Cc\x00wbob" 0103c43ec4cee4c004
+"Cc\x00wguest" 00010100000006c63ec6cee4c004c63e000000056c6174657200
+"H" 010107636c75737465720d636861742e6d65737361676573010000000000000000000000000000000a636861742e7265616473020000000000000000000000000000000f636861742e64656c6976657269657303000000000000000000000000000000010432320180e0e2f739140400f02ec63effffffffffffffffff01f86eccbc93666e958592473e0dbd895f
+"Ic\x00m1" 0100a01f00
+"Lc\x00\x00\x00\x00\x00" 1000a01f000100026d3103626f620268691000a21f000201026d3203626f620268691001a41f000300026d3303626f620268691520a61f000402026d3403626f620268690403616e6e1008a81f000501026d3503626f620268691302aa1f000600026d3603626f62026869026d311000ac1f000702026d3703626f620268690e10ae1f000801026d3803626f62001000b01f000901026d3903626f620268691100b21f000a01036d313003626f620268691100b41f000b01036d313103626f620268691100b61f000c01036d313203626f620268691100b81f000d01036d313303626f620268691100ba1f000e01036d313403626f620268691100bc1f000f01036d313503626f620268691100be1f001001036d313603626f62026869
+`
