@@ -80,7 +80,7 @@ func newer(v any) bool {
 func topLevelVersion(b []byte) (v uint32) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
+		if n < 0 || num > protowire.MaxValidNumber { // ConsumeTag allows more, messages do not
 			return 0
 		}
 		b = b[n:]

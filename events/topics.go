@@ -41,8 +41,8 @@ const (
 	deadLetterBatchBytes = inputBatchBytes + 64<<10
 )
 
-// TopicSpecs are all topics in the order of the constants above, with partitions of each and, for all but the dead
-// letters, which are few and need no order, the same count everywhere: then one number describes a deployment.
+// TopicSpecs are all topics in the order of the constants above, each with the same number of partitions: one number
+// describes a deployment.
 //
 //   - Inputs are kept for ever. They are the durable log of which all else is a function: rebuild, verify and the
 //     reading of history need their start. Who has snapshots and wants less sets retention.ms above their age.

@@ -142,7 +142,7 @@ func (c *cursor) skip() {
 	c.b = c.b[n:]
 }
 
-// err is the error of a value that could not be walked over to its end.
+// err is the error of a value that could not be walked over to its end; nil if it could.
 func (c *cursor) err() error {
 	switch c.fault {
 	case faultNone:
@@ -150,6 +150,6 @@ func (c *cursor) err() error {
 	case faultUTF8:
 		return &Error{Reason: ReasonUndecodable, Detail: "a text field is not valid UTF-8"}
 	default:
-		return &Error{Reason: ReasonUndecodable, Detail: "not a Protobuf encoding of this event (JSON must begin with '{')"}
+		return &Error{Reason: ReasonUndecodable, Detail: "not the Protobuf encoding of a message of this topic"}
 	}
 }
