@@ -122,7 +122,9 @@ func (p *Partition) resolve(c *channel, h *held) bool {
 				return false
 			}
 		default:
-			h.headSeq, h.head = p.headAt(c, floorSpec{h.headBy, h.headVal(), h.horizon})
+			if seq, final := p.headAt(c, floorSpec{h.headBy, h.headVal(), h.horizon}); final {
+				h.headSeq, h.head = seq, true
+			}
 		}
 	}
 	return true
@@ -235,6 +237,9 @@ func (p *Partition) settle(ref uint32) bool {
 			break
 		}
 		h := x.held[k]
+		if !h.head {
+			h.headSeq = c.headSeq
+		}
 		trial := b
 		certain, effective := p.mark(c, r, &trial, &x.singles, &h, len(x.floors) > 0, k == 0)
 		switch {
