@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // jsonCodec replaces connect's JSON: names in snake_case, zeros and empty lists written out (an absent message is left
@@ -50,7 +52,7 @@ func (c jsonCodec) Unmarshal(b []byte, m any) error {
 		return errors.New("the body is empty, want a JSON object")
 	}
 	if err := protojson.Unmarshal(b, msg); err != nil {
-		return jsonError(err, msg)
+		return jsonError(b, err, msg)
 	}
 	return nil
 }
@@ -58,20 +60,36 @@ func (c jsonCodec) Unmarshal(b []byte, m any) error {
 var (
 	protoPrefix  = regexp.MustCompile(`^proto:[\s\x{a0}]*`)
 	unknownField = regexp.MustCompile(`^\((line [0-9:]+)\): unknown field (".*")$`)
+	wrongValue   = regexp.MustCompile(`^(\(line [0-9:]+\): invalid value for \S+ field )(\w+)(:)`)
+	upper        = regexp.MustCompile(`[A-Z]`)
 )
 
-// jsonError says in one sentence what is wrong with the body.
-func jsonError(err error, m proto.Message) error {
+// jsonError says in one sentence what is wrong with the body. It shows a bounded piece of it.
+func jsonError(body []byte, err error, m proto.Message) error {
 	text := protoPrefix.ReplaceAllString(err.Error(), "")
 	d := m.ProtoReflect().Descriptor()
 	if u := unknownField.FindStringSubmatch(text); u != nil {
-		if d.Fields().Len() > 0 {
-			names := make([]string, d.Fields().Len())
-			for i := range names {
-				names[i] = string(d.Fields().Get(i).Name())
-			}
-			return fmt.Errorf("unknown field %s at %s; %s has %s", u[2], u[1], d.Name(), strings.Join(names, ", "))
-		}
+		return fmt.Errorf("unknown field %.100s at %s%s", u[2], u[1], alternatives(body, u[2], d))
 	}
-	return fmt.Errorf("not a JSON %s: %s", d.Name(), text)
+	if w := wrongValue.FindStringSubmatch(text); w != nil {
+		// protojson names fields in lowerCamelCase, everything else here in snake_case.
+		snake := upper.ReplaceAllStringFunc(w[2], func(u string) string { return "_" + strings.ToLower(u) })
+		text = w[1] + snake + w[3] + text[len(w[0]):]
+	}
+	return fmt.Errorf("not a JSON %s: %.300s", d.Name(), text)
+}
+
+// alternatives lists the fields of d if it is d, not a message within, that was given the unknown field.
+func alternatives(body []byte, quoted string, d protoreflect.MessageDescriptor) string {
+	var top map[string]json.RawMessage
+	_ = json.Unmarshal(body, &top) // what it found before the error will do
+	name, err := strconv.Unquote(quoted)
+	if _, ok := top[name]; !ok || err != nil {
+		return ""
+	}
+	names := make([]string, d.Fields().Len())
+	for i := range names {
+		names[i] = string(d.Fields().Get(i).Name())
+	}
+	return fmt.Sprintf("; %s has %s", d.Name(), strings.Join(names, ", "))
 }

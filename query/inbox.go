@@ -76,16 +76,12 @@ func (s *service) localInbox(ctx context.Context, userID string, ps []int32, a a
 		if ctx.Err() != nil {
 			return nil, unavailable("the inbox could not be read in time: %v", ctx.Err())
 		}
-		var readErr error
 		err := s.read(p, func(part *projections.Partition) {
-			readErr = sel.take(part, userID)
+			sel.take(part, userID)
 			res.AsOf = s.topics.asOf(res.AsOf, p, part.Position())
 		})
 		if err != nil {
-			return nil, unavailable("partition %d is not live here: %v", p, err)
-		}
-		if readErr != nil {
-			return nil, unavailable("partition %d cannot be read: %v", p, readErr)
+			return nil, unavailable("partition %d cannot be read here: %v", p, err)
 		}
 	}
 	page := sel.page()

@@ -34,7 +34,8 @@ type Node interface {
 type Watcher interface {
 	// Signal receives when Changed has something to tell. It is closed when the partition stops being live here.
 	Signal() <-chan struct{}
-	// Changed returns the ids of the channels that changed since the last call, each once, in no order.
+	// Changed returns the ids of the channels in which what the user sees may have changed since the last call, each once,
+	// in no order. That is whatever makes a delta for him, and every change of a large channel that he is a member of.
 	Changed() []string
 	// Stop ends the watch. It may be called more than once.
 	Stop()

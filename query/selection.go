@@ -31,8 +31,9 @@ type entry struct {
 
 // take looks at one partition, which the caller has locked: the whole inbox for the totals, the views of what made it
 // into the page. Channels of earlier partitions keep theirs, so that each partition is read once.
-func (s *selection) take(p *projections.Partition, userID string) error {
-	err := p.Inbox(userID, func(e *projections.InboxEntry) bool {
+func (s *selection) take(p *projections.Partition, userID string) {
+	// The error that Inbox returns is the partition's Err, which read looks at.
+	_ = p.Inbox(userID, func(e *projections.InboxEntry) bool {
 		s.sums.add(e.Unread, e.Mentions, e.Muted)
 		if s.each != nil {
 			s.each(e)
@@ -40,16 +41,12 @@ func (s *selection) take(p *projections.Partition, userID string) error {
 		s.offer(e)
 		return true
 	})
-	if err != nil {
-		return err
-	}
 	for i := range s.kept {
 		if s.kept[i].view == nil {
 			v, _ := p.View(userID, s.kept[i].key.channelID)
 			s.kept[i].view = channelUnread(&v)
 		}
 	}
-	return nil
 }
 
 func (s *selection) offer(e *projections.InboxEntry) {

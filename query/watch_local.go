@@ -25,9 +25,10 @@ type localWatch struct {
 
 	// Totals are the sum over what was sent: sums is kept by the difference that each channel makes. known has the
 	// channels that have unread or were sent.
-	sums  sums
-	known map[string]knownChannel
-	seed  maphash.Seed
+	sums    sums
+	known   map[string]knownChannel
+	partial bool // the snapshot did not list all channels
+	seed    maphash.Seed
 }
 
 // knownChannel is what a channel adds to the totals and a hash of what was sent of it, 0 if nothing was.
@@ -72,7 +73,7 @@ func (w *localWatch) snapshot(ctx context.Context, a after) error {
 	if err != nil {
 		return err
 	}
-	w.sums = sel.sums
+	w.sums, w.partial = sel.sums, sel.more
 	for _, c := range res.Channels {
 		k := w.known[c.ChannelId]
 		k.hash = w.hash(c)
@@ -171,7 +172,10 @@ func (w *localWatch) update(channels []*queryv1.ChannelUnread, asOf []string) er
 
 // note takes c into the totals and reports whether it says anything new.
 func (w *localWatch) note(c *queryv1.ChannelUnread) bool {
-	old := w.known[c.ChannelId]
+	old, known := w.known[c.ChannelId]
+	if !known && !c.Member && !w.partial {
+		return false // not his, and the client never heard of it
+	}
 	now := knownChannel{hash: w.hash(c)}
 	if c.Member && !c.Muted {
 		now.unread, now.mentions = c.Unread, c.Mentions

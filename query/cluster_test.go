@@ -1,0 +1,290 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// cluster is what package processor is to this one: partitions that are folded, and nodes that own them. All partitions
+// are real; which node has which, and when it is told of changes, is up to the test.
+type cluster struct {
+	t     testing.TB
+	parts []*projections.Partition
+	nodes []*node
+
+	mu       sync.Mutex
+	owner    []int         // by partition: index of the node, -1 while it moves
+	folded   chan struct{} // closed and replaced at every fold and move
+	watchers map[*watcher]bool
+	now      int64 // Unix milliseconds of the next event
+}
+
+// node is one process of a cluster. It implements Node.
+type node struct {
+	c     *cluster
+	index int
+	srv   *httptest.Server
+	query queryv1connect.QueryServiceClient
+}
+
+const testMoving = -1
+
+// newCluster gives partition p to node p mod nodes.
+func newCluster(t testing.TB, partitions, nodes int, configure ...func(*Config)) *cluster {
+	t.Helper()
+	c := &cluster{
+		t: t, owner: make([]int, partitions), folded: make(chan struct{}), watchers: map[*watcher]bool{},
+		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli(),
+	}
+	fs := vfs.NewMem()
+	for p := range partitions {
+		id := projections.Identity{
+			ClusterID: "test", Partition: int32(p), Partitions: int32(partitions), Settings: projections.DefaultSettings(),
+		}
+		for in := range id.Topics {
+			id.Topics[in].Name = events.InputTopics[in]
+		}
+		part, err := projections.Open(fmt.Sprintf("p%d", p), id, projections.Options{FS: fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			part.Lock()
+			defer part.Unlock()
+			if err := part.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		c.parts = append(c.parts, part)
+		c.owner[p] = p % nodes
+	}
+	for i := range nodes {
+		n := &node{c: c, index: i}
+		n.srv = httptest.NewUnstartedServer(nil)
+		cfg := Config{Node: n, Self: "http://" + n.srv.Listener.Addr().String(), Logger: slog.New(slog.DiscardHandler)}
+		for _, f := range configure {
+			f(&cfg)
+		}
+		n.srv.Config = NewServer(Handler(cfg))
+		n.srv.Start()
+		t.Cleanup(n.srv.Close)
+		n.query = queryv1connect.NewQueryServiceClient(n.srv.Client(), n.srv.URL)
+		c.nodes = append(c.nodes, n)
+	}
+	return c
+}
+
+// move gives partition p to another node, or to testMoving.
+func (c *cluster) move(p int32, to int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for w := range c.watchers {
+		if w.p == p && !w.closed {
+			w.closed = true
+			close(w.signal)
+		}
+	}
+	c.owner[p] = to
+	c.wake()
+}
+
+// wake tells all who wait that something happened. mu is held.
+func (c *cluster) wake() {
+	close(c.folded)
+	c.folded = make(chan struct{})
+}
+
+// fold runs f on the partition of a channel, with the offset it is to take, and tells the watchers.
+func (c *cluster) fold(in events.Input, channel string, f func(p *projections.Partition, offset, now int64) projections.Outcome) string {
+	c.t.Helper()
+	number := partitionOf(channel, int32(len(c.parts)))
+	p := c.parts[number]
+	p.Lock()
+	defer p.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now += 1000
+	offset := p.Position()[in]
+	if o := f(p, offset, c.now); o == projections.OutcomeTooManyHeld {
+		c.t.Fatalf("%v at %d: too many held", in, offset)
+	}
+	var d projections.Deltas
+	p.Drain(&d, true)
+	for _, r := range d.Records {
+		for w := range c.watchers {
+			if w.p != number || w.closed {
+				continue
+			}
+			mine := r.Topic == projections.OutUnread && w.user == string(r.UserID)
+			if r.Topic == projections.OutChannels {
+				v, _ := p.View(w.user, string(r.ChannelID))
+				mine = v.Member && v.Large
+			}
+			if mine {
+				w.add(string(r.ChannelID))
+			}
+		}
+	}
+	c.wake()
+	return testTopics.token(in, number, offset)
+}
+
+func (c *cluster) message(channel string, m events.Message) string {
+	m.ChannelID = []byte(channel)
+	return c.fold(events.Messages, channel, func(p *projections.Partition, offset, now int64) projections.Outcome {
+		if m.OccurredAt == 0 {
+			m.OccurredAt = now
+		}
+		return p.FoldMessage(&m, offset, now)
+	})
+}
+
+func (c *cluster) join(channel string, users ...string) string {
+	m := events.Message{Kind: events.KindMembersJoined}
+	for _, u := range users {
+		m.IDs = append(m.IDs, []byte(u))
+	}
+	return c.message(channel, m)
+}
+
+func (c *cluster) leave(channel, user string) string {
+	return c.message(channel, events.Message{Kind: events.KindMembersLeft, IDs: [][]byte{[]byte(user)}})
+}
+
+func (c *cluster) post(channel, messageID, sender string, mentions ...string) string {
+	m := events.Message{
+		Kind: events.KindMessagePosted, MessageID: []byte(messageID), SenderID: []byte(sender), Preview: []byte("hi " + messageID),
+	}
+	for _, u := range mentions {
+		m.IDs = append(m.IDs, []byte(u))
+	}
+	return c.message(channel, m)
+}
+
+func (c *cluster) read(r events.Read, channel, user string) string {
+	r.ChannelID, r.UserID = []byte(channel), []byte(user)
+	return c.fold(events.Reads, channel, func(p *projections.Partition, offset, now int64) projections.Outcome {
+		r.OccurredAt = now
+		return p.FoldRead(&r, offset, now)
+	})
+}
+
+func (c *cluster) readUpTo(channel, user string, seq uint32) string {
+	return c.read(events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: seq}, channel, user)
+}
+
+func (c *cluster) mute(channel, user string, muted bool) string {
+	return c.read(events.Read{Kind: events.KindChannelMuted, Muted: muted}, channel, user)
+}
+
+func (n *node) Partitions() int32 { return int32(len(n.c.parts)) }
+
+func (n *node) Live(p int32) (*projections.Partition, error) {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	if n.c.owner[p] != n.index {
+		return nil, fmt.Errorf("partition %d is not here", p)
+	}
+	return n.c.parts[p], nil
+}
+
+func (n *node) Wait(ctx context.Context, p int32, in events.Input, offset int64) error {
+	for {
+		n.c.mu.Lock()
+		folded := n.c.folded
+		n.c.mu.Unlock()
+		part, err := n.Live(p)
+		if err != nil {
+			return err
+		}
+		part.RLock()
+		done := part.Position()[in] > offset
+		part.RUnlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-folded:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (n *node) Owner(_ context.Context, p int32) (string, error) {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	if n.c.owner[p] == testMoving {
+		return "", errors.New("the group is rebalancing")
+	}
+	return n.c.nodes[n.c.owner[p]].srv.URL, nil
+}
+
+func (n *node) Watch(p int32, user string) (Watcher, error) {
+	if _, err := n.Live(p); err != nil {
+		return nil, err
+	}
+	w := &watcher{c: n.c, p: p, user: user, signal: make(chan struct{}, 1), ids: map[string]bool{}}
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	n.c.watchers[w] = true
+	return w, nil
+}
+
+type watcher struct {
+	c      *cluster
+	p      int32
+	user   string
+	signal chan struct{}
+	closed bool
+	ids    map[string]bool
+}
+
+// add runs with mu held.
+func (w *watcher) add(channel string) {
+	w.ids[channel] = true
+	select {
+	case w.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watcher) Signal() <-chan struct{} { return w.signal }
+
+func (w *watcher) Changed() []string {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	var out []string
+	for id := range w.ids {
+		out = append(out, id)
+	}
+	clear(w.ids)
+	return out
+}
+
+func (w *watcher) Stop() {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	delete(w.c.watchers, w)
+}
+
+// channelOn is a channel id, beginning with prefix, of partition p.
+func (c *cluster) channelOn(prefix string, p int32) string {
+	for i := 0; ; i++ {
+		if id := fmt.Sprintf("%s%d", prefix, i); partitionOf(id, int32(len(c.parts))) == p {
+			return id
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package query
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tidemark/tidemark/query/ingestv1"
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+func TestJSONGolden(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		msg  proto.Message
+		want string
+	}{
+		{
+			"zeros are written, absent messages are not",
+			&queryv1.ChannelUnread{ChannelId: "c"},
+			`{"channel_id":"c","member":false,"unread":0,"mentions":0,"offline_unread":0,"muted":false,"read_epoch":0,"as_of":[]}`,
+		},
+		{
+			"everything",
+			&queryv1.ChannelUnread{
+				ChannelId: "c", Member: true, Unread: 4294967295, Mentions: 1, OfflineUnread: 2,
+				FirstUnread: &queryv1.MessageRef{MessageId: "m1", Seq: 1},
+				LastRead:    &queryv1.LastRead{MessageId: "m0", Seq: 7, At: timestamp(1_767_225_600_123)},
+				Latest:      &queryv1.Latest{MessageId: "m9", Seq: 9, At: timestamp(1_767_225_600_000), SenderId: "b", Preview: "<é>"},
+				Muted:       true, ReadEpoch: 1, AsOf: []string{"chat.messages/0/8"},
+			},
+			`{"channel_id":"c","member":true,"unread":4294967295,"mentions":1,"offline_unread":2,` +
+				`"first_unread":{"message_id":"m1","seq":1},` +
+				`"last_read":{"message_id":"m0","seq":7,"at":"2026-01-01T00:00:00.123Z"},` +
+				`"latest":{"message_id":"m9","seq":9,"at":"2026-01-01T00:00:00Z","sender_id":"b","preview":"<é>"},` +
+				`"muted":true,"read_epoch":1,"as_of":["chat.messages/0/8"]}`,
+		},
+		{
+			"an empty inbox",
+			&queryv1.GetInboxResponse{Totals: (&sums{}).totals()},
+			`{"channels":[],"totals":{"unread":0,"mentions":0,"unread_channels":0,"thread_unread":0,"thread_mentions":0},` +
+				`"next_page_token":"","as_of":[]}`,
+		},
+		{
+			"a heartbeat",
+			&queryv1.WatchUnreadResponse{AsOf: []string{"chat.reads/1/2"}},
+			`{"as_of":["chat.reads/1/2"]}`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, codec := range []jsonCodec{{"json"}, {"json; charset=utf-8"}} {
+				got, err := codec.Marshal(c.msg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if string(got) != c.want {
+					t.Errorf("got\n%s\nwant\n%s", got, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestJSONTakesBothSpellings(t *testing.T) {
+	for _, body := range []string{
+		`{"user_id":"a","unread_only":true,"page_size":7,"after":["x"]}`,
+		`{"userId":"a","unreadOnly":true,"pageSize":7,"after":["x"]}`,
+		` {"userId":"a","unread_only":true,"page_size":"7","after":["x"]} `,
+	} {
+		var got queryv1.GetInboxRequest
+		if err := (jsonCodec{"json"}).Unmarshal([]byte(body), &got); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+		want := &queryv1.GetInboxRequest{UserId: "a", UnreadOnly: true, PageSize: 7, After: []string{"x"}}
+		if !proto.Equal(&got, want) {
+			t.Errorf("%s: got %v", body, &got)
+		}
+	}
+}
+
+func TestJSONRefusalsAreOneSentence(t *testing.T) {
+	for _, c := range []struct{ body, want string }{
+		{``, `the body is empty, want a JSON object`},
+		{"  \n", `the body is empty, want a JSON object`},
+		{`{"user":"a"}`, `unknown field "user" at line 1:2; GetInboxRequest has user_id, unread_only, page_size, page_token, after`},
+		{`null`, `not a JSON GetInboxRequest: syntax error (line 1:1): unexpected token null`},
+		{`{`, `not a JSON GetInboxRequest: unexpected EOF`},
+		{`{"page_size":-1}`, `not a JSON GetInboxRequest: (line 1:14): invalid value for uint32 field page_size: -1`},
+		{`{"page_size":4294967296}`, `not a JSON GetInboxRequest: (line 1:14): invalid value for uint32 field page_size: 4294967296`},
+		{`{"user_id":7}`, `not a JSON GetInboxRequest: (line 1:12): invalid value for string field user_id: 7`},
+		{`{"user_id":"a","userId":"b"}`, `not a JSON GetInboxRequest: (line 1:16): duplicate field "userId"`},
+		{"{\"user_id\":\"\xff\"}", `not a JSON GetInboxRequest: syntax error (line 1:12): invalid UTF-8 in string`},
+		{`{} {}`, `not a JSON GetInboxRequest: syntax error (line 1:4): unexpected token {`},
+	} {
+		var m queryv1.GetInboxRequest
+		err := (jsonCodec{"json"}).Unmarshal([]byte(c.body), &m)
+		if err == nil {
+			t.Errorf("%q was accepted as %v", c.body, &m)
+			continue
+		}
+		got := strings.ReplaceAll(err.Error(), "\u00a0", " ")
+		if got != c.want {
+			t.Errorf("%q:\n got %s\nwant %s", c.body, got, c.want)
+		}
+	}
+}
+
+func TestJSONNestedUnknownField(t *testing.T) {
+	var m ingestv1.PublishRequest
+	err := (jsonCodec{"json"}).Unmarshal([]byte(`{"events":[{"message":{"chanel_id":"c"}}]}`), &m)
+	if err == nil || err.Error() != `unknown field "chanel_id" at line 1:24` {
+		t.Errorf("got %v", err)
+	}
+}
