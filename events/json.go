@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxJSONDepth is well above what the schema nests; deeper is refused instead of recursed into.
+// maxJSONDepth is well above what the schema nests; deeper is refused instead of recursed into, also in unknown fields.
 const maxJSONDepth = 64
 
 // fromJSON gives the Protobuf encoding of a JSON event, so that both forms are decoded and validated by the same code.
