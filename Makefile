@@ -1,0 +1,88 @@
+# What a person types. `make help` lists it.
+#
+# Servers for tests are started by the tests themselves (internal/testkit), on free ports and without containers:
+# Apache Kafka from Maven's jars, kept in the user's cache folder, and redis-server.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO       ?= go
+SERVERS  := $(GO) run ./internal/testkit/cmd/servers
+LINT     := $(GO) tool -modfile=tools/golangci.mod golangci-lint
+BUF      := $(GO) tool -modfile=tools/buf.mod buf
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+PACKAGES ?= ./...
+# A measured broker gets a fixed heap and the collector it has in production.
+BENCH_JVM ?= -Xms1g -Xmx1g -XX:+UseG1GC
+
+##@ Use
+
+.PHONY: dev
+dev: build ## build, and run everything in one process: Kafka, Redis, Tidemark, a demo
+	bin/tidemark dev $(ARGS)
+
+.PHONY: build
+build: ## build bin/tidemark
+	$(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/tidemark ./cmd/tidemark
+
+##@ Check
+
+.PHONY: test
+test: test-tools ## the whole suite against a real Kafka and a real Redis, then the short tests under the race detector
+	$(SERVERS) -- $(GO) test -timeout 12m $(PACKAGES)
+	$(GO) test -short -race -timeout 10m $(PACKAGES)
+
+.PHONY: test-short
+test-short: ## the tests that need no server, in less than two minutes
+	$(GO) test -short -timeout 5m $(PACKAGES)
+
+.PHONY: race
+race: test-tools ## the whole suite under the race detector
+	$(SERVERS) -- $(GO) test -race -timeout 30m $(PACKAGES)
+
+.PHONY: lint
+lint: ## gofmt, go vet, golangci-lint
+	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l); \
+	if [[ -n $$unformatted ]]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet $(PACKAGES)
+	$(LINT) run $(PACKAGES)
+
+.PHONY: bench
+bench: build test-tools ## measure on this machine, against a real Kafka and Redis (minutes)
+	$(SERVERS) -jvm "$(BENCH_JVM)" -- bin/tidemark bench $(ARGS)
+
+##@ Make
+
+.PHONY: generate
+generate: ## generate the code of events/proto again
+	$(BUF) generate
+
+.PHONY: kafka-jars
+kafka-jars: ## fetch the jars of the broker that tests run (the tests do so themselves)
+	$(SERVERS) -fetch
+
+# What the suite needs beside Go. As root it is installed; else one line says what is missing.
+.PHONY: test-tools
+test-tools:
+	@missing=(); \
+	command -v java >/dev/null || missing+=(openjdk-17-jdk-headless); \
+	command -v mvn >/dev/null || missing+=(maven); \
+	command -v redis-server >/dev/null || missing+=(redis-server); \
+	if [[ $${#missing[@]} -gt 0 ]]; then \
+	  if [[ $$(id -u) -ne 0 ]] || ! command -v apt-get >/dev/null; then \
+	    echo "the tests need $${missing[*]}: install them, on Debian with \`sudo apt-get install $${missing[*]}\`" >&2; exit 1; \
+	  fi; \
+	  apt-get update -qq; \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}"; \
+	fi
+
+.PHONY: clean
+clean: ## remove what was built here
+	rm -rf bin
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

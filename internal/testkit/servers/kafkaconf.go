@@ -1,0 +1,64 @@
+package servers
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// log4j2Properties sends what goes wrong to standard output, which is the node's log file.
+const log4j2Properties = `status = error
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n
+rootLogger.level = warn
+rootLogger.appenderRef.out.ref = out
+`
+
+// serverProperties is the configuration of node id (from 1) of a cluster whose nodes listen at the given ports.
+// What differs from a production broker: it is small, it reacts fast, and it lets tests use short group timeouts.
+func serverProperties(dir string, id int, listen, control []int, extra map[string]string) map[string]string {
+	nodes := len(listen)
+	replicas := strconv.Itoa(nodes)
+	minISR := strconv.Itoa(nodes/2 + 1)
+	voters := make([]string, nodes)
+	for i, port := range control {
+		voters[i] = fmt.Sprintf("%d@127.0.0.1:%d", i+1, port)
+	}
+	addr := fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", listen[id-1])
+	p := map[string]string{
+		"process.roles":                    "broker,controller",
+		"node.id":                          strconv.Itoa(id),
+		"controller.quorum.voters":         strings.Join(voters, ","),
+		"listeners":                        fmt.Sprintf("%s,CONTROLLER://127.0.0.1:%d", addr, control[id-1]),
+		"advertised.listeners":             addr,
+		"controller.listener.names":        "CONTROLLER",
+		"inter.broker.listener.name":       "PLAINTEXT",
+		"log.dirs":                         filepath.Join(dir, "data"),
+		"auto.create.topics.enable":        "false",
+		"log.cleaner.dedupe.buffer.size":   "16777216",
+		"log.cleaner.backoff.ms":           "1000", // compacts within seconds of what a test asks for
+		"num.network.threads":              "2",
+		"num.io.threads":                   "4",
+		"group.initial.rebalance.delay.ms": "0",
+		"group.min.session.timeout.ms":     "500",
+
+		"offsets.topic.num.partitions":                     "4",
+		"offsets.topic.replication.factor":                 replicas,
+		"transaction.state.log.num.partitions":             "4",
+		"transaction.state.log.replication.factor":         replicas,
+		"transaction.state.log.min.isr":                    minISR,
+		"share.coordinator.state.topic.num.partitions":     "4",
+		"share.coordinator.state.topic.replication.factor": replicas,
+		"share.coordinator.state.topic.min.isr":            minISR,
+
+		// A killed broker is noticed after 3 s instead of 9.
+		"broker.heartbeat.interval.ms": "500",
+		"broker.session.timeout.ms":    "3000",
+	}
+	maps.Copy(p, extra)
+	return p
+}

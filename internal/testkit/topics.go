@@ -1,0 +1,52 @@
+package testkit
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
+)
+
+// TopicSet is one set of Tidemark's topics, under names of its own.
+type TopicSet struct {
+	Prefix string
+	Specs  []events.TopicSpec // as created, names with the prefix
+}
+
+// Name is the name in this set of one of the topics of package events, such as events.TopicMessages.
+func (s TopicSet) Name(topic string) string { return s.Prefix + topic }
+
+// Topics creates all of Tidemark's topics under a prefix of the test's own, as `tidemark topics create` would, and
+// deletes them after the test.
+func Topics(t testing.TB, brokers []string, partitions int32, replication int16) TopicSet {
+	t.Helper()
+	set := TopicSet{Prefix: UniqueName(t, "t") + ".", Specs: events.TopicSpecs(partitions, replication)}
+	names := make([]string, len(set.Specs))
+	for i := range set.Specs {
+		set.Specs[i].Name = set.Name(set.Specs[i].Name)
+		names[i] = set.Specs[i].Name
+	}
+	adm := Admin(t, brokers)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := kafkaadmin.Create(ctx, adm, set.Specs); err != nil {
+		t.Fatalf("topics for the test: %v", err)
+	}
+	t.Cleanup(func() {
+		// Keeps a shared broker small. A test may leave its own brokers dead, so this is no reason to fail.
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if _, err := adm.DeleteTopics(ctx, names...); err != nil {
+			t.Logf("topics %s* are left: %v", set.Prefix, err)
+		}
+	})
+	return set
+}
+
+// Topics is Topics on the environment's Kafka, with one replica.
+func (e Env) Topics(t testing.TB, partitions int32) TopicSet {
+	t.Helper()
+	return Topics(t, e.Brokers, partitions, 1)
+}
