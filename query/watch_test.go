@@ -1,0 +1,346 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+// watching is a client of WatchUnread that keeps what it was told.
+type watching struct {
+	t        *testing.T
+	messages chan *queryv1.WatchUnreadResponse
+	err      chan error
+
+	channels map[string]*queryv1.ChannelUnread
+	totals   *queryv1.Totals
+	seen     after
+}
+
+func (n *node) watch(t *testing.T, ctx context.Context, user string) *watching {
+	t.Helper()
+	w := &watching{t: t, messages: make(chan *queryv1.WatchUnreadResponse), err: make(chan error, 1), seen: after{}}
+	ctx, cancel := context.WithCancel(ctx)
+	t.Cleanup(cancel)
+	stream, err := n.query.WatchUnread(ctx, connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer stream.Close()
+		for stream.Receive() {
+			select {
+			case w.messages <- stream.Msg():
+			case <-ctx.Done():
+				return
+			}
+		}
+		w.err <- stream.Err()
+	}()
+	return w
+}
+
+// next takes one message that is no heartbeat.
+func (w *watching) next() *queryv1.WatchUnreadResponse {
+	w.t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case m := <-w.messages:
+			w.apply(m)
+			if m.Event != nil {
+				return m
+			}
+		case err := <-w.err:
+			w.t.Fatalf("the stream ended: %v", err)
+		case <-timeout:
+			w.t.Fatal("nothing was sent for 20 s")
+		}
+	}
+}
+
+func (w *watching) apply(m *queryv1.WatchUnreadResponse) {
+	testTopics.merge(w.seen, m.AsOf)
+	switch e := m.Event.(type) {
+	case *queryv1.WatchUnreadResponse_Snapshot:
+		w.channels = map[string]*queryv1.ChannelUnread{}
+		for _, c := range e.Snapshot.Channels {
+			w.channels[c.ChannelId] = c
+		}
+		w.totals = e.Snapshot.Totals
+	case *queryv1.WatchUnreadResponse_Update:
+		w.channels[e.Update.Channel.ChannelId] = e.Update.Channel
+		w.totals = e.Update.Totals
+	}
+}
+
+// until takes messages until what was told is true of token's record.
+func (w *watching) until(token string) {
+	w.t.Helper()
+	topic, p, offset, _ := splitToken(token)
+	in, _ := testTopics.input(topic)
+	for {
+		if seen, ok := w.seen[p]; ok && seen[in] >= offset {
+			return
+		}
+		w.next()
+	}
+}
+
+func TestWatchSnapshotThenUpdates(t *testing.T) {
+	for _, nodes := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d nodes", nodes), func(t *testing.T) {
+			c := newCluster(t, 4, nodes)
+			a, b := c.channelOn("a", 0), c.channelOn("b", 1)
+			c.join(a, "ann", "bob")
+			c.join(b, "ann", "bob")
+			c.post(a, "m1", "bob")
+			w := c.nodes[0].watch(t, t.Context(), "ann")
+			snap := w.next().GetSnapshot()
+			if snap == nil || !slices.Equal(ids(snap.Channels), []string{a, b}) || snap.Totals.Unread != 1 || snap.NextPageToken != "" {
+				t.Fatalf("snapshot %v", snap)
+			}
+
+			token := c.post(b, "m1", "bob", "ann")
+			m := w.next()
+			u := m.GetUpdate()
+			if u.GetChannel().GetChannelId() != b || u.Channel.Unread != 1 || u.Channel.Mentions != 1 || u.Channel.Latest.Preview != "hi m1" {
+				t.Errorf("update %v", u)
+			}
+			if want := (&queryv1.Totals{Unread: 2, Mentions: 1, UnreadChannels: 2}); !proto.Equal(u.Totals, want) {
+				t.Errorf("totals %v, want %v", u.Totals, want)
+			}
+			if !slices.Equal(m.AsOf, []string{token}) {
+				t.Errorf("as_of %v, want %v", m.AsOf, token)
+			}
+
+			c.readUpTo(a, "ann", 1)
+			if u := w.next().GetUpdate(); u.GetChannel().GetChannelId() != a || u.Channel.Unread != 0 || u.Totals.Unread != 1 {
+				t.Errorf("after reading: %v", u)
+			}
+			c.mute(b, "ann", true)
+			if u := w.next().GetUpdate(); !u.GetChannel().GetMuted() || u.Channel.Unread != 1 || u.Totals.Unread != 0 || u.Totals.Mentions != 0 {
+				t.Errorf("after muting: %v", u)
+			}
+			c.leave(b, "ann")
+			if u := w.next().GetUpdate(); u.GetChannel().GetChannelId() != b || u.Channel.Member || u.Channel.Unread != 0 {
+				t.Errorf("after leaving: %v", u)
+			}
+			other := c.channelOn("other", 2)
+			c.join(other, "bob")
+			c.post(other, "m", "bob") // not hers: she is told nothing
+			d := c.channelOn("new", 3)
+			c.join(d, "ann")
+			if u := w.next().GetUpdate(); u.GetChannel().GetChannelId() != d || !u.Channel.Member {
+				t.Errorf("after joining: %v", u)
+			}
+		})
+	}
+}
+
+// A large channel makes no delta for its members, but they are told all the same.
+func TestWatchFollowsLargeChannels(t *testing.T) {
+	c := newCluster(t, 2, 2)
+	users := []string{"ann", "bob"}
+	for i := range 60 {
+		users = append(users, fmt.Sprintf("user%d", i))
+	}
+	ch := c.channelOn("large", 1)
+	c.join(ch, users...)
+	w := c.nodes[0].watch(t, t.Context(), "ann")
+	w.next()
+	for i := range uint32(3) {
+		c.post(ch, fmt.Sprintf("m%d", i), "bob")
+		if u := w.next().GetUpdate(); u.GetChannel().GetUnread() != i+1 || u.Totals.Unread != i+1 {
+			t.Fatalf("after %d posts: %v", i+1, u)
+		}
+	}
+}
+
+// Whatever is folded, and however the client lags, what it was told last is what GetInbox says.
+func TestWatchConverges(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	c := newCluster(t, 5, 3)
+	users := []string{"ann", "bob", "cyd"}
+	for i := range 20 {
+		c.join(fmt.Sprintf("ch%d", i), users...)
+	}
+	w := c.nodes[1].watch(t, t.Context(), "ann")
+	w.next()
+	last := map[string]string{}
+	for i := range 400 {
+		ch := fmt.Sprintf("ch%d", rnd.IntN(20))
+		var token string
+		switch rnd.IntN(8) {
+		case 0, 1, 2, 3:
+			token = c.post(ch, fmt.Sprintf("m%d", i), users[rnd.IntN(3)], "ann")
+		case 4, 5:
+			token = c.readUpTo(ch, "ann", 1+uint32(rnd.IntN(10)))
+		case 6:
+			token = c.mute(ch, "ann", rnd.IntN(2) == 0)
+		case 7:
+			if rnd.IntN(2) == 0 {
+				token = c.leave(ch, "ann")
+			} else {
+				token = c.join(ch, "ann")
+			}
+		}
+		last[ch] = token
+		if rnd.IntN(20) == 0 {
+			w.next()
+		}
+	}
+	// A last change in each channel, which the client certainly hears of.
+	for ch := range last {
+		c.join(ch, "ann")
+		token := c.post(ch, "last", "bob")
+		w.until(token)
+	}
+	want := c.nodes[0].inbox(t, &queryv1.GetInboxRequest{UserId: "ann", PageSize: 100})
+	for _, ch := range want.Channels {
+		if got := w.channels[ch.ChannelId]; !proto.Equal(got, ch) {
+			t.Errorf("told %v\nis   %v", got, ch)
+		}
+	}
+	if !proto.Equal(w.totals, want.Totals) {
+		t.Errorf("totals told %v, are %v", w.totals, want.Totals)
+	}
+}
+
+// A partition that moves, even back and forth, is followed by a fresh snapshot, never by a gap.
+func TestWatchSurvivesMoves(t *testing.T) {
+	c := newCluster(t, 2, 3)
+	ch := c.channelOn("c", 1)
+	c.join(ch, "ann", "bob")
+	w := c.nodes[0].watch(t, t.Context(), "ann")
+	w.next()
+	for i, to := range []int{2, 0, 1} {
+		c.move(1, testMoving)
+		token := c.post(ch, fmt.Sprintf("m%d", i), "bob") // folded by the next owner
+		c.move(1, to)
+		w.until(token)
+		if got := w.channels[ch]; got.GetUnread() != 1 || w.totals.Unread != 1 {
+			t.Fatalf("after move %d: %v, totals %v", i, got, w.totals)
+		}
+		w.until(c.post(ch, fmt.Sprintf("n%d", i), "ann")) // reads all
+		if got := w.channels[ch]; got.GetUnread() != 0 {
+			t.Fatalf("after own post: %v", got)
+		}
+	}
+}
+
+func TestWatchEndsWithUnavailableWhenNothingWasTold(t *testing.T) {
+	c := newCluster(t, 2, 2)
+	c.move(1, testMoving)
+	stream, err := c.nodes[0].query.WatchUnread(t.Context(), connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: "ann"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if stream.Receive() {
+		t.Fatalf("told %v", stream.Msg())
+	}
+	if err := stream.Err(); connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "partition 1 has no known owner") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWatchLimits(t *testing.T) {
+	c := newCluster(t, 1, 1, func(cfg *Config) { cfg.MaxWatches, cfg.MaxWatchesPerUser = 3, 2 })
+	ctx, cancel := context.WithCancel(t.Context())
+	refused := func(user, says string) {
+		t.Helper()
+		stream, err := c.nodes[0].query.WatchUnread(t.Context(), connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+		stream.Receive()
+		if err := stream.Err(); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want resource_exhausted … %s", err, says)
+		}
+	}
+	c.nodes[0].watch(t, ctx, "ann").next()
+	c.nodes[0].watch(t, ctx, "ann").next()
+	refused("ann", "user_id has 2 watches open on this node, which is the limit for one user")
+	c.nodes[0].watch(t, t.Context(), "bob").next()
+	refused("cyd", "this node has 3 watches open, which is its limit")
+
+	cancel() // what ends gives its places back, and its watchers
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		c.mu.Lock()
+		open := len(c.watchers)
+		c.mu.Unlock()
+		if open == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d watchers are open, want 1", open)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	c.nodes[0].watch(t, t.Context(), "ann").next()
+}
+
+func TestWatchHeartbeat(t *testing.T) {
+	c := newCluster(t, 2, 2, func(cfg *Config) { cfg.HeartbeatEvery = 20 * time.Millisecond })
+	token := c.join(c.channelOn("c", 1), "ann")
+	w := c.nodes[0].watch(t, t.Context(), "ann")
+	w.next()
+	select {
+	case m := <-w.messages:
+		if m.Event != nil || !slices.Equal(m.AsOf, []string{token}) {
+			t.Errorf("got %v, want an empty message as of %s", m, token)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("no heartbeat")
+	}
+}
+
+func TestStoppingEndsWatches(t *testing.T) {
+	stopping, stop := context.WithCancel(t.Context())
+	c := newCluster(t, 2, 1, func(cfg *Config) { cfg.Stopping = stopping })
+	w := c.nodes[0].watch(t, t.Context(), "ann")
+	w.next()
+	stop()
+	select {
+	case err := <-w.err:
+		if connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "this node is stopping") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the stream goes on")
+	}
+}
+
+func TestSnapshotIsBounded(t *testing.T) {
+	c := newCluster(t, 2, 2)
+	const channels = maxSnapshot + 200
+	for i := range channels {
+		ch := fmt.Sprintf("c%d", i)
+		c.join(ch, "ann")
+		if i%2 == 0 {
+			c.post(ch, "m", "bob")
+		}
+	}
+	snap := c.nodes[0].watch(t, t.Context(), "ann").next().GetSnapshot()
+	if len(snap.Channels) != maxSnapshot || snap.Totals.Unread != channels/2 {
+		t.Fatalf("%d channels, totals %v", len(snap.Channels), snap.Totals)
+	}
+	rest := c.nodes[0].inbox(t, &queryv1.GetInboxRequest{UserId: "ann", PageSize: 1000, PageToken: snap.NextPageToken})
+	if len(rest.Channels) != channels-maxSnapshot || rest.NextPageToken != "" {
+		t.Errorf("the next page has %d channels", len(rest.Channels))
+	}
+}
