@@ -395,14 +395,9 @@ func mergeSegment(keep, seg []held) []held {
 		if h.closed && h.kind == heldRead && (i != far || h.seq == 0) {
 			continue
 		}
-		if h.kind == heldSingle {
-			if h.closed && far >= 0 && h.seq <= seg[far].seq {
-				continue
-			}
-			same := func(o held) bool {
-				return o.kind == heldSingle && o.closed == h.closed && o.seq == h.seq && string(o.id) == string(h.id)
-			}
-			if slices.ContainsFunc(seg[:i], same) {
+		if h.kind == heldSingle && h.closed {
+			again := func(o held) bool { return o.kind == heldSingle && o.closed && o.seq == h.seq }
+			if (far >= 0 && h.seq <= seg[far].seq) || slices.ContainsFunc(seg[:i], again) {
 				continue
 			}
 		}
