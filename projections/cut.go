@@ -29,7 +29,7 @@ func (p *Partition) Cut() (*Cut, error) {
 	if p.pending != nil {
 		return nil, errors.New("a cut is outstanding: apply it before the next")
 	}
-	b := p.db.NewBatch()
+	b := p.db.NewBatchWithSize(int(p.DirtyBytes()) + 4096)
 	for ref := range p.dirtyGuests {
 		p.cutGuest(ref)
 	}
