@@ -1,0 +1,110 @@
+package model
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/tidemark/tidemark/projections"
+)
+
+// stranger is a user and a channel that no record names: asking for what is unknown has a right answer too.
+const stranger = "\U0001F47B"
+
+// Diff compares every answer of the fold with the model's, for all users and channels that any record names and one of
+// each that none does. It returns a line for each difference, or "" if there is none. The partition must have folded
+// exactly the records that the model has; its RLock is not taken.
+func (m *Model) Diff(p *projections.Partition) string {
+	var d differences
+	users, channels := append(m.Users(), stranger), append(m.Channels(), stranger)
+	for _, c := range channels {
+		want, wantOK := m.Channel(c)
+		got, gotOK := p.Channel(c)
+		d.compare("Channel("+c+")", want, wantOK, got, gotOK)
+		for _, u := range users {
+			args := "(" + u + ", " + c + ")"
+			wantView, wantOK := m.View(u, c)
+			gotView, gotOK := p.View(u, c)
+			d.compare("View"+args, normalView(wantView), wantOK, normalView(gotView), gotOK)
+			wantX, wantOK := m.Explain(u, c)
+			gotX, gotOK := p.Explain(u, c)
+			d.compare("Explain"+args, normalExplanation(wantX), wantOK, normalExplanation(gotX), gotOK)
+		}
+	}
+	for _, u := range users {
+		got, err := inbox(p, u)
+		if err != nil {
+			d.addf("Inbox(%s): %v", u, err)
+		} else if want := inboxText(m.Inbox(u)); got != want {
+			d.addf("Inbox(%s):\n  model %s\n  fold  %s", u, want, got)
+		}
+	}
+	if err := p.Err(); err != nil {
+		d.addf("the partition has an error: %v", err)
+	}
+	return strings.Join(d.lines, "\n")
+}
+
+type differences struct{ lines []string }
+
+func (d *differences) addf(format string, args ...any) {
+	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+}
+
+func (d *differences) compare(what string, want any, wantOK bool, got any, gotOK bool) {
+	switch {
+	case wantOK != gotOK:
+		d.addf("%s: model says there is one: %t, fold: %t", what, wantOK, gotOK)
+	case wantOK && !reflect.DeepEqual(want, got):
+		d.addf("%s:\n  model %+v\n  fold  %+v", what, want, got)
+	}
+}
+
+// normalView makes what means the same the same: a list without members, and a time that stands for nothing.
+func normalView(v projections.View) projections.View {
+	if v.LastRead.Seq == 0 {
+		v.LastReadAt = 0
+	}
+	v.Excluded = normalList(v.Excluded)
+	v.Mentioned = normalList(v.Mentioned)
+	return v
+}
+
+func normalExplanation(x projections.Explanation) projections.Explanation {
+	if x.Pointer.Seq == 0 {
+		x.PointerAt, x.Event = 0, projections.Event{}
+	}
+	x.MessageIDs = normalList(x.MessageIDs)
+	return x
+}
+
+func normalList[T any](l []T) []T {
+	if len(l) == 0 {
+		return nil
+	}
+	return l
+}
+
+// inbox is what the fold says of a user's channels, by id.
+func inbox(p *projections.Partition, user string) (string, error) {
+	var entries []projections.InboxEntry
+	err := p.Inbox(user, func(e *projections.InboxEntry) bool {
+		c := *e
+		c.ChannelID = slices.Clone(e.ChannelID)
+		entries = append(entries, c)
+		return true
+	})
+	slices.SortFunc(entries, func(a, b projections.InboxEntry) int {
+		return strings.Compare(string(a.ChannelID), string(b.ChannelID))
+	})
+	return inboxText(entries), err
+}
+
+func inboxText(entries []projections.InboxEntry) string {
+	var b strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&b, "[%s: unread %d, mentions %d, muted %t, latest at %d]", e.ChannelID, e.Unread, e.Mentions, e.Muted, e.LatestAt)
+	}
+	return b.String()
+}
