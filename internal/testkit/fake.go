@@ -23,9 +23,9 @@ func FakeKafka(t testing.TB, opts ...kfake.Opt) *kfake.Cluster {
 	return c
 }
 
-// FastClientOpts are options with which a client notices new topics, moved leaders and rebalances within about 100 ms.
-// With its defaults, which are right for production, three refused requests cost it 15 s, and a resumed partition waits
-// for up to 5 s.
+// FastClientOpts are options with which a client notices new topics, moved leaders and rebalances within about 100 ms,
+// and gives a silent broker up after 3 s. With its defaults, which are right for production, three refused requests cost
+// it 15 s, a resumed partition waits for up to 5 s, and a paused broker holds it up for 50 s.
 func FastClientOpts() []kgo.Opt {
 	return []kgo.Opt{
 		kgo.MetadataMinAge(50 * time.Millisecond),
@@ -36,6 +36,9 @@ func FastClientOpts() []kgo.Opt {
 		kgo.FetchMaxWait(100 * time.Millisecond),
 		kgo.HeartbeatInterval(100 * time.Millisecond),
 		kgo.ProducerLinger(0),
+		kgo.DialTimeout(3 * time.Second),
+		kgo.RequestTimeoutOverhead(3 * time.Second), // above what a request itself may wait for at the broker
+		kgo.ProduceRequestTimeout(3 * time.Second),
 		kgo.DisableClientMetrics(),
 	}
 }

@@ -88,7 +88,7 @@ func TestServersEndWithAKilledOwner(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = child.Wait() // killed
+	_ = child.Wait()                                             // killed
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // where the guard fails
 	eventually(t, "redis-server ended", func() bool { return gone(pid) })
 	eventually(t, "its directory removed", func() bool { return removed(dir) })
