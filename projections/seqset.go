@@ -167,7 +167,7 @@ func (s *seqset) nextAbsent(from uint32) uint32 {
 		if !s.big.Contains(from) {
 			return from
 		}
-		return uint32(s.big.NextAbsentValue(from))
+		return from + s.run(from, 1)
 	}
 	i, _ := slices.BinarySearch(s.small, from)
 	for ; i < len(s.small) && s.small[i] == from; i++ {
@@ -182,7 +182,7 @@ func (s *seqset) prevAbsent(from uint32) uint32 {
 		if !s.big.Contains(from) {
 			return from
 		}
-		return uint32(max(0, s.big.PreviousAbsentValue(from)))
+		return from - s.run(from, -1)
 	}
 	i, ok := slices.BinarySearch(s.small, from)
 	if !ok {
@@ -192,6 +192,31 @@ func (s *seqset) prevAbsent(from uint32) uint32 {
 		from--
 	}
 	return from
+}
+
+// run is the number of members in a row from seq, which is one, upwards (dir 1) or downwards (-1), by bisection over
+// ranks: roaring's own NextAbsentValue and PreviousAbsentValue are wrong above 65,535 (v2.30.0 shifts the high half twice).
+func (s *seqset) run(seq uint32, dir int64) uint32 {
+	at := s.rank(seq)
+	whole := func(k int64) bool { // up: seq+1 to seq+k are members; down: seq-k+1 to seq are
+		end := int64(seq) + dir*k
+		return end >= 0 && end < 1<<32 && (int64(s.rank(uint32(end)))-int64(at))*dir == k
+	}
+	lo, hi := int64(0), int64(1)
+	for whole(hi) {
+		lo, hi = hi, 2*hi
+	}
+	for lo+1 < hi {
+		if mid := (lo + hi) / 2; whole(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	if dir > 0 {
+		lo++
+	}
+	return uint32(lo)
 }
 
 // newest appends up to n largest members > seq, ascending.
