@@ -43,7 +43,7 @@ race: test-tools ## the whole suite under the race detector
 
 .PHONY: lint
 lint: ## gofmt, go vet, golangci-lint
-	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l); \
+	@unformatted=$$(gofmt -l .); \
 	if [[ -n $$unformatted ]]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
 	$(LINT) run $(PACKAGES)

@@ -73,7 +73,7 @@ func (r *Redis) Start(ctx context.Context) error {
 // isOurs makes sure that who answers is the process just started, and not another that took the port.
 func (r *Redis) isOurs(ctx context.Context) error {
 	cl := redis.NewClient(&redis.Options{Addr: r.proc.addr})
-	defer cl.Close()
+	defer func() { _ = cl.Close() }() // was only asked
 	info, err := cl.InfoMap(ctx, "server").Result()
 	if err != nil {
 		return fmt.Errorf("ask redis-server at %s who it is: %w", r.proc.addr, err)
