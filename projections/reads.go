@@ -15,9 +15,7 @@ func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 	if c.flags&chDeleted != 0 {
 		return OutcomeIgnored
 	}
-	if c.dirty&dirtyStored == 0 {
-		p.touchChannel(ci, c) // a channel of which only reads are known has a record too
-	}
+	p.firstTouch(ci, c)
 	ref, r := p.ensureRow(ci, p.ensureUser(m.UserID))
 	if p.full(r, m) {
 		return OutcomeTooManyHeld
@@ -52,10 +50,19 @@ func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 	return OutcomeIgnored
 }
 
-// FoldDelivery folds the record of chat.deliveries at offset: it moves the position.
-func (p *Partition) FoldDelivery(m *events.Delivery, offset, timestamp int64) Outcome {
+// FoldDelivery folds the record of chat.deliveries at offset. Deliveries change no count: it moves the position and the
+// pair's stamp.
+func (p *Partition) FoldDelivery(m *events.Delivery, offset, _ int64) Outcome {
 	p.pos[events.Deliveries] = offset + 1
 	p.deliveryTime = max(p.deliveryTime, m.OccurredAt)
+	ci, c := p.ensureChannel(m.ChannelID)
+	if c.flags&chDeleted != 0 {
+		return OutcomeIgnored
+	}
+	p.firstTouch(ci, c)
+	ref, r := p.ensureRow(ci, p.ensureUser(m.UserID))
+	r.lastD = offset + 1
+	p.touchRow(ref, r)
 	return OutcomeIgnored
 }
 

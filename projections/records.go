@@ -137,6 +137,7 @@ const (
 	recOwn
 	recMarks
 	recRead
+	recDelivery
 )
 
 // appendRow encodes what a row says, without its user; parts that say nothing are left out.
@@ -171,6 +172,10 @@ func appendRow(b []byte, r *row) []byte {
 		f |= recRead
 		b = binary.AppendVarint(b, r.lastR-r.ev>>1)
 	}
+	if r.lastD != 0 {
+		f |= recDelivery
+		b = binary.AppendUvarint(b, uint64(r.lastD))
+	}
 	b[at] = f
 	return b
 }
@@ -196,12 +201,15 @@ func (rd *reader) row(r *row) {
 	if f&recRead != 0 {
 		r.lastR = rd.varint() + r.ev>>1
 	}
+	if f&recDelivery != 0 {
+		r.lastD = int64(rd.uvarint())
+	}
 }
 
 // idle reports whether a guest's row says nothing: then it has no record.
 func (r *row) idle() bool {
 	return r.flags&(rowMember|rowMuted) == 0 && r.base == 0 && r.ptr == 0 && r.at == 0 && r.ev == 0 &&
-		r.lastOwn == 0 && r.floorH == 0 && r.marks == 0 && r.lastR == 0
+		r.lastOwn == 0 && r.floorH == 0 && r.marks == 0 && r.lastR == 0 && r.lastD == 0
 }
 
 // appendPage encodes the members with ordinals [page*pageLen, ...): user id and row of each.

@@ -107,6 +107,7 @@ type row struct {
 	ev       int64 // which record did: offset<<1 | 1 if of chat.messages
 	ownAt    int64 // time of lastOwn
 	lastR    int64 // offset + 1 of the user's last record in chat.reads
+	lastD    int64 // offset + 1 of the user's last record in chat.deliveries
 }
 
 // row.flags
@@ -322,6 +323,13 @@ func (p *Partition) ensureExc(r *row) *exc {
 func (p *Partition) touchChannel(i uint32, c *channel) {
 	c.dirty |= dirtyChannel
 	p.listDirty(i, c)
+}
+
+// firstTouch gives a record to a channel of which chat.messages has said nothing yet.
+func (p *Partition) firstTouch(i uint32, c *channel) {
+	if c.dirty&dirtyStored == 0 {
+		p.touchChannel(i, c)
+	}
 }
 
 func (p *Partition) listDirty(i uint32, c *channel) {

@@ -94,7 +94,7 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 			p.emit(ref)
 		}
 		next := r.nextRow
-		*r = row{ch: r.ch, user: r.user, ord: noOrdinal, nextUser: r.nextUser, nextRow: r.nextRow, lastR: r.lastR,
+		*r = row{ch: r.ch, user: r.user, ord: noOrdinal, nextUser: r.nextUser, nextRow: r.nextRow, lastR: r.lastR, lastD: r.lastD,
 			out: r.out, flags: r.flags & (rowChanged | rowCheck)}
 		delete(p.dirtyGuests, ref)
 		delete(p.dirtyExcs, ref)

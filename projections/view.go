@@ -241,5 +241,5 @@ func (p *Partition) signature(c *channel, r *row) uint64 {
 
 // stampOf is the stamp of one (user, channel) (DESIGN §2).
 func (p *Partition) stampOf(c *channel, r *row) events.Stamp {
-	return events.Stamp{FoldVersion: FoldVersion, M: c.lastM, R: r.lastR}
+	return events.Stamp{FoldVersion: FoldVersion, M: c.lastM, R: r.lastR, D: r.lastD}
 }
