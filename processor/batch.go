@@ -1,0 +1,132 @@
+package processor
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// lockRecords is how many records are folded under one hold of the partition's lock, so that queries get in between.
+const lockRecords = 256
+
+// batch is up to lockRecords records on their way from fetched to folded. Its memory is reused.
+type batch struct {
+	items []item
+	slots []slot
+
+	decoder    events.Decoder
+	messages   [lockRecords]events.Message
+	reads      [lockRecords]events.Read
+	deliveries [lockRecords]events.Delivery
+}
+
+// slot is what became of one item.
+type slot struct {
+	kind    events.Kind // KindNone: not folded
+	outcome projections.Outcome
+	err     error // why it is bad
+	control bool  // a transaction's marker: no event
+	clock   bool  // a time of the event was replaced
+}
+
+// recordError is an error about one record.
+type recordError struct {
+	topic     string
+	partition int32
+	offset    int64
+	err       error
+}
+
+func (e *recordError) Error() string {
+	return fmt.Sprintf("%s/%d at offset %d: %v", e.topic, e.partition, e.offset, e.err)
+}
+
+func (e *recordError) Unwrap() error { return e.err }
+
+func (b *batch) recordError(i int, err error) error {
+	r := b.items[i].rec
+	return &recordError{r.Topic, r.Partition, r.Offset, err}
+}
+
+// decode decodes and checks the items for partition number of n. Where a record stops the partition the batch ends
+// before it and its error is returned.
+func (b *batch) decode(number, n int32) error {
+	b.slots = b.slots[:0]
+	for i := range b.items {
+		s := slot{}
+		if s.control = b.items[i].rec.Attrs.IsControl(); !s.control {
+			s.err = b.decodeOne(i, &s, number, n)
+		}
+		if errors.Is(s.err, events.ErrNewerVersion) {
+			err := b.recordError(i, s.err)
+			b.items = b.items[:i]
+			return err
+		}
+		b.slots = append(b.slots, s)
+	}
+	return nil
+}
+
+func (b *batch) decodeOne(i int, s *slot, number, n int32) error {
+	r := b.items[i].rec
+	ms := millisOf(r)
+	var channel []byte
+	var err error
+	switch b.items[i].in {
+	case events.Messages:
+		m := &b.messages[i]
+		err = b.decoder.Message(r.Value, ms, m)
+		channel, s.kind, s.clock = m.ChannelID, m.Kind, m.ClockReplaced
+	case events.Reads:
+		m := &b.reads[i]
+		err = b.decoder.Read(r.Value, ms, m)
+		channel, s.kind, s.clock = m.ChannelID, m.Kind, m.ClockReplaced
+	case events.Deliveries:
+		m := &b.deliveries[i]
+		err = b.decoder.Delivery(r.Value, ms, m)
+		channel, s.kind, s.clock = m.ChannelID, m.Kind, m.ClockReplaced
+	}
+	if err == nil {
+		err = events.CheckPartition(channel, number, n)
+	}
+	if err != nil {
+		s.kind, s.clock = events.KindNone, false
+	}
+	return err
+}
+
+// fold folds what was decoded, under the partition's lock. A panic becomes an error that names the record; what the fold
+// holds then is of no use any more.
+func (b *batch) fold(f fold) (err error) {
+	at := 0
+	f.Lock()
+	defer f.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = b.recordError(at, fmt.Errorf("the fold panicked: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	for ; at < len(b.slots); at++ {
+		s, in, r := &b.slots[at], b.items[at].in, b.items[at].rec
+		if s.control || s.err != nil {
+			f.Skip(in, r.Offset+1)
+			continue
+		}
+		switch in {
+		case events.Messages:
+			s.outcome = f.FoldMessage(&b.messages[at], r.Offset, millisOf(r))
+		case events.Reads:
+			s.outcome = f.FoldRead(&b.reads[at], r.Offset, millisOf(r))
+		case events.Deliveries:
+			s.outcome = f.FoldDelivery(&b.deliveries[at], r.Offset, millisOf(r))
+		}
+		if s.outcome == projections.OutcomeTooManyHeld {
+			s.err = &events.Error{Reason: events.ReasonTooManyHeld,
+				Detail: "the user already has 1,000 events in this scope that wait for messages that are not there"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+// Package processor is the consumer group member that runs the fold (DESIGN §6): which partitions this process owns,
+// how a partition is opened, in which order its records are folded, published, committed and stored, and what a query
+// may know of it.
+//
+// A record's way through the files:
+//
+//	balancer.go   partition p of all inputs is assigned to one member     assign.go    what is done about it
+//	open.go       where a partition starts, and until where it is silent  poll.go      records into the inboxes
+//	merge.go      the three inputs in the order of their timestamps       batch.go     decode, fold
+//	worker.go     the steps of one partition: fold, drain, publish, cut   publish.go   records out, and their acks
+//	commit.go     group offsets                                           hub.go       who watches what changed
+//
+// What stays true, whatever fails:
+//
+//   - The store of a partition never holds a position beyond what was acknowledged by the output topics (worker.go).
+//   - A group offset is only committed when everything up to it was published, and never goes back (commit.go).
+//   - At most one set of a partition's output records is in flight, so a retry never overtakes a newer value (publish.go).
+//   - A bad record moves the position in the same batch in which its dead letter is published (batch.go).
+//   - What fails, fails one partition (worker.go). The others go on.
+//
+// The rules of the fold and the formats of its store are in package projections, and are not known here.
+package processor

@@ -1,0 +1,55 @@
+package processor
+
+import (
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// fold is what a partition's goroutine needs of its projection. It is a seam for tests, which let a fold panic or a
+// disk fail; in service it is always a *projections.Partition.
+type fold interface {
+	Lock()
+	Unlock()
+
+	FoldMessage(m *events.Message, offset, timestamp int64) projections.Outcome
+	FoldRead(r *events.Read, offset, timestamp int64) projections.Outcome
+	FoldDelivery(d *events.Delivery, offset, timestamp int64) projections.Outcome
+	Skip(in events.Input, next int64)
+
+	Drain(d *projections.Deltas, fanout bool)
+	FanoutPending() bool
+	DirtyBytes() int64
+	takeCut() (cut, error)
+
+	Position() projections.Position
+	StoredPosition() projections.Position
+	Err() error
+	Close() error
+
+	// projection is what queries read.
+	projection() *projections.Partition
+}
+
+// cut is dirty state that waits for its acknowledgements.
+type cut interface{ Apply() error }
+
+// projection is the fold of a *projections.Partition.
+type projection struct{ *projections.Partition }
+
+func (p projection) takeCut() (cut, error) {
+	c, err := p.Cut()
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (p projection) projection() *projections.Partition { return p.Partition }
+
+func openProjection(dir string, id projections.Identity, o projections.Options) (fold, error) {
+	p, err := projections.Open(dir, id, o)
+	if err != nil {
+		return nil, err
+	}
+	return projection{p}, nil
+}

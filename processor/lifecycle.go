@@ -1,0 +1,183 @@
+package processor
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// owner is the part of a worker that ties it to its Processor: how its store is opened, how it begins and how it ends.
+type owner struct {
+	p      *Processor
+	ctx    context.Context // ends with the worker: what it still has in flight is given up
+	cancel context.CancelFunc
+
+	opened   chan struct{}        // closed when storedAt is known
+	storedAt projections.Position // the store's position when it was opened
+	refused  error                // set before main if there is nothing to open
+	orders   chan order           // holds the order to begin, or to give up
+	started  atomic.Bool
+}
+
+// order is what is decided about a partition whose store is open.
+type order struct {
+	plan opening
+	ends projections.Position
+	err  error // give up
+}
+
+func (p *Processor) newWorker(number int32) *worker {
+	w := &worker{
+		number: number, count: p.cluster.Load().partitions, cfg: &p.cfg, out: p, log: p.log,
+		metrics: &workerMetrics{metrics: p.metrics}, done: make(chan struct{}),
+	}
+	w.owner = owner{p: p, opened: make(chan struct{}), orders: make(chan order, 1)}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	w.inbox = newInbox(p.cfg.inputBytes(1), &p.queued, func(in events.Input, paused bool) {
+		one := map[string][]int32{p.cfg.Topics.Inputs[in]: {number}}
+		if paused {
+			p.consumer.PauseFetchPartitions(one)
+		} else {
+			p.consumer.ResumeFetchPartitions(one)
+		}
+	})
+	return w
+}
+
+// refuse makes main fail with err without opening anything.
+func (w *worker) refuse(err error) { w.refused = err }
+
+// main is the goroutine of a partition, from the opening of its store to its closing.
+func (w *worker) main() {
+	defer close(w.done)
+	defer w.cancel()
+	if w.refused == nil {
+		w.fold, w.refused = w.openStore()
+	}
+	if w.refused != nil {
+		w.fail(w.refused, stopAbort)
+		w.finish()
+		return
+	}
+	w.storedAt = w.fold.StoredPosition()
+	w.progress.advance(w.storedAt)
+	close(w.opened)
+	if w.awaitOrder() {
+		w.run()
+	}
+	w.finish()
+}
+
+// openStore picks what the partition starts from. Whatever that is, it is a store at some position; from there on the
+// way is the same for all.
+func (w *worker) openStore() (f fold, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("opening the store of partition %d panicked: %v\n%s", w.number, p, debug.Stack())
+		}
+	}()
+	return w.cfg.openStore(StoreDir(w.cfg.DataDir, w.number), w.p.identityOf(w.number), projections.Options{
+		FS: w.cfg.FS, Cache: w.cfg.Cache, MemTableSize: w.cfg.MemTableSize,
+	})
+}
+
+// awaitOrder waits until it is decided where the partition starts. It returns false if it is to end instead.
+func (w *worker) awaitOrder() bool {
+	for {
+		select {
+		case o := <-w.orders:
+			if o.err != nil {
+				w.fail(o.err, stopAbort)
+				return false
+			}
+			w.start(w.cfg.now(), o.plan, o.ends)
+			return true
+		case <-w.inbox.wake:
+			n := w.inbox.take()
+			if n.failed != nil {
+				w.fail(n.failed, stopAbort)
+				return false
+			}
+			if n.stop != stopNone {
+				return false
+			}
+		}
+	}
+}
+
+// begin lets a worker whose store is open start.
+func (w *worker) begin(plan opening, ends projections.Position) {
+	w.inbox.expect(plan.from)
+	w.started.Store(true)
+	w.orders <- order{plan: plan, ends: ends}
+}
+
+// giveUp ends a worker that cannot start.
+func (w *worker) giveUp(err error) {
+	if !w.started.Load() {
+		select {
+		case w.orders <- order{err: err}:
+		default:
+		}
+	}
+}
+
+// resumeAt is where a worker that has started goes on to be fetched.
+func (w *worker) resumeAt() (projections.Position, bool) {
+	return w.inbox.expected(), w.started.Load()
+}
+
+// finish makes the partition invisible, lets everybody go who waits for it, and closes the store.
+func (w *worker) finish() {
+	w.live.Store(nil)
+	failed := w.failure.Load() != nil
+	if !failed {
+		w.setState(StateClosed)
+	}
+	w.hub.end()
+	w.progress.end(w.failed())
+	w.inbox.close(failed)
+	if w.fold == nil {
+		return
+	}
+	// Whoever reads under the lock has seen that the partition is live, and is waited for.
+	w.fold.Lock()
+	err := w.fold.Close()
+	w.fold.Unlock()
+	if err != nil {
+		w.log.Error("store is not closed in order: what it holds up to its last write stays valid", "partition", w.number, "err", err)
+	}
+}
+
+// failed is why the partition is not here: its failure, or that it was given away.
+func (w *worker) failed() error {
+	if err := w.failure.Load(); err != nil {
+		return *err
+	}
+	return ErrNotOwner
+}
+
+// publish, apply and acknowledged implement outside.
+
+func (p *Processor) publish(w *worker, records []*kgo.Record) {
+	p.publisher.publish(w.ctx, records, w.inbox.publishDone)
+}
+
+func (p *Processor) apply(w *worker, c cut) {
+	go func() {
+		began := p.cfg.now()
+		err := c.Apply()
+		p.metrics.phase(phaseApply, p.cfg.now().Sub(began))
+		w.inbox.applyDone(err)
+	}()
+}
+
+func (p *Processor) acknowledged(partition int32, position projections.Position) {
+	p.committer.note(partition, position)
+}

@@ -1,0 +1,109 @@
+package processor
+
+import (
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// openingProgress is how far a partition that opens has come.
+type openingProgress struct {
+	done, rate float64 // share from 0 to 1; records a second
+	eta        time.Duration
+}
+
+// start begins to fold. The store is open and nothing was fetched yet.
+func (w *worker) start(now time.Time, o opening, ends projections.Position) {
+	w.plan = o
+	w.merge = newMerger(w.cfg.MergeWait)
+	w.breaker = newBreaker(w.cfg.Breaker)
+	w.began, w.lastSaid, w.lastCut, w.lastFull = now, now, now, now
+	for i := range o.from {
+		w.merge.streams[i].next = o.from[i]
+		w.merge.streams[i].end = ends[i]
+		w.ends[i].Store(ends[i])
+	}
+	w.stored = w.fold.StoredPosition()
+	if o.begun {
+		w.fold.Lock()
+		for i := range o.from {
+			w.fold.Skip(events.Input(i), o.from[i])
+		}
+		w.fold.Unlock()
+		w.log.Warn("nothing was folded here before, and the logs do not begin at offset 0: counts are those of what is there",
+			"partition", w.number, "position", o.from)
+	}
+	w.acked = w.fold.Position()
+	w.progress.advance(w.fold.Position())
+	w.silent = o.published
+	if w.silent {
+		w.limit(&o.until)
+	}
+	remaining, _ := o.remaining(w.fold.Position())
+	w.log.Info("partition opens", "partition", w.number, "position", w.fold.Position(), "until", o.until,
+		"records", remaining, "silent", w.silent)
+	if !w.silent {
+		w.goLive(now)
+	}
+}
+
+// advanceOpening moves a silent partition on: over gaps before its goal, and once it is there, to live. Nothing beyond
+// the goal has been folded then, so that what was drained for nobody is exactly what was published before.
+func (w *worker) advanceOpening(now time.Time) {
+	position := w.fold.Position()
+	w.fold.Lock()
+	for i := range w.merge.streams {
+		s := &w.merge.streams[i]
+		// The next record is past the goal: what is missing in between is gone from the log.
+		if position[i] < w.plan.until[i] && len(s.chunks) > 0 && s.head() == nil {
+			w.fold.Skip(events.Input(i), w.plan.until[i])
+		}
+	}
+	position = w.fold.Position()
+	w.fold.Unlock()
+	w.progress.advance(position)
+	if !w.plan.reached(position) {
+		w.report(now, position)
+		return
+	}
+	if w.flight != nil {
+		return
+	}
+	w.drain(now, true, false)
+	if w.stopping == stopNone {
+		w.goLive(now)
+	}
+}
+
+func (w *worker) goLive(now time.Time) {
+	w.silent = false
+	w.limit(nil)
+	w.opening.Store(nil)
+	w.live.Store(w.fold.projection())
+	w.setState(StateLive)
+	w.log.Info("partition is live", "partition", w.number, "position", w.fold.Position(), "after", now.Sub(w.began))
+}
+
+// sayEvery is how often the progress of an opening is logged.
+const sayEvery = 5 * time.Second
+
+func (w *worker) report(now time.Time, position projections.Position) {
+	remaining, total := w.plan.remaining(position)
+	p := &openingProgress{}
+	if total > 0 {
+		p.done = float64(total-remaining) / float64(total)
+	}
+	if elapsed := now.Sub(w.began).Seconds(); elapsed > 0.1 {
+		p.rate = float64(total-remaining) / elapsed
+	}
+	if p.rate > 0 {
+		p.eta = time.Duration(float64(remaining) / p.rate * float64(time.Second))
+	}
+	w.opening.Store(p)
+	if now.Sub(w.lastSaid) >= sayEvery {
+		w.lastSaid = now
+		w.log.Info("partition is being rebuilt", "partition", w.number, "position", position, "until", w.plan.until,
+			"done", p.done, "records_per_second", int64(p.rate), "eta", p.eta.Round(time.Second))
+	}
+}

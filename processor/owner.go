@@ -1,0 +1,106 @@
+package processor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// directory says at which URL the owner of a partition answers, from the group's own metadata.
+type directory struct {
+	describe func(ctx context.Context) (kadm.DescribedGroup, error)
+	group    string
+	topic    string
+	now      func() time.Time
+
+	mu      sync.Mutex
+	owners  map[int32]string // of the last stable view
+	asked   time.Time
+	err     error
+	pending chan struct{} // closed when the question that is under way is answered
+}
+
+const (
+	directoryAge     = 500 * time.Millisecond // a view younger than this is not asked for again
+	directoryTimeout = 5 * time.Second
+)
+
+func newDirectory(admin *kadm.Client, group, topic string, now func() time.Time) *directory {
+	return &directory{
+		group: group, topic: topic, now: now,
+		describe: func(ctx context.Context) (kadm.DescribedGroup, error) {
+			groups, err := admin.DescribeGroups(ctx, group)
+			if err != nil {
+				return kadm.DescribedGroup{}, err
+			}
+			g := groups[group]
+			return g, g.Err
+		},
+	}
+}
+
+// owner is the URL of a partition's owner as of the last stable view of the group. During a rebalance that is the one
+// before it. Any number of callers share one question to the brokers.
+func (d *directory) owner(ctx context.Context, partition int32) (string, error) {
+	d.mu.Lock()
+	if d.now().Sub(d.asked) >= directoryAge && d.pending == nil {
+		d.pending = make(chan struct{})
+		go d.refresh(d.pending)
+	}
+	pending := d.pending
+	d.mu.Unlock()
+	if pending != nil {
+		select {
+		case <-pending:
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if url, ok := d.owners[partition]; ok {
+		return url, nil
+	}
+	if d.err != nil {
+		return "", fmt.Errorf("who owns partition %d of group %s is not known: %w", partition, d.group, d.err)
+	}
+	return "", fmt.Errorf("nobody in group %s owns partition %d now", d.group, partition)
+}
+
+func (d *directory) refresh(done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), directoryTimeout)
+	defer cancel()
+	g, err := d.describe(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer close(done)
+	d.pending, d.asked, d.err = nil, d.now(), err
+	if err == nil && g.State == "Stable" {
+		d.owners = ownersOf(g, d.topic)
+	}
+}
+
+// ownersOf reads the owners' URLs, by partition of topic, from what the members told the group.
+func ownersOf(g kadm.DescribedGroup, topic string) map[int32]string {
+	owners := map[int32]string{}
+	for _, m := range g.Members {
+		join, ok := m.Join.AsConsumer()
+		assigned, ok2 := m.Assigned.AsConsumer()
+		if !ok || !ok2 {
+			continue
+		}
+		url := decodeMemberData(join.UserData).Advertise
+		for _, t := range assigned.Topics {
+			if t.Topic != topic {
+				continue
+			}
+			for _, p := range t.Partitions {
+				owners[p] = url
+			}
+		}
+	}
+	return owners
+}

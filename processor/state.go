@@ -1,0 +1,78 @@
+package processor
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Errors of Live, Wait and Watch. Others are the reason why a partition failed.
+var (
+	// ErrNotOwner says that another member has the partition, or none has.
+	ErrNotOwner = errors.New("this node does not own the partition")
+	// ErrOpening says that the partition is being opened here and has not caught up.
+	ErrOpening = errors.New("the partition is being opened on this node")
+)
+
+// State says how far a partition is on its way through this process.
+type State uint8
+
+// States of a partition.
+const (
+	StateOpening  State = iota // its store is opened, or records are folded that were published before
+	StateLive                  // it publishes, and answers queries
+	StateStopping              // it finishes what it has begun
+	StateFailed                // it stopped; see Err
+	StateClosed                // it is given away
+)
+
+var stateNames = [...]string{"opening", "live", "stopping", "failed", "closed"}
+
+// String is the state in one word.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "State(" + strconv.Itoa(int(s)) + ")"
+}
+
+// PartitionStatus is what is known of a partition that this process owns.
+type PartitionStatus struct {
+	Partition int32
+	State     State
+	Position  projections.Position // what is folded
+	Ends      projections.Position // ends of the logs as known here
+	Lag       [events.NumInputs]int64
+
+	// While it opens: the share that is done, from 0 to 1, records a second, and how long it will take; 0 = unknown.
+	Progress float64
+	Rate     float64
+	ETA      time.Duration
+
+	Err error // why it failed
+}
+
+// String is the status in one line, as /readyz shows it.
+func (s PartitionStatus) String() string {
+	line := fmt.Sprintf("partition %d %s", s.Partition, s.State)
+	switch s.State {
+	case StateOpening:
+		line += fmt.Sprintf(" %.1f%%", 100*s.Progress)
+		if s.ETA > 0 {
+			line += fmt.Sprintf(", %.0f records/s, %s left", s.Rate, s.ETA.Round(time.Second))
+		}
+	case StateFailed:
+		line += ": " + s.Err.Error()
+	case StateLive, StateStopping, StateClosed:
+		var lag int64
+		for _, l := range s.Lag {
+			lag += l
+		}
+		line += fmt.Sprintf(", %d records behind", lag)
+	}
+	return line
+}
