@@ -25,8 +25,12 @@ func Create(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) err
 	return err
 }
 
+// leaderTimeout bounds the wait for leaders: a new topic has them within a second, a partition whose brokers are all
+// down may never have one.
+const leaderTimeout = 30 * time.Second
+
 // Ensure makes the topics that do not exist yet and returns when every partition of every topic has a leader, so that
-// a client may use them at once. Existing topics are left as they are. It goes on after a topic that cannot be made;
+// a client may use them at once; it is an error when one has none for 30 s. Existing topics are left as they are. It goes on after a topic that cannot be made;
 // the error then joins one line for each of those. Repeating it is harmless.
 func Ensure(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) (Report, error) {
 	var report Report
@@ -70,6 +74,9 @@ func awaitLeaders(ctx context.Context, adm *kadm.Client, specs []events.TopicSpe
 	for i, spec := range specs {
 		names[i] = spec.Name
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, leaderTimeout,
+		fmt.Errorf("waited for %v: are the brokers that hold it up?", leaderTimeout))
+	defer cancel()
 	for {
 		topics, err := freshTopics(ctx, adm, names)
 		if err != nil {

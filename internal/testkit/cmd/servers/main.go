@@ -58,6 +58,10 @@ func exitOn(err error) {
 // run starts the servers, runs the command with their addresses in its environment, ends them and returns the
 // command's exit code.
 func run(jvm, command []string) (code int, err error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	if cmd.Err != nil { // not found: no need to start anything
+		return 0, fmt.Errorf("run %s: %w", command[0], cmd.Err)
+	}
 	// A ctrl-c at the terminal reaches the command too: it decides when to end, and the servers end after it.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -91,7 +95,6 @@ func run(jvm, command []string) (code int, err error) {
 	fmt.Fprintf(os.Stderr, "servers: Kafka %s at %s, Redis at %s, after %.1f s\n",
 		servers.KafkaVersion, brokers, redis.URL(), time.Since(started).Seconds())
 
-	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), testkit.BrokersEnv+"="+brokers, testkit.RedisEnv+"="+redis.URL())
 	if err := cmd.Start(); err != nil {
