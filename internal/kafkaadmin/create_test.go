@@ -3,6 +3,7 @@ package kafkaadmin
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -53,7 +54,10 @@ func TestNoTopicIsNotAllTopics(t *testing.T) {
 
 func TestExplainKeepsTheCause(t *testing.T) {
 	err := explain(kerr.InvalidConfig, "retention.ms is odd")
-	if !errors.Is(err, kerr.InvalidConfig) || explain(kerr.InvalidConfig, "") != kerr.InvalidConfig {
+	if !errors.Is(err, kerr.InvalidConfig) || !strings.Contains(err.Error(), "(retention.ms is odd)") {
 		t.Errorf("explain: %v", err)
+	}
+	if got := explain(kerr.InvalidConfig, "").Error(); got != kerr.InvalidConfig.Error() {
+		t.Errorf("explain without a message: %s", got)
 	}
 }
