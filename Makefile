@@ -75,6 +75,7 @@ test-tools:
 	  fi; \
 	  apt-get update -qq; \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}"; \
+	  if [[ " $${missing[*]} " == *" redis-server "* ]]; then service redis-server stop >/dev/null 2>&1 || true; fi; \
 	fi
 
 .PHONY: clean

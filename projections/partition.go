@@ -18,7 +18,6 @@ type Partition struct {
 	id       Identity
 	settings Settings
 	db       *pebble.DB
-	closers  []func() error
 
 	pos          Position
 	stored       Position

@@ -180,29 +180,29 @@ func appendRow(b []byte, r *row) []byte {
 	return b
 }
 
-func (rd *reader) row(r *row) {
-	f := rd.byte()
-	r.base = rd.u32()
+func (r *reader) row(to *row) {
+	f := r.byte()
+	to.base = r.u32()
 	if f&recMember != 0 {
-		r.flags |= rowMember
+		to.flags |= rowMember
 	}
 	if f&recMuted != 0 {
-		r.flags |= rowMuted
+		to.flags |= rowMuted
 	}
 	if f&recPointer != 0 {
-		r.ptr, r.at, r.ev = rd.u32(), rd.varint(), int64(rd.uvarint())
+		to.ptr, to.at, to.ev = r.u32(), r.varint(), int64(r.uvarint())
 	}
 	if f&recOwn != 0 {
-		r.lastOwn, r.floorH, r.ownAt = rd.u32(), rd.u32(), rd.varint()
+		to.lastOwn, to.floorH, to.ownAt = r.u32(), r.u32(), r.varint()
 	}
 	if f&recMarks != 0 {
-		r.marks = rd.u32()
+		to.marks = r.u32()
 	}
 	if f&recRead != 0 {
-		r.lastR = rd.varint() + r.ev>>1
+		to.lastR = r.varint() + to.ev>>1
 	}
 	if f&recDelivery != 0 {
-		r.lastD = int64(rd.uvarint())
+		to.lastD = int64(r.uvarint())
 	}
 }
 

@@ -276,14 +276,14 @@ func (p *Partition) memberChanged(c *channel, ref uint32, joined bool) {
 		return
 	}
 	l := p.memberLists[c.more]
-	switch i := -1; {
+	switch {
 	case !l.kept:
 	case c.flags&chLarge != 0:
 		l.kept, l.present = false, nil
 	case joined:
 		l.present = append(l.present, ref)
 	default:
-		if i = slices.Index(l.present, ref); i >= 0 {
+		if i := slices.Index(l.present, ref); i >= 0 {
 			l.present = slices.Delete(l.present, i, i+1)
 		}
 	}
