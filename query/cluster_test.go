@@ -129,8 +129,7 @@ func (c *cluster) fold(in events.Input, channel string, f func(p *projections.Pa
 			}
 			mine := r.Topic == projections.OutUnread && w.user == string(r.UserID)
 			if r.Topic == projections.OutChannels {
-				v, _ := p.View(w.user, string(r.ChannelID))
-				mine = v.Member && v.Large
+				mine = true // told to everybody, as the processor's hub does for large channels
 			}
 			if mine {
 				w.add(string(r.ChannelID))

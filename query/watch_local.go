@@ -35,6 +35,7 @@ type localWatch struct {
 type knownChannel struct {
 	unread, mentions uint32 // 0 if muted or no member
 	hash             uint64
+	gone             bool // the client was told that the user is no member
 }
 
 // watchLocal emits a snapshot of partitions ps and then what changes in them. It ends with unavailable when one of them
@@ -131,11 +132,11 @@ func (w *localWatch) changed(i int) error {
 		err := w.s.read(p, func(part *projections.Partition) {
 			position = part.Position()
 			for _, channelID := range ids[:n] {
-				v, ok := part.View(w.userID, channelID)
-				if !ok { // deleted: what is left of it is that it is gone
-					v = projections.View{ChannelID: channelID}
+				c := &queryv1.ChannelUnread{ChannelId: channelID} // deleted: what is left is that it is gone
+				if v, ok := part.View(w.userID, channelID); ok {
+					c = channelUnread(&v)
 				}
-				updates = append(updates, channelUnread(&v))
+				updates = append(updates, c)
 			}
 		})
 		if err != nil {
@@ -159,6 +160,10 @@ func (w *localWatch) update(channels []*queryv1.ChannelUnread, asOf []string) er
 	}
 	totals := w.sums.totals()
 	for _, c := range fresh {
+		if !c.Member {
+			// Nothing of the channel is for him any more, its latest message least of all.
+			c = &queryv1.ChannelUnread{ChannelId: c.ChannelId}
+		}
 		err := w.emit(&queryv1.WatchUnreadResponse{
 			Event: &queryv1.WatchUnreadResponse_Update{Update: &queryv1.WatchUpdate{Channel: c, Totals: totals}},
 			AsOf:  asOf,
@@ -173,14 +178,23 @@ func (w *localWatch) update(channels []*queryv1.ChannelUnread, asOf []string) er
 // note takes c into the totals and reports whether it says anything new.
 func (w *localWatch) note(c *queryv1.ChannelUnread) bool {
 	old, known := w.known[c.ChannelId]
-	if !known && !c.Member && !w.partial {
-		return false // not his, and the client never heard of it
-	}
-	now := knownChannel{hash: w.hash(c)}
-	if c.Member && !c.Muted {
-		now.unread, now.mentions = c.Unread, c.Mentions
-	}
-	if old.hash == now.hash {
+	var now knownChannel
+	switch {
+	case c.Member:
+		now.hash = w.hash(c)
+		if !c.Muted {
+			now.unread, now.mentions = c.Unread, c.Mentions
+		}
+		if old.hash == now.hash {
+			return false
+		}
+	case old.gone:
+		return false
+	case known, w.partial && c.Unread == 0:
+		now.gone = true
+	default:
+		// Not his channel, and the client never heard of it. (Who left has zeros, who was never in it has not: that tells
+		// the two apart where a snapshot did not list all.)
 		return false
 	}
 	w.sums.unread += int64(now.unread) - int64(old.unread)

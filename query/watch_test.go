@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -132,9 +133,10 @@ func TestWatchSnapshotThenUpdates(t *testing.T) {
 				t.Errorf("after muting: %v", u)
 			}
 			c.leave(b, "ann")
-			if u := w.next().GetUpdate(); u.GetChannel().GetChannelId() != b || u.Channel.Member || u.Channel.Unread != 0 {
+			if u := w.next().GetUpdate(); !proto.Equal(u.GetChannel(), &queryv1.ChannelUnread{ChannelId: b}) {
 				t.Errorf("after leaving: %v", u)
 			}
+			c.post(b, "secret", "bob") // she hears no more of it
 			other := c.channelOn("other", 2)
 			c.join(other, "bob")
 			c.post(other, "m", "bob") // not hers: she is told nothing
@@ -198,7 +200,11 @@ func TestWatchConverges(t *testing.T) {
 		}
 		last[ch] = token
 		if rnd.IntN(20) == 0 {
-			w.next()
+			select {
+			case m := <-w.messages:
+				w.apply(m)
+			default: // not every event changes anything
+			}
 		}
 	}
 	// A last change in each channel, which the client certainly hears of.
@@ -237,6 +243,37 @@ func TestWatchSurvivesMoves(t *testing.T) {
 		if got := w.channels[ch]; got.GetUnread() != 0 {
 			t.Fatalf("after own post: %v", got)
 		}
+	}
+}
+
+// A client whose snapshot was cut hears that the user left a channel which the snapshot did not list, and still
+// nothing of channels that are not his.
+func TestWatchTellsLeavingBeyondTheSnapshot(t *testing.T) {
+	c := newCluster(t, 2, 1)
+	for i := range maxSnapshot + 10 {
+		ch := fmt.Sprintf("c%d", i)
+		c.join(ch, "ann", "bob")
+		c.post(ch, "m1", "bob")
+	}
+	c.readUpTo("c0", "ann", 1) // the last of the order: read, and the oldest
+	w := c.nodes[0].watch(t, t.Context(), "ann")
+	w.next()
+	if w.channels["c0"] != nil {
+		t.Fatal("c0 is in the snapshot")
+	}
+	c.leave("c0", "ann")
+	if u := w.next().GetUpdate(); !proto.Equal(u.GetChannel(), &queryv1.ChannelUnread{ChannelId: "c0"}) {
+		t.Errorf("after leaving: %v", u)
+	}
+	c.post("c0", "secret", "bob")
+	c.join("strangers", "bob")
+	c.post("strangers", "m", "bob")
+	c.message("c1", events.Message{Kind: events.KindChannelDeleted})
+	if u := w.next().GetUpdate(); !proto.Equal(u.GetChannel(), &queryv1.ChannelUnread{ChannelId: "c1"}) {
+		t.Errorf("after deleting: %v", u)
+	}
+	if want := uint32(maxSnapshot + 10 - 2); w.totals.Unread != want {
+		t.Errorf("totals %v, want %d unread", w.totals, want)
 	}
 }
 
