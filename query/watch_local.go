@@ -25,10 +25,12 @@ type localWatch struct {
 
 	// Totals are the sum over what was sent: sums is kept by the difference that each channel makes. known has the
 	// channels that have unread or were sent.
-	sums    sums
-	known   map[string]knownChannel
-	partial bool // the snapshot did not list all channels
-	seed    maphash.Seed
+	sums  sums
+	known map[string]knownChannel
+	// unlisted has hashes of the ids of the user's channels if the snapshot did not list all: the client may have paged
+	// them, so it must hear when he leaves one, and of no others.
+	unlisted map[uint64]struct{}
+	seed     maphash.Seed
 }
 
 // knownChannel is what a channel adds to the totals and a hash of what was sent of it, 0 if nothing was.
@@ -65,7 +67,9 @@ func (w *localWatch) stop() {
 }
 
 func (w *localWatch) snapshot(ctx context.Context, a after) error {
+	var all []uint64
 	sel := &selection{size: maxSnapshot, each: func(e *projections.InboxEntry) {
+		all = append(all, maphash.Bytes(w.seed, e.ChannelID))
 		if !e.Muted && (e.Unread > 0 || e.Mentions > 0) {
 			w.known[string(e.ChannelID)] = knownChannel{unread: e.Unread, mentions: e.Mentions}
 		}
@@ -74,7 +78,13 @@ func (w *localWatch) snapshot(ctx context.Context, a after) error {
 	if err != nil {
 		return err
 	}
-	w.sums, w.partial = sel.sums, sel.more
+	w.sums = sel.sums
+	if sel.more {
+		w.unlisted = make(map[uint64]struct{}, len(all))
+		for _, h := range all {
+			w.unlisted[h] = struct{}{}
+		}
+	}
 	for _, c := range res.Channels {
 		k := w.known[c.ChannelId]
 		k.hash = w.hash(c)
@@ -190,12 +200,11 @@ func (w *localWatch) note(c *queryv1.ChannelUnread) bool {
 		}
 	case old.gone:
 		return false
-	case known, w.partial && c.Unread == 0:
-		now.gone = true
 	default:
-		// Not his channel, and the client never heard of it. (Who left has zeros, who was never in it has not: that tells
-		// the two apart where a snapshot did not list all.)
-		return false
+		if _, paged := w.unlisted[maphash.String(w.seed, c.ChannelId)]; !known && !paged {
+			return false // not his channel, and the client never heard of it
+		}
+		now.gone = true
 	}
 	w.sums.unread += int64(now.unread) - int64(old.unread)
 	w.sums.mentions += int64(now.mentions) - int64(old.mentions)
