@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -73,14 +75,14 @@ func (m *Model) derivable(p *pair, v *projections.View) {
 	from := max(p.shown.seq, p.baseline)
 	v.ReadPos = p.channel.pos(from)
 	for _, x := range p.channel.posts {
-		if x.seq <= from || !x.counted() || !p.channel.live(x) {
+		if x.seq <= from || !x.counted() {
 			continue
 		}
 		pos := p.channel.pos(x.seq)
 		if x.sender == p.user || p.singles[x.seq] {
-			v.Excluded = append(v.Excluded, pos)
+			v.Excluded = append(v.Excluded, pos) // deleted ones too: the channel's holes tell
 		}
-		if x.mentionsUser(p.user) {
+		if x.mentionsUser(p.user) && !x.deleted {
 			v.Mentioned = append(v.Mentioned, pos)
 		}
 	}
@@ -98,6 +100,26 @@ func (m *Model) Channel(channelID string) (projections.ChannelView, bool) {
 		ChannelID: channelID, Latest: m.latest(c), HeadSeq: c.head(), HeadPos: c.pos(c.head()),
 		MemberCount: c.memberCount(), Large: c.large,
 	}, true
+}
+
+// Deleted reports whether a channel was deleted.
+func (m *Model) Deleted(channelID string) bool {
+	c := m.timeline().channels[channelID]
+	return c != nil && c.deleted
+}
+
+// OpenInTime reports whether a read_up_to of the user with a time target can still reach messages that are not there.
+func (m *Model) OpenInTime(user, channelID string) bool {
+	t := m.timeline()
+	time := int64(-1)
+	if c := t.channels[channelID]; c != nil && c.head() > 0 {
+		time = c.at(c.head()).time
+	}
+	return slices.ContainsFunc(m.reads, func(r readRecord) bool {
+		return string(r.event.UserID) == user && string(r.event.ChannelID) == channelID &&
+			r.event.Kind == events.KindReadUpTo && r.event.Target == events.TargetTime &&
+			time <= r.event.TargetTime && t.logTime <= r.lastsUntil
+	})
 }
 
 // Inbox are the channels that user is a member of, by id.

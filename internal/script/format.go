@@ -1,0 +1,176 @@
+package script
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Format writes a record as a line of script, with all its times. Parse reads it back to the same record but for the
+// offset.
+func Format(r *Record) string {
+	var w words
+	var channel []byte
+	var at int64
+	switch r.Input {
+	case events.Messages:
+		w.message(r.Message)
+		channel, at = r.Message.ChannelID, r.Message.OccurredAt
+	case events.Reads:
+		w.read(r.Read)
+		channel, at = r.Read.ChannelID, r.Read.OccurredAt
+	default:
+		w.delivery(r.Delivery)
+		channel, at = r.Delivery.ChannelID, r.Delivery.OccurredAt
+	}
+	if string(channel) != DefaultChannel {
+		w.add("#" + string(channel))
+	}
+	w.add("at", FormatTime(at), "recorded", FormatTime(r.Timestamp))
+	return strings.Join(w, " ")
+}
+
+// FormatLog writes a log as the input of golden tests: a section for each topic that has records.
+func FormatLog(l *Log) string {
+	var b strings.Builder
+	for in, records := range l {
+		if len(records) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "%s\n", strings.TrimPrefix(events.Input(in).String(), "chat."))
+		for i := range records {
+			fmt.Fprintf(&b, "%s\n", Format(&records[i]))
+		}
+		b.WriteString("----\n\n")
+	}
+	return b.String()
+}
+
+type words []string
+
+func (w *words) add(s ...string) { *w = append(*w, s...) }
+
+// with adds a word and a value if there is one.
+func (w *words) with(word string, value []byte) {
+	if len(value) > 0 {
+		w.add(word, string(value))
+	}
+}
+
+func (w *words) flag(is bool, word string) {
+	if is {
+		w.add(word)
+	}
+}
+
+func (w *words) number(word string, n uint32) {
+	if n != 0 {
+		w.add(word, strconv.FormatUint(uint64(n), 10))
+	}
+}
+
+func (w *words) target(t events.Target, id []byte, seq uint32, time int64) {
+	switch t {
+	case events.TargetSeq:
+		w.add("seq", strconv.FormatUint(uint64(seq), 10))
+	case events.TargetTime:
+		w.add("time", FormatTime(time))
+	default:
+		w.add(string(id))
+	}
+}
+
+func (w *words) message(m *events.Message) {
+	switch m.Kind {
+	case events.KindMessagePosted:
+		if len(m.SenderID) == 0 {
+			w.add("notice", string(m.MessageID))
+		} else {
+			w.add(string(m.SenderID), "posts", string(m.MessageID))
+			w.flag(m.Silent, "silent")
+		}
+		w.content(m)
+		w.flag(m.Broadcast, "broadcast")
+		w.with("in thread", m.ThreadID)
+		w.number("members", m.MemberCount)
+	case events.KindMessageEdited:
+		w.add("edit", string(m.MessageID))
+		w.content(m)
+		w.flag(m.KeepMentions, "keeping mentions")
+	case events.KindMessageDeleted:
+		w.add("delete", string(m.MessageID))
+		w.number("seq", m.Seq)
+	case events.KindMessagesPurged:
+		w.add("purge up to")
+		w.target(m.Target, m.MessageID, m.Seq, m.TargetTime)
+	case events.KindMembersJoined:
+		w.add(names(m.IDs), "join")
+		w.flag(m.CountHistory, "counting history")
+	case events.KindMembersLeft:
+		w.add(names(m.IDs), "leave")
+	case events.KindChannelDeleted:
+		w.add("delete the channel")
+	}
+}
+
+func (w *words) content(m *events.Message) {
+	if len(m.Preview) > 0 {
+		w.add(strconv.Quote(string(m.Preview)))
+	}
+	for _, id := range m.IDs {
+		w.add("@" + string(id))
+	}
+	w.flag(m.MentionAll, "@all")
+}
+
+func (w *words) read(r *events.Read) {
+	w.add(string(r.UserID))
+	inThread := r.ThreadID
+	switch r.Kind {
+	case events.KindReadUpTo:
+		w.add("reads up to")
+		w.target(r.Target, r.MessageID, r.Seq, r.TargetTime)
+	case events.KindMessagesRead:
+		w.add("reads", names(r.IDs))
+	case events.KindMarkedUnread:
+		w.add("marks unread", string(r.MessageID))
+		w.with("head", r.HeadMessageID)
+		w.number("head seq", r.HeadSeq)
+	case events.KindChannelMuted:
+		w.add(map[bool]string{true: "mutes", false: "unmutes"}[r.Muted])
+	case events.KindThreadFollowed:
+		w.add("follows", string(r.ThreadID))
+		inThread = nil
+	case events.KindThreadUnfollowed:
+		w.add("unfollows", string(r.ThreadID))
+		inThread = nil
+	case events.KindUserErased:
+		w.add("is erased")
+	}
+	w.with("in thread", inThread)
+	w.number("epoch", r.ReadEpoch)
+	w.flag(r.Private, "private")
+	w.with("from", r.InstanceID)
+}
+
+func (w *words) delivery(d *events.Delivery) {
+	w.add(string(d.UserID))
+	switch {
+	case d.Kind == events.KindQueued:
+		w.add("misses", string(d.MessageID))
+	case len(d.UpToID) > 0:
+		w.add("gets up to", string(d.UpToID))
+	default:
+		w.add("gets", string(d.MessageID))
+	}
+}
+
+func names(ids [][]byte) string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = string(id)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,103 @@
+package random
+
+import (
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/script"
+)
+
+// time is a time at or near that of a post, or any.
+func (m *mix) time(t *rapid.T) int64 {
+	at := int64(script.Start)
+	if len(m.posted) > 0 {
+		at = rapid.SampledFrom(m.posted).Draw(t, "near the post").OccurredAt
+	}
+	at += rapid.SampledFrom([]int64{
+		0, 0, 0, millisecond, -millisecond, second, -second, minute, day, -day, 7 * day, -7 * day, 7*day + 1, -7*day - 1, 30 * day, 91 * day,
+	}).Draw(t, "distance")
+	return max(script.Start, at)
+}
+
+type readDraw struct {
+	event     *events.Read
+	timestamp int64
+}
+
+func (m *mix) read(t *rapid.T) readDraw {
+	e := &events.Read{
+		Kind: rapid.SampledFrom(m.readKinds).Draw(t, "kind"), ChannelID: m.channel(t), UserID: m.user(t), OccurredAt: m.time(t),
+	}
+	d := readDraw{event: e, timestamp: e.OccurredAt}
+	if oneIn(t, 4, "recorded later") {
+		d.timestamp += rapid.SampledFrom([]int64{-second, second, day, 8 * day}).Draw(t, "later by")
+	}
+	switch e.Kind {
+	case events.KindReadUpTo:
+		m.target(t, e)
+		m.epoch(t, e)
+		e.Private = oneIn(t, 5, "private")
+	case events.KindMessagesRead:
+		for range rapid.IntRange(1, 3).Draw(t, "how many") {
+			e.IDs = append(e.IDs, m.anyID(t))
+		}
+		m.epoch(t, e)
+		e.Private = oneIn(t, 5, "private")
+	case events.KindMarkedUnread:
+		e.MessageID = m.anyID(t)
+		switch rapid.IntRange(0, 3).Draw(t, "head") {
+		case 1:
+			e.HeadSeq = m.anySeq(t, 1)
+		case 2:
+			e.HeadMessageID = m.anyID(t)
+		case 3:
+			if oneIn(t, 4, "both heads") {
+				e.HeadSeq, e.HeadMessageID = m.anySeq(t, 1), m.anyID(t)
+			}
+		}
+	case events.KindChannelMuted:
+		e.Muted = rapid.Bool().Draw(t, "muted")
+	case events.KindThreadFollowed, events.KindThreadUnfollowed:
+		e.ThreadID = m.anyID(t)
+	}
+	if len(e.ThreadID) == 0 && oneIn(t, 12, "in a thread") && e.Kind != events.KindChannelMuted && e.Kind != events.KindUserErased {
+		e.ThreadID = m.anyID(t)
+	}
+	if oneIn(t, 4, "instance") {
+		e.InstanceID = []byte("phone")
+	}
+	return d
+}
+
+func (m *mix) target(t *rapid.T, e *events.Read) {
+	e.Target = rapid.SampledFrom([]events.Target{
+		events.TargetMessageID, events.TargetMessageID, events.TargetSeq, events.TargetTime,
+	}).Draw(t, "target")
+	switch e.Target {
+	case events.TargetMessageID:
+		e.MessageID = m.anyID(t)
+	case events.TargetSeq:
+		e.Seq = m.anySeq(t, 1)
+	case events.TargetTime:
+		e.TargetTime = m.time(t)
+	}
+}
+
+func (m *mix) epoch(t *rapid.T, e *events.Read) {
+	if oneIn(t, 3, "epoch stated") {
+		e.ReadEpoch = rapid.Uint32Range(1, 4).Draw(t, "epoch")
+	}
+}
+
+func (m *mix) delivery(t *rapid.T) *events.Delivery {
+	d := &events.Delivery{ChannelID: m.channel(t), UserID: m.user(t), OccurredAt: m.time(t)}
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	case 0:
+		d.Kind, d.MessageID = events.KindDelivered, m.anyID(t)
+	case 1:
+		d.Kind, d.UpToID = events.KindDelivered, m.anyID(t)
+	default:
+		d.Kind, d.MessageID = events.KindQueued, m.anyID(t)
+	}
+	return d
+}

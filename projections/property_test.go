@@ -1,0 +1,239 @@
+package projections_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/model"
+	"github.com/tidemark/tidemark/internal/script"
+	"github.com/tidemark/tidemark/internal/script/random"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// defaultScripts is how many random scripts all properties of this file together try; the environment variable
+// TIDEMARK_PROPERTY_SCRIPTS says otherwise.
+const defaultScripts = 2000
+
+// scripts runs a property over its share, in percent, of the random scripts. The seeds are printed: rapid's are the
+// first one plus 0, 1, 3, 6, 10, ...; -rapid.seed with the first one runs the same scripts again. A failing one is shrunk
+// and printed as the input of a golden file.
+func scripts(t *testing.T, share int, property func(*rapid.T, *random.Case)) {
+	t.Helper()
+	n := defaultScripts
+	if s := os.Getenv("TIDEMARK_PROPERTY_SCRIPTS"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil || n < 1 {
+			t.Fatalf("TIDEMARK_PROPERTY_SCRIPTS=%q is no number of scripts", s)
+		}
+	}
+	n = max(1, n*share/100)
+	seed := flag.Lookup("rapid.seed").Value.String()
+	if seed == "0" {
+		seed = strconv.FormatUint(uint64(rand.Uint32())+1, 10)
+	}
+	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(n), "rapid.seed": seed, "rapid.nofailfile": "true"} {
+		old := flag.Lookup(name).Value.String()
+		if err := flag.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+		defer flag.Set(name, old)
+	}
+	if testing.Short() {
+		n /= 5 // as rapid does
+	}
+	first, _ := strconv.ParseUint(seed, 10, 64)
+	t.Logf("%d scripts, seeds %d to %d", n, first, first+uint64(n)*uint64(n-1)/2)
+	rapid.Check(t, func(t *rapid.T) {
+		c := random.Draw(t)
+		t.Logf("script:\n%s", c)
+		property(t, c)
+	})
+}
+
+// interleaving draws an order of the log's records.
+func interleaving(t *rapid.T, l *script.Log, label string) []script.Record {
+	return l.Interleave(func(left []events.Input) int { return rapid.IntRange(0, len(left)-1).Draw(t, label) })
+}
+
+// TestPropertyModel: after every event, in a random interleaving, everything that can be asked has the model's answer
+// (DESIGN §4.6, law 1), and exactly what changed was emitted.
+func TestPropertyModel(t *testing.T) {
+	scripts(t, 40, func(t *rapid.T, c *random.Case) {
+		p := open(t, vfs.NewMem(), c.Settings)
+		defer closePartition(t, p)
+		m := model.New(c.Settings)
+		told := newTold()
+		for _, r := range interleaving(t, &c.Log, "order") {
+			r.Fold(p)
+			r.AddTo(m)
+			at := fmt.Sprintf("after %s/%d  %s", r.Input, r.Offset, script.Format(&r))
+			if d := m.Diff(p); d != "" {
+				t.Fatalf("%s:\n%s", at, d)
+			}
+			told.drain(t, p, at, true)
+			told.check(t, m, at)
+		}
+	})
+}
+
+// TestPropertyInterleavings: state is a function of the position (law 3). Two interleavings of the same records have the
+// same bytes at the same position, and the same deltas under the same stamp.
+func TestPropertyInterleavings(t *testing.T) {
+	scripts(t, 30, func(t *rapid.T, c *random.Case) {
+		var p [2]*projections.Partition
+		var told [2]*told
+		for i := range p {
+			p[i] = open(t, vfs.NewMem(), c.Settings)
+			defer closePartition(t, p[i])
+			told[i] = newTold()
+		}
+		m := model.New(c.Settings)
+		stops := rapid.IntRange(1, 3).Draw(t, "stops")
+		var from [events.NumInputs]int
+		for stop := range stops {
+			var part script.Log
+			for in := range part {
+				to := len(c.Log[in])
+				if stop < stops-1 {
+					to = rapid.IntRange(from[in], to).Draw(t, "stop")
+				}
+				part[in] = c.Log[in][from[in]:to]
+				from[in] = to
+				for _, r := range part[in] {
+					r.AddTo(m)
+				}
+			}
+			at := fmt.Sprintf("at position %v", from)
+			for i := range p {
+				for _, r := range interleaving(t, &part, "order") {
+					r.Fold(p[i])
+					if rapid.IntRange(0, 3).Draw(t, "drain") == 3 {
+						told[i].drain(t, p[i], at, false)
+					}
+				}
+				told[i].drain(t, p[i], at, false)
+				told[i].check(t, m, at)
+				cut(t, p[i])
+				if d := m.Diff(p[i]); d != "" {
+					t.Fatalf("%s, interleaving %d:\n%s", at, i, d)
+				}
+			}
+			if a, b := dump(t, p[0]), dump(t, p[1]); a != b {
+				t.Fatalf("%s the bytes differ:\n%s\nand\n%s", at, a, b)
+			}
+		}
+		for stamp, a := range told[0].stamped {
+			if b, ok := told[1].stamped[stamp]; ok && a != b {
+				t.Fatalf("two deltas have the stamp %s:\n%s\nand\n%s", stamp, a, b)
+			}
+		}
+	})
+}
+
+// TestPropertyRestart: whenever a partition is cut, closed, killed and opened again, and whatever is folded again, it
+// arrives at the bytes of one that ran through (law 8).
+func TestPropertyRestart(t *testing.T) {
+	scripts(t, 15, func(t *rapid.T, c *random.Case) {
+		through := open(t, vfs.NewMem(), c.Settings)
+		defer closePartition(t, through)
+		fold(through, interleaving(t, &c.Log, "order"))
+		cut(t, through)
+
+		fs := vfs.NewMem()
+		p := open(t, fs, c.Settings)
+		defer func() { closePartition(t, p) }()
+		m := model.New(c.Settings)
+		told := newTold()
+		order := interleaving(t, &c.Log, "order")
+		for i := 0; i < len(order); {
+			order[i].Fold(p)
+			order[i].AddTo(m)
+			i++
+			at := fmt.Sprintf("after %d records", i)
+			switch rapid.IntRange(0, 7).Draw(t, "then") {
+			case 4:
+				told.drain(t, p, at, false)
+			case 5:
+				told.drain(t, p, at, false)
+				cut(t, p)
+			case 6:
+				told.drain(t, p, at, false)
+				cut(t, p)
+				fallthrough
+			case 7:
+				closePartition(t, p)
+				p = open(t, fs, c.Settings)
+				pos := p.Position()
+				for k := range order[:i] { // what was lost is folded again
+					if order[k].Offset >= pos[order[k].Input] {
+						order[k].Fold(p)
+					}
+				}
+				told.drain(t, p, at, false) // the processor does not publish these, which say nothing new
+				if d := m.Diff(p); d != "" {
+					t.Fatalf("%s and a restart at %v:\n%s", at, pos, d)
+				}
+			}
+		}
+		told.drain(t, p, "at the end", false)
+		told.check(t, m, "at the end")
+		cut(t, p)
+		if a, b := dump(t, p), dump(t, through); a != b {
+			t.Fatalf("the bytes differ with restarts:\n%s\nand without:\n%s", a, b)
+		}
+	})
+}
+
+// TestPropertyDuplicates: every event applied twice changes nothing but the stamp (law 2). Only the epoch counts marks,
+// so they are not doubled.
+func TestPropertyDuplicates(t *testing.T) {
+	scripts(t, 15, func(t *rapid.T, c *random.Case) {
+		// A post whose sender's clock is behind by more than the retention is not found again.
+		c.Settings.IndexRetention = projections.DefaultSettings().IndexRetention
+		once, twice := &random.Case{}, &random.Case{}
+		for in := range c.Log {
+			for _, r := range c.Log[in] {
+				r.Offset *= 2
+				once.Log[in] = append(once.Log[in], r)
+				twice.Log[in] = append(twice.Log[in], r)
+				if r.Read == nil || r.Read.Kind != events.KindMarkedUnread {
+					r.Offset++
+					twice.Log[in] = append(twice.Log[in], r)
+				}
+			}
+		}
+		m := model.New(c.Settings)
+		for in := range once.Log {
+			for _, r := range once.Log[in] {
+				r.AddTo(m)
+			}
+		}
+		p := open(t, vfs.NewMem(), c.Settings)
+		defer closePartition(t, p)
+		fold(p, interleaving(t, &twice.Log, "order"))
+		for _, channel := range m.Channels() {
+			for _, user := range m.Users() {
+				want, wantOK := m.View(user, channel)
+				got, gotOK := p.View(user, channel)
+				want.Stamp, got.Stamp = events.Stamp{}, events.Stamp{}
+				if w, g := viewText(&want), viewText(&got); wantOK != gotOK || w != g {
+					t.Fatalf("each event once:\n%s\ntwice:\n%s", w, g)
+				}
+			}
+		}
+	})
+}
+
+func closePartition(t *rapid.T, p *projections.Partition) {
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

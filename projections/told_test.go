@@ -1,0 +1,139 @@
+package projections_test
+
+import (
+	"fmt"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/model"
+	"github.com/tidemark/tidemark/internal/script"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// told is what a reader of tidemark.unread knows: the last delta of each pair.
+type told struct {
+	last    map[string]projections.View // by key
+	stamped map[string]string           // key and stamp -> what the delta said
+}
+
+func newTold() *told {
+	return &told{last: map[string]projections.View{}, stamped: map[string]string{}}
+}
+
+// drain takes what the partition emits. With each, a delta that says what the one before said is an error: a drain after
+// every event must find a change behind every delta.
+func (d *told) drain(t rapid.TB, p *projections.Partition, at string, each bool) {
+	t.Helper()
+	var out projections.Deltas
+	p.Drain(&out, true)
+	for i := range out.Records {
+		r := &out.Records[i]
+		if r.Topic != projections.OutUnread {
+			continue
+		}
+		var delta events.UnreadDelta
+		if err := events.DecodeUnreadDelta(r.Value, &delta); err != nil {
+			t.Fatalf("%s: a delta that cannot be decoded: %v", at, err)
+		}
+		v := script.DeltaView(&delta)
+		v.Excluded, v.Mentioned = slices.Clone(v.Excluded), slices.Clone(v.Mentioned)
+		key := string(r.Key)
+		before, was := d.last[key]
+		if !was {
+			before = untold(v.UserID, v.ChannelID)
+		}
+		if each {
+			if b, n := sayable(before, v), sayable(v, v); viewText(&b) == viewText(&n) {
+				t.Fatalf("%s: no change, but a delta:\n%s", at, viewText(&v))
+			}
+		}
+		if was && !v.Stamp.Dominates(before.Stamp) {
+			t.Fatalf("%s: stamp %s after %s", at, script.FormatStamp(v.Stamp), script.FormatStamp(before.Stamp))
+		}
+		d.last[key] = v
+		said := sayable(v, v)
+		said = withoutIDs(said)
+		stamp := fmt.Sprintf("%q %s", key, script.FormatStamp(v.Stamp))
+		if old, ok := d.stamped[stamp]; ok && old != viewText(&said) {
+			t.Fatalf("%s: two deltas have the stamp %s:\n%s\nand\n%s", at, stamp, old, viewText(&said))
+		}
+		d.stamped[stamp] = viewText(&said)
+	}
+}
+
+// check compares the last delta of every pair with what the pair sees now.
+func (d *told) check(t rapid.TB, m *model.Model, at string) {
+	t.Helper()
+	for _, channel := range m.Channels() {
+		for _, user := range m.Users() {
+			now, ok := m.View(user, channel)
+			switch {
+			case !ok && !m.Deleted(channel):
+				continue // only reads are known: their deltas may go ahead of the channel
+			case !ok:
+				now = untold(user, channel)
+			}
+			last, was := d.last[string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), nil))]
+			if !was {
+				last = untold(user, channel)
+			}
+			if m.OpenInTime(user, channel) {
+				// An open time target makes one delta when it closes, not one for each message that it reaches.
+				if now.Large || !now.Member {
+					continue
+				}
+				last.LastRead, last.LastReadAt = now.LastRead, now.LastReadAt
+			}
+			want, got := sayable(now, now), sayable(last, now)
+			if w, g := viewText(&want), viewText(&got); w != g {
+				t.Fatalf("%s: the last delta said\n%s\nbut it is\n%s", at, g, w)
+			}
+		}
+	}
+}
+
+// untold is what is known of a pair that nothing was said about.
+func untold(user, channel string) projections.View {
+	return projections.View{UserID: user, ChannelID: channel, ReadEpoch: 1}
+}
+
+// sayable keeps of v what a delta about a pair that now sees now promises (DESIGN §7): to those who are no members their
+// own doing, in a large channel what others' messages do not change. Ids that have left the index since are no change.
+func sayable(v, now projections.View) projections.View {
+	v.Stamp = events.Stamp{}
+	if !now.Member {
+		v.Unread, v.Mentions, v.FirstUnread, v.Latest = 0, 0, projections.Ref{}, projections.Head{}
+		v.Large, v.ReadPos, v.Excluded, v.Mentioned = false, 0, nil, nil
+	}
+	if now.Large {
+		v.Unread, v.Mentions, v.FirstUnread, v.Latest = 0, 0, projections.Ref{}, projections.Head{}
+	}
+	if now.FirstUnread.MessageID == "" {
+		v.FirstUnread.MessageID = ""
+	}
+	if now.LastRead.MessageID == "" {
+		v.LastRead.MessageID = ""
+	}
+	if now.LastRead.Seq == 0 && v.LastRead.Seq == 0 {
+		v.LastReadAt = 0
+	}
+	if now.Latest.MessageID == "" {
+		v.Latest.MessageID, v.Latest.SenderID, v.Latest.Preview = "", "", ""
+	}
+	return v
+}
+
+func withoutIDs(v projections.View) projections.View {
+	v.FirstUnread.MessageID, v.LastRead.MessageID = "", ""
+	v.Latest.MessageID, v.Latest.SenderID, v.Latest.Preview = "", "", ""
+	return v
+}
+
+func viewText(v *projections.View) string {
+	if v.LastRead.Seq == 0 {
+		v.LastReadAt = 0
+	}
+	return fmt.Sprintf("%+v", *v)
+}
