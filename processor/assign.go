@@ -253,8 +253,8 @@ func (p *Processor) open(w *worker, offsets map[string]map[int32]kgo.Offset, log
 	return plan.from, nil
 }
 
-// changed says in words how the topics differ from what they were when the processor started; nil if they do not.
-func changed(was, is *identity) error {
+// topicsChanged says in words how the topics differ from what they were when the processor started; nil if they do not.
+func topicsChanged(was, is *identity) error {
 	if *was == *is {
 		return nil
 	}
@@ -314,7 +314,7 @@ func (p *Processor) surveyOnce(ctx context.Context) (*survey, error) {
 		is, err := p.lookUp(ctx)
 		switch {
 		case err == nil:
-			s.wrong = changed(p.cluster.Load(), is)
+			s.wrong = topicsChanged(p.cluster.Load(), is)
 		case isWrong(err):
 			s.wrong = err
 		default:

@@ -193,4 +193,3 @@ func TestOneEventGoesThrough(t *testing.T) {
 		}
 	})
 }
-

@@ -1,0 +1,51 @@
+package processor
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// header is the last header of a name, which is the one that counts.
+func header(r *kgo.Record, key string) string {
+	v := ""
+	for _, h := range r.Headers {
+		if h.Key == key {
+			v = string(h.Value)
+		}
+	}
+	return v
+}
+
+func TestDeadLetterIsACopyWithReasons(t *testing.T) {
+	r := &kgo.Record{
+		Topic: "chat.reads", Partition: 3, Offset: 42, Key: []byte("k\x00"), Value: []byte("\xff{"),
+		Timestamp: time.UnixMilli(1_700_000_000_123),
+		Headers:   []kgo.RecordHeader{{Key: "trace", Value: []byte("t1")}, {Key: HeaderReason, Value: []byte("old")}},
+	}
+	d := deadLetter("dead", r, &events.Error{Reason: events.ReasonInvalidID, Field: "user_id", Detail: "missing"})
+	if d.Topic != "dead" || d.Partition != 3 || string(d.Key) != "k\x00" || string(d.Value) != "\xff{" {
+		t.Errorf("copy is %+v", d)
+	}
+	for key, want := range map[string]string{
+		HeaderTopic: "chat.reads", HeaderPartition: "3", HeaderOffset: "42", HeaderReason: "invalid_id",
+		HeaderDetail: "bad event: invalid_id: user_id: missing", HeaderTimestamp: "1700000000123", "trace": "t1",
+	} {
+		if got := header(d, key); got != want {
+			t.Errorf("header %s is %q, want %q", key, got, want)
+		}
+	}
+	if n := len(d.Headers); n != 7 {
+		t.Errorf("%d headers, want 7: its own replace those of the same name", n)
+	}
+}
+
+func TestReasonIsNeverEmpty(t *testing.T) {
+	if got := reasonOf(errors.New("what")); got != events.ReasonUndecodable {
+		t.Errorf("reason %q", got)
+	}
+}
