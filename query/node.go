@@ -40,3 +40,37 @@ type Watcher interface {
 	// Stop ends the watch. It may be called more than once.
 	Stop()
 }
+
+// NodeOf makes a Node of n, whose Watch returns a Watcher type of its own: that of package processor does, which does
+// not know this package.
+func NodeOf[W Watcher](n interface {
+	Partitions() int32
+	Live(p int32) (*projections.Partition, error)
+	Wait(ctx context.Context, p int32, in events.Input, offset int64) error
+	Owner(ctx context.Context, p int32) (url string, err error)
+	Watch(p int32, userID string) (W, error)
+},
+) Node {
+	return adapter[W]{n, n.Watch}
+}
+
+// unwatched is Node without Watch.
+type unwatched interface {
+	Partitions() int32
+	Live(p int32) (*projections.Partition, error)
+	Wait(ctx context.Context, p int32, in events.Input, offset int64) error
+	Owner(ctx context.Context, p int32) (url string, err error)
+}
+
+type adapter[W Watcher] struct {
+	unwatched
+	watch func(p int32, userID string) (W, error)
+}
+
+func (a adapter[W]) Watch(p int32, userID string) (Watcher, error) {
+	w, err := a.watch(p, userID)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
