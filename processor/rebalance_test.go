@@ -1,0 +1,83 @@
+package processor
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// replay is what a single member makes of the site's topics from their start: it publishes into topics of its own.
+func (s *site) replay() ([][16]byte, *outputs) {
+	s.t.Helper()
+	alone := &site{t: s.t, brokers: s.brokers, partitions: s.partitions, client: s.client,
+		topics: testkit.Topics(s.t, s.brokers, s.partitions, 1), group: testkit.UniqueName(s.t, "replay")}
+	dir := s.t.TempDir()
+	c := alone.config(dir)
+	c.Topics.Inputs = s.names().Inputs
+	m := alone.start(c).ready(int(s.partitions))
+	s.caughtUp(m)
+	m.stop()
+	return s.digests(c, dir), alone.outputs()
+}
+
+// TestRebalanceUnderTraffic takes a group from one member to two, three and back to two while events come in. In the end
+// the stores have the digests, and the outputs the newest values, of a replay by one member.
+func TestRebalanceUnderTraffic(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		const n = 6
+		s := newSite(t, env.Brokers, n)
+		tr := newTraffic(s, seed, 40)
+		dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+		during := func(f func()) {
+			stop, done := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(done)
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						tr.run(200)
+					}
+				}
+			}()
+			f()
+			close(stop)
+			<-done
+		}
+		a := s.start(s.config(dirs[0])).ready(n)
+		var b, c *member
+		during(func() {
+			b = s.start(s.config(dirs[1])).ready(n / 2)
+			a.ready(n / 2)
+		})
+		s.caughtUp(a, b)
+		during(func() {
+			c = s.start(s.config(dirs[2])).ready(n / 3)
+			a.ready(n / 3)
+			b.ready(n / 3)
+		})
+		during(func() {
+			a.stop()
+			b.ready(n / 2)
+			c.ready(n / 2)
+		})
+		s.caughtUp(b, c)
+		b.stop()
+		c.stop()
+		got := s.digests(s.config(""), dirs...)
+		published := s.outputs()
+		t.Logf("%d events, %d output records", tr.written, published.count)
+
+		want, replayed := s.replay()
+		for p := range want {
+			if got[p] != want[p] {
+				t.Errorf("partition %d has digest %x, a replay %x", p, got[p], want[p])
+			}
+		}
+		sameNewest(t, "published", published, replayed)
+	})
+}
