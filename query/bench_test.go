@@ -109,8 +109,11 @@ func call(conn net.Conn, r *bufio.Reader, request []byte) error {
 		return err
 	}
 	status, err := r.ReadString('\n')
-	if err != nil || !strings.HasPrefix(status, "HTTP/1.1 200") {
-		return fmt.Errorf("%q, %v", status, err)
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(status, "HTTP/1.1 200") {
+		return fmt.Errorf("answered %q", status)
 	}
 	length := 0
 	for {

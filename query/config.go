@@ -45,6 +45,9 @@ type Config struct {
 	Now func() time.Time
 	// Transport carries calls to other nodes. Nil: unencrypted HTTP/2 for http URLs, HTTP/2 over TLS for https.
 	Transport http.RoundTripper
+
+	// sendTimeout bounds how long a client may leave one message of a stream unread. 0 = 30 s. Tests set it.
+	sendTimeout time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -71,6 +74,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.sendTimeout == 0 {
+		c.sendTimeout = 30 * time.Second
 	}
 	if c.Transport == nil {
 		c.Transport = peerTransport()

@@ -53,8 +53,11 @@ func peerError(ctx context.Context, url string, err error) error {
 	if !errors.As(err, &ce) || !connect.IsWireError(err) {
 		return unavailable("%s, which owns the data, cannot be reached: %v", url, err)
 	}
-	if ce.Code() == connect.CodeUnavailable {
+	switch ce.Code() {
+	case connect.CodeUnavailable:
 		return unavailable("%s", ce.Message())
+	case connect.CodeDeadlineExceeded, connect.CodeCanceled:
+		return unavailable("%s, which owns the data, gave up: %s", url, ce.Message())
 	}
 	// A new error: connect drops the metadata of errors that came over the wire, and details are not used.
 	return connect.NewError(ce.Code(), errors.New(ce.Message()))

@@ -22,9 +22,11 @@ type service struct {
 	relays    *watchLimit // streams of other nodes, for their clients
 	stopping  context.Context
 	heartbeat time.Duration
-	now       func() time.Time
-	log       *slog.Logger
-	metrics   *metrics
+	// sendTimeout bounds how long a client may leave one message of a stream unread before the stream is ended.
+	sendTimeout time.Duration
+	now         func() time.Time
+	log         *slog.Logger
+	metrics     *metrics
 }
 
 var _ queryv1connect.QueryServiceHandler = (*service)(nil)
@@ -35,7 +37,7 @@ func newService(c Config, m *metrics) *service {
 		watches:   newWatchLimit(c.MaxWatches, c.MaxWatchesPerUser, m.watches),
 		relays:    newWatchLimit(relayFactor*c.MaxWatches, relayFactor*c.MaxWatchesPerUser, m.relays),
 		stopping:  c.Stopping,
-		heartbeat: c.HeartbeatEvery, now: c.Now, log: c.Logger, metrics: m,
+		heartbeat: c.HeartbeatEvery, sendTimeout: c.sendTimeout, now: c.Now, log: c.Logger, metrics: m,
 	}
 }
 

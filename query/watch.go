@@ -17,8 +17,6 @@ import (
 const (
 	// maxSnapshot bounds the channels of a snapshot; the rest is paged by its next_page_token.
 	maxSnapshot = maxPageSize
-	// sendTimeout bounds how long a client may leave one message unread before its stream is ended.
-	sendTimeout = 30 * time.Second
 	// moveTimeout bounds how long a stream waits in silence for partitions that move before it ends.
 	moveTimeout = 30 * time.Second
 )
@@ -145,7 +143,7 @@ func (o *sender) send(m *queryv1.WatchUnreadResponse) error {
 		o.s.topics.merge(o.seen, m.AsOf)
 	}
 	if o.controller != nil {
-		_ = o.controller.SetWriteDeadline(time.Now().Add(sendTimeout))
+		_ = o.controller.SetWriteDeadline(time.Now().Add(o.s.sendTimeout))
 	}
 	if err := o.stream.Send(m); err != nil {
 		return err

@@ -173,7 +173,7 @@ func (s *service) watchRemote(ctx context.Context, userID string, r remoteOwner,
 	if err != nil {
 		return peerError(ctx, r.url, err)
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }() // it has ended, or ctx ends it
 	for stream.Receive() {
 		silence.Stop() // a slow client of ours is no fault of theirs
 		if err := e(stream.Msg()); err != nil {
