@@ -125,11 +125,7 @@ func (m *member) ready(partitions int) *member {
 // produce writes an event to its own partition and returns the record as it was written.
 func (s *site) produce(in events.Input, channel string, m proto.Message) *kgo.Record {
 	s.t.Helper()
-	v, err := proto.Marshal(m)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return s.raw(in, events.PartitionOf([]byte(channel), s.partitions), []byte(channel), v)
+	return s.raw(in, events.PartitionOf([]byte(channel), s.partitions), []byte(channel), mustMarshal(s.t, m))
 }
 
 func (s *site) raw(in events.Input, partition int32, key, value []byte) *kgo.Record {
@@ -147,8 +143,21 @@ func (s *site) join(channel string, users ...string) *kgo.Record {
 }
 
 func (s *site) post(channel, id, sender string) *kgo.Record {
-	return s.produce(events.Messages, channel, &eventsv1.MessageEvent{ChannelId: channel,
-		Kind: &eventsv1.MessageEvent_MessagePosted{MessagePosted: &eventsv1.MessagePosted{MessageId: id, SenderId: sender}}})
+	return s.produce(events.Messages, channel, postBy(channel, id, sender))
+}
+
+func postBy(channel, id, sender string) *eventsv1.MessageEvent {
+	return &eventsv1.MessageEvent{ChannelId: channel,
+		Kind: &eventsv1.MessageEvent_MessagePosted{MessagePosted: &eventsv1.MessagePosted{MessageId: id, SenderId: sender}}}
+}
+
+func mustMarshal(t testing.TB, m proto.Message) []byte {
+	t.Helper()
+	v, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func (s *site) read(channel, user, id string) *kgo.Record {
