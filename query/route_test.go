@@ -66,12 +66,18 @@ func TestAMovingPartitionIsUnavailable(t *testing.T) {
 
 // Nodes whose views of the group differ send a call round; it must end.
 func TestCallsDoNotGoInCircles(t *testing.T) {
-	c := newCluster(t, 1, 2)
-	c.join("c", "ann")
-	for i, n := range c.nodes {
-		n.srv.Config.Handler = Handler(Config{Node: ownerAt{url: c.nodes[1-i].srv.URL}, Self: n.srv.URL})
+	var nodes [2]*httptest.Server
+	for i := range nodes {
+		nodes[i] = httptest.NewUnstartedServer(nil)
+		t.Cleanup(nodes[i].Close)
 	}
-	status, got := c.nodes[0].callJSON(t, "GetUnread", `{"user_id":"ann","channel_id":"c"}`)
+	urlOf := func(i int) string { return "http://" + nodes[i].Listener.Addr().String() }
+	for i, n := range nodes {
+		n.Config = NewServer(Handler(Config{Node: ownerAt{url: urlOf(1 - i)}, Self: urlOf(i)}))
+		n.Start()
+	}
+	n := &node{srv: nodes[0]}
+	status, got := n.callJSON(t, "GetUnread", `{"user_id":"ann","channel_id":"c"}`)
 	if status != 503 || !strings.Contains(got, "partition 0 is moving: 4 nodes in turn did not have it") {
 		t.Errorf("got %d %s", status, got)
 	}

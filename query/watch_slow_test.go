@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -49,16 +50,20 @@ func eventually(t *testing.T, what string, done func() bool) {
 
 // A client that does not read costs a bounded time, and meanwhile no memory: what changes is joined.
 func TestAClientThatDoesNotReadIsDropped(t *testing.T) {
-	c := newCluster(t, 1, 1, func(cfg *Config) { cfg.sendTimeout = 200 * time.Millisecond })
+	c := newCluster(t, 1, 1)
+	srv := httptest.NewUnstartedServer(nil)
+	srv.Config = NewServer(Handler(Config{Node: c.nodes[0], sendTimeout: 200 * time.Millisecond}))
 	// Small buffers on both ends, so that little is under way.
-	c.nodes[0].srv.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+	srv.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		if err := conn.(*net.TCPConn).SetWriteBuffer(4 << 10); err != nil {
 			t.Error(err)
 		}
 		return ctx
 	}
+	srv.Start()
+	t.Cleanup(srv.Close)
 	c.join("c", "ann", "bob")
-	conn := openWatch(t, c.nodes[0], "ann")
+	conn := openWatch(t, &node{srv: srv}, "ann")
 	if err := conn.SetReadBuffer(4 << 10); err != nil {
 		t.Fatal(err)
 	}
