@@ -1,0 +1,63 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Kafka says how to reach the brokers. It is the one place where options of a connection (TLS, SASL) are turned into
+// options of the client.
+type Kafka struct {
+	Brokers []string // host:port of brokers to begin with
+	// Options are added to those of every client.
+	Options []kgo.Opt
+}
+
+// ClientOptions are the options of any client of this cluster: where it is, and who asks.
+func (k Kafka) ClientOptions() []kgo.Opt {
+	return append([]kgo.Opt{
+		kgo.SeedBrokers(k.Brokers...),
+		kgo.ClientID("tidemark"),
+	}, k.Options...)
+}
+
+// Client connects to the cluster and makes sure that a broker answers within timeout, so that a wrong address is said at
+// once and not retried in silence.
+func (k Kafka) Client(ctx context.Context, timeout time.Duration, opts ...kgo.Opt) (*kgo.Client, error) {
+	if len(k.Brokers) == 0 {
+		return nil, errors.New("no broker is named: --brokers takes a list of host:port")
+	}
+	cl, err := kgo.NewClient(append(k.ClientOptions(), opts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("Kafka client for %s: %w", strings.Join(k.Brokers, ","), err)
+	}
+	if err := answers(ctx, cl, timeout); err != nil {
+		cl.Close()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("no Kafka broker answers at %s (%w): start one, `tidemark dev` has one, or name another with --brokers",
+			strings.Join(k.Brokers, ","), err)
+	}
+	return cl, nil
+}
+
+// answers returns when a broker has answered. It does not leave the time to Ping: that waits for the opening of a
+// connection longer than its context says.
+func answers(ctx context.Context, cl *kgo.Client, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s", timeout))
+	defer cancel()
+	answer := make(chan error, 1)
+	go func() { answer <- cl.Ping(ctx) }()
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+)
+
+// Memory is how the memory limit of a process is shared out:
+//
+//	cache     limit/8, at least 1 MiB for each partition of the topics: one block cache that all stores share
+//	memtable  cache / (4 × partitions), at most 16 MiB, for each store: two of each fit into half of the cache, for
+//	          Pebble takes memtables out of it
+//	queue     limit/8, at most 128 MiB: fetched records that wait to be folded; part of the heap
+//	heap      limit - cache - limit/16: the soft limit of the Go runtime (GOMEMLIMIT). The sixteenth is left for what
+//	          neither counts: the program itself, and memory that the C allocator has not given back
+//
+// In a build without cgo the cache is in the Go heap, and the heap's limit includes it.
+//
+// The hot state (about 110 bytes for each (user, channel) pair, 270 for each channel) and all that queries need must fit
+// into the heap. It is a soft limit: what does not fit makes the collector run more, then the process grows.
+type Memory struct {
+	Limit    Bytes
+	Cache    Bytes
+	MemTable Bytes
+	Queue    Bytes
+	Heap     Bytes
+}
+
+// MinMemory is the smallest limit that is accepted.
+const MinMemory Bytes = 128 << 20
+
+// GCPercent is the GOGC that goes with a memory limit: hot state has no pointers and is cheap to keep, so the collector
+// need not run more often than the limit demands.
+const GCPercent = 400
+
+const (
+	maxMemTable        = 16 << 20
+	maxQueue           = 128 << 20
+	cachePerPartition  = 1 << 20
+	memTablesPerCached = 4 // two memtables for each store, in half of the cache
+)
+
+// PlanMemory shares out a limit for a process that may own all of so many partitions.
+func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
+	stores := Bytes(max(partitions, 1))
+	m := Memory{Limit: limit}
+	m.Cache = max(limit/8, stores*cachePerPartition)
+	m.MemTable = min(m.Cache/(memTablesPerCached*stores), maxMemTable)
+	m.Queue = min(limit/8, maxQueue)
+	m.Heap = limit - limit/16
+	if cacheOutsideHeap {
+		m.Heap -= m.Cache
+	}
+	switch {
+	case limit < MinMemory:
+		return Memory{}, fmt.Errorf("a memory limit of %s is too little: give at least %s", limit, MinMemory)
+	case m.Cache > limit/2:
+		return Memory{}, fmt.Errorf("a memory limit of %s is too little for %d partitions, which need a block cache of %s: give at least %s",
+			limit, stores, m.Cache, 2*m.Cache)
+	}
+	return m, nil
+}
+
+// Apply sets the limit and the pace of the garbage collector of this process. What the environment says by GOMEMLIMIT or
+// GOGC stands.
+func (m Memory) Apply() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(m.Heap))
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(GCPercent)
+	}
+}
+
+// String is the shares in one line.
+func (m Memory) String() string {
+	return fmt.Sprintf("limit %s: heap %s, block cache %s, memtable %s, queue %s", m.Limit, m.Heap, m.Cache, m.MemTable, m.Queue)
+}

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Redis says how to reach Redis.
+type Redis struct {
+	URL          string // redis://[user@]host:port[/db], rediss:// for TLS, unix:///path
+	PasswordFile string // has the password, if any; a line break at its end is not part of it
+}
+
+// Options are those of a client. A password in the URL is taken as well: whoever fills URL from a command line checks
+// PasswordInURL first.
+func (r Redis) Options() (*redis.Options, error) {
+	o, err := redis.ParseURL(r.URL)
+	if err != nil {
+		return nil, fmt.Errorf("--redis %q is no address of Redis (%s): write it as redis://127.0.0.1:6379",
+			Redacted(r.URL), strings.TrimPrefix(Redacted(err.Error()), "redis: "))
+	}
+	if r.PasswordFile != "" {
+		b, err := os.ReadFile(r.PasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("password of Redis: %w", err)
+		}
+		o.Password = strings.TrimRight(string(b), "\r\n")
+	}
+	return o, nil
+}
+
+// PasswordInURL reports whether a URL carries a password.
+func PasswordInURL(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil || u.User == nil {
+		return false
+	}
+	_, has := u.User.Password()
+	return has
+}
+
+// Redacted is a URL without its password, for logs.
+func Redacted(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.User == nil {
+		return raw
+	}
+	return u.Redacted()
+}

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Role is a part of a node.
+type Role string
+
+// The roles of `tidemark run`.
+const (
+	RoleProcessor Role = "processor" // folds and publishes the partitions that the group assigns
+	RoleCache     Role = "cache"     // writes what was published to Redis
+	RoleQuery     Role = "query"     // answers queries and takes events
+)
+
+// Roles is a set of roles, without doubles.
+type Roles []Role
+
+// ParseRoles reads the names of roles.
+func ParseRoles(names []string) (Roles, error) {
+	known := []Role{RoleProcessor, RoleCache, RoleQuery}
+	var roles Roles
+	for _, name := range names {
+		r := Role(strings.TrimSpace(name))
+		if !slices.Contains(known, r) {
+			return nil, fmt.Errorf("there is no role %q: the roles are processor, cache and query", name)
+		}
+		if !roles.Has(r) {
+			roles = append(roles, r)
+		}
+	}
+	if len(roles) == 0 {
+		return nil, fmt.Errorf("a node needs at least one role: processor, cache or query")
+	}
+	return roles, nil
+}
+
+// Has reports whether r is among the roles.
+func (rs Roles) Has(r Role) bool { return slices.Contains(rs, r) }
+
+// String is the roles as --roles takes them.
+func (rs Roles) String() string {
+	names := make([]string, len(rs))
+	for i, r := range rs {
+		names[i] = string(r)
+	}
+	return strings.Join(names, ",")
+}

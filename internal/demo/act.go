@@ -1,0 +1,148 @@
+package demo
+
+import "github.com/tidemark/tidemark/events/eventsv1"
+
+// act lets somebody do something in a room. It may come to nothing: then it returns none.
+func (s *Scenario) act(r *roomState) []Event {
+	switch n := s.rng.IntN(100); {
+	case n < 46:
+		return s.post(r)
+	case n < 86:
+		return s.catchUp(r)
+	case n < 89:
+		return s.readOne(r)
+	case n < 93:
+		return s.edit(r)
+	case n < 95:
+		return s.remove(r)
+	case n < 98:
+		return s.markUnread(r)
+	case n < 99:
+		return s.rename(r)
+	default:
+		return s.mute(r)
+	}
+}
+
+func (s *Scenario) post(r *roomState) []Event {
+	sender := s.actor(r)
+	p := &eventsv1.MessagePosted{MessageId: s.newID(), SenderId: sender, Preview: lines[s.rng.IntN(len(lines))]}
+	switch n := s.rng.IntN(20); {
+	case n < 4:
+		if whom := s.actor(r); whom != sender {
+			p.Mentions = []string{whom}
+			p.Preview = "@" + whom + " " + p.Preview
+		}
+	case n == 4 && len(r.members) > 2:
+		p.MentionAll = true
+		p.Preview = "@all " + p.Preview
+	}
+	r.remember(post{id: p.MessageId, sender: sender})
+	r.read[sender] = r.posts // sending reads
+	return []Event{message(r.id, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessagePosted{MessagePosted: p}})}
+}
+
+// catchUp lets a member read to the end, of some who might the one who is furthest behind.
+func (s *Scenario) catchUp(r *roomState) []Event {
+	if len(r.recent) == 0 {
+		return nil
+	}
+	who := s.actor(r)
+	for range 2 {
+		if other := s.actor(r); r.read[other] < r.read[who] {
+			who = other
+		}
+	}
+	if r.read[who] == r.posts {
+		return nil
+	}
+	r.read[who] = r.posts
+	last := r.recent[len(r.recent)-1]
+	return []Event{read(r.id, who, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{
+		Target: &eventsv1.ReadUpTo_MessageId{MessageId: last.id},
+	}}})}
+}
+
+// readOne lets a member read a single message, as from a notification, and leave those before it unread.
+func (s *Scenario) readOne(r *roomState) []Event {
+	who := s.actor(r)
+	p := s.anyPost(r)
+	if p == nil || r.read[who] >= r.posts {
+		return nil
+	}
+	return []Event{read(r.id, who, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_MessagesRead{
+		MessagesRead: &eventsv1.MessagesRead{MessageIds: []string{p.id}},
+	}})}
+}
+
+func (s *Scenario) edit(r *roomState) []Event {
+	p := s.anyPost(r)
+	if p == nil {
+		return nil
+	}
+	return []Event{message(r.id, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageEdited{
+		MessageEdited: &eventsv1.MessageEdited{
+			MessageId: p.id, Preview: lines[s.rng.IntN(len(lines))] + " (edited)", KeepMentions: true,
+		},
+	}})}
+}
+
+func (s *Scenario) remove(r *roomState) []Event {
+	p := s.anyPost(r)
+	if p == nil {
+		return nil
+	}
+	p.gone = true
+	return []Event{message(r.id, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageDeleted{
+		MessageDeleted: &eventsv1.MessageDeleted{MessageId: p.id},
+	}})}
+}
+
+// markUnread lets a member keep a message for later.
+func (s *Scenario) markUnread(r *roomState) []Event {
+	who := s.actor(r)
+	if len(r.recent) == 0 || r.read[who] < r.posts {
+		return nil // he is behind anyway
+	}
+	back := min(1+s.rng.IntN(3), len(r.recent))
+	r.read[who] = r.posts - back
+	return []Event{read(r.id, who, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_MarkedUnread{
+		MarkedUnread: &eventsv1.MarkedUnread{
+			MessageId:     r.recent[len(r.recent)-back].id,
+			HeadMessageId: r.recent[len(r.recent)-1].id,
+		},
+	}})}
+}
+
+// rename posts a system message, which counts for nobody.
+func (s *Scenario) rename(r *roomState) []Event {
+	if r.direct {
+		return nil
+	}
+	return []Event{message(r.id, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessagePosted{
+		MessagePosted: &eventsv1.MessagePosted{MessageId: s.newID(), Silent: true, Preview: "the topic was changed"},
+	}})}
+}
+
+func (s *Scenario) mute(r *roomState) []Event {
+	who := s.actor(r)
+	if r.direct || who == people[0] { // whom the banner tells to watch
+		return nil
+	}
+	r.muted[who] = !r.muted[who]
+	return []Event{read(r.id, who, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_ChannelMuted{
+		ChannelMuted: &eventsv1.ChannelMuted{Muted: r.muted[who]},
+	}})}
+}
+
+// anyPost is one of the newest ten that is still there; nil if luck finds none.
+func (s *Scenario) anyPost(r *roomState) *post {
+	if len(r.recent) == 0 {
+		return nil
+	}
+	p := &r.recent[len(r.recent)-1-s.rng.IntN(min(10, len(r.recent)))]
+	if p.gone {
+		return nil
+	}
+	return p
+}

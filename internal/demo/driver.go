@@ -1,0 +1,64 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Driver lets a scenario happen.
+type Driver struct {
+	Client   *kgo.Client // must partition by murmur2 of the key, as kgo does if not told otherwise
+	Scenario *Scenario
+	// Topics are the names of the input topics. Zero: events.InputTopics.
+	Topics [events.NumInputs]string
+	Logger *slog.Logger
+}
+
+// Run writes the setup, then step after step until ctx is done, which is no error. Events are not waited for: if Kafka
+// takes none for a while, the client holds a bounded number of them and Run waits.
+func (d *Driver) Run(ctx context.Context) error {
+	if d.Topics == [events.NumInputs]string{} {
+		d.Topics = events.InputTopics
+	}
+	if err := d.produce(ctx, d.Scenario.Setup()); err != nil {
+		return err
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	for {
+		step := d.Scenario.Next()
+		timer.Reset(step.Pause)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		if err := d.produce(ctx, step.Events); err != nil {
+			return err
+		}
+	}
+}
+
+func (d *Driver) produce(ctx context.Context, list []Event) error {
+	for _, e := range list {
+		value, err := proto.Marshal(e.Value)
+		if err != nil {
+			return fmt.Errorf("demo: encode an event for channel %s: %w", e.Channel, err)
+		}
+		d.Client.Produce(ctx, &kgo.Record{Topic: d.Topics[e.Input], Key: []byte(e.Channel), Value: value},
+			func(r *kgo.Record, err error) {
+				if err != nil && ctx.Err() == nil {
+					d.Logger.Warn("demo: an event was not written", "topic", r.Topic, "key", string(r.Key), "err", err)
+				}
+			})
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package demo
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// play runs a scenario for so many steps.
+func play(s *Scenario, steps int) []Event {
+	all := s.Setup()
+	for range steps {
+		all = append(all, s.Next().Events...)
+	}
+	return all
+}
+
+func TestEveryEventIsGood(t *testing.T) {
+	for seed := range uint64(5) {
+		var (
+			d     events.Decoder
+			m     events.Message
+			r     events.Read
+			kinds = map[events.Kind]int{}
+		)
+		for i, e := range play(New(seed, "run"), 5000) {
+			value, err := proto.Marshal(e.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var channel string
+			if e.Input == events.Messages {
+				err = d.Message(value, 1, &m)
+				channel = string(m.ChannelID)
+				kinds[m.Kind]++
+			} else {
+				err = d.Read(value, 1, &r)
+				channel = string(r.ChannelID)
+				kinds[r.Kind]++
+			}
+			if err != nil {
+				t.Fatalf("seed %d, event %d: %v", seed, i, err)
+			}
+			if channel != e.Channel {
+				t.Fatalf("seed %d, event %d: channel %q is keyed %q", seed, i, channel, e.Channel)
+			}
+		}
+		for _, want := range []events.Kind{
+			events.KindMembersJoined, events.KindMessagePosted, events.KindMessageEdited, events.KindMessageDeleted,
+			events.KindReadUpTo, events.KindMessagesRead, events.KindMarkedUnread, events.KindChannelMuted,
+		} {
+			if kinds[want] == 0 {
+				t.Errorf("seed %d: no %v in 5,000 steps", seed, want)
+			}
+		}
+	}
+}
+
+func TestSameSeedSameStory(t *testing.T) {
+	a, b, other := play(New(7, "r"), 500), play(New(7, "r"), 500), play(New(8, "r"), 500)
+	same := func(x, y []Event) bool {
+		if len(x) != len(y) {
+			return false
+		}
+		for i := range x {
+			if x[i].Input != y[i].Input || !proto.Equal(x[i].Value, y[i].Value) {
+				return false
+			}
+		}
+		return true
+	}
+	if !same(a, b) {
+		t.Error("two runs with one seed differ")
+	}
+	if same(a, other) {
+		t.Error("two seeds tell the same story")
+	}
+}
+
+func TestRunsDoNotShareMessageIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for _, run := range []string{"one", "two"} {
+		s := New(1, run)
+		play(s, 300)
+		for _, r := range s.rooms {
+			for _, p := range r.recent {
+				if seen[p.id] {
+					t.Fatalf("message id %s is used by two runs", p.id)
+				}
+				seen[p.id] = true
+			}
+		}
+	}
+}
+
+func TestTheCastIsWhatTheDemoPromises(t *testing.T) {
+	var large, direct int
+	for _, r := range rooms() {
+		if len(r.members) > 50 {
+			large++
+		}
+		if r.direct && len(r.members) == 2 {
+			direct++
+		}
+		seen := map[string]bool{}
+		for _, m := range r.members {
+			if seen[m] {
+				t.Errorf("%s has %s twice", r.id, m)
+			}
+			seen[m] = true
+		}
+	}
+	if large == 0 || direct == 0 {
+		t.Errorf("%d large channels and %d direct ones, want some of each", large, direct)
+	}
+}
+
+// Whoever acts reads now and then: the numbers of the demo move, they do not only grow.
+func TestBacklogsStayBounded(t *testing.T) {
+	s := New(1, "r")
+	play(s, 20_000)
+	for _, r := range s.rooms {
+		for _, who := range people {
+			if behind := r.posts - r.read[who]; len(r.members) <= len(people) && member(r, who) && behind > 500 {
+				t.Errorf("%s is %d messages behind in %s", who, behind, r.id)
+			}
+		}
+	}
+}
+
+func member(r *roomState, who string) bool {
+	for _, m := range r.members {
+		if m == who {
+			return true
+		}
+	}
+	return false
+}

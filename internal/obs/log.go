@@ -1,0 +1,29 @@
+package obs
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// Formats of log lines.
+const (
+	FormatText = "text" // key=value
+	FormatJSON = "json" // one JSON object a line
+)
+
+// NewLogger writes lines of at least the given level ("debug", "info", "warn" or "error") to w.
+func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", level)
+	}
+	o := &slog.HandlerOptions{Level: l}
+	switch format {
+	case FormatText:
+		return slog.New(slog.NewTextHandler(w, o)), nil
+	case FormatJSON:
+		return slog.New(slog.NewJSONHandler(w, o)), nil
+	}
+	return nil, fmt.Errorf("log format %q: want %s or %s", format, FormatText, FormatJSON)
+}
