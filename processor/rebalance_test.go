@@ -4,6 +4,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	dto "github.com/prometheus/client_model/go"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/tidemark/tidemark/internal/testkit"
 )
 
@@ -80,4 +85,59 @@ func TestRebalanceUnderTraffic(t *testing.T) {
 		}
 		sameNewest(t, "published", published, replayed)
 	})
+}
+
+// TestLostPartitionsAreOpenedAgain: the coordinator forgets the member while it is at work. What was not acknowledged is
+// dropped with the partitions, folded again when they come back, and nothing is missing in the end.
+func TestLostPartitionsAreOpenedAgain(t *testing.T) {
+	k := testkit.FakeKafka(t)
+	s := newSite(t, k.ListenAddrs(), 3)
+	tr := newTraffic(s, rand.Uint64(), 20)
+	dir := t.TempDir()
+	m := s.start(s.config(dir)).ready(3)
+	for round := range 5 {
+		tr.run(2000)
+		forgotten := k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: kerr.UnknownMemberID, Count: 1})
+		tr.run(2000)
+		if err := forgotten.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the partitions are lost", func() bool {
+			var lost dto.Metric
+			if err := m.metrics.rebalances.WithLabelValues("lost").Write(&lost); err != nil {
+				t.Fatal(err)
+			}
+			return int(lost.GetCounter().GetValue()) == 3*(round+1)
+		})
+		m.ready(3)
+	}
+	s.caughtUp(m)
+	m.stop()
+	got, published := s.digests(s.config(dir), dir), s.outputs()
+	want, replayed := s.replay()
+	for p := range want {
+		if got[p] != want[p] {
+			t.Errorf("partition %d has digest %x, a replay %x", p, got[p], want[p])
+		}
+	}
+	sameNewest(t, "published", published, replayed)
+}
+
+// TestPublishedButReportedAsFailed: the broker applies a produce request and answers with an error. It is sent again,
+// and nothing is missing or stands twice with different bytes.
+func TestPublishedButReportedAsFailed(t *testing.T) {
+	k := testkit.FakeKafka(t)
+	s := newSite(t, k.ListenAddrs(), 2)
+	tr := newTraffic(s, rand.Uint64(), 20)
+	dir := t.TempDir()
+	m := s.start(s.config(dir)).ready(2)
+	for _, err := range []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.NotLeaderForPartition} {
+		k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: s.names().Unread, Err: err, Count: 3})
+		tr.run(1000)
+	}
+	s.caughtUp(m)
+	m.stop()
+	published := s.outputs()
+	_, replayed := s.replay()
+	sameNewest(t, "published", published, replayed)
 }
