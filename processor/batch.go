@@ -21,6 +21,10 @@ type batch struct {
 	messages   [lockRecords]events.Message
 	reads      [lockRecords]events.Read
 	deliveries [lockRecords]events.Delivery
+	warm       struct {
+		messages []*events.Message
+		reads    []*events.Read
+	}
 }
 
 // slot is what became of one item.
@@ -109,6 +113,7 @@ func (b *batch) fold(f fold) (err error) {
 			err = b.recordError(at, fmt.Errorf("the fold panicked: %v\n%s", p, debug.Stack()))
 		}
 	}()
+	b.warmUp(f)
 	for ; at < len(b.slots); at++ {
 		s, in, r := &b.slots[at], b.items[at].in, b.items[at].rec
 		if s.control || s.err != nil {
@@ -129,4 +134,24 @@ func (b *batch) fold(f fold) (err error) {
 		}
 	}
 	return nil
+}
+
+// warmUp lets the fold fetch the memory that the batch needs all at once.
+func (b *batch) warmUp(f fold) {
+	w := &b.warm
+	w.messages, w.reads = w.messages[:0], w.reads[:0]
+	for i := range b.slots {
+		if s := &b.slots[i]; s.control || s.err != nil {
+			continue
+		}
+		switch b.items[i].in {
+		case events.Messages:
+			w.messages = append(w.messages, &b.messages[i])
+		case events.Reads:
+			w.reads = append(w.reads, &b.reads[i])
+		}
+	}
+	if len(w.messages)+len(w.reads) > 8 {
+		f.Warm(w.messages, w.reads)
+	}
 }

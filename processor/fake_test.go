@@ -86,6 +86,8 @@ func (f *fakeFold) Drain(d *projections.Deltas, full bool) {
 func (f *fakeFold) FanoutPending() bool { return f.fanout > 0 }
 func (f *fakeFold) DirtyBytes() int64   { return f.dirty }
 
+func (f *fakeFold) Warm([]*events.Message, []*events.Read) {}
+
 func (f *fakeFold) takeCut() (cut, error) {
 	if f.changed > 0 {
 		return nil, fmt.Errorf("cut with %d changes that were not drained", f.changed)

@@ -11,6 +11,7 @@ type fold interface {
 	Lock()
 	Unlock()
 
+	Warm(messages []*events.Message, reads []*events.Read)
 	FoldMessage(m *events.Message, offset, timestamp int64) projections.Outcome
 	FoldRead(r *events.Read, offset, timestamp int64) projections.Outcome
 	FoldDelivery(d *events.Delivery, offset, timestamp int64) projections.Outcome

@@ -8,6 +8,7 @@ import "encoding/binary"
 type blobs struct {
 	chunks [][]byte
 	used   int // units used of the last chunk
+	spare  []byte
 	free   [len(blobClasses)][]uint32
 	big    map[uint32][]byte
 	bigRef uint32
@@ -53,7 +54,7 @@ func (s *blobs) put(b []byte) uint32 {
 	} else {
 		units := blobClasses[c]
 		if len(s.chunks) == 0 || s.used+units > blobUnits {
-			s.chunks = append(s.chunks, make([]byte, blobUnit*blobUnits))
+			s.chunks = append(s.chunks, s.chunk())
 			s.used = 0
 			if len(s.chunks) == 1 {
 				s.used = 1 // reference 0 is none
@@ -67,6 +68,22 @@ func (s *blobs) put(b []byte) uint32 {
 	copy(at[2:], b)
 	s.live += int64(blobClasses[c]) * blobUnit
 	return ref
+}
+
+// chunk makes room for the next chunk. The first is a piece of its own, so that a partition with little in it costs
+// little; after that several are made together, large enough for huge pages.
+func (s *blobs) chunk() []byte {
+	const size = blobUnit * blobUnits
+	if len(s.chunks) == 0 {
+		return make([]byte, size)
+	}
+	if len(s.spare) == 0 {
+		s.spare = make([]byte, 8*size)
+		adviseHuge(s.spare)
+	}
+	c := s.spare[:size:size]
+	s.spare = s.spare[size:]
+	return c
 }
 
 // get returns the blob; it is valid, and must not be changed, until it is released. Reference 0 is the empty string.

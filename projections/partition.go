@@ -56,6 +56,7 @@ type Partition struct {
 	sigs       []uint64
 	out        events.UnreadDelta
 	outChannel events.ChannelRecord
+	warmth     warmth
 }
 
 func newPartition(id Identity) *Partition {

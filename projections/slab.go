@@ -1,15 +1,17 @@
 package projections
 
-// slabShift makes chunks of 4,096 elements: large enough that the garbage collector sees few objects, small enough
-// that growing costs no noticeable pause and no copy.
+// A slab's first chunk is small, so that a partition with little in it costs little. The others are large enough for
+// huge pages and for the garbage collector to see few objects; growing costs no copy.
 const (
-	slabShift = 12
+	slabFirst = 256
+	slabShift = 15
 	slabSize  = 1 << slabShift
 )
 
 // slab is a growing array of pointer-free elements, addressed by index. Index 0 is never given out, so that 0 can mean
 // none. Addresses stay valid: chunks are never moved.
 type slab[T any] struct {
+	first  []T
 	chunks [][]T
 	next   uint32
 	free   []uint32
@@ -23,11 +25,14 @@ func (s *slab[T]) alloc() uint32 {
 		return i
 	}
 	if s.next == 0 {
+		s.first = make([]T, slabFirst)
 		s.next = 1
 	}
 	i := s.next
-	if int(i>>slabShift) >= len(s.chunks) {
-		s.chunks = append(s.chunks, make([]T, slabSize))
+	if i >= slabFirst && int((i-slabFirst)>>slabShift) >= len(s.chunks) {
+		c := make([]T, slabSize)
+		adviseHuge(c)
+		s.chunks = append(s.chunks, c)
 	}
 	s.next++
 	return i
@@ -40,7 +45,13 @@ func (s *slab[T]) release(i uint32) {
 	s.free = append(s.free, i)
 }
 
-func (s *slab[T]) at(i uint32) *T { return &s.chunks[i>>slabShift][i&(slabSize-1)] }
+func (s *slab[T]) at(i uint32) *T {
+	if i < slabFirst {
+		return &s.first[i]
+	}
+	i -= slabFirst
+	return &s.chunks[i>>slabShift][i&(slabSize-1)]
+}
 
 // len is the number of live elements.
 func (s *slab[T]) len() int {

@@ -90,8 +90,8 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 	id := p.blobs.get(c.id)
 	for ref := c.rows; ref != 0; {
 		r := p.rows.at(ref)
-		if r.flags&rowMember != 0 {
-			p.emit(ref)
+		if !r.idle() {
+			p.emit(ref) // others than members have deltas too
 		}
 		next := r.nextRow
 		*r = row{ch: r.ch, user: r.user, ord: noOrdinal, nextUser: r.nextUser, nextRow: r.nextRow, lastR: r.lastR, lastD: r.lastD,

@@ -49,6 +49,7 @@ func (t *table) put(tag, at uint64, ref uint32) {
 func (t *table) grow() {
 	old := t.slots
 	t.slots = make([]uint64, max(64, 2*len(old)))
+	adviseHuge(t.slots)
 	for _, e := range old {
 		if e != 0 {
 			t.put(e>>32, spread(uint32(e>>32)), uint32(e))
