@@ -1,0 +1,108 @@
+package cache
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// filling is one filling of Redis, from empty to complete and for as long as it lasts. The next offset to read of each
+// partition stands in Redis beside what was written, and is as durable as that: what a restart, a failover or a wipe
+// takes away it takes from both. So it is where reading goes on; the group's offsets are for those who watch lag.
+type filling struct {
+	rdb redis.UniversalClient
+	id  string
+}
+
+// openFilling joins the filling that Redis is in, or begins one. why says why a new one was begun: "empty" (Redis was
+// wiped or is new), "topics" (it was filled from other topics), "epoch" (tidemark:epoch is gone); else it is empty.
+func openFilling(ctx context.Context, rdb redis.UniversalClient, topics string, total int) (f filling, why string, err error) {
+	var fresh [8]byte
+	_, _ = rand.Read(fresh[:]) // never fails
+	answer, err := openScript.Run(ctx, rdb, []string{epochKey, cursorsKey},
+		hex.EncodeToString(fresh[:]), topics, total).StringSlice()
+	if err != nil {
+		return filling{}, "", fmt.Errorf("open the cursors in Redis: %w", err)
+	}
+	if len(answer) != 2 {
+		return filling{}, "", fmt.Errorf("open the cursors in Redis: answer of %d parts, want 2", len(answer))
+	}
+	return filling{rdb: rdb, id: answer[0]}, answer[1], nil
+}
+
+// partition names one of the topics' partitions.
+type partition struct {
+	topic  string
+	number int32
+}
+
+// field is its name in the hash of cursors.
+func (p partition) field() string { return p.topic + "/" + strconv.Itoa(int(p.number)) }
+
+// extent is where the log of a partition begins and ends: offsets of the first record and of the next one.
+type extent struct{ start, end int64 }
+
+// begin returns the offset at which to go on with each partition. errReopen: the filling has ended.
+func (f filling) begin(ctx context.Context, parts []partition, logs []extent) ([]int64, error) {
+	args := make([]any, 0, 1+4*len(parts))
+	args = append(args, f.id)
+	for i, p := range parts {
+		args = append(args, p.field(), "b", logs[i].start, logs[i].end)
+	}
+	answer, _, err := f.call(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	if len(answer) != len(parts) {
+		return nil, fmt.Errorf("begin %d partitions in Redis: answer about %d", len(parts), len(answer))
+	}
+	next := make([]int64, len(parts))
+	for i, a := range answer {
+		if next[i], err = strconv.ParseInt(fmt.Sprint(a), 10, 64); err != nil {
+			return nil, fmt.Errorf("begin %s in Redis: cursor %v: %w", parts[i].field(), a, err)
+		}
+	}
+	return next, nil
+}
+
+// step moves a partition's cursor on: Redis held before, and now everything below next.
+type step struct {
+	partition
+	before, next int64
+}
+
+// advance moves cursors on and reports whether Redis is complete. It also finds out whether Redis still holds what it
+// held: errReopen if not, and then nothing was moved.
+func (f filling) advance(ctx context.Context, steps []step) (complete bool, err error) {
+	args := make([]any, 0, 1+4*len(steps))
+	args = append(args, f.id)
+	for _, s := range steps {
+		args = append(args, s.field(), "a", s.before, s.next)
+	}
+	_, complete, err = f.call(ctx, args)
+	return complete, err
+}
+
+func (f filling) call(ctx context.Context, args []any) (rest []any, complete bool, err error) {
+	answer, err := advanceScript.Run(ctx, f.rdb, []string{epochKey, cursorsKey}, args...).Slice()
+	if err != nil {
+		return nil, false, fmt.Errorf("move the cursors in Redis: %w", err)
+	}
+	if len(answer) < 2 {
+		return nil, false, fmt.Errorf("move the cursors in Redis: answer of %d parts, want 2 or more", len(answer))
+	}
+	switch wrong := fmt.Sprint(answer[0]); wrong {
+	case "":
+		return answer[2:], fmt.Sprint(answer[1]) == "1", nil
+	case "wiped":
+		return nil, false, fmt.Errorf("%w: it was emptied or is being filled anew", errReopen)
+	case "lost":
+		return nil, false, fmt.Errorf("%w: a cursor is older than it was", errReopen)
+	default:
+		return nil, false, fmt.Errorf("move the cursors in Redis: unknown answer %q", wrong)
+	}
+}

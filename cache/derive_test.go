@@ -1,0 +1,132 @@
+package cache
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// What is derived from the bytes of Redis is what a naive program counts over the channel's messages.
+func TestDerivedCountsAreBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type message struct{ deleted, all, own, read, mention bool }
+		n := rapid.IntRange(0, 60).Draw(t, "messages")
+		log := make([]message, n+1) // by position
+		flag := rapid.IntRange(0, 3)
+		for p := 1; p <= n; p++ {
+			log[p] = message{
+				deleted: flag.Draw(t, "deleted") == 0, all: flag.Draw(t, "all") == 0, own: flag.Draw(t, "own") == 0,
+				read: flag.Draw(t, "read") == 0, mention: flag.Draw(t, "mention") == 0,
+			}
+		}
+		readPos := rapid.IntRange(0, n).Draw(t, "read pos")
+		purged := rapid.IntRange(0, n).Draw(t, "purged")
+
+		d := &events.UnreadDelta{Large: true, Member: true, ReadPos: uint32(readPos), ReadEpoch: 1, Stamp: stampOf(1, 1)}
+		c := &events.ChannelRecord{HeadPos: uint32(n), HeadSeq: uint32(n), PurgedPos: uint32(purged)}
+		var unread, mentions uint32
+		for p := 1; p <= n; p++ {
+			m, pos := log[p], uint32(p)
+			if m.deleted {
+				c.Holes = append(c.Holes, pos)
+			} else if m.all {
+				c.Alls = append(c.Alls, pos)
+			}
+			if p > readPos && (m.own || m.read) {
+				d.Excluded = append(d.Excluded, pos)
+			}
+			if p > readPos && m.mention && !m.deleted {
+				d.Mentioned = append(d.Mentioned, pos)
+			}
+			if p > readPos && p > purged && !m.deleted && !m.own && !m.read {
+				unread++
+				if m.all || m.mention {
+					mentions++
+				}
+			}
+		}
+		e, ch := throughRedis(t, d, c)
+		e.settle(ch)
+		if !e.Known || e.Unread != unread || e.Mentions != mentions {
+			t.Fatalf("known %v, unread %d, mentions %d; want %d and %d", e.Known, e.Unread, e.Mentions, unread, mentions)
+		}
+	})
+}
+
+// throughRedis is what a reader makes of the bytes that a writer makes of d and c.
+func throughRedis(t rapid.TB, d *events.UnreadDelta, c *events.ChannelRecord) (Entry, *Channel) {
+	e, err := parseEntry("c", string(appendValue(nil, d)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b calls
+	b.values(c)
+	hash := map[string]string{}
+	from := int32(0)
+	for i, f := range channelFields {
+		hash[f] = string(b.buf[from:b.ends[i]])
+		from = b.ends[i]
+	}
+	ch, err := parseChannel("c", hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, ch
+}
+
+// channelFields are those of channel-latest in the order of DESIGN §8.
+var channelFields = []string{
+	"latest_id", "latest_at", "latest_sender", "latest_preview", "message_seq", "message_pos",
+	"holes", "holes_floor", "alls", "alls_floor", "purged_pos", "member_count",
+}
+
+func TestDeriveSaysWhenItCannot(t *testing.T) {
+	full := make([]uint32, listed)
+	for i := range full {
+		full[i] = uint32(100 + 2*i)
+	}
+	base := func() (*events.UnreadDelta, *events.ChannelRecord) {
+		return &events.UnreadDelta{Large: true, ReadPos: 50, ReadEpoch: 1}, &events.ChannelRecord{HeadPos: 5000, HeadSeq: 5000}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(d *events.UnreadDelta, c *events.ChannelRecord)
+		known  bool
+	}{
+		{"nothing left out", func(*events.UnreadDelta, *events.ChannelRecord) {}, true},
+		{"holes listed from where was read", func(_ *events.UnreadDelta, c *events.ChannelRecord) { c.HolesFloor = 50 }, true},
+		{"holes listed from later on", func(_ *events.UnreadDelta, c *events.ChannelRecord) { c.HolesFloor = 51 }, false},
+		{"holes listed from what is purged", func(_ *events.UnreadDelta, c *events.ChannelRecord) { c.HolesFloor, c.PurgedPos = 80, 80 }, true},
+		{"alls listed from later on", func(_ *events.UnreadDelta, c *events.ChannelRecord) { c.AllsFloor = 51 }, false},
+		{"full list of excluded", func(d *events.UnreadDelta, _ *events.ChannelRecord) { d.Excluded = full }, false},
+		{"full list of mentioned", func(d *events.UnreadDelta, _ *events.ChannelRecord) { d.Mentioned = full }, false},
+		{"full lists, all of it read", func(d *events.UnreadDelta, c *events.ChannelRecord) {
+			d.Excluded, d.ReadPos, c.HolesFloor = full, 5000, 6000
+		}, true},
+	} {
+		d, r := base()
+		c.change(d, r)
+		e, ch := throughRedis(t, d, r)
+		e.settle(ch)
+		if e.Known != c.known {
+			t.Errorf("%s: known %v, want %v", c.name, e.Known, c.known)
+		}
+		if !e.Known && (e.Unread != 0 || e.Mentions != 0) {
+			t.Errorf("%s: not known, but %d unread and %d mentions", c.name, e.Unread, e.Mentions)
+		}
+	}
+}
+
+// The record of the channel may be older than the delta: its topic is another one.
+func TestDeriveWithAnOlderHead(t *testing.T) {
+	d := &events.UnreadDelta{Large: true, ReadPos: 10, Excluded: []uint32{12}, Mentioned: []uint32{13}, ReadEpoch: 1}
+	for head, want := range map[uint32]uint32{9: 0, 10: 0, 11: 1, 12: 1, 13: 2} {
+		e, ch := throughRedis(t, d, &events.ChannelRecord{HeadPos: head, HeadSeq: head})
+		e.settle(ch)
+		if !e.Known || e.Unread != want {
+			t.Errorf("head at %d: known %v, unread %d, want %d", head, e.Known, e.Unread, want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package cache
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+func TestValueBytes(t *testing.T) {
+	d := reading(small("u", "c", 7, 3), "m4", 4, t0)
+	d.OfflineUnread, d.Muted, d.ReadEpoch, d.Stamp.D = 2, true, 3, 1
+	const want = `{"unread":7,"mentions":1,"offline_unread":2,"first_unread_id":"m1","last_read_seq":4,"read_pos":0,"excluded":"",` +
+		`"mentioned":"","latest_seq":7,"latest_at":"2026-01-02T03:04:05.685Z","large":false,"muted":true,"read_epoch":3,"stamp":"1.7.3.1"}`
+	if got := string(appendValue(nil, d)); got != want {
+		t.Errorf("small channel:\n got %s\nwant %s", got, want)
+	}
+	empty := &events.UnreadDelta{ReadEpoch: 1, Stamp: stampOf(1, 0)}
+	const wantEmpty = `{"unread":0,"mentions":0,"offline_unread":0,"first_unread_id":"","last_read_seq":0,"read_pos":0,"excluded":"",` +
+		`"mentioned":"","latest_seq":0,"latest_at":"","large":false,"muted":false,"read_epoch":1,"stamp":"1.1.0.0"}`
+	if got := string(appendValue(nil, empty)); got != wantEmpty {
+		t.Errorf("nothing in the channel:\n got %s\nwant %s", got, wantEmpty)
+	}
+	large := &events.UnreadDelta{
+		Large: true, Mentions: 2, ReadPos: 10, Excluded: []uint32{12, 14, 15, 16}, Mentioned: []uint32{20}, ReadEpoch: 1, Stamp: stampOf(8, 0),
+		LastRead: events.Ref{MessageID: []byte("m"), Seq: 11},
+	}
+	const wantLarge = `{"mentions":2,"offline_unread":0,"last_read_seq":11,"read_pos":10,"excluded":"12,14-16","mentioned":"20",` +
+		`"large":true,"muted":false,"read_epoch":1,"stamp":"1.8.0.0"}`
+	if got := string(appendValue(nil, large)); got != wantLarge {
+		t.Errorf("large channel:\n got %s\nwant %s", got, wantLarge)
+	}
+}
+
+func TestPointerBytes(t *testing.T) {
+	d := reading(small("u", "c", 7, 3), "m4", 4, t0)
+	d.InstanceID = []byte("phone")
+	if got, want := string(appendPointer(nil, d)), "4\n2026-01-02T03:04:05.678Z\nm4\nphone"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	d.LastRead = events.Ref{}
+	if got, want := string(appendPointer(nil, d)), "0\n\n\nphone"; got != want {
+		t.Errorf("no pointer: got %q, want %q", got, want)
+	}
+}
+
+// anyID draws ids, among them such as JSON has to escape.
+func anyID() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		return rapid.OneOf(
+			rapid.StringMatching(`[a-z0-9:-]{1,12}`),
+			rapid.SampledFrom([]string{`"`, `\`, `a"b\c`, `{x}`, "é", "\u2028", "<&>", "日本", `"stamp":"9.9.9.9"}`, "🙂"}),
+		).Draw(t, "id")
+	})
+}
+
+func anyPositions() *rapid.Generator[[]uint32] {
+	return rapid.Custom(func(t *rapid.T) []uint32 {
+		var list []uint32
+		at := uint32(0)
+		for range rapid.IntRange(0, 12).Draw(t, "n") {
+			at += rapid.Uint32Range(1, 3).Draw(t, "gap")
+			list = append(list, at)
+		}
+		return list
+	})
+}
+
+// anyDelta draws a delta as the fold makes them.
+func anyDelta() *rapid.Generator[*events.UnreadDelta] {
+	return rapid.Custom(func(t *rapid.T) *events.UnreadDelta {
+		n := rapid.Uint32Range(0, 1<<32-1)
+		d := &events.UnreadDelta{
+			UserID: []byte(anyID().Draw(t, "user")), ChannelID: []byte(anyID().Draw(t, "channel")),
+			Member: rapid.Bool().Draw(t, "member"), Large: rapid.Bool().Draw(t, "large"), Muted: rapid.Bool().Draw(t, "muted"),
+			OfflineUnread: n.Draw(t, "offline"), ReadEpoch: n.Draw(t, "epoch"),
+			Stamp: events.Stamp{
+				FoldVersion: n.Draw(t, "fold"), M: rapid.Int64Range(0, 1<<53).Draw(t, "m"),
+				R: rapid.Int64Range(0, 1<<53).Draw(t, "r"), D: rapid.Int64Range(0, 1<<53).Draw(t, "d"),
+			},
+		}
+		if rapid.Bool().Draw(t, "has read") {
+			d.LastRead = events.Ref{MessageID: []byte(anyID().Draw(t, "read")), Seq: rapid.Uint32Range(1, 1<<32-1).Draw(t, "seq")}
+			d.LastReadAt = rapid.Int64Range(0, 253402300799999).Draw(t, "at")
+		}
+		if d.Large {
+			d.ReadPos, d.Excluded, d.Mentioned = n.Draw(t, "read pos"), anyPositions().Draw(t, "excluded"), anyPositions().Draw(t, "mentioned")
+			return d
+		}
+		d.Unread, d.Mentions = n.Draw(t, "unread"), n.Draw(t, "mentions")
+		if rapid.Bool().Draw(t, "has latest") {
+			d.FirstUnread = events.Ref{MessageID: []byte(anyID().Draw(t, "first")), Seq: 1}
+			d.Latest = events.Head{Seq: rapid.Uint32Range(1, 1<<32-1).Draw(t, "latest"), At: rapid.Int64Range(0, 253402300799999).Draw(t, "latest at")}
+		}
+		return d
+	})
+}
+
+// The JSON is what encoding/json makes of the same keys in the same order.
+func TestValueAgainstEncodingJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := anyDelta().Draw(t, "delta")
+		at := ""
+		if d.Latest.Seq > 0 {
+			at = time.UnixMilli(d.Latest.At).UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		var v any = struct {
+			Unread        uint32 `json:"unread"`
+			Mentions      uint32 `json:"mentions"`
+			OfflineUnread uint32 `json:"offline_unread"`
+			FirstUnreadID string `json:"first_unread_id"`
+			LastReadSeq   uint32 `json:"last_read_seq"`
+			ReadPos       uint32 `json:"read_pos"`
+			Excluded      string `json:"excluded"`
+			Mentioned     string `json:"mentioned"`
+			LatestSeq     uint32 `json:"latest_seq"`
+			LatestAt      string `json:"latest_at"`
+			Large         bool   `json:"large"`
+			Muted         bool   `json:"muted"`
+			ReadEpoch     uint32 `json:"read_epoch"`
+			Stamp         string `json:"stamp"`
+		}{
+			d.Unread, d.Mentions, d.OfflineUnread, string(d.FirstUnread.MessageID), d.LastRead.Seq, d.ReadPos, "", "",
+			d.Latest.Seq, at, d.Large, d.Muted, d.ReadEpoch, stampText(d.Stamp),
+		}
+		if d.Large {
+			v = struct {
+				Mentions      uint32 `json:"mentions"`
+				OfflineUnread uint32 `json:"offline_unread"`
+				LastReadSeq   uint32 `json:"last_read_seq"`
+				ReadPos       uint32 `json:"read_pos"`
+				Excluded      string `json:"excluded"`
+				Mentioned     string `json:"mentioned"`
+				Large         bool   `json:"large"`
+				Muted         bool   `json:"muted"`
+				ReadEpoch     uint32 `json:"read_epoch"`
+				Stamp         string `json:"stamp"`
+			}{
+				d.Mentions, d.OfflineUnread, d.LastRead.Seq, d.ReadPos, string(appendPositions(nil, d.Excluded)),
+				string(appendPositions(nil, d.Mentioned)), d.Large, d.Muted, d.ReadEpoch, stampText(d.Stamp),
+			}
+		}
+		want := asJSON(t, v)
+		if got := string(appendValue(nil, d)); got != want {
+			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+func stampText(s events.Stamp) string {
+	return fmt.Sprintf("%d.%d.%d.%d", s.FoldVersion, s.M, s.R, s.D)
+}
+
+// asJSON encodes without the escapes that are for HTML and JavaScript alone.
+func asJSON(t rapid.TB, v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(strings.TrimSuffix(b.String(), "\n"))
+}
+
+func TestAppendString(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		if !utf8.ValidString(s) {
+			t.Skip("not UTF-8")
+		}
+		b := appendString(nil, []byte(s))
+		var back string
+		if err := json.Unmarshal(b, &back); err != nil || back != s {
+			t.Fatalf("%q became %s, which reads as %q (%v)", s, b, back, err)
+		}
+	})
+}
+
+func TestAppendTime(t *testing.T) {
+	check := func(t rapid.TB, ms int64) {
+		want := time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+		if got := string(appendTime(nil, ms)); got != want {
+			t.Fatalf("%d: got %s, want %s", ms, got, want)
+		}
+	}
+	const day = 24 * 3600 * 1000
+	for d := int64(0); d < 400*366; d++ { // each day of an era, at its last millisecond
+		check(t, d*day+day-1)
+	}
+	check(t, 0)
+	check(t, 253402300799999)
+	rapid.Check(t, func(t *rapid.T) { check(t, rapid.Int64Range(0, 253402300799999).Draw(t, "ms")) })
+}

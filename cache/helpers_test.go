@@ -1,0 +1,254 @@
+package cache
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// t0 is 2026-01-02T03:04:05.678Z.
+const t0 = 1767323045678
+
+// stampOf is a stamp of fold version 1 without deliveries.
+func stampOf(m, r int64) events.Stamp { return events.Stamp{FoldVersion: 1, M: m, R: r} }
+
+// small is a delta of a member of a small channel, whose counts tell its stamp.
+func small(user, channel string, m, r int64) *events.UnreadDelta {
+	return &events.UnreadDelta{
+		UserID: []byte(user), ChannelID: []byte(channel), Member: true, Unread: uint32(m), Mentions: 1, ReadEpoch: 1,
+		FirstUnread: events.Ref{MessageID: []byte("m1"), Seq: 1},
+		Latest:      events.Head{MessageID: []byte("m9"), Seq: uint32(m), Pos: uint32(m), At: t0 + m, SenderID: []byte("s"), Preview: []byte("hi")},
+		Stamp:       stampOf(m, r),
+	}
+}
+
+// reading sets where the user of d stands.
+func reading(d *events.UnreadDelta, id string, seq uint32, at int64) *events.UnreadDelta {
+	d.LastRead, d.LastReadAt = events.Ref{MessageID: []byte(id), Seq: seq}, at
+	return d
+}
+
+// left is what a delta says after its user has left.
+func left(user, channel string, m, r int64) *events.UnreadDelta {
+	return &events.UnreadDelta{UserID: []byte(user), ChannelID: []byte(channel), ReadEpoch: 1, Stamp: stampOf(m, r)}
+}
+
+func unreadRecord(d *events.UnreadDelta) *kgo.Record {
+	return &kgo.Record{
+		Topic: events.TopicUnread,
+		Key:   events.AppendUnreadKey(nil, d.UserID, d.ChannelID, d.ThreadID),
+		Value: events.AppendUnreadDelta(nil, d),
+	}
+}
+
+func channelRecord(c *events.ChannelRecord) *kgo.Record {
+	return &kgo.Record{Topic: events.TopicChannels, Key: c.ChannelID, Value: events.AppendChannelRecord(nil, c)}
+}
+
+// redises runs body against the embedded Redis and the real one.
+func redises(t *testing.T, body func(t *testing.T, rdb *redis.Client)) {
+	t.Run("embedded", func(t *testing.T) { body(t, redisClient(t, "redis://"+testkit.Miniredis(t).Addr())) })
+	t.Run("real", func(t *testing.T) { body(t, redisClient(t, testkit.Redis(t).URL)) })
+}
+
+func redisClient(t testing.TB, url string) *redis.Client {
+	t.Helper()
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.ContextTimeoutEnabled = true
+	o.MaxRetries = -1
+	o.ReadTimeout = time.Second
+	c := redis.NewClient(o)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// testWriter is a writer with short pauses.
+func testWriter(t testing.TB, rdb redis.UniversalClient) *writer {
+	t.Helper()
+	cfg, err := Config{Brokers: []string{"none"}, Redis: rdb, RetryMin: time.Millisecond, RetryMax: 20 * time.Millisecond}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newWriter(rdb, &cfg, newMetrics(nil))
+}
+
+// batchOf joins deltas, all of them to be published.
+func batchOf(t testing.TB, deltas ...*events.UnreadDelta) *batch {
+	t.Helper()
+	b := new(batch)
+	b.reset(len(deltas))
+	for _, d := range deltas {
+		b.addUnread(unreadRecord(d), true)
+	}
+	if b.tally.bad > 0 {
+		t.Fatal(b.lastBad)
+	}
+	return b
+}
+
+// apply writes deltas as one batch and returns how many were applied.
+func apply(t testing.TB, w *writer, deltas ...*events.UnreadDelta) int {
+	t.Helper()
+	n, err := w.write(t.Context(), batchOf(t, deltas...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// applyChannels writes channel records as one batch and returns how many were applied.
+func applyChannels(t testing.TB, w *writer, records ...*events.ChannelRecord) int {
+	t.Helper()
+	b := new(batch)
+	b.reset(len(records))
+	for _, c := range records {
+		b.addChannel(channelRecord(c))
+	}
+	if b.tally.bad > 0 {
+		t.Fatal(b.lastBad)
+	}
+	n, err := w.write(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// dump is all of Redis but for what is the cache's own bookkeeping: the hashes of DESIGN §8 as text.
+func dump(t testing.TB, rdb redis.UniversalClient) map[string]string {
+	t.Helper()
+	ctx := t.Context()
+	keys, err := rdb.Keys(ctx, "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, k := range keys {
+		if !strings.HasPrefix(k, "inbox:") && !strings.HasPrefix(k, "read-pointer:") && !strings.HasPrefix(k, "channel-latest:") {
+			continue
+		}
+		h, err := rdb.HGetAll(ctx, k).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for f, v := range h {
+			out[k+" "+f] = v
+		}
+	}
+	return out
+}
+
+// eventually waits until ok, which is asked again every few milliseconds.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited 30 s in vain: %s", what)
+		}
+		time.Sleep(3 * time.Millisecond)
+	}
+}
+
+// member is a running Cache.
+type member struct {
+	*Cache
+	reg  *prometheus.Registry
+	stop func() // waits for Run to return; may be called more than once
+}
+
+// start runs a Cache with short intervals until the test ends or it is stopped.
+func start(t testing.TB, brokers []string, topics testkit.TopicSet, rdb redis.UniversalClient, change ...func(*Config)) *member {
+	t.Helper()
+	cfg := Config{
+		Brokers: brokers, ClientOptions: testkit.FastClientOpts(), Group: topics.Prefix + "cache",
+		Unread: topics.Name(events.TopicUnread), Channels: topics.Name(events.TopicChannels), Redis: rdb,
+		CheckEvery: 20 * time.Millisecond, CommitEvery: 20 * time.Millisecond,
+		RetryMin: 2 * time.Millisecond, RetryMax: 50 * time.Millisecond, Logger: discard(),
+	}
+	reg := prometheus.NewRegistry()
+	cfg.Registerer = reg
+	for _, f := range change {
+		f(&cfg)
+	}
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	stopped := false
+	stop := func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Error("Run did not return after its context ended")
+		}
+	}
+	t.Cleanup(stop)
+	return &member{Cache: c, reg: reg, stop: stop}
+}
+
+// ready waits until the member says that it is.
+func (m *member) ready(t testing.TB) {
+	t.Helper()
+	eventually(t, "cache is ready", func() bool { ok, _ := m.Ready(); return ok })
+}
+
+// counted is the value of a result of tidemark_cache_deltas_total.
+func (m *member) counted(result string) int {
+	return int(counterOf(m.metrics.records.WithLabelValues(result)))
+}
+
+func counterOf(c prometheus.Counter) float64 {
+	var m dto.Metric
+	if err := c.Write(&m); err != nil {
+		panic(err)
+	}
+	return m.GetCounter().GetValue()
+}
+
+// produce writes records to the topics of a set, each in the partition of its user or channel, and waits for the acks.
+func produce(t testing.TB, cl *kgo.Client, topics testkit.TopicSet, partitions int32, records ...*kgo.Record) {
+	t.Helper()
+	for _, r := range records {
+		by := r.Key
+		if r.Topic == events.TopicUnread {
+			by, _, _, _ = events.SplitUnreadKey(r.Key)
+		}
+		r.Partition = events.PartitionOf(by, partitions)
+		r.Topic = topics.Name(r.Topic)
+	}
+	if err := cl.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func producer(t testing.TB, brokers []string) *kgo.Client {
+	return testkit.Client(t, brokers, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+}

@@ -1,0 +1,29 @@
+package cache
+
+// Names of the keys and channels of DESIGN §8. The scripts in lua/ build the same names.
+const (
+	prefixInbox         = "inbox:"
+	prefixReadPointer   = "read-pointer:"
+	prefixChannelLatest = "channel-latest:"
+	prefixUnreadChannel = "unread:"
+	changesChannel      = "read-pointer:changes"
+
+	epochKey   = "tidemark:epoch"
+	cursorsKey = "tidemark:cursors"
+)
+
+// InboxKey is the hash of a user's channels.
+func InboxKey(user string) string { return prefixInbox + user }
+
+// ReadPointerKey is the hash of where a user stands in a channel. A user id that contains a colon can make two pairs
+// share a key.
+func ReadPointerKey(user, channel string) string { return prefixReadPointer + user + ":" + channel }
+
+// ChannelLatestKey is the hash of a channel's head and of what deriving the counts of a large channel needs.
+func ChannelLatestKey(channel string) string { return prefixChannelLatest + channel }
+
+// UnreadChannel is the pub/sub channel of a user's applied deltas.
+func UnreadChannel(user string) string { return prefixUnreadChannel + user }
+
+// ReadPointerChanges is the pub/sub channel of all moves of read pointers.
+const ReadPointerChanges = changesChannel

@@ -1,0 +1,30 @@
+-- Begins or joins a filling of Redis.
+--
+-- KEYS  tidemark:epoch, tidemark:cursors
+-- ARGV  an id for a new filling, the identity of the topics, their number of partitions
+--
+-- Returns the filling's id, and why a new one was begun ('' if none was).
+--
+-- The hash of cursors holds id, topics, total and for each "<topic>/<partition>" the next offset to read, while it is
+-- being filled followed by "/<target>", the end of the log when the filling began.
+
+local epoch, cursors = KEYS[1], KEYS[2]
+local all = redis.call('HGETALL', cursors)
+local at, live = {}, 0
+for i = 1, #all, 2 do
+  at[all[i]] = all[i + 1]
+  if string.find(all[i], '/', 1, true) and not string.find(all[i + 1], '/', 1, true) then live = live + 1 end
+end
+local done = redis.call('GET', epoch)
+local why = ''
+if not at.id then
+  why = 'empty'
+elseif at.topics ~= ARGV[2] or at.total ~= ARGV[3] then
+  why = 'topics'
+elseif done and done ~= at.id or not done and live >= tonumber(at.total) then
+  why = 'epoch'
+end
+if why == '' then return { at.id, '' } end
+redis.call('DEL', epoch, cursors)
+redis.call('HSET', cursors, 'id', ARGV[1], 'topics', ARGV[2], 'total', ARGV[3])
+return { ARGV[1], why }
