@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/query"
+)
+
+type devCmd struct {
+	foldFlags
+	Listen      string       `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Page, queries and ingest (${default})."`
+	KafkaListen string       `default:"127.0.0.1:9092" placeholder:"HOST:PORT" help:"The embedded Kafka (${default})."`
+	RedisListen string       `default:"127.0.0.1:6379" placeholder:"HOST:PORT" help:"The embedded Redis (${default})."`
+	DataDir     string       `placeholder:"DIR" help:"Keeps topics and state from one start to the next. Without it they are in a temporary directory that is removed at the end."`
+	Partitions  int32        `default:"4" placeholder:"N" help:"Partitions of each topic (${default})."`
+	NoDemo      bool         `help:"No demo: the topics stay empty until somebody else writes."`
+	DemoSeed    uint64       `default:"1" placeholder:"N" help:"Another seed is another story (${default})."`
+	Insecure    bool         `help:"Allow addresses that other machines can reach, where everyone may then read and publish as any user."`
+	Memory      config.Bytes `default:"512MiB" placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share (${default}); 0 = none."`
+	LogFormat   string       `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
+	LogLevel    string       `enum:"debug,info,warn,error" default:"warn" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+}
+
+func (devCmd) Help() string {
+	return `
+Kafka and Redis are embedded, speak their protocols on real ports, and are for development only. Other programs can use
+all three ports. The demo is a small company that chats: watch its numbers with ` + "`tidemark query watch ann`." + `
+
+Example:
+
+    tidemark dev
+    tidemark dev --no-demo --data-dir ./dev-data --partitions 8`
+}
+
+// Validate checks the partition count and the addresses.
+func (c *devCmd) Validate() error {
+	if c.Partitions < 1 || c.Partitions > 1024 {
+		return fmt.Errorf("--partitions must be 1 to 1024")
+	}
+	for _, l := range []struct{ flag, addr string }{
+		{"listen", c.Listen}, {"kafka-listen", c.KafkaListen}, {"redis-listen", c.RedisListen},
+	} {
+		if err := query.CheckListen(l.addr, c.Insecure); err != nil {
+			return fmt.Errorf("--%s: %w", l.flag, err)
+		}
+	}
+	return nil
+}
+
+// devPatience is how long the banner waits for all partitions to be live. A long log takes longer.
+const devPatience = 15 * time.Second
+
+// Run runs the stack until it is told to stop.
+func (c *devCmd) Run(a *app) error {
+	log, err := obs.NewLogger(a.stderr, c.LogFormat, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	s, err := dev.Start(a.ctx, dev.Config{
+		Listen: c.Listen, KafkaListen: c.KafkaListen, RedisListen: c.RedisListen, DataDir: c.DataDir,
+		Partitions: c.Partitions, Settings: c.settings(), Memory: c.Memory, Demo: !c.NoDemo, DemoSeed: c.DemoSeed,
+		Build: a.build, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	ready, cancel := context.WithTimeout(a.ctx, devPatience)
+	err = s.AwaitReady(ready)
+	cancel()
+	select {
+	case <-s.Done():
+		return s.Close()
+	default:
+	}
+	fmt.Fprint(a.stdout, c.banner(a, s))
+	if err != nil && a.ctx.Err() == nil {
+		fmt.Fprintf(a.stdout, "\nPartitions are still opening: %s/readyz says how far they are.\n", s.URL)
+	}
+	select {
+	case <-a.ctx.Done():
+		fmt.Fprintln(a.stdout, "\nstopping ...")
+	case <-s.Done():
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if s.Kept {
+		fmt.Fprintf(a.stdout, "stopped; topics and state are in %s\n", s.DataDir)
+	} else {
+		fmt.Fprintln(a.stdout, "stopped; the temporary data is removed")
+	}
+	return nil
+}
+
+// banner says where everything is and what to try next. All of its commands can be pasted as they are.
+func (c *devCmd) banner(a *app, s *dev.Stack) string {
+	data := s.DataDir + " (temporary; --data-dir keeps topics and state)"
+	if s.Kept {
+		data = s.DataDir + " (kept)"
+	}
+	demo := "a small company is chatting; --no-demo for silence"
+	if c.NoDemo {
+		demo = "off"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", a.build)
+	fmt.Fprintf(&b, "  page, queries, ingest  %s\n", s.URL)
+	fmt.Fprintf(&b, "  Kafka                  %s (embedded, %s)\n", s.Broker, plural(int(c.Partitions), "partition"))
+	fmt.Fprintf(&b, "  Redis                  %s (embedded)\n", s.RedisURL)
+	fmt.Fprintf(&b, "  data                   %s\n", data)
+	fmt.Fprintf(&b, "  demo                   %s\n\n", demo)
+	fmt.Fprintf(&b, "Try in another terminal:\n\n")
+
+	addr, brokers := "", ""
+	if s.URL != "http://127.0.0.1:8080" {
+		addr = " --addr " + s.URL
+	}
+	if s.Broker != "127.0.0.1:9092" {
+		brokers = " --brokers " + s.Broker
+	}
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.RedisURL, "redis://"))
+	if err != nil {
+		host, port = "127.0.0.1", "6379" // a listening socket always has an address
+	}
+	if c.NoDemo {
+		fmt.Fprintf(&b, "  echo '%s' | %s emit%s\n", `{"topic":"chat.messages","event":{"channel_id":"general","members_joined":{"user_ids":["ann","bob"]}}}`, a.name, brokers)
+	}
+	fmt.Fprintf(&b, "  echo '%s' | %s emit%s\n\n", `{"topic":"chat.messages","event":{"channel_id":"general","message_posted":{"message_id":"hello-1","sender_id":"bob","preview":"hello ann"}}}`, a.name, brokers)
+	fmt.Fprintf(&b, "  %s query watch ann%s\n", a.name, addr)
+	fmt.Fprintf(&b, "  %s query explain ann general%s\n\n", a.name, addr)
+	fmt.Fprintf(&b, "  curl -s %s/tidemark.query.v1.QueryService/GetUnread \\\n", s.URL)
+	fmt.Fprintf(&b, "    -H 'Content-Type: application/json' -d '{\"user_id\":\"ann\",\"channel_id\":\"general\"}'\n\n")
+	fmt.Fprintf(&b, "  redis-cli -h %s -p %s hgetall inbox:ann\n\n", host, port)
+	fmt.Fprintf(&b, "Ctrl-C stops it.\n")
+	return b.String()
+}

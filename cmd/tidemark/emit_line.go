@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/events/eventsv1"
+)
+
+// lineParser turns lines into records. It is stricter than the contract: a field that no event has is refused, for in
+// what a person types it is a slip.
+type lineParser struct {
+	decoder  events.Decoder
+	message  events.Message
+	read     events.Read
+	delivery events.Delivery
+}
+
+// envelope is a line without --topic.
+type envelope struct {
+	Topic string          `json:"topic"`
+	Event json.RawMessage `json:"event"`
+}
+
+// parse makes the record of a line, nil for an empty one. topic is that of bare events; empty: the line says it.
+func (p *lineParser) parse(topic string, line []byte) (*kgo.Record, error) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return nil, nil
+	}
+	event := line
+	if topic == "" {
+		var e envelope
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&e); err != nil {
+			return nil, fmt.Errorf(`want {"topic": "chat.messages", "event": {...}}, or a bare event and --topic: %w`, err)
+		}
+		if _, err := d.Token(); !errors.Is(err, io.EOF) {
+			return nil, errors.New("more than one JSON value on the line")
+		}
+		topic, event = e.Topic, e.Event
+		if !slices.Contains(events.InputTopics[:], topic) {
+			return nil, fmt.Errorf("topic: %q is no input: want one of %s", topic, strings.Join(events.InputTopics[:], ", "))
+		}
+		if len(event) == 0 {
+			return nil, errors.New("event: missing")
+		}
+	}
+	value, err := encodeJSON(topic, event)
+	if err != nil {
+		return nil, err
+	}
+	channel, err := p.check(topic, value)
+	if err != nil {
+		return nil, err
+	}
+	return &kgo.Record{Topic: topic, Key: channel, Value: value}, nil
+}
+
+// encodeJSON gives the Protobuf form of an event in JSON.
+func encodeJSON(topic string, event []byte) ([]byte, error) {
+	var m proto.Message
+	switch topic {
+	case events.TopicMessages:
+		m = new(eventsv1.MessageEvent)
+	case events.TopicReads:
+		m = new(eventsv1.ReadEvent)
+	default:
+		m = new(eventsv1.DeliveryEvent)
+	}
+	if err := protojson.Unmarshal(event, m); err != nil {
+		return nil, fmt.Errorf("event: %s", jsonReason(err))
+	}
+	return proto.Marshal(m)
+}
+
+var jsonNoise = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):)?\s*`)
+
+// jsonReason is what protojson complains about, without its prefix and the line that it always believes to be the first.
+func jsonReason(err error) string { return jsonNoise.ReplaceAllString(err.Error(), "") }
+
+// check lets the decoder of the processor judge a value, and returns its channel.
+func (p *lineParser) check(topic string, value []byte) ([]byte, error) {
+	now := time.Now().UnixMilli()
+	var channel []byte
+	var err error
+	switch topic {
+	case events.TopicMessages:
+		err = p.decoder.Message(value, now, &p.message)
+		channel = p.message.ChannelID
+	case events.TopicReads:
+		err = p.decoder.Read(value, now, &p.read)
+		channel = p.read.ChannelID
+	default:
+		err = p.decoder.Delivery(value, now, &p.delivery)
+		channel = p.delivery.ChannelID
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(channel), nil
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/dev"
+)
+
+func TestMain(m *testing.M) {
+	// The width of help is that of the terminal, and a person's own settings are no part of a test.
+	os.Setenv("COLUMNS", "100")
+	for _, e := range os.Environ() {
+		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, "TIDEMARK_") && !strings.HasPrefix(name, "TIDEMARK_TEST_") {
+			os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// result is what a command line came to.
+type result struct {
+	code        int
+	out, errout string
+}
+
+// tidemark runs one command line with input, for at most a minute.
+func tidemark(t *testing.T, input string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var out, errout bytes.Buffer
+	code := execute(ctx, append([]string{"tidemark"}, args...), strings.NewReader(input), &out, &errout)
+	return result{code, out.String(), errout.String()}
+}
+
+// ok is tidemark for a command line that must work.
+func ok(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	r := tidemark(t, input, args...)
+	if r.code != exitDone {
+		t.Fatalf("tidemark %s: exit %d\n%s%s", strings.Join(args, " "), r.code, r.out, r.errout)
+	}
+	return r.out
+}
+
+// stack is a running `tidemark dev` on free ports, until the test ends.
+func stack(t *testing.T) *dev.Stack {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := dev.Start(ctx, dev.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	if err := s.AwaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// lockedBuffer is a buffer that is written and read at the same time.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// await waits until b contains s.
+func (b *lockedBuffer) await(t *testing.T, s string) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for !strings.Contains(b.String(), s) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q did not come:\n%s", s, b)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func lines(s string) []string { return strings.Split(strings.TrimRight(s, "\n"), "\n") }

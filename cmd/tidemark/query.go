@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+type queryCmd struct {
+	Unread  queryUnreadCmd  `cmd:"" help:"One user in one channel."`
+	Inbox   queryInboxCmd   `cmd:"" help:"All channels of a user, unread first."`
+	Explain queryExplainCmd `cmd:"" help:"Which messages are behind a number, and what does not count."`
+	Channel queryChannelCmd `cmd:"" help:"What is known of a channel."`
+	Watch   queryWatchCmd   `cmd:"" help:"Show a user's numbers as they change."`
+}
+
+func (queryCmd) Help() string {
+	return `
+Example:
+
+    tidemark query unread ann general
+    tidemark query watch ann`
+}
+
+// queryFlags are those of every query.
+type queryFlags struct {
+	jsonFlag
+	Addr  string   `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default})."`
+	After []string `placeholder:"TOKEN" help:"Wait until these records are folded: topic/partition/offset, as emit prints."`
+}
+
+// Validate checks the address.
+func (f *queryFlags) Validate() error {
+	u, err := url.Parse(f.Addr)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return fmt.Errorf("--addr %q is no URL of a node: write it as http://127.0.0.1:8080", f.Addr)
+	}
+	return nil
+}
+
+// queryTimeout bounds a call, waiting for --after included; the node itself answers after 10 s at the latest.
+const queryTimeout = 15 * time.Second
+
+func (f *queryFlags) service() queryv1connect.QueryServiceClient {
+	return queryv1connect.NewQueryServiceClient(http.DefaultClient, f.Addr)
+}
+
+// ask makes one call.
+func ask[Req, Res any](a *app, f *queryFlags, req *Req,
+	method func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
+) (*Res, error) {
+	ctx, cancel := context.WithTimeout(a.ctx, queryTimeout)
+	defer cancel()
+	res, err := method(ctx, connect.NewRequest(req))
+	if err != nil {
+		return nil, f.explain(err)
+	}
+	return res.Msg, nil
+}
+
+// explain turns an error of a call into a sentence.
+func (f *queryFlags) explain(err error) error {
+	var answer *connect.Error
+	if !errors.As(err, &answer) {
+		return err
+	}
+	if connect.IsWireError(err) {
+		return fmt.Errorf("%s: %s", answer.Code(), answer.Message())
+	}
+	if answer.Code() == connect.CodeCanceled {
+		return context.Canceled
+	}
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return fmt.Errorf("no node answers at %s (%w): start one with `tidemark dev` or `tidemark run`, or name another with --addr",
+			f.Addr, network)
+	}
+	return fmt.Errorf("%s at %s: %s", answer.Code(), f.Addr, answer.Message())
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+type queryExplainCmd struct {
+	queryFlags
+	User    string `arg:"" help:"User id."`
+	Channel string `arg:"" help:"Channel id."`
+}
+
+func (queryExplainCmd) Help() string {
+	return `
+Lists the messages that are counted, says how many above the read pointer are not and why, and names the record that
+put the pointer where it is.
+
+Example:
+
+    tidemark query explain ann general`
+}
+
+// Run prints the explanation.
+func (c *queryExplainCmd) Run(a *app) error {
+	res, err := ask(a, &c.queryFlags, &queryv1.ExplainUnreadRequest{UserId: c.User, ChannelId: c.Channel, After: c.After},
+		c.service().ExplainUnread)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printProto(a.stdout, res)
+	}
+	f := newFields(a.stdout)
+	f.add("unread", res.Unread)
+	f.add("messages", messageList(res))
+	x := res.Excluded
+	var not []string
+	for _, e := range []struct {
+		n    uint32
+		what string
+	}{
+		{x.GetOwn(), "own"}, {x.GetDeleted(), "deleted"}, {x.GetSilent(), "silent"}, {x.GetThread(), "replies in threads"},
+		{x.GetReadSingly(), "read singly"}, {x.GetBeforeJoin(), "from before joining"},
+	} {
+		if e.n > 0 {
+			not = append(not, fmt.Sprintf("%d %s", e.n, e.what))
+		}
+	}
+	if len(not) == 0 {
+		not = []string{"none"}
+	}
+	f.add("not counted", strings.Join(not, ", "))
+	if p := res.Pointer; p != nil {
+		f.add("pointer", withTime(reference(p.MessageId, p.Seq), p.At))
+		f.add("put there by", p.Event)
+	} else {
+		f.add("pointer", "- (nothing was read)")
+	}
+	f.add("as of", strings.Join(res.AsOf, " "))
+	return f.print()
+}
+
+// messageList names the counted messages, those without an id (too old) by number only.
+func messageList(res *queryv1.ExplainUnreadResponse) string {
+	var named []string
+	old := 0
+	for _, id := range res.MessageIds {
+		if id == "" {
+			old++
+			continue
+		}
+		named = append(named, id)
+	}
+	if old > 0 {
+		named = append([]string{fmt.Sprintf("%d older than the index", old)}, named...)
+	}
+	if res.More {
+		named = append(named, fmt.Sprintf("and %d more", int(res.Unread)-len(res.MessageIds)))
+	}
+	if len(named) == 0 {
+		return "-"
+	}
+	return strings.Join(named, " ")
+}

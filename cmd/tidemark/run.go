@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"net"
+
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/dev/node"
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query"
+)
+
+type runCmd struct {
+	brokersFlags
+	redisFlags
+	foldFlags
+	Roles     []string     `default:"processor,cache,query" placeholder:"ROLE" help:"What this node does: processor (folds and publishes), cache (fills Redis), query (answers, and takes events) (${default})."`
+	Group     string       `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
+	DataDir   string       `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
+	Listen    string       `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
+	Advertise string       `placeholder:"URL" help:"How other nodes reach this one; http:// and --listen if that names a host."`
+	Insecure  bool         `help:"Listen where other machines can reach this node, though there are no keys yet and everyone there may read and publish as any user."`
+	Memory    config.Bytes `default:"1GiB" placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share (${default}); 0 = none."`
+	LogFormat string       `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
+	LogLevel  string       `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+}
+
+// foldFlags are what the fold sees of the configuration: a store that was folded with others is refused.
+type foldFlags struct {
+	FanoutLimit  uint32 `default:"50" placeholder:"N" help:"Members above which a channel's messages make no delta for each member; 0 = never (${default})."`
+	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"Members above which a message has no receipts of its own (${default})."`
+}
+
+func (f foldFlags) settings() projections.Settings {
+	s := projections.DefaultSettings()
+	s.FanoutLimit, s.ReceiptLimit = f.FanoutLimit, f.ReceiptLimit
+	return s
+}
+
+func (runCmd) Help() string {
+	return `
+Runs one node of a group; start as many as are wanted, each with a data directory of its own. Everything that a node keeps
+can be rebuilt from the topics. SIGINT or SIGTERM stops it in order.
+
+Example:
+
+    tidemark topics create --brokers kafka-1:9092 --partitions 64 --replication-factor 3
+    tidemark run --brokers kafka-1:9092 --redis redis://redis:6379 --data-dir /var/lib/tidemark \
+        --listen 10.0.0.5:8080 --insecure --memory 4GiB`
+}
+
+// Run runs a node until it is told to stop.
+func (c *runCmd) Run(a *app) error {
+	roles, err := config.ParseRoles(c.Roles)
+	if err != nil {
+		return usagef("--roles: %v", err)
+	}
+	redis, err := c.redis(a)
+	if err != nil {
+		return err
+	}
+	if err := query.CheckListen(c.Listen, c.Insecure); err != nil {
+		return usagef("%v", err)
+	}
+	log, err := obs.NewLogger(a.stderr, c.LogFormat, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s (%w): name another address with --listen", c.Listen, err)
+	}
+	advertise := c.Advertise
+	if advertise == "" {
+		advertise = advertised(c.Listen, ln.Addr())
+	}
+	if advertise == "" {
+		log.Warn("other nodes cannot reach this one: --listen names no host that they could use; set --advertise", "listen", c.Listen)
+	}
+	n, err := node.New(a.ctx, node.Config{
+		Roles: roles, Kafka: c.kafka(), Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(),
+		Advertise: advertise, Listener: ln, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
+	})
+	if err != nil {
+		ln.Close()
+		return err
+	}
+	return n.Run(a.ctx)
+}
+
+// advertised is the URL of a listener, empty if it has no address of its own.
+func advertised(listen string, bound net.Addr) string {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil || host == "" {
+		return ""
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return ""
+	}
+	_, port, err := net.SplitHostPort(bound.String())
+	if err != nil {
+		return ""
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

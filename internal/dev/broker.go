@@ -1,0 +1,60 @@
+package dev
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
+)
+
+// startBroker runs an embedded broker on a listener, with its log in dir. The log is always on disk: in memory it would
+// be some 120 bytes a record for ever.
+func startBroker(ln net.Listener, dir string) (*kfake.Cluster, error) {
+	c, err := kfake.NewCluster(
+		kfake.NumBrokers(1),
+		kfake.ClusterID("tidemark-dev"),
+		kfake.DataDir(dir),
+		kfake.ListenFn(func(string, string) (net.Listener, error) { return ln, nil }),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("embedded Kafka: %w", err)
+	}
+	return c, nil
+}
+
+// createTopics makes the topics that are not there, and refuses those that are and have another number of partitions:
+// their keys would be elsewhere.
+func createTopics(ctx context.Context, broker string, partitions int32) error {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.MetadataMinAge(50*time.Millisecond), kgo.DisableClientMetrics())
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	adm := kadm.NewClient(cl)
+	specs := events.TopicSpecs(partitions, 1)
+	if err := kafkaadmin.Create(ctx, adm, specs); err != nil {
+		return err
+	}
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.Name
+	}
+	_, _, counts, err := kafkaadmin.Identities(ctx, adm, names)
+	if err != nil {
+		return err
+	}
+	for _, s := range specs {
+		if n := counts[s.Name]; n != partitions {
+			return fmt.Errorf("topic %s is there from before and has %d partitions: start with --partitions %d, or with another --data-dir",
+				s.Name, n, n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package node
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Config says what a node is. Roles, Kafka, Listener and Logger must be set; Group, DataDir and Settings for the roles
+// processor and query; Redis for the role cache.
+type Config struct {
+	Roles config.Roles
+	Kafka config.Kafka
+	Redis config.Redis
+	// Topics names inputs and outputs. An empty one is that of package events.
+	Topics processor.Topics
+	// Group is the consumer group of the processors. The role cache has a group of its own, Group + "-cache".
+	Group    string
+	DataDir  string
+	Settings projections.Settings
+	// Advertise is the URL at which other nodes reach this one's queries; empty: they cannot.
+	Advertise string
+	// Listener is where HTTP is served. The node closes it.
+	Listener net.Listener
+	// Memory is the limit that the process shares out (config.Memory); 0: none, and each part has its own default.
+	Memory config.Bytes
+	// Index, if set, serves GET /.
+	Index http.Handler
+
+	// Patience bounds how long the brokers may take to answer when the node starts; 10 s by default.
+	Patience time.Duration
+	// StopTimeout bounds a graceful stop; 30 s by default.
+	StopTimeout time.Duration
+
+	Build  obs.Build
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case len(c.Roles) == 0:
+		return c, errors.New("node: no roles")
+	case c.Listener == nil:
+		return c, errors.New("node: no listener")
+	case c.Logger == nil:
+		return c, errors.New("node: no logger")
+	case c.Group == "":
+		return c, errors.New("node: no group")
+	}
+	if c.Patience == 0 {
+		c.Patience = 10 * time.Second
+	}
+	if c.StopTimeout == 0 {
+		c.StopTimeout = 30 * time.Second
+	}
+	t := &c.Topics
+	for i := range t.Inputs {
+		if t.Inputs[i] == "" {
+			t.Inputs[i] = events.InputTopics[i]
+		}
+	}
+	for _, d := range []struct {
+		name *string
+		is   string
+	}{{&t.Unread, events.TopicUnread}, {&t.Channels, events.TopicChannels}, {&t.DeadLetters, events.TopicDeadLetters}} {
+		if *d.name == "" {
+			*d.name = d.is
+		}
+	}
+	return c, nil
+}

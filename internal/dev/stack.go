@@ -1,0 +1,258 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/demo"
+	"github.com/tidemark/tidemark/internal/dev/node"
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Config says what a stack is. The zero value works: free ports, a temporary directory, 4 partitions, no demo.
+type Config struct {
+	Listen, KafkaListen, RedisListen string // host:port; empty: a free port of 127.0.0.1
+	// DataDir keeps topics and state from one start to the next. Empty: a temporary directory, removed by Close.
+	DataDir    string
+	Partitions int32                // 0 = 4
+	Settings   projections.Settings // zero: projections.DefaultSettings
+	Memory     config.Bytes         // 0: no limit
+	Demo       bool
+	DemoSeed   uint64
+
+	Build  obs.Build
+	Logger *slog.Logger // nil: nowhere
+}
+
+// Stack is everything, running. Its fields are the addresses to use.
+type Stack struct {
+	URL      string // of the page, queries and ingest
+	Broker   string // host:port of Kafka
+	RedisURL string
+	DataDir  string
+	Kept     bool // the data directory stays after Close
+
+	cfg   Config
+	lock  io.Closer
+	kafka *kfake.Cluster
+	redis *miniredis.Miniredis
+	node  *node.Node
+
+	stop   context.CancelFunc
+	done   chan struct{} // closed when everything has ended
+	err    error         // why, once done is closed
+	closed sync.Once
+}
+
+// Start runs a stack. It returns when the ports are open and the topics exist; partitions may still be opening, which
+// /readyz and AwaitReady say.
+func Start(ctx context.Context, c Config) (_ *Stack, err error) {
+	c = c.withDefaults()
+	s := &Stack{cfg: c, DataDir: c.DataDir, Kept: c.DataDir != "", done: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			s.release()
+		}
+	}()
+	if err := s.openDataDir(); err != nil {
+		return nil, err
+	}
+	httpLn, err := listen("--listen", c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			httpLn.Close()
+		}
+	}()
+	if err := s.startServers(ctx); err != nil {
+		return nil, err
+	}
+	s.URL = "http://" + httpLn.Addr().String()
+	kafka := config.Kafka{Brokers: []string{s.Broker}}
+	var chat *demo.Driver
+	if c.Demo {
+		if chat, err = s.demo(kafka); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				chat.Client.Close()
+			}
+		}()
+	}
+	s.node, err = node.New(ctx, node.Config{
+		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery},
+		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
+		Settings: c.Settings, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, Index: s.index(),
+		StopTimeout: 10 * time.Second, Build: c.Build, Logger: c.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.run(chat)
+	return s, nil
+}
+
+func (c Config) withDefaults() Config {
+	for _, addr := range []*string{&c.Listen, &c.KafkaListen, &c.RedisListen} {
+		if *addr == "" {
+			*addr = "127.0.0.1:0"
+		}
+	}
+	if c.Partitions == 0 {
+		c.Partitions = 4
+	}
+	if c.Settings == (projections.Settings{}) {
+		c.Settings = projections.DefaultSettings()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// openDataDir makes the directory and makes sure that no other stack uses it.
+func (s *Stack) openDataDir() error {
+	if s.DataDir == "" {
+		dir, err := os.MkdirTemp("", "tidemark-dev-")
+		if err != nil {
+			return fmt.Errorf("temporary data directory: %w", err)
+		}
+		s.DataDir = dir
+	} else if err := os.MkdirAll(s.DataDir, 0o755); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	lock, err := vfs.Default.Lock(filepath.Join(s.DataDir, "LOCK"))
+	if err != nil {
+		return fmt.Errorf("--data-dir %s is in use by another `tidemark dev` (%w): stop that one, or name another directory",
+			s.DataDir, err)
+	}
+	s.lock = lock
+	return nil
+}
+
+// startServers starts Kafka, with its topics, and Redis.
+func (s *Stack) startServers(ctx context.Context) error {
+	ln, err := listen("--kafka-listen", s.cfg.KafkaListen)
+	if err != nil {
+		return err
+	}
+	if s.kafka, err = startBroker(ln, filepath.Join(s.DataDir, "kafka")); err != nil {
+		ln.Close()
+		return err
+	}
+	s.Broker = ln.Addr().String()
+	s.redis = miniredis.NewMiniRedis()
+	s.redis.ClockTTL(true)
+	if err := s.redis.StartAddr(s.cfg.RedisListen); err != nil {
+		s.redis = nil
+		return portError("--redis-listen", s.cfg.RedisListen, err)
+	}
+	s.RedisURL = "redis://" + s.redis.Addr()
+	return createTopics(ctx, s.Broker, s.cfg.Partitions)
+}
+
+// demo is the talk of the town. Its messages have ids of their own on each start.
+func (s *Stack) demo(kafka config.Kafka) (*demo.Driver, error) {
+	cl, err := kgo.NewClient(append(kafka.ClientOptions(), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.DisableClientMetrics())...)
+	if err != nil {
+		return nil, err
+	}
+	run := fmt.Sprintf("m%x", time.Now().UnixMilli())
+	return &demo.Driver{Client: cl, Scenario: demo.New(s.cfg.DemoSeed, run), Logger: s.cfg.Logger}, nil
+}
+
+// run runs the node, and the demo beside it, until Close or until one of them fails.
+func (s *Stack) run(chat *demo.Driver) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	go func() {
+		defer close(s.done)
+		defer s.release()
+		defer cancel()
+		var wg sync.WaitGroup
+		var chatErr error
+		if chat != nil {
+			wg.Go(func() {
+				defer chat.Client.Close()
+				chatErr = chat.Run(ctx)
+			})
+		}
+		nodeErr := s.node.Run(ctx)
+		cancel()
+		wg.Wait()
+		s.err = errors.Join(nodeErr, chatErr)
+	}()
+}
+
+// Done is closed when everything has ended, because of Close or of a failure.
+func (s *Stack) Done() <-chan struct{} { return s.done }
+
+// Close stops everything in order and removes a temporary data directory. It returns why the stack ended before, if it
+// did. Closing twice is closing once.
+func (s *Stack) Close() error {
+	s.closed.Do(s.stop)
+	<-s.done
+	return s.err
+}
+
+// release ends what was started, in the opposite order.
+func (s *Stack) release() {
+	if s.redis != nil {
+		s.redis.Close()
+	}
+	if s.kafka != nil {
+		s.kafka.Close()
+	}
+	if s.lock != nil {
+		s.lock.Close()
+	}
+	if !s.Kept && s.DataDir != "" {
+		if err := os.RemoveAll(s.DataDir); err != nil {
+			s.cfg.Logger.Warn("the temporary data directory is left", "dir", s.DataDir, "err", err)
+		}
+	}
+}
+
+// AwaitReady returns when all partitions are live, or with the first line that says what is not.
+func (s *Stack) AwaitReady(ctx context.Context) error {
+	for {
+		r := s.node.Ready()
+		if r.Ready {
+			return nil
+		}
+		select {
+		case <-s.done:
+			return s.err
+		case <-ctx.Done():
+			return fmt.Errorf("not ready: %v: %w", r.Lines, context.Cause(ctx))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// index is the page at GET /.
+func (s *Stack) index() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_ = indexPage.Execute(w, s) // the client may be gone; there is nobody else to tell
+	})
+}
