@@ -19,19 +19,23 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestGolden runs the scripts of testdata. They are the documentation of the rules: `go test -run Golden -rewrite`
-// writes what they print, after which the difference is for a person to judge. Commands:
+// TestGolden runs the stories of testdata. They are the documentation of the rules: `go test -run Golden -rewrite` writes
+// what they print, after which the difference is for a person to judge.
 //
-//	new                     a new partition; arguments fanout-limit, send-marks-read, index-retention
-//	messages, reads,        lines of script (see package script) of that topic, folded in the order of the file
-//	deliveries
-//	state                   what users see: "a", "a #general", "#general", "explain a", "inbox a", "stamp a"
-//	deltas                  the deltas since the last of these commands, drained after each record
-//	restart                 closes the partition after a cut, and opens it again
-//	crash                   closes the partition without a cut, opens it again, and folds what was lost
+// A file has one command, story, with the arguments fanout-limit, send-marks-read and index-retention. Its lines are
+// those of package script, folded in the order of the file, and:
 //
-// Whatever a file asks for, after each section of events the fold in the order of the file, the fold in three random
-// interleavings, and the model must agree in everything.
+//	? a            what a user sees; also "? a #general"
+//	? #general     a channel
+//	? explain a    why a number is what it is
+//	? inbox a      the user's channels and the total
+//	? stamp a
+//	? deltas       what was emitted since the last such line, drained after each record
+//	restart        closes the partition after a cut, and opens it again
+//	crash          closes the partition without a cut, opens it again, and folds what was lost
+//
+// Whatever a story asks for, at each of these lines and at its end the fold in the order of the file, the fold in three
+// random interleavings of the topics, and the model must agree in everything.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -43,30 +47,40 @@ func TestGolden(t *testing.T) {
 }
 
 func runGolden(t *testing.T, file string) {
-	g := newGolden(t, projections.DefaultSettings())
-	defer func() { g.close(t) }()
 	datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
-		switch d.Cmd {
-		case "new":
-			g.close(t)
-			g = newGolden(t, settingsOf(t, d))
-		case "messages", "reads", "deliveries":
-			return g.section(t, d.Cmd, d.Input)
-		case "state":
-			return g.state(d.Input)
-		case "deltas":
-			defer g.deltas.Reset()
-			return g.deltaText(t)
-		case "restart":
-			cut(t, g.live)
-			g.reopen(t)
-		case "crash":
-			g.reopen(t)
-		default:
+		if d.Cmd != "story" {
 			d.Fatalf(t, "no such command: %s", d.Cmd)
 		}
-		return ""
+		return tell(t, settingsOf(t, d), d.Input)
 	})
+}
+
+// tell runs a story and returns the answers to its questions.
+func tell(t rapid.TB, s projections.Settings, story string) string {
+	g := newGolden(t, s)
+	defer func() { g.close(t) }()
+	var out []string
+	for line := range strings.Lines(story) {
+		line = strings.TrimSpace(line)
+		question, asks := strings.CutPrefix(line, "?")
+		switch {
+		case asks:
+			g.agree(t)
+			out = append(out, g.answer(t, strings.Fields(question)))
+		case line == "restart":
+			cut(t, g.live)
+			g.reopen(t)
+		case line == "crash":
+			g.reopen(t)
+		default:
+			if err := g.fold(line); err != nil {
+				t.Error(err)
+				return err.Error()
+			}
+		}
+	}
+	g.agree(t)
+	return strings.Join(out, "\n")
 }
 
 func settingsOf(t *testing.T, d *datadriven.TestData) projections.Settings {
@@ -102,6 +116,7 @@ type golden struct {
 	fs       *vfs.MemFS
 	live     *projections.Partition
 	deltas   projections.Deltas
+	agreed   bool // nothing happened since agree
 }
 
 func newGolden(t rapid.TB, s projections.Settings) *golden {
@@ -116,29 +131,30 @@ func (g *golden) close(t rapid.TB) {
 	}
 }
 
-// section folds lines of one topic and compares.
-func (g *golden) section(t rapid.TB, topic, text string) string {
-	records, err := g.parser.Parse(text)
+// fold folds the records of a line.
+func (g *golden) fold(line string) error {
+	records, err := g.parser.Parse(line)
 	if err != nil {
-		return "error: " + err.Error()
+		return err
 	}
 	for _, r := range records {
-		if "chat."+topic != r.Input.String() {
-			return fmt.Sprintf("error: %q belongs into a section of %s", script.Format(&r), r.Input)
-		}
 		r = g.log.Add(r)
 		g.told = append(g.told, r)
 		r.AddTo(g.model)
 		r.Fold(g.live)
 		g.live.Drain(&g.deltas, true)
+		g.agreed = false
 	}
-	g.agree(t)
-	return ""
+	return nil
 }
 
 // agree compares the model with the live partition and with random interleavings of the log.
 func (g *golden) agree(t rapid.TB) {
 	t.Helper()
+	if g.agreed {
+		return
+	}
+	g.agreed = true
 	if d := g.model.Diff(g.live); d != "" {
 		t.Errorf("in the order of the file the fold differs from the model:\n%s", d)
 	}
@@ -176,32 +192,14 @@ func (g *golden) reopen(t rapid.TB) {
 		}
 	}
 	g.live.Drain(&again, true)
+	g.agreed = false
 	g.agree(t)
 }
 
-// state answers the lines of a state command; without any, it tells all channels and all users.
-func (g *golden) state(input string) string {
-	var out []string
-	lines := strings.Split(strings.TrimSpace(input), "\n")
-	if input == "" {
-		lines = nil
-		for _, c := range g.model.Channels() {
-			lines = append(lines, "#"+c)
-			for _, u := range g.model.Users() {
-				lines = append(lines, u+" #"+c)
-			}
-		}
-	}
-	for _, l := range lines {
-		out = append(out, g.answer(strings.Fields(l)))
-	}
-	return strings.Join(out, "\n")
-}
-
-// answer answers one line from the live partition, which was compared with the model.
-func (g *golden) answer(words []string) string {
+// answer answers a question from the live partition, which was compared with the model.
+func (g *golden) answer(t rapid.TB, words []string) string {
 	verb := "view"
-	if len(words) > 0 && (words[0] == "explain" || words[0] == "inbox" || words[0] == "stamp") {
+	if len(words) > 0 && (words[0] == "explain" || words[0] == "inbox" || words[0] == "stamp" || words[0] == "deltas") {
 		verb, words = words[0], words[1:]
 	}
 	user, channel := "", script.DefaultChannel
@@ -214,11 +212,13 @@ func (g *golden) answer(words []string) string {
 	}
 	gone := fmt.Sprintf("%s: there is no #%s", user, channel)
 	switch {
+	case verb == "deltas":
+		return g.deltaText(t)
 	case user == "":
 		if c, ok := g.live.Channel(channel); ok {
 			return script.FormatChannel(&c)
 		}
-		return fmt.Sprintf("#%s: there is no such channel", channel)
+		return fmt.Sprintf("there is no #%s", channel)
 	case verb == "explain":
 		if x, ok := g.live.Explain(user, channel); ok {
 			return script.FormatExplanation(user, channel, &x)
@@ -237,7 +237,9 @@ func (g *golden) answer(words []string) string {
 	return script.FormatView(&v)
 }
 
+// deltaText tells the deltas of users since it was asked last.
 func (g *golden) deltaText(t rapid.TB) string {
+	defer g.deltas.Reset()
 	var out []string
 	for i := range g.deltas.Records {
 		r := &g.deltas.Records[i]
@@ -248,7 +250,7 @@ func (g *golden) deltaText(t rapid.TB) string {
 		if err := events.DecodeUnreadDelta(r.Value, &d); err != nil {
 			t.Fatalf("a delta of %s: %v", r.UserID, err)
 		}
-		out = append(out, script.FormatDelta(&d))
+		out = append(out, "delta of "+script.FormatDelta(&d))
 	}
 	if len(out) == 0 {
 		return "no delta"

@@ -72,13 +72,14 @@ func TestPropertyModel(t *testing.T) {
 		m := model.New(c.Settings)
 		told := newTold()
 		for _, r := range interleaving(t, &c.Log, "order") {
+			told.before(m)
 			r.Fold(p)
 			r.AddTo(m)
 			at := fmt.Sprintf("after %s/%d  %s", r.Input, r.Offset, script.Format(&r))
 			if d := m.Diff(p); d != "" {
 				t.Fatalf("%s:\n%s", at, d)
 			}
-			told.drain(t, p, at, true)
+			told.drain(t, p, m, at, true)
 			told.check(t, m, at)
 		}
 	})
@@ -116,10 +117,10 @@ func TestPropertyInterleavings(t *testing.T) {
 				for _, r := range interleaving(t, &part, "order") {
 					r.Fold(p[i])
 					if rapid.IntRange(0, 3).Draw(t, "drain") == 3 {
-						told[i].drain(t, p[i], at, false)
+						told[i].drain(t, p[i], m, at, false)
 					}
 				}
-				told[i].drain(t, p[i], at, false)
+				told[i].drain(t, p[i], m, at, false)
 				told[i].check(t, m, at)
 				cut(t, p[i])
 				if d := m.Diff(p[i]); d != "" {
@@ -161,7 +162,7 @@ func TestPropertyRestart(t *testing.T) {
 			at := fmt.Sprintf("after %d records", i+1)
 			then := rapid.IntRange(0, 9).Draw(t, "then")
 			if then >= 4 && then <= 8 {
-				told.drain(t, p, at, false)
+				told.drain(t, p, m, at, false)
 				told.check(t, m, at)
 				published = i + 1
 			}
@@ -177,7 +178,7 @@ func TestPropertyRestart(t *testing.T) {
 				}
 			}
 		}
-		told.drain(t, p, "at the end", false)
+		told.drain(t, p, m, "at the end", false)
 		told.check(t, m, "at the end")
 		cut(t, p)
 		if a, b := dump(t, p), dump(t, through); a != b {

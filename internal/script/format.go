@@ -1,7 +1,6 @@
 package script
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -32,18 +31,14 @@ func Format(r *Record) string {
 	return strings.Join(w, " ")
 }
 
-// FormatLog writes a log as the input of golden tests: a section for each topic that has records.
+// FormatLog writes a log as lines of script, topic by topic.
 func FormatLog(l *Log) string {
 	var b strings.Builder
-	for in, records := range l {
-		if len(records) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "%s\n", strings.TrimPrefix(events.Input(in).String(), "chat."))
+	for _, records := range l {
 		for i := range records {
-			fmt.Fprintf(&b, "%s\n", Format(&records[i]))
+			b.WriteString(Format(&records[i]))
+			b.WriteByte('\n')
 		}
-		b.WriteString("----\n\n")
 	}
 	return b.String()
 }

@@ -36,7 +36,8 @@ import (
 //	a misses m1                          nobody could show it: queued
 //
 // All lines may also have: "#general", the channel ("#c" if left out); "at 0:00:05" or "at time of m1", when the event
-// says it occurred; "recorded 0:00:05", the record's timestamp; reads also "from phone1", the instance.
+// says it occurred; "recorded 0:00:05", the record's timestamp (if left out the clock's, or the "at" if that is later);
+// reads also "from phone1", the instance.
 //
 // Lines that are no events:
 //
@@ -153,6 +154,9 @@ func (p *Parser) stamp(r *Record, h *head) error {
 	at := r.Timestamp
 	if h.at != nil {
 		at = *h.at
+		if h.recorded == nil {
+			r.Timestamp = max(r.Timestamp, at)
+		}
 	}
 	if at > r.Timestamp+events.MaxClockAhead {
 		return fmt.Errorf("it says %s, more than 5 minutes ahead of its record's %s: the decoder replaces such times",

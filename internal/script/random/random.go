@@ -29,10 +29,10 @@ type Case struct {
 	Log      script.Log
 }
 
-// String is the case as the commands of a golden file.
+// String is the case as a story of a golden file.
 func (c *Case) String() string {
 	s := c.Settings
-	return fmt.Sprintf("new fanout-limit=%d send-marks-read=%t index-retention=%dms\n----\n\n%s",
+	return fmt.Sprintf("story fanout-limit=%d send-marks-read=%t index-retention=%dms\n%s----",
 		s.FanoutLimit, s.SendMarksRead, s.IndexRetention, script.FormatLog(&c.Log))
 }
 
