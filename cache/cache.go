@@ -90,6 +90,9 @@ func (c *Cache) runSession(ctx context.Context, adm *kadm.Client) error {
 	}
 	var f filling
 	err = c.writer.persist(ctx, "open", func(ctx context.Context) (err error) {
+		if err := c.writer.load(ctx); err != nil {
+			return err
+		}
 		var why string
 		f, why, err = openFilling(ctx, c.cfg.Redis, identity, total)
 		if why != "" {

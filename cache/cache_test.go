@@ -1,24 +1,403 @@
 package cache
 
 import (
+	"errors"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/testkit"
 )
 
+// partitions of the topics in these tests.
+const nParts = 3
+
+// caughtUp waits until everything that is in the topics was applied.
+func caughtUp(t testing.TB, h *history, ms ...*member) {
+	t.Helper()
+	eventually(t, "everything is applied", func() bool {
+		n := 0
+		for _, m := range ms {
+			for _, r := range []string{"applied", "stale", "coalesced", "thread", "bad"} {
+				n += m.counted(r)
+			}
+		}
+		return n >= len(h.records)
+	})
+}
+
 func TestTopicsToRedis(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
-		topics := env.Topics(t, 4)
+		topics := env.Topics(t, nParts)
 		rdb := redisClient(t, env.RedisURL)
 		cl := producer(t, env.Brokers)
-		d := reading(small("u1", "c1", 5, 2), "m4", 4, t0)
-		produce(t, cl, topics, 4, unreadRecord(d), channelRecord(&events.ChannelRecord{ChannelID: []byte("c1"), HeadSeq: 9, Stamp: events.Stamp{FoldVersion: 1, M: 5}}))
+		rng := seeded(t)
+		h := newHistory()
+		produce(t, cl, topics, nParts, h.grow(rng, 500, 5, 7)...)
+		m := start(t, env.Brokers, topics, rdb)
+		m.ready(t) // complete: all that was there when it began
+		h.check(t, rdb)
+		produce(t, cl, topics, nParts, h.grow(rng, 500, 5, 7)...)
+		caughtUp(t, h, m)
+		h.check(t, rdb)
+		if n := m.counted("coalesced"); n == 0 {
+			t.Error("no record was coalesced")
+		}
+	})
+}
+
+// A restart goes on where Redis says, and publishes nothing twice.
+func TestRestartGoesOn(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		topics := env.Topics(t, nParts)
+		rdb := redisClient(t, env.RedisURL)
+		cl := producer(t, env.Brokers)
+		rng := seeded(t)
+		h := newHistory()
+		produce(t, cl, topics, nParts, h.grow(rng, 300, 5, 7)...)
 		m := start(t, env.Brokers, topics, rdb)
 		m.ready(t)
-		t.Log(dump(t, rdb))
-		t.Log(rdb.HGetAll(t.Context(), cursorsKey).Val())
-		entries, totals, err := NewReader(rdb).Inbox(t.Context(), "u1")
-		t.Log(entries, totals, err)
+		m.stop()
+		produce(t, cl, topics, nParts, h.grow(rng, 50, 5, 7)...)
+		sub := rdb.PSubscribe(t.Context(), "unread:*")
+		defer sub.Close()
+		if _, err := sub.Receive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		again := start(t, env.Brokers, topics, rdb)
+		again.ready(t)
+		eventually(t, "the rest is applied", func() bool {
+			return again.counted("applied")+again.counted("stale")+again.counted("coalesced") >= 50
+		})
+		h.check(t, rdb)
+		if n := again.counted("applied") + again.counted("stale") + again.counted("coalesced"); n != 50 {
+			t.Errorf("%d records were read after the restart, want 50", n)
+		}
+		if counterOf(again.metrics.fillings.WithLabelValues("empty")) != 0 {
+			t.Error("the restart began a new filling")
+		}
 	})
+}
+
+// An emptied Redis is filled again; meanwhile readers miss, and never see a part.
+func TestWipedRedisIsFilledAgain(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		topics := env.Topics(t, nParts)
+		rdb := redisClient(t, env.RedisURL)
+		cl := producer(t, env.Brokers)
+		rng := seeded(t)
+		h := newHistory()
+		produce(t, cl, topics, nParts, h.grow(rng, 2000, 5, 7)...)
+		whole := h.want()
+		m := start(t, env.Brokers, topics, rdb)
+		m.ready(t)
+		r := NewReader(rdb)
+		for _, wipe := range []func() error{
+			func() error { return rdb.FlushAll(t.Context()).Err() },
+			func() error { return rdb.Del(t.Context(), epochKey).Err() },
+		} {
+			before := counterOf(m.metrics.fillings.WithLabelValues("empty")) + counterOf(m.metrics.fillings.WithLabelValues("epoch"))
+			if err := wipe(); err != nil {
+				t.Fatal(err)
+			}
+			misses := 0
+			eventually(t, "a new filling was begun and finished", func() bool {
+				for u := range 5 {
+					user := "u" + string(rune('0'+u))
+					entries, _, err := r.Inbox(t.Context(), user)
+					if errors.Is(err, ErrMiss) {
+						misses++
+						continue
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					n := 0
+					for k := range whole {
+						if strings.HasPrefix(k, "inbox:"+user+" ") {
+							n++
+						}
+					}
+					if len(entries) != n {
+						t.Fatalf("user %s: an inbox of %d channels, want %d or a miss", user, len(entries), n)
+					}
+				}
+				ok, _ := m.Ready()
+				return ok && counterOf(m.metrics.fillings.WithLabelValues("empty"))+counterOf(m.metrics.fillings.WithLabelValues("epoch")) > before
+			})
+			if misses == 0 {
+				t.Error("no reader missed while Redis was empty")
+			}
+			h.check(t, rdb)
+		}
+	})
+}
+
+// Two members share the partitions; each may come and go under traffic.
+func TestMembersComeAndGo(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		topics := env.Topics(t, nParts)
+		rdb := redisClient(t, env.RedisURL)
+		cl := producer(t, env.Brokers)
+		rng := seeded(t)
+		h := newHistory()
+		one := start(t, env.Brokers, topics, rdb)
+		one.ready(t)
+		var two *member
+		for round := range 12 {
+			produce(t, cl, topics, nParts, h.grow(rng, 200, 5, 7)...)
+			switch round {
+			case 2:
+				two = start(t, env.Brokers, topics, rdb)
+			case 6:
+				one.stop()
+			case 8:
+				one = start(t, env.Brokers, topics, rdb)
+			case 10:
+				two.stop()
+			}
+		}
+		eventually(t, "Redis holds the end of the history", func() bool {
+			got := dump(t, rdb)
+			for k, v := range h.want() {
+				if got[k] != v {
+					return false
+				}
+			}
+			return true
+		})
+		h.check(t, rdb)
+		one.ready(t)
+	})
+}
+
+// A Redis that is killed and comes back empty, and one that hangs.
+func TestRedisDownAndBack(t *testing.T) {
+	server := testkit.Redis(t)
+	kafka := testkit.FakeKafka(t)
+	topics := testkit.Topics(t, kafka.ListenAddrs(), nParts, 1)
+	rdb := redisClient(t, server.URL)
+	cl := producer(t, kafka.ListenAddrs())
+	rng := seeded(t)
+	h := newHistory()
+	m := start(t, kafka.ListenAddrs(), topics, rdb)
+	m.ready(t)
+	produce(t, cl, topics, nParts, h.grow(rng, 300, 5, 7)...)
+	caughtUp(t, h, m)
+
+	server.Kill()
+	produce(t, cl, topics, nParts, h.grow(rng, 300, 5, 7)...) // the producer never waits for Redis
+	eventually(t, "the failure shows", func() bool { ok, _ := m.Ready(); return !ok })
+	if _, lines := m.Ready(); len(lines) != 1 || !strings.Contains(lines[0], "refused") && !strings.Contains(lines[0], "EOF") && !strings.Contains(lines[0], "reset") {
+		t.Errorf("not ready because of %q", lines)
+	}
+	server.Start()
+	m.ready(t)
+	eventually(t, "Redis is filled again", func() bool { return len(dump(t, rdb)) == len(h.want()) })
+	h.check(t, rdb)
+
+	server.Pause()
+	more := h.grow(rng, 300, 5, 7)
+	produce(t, cl, topics, nParts, more...)
+	eventually(t, "the hanging Redis shows", func() bool { ok, _ := m.Ready(); return !ok })
+	server.Continue()
+	m.ready(t)
+	last := more[len(more)-1]
+	eventually(t, "the rest is applied: "+string(last.Key), func() bool {
+		got := dump(t, rdb)
+		for k, v := range h.want() {
+			if got[k] != v {
+				return false
+			}
+		}
+		return true
+	})
+	h.check(t, rdb)
+}
+
+// A failover to a replica that had not everything: data and cursors are older, and the difference is read again.
+func TestFailoverThatLostWrites(t *testing.T) {
+	kafka := testkit.FakeKafka(t)
+	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
+	mini := testkit.Miniredis(t)
+	rdb := redisClient(t, "redis://"+mini.Addr())
+	cl := producer(t, kafka.ListenAddrs())
+	h := newHistory()
+	rng := seeded(t)
+	m := start(t, kafka.ListenAddrs(), topics, rdb)
+	m.ready(t)
+	produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
+	caughtUp(t, h, m)
+	replica := map[string]map[string]string{} // all of Redis, as of now
+	strs := map[string]string{}
+	copyAll(t, rdb, replica, strs)
+	produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
+	caughtUp(t, h, m)
+	h.check(t, rdb)
+
+	// All at once, as a failover does it.
+	pipe := rdb.TxPipeline()
+	pipe.FlushAll(t.Context())
+	for k, v := range replica {
+		pipe.HSet(t.Context(), k, v)
+	}
+	for k, v := range strs {
+		pipe.Set(t.Context(), k, v, 0)
+	}
+	if _, err := pipe.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "what was lost is back", func() bool {
+		got := dump(t, rdb)
+		for k, v := range h.want() {
+			if got[k] != v {
+				return false
+			}
+		}
+		return true
+	})
+	h.check(t, rdb)
+	m.ready(t)
+	if n := counterOf(m.metrics.fillings.WithLabelValues("empty")) + counterOf(m.metrics.fillings.WithLabelValues("epoch")); n != 1 {
+		t.Errorf("%v fillings: the rest should have been read, not everything", n)
+	}
+}
+
+func copyAll(t *testing.T, rdb *redis.Client, hashes map[string]map[string]string, strs map[string]string) {
+	t.Helper()
+	for _, k := range rdb.Keys(t.Context(), "*").Val() {
+		if rdb.Type(t.Context(), k).Val() == "hash" {
+			hashes[k] = rdb.HGetAll(t.Context(), k).Val()
+		} else {
+			strs[k] = rdb.Get(t.Context(), k).Val()
+		}
+	}
+}
+
+// The end of a log may be a control record, which no consumer of values sees.
+func TestFillingEndsAtAControlRecord(t *testing.T) {
+	kafka := testkit.FakeKafka(t)
+	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
+	cl := testkit.Client(t, kafka.ListenAddrs(), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("t"))
+	for range 2 {
+		if err := cl.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		produce(t, cl, topics, 1, unreadRecord(small("u", "c", 1, 0)), channelRecord(head("c", 1, 1)))
+		if err := cl.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rdb := redisClient(t, "redis://"+testkit.Miniredis(t).Addr())
+	start(t, kafka.ListenAddrs(), topics, rdb).ready(t)
+}
+
+// A compacted log begins beyond zero and has gaps.
+func TestCompactedLog(t *testing.T) {
+	kafka := testkit.FakeKafka(t)
+	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
+	cl := producer(t, kafka.ListenAddrs())
+	h := newHistory()
+	rng := seeded(t)
+	for range 20 {
+		produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
+	}
+	kafka.Compact()
+	rdb := redisClient(t, "redis://"+testkit.Miniredis(t).Addr())
+	m := start(t, kafka.ListenAddrs(), topics, rdb)
+	m.ready(t)
+	h.check(t, rdb)
+	read := m.counted("applied") + m.counted("stale") + m.counted("coalesced")
+	if read >= len(h.records) {
+		t.Errorf("%d of %d records were read: the log was not compacted, and the test shows nothing", read, len(h.records))
+	}
+}
+
+// What is read again to fill Redis was published before, and is not published again. What came meanwhile is.
+func TestFillingDoesNotPublishThePast(t *testing.T) {
+	kafka := testkit.FakeKafka(t)
+	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
+	rdb := redisClient(t, "redis://"+testkit.Miniredis(t).Addr())
+	cl := producer(t, kafka.ListenAddrs())
+	sub := rdb.PSubscribe(t.Context(), "unread:*")
+	defer sub.Close()
+	if _, err := sub.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	produce(t, cl, topics, 1, unreadRecord(small("u", "c", 1, 0)))
+	m := start(t, kafka.ListenAddrs(), topics, rdb)
+	m.ready(t)
+	produce(t, cl, topics, 1, unreadRecord(small("u", "c", 2, 0)))
+	if got := collect(t, sub, 1); !strings.Contains(got[0], "1.2.0.0") {
+		t.Fatalf("published %s, want the one that came after the start", got[0])
+	}
+	m.stop() // commits
+	rdb.FlushAll(t.Context())
+	produce(t, cl, topics, 1, unreadRecord(small("u", "c", 3, 0)), unreadRecord(small("u", "d", 3, 0)))
+	start(t, kafka.ListenAddrs(), topics, rdb).ready(t)
+	got := strings.Join(collect(t, sub, 2), "\n")
+	if !strings.Contains(got, `"channel_id":"c","member":true,"unread":3`) || !strings.Contains(got, `"channel_id":"d","member":true,"unread":3`) {
+		t.Errorf("published\n%s\nwant the two that came while nobody ran", got)
+	}
+}
+
+// Bad records are counted, named and passed over.
+func TestBadRecordsDoNotStopAPartition(t *testing.T) {
+	kafka := testkit.FakeKafka(t)
+	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
+	rdb := redisClient(t, "redis://"+testkit.Miniredis(t).Addr())
+	cl := producer(t, kafka.ListenAddrs())
+	thread := small("u", "c", 9, 0)
+	thread.ThreadID = []byte("t")
+	produce(t, cl, topics, 1,
+		&kgo.Record{Topic: events.TopicUnread, Key: []byte("u\x00c"), Value: []byte("garbage")},
+		&kgo.Record{Topic: events.TopicUnread, Value: []byte("garbage")},
+		&kgo.Record{Topic: events.TopicChannels, Key: []byte("c"), Value: []byte{0xff, 0xff}},
+		unreadRecord(thread), unreadRecord(small("u", "c", 1, 0)))
+	m := start(t, kafka.ListenAddrs(), topics, rdb)
+	m.ready(t)
+	if m.counted("bad") != 3 || m.counted("thread") != 1 || m.counted("applied") != 1 {
+		t.Errorf("bad %d, thread %d, applied %d; want 3, 1, 1", m.counted("bad"), m.counted("thread"), m.counted("applied"))
+	}
+}
+
+// Topics that are not there yet are waited for.
+func TestTopicsThatComeLater(t *testing.T) {
+	kafka := testkit.FakeKafka(t, kfake.NumBrokers(1))
+	rdb := redisClient(t, "redis://"+testkit.Miniredis(t).Addr())
+	m := start(t, kafka.ListenAddrs(), testkit.TopicSet{Prefix: "later."}, rdb)
+	eventually(t, "what is missing shows", func() bool {
+		ok, lines := m.Ready()
+		return !ok && len(lines) == 1 && strings.Contains(lines[0], "topics create")
+	})
+	adm := testkit.Admin(t, kafka.ListenAddrs())
+	for _, topic := range []string{"later." + events.TopicUnread, "later." + events.TopicChannels} {
+		if _, err := adm.CreateTopic(t.Context(), 1, 1, nil, topic); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.ready(t)
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	rdb := redisClient(t, "redis://127.0.0.1:1")
+	for want, c := range map[string]Config{
+		"no brokers":   {Redis: rdb},
+		"no Redis":     {Brokers: []string{"b"}},
+		"Cluster":      {Brokers: []string{"b"}, Redis: redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})},
+		"both":         {Brokers: []string{"b"}, Redis: rdb, Unread: "t", Channels: "t"},
+		"Pipelines":    {Brokers: []string{"b"}, Redis: rdb, Pipelines: -1},
+		"RetryMax":     {Brokers: []string{"b"}, Redis: rdb, RetryMin: time.Hour},
+		"RemovalTTL":   {Brokers: []string{"b"}, Redis: rdb, RemovalTTL: time.Millisecond},
+		"BatchRecords": {Brokers: []string{"b"}, Redis: rdb, BatchRecords: -1},
+	} {
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -87,7 +88,11 @@ func (w *writer) send(ctx context.Context, c *calls) (applied int, err error) {
 		w.metrics.pipeline.Observe(time.Since(start).Seconds())
 		w.metrics.commands.Add(float64(len(commands)))
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			return w.load(ctx)
+			// Redis forgets scripts when it starts again.
+			if err := w.load(ctx); err != nil {
+				return err
+			}
+			return errLoaded
 		}
 		if err != nil {
 			return err
@@ -106,16 +111,16 @@ func (w *writer) send(ctx context.Context, c *calls) (applied int, err error) {
 }
 
 // errLoaded makes persist try again at once.
-var errLoaded = fmt.Errorf("scripts were loaded")
+var errLoaded = errors.New("scripts were loaded")
 
-// load gives Redis the scripts, which it forgets when it starts again.
+// load gives Redis the scripts.
 func (w *writer) load(ctx context.Context) error {
 	for _, s := range []*redis.Script{unreadScript, channelsScript} {
 		if err := s.Load(ctx, w.rdb).Err(); err != nil {
 			return fmt.Errorf("load a script: %w", err)
 		}
 	}
-	return errLoaded
+	return nil
 }
 
 // persist repeats what until it succeeds, with pauses that grow. It fails only with ctx.
@@ -134,7 +139,7 @@ func (w *writer) persist(ctx context.Context, what string, do func(context.Conte
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == errLoaded: //nolint:errorlint // never wrapped
+		case errors.Is(err, errLoaded):
 			continue
 		}
 		w.metrics.redisErrors.Inc()

@@ -1,0 +1,162 @@
+package cache
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+func TestBatchKeepsTheNewestOfEachKey(t *testing.T) {
+	b := batchOf(t,
+		small("u", "c", 1, 0), small("u", "d", 1, 0), small("v", "c", 1, 0),
+		small("u", "c", 3, 0), small("u", "c", 2, 0), // the last one came late
+		small("v", "c", 2, 0), small("u", "e", 1, 0),
+	)
+	if got, want := describe(b), "u: c@1.3.0.0 d@1.1.0.0 e@1.1.0.0; v: c@1.2.0.0; "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if b.tally.coalesced != 3 || b.tally.records != 7 || b.tally.unread != 7 {
+		t.Errorf("tally %+v", b.tally)
+	}
+}
+
+// describe lists users with their deltas.
+func describe(b *batch) string {
+	var s strings.Builder
+	for _, u := range b.users {
+		fmt.Fprintf(&s, "%s:", u.id)
+		for i := u.first; i >= 0; i = b.deltas[i].next {
+			fmt.Fprintf(&s, " %s@%s", b.deltas[i].ChannelID, stampText(b.deltas[i].Stamp))
+		}
+		s.WriteString("; ")
+	}
+	return s.String()
+}
+
+// A fan-out delta right after a read takes its place, and still tells who moved the pointer.
+func TestBatchKeepsTheOriginOfTheRead(t *testing.T) {
+	read := reading(small("u", "c", 1, 1), "m", 4, t0)
+	read.InstanceID = []byte("phone")
+	b := batchOf(t, read, reading(small("u", "c", 2, 1), "m", 4, t0))
+	if got := string(b.deltas[0].InstanceID); got != "phone" || len(b.deltas) != 1 {
+		t.Errorf("origin %q of %d deltas, want phone of 1", got, len(b.deltas))
+	}
+	b = batchOf(t, read, reading(small("u", "c", 2, 1), "m5", 5, t0))
+	if got := string(b.deltas[0].InstanceID); got != "" {
+		t.Errorf("origin %q of a move that somebody else made", got)
+	}
+}
+
+// A value that was published before is not published again, unless a later one joins it.
+func TestBatchIsLoudIfAnyIs(t *testing.T) {
+	b := new(batch)
+	b.reset(4)
+	b.addUnread(unreadRecord(small("u", "c", 1, 0)), false)
+	b.addUnread(unreadRecord(small("u", "d", 1, 0)), false)
+	b.addUnread(unreadRecord(small("u", "d", 2, 0)), true)
+	if b.deltas[0].loud || !b.deltas[1].loud {
+		t.Errorf("loud: %v, %v; want false, true", b.deltas[0].loud, b.deltas[1].loud)
+	}
+}
+
+func TestBatchSkipsWhatItCannotUse(t *testing.T) {
+	thread := small("u", "c", 1, 0)
+	thread.ThreadID = []byte("t")
+	other := unreadRecord(small("u", "c", 1, 0))
+	other.Key = events.AppendUnreadKey(nil, []byte("u"), []byte("d"), nil)
+	long := small("u", strings.Repeat("x", 256), 1, 0)
+	for _, c := range []struct {
+		name string
+		r    *kgo.Record
+		want tally
+		err  string
+	}{
+		{"thread", unreadRecord(thread), tally{threads: 1, records: 1, unread: 1}, ""},
+		{"garbage", &kgo.Record{Topic: "t", Key: []byte("u\x00c"), Value: []byte{0xff}}, tally{bad: 1, records: 1, unread: 1}, "Protobuf"},
+		{"no key", &kgo.Record{Topic: "t", Offset: 7, Partition: 3, Value: []byte{1}}, tally{bad: 1, records: 1, unread: 1}, "t/3/7"},
+		{"other key", other, tally{bad: 1, records: 1, unread: 1}, "other ids"},
+		{"empty value", &kgo.Record{Topic: "t", Key: []byte("u\x00c"), Value: []byte{}}, tally{bad: 1, records: 1, unread: 1}, "other ids"},
+		{"long id", unreadRecord(long), tally{bad: 1, records: 1, unread: 1}, "none of this topic"},
+	} {
+		b := new(batch)
+		b.reset(1)
+		b.addUnread(c.r, true)
+		if b.tally != c.want || len(b.deltas) != 0 {
+			t.Errorf("%s: tally %+v, %d deltas", c.name, b.tally, len(b.deltas))
+		}
+		if c.err == "" != (b.lastBad == nil) || c.err != "" && !strings.Contains(b.lastBad.Error(), c.err) {
+			t.Errorf("%s: error %v, want one with %q", c.name, b.lastBad, c.err)
+		}
+	}
+	for name, r := range map[string]*kgo.Record{
+		"channel garbage":   {Topic: "t", Key: []byte("c"), Value: []byte{0xff}},
+		"channel no key":    {Topic: "t", Value: []byte{}},
+		"channel other key": {Topic: "t", Key: []byte("d"), Value: events.AppendChannelRecord(nil, head("c", 1, 1))},
+	} {
+		b := new(batch)
+		b.reset(1)
+		b.addChannel(r)
+		if b.tally.bad != 1 || len(b.channels) != 0 {
+			t.Errorf("%s: tally %+v, %d channels", name, b.tally, len(b.channels))
+		}
+	}
+}
+
+// A reused batch gives what a new one gives: no list of an earlier record shines through.
+func TestBatchReuse(t *testing.T) {
+	reused := new(batch)
+	rapid.Check(t, func(t *rapid.T) {
+		fresh := new(batch)
+		var records []*kgo.Record
+		for range rapid.IntRange(0, 40).Draw(t, "n") {
+			d := anyDelta().Draw(t, "delta")
+			d.UserID = []byte(rapid.SampledFrom([]string{"u", "v", "w"}).Draw(t, "user"))
+			d.ChannelID = []byte(rapid.SampledFrom([]string{"c", "d", "e"}).Draw(t, "channel"))
+			records = append(records, unreadRecord(d))
+		}
+		for _, b := range []*batch{fresh, reused} {
+			b.reset(len(records))
+			for _, r := range records {
+				b.addUnread(r, true)
+			}
+		}
+		if a, b := content(fresh), content(reused); a != b {
+			t.Fatalf("fresh:\n%s\nreused:\n%s", a, b)
+		}
+	})
+}
+
+func content(b *batch) string {
+	var s strings.Builder
+	s.WriteString(describe(b))
+	for i := range b.deltas {
+		s.Write(appendValue(nil, &b.deltas[i].UnreadDelta))
+		s.Write(appendPointer(nil, &b.deltas[i].UnreadDelta))
+		s.WriteByte('\n')
+	}
+	return s.String()
+}
+
+func TestIndexFindsAllUnderOneHash(t *testing.T) {
+	var x index
+	for _, n := range []int{0, 1, 7, 8, 1000, 3} {
+		x.reset(n)
+		keys := make([]int, 0, n)
+		for round := range 2 {
+			for k := range n {
+				at := x.find(uint64(k%3), int32(len(keys)), func(i int32) bool { return keys[i] == k })
+				if round == 0 {
+					keys = append(keys, k)
+				}
+				if int(at) != k {
+					t.Fatalf("%d keys: key %d found at %d", n, k, at)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package cache
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// history is what a fold might publish: for each key values whose stamps grow, in the order of the topic.
+type history struct {
+	records []*kgo.Record
+	last    map[string]*events.UnreadDelta
+	heads   map[string]*events.ChannelRecord
+	m, r    int64
+}
+
+func newHistory() *history {
+	return &history{last: map[string]*events.UnreadDelta{}, heads: map[string]*events.ChannelRecord{}}
+}
+
+// grow adds n records of so many users and channels.
+func (h *history) grow(rng *rand.Rand, n, users, channels int) []*kgo.Record {
+	from := len(h.records)
+	for range n {
+		h.m++
+		c := "c" + strconv.Itoa(rng.IntN(channels))
+		if rng.IntN(5) == 0 {
+			rec := head(c, h.m, uint32(h.m)+1)
+			rec.Deleted = rng.IntN(20) == 0
+			h.heads[c] = rec
+			h.records = append(h.records, channelRecord(rec))
+			continue
+		}
+		u := "u" + strconv.Itoa(rng.IntN(users))
+		key := u + "\x00" + c
+		d := small(u, c, h.m, 0)
+		if was := h.last[key]; was != nil {
+			d.LastRead, d.LastReadAt, d.Stamp.R = was.LastRead, was.LastReadAt, was.Stamp.R
+		}
+		switch rng.IntN(6) {
+		case 0:
+			h.r++
+			d.Stamp.R = h.r
+			reading(d, "m"+strconv.FormatInt(h.m, 10), uint32(h.m), t0+h.m)
+		case 1:
+			h.r++
+			d.Stamp.R = h.r
+			d.LastRead = events.Ref{}
+		case 2:
+			d.Member, d.Unread, d.Mentions, d.FirstUnread, d.Latest = false, 0, 0, events.Ref{}, events.Head{}
+		case 3:
+			d.Large, d.Unread, d.FirstUnread, d.Latest, d.ReadPos = true, 0, events.Ref{}, events.Head{}, uint32(h.m)
+		}
+		h.last[key] = d
+		h.records = append(h.records, unreadRecord(d))
+	}
+	return h.records[from:]
+}
+
+// want is what Redis holds once all of the history is applied.
+func (h *history) want() map[string]string {
+	out := map[string]string{}
+	for _, d := range h.last {
+		if d.Member {
+			out["inbox:"+string(d.UserID)+" "+string(d.ChannelID)] = string(appendValue(nil, d))
+		}
+		if d.LastRead.Seq > 0 {
+			key := "read-pointer:" + string(d.UserID) + ":" + string(d.ChannelID) + " "
+			out[key+"last_read_id"] = string(d.LastRead.MessageID)
+			out[key+"last_read_at"] = string(appendTime(nil, d.LastReadAt))
+			out[key+"last_read_seq"] = strconv.Itoa(int(d.LastRead.Seq))
+		}
+	}
+	for id, c := range h.heads {
+		if c.Deleted {
+			continue
+		}
+		for f, v := range map[string]string{
+			"latest_id": "m7", "latest_at": "2026-01-02T03:04:05.678Z", "latest_sender": "ann", "latest_preview": "two\nlines",
+			"message_seq": fmt.Sprint(c.HeadSeq), "message_pos": fmt.Sprint(c.HeadPos), "holes": "3,7-9", "holes_floor": "2",
+			"alls": "5", "alls_floor": "1", "purged_pos": "4", "member_count": "3",
+		} {
+			out["channel-latest:"+id+" "+f] = v
+		}
+	}
+	return out
+}
+
+// check fails unless Redis holds exactly what the history ends with.
+func (h *history) check(t testing.TB, rdb redis.UniversalClient) {
+	t.Helper()
+	got, want := dump(t, rdb), h.want()
+	if maps.Equal(got, want) {
+		return
+	}
+	shown := 0
+	for k, v := range want {
+		if got[k] != v && shown < 10 {
+			shown++
+			t.Errorf("%s:\n got %q\nwant %q", k, got[k], v)
+		}
+	}
+	for k, v := range got {
+		if _, ok := want[k]; !ok && shown < 10 {
+			shown++
+			t.Errorf("%s: unexpected %q", k, v)
+		}
+	}
+}
+
+// seeded is a source of randomness that says where it began if the test fails.
+func seeded(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// addAll puts records into a batch.
+func addAll(t testing.TB, b *batch, records []*kgo.Record) {
+	t.Helper()
+	b.reset(len(records))
+	for _, r := range records {
+		if r.Topic == events.TopicUnread {
+			b.addUnread(r, true)
+		} else {
+			b.addChannel(r)
+		}
+	}
+	if b.tally.bad > 0 {
+		t.Fatal(b.lastBad)
+	}
+}
+
+// Any suffix may come again, in batches cut anywhere, by several writers at once, even in another order: Redis ends with
+// the values that dominate.
+func TestRepeatedAndReorderedSuffixes(t *testing.T) {
+	redises(t, func(t *testing.T, rdb *redis.Client) {
+		rng := seeded(t)
+		for range 8 {
+			rdb.FlushAll(t.Context())
+			h := newHistory()
+			w := testWriter(t, rdb)
+			var b batch
+			send := func(records []*kgo.Record) {
+				for len(records) > 0 {
+					n := 1 + rng.IntN(len(records))
+					addAll(t, &b, records[:n])
+					if _, err := w.write(t.Context(), &b); err != nil {
+						t.Fatal(err)
+					}
+					records = records[n:]
+				}
+			}
+			send(h.grow(rng, 200, 4, 5))
+			h.check(t, rdb)
+			for range 4 {
+				send(h.records[rng.IntN(len(h.records)):])
+				h.check(t, rdb)
+			}
+			shuffled := append([]*kgo.Record(nil), h.records...)
+			rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+			rdb.FlushAll(t.Context())
+			send(shuffled)
+			h.check(t, rdb)
+		}
+	})
+}
