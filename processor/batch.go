@@ -3,7 +3,6 @@ package processor
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections"
@@ -110,7 +109,7 @@ func (b *batch) fold(f fold) (err error) {
 	defer f.Unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			err = b.recordError(at, fmt.Errorf("the fold panicked: %v\n%s", p, debug.Stack()))
+			err = b.recordError(at, newPanic("the fold", p))
 		}
 	}()
 	b.warmUp(f)

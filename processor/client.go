@@ -13,22 +13,19 @@ import (
 const maxRecordBytes = events.MaxValueBytes + 128<<10
 
 func (p *Processor) commonOptions(role string) []kgo.Opt {
-	own := []kgo.Opt{
+	return []kgo.Opt{
 		kgo.SeedBrokers(p.cfg.Brokers...),
 		kgo.ClientID("tidemark-" + role),
 		kgo.WithHooks(kprom.NewMetrics("tidemark", kprom.Subsystem("processor_kafka"), kprom.WithClientLabel(),
 			kprom.Registerer(p.cfg.Registerer))),
 		kgo.DisableClientMetrics(),
 	}
-	return own
 }
 
 // producerOptions are those of the client that produces and asks. Records say their partition themselves; a dead letter
 // goes to that of its record, as far as the topic has one.
 func (p *Processor) producerOptions() []kgo.Opt {
-	opts := []kgo.Opt{
-		kgo.ProducerLinger(0),
-	}
+	opts := []kgo.Opt{kgo.ProducerLinger(0), kgo.WithLogger(clientLog{p.log})}
 	opts = append(opts, p.cfg.ClientOptions...)
 	opts = append(opts, p.commonOptions("producer")...)
 	return append(opts,
@@ -51,6 +48,7 @@ func (p *Processor) producerOptions() []kgo.Opt {
 // when it is opened, and a gap is an error.
 func (p *Processor) consumerOptions() []kgo.Opt {
 	opts := []kgo.Opt{
+		kgo.WithLogger(clientLog{p.log}),
 		kgo.RebalanceTimeout(2 * p.cfg.StopTimeout),
 		// A partition that is resumed or newly assigned waits for the fetch that is under way.
 		kgo.FetchMaxWait(250 * time.Millisecond),

@@ -3,7 +3,6 @@ package processor
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +17,7 @@ type owner struct {
 	ctx    context.Context // ends with the worker: what it still has in flight is given up
 	cancel context.CancelFunc
 
+	after    <-chan struct{}      // nil, or closed when an earlier worker has closed the same store
 	opened   chan struct{}        // closed when storedAt is known
 	storedAt projections.Position // the store's position when it was opened
 	refused  error                // set before main if there is nothing to open
@@ -32,12 +32,13 @@ type order struct {
 	err  error // give up
 }
 
+// newWorker makes the worker of a partition that this process has come to own. mu is held.
 func (p *Processor) newWorker(number int32) *worker {
 	w := &worker{
 		number: number, count: p.cluster.Load().partitions, cfg: &p.cfg, out: p, log: p.log,
 		metrics: &workerMetrics{metrics: p.metrics}, done: make(chan struct{}),
 	}
-	w.owner = owner{p: p, opened: make(chan struct{}), orders: make(chan order, 1)}
+	w.owner = owner{p: p, after: p.leaving[number], opened: make(chan struct{}), orders: make(chan order, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.inbox = newInbox(p.cfg.inputBytes(1), &p.queued, func(in events.Input, paused bool) {
 		one := map[string][]int32{p.cfg.Topics.Inputs[in]: {number}}
@@ -57,6 +58,9 @@ func (w *worker) refuse(err error) { w.refused = err }
 func (w *worker) main() {
 	defer close(w.done)
 	defer w.cancel()
+	if w.after != nil {
+		<-w.after
+	}
 	if w.refused == nil {
 		w.fold, w.refused = w.openStore()
 	}
@@ -79,7 +83,7 @@ func (w *worker) main() {
 func (w *worker) openStore() (f fold, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("opening the store of partition %d panicked: %v\n%s", w.number, p, debug.Stack())
+			err = fmt.Errorf("partition %d: %w", w.number, newPanic("the opening of its store", p))
 		}
 	}()
 	return w.cfg.openStore(StoreDir(w.cfg.DataDir, w.number), w.p.identityOf(w.number), projections.Options{
@@ -142,7 +146,7 @@ func (w *worker) finish() {
 	}
 	w.hub.end()
 	w.progress.end(w.failed())
-	w.inbox.close(failed)
+	w.p.closeInbox(w, failed)
 	if w.fold == nil {
 		return
 	}
@@ -153,6 +157,14 @@ func (w *worker) finish() {
 	if err != nil {
 		w.log.Error("store is not closed in order: what it holds up to its last write stays valid", "partition", w.number, "err", err)
 	}
+}
+
+// closeInbox closes a worker's inbox. The inputs of a partition that failed are paused, unless the partition has gone to
+// somebody in the meantime, who may be this process again.
+func (p *Processor) closeInbox(w *worker, failed bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	w.inbox.close(failed && p.workers[w.number] == w)
 }
 
 // failed is why the partition is not here: its failure, or that it was given away.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -44,7 +45,8 @@ type Processor struct {
 
 	mu      sync.RWMutex
 	workers map[int32]*worker
-	held    []int32 // partitions with a store on disk
+	leaving map[int32]<-chan struct{} // closed when the last worker of a partition that was given up is done
+	held    []int32                   // partitions with a store on disk
 }
 
 // identity is what the cluster says of itself and the inputs.
@@ -68,7 +70,7 @@ func New(cfg Config) (*Processor, error) {
 		return nil, err
 	}
 	p := &Processor{
-		cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), workers: map[int32]*worker{}, held: held,
+		cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), workers: map[int32]*worker{}, leaving: map[int32]<-chan struct{}{}, held: held,
 		balancer: newBalancer(cfg.Topics.Inputs[:], memberData{Advertise: cfg.Advertise, Held: held}),
 	}
 	if p.producer, err = kgo.NewClient(p.producerOptions()...); err != nil {
@@ -134,14 +136,34 @@ func (p *Processor) Run(ctx context.Context) error {
 func (p *Processor) shutdown() {
 	p.log.Info("stopping", "partitions", len(p.owned()))
 	p.release(p.ownedNumbers(), stopClean)
-	ctx, cancel := context.WithTimeout(context.Background(), p.cfg.StopTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), min(p.cfg.StopTimeout, leaveTimeout))
 	defer cancel()
 	p.consumer.AllowRebalance()
 	if err := p.consumer.LeaveGroupContext(ctx); err != nil {
 		p.log.Warn("the group was not left in order: its other members wait for the session to time out", "err", err)
 	}
 	p.consumer.CloseAllowingRebalance()
+	p.awaitStores()
 	p.log.Info("stopped")
+}
+
+// leaveTimeout bounds the leaving of the group, which is a courtesy to its other members.
+const leaveTimeout = 5 * time.Second
+
+// awaitStores waits for stores that were still being opened when their partitions went.
+func (p *Processor) awaitStores() {
+	p.mu.RLock()
+	leaving := maps.Clone(p.leaving)
+	p.mu.RUnlock()
+	timeout := time.After(p.cfg.StopTimeout)
+	for n, done := range leaving {
+		select {
+		case <-done:
+		case <-timeout:
+			p.log.Warn("a store is still busy; it is left as it is, which is valid", "partition", n)
+			return
+		}
+	}
 }
 
 // identify learns what the cluster and the topics are. It waits for brokers that cannot be reached.

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/projections"
 )
 
 // replay is what a single member makes of the site's topics from their start: it publishes into topics of its own.
@@ -140,4 +142,38 @@ func TestPublishedButReportedAsFailed(t *testing.T) {
 	published := s.outputs()
 	_, replayed := s.replay()
 	sameNewest(t, "published", published, replayed)
+}
+
+// TestSlowOpeningHoldsUpNobody (B5, B8): while a member opens the store of one partition, another joins. Whether it gets
+// that partition or the other one, it is ready long before the first member's store is open.
+func TestSlowOpeningHoldsUpNobody(t *testing.T) {
+	for slow := range int32(2) {
+		s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 2)
+		last := s.join("general", "alice")
+		open := make(chan struct{})
+		c := s.config(t.TempDir())
+		c.openStore = func(dir string, id projections.Identity, o projections.Options) (fold, error) {
+			if id.Partition == slow {
+				<-open
+			}
+			return openProjection(dir, id, o)
+		}
+		a := s.start(c)
+		until(t, "the first member has begun", func() bool { return len(a.Status()) == 2 })
+		if _, err := a.Live(slow); !errors.Is(err, ErrOpening) {
+			t.Errorf("a partition that opens: %v", err)
+		}
+		b := s.start(s.config(t.TempDir())).ready(1)
+		close(open)
+		a.ready(1)
+		for _, m := range []*member{a, b} {
+			if _, err := m.Live(last.Partition); err == nil {
+				m.unread(last, "alice", "general")
+			}
+		}
+		b.stop()
+		a.ready(2) // also the partition whose opening it gave up
+		a.unread(last, "alice", "general")
+		a.stop()
+	}
 }

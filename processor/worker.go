@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -311,8 +310,7 @@ func (w *worker) locked(f func() error) (err error) {
 	defer w.fold.Unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("partition %d: its projection panicked at position %v: %v\n%s", w.number, w.fold.Position(), p,
-				debug.Stack())
+			err = fmt.Errorf("partition %d at position %v: %w", w.number, w.fold.Position(), newPanic("its projection", p))
 		}
 	}()
 	if err := f(); err != nil {
@@ -417,12 +415,16 @@ func (w *worker) fail(err error, how stopKind) {
 		w.live.Store(nil)
 		w.setState(StateFailed)
 	}
+	attrs := []any{"partition", w.number, "err", err}
 	var re *recordError
 	if errors.As(err, &re) {
-		w.log.Error("partition stops", "topic", re.topic, "partition", re.partition, "offset", re.offset, "err", err)
-		return
+		attrs = append(attrs, "topic", re.topic, "offset", re.offset)
 	}
-	w.log.Error("partition stops", "partition", w.number, "err", err)
+	var pe *panicError
+	if errors.As(err, &pe) {
+		attrs = append(attrs, "stack", string(pe.stack))
+	}
+	w.log.Error("partition stops", attrs...)
 }
 
 func (w *worker) setState(s State) { w.state.Store(uint32(s)) }
@@ -455,7 +457,7 @@ func (w *worker) run() {
 func (w *worker) safeStep() (sleep time.Duration, ended bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.fail(fmt.Errorf("partition %d: panic: %v\n%s", w.number, p, debug.Stack()), stopAbort)
+			w.fail(fmt.Errorf("partition %d: %w", w.number, newPanic("its worker", p)), stopAbort)
 			sleep, ended = 0, false
 		}
 	}()
