@@ -115,6 +115,13 @@ func (h *history) check(t testing.TB, rdb redis.UniversalClient) {
 	}
 }
 
+// await waits until Redis holds what the history ends with.
+func (h *history) await(t testing.TB, rdb redis.UniversalClient) {
+	t.Helper()
+	want := h.want()
+	eventually(t, "Redis holds the end of the history", func() bool { return maps.Equal(dump(t, rdb), want) })
+}
+
 // seeded is a source of randomness that says where it began if the test fails.
 func seeded(t testing.TB) *rand.Rand {
 	t.Helper()

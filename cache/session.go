@@ -213,6 +213,7 @@ func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time
 		return err
 	}
 	s.cache.setComplete(complete)
+	s.cache.writer.trouble.Store(nil)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

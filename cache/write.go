@@ -23,7 +23,7 @@ type writer struct {
 	log       *slog.Logger
 	retryMin  time.Duration
 	retryMax  time.Duration
-	trouble   atomic.Pointer[error] // why the last attempt failed; nil while all is well
+	trouble   atomic.Pointer[error] // why an attempt failed; nil once the cursors were found to be true again
 	callsPool sync.Pool
 }
 
@@ -123,7 +123,8 @@ func (w *writer) load(ctx context.Context) error {
 	return nil
 }
 
-// persist repeats what until it succeeds, with pauses that grow. It fails only with ctx.
+// persist repeats what until it succeeds, with pauses that grow. It fails only with ctx. The trouble that it notes
+// stays until a session has seen, by its cursors, that Redis still holds what it held.
 func (w *writer) persist(ctx context.Context, what string, do func(context.Context) error) error {
 	pause, since := w.retryMin, time.Time{}
 	for {
@@ -132,9 +133,6 @@ func (w *writer) persist(ctx context.Context, what string, do func(context.Conte
 		case err == nil:
 			if !since.IsZero() {
 				w.log.Info("redis answers again", "what", what, "after", time.Since(since))
-			}
-			if w.trouble.Load() != nil {
-				w.trouble.Store(nil)
 			}
 			return nil
 		case ctx.Err() != nil:

@@ -1,0 +1,153 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// cutter makes connections that break after so many written bytes, as often as asked.
+type cutter struct {
+	after int64 // bytes
+	cuts  atomic.Int64
+}
+
+func (c *cutter) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &cutConn{Conn: conn, cutter: c, left: c.after}, nil
+}
+
+type cutConn struct {
+	net.Conn
+	cutter *cutter
+	left   int64
+}
+
+func (c *cutConn) Write(b []byte) (int, error) {
+	if int64(len(b)) <= c.left || c.cutter.cuts.Load() <= 0 {
+		c.left -= int64(len(b))
+		return c.Conn.Write(b)
+	}
+	c.cutter.cuts.Add(-1)
+	c.left = max(0, c.left)
+	n, _ := c.Conn.Write(b[:c.left]) // the rest never leaves
+	_ = c.Conn.(*net.TCPConn).CloseWrite()
+	time.Sleep(time.Millisecond) // Redis may get to run what it was given
+	_ = c.Conn.Close()
+	return n, errors.New("cut")
+}
+
+// A connection that breaks in the middle of a pipeline leaves a part applied. The repeat brings the rest, and nothing
+// twice.
+func TestHalfAppliedPipeline(t *testing.T) {
+	redises(t, func(t *testing.T, rdb *redis.Client) {
+		rng := seeded(t)
+		for _, after := range []int64{1, 2_000, 20_000, 60_000, 100_000} {
+			rdb.FlushAll(t.Context())
+			o := *rdb.Options()
+			c := &cutter{after: after}
+			o.Dialer = c.dial
+			o.MaxRetries = -1
+			broken := redis.NewClient(&o)
+			defer broken.Close()
+			w := testWriter(t, broken)
+			w.parallel = 1
+			if err := w.load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			c.cuts.Store(3)
+			h := newHistory()
+			var b batch
+			addAll(t, &b, h.grow(rng, 4000, 100, 30))
+			if _, err := w.write(t.Context(), &b); err != nil {
+				t.Fatal(err)
+			}
+			if c.cuts.Load() == 3 {
+				t.Errorf("no connection was cut after %d bytes: the test shows nothing", after)
+			}
+			h.check(t, rdb)
+		}
+	})
+}
+
+// What an owner had sent before it lost its partition may reach Redis after what the new owner wrote: a paused Redis
+// takes up both, in any order.
+func TestLateWriterIsHarmless(t *testing.T) {
+	server := testkit.Redis(t)
+	rdb := redisClient(t, server.URL)
+	old, now := testWriter(t, redisClient(t, server.URL)), testWriter(t, redisClient(t, server.URL))
+	if err := old.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server.Pause()
+	done := make(chan error, 2)
+	send := func(w *writer, b *batch) {
+		go func() {
+			_, err := w.write(t.Context(), b)
+			done <- err
+		}()
+	}
+	send(now, batchOf(t, reading(small("u", "c", 9, 2), "m9", 9, t0), left("u", "d", 9, 1)))
+	send(old, batchOf(t, reading(small("u", "c", 8, 1), "m8", 8, t0), small("u", "d", 8, 1)))
+	server.Continue()
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	equalDump(t, rdb, map[string]string{
+		"inbox:u c":                      string(appendValue(nil, reading(small("u", "c", 9, 2), "m9", 9, t0))),
+		"read-pointer:u:c last_read_id":  "m9",
+		"read-pointer:u:c last_read_at":  "2026-01-02T03:04:05.678Z",
+		"read-pointer:u:c last_read_seq": "9",
+	})
+}
+
+// Redis forgets its scripts when it starts again.
+func TestScriptsAreLoadedAgain(t *testing.T) {
+	redises(t, func(t *testing.T, rdb *redis.Client) {
+		w := testWriter(t, rdb)
+		apply(t, w, small("u", "c", 1, 0))
+		if err := rdb.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if n := apply(t, w, small("u", "c", 2, 0)); n != 1 {
+			t.Errorf("applied %d, want 1", n)
+		}
+		if n := counterOf(w.metrics.redisErrors); n != 0 {
+			t.Errorf("%v errors were counted", n)
+		}
+	})
+}
+
+// While Redis refuses, the writer waits and says why; it ends with its context.
+func TestWriteEndsWithItsContext(t *testing.T) {
+	mini := testkit.Miniredis(t)
+	w := testWriter(t, redisClient(t, "redis://"+mini.Addr()))
+	mini.SetError("LOADING Redis is loading the dataset in memory")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.write(ctx, batchOf(t, small("u", "c", 1, 0)))
+		done <- err
+	}()
+	eventually(t, "the trouble is noted", func() bool { return w.trouble.Load() != nil })
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+	mini.SetError("")
+	if n := apply(t, w, small("u", "c", 1, 0)); n != 1 {
+		t.Errorf("afterwards: applied %d, want 1", n)
+	}
+}
