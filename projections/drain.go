@@ -1,8 +1,6 @@
 package projections
 
 import (
-	"slices"
-
 	"github.com/tidemark/tidemark/events"
 )
 
@@ -92,19 +90,16 @@ func (p *Partition) emitRead(ref uint32, origin []byte) {
 	o.to = uint32(len(p.origins))
 }
 
-// emitIf notes a change of whether message seq mentions the user, if he sees it.
-func (p *Partition) emitIf(ref uint32, seq uint32) {
+// emitMention notes for a member of a large channel that message seq mentions him now, or no longer. In a small channel
+// all members are looked at.
+func (p *Partition) emitMention(ref uint32, seq uint32) {
 	r := p.rows.at(ref)
 	c := p.chans.at(r.ch)
-	s := p.scopeOf(c, r)
-	above := s.from(c, r)
-	if c.flags&chLarge != 0 {
-		above = max(s.ptr, r.base)
+	if c.flags&chLarge == 0 || r.flags&rowMember == 0 {
+		return
 	}
-	if seq > above && r.flags&rowMember != 0 {
-		if _, own := slices.BinarySearch(s.own, seq); c.flags&chLarge != 0 || (!own && !s.singles.contains(seq)) {
-			p.emit(ref)
-		}
+	if s := p.scopeOf(c, r); seq > max(s.ptr, r.base) {
+		p.emit(ref)
 	}
 }
 
@@ -218,7 +213,7 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 			m.Latest = p.latestBytes(c)
 		}
 	}
-	if m.Large {
+	if m.Large && m.Member {
 		above := max(s.ptr, r.base)
 		m.ReadPos = p.posAt(c, above)
 		m.Excluded = p.excludedOf(c, &s, above)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // entry is one message of a channel's log. Byte slices borrow from where it was decoded from.
@@ -87,23 +88,34 @@ func (e *entry) decode(seq uint32, b []byte) error {
 	return r.done()
 }
 
-// appendUsers encodes a list of distinct ids in the order given.
+// appendUsers encodes a list of ids, each once, in the order given.
 func appendUsers(dst []byte, ids [][]byte) []byte {
-	for i, id := range ids {
-		if !containsID(ids[:i], id) {
-			dst = appendBytes(dst, id)
-		}
-	}
+	eachDistinct(ids, func(id []byte) { dst = appendBytes(dst, id) })
 	return dst
 }
 
-func containsID(ids [][]byte, id []byte) bool {
-	for _, o := range ids {
-		if bytes.Equal(o, id) {
-			return true
+// eachDistinct calls fn for every id once, in the order given.
+func eachDistinct(ids [][]byte, fn func(id []byte)) {
+	const few = 16
+	var seen map[string]struct{}
+	for i, id := range ids {
+		if i < few {
+			if !slices.ContainsFunc(ids[:i], func(o []byte) bool { return bytes.Equal(o, id) }) {
+				fn(id)
+			}
+			continue
+		}
+		if seen == nil {
+			seen = make(map[string]struct{}, len(ids))
+			for _, o := range ids[:i] {
+				seen[string(o)] = struct{}{}
+			}
+		}
+		if _, again := seen[string(id)]; !again {
+			seen[string(id)] = struct{}{}
+			fn(id)
 		}
 	}
-	return false
 }
 
 // eachUser calls fn for every id of an encoded list.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -154,7 +155,10 @@ func (p *Partition) loadHot() error {
 			return
 		}
 		p.await(ref)
-		if x := p.excOf(r); len(x.held) > 0 {
+		// What an open time target reached was not told. All else that is seen was.
+		x := p.excOf(r)
+		open := func(h held) bool { return h.by == byTime && !h.closed }
+		if len(x.held)+len(x.floors) > 0 && !slices.ContainsFunc(x.held, open) {
 			x.seen = p.signature(p.chans.at(r.ch), r)
 		}
 	})

@@ -125,24 +125,21 @@ func (p *Partition) messagesRead(ref uint32, c *channel, r *row, m *events.Read,
 	x := p.ensureExc(r)
 	before := p.signature(c, r)
 	waits := false
-	for i, id := range m.IDs {
-		if containsID(m.IDs[:i], id) {
-			continue
-		}
+	eachDistinct(m.IDs, func(id []byte) {
 		one := *h
 		one.id = id
 		if !p.resolve(c, &one) {
-			continue
+			return
 		}
 		waits = waits || !one.closed
 		if one.closed && len(x.held) == 0 {
 			if one.seq > r.ptr {
 				x.singles.add(one.seq)
 			}
-			continue
+			return
 		}
 		p.keep(ref, r, x, &one)
-	}
+	})
 	p.settle(ref)
 	p.touchExc(ref, r)
 	return p.outcome(ref, c, r, before, waits, m.InstanceID)
@@ -180,6 +177,9 @@ func (p *Partition) hold(ref uint32, c *channel, r *row, h *held, instance []byt
 
 // keep appends a copy of the event to what the pair holds and registers what it waits for.
 func (p *Partition) keep(ref uint32, r *row, x *exc, h *held) {
+	if len(x.held)+len(x.floors) == 0 && r.out == 0 { // nothing is left to tell
+		x.seen = p.signature(p.chans.at(r.ch), r)
+	}
 	k := *h
 	k.id, k.headID = slices.Clone(h.id), slices.Clone(h.headID)
 	x.held = append(x.held, k)

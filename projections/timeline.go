@@ -62,22 +62,31 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 	}
 	p.setMentions(&e, m)
 
+	counted := e.counted()
+	var senderRef uint32
+	var sender *row
+	var compare bool
+	var before uint64
+	if counted && len(m.SenderID) > 0 {
+		senderRef, sender = p.ensureRow(ci, p.ensureUser(m.SenderID))
+		// Nearly always the post moves its sender's pointer. Where it need not, what he sees is compared.
+		x := p.excOf(sender)
+		if compare = !p.settings.SendMarksRead || (x != nil && len(x.held)+len(x.floors) > 0); compare {
+			before = p.signature(c, sender)
+		}
+	}
 	c.headSeq = e.seq
 	if c.headSeq == 1 {
 		c.firstTime = e.time
 	}
 	c.time, c.logTime = e.time, e.logTime
-	counted := e.counted()
 	if counted {
 		c.headPos++
 		c.latest = e.seq
 	} else {
 		p.ensureExt(c).uncounted.add(e.seq)
 	}
-	var senderRef uint32
-	var sender *row
-	if counted && len(m.SenderID) > 0 {
-		senderRef, sender = p.ensureRow(ci, p.ensureUser(m.SenderID))
+	if sender != nil {
 		e.prevOwn, sender.lastOwn, sender.ownAt = sender.lastOwn, e.seq, e.time
 		p.touchRow(senderRef, sender)
 	}
@@ -89,10 +98,12 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 		}
 		p.mention(ci, &e, e.users, nil)
 		if sender != nil {
-			if x := p.excOf(sender); x != nil && len(x.held) > 0 {
-				p.settle(senderRef)
+			if x := p.excOf(sender); x != nil && len(x.held) > 0 && p.settle(senderRef) {
+				p.emitCheck(senderRef)
 			}
-			p.emit(senderRef)
+			if !compare || p.signature(c, sender) != before {
+				p.emit(senderRef)
+			}
 		}
 		p.emitMembers(ci, c)
 	}
@@ -130,7 +141,7 @@ func (p *Partition) mention(ci uint32, e *entry, now, before []byte) {
 		ref, r := p.ensureRow(ci, p.ensureUser(id))
 		p.ensureExc(r).mentions.add(e.seq)
 		p.touchExc(ref, r)
-		p.emitIf(ref, e.seq)
+		p.emitMention(ref, e.seq)
 	})
 	eachUser(before, func(id []byte) {
 		if !had[string(id)] {
@@ -139,7 +150,7 @@ func (p *Partition) mention(ci uint32, e *entry, now, before []byte) {
 		ref, r := p.ensureRow(ci, p.ensureUser(id))
 		p.ensureExc(r).mentions.remove(e.seq)
 		p.touchExc(ref, r)
-		p.emitIf(ref, e.seq)
+		p.emitMention(ref, e.seq)
 	})
 }
 

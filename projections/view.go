@@ -222,6 +222,9 @@ func (p *Partition) signature(c *channel, r *row) uint64 {
 			b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
 		}
 	}
+	if s.ptr == 0 {
+		s.at = 0 // not told
+	}
 	put(s.ptr, uint32(s.at), uint32(s.at>>32), r.marks, uint32(r.flags&(rowMember|rowMuted)))
 	if r.flags&rowMember != 0 {
 		n := p.countsOf(c, r, &s)
