@@ -131,8 +131,8 @@ func (w *words) read(r *events.Read) {
 		w.add("reads", names(r.IDs))
 	case events.KindMarkedUnread:
 		w.add("marks unread", string(r.MessageID))
-		w.with("head", r.HeadMessageID)
 		w.number("head seq", r.HeadSeq)
+		w.with("head", r.HeadMessageID)
 	case events.KindChannelMuted:
 		w.add(map[bool]string{true: "mutes", false: "unmutes"}[r.Muted])
 	case events.KindThreadFollowed:

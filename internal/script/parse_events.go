@@ -35,6 +35,10 @@ func (p *Parser) event(l *line, h *head) []Record {
 	case l.take("leaves"), l.take("leave"):
 		return messages(&events.Message{Kind: events.KindMembersLeft, IDs: bytesOf(users)})
 	}
+	if len(l.tokens) == 0 {
+		l.fail("no such event")
+		return nil
+	}
 	if len(users) != 1 {
 		l.fail("it needs one user, not %d", len(users))
 		return nil
@@ -100,7 +104,8 @@ func (p *Parser) read(l *line, h *head) *events.Read {
 		r.Kind, r.MessageID = events.KindMarkedUnread, []byte(l.word("a message id"))
 		if l.take("head", "seq") {
 			r.HeadSeq = l.number("head seq")
-		} else if l.take("head") {
+		}
+		if l.take("head") {
 			r.HeadMessageID = []byte(l.word("the head's message id"))
 		}
 	case l.take("mutes"):

@@ -30,7 +30,7 @@ func (m *mix) read(t *rapid.T) readDraw {
 	}
 	d := readDraw{event: e, timestamp: e.OccurredAt}
 	if oneIn(t, 4, "recorded later") {
-		d.timestamp += rapid.SampledFrom([]int64{-second, second, day, 8 * day}).Draw(t, "later by")
+		d.timestamp = max(script.Start, d.timestamp+rapid.SampledFrom([]int64{-second, second, day, 8 * day}).Draw(t, "later by"))
 	}
 	switch e.Kind {
 	case events.KindReadUpTo:
