@@ -140,10 +140,19 @@ func (c *emitCmd) printTokens(a *app, flight <-chan *emitted) (written int, err 
 			err = flushErr
 		}
 	}()
-	for e := range flight {
+	for {
+		if len(flight) == 0 { // show what is there while waiting for lines
+			if err := out.Flush(); err != nil {
+				return written, err
+			}
+		}
+		e, more := <-flight
+		if !more {
+			return written, nil
+		}
 		select {
 		case <-e.done:
-		default: // show what is there while waiting
+		default: // or for the broker
 			if err := out.Flush(); err != nil {
 				return written, err
 			}
@@ -167,5 +176,4 @@ func (c *emitCmd) printTokens(a *app, flight <-chan *emitted) (written int, err 
 			return written, err
 		}
 	}
-	return written, nil
 }

@@ -63,7 +63,7 @@ func (p *lineParser) parse(topic string, line []byte) (*kgo.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	channel, err := p.check(topic, value)
+	channel, err := p.check(topic, event)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// background runs a verb until the returned function is called, which gives the exit code and what it said.
+func background(t *testing.T, args ...string) (out, errout *lockedBuffer, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, errout = &lockedBuffer{}, &lockedBuffer{}
+	code, done := 0, make(chan struct{})
+	go func() {
+		defer close(done)
+		code = execute(ctx, append([]string{"tidemark"}, args...), strings.NewReader(""), out, errout)
+	}()
+	stop = func() int {
+		cancel()
+		<-done
+		return code
+	}
+	t.Cleanup(func() { stop() })
+	return out, errout, stop
+}
+
+var (
+	pageURL  = regexp.MustCompile(`page, queries, ingest +(http://\S+)`)
+	kafkaAt  = regexp.MustCompile(`Kafka +(\S+) `)
+	listenAt = regexp.MustCompile(`listen=(\S+)`)
+)
+
+// What the banner says to try can be tried, and Ctrl-C leaves what --data-dir was given.
+func TestDevPrintsWhatToTryAndStops(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"dev", "--listen", "127.0.0.1:0", "--kafka-listen", "127.0.0.1:0", "--redis-listen", "127.0.0.1:0", "--data-dir", dir}
+	out, errout, stop := background(t, append(args, "--no-demo")...)
+	out.await(t, "Ctrl-C stops it.")
+	banner := out.String()
+	url, broker := pageURL.FindStringSubmatch(banner), kafkaAt.FindStringSubmatch(banner)
+	if url == nil || broker == nil {
+		t.Fatalf("no addresses in\n%s", banner)
+	}
+	for _, l := range lines(banner) {
+		if input, cmd, is := strings.Cut(strings.TrimPrefix(l, "  echo '"), "' | tidemark "); is {
+			ok(t, input, strings.Fields(cmd)...)
+		}
+		if cmd, is := strings.CutPrefix(l, "  tidemark query explain "); is {
+			if got := ok(t, "", append([]string{"query", "explain"}, strings.Fields(cmd)...)...); !strings.Contains(got, "hello-1") {
+				t.Errorf("explain, as the banner says:\n%s", got)
+			}
+		}
+	}
+	if code := stop(); code != exitDone {
+		t.Errorf("exit %d\n%s%s", code, out, errout)
+	}
+	if !strings.Contains(out.String(), "topics and state are in "+dir) {
+		t.Errorf("the end:\n%s", out)
+	}
+
+	// Again, with the demo: what was there is there.
+	out, _, stop = background(t, args...)
+	out.await(t, "Ctrl-C stops it.")
+	url = pageURL.FindStringSubmatch(out.String())
+	if got := ok(t, "", "query", "explain", "ann", "general", "--addr", url[1]); !strings.Contains(got, "hello-1") {
+		t.Errorf("after a restart:\n%s", got)
+	}
+	if code := stop(); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func TestDevRemovesItsTemporaryData(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	out, _, stop := background(t, "dev", "--listen", "127.0.0.1:0", "--kafka-listen", "127.0.0.1:0", "--redis-listen", "127.0.0.1:0")
+	out.await(t, "Ctrl-C stops it.")
+	if code := stop(); code != exitDone || !strings.Contains(out.String(), "the temporary data is removed") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// A node on a real Kafka and a real Redis, with everything that an operator types.
+func TestRunOnRealServers(t *testing.T) {
+	brokers := strings.Join(testkit.KafkaN(t, 1).Brokers, ",") // its own: verbs know the topics by the names of production
+	redis := testkit.Redis(t).URL
+	ok(t, "", "topics", "create", "--brokers", brokers, "--partitions", "2", "--replication-factor", "1")
+	ok(t, "", "topics", "check", "--brokers", brokers, "--partitions", "2", "--replication-factor", "1")
+
+	dir := t.TempDir()
+	args := []string{"run", "--brokers", brokers, "--redis", redis, "--data-dir", dir, "--listen", "127.0.0.1:0", "--memory", "256MiB"}
+	for round := range 2 {
+		_, errout, stop := background(t, args...)
+		errout.await(t, "node started")
+		url := "http://" + listenAt.FindStringSubmatch(errout.String())[1]
+		awaitReady(t, url)
+		tokens := ok(t, joinLine+"\n"+postLine("m1", "x")+"\n"+postLine("m2", "y")+"\n"+readLine, "emit", "--brokers", brokers)
+		got := ok(t, "", "query", "unread", "ann", "general", "--addr", url, "--after", strings.Join(lines(tokens), ","))
+		if !strings.Contains(got, "unread          1") {
+			t.Errorf("round %d:\n%s", round, got)
+		}
+		if code := stop(); code != exitDone {
+			t.Errorf("round %d: exit %d\n%s", round, code, errout)
+		}
+	}
+}
+
+func awaitReady(t *testing.T, url string) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		res, err := http.Get(url + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode == http.StatusOK && strings.Count(string(body), " live") == 2 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("/readyz: %d %s", res.StatusCode, body)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

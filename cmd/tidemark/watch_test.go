@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+// watch runs `query watch` until the returned function is called, which gives the exit code.
+func watch(t *testing.T, args ...string) (*lockedBuffer, func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	var out lockedBuffer
+	code := make(chan int, 1)
+	go func() {
+		code <- execute(ctx, append([]string{"tidemark", "query", "watch"}, args...), strings.NewReader(""), &out, io.Discard)
+	}()
+	return &out, func() int {
+		cancel()
+		return <-code
+	}
+}
+
+func TestWatchPrintsALineForEachChange(t *testing.T) {
+	s := stack(t)
+	ok(t, joinLine, "emit", "--brokers", s.Broker)
+	out, stop := watch(t, "ann", "--addr", s.URL)
+	out.await(t, "snapshot of 1 channel; total: 0 unread")
+	ok(t, postLine("m1", "x"), "emit", "--brokers", s.Broker)
+	out.await(t, "general: unread 1, mentions 0; total 1")
+	ok(t, `{"topic":"chat.messages","event":{"channel_id":"general","members_left":{"user_ids":["ann"]}}}`, "emit", "--brokers", s.Broker)
+	out.await(t, "general: left; total 0")
+	if code := stop(); code != exitDone {
+		t.Errorf("interrupted: exit %d", code)
+	}
+}
+
+func TestWatchAsJSON(t *testing.T) {
+	s := stack(t)
+	ok(t, joinLine, "emit", "--brokers", s.Broker)
+	out, stop := watch(t, "ann", "--addr", s.URL, "--json")
+	out.await(t, `"snapshot"`)
+	ok(t, postLine("m1", "x"), "emit", "--brokers", s.Broker)
+	out.await(t, `"update"`)
+	stop()
+	for _, l := range lines(out.String()) {
+		if !json.Valid([]byte(l)) {
+			t.Errorf("not JSON: %q", l)
+		}
+	}
+}
+
+// When the node goes away for a while the watch goes on where it was.
+func TestWatchIsTakenUpAgain(t *testing.T) {
+	s := stack(t)
+	ok(t, joinLine, "emit", "--brokers", s.Broker)
+	out, stop := watch(t, "ann", "--addr", s.URL)
+	out.await(t, "snapshot")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "trying again")
+	if code := stop(); code != exitDone {
+		t.Errorf("interrupted while it tries: exit %d", code)
+	}
+}
+
+func snapshot(channels ...*queryv1.ChannelUnread) *queryv1.WatchUnreadResponse {
+	totals := &queryv1.Totals{}
+	for _, c := range channels {
+		totals.Unread += c.Unread
+	}
+	return &queryv1.WatchUnreadResponse{Event: &queryv1.WatchUnreadResponse_Snapshot{
+		Snapshot: &queryv1.WatchSnapshot{Channels: channels, Totals: totals},
+	}}
+}
+
+func updated(c *queryv1.ChannelUnread) *queryv1.WatchUnreadResponse {
+	return &queryv1.WatchUnreadResponse{Event: &queryv1.WatchUnreadResponse_Update{
+		Update: &queryv1.WatchUpdate{Channel: c, Totals: &queryv1.Totals{Unread: c.Unread}},
+	}}
+}
+
+// On a terminal the page is drawn over itself: unread first, what changed marked, no more rows than asked for, and
+// nothing that a sender wrote can move the cursor.
+func TestWatchDrawsAPage(t *testing.T) {
+	var b bytes.Buffer
+	v := &watchView{w: &b, user: "ann", page: true, rows: 2, channels: map[string]*queryv1.ChannelUnread{}}
+	show := func(m *queryv1.WatchUnreadResponse) string {
+		t.Helper()
+		b.Reset()
+		if err := v.show(m); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	page := show(snapshot(
+		&queryv1.ChannelUnread{ChannelId: "a", Member: true},
+		&queryv1.ChannelUnread{ChannelId: "b", Member: true, Unread: 3},
+		&queryv1.ChannelUnread{ChannelId: "c", Member: true},
+	))
+	if !strings.HasPrefix(page, ansiEnter+ansiHome) || !strings.Contains(page, "and 1 more") || strings.Contains(page, ansiReverse) {
+		t.Errorf("first page: %q", page)
+	}
+	if strings.Index(page, "b        ") > strings.Index(page, "a        ") {
+		t.Errorf("what is unread is not first: %q", page)
+	}
+	page = show(updated(&queryv1.ChannelUnread{ChannelId: "a", Member: true, Unread: 1,
+		Latest: &queryv1.Latest{SenderId: "bob", Preview: "\x1b[2Jboo"}}))
+	if strings.Contains(page, ansiEnter) || !strings.Contains(page, ansiReverse+"a ") || strings.Contains(page, "\x1b[2J") {
+		t.Errorf("after a change: %q", page)
+	}
+	page = show(updated(&queryv1.ChannelUnread{ChannelId: "b"}))
+	if strings.Contains(page, "\nb") || strings.Contains(page, "more") {
+		t.Errorf("after leaving: %q", page)
+	}
+	b.Reset()
+	if err := v.end(); err != nil || b.String() != ansiLeave {
+		t.Errorf("the terminal is given back with %q, %v", b.String(), err)
+	}
+}
+
+func TestTokensAreMergedToTheNewest(t *testing.T) {
+	got := mergeTokens([]string{"chat.reads/1/9", "chat.messages/0/5"}, []string{"chat.reads/1/10", "chat.messages/0/4", "chat.messages/2/0"})
+	want := []string{"chat.messages/0/5", "chat.messages/2/0", "chat.reads/1/10"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
