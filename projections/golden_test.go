@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -43,6 +45,36 @@ func TestGolden(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { runGolden(t, file) })
+	}
+}
+
+// TestSemanticsExamples: what docs/semantics.md quotes is what the stories say.
+func TestSemanticsExamples(t *testing.T) {
+	doc, err := os.ReadFile("../docs/semantics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stories []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stories = append(stories, string(text)+"\n")
+	}
+	quotes := strings.Split(string(doc), "```story\n")[1:]
+	if len(quotes) < 40 {
+		t.Errorf("docs/semantics.md has only %d examples", len(quotes))
+	}
+	for _, quote := range quotes {
+		quote, _, closed := strings.Cut(quote, "```")
+		if !closed || !slices.ContainsFunc(stories, func(s string) bool { return strings.Contains(s, quote) }) {
+			t.Errorf("no story of testdata says:\n%s", quote)
+		}
 	}
 }
 
