@@ -2,13 +2,9 @@ package processor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
@@ -88,68 +84,6 @@ func (p *Processor) numbers(of map[string][]int32) (whole, torn []int32) {
 		}
 	}
 	return whole, torn
-}
-
-// release ends the workers of partitions: in order, with their last offsets committed, or at once. It returns within
-// about StopTimeout, whatever brokers and disks do: what does not finish by then is cut off, and what is busy even so
-// (opening a large store, a disk that hangs) ends by itself later. A worker that opens the same store again waits for
-// that.
-func (p *Processor) release(numbers []int32, how stopKind) {
-	var ending []*worker
-	p.mu.RLock()
-	for _, n := range numbers {
-		if w := p.workers[n]; w != nil {
-			ending = append(ending, w)
-		}
-	}
-	p.mu.RUnlock()
-	if len(ending) == 0 {
-		return
-	}
-	for _, w := range ending {
-		w.inbox.stop(how)
-	}
-	if !await(ending, p.cfg.StopTimeout) {
-		p.log.Warn("partitions did not finish in time and are cut off: their new owner publishes the rest again",
-			"partitions", numbers, "after", p.cfg.StopTimeout)
-		for _, w := range ending {
-			w.inbox.stop(stopAbort)
-		}
-		await(ending, p.cfg.StopTimeout/10)
-	}
-	if how == stopClean {
-		ctx, cancel := context.WithTimeout(context.Background(), p.cfg.StopTimeout/2)
-		defer cancel()
-		if err := p.committer.flush(ctx, numbers); err != nil {
-			p.log.Warn("the last offsets were not committed: the new owner publishes a little again", "partitions", numbers, "err", err)
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, w := range ending {
-		delete(p.workers, w.number)
-		p.leaving[w.number] = w.done
-	}
-	p.share()
-}
-
-// await waits until the workers are done, but for those that are still opening their stores: nothing depends on these.
-func await(ws []*worker, timeout time.Duration) bool {
-	deadline := time.NewTimer(timeout)
-	defer deadline.Stop()
-	for _, w := range ws {
-		select {
-		case <-w.opened:
-		default:
-			continue
-		}
-		select {
-		case <-w.done:
-		case <-deadline.C:
-			return false
-		}
-	}
-	return true
 }
 
 // resume lifts the pauses of partitions. They outlive a rebalance.
@@ -250,10 +184,11 @@ func (p *Processor) open(w *worker, offsets map[string]map[int32]kgo.Offset, log
 		}
 		// Where nothing is committed the client has put the start of the log, which is negative.
 		h.committed[i] = max(committed.EpochOffset().Offset, none)
-		start, end := logs.start[i][w.number], logs.end[i][w.number]
-		h.start[i], h.end[i] = start.Offset, end.Offset
-		if err := errors.Join(start.Err, end.Err); err != nil {
-			return projections.Position{}, fmt.Errorf("%s/%d: its first and last offset cannot be read: %w", topic, w.number, err)
+		var err error
+		if h.start[i], h.end[i], err = logs.bounds(i, w.number); err != nil {
+			p.log.Warn("where the log begins and ends is not known; it is taken to have what is needed, and fetching will tell",
+				"topic", topic, "partition", w.number, "err", err)
+			h.start[i], h.end[i] = w.storedAt[i], max(w.storedAt[i], h.committed[i])
 		}
 	}
 	plan, err := planOpening(w.number, &p.cfg.Topics.Inputs, w.storedAt, h)
@@ -263,97 +198,4 @@ func (p *Processor) open(w *worker, offsets map[string]map[int32]kgo.Offset, log
 	p.committer.own(w.number, h.committed)
 	w.begin(plan, h.end)
 	return plan.from, nil
-}
-
-// topicsChanged says in words how the topics differ from what they were when the processor started; nil if they do not.
-func topicsChanged(was, is *identity) error {
-	if *was == *is {
-		return nil
-	}
-	if was.partitions != is.partitions {
-		return fmt.Errorf("the topics had %d partitions when this process started and have %d now: keys have moved between "+
-			"partitions and counts would be wrong; reshard into new topics with the new partition count", was.partitions, is.partitions)
-	}
-	for i := range was.topics {
-		if was.topics[i].ID != is.topics[i].ID {
-			return fmt.Errorf("topic %s was deleted and created again: its offsets mean other records; if the new topic is the "+
-				"truth, stop, remove the stores and the group's offsets, and start anew", was.topics[i].Name)
-		}
-	}
-	return fmt.Errorf("the brokers belong to cluster %s, not to %s as when this process started", is.id, was.id)
-}
-
-// survey is what the brokers say of the inputs.
-type survey struct {
-	wrong      error // the topics are not what the processor started with
-	start, end [events.NumInputs]map[int32]kadm.ListedOffset
-}
-
-// surveyPatience is for how long a partition that has no leader is waited for before the others start without it.
-const surveyPatience = 10 * time.Second
-
-// survey asks until there is an answer for all partitions of ws, or until patience for those without one is at an end.
-func (p *Processor) survey(ctx context.Context, ws []*worker) (*survey, error) {
-	deadline := time.Now().Add(surveyPatience)
-	for try := 0; ; try++ {
-		s, err := p.surveyOnce(ctx)
-		if err == nil && (s.wrong != nil || s.complete(ws) || time.Now().After(deadline)) {
-			p.setGroupErr(nil)
-			return s, nil
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			p.setGroupErr(fmt.Errorf("the brokers do not say where the logs begin and end: %w", err))
-			p.log.Warn("the brokers do not say where the logs begin and end yet", "err", err)
-		}
-		select {
-		case <-time.After(min(time.Duration(try+1)*100*time.Millisecond, 2*time.Second)):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-func (p *Processor) surveyOnce(ctx context.Context) (*survey, error) {
-	s := &survey{}
-	topics := p.cfg.Topics.Inputs[:]
-	var starts, ends kadm.ListedOffsets
-	var errs [3]error
-	var all sync.WaitGroup
-	all.Go(func() {
-		is, err := p.lookUp(ctx)
-		switch {
-		case err == nil:
-			s.wrong = topicsChanged(p.cluster.Load(), is)
-		case isWrong(err):
-			s.wrong = err
-		default:
-			errs[0] = err
-		}
-	})
-	all.Go(func() { starts, errs[1] = p.admin.ListStartOffsets(ctx, topics...) })
-	all.Go(func() { ends, errs[2] = p.admin.ListCommittedOffsets(ctx, topics...) })
-	all.Wait()
-	if err := errors.Join(errs[:]...); err != nil && s.wrong == nil {
-		return nil, err
-	}
-	for i, topic := range topics {
-		s.start[i], s.end[i] = starts[topic], ends[topic]
-	}
-	return s, nil
-}
-
-func (s *survey) complete(ws []*worker) bool {
-	for _, w := range ws {
-		for i := range s.start {
-			start, ok := s.start[i][w.number]
-			end, ok2 := s.end[i][w.number]
-			if !ok || !ok2 || start.Err != nil || end.Err != nil {
-				return false
-			}
-		}
-	}
-	return true
 }

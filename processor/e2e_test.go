@@ -30,9 +30,14 @@ type site struct {
 
 func newSite(t testing.TB, brokers []string, partitions int32) *site {
 	t.Helper()
+	return newReplicatedSite(t, brokers, partitions, 1)
+}
+
+func newReplicatedSite(t testing.TB, brokers []string, partitions int32, replicas int16) *site {
+	t.Helper()
 	return &site{
 		t: t, brokers: brokers, partitions: partitions,
-		topics: testkit.Topics(t, brokers, partitions, 1), group: testkit.UniqueName(t, "g"),
+		topics: testkit.Topics(t, brokers, partitions, replicas), group: testkit.UniqueName(t, "g"),
 		client: testkit.Client(t, brokers, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20)),
 	}
 }

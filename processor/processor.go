@@ -166,15 +166,20 @@ func (p *Processor) awaitStores() {
 	}
 }
 
+// topicsPatience is for how long topics that are not as they should be are looked at again: a broker may be behind the
+// others with what it says of them.
+const topicsPatience = 3 * time.Second
+
 // identify learns what the cluster and the topics are. It waits for brokers that cannot be reached.
 func (p *Processor) identify(ctx context.Context) error {
+	began := p.cfg.now()
 	for try := 0; ; try++ {
 		id, err := p.lookUp(ctx)
 		if err == nil {
 			p.cluster.Store(id)
 			return nil
 		}
-		if isWrong(err) {
+		if isWrong(err) && p.cfg.now().Sub(began) >= topicsPatience {
 			return err
 		}
 		p.setGroupErr(err)

@@ -1,0 +1,150 @@
+package processor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/projections"
+)
+
+// drainIfDue drains what has changed and publishes it, if it is time to and nothing else is in flight. waiting says
+// that records are at hand which are waited with.
+func (w *worker) drainIfDue(now time.Time, waiting bool) {
+	if w.flight != nil {
+		return
+	}
+	position := w.fold.Position()
+	backlog := !waiting && w.stopping == stopNone && w.merge.any()
+	dirty := position != w.stored
+	cutDue := !w.cutting && dirty &&
+		(w.stopping != stopNone || w.fold.DirtyBytes() >= w.cfg.CutBytes || now.Sub(w.lastCut) >= w.cfg.CutEvery)
+	fanoutDue := now.Sub(w.lastFull) >= w.cfg.FanoutDelay
+	held := w.acked != position // something is folded or drained in part that is not published
+	switch {
+	case cutDue:
+	case w.silent || !held:
+		return
+	case !backlog:
+	case w.pending >= w.cfg.BatchRecords || w.pending > 0 && now.Sub(w.pendingSince) >= w.cfg.BatchTime:
+	case w.pending == 0 && fanoutDue:
+	default:
+		return
+	}
+	w.drain(now, !backlog || fanoutDue || cutDue, cutDue)
+}
+
+// drain drains, everything or all but the fan-out, and sends it off.
+func (w *worker) drain(now time.Time, full, withCut bool) {
+	f := &flight{full: full, began: now}
+	w.deltas.Reset()
+	t0 := w.cfg.now()
+	if err := w.locked(func() error {
+		w.fold.Drain(&w.deltas, full)
+		f.position = w.fold.Position()
+		return nil
+	}); err != nil {
+		w.fail(err, stopAbort)
+		return
+	}
+	t1 := w.cfg.now()
+	w.metrics.phase(phaseDrain, t1.Sub(t0))
+	if withCut {
+		if err := w.locked(func() (err error) { f.cut, err = w.fold.takeCut(); return err }); err != nil {
+			w.fail(err, stopAbort)
+			return
+		}
+		w.metrics.phase(phaseCut, w.cfg.now().Sub(t1))
+		w.lastCut = now
+	}
+	if full {
+		w.lastFull = now
+	}
+	if !w.silent {
+		w.metrics.batch(w.pending, len(w.deltas.Records))
+		w.hub.note(w.deltas.Records)
+	}
+	w.pending = 0
+	w.flight = f
+	if w.silent || len(w.deltas.Records)+len(w.dead) == 0 {
+		w.published(now, nil)
+		return
+	}
+	f.records = len(w.deltas.Records) + len(w.dead)
+	w.out.publish(w, w.outgoing())
+}
+
+// locked runs f under the partition's lock and turns a panic into an error.
+func (w *worker) locked(f func() error) (err error) {
+	w.fold.Lock()
+	defer w.fold.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("partition %d at position %v: %w", w.number, w.fold.Position(), newPanic("its projection", p))
+		}
+	}()
+	if err := f(); err != nil {
+		return fmt.Errorf("partition %d at position %v: %w", w.number, w.fold.Position(), err)
+	}
+	return nil
+}
+
+// outgoing is what was drained as records for the client, and the dead letters. Keys and values stay where they are.
+func (w *worker) outgoing() []*kgo.Record {
+	n := len(w.deltas.Records)
+	if cap(w.records) < n {
+		w.records = make([]kgo.Record, n)
+	}
+	w.records = w.records[:n]
+	out := make([]*kgo.Record, 0, n+len(w.dead))
+	for i := range w.deltas.Records {
+		d := &w.deltas.Records[i]
+		topic := w.cfg.Topics.Unread
+		if d.Topic == projections.OutChannels {
+			topic = w.cfg.Topics.Channels
+		}
+		w.records[i] = kgo.Record{Topic: topic, Partition: d.Partition, Key: d.Key, Value: d.Value}
+		out = append(out, &w.records[i])
+	}
+	out = append(out, w.dead...)
+	w.dead = nil
+	return out
+}
+
+// published takes the outcome of the set in flight.
+func (w *worker) published(now time.Time, err error) {
+	f := w.flight
+	w.flight = nil
+	switch {
+	case f == nil:
+		return
+	case err != nil:
+		w.fail(fmt.Errorf("partition %d: publishing the changes up to position %v: %w", w.number, f.position, err), stopAbort)
+		return
+	}
+	if f.records > 0 {
+		w.metrics.phase(phasePublish, now.Sub(f.began))
+	}
+	if !f.full {
+		return
+	}
+	w.acked = f.position
+	if !w.silent {
+		w.out.acknowledged(w.number, f.position)
+	}
+	if f.cut != nil {
+		w.cutting = true
+		w.out.apply(w, f.cut)
+	}
+}
+
+// applied takes the outcome of a cut's writing.
+func (w *worker) applied(err error) {
+	w.cutting = false
+	if err != nil {
+		w.fail(fmt.Errorf("partition %d: %w", w.number, err), stopAbort)
+		return
+	}
+	w.stored = w.fold.StoredPosition()
+}
