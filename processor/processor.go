@@ -183,14 +183,13 @@ func (p *Processor) identify(ctx context.Context) error {
 			return err
 		}
 		p.setGroupErr(err)
-		if ctx.Err() != nil {
-			return nil
+		if ctx.Err() == nil {
+			p.log.Warn("the cluster cannot be asked about the topics yet", "err", err)
 		}
-		p.log.Warn("the cluster cannot be asked about the topics yet", "err", err)
 		select {
 		case <-time.After(min(time.Duration(try+1)*200*time.Millisecond, 5*time.Second)):
 		case <-ctx.Done():
-			return nil
+			return nil // told to stop before there was anything to do
 		}
 	}
 }
