@@ -43,6 +43,7 @@ type mix struct {
 	ids      int     // message ids are m1..m<ids>
 	steps    []int64 // between two records of chat.messages
 	retained int64
+	repeats  int // one post in so many has any id, else the next
 
 	messageKinds []events.Kind
 	readKinds    []events.Kind
@@ -90,7 +91,8 @@ func drawMix(t *rapid.T) *mix {
 		channels: []string{script.DefaultChannel},
 		users:    []string{"a", "b", "u", "v"}[:rapid.IntRange(2, 4).Draw(t, "users")],
 		ids:      rapid.SampledFrom([]int{4, 8, 8, 25}).Draw(t, "ids"),
-		retained: rapid.SampledFrom([]int64{90 * day, 90 * day, 10 * day, hour}).Draw(t, "index retention"),
+		retained: rapid.SampledFrom([]int64{90 * day, 90 * day, 10 * day, hour, second}).Draw(t, "index retention"),
+		repeats:  rapid.SampledFrom([]int{5, 5, 2}).Draw(t, "repeats"),
 	}
 	if oneIn(t, 4, "two channels") {
 		m.channels = append(m.channels, "d")
@@ -179,7 +181,7 @@ func (m *mix) message(t *rapid.T) messageDraw {
 	}
 	switch e.Kind {
 	case events.KindMessagePosted:
-		d.fresh = !oneIn(t, 5, "any id")
+		d.fresh = !oneIn(t, m.repeats, "any id")
 		e.MessageID, e.SenderID = m.anyID(t), m.user(t)
 		e.Preview = []byte(rapid.SampledFrom([]string{"", "hi", "ho"}).Draw(t, "preview"))
 		if e.Silent = oneIn(t, 8, "silent"); e.Silent && oneIn(t, 2, "no sender") {
