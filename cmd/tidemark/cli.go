@@ -31,6 +31,7 @@ type cli struct {
 	Query       queryCmd       `cmd:"" help:"Ask a running node."`
 	Inspect     inspectCmd     `cmd:"" help:"Look into a topic; nothing is changed."`
 	Deadletters deadlettersCmd `cmd:"" help:"List bad records, or send them again."`
+	Bench       benchCmd       `cmd:"" help:"Measure this machine."`
 	Version     versionCmd     `cmd:"" help:"Say what this is."`
 }
 

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/bench"
+)
+
+// benchCmd measures this machine. It needs no node; the benches of the whole path need brokers and a Redis of their
+// own, which they fill.
+type benchCmd struct {
+	Names   []string `arg:"" optional:"" help:"Which: fold, scale, memory, live, serve; all by default."`
+	Brokers []string `help:"Brokers to measure on; live and serve are left out without." env:"TIDEMARK_TEST_BROKERS"`
+	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
+	JSON    bool     `name:"json" help:"Print one JSON object a line."`
+}
+
+// Help is shown below the flags.
+func (*benchCmd) Help() string {
+	return `CPU seconds are those of all processes for a million input events, so they hardly depend on what else runs.
+
+Example:
+  tidemark bench fold scale
+  make bench                 # all of them, on an Apache Kafka and a Redis that it starts`
+}
+
+// benches in the order in which they run.
+var benches = []string{"fold", "scale", "memory", "live", "serve"}
+
+// Run measures and prints each bench as it ends.
+func (c *benchCmd) Run(a *app) error {
+	names := c.Names
+	if len(names) == 0 {
+		names = benches
+		if len(c.Brokers) == 0 {
+			names = benches[:3]
+			fmt.Fprintln(a.stderr, "no --brokers: live and serve are left out (make bench starts brokers)")
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(benches, name) {
+			return usagef("there is no bench %q; there are %s", name, strings.Join(benches, ", "))
+		}
+	}
+	env := bench.Env{Brokers: c.Brokers, Redis: c.Redis, Progress: a.stderr}
+	for _, name := range names {
+		began := time.Now()
+		results, err := c.one(a, name, env)
+		if err != nil {
+			return fmt.Errorf("bench %s: %w", name, err)
+		}
+		if c.JSON {
+			for _, r := range results {
+				if err := json.NewEncoder(a.stdout).Encode(r); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		fmt.Fprintf(a.stdout, "\n%s (%s)\n", name, time.Since(began).Round(time.Second))
+		if err := bench.Print(a.stdout, results); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *benchCmd) one(a *app, name string, env bench.Env) ([]bench.Result, error) {
+	switch name {
+	case "fold":
+		return bench.Fold(a.ctx)
+	case "scale":
+		return bench.Scale(a.ctx)
+	case "memory":
+		if len(c.Names) == 1 {
+			return bench.Memory(a.ctx)
+		}
+		return memoryAlone(a.ctx)
+	case "live":
+		return bench.Live(a.ctx, env)
+	default:
+		return bench.Serve(a.ctx, env)
+	}
+}
+
+// memoryAlone runs the memory bench in a process of its own.
+func memoryAlone(ctx context.Context) ([]bench.Result, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "bench", "memory", "--json")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	var r bench.Result
+	if err := json.Unmarshal(out, &r); err != nil {
+		return nil, err
+	}
+	return []bench.Result{r}, nil
+}

@@ -1,0 +1,260 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/query"
+	queryv1 "github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// server is a node on a stage: processor and query service.
+type server struct {
+	*stage
+	url    string
+	proc   *processor.Processor
+	cancel context.CancelFunc
+	ended  chan error
+	http   *http.Server
+}
+
+func (s *stage) serve(ctx context.Context, dir string) (*server, error) {
+	r, err := s.run(dir, "on-", 50, false)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	sv := &server{stage: s, url: "http://" + l.Addr().String(), ended: make(chan error, 1)}
+	r.cfg.Advertise = sv.url
+	if sv.proc, err = processor.New(r.cfg); err != nil {
+		return nil, err
+	}
+	ctx, sv.cancel = context.WithCancel(ctx)
+	go func() { sv.ended <- sv.proc.Run(ctx) }()
+	sv.http = query.NewServer(query.Handler(query.Config{
+		Node: query.NodeOf[*processor.Watcher](sv.proc), Topics: r.cfg.Topics.Inputs, Self: sv.url, Stopping: ctx,
+	}))
+	go func() { _ = sv.http.Serve(l) }() // ends with Close
+	ends, err := s.ends(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return sv, r.published(ctx, ends)
+}
+
+func (sv *server) close() error {
+	sv.cancel()
+	return firstError(<-sv.ended, sv.http.Close())
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Serve measures what a client waits for: from an event's production to WatchUnread at light load, GetUnread at 5,000
+// requests a second, and the inbox of a user in 100,000 channels.
+func Serve(ctx context.Context, env Env) ([]Result, error) {
+	dir, err := os.MkdirTemp("", "tidemark-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	// One user in 100,000 channels of 2, and the others.
+	s, err := newStage(ctx, env, load.Mix{Name: "inbox", Channels: 100_000, Members: 2, Users: 1, Seed: 4})
+	if err != nil {
+		return nil, err
+	}
+	defer s.close(ctx)
+	if err := s.measured(ctx, 20_000); err != nil {
+		return nil, err
+	}
+	sv, err := s.serve(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []Result
+	for _, b := range []func(context.Context) (Result, error){sv.inbox, sv.getUnread, sv.watch} {
+		r, err := b(ctx)
+		if err != nil {
+			return out, firstError(err, sv.close())
+		}
+		out = append(out, r)
+	}
+	return out, sv.close()
+}
+
+func quantiles(d []time.Duration) string {
+	slices.Sort(d)
+	at := func(q float64) time.Duration {
+		return d[min(len(d)-1, int(q*float64(len(d))))].Round(10 * time.Microsecond)
+	}
+	return fmt.Sprintf("p50 %v, p99 %v, max %v of %d", at(0.5), at(0.99), d[len(d)-1].Round(10*time.Microsecond), len(d))
+}
+
+func (sv *server) inbox(ctx context.Context) (Result, error) {
+	sv.env.say("inbox of a user in 100,000 channels")
+	client := queryv1connect.NewQueryServiceClient(http.DefaultClient, sv.url)
+	var took []time.Duration
+	var channels int
+	for range 30 {
+		began := time.Now()
+		resp, err := client.GetInbox(ctx, connect.NewRequest(&queryv1.GetInboxRequest{UserId: load.UserID(0)}))
+		if err != nil {
+			return Result{}, err
+		}
+		took = append(took, time.Since(began))
+		channels = len(resp.Msg.GetChannels())
+	}
+	return Result{Name: "GetInbox, 100,000 channels, first page and totals", Note: fmt.Sprintf("%s; goal 50ms; page of %d", quantiles(took), channels)}, nil
+}
+
+// getUnread asks at a steady rate, over as many connections as that takes.
+func (sv *server) getUnread(ctx context.Context) (Result, error) {
+	const rate, seconds, workers = 5_000, 5, 16
+	sv.env.say("GetUnread, %d requests a second", rate)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}}
+	body := []byte(fmt.Sprintf(`{"user_id":%q,"channel_id":%q}`, load.UserID(0), load.ChannelID(7)))
+	var mu sync.Mutex
+	var took []time.Duration
+	var failed error
+	due := make(chan time.Time, rate)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			var mine []time.Duration
+			var err error
+			for t := range due {
+				if e := post(ctx, client, sv.url+queryv1connect.QueryServiceGetUnreadProcedure, body); e != nil {
+					err = e
+					continue
+				}
+				mine = append(mine, time.Since(t))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			took, failed = append(took, mine...), firstError(failed, err)
+		})
+	}
+	began := time.Now()
+	for i := range rate * seconds {
+		at := began.Add(time.Duration(i) * time.Second / rate)
+		if d := time.Until(at); d > 0 {
+			time.Sleep(d)
+		}
+		due <- time.Now()
+	}
+	close(due)
+	wg.Wait()
+	if failed != nil {
+		return Result{}, failed
+	}
+	return Result{Name: "GetUnread at 5,000 requests a second", Note: quantiles(took) + "; goal p99 1ms; client and server share the cores"}, nil
+}
+
+func post(ctx context.Context, client *http.Client, url string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, resp.Status)
+	}
+	return nil
+}
+
+// watch measures from the production of a message to its update, a message every 20 ms.
+func (sv *server) watch(ctx context.Context) (Result, error) {
+	sv.env.say("event to WatchUnread")
+	const user, channel = "watcher", "watched"
+	joined := &eventsv1.MessageEvent{ChannelId: channel, Kind: &eventsv1.MessageEvent_MembersJoined{
+		MembersJoined: &eventsv1.MembersJoined{UserIds: []string{user, "other"}}}}
+	producer, err := kgo.NewClient(kgo.SeedBrokers(sv.env.Brokers...), kgo.ProducerLinger(0), kgo.DefaultProduceTopic(sv.input(0)))
+	if err != nil {
+		return Result{}, err
+	}
+	defer producer.Close()
+	send := func(e *eventsv1.MessageEvent) error {
+		value, err := proto.Marshal(e)
+		if err != nil {
+			return err
+		}
+		return producer.ProduceSync(ctx, &kgo.Record{Key: []byte(channel), Value: value}).FirstErr()
+	}
+	if err := send(joined); err != nil {
+		return Result{}, err
+	}
+	client := queryv1connect.NewQueryServiceClient(http.DefaultClient, sv.url)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := client.WatchUnread(ctx, connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
+	if err != nil {
+		return Result{}, err
+	}
+	updates := make(chan uint32, 1000)
+	go func() {
+		defer close(updates)
+		for stream.Receive() {
+			if u := stream.Msg().GetUpdate(); u != nil {
+				updates <- u.GetChannel().GetUnread()
+			}
+		}
+	}()
+	var took []time.Duration
+	for i := range 400 {
+		began := time.Now()
+		posted := &eventsv1.MessageEvent{ChannelId: channel, Kind: &eventsv1.MessageEvent_MessagePosted{
+			MessagePosted: &eventsv1.MessagePosted{MessageId: fmt.Sprintf("w%d", i), SenderId: "other", Preview: "hello"}}}
+		if err := send(posted); err != nil {
+			return Result{}, err
+		}
+		for got := uint32(0); got != uint32(i+1); {
+			select {
+			case u, ok := <-updates:
+				if !ok {
+					return Result{}, fmt.Errorf("the stream ended: %w", stream.Err())
+				}
+				got = u
+			case <-time.After(10 * time.Second):
+				return Result{}, fmt.Errorf("message %d did not come within 10 s", i)
+			}
+		}
+		if i >= 20 { // connections are warm
+			took = append(took, time.Since(began))
+		}
+		time.Sleep(20*time.Millisecond - min(20*time.Millisecond, time.Since(began)))
+	}
+	return Result{Name: "event to WatchUnread, 50 events a second", Note: quantiles(took) + "; goals p50 10ms, p99 50ms"}, nil
+}

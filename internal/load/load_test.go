@@ -1,0 +1,61 @@
+package load
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// TestMix: every event decodes, the joins make the members that the rest is about, and reads name a message that was
+// posted before in their channel; two generators of a mix agree.
+func TestMix(t *testing.T) {
+	m := Mixes["S"]
+	g, again := New(m), New(m)
+	var d events.Decoder
+	var msg events.Message
+	var read events.Read
+	members := map[string]bool{}
+	g.Joins(func(e *Event) {
+		if err := d.Message(e.Value, e.Millis, &msg); err != nil || msg.Kind != events.KindMembersJoined {
+			t.Fatalf("%v, kind %v", err, msg.Kind)
+		}
+		for _, id := range msg.IDs {
+			members[string(msg.ChannelID)+" "+string(id)] = true
+		}
+	})
+	again.Joins(func(*Event) {})
+	if len(members) != m.Channels*m.Members {
+		t.Fatalf("%d pairs", len(members))
+	}
+	posted := map[string]bool{}
+	messages := 0
+	const n = 32_000
+	for range n {
+		e, o := g.Next(), again.Next()
+		if e.Read != o.Read || !bytes.Equal(e.Value, o.Value) || e.Millis != o.Millis {
+			t.Fatal("two generators of one mix differ")
+		}
+		if e.Read {
+			if err := d.Read(e.Value, e.Millis, &read); err != nil {
+				t.Fatal(err)
+			}
+			if !posted[string(read.ChannelID)+" "+string(read.MessageID)] || !members[string(read.ChannelID)+" "+string(read.UserID)] {
+				t.Fatalf("a read of %s in %s by %s", read.MessageID, read.ChannelID, read.UserID)
+			}
+			continue
+		}
+		messages++
+		if err := d.Message(e.Value, e.Millis, &msg); err != nil {
+			t.Fatal(err)
+		}
+		key := string(msg.ChannelID) + " " + string(msg.MessageID)
+		if posted[key] || !members[string(msg.ChannelID)+" "+string(msg.SenderID)] {
+			t.Fatalf("message %s twice, or of a stranger", key)
+		}
+		posted[key] = true
+	}
+	if messages != n/16 {
+		t.Fatalf("%d messages in %d events", messages, n)
+	}
+}
