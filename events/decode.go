@@ -25,7 +25,8 @@ const MaxValueBytes = 4 << 20
 // fields, those common to all kinds first. Only a value that is readable to its end can be of a newer version; it is so
 // even if it does not fit this schema.
 //
-// recordMillis is the record's timestamp in Unix milliseconds, taken as 0 if negative ("no timestamp").
+// recordMillis is the record's timestamp in Unix milliseconds, taken as 0 if negative ("no timestamp") and as
+// the end of year 9999 if beyond it.
 type Decoder struct {
 	at     wireTime // occurred_at
 	target wireTime // time, up_to_time
@@ -37,7 +38,7 @@ type Decoder struct {
 // start resets the decoder for a value and gives a cursor over its Protobuf form; shape is an empty event of its type,
 // used for JSON only.
 func (d *Decoder) start(value []byte, recordMillis int64, shape func() proto.Message) (cursor, error) {
-	*d = Decoder{clock: clock{record: max(recordMillis, 0)}}
+	*d = Decoder{clock: clock{record: min(max(recordMillis, 0), maxSeconds*1000)}}
 	switch {
 	case len(value) == 0:
 		return cursor{}, &Error{Reason: ReasonEmptyValue, Detail: "a record of an input topic must have a value"}

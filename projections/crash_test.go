@@ -67,6 +67,11 @@ func TestCutNotApplied(t *testing.T) {
 	p := mustOpen(t, fs, testIdentity())
 	l := newRandomLog(1)
 	l.foldTo(p, 3, 2, func() bool { return true })
+	if _, err := p.Cut(); err == nil || !strings.Contains(err.Error(), "not drained") {
+		t.Fatalf("cut before the drain: %v", err)
+	}
+	var d Deltas
+	p.Drain(&d, true)
 	if _, err := p.Cut(); err != nil {
 		t.Fatal(err)
 	}

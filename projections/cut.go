@@ -26,6 +26,9 @@ func (p *Partition) Cut() (*Cut, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
+	if len(p.outRows)+len(p.outChans) > 0 {
+		return nil, errors.New("changes are not drained: a cut now would hold what was never published")
+	}
 	if p.pending != nil {
 		return nil, errors.New("a cut is outstanding: apply it before the next")
 	}
@@ -190,4 +193,9 @@ func (p *Partition) cutExc(ref uint32) {
 	}
 	var kb [keyBuf]byte
 	p.replace(append(appendHot(kb[:0], channel, hotHeld), user...), p.scratch)
+	if len(x.held)+len(x.floors) == 0 && x.mentions.empty() && x.singles.empty() {
+		p.excs[r.exc] = nil
+		p.freeExcs = append(p.freeExcs, r.exc)
+		r.exc = 0
+	}
 }

@@ -187,7 +187,9 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 			if !changed && x.seen == sig {
 				return
 			}
-			x.seen = sig
+			if !x.openInTime() {
+				x.seen = sig
+			}
 		}
 	}
 	m := &p.out
@@ -236,11 +238,14 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 
 // idBytes is the id of message seq; the row remembers the last one told, so that a delta need not look it up again.
 func (p *Partition) idBytes(c *channel, seq uint32, memSeq, mem *uint32) []byte {
-	if *memSeq == seq && !p.pastRetention(c) {
+	if *memSeq == seq && !c.pastRetention(p.settings.IndexRetention) {
 		return p.blobs.get(*mem)
 	}
 	e := p.entryAt(c, seq)
-	if !p.inIndex(c, &e) {
+	if c.inTail(seq) {
+		return e.id
+	}
+	if !c.tells(&e, p.settings.IndexRetention) {
 		return nil
 	}
 	p.blobs.release(*mem)
@@ -248,9 +253,13 @@ func (p *Partition) idBytes(c *channel, seq uint32, memSeq, mem *uint32) []byte 
 	return p.blobs.get(*mem)
 }
 
-// pastRetention reports whether any message of the channel can have left the index.
-func (p *Partition) pastRetention(c *channel) bool {
-	return p.logTime-c.firstTime > p.settings.IndexRetention
+// pastRetention reports whether any message of the channel can have left the index, as tells sees it.
+func (c *channel) pastRetention(retention int64) bool { return c.logTime-c.firstTime > retention }
+
+// tells reports whether a delta tells a message's id, sender and preview. Unlike a query it goes by the log time at the
+// channel's head, so that what a delta says is a function of its stamp.
+func (c *channel) tells(e *entry, retention int64) bool {
+	return c.inTail(e.seq) || c.logTime-e.time <= retention
 }
 
 // latestBytes is latestOf for deltas; it borrows.
@@ -260,7 +269,7 @@ func (p *Partition) latestBytes(c *channel) events.Head {
 	}
 	e := p.entryAt(c, c.latest)
 	h := events.Head{Seq: c.latest, Pos: p.posAt(c, c.latest), At: e.time}
-	if p.inIndex(c, &e) {
+	if c.tells(&e, p.settings.IndexRetention) {
 		h.MessageID, h.SenderID, h.Preview = e.id, e.sender, e.preview
 	}
 	return h

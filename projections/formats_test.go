@@ -47,13 +47,7 @@ func formatsLog(t *testing.T, p *Partition) {
 	read(events.Read{Kind: events.KindMessagesRead, UserID: b("ann"), OccurredAt: 4001, IDs: [][]byte{b("m7")}})
 	read(events.Read{Kind: events.KindMarkedUnread, UserID: b("bob"), OccurredAt: 4002, MessageID: b("m17")})
 	read(events.Read{Kind: events.KindReadUpTo, UserID: b("guest"), OccurredAt: 4003, Target: events.TargetMessageID, MessageID: b("later")})
-	cut, err := p.Cut()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cut.Apply(); err != nil {
-		t.Fatal(err)
-	}
+	mustCut(t, p)
 }
 
 // TestFormats pins the bytes of every record format. A difference here is a new format version.

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -149,6 +148,9 @@ func (p *Partition) loadHot() error {
 		if err == nil && c.id != 0 {
 			err = p.loadOlderTail(c)
 		}
+		if err == nil && c.id != 0 {
+			err = p.checkLoaded(c)
+		}
 	})
 	p.rows.each(func(ref uint32, r *row) {
 		if r.ch == 0 || r.exc == 0 {
@@ -157,8 +159,7 @@ func (p *Partition) loadHot() error {
 		p.await(ref)
 		// What an open time target reached was not told. All else that is seen was.
 		x := p.excOf(r)
-		open := func(h held) bool { return h.by == byTime && !h.closed }
-		if len(x.held)+len(x.floors) > 0 && !slices.ContainsFunc(x.held, open) {
+		if len(x.held)+len(x.floors) > 0 && !x.openInTime() {
 			x.seen = p.signature(p.chans.at(r.ch), r)
 		}
 	})
@@ -226,6 +227,41 @@ func (p *Partition) loadRecord(key, val []byte) error {
 		return set.decode(binary.BigEndian.Uint16(rest[len(rest)-2:]), val)
 	}
 	return fmt.Errorf("unknown kind %q", kind)
+}
+
+// checkLoaded compares what was loaded of a channel with what its record says: a record that is missing would else be
+// read as nothing.
+func (p *Partition) checkLoaded(c *channel) error {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("channel %q: %s", p.blobs.get(c.id), fmt.Sprintf(format, args...))
+	}
+	if c.dirty&dirtyStored == 0 {
+		return fail("its record is missing")
+	}
+	if c.ords > inlineMembers && (c.more == 0 || len(p.memberLists[c.more].rows) != int(c.ords-inlineMembers)) {
+		return fail("a page of its %d members is missing", c.ords)
+	}
+	present := uint32(0)
+	for ord := range c.ords {
+		ref := p.member(c, ord)
+		if ref == 0 {
+			return fail("the record of member %d of %d is missing", ord, c.ords)
+		}
+		if p.rows.at(ref).flags&rowMember != 0 {
+			present++
+		}
+	}
+	uncounted := uint32(0)
+	if x := p.extOf(c); x != nil {
+		uncounted = x.uncounted.count()
+	}
+	switch {
+	case present != c.members:
+		return fail("%d members are present, its record says %d", present, c.members)
+	case c.headSeq-uncounted != c.headPos:
+		return fail("%d of its %d messages are not counted, its record says %d", uncounted, c.headSeq, c.headSeq-c.headPos)
+	}
+	return nil
 }
 
 // loadOlderTail completes the tail from the newest full block.

@@ -37,7 +37,10 @@ type Partition struct {
 	memberLists []*memberList
 	exts        []*ext
 	excs        []*exc
+	freeExcs    []uint32
 	lapses      waitHeap // by horizon
+	hints       int      // triggers made since forgetHints
+	hintLimit   int
 
 	dirtyChans  []uint32
 	dirtyGuests map[uint32]struct{}
@@ -65,7 +68,7 @@ func newPartition(id Identity) *Partition {
 		logTime: minTime, readTime: minTime, deliveryTime: minTime,
 		memberLists: make([]*memberList, 1), exts: make([]*ext, 1), excs: make([]*exc, 1),
 		dirtyGuests: map[uint32]struct{}{}, dirtyExcs: map[uint32]struct{}{},
-		now: &overlay{},
+		now: &overlay{}, hintLimit: 4096,
 	}
 }
 

@@ -174,18 +174,13 @@ func (p *Partition) Explain(userID, channelID string) (Explanation, bool) {
 			x.Excluded.BeforeJoin++
 			continue
 		}
-		if sets == nil && !own[q] && !s.singles.contains(q) {
-			p.explainUnread(c, q, &x)
+		if sets != nil && sets.uncounted.contains(q) {
+			p.explainUncounted(c, q, &x)
 			continue
 		}
-		e := p.entryAt(c, q)
 		switch {
-		case e.flags&entDeleted != 0:
+		case sets != nil && sets.deleted.contains(q):
 			x.Excluded.Deleted++
-		case e.flags&entSilent != 0:
-			x.Excluded.Silent++
-		case !e.inChannel():
-			x.Excluded.Thread++
 		case own[q]:
 			x.Excluded.Own++
 		case s.singles.contains(q):
@@ -195,6 +190,18 @@ func (p *Partition) Explain(userID, channelID string) (Explanation, bool) {
 		}
 	}
 	return x, true
+}
+
+// explainUncounted finds the reason why a message of the uncounted set does not count.
+func (p *Partition) explainUncounted(c *channel, seq uint32, x *Explanation) {
+	switch e := p.entryAt(c, seq); {
+	case e.flags&entDeleted != 0:
+		x.Excluded.Deleted++
+	case e.flags&entSilent != 0:
+		x.Excluded.Silent++
+	default:
+		x.Excluded.Thread++
+	}
 }
 
 func (p *Partition) explainUnread(c *channel, seq uint32, x *Explanation) {

@@ -17,15 +17,12 @@ func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 	}
 	p.firstTouch(ci, c)
 	ref, r := p.ensureRow(ci, p.ensureUser(m.UserID))
-	if p.full(r, m) {
-		return OutcomeTooManyHeld
-	}
 	r.lastR = offset + 1
 	p.touchRow(ref, r)
 	if len(m.ThreadID) > 0 {
 		return OutcomeIgnored // a scope of its own, not this one's
 	}
-	h := held{off: offset, at: m.OccurredAt, now: p.readTime, horizon: max(m.OccurredAt, timestamp) + lapseAfter}
+	h := held{off: offset, at: m.OccurredAt, now: p.readTime, horizon: max(m.OccurredAt, min(timestamp, maxTime)) + lapseAfter}
 	switch m.Kind {
 	case events.KindReadUpTo:
 		if stale(r, m.ReadEpoch) {
@@ -69,13 +66,13 @@ func (p *Partition) FoldDelivery(m *events.Delivery, offset, _ int64) Outcome {
 // stale reports whether a read states an epoch that a mark has ended since.
 func stale(r *row, epoch uint32) bool { return epoch != 0 && epoch < r.marks+1 }
 
-// full reports whether the user holds as many events in this scope as he may, and this one would be another.
-func (p *Partition) full(r *row, m *events.Read) bool {
-	x := p.excOf(r)
-	if x == nil || len(x.held) < maxHeld || m.Kind == events.KindChannelMuted || len(m.ThreadID) > 0 {
-		return false
-	}
-	return x.heldEvents() >= maxHeld
+// maxTime is the end of year 9999 in Unix milliseconds, where times of events end; a record's timestamp may be anything.
+const maxTime = 253402300799_999
+
+// full reports whether n more events are more than the user may hold in this scope (DESIGN §4.3). Each message that a
+// messages_read waits for counts, and each head that is still open.
+func full(x *exc, n int) bool {
+	return x != nil && n > 0 && len(x.held)+len(x.floors)+n > maxHeld
 }
 
 func (p *Partition) readUpTo(ref uint32, c *channel, r *row, m *events.Read, h *held) Outcome {
@@ -99,7 +96,15 @@ func (p *Partition) readUpTo(ref uint32, c *channel, r *row, m *events.Read, h *
 		p.emitRead(ref, m.InstanceID)
 		return OutcomeApplied
 	}
+	if full(x, 1) && !p.closedFirst(x, h) {
+		return OutcomeTooManyHeld
+	}
 	return p.hold(ref, c, r, h, m.InstanceID)
+}
+
+// closedFirst reports whether the event is a closed read that no mark precedes: it goes into the base at once.
+func (p *Partition) closedFirst(x *exc, h *held) bool {
+	return h.closed && !slices.ContainsFunc(x.held, func(o held) bool { return o.kind == heldMark })
 }
 
 // advance applies a closed read to a pair that holds nothing. It reports whether what is seen may have changed: a
@@ -124,25 +129,31 @@ func (p *Partition) messagesRead(ref uint32, c *channel, r *row, m *events.Read,
 	h.kind, h.by = heldSingle, byID
 	x := p.ensureExc(r)
 	before := p.signature(c, r)
-	waits := false
+	var keep []held
+	waits := 0
 	eachDistinct(m.IDs, func(id []byte) {
 		one := *h
 		one.id = id
-		if !p.resolve(c, &one) {
-			return
-		}
-		waits = waits || !one.closed
-		if one.closed && len(x.held) == 0 {
-			if one.seq > r.ptr {
-				x.singles.add(one.seq)
+		if p.resolve(c, &one) {
+			keep = append(keep, one)
+			if !one.closed {
+				waits++
 			}
-			return
 		}
-		p.keep(ref, r, x, &one)
 	})
+	if full(x, waits) {
+		return OutcomeTooManyHeld
+	}
+	for i := range keep {
+		if one := &keep[i]; !one.closed || len(x.held) > 0 {
+			p.keep(ref, r, x, one)
+		} else if one.seq > r.ptr {
+			x.singles.add(one.seq)
+		}
+	}
 	p.settle(ref)
 	p.touchExc(ref, r)
-	return p.outcome(ref, c, r, before, waits, m.InstanceID)
+	return p.outcome(ref, c, r, before, waits > 0, m.InstanceID)
 }
 
 func (p *Partition) markedUnread(ref uint32, c *channel, r *row, m *events.Read, h *held) Outcome {
@@ -153,9 +164,12 @@ func (p *Partition) markedUnread(ref uint32, c *channel, r *row, m *events.Read,
 	case len(m.HeadMessageID) > 0:
 		h.headBy, h.headID = byID, m.HeadMessageID
 	}
+	x := p.ensureExc(r)
+	if full(x, 1) {
+		return OutcomeTooManyHeld
+	}
 	before := p.signature(c, r)
 	r.marks++
-	x := p.ensureExc(r)
 	waits := false
 	if p.resolve(c, h) {
 		waits = !h.closed || (h.headBy == byID && !h.head)
@@ -184,6 +198,7 @@ func (p *Partition) keep(ref uint32, r *row, x *exc, h *held) {
 	k.id, k.headID = slices.Clone(h.id), slices.Clone(h.headID)
 	x.held = append(x.held, k)
 	p.awaitEvent(&p.ensureExt(p.chans.at(r.ch)).wait, &k, ref)
+	p.forgetHints()
 	p.touchHeld(ref, r)
 }
 

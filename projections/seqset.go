@@ -221,11 +221,16 @@ func (s *seqset) run(seq uint32, dir int64) uint32 {
 
 // newest appends up to n largest members > seq, ascending.
 func (s *seqset) newest(dst []uint32, seq uint32, n int) []uint32 {
-	skip := int(s.above(seq)) - n
-	for m := s.next(seq + 1); m != 0; m = s.next(m + 1) {
-		if skip--; skip < 0 {
-			dst = append(dst, m)
+	skip := max(0, int(s.count())-n, int(s.rank(seq)))
+	if s.big == nil {
+		return append(dst, s.small[skip:]...)
+	}
+	for i := skip; i < int(s.count()); i++ {
+		m, err := s.big.Select(uint32(i))
+		if err != nil {
+			break // there are not so many
 		}
+		dst = append(dst, m)
 	}
 	return dst
 }

@@ -312,7 +312,12 @@ func (p *Partition) excOf(r *row) *exc {
 }
 
 func (p *Partition) ensureExc(r *row) *exc {
-	if r.exc == 0 {
+	switch n := len(p.freeExcs); {
+	case r.exc != 0:
+	case n > 0:
+		r.exc, p.freeExcs = p.freeExcs[n-1], p.freeExcs[:n-1]
+		p.excs[r.exc] = &exc{}
+	default:
 		p.excs = append(p.excs, &exc{})
 		r.exc = uint32(len(p.excs) - 1)
 	}
@@ -345,8 +350,10 @@ func (p *Partition) touchRow(i uint32, r *row) {
 	c := p.chans.at(r.ch)
 	switch {
 	case r.ord == noOrdinal:
-		p.dirtyGuests[i] = struct{}{}
-		p.dirtyBytes += 64
+		if _, known := p.dirtyGuests[i]; !known {
+			p.dirtyGuests[i] = struct{}{}
+			p.dirtyBytes += 64
+		}
 	case r.ord < pageLen:
 		if c.dirty&dirtyPage0 == 0 {
 			c.dirty |= dirtyPage0

@@ -63,8 +63,10 @@ func (p *Partition) replace(key, val []byte) {
 
 // touchExc marks the pair's sets and what it holds as out of date in the store.
 func (p *Partition) touchExc(ref uint32, r *row) {
-	p.dirtyExcs[ref] = struct{}{}
-	p.dirtyBytes += 64
+	if _, known := p.dirtyExcs[ref]; !known {
+		p.dirtyExcs[ref] = struct{}{}
+		p.dirtyBytes += 64
+	}
 }
 
 // touchHeld is touchExc for a change that may have moved the base as well.
@@ -94,6 +96,12 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 			p.emit(ref) // others than members have deltas too
 		}
 		next := r.nextRow
+		if r.exc != 0 {
+			p.excs[r.exc] = nil
+			p.freeExcs = append(p.freeExcs, r.exc)
+		}
+		p.blobs.release(r.lastID)
+		p.blobs.release(r.firstID)
 		*r = row{ch: r.ch, user: r.user, ord: noOrdinal, nextUser: r.nextUser, nextRow: r.nextRow, lastR: r.lastR, lastD: r.lastD,
 			out: r.out, flags: r.flags & (rowChanged | rowCheck)}
 		delete(p.dirtyGuests, ref)

@@ -406,13 +406,8 @@ func mergeSegment(keep, seg []held) []held {
 	return keep
 }
 
-// heldEvents is the number of distinct records that are held.
-func (x *exc) heldEvents() int {
-	n, last := 0, int64(-1)
-	for i := range x.held {
-		if x.held[i].off != last {
-			n, last = n+1, x.held[i].off
-		}
-	}
-	return n
+// openInTime reports whether a time target is held that may still reach messages. What it reaches is told when it
+// closes, whatever was told before.
+func (x *exc) openInTime() bool {
+	return slices.ContainsFunc(x.held, func(h held) bool { return h.kind == heldRead && h.by == byTime && !h.closed })
 }

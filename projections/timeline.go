@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/tidemark/tidemark/events"
@@ -198,13 +199,17 @@ func (p *Partition) edited(ci uint32, c *channel, m *events.Message) Outcome {
 
 func (p *Partition) deleted(ci uint32, c *channel, m *events.Message) Outcome {
 	seq := m.Seq
-	if x, ok := p.lookup(c, m.MessageID, idHash(m.MessageID), p.logTime); ok {
+	x, ok := p.lookup(c, m.MessageID, idHash(m.MessageID), p.logTime)
+	if ok {
 		seq = x.seq
 	}
 	if seq == 0 || seq > c.headSeq {
 		return OutcomeIgnored
 	}
 	e := p.entryAt(c, seq)
+	if !ok && (p.logTime-e.time <= p.settings.IndexRetention || !bytes.Equal(e.id, m.MessageID)) {
+		return OutcomeIgnored // the seq is for what the index has forgotten, and names the message by its id all the same
+	}
 	if e.flags&entDeleted != 0 {
 		return OutcomeDuplicate
 	}
@@ -219,10 +224,10 @@ func (p *Partition) deleted(ci uint32, c *channel, m *events.Message) Outcome {
 		return OutcomeApplied
 	}
 	p.comparing(c, func() {
-		x := p.ensureExt(c)
-		x.deleted.add(seq)
+		sets := p.ensureExt(c)
+		sets.deleted.add(seq)
 		if all {
-			x.alls.remove(seq)
+			sets.alls.remove(seq)
 		}
 		p.mention(ci, &e, nil, users)
 		if seq == c.latest {

@@ -125,7 +125,10 @@ func (p *Partition) countsOf(c *channel, r *row, s *scope) (n counts) {
 	if alls {
 		n.mentions = x.alls.above(from)
 	}
-	if e != nil {
+	quiet := len(s.own) == 0 && s.singles.max() <= from // nothing above from is the user's own doing
+	if e != nil && quiet && !alls {
+		n.mentions = e.mentions.above(from)
+	} else if e != nil {
 		for q := e.mentions.next(from + 1); q != 0; q = e.mentions.next(q + 1) {
 			if !mine(q) && !(alls && x.alls.contains(q)) {
 				n.mentions++
@@ -140,8 +143,13 @@ func (p *Partition) countsOf(c *channel, r *row, s *scope) (n counts) {
 			}
 		}
 	}
-	for _, q := range s.own {
-		skip(q)
+	if x == nil || (x.deleted.max() <= from && !alls) {
+		i, _ := slices.BinarySearch(s.own, from+1)
+		n.unread -= uint32(len(s.own) - i)
+	} else {
+		for _, q := range s.own {
+			skip(q)
+		}
 	}
 	if s.singles.max() > from {
 		for q := s.singles.next(from + 1); q != 0; q = s.singles.next(q + 1) {
@@ -181,7 +189,13 @@ func (p *Partition) excludedOf(c *channel, s *scope, above uint32) []uint32 {
 	if len(s.own) == 0 && s.singles.max() <= above {
 		return nil
 	}
-	seqs := s.singles.newest(nil, above, listed)
+	var seqs []uint32
+	x := p.extOf(c)
+	for q := s.singles.next(above + 1); q != 0; q = s.singles.next(q + 1) {
+		if x == nil || !x.uncounted.contains(q) {
+			seqs = append(seqs, q)
+		}
+	}
 	for _, q := range s.own {
 		if q > above {
 			seqs = append(seqs, q)
@@ -189,7 +203,7 @@ func (p *Partition) excludedOf(c *channel, s *scope, above uint32) []uint32 {
 	}
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
-	return p.positions(c, seqs)
+	return p.positions(c, seqs[max(0, len(seqs)-listed):])
 }
 
 func (p *Partition) mentionedOf(c *channel, r *row, above uint32) []uint32 {
@@ -200,16 +214,12 @@ func (p *Partition) mentionedOf(c *channel, r *row, above uint32) []uint32 {
 	return p.positions(c, e.mentions.newest(nil, above, listed))
 }
 
-// positions turns seqs into the positions of those that count, newest listed of them.
+// positions turns seqs of counted messages into their positions, in place.
 func (p *Partition) positions(c *channel, seqs []uint32) []uint32 {
-	x := p.extOf(c)
-	out := seqs[:0]
-	for _, q := range seqs {
-		if x == nil || !x.uncounted.contains(q) {
-			out = append(out, p.posAt(c, q))
-		}
+	for i, q := range seqs {
+		seqs[i] = p.posAt(c, q)
 	}
-	return out[max(0, len(out)-listed):]
+	return seqs
 }
 
 // signature is a hash of all that a delta of the pair says, but for the stamp and the text of the latest message. Equal

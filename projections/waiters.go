@@ -74,6 +74,7 @@ func (p *Partition) await(ref uint32) {
 }
 
 func (p *Partition) awaitEvent(w *waiters, h *held, ref uint32) {
+	p.hints++
 	if !h.closed {
 		switch h.by {
 		case byID:
@@ -103,12 +104,33 @@ func (w *waiters) awaitID(id []byte, ref uint32) {
 }
 
 func (p *Partition) awaitFloor(w *waiters, f floorSpec, ref uint32) {
+	p.hints++
 	if f.by == bySeq {
 		w.seqs.push(f.val, ref)
 	} else {
 		w.times.push(f.val, ref)
 	}
 	p.lapses.push(f.horizon, ref)
+}
+
+// forgetHints makes all triggers anew when most of those that were made have nothing to wake any more: what closed
+// early leaves its others behind. The cost is shared by the events that made them.
+func (p *Partition) forgetHints() {
+	if p.hints <= p.hintLimit {
+		return
+	}
+	p.hints, p.lapses = 0, nil
+	for _, x := range p.exts {
+		if x != nil {
+			x.wait = waiters{}
+		}
+	}
+	p.rows.each(func(ref uint32, r *row) {
+		if r.exc != 0 {
+			p.await(ref)
+		}
+	})
+	p.hintLimit = 2*p.hints + p.rows.len()/8 + 4096
 }
 
 // wakePosted settles what the channel's new head decides.

@@ -83,7 +83,7 @@ func (t *timeline) apply(c *channel, r *messageRecord) {
 	case events.KindMessageDeleted:
 		if p := t.find(c, e.MessageID, t.logTime); p != nil {
 			p.deleted = true
-		} else if p := c.at(e.Seq); p != nil {
+		} else if p := c.at(e.Seq); p != nil && p.id == string(e.MessageID) && t.logTime-p.time > t.settings.IndexRetention {
 			p.deleted = true
 		}
 	case events.KindMessagesPurged:
