@@ -193,7 +193,10 @@ func (p *Partition) cutExc(ref uint32) {
 	}
 	var kb [keyBuf]byte
 	p.replace(append(appendHot(kb[:0], channel, hotHeld), user...), p.scratch)
-	if len(x.held)+len(x.floors) == 0 && x.mentions.empty() && x.singles.empty() {
+	if x.ownKept && r.lastOwn <= r.ptr {
+		x.own, x.ownKept = nil, false
+	}
+	if !x.ownKept && len(x.held)+len(x.floors) == 0 && x.mentions.empty() && x.singles.empty() {
 		p.excs[r.exc] = nil
 		p.freeExcs = append(p.freeExcs, r.exc)
 		r.exc = 0

@@ -194,6 +194,7 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 	}
 	m := &p.out
 	s := p.scopeOf(c, r)
+	p.keepOwn(r, &s)
 	u := p.users.at(r.user)
 	*m = events.UnreadDelta{
 		UserID: p.blobs.get(u.id), ChannelID: p.blobs.get(c.id),
@@ -234,6 +235,18 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 		Topic: OutUnread, Partition: int32(u.part % uint32(p.id.Partitions)),
 		Key: key, Value: val, UserID: key[:nu:nu], ChannelID: key[nu+1:],
 	})
+}
+
+// keepOwn keeps a user's own posts above the pointer in memory once there are many: after a mark far back, or where
+// sending does not read, reading them off the log for each delta would cost their number.
+func (p *Partition) keepOwn(r *row, s *scope) {
+	const many = 32
+	if len(s.own) < many {
+		return
+	}
+	if x := p.ensureExc(r); !x.ownKept || x.ownFrom > s.ptr {
+		x.own, x.ownFrom, x.ownKept = append([]uint32(nil), s.own...), s.ptr, true
+	}
 }
 
 // idBytes is the id of message seq; the row remembers the last one told, so that a delta need not look it up again.

@@ -140,6 +140,9 @@ type exc struct {
 	singles  seqset // read singly, above ptr
 	held     []held
 	floors   []floorSpec
+	own      []uint32 // own posts above ownFrom, ascending, if ownKept: not state, a memory of the log
+	ownFrom  uint32
+	ownKept  bool
 	seen     uint64 // hash of the view last emitted, while something is held
 }
 

@@ -72,8 +72,11 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 		senderRef, sender = p.ensureRow(ci, p.ensureUser(m.SenderID))
 		// Nearly always the post moves its sender's pointer. Where it need not, what he sees is compared.
 		x := p.excOf(sender)
-		if compare = !p.settings.SendMarksRead || (x != nil && len(x.held)+len(x.floors) > 0); compare {
+		if compare = p.settings.SendMarksRead && x != nil && len(x.held)+len(x.floors) > 0; compare {
 			before = p.signature(c, sender)
+		}
+		if x != nil && x.ownKept {
+			x.own = append(x.own, e.seq)
 		}
 	}
 	c.headSeq = e.seq
@@ -102,7 +105,11 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 			if x := p.excOf(sender); x != nil && len(x.held) > 0 && p.settle(senderRef) {
 				p.emitCheck(senderRef)
 			}
-			if !compare || p.signature(c, sender) != before {
+			switch {
+			case compare && p.signature(c, sender) == before:
+			case !p.settings.SendMarksRead && (sender.flags&rowMember == 0 || c.flags&chLarge == 0):
+				// An own post that moves nothing is told in a large channel only, as one more excluded position.
+			default:
 				p.emit(senderRef)
 			}
 		}

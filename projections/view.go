@@ -32,7 +32,10 @@ func (p *Partition) scopeOf(c *channel, r *row) scope {
 	if p.settings.SendMarksRead && r.lastOwn > floorH && r.lastOwn >= s.ptr {
 		s.ptr, s.at, s.ev = r.lastOwn, r.ownAt, evOwn
 	}
-	if r.lastOwn > s.ptr {
+	if x := p.excOf(r); r.lastOwn > s.ptr && x != nil && x.ownKept && x.ownFrom <= s.ptr {
+		i, _ := slices.BinarySearch(x.own, s.ptr+1)
+		s.own = x.own[i:]
+	} else if r.lastOwn > s.ptr {
 		for q := r.lastOwn; q > s.ptr; {
 			s.own = append(s.own, q)
 			e := p.entryAt(c, q)
