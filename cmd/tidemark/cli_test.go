@@ -41,6 +41,7 @@ func TestExitCodesAndErrors(t *testing.T) {
 		{"deadletters list --since yesterday", exitUsage, []string{"--since"}},
 		{"run --roles processor,gateway", exitUsage, []string{"--roles", `"gateway"`, "cache"}},
 		{"run --listen 0.0.0.0:8080", exitUsage, []string{"0.0.0.0:8080", "--insecure"}},
+		{"run --advertise 10.0.0.5:8080", exitUsage, []string{"--advertise", "http://10.0.0.5:8080"}},
 		{"run --memory lots", exitUsage, []string{"--memory", "lots", "512MiB"}},
 		{"run --log-level loud", exitUsage, []string{"--log-level", "debug"}},
 		{"run --redis redis://bob:hunter2@127.0.0.1:1", exitUsage, []string{"TIDEMARK_REDIS", "--redis-password-file"}},

@@ -55,7 +55,7 @@ func (c *devCmd) Validate() error {
 }
 
 // devPatience is how long the banner waits for all partitions to be live. A long log takes longer.
-const devPatience = 15 * time.Second
+const devPatience = 5 * time.Second
 
 // Run runs the stack until it is told to stop.
 func (c *devCmd) Run(a *app) error {
@@ -81,7 +81,7 @@ func (c *devCmd) Run(a *app) error {
 	}
 	fmt.Fprint(a.stdout, c.banner(a, s))
 	if err != nil && a.ctx.Err() == nil {
-		fmt.Fprintf(a.stdout, "\nPartitions are still opening: %s/readyz says how far they are.\n", s.URL)
+		fmt.Fprintf(a.stdout, "\nNot all partitions are live yet: %s/readyz says why.\n", s.URL)
 	}
 	select {
 	case <-a.ctx.Done():
@@ -129,11 +129,11 @@ func (c *devCmd) banner(a *app, s *dev.Stack) string {
 	if err != nil {
 		host, port = "127.0.0.1", "6379" // a listening socket always has an address
 	}
+	fmt.Fprintf(&b, "  %s query watch ann%s\n\n", a.name, addr)
 	if c.NoDemo {
 		fmt.Fprintf(&b, "  echo '%s' | %s emit%s\n", `{"topic":"chat.messages","event":{"channel_id":"general","members_joined":{"user_ids":["ann","bob"]}}}`, a.name, brokers)
 	}
-	fmt.Fprintf(&b, "  echo '%s' | %s emit%s\n\n", `{"topic":"chat.messages","event":{"channel_id":"general","message_posted":{"message_id":"hello-1","sender_id":"bob","preview":"hello ann"}}}`, a.name, brokers)
-	fmt.Fprintf(&b, "  %s query watch ann%s\n", a.name, addr)
+	fmt.Fprintf(&b, "  echo '%s' | %s emit%s\n", `{"topic":"chat.messages","event":{"channel_id":"general","message_posted":{"message_id":"hello-1","sender_id":"bob","preview":"hello ann"}}}`, a.name, brokers)
 	fmt.Fprintf(&b, "  %s query explain ann general%s\n\n", a.name, addr)
 	fmt.Fprintf(&b, "  curl -s %s/tidemark.query.v1.QueryService/GetUnread \\\n", s.URL)
 	fmt.Fprintf(&b, "    -H 'Content-Type: application/json' -d '{\"user_id\":\"ann\",\"channel_id\":\"general\"}'\n\n")

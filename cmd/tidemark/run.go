@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"net/url"
 
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/dev/node"
@@ -48,6 +49,14 @@ Example:
     tidemark topics create --brokers kafka-1:9092 --partitions 64 --replication-factor 3
     tidemark run --brokers kafka-1:9092 --redis redis://redis:6379 --data-dir /var/lib/tidemark \
         --listen 10.0.0.5:8080 --insecure --memory 4GiB`
+}
+
+// Validate checks the URL.
+func (c *runCmd) Validate() error {
+	if u, err := url.Parse(c.Advertise); c.Advertise != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
+		return fmt.Errorf("--advertise %q is no URL of this node: write it as http://10.0.0.5:8080", c.Advertise)
+	}
+	return nil
 }
 
 // Run runs a node until it is told to stop.

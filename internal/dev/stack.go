@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -176,7 +177,7 @@ func (s *Stack) demo(kafka config.Kafka) (*demo.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := fmt.Sprintf("m%x", time.Now().UnixMilli())
+	run := strconv.FormatInt(time.Now().UnixMilli(), 36)
 	return &demo.Driver{Client: cl, Scenario: demo.New(s.cfg.DemoSeed, run), Logger: s.cfg.Logger}, nil
 }
 

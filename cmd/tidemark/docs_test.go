@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/config"
+)
+
+const root = "../.."
+
+func document(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+var (
+	flagName = regexp.MustCompile("--([a-z][a-z-]*[a-z])")
+	mdLink   = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+)
+
+// The table of `run` lists every flag of it, and no document names a flag that no verb has.
+func TestDocumentsKnowTheFlags(t *testing.T) {
+	all := nodes(t)
+	known := map[string]bool{"help": true, "build": true} // the second is docker's
+	for _, n := range all {
+		for _, f := range n.Flags {
+			known[f.Name] = true
+		}
+	}
+	operations := document(t, "docs/operations.md")
+	for _, f := range all["run"].Flags {
+		if f.Name != "help" && !strings.Contains(operations, "`--"+f.Name+"`") {
+			t.Errorf("docs/operations.md does not explain --%s of run", f.Name)
+		}
+	}
+	for _, path := range []string{"README.md", "docs/operations.md"} {
+		for _, m := range flagName.FindAllStringSubmatch(document(t, path), -1) {
+			if !known[m[1]] {
+				t.Errorf("%s names --%s, which no verb has", path, m[1])
+			}
+		}
+	}
+}
+
+func TestDocumentsLinkToWhatIsThere(t *testing.T) {
+	for _, path := range []string{"README.md", "docs/operations.md"} {
+		for _, m := range mdLink.FindAllStringSubmatch(document(t, path), -1) {
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(path), m[1])); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+}
+
+// The shares that docs/operations.md shows are those that the formula gives.
+func TestDocumentedMemoryIsTheFormula(t *testing.T) {
+	m, err := config.PlanMemory(1<<30, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(document(t, "docs/operations.md"), m.String()) {
+		t.Errorf("docs/operations.md does not have %q", m)
+	}
+}
