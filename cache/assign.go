@@ -61,7 +61,7 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 				loud = logs[i].end
 			}
 		}
-		s.parts[p] = &part{partition: p, loud: loud, stored: next[i], next: next[i], commit: -1, end: logs[i].end}
+		s.parts[p] = &part{partition: p, loud: loud, stored: next[i], next: next[i], commit: -1, end: logs[i].end, table: newTable(1)}
 		offsets[p.topic][p.number] = kgo.NewOffset().At(next[i]).WithEpoch(-1)
 		s.cache.metrics.setLag(p, logs[i].end-next[i])
 		s.cfg.Logger.Info("partition is cached here", "topic", p.topic, "partition", p.number, "offset", next[i], "end", logs[i].end)

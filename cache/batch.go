@@ -9,46 +9,68 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
+// state is what became of a value.
+type state uint8
+
+const (
+	pending state = iota
+	applied
+	stale   // dominated by what Redis holds, or equal to it
+	skipped // its partition belongs to somebody else, who reads the record too
+)
+
 // delta is the newest value of one (user, channel) in a batch.
 type delta struct {
 	events.UnreadDelta
-	hash uint64 // of the record's key
-	next int32  // the same user's next delta, -1 for none
-	loud bool   // to be published
-	gone bool   // a tombstone: only the ids are set
+	id    xxh3.Uint128 // of the record's key
+	part  *part
+	next  int32 // the same user's next delta, -1 for none
+	loud  bool  // to be published
+	gone  bool  // a tombstone: only the ids are set
+	state state
+	asked bool  // Redis must be asked what it holds
+	known known // what Redis holds
 }
 
 // channel is the newest record of one channel in a batch.
 type channel struct {
 	events.ChannelRecord
-	hash uint64
-	gone bool
+	id    xxh3.Uint128
+	part  *part
+	gone  bool
+	state state
+	asked bool
+	known known
 }
 
-// user is whose deltas a batch has.
+// user is whose deltas a batch has. All are of one partition.
 type user struct {
 	id          []byte
 	hash        uint64
+	part        *part
 	first, last int32
 }
 
 // tally counts what became of records.
 type tally struct {
-	applied, stale  int // written; dominated by what was there or equal to it
+	applied, stale  int
+	skipped         int
 	coalesced       int // replaced within the batch
 	threads         int // of a thread: not cached yet
 	bad             int // undecodable or at odds with their key
 	unread, records int // records of tidemark.unread, of both topics
 }
 
-func (t *tally) add(o tally) {
-	t.applied += o.applied
-	t.stale += o.stale
-	t.coalesced += o.coalesced
-	t.threads += o.threads
-	t.bad += o.bad
-	t.unread += o.unread
-	t.records += o.records
+// ended counts what became of a value.
+func (t *tally) ended(s state) {
+	switch s {
+	case applied:
+		t.applied++
+	case stale:
+		t.stale++
+	case skipped:
+		t.skipped++
+	}
 }
 
 // batch joins records: of each key it keeps the newest value, and the values of a user stand together. What it holds
@@ -79,8 +101,8 @@ func (b *batch) reset(n int) {
 // cannot be compared either may stand.
 func replaces(was, now *events.Stamp) bool { return now.Dominates(*was) || !was.Dominates(*now) }
 
-// addUnread takes a record of tidemark.unread; loud says whether what it changes is published.
-func (b *batch) addUnread(r *kgo.Record, loud bool) {
+// addUnread takes a record of tidemark.unread from p.
+func (b *batch) addUnread(r *kgo.Record, p *part) {
 	b.tally.unread++
 	b.tally.records++
 	userID, channelID, thread, ok := events.SplitUnreadKey(r.Key)
@@ -103,12 +125,12 @@ func (b *batch) addUnread(r *kgo.Record, loud bool) {
 		b.bad(r, errOtherKey)
 		return
 	}
-	d.loud, d.hash, d.next = loud, xxh3.Hash(r.Key), -1
+	d.id, d.part, d.next, d.state, d.loud = xxh3.Hash128(r.Key), p, -1, pending, r.Offset >= p.loud
 
 	n := int32(len(b.deltas))
-	at := b.byKey.find(d.hash, n, func(i int32) bool {
+	at := b.byKey.find(d.id.Lo, n, func(i int32) bool {
 		o := &b.deltas[i]
-		return o.hash == d.hash && bytes.Equal(o.ChannelID, channelID) && bytes.Equal(o.UserID, userID)
+		return o.id == d.id && o.part == p && bytes.Equal(o.ChannelID, channelID) && bytes.Equal(o.UserID, userID)
 	})
 	if at < n {
 		b.join(&b.deltas[at])
@@ -136,14 +158,15 @@ func (b *batch) join(was *delta) {
 
 // attach puts delta n at the end of its user's.
 func (b *batch) attach(n int32) {
-	id := b.deltas[n].UserID
+	id, p := b.deltas[n].UserID, b.deltas[n].part
 	hash := xxh3.Hash(id)
 	next := int32(len(b.users))
 	at := b.byUser.find(hash, next, func(i int32) bool {
-		return b.users[i].hash == hash && bytes.Equal(b.users[i].id, id)
+		u := &b.users[i]
+		return u.hash == hash && u.part == p && bytes.Equal(u.id, id)
 	})
 	if at == next {
-		b.users = append(b.users, user{id: id, hash: hash, first: n, last: n})
+		b.users = append(b.users, user{id: id, hash: hash, part: p, first: n, last: n})
 		return
 	}
 	u := &b.users[at]
@@ -151,8 +174,8 @@ func (b *batch) attach(n int32) {
 	u.last = n
 }
 
-// addChannel takes a record of tidemark.channels.
-func (b *batch) addChannel(r *kgo.Record) {
+// addChannel takes a record of tidemark.channels from p.
+func (b *batch) addChannel(r *kgo.Record, p *part) {
 	b.tally.records++
 	if !validID(r.Key) {
 		b.bad(r, errKey)
@@ -169,11 +192,11 @@ func (b *batch) addChannel(r *kgo.Record) {
 		b.bad(r, errOtherKey)
 		return
 	}
-	c.hash = xxh3.Hash(r.Key)
+	c.id, c.part, c.state = xxh3.Hash128(r.Key), p, pending
 	n := int32(len(b.channels))
-	at := b.byChannel.find(c.hash, n, func(i int32) bool {
+	at := b.byChannel.find(c.id.Lo, n, func(i int32) bool {
 		o := &b.channels[i]
-		return o.hash == c.hash && bytes.Equal(o.ChannelID, r.Key)
+		return o.id == c.id && o.part == p && bytes.Equal(o.ChannelID, r.Key)
 	})
 	if at < n {
 		b.tally.coalesced++
@@ -184,6 +207,54 @@ func (b *batch) addChannel(r *kgo.Record) {
 	}
 	b.channels = grow(b.channels)
 	b.channels[n], b.scratchChannel = b.scratchChannel, b.channels[n]
+}
+
+// settle looks up what Redis is known to hold, and finds what is stale and for what Redis must be asked.
+func (b *batch) settle() {
+	for i := range b.deltas {
+		d := &b.deltas[i]
+		var ok bool
+		if d.known, ok = d.part.table.get(d.id); ok && !d.gone && d.known.refuses(&d.Stamp) {
+			d.state = stale
+		}
+		d.asked = !ok && !d.gone
+	}
+	for i := range b.channels {
+		c := &b.channels[i]
+		var ok bool
+		if c.known, ok = c.part.table.get(c.id); ok && !c.gone && c.known.refuses(&c.Stamp) {
+			c.state = stale
+		}
+		c.asked = !ok && !c.gone
+	}
+}
+
+// learn remembers what Redis holds now, and counts. Every value was written or found stale, unless it was skipped.
+func (b *batch) learn() {
+	for i := range b.deltas {
+		d := &b.deltas[i]
+		b.tally.ended(d.state)
+		switch {
+		case d.state == applied && d.gone:
+			d.part.table.drop(d.id)
+		case d.state == applied:
+			d.part.table.put(d.id, after(&d.UnreadDelta))
+		case d.state == stale && d.asked:
+			d.part.table.put(d.id, d.known)
+		}
+	}
+	for i := range b.channels {
+		c := &b.channels[i]
+		b.tally.ended(c.state)
+		switch {
+		case c.state == applied && c.gone:
+			c.part.table.drop(c.id)
+		case c.state == applied:
+			c.part.table.put(c.id, known{stamp: c.Stamp, there: true})
+		case c.state == stale && c.asked:
+			c.part.table.put(c.id, c.known)
+		}
+	}
 }
 
 // bad notes a record that cannot be cached. It never stops the others: the next value of its key makes up for it.

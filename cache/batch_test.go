@@ -12,7 +12,7 @@ import (
 )
 
 func TestBatchKeepsTheNewestOfEachKey(t *testing.T) {
-	b := batchOf(t,
+	b := batchOf(
 		small("u", "c", 1, 0), small("u", "d", 1, 0), small("v", "c", 1, 0),
 		small("u", "c", 3, 0), small("u", "c", 2, 0), // the last one came late
 		small("v", "c", 2, 0), small("u", "e", 1, 0),
@@ -23,6 +23,18 @@ func TestBatchKeepsTheNewestOfEachKey(t *testing.T) {
 	if b.tally.coalesced != 3 || b.tally.records != 7 || b.tally.unread != 7 {
 		t.Errorf("tally %+v", b.tally)
 	}
+}
+
+// anyPart is a partition whose changes are published.
+var anyPart = &part{}
+
+func batchOf(deltas ...*events.UnreadDelta) *batch {
+	b := new(batch)
+	b.reset(len(deltas))
+	for _, d := range deltas {
+		b.addUnread(unreadRecord(d), anyPart)
+	}
+	return b
 }
 
 // describe lists users with their deltas.
@@ -42,11 +54,11 @@ func describe(b *batch) string {
 func TestBatchKeepsTheOriginOfTheRead(t *testing.T) {
 	read := reading(small("u", "c", 1, 1), "m", 4, t0)
 	read.InstanceID = []byte("phone")
-	b := batchOf(t, read, reading(small("u", "c", 2, 1), "m", 4, t0))
+	b := batchOf(read, reading(small("u", "c", 2, 1), "m", 4, t0))
 	if got := string(b.deltas[0].InstanceID); got != "phone" || len(b.deltas) != 1 {
 		t.Errorf("origin %q of %d deltas, want phone of 1", got, len(b.deltas))
 	}
-	b = batchOf(t, read, reading(small("u", "c", 2, 1), "m5", 5, t0))
+	b = batchOf(read, reading(small("u", "c", 2, 1), "m5", 5, t0))
 	if got := string(b.deltas[0].InstanceID); got != "" {
 		t.Errorf("origin %q of a move that somebody else made", got)
 	}
@@ -54,11 +66,14 @@ func TestBatchKeepsTheOriginOfTheRead(t *testing.T) {
 
 // A value that was published before is not published again, unless a later one joins it.
 func TestBatchIsLoudIfAnyIs(t *testing.T) {
+	p := &part{loud: 1}
 	b := new(batch)
-	b.reset(4)
-	b.addUnread(unreadRecord(small("u", "c", 1, 0)), false)
-	b.addUnread(unreadRecord(small("u", "d", 1, 0)), false)
-	b.addUnread(unreadRecord(small("u", "d", 2, 0)), true)
+	b.reset(3)
+	b.addUnread(unreadRecord(small("u", "c", 1, 0)), p)
+	b.addUnread(unreadRecord(small("u", "d", 1, 0)), p)
+	later := unreadRecord(small("u", "d", 2, 0))
+	later.Offset = 1
+	b.addUnread(later, p)
 	if b.deltas[0].loud || !b.deltas[1].loud {
 		t.Errorf("loud: %v, %v; want false, true", b.deltas[0].loud, b.deltas[1].loud)
 	}
@@ -85,7 +100,7 @@ func TestBatchSkipsWhatItCannotUse(t *testing.T) {
 	} {
 		b := new(batch)
 		b.reset(1)
-		b.addUnread(c.r, true)
+		b.addUnread(c.r, anyPart)
 		if b.tally != c.want || len(b.deltas) != 0 {
 			t.Errorf("%s: tally %+v, %d deltas", c.name, b.tally, len(b.deltas))
 		}
@@ -100,7 +115,7 @@ func TestBatchSkipsWhatItCannotUse(t *testing.T) {
 	} {
 		b := new(batch)
 		b.reset(1)
-		b.addChannel(r)
+		b.addChannel(r, anyPart)
 		if b.tally.bad != 1 || len(b.channels) != 0 {
 			t.Errorf("%s: tally %+v, %d channels", name, b.tally, len(b.channels))
 		}
@@ -122,7 +137,7 @@ func TestBatchReuse(t *testing.T) {
 		for _, b := range []*batch{fresh, reused} {
 			b.reset(len(records))
 			for _, r := range records {
-				b.addUnread(r, true)
+				b.addUnread(r, anyPart)
 			}
 		}
 		if a, b := content(fresh), content(reused); a != b {
@@ -136,7 +151,7 @@ func content(b *batch) string {
 	s.WriteString(describe(b))
 	for i := range b.deltas {
 		s.Write(appendValue(nil, &b.deltas[i].UnreadDelta))
-		s.Write(appendPointer(nil, &b.deltas[i].UnreadDelta))
+		s.Write(appendChange(nil, &b.deltas[i].UnreadDelta))
 		s.WriteByte('\n')
 	}
 	return s.String()

@@ -37,7 +37,7 @@ func New(cfg Config) (*Cache, error) {
 		return nil, err
 	}
 	m := newMetrics(cfg.Registerer)
-	return &Cache{cfg: cfg, metrics: m, writer: newWriter(cfg.Redis, &cfg, m)}, nil
+	return &Cache{cfg: cfg, metrics: m, writer: newWriter(&cfg, m)}, nil
 }
 
 // Run fills Redis until ctx ends, and then returns nil. What can go wrong in between (Redis or Kafka down, a topic not
@@ -90,9 +90,6 @@ func (c *Cache) runSession(ctx context.Context, adm *kadm.Client) error {
 	}
 	var f filling
 	err = c.writer.persist(ctx, "open", func(ctx context.Context) (err error) {
-		if err := c.writer.load(ctx); err != nil {
-			return err
-		}
 		var why string
 		f, why, err = openFilling(ctx, c.cfg.Redis, identity, total)
 		if why != "" {

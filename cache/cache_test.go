@@ -181,7 +181,7 @@ func TestRedisDownAndBack(t *testing.T) {
 	server := testkit.Redis(t)
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), nParts, 1)
-	rdb := redisClient(t, server.URL)
+	rdb := redisClient(t, server.URL, func(o *redis.Options) { o.ReadTimeout = 300 * time.Millisecond })
 	cl := producer(t, kafka.ListenAddrs())
 	rng := seeded(t)
 	h := newHistory()
@@ -370,7 +370,6 @@ func TestConfigIsChecked(t *testing.T) {
 	for want, c := range map[string]Config{
 		"no brokers":   {Redis: rdb},
 		"no Redis":     {Brokers: []string{"b"}},
-		"Cluster":      {Brokers: []string{"b"}, Redis: redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})},
 		"both":         {Brokers: []string{"b"}, Redis: rdb, Unread: "t", Channels: "t"},
 		"Pipelines":    {Brokers: []string{"b"}, Redis: rdb, Pipelines: -1},
 		"RetryMax":     {Brokers: []string{"b"}, Redis: rdb, RetryMin: time.Hour},

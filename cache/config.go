@@ -28,10 +28,11 @@ type Config struct {
 	// Unread and Channels name the topics; empty: those of package events.
 	Unread, Channels string
 
-	// Redis is the primary, reached directly or through Sentinel. Redis Cluster is refused. Its maxmemory-policy must be
+	// Redis is the primary, reached directly or through Sentinel. It is not Redis Cluster: what one transaction writes
+	// would lie in different slots. Its maxmemory-policy must be
 	// noeviction: an inbox of which Redis dropped a part at will looks like one that was never larger. With
 	// ContextTimeoutEnabled in its options Run ends at once even while Redis hangs.
-	Redis redis.UniversalClient
+	Redis *redis.Client
 	// RemovalTTL is how long the stamp of a removal is kept, in seconds resolution: a delta from before it that arrives
 	// later than that is applied. 24 h by default.
 	RemovalTTL time.Duration
@@ -40,6 +41,9 @@ type Config struct {
 	// BatchRecords is how many records are joined and written at once, at most; 50,000 by default. It bounds memory
 	// together with FetchBytes.
 	BatchRecords int
+	// KnownPairs is of how many (user, channel) and channels it is remembered what Redis holds, which saves asking before
+	// a write; 500,000 by default, 110 bytes each.
+	KnownPairs int
 	// FetchBytes bounds what is fetched ahead from one broker; 16 MiB by default.
 	FetchBytes int32
 	// CheckEvery is how long, at most, a wiped Redis goes unnoticed while there is nothing to write; 1 s by default.
@@ -64,11 +68,6 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Redis == nil:
 		return c, errors.New("cache: no Redis is configured")
 	}
-	switch c.Redis.(type) {
-	case *redis.ClusterClient, *redis.Ring:
-		return c, errors.New("cache: Redis Cluster is not supported: the keys that one delta changes lie in different " +
-			"slots; use a primary with replicas and Sentinel")
-	}
 	def(&c.Group, DefaultGroup)
 	def(&c.Unread, events.TopicUnread)
 	def(&c.Channels, events.TopicChannels)
@@ -76,6 +75,7 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Pipelines, 3)
 	def(&c.BatchRecords, 50_000)
 	def(&c.FetchBytes, 16<<20)
+	def(&c.KnownPairs, 500_000)
 	def(&c.CheckEvery, time.Second)
 	def(&c.CommitEvery, time.Second)
 	def(&c.RetryMin, 50*time.Millisecond)
@@ -89,6 +89,7 @@ func (c Config) withDefaults() (Config, error) {
 	}{
 		{"RemovalTTL is below 1 s", c.RemovalTTL < time.Second}, {"Pipelines is negative", c.Pipelines < 1},
 		{"BatchRecords is negative", c.BatchRecords < 1}, {"FetchBytes is negative", c.FetchBytes < 1},
+		{"KnownPairs is negative", c.KnownPairs < 1},
 		{"CheckEvery is negative", c.CheckEvery < 0}, {"CommitEvery is negative", c.CommitEvery < 0},
 		{"RetryMin is negative", c.RetryMin < 0}, {"RetryMax is below RetryMin", c.RetryMax < c.RetryMin},
 	} {

@@ -14,24 +14,28 @@ import (
 // partition stands in Redis beside what was written, and is as durable as that: what a restart, a failover or a wipe
 // takes away it takes from both. So it is where reading goes on; the group's offsets are for those who watch lag.
 type filling struct {
-	rdb redis.UniversalClient
-	id  string
+	rdb   redis.UniversalClient
+	id    string
+	token string // of the session: a partition whose owner has another one belongs to somebody else
 }
 
 // openFilling joins the filling that Redis is in, or begins one. why says why a new one was begun: "empty" (Redis was
 // wiped or is new), "topics" (it was filled from other topics), "epoch" (tidemark:epoch is gone); else it is empty.
 func openFilling(ctx context.Context, rdb redis.UniversalClient, topics string, total int) (f filling, why string, err error) {
-	var fresh [8]byte
-	_, _ = rand.Read(fresh[:]) // never fails
-	answer, err := openScript.Run(ctx, rdb, []string{epochKey, cursorsKey},
-		hex.EncodeToString(fresh[:]), topics, total).StringSlice()
+	answer, err := openScript.Run(ctx, rdb, []string{epochKey, cursorsKey, ownersKey}, random(), topics, total).StringSlice()
 	if err != nil {
 		return filling{}, "", fmt.Errorf("open the cursors in Redis: %w", err)
 	}
 	if len(answer) != 2 {
 		return filling{}, "", fmt.Errorf("open the cursors in Redis: answer of %d parts, want 2", len(answer))
 	}
-	return filling{rdb: rdb, id: answer[0]}, answer[1], nil
+	return filling{rdb: rdb, id: answer[0], token: random()}, answer[1], nil
+}
+
+func random() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
 }
 
 // partition names one of the topics' partitions.
@@ -46,10 +50,11 @@ func (p partition) field() string { return p.topic + "/" + strconv.Itoa(int(p.nu
 // extent is where the log of a partition begins and ends: offsets of the first record and of the next one.
 type extent struct{ start, end int64 }
 
-// begin returns the offset at which to go on with each partition. errReopen: the filling has ended.
+// begin makes the session the owner of partitions, whoever was, and returns the offset at which to go on with each.
+// errReopen: the filling has ended.
 func (f filling) begin(ctx context.Context, parts []partition, logs []extent) ([]int64, error) {
-	args := make([]any, 0, 1+4*len(parts))
-	args = append(args, f.id)
+	args := make([]any, 0, 2+4*len(parts))
+	args = append(args, f.id, f.token)
 	for i, p := range parts {
 		args = append(args, p.field(), "b", logs[i].start, logs[i].end)
 	}
@@ -78,8 +83,8 @@ type step struct {
 // advance moves cursors on and reports whether Redis is complete. It also finds out whether Redis still holds what it
 // held: errReopen if not, and then nothing was moved.
 func (f filling) advance(ctx context.Context, steps []step) (complete bool, err error) {
-	args := make([]any, 0, 1+4*len(steps))
-	args = append(args, f.id)
+	args := make([]any, 0, 2+4*len(steps))
+	args = append(args, f.id, f.token)
 	for _, s := range steps {
 		args = append(args, s.field(), "a", s.before, s.next)
 	}
@@ -88,7 +93,7 @@ func (f filling) advance(ctx context.Context, steps []step) (complete bool, err 
 }
 
 func (f filling) call(ctx context.Context, args []any) (rest []any, complete bool, err error) {
-	answer, err := advanceScript.Run(ctx, f.rdb, []string{epochKey, cursorsKey}, args...).Slice()
+	answer, err := advanceScript.Run(ctx, f.rdb, []string{epochKey, cursorsKey, ownersKey}, args...).Slice()
 	if err != nil {
 		return nil, false, fmt.Errorf("move the cursors in Redis: %w", err)
 	}

@@ -61,25 +61,19 @@ func throughRedis(t rapid.TB, d *events.UnreadDelta, c *events.ChannelRecord) (E
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b calls
-	b.values(c)
+	var out commands
+	out.command("hset")
+	appendChannel(&out, c)
+	args := out.list()[0][1:]
 	hash := map[string]string{}
-	from := int32(0)
-	for i, f := range channelFields {
-		hash[f] = string(b.buf[from:b.ends[i]])
-		from = b.ends[i]
+	for i := 0; i < len(args); i += 2 {
+		hash[*args[i].(*string)] = *args[i+1].(*string)
 	}
 	ch, err := parseChannel("c", hash)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e, ch
-}
-
-// channelFields are those of channel-latest in the order of DESIGN §8.
-var channelFields = []string{
-	"latest_id", "latest_at", "latest_sender", "latest_preview", "message_seq", "message_pos",
-	"holes", "holes_floor", "alls", "alls_floor", "purged_pos", "member_count",
 }
 
 func TestDeriveSaysWhenItCannot(t *testing.T) {

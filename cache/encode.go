@@ -8,8 +8,7 @@ import (
 )
 
 // appendValue appends the JSON of one channel in an inbox (DESIGN §8), which is also what the members of a published
-// delta are after its ids. Every key is there, but for those that say nothing in a large channel. The stamp is last:
-// the script finds it from the end.
+// delta are after its ids. Every key is there, but for those that say nothing in a large channel.
 func appendValue(b []byte, d *events.UnreadDelta) []byte {
 	b = append(b, '{')
 	if !d.Large {
@@ -51,17 +50,33 @@ func appendStamp(b []byte, s *events.Stamp) []byte {
 	return strconv.AppendInt(append(b, '.'), s.D, 10)
 }
 
-// appendPointer appends what lua/unread.lua takes as pointer.
-func appendPointer(b []byte, d *events.UnreadDelta) []byte {
-	b = append(appendUint(b, d.LastRead.Seq), '\n')
+// appendUpdate appends what is published of a delta that was applied: its ids, whether the user is a member, and the
+// rest as in an inbox.
+func appendUpdate(b []byte, d *events.UnreadDelta) []byte {
+	b = appendIDs(b, d)
+	b = strconv.AppendBool(append(b, `"member":`...), d.Member)
+	at := len(b)
+	b = appendValue(b, d)
+	b[at] = ',' // in the place of its brace
+	return b
+}
+
+// appendChange appends what is published of a read pointer that moved. Where it is gone, id and time are empty.
+func appendChange(b []byte, d *events.UnreadDelta) []byte {
+	b = appendIDs(b, d)
+	b = appendString(append(b, `"last_read_id":`...), d.LastRead.MessageID)
+	b = append(b, `,"last_read_at":"`...)
 	if d.LastRead.Seq > 0 {
 		b = appendTime(b, d.LastReadAt)
 	}
-	b = append(b, '\n')
-	if d.LastRead.Seq > 0 {
-		b = append(b, d.LastRead.MessageID...)
-	}
-	return append(append(b, '\n'), d.InstanceID...)
+	b = appendString(append(b, `","instance_id":`...), d.InstanceID)
+	return append(b, '}')
+}
+
+func appendIDs(b []byte, d *events.UnreadDelta) []byte {
+	b = appendString(append(b, `{"user_id":`...), d.UserID)
+	b = appendString(append(b, `,"channel_id":`...), d.ChannelID)
+	return append(b, ',')
 }
 
 const hexDigits = "0123456789abcdef"
@@ -114,5 +129,5 @@ func appendTime(b []byte, ms int64) []byte {
 // digits appends two of them.
 func digits(b []byte, v int64) []byte { return append(b, byte('0'+v/10), byte('0'+v%10)) }
 
-// validID reports whether id can stand in keys and in the lines of a pointer.
+// validID reports whether id can stand in keys.
 func validID(id []byte) bool { return utf8.Valid(id) && events.ValidID(id) }

@@ -39,18 +39,6 @@ func TestValueBytes(t *testing.T) {
 	}
 }
 
-func TestPointerBytes(t *testing.T) {
-	d := reading(small("u", "c", 7, 3), "m4", 4, t0)
-	d.InstanceID = []byte("phone")
-	if got, want := string(appendPointer(nil, d)), "4\n2026-01-02T03:04:05.678Z\nm4\nphone"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	d.LastRead = events.Ref{}
-	if got, want := string(appendPointer(nil, d)), "0\n\n\nphone"; got != want {
-		t.Errorf("no pointer: got %q, want %q", got, want)
-	}
-}
-
 // anyID draws ids, among them such as JSON has to escape.
 func anyID() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {

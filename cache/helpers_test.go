@@ -62,7 +62,7 @@ func redises(t *testing.T, body func(t *testing.T, rdb *redis.Client)) {
 	t.Run("real", func(t *testing.T) { body(t, redisClient(t, testkit.Redis(t).URL)) })
 }
 
-func redisClient(t testing.TB, url string) *redis.Client {
+func redisClient(t testing.TB, url string, change ...func(*redis.Options)) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -70,7 +70,10 @@ func redisClient(t testing.TB, url string) *redis.Client {
 	}
 	o.ContextTimeoutEnabled = true
 	o.MaxRetries = -1
-	o.ReadTimeout = time.Second
+	o.ReadTimeout = 10 * time.Second
+	for _, f := range change {
+		f(o)
+	}
 	c := redis.NewClient(o)
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -78,56 +81,93 @@ func redisClient(t testing.TB, url string) *redis.Client {
 
 func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// testWriter is a writer with short pauses.
-func testWriter(t testing.TB, rdb redis.UniversalClient) *writer {
+// rig is a writer that owns one partition.
+type rig struct {
+	*writer
+	part  *part
+	token string
+	cold  bool // forgets what Redis holds before each batch
+}
+
+// own makes a rig with short pauses the owner of the partition that all rigs write to.
+func own(t testing.TB, rdb *redis.Client) *rig {
 	t.Helper()
 	cfg, err := Config{Brokers: []string{"none"}, Redis: rdb, RetryMin: time.Millisecond, RetryMax: 20 * time.Millisecond}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newWriter(rdb, &cfg, newMetrics(nil))
+	r := &rig{writer: newWriter(&cfg, newMetrics(nil)), part: &part{partition: partition{"t", 0}, table: newTable(1 << 20)}, token: random()}
+	r.claim(t, rdb)
+	return r
 }
 
-// batchOf joins deltas, all of them to be published.
-func batchOf(t testing.TB, deltas ...*events.UnreadDelta) *batch {
+func (r *rig) claim(t testing.TB, rdb *redis.Client) {
 	t.Helper()
-	b := new(batch)
-	b.reset(len(deltas))
-	for _, d := range deltas {
-		b.addUnread(unreadRecord(d), true)
+	if err := rdb.HSet(t.Context(), ownersKey, r.part.field(), r.token).Err(); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// send writes a batch and returns how many values were applied.
+func (r *rig) send(t testing.TB, b *batch) int {
+	t.Helper()
 	if b.tally.bad > 0 {
 		t.Fatal(b.lastBad)
+	}
+	if r.cold {
+		r.part.table = newTable(1 << 20)
+	}
+	if err := r.write(t.Context(), b, r.token); err != nil {
+		t.Fatal(err)
+	}
+	return b.tally.applied
+}
+
+// join puts records into a batch.
+func (r *rig) join(b *batch, records ...*kgo.Record) *batch {
+	b.reset(len(records))
+	for _, rec := range records {
+		if rec.Topic == events.TopicUnread {
+			b.addUnread(rec, r.part)
+		} else {
+			b.addChannel(rec, r.part)
+		}
 	}
 	return b
 }
 
-// apply writes deltas as one batch and returns how many were applied.
-func apply(t testing.TB, w *writer, deltas ...*events.UnreadDelta) int {
+// apply writes deltas as one batch, all of them to be published, and returns how many were applied.
+func (r *rig) apply(t testing.TB, deltas ...*events.UnreadDelta) int {
 	t.Helper()
-	n, err := w.write(t.Context(), batchOf(t, deltas...))
-	if err != nil {
-		t.Fatal(err)
+	var records []*kgo.Record
+	for _, d := range deltas {
+		records = append(records, unreadRecord(d))
 	}
-	return n
+	return r.send(t, r.join(new(batch), records...))
 }
 
 // applyChannels writes channel records as one batch and returns how many were applied.
-func applyChannels(t testing.TB, w *writer, records ...*events.ChannelRecord) int {
+func (r *rig) applyChannels(t testing.TB, list ...*events.ChannelRecord) int {
 	t.Helper()
-	b := new(batch)
-	b.reset(len(records))
-	for _, c := range records {
-		b.addChannel(channelRecord(c))
+	var records []*kgo.Record
+	for _, c := range list {
+		records = append(records, channelRecord(c))
 	}
-	if b.tally.bad > 0 {
-		t.Fatal(b.lastBad)
-	}
-	n, err := w.write(t.Context(), b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return r.send(t, r.join(new(batch), records...))
+}
+
+// warmAndCold runs body with what Redis holds known, and asked for before each write.
+func warmAndCold(t *testing.T, body func(t *testing.T, r *rig, rdb *redis.Client)) {
+	redises(t, func(t *testing.T, rdb *redis.Client) {
+		for _, cold := range []bool{false, true} {
+			t.Run(map[bool]string{false: "warm", true: "cold"}[cold], func(t *testing.T) {
+				rdb.FlushAll(t.Context())
+				r := own(t, rdb)
+				r.cold = cold
+				body(t, r, rdb)
+			})
+		}
+	})
 }
 
 // dump is all of Redis but for what is the cache's own bookkeeping: the hashes of DESIGN §8 as text.
@@ -174,7 +214,7 @@ type member struct {
 }
 
 // start runs a Cache with short intervals until the test ends or it is stopped.
-func start(t testing.TB, brokers []string, topics testkit.TopicSet, rdb redis.UniversalClient, change ...func(*Config)) *member {
+func start(t testing.TB, brokers []string, topics testkit.TopicSet, rdb *redis.Client, change ...func(*Config)) *member {
 	t.Helper()
 	cfg := Config{
 		Brokers: brokers, ClientOptions: testkit.FastClientOpts(), Group: topics.Prefix + "cache",

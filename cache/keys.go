@@ -1,15 +1,18 @@
 package cache
 
-// Names of the keys and channels of DESIGN §8. The scripts in lua/ build the same names.
+// Names of the keys and channels of DESIGN §8, and of the cache's own.
 const (
 	prefixInbox         = "inbox:"
+	prefixInboxGone     = "inbox-gone:"
 	prefixReadPointer   = "read-pointer:"
 	prefixChannelLatest = "channel-latest:"
+	prefixChannelStamp  = "channel-stamp:"
 	prefixUnreadChannel = "unread:"
 	changesChannel      = "read-pointer:changes"
 
 	epochKey   = "tidemark:epoch"
 	cursorsKey = "tidemark:cursors"
+	ownersKey  = "tidemark:owners"
 )
 
 // InboxKey is the hash of a user's channels.

@@ -18,7 +18,7 @@ type metrics struct {
 	lagSeconds  prometheus.Gauge
 	complete    prometheus.Gauge
 
-	applied, stale, coalesced, threads, bad prometheus.Counter
+	applied, stale, skipped, coalesced, threads, bad prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -26,12 +26,12 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "deltas_total",
 			Help: "Records of the compacted topics by what became of them: applied, stale (dominated by what Redis holds, or " +
-				"equal to it), coalesced (replaced within the batch), thread (not cached), bad (skipped).",
+				"equal to it), skipped (the partition moved to another member), coalesced (replaced within the batch), thread (not cached), bad (unusable).",
 		}, []string{"result"}),
 		commands: prometheus.NewCounter(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "commands_total",
-			Help: "Commands sent to Redis to apply records."}),
+			Help: "Commands sent to Redis to apply records, those that ask what it holds included."}),
 		pipeline: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: ns, Subsystem: sub, Name: "pipeline_seconds",
-			Help:    "Time of one pipeline, failed ones included.",
+			Help:    "Time of one transaction of up to 500 values, failed ones included.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: ns, Subsystem: sub, Name: "batch_records",
 			Help: "Records read at once, and joined.", Buckets: prometheus.ExponentialBuckets(1, 4, 10)}),
@@ -48,6 +48,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Help: "1 if Redis holds all partitions, 0 while it is being filled: then readers miss."}),
 	}
 	m.applied, m.stale = m.records.WithLabelValues("applied"), m.records.WithLabelValues("stale")
+	m.skipped = m.records.WithLabelValues("skipped")
 	m.coalesced, m.threads = m.records.WithLabelValues("coalesced"), m.records.WithLabelValues("thread")
 	m.bad = m.records.WithLabelValues("bad")
 	for _, why := range []string{"empty", "epoch", "topics"} {
@@ -62,6 +63,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 func (m *metrics) count(t tally) {
 	m.applied.Add(float64(t.applied))
 	m.stale.Add(float64(t.stale))
+	m.skipped.Add(float64(t.skipped))
 	m.coalesced.Add(float64(t.coalesced))
 	m.threads.Add(float64(t.threads))
 	m.bad.Add(float64(t.bad))

@@ -47,18 +47,18 @@ func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 
 func TestInboxInTwoRoundTrips(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
-		w := testWriter(t, rdb)
+		w := own(t, rdb)
 		d := large("u", "big", 10)
 		d.Excluded, d.Mentioned = []uint32{12}, []uint32{14}
 		muted := small("u", "muted", 30, 1)
 		muted.Muted = true
 		behind := large("u", "behind", 1)
-		apply(t, w, small("u", "c", 7, 3), small("u", "read", 0, 3), d, muted, large("u", "lost", 1), behind)
+		w.apply(t, small("u", "c", 7, 3), small("u", "read", 0, 3), d, muted, large("u", "lost", 1), behind)
 		behindHead := head("behind", 9, 21)
 		behindHead.PurgedPos = 0  // so that the floors, 2 and 1, are above what was read
 		big := head("big", 9, 21) // positions to 20, holes 3,7-9
 		big.HeadPos, big.Holes, big.Alls = 20, []uint32{11}, []uint32{13}
-		applyChannels(t, w, big, behindHead)
+		w.applyChannels(t, big, behindHead)
 
 		count := new(trips)
 		counted := redisClient(t, "redis://"+rdb.Options().Addr)
@@ -125,9 +125,9 @@ func TestMissesAreNeverZero(t *testing.T) {
 		miss("empty Redis")
 		rdb.Set(ctx, epochKey, "e", 0)
 		miss("nothing of the user")
-		w := testWriter(t, rdb)
-		apply(t, w, reading(small("u", "c", 7, 3), "m4", 4, t0))
-		applyChannels(t, w, head("c", 7, 9))
+		w := own(t, rdb)
+		w.apply(t, reading(small("u", "c", 7, 3), "m4", 4, t0))
+		w.applyChannels(t, head("c", 7, 9))
 		e, err := r.Unread(ctx, "u", "c")
 		if err != nil || e.Unread != 7 || !e.Known || e.ChannelID != "c" {
 			t.Errorf("Unread: %+v, %v", e, err)
@@ -149,15 +149,15 @@ func TestUnreadOfALargeChannel(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := t.Context()
 		rdb.Set(ctx, epochKey, "e", 0)
-		w := testWriter(t, rdb)
+		w := own(t, rdb)
 		r := NewReader(rdb)
-		apply(t, w, large("u", "c", 10))
+		w.apply(t, large("u", "c", 10))
 		e, err := r.Unread(ctx, "u", "c")
 		if err != nil || e.Known {
 			t.Errorf("without the channel's record: %+v, %v; want not known", e, err)
 		}
 		rec := head("c", 7, 16)
-		applyChannels(t, w, rec)
+		w.applyChannels(t, rec)
 		e, err = r.Unread(ctx, "u", "c")
 		if err != nil || !e.Known || e.Unread != 5 {
 			t.Errorf("got %+v, %v; want 5 unread", e, err)
@@ -191,7 +191,7 @@ func TestEntryIsTheDelta(t *testing.T) {
 		rdb.Set(t.Context(), epochKey, "e", 0)
 		d := reading(small("u", "c", 7, 3), "m4", 4, t0)
 		d.OfflineUnread, d.Muted, d.ReadEpoch = 2, true, 3
-		apply(t, testWriter(t, rdb), d)
+		own(t, rdb).apply(t, d)
 		got, err := NewReader(rdb).Unread(t.Context(), "u", "c")
 		if err != nil {
 			t.Fatal(err)

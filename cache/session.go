@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -15,8 +17,8 @@ import (
 // session is one membership of the group, with one filling of Redis. It ends when the filling does: then every
 // partition is opened anew.
 //
-// It does not care who owns a partition: what it writes is compared in Redis, and a cursor only moves on. So a rebalance
-// waits for nothing here, and a member that was cut off, and does not know that its partitions moved, does no harm.
+// A rebalance waits for nothing here: what is being written of a partition that moves is refused by Redis once the new
+// owner has begun it, and read again by that one.
 type session struct {
 	cache  *Cache
 	cfg    *Config
@@ -38,11 +40,13 @@ type session struct {
 // part is a partition that a session owns. session.mu guards what changes.
 type part struct {
 	partition
-	loud   int64 // what comes from this offset on is published; before it, it was
-	stored int64 // the cursor that Redis is known to hold
-	next   int64 // everything below was applied
-	commit int64 // the group's offset
-	end    int64 // of the log, as far as known
+	loud   int64       // what comes from this offset on is published; before it, it was
+	table  *table      // of the poll loop
+	lost   atomic.Bool // Redis says that somebody else owns it
+	stored int64       // the cursor that Redis is known to hold
+	next   int64       // everything below was applied
+	commit int64       // the group's offset
+	end    int64       // of the log, as far as known
 }
 
 func newSession(c *Cache, adm *kadm.Client, f filling) *session {
@@ -151,21 +155,22 @@ func (s *session) apply(ctx context.Context, fetches kgo.Fetches) error {
 			switch {
 			case r.Attrs.IsControl():
 			case f.Topic == s.cfg.Unread:
-				b.addUnread(r, r.Offset >= p.loud)
+				b.addUnread(r, p)
 			default:
-				b.addChannel(r)
+				b.addChannel(r, p)
 			}
 		}
 	})
 	if b.tally.records > 0 {
-		applied, err := s.cache.writer.write(ctx, b)
-		if err != nil {
+		if err := s.cache.writer.write(ctx, b, s.fill.token); err != nil {
 			return err
 		}
-		b.tally.applied = applied
-		b.tally.stale = len(b.deltas) + len(b.channels) - applied
 		s.cache.metrics.count(b.tally)
 		s.complain()
+	}
+	touched, err := s.kept(touched)
+	if err != nil {
+		return err
 	}
 	return s.advance(ctx, touched, oldest)
 }
@@ -179,9 +184,31 @@ func (s *session) note(f *kgo.FetchTopicPartition) *part {
 	if p == nil || len(f.Records) == 0 {
 		return nil
 	}
+	p.table.limit = max(1, s.cfg.KnownPairs/len(s.parts))
 	p.next = f.Records[len(f.Records)-1].Offset + 1
 	p.end = max(p.end, f.HighWatermark, p.next)
 	return p
+}
+
+// kept leaves out the partitions that moved to another owner meanwhile. errReopen: one of them did without the group
+// having said so. Either this member is cut off from the group, or the other one is; joining again finds out.
+func (s *session) kept(touched []*part) ([]*part, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lost *part
+	touched = slices.DeleteFunc(touched, func(p *part) bool {
+		if !p.lost.Load() {
+			return false
+		}
+		if s.parts[p.partition] == p {
+			lost = p
+		}
+		return true
+	})
+	if lost != nil {
+		return nil, fmt.Errorf("%w, or another member has taken %s", errReopen, lost.field())
+	}
+	return touched, nil
 }
 
 // advance moves the cursors of partitions on, and now and then compares those of all.

@@ -15,112 +15,133 @@ import (
 )
 
 // writer sends batches to Redis.
+//
+// Comparing stamps inside Redis, in a script, costs five to ten times the writing; asking for them first, twice. So they
+// are compared here, with what is known of Redis (table), and that is true because nobody else writes: each transaction
+// holds only if, at its end, each partition it writes to still has this session as its owner, as it had before anything
+// was compared. WATCH makes Redis see to that. A member that lost a partition and does not know it, or whose last words
+// reach Redis late, is refused by Redis itself.
 type writer struct {
-	rdb       redis.UniversalClient
-	parallel  int
-	goneFor   string // seconds
-	metrics   *metrics
-	log       *slog.Logger
-	retryMin  time.Duration
-	retryMax  time.Duration
-	trouble   atomic.Pointer[error] // why an attempt failed; nil once the cursors were found to be true again
-	callsPool sync.Pool
+	rdb      *redis.Client
+	parallel int
+	goneFor  string // seconds
+	metrics  *metrics
+	log      *slog.Logger
+	retryMin time.Duration
+	retryMax time.Duration
+	trouble  atomic.Pointer[error] // why an attempt failed; nil once the cursors were found to be true again
+	chunks   sync.Pool
 }
 
-func newWriter(rdb redis.UniversalClient, cfg *Config, m *metrics) *writer {
+func newWriter(cfg *Config, m *metrics) *writer {
 	return &writer{
-		rdb: rdb, parallel: cfg.Pipelines, metrics: m, log: cfg.Logger,
+		rdb: cfg.Redis, parallel: cfg.Pipelines, metrics: m, log: cfg.Logger,
 		goneFor:  strconv.FormatInt(int64(cfg.RemovalTTL/time.Second), 10),
 		retryMin: cfg.RetryMin, retryMax: cfg.RetryMax,
-		callsPool: sync.Pool{New: func() any { return new(calls) }},
+		chunks: sync.Pool{New: func() any { return new(chunk) }},
 	}
 }
 
-// write sends all of b and returns once Redis has taken it, however often that must be tried; it fails only with ctx.
-// After a failure any part of b may have been written. Writing it again is harmless.
-func (w *writer) write(ctx context.Context, b *batch) (applied int, err error) {
-	var total atomic.Int64
+// write brings b into Redis and returns once every value is applied, stale or skipped, however often that must be tried;
+// it fails only with ctx. After a failure any chunk of b may have been written. Writing it again is harmless.
+func (w *writer) write(ctx context.Context, b *batch, token string) error {
+	b.settle()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(w.parallel)
-	send := func(c *calls) {
+	var c *chunk
+	room := func() *chunk {
+		if c == nil {
+			c = w.chunks.Get().(*chunk)
+			c.reset(b)
+		}
+		return c
+	}
+	send := func() {
+		full := c
+		c = nil
 		g.Go(func() error {
-			defer w.callsPool.Put(c)
-			n, err := w.send(ctx, c)
-			total.Add(int64(n))
-			return err
+			defer w.chunks.Put(full)
+			return w.send(ctx, full, token)
 		})
 	}
-	c := w.calls()
 	for i := range b.users {
 		for next := b.users[i].first; next >= 0; {
-			if next = c.addUser(b, &b.users[i], next); c.full() {
-				send(c)
-				c = w.calls()
+			if next = room().addUser(&b.users[i], next); c.full() {
+				send()
 			}
 		}
 	}
-	c.endCall()
 	for i := range b.channels {
-		if c.addChannel(&b.channels[i]); c.full() {
-			send(c)
-			c = w.calls()
+		if room().addChannel(int32(i)); c.full() {
+			send()
 		}
 	}
-	c.endCall()
-	if len(c.list) > 0 {
-		send(c)
+	if c != nil && c.values > 0 {
+		send()
 	}
-	err = g.Wait()
-	return int(total.Load()), err
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	b.learn()
+	return nil
 }
 
-// send runs one pipeline until it has succeeded as a whole.
-func (w *writer) send(ctx context.Context, c *calls) (applied int, err error) {
-	commands := c.commands()
-	err = w.persist(ctx, "write to Redis", func(ctx context.Context) error {
-		start := time.Now()
-		pipe := w.rdb.Pipeline()
-		cmds := make([]*redis.Cmd, len(commands))
-		for i, args := range commands {
-			cmds[i] = pipe.Do(ctx, args...)
-		}
-		_, err := pipe.Exec(ctx)
-		w.metrics.pipeline.Observe(time.Since(start).Seconds())
-		w.metrics.commands.Add(float64(len(commands)))
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			// Redis forgets scripts when it starts again.
-			if err := w.load(ctx); err != nil {
+// send writes one chunk.
+func (w *writer) send(ctx context.Context, c *chunk, token string) error {
+	err := w.persist(ctx, "write to Redis", func(ctx context.Context) error {
+		for {
+			start := time.Now()
+			err := w.transact(ctx, c, token)
+			w.metrics.pipeline.Observe(time.Since(start).Seconds())
+			if !errors.Is(err, redis.TxFailedErr) {
 				return err
 			}
-			return errLoaded
+			// A partition got another owner meanwhile, perhaps none of these. Then it says so now.
 		}
-		if err != nil {
-			return err
-		}
-		applied = 0
-		for _, cmd := range cmds {
-			n, err := cmd.Int()
-			if err != nil {
-				return fmt.Errorf("answer of a script: %w", err)
-			}
-			applied += n
-		}
-		return nil
 	})
-	return applied, err
+	if err == nil {
+		c.done()
+	}
+	return err
 }
 
-// errLoaded makes persist try again at once.
-var errLoaded = errors.New("scripts were loaded")
-
-// load gives Redis the scripts.
-func (w *writer) load(ctx context.Context) error {
-	for _, s := range []*redis.Script{unreadScript, channelsScript} {
-		if err := s.Load(ctx, w.rdb).Err(); err != nil {
-			return fmt.Errorf("load a script: %w", err)
-		}
+// transact runs one attempt, on a connection of its own.
+func (w *writer) transact(ctx context.Context, c *chunk, token string) error {
+	conn := w.rdb.Conn()
+	defer conn.Close()
+	answers, err := w.run(ctx, conn.Pipeline(), c.reads())
+	if err == nil {
+		err = c.take(answers, token)
 	}
-	return nil
+	if err != nil {
+		unwatch(conn)
+		return err
+	}
+	writes := c.writes(w.goneFor)
+	if len(writes) == 0 {
+		unwatch(conn)
+		return nil
+	}
+	_, err = w.run(ctx, conn.TxPipeline(), writes)
+	return err
+}
+
+// unwatch lets go of a connection that goes back to the pool. One that cannot be asked is broken, and does not; were it
+// to, the next transaction on it would fail once, and be repeated.
+func unwatch(conn *redis.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	conn.Do(ctx, "unwatch")
+}
+
+func (w *writer) run(ctx context.Context, pipe redis.Pipeliner, list [][]any) ([]*redis.Cmd, error) {
+	cmds := make([]*redis.Cmd, len(list))
+	for i, args := range list {
+		cmds[i] = pipe.Do(ctx, args...)
+	}
+	_, err := pipe.Exec(ctx)
+	w.metrics.commands.Add(float64(len(list)))
+	return cmds, err
 }
 
 // persist repeats what until it succeeds, with pauses that grow. It fails only with ctx. The trouble that it notes
@@ -137,8 +158,6 @@ func (w *writer) persist(ctx context.Context, what string, do func(context.Conte
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errLoaded):
-			continue
 		}
 		w.metrics.redisErrors.Inc()
 		failed := fmt.Errorf("%s: %w", what, err)

@@ -60,18 +60,11 @@ func TestHalfAppliedPipeline(t *testing.T) {
 			o.MaxRetries = -1
 			broken := redis.NewClient(&o)
 			defer broken.Close()
-			w := testWriter(t, broken)
+			w := own(t, broken)
 			w.parallel = 1
-			if err := w.load(t.Context()); err != nil {
-				t.Fatal(err)
-			}
 			c.cuts.Store(3)
 			h := newHistory()
-			var b batch
-			addAll(t, &b, h.grow(rng, 4000, 100, 30))
-			if _, err := w.write(t.Context(), &b); err != nil {
-				t.Fatal(err)
-			}
+			w.send(t, w.join(new(batch), h.grow(rng, 4000, 100, 30)...))
 			if c.cuts.Load() == 3 {
 				t.Errorf("no connection was cut after %d bytes: the test shows nothing", after)
 			}
@@ -85,69 +78,58 @@ func TestHalfAppliedPipeline(t *testing.T) {
 func TestLateWriterIsHarmless(t *testing.T) {
 	server := testkit.Redis(t)
 	rdb := redisClient(t, server.URL)
-	old, now := testWriter(t, redisClient(t, server.URL)), testWriter(t, redisClient(t, server.URL))
-	if err := old.load(t.Context()); err != nil {
-		t.Fatal(err)
+	old, now := own(t, redisClient(t, server.URL)), own(t, redisClient(t, server.URL))
+	old.claim(t, rdb)
+	old.apply(t, small("u", "c", 1, 0))
+	send := func(w *rig, b *batch) chan error {
+		done := make(chan error, 1)
+		go func() { done <- w.write(t.Context(), b, w.token) }()
+		return done
 	}
-	server.Pause()
-	done := make(chan error, 2)
-	send := func(w *writer, b *batch) {
-		go func() {
-			_, err := w.write(t.Context(), b)
-			done <- err
-		}()
+	for m := int64(10); m < 30; m++ {
+		former := old.join(new(batch), unreadRecord(reading(small("u", "c", m, 1), "m8", 8, t0)), unreadRecord(small("u", "d", m, 1)))
+		latter := now.join(new(batch), unreadRecord(reading(small("u", "c", m, 2), "m9", 9, t0)), unreadRecord(left("u", "d", m, 2)))
+		server.Pause()
+		one := send(old, former)
+		two := send(now, latter)
+		server.Continue()
+		now.claim(t, rdb) // at any moment of what they do
+		for _, done := range []chan error{one, two} {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if latter.tally.skipped > 0 { // the claim came after it had asked: it asks again
+			now.part.lost.Store(false)
+			now.send(t, now.join(latter, unreadRecord(reading(small("u", "c", m, 2), "m9", 9, t0)), unreadRecord(left("u", "d", m, 2))))
+		}
+		equalDump(t, rdb, map[string]string{
+			"inbox:u c":                      string(appendValue(nil, reading(small("u", "c", m, 2), "m9", 9, t0))),
+			"read-pointer:u:c last_read_id":  "m9",
+			"read-pointer:u:c last_read_at":  "2026-01-02T03:04:05.678Z",
+			"read-pointer:u:c last_read_seq": "9",
+		})
+		old.claim(t, rdb)
+		old.part.table, now.part.table = newTable(100), newTable(100) // as with a new ownership
 	}
-	send(now, batchOf(t, reading(small("u", "c", 9, 2), "m9", 9, t0), left("u", "d", 9, 1)))
-	send(old, batchOf(t, reading(small("u", "c", 8, 1), "m8", 8, t0), small("u", "d", 8, 1)))
-	server.Continue()
-	for range 2 {
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-	}
-	equalDump(t, rdb, map[string]string{
-		"inbox:u c":                      string(appendValue(nil, reading(small("u", "c", 9, 2), "m9", 9, t0))),
-		"read-pointer:u:c last_read_id":  "m9",
-		"read-pointer:u:c last_read_at":  "2026-01-02T03:04:05.678Z",
-		"read-pointer:u:c last_read_seq": "9",
-	})
-}
-
-// Redis forgets its scripts when it starts again.
-func TestScriptsAreLoadedAgain(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
-		w := testWriter(t, rdb)
-		apply(t, w, small("u", "c", 1, 0))
-		if err := rdb.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
-		if n := apply(t, w, small("u", "c", 2, 0)); n != 1 {
-			t.Errorf("applied %d, want 1", n)
-		}
-		if n := counterOf(w.metrics.redisErrors); n != 0 {
-			t.Errorf("%v errors were counted", n)
-		}
-	})
 }
 
 // While Redis refuses, the writer waits and says why; it ends with its context.
 func TestWriteEndsWithItsContext(t *testing.T) {
 	mini := testkit.Miniredis(t)
-	w := testWriter(t, redisClient(t, "redis://"+mini.Addr()))
+	w := own(t, redisClient(t, "redis://"+mini.Addr()))
 	mini.SetError("LOADING Redis is loading the dataset in memory")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() {
-		_, err := w.write(ctx, batchOf(t, small("u", "c", 1, 0)))
-		done <- err
-	}()
+	b := w.join(new(batch), unreadRecord(small("u", "c", 1, 0)))
+	go func() { done <- w.write(ctx, b, w.token) }()
 	eventually(t, "the trouble is noted", func() bool { return w.trouble.Load() != nil })
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the context's error", err)
 	}
 	mini.SetError("")
-	if n := apply(t, w, small("u", "c", 1, 0)); n != 1 {
+	if n := w.apply(t, small("u", "c", 1, 0)); n != 1 {
 		t.Errorf("afterwards: applied %d, want 1", n)
 	}
 }

@@ -1,9 +1,9 @@
 -- Begins partitions and moves their cursors on.
 --
--- KEYS  tidemark:epoch, tidemark:cursors
--- ARGV  the filling's id; then for each partition: field, mode and two numbers
+-- KEYS  tidemark:epoch, tidemark:cursors, tidemark:owners
+-- ARGV  the filling's id, the caller's token; then for each partition: field, mode and two numbers
 --
--- mode  b: begin; the log's start and end. Returns the offset to read from.
+-- mode  b: begin; the log's start and end. The caller becomes the owner, and is told the offset to read from.
 --       a: advance; the offset that Redis must hold at least, since it did, and the next offset to read.
 --
 -- Returns what went wrong ('' if nothing did), whether Redis is complete, and the cursors of the partitions begun.
@@ -21,12 +21,12 @@ for i = 1, #all, 2 do
 end
 local done = call('GET', epoch)
 if at.id ~= id or done and done ~= id or not done and live >= int(at.total) then return { 'wiped', 0 } end
-for i = 2, #ARGV, 4 do
+for i = 3, #ARGV, 4 do
   local have = at[ARGV[i]]
   if ARGV[i + 1] == 'a' and (not have or int(match(have, '^%d+')) < int(ARGV[i + 2])) then return { 'lost', 0 } end
 end
 local answer = { '', 0 }
-for i = 2, #ARGV, 4 do
+for i = 3, #ARGV, 4 do
   local field, x, y = ARGV[i], ARGV[i + 2], ARGV[i + 3]
   local was = at[field]
   local next, target
@@ -39,6 +39,7 @@ for i = 2, #ARGV, 4 do
       next = x
     end
     answer[#answer + 1] = next
+    call('HSET', KEYS[3], field, ARGV[2])
   elseif int(y) > int(next) then
     next = y
   end

@@ -1,6 +1,6 @@
 -- Begins or joins a filling of Redis.
 --
--- KEYS  tidemark:epoch, tidemark:cursors
+-- KEYS  tidemark:epoch, tidemark:cursors, tidemark:owners
 -- ARGV  an id for a new filling, the identity of the topics, their number of partitions
 --
 -- Returns the filling's id, and why a new one was begun ('' if none was).
@@ -25,6 +25,6 @@ elseif done and done ~= at.id or not done and live >= tonumber(at.total) then
   why = 'epoch'
 end
 if why == '' then return { at.id, '' } end
-redis.call('DEL', epoch, cursors)
+redis.call('DEL', epoch, cursors, KEYS[3])
 redis.call('HSET', cursors, 'id', ARGV[1], 'topics', ARGV[2], 'total', ARGV[3])
 return { ARGV[1], why }

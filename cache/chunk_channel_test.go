@@ -23,9 +23,8 @@ func head(channel string, m int64, seq uint32) *events.ChannelRecord {
 }
 
 func TestChannelKeysByteForByte(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
-		w := testWriter(t, rdb)
-		if n := applyChannels(t, w, head("c:1", 12, 11), &events.ChannelRecord{ChannelID: []byte("empty"), MemberCount: 2, Stamp: events.Stamp{FoldVersion: 1, M: 1}}); n != 2 {
+	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
+		if n := w.applyChannels(t, head("c:1", 12, 11), &events.ChannelRecord{ChannelID: []byte("empty"), MemberCount: 2, Stamp: events.Stamp{FoldVersion: 1, M: 1}}); n != 2 {
 			t.Errorf("applied %d of 2", n)
 		}
 		equalDump(t, rdb, map[string]string{
@@ -47,8 +46,7 @@ func TestChannelKeysByteForByte(t *testing.T) {
 }
 
 func TestChannelStamps(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
-		w := testWriter(t, rdb)
+	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		seq := func(want string) {
 			t.Helper()
 			if got := rdb.HGet(t.Context(), "channel-latest:c", "message_seq").Val(); got != want {
@@ -64,7 +62,7 @@ func TestChannelStamps(t *testing.T) {
 			{head("c", 9, 5), 1, "5"}, {head("c", 9, 5), 0, "5"}, {head("c", 8, 4), 0, "5"}, {head("c", 10, 6), 1, "6"},
 			{deleted, 1, ""}, {head("c", 10, 6), 0, ""}, {deleted, 0, ""},
 		} {
-			if n := applyChannels(t, w, c.r); n != c.applied {
+			if n := w.applyChannels(t, c.r); n != c.applied {
 				t.Errorf("m = %d: applied %d, want %d", c.r.Stamp.M, n, c.applied)
 			}
 			seq(c.want)
@@ -73,7 +71,7 @@ func TestChannelStamps(t *testing.T) {
 			t.Errorf("the stamp of a deleted channel is kept for %v, want 24 h", ttl)
 		}
 		// Together the same.
-		if n := applyChannels(t, w, head("d", 9, 5), head("d", 8, 4)); n != 1 {
+		if n := w.applyChannels(t, head("d", 9, 5), head("d", 8, 4)); n != 1 {
 			t.Errorf("applied %d, want 1", n)
 		}
 		if got := rdb.HGet(t.Context(), "channel-latest:d", "message_seq").Val(); got != "5" {
@@ -83,15 +81,10 @@ func TestChannelStamps(t *testing.T) {
 }
 
 func TestChannelTombstone(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
-		w := testWriter(t, rdb)
-		applyChannels(t, w, head("c", 9, 5))
-		b := new(batch)
-		b.reset(1)
-		b.addChannel(&kgo.Record{Topic: events.TopicChannels, Key: []byte("c")})
-		if _, err := w.write(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
+	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
+		w.applyChannels(t, head("c", 9, 5))
+		w.send(t, w.join(new(batch), &kgo.Record{Topic: events.TopicChannels, Key: []byte("c")}))
+		rdb.Del(t.Context(), ownersKey)
 		if keys := rdb.Keys(t.Context(), "*").Val(); len(keys) > 0 {
 			t.Errorf("left: %v", keys)
 		}

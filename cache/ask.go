@@ -1,0 +1,198 @@
+package cache
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// ask is a question to Redis about what it holds, and to whom its answer goes.
+type ask struct {
+	group *group // nil: about channels
+	gone  bool   // about the stamps of removals
+}
+
+// reads are the commands that a transaction begins with: from then on it fails if any partition gets another owner; who
+// owns its partitions; and what Redis holds of that which is not known.
+func (c *chunk) reads() [][]any {
+	out := &c.out
+	out.reset()
+	out.command("watch")
+	out.str(ownersKey)
+	out.command("hmget")
+	out.str(ownersKey)
+	for _, p := range c.parts {
+		out.str(p.field())
+	}
+	c.asks = c.asks[:0]
+	for i := range c.groups {
+		g := &c.groups[i]
+		if !g.asked {
+			continue
+		}
+		for _, gone := range []bool{false, true} {
+			prefix := prefixInbox
+			if gone {
+				prefix = prefixInboxGone
+			}
+			out.command("hmget")
+			out.key(prefix, g.user.id)
+			for _, n := range g.deltas {
+				if d := &c.batch.deltas[n]; d.asked {
+					out.text(d.ChannelID)
+				}
+			}
+			c.asks = append(c.asks, ask{group: g, gone: gone})
+		}
+	}
+	first := true
+	for _, i := range c.channels {
+		r := &c.batch.channels[i]
+		if !r.asked {
+			continue
+		}
+		if first {
+			first = false
+			out.command("mget")
+			c.asks = append(c.asks, ask{})
+		}
+		out.key(prefixChannelStamp, r.ChannelID)
+	}
+	return out.list()
+}
+
+// take makes use of the answers to reads: what belongs to another owner is skipped, and what Redis turns out to dominate
+// is stale. It begins anew each time, as answers are those of this attempt.
+func (c *chunk) take(answers []*redis.Cmd, token string) error {
+	owners, err := slice(answers[1], len(c.parts))
+	if err != nil {
+		return fmt.Errorf("owners of partitions: %w", err)
+	}
+	for i, p := range c.parts {
+		if owner, _ := owners[i].(string); owner != token {
+			p.lost.Store(true)
+			c.skip(p)
+		}
+	}
+	for i, a := range c.asks {
+		answer := answers[2+i]
+		if a.group == nil {
+			err = c.takeChannels(answer)
+		} else {
+			err = c.takeGroup(answer, a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
+	n := 0
+	for _, i := range a.group.deltas {
+		if c.batch.deltas[i].asked {
+			n++
+		}
+	}
+	values, err := slice(answer, n)
+	if err != nil {
+		return fmt.Errorf("what Redis holds of user %q: %w", a.group.user.id, err)
+	}
+	for _, i := range a.group.deltas {
+		d := &c.batch.deltas[i]
+		if !d.asked {
+			continue
+		}
+		value, there := values[0].(string)
+		values = values[1:]
+		if !a.gone {
+			d.known = known{}
+			if d.state == stale {
+				d.state = pending // of an earlier attempt
+			}
+		}
+		if !there || d.state != pending {
+			continue
+		}
+		k, ok := parseKnown(value)
+		if a.gone {
+			k, ok = parseGone(value)
+		}
+		if !ok {
+			continue // not ours: replaced
+		}
+		if d.known = k; k.refuses(&d.Stamp) {
+			d.state = stale
+		}
+	}
+	return nil
+}
+
+func (c *chunk) takeChannels(answer *redis.Cmd) error {
+	n := 0
+	for _, i := range c.channels {
+		if c.batch.channels[i].asked {
+			n++
+		}
+	}
+	values, err := slice(answer, n)
+	if err != nil {
+		return fmt.Errorf("stamps of channels: %w", err)
+	}
+	for _, i := range c.channels {
+		r := &c.batch.channels[i]
+		if !r.asked {
+			continue
+		}
+		value, _ := values[0].(string)
+		values = values[1:]
+		r.known = known{}
+		if r.state == skipped {
+			continue
+		}
+		r.state = pending
+		if stamp, err := parseStamp(value + ".0.0"); err == nil {
+			if r.known = (known{stamp: stamp, there: true}); r.known.refuses(&r.Stamp) {
+				r.state = stale
+			}
+		}
+	}
+	return nil
+}
+
+// parseKnown reads what matters of a field of an inbox.
+func parseKnown(value string) (known, bool) {
+	e, err := parseEntry("", value)
+	if err != nil || e.Stamp == (events.Stamp{}) {
+		return known{}, false
+	}
+	return known{stamp: e.Stamp, seq: e.LastReadSeq, at: atUnknown, member: true, there: true}, true
+}
+
+// parseGone reads a field of inbox-gone: the stamp of a removal, and the seq of the read pointer.
+func parseGone(value string) (known, bool) {
+	dot := strings.LastIndexByte(value, '.')
+	if dot < 0 {
+		return known{}, false
+	}
+	stamp, err := parseStamp(value[:dot])
+	if err != nil {
+		return known{}, false
+	}
+	p := ownParser{s: value[dot+1:], ok: true}
+	seq := p.uint32()
+	return known{stamp: stamp, seq: seq, at: atUnknown, there: true}, p.ok && p.s == ""
+}
+
+// slice is an answer of n values.
+func slice(answer *redis.Cmd, n int) ([]any, error) {
+	values, err := answer.Slice()
+	if err == nil && len(values) != n {
+		err = fmt.Errorf("%d values, want %d", len(values), n)
+	}
+	return values, err
+}

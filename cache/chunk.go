@@ -1,0 +1,295 @@
+package cache
+
+import (
+	"strconv"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// chunkValues is how many values are written by one transaction. Redis does nothing else while it runs: about 1 ms.
+const chunkValues = 500
+
+// chunk is a part of a batch that is written by one transaction.
+type chunk struct {
+	batch    *batch
+	parts    []*part // that it writes to
+	groups   []group
+	channels []int32
+	values   int
+
+	out  commands
+	asks []ask
+}
+
+// group is deltas of one user.
+type group struct {
+	user   *user
+	deltas []int32
+	asked  bool // Redis must be asked about some of them
+}
+
+func (c *chunk) reset(b *batch) {
+	c.batch, c.values = b, 0
+	c.parts, c.groups, c.channels = c.parts[:0], c.groups[:0], c.channels[:0]
+}
+
+// full reports whether the chunk is large enough.
+func (c *chunk) full() bool { return c.values >= chunkValues }
+
+func (c *chunk) addPart(p *part) {
+	for _, have := range c.parts {
+		if have == p {
+			return
+		}
+	}
+	c.parts = append(c.parts, p)
+}
+
+// addUser adds the deltas of u that are to be written, beginning with number next, until the chunk is full. It returns
+// the number of the first that is left, -1 for none.
+func (c *chunk) addUser(u *user, next int32) int32 {
+	var g *group
+	for ; next >= 0 && !c.full(); next = c.batch.deltas[next].next {
+		d := &c.batch.deltas[next]
+		if d.state != pending {
+			continue
+		}
+		if g == nil {
+			c.addPart(u.part)
+			c.groups = grow(c.groups)
+			g = &c.groups[len(c.groups)-1]
+			g.user, g.deltas, g.asked = u, g.deltas[:0], false
+		}
+		g.deltas = append(g.deltas, next)
+		g.asked = g.asked || d.asked
+		c.values++
+	}
+	return next
+}
+
+// addChannel adds record i if it is to be written.
+func (c *chunk) addChannel(i int32) {
+	r := &c.batch.channels[i]
+	if r.state != pending {
+		return
+	}
+	c.addPart(r.part)
+	c.channels = append(c.channels, i)
+	c.values++
+}
+
+// writes are the commands that write what is pending, none if nothing is.
+func (c *chunk) writes(goneFor string) [][]any {
+	c.out.reset()
+	for i := range c.groups {
+		c.writeGroup(&c.groups[i], goneFor)
+	}
+	c.dropPointers()
+	for _, i := range c.channels {
+		if r := &c.batch.channels[i]; r.state == pending {
+			c.writeChannel(r, goneFor)
+		}
+	}
+	return c.out.list()
+}
+
+// writeGroup joins what changes one user's hashes, and adds a command for each pointer that moved and each delta that is
+// published.
+func (c *chunk) writeGroup(g *group, goneFor string) {
+	out, id := &c.out, g.user.id
+	each := func(name, prefix string, is func(d *delta) bool, args func(d *delta)) (any bool) {
+		for _, n := range g.deltas {
+			d := &c.batch.deltas[n]
+			if d.state != pending || !is(d) {
+				continue
+			}
+			if !any {
+				any = true
+				out.command(name)
+				out.key(prefix, id)
+			}
+			args(d)
+		}
+		return any
+	}
+	field := func(d *delta) { out.text(d.ChannelID) }
+	each("hset", prefixInbox, func(d *delta) bool { return d.Member && !d.gone }, func(d *delta) {
+		out.text(d.ChannelID)
+		out.buf = appendValue(out.buf, &d.UnreadDelta)
+		out.end()
+	})
+	each("hdel", prefixInbox, func(d *delta) bool { return !d.Member || d.gone }, field)
+	each("hdel", prefixInboxGone, func(d *delta) bool { return d.gone || d.Member && d.known.there && !d.known.member }, field)
+	if each("hset", prefixInboxGone, func(d *delta) bool { return !d.Member && !d.gone }, func(d *delta) {
+		out.text(d.ChannelID)
+		out.buf = appendStamp(out.buf, &d.Stamp)
+		out.buf = append(out.buf, '.')
+		out.number(d.LastRead.Seq)
+	}) {
+		out.command("expire")
+		out.key(prefixInboxGone, id)
+		out.str(goneFor)
+	}
+	for _, n := range g.deltas {
+		d := &c.batch.deltas[n]
+		if d.state != pending {
+			continue
+		}
+		if d.loud && !d.gone {
+			out.command("publish")
+			out.key(prefixUnreadChannel, id)
+			out.buf = appendUpdate(out.buf, &d.UnreadDelta)
+			out.end()
+		}
+		c.writePointer(d)
+	}
+}
+
+// writePointer adds what brings the read pointer of d about, if it is known to have moved.
+func (c *chunk) writePointer(d *delta) {
+	if d.maybePointer() || !d.known.moved(&d.UnreadDelta) {
+		return
+	}
+	out := &c.out
+	if d.LastRead.Seq == 0 {
+		out.command("del")
+		c.pointerKey(d)
+	} else {
+		out.command("hset")
+		c.pointerKey(d)
+		out.str("last_read_id")
+		out.text(d.LastRead.MessageID)
+		out.str("last_read_at")
+		out.buf = appendTime(out.buf, d.LastReadAt)
+		out.end()
+		out.str("last_read_seq")
+		out.number(d.LastRead.Seq)
+	}
+	if d.loud {
+		out.command("publish")
+		out.str(changesChannel)
+		out.buf = appendChange(out.buf, &d.UnreadDelta)
+		out.end()
+	}
+}
+
+func (c *chunk) pointerKey(d *delta) {
+	out := &c.out
+	out.buf = append(append(append(append(out.buf, prefixReadPointer...), d.UserID...), ':'), d.ChannelID...)
+	out.end()
+}
+
+// maybePointer reports whether d has no read pointer, and it is not known whether Redis has one: it tells nothing of the
+// pair, but the stamp of a removal does not last for ever.
+func (d *delta) maybePointer() bool { return d.gone || d.LastRead.Seq == 0 && !d.known.there }
+
+// dropPointers removes, in one command, the read pointers that may be there and must not. Nobody is told, as nobody moved
+// them.
+func (c *chunk) dropPointers() {
+	first := true
+	for i := range c.groups {
+		for _, n := range c.groups[i].deltas {
+			d := &c.batch.deltas[n]
+			if d.state != pending || !d.maybePointer() {
+				continue
+			}
+			if first {
+				first = false
+				c.out.command("del")
+			}
+			c.pointerKey(d)
+		}
+	}
+}
+
+// writeChannel adds what one record of a channel changes. The hash has no room for the stamp, which stands beside it.
+func (c *chunk) writeChannel(r *channel, goneFor string) {
+	out := &c.out
+	if r.gone || r.Deleted {
+		out.command("del")
+		out.key(prefixChannelLatest, r.ChannelID)
+		if r.gone {
+			out.key(prefixChannelStamp, r.ChannelID)
+			return
+		}
+	} else {
+		out.command("hset")
+		out.key(prefixChannelLatest, r.ChannelID)
+		appendChannel(out, &r.ChannelRecord)
+	}
+	out.command("set")
+	out.key(prefixChannelStamp, r.ChannelID)
+	out.buf = appendUint(out.buf, r.Stamp.FoldVersion)
+	out.buf = strconv.AppendInt(append(out.buf, '.'), r.Stamp.M, 10)
+	out.end()
+	if r.Deleted {
+		out.str("ex")
+		out.str(goneFor)
+	}
+}
+
+// appendChannel adds the fields of channel-latest and their values, in the order of DESIGN §8.
+func appendChannel(out *commands, r *events.ChannelRecord) {
+	out.str("latest_id")
+	out.text(r.Latest.MessageID)
+	out.str("latest_at")
+	if r.Latest.Seq > 0 {
+		out.buf = appendTime(out.buf, r.Latest.At)
+	}
+	out.end()
+	out.str("latest_sender")
+	out.text(r.Latest.SenderID)
+	out.str("latest_preview")
+	out.text(r.Latest.Preview)
+	out.str("message_seq")
+	out.number(r.HeadSeq)
+	out.str("message_pos")
+	out.number(r.HeadPos)
+	out.str("holes")
+	out.buf = appendPositions(out.buf, r.Holes)
+	out.end()
+	out.str("holes_floor")
+	out.number(r.HolesFloor)
+	out.str("alls")
+	out.buf = appendPositions(out.buf, r.Alls)
+	out.end()
+	out.str("alls_floor")
+	out.number(r.AllsFloor)
+	out.str("purged_pos")
+	out.number(r.PurgedPos)
+	out.str("member_count")
+	out.number(r.MemberCount)
+}
+
+// done marks what was pending as applied.
+func (c *chunk) done() {
+	for i := range c.groups {
+		for _, n := range c.groups[i].deltas {
+			if d := &c.batch.deltas[n]; d.state == pending {
+				d.state = applied
+			}
+		}
+	}
+	for _, i := range c.channels {
+		if r := &c.batch.channels[i]; r.state == pending {
+			r.state = applied
+		}
+	}
+}
+
+// skip gives up what belongs to p.
+func (c *chunk) skip(p *part) {
+	for i := range c.groups {
+		if c.groups[i].user.part != p {
+			continue
+		}
+		for _, n := range c.groups[i].deltas {
+			c.batch.deltas[n].state = skipped
+		}
+	}
+	for _, i := range c.channels {
+		if r := &c.batch.channels[i]; r.part == p {
+			r.state = skipped
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package cache
+
+import (
+	"github.com/zeebo/xxh3"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// known is what Redis holds of one (user, channel), or of one channel.
+type known struct {
+	stamp  events.Stamp
+	seq    uint32 // last_read_seq
+	at     int64  // last_read_at; atUnknown if it was not read
+	member bool   // in the inbox; else a removal, whose stamp Redis keeps for a while
+	there  bool   // false: Redis has nothing, and nothing else is set
+}
+
+// atUnknown stands for a time that was not read back from Redis.
+const atUnknown = -1
+
+// refuses reports whether a value with stamp would replace one that dominates it, or say the same again.
+func (k *known) refuses(stamp *events.Stamp) bool { return k.there && k.stamp.Dominates(*stamp) }
+
+// moved reports whether the read pointer of d is another one than Redis has.
+func (k *known) moved(d *events.UnreadDelta) bool {
+	switch {
+	case !k.there || k.seq != d.LastRead.Seq:
+		return true
+	case d.LastRead.Seq == 0:
+		return false
+	case k.at == atUnknown:
+		// Only a read moves it in time alone. That not every read does costs a write, and no more.
+		return k.stamp.R != d.Stamp.R
+	}
+	return k.at != d.LastReadAt
+}
+
+// after is what Redis holds once d is applied.
+func after(d *events.UnreadDelta) known {
+	return known{stamp: d.Stamp, seq: d.LastRead.Seq, at: d.LastReadAt, member: d.Member, there: true}
+}
+
+// table remembers what Redis holds, so that it need not be asked before each write. It is true because nobody but the
+// owner of a partition writes its keys, and it lives no longer than the ownership. It holds no pointers and forgets
+// anything at random once it is full; what it has forgotten is read again.
+type table struct {
+	entries map[xxh3.Uint128]known
+	limit   int
+}
+
+func newTable(limit int) *table {
+	return &table{entries: map[xxh3.Uint128]known{}, limit: max(limit, 1)}
+}
+
+func (t *table) get(id xxh3.Uint128) (known, bool) {
+	k, ok := t.entries[id]
+	return k, ok
+}
+
+func (t *table) put(id xxh3.Uint128, k known) {
+	t.entries[id] = k
+	if over := len(t.entries) - t.limit; over > 0 {
+		over = min(over, 2) // a table whose limit was lowered shrinks with time
+		for old := range t.entries {
+			if old == id {
+				continue
+			}
+			delete(t.entries, old)
+			if over--; over == 0 {
+				break
+			}
+		}
+	}
+}
+
+func (t *table) drop(id xxh3.Uint128) { delete(t.entries, id) }
