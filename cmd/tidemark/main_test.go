@@ -14,13 +14,19 @@ import (
 
 func TestMain(m *testing.M) {
 	// The width of help is that of the terminal, and a person's own settings are no part of a test.
-	os.Setenv("COLUMNS", "100")
+	must(os.Setenv("COLUMNS", "100"))
 	for _, e := range os.Environ() {
 		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, "TIDEMARK_") && !strings.HasPrefix(name, "TIDEMARK_TEST_") {
-			os.Unsetenv(name)
+			must(os.Unsetenv(name))
 		}
 	}
 	os.Exit(m.Run())
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
 }
 
 // result is what a command line came to.

@@ -71,7 +71,7 @@ func (c *queryWatchCmd) stream(a *app, after []string, show func(*queryv1.WatchU
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // the stream has said how it ended
 	for s.Receive() {
 		if err := show(s.Msg()); err != nil {
 			return err

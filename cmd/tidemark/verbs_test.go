@@ -127,7 +127,9 @@ func TestEmitAnswersAsItGoes(t *testing.T) {
 	out.await(t, "chat.messages/")
 	fmt.Fprintln(feed, readLine)
 	out.await(t, "chat.reads/")
-	feed.Close()
+	if err := feed.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if got := <-code; got != exitDone {
 		t.Errorf("exit %d", got)
 	}

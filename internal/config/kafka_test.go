@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestClientGivesASilentBrokerUp(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (Kafka{Brokers: []string{ln.Addr().String()}}).Client(ctx, time.Minute); err != context.Canceled {
+	if _, err := (Kafka{Brokers: []string{ln.Addr().String()}}).Client(ctx, time.Minute); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

@@ -251,8 +251,7 @@ func TestRefusalsNameTheFlag(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			other, err := dev.Start(within(t), c.with)
 			if err == nil {
-				other.Close()
-				t.Fatal("it starts")
+				t.Fatal("it starts", other.Close())
 			}
 			for _, w := range c.want {
 				if !strings.Contains(err.Error(), w) {
@@ -273,8 +272,7 @@ func TestAnotherPartitionCountIsRefused(t *testing.T) {
 	}
 	s, err := dev.Start(within(t), dev.Config{DataDir: dir, Partitions: 3})
 	if err == nil {
-		s.Close()
-		t.Fatal("it starts with 3 partitions on a directory with 2")
+		t.Fatal("it starts with 3 partitions on a directory with 2", s.Close())
 	}
 	if !strings.Contains(err.Error(), "--partitions 2") {
 		t.Errorf("%v", err)
