@@ -95,7 +95,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitDone
 	}
 	if err != nil {
-		return a.wrongUsage(err, k)
+		return a.wrongUsage(err)
 	}
 	for _, p := range k.Path {
 		if p.Flag != nil && !p.Resolved {
@@ -106,7 +106,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 }
 
 // wrongUsage says what is wrong with the command line and where the help is.
-func (a *app) wrongUsage(err error, _ *kong.Context) int {
+func (a *app) wrongUsage(err error) int {
 	help := a.name + " --help"
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {
