@@ -109,11 +109,3 @@ func (p *hashParser) time(field string) time.Time {
 	}
 	return t
 }
-
-// parseTime reads a time; the empty string is none.
-func parseTime(s string) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
-	}
-	return time.Parse(time.RFC3339, s)
-}

@@ -100,34 +100,5 @@ func appendString(b, s []byte) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// appendTime appends Unix milliseconds, from 1970 to 9999, as RFC 3339 with milliseconds in UTC.
-func appendTime(b []byte, ms int64) []byte {
-	const day = 24 * 60 * 60 * 1000
-	days, rest := ms/day, ms%day
-	// Years that begin in March have the leap day at their end; eras are 400 of them.
-	z := days + 719468
-	era := z / 146097
-	doe := z % 146097
-	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
-	doy := doe - (365*yoe + yoe/4 - yoe/100)
-	mp := (5*doy + 2) / 153
-	year, month, dom := yoe+era*400, mp+3, doy-(153*mp+2)/5+1
-	if month > 12 {
-		month -= 12
-		year++
-	}
-	b = digits(digits(b, year/100), year%100)
-	b = digits(append(b, '-'), month)
-	b = digits(append(b, '-'), dom)
-	b = digits(append(b, 'T'), rest/3_600_000)
-	b = digits(append(b, ':'), rest/60_000%60)
-	b = digits(append(b, ':'), rest/1000%60)
-	b = append(b, '.', byte('0'+rest/100%10))
-	return append(digits(b, rest%100), 'Z')
-}
-
-// digits appends two of them.
-func digits(b []byte, v int64) []byte { return append(b, byte('0'+v/10), byte('0'+v%10)) }
-
 // validID reports whether id can stand in keys.
 func validID(id []byte) bool { return utf8.Valid(id) && events.ValidID(id) }

@@ -170,19 +170,3 @@ func TestAppendString(t *testing.T) {
 		}
 	})
 }
-
-func TestAppendTime(t *testing.T) {
-	check := func(t rapid.TB, ms int64) {
-		want := time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
-		if got := string(appendTime(nil, ms)); got != want {
-			t.Fatalf("%d: got %s, want %s", ms, got, want)
-		}
-	}
-	const day = 24 * 3600 * 1000
-	for d := int64(0); d < 400*366; d++ { // each day of an era, at its last millisecond
-		check(t, d*day+day-1)
-	}
-	check(t, 0)
-	check(t, 253402300799999)
-	rapid.Check(t, func(t *rapid.T) { check(t, rapid.Int64Range(0, 253402300799999).Draw(t, "ms")) })
-}

@@ -1,0 +1,132 @@
+package cache
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// between runs something between what a transaction reads and what it writes, once.
+type between struct{ do func() }
+
+func (b *between) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (b *between) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (b *between) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if do := b.do; do != nil && cmds[0].Name() == "multi" {
+			b.do = nil
+			do()
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// The partition moves after the former owner compared and before it writes: Redis refuses the write.
+func TestOwnerThatLosesThePartitionInBetween(t *testing.T) {
+	redises(t, func(t *testing.T, rdb *redis.Client) {
+		own(t, rdb).apply(t, small("u", "c", 1, 0))
+		hook := new(between)
+		former := redisClient(t, "redis://"+rdb.Options().Addr)
+		former.AddHook(hook)
+		old := own(t, former)
+		hook.do = func() { own(t, rdb).apply(t, small("u", "c", 9, 0), left("u", "d", 9, 0)) }
+		if n := old.apply(t, small("u", "c", 8, 0), small("u", "d", 8, 0)); n != 0 {
+			t.Errorf("the former owner applied %d deltas", n)
+		}
+		if hook.do != nil {
+			t.Fatal("nothing happened in between: the test shows nothing")
+		}
+		if !old.part.lost.Load() {
+			t.Error("the former owner does not know that it lost the partition")
+		}
+		if _, known := old.part.table.get(batchOf(small("u", "c", 8, 0)).deltas[0].id); known {
+			t.Error("the former owner remembers what it did not write")
+		}
+		equalDump(t, rdb, map[string]string{"inbox:u c": string(appendValue(nil, small("u", "c", 9, 0)))})
+	})
+}
+
+// Another partition's owner changes: the transaction is repeated, and goes through.
+func TestOwnerOfAnotherPartitionChangesInBetween(t *testing.T) {
+	redises(t, func(t *testing.T, rdb *redis.Client) {
+		hook := new(between)
+		hooked := redisClient(t, "redis://"+rdb.Options().Addr)
+		hooked.AddHook(hook)
+		w := own(t, hooked)
+		hook.do = func() { rdb.HSet(t.Context(), ownersKey, "t/7", "somebody") }
+		if n := w.apply(t, small("u", "c", 8, 0)); n != 1 || hook.do != nil {
+			t.Errorf("applied %d deltas, want 1", n)
+		}
+		if n := counterOf(w.metrics.redisErrors); n != 0 {
+			t.Errorf("%v errors were counted", n)
+		}
+	})
+}
+
+// Redis is emptied in between: nothing is written into the empty one. The embedded Redis does not count that as a change
+// of a watched key; there the cursors tell, right after (TestWipedRedisIsFilledAgain).
+func TestRedisIsEmptiedInBetween(t *testing.T) {
+	rdb := redisClient(t, testkit.Redis(t).URL)
+	hook := new(between)
+	hooked := redisClient(t, "redis://"+rdb.Options().Addr)
+	hooked.AddHook(hook)
+	w := own(t, hooked)
+	hook.do = func() { rdb.FlushAll(t.Context()) }
+	if n := w.apply(t, small("u", "c", 8, 0)); n != 0 || !w.part.lost.Load() {
+		t.Errorf("applied %d deltas, lost: %v", n, w.part.lost.Load())
+	}
+	if n := rdb.DBSize(t.Context()).Val(); n != 0 {
+		t.Error("something was written into the emptied Redis")
+	}
+}
+
+// A batch over two partitions of which one is lost: the other is written.
+func TestOneOfTwoPartitionsIsLost(t *testing.T) {
+	redises(t, func(t *testing.T, rdb *redis.Client) {
+		w := own(t, rdb)
+		other := &part{partition: partition{"t", 1}, table: newTable(10)}
+		rdb.HSet(t.Context(), ownersKey, other.field(), "somebody")
+		b := new(batch)
+		b.reset(3)
+		b.addUnread(unreadRecord(small("u", "c", 1, 0)), w.part)
+		b.addUnread(unreadRecord(small("v", "c", 1, 0)), other)
+		b.addChannel(channelRecord(head("c", 1, 1)), other)
+		if n := w.send(t, b); n != 1 || b.tally.skipped != 2 {
+			t.Errorf("applied %d, skipped %d; want 1 and 2", n, b.tally.skipped)
+		}
+		if w.part.lost.Load() || !other.lost.Load() {
+			t.Error("the wrong partition is lost")
+		}
+		equalDump(t, rdb, map[string]string{"inbox:u c": string(appendValue(nil, small("u", "c", 1, 0)))})
+	})
+}
+
+// A member that the group has forgotten takes a partition as it wakes up. The rightful owner takes it back.
+func TestStolenPartitionIsTakenBack(t *testing.T) {
+	kafka := testkit.FakeKafka(t)
+	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
+	rdb := redisClient(t, "redis://"+testkit.Miniredis(t).Addr())
+	cl := producer(t, kafka.ListenAddrs())
+	rng := seeded(t)
+	h := newHistory()
+	m := start(t, kafka.ListenAddrs(), topics, rdb)
+	m.ready(t)
+	produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
+	h.await(t, rdb)
+	field := partition{topics.Name(events.TopicUnread), 0}.field()
+	rdb.HSet(t.Context(), ownersKey, field, "a woken member")
+	produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
+	h.await(t, rdb)
+	if rdb.HGet(t.Context(), ownersKey, field).Val() == "a woken member" {
+		t.Error("the partition still belongs to the woken member")
+	}
+}

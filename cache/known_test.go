@@ -1,0 +1,74 @@
+package cache
+
+import (
+	"testing"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+func TestPointerMoved(t *testing.T) {
+	read := func(seq uint32, at, r int64) *events.UnreadDelta {
+		return reading(small("u", "c", 5, r), "m", seq, at)
+	}
+	for _, c := range []struct {
+		name string
+		has  known
+		now  *events.UnreadDelta
+		want bool
+	}{
+		{"nothing known", known{}, read(4, t0, 1), true},
+		{"another seq", after(read(3, t0, 1)), read(4, t0, 1), true},
+		{"the same", after(read(4, t0, 1)), read(4, t0, 1), false},
+		{"the same after a mute", after(read(4, t0, 1)), read(4, t0, 2), false},
+		{"the same seq at another time", after(read(4, t0, 1)), read(4, t0+1, 2), true},
+		{"none before and after", after(read(0, 0, 1)), read(0, 0, 2), false},
+		{"none any more", after(read(4, t0, 1)), read(0, 0, 2), true},
+		{"read back, no later read", known{there: true, stamp: stampOf(4, 1), seq: 4, at: atUnknown}, read(4, t0, 1), false},
+		{"read back, a later read", known{there: true, stamp: stampOf(4, 1), seq: 4, at: atUnknown}, read(4, t0, 2), true},
+		{"read back, none", known{there: true, stamp: stampOf(4, 1), at: atUnknown}, read(0, 0, 2), false},
+	} {
+		if got := c.has.moved(c.now); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// A full table forgets others, never what was put last, and holds no more than its limit.
+func TestTableForgets(t *testing.T) {
+	tab := newTable(10)
+	id := func(i int) xxh3.Uint128 { return xxh3.Uint128{Lo: uint64(i)} }
+	for i := range 1000 {
+		tab.put(id(i), known{seq: uint32(i), there: true})
+		if k, ok := tab.get(id(i)); !ok || k.seq != uint32(i) {
+			t.Fatalf("entry %d was forgotten at once", i)
+		}
+		if len(tab.entries) > 10 {
+			t.Fatalf("%d entries, limit 10", len(tab.entries))
+		}
+	}
+	tab.limit = 2
+	for i := range 20 {
+		tab.put(id(i), known{})
+	}
+	if len(tab.entries) != 2 {
+		t.Errorf("%d entries after the limit was lowered to 2", len(tab.entries))
+	}
+	tab.drop(id(19))
+	if _, ok := tab.get(id(19)); ok {
+		t.Error("a dropped entry is still there")
+	}
+}
+
+func TestParseGone(t *testing.T) {
+	k, ok := parseGone("1.2.3.4.5")
+	if want := (known{stamp: events.Stamp{FoldVersion: 1, M: 2, R: 3, D: 4}, seq: 5, at: atUnknown, there: true}); !ok || k != want {
+		t.Errorf("got %+v, %v", k, ok)
+	}
+	for _, s := range []string{"", "1.2.3.4", "1.2.3.4.", "1.2.3.4.x", "1.2.3.4.5.6", "x"} {
+		if k, ok := parseGone(s); ok {
+			t.Errorf("%q was read as %+v", s, k)
+		}
+	}
+}
