@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -60,8 +61,9 @@ func newStage(ctx context.Context, env Env, mix load.Mix) (*stage, error) {
 		return nil, err
 	}
 	s.adm = kadm.NewClient(s.client)
+	forever := map[string]*string{"retention.ms": kadm.StringPtr("-1")} // the events' times are long past
 	for _, t := range s.topics() {
-		if _, err := s.adm.CreateTopic(ctx, livePartitions, 1, nil, t); err != nil {
+		if _, err := s.adm.CreateTopic(ctx, livePartitions, 1, forever, t); err != nil {
 			return nil, fmt.Errorf("topic %s: %w", t, err)
 		}
 	}
@@ -276,8 +278,11 @@ func (r *run) upTo(ctx context.Context, to map[int32]projections.Position) error
 // wait waits for one record, however often the partition is not there yet.
 func wait(ctx context.Context, p *processor.Processor, n int32, in events.Input, offset int64, ended chan error) error {
 	for {
-		if p.Wait(ctx, n, in, offset) == nil {
+		switch err := p.Wait(ctx, n, in, offset); {
+		case err == nil:
 			return nil
+		case !errors.Is(err, processor.ErrNotOwner) && !errors.Is(err, processor.ErrOpening) && ctx.Err() == nil:
+			return err
 		}
 		select {
 		case err := <-ended:
