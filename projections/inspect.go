@@ -1,0 +1,129 @@
+package projections
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Inspection is what a store says about itself.
+type Inspection struct {
+	Identity Identity
+	Format   uint64
+	Fold     uint64
+	Position Position
+	Digest   [16]byte
+	// LogTimes are those of the three inputs in Unix milliseconds, 0 = none yet.
+	LogTimes [events.NumInputs]int64
+	Records  []RecordStats
+}
+
+// RecordStats counts the records of one kind.
+type RecordStats struct {
+	Kind       string
+	Count      int64
+	KeyBytes   int64
+	ValueBytes int64
+}
+
+// recordKinds names the kinds in the order of docs/formats.md.
+var recordKinds = []struct {
+	top, hot byte
+	name     string
+}{
+	{keyHot, hotChannel, "channels"}, {keyHot, hotPage, "pages of members"}, {keyHot, hotGuest, "users who never joined"},
+	{keyHot, hotUncounted, "uncounted messages (sets)"}, {keyHot, hotDeleted, "deleted messages (sets)"},
+	{keyHot, hotAlls, "@all messages (sets)"}, {keyHot, hotMentions, "mentions (sets)"}, {keyHot, hotSingles, "single reads (sets)"},
+	{keyHot, hotHeld, "waiting reads"}, {keyIndex, 0, "message index"}, {keyLog, 0, "log blocks"},
+}
+
+// Inspect reads the store in dir without changing anything, and without knowing what it belongs to. It needs the
+// directory to itself: that of a running node is refused. fs nil is the operating system's.
+//
+// It recomputes the digest from all records; an error says if that is not the one in the header.
+func Inspect(dir string, fs vfs.FS) (*Inspection, error) {
+	if fs == nil {
+		fs = vfs.Default
+	}
+	o := pebbleOptions(dir, Options{FS: fs})
+	o.ReadOnly, o.ErrorIfNotExists = true, true
+	db, err := pebble.Open(dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", dir, err)
+	}
+	x, err := inspect(dir, db)
+	return x, errors.Join(err, db.Close())
+}
+
+func inspect(dir string, db *pebble.DB) (*Inspection, error) {
+	v, closer, err := db.Get([]byte{keyHeader})
+	if err != nil {
+		return nil, fmt.Errorf("store %s: it has no header: %w", dir, err)
+	}
+	var h header
+	err = errors.Join(h.decode(v), closer.Close())
+	if err != nil {
+		return nil, fmt.Errorf("store %s: its header is corrupt: %w", dir, err)
+	}
+	x := &Inspection{Identity: h.id, Format: h.format, Fold: h.fold, Position: h.pos, Digest: h.digest.bytes()}
+	if h.format != FormatVersion {
+		return x, fmt.Errorf("store %s: format %d is not known to this build, which knows %d", dir, h.format, FormatVersion)
+	}
+	for i, t := range h.times {
+		if t != minTime {
+			x.LogTimes[i] = t
+		}
+	}
+	sum, err := x.count(db)
+	if err == nil && sum != h.digest {
+		err = fmt.Errorf("store %s: its records have the digest %x, its header says %x: it is corrupt", dir, sum.bytes(), h.digest.bytes())
+	}
+	return x, err
+}
+
+// count goes through all records.
+func (x *Inspection) count(db *pebble.DB) (sum digest, err error) {
+	it, err := db.NewIter(nil)
+	if err != nil {
+		return sum, err
+	}
+	x.Records = make([]RecordStats, len(recordKinds))
+	for i, k := range recordKinds {
+		x.Records[i].Kind = k.name
+	}
+	for it.First(); it.Valid(); it.Next() {
+		key, val := it.Key(), it.Value()
+		if key[0] == keyHeader {
+			continue
+		}
+		sum.add(recordHash(key, val))
+		if i := kindOf(key); i >= 0 {
+			s := &x.Records[i]
+			s.Count++
+			s.KeyBytes += int64(len(key))
+			s.ValueBytes += int64(len(val))
+		} else {
+			err = errors.Join(err, fmt.Errorf("record %q is of no known kind", key))
+		}
+	}
+	return sum, errors.Join(err, it.Error(), it.Close())
+}
+
+// kindOf is the index of the record's kind in recordKinds, -1 if it has none.
+func kindOf(key []byte) int {
+	var hot byte
+	if n := bytes.IndexByte(key, 0); key[0] == keyHot && n >= 0 && n+1 < len(key) {
+		hot = key[n+1]
+	}
+	for i, k := range recordKinds {
+		if k.top == key[0] && k.hot == hot {
+			return i
+		}
+	}
+	return -1
+}

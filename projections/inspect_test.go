@@ -1,0 +1,48 @@
+package projections
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestInspect reads a store as it stands, counts its records, and notices one that is not what the digest says.
+func TestInspect(t *testing.T) {
+	fs := vfs.NewMem()
+	if _, err := Inspect("store", fs); err == nil {
+		t.Fatal("a store that is not there was inspected")
+	}
+	p := mustOpen(t, fs, testIdentity())
+	formatsLog(t, p)
+	want, digest := p.Position(), p.Digest()
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Inspect("store", fs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x.Position != want || x.Digest != digest || x.Identity != testIdentity() || x.LogTimes[0] != 3000 {
+		t.Fatalf("%+v", x)
+	}
+	counts := map[string]int64{}
+	for _, r := range x.Records {
+		counts[r.Kind] = r.Count
+	}
+	if counts["channels"] != 1 || counts["message index"] != 18 || counts["log blocks"] != 1 || counts["waiting reads"] != 2 {
+		t.Fatalf("%v", counts)
+	}
+	db, err := pebble.Open("store", pebbleOptions("store", Options{FS: fs}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Delete(appendIndexKey(nil, []byte("c"), []byte("m3")), pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Inspect("store", fs); err == nil || !strings.Contains(err.Error(), "corrupt") {
+		t.Fatalf("a record is missing: %v", err)
+	}
+}
