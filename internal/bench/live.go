@@ -47,7 +47,6 @@ type stage struct {
 	client *kgo.Client
 	adm    *kadm.Client
 	gen    *load.Generator
-	n      int
 }
 
 func (s *stage) input(i events.Input) string { return s.prefix + events.InputTopics[i] }
@@ -92,7 +91,7 @@ func (s *stage) close(ctx context.Context) {
 // measured writes n events after the joins.
 func (s *stage) measured(ctx context.Context, n int) error {
 	s.env.say("writing %d events of mix %s", n, s.mix.Name)
-	s.n = n
+
 	return s.produce(ctx, func(emit func(*load.Event)) {
 		for range n {
 			e := s.gen.Next()
@@ -229,8 +228,9 @@ func (s *stage) run(dir, outputs string, fanout uint32, withCache bool) (*run, e
 	return r, nil
 }
 
-// upTo runs until the positions are folded, published and, with a cache, written to Redis.
-func (r *run) upTo(ctx context.Context, to map[int32]projections.Position) error {
+// upTo runs until the positions are folded, published and, with a cache, written to Redis. Once all partitions have come
+// to first, it calls warm: what opening stores costs is over then.
+func (r *run) upTo(ctx context.Context, first, to map[int32]projections.Position, warm func(now int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p, err := processor.New(r.cfg)
@@ -248,15 +248,33 @@ func (r *run) upTo(ctx context.Context, to map[int32]projections.Position) error
 		}
 		go func() { ended <- c.Run(ctx) }()
 	}
-	for n := range to {
-		for i, end := range to[n] {
-			if end == 0 {
-				continue
-			}
-			if err := wait(ctx, p, n, events.Input(i), end-1, ended); err != nil {
-				return err
+	folded := func(to map[int32]projections.Position) error {
+		for n := range to {
+			for i, end := range to[n] {
+				if end == 0 {
+					continue
+				}
+				if err := wait(ctx, p, n, events.Input(i), end-1, ended); err != nil {
+					return err
+				}
 			}
 		}
+		return nil
+	}
+	if warm != nil {
+		if err := folded(first); err != nil {
+			return err
+		}
+		now := 0
+		for _, st := range p.Status() {
+			for _, at := range st.Position {
+				now += int(at)
+			}
+		}
+		warm(now)
+	}
+	if err := folded(to); err != nil {
+		return err
 	}
 	if err := r.published(ctx, to); err != nil {
 		return err
@@ -341,8 +359,8 @@ func (r *run) poll(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// measure folds the joins first, then, in the same stores, what is measured.
-func (r *run) measure(ctx context.Context, name string, to map[int32]projections.Position) (Result, error) {
+// measure goes on, in the stores that hold the joins, with what is measured, of which the first fifth is warm-up.
+func (r *run) measure(ctx context.Context, name string, from, to map[int32]projections.Position) (Result, error) {
 	r.s.env.say("%s", name)
 	servers := []string{r.s.env.Brokers[0]}
 	if r.rdb != nil {
@@ -356,11 +374,20 @@ func (r *run) measure(ctx context.Context, name string, to map[int32]projections
 	if err != nil {
 		return Result{}, err
 	}
-	m.start()
-	if err := r.upTo(ctx, to); err != nil {
+	first, end := map[int32]projections.Position{}, 0
+	for n := range to {
+		p := from[n]
+		for i := range p {
+			p[i] += (to[n][i] - p[i]) / 5
+			end += int(to[n][i])
+		}
+		first[n] = p
+	}
+	began := 0
+	if err := r.upTo(ctx, first, to, func(now int) { began = now; m.start() }); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return m.stop(name, r.s.n), nil
+	return m.stop(name, end-began), nil
 }
 
 // Live measures the whole path on a broker.
@@ -419,7 +446,7 @@ func liveB(ctx context.Context, env Env, dir string) ([]Result, error) {
 		if err != nil {
 			return out, err
 		}
-		res, err := r.measure(ctx, c.name, to)
+		res, err := r.measure(ctx, c.name, from, to)
 		if err != nil {
 			return out, err
 		}
@@ -439,7 +466,7 @@ func (s *stage) prepare(ctx context.Context, dir, outputs string, limit uint32, 
 	if r.rdb != nil {
 		defer r.rdb.Close()
 	}
-	return r.upTo(ctx, joins)
+	return r.upTo(ctx, nil, joins, nil)
 }
 
 // liveA is mix A: messages only, against a sorted set of unread messages for each member.
@@ -460,7 +487,7 @@ func liveA(ctx context.Context, env Env, dir string) ([]Result, error) {
 	if err := s.prepare(ctx, dir, "on-", 50, withRedis, from); err != nil {
 		return nil, err
 	}
-	if err := s.measured(ctx, 400_000); err != nil {
+	if err := s.measured(ctx, 1_000_000); err != nil {
 		return nil, err
 	}
 	to, err := s.ends(ctx)
@@ -484,7 +511,7 @@ func liveA(ctx context.Context, env Env, dir string) ([]Result, error) {
 		if err != nil {
 			return out, err
 		}
-		res, err := r.measure(ctx, c.name, to)
+		res, err := r.measure(ctx, c.name, from, to)
 		if err != nil {
 			return out, err
 		}
