@@ -1,0 +1,201 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/projections"
+)
+
+type inspectStoreCmd struct {
+	jsonFlag
+	Dir string `arg:"" placeholder:"DIR" help:"Directory of one partition's store, or a data directory with several."`
+}
+
+func (inspectStoreCmd) Help() string {
+	return `
+Shows what a store says about itself, counts its records by kind, and checks its digest against all of them. The store must
+not be in use: stop the node, or inspect a copy.
+
+Example:
+
+    tidemark inspect store tidemark-data/partition-3
+    tidemark inspect store tidemark-data`
+}
+
+// storeInfo is a store as JSON.
+type storeInfo struct {
+	Dir        string        `json:"dir"`
+	Format     uint64        `json:"format"`
+	Fold       uint64        `json:"fold"`
+	Cluster    string        `json:"cluster"`
+	Topics     []topicInfo   `json:"topics"`
+	Partition  int32         `json:"partition"`
+	Partitions int32         `json:"partitions"`
+	Settings   settingsInfo  `json:"settings"`
+	Digest     string        `json:"digest"`
+	Records    []recordCount `json:"records"`
+	Error      string        `json:"error,omitempty"`
+}
+
+type topicInfo struct {
+	Name     string     `json:"name"`
+	ID       string     `json:"id"`
+	Position int64      `json:"position"`
+	LogTime  *time.Time `json:"log_time,omitempty"`
+}
+
+type settingsInfo struct {
+	FanoutLimit         uint32 `json:"fanout_limit"`
+	ReceiptLimit        uint32 `json:"receipt_limit"`
+	SendMarksRead       bool   `json:"send_marks_read"`
+	IndexRetentionHours int64  `json:"index_retention_hours"`
+}
+
+type recordCount struct {
+	Kind       string `json:"kind"`
+	Count      int64  `json:"count"`
+	KeyBytes   int64  `json:"key_bytes"`
+	ValueBytes int64  `json:"value_bytes"`
+}
+
+// Run prints each store. What can be read of a bad one is printed before its error.
+func (c *inspectStoreCmd) Run(a *app) error {
+	dirs, err := c.stores()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i, dir := range dirs {
+		x, err := projections.Inspect(dir, nil)
+		if isInUse(err) {
+			return fmt.Errorf("%s is in use: stop the node, or inspect a copy (%w)", dir, err)
+		}
+		errs = append(errs, err)
+		if x == nil {
+			continue
+		}
+		if i > 0 && !c.JSON {
+			fmt.Fprintln(a.stdout)
+		}
+		info := newStoreInfo(dir, x, err)
+		if c.JSON {
+			err = printJSON(a.stdout, info)
+		} else {
+			err = info.print(a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stores are the directories to look at: the given one, or the stores in it.
+func (c *inspectStoreCmd) stores() ([]string, error) {
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("no store at %s: %w", c.Dir, err)
+	}
+	var dirs []string
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), "partition-") {
+			dirs = append(dirs, filepath.Join(c.Dir, e.Name()))
+		}
+	}
+	if len(dirs) > 0 {
+		slices.SortFunc(dirs, byNumber)
+		return dirs, nil
+	}
+	// Opening what is no store would leave a lock file in it.
+	if found, err := filepath.Glob(filepath.Join(c.Dir, "marker.manifest.*")); err != nil || len(found) == 0 {
+		return nil, fmt.Errorf("%s is no store: it has no manifest", c.Dir)
+	}
+	return []string{c.Dir}, nil
+}
+
+// byNumber orders partition-2 before partition-10: names of one directory that differ in a number at their end.
+func byNumber(x, y string) int {
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+}
+
+// isInUse reports whether a store is locked by another process, or by this one.
+func isInUse(err error) bool {
+	return errors.Is(err, syscall.EAGAIN) || err != nil && strings.Contains(err.Error(), "lock held")
+}
+
+func newStoreInfo(dir string, x *projections.Inspection, err error) storeInfo {
+	s := x.Identity.Settings
+	info := storeInfo{
+		Dir: dir, Format: x.Format, Fold: x.Fold, Cluster: x.Identity.ClusterID, Partition: x.Identity.Partition,
+		Partitions: x.Identity.Partitions, Digest: fmt.Sprintf("%x", x.Digest), Records: []recordCount{},
+		Settings: settingsInfo{s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention / time.Hour.Milliseconds()},
+	}
+	for in := range events.Input(events.NumInputs) {
+		t := topicInfo{Name: x.Identity.Topics[in].Name, ID: fmt.Sprintf("%x", x.Identity.Topics[in].ID), Position: x.Position[in]}
+		if ms := x.LogTimes[in]; ms != 0 {
+			at := time.UnixMilli(ms).UTC()
+			t.LogTime = &at
+		}
+		info.Topics = append(info.Topics, t)
+	}
+	for _, r := range x.Records {
+		info.Records = append(info.Records, recordCount(r))
+	}
+	if err != nil {
+		info.Error = err.Error()
+	}
+	return info
+}
+
+func (s *storeInfo) print(a *app) error {
+	f := newFields(a.stdout)
+	f.add("store", s.Dir)
+	f.add("partition", fmt.Sprintf("%d of %d", s.Partition, s.Partitions))
+	f.add("format", fmt.Sprintf("%d, fold %d", s.Format, s.Fold))
+	f.add("cluster", s.Cluster)
+	f.add("settings", fmt.Sprintf("fanout-limit %d, receipt-limit %d, send-marks-read %t, index-retention %dh", s.Settings.FanoutLimit,
+		s.Settings.ReceiptLimit, s.Settings.SendMarksRead, s.Settings.IndexRetentionHours))
+	digest := s.Digest + " (checked)"
+	if s.Error != "" {
+		digest = s.Digest
+	}
+	f.add("digest", digest)
+	if err := f.print(); err != nil {
+		return err
+	}
+	topics := newTable("TOPIC", "NEXT OFFSET>", "LOG TIME", "ID")
+	for _, t := range s.Topics {
+		at := ""
+		if t.LogTime != nil {
+			at = t.LogTime.Local().Format("2006-01-02 15:04:05.000")
+		}
+		topics.row(t.Name, t.Position, at, t.ID)
+	}
+	fmt.Fprintln(a.stdout)
+	if err := topics.print(a.stdout); err != nil {
+		return err
+	}
+	records := newTable("RECORDS", "COUNT>", "KEYS>", "VALUES>")
+	var total recordCount
+	for _, r := range s.Records {
+		total.Count += r.Count
+		total.KeyBytes += r.KeyBytes
+		total.ValueBytes += r.ValueBytes
+		if r.Count > 0 {
+			records.row(r.Kind, r.Count, config.Bytes(r.KeyBytes), config.Bytes(r.ValueBytes))
+		}
+	}
+	records.row("all", total.Count, config.Bytes(total.KeyBytes), config.Bytes(total.ValueBytes))
+	fmt.Fprintln(a.stdout)
+	return records.print(a.stdout)
+}
