@@ -66,13 +66,13 @@ func (c *chunk) reads() [][]any {
 
 // take makes use of the answers to reads: what belongs to another owner is skipped, and what Redis turns out to dominate
 // is stale. It begins anew each time, as answers are those of this attempt.
-func (c *chunk) take(answers []*redis.Cmd, token string) error {
+func (c *chunk) take(answers []*redis.Cmd) error {
 	owners, err := slice(answers[1], len(c.parts))
 	if err != nil {
 		return fmt.Errorf("owners of partitions: %w", err)
 	}
 	for i, p := range c.parts {
-		if owner, _ := owners[i].(string); owner != token {
+		if owner, _ := owners[i].(string); owner != p.token {
 			p.lost.Store(true)
 			c.skip(p)
 		}

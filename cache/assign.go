@@ -32,10 +32,11 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 	if err != nil {
 		return nil, err
 	}
+	token := random()
 	var next []int64
 	var reopen error
 	err = s.cache.writer.persist(ctx, "begin partitions", func(ctx context.Context) (err error) {
-		if next, err = s.fill.begin(ctx, list, logs); errors.Is(err, errReopen) {
+		if next, err = s.fill.begin(ctx, token, list, logs); errors.Is(err, errReopen) {
 			reopen, err = err, nil
 		}
 		return err
@@ -61,7 +62,9 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 				loud = logs[i].end
 			}
 		}
-		s.parts[p] = &part{partition: p, loud: loud, stored: next[i], next: next[i], commit: -1, end: logs[i].end, table: newTable(1)}
+		s.parts[p] = &part{
+			partition: p, token: token, table: newTable(1), loud: loud, stored: next[i], next: next[i], commit: -1, end: logs[i].end,
+		}
 		offsets[p.topic][p.number] = kgo.NewOffset().At(next[i]).WithEpoch(-1)
 		s.cache.metrics.setLag(p, logs[i].end-next[i])
 		s.cfg.Logger.Info("partition is cached here", "topic", p.topic, "partition", p.number, "offset", next[i], "end", logs[i].end)

@@ -209,54 +209,6 @@ func (b *batch) addChannel(r *kgo.Record, p *part) {
 	b.channels[n], b.scratchChannel = b.scratchChannel, b.channels[n]
 }
 
-// settle looks up what Redis is known to hold, and finds what is stale and for what Redis must be asked.
-func (b *batch) settle() {
-	for i := range b.deltas {
-		d := &b.deltas[i]
-		var ok bool
-		if d.known, ok = d.part.table.get(d.id); ok && !d.gone && d.known.refuses(&d.Stamp) {
-			d.state = stale
-		}
-		d.asked = !ok && !d.gone
-	}
-	for i := range b.channels {
-		c := &b.channels[i]
-		var ok bool
-		if c.known, ok = c.part.table.get(c.id); ok && !c.gone && c.known.refuses(&c.Stamp) {
-			c.state = stale
-		}
-		c.asked = !ok && !c.gone
-	}
-}
-
-// learn remembers what Redis holds now, and counts. Every value was written or found stale, unless it was skipped.
-func (b *batch) learn() {
-	for i := range b.deltas {
-		d := &b.deltas[i]
-		b.tally.ended(d.state)
-		switch {
-		case d.state == applied && d.gone:
-			d.part.table.drop(d.id)
-		case d.state == applied:
-			d.part.table.put(d.id, after(&d.UnreadDelta))
-		case d.state == stale && d.asked:
-			d.part.table.put(d.id, d.known)
-		}
-	}
-	for i := range b.channels {
-		c := &b.channels[i]
-		b.tally.ended(c.state)
-		switch {
-		case c.state == applied && c.gone:
-			c.part.table.drop(c.id)
-		case c.state == applied:
-			c.part.table.put(c.id, known{stamp: c.Stamp, there: true})
-		case c.state == stale && c.asked:
-			c.part.table.put(c.id, c.known)
-		}
-	}
-}
-
 // bad notes a record that cannot be cached. It never stops the others: the next value of its key makes up for it.
 func (b *batch) bad(r *kgo.Record, err error) {
 	b.tally.bad++

@@ -14,9 +14,8 @@ import (
 // partition stands in Redis beside what was written, and is as durable as that: what a restart, a failover or a wipe
 // takes away it takes from both. So it is where reading goes on; the group's offsets are for those who watch lag.
 type filling struct {
-	rdb   redis.UniversalClient
-	id    string
-	token string // of the session: a partition whose owner has another one belongs to somebody else
+	rdb redis.UniversalClient
+	id  string
 }
 
 // openFilling joins the filling that Redis is in, or begins one. why says why a new one was begun: "empty" (Redis was
@@ -29,7 +28,7 @@ func openFilling(ctx context.Context, rdb redis.UniversalClient, topics string, 
 	if len(answer) != 2 {
 		return filling{}, "", fmt.Errorf("open the cursors in Redis: answer of %d parts, want 2", len(answer))
 	}
-	return filling{rdb: rdb, id: answer[0], token: random()}, answer[1], nil
+	return filling{rdb: rdb, id: answer[0]}, answer[1], nil
 }
 
 func random() string {
@@ -50,11 +49,12 @@ func (p partition) field() string { return p.topic + "/" + strconv.Itoa(int(p.nu
 // extent is where the log of a partition begins and ends: offsets of the first record and of the next one.
 type extent struct{ start, end int64 }
 
-// begin makes the session the owner of partitions, whoever was, and returns the offset at which to go on with each.
-// errReopen: the filling has ended.
-func (f filling) begin(ctx context.Context, parts []partition, logs []extent) ([]int64, error) {
+// begin makes who has token the owner of partitions, whoever was, and returns the offset at which to go on with each.
+// A token is for one begin: who gets a partition back must not take it for one that he kept. errReopen: the filling has
+// ended.
+func (f filling) begin(ctx context.Context, token string, parts []partition, logs []extent) ([]int64, error) {
 	args := make([]any, 0, 2+4*len(parts))
-	args = append(args, f.id, f.token)
+	args = append(args, f.id, token)
 	for i, p := range parts {
 		args = append(args, p.field(), "b", logs[i].start, logs[i].end)
 	}
@@ -84,7 +84,7 @@ type step struct {
 // held: errReopen if not, and then nothing was moved.
 func (f filling) advance(ctx context.Context, steps []step) (complete bool, err error) {
 	args := make([]any, 0, 2+4*len(steps))
-	args = append(args, f.id, f.token)
+	args = append(args, f.id, "")
 	for _, s := range steps {
 		args = append(args, s.field(), "a", s.before, s.next)
 	}

@@ -28,7 +28,7 @@ func open(t testing.TB, rdb *redis.Client, topics string, total int, wantWhy str
 
 func (c *cursors) begin(number int32, start, end, want int64) {
 	c.t.Helper()
-	next, err := c.filling.begin(context.Background(), []partition{{"t", number}}, []extent{{start, end}})
+	next, err := c.filling.begin(context.Background(), random(), []partition{{"t", number}}, []extent{{start, end}})
 	if err != nil || next[0] != want {
 		c.t.Errorf("begin partition %d in [%d,%d): %v, %v; want %d", number, start, end, next, err, want)
 	}

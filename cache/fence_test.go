@@ -55,6 +55,33 @@ func TestOwnerThatLosesThePartitionInBetween(t *testing.T) {
 	})
 }
 
+// The partition moves away and comes back in between: what was known of Redis is of the first ownership, and no longer
+// true in the second.
+func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
+	redises(t, func(t *testing.T, rdb *redis.Client) {
+		f, _, err := openFilling(t.Context(), rdb, "topics", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hook := new(between)
+		hooked := redisClient(t, "redis://"+rdb.Options().Addr)
+		hooked.AddHook(hook)
+		w := own(t, hooked)
+		again := func() { // as assign does it
+			token := random()
+			if _, err := f.begin(t.Context(), token, []partition{w.part.partition}, []extent{{0, 0}}); err != nil {
+				t.Error(err)
+			}
+		}
+		w.apply(t, small("u", "c", 1, 0))
+		hook.do = func() { own(t, rdb).apply(t, small("u", "c", 9, 0)); again() }
+		if n := w.apply(t, small("u", "c", 8, 0)); n != 0 || hook.do != nil {
+			t.Errorf("applied %d deltas of the first ownership", n)
+		}
+		equalDump(t, rdb, map[string]string{"inbox:u c": string(appendValue(nil, small("u", "c", 9, 0)))})
+	})
+}
+
 // Another partition's owner changes: the transaction is repeated, and goes through.
 func TestOwnerOfAnotherPartitionChangesInBetween(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
@@ -93,7 +120,7 @@ func TestRedisIsEmptiedInBetween(t *testing.T) {
 func TestOneOfTwoPartitionsIsLost(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		w := own(t, rdb)
-		other := &part{partition: partition{"t", 1}, table: newTable(10)}
+		other := &part{partition: partition{"t", 1}, token: random(), table: newTable(10)}
 		rdb.HSet(t.Context(), ownersKey, other.field(), "somebody")
 		b := new(batch)
 		b.reset(3)

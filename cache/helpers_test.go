@@ -75,7 +75,7 @@ func redisClient(t testing.TB, url string, change ...func(*redis.Options)) *redi
 		f(o)
 	}
 	c := redis.NewClient(o)
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
@@ -84,9 +84,8 @@ func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, ni
 // rig is a writer that owns one partition.
 type rig struct {
 	*writer
-	part  *part
-	token string
-	cold  bool // forgets what Redis holds before each batch
+	part *part
+	cold bool // forgets what Redis holds before each batch
 }
 
 // own makes a rig with short pauses the owner of the partition that all rigs write to.
@@ -96,14 +95,14 @@ func own(t testing.TB, rdb *redis.Client) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{writer: newWriter(&cfg, newMetrics(nil)), part: &part{partition: partition{"t", 0}, table: newTable(1 << 20)}, token: random()}
+	r := &rig{writer: newWriter(&cfg, newMetrics(nil)), part: &part{partition: partition{"t", 0}, token: random(), table: newTable(1 << 20)}}
 	r.claim(t, rdb)
 	return r
 }
 
 func (r *rig) claim(t testing.TB, rdb *redis.Client) {
 	t.Helper()
-	if err := rdb.HSet(t.Context(), ownersKey, r.part.field(), r.token).Err(); err != nil {
+	if err := rdb.HSet(t.Context(), ownersKey, r.part.field(), r.part.token).Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,7 +116,7 @@ func (r *rig) send(t testing.TB, b *batch) int {
 	if r.cold {
 		r.part.table = newTable(1 << 20)
 	}
-	if err := r.write(t.Context(), b, r.token); err != nil {
+	if err := r.write(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 	return b.tally.applied

@@ -18,8 +18,8 @@ import (
 //
 // Comparing stamps inside Redis, in a script, costs five to ten times the writing; asking for them first, twice. So they
 // are compared here, with what is known of Redis (table), and that is true because nobody else writes: each transaction
-// holds only if, at its end, each partition it writes to still has this session as its owner, as it had before anything
-// was compared. WATCH makes Redis see to that. A member that lost a partition and does not know it, or whose last words
+// holds only if, at its end, each partition it writes to still has the owner for whom the table was made, as it had before
+// anything was compared. WATCH makes Redis see to that. A member that lost a partition and does not know it, or whose last words
 // reach Redis late, is refused by Redis itself.
 type writer struct {
 	rdb      *redis.Client
@@ -44,7 +44,7 @@ func newWriter(cfg *Config, m *metrics) *writer {
 
 // write brings b into Redis and returns once every value is applied, stale or skipped, however often that must be tried;
 // it fails only with ctx. After a failure any chunk of b may have been written. Writing it again is harmless.
-func (w *writer) write(ctx context.Context, b *batch, token string) error {
+func (w *writer) write(ctx context.Context, b *batch) error {
 	b.settle()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(w.parallel)
@@ -61,7 +61,7 @@ func (w *writer) write(ctx context.Context, b *batch, token string) error {
 		c = nil
 		g.Go(func() error {
 			defer w.chunks.Put(full)
-			return w.send(ctx, full, token)
+			return w.send(ctx, full)
 		})
 	}
 	for i := range b.users {
@@ -87,11 +87,11 @@ func (w *writer) write(ctx context.Context, b *batch, token string) error {
 }
 
 // send writes one chunk.
-func (w *writer) send(ctx context.Context, c *chunk, token string) error {
+func (w *writer) send(ctx context.Context, c *chunk) error {
 	err := w.persist(ctx, "write to Redis", func(ctx context.Context) error {
 		for {
 			start := time.Now()
-			err := w.transact(ctx, c, token)
+			err := w.transact(ctx, c)
 			w.metrics.pipeline.Observe(time.Since(start).Seconds())
 			if !errors.Is(err, redis.TxFailedErr) {
 				return err
@@ -106,12 +106,12 @@ func (w *writer) send(ctx context.Context, c *chunk, token string) error {
 }
 
 // transact runs one attempt, on a connection of its own.
-func (w *writer) transact(ctx context.Context, c *chunk, token string) error {
+func (w *writer) transact(ctx context.Context, c *chunk) error {
 	conn := w.rdb.Conn()
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // gives it back to the pool, which cannot fail
 	answers, err := w.run(ctx, conn.Pipeline(), c.reads())
 	if err == nil {
-		err = c.take(answers, token)
+		err = c.take(answers)
 	}
 	if err != nil {
 		unwatch(conn)

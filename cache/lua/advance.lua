@@ -1,9 +1,9 @@
 -- Begins partitions and moves their cursors on.
 --
 -- KEYS  tidemark:epoch, tidemark:cursors, tidemark:owners
--- ARGV  the filling's id, the caller's token; then for each partition: field, mode and two numbers
+-- ARGV  the filling's id, the token of the partitions begun; then for each partition: field, mode and two numbers
 --
--- mode  b: begin; the log's start and end. The caller becomes the owner, and is told the offset to read from.
+-- mode  b: begin; the log's start and end. Who has the token becomes the owner. Returns the offset to read from.
 --       a: advance; the offset that Redis must hold at least, since it did, and the next offset to read.
 --
 -- Returns what went wrong ('' if nothing did), whether Redis is complete, and the cursors of the partitions begun.

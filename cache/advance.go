@@ -1,0 +1,79 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// kept leaves out the partitions that moved to another owner meanwhile. errReopen: one of them did without the group
+// having said so. Either this member is cut off from the group, or the other one is; joining again finds out.
+func (s *session) kept(touched []*part) ([]*part, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lost *part
+	touched = slices.DeleteFunc(touched, func(p *part) bool {
+		if !p.lost.Load() {
+			return false
+		}
+		if s.parts[p.partition] == p {
+			lost = p
+		}
+		return true
+	})
+	if lost != nil {
+		return nil, fmt.Errorf("%w, or another member has taken %s", errReopen, lost.field())
+	}
+	return touched, nil
+}
+
+// advance moves the cursors of partitions on, and now and then compares those of all.
+func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time) error {
+	now := time.Now()
+	s.mu.Lock()
+	if now.Sub(s.checked) >= s.cfg.CheckEvery || len(touched) == 0 {
+		s.checked = now
+		touched = touched[:0]
+		for _, p := range s.parts {
+			touched = append(touched, p)
+		}
+	}
+	steps := make([]step, len(touched))
+	for i, p := range touched {
+		steps[i] = step{p.partition, p.stored, p.next}
+	}
+	s.mu.Unlock()
+
+	var complete bool
+	var reopen error
+	err := s.cache.writer.persist(ctx, "move the cursors", func(ctx context.Context) (err error) {
+		if complete, err = s.fill.advance(ctx, steps); errors.Is(err, errReopen) {
+			reopen, err = err, nil
+		}
+		return err
+	})
+	if err = errors.Join(err, reopen); err != nil {
+		return err
+	}
+	s.cache.setComplete(complete)
+	s.cache.writer.trouble.Store(nil)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	behind := int64(0)
+	for i, p := range touched {
+		p.stored = steps[i].next
+		if s.parts[p.partition] == p {
+			s.cache.metrics.setLag(p.partition, p.end-p.next)
+			behind += p.end - p.next
+		}
+	}
+	if oldest.IsZero() || behind == 0 {
+		s.cache.metrics.lagSeconds.Set(0)
+	} else {
+		s.cache.metrics.lagSeconds.Set(max(0, time.Since(oldest).Seconds()))
+	}
+	return nil
+}
