@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +21,7 @@ type benchCmd struct {
 	Names   []string `arg:"" optional:"" help:"Which: fold, scale, memory, live, serve; all by default."`
 	Brokers []string `help:"Brokers to measure on; live and serve are left out without." env:"TIDEMARK_TEST_BROKERS"`
 	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
+	Profile string   `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
 	JSON    bool     `name:"json" help:"Print one JSON object a line."`
 }
 
@@ -49,6 +52,13 @@ func (c *benchCmd) Run(a *app) error {
 			return usagef("there is no bench %q; there are %s", name, strings.Join(benches, ", "))
 		}
 	}
+	if c.Profile != "" {
+		stop, err := profile(c.Profile)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	env := bench.Env{Brokers: c.Brokers, Redis: c.Redis, Progress: a.stderr}
 	for _, name := range names {
 		began := time.Now()
@@ -70,6 +80,21 @@ func (c *benchCmd) Run(a *app) error {
 		}
 	}
 	return nil
+}
+
+// profile writes a CPU profile until the returned function is called.
+func profile(file string) (stop func(), err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close() // a profile cut short says so when it is read
+	}, nil
 }
 
 func (c *benchCmd) one(a *app, name string, env bench.Env) ([]bench.Result, error) {

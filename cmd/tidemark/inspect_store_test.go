@@ -26,7 +26,8 @@ func TestInspectStore(t *testing.T) {
 	if err := s.AwaitReady(ctx); err != nil {
 		t.Fatal(err)
 	}
-	ok(t, joinLine+"\n"+postLine("m1", "secret text")+"\n"+readLine, "emit", "--brokers", s.Broker)
+	tokens := lines(ok(t, joinLine+"\n"+postLine("m1", "secret text")+"\n"+readLine, "emit", "--brokers", s.Broker))
+	ok(t, "", "query", "channel", "general", "--addr", s.URL, "--after", strings.Join(tokens, ",")) // they are folded
 	p := events.PartitionOf([]byte("general"), 4)
 	store := filepath.Join(dir, "state", fmt.Sprintf("partition-%d", p))
 

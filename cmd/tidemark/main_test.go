@@ -55,6 +55,22 @@ func ok(t *testing.T, input string, args ...string) string {
 	return r.out
 }
 
+// eventually runs a command line, which must work, until its output contains want.
+func eventually(t *testing.T, want string, args ...string) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		out := ok(t, "", args...)
+		if strings.Contains(out, want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("tidemark %s never says %q:\n%s", strings.Join(args, " "), want, out)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 // stack is a running `tidemark dev` on free ports, until the test ends.
 func stack(t *testing.T) *dev.Stack {
 	t.Helper()

@@ -198,14 +198,8 @@ func TestInspectTopic(t *testing.T) {
 		}
 	}
 	// The outputs are decoded, too.
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for ctx.Err() == nil && !strings.Contains(out, "user ann, channel general, unread 0") {
-		out = ok(t, "", "inspect", "topic", "tidemark.unread", "--brokers", s.Broker, "--records", "5")
-	}
-	if out := ok(t, "", "inspect", "topic", "tidemark.channels", "--brokers", s.Broker, "--records", "5"); !strings.Contains(out, "channel general, head 1 (pos 1), 2 members") {
-		t.Errorf("channels:\n%s", out)
-	}
+	eventually(t, "user ann, channel general, unread 0", "inspect", "topic", "tidemark.unread", "--brokers", s.Broker, "--records", "5")
+	eventually(t, "channel general, head 1 (pos 1), 2 members", "inspect", "topic", "tidemark.channels", "--brokers", s.Broker, "--records", "5")
 }
 
 // produce writes a raw record.
@@ -237,13 +231,8 @@ func TestDeadLetters(t *testing.T) {
 	produce(t, s.Broker, &kgo.Record{Topic: events.TopicMessages, Key: []byte(wrong),
 		Value: []byte(`{"channel_id":"general","message_posted":{"message_id":"m9","sender_id":"bob"}}`)})
 
-	var out string
-	deadline := time.Now().Add(time.Minute)
-	for out = list(); !strings.Contains(out, "2 dead letters"); out = list() {
-		if time.Now().After(deadline) {
-			t.Fatalf("the dead letters did not come:\n%s", out)
-		}
-	}
+	eventually(t, "2 dead letters", "deadletters", "list", "--brokers", s.Broker)
+	out := list()
 	for _, want := range []string{"undecodable 1", "wrong_partition 1", fmt.Sprintf("chat.reads/%d/0", p), wrong} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)

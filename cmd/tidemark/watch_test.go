@@ -30,8 +30,8 @@ func watch(t *testing.T, args ...string) (*lockedBuffer, func() int) {
 
 func TestWatchPrintsALineForEachChange(t *testing.T) {
 	s := stack(t)
-	ok(t, joinLine, "emit", "--brokers", s.Broker)
-	out, stop := watch(t, "ann", "--addr", s.URL)
+	joined := ok(t, joinLine, "emit", "--brokers", s.Broker)
+	out, stop := watch(t, "ann", "--addr", s.URL, "--after", lines(joined)[0])
 	out.await(t, "snapshot of 1 channel; total: 0 unread")
 	ok(t, postLine("m1", "x"), "emit", "--brokers", s.Broker)
 	out.await(t, "general: unread 1, mentions 0; total 1")
