@@ -187,11 +187,13 @@ func (p *Partition) lookupTail(c *channel, id []byte, hash uint64, now int64) (i
 
 // indexMessage adds a message to the index. Where its id was used before, by a message that has left the index, the
 // record keeps both: an event whose own topic lags still means the older one.
-func (p *Partition) indexMessage(c *channel, e *entry) {
+//
+// fresh says that the id was never used before.
+func (p *Partition) indexMessage(c *channel, e *entry, fresh bool) {
 	var kb [keyBuf + maxID]byte
 	key := appendIndexKey(kb[:0], p.blobs.get(c.id), e.id)
 	x := indexed{seq: e.seq, flags: e.flags & (entSilent | entReply | entBroadcast), time: e.time, logTime: e.logTime}
-	if c.headSeq > 1 && p.mayRepost(c, e) {
+	if !fresh && c.headSeq > 1 && p.mayRepost(c, e) {
 		old, ok, err := p.get(key)
 		if err != nil {
 			p.corrupt(fmt.Errorf("message index of channel %q: %w", p.blobs.get(c.id), err))

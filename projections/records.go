@@ -92,6 +92,7 @@ func (p *Partition) appendChannel(b []byte, c *channel) []byte {
 	b = binary.AppendVarint(b, c.firstTime)
 	b = binary.AppendVarint(b, c.time)
 	b = binary.AppendUvarint(b, uint64(c.logTime-c.time))
+	b = appendBytes(b, p.blobs.get(c.maxID))
 	for s := c.headSeq/tailLen*tailLen + 1; s <= c.headSeq; s++ {
 		b = appendBytes(b, p.blobs.get(c.tail[s%tailLen]))
 	}
@@ -110,6 +111,7 @@ func (p *Partition) decodeChannel(c *channel, b []byte) error {
 	}
 	c.firstTime, c.time = r.varint(), r.varint()
 	c.logTime = c.time + int64(r.uvarint())
+	c.maxID = p.blobs.put(r.bytes())
 	for s := c.headSeq/tailLen*tailLen + 1; s <= c.headSeq && r.err == nil; s++ {
 		if err := p.loadTail(c, s, r.bytes()); err != nil {
 			return err

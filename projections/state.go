@@ -32,6 +32,7 @@ type channel struct {
 	more      uint32 // index into memberLists, 0 = none
 	rows      uint32 // list of all its rows, through row.nextRow
 	ext       uint32 // index into exts, 0 = none
+	maxID     uint32 // blob: the largest id posted, byte by byte
 	flags     uint8
 	pending   uint8 // what the next Drain has to look at
 	_         uint16

@@ -121,6 +121,7 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 	if c.ext != 0 {
 		p.exts[c.ext] = nil
 	}
+	p.blobs.release(c.maxID)
 	for i := range c.tail {
 		p.blobs.release(c.tail[i])
 	}

@@ -45,8 +45,12 @@ func (p *Partition) FoldMessage(m *events.Message, offset, timestamp int64) Outc
 
 func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int64) Outcome {
 	hash := idHash(m.MessageID)
-	if _, dup := p.lookup(c, m.MessageID, hash, p.logTime); dup {
-		return OutcomeDuplicate
+	// An id beyond all that were posted is new for sure, so that ids that grow with time, as most do, cost no lookup.
+	grows := bytes.Compare(m.MessageID, p.blobs.get(c.maxID)) > 0
+	if !grows {
+		if _, dup := p.lookup(c, m.MessageID, hash, p.logTime); dup {
+			return OutcomeDuplicate
+		}
 	}
 	e := entry{
 		seq: c.headSeq + 1, time: max(m.OccurredAt, c.time), logTime: p.logTime, off: offset,
@@ -94,7 +98,11 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 		e.prevOwn, sender.lastOwn, sender.ownAt = sender.lastOwn, e.seq, e.time
 		p.touchRow(senderRef, sender)
 	}
-	p.indexMessage(c, &e)
+	if grows {
+		p.blobs.release(c.maxID)
+		c.maxID = p.blobs.put(m.MessageID)
+	}
+	p.indexMessage(c, &e, grows)
 	p.appendMessage(c, &e, hash)
 	if counted {
 		if e.flags&entAll != 0 {
