@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -58,8 +59,8 @@ type badEvent struct {
 
 func checkBad(t *testing.T, value []byte, err error, want badEvent) {
 	t.Helper()
-	e, ok := err.(*events.Error)
-	if !ok {
+	var e *events.Error
+	if !errors.As(err, &e) {
 		t.Fatalf("%q: got %v, want %s in %s", value, err, want.reason, want.field)
 	}
 	if e.Reason != want.reason || e.Field != want.field {

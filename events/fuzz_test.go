@@ -25,7 +25,7 @@ func equal(t *testing.T, got, want any) {
 	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
 	for i := range g.NumField() {
 		name := g.Type().Field(i).Name
-		same := false
+		var same bool
 		switch a := g.Field(i).Interface().(type) {
 		case []byte:
 			same = bytes.Equal(a, w.Field(i).Bytes())

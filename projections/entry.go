@@ -37,9 +37,6 @@ func (e *entry) counted() bool {
 	return e.flags&entSilent == 0 && e.flags&(entReply|entBroadcast) != entReply
 }
 
-// inChannel reports whether the message belongs to the channel's scope rather than to a thread's.
-func (e *entry) inChannel() bool { return e.flags&(entReply|entBroadcast) != entReply }
-
 func appendBytes(dst, b []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(b)))
 	return append(dst, b...)

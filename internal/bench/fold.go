@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,7 +176,7 @@ func (f *folder) join(g *load.Generator) (err error) {
 }
 
 // foldRun folds n events of a mix over its joined channels.
-func foldRun(name string, mix load.Mix, s projections.Settings, n int) (Result, error) {
+func foldRun(name string, mix load.Mix, s projections.Settings, n int) (_ Result, err error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {
 		return Result{}, err
@@ -185,7 +186,7 @@ func foldRun(name string, mix load.Mix, s projections.Settings, n int) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
-	defer f.close()
+	defer func() { err = errors.Join(err, f.close()) }()
 	g := load.New(mix)
 	if err := f.join(g); err != nil {
 		return Result{}, err

@@ -22,7 +22,7 @@ func (s *stage) zset(ctx context.Context, n int, from, to map[int32]projections.
 		return Result{}, err
 	}
 	rdb := redis.NewClient(o)
-	defer rdb.Close()
+	defer func() { _ = rdb.Close() }() // everything was answered
 	if err := rdb.FlushAll(ctx).Err(); err != nil {
 		return Result{}, err
 	}

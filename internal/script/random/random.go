@@ -117,7 +117,7 @@ func drawMix(t *rapid.T) *mix {
 // kinds draws which kinds a script has, each as often as its weight says; always is one of them.
 func kinds(t *rapid.T, weights map[events.Kind]int, always events.Kind) []events.Kind {
 	var out []events.Kind
-	for k := range events.Kind(events.NumKinds) {
+	for k := range events.NumKinds {
 		w := weights[k]
 		if w == 0 || (k != always && oneIn(t, 3, "without kind")) || (k == events.KindChannelDeleted && !oneIn(t, 5, "with deletion")) {
 			continue
