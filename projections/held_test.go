@@ -1,0 +1,109 @@
+package projections
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+func post(p *Partition, channel, id, sender string, at int64) Outcome {
+	return p.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte(channel), MessageID: []byte(id),
+		SenderID: []byte(sender), OccurredAt: at}, p.pos[events.Messages], at)
+}
+
+func readID(p *Partition, user, id string, at int64) Outcome {
+	return p.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c"), UserID: []byte(user), OccurredAt: at,
+		Target: events.TargetMessageID, MessageID: []byte(id)}, p.pos[events.Reads], at)
+}
+
+// TestHeldLimit: 1,000 events of a user may be held; the next that would be is refused. A read of what is there is never
+// held, and other users are not concerned.
+func TestHeldLimit(t *testing.T) {
+	p := mustOpen(t, vfs.NewMem(), testIdentity())
+	defer p.Close()
+	post(p, "c", "known", "b", 1)
+	for i := range maxHeld {
+		if o := readID(p, "a", fmt.Sprintf("unknown-%d", i), 2); o != OutcomeWaiting {
+			t.Fatalf("read %d: outcome %d", i, o)
+		}
+	}
+	if o := readID(p, "a", "one more", 2); o != OutcomeTooManyHeld {
+		t.Fatalf("read %d: outcome %d", maxHeld, o)
+	}
+	mark := &events.Read{Kind: events.KindMarkedUnread, ChannelID: []byte("c"), UserID: []byte("a"), OccurredAt: 3, MessageID: []byte("known")}
+	if o := p.FoldRead(mark, p.pos[events.Reads], 3); o != OutcomeTooManyHeld {
+		t.Fatalf("mark: outcome %d", o)
+	}
+	singles := &events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("c"), UserID: []byte("u"), OccurredAt: 3}
+	for i := range maxHeld + 1 {
+		singles.IDs = append(singles.IDs, []byte(fmt.Sprintf("unknown-%d", i)))
+	}
+	if o := p.FoldRead(singles, p.pos[events.Reads], 3); o != OutcomeTooManyHeld {
+		t.Fatalf("%d single reads in one event: outcome %d", maxHeld+1, o)
+	}
+	if o := readID(p, "a", "known", 4); o != OutcomeApplied {
+		t.Fatalf("a read of what is there: outcome %d", o)
+	}
+	if v, _ := p.View("a", "c"); v.LastRead.Seq != 1 || v.ReadEpoch != 1 || v.Unread != 0 {
+		t.Fatalf("%+v", v)
+	}
+	if o := readID(p, "v", "unknown-1", 4); o != OutcomeWaiting {
+		t.Fatalf("another user: outcome %d", o)
+	}
+	post(p, "c", "unknown-7", "b", 5)
+	if v, _ := p.View("a", "c"); v.LastRead.MessageID != "unknown-7" {
+		t.Fatalf("after the message came: %+v", v)
+	}
+}
+
+// TestHintsAreForgotten: what closes early leaves triggers behind that wake nothing; they do not pile up.
+func TestHintsAreForgotten(t *testing.T) {
+	p := mustOpen(t, vfs.NewMem(), testIdentity())
+	defer p.Close()
+	const n = 30_000
+	for i := range int64(n) {
+		e := &events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c"), UserID: []byte("a"), OccurredAt: 2 * i, Target: events.TargetTime, TargetTime: 2 * i}
+		p.FoldRead(e, i, 2*i)
+		post(p, "c", fmt.Sprintf("m%d", i), "b", 2*i+1)
+	}
+	x := p.extOf(p.chans.at(p.channelOf([]byte("c"))))
+	if got := len(p.lapses) + len(x.wait.times) + len(x.wait.seqs) + len(x.wait.ids); got > 2*4096+100 {
+		t.Fatalf("%d triggers are left of %d reads, of which one is open", got, n)
+	}
+	if v, _ := p.View("a", "c"); v.Unread != 1 {
+		t.Fatalf("%+v", v)
+	}
+}
+
+// TestMissingRecords: a record that is gone is corruption, not "nobody there".
+func TestMissingRecords(t *testing.T) {
+	for _, key := range []string{"Cc\x00p\x00\x00\x00\x00", "Cc\x00n\x00\x00", "Cc\x00c", "Lc\x00\x00\x00\x00\x00"} {
+		fs := vfs.NewMem()
+		p := mustOpen(t, fs, testIdentity())
+		formatsLog(t, p)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		removeRecord(t, fs, key)
+		if p, err := Open("store", testIdentity(), Options{FS: fs}); err == nil {
+			t.Errorf("without %q the store opens: %+v", key, p.Stats())
+		}
+	}
+}
+
+// removeRecord deletes one record behind the store's back.
+func removeRecord(t *testing.T, fs vfs.FS, key string) {
+	t.Helper()
+	db, err := pebble.Open("store", pebbleOptions("store", Options{FS: fs}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Delete([]byte(key), pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
