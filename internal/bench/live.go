@@ -49,12 +49,15 @@ type stage struct {
 	client *kgo.Client
 	adm    *kadm.Client
 	gen    *load.Generator
+	// members of channels, as the sorted sets need them.
+	members map[string][]string
 }
 
 func (s *stage) input(i events.Input) string { return s.prefix + events.InputTopics[i] }
 
 func newStage(ctx context.Context, env Env, mix load.Mix) (*stage, error) {
-	s := &stage{env: env, mix: mix, prefix: fmt.Sprintf("bench-%d-%s-", time.Now().UnixNano(), mix.Name), gen: load.New(mix)}
+	s := &stage{env: env, mix: mix, prefix: fmt.Sprintf("bench-%d-%s-", time.Now().UnixNano(), mix.Name), gen: load.New(mix),
+		members: map[string][]string{}}
 	var err error
 	s.client, err = kgo.NewClient(kgo.SeedBrokers(env.Brokers...), kgo.ProducerBatchCompression(kgo.Lz4Compression()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(64<<10), kgo.MaxBufferedRecords(200_000), kgo.ProducerLinger(5*time.Millisecond))
@@ -385,15 +388,27 @@ func (r *run) measure(ctx context.Context, name string, from, to map[int32]proje
 		}
 		first[n] = p
 	}
-	began := 0
+	began, out := 0, int64(0)
 	// A profile tells the lines apart by this label.
 	pprof.Do(ctx, pprof.Labels("line", name), func(ctx context.Context) {
-		err = r.upTo(ctx, first, to, func(now int) { began = now; m.start() })
+		err = r.upTo(ctx, first, to, func(now int) { began, out = now, r.outputs(ctx); m.start() })
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return m.stop(name, end-began), nil
+	res := m.stop(name, end-began)
+	res.Note += fmt.Sprintf("; %.1f records out an event", float64(r.outputs(ctx)-out)/float64(end-began))
+	return res, nil
+}
+
+// outputs is how many records were published so far; what cannot be asked counts as none, the figure is for information.
+func (r *run) outputs(ctx context.Context) (n int64) {
+	ends, err := r.s.adm.ListEndOffsets(ctx, r.cfg.Topics.Unread, r.cfg.Topics.Channels)
+	if err != nil {
+		return 0
+	}
+	ends.Each(func(o kadm.ListedOffset) { n += max(o.Offset, 0) })
+	return n
 }
 
 // Live measures the whole path on a broker with mix B: 1 message to 15 reads.
@@ -499,7 +514,7 @@ func Messages(ctx context.Context, env Env) ([]Result, error) {
 	var out []Result
 	var zset Result
 	if withRedis {
-		if zset, err = s.zset(ctx, 20_000, from, to); err != nil {
+		if zset, err = s.zset(ctx, 120_000, from, to); err != nil {
 			return nil, err
 		}
 		out = append(out, zset)
