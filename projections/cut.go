@@ -80,6 +80,9 @@ func (c *Cut) Apply() error {
 	}
 	c.p.Lock()
 	defer c.p.Unlock()
+	if err == nil {
+		err = c.p.Err() // what failed in Pebble's background, where it reports success
+	}
 	if err != nil {
 		err = fmt.Errorf("writing the state at position %v: %w", c.Position, err)
 		c.p.corrupt(err)

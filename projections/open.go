@@ -17,35 +17,25 @@ import (
 type Options struct {
 	FS     vfs.FS        // nil: the operating system's
 	Cache  *pebble.Cache // shared by the stores of a process; nil: 16 MiB of its own
-	Logger pebble.Logger // nil: silent; what is fatal to Pebble ends as a panic that names the directory
+	Logger pebble.Logger // nil: silent; Fatalf is never called: what is fatal to Pebble ends as Partition.Err
 	// MemTableSize is Pebble's, in bytes; 0 = 16 MiB. A block cache must be larger than twice this for each store
 	// that shares it, for Pebble takes its memtables out of the cache.
 	MemTableSize uint64
 }
 
-// quiet drops Pebble's log and never lets it end the process unnamed.
-type quiet struct{ dir string }
-
-func (quiet) Infof(string, ...any)  {}
-func (quiet) Errorf(string, ...any) {}
-func (q quiet) Fatalf(format string, args ...any) {
-	panic(fmt.Sprintf("store %s: %s", q.dir, fmt.Sprintf(format, args...)))
+// pebbleOptions are how Pebble is opened where nobody waits for what its background says.
+func pebbleOptions(dir string, o Options) *pebble.Options {
+	return fusedOptions(newFuse(dir, o, func(error) {}), o)
 }
 
-func pebbleOptions(dir string, o Options) *pebble.Options {
+func fusedOptions(f *fuse, o Options) *pebble.Options {
 	po := &pebble.Options{
-		FS: o.FS, Cache: o.Cache, Logger: o.Logger,
+		FS: f, Cache: o.Cache, Logger: f, EventListener: f.listener(),
 		FormatMajorVersion:    pebble.FormatNewest,
 		MemTableSize:          o.MemTableSize,
 		L0CompactionThreshold: 4,
 		LBaseMaxBytes:         64 << 20,
 		MaxOpenFiles:          1000,
-	}
-	if po.FS == nil {
-		po.FS = vfs.Default
-	}
-	if po.Logger == nil {
-		po.Logger = quiet{dir}
 	}
 	if po.MemTableSize == 0 {
 		po.MemTableSize = 16 << 20
@@ -60,26 +50,40 @@ func pebbleOptions(dir string, o Options) *pebble.Options {
 // Open opens the store in dir, or makes one, and loads its hot state. A store that belongs to something else is
 // refused with a *MismatchError; one that cannot be read is never taken for an empty one.
 func Open(dir string, id Identity, o Options) (*Partition, error) {
-	po := pebbleOptions(dir, o)
+	p := newPartition(id)
+	f := newFuse(dir, o, p.corrupt)
+	po := fusedOptions(f, o)
 	if o.Cache == nil {
 		po.Cache = pebble.NewCache(16<<20 + 2*int64(po.MemTableSize))
 		defer po.Cache.Unref()
 	}
 	db, err := pebble.Open(dir, po)
-	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", dir, err)
+	switch {
+	case f.broken() != nil: // what Pebble says after that are consequences
+		err = f.broken()
+	case err != nil:
+		err = fmt.Errorf("store %s: %w", dir, err)
+	default:
+		p.db = db
+		err = p.load(dir)
 	}
-	p := newPartition(id)
-	p.db = db
-	if err := p.load(dir); err != nil {
-		return nil, errors.Join(err, db.Close())
+	if err != nil {
+		if db != nil {
+			_ = db.Close() // nothing was written that could be lost
+		}
+		return nil, err
 	}
 	return p, nil
 }
 
-// Close closes the store. What was not cut and applied is not written: it will be folded again.
+// Close closes the store. What was not cut and applied is not written: it will be folded again. The error may be one of
+// before, which nobody has asked Err for.
 func (p *Partition) Close() error {
-	if err := p.db.Close(); err != nil {
+	err := p.db.Close()
+	if failed := p.Err(); failed != nil {
+		err = failed // what Pebble says after that are consequences
+	}
+	if err != nil {
 		return fmt.Errorf("closing the store of partition %d: %w", p.id.Partition, err)
 	}
 	return nil

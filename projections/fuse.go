@@ -1,0 +1,211 @@
+package projections
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// fuse stands between one store and its disk. It blows at the first write that fails, and at whatever Pebble calls
+// fatal: it reports the error once, and from then on drops every write and says that it succeeded.
+//
+// Pebble answers a failed write of its log or its manifest by ending the process, or panics with its locks held or in a
+// goroutine of its own, where nobody can recover: one full disk would end every partition of the node. With the fuse it
+// never sees the failure, so that the store can be closed and its directory opened again. What is on disk then is what
+// a crash at that moment leaves: no write that comes after a dropped one is done. What Pebble holds in memory is worth
+// nothing any more, and the error that was reported says so to every reader and to the next Cut.
+type fuse struct {
+	vfs.FS
+	dir    string
+	log    pebble.Logger // nil: silent
+	report func(error)
+	err    atomic.Pointer[error]
+}
+
+func newFuse(dir string, o Options, report func(error)) *fuse {
+	f := &fuse{FS: o.FS, dir: dir, log: o.Logger, report: report}
+	if f.FS == nil {
+		f.FS = vfs.Default
+	}
+	return f
+}
+
+// blow reports the first error; all others are consequences.
+func (f *fuse) blow(err error) {
+	if f.err.Load() != nil {
+		return
+	}
+	err = fmt.Errorf("store %s: %w; what is on disk is as after a crash: open it again once the disk is well, or move the directory away to rebuild from the topics", f.dir, err)
+	f.report(err)
+	f.err.CompareAndSwap(nil, &err)
+}
+
+// broken is the error that blew the fuse, nil while it is whole.
+func (f *fuse) broken() error {
+	if e := f.err.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// do runs a write, or drops it.
+func (f *fuse) do(write func() error) {
+	if f.err.Load() == nil {
+		if err := write(); err != nil {
+			f.blow(err)
+		}
+	}
+}
+
+// open opens a file for writing, or a file of nowhere in its place.
+func (f *fuse) open(open func(vfs.FS) (vfs.File, error)) (vfs.File, error) {
+	if f.err.Load() == nil {
+		file, err := open(f.FS)
+		if err == nil {
+			return &fusedFile{file, f}, nil
+		}
+		f.blow(err)
+	}
+	return vfs.NewMem().Create("nowhere", vfs.WriteCategoryUnspecified)
+}
+
+// Unwrap implements vfs.FS.
+func (f *fuse) Unwrap() vfs.FS { return f.FS }
+
+// Create implements vfs.FS.
+func (f *fuse) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.open(func(fs vfs.FS) (vfs.File, error) { return fs.Create(name, c) })
+}
+
+// OpenReadWrite implements vfs.FS.
+func (f *fuse) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	return f.open(func(fs vfs.FS) (vfs.File, error) { return fs.OpenReadWrite(name, c, o...) })
+}
+
+// ReuseForWrite implements vfs.FS.
+func (f *fuse) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.open(func(fs vfs.FS) (vfs.File, error) { return fs.ReuseForWrite(oldname, newname, c) })
+}
+
+// OpenDir implements vfs.FS. A directory is opened to be synced.
+func (f *fuse) OpenDir(name string) (vfs.File, error) {
+	file, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &fusedFile{file, f}, nil
+}
+
+// Link implements vfs.FS.
+func (f *fuse) Link(oldname, newname string) error {
+	f.do(func() error { return f.FS.Link(oldname, newname) })
+	return nil
+}
+
+// Remove implements vfs.FS. That there is no such file is an answer, not a failure.
+func (f *fuse) Remove(name string) (err error) {
+	f.do(func() error {
+		if err = f.FS.Remove(name); errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// RemoveAll implements vfs.FS.
+func (f *fuse) RemoveAll(name string) error {
+	f.do(func() error { return f.FS.RemoveAll(name) })
+	return nil
+}
+
+// Rename implements vfs.FS.
+func (f *fuse) Rename(oldname, newname string) error {
+	f.do(func() error { return f.FS.Rename(oldname, newname) })
+	return nil
+}
+
+// MkdirAll implements vfs.FS.
+func (f *fuse) MkdirAll(dir string, perm os.FileMode) error {
+	f.do(func() error { return f.FS.MkdirAll(dir, perm) })
+	return nil
+}
+
+// fusedFile is a file that is written through the fuse.
+type fusedFile struct {
+	vfs.File
+	fuse *fuse
+}
+
+func (f *fusedFile) Write(b []byte) (int, error) {
+	f.fuse.do(func() error { _, err := f.File.Write(b); return err })
+	return len(b), nil
+}
+
+func (f *fusedFile) WriteAt(b []byte, off int64) (int, error) {
+	f.fuse.do(func() error { _, err := f.File.WriteAt(b, off); return err })
+	return len(b), nil
+}
+
+func (f *fusedFile) Sync() error     { f.fuse.do(f.File.Sync); return nil }
+func (f *fusedFile) SyncData() error { f.fuse.do(f.File.SyncData); return nil }
+
+func (f *fusedFile) SyncTo(length int64) (full bool, err error) {
+	f.fuse.do(func() error { full, err = f.File.SyncTo(length); return err })
+	return full, nil
+}
+
+// Preallocate is a hint, which file systems may refuse.
+func (f *fusedFile) Preallocate(offset, length int64) error {
+	if f.fuse.err.Load() != nil {
+		return nil
+	}
+	return f.File.Preallocate(offset, length)
+}
+
+// Close closes the file whatever became of the fuse: descriptors are not to leak.
+func (f *fusedFile) Close() error {
+	if err := f.File.Close(); err != nil {
+		f.fuse.blow(err)
+	}
+	return nil
+}
+
+// Infof implements pebble.Logger.
+func (f *fuse) Infof(format string, args ...any) {
+	if f.log != nil {
+		f.log.Infof(format, args...)
+	}
+}
+
+// Errorf implements pebble.Logger.
+func (f *fuse) Errorf(format string, args ...any) {
+	if f.log != nil {
+		f.log.Errorf(format, args...)
+	}
+}
+
+// Fatalf implements pebble.Logger. It returns, which Pebble allows for: where it goes on it returns the error as well.
+func (f *fuse) Fatalf(format string, args ...any) { f.blow(fmt.Errorf(format, args...)) }
+
+// listener hears of what fails in Pebble's background: a block that is corrupt, a file that cannot be read. Pebble would
+// try again at once and for ever; a store that is done for is to wait for its Close without taking a core.
+func (f *fuse) listener() *pebble.EventListener {
+	return &pebble.EventListener{
+		DataCorruption: func(i pebble.DataCorruptionInfo) { f.blow(fmt.Errorf("corrupt: %s: %w", i.Path, i.Details)) },
+		BackgroundError: func(err error) {
+			if f.broken() != nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+			f.blow(err)
+		},
+	}
+}
