@@ -1,0 +1,91 @@
+package chaos
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// stranger is a user whom no event names.
+const stranger = "nobody"
+
+// checkAnswers asks for every user and channel, each of any node, and compares with the model (O1, O4).
+func (c *cluster) checkAnswers(tr *truth, r *rand.Rand) *findings {
+	c.t.Helper()
+	f := &findings{what: "GetUnread against the model of the log"}
+	var clients []queryv1connect.QueryServiceClient
+	for _, n := range c.nodes {
+		clients = append(clients, queryv1connect.NewQueryServiceClient(http.DefaultClient, n.url))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, channel := range tr.channels() {
+		for _, user := range append([]string{stranger}, tr.users...) {
+			at := r.IntN(len(clients))
+			who := c.nodes[at].name
+			res, err := clients[at].GetUnread(ctx, connect.NewRequest(&queryv1.GetUnreadRequest{
+				UserId: user, ChannelId: channel, After: tr.after}))
+			want, ok := tr.view(user, channel)
+			switch {
+			case connect.CodeOf(err) == connect.CodeNotFound && err != nil:
+				if ok {
+					f.add("%s, %s: %s says there is no such channel, want %+v", user, channel, who, answerOf(&want))
+				}
+			case err != nil:
+				f.add("%s, %s: %s says: %v", user, channel, who, err)
+			case !ok:
+				f.add("%s, %s: %s says %+v, but the channel is gone", user, channel, who, answered(res.Msg))
+			case answered(res.Msg) != answerOf(&want):
+				f.add("%s, %s: %s says\n    %+v\n  but it is\n    %+v", user, channel, who, answered(res.Msg), answerOf(&want))
+			}
+		}
+	}
+	return f
+}
+
+// answer is all that GetUnread tells, comparable.
+type answer struct {
+	Member                   bool
+	Unread, Mentions, Queued uint32
+	FirstUnread, LastRead    projections.Ref
+	LastReadAt               int64
+	Latest                   projections.Head
+	Muted                    bool
+	ReadEpoch                uint32
+}
+
+func answerOf(v *projections.View) answer {
+	a := answer{
+		Member: v.Member, Unread: v.Unread, Mentions: v.Mentions, Queued: v.OfflineUnread,
+		FirstUnread: v.FirstUnread, LastRead: v.LastRead, Latest: v.Latest, Muted: v.Muted, ReadEpoch: v.ReadEpoch,
+	}
+	a.Latest.Pos = 0 // not told
+	if a.LastRead.Seq > 0 {
+		a.LastReadAt = v.LastReadAt
+	}
+	return a
+}
+
+func answered(m *queryv1.ChannelUnread) answer {
+	a := answer{
+		Member: m.GetMember(), Unread: m.GetUnread(), Mentions: m.GetMentions(), Queued: m.GetOfflineUnread(),
+		FirstUnread: projections.Ref{MessageID: m.GetFirstUnread().GetMessageId(), Seq: m.GetFirstUnread().GetSeq()},
+		LastRead:    projections.Ref{MessageID: m.GetLastRead().GetMessageId(), Seq: m.GetLastRead().GetSeq()},
+		Muted:       m.GetMuted(), ReadEpoch: m.GetReadEpoch(),
+	}
+	if m.GetLastRead() != nil {
+		a.LastReadAt = m.GetLastRead().GetAt().AsTime().UnixMilli()
+	}
+	if l := m.GetLatest(); l != nil {
+		a.Latest = projections.Head{MessageID: l.GetMessageId(), Seq: l.GetSeq(), At: l.GetAt().AsTime().UnixMilli(),
+			SenderID: l.GetSenderId(), Preview: l.GetPreview()}
+	}
+	return a
+}

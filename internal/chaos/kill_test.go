@@ -1,0 +1,139 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// tick is how often events are written, and the unit in which faults are timed.
+const tick = 20 * time.Millisecond
+
+// attack is a cluster under load.
+type attack struct {
+	*cluster
+	w *workload
+	r *rand.Rand // of the faults; the workload has its own, so that it does not depend on them
+}
+
+func newAttack(t *testing.T, nodes int) *attack {
+	t.Helper()
+	seed := rand.Uint64()
+	if env := os.Getenv("TIDEMARK_CHAOS_SEED"); env != "" {
+		var err error
+		if seed, err = strconv.ParseUint(env, 10, 64); err != nil {
+			t.Fatalf("TIDEMARK_CHAOS_SEED: %v", err)
+		}
+	}
+	t.Logf("seed %d (TIDEMARK_CHAOS_SEED)", seed)
+	c := newCluster(t, nodes)
+	return &attack{cluster: c, w: newWorkload(t, c.client, seed), r: rand.New(rand.NewPCG(seed, 2))}
+}
+
+// tick writes what comes in within one tick: a few events, now and then a burst that keeps everybody busy for a while.
+func (a *attack) tick() {
+	a.t.Helper()
+	n := a.r.IntN(6)
+	if a.r.IntN(120) == 0 {
+		n = 400
+	}
+	a.w.write(n)
+	for _, n := range a.nodes {
+		n.running()
+	}
+	time.Sleep(tick)
+}
+
+// ticks goes on for so many.
+func (a *attack) ticks(n int) {
+	a.t.Helper()
+	for range n {
+		a.tick()
+	}
+}
+
+// ticksUntil goes on until something has happened.
+func (a *attack) ticksUntil(what string, done func() bool) {
+	a.t.Helper()
+	deadline := time.Now().Add(patience)
+	for !done() {
+		if time.Now().After(deadline) {
+			a.t.Fatalf("not within %s: %s", patience, what)
+		}
+		a.ticks(5)
+	}
+}
+
+// check settles and compares everything. With lateWriter a process was paused and may have written after its successor.
+func (a *attack) check(lateWriter bool) {
+	a.t.Helper()
+	a.settle()
+	begun := time.Now()
+	tr := a.truth()
+	a.checkAnswers(tr, a.r).report(a.t)
+
+	f := &findings{what: "tidemark.unread against the model of the log"}
+	h := newHistory(a.records(events.TopicUnread), f)
+	again, back := h.checkStamps(f)
+	late := h.checkNewest(tr, !lateWriter, f)
+	checked := h.checkEach(tr, a.r, 1500, f)
+	f.report(a.t)
+
+	a.checkCached(tr).report(a.t)
+	letters := a.records(events.TopicDeadLetters)
+	checkDead(tr, letters).report(a.t)
+	for _, n := range a.nodes {
+		n.stop()
+	}
+	a.t.Logf("%d input records of %d users in %d channels, %d bad ones with %d dead letters; %d values of %d keys, %d said again, "+
+		"%d went back, %d keys end with an older one, %d values checked at their stamps; compared in %s", tr.records, len(tr.users), len(tr.rooms),
+		len(tr.bad), len(letters), h.records, len(h.keys), again, back, late, checked, time.Since(begun).Round(time.Millisecond))
+	if len(tr.bad) == 0 || h.records < len(h.keys) || checked == 0 {
+		a.t.Error("the run was too short to say anything")
+	}
+}
+
+// TestKill (R5): random members of a group of three are killed with SIGKILL at random moments, given up by the group, and
+// started again on their data directories, in whatever order, while events come in.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	rounds := 10
+	if env := os.Getenv("TIDEMARK_CHAOS_ROUNDS"); env != "" {
+		var err error
+		if rounds, err = strconv.Atoi(env); err != nil {
+			t.Fatalf("TIDEMARK_CHAOS_ROUNDS: %v", err)
+		}
+	}
+	a := newAttack(t, 3)
+	var back *node // started, and perhaps not a member yet
+	for round := range rounds {
+		victim := a.nodes[a.r.IntN(len(a.nodes))]
+		a.ticks(5 + a.r.IntN(200))
+		if back != nil && back != victim {
+			a.ticksUntil(back.name+" is a member", func() bool { return a.seat(back) })
+		}
+		burst := a.r.IntN(2) * 1500 // it dies idle, or busy with a batch
+		a.w.write(burst)
+		time.Sleep(time.Duration(a.r.Int64N(int64(5 * tick))))
+		victim.kill()
+		dead := a.places(victim)
+		evict, restart := a.r.IntN(75), a.r.IntN(75)
+		t.Logf("round %d: %s is killed after a burst of %d, given up after %s, started after %s", round+1, victim.name, burst,
+			time.Duration(evict)*tick, time.Duration(restart)*tick)
+		for i := range max(evict, restart) + 1 {
+			if i == evict {
+				a.evict(dead)
+			}
+			if i == restart {
+				victim.start()
+			}
+			a.tick()
+		}
+		back = victim
+	}
+	a.check(false)
+}

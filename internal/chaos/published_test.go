@@ -1,0 +1,228 @@
+package chaos
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/script"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// published is one record of tidemark.unread.
+type published struct {
+	key      string
+	at       string // topic/partition/offset
+	producer string // process that wrote it
+	view     projections.View
+	bytes    []byte // without the hint of who caused it, which is not compared (DESIGN §7)
+}
+
+func (p *published) stamp() events.Stamp { return p.view.Stamp }
+
+// history is everything that was published about each key, in the order of the log.
+type history struct {
+	keys    []string // sorted
+	of      map[string][]published
+	records int
+}
+
+// newHistory takes the records of tidemark.unread; what cannot be decoded is a finding.
+func newHistory(records []*kgo.Record, f *findings) *history {
+	h := &history{of: map[string][]published{}, records: len(records)}
+	for _, r := range records {
+		at := fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
+		var d events.UnreadDelta
+		if err := events.DecodeUnreadDelta(r.Value, &d); err != nil {
+			f.add("%s: %v", at, err)
+			continue
+		}
+		if key := events.AppendUnreadKey(nil, d.UserID, d.ChannelID, d.ThreadID); !bytes.Equal(key, r.Key) {
+			f.add("%s: the key is %q, the value says %q", at, r.Key, key)
+			continue
+		}
+		d.InstanceID = nil
+		key := string(r.Key)
+		if h.of[key] == nil {
+			h.keys = append(h.keys, key)
+		}
+		h.of[key] = append(h.of[key], published{
+			key: key, at: at, producer: fmt.Sprintf("%d/%d", r.ProducerID, r.ProducerEpoch),
+			view: script.DeltaView(&d), bytes: events.AppendUnreadDelta(nil, &d),
+		})
+	}
+	slices.Sort(h.keys)
+	return h
+}
+
+// checkStamps: values with equal stamps are equal, whoever wrote them. One process never goes back in the log. That
+// another one does is right: it publishes again what nobody committed. The numbers are of values that were published
+// again with the same stamp, and of those that followed one that theirs does not dominate.
+func (h *history) checkStamps(f *findings) (again, back int) {
+	for _, key := range h.keys {
+		byStamp := map[events.Stamp]*published{}
+		last := map[string]*published{} // by producer
+		var before *published
+		for i := range h.of[key] {
+			p := &h.of[key][i]
+			old := byStamp[p.stamp()]
+			if old != nil {
+				again++
+			}
+			if old != nil && !bytes.Equal(old.bytes, p.bytes) {
+				f.add("%q: two values have the stamp %s:\n    %s: %s\n    %s: %s", key, script.FormatStamp(p.stamp()),
+					old.at, script.FormatView(&old.view), p.at, script.FormatView(&p.view))
+			}
+			byStamp[p.stamp()] = p
+			if old := last[p.producer]; old != nil && !p.stamp().Dominates(old.stamp()) {
+				f.add("%q: producer %s wrote the stamp %s at %s after %s at %s", key, p.producer,
+					script.FormatStamp(p.stamp()), p.at, script.FormatStamp(old.stamp()), old.at)
+			}
+			last[p.producer] = p
+			if before != nil && !p.stamp().Dominates(before.stamp()) {
+				back++
+			}
+			before = p
+		}
+	}
+	return again, back
+}
+
+// newest is the value that a reader ends with, who never replaces a dominating stamp; nil if there is none that
+// dominates all others.
+func newest(values []published) *published {
+	var best *published
+	for i := range values {
+		if p := &values[i]; best == nil || p.stamp().Dominates(best.stamp()) {
+			best = p
+		}
+	}
+	for i := range values {
+		if !best.stamp().Dominates(values[i].stamp()) {
+			return nil
+		}
+	}
+	return best
+}
+
+// checkNewest compares the newest value of every key with what the model says now, and wants one for each member. With
+// lastIsNewest it must also be the last one in the log: what compaction leaves. Who was paused may write late.
+func (h *history) checkNewest(tr *truth, lastIsNewest bool, f *findings) (late int) {
+	for _, channel := range tr.channels() {
+		m := tr.model(channel)
+		for _, user := range append([]string{stranger}, tr.users...) {
+			key := string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), nil))
+			now, ok := m.View(user, channel)
+			if !ok {
+				if !m.Deleted(channel) {
+					continue // only reads are known
+				}
+				now = untold(user, channel)
+			}
+			values := h.of[key]
+			if len(values) == 0 {
+				if now.Member {
+					f.add("%q: nothing was published, but it is\n    %s", key, script.FormatView(&now))
+				}
+				continue
+			}
+			best := newest(values)
+			if best == nil {
+				last := &values[len(values)-1]
+				f.add("%q: no value dominates all others; the last is %s: %s", key, last.at, script.FormatView(&last.view))
+				continue
+			}
+			if last := &values[len(values)-1]; !bytes.Equal(last.bytes, best.bytes) {
+				if late++; lastIsNewest {
+					f.add("%q: the last value, %s, is older than the one at %s:\n    %s\n    %s", key, last.at, best.at,
+						script.FormatView(&last.view), script.FormatView(&best.view))
+				}
+			}
+			if ok && !now.Stamp.Dominates(best.stamp()) {
+				f.add("%q: the stamp %s at %s is ahead of the log, which ends at %s", key, script.FormatStamp(best.stamp()),
+					best.at, script.FormatStamp(now.Stamp))
+			}
+			got := best.view
+			if ok && m.OpenInTime(user, channel) {
+				// An open time target makes a delta when it closes, not one for each message that it reaches.
+				if now.Large || !now.Member {
+					continue
+				}
+				got.LastRead, got.LastReadAt = now.LastRead, now.LastReadAt
+			}
+			want, said := promised(now, now), promised(got, now)
+			if said != want {
+				f.add("%q: the newest value, %s, says\n    %s\n  but it is\n    %s", key, best.at, said, want)
+			}
+		}
+	}
+	return late
+}
+
+// checkEach compares values with what the model says at their own stamps: what a delta says is a function of its stamp,
+// so every one that ever stood in the log must have been right. It takes all that another process wrote after a fault,
+// and of the others so many.
+func (h *history) checkEach(tr *truth, r *rand.Rand, most int, f *findings) (checked int) {
+	var first, others []*published
+	for _, key := range h.keys {
+		values := h.of[key]
+		for i := range values {
+			if i > 0 && values[i].producer != values[i-1].producer {
+				first = append(first, &values[i])
+			} else {
+				others = append(others, &values[i])
+			}
+		}
+	}
+	for _, list := range [][]*published{first, others} {
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
+	first = first[:min(len(first), most/2)]
+	others = others[:min(len(others), most-len(first))]
+	for _, p := range slices.Concat(first, others) {
+		user, channel := p.view.UserID, p.view.ChannelID
+		m := tr.at(user, channel, p.stamp())
+		then, ok := m.View(user, channel)
+		switch {
+		case !ok && !m.Deleted(channel):
+			continue // the value went ahead of the channel: only reads are known
+		case !ok:
+			then = untold(user, channel)
+		case then.Stamp != p.stamp():
+			f.add("%q: the value at %s has the stamp %s, but the records up to there give %s", p.key, p.at,
+				script.FormatStamp(p.stamp()), script.FormatStamp(then.Stamp))
+			continue
+		}
+		checked++
+		if want, said := promised(then, then), promised(p.view, then); said != want {
+			f.add("%q: the value at %s, stamp %s, says\n    %s\n  but then it was\n    %s", p.key, p.at,
+				script.FormatStamp(p.stamp()), said, want)
+		}
+	}
+	return checked
+}
+
+// untold is what is known of a pair of which nothing was said, or whose channel is gone.
+func untold(user, channel string) projections.View {
+	return projections.View{UserID: user, ChannelID: channel, ReadEpoch: 1}
+}
+
+// promised is what a value about a pair that really is as now promises to say (DESIGN §7), in words: of those who are no
+// members their own doing, in a large channel what messages of others do not change.
+func promised(v, now projections.View) string {
+	v.Stamp = events.Stamp{}
+	if now.Large || !now.Member {
+		v.Unread, v.Mentions, v.FirstUnread, v.Latest = 0, 0, projections.Ref{}, projections.Head{}
+	}
+	if !now.Member {
+		v.Large, v.ReadPos, v.Excluded, v.Mentioned = false, 0, nil, nil
+	}
+	if v.LastRead.Seq == 0 {
+		v.LastReadAt = 0
+	}
+	return fmt.Sprintf("%+v", v)
+}
