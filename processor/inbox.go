@@ -162,6 +162,14 @@ func (b *inbox) stop(k stopKind) {
 	b.change(func() { b.news.stop = max(b.news.stop, k) })
 }
 
+// peek tells what ends a worker that has not begun, and leaves all that is new where it is: the order to begin and the
+// first records come by different ways, and either may be seen first.
+func (b *inbox) peek() (failed error, stop stopKind) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.news.failed, b.news.stop
+}
+
 // take hands over what is new. The order to stop stays.
 func (b *inbox) take() news {
 	b.mu.Lock()

@@ -103,12 +103,13 @@ func (w *worker) awaitOrder() bool {
 			w.start(w.cfg.now(), o.plan, o.ends)
 			return true
 		case <-w.inbox.wake:
-			n := w.inbox.take()
-			if n.failed != nil {
-				w.fail(n.failed, stopAbort)
+			// Records may be here before the order is: they stay in the inbox.
+			failed, stop := w.inbox.peek()
+			if failed != nil {
+				w.fail(failed, stopAbort)
 				return false
 			}
-			if n.stop != stopNone {
+			if stop != stopNone {
 				return false
 			}
 		}

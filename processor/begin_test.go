@@ -1,0 +1,37 @@
+package processor
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// TestRecordsBeforeTheOrder: the order to begin is given, and the first records are fetched, before the partition's
+// goroutine runs again. Whichever of the two it sees first, no record is lost. It once took the records for nothing while
+// it waited for the order, so that a partition stayed "opening" for ever, or went on behind a gap.
+func TestRecordsBeforeTheOrder(t *testing.T) {
+	for range 200 { // either is seen first at random
+		s := newStage(t, opening{}, nil)
+		s.w.orders = make(chan order, 1)
+		s.w.begin(opening{}, projections.Position{3})
+		s.add(events.Messages, 3)
+		if !s.w.awaitOrder() {
+			t.Fatal("the partition ended instead of beginning")
+		}
+		s.step()
+		if n := len(s.fold.folded); n != 3 {
+			t.Fatalf("%d of 3 records are folded", n)
+		}
+	}
+}
+
+// TestStopBeforeTheOrder: a partition that is taken away before it has begun ends.
+func TestStopBeforeTheOrder(t *testing.T) {
+	s := newStage(t, opening{}, nil)
+	s.w.orders = make(chan order, 1)
+	s.w.inbox.stop(stopClean)
+	if s.w.awaitOrder() {
+		t.Fatal("the partition begins although it was taken away")
+	}
+}
