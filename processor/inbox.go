@@ -164,10 +164,10 @@ func (b *inbox) stop(k stopKind) {
 
 // peek tells what ends a worker that has not begun, and leaves all that is new where it is: the order to begin and the
 // first records come by different ways, and either may be seen first.
-func (b *inbox) peek() (failed error, stop stopKind) {
+func (b *inbox) peek() (stop stopKind, failed error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.news.failed, b.news.stop
+	return b.news.stop, b.news.failed
 }
 
 // take hands over what is new. The order to stop stays.

@@ -104,7 +104,7 @@ func (w *worker) awaitOrder() bool {
 			return true
 		case <-w.inbox.wake:
 			// Records may be here before the order is: they stay in the inbox.
-			failed, stop := w.inbox.peek()
+			stop, failed := w.inbox.peek()
 			if failed != nil {
 				w.fail(failed, stopAbort)
 				return false
