@@ -13,12 +13,15 @@ import (
 
 // TestFoldRun runs the fold's bench on a small mix: it folds what it says and allocates next to nothing.
 func TestFoldRun(t *testing.T) {
-	r, err := foldRun("small", load.Mixes["S"], fanoutOff(), 20_000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.CPU <= 0 || r.Rate <= 0 || !strings.Contains(r.Note, "50000 pairs") {
-		t.Fatalf("%+v", r)
+	for _, silent := range []bool{false, true} {
+		r, allocs, err := foldRun(task{"small", load.Mixes["S"], fanoutOff(), silent, 20_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.CPU <= 0 || r.Rate <= 0 || allocs <= 0 || allocs > 5 || !strings.Contains(r.Note, "50000 pairs") ||
+			strings.Contains(r.Note, " 0.00 deltas") != silent {
+			t.Fatalf("%+v, %v allocations", r, allocs)
+		}
 	}
 }
 
@@ -48,11 +51,43 @@ func TestListener(t *testing.T) {
 // TestPrint aligns the columns and leaves out what was not measured.
 func TestPrint(t *testing.T) {
 	var b bytes.Buffer
-	if err := Print(&b, []Result{{Name: "a", CPU: 1.234, Rate: 1000, Note: "n"}, {Name: "longer"}}); err != nil {
+	if err := Print(&b, []Result{
+		{Name: "a", CPU: 1.234, Rate: 1000, Goals: []Goal{atMost("apples", 3.14159, 4), atLeast("pears", 1, 2)}, Note: "n"},
+		{Name: "longer"},
+	}); err != nil {
 		t.Fatal(err)
 	}
-	want := "WHAT    CPU-S/MEV  EVENTS/S  NOTE\na       1.23       1000      n\nlonger  -          -         \n"
+	want := `WHAT    CPU-S/MEV  EVENTS/S  GOAL                          NOTE
+a       1.23       1000      3.14 apples, at most 4: met   n
+                             1 pears, at least 2: NOT MET  
+longer  -          -         -                             
+`
 	if b.String() != want {
-		t.Fatalf("%q", b.String())
+		t.Fatalf("%s, want\n%s", b.String(), want)
+	}
+}
+
+// TestMeter counts what this process uses, and not as somebody else's.
+func TestMeter(t *testing.T) {
+	m, err := newMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.start()
+	for begun := selfCPU(); selfCPU()-begun < 50*time.Millisecond; {
+		continue
+	}
+	if r := m.stop("busy", 1_000_000); r.CPU < 0.05 || r.Rate <= 0 {
+		t.Fatalf("%+v after 50 ms of CPU time", r)
+	}
+	if machineCPU() <= 0 {
+		t.Fatal("the machine was never busy")
+	}
+}
+
+func TestResident(t *testing.T) {
+	now, largest := resident()
+	if now < 1<<20 || largest < now {
+		t.Fatalf("%d bytes resident, %d at most", now, largest)
 	}
 }

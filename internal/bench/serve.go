@@ -2,12 +2,13 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -16,9 +17,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/internal/load"
 	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query"
 	queryv1 "github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
@@ -26,97 +29,83 @@ import (
 
 // server is a node on a stage: processor and query service.
 type server struct {
-	*stage
-	url    string
-	proc   *processor.Processor
-	cancel context.CancelFunc
-	ended  chan error
-	http   *http.Server
+	*run
+	url  string
+	http *http.Server
 }
 
-func (s *stage) serve(ctx context.Context, dir string) (*server, error) {
-	r, err := s.run(dir, "on-", 50, false)
+func (s *stage) serve(ctx context.Context) (_ *server, err error) {
+	r, err := s.start(ctx, projections.DefaultSettings().FanoutLimit, false)
 	if err != nil {
 		return nil, err
 	}
+	sv := &server{run: r}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, sv.close())
+		}
+	}()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	sv := &server{stage: s, url: "http://" + l.Addr().String(), ended: make(chan error, 1)}
-	r.cfg.Advertise = sv.url
-	if sv.proc, err = processor.New(r.cfg); err != nil {
-		return nil, err
-	}
-	ctx, sv.cancel = context.WithCancel(ctx)
-	go func() { sv.ended <- sv.proc.Run(ctx) }()
+	sv.url = "http://" + l.Addr().String()
+	stopping, cancel := context.WithCancel(ctx)
 	sv.http = query.NewServer(query.Handler(query.Config{
-		Node: query.NodeOf[*processor.Watcher](sv.proc), Topics: r.cfg.Topics.Inputs, Self: sv.url, Stopping: ctx,
+		Node: query.NodeOf[*processor.Watcher](r.proc), Topics: r.cfg.Topics.Inputs, Self: sv.url, Stopping: stopping,
 	}))
-	go func() { _ = sv.http.Serve(l) }() // ends with Close
+	sv.http.RegisterOnShutdown(cancel)
+	go func() { _ = sv.http.Serve(l) }() // ends with close
 	ends, err := s.ends(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return sv, r.published(ctx, ends)
+	return sv, r.reach(ctx, ends)
 }
 
-func (sv *server) close() error {
-	sv.cancel()
-	return firstError(<-sv.ended, sv.http.Close())
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+func (sv *server) close() (err error) {
+	if sv.http != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		err = sv.http.Shutdown(ctx)
 	}
-	return nil
+	return errors.Join(err, sv.stop())
 }
 
 // Serve measures what a client waits for: from an event's production to WatchUnread at light load, GetUnread at 5,000
 // requests a second, and the inbox of a user in 100,000 channels.
-func Serve(ctx context.Context, env Env) ([]Result, error) {
-	dir, err := os.MkdirTemp("", "tidemark-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
+func Serve(ctx context.Context, env Env) (out []Result, err error) {
 	// One user in 100,000 channels of 2, and the others.
-	s, err := newStage(ctx, env, load.Mix{Name: "inbox", Channels: 100_000, Members: 2, Users: 1, Seed: 4})
-	if err != nil {
-		return nil, err
-	}
-	defer s.close(ctx)
-	if err := s.measured(ctx, 20_000); err != nil {
-		return nil, err
-	}
-	sv, err := s.serve(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	var out []Result
-	for _, b := range []func(context.Context) (Result, error){sv.inbox, sv.getUnread, sv.watch} {
-		r, err := b(ctx)
-		if err != nil {
-			return out, firstError(err, sv.close())
+	mix := load.Mix{Name: "inbox", Channels: 100_000, Members: 2, Users: 1, Seed: 4}
+	err = on(ctx, env, mix, func(s *stage) error {
+		if err := s.write(ctx, 20_000); err != nil {
+			return err
 		}
-		out = append(out, r)
-	}
-	return out, sv.close()
+		sv, err := s.serve(ctx)
+		if err != nil {
+			return err
+		}
+		for _, b := range []func(context.Context) (Result, error){sv.inbox, sv.getUnread, sv.watch} {
+			r, err := b(ctx)
+			if err != nil {
+				return errors.Join(err, sv.close())
+			}
+			out = append(out, r)
+		}
+		return sv.close()
+	})
+	return out, err
 }
 
-func quantiles(d []time.Duration) string {
+// quantiles are the median, the 99th percentile and the largest in milliseconds.
+func quantiles(d []time.Duration) (p50, p99, largest float64) {
 	slices.Sort(d)
-	at := func(q float64) time.Duration {
-		return d[min(len(d)-1, int(q*float64(len(d))))].Round(10 * time.Microsecond)
-	}
-	return fmt.Sprintf("p50 %v, p99 %v, max %v of %d", at(0.5), at(0.99), d[len(d)-1].Round(10*time.Microsecond), len(d))
+	at := func(i int) float64 { return float64(d[min(len(d)-1, i)].Microseconds()) / 1e3 }
+	return at(len(d) / 2), at(len(d) * 99 / 100), at(len(d) - 1)
 }
 
 func (sv *server) inbox(ctx context.Context) (Result, error) {
-	sv.env.say("inbox of a user in 100,000 channels")
+	sv.s.env.say("inbox of a user in 100,000 channels")
 	client := queryv1connect.NewQueryServiceClient(http.DefaultClient, sv.url)
 	var took []time.Duration
 	var channels int
@@ -129,13 +118,18 @@ func (sv *server) inbox(ctx context.Context) (Result, error) {
 		took = append(took, time.Since(began))
 		channels = len(resp.Msg.GetChannels())
 	}
-	return Result{Name: "GetInbox, 100,000 channels, first page and totals", Note: fmt.Sprintf("%s; goal 50ms; page of %d", quantiles(took), channels)}, nil
+	p50, p99, _ := quantiles(took)
+	return Result{
+		Name:  "GetInbox, 100,000 channels, first page and totals",
+		Goals: []Goal{atMost("ms, p50", p50, 50), atMost("ms, p99", p99, 50)},
+		Note:  fmt.Sprintf("%d requests one after the other, a page of %d", len(took), channels),
+	}, nil
 }
 
 // getUnread asks at a steady rate, over as many connections as that takes.
 func (sv *server) getUnread(ctx context.Context) (Result, error) {
 	const rate, seconds, workers = 5_000, 5, 16
-	sv.env.say("GetUnread, %d requests a second", rate)
+	sv.s.env.say("GetUnread, %d requests a second", rate)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}}
 	body := []byte(fmt.Sprintf(`{"user_id":%q,"channel_id":%q}`, load.UserID(0), load.ChannelID(7)))
 	var mu sync.Mutex
@@ -149,14 +143,14 @@ func (sv *server) getUnread(ctx context.Context) (Result, error) {
 			var err error
 			for t := range due {
 				if e := post(ctx, client, sv.url+queryv1connect.QueryServiceGetUnreadProcedure, body); e != nil {
-					err = e
+					err = cmp.Or(err, e)
 					continue
 				}
 				mine = append(mine, time.Since(t))
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			took, failed = append(took, mine...), firstError(failed, err)
+			took, failed = append(took, mine...), errors.Join(failed, err)
 		})
 	}
 	began := time.Now()
@@ -172,7 +166,12 @@ func (sv *server) getUnread(ctx context.Context) (Result, error) {
 	if failed != nil {
 		return Result{}, failed
 	}
-	return Result{Name: "GetUnread at 5,000 requests a second", Note: quantiles(took) + "; goal p99 1ms; client and server share the cores"}, nil
+	p50, p99, largest := quantiles(took)
+	return Result{
+		Name:  "GetUnread at 5,000 requests a second",
+		Goals: []Goal{atMost("ms, p99", p99, 1)},
+		Note:  fmt.Sprintf("p50 %.2f ms, largest %.1f ms of %d; client and server share the cores", p50, largest, len(took)),
+	}, nil
 }
 
 func post(ctx context.Context, client *http.Client, url string, body []byte) error {
@@ -197,11 +196,11 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) err
 
 // watch measures from the production of a message to its update, a message every 20 ms.
 func (sv *server) watch(ctx context.Context) (Result, error) {
-	sv.env.say("event to WatchUnread")
+	sv.s.env.say("event to WatchUnread")
 	const user, channel = "watcher", "watched"
 	joined := &eventsv1.MessageEvent{ChannelId: channel, Kind: &eventsv1.MessageEvent_MembersJoined{
 		MembersJoined: &eventsv1.MembersJoined{UserIds: []string{user, "other"}}}}
-	producer, err := kgo.NewClient(kgo.SeedBrokers(sv.env.Brokers...), kgo.ProducerLinger(0), kgo.DefaultProduceTopic(sv.input(0)))
+	producer, err := kgo.NewClient(kgo.SeedBrokers(sv.s.env.Brokers...), kgo.ProducerLinger(0), kgo.DefaultProduceTopic(sv.s.input(events.Messages)))
 	if err != nil {
 		return Result{}, err
 	}
@@ -256,5 +255,10 @@ func (sv *server) watch(ctx context.Context) (Result, error) {
 		}
 		time.Sleep(20*time.Millisecond - min(20*time.Millisecond, time.Since(began)))
 	}
-	return Result{Name: "event to WatchUnread, 50 events a second", Note: quantiles(took) + "; goals p50 10ms, p99 50ms"}, nil
+	p50, p99, largest := quantiles(took)
+	return Result{
+		Name:  "event to WatchUnread, 50 events a second",
+		Goals: []Goal{atMost("ms, p50", p50, 10), atMost("ms, p99", p99, 50)},
+		Note:  fmt.Sprintf("largest %.1f ms of %d", largest, len(took)),
+	}, nil
 }

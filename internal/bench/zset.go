@@ -14,9 +14,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// zset is the design that Tidemark is compared with: a sorted set of unread message ids for each user and channel. Of
-// the first messages those of one channel in a chunk share one ZADD and one EXPIRE for each member. Sets grow as nobody
-// reads, and with them what an entry costs, so the first half is warm-up.
+// zset is the design that Tidemark is compared with: a sorted set of unread message ids for each user and channel. Of the
+// first n messages those of one channel in a chunk, which has an equal share of each partition, are joined in one ZADD and
+// one EXPIRE for each member. Sets grow as nobody reads, and with them what an entry costs: the first half is warm-up.
 func (s *stage) zset(ctx context.Context, n int, from, to map[int32]projections.Position) (Result, error) {
 	s.env.say("sorted sets, %d messages", n)
 	o, err := redis.ParseURL(s.env.Redis)
@@ -24,20 +24,25 @@ func (s *stage) zset(ctx context.Context, n int, from, to map[int32]projections.
 		return Result{}, err
 	}
 	rdb := redis.NewClient(o)
-	defer rdb.Close()
+	defer func() { _ = rdb.Close() }() // everything was answered
 	if err := rdb.FlushAll(ctx).Err(); err != nil {
 		return Result{}, err
 	}
-	at := map[int32]kgo.Offset{}
+	var feeds []*kgo.Client // of one partition each
+	defer func() {
+		for _, f := range feeds {
+			f.Close()
+		}
+	}()
 	for p := range to {
-		at[p] = kgo.NewOffset().At(from[p][events.Messages])
+		at := map[int32]kgo.Offset{p: kgo.NewOffset().At(from[p][events.Messages])}
+		feed, err := kgo.NewClient(kgo.SeedBrokers(s.env.Brokers...), kgo.FetchMaxWait(250*time.Millisecond),
+			kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.input(events.Messages): at}))
+		if err != nil {
+			return Result{}, err
+		}
+		feeds = append(feeds, feed)
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.env.Brokers...), kgo.FetchMaxWait(250*time.Millisecond),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.input(events.Messages): at}))
-	if err != nil {
-		return Result{}, err
-	}
-	defer client.Close()
 	m, err := newMeter(s.env.Brokers[0], o.Addr)
 	if err != nil {
 		return Result{}, err
@@ -50,12 +55,14 @@ func (s *stage) zset(ctx context.Context, n int, from, to map[int32]projections.
 			m.start()
 		}
 		chunk = chunk[:0]
-		for len(chunk) < zsetChunk {
-			f := client.PollRecords(ctx, zsetChunk-len(chunk))
-			if err := f.Err(); err != nil {
-				return Result{}, err
+		for i, feed := range feeds {
+			for share := (i + 1) * zsetChunk / len(feeds); len(chunk) < share; {
+				f := feed.PollRecords(ctx, share-len(chunk))
+				if err := f.Err(); err != nil {
+					return Result{}, err
+				}
+				chunk = append(chunk, f.Records()...)
 			}
-			chunk = append(chunk, f.Records()...)
 		}
 		k, err := s.zadd(ctx, rdb, chunk)
 		if err != nil {

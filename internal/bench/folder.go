@@ -1,0 +1,176 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// folder drives one partition as the processor does.
+type folder struct {
+	p        *projections.Partition
+	cache    *pebble.Cache
+	dec      events.Decoder
+	messages [256]events.Message
+	reads    [256]events.Read
+	warmM    []*events.Message
+	warmR    []*events.Read
+	deltas   projections.Deltas
+	offsets  [2]int64
+	silent   bool // no deltas are made
+
+	phases
+}
+
+// phases is where the time of a folder went, and what it made.
+type phases struct {
+	decode, fold, drain, cut, apply time.Duration
+	deltasOut                       int
+}
+
+func openFolder(dir string, s projections.Settings) (*folder, error) {
+	id := projections.Identity{ClusterID: "bench", Partitions: 1, Settings: s}
+	for i, name := range events.InputTopics {
+		id.Topics[i].Name = name
+	}
+	const memtable = 32 << 20
+	f := &folder{cache: pebble.NewCache(128<<20 + 2*memtable)}
+	var err error
+	f.p, err = projections.Open(dir, id, projections.Options{Cache: f.cache, MemTableSize: memtable})
+	return f, err
+}
+
+func (f *folder) close() error {
+	defer f.cache.Unref()
+	return f.p.Close()
+}
+
+// foldAll folds records in batches of 256, drains every 10,000 and cuts every 300,000.
+func (f *folder) foldAll(recs []record) error {
+	for from := 0; from < len(recs); from += 256 {
+		part := recs[from:min(from+256, len(recs))]
+		t0 := time.Now()
+		f.warmM, f.warmR = f.warmM[:0], f.warmR[:0]
+		for i := range part {
+			var err error
+			if part[i].read {
+				err = f.dec.Read(part[i].value, part[i].millis, &f.reads[i])
+				f.warmR = append(f.warmR, &f.reads[i])
+			} else {
+				err = f.dec.Message(part[i].value, part[i].millis, &f.messages[i])
+				f.warmM = append(f.warmM, &f.messages[i])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		t1 := time.Now()
+		f.decode += t1.Sub(t0)
+		f.p.Lock()
+		f.p.Warm(f.warmM, f.warmR)
+		for i := range part {
+			if part[i].read {
+				f.p.FoldRead(&f.reads[i], f.offsets[1], part[i].millis)
+				f.offsets[1]++
+			} else {
+				f.p.FoldMessage(&f.messages[i], f.offsets[0], part[i].millis)
+				f.offsets[0]++
+			}
+		}
+		f.p.Unlock()
+		f.fold += time.Since(t1)
+		if before := from / 10_000; (from+256)/10_000 != before {
+			f.drainNow()
+		}
+		if before := from / 300_000; (from+256)/300_000 != before {
+			if err := f.cutNow(); err != nil {
+				return err
+			}
+		}
+	}
+	f.drainNow()
+	return f.p.Err()
+}
+
+func (f *folder) drainNow() {
+	if f.silent {
+		return
+	}
+	t0 := time.Now()
+	f.p.Lock()
+	f.deltas.Reset()
+	f.p.Drain(&f.deltas, true)
+	f.p.Unlock()
+	f.deltasOut += len(f.deltas.Records)
+	f.drain += time.Since(t0)
+}
+
+func (f *folder) cutNow() error {
+	t0 := time.Now()
+	f.p.Lock()
+	c, err := f.p.Cut()
+	f.p.Unlock()
+	if err != nil {
+		return err
+	}
+	t1 := time.Now()
+	f.cut += t1.Sub(t0)
+	err = c.Apply()
+	f.apply += time.Since(t1)
+	return err
+}
+
+type record struct {
+	value  []byte
+	millis int64
+	read   bool
+}
+
+// records are the next n events of a generator, in one piece of memory.
+func records(g *load.Generator, n int) []record {
+	var arena []byte
+	recs := make([]record, 0, n)
+	ends := make([]int, 0, n)
+	for range n {
+		e := g.Next()
+		arena = append(arena, e.Value...)
+		ends = append(ends, len(arena))
+		recs = append(recs, record{millis: e.Millis, read: e.Read})
+	}
+	at := 0
+	for i, end := range ends {
+		recs[i].value = arena[at:end:end]
+		at = end
+	}
+	return recs
+}
+
+// join folds the joins of a mix.
+func (f *folder) join(g *load.Generator) (err error) {
+	var m events.Message
+	n := 0
+	g.Joins(func(e *load.Event) {
+		if err != nil {
+			return
+		}
+		if err = f.dec.Message(e.Value, e.Millis, &m); err != nil {
+			return
+		}
+		f.p.FoldMessage(&m, f.offsets[0], e.Millis)
+		f.offsets[0]++
+		if n++; n%2_000 == 0 {
+			f.drainNow()
+			err = f.cutNow()
+		}
+	})
+	f.drainNow()
+	if err == nil {
+		err = f.cutNow()
+	}
+	f.deltasOut = 0
+	return err
+}

@@ -1,0 +1,191 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Env is what the benches of the whole path run on. Topics they make are deleted again; Redis is emptied.
+type Env struct {
+	Brokers  []string
+	Redis    string
+	Progress io.Writer
+}
+
+func (e Env) say(format string, args ...any) {
+	if e.Progress != nil {
+		fmt.Fprintf(e.Progress, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
+	}
+}
+
+const livePartitions = 4
+
+// stage is a mix in topics of its own. It begins with the joins; what is measured is withheld, in an open transaction,
+// until everything else is at rest.
+type stage struct {
+	env    Env
+	mix    load.Mix
+	prefix string
+	client *kgo.Client
+	adm    *kadm.Client
+	gen    *load.Generator
+	// members of channels, as the sorted sets need them.
+	members map[string][]string
+}
+
+func newStage(ctx context.Context, env Env, mix load.Mix) (*stage, error) {
+	s := &stage{
+		env: env, mix: mix, gen: load.New(mix), members: map[string][]string{},
+		prefix: fmt.Sprintf("bench-%d-%s-", time.Now().UnixNano(), mix.Name),
+	}
+	var err error
+	if s.client, err = s.producer(); err != nil {
+		return nil, err
+	}
+	s.adm = kadm.NewClient(s.client)
+	forever := map[string]*string{"retention.ms": kadm.StringPtr("-1")} // the events' times are long past
+	for _, t := range s.topics() {
+		if _, err := s.adm.CreateTopic(ctx, livePartitions, 1, forever, t); err != nil {
+			return nil, errors.Join(fmt.Errorf("create topic %s: %w", t, err), s.close(ctx))
+		}
+	}
+	if err := s.produce(ctx, s.client, s.gen.Joins); err != nil {
+		return nil, errors.Join(err, s.close(ctx))
+	}
+	return s, nil
+}
+
+// producer writes as a busy chat server does: batches of at most 64 KiB.
+func (s *stage) producer(opts ...kgo.Opt) (*kgo.Client, error) {
+	return kgo.NewClient(append(opts, kgo.SeedBrokers(s.env.Brokers...), kgo.ProducerBatchCompression(kgo.Lz4Compression()),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(64<<10), kgo.MaxBufferedRecords(200_000),
+		kgo.ProducerLinger(5*time.Millisecond))...)
+}
+
+func (s *stage) input(i events.Input) string { return s.prefix + events.InputTopics[i] }
+func (s *stage) output(name string) string   { return s.prefix + "out-" + name }
+
+func (s *stage) topics() []string {
+	var out []string
+	for i := range events.InputTopics {
+		out = append(out, s.input(events.Input(i)))
+	}
+	for _, t := range []string{events.TopicUnread, events.TopicChannels, events.TopicDeadLetters, echoTopic} {
+		out = append(out, s.output(t))
+	}
+	return out
+}
+
+// close deletes the topics, also after ctx has ended.
+func (s *stage) close(ctx context.Context) error {
+	defer s.client.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	answers, err := s.adm.DeleteTopics(ctx, s.topics()...)
+	return errors.Join(err, answers.Error())
+}
+
+// next is the next n events, for produce.
+func (s *stage) next(n int) func(emit func(*load.Event)) {
+	return func(emit func(*load.Event)) {
+		for range n {
+			e := s.gen.Next()
+			emit(&e)
+		}
+	}
+}
+
+// write produces the next n events.
+func (s *stage) write(ctx context.Context, n int) error {
+	s.env.say("writing %d events of mix %s", n, s.mix.Name)
+	return s.produce(ctx, s.client, s.next(n))
+}
+
+// withhold produces the next n events where only those see them who read uncommitted records. Release commits them.
+func (s *stage) withhold(ctx context.Context, n int) (release func() error, err error) {
+	s.env.say("writing %d events of mix %s to measure with", n, s.mix.Name)
+	client, err := s.producer(kgo.TransactionalID(s.prefix+"withheld"), kgo.TransactionTimeout(10*time.Minute))
+	if err != nil {
+		return nil, err
+	}
+	err = client.BeginTransaction()
+	if err == nil {
+		err = s.produce(ctx, client, s.next(n))
+	}
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	return func() error {
+		defer client.Close()
+		return client.EndTransaction(ctx, kgo.TryCommit)
+	}, nil
+}
+
+func (s *stage) produce(ctx context.Context, client *kgo.Client, each func(emit func(*load.Event))) error {
+	var failed atomic.Pointer[error]
+	each(func(e *load.Event) {
+		topic := s.input(events.Messages)
+		if e.Read {
+			topic = s.input(events.Reads)
+		}
+		kv := make([]byte, 0, len(e.Key)+len(e.Value))
+		kv = append(append(kv, e.Key...), e.Value...)
+		client.Produce(ctx, &kgo.Record{
+			Topic: topic, Partition: events.PartitionOf(e.Key, livePartitions), Timestamp: time.UnixMilli(e.Millis),
+			Key: kv[:len(e.Key):len(e.Key)], Value: kv[len(e.Key):],
+		}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+		})
+	})
+	if err := client.Flush(ctx); err != nil {
+		return err
+	}
+	if err := failed.Load(); err != nil {
+		return fmt.Errorf("produce mix %s: %w", s.mix.Name, *err)
+	}
+	return nil
+}
+
+// ends are the ends of the input topics, by partition.
+func (s *stage) ends(ctx context.Context) (map[int32]projections.Position, error) {
+	out := map[int32]projections.Position{}
+	for i := range events.InputTopics {
+		l, err := s.adm.ListEndOffsets(ctx, s.input(events.Input(i)))
+		if err == nil {
+			err = l.Error()
+		}
+		if err != nil {
+			return nil, err
+		}
+		l.Each(func(o kadm.ListedOffset) {
+			p := out[o.Partition]
+			p[i] = o.Offset
+			out[o.Partition] = p
+		})
+	}
+	return out, nil
+}
+
+// outputs is how many records were published so far.
+func (s *stage) outputs(ctx context.Context) (n int64, err error) {
+	ends, err := s.adm.ListEndOffsets(ctx, s.output(events.TopicUnread), s.output(events.TopicChannels))
+	if err == nil {
+		err = ends.Error()
+	}
+	ends.Each(func(o kadm.ListedOffset) { n += max(o.Offset, 0) })
+	return n, err
+}
