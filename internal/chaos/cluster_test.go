@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -84,6 +85,15 @@ func newCluster(t *testing.T, nodes int) *cluster {
 		c.until(n.name+" is a member", func() bool { return c.seat(n) })
 	}
 	return c
+}
+
+// produce writes a record without waiting. settle waits for all.
+func (c *cluster) produce(r *kgo.Record) {
+	c.client.Produce(context.Background(), r, func(r *kgo.Record, err error) {
+		if err != nil {
+			c.t.Errorf("produce to %s/%d: %v", r.Topic, r.Partition, err)
+		}
+	})
 }
 
 // keepLog prints the end of a node's log if the test has failed, and keeps all of it where TIDEMARK_CHAOS_LOGS says.

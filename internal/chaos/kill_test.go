@@ -31,7 +31,7 @@ func newAttack(t *testing.T, nodes int) *attack {
 	}
 	t.Logf("seed %d (TIDEMARK_CHAOS_SEED)", seed)
 	c := newCluster(t, nodes)
-	return &attack{cluster: c, w: newWorkload(t, c.client, seed), r: rand.New(rand.NewPCG(seed, 2))}
+	return &attack{cluster: c, w: newWorkload(t, seed, c.produce), r: rand.New(rand.NewPCG(seed, 2))}
 }
 
 // tick writes what comes in within one tick: a few events, now and then a burst that keeps everybody busy for a while.

@@ -36,11 +36,11 @@ func (c *cluster) settle() {
 	if err := c.client.Flush(context.Background()); err != nil {
 		c.t.Fatal(err)
 	}
-	begun, missing := time.Now(), ""
+	begun := time.Now()
 	deadline := begun.Add(patience)
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		missing = c.unsettled(ctx)
+		missing := c.unsettled(ctx)
 		cancel()
 		if missing == "" {
 			c.t.Logf("settled after %s", time.Since(begun).Round(time.Millisecond))

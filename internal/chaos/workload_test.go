@@ -1,10 +1,8 @@
 package chaos
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,20 +21,18 @@ var epoch = time.Date(2025, 6, 1, 8, 0, 0, 0, time.UTC)
 const step = 100 * time.Millisecond
 
 // workload makes the events of a small company. They are a function of the seed; how many there are is the caller's.
+// send takes them in order and does not wait.
 //
 // Everything that the fold has a rule for comes up: duplicates, reads of what is not there yet, marks with and without a
 // head, stale epochs, late and early clocks, channels that turn large and small again, leaving and coming back, deletions
 // of messages and channels, purges. Threads, receipts and erasure are not in the model: of those there are a few events,
 // which must change nothing.
 type workload struct {
-	t      *testing.T
-	r      *rand.Rand
-	client *kgo.Client
-	rooms  []*room
-	made   int
-
-	mu     sync.Mutex
-	failed error
+	t     *testing.T
+	r     *rand.Rand
+	send  func(*kgo.Record)
+	rooms []*room // the busy ones first
+	made  int
 }
 
 type room struct {
@@ -45,10 +41,22 @@ type room struct {
 	posted int
 }
 
-func newWorkload(t *testing.T, client *kgo.Client, seed uint64) *workload {
-	w := &workload{t: t, client: client, r: rand.New(rand.NewPCG(seed, 1))}
-	sizes := []int{2, 2, 3, 3, 4, 5, 5, 6, 7, 8, 13, 15, 18, 4}
-	for i, n := range sizes {
+// Some rooms are busy and some are large for a while. In the quiet ones a value stands for long: there it shows when one
+// is lost, or is published again.
+const (
+	busyRooms  = 14
+	quietRooms = 90
+)
+
+// newWorkload makes the rooms, and sends their first events.
+func newWorkload(t *testing.T, seed uint64, send func(*kgo.Record)) *workload {
+	w := &workload{t: t, r: rand.New(rand.NewPCG(seed, 1)), send: send}
+	sizes := [busyRooms]int{2, 2, 3, 3, 4, 5, 5, 6, 7, 8, 13, 15, 18, 4}
+	for i := range busyRooms + quietRooms {
+		n := 2 + i%2
+		if i < busyRooms {
+			n = sizes[i]
+		}
 		m := &room{id: fmt.Sprintf("room-%d", i)}
 		for _, u := range w.r.Perm(30)[:n] {
 			m.people = append(m.people, fmt.Sprintf("user%d", u))
@@ -60,31 +68,19 @@ func newWorkload(t *testing.T, client *kgo.Client, seed uint64) *workload {
 	return w
 }
 
-// write sends n events, without waiting for the brokers.
+// write sends n events.
 func (w *workload) write(n int) {
 	w.t.Helper()
 	for range n {
 		w.send(w.next())
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.failed != nil {
-		w.t.Fatalf("produce: %v", w.failed)
-	}
-}
-
-func (w *workload) send(r *kgo.Record) {
-	w.client.Produce(context.Background(), r, func(_ *kgo.Record, err error) {
-		if err != nil {
-			w.mu.Lock()
-			w.failed = err
-			w.mu.Unlock()
-		}
-	})
 }
 
 func (w *workload) next() *kgo.Record {
-	m := w.rooms[w.r.IntN(len(w.rooms))]
+	m := w.rooms[w.r.IntN(busyRooms)]
+	if w.oneIn(5) {
+		m = w.rooms[w.r.IntN(len(w.rooms))]
+	}
 	switch k := w.r.IntN(1000); {
 	case k < 5:
 		return w.garbage(m)

@@ -1,0 +1,373 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// The tests below plant one error at a time in what a run leaves behind, and want it found. What is found in a run
+// without errors is wrong as well.
+
+// staged is a log without brokers, and what the fold publishes of it record by record.
+type staged struct {
+	*truth
+	inputs, published []*kgo.Record
+}
+
+// stage folds n events of the workload.
+func stage(t *testing.T, s projections.Settings, n int) *staged {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	st := &staged{}
+	next := map[string]int64{}
+	place := func(r *kgo.Record) *kgo.Record {
+		at := fmt.Sprint(r.Topic, r.Partition)
+		r.Offset = next[at]
+		next[at]++
+		return r
+	}
+	newWorkload(t, seed, func(r *kgo.Record) { st.inputs = append(st.inputs, place(r)) }).write(n)
+	st.truth = newTruth(t, s, partitions, st.inputs)
+	folds := make([]*projections.Partition, partitions)
+	for p := range folds {
+		var err error
+		folds[p], err = projections.Open("store", projections.Identity{Partition: int32(p), Partitions: partitions, Settings: s},
+			projections.Options{FS: vfs.NewMem()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer folds[p].Close()
+	}
+	for _, r := range st.inputs {
+		p := folds[r.Partition]
+		fold(p, r)
+		var out projections.Deltas
+		p.Drain(&out, true)
+		for _, o := range out.Records {
+			if o.Topic == projections.OutUnread {
+				st.published = append(st.published, place(&kgo.Record{Topic: events.TopicUnread, Partition: o.Partition,
+					Key: slices.Clone(o.Key), Value: slices.Clone(o.Value), ProducerID: 1}))
+			}
+		}
+	}
+	return st
+}
+
+// fold folds a record, if it is a good one.
+func fold(p *projections.Partition, r *kgo.Record) {
+	var d events.Decoder
+	ms := r.Timestamp.UnixMilli()
+	var m events.Message
+	var e events.Read
+	var v events.Delivery
+	switch r.Topic {
+	case events.TopicMessages:
+		if d.Message(r.Value, ms, &m) == nil && events.CheckPartition(m.ChannelID, r.Partition, partitions) == nil {
+			p.FoldMessage(&m, r.Offset, ms)
+		}
+	case events.TopicReads:
+		if d.Read(r.Value, ms, &e) == nil {
+			p.FoldRead(&e, r.Offset, ms)
+		}
+	default:
+		if d.Delivery(r.Value, ms, &v) == nil {
+			p.FoldDelivery(&v, r.Offset, ms)
+		}
+	}
+}
+
+// member is a key of a member of a small channel whose newest value says something new, and where its values are.
+func (st *staged) member(t *testing.T) (key string, values []int) {
+	t.Helper()
+	var f findings
+	h, of := newHistory(st.published, &f), map[string][]int{}
+	for i, r := range st.published {
+		of[string(r.Key)] = append(of[string(r.Key)], i)
+	}
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		user, channel, _, _ := events.SplitUnreadKey([]byte(key))
+		now, ok := st.view(string(user), string(channel))
+		if !ok || !now.Member || now.Large || len(of[key]) < 4 || st.model(string(channel)).OpenInTime(string(user), string(channel)) {
+			continue
+		}
+		values := h.of[key]
+		if promised(values[len(values)-1].view, now) != promised(values[len(values)-2].view, now) {
+			return key, of[key]
+		}
+	}
+	t.Fatal("no member of a small channel")
+	return "", nil
+}
+
+// lied is a copy of a record whose value says something else.
+func lied(t *testing.T, r *kgo.Record, lie func(*events.UnreadDelta)) *kgo.Record {
+	t.Helper()
+	var d events.UnreadDelta
+	if err := events.DecodeUnreadDelta(r.Value, &d); err != nil {
+		t.Fatal(err)
+	}
+	lie(&d)
+	other := *r
+	other.Value = events.AppendUnreadDelta(nil, &d)
+	return &other
+}
+
+func TestWrongValuesAreFound(t *testing.T) {
+	st := stage(t, settings(), 1500)
+	key, at := st.member(t)
+	newestAt := at[len(at)-1]
+	appended := func(r *kgo.Record, producer int64) []*kgo.Record {
+		other := *r
+		other.ProducerID, other.Offset = producer, 1<<40
+		return append(slices.Clone(st.published), &other)
+	}
+	replaced := func(i int, r *kgo.Record) []*kgo.Record {
+		all := slices.Clone(st.published)
+		all[i] = r
+		return all
+	}
+	more := func(d *events.UnreadDelta) { d.ReadEpoch++ } // also of those who see no counts
+	for _, c := range []struct {
+		name    string
+		records []*kgo.Record
+		want    string // in what is found; empty: nothing is
+		late    bool   // a process was paused
+	}{
+		{name: "nothing", records: st.published},
+		{name: "published again by another process", records: appended(st.published[newestAt], 2)},
+		{name: "an older one after it, by one that was paused", records: appended(st.published[at[0]], 2), late: true},
+		{name: "an older one after it", records: appended(st.published[at[0]], 2), want: "is older than the one"},
+		{name: "an older one by the same process", records: appended(st.published[at[0]], 1), want: "producer 1/0 wrote the stamp"},
+		{name: "equal stamps, other bytes", records: appended(lied(t, st.published[newestAt], more), 2), want: "two values have the stamp"},
+		{name: "a wrong newest value", records: replaced(newestAt, lied(t, st.published[newestAt], more)), want: "the newest value"},
+		{name: "a wrong value in between", records: replaced(at[1], lied(t, st.published[at[1]], more)), want: "but then it was"},
+		{name: "the newest is missing", records: slices.Delete(slices.Clone(st.published), newestAt, newestAt+1), want: "the newest value"},
+		{name: "a key is missing", want: "nothing was published",
+			records: slices.DeleteFunc(slices.Clone(st.published), func(r *kgo.Record) bool { return string(r.Key) == key })},
+		{name: "ahead of the log", want: "ahead of the log",
+			records: replaced(newestAt, lied(t, st.published[newestAt], func(d *events.UnreadDelta) { d.Stamp.M += 1 << 30 }))},
+		{name: "a stamp of no record", want: "the records up to there give",
+			records: replaced(at[1], lied(t, st.published[at[1]], func(d *events.UnreadDelta) { d.Stamp.D++ }))},
+		{name: "another key", want: "the value says",
+			records: replaced(newestAt, lied(t, st.published[newestAt], func(d *events.UnreadDelta) { d.UserID = []byte("x") }))},
+		{name: "no delta", records: replaced(newestAt, &kgo.Record{Value: []byte("\xff")}), want: "tidemark.unread"},
+	} {
+		f := &findings{}
+		h := newHistory(c.records, f)
+		h.checkStamps(f)
+		h.checkNewest(st.truth, !c.late, f)
+		h.checkEach(st.truth, rand.New(rand.NewPCG(1, 1)), len(c.records)*2, f)
+		wantFound(t, c.name, f, c.want)
+	}
+}
+
+func wantFound(t *testing.T, name string, f *findings, want string) {
+	t.Helper()
+	switch {
+	case want == "" && f.count > 0:
+		t.Errorf("%s: found where nothing is wrong: %s", name, f)
+	case want != "" && !strings.Contains(strings.Join(f.first, "\n"), want):
+		t.Errorf("%s: %q is not found: %s", name, want, f)
+	}
+}
+
+func TestWrongDeadLettersAreFound(t *testing.T) {
+	st := stage(t, settings(), 3000)
+	letters := func() []*kgo.Record {
+		var all []*kgo.Record
+		for _, b := range st.bad {
+			letter := &kgo.Record{Key: b.Key, Value: b.Value}
+			for _, h := range [][2]string{
+				{processor.HeaderTopic, b.Topic}, {processor.HeaderPartition, strconv.Itoa(int(b.Partition))},
+				{processor.HeaderOffset, strconv.FormatInt(b.Offset, 10)}, {processor.HeaderReason, string(b.reason)},
+				{processor.HeaderDetail, "in words"}, {processor.HeaderTimestamp, strconv.FormatInt(b.Timestamp.UnixMilli(), 10)},
+			} {
+				letter.Headers = append(letter.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+			}
+			all = append(all, letter)
+		}
+		return all
+	}
+	if len(st.bad) < 2 {
+		t.Fatalf("%d bad records", len(st.bad))
+	}
+	good := st.inputs[0]
+	for _, c := range []struct {
+		name  string
+		plant func(all []*kgo.Record) []*kgo.Record
+		want  string
+	}{
+		{"nothing", func(all []*kgo.Record) []*kgo.Record { return all }, ""},
+		{"twice", func(all []*kgo.Record) []*kgo.Record { return append(all, all[0]) }, ""},
+		{"one is missing", func(all []*kgo.Record) []*kgo.Record { return all[1:] }, "no dead letter of it"},
+		{"of a good record", func(all []*kgo.Record) []*kgo.Record {
+			all[0].Headers[0].Value, all[0].Headers[1].Value = []byte(good.Topic), []byte(strconv.Itoa(int(good.Partition)))
+			all[0].Headers[2].Value = []byte(strconv.FormatInt(good.Offset, 10))
+			return all
+		}, "which is no bad record"},
+		{"another reason", func(all []*kgo.Record) []*kgo.Record { all[1].Headers[3].Value = []byte("x"); return all }, "has the reason"},
+		{"no detail", func(all []*kgo.Record) []*kgo.Record { all[1].Headers[4].Value = nil; return all }, "says no detail"},
+		{"another time", func(all []*kgo.Record) []*kgo.Record { all[1].Headers[5].Value = []byte("1"); return all }, "has the timestamp"},
+		{"another value", func(all []*kgo.Record) []*kgo.Record { all[1].Value = []byte("x"); return all }, "has key"},
+	} {
+		wantFound(t, c.name, checkDead(st.truth, c.plant(letters())), c.want)
+	}
+}
+
+// liar answers GetUnread as the model does, but for one pair.
+type liar struct {
+	queryv1connect.UnimplementedQueryServiceHandler
+	*truth
+	pair string
+	lie  func(*queryv1.ChannelUnread) error
+}
+
+func (l liar) GetUnread(_ context.Context, r *connect.Request[queryv1.GetUnreadRequest]) (*connect.Response[queryv1.ChannelUnread], error) {
+	v, ok := l.view(r.Msg.GetUserId(), r.Msg.GetChannelId())
+	if !ok {
+		return nil, connect.NewError(connect.CodeNotFound, errors.New("no such channel"))
+	}
+	a := &queryv1.ChannelUnread{Member: v.Member, Unread: v.Unread, Mentions: v.Mentions, Muted: v.Muted, ReadEpoch: v.ReadEpoch}
+	if v.FirstUnread.Seq > 0 {
+		a.FirstUnread = &queryv1.MessageRef{MessageId: v.FirstUnread.MessageID, Seq: v.FirstUnread.Seq}
+	}
+	if v.LastRead.Seq > 0 {
+		a.LastRead = &queryv1.LastRead{MessageId: v.LastRead.MessageID, Seq: v.LastRead.Seq,
+			At: timestamppb.New(time.UnixMilli(v.LastReadAt))}
+	}
+	if v.Latest.Seq > 0 {
+		a.Latest = &queryv1.Latest{MessageId: v.Latest.MessageID, Seq: v.Latest.Seq, At: timestamppb.New(time.UnixMilli(v.Latest.At)),
+			SenderId: v.Latest.SenderID, Preview: v.Latest.Preview}
+	}
+	if l.pair == v.UserID+" "+v.ChannelID {
+		if err := l.lie(a); err != nil {
+			return nil, err
+		}
+	}
+	return connect.NewResponse(a), nil
+}
+
+func TestWrongAnswersAreFound(t *testing.T) {
+	st := stage(t, settings(), 1000)
+	key, _ := st.member(t)
+	pair := strings.ReplaceAll(key, "\x00", " ")
+	for _, c := range []struct {
+		name string
+		lie  func(*queryv1.ChannelUnread) error
+		want string
+	}{
+		{"nothing", func(*queryv1.ChannelUnread) error { return nil }, ""},
+		{"member", func(a *queryv1.ChannelUnread) error { a.Member = false; return nil }, "but it is"},
+		{"unread", func(a *queryv1.ChannelUnread) error { a.Unread++; return nil }, "but it is"},
+		{"mentions", func(a *queryv1.ChannelUnread) error { a.Mentions++; return nil }, "but it is"},
+		{"offline", func(a *queryv1.ChannelUnread) error { a.OfflineUnread++; return nil }, "but it is"},
+		{"first", func(a *queryv1.ChannelUnread) error { a.FirstUnread = &queryv1.MessageRef{Seq: 999}; return nil }, "but it is"},
+		{"read", func(a *queryv1.ChannelUnread) error { a.LastRead = &queryv1.LastRead{Seq: 999}; return nil }, "but it is"},
+		{"latest", func(a *queryv1.ChannelUnread) error { a.Latest = &queryv1.Latest{Seq: 999}; return nil }, "but it is"},
+		{"muted", func(a *queryv1.ChannelUnread) error { a.Muted = !a.Muted; return nil }, "but it is"},
+		{"epoch", func(a *queryv1.ChannelUnread) error { a.ReadEpoch++; return nil }, "but it is"},
+		{"gone", func(*queryv1.ChannelUnread) error { return connect.NewError(connect.CodeNotFound, errors.New("x")) }, "no such channel"},
+		{"moving", func(*queryv1.ChannelUnread) error { return connect.NewError(connect.CodeUnavailable, errors.New("x")) }, "says: unavailable"},
+	} {
+		_, handler := queryv1connect.NewQueryServiceHandler(liar{truth: st.truth, pair: pair, lie: c.lie})
+		server := httptest.NewServer(handler)
+		cl := &cluster{t: t, nodes: []*node{{name: "node1", url: server.URL}}}
+		wantFound(t, c.name, cl.checkAnswers(st.truth, rand.New(rand.NewPCG(1, 1))), c.want)
+		server.Close()
+	}
+}
+
+// filled is a Redis as the cache role would leave it, of channels that are all small.
+func filled(t *testing.T, tr *truth) *miniredis.Miniredis {
+	t.Helper()
+	m := testkit.Miniredis(t)
+	if err := m.Set("tidemark:epoch", "1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range tr.users {
+		for _, channel := range tr.channels() {
+			v, ok := tr.view(user, channel)
+			if !ok || !v.Member {
+				continue
+			}
+			at := ""
+			if v.Latest.Seq > 0 {
+				at = time.UnixMilli(v.Latest.At).UTC().Format("2006-01-02T15:04:05.000Z")
+			}
+			m.HSet("inbox:"+user, channel, fmt.Sprintf(`{"unread":%d,"mentions":%d,"offline_unread":0,"first_unread_id":%q,`+
+				`"last_read_seq":%d,"read_pos":0,"excluded":"","mentioned":"","latest_seq":%d,"latest_at":%q,"large":false,`+
+				`"muted":%t,"read_epoch":%d,"stamp":"1.%d.%d.%d"}`, v.Unread, v.Mentions, v.FirstUnread.MessageID, v.LastRead.Seq,
+				v.Latest.Seq, at, v.Muted, v.ReadEpoch, v.Stamp.M, v.Stamp.R, v.Stamp.D))
+		}
+	}
+	return m
+}
+
+func TestWrongCacheIsFound(t *testing.T) {
+	st := stage(t, projections.DefaultSettings(), 1000)
+	key, _ := st.member(t)
+	user, channel, _ := strings.Cut(key, "\x00")
+	change := func(field, value string) func(*miniredis.Miniredis) {
+		return func(m *miniredis.Miniredis) {
+			was := m.HGet("inbox:"+user, channel)
+			before, rest, _ := strings.Cut(was, `"`+field+`":`)
+			_, after, _ := strings.Cut(rest, ",")
+			m.HSet("inbox:"+user, channel, before+`"`+field+`":`+value+","+after)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		plant func(*miniredis.Miniredis)
+		want  string
+	}{
+		{"nothing", func(*miniredis.Miniredis) {}, ""},
+		{"not complete", func(m *miniredis.Miniredis) { m.Del("tidemark:epoch") }, "tidemark:epoch"},
+		{"no inbox", func(m *miniredis.Miniredis) { m.Del("inbox:" + user) }, "is missing"},
+		{"no channel", func(m *miniredis.Miniredis) { m.HDel("inbox:"+user, channel) }, "is missing"},
+		{"another channel", func(m *miniredis.Miniredis) { m.HSet("inbox:"+user, "x", m.HGet("inbox:"+user, channel)) }, "which is no channel"},
+		{"another user", func(m *miniredis.Miniredis) { m.HSet("inbox:x", channel, m.HGet("inbox:"+user, channel)) }, "there is no such user"},
+		{"no member", func(m *miniredis.Miniredis) { m.HSet("inbox:stranger", channel, m.HGet("inbox:"+user, channel)) }, "is no member"},
+		{"unread", change("unread", "999"), "should be"},
+		{"mentions", change("mentions", "999"), "should be"},
+		{"offline", change("offline_unread", "999"), "should be"},
+		{"first", change("first_unread_id", `"x"`), "should be"},
+		{"read", change("last_read_seq", "999"), "should be"},
+		{"latest", change("latest_seq", "999"), "should be"},
+		{"latest at", change("latest_at", `"2001-01-01T00:00:00.000Z"`), "should be"},
+		{"large", change("large", "true"), "should be"},
+		{"epoch", change("read_epoch", "999"), "should be"},
+		{"stamp", func(m *miniredis.Miniredis) {
+			was := m.HGet("inbox:"+user, channel)
+			m.HSet("inbox:"+user, channel, strings.Replace(was, `"stamp":"1.`, `"stamp":"1.9`, 1))
+		}, "ahead of the log"},
+	} {
+		m := filled(t, st.truth)
+		c.plant(m)
+		cl := &cluster{t: t, redis: &testkit.RedisServer{URL: "redis://" + m.Addr()}}
+		wantFound(t, c.name, cl.checkCached(st.truth), c.want)
+	}
+}
