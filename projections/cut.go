@@ -64,6 +64,9 @@ func (p *Partition) Cut() (*Cut, error) {
 	if err := b.Set([]byte{keyHeader}, p.scratch, nil); err != nil {
 		return nil, fmt.Errorf("building a batch: %w", err)
 	}
+	if err := p.link(b); err != nil {
+		return nil, fmt.Errorf("building a batch: %w", err)
+	}
 	p.pending, p.now = p.now, &overlay{}
 	p.dirtyChans = p.dirtyChans[:0]
 	clear(p.dirtyGuests)
@@ -104,9 +107,11 @@ func (p *Partition) header() header {
 func (p *Partition) set(b *pebble.Batch, key, val []byte, hash *[2]uint64, stored bool) error {
 	if stored {
 		p.digest.sub(*hash)
+		p.hot.sub(*hash)
 	}
 	*hash = recordHash(key, val)
 	p.digest.add(*hash)
+	p.hot.add(*hash)
 	return b.Set(key, val, nil)
 }
 

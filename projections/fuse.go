@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +27,10 @@ type fuse struct {
 	log    pebble.Logger // nil: silent
 	report func(error)
 	err    atomic.Pointer[error]
+
+	mu      sync.Mutex
+	holding bool
+	held    []string
 }
 
 func newFuse(dir string, o Options, report func(error)) *fuse {
@@ -107,8 +113,41 @@ func (f *fuse) Link(oldname, newname string) error {
 	return nil
 }
 
+// hold keeps tables and logs from being removed until release. While a store is opened it is not known yet whether what
+// Pebble takes for obsolete is: to a damaged manifest everything is, and what is found the second time would be an empty
+// store. If the fuse blows before the release, they stay.
+func (f *fuse) hold() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.holding = true
+}
+
+func (f *fuse) release() {
+	f.mu.Lock()
+	held := f.held
+	f.holding, f.held = false, nil
+	f.mu.Unlock()
+	for _, name := range held {
+		_ = f.Remove(name) // that it is gone already is fine, all else blows
+	}
+}
+
+// holds reports whether the file is to stay for now.
+func (f *fuse) holds(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if ext := path.Ext(name); !f.holding || (ext != ".sst" && ext != ".log") {
+		return false
+	}
+	f.held = append(f.held, name)
+	return true
+}
+
 // Remove implements vfs.FS. That there is no such file is an answer, not a failure.
 func (f *fuse) Remove(name string) (err error) {
+	if f.holds(name) {
+		return nil
+	}
 	f.do(func() error {
 		if err = f.FS.Remove(name); errors.Is(err, os.ErrNotExist) {
 			return nil

@@ -98,7 +98,7 @@ func (x *Inspection) count(db *pebble.DB) (sum digest, err error) {
 	}
 	for it.First(); it.Valid(); it.Next() {
 		key, val := it.Key(), it.Value()
-		if key[0] == keyHeader {
+		if key[0] == keyHeader || key[0] == keyCut {
 			continue
 		}
 		sum.add(recordHash(key, val))

@@ -10,6 +10,7 @@ import (
 // Keys, DESIGN §5 and docs/formats.md. Ids have no control characters, so 0x00 ends them and keeps the order.
 const (
 	keyHeader = 'H' // H                                  -> header
+	keyCut    = 'K' // K <number uint64 BE>                -> link of the chain of cuts
 	keyHot    = 'C' // C <channel> 0x00 <kind> ...         -> what is loaded when the store opens
 	keyIndex  = 'I' // I <channel> 0x00 <message id>       -> index entries
 	keyLog    = 'L' // L <channel> 0x00 <block uint32 BE>  -> full log block

@@ -1,10 +1,11 @@
 package projections
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
+	"path"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -57,23 +58,42 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 		po.Cache = pebble.NewCache(16<<20 + 2*int64(po.MemTableSize))
 		defer po.Cache.Unref()
 	}
+	tables, err := hasTables(f, dir)
+	if err != nil {
+		return nil, err
+	}
+	f.hold()
 	db, err := pebble.Open(dir, po)
 	switch {
 	case f.broken() != nil: // what Pebble says after that are consequences
 		err = f.broken()
+	case pebble.IsCorruptionError(err):
+		err = fmt.Errorf("store %s: %w; move the directory away to rebuild from the topics", dir, err)
 	case err != nil:
 		err = fmt.Errorf("store %s: %w", dir, err)
 	default:
 		p.db = db
-		err = p.load(dir)
+		err = p.load(dir, tables)
 	}
 	if err != nil {
+		f.blow(err) // so that what is on disk stays as it is
 		if db != nil {
-			_ = db.Close() // nothing was written that could be lost
+			_ = db.Close()
 		}
 		return nil, err
 	}
+	f.release()
 	return p, nil
+}
+
+// hasTables reports whether the directory holds tables of Pebble. Before its first is written, the log that it is made
+// from was synced: where there is one, there is state.
+func hasTables(fs vfs.FS, dir string) (bool, error) {
+	names, err := fs.List(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("store %s: %w", dir, err)
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == ".sst" }), nil
 }
 
 // Close closes the store. What was not cut and applied is not written: it will be folded again. The error may be one of
@@ -89,10 +109,10 @@ func (p *Partition) Close() error {
 	return nil
 }
 
-func (p *Partition) load(dir string) error {
+func (p *Partition) load(dir string, tables bool) error {
 	v, closer, err := p.db.Get([]byte{keyHeader})
 	if errors.Is(err, pebble.ErrNotFound) {
-		return p.loadEmpty(dir)
+		return p.loadEmpty(dir, tables)
 	}
 	if err != nil {
 		return fmt.Errorf("store %s: reading its header: %w", dir, err)
@@ -111,14 +131,21 @@ func (p *Partition) load(dir string) error {
 	}
 	p.pos, p.stored, p.digest = got.pos, got.pos, got.digest
 	p.logTime, p.readTime, p.deliveryTime = got.times[events.Messages], got.times[events.Reads], got.times[events.Deliveries]
-	if err := p.loadHot(); err != nil {
+	hot, err := p.loadChain()
+	if err == nil {
+		err = p.loadHot()
+	}
+	if sum := p.hot.bytes(); err == nil && sum != hot {
+		err = fmt.Errorf("a record that is read at the start is missing or changed: their digest is %x, the last cut says %x", sum, hot)
+	}
+	if err != nil {
 		return fmt.Errorf("store %s: corrupt: %w; move the directory away to rebuild from the topics", dir, err)
 	}
 	return nil
 }
 
-// loadEmpty accepts a store without a header only if it has nothing else either.
-func (p *Partition) loadEmpty(dir string) error {
+// loadEmpty accepts a store without a header only if it has nothing else either, and had nothing before Pebble opened it.
+func (p *Partition) loadEmpty(dir string, tables bool) error {
 	it, err := p.db.NewIter(nil)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", dir, err)
@@ -127,170 +154,16 @@ func (p *Partition) loadEmpty(dir string) error {
 	if err := errors.Join(it.Error(), it.Close()); err != nil {
 		return fmt.Errorf("store %s: %w", dir, err)
 	}
-	if any {
-		return fmt.Errorf("store %s: has records but no header: corrupt; move the directory away to rebuild from the topics", dir)
-	}
-	return nil
-}
-
-// loadHot reads everything under keyHot, which is ordered by channel, and rebuilds what is not stored: the user lists,
-// the message tails and the triggers of what waits.
-func (p *Partition) loadHot() error {
-	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyHot}, UpperBound: []byte{keyHot + 1}})
-	if err != nil {
-		return err
-	}
-	for it.First(); it.Valid(); it.Next() {
-		if err := p.loadRecord(it.Key()[1:], it.Value()); err != nil {
-			return errors.Join(fmt.Errorf("record %q: %w", it.Key(), err), it.Close())
-		}
-	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil {
-		return err
-	}
-	p.chans.each(func(_ uint32, c *channel) {
-		if err == nil && c.id != 0 {
-			err = p.loadOlderTail(c)
-		}
-		if err == nil && c.id != 0 {
-			err = p.checkLoaded(c)
-		}
-	})
-	p.rows.each(func(ref uint32, r *row) {
-		if r.ch == 0 || r.exc == 0 {
-			return
-		}
-		p.await(ref)
-		// What an open time target reached was not told. All else that is seen was.
-		x := p.excOf(r)
-		if len(x.held)+len(x.floors) > 0 && !x.openInTime() {
-			x.seen = p.signature(p.chans.at(r.ch), r)
-		}
-	})
-	return errors.Join(err, p.Err())
-}
-
-func (p *Partition) loadRecord(key, val []byte) error {
-	n := bytes.IndexByte(key, 0)
-	if n <= 0 || n+1 >= len(key) {
-		return errors.New("malformed key")
-	}
-	id, kind, rest := key[:n], key[n+1], key[n+2:]
-	ci, c := p.ensureChannel(id)
-	hash := recordHash(append([]byte{keyHot}, key...), val)
-	switch kind {
-	case hotChannel:
-		c.hash = hash
-		c.dirty |= dirtyStored
-		return p.decodeChannel(c, val)
-	case hotPage:
-		if len(rest) != 4 {
-			return errors.New("malformed key")
-		}
-		page := binary.BigEndian.Uint32(rest)
-		if err := p.decodePage(ci, c, page, val); err != nil {
-			return err
-		}
-		if page == 0 {
-			c.pageH = hash
-			c.dirty |= dirtyPage0Stored
-			return nil
-		}
-		if c.more == 0 || int(page) > len(p.memberLists[c.more].pages) {
-			return fmt.Errorf("page %d without its members", page)
-		}
-		s := &p.memberLists[c.more].pages[page-1]
-		s.hash, s.stored = hash, true
-		return nil
-	case hotGuest:
-		_, r := p.ensureRow(ci, p.ensureUser(rest))
-		rd := reader{b: val}
-		rd.row(r)
-		r.flags |= rowStored
-		return rd.done()
-	case hotHeld:
-		_, r := p.ensureRow(ci, p.ensureUser(rest))
-		return p.ensureExc(r).decodeHeld(val)
-	case hotUncounted, hotDeleted, hotAlls:
-		if len(rest) != 2 {
-			return errors.New("malformed key")
-		}
-		x := p.ensureExt(c)
-		set := map[byte]*seqset{hotUncounted: &x.uncounted, hotDeleted: &x.deleted, hotAlls: &x.alls}[kind]
-		return set.decode(binary.BigEndian.Uint16(rest), val)
-	case hotMentions, hotSingles:
-		if len(rest) < 4 || rest[len(rest)-3] != 0 {
-			return errors.New("malformed key")
-		}
-		_, r := p.ensureRow(ci, p.ensureUser(rest[:len(rest)-3]))
-		x := p.ensureExc(r)
-		set := &x.mentions
-		if kind == hotSingles {
-			set = &x.singles
-		}
-		return set.decode(binary.BigEndian.Uint16(rest[len(rest)-2:]), val)
-	}
-	return fmt.Errorf("unknown kind %q", kind)
-}
-
-// checkLoaded compares what was loaded of a channel with what its record says: a record that is missing would else be
-// read as nothing.
-func (p *Partition) checkLoaded(c *channel) error {
-	fail := func(format string, args ...any) error {
-		return fmt.Errorf("channel %q: %s", p.blobs.get(c.id), fmt.Sprintf(format, args...))
-	}
-	if c.dirty&dirtyStored == 0 {
-		return fail("its record is missing")
-	}
-	if c.ords > inlineMembers && (c.more == 0 || len(p.memberLists[c.more].rows) != int(c.ords-inlineMembers)) {
-		return fail("a page of its %d members is missing", c.ords)
-	}
-	present := uint32(0)
-	for ord := range c.ords {
-		ref := p.member(c, ord)
-		if ref == 0 {
-			return fail("the record of member %d of %d is missing", ord, c.ords)
-		}
-		if p.rows.at(ref).flags&rowMember != 0 {
-			present++
-		}
-	}
-	uncounted := uint32(0)
-	if x := p.extOf(c); x != nil {
-		uncounted = x.uncounted.count()
-	}
 	switch {
-	case present != c.members:
-		return fail("%d members are present, its record says %d", present, c.members)
-	case c.headSeq-uncounted != c.headPos:
-		return fail("%d of its %d messages are not counted, its record says %d", uncounted, c.headSeq, c.headSeq-c.headPos)
+	case any:
+		return fmt.Errorf("store %s: has records but no header: corrupt; move the directory away to rebuild from the topics", dir)
+	case tables:
+		return fmt.Errorf("store %s: has tables, but its manifest is damaged or missing and knows of none: corrupt; move the directory away to rebuild from the topics", dir)
 	}
 	return nil
 }
 
-// loadOlderTail completes the tail from the newest full block.
-func (p *Partition) loadOlderTail(c *channel) error {
-	full := c.headSeq / tailLen * tailLen
-	if full == 0 {
-		return nil
-	}
-	b, err := p.block(c, blockOf(full))
-	if err != nil {
-		return err
-	}
-	r := reader{b: b}
-	for s := full - tailLen + 1; s <= full && r.err == nil; s++ {
-		enc := r.bytes()
-		if r.err == nil && c.inTail(s) {
-			if err := p.loadTail(c, s, enc); err != nil {
-				return err
-			}
-		}
-	}
-	return r.done()
-}
-
-// Dump calls fn for every record but the header, in key order, as Pebble has them: only what was cut and applied. The
+// Dump calls fn for every record but the header and the chain of cuts, in key order, as Pebble has them: only what was cut and applied. The
 // bytes are valid during the call. Use it to compare two stores record by record.
 func (p *Partition) Dump(fn func(key, value []byte) error) error {
 	it, err := p.db.NewIter(nil)
@@ -298,7 +171,7 @@ func (p *Partition) Dump(fn func(key, value []byte) error) error {
 		return err
 	}
 	for it.First(); it.Valid() && err == nil; it.Next() {
-		if it.Key()[0] != keyHeader {
+		if k := it.Key()[0]; k != keyHeader && k != keyCut {
 			err = fn(it.Key(), it.Value())
 		}
 	}

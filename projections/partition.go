@@ -25,6 +25,8 @@ type Partition struct {
 	readTime     int64 // of chat.reads
 	deliveryTime int64 // of chat.deliveries
 	digest       digest
+	hot          digest // of the hot records alone
+	cuts         uint64 // number of the last cut
 	err          atomic.Pointer[error]
 
 	chans       slab[channel]

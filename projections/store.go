@@ -30,18 +30,31 @@ func (p *Partition) get(key []byte) (val []byte, ok bool, err error) {
 }
 
 func (p *Partition) putNew(key, val []byte) {
-	p.digest.add(recordHash(key, val))
+	h := recordHash(key, val)
+	p.digest.add(h)
+	if key[0] == keyHot {
+		p.hot.add(h)
+	}
 	p.now.put(key, val, false)
 }
 
 func (p *Partition) putOver(key, old, val []byte) {
-	p.digest.sub(recordHash(key, old))
+	p.without(key, old)
 	p.putNew(key, val)
 }
 
 func (p *Partition) del(key, old []byte) {
-	p.digest.sub(recordHash(key, old))
+	p.without(key, old)
 	p.now.put(key, nil, true)
+}
+
+// without takes a record out of the digests.
+func (p *Partition) without(key, old []byte) {
+	h := recordHash(key, old)
+	p.digest.sub(h)
+	if key[0] == keyHot {
+		p.hot.sub(h)
+	}
 }
 
 // replace stores val under key, or nothing if val is empty, whatever was there.
@@ -112,6 +125,7 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 	for page := range (c.ords + pageLen - 1) / pageLen {
 		if h, stored := p.pageHash(c, page); stored {
 			p.digest.sub(h)
+			p.hot.sub(h)
 			p.now.put(appendPageKey(kb[:0], id, page), nil, true)
 		}
 	}
