@@ -275,6 +275,11 @@ func TestWrongAnswersAreFound(t *testing.T) {
 	st := stage(t, settings(), 1000)
 	key, _ := st.member(t)
 	pair := strings.ReplaceAll(key, "\x00", " ")
+	for i, id := range st.channels() { // some are enough
+		if i > 10 && !strings.HasSuffix(pair, " "+id) {
+			delete(st.rooms, id)
+		}
+	}
 	for _, c := range []struct {
 		name string
 		lie  func(*queryv1.ChannelUnread) error
