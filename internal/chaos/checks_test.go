@@ -171,7 +171,7 @@ func TestWrongValuesAreFound(t *testing.T) {
 		{name: "ahead of the log", want: "ahead of the log",
 			records: replaced(newestAt, lied(t, st.published[newestAt], func(d *events.UnreadDelta) { d.Stamp.M += 1 << 30 }))},
 		{name: "a stamp of no record", want: "the records up to there give",
-			records: replaced(at[1], lied(t, st.published[at[1]], func(d *events.UnreadDelta) { d.Stamp.D++ }))},
+			records: replaced(at[1], lied(t, st.published[at[1]], func(d *events.UnreadDelta) { d.Stamp.D += 1 << 20 }))},
 		{name: "another key", want: "the value says",
 			records: replaced(newestAt, lied(t, st.published[newestAt], func(d *events.UnreadDelta) { d.UserID = []byte("x") }))},
 		{name: "no delta", records: replaced(newestAt, &kgo.Record{Value: []byte("\xff")}), want: "tidemark.unread"},
