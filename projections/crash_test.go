@@ -105,3 +105,41 @@ func TestOffsetZero(t *testing.T) {
 		t.Fatalf("%+v at %v", v, p.Position())
 	}
 }
+
+// TestInterruptedMaking: a crash while a store is made can leave the marker that names the manifest without the
+// manifest. It holds nothing and opens as new; with any file of state beside it, it is refused.
+func TestInterruptedMaking(t *testing.T) {
+	const marker = "store/marker.manifest.000001.MANIFEST-000001"
+	for file, refused := range map[string]bool{"": false, "store/LOCK": false, "store/000002.log": true, "store/000003.sst": true} {
+		fs := vfs.NewMem()
+		if err := fs.MkdirAll("store", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{marker, file} {
+			if name == "" {
+				continue
+			}
+			f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := Open("store", testIdentity(), Options{FS: fs})
+		if (err != nil) != refused {
+			t.Fatalf("marker and %q: %v", file, err)
+		}
+		if err == nil {
+			mustCut(t, p)
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+			p = mustOpen(t, fs, testIdentity())
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

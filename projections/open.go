@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -58,7 +58,7 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 		po.Cache = pebble.NewCache(16<<20 + 2*int64(po.MemTableSize))
 		defer po.Cache.Unref()
 	}
-	tables, err := hasTables(f, dir)
+	tables, err := survey(f, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +86,38 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 	return p, nil
 }
 
-// hasTables reports whether the directory holds tables of Pebble. Before its first is written, the log that it is made
-// from was synced: where there is one, there is state.
-func hasTables(fs vfs.FS, dir string) (bool, error) {
+// survey looks at a directory before Pebble does. It reports whether there are tables: before its first is written, the
+// log that it is made from was synced, so where there is one, there is state.
+//
+// Where there is neither table, log nor manifest, a crash came while the store was made: the marker that names the
+// manifest reached the disk and the manifest's name did not. Nothing was ever folded there, so the marker is removed;
+// Pebble would refuse it for ever.
+func survey(fs vfs.FS, dir string) (tables bool, err error) {
 	names, err := fs.List(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, fmt.Errorf("store %s: %w", dir, err)
 	}
-	return slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == ".sst" }), nil
+	var markers []string
+	state := false
+	for _, name := range names {
+		switch {
+		case path.Ext(name) == ".sst":
+			tables = true
+		case path.Ext(name) == ".log", strings.HasPrefix(name, "MANIFEST-"):
+			state = true
+		case strings.HasPrefix(name, "marker."):
+			markers = append(markers, name)
+		}
+	}
+	if tables || state {
+		return tables, nil
+	}
+	for _, name := range markers {
+		if err := fs.Remove(fs.PathJoin(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return false, fmt.Errorf("store %s: %w", dir, err)
+		}
+	}
+	return false, nil
 }
 
 // Close closes the store. What was not cut and applied is not written: it will be folded again. The error may be one of
