@@ -30,6 +30,7 @@ const (
 	entAll
 	entDeleted
 	entMentions
+	entGrew // its id was beyond all ids before it
 )
 
 // counted reports whether the message counts for unread: not silent and not a reply that stays in its thread.

@@ -156,6 +156,7 @@ func (p *Partition) loadOlderTail(c *channel) error {
 		return err
 	}
 	r := reader{b: b}
+	r.uvarint()
 	for s := full - tailLen + 1; s <= full && r.err == nil; s++ {
 		enc := r.bytes()
 		if r.err == nil && c.inTail(s) {

@@ -125,7 +125,7 @@ func (p *Partition) Stats() Stats {
 			s.Waiting++
 		}
 	}
-	const chanBytes, rowBytes, userBytes = 264, 112, 12
+	const chanBytes, rowBytes, userBytes = 280, 112, 12
 	s.HotBytes = int64(s.Channels)*chanBytes + int64(s.Pairs)*rowBytes + int64(s.Users)*userBytes +
 		p.blobs.bytes() + p.chanTab.bytes() + p.pairTab.bytes() + p.userTab.bytes() + p.now.bytes
 	return s

@@ -93,6 +93,10 @@ func (p *Partition) appendChannel(b []byte, c *channel) []byte {
 	b = binary.AppendVarint(b, c.time)
 	b = binary.AppendUvarint(b, uint64(c.logTime-c.time))
 	b = appendBytes(b, p.blobs.get(c.maxID))
+	for _, v := range [...]uint32{c.maxSeq, c.anchor, c.plain} {
+		b = binary.AppendUvarint(b, uint64(c.headSeq-v))
+	}
+	b = append(b, c.run)
 	for s := c.headSeq/tailLen*tailLen + 1; s <= c.headSeq; s++ {
 		b = appendBytes(b, p.blobs.get(c.tail[s%tailLen]))
 	}
@@ -112,6 +116,10 @@ func (p *Partition) decodeChannel(c *channel, b []byte) error {
 	c.firstTime, c.time = r.varint(), r.varint()
 	c.logTime = c.time + int64(r.uvarint())
 	c.maxID = p.blobs.put(r.bytes())
+	for _, v := range [...]*uint32{&c.maxSeq, &c.anchor, &c.plain} {
+		*v = c.headSeq - r.u32()
+	}
+	c.run = r.byte()
 	for s := c.headSeq/tailLen*tailLen + 1; s <= c.headSeq && r.err == nil; s++ {
 		if err := p.loadTail(c, s, r.bytes()); err != nil {
 			return err

@@ -33,9 +33,13 @@ type channel struct {
 	rows      uint32 // list of all its rows, through row.nextRow
 	ext       uint32 // index into exts, 0 = none
 	maxID     uint32 // blob: the largest id posted, byte by byte
+	maxSeq    uint32 // its message
+	anchor    uint32 // the message that had the largest id when the first of the open log block had been posted
+	plain     uint32 // newest message without an index entry of its own, see index.go
 	flags     uint8
 	pending   uint8 // what the next Drain has to look at
-	_         uint16
+	run       uint8 // messages in a row, up to the head, whose ids grew; runPlain at most
+	_         uint8
 	tailTag   [tailLen]uint32 // first 32 bits of the id's hash, at seq % tailLen
 	tail      [tailLen]uint32 // blob of the entry, at seq % tailLen
 	firstTime int64           // time of the oldest message

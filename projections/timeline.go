@@ -51,6 +51,7 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 		if _, dup := p.lookup(c, m.MessageID, hash, p.logTime); dup {
 			return OutcomeDuplicate
 		}
+		p.noteRepost(c, m.MessageID, hash)
 	}
 	e := entry{
 		seq: c.headSeq + 1, time: max(m.OccurredAt, c.time), logTime: p.logTime, off: offset,
@@ -98,11 +99,9 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 		e.prevOwn, sender.lastOwn, sender.ownAt = sender.lastOwn, e.seq, e.time
 		p.touchRow(senderRef, sender)
 	}
-	if grows {
-		p.blobs.release(c.maxID)
-		c.maxID = p.blobs.put(m.MessageID)
+	if !p.noteID(c, &e, grows) {
+		p.indexMessage(c, &e)
 	}
-	p.indexMessage(c, &e, grows)
 	p.appendMessage(c, &e, hash)
 	if counted {
 		if e.flags&entAll != 0 {
