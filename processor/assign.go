@@ -25,7 +25,11 @@ func (p *Processor) onAssigned(_ context.Context, _ *kgo.Client, assigned map[st
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, n := range numbers {
-		w := p.newWorker(n)
+		if w := p.standbys.promote(n); w != nil {
+			p.workers[n] = w
+			continue
+		}
+		w := p.newWorker(n, p.consumer)
 		p.workers[n] = w
 		if slices.Contains(torn, n) {
 			w.refuse(fmt.Errorf("partition %d was assigned for some of the input topics only: another consumer uses the group %s; "+
@@ -99,15 +103,18 @@ func (p *Processor) resume(numbers []int32) {
 
 // share divides the memory for fetched records among the partitions. mu is held.
 func (p *Processor) share() {
-	for _, w := range p.workers {
-		w.inbox.setMax(p.cfg.inputBytes(len(p.workers)))
+	partitions := len(p.workers) + len(p.standbys.workers)
+	for _, of := range []map[int32]*worker{p.workers, p.standbys.workers} {
+		for _, w := range of {
+			w.inbox.setMax(p.cfg.inputBytes(partitions))
+		}
 	}
 }
 
 // hold tells the group, with the next join, that this member has the stores of partitions. mu is held.
 func (p *Processor) hold(numbers []int32) {
 	p.held = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.held), numbers...))))
-	p.balancer.setData(memberData{Advertise: p.cfg.Advertise, Held: p.held})
+	p.balancer.setData(memberData{Advertise: p.cfg.Advertise, Held: p.held, Standbys: p.cfg.Standbys})
 }
 
 // adjustOffsets decides where the new partitions start. It waits for their stores to be opened, and for the brokers to
@@ -173,8 +180,13 @@ func (p *Processor) open(w *worker, offsets map[string]map[int32]kgo.Offset, log
 	if logs.wrong != nil {
 		return projections.Position{}, logs.wrong
 	}
-	if from, started := w.resumeAt(); started {
+	tails := w.tails.Load()
+	if from, started := w.resumeAt(); started && !tails {
 		return from, nil
+	}
+	at := w.storedAt
+	if tails {
+		at = w.progress.at()
 	}
 	var h history
 	for i, topic := range p.cfg.Topics.Inputs {
@@ -188,14 +200,19 @@ func (p *Processor) open(w *worker, offsets map[string]map[int32]kgo.Offset, log
 		if h.start[i], h.end[i], err = logs.bounds(i, w.number); err != nil {
 			p.log.Warn("where the log begins and ends is not known; it is taken to have what is needed, and fetching will tell",
 				"topic", topic, "partition", w.number, "err", err)
-			h.start[i], h.end[i] = w.storedAt[i], max(w.storedAt[i], h.committed[i])
+			h.start[i], h.end[i] = at[i], max(at[i], h.committed[i])
 		}
 	}
-	plan, err := planOpening(w.number, &p.cfg.Topics.Inputs, w.storedAt, h)
+	plan, err := planOpening(w.number, &p.cfg.Topics.Inputs, at, h)
 	if err != nil {
 		return projections.Position{}, err
 	}
 	p.committer.own(w.number, h.committed)
-	w.begin(plan, h.end)
+	if tails {
+		w.tails.Store(false)
+		w.inbox.promote(order{plan: plan, ends: h.end})
+		return w.inbox.expected(), nil
+	}
+	w.begin(order{plan: plan, ends: h.end})
 	return plan.from, nil
 }

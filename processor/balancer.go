@@ -15,10 +15,15 @@ const Protocol = "tidemark-copartition"
 
 // balancer assigns partition numbers: partition p of every input topic goes to the same member, which is what lets one
 // goroutine fold a channel's messages, reads and deliveries. It is cooperative (a partition that stays where it is is not
-// interrupted) and sticky, first to the owner of a partition, then to a member that has its store on disk.
+// interrupted) and sticky, first to the owner of a partition, then to a member that tails it, then to one that has its
+// store on disk. It also says who tails what: that rides in the user data of the assignments.
 type balancer struct {
 	topics []string // the inputs, in order of name
+	near   int64    // records that a new owner may lack when a partition moves in order
 	data   atomic.Pointer[memberData]
+
+	positions func() map[int32]int64                   // of what this member has open; nil: nothing
+	assigned  func(owned map[string][]int32, d duties) // hears of each assignment before the client acts on it; nil: nobody
 }
 
 func newBalancer(topics []string, data memberData) *balancer {
@@ -40,13 +45,17 @@ func (*balancer) ProtocolName() string { return Protocol }
 func (*balancer) IsCooperative() bool { return true }
 
 // JoinGroupMetadata implements kgo.GroupBalancer. Equal states give equal bytes: a coordinator takes a change of them
-// for a reason to rebalance.
+// for a reason to rebalance. A member joins only when there is one, so that positions may be among them.
 func (b *balancer) JoinGroupMetadata(interests []string, current map[string][]int32, generation int32) []byte {
 	meta := kmsg.NewConsumerMemberMetadata()
 	meta.Version = 3
 	meta.Topics = slices.Sorted(slices.Values(interests))
 	meta.Generation = generation
-	meta.UserData = b.data.Load().encode()
+	data := *b.data.Load()
+	if b.positions != nil {
+		data.At = b.positions()
+	}
+	meta.UserData = data.encode()
 	for _, topic := range sortedKeys(current) {
 		owned := kmsg.NewConsumerMemberMetadataOwnedPartition()
 		owned.Topic = topic
@@ -57,8 +66,19 @@ func (b *balancer) JoinGroupMetadata(interests []string, current map[string][]in
 }
 
 // ParseSyncAssignment implements kgo.GroupBalancer.
-func (*balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
-	return kgo.ParseConsumerSyncAssignment(assignment)
+func (b *balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
+	owned, err := kgo.ParseConsumerSyncAssignment(assignment)
+	if err != nil {
+		return nil, fmt.Errorf("the group's assignment cannot be read: %w", err)
+	}
+	var a kmsg.ConsumerMemberAssignment
+	if err := a.ReadFrom(assignment); err != nil {
+		return nil, fmt.Errorf("the group's assignment cannot be read: %w", err)
+	}
+	if b.assigned != nil {
+		b.assigned(owned, decodeDuties(a.UserData))
+	}
+	return owned, nil
 }
 
 // MemberBalancer implements kgo.GroupBalancer.
@@ -79,6 +99,7 @@ func (b *balancer) Balance(cb *kgo.ConsumerBalancer, counts map[string]int32) kg
 	}
 	var members []*kmsg.JoinGroupResponseMember
 	var candidates []candidate
+	rules := spreadRules{near: b.near}
 	cb.EachMember(func(m *kmsg.JoinGroupResponseMember, meta *kmsg.ConsumerMemberMetadata) {
 		for _, topic := range b.topics {
 			if !slices.Contains(meta.Topics, topic) {
@@ -86,22 +107,59 @@ func (b *balancer) Balance(cb *kgo.ConsumerBalancer, counts map[string]int32) kg
 			}
 		}
 		members = append(members, m)
-		candidates = append(candidates, b.candidate(meta))
+		data := decodeMemberData(meta.UserData)
+		candidates = append(candidates, b.candidate(meta, &data))
+		rules.standbys = max(rules.standbys, data.Standbys) // whoever leads comes to the same
 	})
+	s := spread(n, candidates, rules)
 	plan := cb.NewPlan()
-	for i, numbers := range spread(n, candidates) {
+	for i, numbers := range s.owned {
 		for _, topic := range b.topics {
 			plan.AddPartitions(members[i], topic, slices.Clone(numbers))
 		}
 	}
 	plan.AdjustCooperative(cb)
 	b.align(plan)
-	return plan
+	p := &dutyPlan{plan: plan, duties: map[string]duties{}}
+	for i, m := range members {
+		d := duties{Standby: s.standby[i], Warming: s.warming[i]}
+		// What another member has to give up first is tailed until then.
+		given := plan.AsMemberIDMap()[m.MemberID][b.topics[0]]
+		for _, number := range s.owned[i] {
+			if !slices.Contains(given, number) {
+				d.Standby = append(d.Standby, number)
+			}
+		}
+		slices.Sort(d.Standby)
+		p.duties[m.MemberID] = d
+	}
+	return p
+}
+
+// dutyPlan is a plan with what each member is told beside what it owns.
+type dutyPlan struct {
+	plan   *kgo.BalancePlan
+	duties map[string]duties // by member id
+}
+
+// IntoSyncAssignment implements kgo.IntoSyncAssignment.
+func (p *dutyPlan) IntoSyncAssignment() []kmsg.SyncGroupRequestGroupAssignment {
+	all := p.plan.IntoSyncAssignment()
+	for i := range all {
+		var a kmsg.ConsumerMemberAssignment
+		d := p.duties[all[i].MemberID]
+		if err := a.ReadFrom(all[i].MemberAssignment); err != nil {
+			continue // not written as it is read: then without the duties, which are no more than help
+		}
+		a.UserData = d.encode()
+		all[i].MemberAssignment = a.AppendTo(nil)
+	}
+	return all
 }
 
 // candidate is what a member's metadata says of its claims.
-func (b *balancer) candidate(meta *kmsg.ConsumerMemberMetadata) candidate {
-	c := candidate{generation: meta.Generation, held: decodeMemberData(meta.UserData).Held}
+func (b *balancer) candidate(meta *kmsg.ConsumerMemberMetadata, data *memberData) candidate {
+	c := candidate{generation: meta.Generation, held: data.Held, at: data.At}
 	for _, owned := range meta.OwnedPartitions {
 		if slices.Contains(b.topics, owned.Topic) {
 			c.owned = append(c.owned, owned.Partitions...)

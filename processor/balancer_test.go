@@ -39,7 +39,7 @@ func TestJoinMetadataIsDeterministic(t *testing.T) {
 
 func TestMemberDataFromOthers(t *testing.T) {
 	d := memberData{Advertise: "http://a:1", Held: []int32{0, 7}}
-	newer := append(d.encode(), 0x1A, 2, 'h', 'i', 0x20, 5) // fields 3 and 4 of a later version
+	newer := append(d.encode(), 0x72, 2, 'h', 'i', 0x78, 5) // fields 14 and 15 of a later version
 	if got := decodeMemberData(newer); got.Advertise != d.Advertise || !slices.Equal(got.Held, d.Held) {
 		t.Errorf("got %+v, want %+v: unknown fields are left out", got, d)
 	}

@@ -14,7 +14,7 @@ func TestRecordsBeforeTheOrder(t *testing.T) {
 	for range 200 { // either is seen first at random
 		s := newStage(t, opening{}, nil)
 		s.w.orders = make(chan order, 1)
-		s.w.begin(opening{}, projections.Position{3})
+		s.w.begin(order{ends: projections.Position{3}})
 		s.add(events.Messages, 3)
 		if !s.w.awaitOrder() {
 			t.Fatal("the partition ended instead of beginning")

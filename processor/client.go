@@ -52,6 +52,12 @@ func (p *Processor) consumerOptions() []kgo.Opt {
 		kgo.RebalanceTimeout(2 * p.cfg.StopTimeout),
 		// A partition that is resumed or newly assigned waits for the fetch that is under way.
 		kgo.FetchMaxWait(250 * time.Millisecond),
+		kgo.SessionTimeout(p.cfg.SessionTimeout),
+		// A member learns of a rebalance by its next heartbeat, and a partition that moves answers nobody meanwhile.
+		kgo.HeartbeatInterval(min(300*time.Millisecond, p.cfg.SessionTimeout/3)),
+	}
+	if p.cfg.InstanceID != "" {
+		opts = append(opts, kgo.InstanceID(p.cfg.InstanceID))
 	}
 	opts = append(opts, p.cfg.ClientOptions...)
 	opts = append(opts, p.commonOptions("consumer")...)
@@ -69,5 +75,18 @@ func (p *Processor) consumerOptions() []kgo.Opt {
 		kgo.OnPartitionsRevoked(p.onRevoked),
 		kgo.OnPartitionsLost(p.onLost),
 		kgo.AdjustFetchOffsetsFn(p.adjustOffsets),
+	)
+}
+
+// tailOptions are those of the client that fetches for standbys. It belongs to no group and commits nothing.
+func (p *Processor) tailOptions() []kgo.Opt {
+	opts := []kgo.Opt{kgo.WithLogger(clientLog{p.log}), kgo.FetchMaxWait(250 * time.Millisecond)}
+	opts = append(opts, p.cfg.ClientOptions...)
+	opts = append(opts, p.commonOptions("standby")...)
+	return append(opts,
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.KeepControlRecords(),
 	)
 }

@@ -26,11 +26,12 @@ var (
 	hotBytes       = gauge("hot_bytes", "Memory of the hot state.", "partition")
 	watcherGauge   = gauge("watchers", "Watches of users.", "partition")
 	waiterGauge    = gauge("waiting_queries", "Queries that wait for a record to be folded.", "partition")
+	standbyLag     = gauge("standby_lag_records", "Records between the position of a standby and the end of the log.", "topic", "partition")
 	readyGauge     = gauge("ready", "1 while the member is in its group and all of its partitions are live.")
 )
 
 var gauges = []*prometheus.Desc{partitionState, positionGauge, lagRecords, lagSeconds, openProgress, openETA, queuedBytes,
-	waitingReads, storeEntries, hotBytes, watcherGauge, waiterGauge, readyGauge}
+	waitingReads, storeEntries, hotBytes, watcherGauge, waiterGauge, standbyLag, readyGauge}
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("tidemark_processor_"+name, help, labels, nil)
@@ -66,6 +67,11 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		send(watcherGauge, float64(w.hub.watchers.Load()), number)
 		send(waiterGauge, float64(w.progress.waiting.Load()), number)
 		c.store(send, w, number)
+	}
+	for _, s := range c.p.Standbys() {
+		for i, topic := range c.p.cfg.Topics.Inputs {
+			send(standbyLag, float64(s.Lag[i]), topic, strconv.Itoa(int(s.Partition)))
+		}
 	}
 	ready, _ := c.p.Ready()
 	send(readyGauge, boolean(ready))

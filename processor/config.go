@@ -73,6 +73,19 @@ type Config struct {
 	// MergeWait is how long, at most, an input that is behind is waited for so that records are folded in the order of
 	// their timestamps; 1 s by default.
 	MergeWait time.Duration
+	// Standbys is how many other members follow each partition, so that one of them goes on at once when its owner
+	// fails; 0 by default. Members of a group should agree; else the largest number holds.
+	Standbys int
+	// NearRecords is how many records the new owner of a partition may lack of the old one's position when the
+	// partition moves while the old one is well; 100,000 by default. A new owner that lacks more tails it first.
+	NearRecords int64
+	// StandbyEvery is how often a standby asks how far it may follow; 250 ms by default.
+	StandbyEvery time.Duration
+	// InstanceID makes the member a static one: a process that comes back with the same id within the session timeout
+	// has its partitions again and nothing moves. It must be unique in the group; empty: a dynamic member.
+	InstanceID string
+	// SessionTimeout is for how long a member may be silent before its partitions go to others; 10 s by default.
+	SessionTimeout time.Duration
 	// StopTimeout bounds how long a partition may take to finish when it is revoked or the processor stops; 30 s by
 	// default. It must be below the group's rebalance timeout, which is twice that if ClientOptions do not set it.
 	StopTimeout time.Duration
@@ -114,6 +127,9 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.CommitEvery, 100*time.Millisecond)
 	def(&c.QueueBytes, 128<<20)
 	def(&c.MergeWait, time.Second)
+	def(&c.NearRecords, 100_000)
+	def(&c.StandbyEvery, 250*time.Millisecond)
+	def(&c.SessionTimeout, 10*time.Second)
 	def(&c.StopTimeout, 30*time.Second)
 	c.Breaker = c.Breaker.withDefaults()
 	for _, d := range []struct {
@@ -123,6 +139,8 @@ func (c Config) withDefaults() (Config, error) {
 		{"BatchRecords", c.BatchRecords < 1}, {"BatchTime", c.BatchTime < 0}, {"FanoutDelay", c.FanoutDelay < 0},
 		{"CutEvery", c.CutEvery < 0}, {"CutBytes", c.CutBytes < 1}, {"CommitEvery", c.CommitEvery < 0},
 		{"QueueBytes", c.QueueBytes < 1}, {"MergeWait", c.MergeWait < 0}, {"StopTimeout", c.StopTimeout < 0},
+		{"Standbys", c.Standbys < 0}, {"NearRecords", c.NearRecords < 0}, {"StandbyEvery", c.StandbyEvery < 0},
+		{"SessionTimeout", c.SessionTimeout < 0},
 	} {
 		if d.bad {
 			return c, fmt.Errorf("processor: %s is negative", d.name)

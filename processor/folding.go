@@ -78,7 +78,7 @@ func (w *worker) account() {
 		s, it := &b.slots[i], &b.items[i]
 		w.lastTime[it.in].Store(millisOf(it.rec))
 		switch {
-		case s.control:
+		case s.control, w.standing: // the owner counts
 			continue
 		case s.err == nil:
 			w.metrics.folded(s.kind, s.outcome, s.clock)

@@ -31,7 +31,9 @@ type news struct {
 	fetched [events.NumInputs][]fetched
 	// Outcomes of what the goroutine started; nil until they are there.
 	published, applied *outcome
-	failed             error // what cannot be fetched
+	failed             error                 // what cannot be fetched
+	until              *projections.Position // how far a standby may fold now
+	promoted           *order                // a standby becomes the owner
 	stop               stopKind
 }
 
@@ -160,6 +162,28 @@ func (b *inbox) applyDone(err error) {
 // stop asks for the end. An abort overrides a clean stop, never the other way round.
 func (b *inbox) stop(k stopKind) {
 	b.change(func() { b.news.stop = max(b.news.stop, k) })
+}
+
+// allow says how far a standby may fold.
+func (b *inbox) allow(until projections.Position) {
+	b.change(func() { b.news.until = &until })
+}
+
+// promote makes a standby the owner.
+func (b *inbox) promote(o order) {
+	b.change(func() { b.news.promoted = &o })
+}
+
+// reroute changes who fetches: what is paused is paused there, too.
+func (b *inbox) reroute(setFlow func(in events.Input, paused bool)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.setFlow = setFlow
+	for i, paused := range b.paused {
+		if paused {
+			setFlow(events.Input(i), true)
+		}
+	}
 }
 
 // peek tells what ends a worker that has not begun, and leaves all that is new where it is: the order to begin and the

@@ -23,32 +23,40 @@ type owner struct {
 	refused  error                // set before main if there is nothing to open
 	orders   chan order           // holds the order to begin, or to give up
 	started  atomic.Bool
+	tails    atomic.Bool // it was begun as a standby and was not promoted
 }
 
 // order is what is decided about a partition whose store is open.
 type order struct {
-	plan opening
-	ends projections.Position
-	err  error // give up
+	plan     opening
+	ends     projections.Position
+	standing bool  // as a standby
+	err      error // give up
 }
 
-// newWorker makes the worker of a partition that this process has come to own. mu is held.
-func (p *Processor) newWorker(number int32) *worker {
+// newWorker makes the worker of a partition that this process has come to own or to tail, whose records client fetches.
+// mu is held.
+func (p *Processor) newWorker(number int32, client *kgo.Client) *worker {
 	w := &worker{
 		number: number, count: p.cluster.Load().partitions, cfg: &p.cfg, out: p, log: p.log,
 		metrics: &workerMetrics{metrics: p.metrics}, done: make(chan struct{}),
 	}
 	w.owner = owner{p: p, after: p.leaving[number], opened: make(chan struct{}), orders: make(chan order, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.inbox = newInbox(p.cfg.inputBytes(1), &p.queued, func(in events.Input, paused bool) {
+	w.inbox = newInbox(p.cfg.inputBytes(1), &p.queued, p.flow(number, client))
+	return w
+}
+
+// flow pauses and resumes the inputs of a partition.
+func (p *Processor) flow(number int32, client *kgo.Client) func(in events.Input, paused bool) {
+	return func(in events.Input, paused bool) {
 		one := map[string][]int32{p.cfg.Topics.Inputs[in]: {number}}
 		if paused {
-			p.consumer.PauseFetchPartitions(one)
+			client.PauseFetchPartitions(one)
 		} else {
-			p.consumer.ResumeFetchPartitions(one)
+			client.ResumeFetchPartitions(one)
 		}
-	})
-	return w
+	}
 }
 
 // refuse makes main fail with err without opening anything.
@@ -100,6 +108,9 @@ func (w *worker) awaitOrder() bool {
 				w.fail(o.err, stopAbort)
 				return false
 			}
+			if w.standing = o.standing; w.standing {
+				w.setState(StateStandby)
+			}
 			w.start(w.cfg.now(), o.plan, o.ends)
 			return true
 		case <-w.inbox.wake:
@@ -117,15 +128,19 @@ func (w *worker) awaitOrder() bool {
 }
 
 // begin lets a worker whose store is open start.
-func (w *worker) begin(plan opening, ends projections.Position) {
-	w.inbox.expect(plan.from)
+func (w *worker) begin(o order) {
+	w.inbox.expect(o.plan.from)
+	w.tails.Store(o.standing)
 	w.started.Store(true)
-	w.orders <- order{plan: plan, ends: ends}
+	w.orders <- o
 }
 
-// giveUp ends a worker that cannot start.
+// giveUp ends a worker that cannot start, or a standby that cannot be promoted.
 func (w *worker) giveUp(err error) {
-	if !w.started.Load() {
+	switch {
+	case w.tails.Load():
+		w.inbox.fail(err)
+	case !w.started.Load():
 		select {
 		case w.orders <- order{err: err}:
 		default:

@@ -46,19 +46,22 @@ func newMerger(wait time.Duration) *merger {
 }
 
 // add takes in records of one input, with the end of the log as known when they were fetched. Records are in order of
-// their offsets; those that came before are left out.
-func (m *merger) add(in events.Input, records []*kgo.Record, end int64) {
+// their offsets; those that came before are left out, and returned.
+func (m *merger) add(in events.Input, records []*kgo.Record, end int64) (known []*kgo.Record) {
 	s := &m.streams[in]
 	s.end = max(s.end, end)
-	for len(records) > 0 && records[0].Offset < s.next {
-		records = records[1:]
+	first := 0
+	for first < len(records) && records[first].Offset < s.next {
+		first++
 	}
+	known, records = records[:first], records[first:]
 	if len(records) == 0 {
-		return
+		return known
 	}
 	s.next = records[len(records)-1].Offset + 1
 	s.chunks = append(s.chunks, records)
 	s.waiting, s.deserted = false, false
+	return known
 }
 
 // head is the next record of the stream, nil if there is none or it is held back.

@@ -95,6 +95,9 @@ func (p *Processor) Ready() (bool, []string) {
 		ready = ready && s.State == StateLive
 		lines = append(lines, s.String())
 	}
+	for _, s := range p.Standbys() {
+		lines = append(lines, s.String())
+	}
 	return ready, lines
 }
 

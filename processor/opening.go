@@ -36,7 +36,7 @@ func (w *worker) start(now time.Time, o opening, ends projections.Position) {
 	}
 	w.acked = w.fold.Position()
 	w.progress.advance(w.fold.Position())
-	w.silent = o.published
+	w.silent = o.published || w.standing
 	if w.silent {
 		w.limit(&o.until)
 	}
@@ -63,6 +63,9 @@ func (w *worker) advanceOpening(now time.Time) {
 	position = w.fold.Position()
 	w.fold.Unlock()
 	w.progress.advance(position)
+	if w.standing {
+		return
+	}
 	if !w.plan.reached(position) {
 		w.report(now, position)
 		return

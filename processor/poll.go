@@ -34,7 +34,7 @@ func (p *Processor) poll(ctx context.Context) {
 				return
 			}
 			for i := range t.Partitions {
-				p.deliver(in, &t.Partitions[i])
+				p.deliverTo(p.worker(t.Partitions[i].Partition), in, &t.Partitions[i])
 			}
 		})
 		p.consumer.AllowRebalance()
@@ -42,8 +42,8 @@ func (p *Processor) poll(ctx context.Context) {
 	}
 }
 
-func (p *Processor) deliver(in events.Input, f *kgo.FetchPartition) {
-	w := p.worker(f.Partition)
+// deliverTo hands what was fetched to a worker, if there is one.
+func (p *Processor) deliverTo(w *worker, in events.Input, f *kgo.FetchPartition) {
 	if w == nil {
 		return
 	}
@@ -88,6 +88,10 @@ func (p *Processor) groupFailed(err error) {
 		return
 	}
 	p.metrics.groupErrors.Inc()
+	if errors.Is(err, kerr.FencedInstanceID) {
+		err = fmt.Errorf("another process has joined the group with the instance id %q: give each its own, and start this one "+
+			"again: %w", p.cfg.InstanceID, err)
+	}
 	p.setGroupErr(fmt.Errorf("group %s: %w", p.cfg.Group, err))
 	p.log.Error("group session ended, joining again", "group", p.cfg.Group, "err", err)
 }

@@ -36,6 +36,7 @@ type Processor struct {
 	publisher *publisher
 	committer *committer
 	consumer  *kgo.Client // set by Run before anything of it is called
+	standbys  *standbys
 
 	cluster  atomic.Pointer[identity]
 	groupErr atomic.Pointer[error] // why the member is not in its group
@@ -71,8 +72,10 @@ func New(cfg Config) (*Processor, error) {
 	}
 	p := &Processor{
 		cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), workers: map[int32]*worker{}, leaving: map[int32]<-chan struct{}{}, held: held,
-		balancer: newBalancer(cfg.Topics.Inputs[:], memberData{Advertise: cfg.Advertise, Held: held}),
+		balancer: newBalancer(cfg.Topics.Inputs[:], memberData{Advertise: cfg.Advertise, Held: held, Standbys: cfg.Standbys}),
 	}
+	p.standbys = newStandbys(p)
+	p.balancer.near, p.balancer.positions, p.balancer.assigned = cfg.NearRecords, p.positions, p.standbys.assigned
 	if p.producer, err = kgo.NewClient(p.producerOptions()...); err != nil {
 		return nil, fmt.Errorf("processor: producer: %w", err)
 	}
@@ -116,6 +119,10 @@ func (p *Processor) Run(ctx context.Context) error {
 	if p.consumer, err = kgo.NewClient(p.consumerOptions()...); err != nil {
 		return fmt.Errorf("processor: consumer: %w", err)
 	}
+	if p.standbys.client, err = kgo.NewClient(p.tailOptions()...); err != nil {
+		p.consumer.Close()
+		return fmt.Errorf("processor: consumer of standbys: %w", err)
+	}
 	p.committer = &committer{
 		commit: commitSync(p.consumer), topics: p.cfg.Topics.Inputs, every: p.cfg.CommitEvery, log: p.log,
 		metrics: p.metrics, now: p.cfg.now, wake: make(chan struct{}, 1),
@@ -124,10 +131,12 @@ func (p *Processor) Run(ctx context.Context) error {
 	// From here on callbacks may run: the group is joined when there is a topic to consume.
 	p.consumer.AddConsumeTopics(p.cfg.Topics.Inputs[:]...)
 
-	var committing sync.WaitGroup
-	committing.Go(func() { p.committer.run(ctx) })
+	var others sync.WaitGroup
+	others.Go(func() { p.committer.run(ctx) })
+	others.Go(func() { p.standbys.run(ctx) })
+	others.Go(func() { p.standbys.poll(ctx) })
 	p.poll(ctx)
-	committing.Wait()
+	others.Wait()
 	p.shutdown()
 	return nil
 }
@@ -135,6 +144,7 @@ func (p *Processor) Run(ctx context.Context) error {
 // shutdown ends all partitions in order while the member still heartbeats, and leaves the group.
 func (p *Processor) shutdown() {
 	p.log.Info("stopping", "partitions", len(p.owned()))
+	p.standbys.stop()
 	p.release(p.ownedNumbers(), stopClean)
 	ctx, cancel := context.WithTimeout(context.Background(), min(p.cfg.StopTimeout, leaveTimeout))
 	defer cancel()
@@ -144,6 +154,7 @@ func (p *Processor) shutdown() {
 	}
 	p.consumer.CloseAllowingRebalance()
 	p.awaitStores()
+	p.standbys.client.Close()
 	p.log.Info("stopped")
 }
 

@@ -46,6 +46,7 @@ func (p *Processor) release(numbers []int32, how stopKind) {
 		p.leaving[w.number] = w.done
 	}
 	p.share()
+	p.standbys.poke()
 }
 
 // await waits until the workers are done, but for those that are still opening their stores: nothing depends on these.

@@ -8,79 +8,56 @@ import (
 
 // candidate is a member of the group as the spreading of partition numbers sees it.
 type candidate struct {
-	owned      []int32 // numbers that it says it owns, ascending
-	generation int32   // of the group when it came to own them
-	held       []int32 // numbers of which it has a store on disk
+	owned      []int32         // numbers that it says it owns, ascending
+	generation int32           // of the group when it came to own them
+	held       []int32         // numbers of which it has a store on disk
+	at         map[int32]int64 // how far it has folded those that it has open, owned or not: the sum of a position's offsets
 }
 
-// spread assigns the numbers 0 to n-1 to members; the result is by index of members, ascending within each.
+// sharing says who does what; each list is by index of members and ascending within each.
+type sharing struct {
+	owned   [][]int32 // who is to own what
+	warming [][]int32 // what a member is to own once it has come near; until then it stays where it is
+	standby [][]int32 // what a member tails for the case that the owner fails
+}
+
+// spreadRules are the settings of the spreading that all members have in common.
+type spreadRules struct {
+	standbys int   // how many members tail each number beside its owner
+	near     int64 // records that a new owner may lack of the old one's position when a number moves in order
+}
+
+// spread shares the numbers 0 to n-1 out to members. The result depends on nothing but the arguments and their order.
 //
-// Every member gets n/len(members) numbers or one more. A number stays with its owner as far as that allows; of those
-// who may keep one more it is those who own most. A claim loses to one of a later generation: who missed a rebalance
-// does not know that its partitions have moved. A number without an owner goes to a member that holds its store, if that
-// has room, else to the member with the fewest. The result depends on nothing but the arguments and their order.
-func spread(n int32, members []candidate) [][]int32 {
-	result := make([][]int32, len(members))
+// Every member is to get n/len(members) numbers or one more. A number stays with its owner as far as that allows; of
+// those who may keep one more it is those who own most. A claim loses to one of a later generation: who missed a
+// rebalance does not know that its partitions have moved.
+//
+// A number whose owner is gone goes to the member that has folded it furthest, whatever its share: to be served now is
+// worth more than balance, and what is too much moves on in order. If nobody tailed it, it goes to a member that holds
+// its store, if that has room, else to the member with the fewest. A number that moves in order stays with its owner
+// until the new one is near.
+func spread(n int32, members []candidate, rules spreadRules) sharing {
+	s := sharing{
+		owned: make([][]int32, len(members)), warming: make([][]int32, len(members)), standby: make([][]int32, len(members)),
+	}
 	if len(members) == 0 || n <= 0 {
-		return result
+		return s
 	}
+	c := newClaims(n, members, rules.near)
 	owner := owners(n, members)
-	quota := quotas(n, owner, len(members))
-
-	owned := make([][]int32, len(members))
-	for p, m := range owner {
-		if m >= 0 {
-			owned[m] = append(owned[m], int32(p))
+	c.takeOver(owner)
+	target := c.targets(owner)
+	for p := range n {
+		o, t := owner[p], target[p]
+		if o >= 0 && o != t && !c.isNear(p, t) {
+			s.warming[t] = append(s.warming[t], p)
+			t = o
 		}
+		s.owned[t] = append(s.owned[t], p)
 	}
-	holders := newHolders(members)
-	var free []int32
-	for m, numbers := range owned {
-		if over := len(numbers) - quota[m]; over > 0 {
-			// What a member with room has on disk moves first: it need not be folded anew there.
-			wanted := func(p int32) bool {
-				return slices.ContainsFunc(holders[p], func(h int) bool { return len(owned[h]) < quota[h] })
-			}
-			slices.SortStableFunc(numbers, func(a, b int32) int {
-				if wa, wb := wanted(a), wanted(b); wa != wb {
-					return map[bool]int{true: 1, false: -1}[wa]
-				}
-				return cmp.Compare(a, b)
-			})
-			free = append(free, numbers[len(numbers)-over:]...)
-			numbers = numbers[:len(numbers)-over]
-		}
-		result[m] = slices.Clone(numbers)
-	}
-	for p, m := range owner {
-		if m < 0 {
-			free = append(free, int32(p))
-		}
-	}
-	slices.Sort(free)
-
-	rest := free[:0]
-	for _, p := range free {
-		m := slices.IndexFunc(holders[p], func(h int) bool { return len(result[h]) < quota[h] })
-		if m < 0 {
-			rest = append(rest, p)
-			continue
-		}
-		result[holders[p][m]] = append(result[holders[p][m]], p)
-	}
-	for _, p := range rest {
-		best := -1
-		for m := range members {
-			if room := quota[m] - len(result[m]); room > 0 && (best < 0 || room > quota[best]-len(result[best])) {
-				best = m
-			}
-		}
-		result[best] = append(result[best], p)
-	}
-	for _, numbers := range result {
-		slices.Sort(numbers)
-	}
-	return result
+	s.spreadStandbys(n, members, rules.standbys)
+	return s
 }
 
 // owners is, by number, the index of the member whose claim to it holds, -1 if there is none. Of equal claims the first
@@ -103,37 +80,169 @@ func owners(n int32, members []candidate) []int {
 	return owner
 }
 
+// takeOver gives numbers without an owner to those who have folded them furthest: of several that are near to the
+// furthest, to the one with the fewest numbers.
+func (c *claims) takeOver(owner []int) {
+	count := counts(owner, len(c.members))
+	for p, o := range owner {
+		if o >= 0 {
+			continue
+		}
+		best := -1
+		for m := range c.members {
+			if c.rank(int32(p), m) < claimNear {
+				continue
+			}
+			if best < 0 || count[m] < count[best] {
+				best = m
+			}
+		}
+		if owner[p] = best; best >= 0 {
+			count[best]++
+		}
+	}
+}
+
+// targets is, by number, who would own it if moving cost nothing.
+func (c *claims) targets(owner []int) []int {
+	quota := quotas(owner, len(c.members))
+	target := make([]int, len(owner))
+	kept := make([][]int32, len(c.members))
+	for p, m := range owner {
+		target[p] = m
+		if m >= 0 {
+			kept[m] = append(kept[m], int32(p))
+		}
+	}
+	room := func(m int) bool { return len(kept[m]) < quota[m] }
+	var free []int32
+	for m, numbers := range kept {
+		if over := len(numbers) - quota[m]; over > 0 {
+			// What a member with room has ready moves first, then what it has on disk.
+			rank := func(p int32) int { return c.best(p, func(h int) bool { return h != m && room(h) }) }
+			slices.SortStableFunc(numbers, func(a, b int32) int {
+				return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+			})
+			free = append(free, numbers[len(numbers)-over:]...)
+			kept[m] = numbers[:len(numbers)-over]
+		}
+	}
+	for p, m := range owner {
+		if m < 0 {
+			free = append(free, int32(p))
+		}
+	}
+	slices.Sort(free)
+	give := func(p int32, m int) {
+		target[p] = m
+		kept[m] = append(kept[m], p)
+	}
+	for _, rank := range []int{claimNear, claimHeld, claimNone} {
+		rest := free[:0]
+		for _, p := range free {
+			best := -1
+			for m := range c.members {
+				if c.rank(p, m) < rank || !room(m) {
+					continue
+				}
+				if best < 0 || rank == claimNone && quota[m]-len(kept[m]) > quota[best]-len(kept[best]) {
+					best = m
+				}
+			}
+			if best < 0 {
+				rest = append(rest, p)
+				continue
+			}
+			give(p, best)
+		}
+		free = rest
+	}
+	return target
+}
+
 // quotas is how many numbers each member gets: all the same, and what does not divide goes one each to those who own
 // most.
-func quotas(n int32, owner []int, members int) []int {
+func quotas(owner []int, members int) []int {
+	count := counts(owner, members)
+	order := make([]int, members)
+	quota := make([]int, members)
+	for m := range order {
+		order[m] = m
+		quota[m] = len(owner) / members
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(count[b], count[a]) })
+	for _, m := range order[:len(owner)%members] {
+		quota[m]++
+	}
+	return quota
+}
+
+// counts is how many numbers each member owns.
+func counts(owner []int, members int) []int {
 	count := make([]int, members)
 	for _, m := range owner {
 		if m >= 0 {
 			count[m]++
 		}
 	}
-	order := make([]int, members)
-	quota := make([]int, members)
-	for m := range order {
-		order[m] = m
-		quota[m] = int(n) / members
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(count[b], count[a]) })
-	for _, m := range order[:int(n)%members] {
-		quota[m]++
-	}
-	return quota
+	return count
 }
 
-// newHolders lists, by number, the members that have its store on disk.
-func newHolders(members []candidate) map[int32][]int {
-	holders := map[int32][]int{}
-	for m, c := range members {
-		for _, p := range c.held {
-			holders[p] = append(holders[p], m)
+// How much a member has of a number that it does not own.
+const (
+	claimNone = iota
+	claimHeld // its store is on disk
+	claimNear // it is open and near
+)
+
+// claims say how ready members are for numbers.
+type claims struct {
+	members  []candidate
+	near     int64
+	furthest []int64 // how far anybody has folded each number
+	held     [][]int // who has its store on disk, by number
+}
+
+func newClaims(n int32, members []candidate, near int64) *claims {
+	c := &claims{members: members, near: near, furthest: make([]int64, n), held: make([][]int, n)}
+	for m := range members {
+		for p, at := range members[m].at {
+			if p >= 0 && p < n {
+				c.furthest[p] = max(c.furthest[p], at)
+			}
+		}
+		for _, p := range members[m].held {
+			if p >= 0 && p < n {
+				c.held[p] = append(c.held[p], m)
+			}
 		}
 	}
-	return holders
+	return c
+}
+
+// isNear reports whether a member lacks little of the furthest that anybody has come. Where that is little, a member
+// with nothing is near as well.
+func (c *claims) isNear(p int32, m int) bool { return c.furthest[p]-c.members[m].at[p] <= c.near }
+
+func (c *claims) rank(p int32, m int) int {
+	if _, open := c.members[m].at[p]; open && c.isNear(p, m) {
+		return claimNear
+	}
+	if slices.Contains(c.held[p], m) {
+		return claimHeld
+	}
+	return claimNone
+}
+
+// best is the highest rank for p among some of the members.
+func (c *claims) best(p int32, among func(m int) bool) int {
+	best := claimNone
+	for m := range c.members {
+		if among(m) {
+			best = max(best, c.rank(p, m))
+		}
+	}
+	return best
 }
 
 // sortedKeys are the keys of m in order.

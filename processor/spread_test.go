@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// share is who owns what when nothing has to be warmed up.
+func share(n int32, members []candidate) [][]int32 { return spread(n, members, spreadRules{}).owned }
+
 // checkSpread fails unless every number is assigned once and the counts differ by at most one.
 func checkSpread(t *testing.T, n int32, got [][]int32) {
 	t.Helper()
@@ -56,33 +59,33 @@ func moved(before, after [][]int32) int {
 
 func TestSpreadMembersComeAndGo(t *testing.T) {
 	const n = 16
-	one := spread(n, owning(-1, nil))
+	one := share(n, owning(-1, nil))
 	checkSpread(t, n, one)
 
-	two := spread(n, owning(1, one[0], nil))
+	two := share(n, owning(1, one[0], nil))
 	checkSpread(t, n, two)
 	if m := moved(one, two); m != 8 {
 		t.Errorf("a second member moved %d numbers, want 8", m)
 	}
-	three := spread(n, owning(2, two[0], two[1], nil))
+	three := share(n, owning(2, two[0], two[1], nil))
 	checkSpread(t, n, three)
 	if m := moved(two, three); m != 5 {
 		t.Errorf("a third member moved %d numbers, want 5", m)
 	}
 	// The first leaves: what the others have stays where it is.
-	left := spread(n, owning(3, three[1], three[2]))
+	left := share(n, owning(3, three[1], three[2]))
 	checkSpread(t, n, left)
 	if m := moved(three[1:], left); m != 0 {
 		t.Errorf("a member that left moved %d numbers of the others, want 0", m)
 	}
-	if again := spread(n, owning(4, left...)); !reflect.DeepEqual(again, left) {
+	if again := share(n, owning(4, left...)); !reflect.DeepEqual(again, left) {
 		t.Errorf("without a change %v became %v", left, again)
 	}
 }
 
 func TestSpreadStaleClaimLoses(t *testing.T) {
 	// The first member slept through a rebalance in which its numbers went to the second.
-	got := spread(4, []candidate{
+	got := share(4, []candidate{
 		{owned: []int32{0, 1, 2, 3}, generation: 5},
 		{owned: []int32{0, 1}, generation: 7},
 	})
@@ -93,27 +96,27 @@ func TestSpreadStaleClaimLoses(t *testing.T) {
 
 func TestSpreadPrefersWhoHasTheStore(t *testing.T) {
 	// Nobody owns anything (a rolling restart): each gets what it has on disk.
-	got := spread(6, []candidate{{held: []int32{1, 3, 5}, generation: -1}, {held: []int32{0, 2, 4}, generation: -1}})
+	got := share(6, []candidate{{held: []int32{1, 3, 5}, generation: -1}, {held: []int32{0, 2, 4}, generation: -1}})
 	if want := [][]int32{{1, 3, 5}, {0, 2, 4}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	// One owns all, the other comes back with two stores: those move, and one more.
-	got = spread(6, []candidate{{owned: []int32{0, 1, 2, 3, 4, 5}, generation: 3}, {held: []int32{1, 2}, generation: -1}})
+	got = share(6, []candidate{{owned: []int32{0, 1, 2, 3, 4, 5}, generation: 3}, {held: []int32{1, 2}, generation: -1}})
 	if want := [][]int32{{0, 3, 4}, {1, 2, 5}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	// A store does not make a member own more than its share.
-	got = spread(4, []candidate{{held: []int32{0, 1, 2, 3}}, {}})
+	got = share(4, []candidate{{held: []int32{0, 1, 2, 3}}, {}})
 	checkSpread(t, 4, got)
 }
 
 func TestSpreadMoreMembersThanNumbers(t *testing.T) {
-	got := spread(2, owning(1, []int32{1}, nil, []int32{0}))
-	if want := [][]int32{{1}, {}, {0}}; !slices.EqualFunc(got, want, slices.Equal[[]int32]) {
+	got := share(2, owning(1, []int32{1}, nil, []int32{0}))
+	if want := [][]int32{{1}, nil, {0}}; !slices.EqualFunc(got, want, slices.Equal[[]int32]) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	checkSpread(t, 0, spread(0, owning(1, []int32{0}, nil)))
-	if got := spread(4, nil); len(got) != 0 {
+	checkSpread(t, 0, share(0, owning(1, []int32{0}, nil)))
+	if got := share(4, nil); len(got) != 0 {
 		t.Errorf("without members got %v", got)
 	}
 }
@@ -138,9 +141,9 @@ func TestSpreadRandom(t *testing.T) {
 		for m := range members {
 			members[m].owned, members[m].generation = before[m], 1
 		}
-		after := spread(n, members)
+		after := share(n, members)
 		checkSpread(t, n, after)
-		if again := spread(n, members); !reflect.DeepEqual(after, again) {
+		if again := share(n, members); !reflect.DeepEqual(after, again) {
 			t.Fatalf("%v and %v from the same members", after, again)
 		}
 		// The least number of moves: everything above the quotas, the larger of which go to those who own most.

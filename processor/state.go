@@ -28,9 +28,10 @@ const (
 	StateStopping              // it finishes what it has begun
 	StateFailed                // it stopped; see Err
 	StateClosed                // it is given away
+	StateStandby               // another member owns it, and this one follows
 )
 
-var stateNames = [...]string{"opening", "live", "stopping", "failed", "closed"}
+var stateNames = [...]string{"opening", "live", "stopping", "failed", "closed", "standby"}
 
 // String is the state in one word.
 func (s State) String() string {
@@ -67,7 +68,7 @@ func (s PartitionStatus) String() string {
 		}
 	case StateFailed:
 		line += ": " + s.Err.Error()
-	case StateLive, StateStopping, StateClosed:
+	case StateLive, StateStopping, StateClosed, StateStandby:
 		var lag int64
 		for _, l := range s.Lag {
 			lag += l

@@ -273,7 +273,7 @@ func readable(value []byte) string {
 }
 
 // sameNewest fails unless both have the same newest value of every key.
-func sameNewest(t *testing.T, what string, got, want *outputs) {
+func sameNewest(t testing.TB, what string, got, want *outputs) {
 	t.Helper()
 	if len(got.newest) != len(want.newest) {
 		t.Errorf("%s: %d keys, want %d", what, len(got.newest), len(want.newest))

@@ -64,6 +64,7 @@ type worker struct {
 
 	plan     opening
 	silent   bool // what is folded was published before
+	standing bool // a standby: it follows what the owner has published, and is not to go live
 	opening  atomic.Pointer[openingProgress]
 	began    time.Time
 	lastSaid time.Time // when progress was logged last
@@ -130,12 +131,17 @@ func (w *worker) receive(now time.Time) {
 	if n.failed != nil {
 		w.fail(n.failed, stopClean)
 	}
+	var known [events.NumInputs]int64
 	for i := range n.fetched {
 		for _, f := range n.fetched[i] {
-			w.merge.add(events.Input(i), f.records, f.end)
+			for _, r := range w.merge.add(events.Input(i), f.records, f.end) {
+				known[i] += recordBytes(r)
+			}
 		}
 		w.ends[i].Store(w.merge.streams[i].end)
 	}
+	w.inbox.consumed(known)
+	w.receiveStanding(now, &n)
 	if n.applied != nil {
 		w.applied(n.applied.err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"time"
 
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/dev/node"
@@ -16,15 +17,23 @@ type runCmd struct {
 	brokersFlags
 	redisFlags
 	foldFlags
-	Roles     []string     `default:"processor,cache,query" placeholder:"ROLE" help:"What this node does: processor (folds and publishes), cache (fills Redis), query (answers, and takes events) (${default})."`
-	Group     string       `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
-	DataDir   string       `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
+	Roles   []string `default:"processor,cache,query" placeholder:"ROLE" help:"What this node does: processor (folds and publishes), cache (fills Redis), query (answers, and takes events) (${default})."`
+	Group   string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
+	DataDir string   `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
+	memberFlags
 	Listen    string       `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
 	Advertise string       `placeholder:"URL" help:"How other nodes reach this one; http:// and --listen if that names a host."`
 	Insecure  bool         `help:"Listen where other machines can reach this node, though there are no keys yet and everyone there may read and publish as any user."`
 	Memory    config.Bytes `default:"1GiB" placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share (${default}); 0 = none."`
 	LogFormat string       `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
 	LogLevel  string       `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+}
+
+// memberFlags say how this node is a member of its group.
+type memberFlags struct {
+	Standbys       int           `default:"0" placeholder:"N" help:"How many other nodes follow each partition, so that one of them takes over at once; the same for all nodes (${default})."`
+	InstanceID     string        `name:"instance-id" placeholder:"NAME" help:"Name of this node in the group, of its own: a node that comes back under it within --session-timeout has its partitions again, and nothing moves."`
+	SessionTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long this node may be silent before its partitions go to others (${default})."`
 }
 
 // foldFlags are what the fold sees of the configuration: a store that was folded with others is refused.
@@ -51,10 +60,16 @@ Example:
         --listen 10.0.0.5:8080 --insecure --memory 4GiB`
 }
 
-// Validate checks the URL.
+// Validate checks what is said of this node.
 func (c *runCmd) Validate() error {
 	if u, err := url.Parse(c.Advertise); c.Advertise != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
 		return fmt.Errorf("--advertise %q is no URL of this node: write it as http://10.0.0.5:8080", c.Advertise)
+	}
+	switch {
+	case c.Standbys < 0:
+		return fmt.Errorf("--standbys %d: there cannot be fewer than none", c.Standbys)
+	case c.SessionTimeout <= 0:
+		return fmt.Errorf("--session-timeout %s: it must be longer than nothing; brokers allow 6s to 30m if they are not set otherwise", c.SessionTimeout)
 	}
 	return nil
 }
@@ -89,7 +104,7 @@ func (c *runCmd) Run(a *app) error {
 	}
 	n, err := node.New(a.ctx, node.Config{
 		Roles: roles, Kafka: c.kafka(), Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(),
-		Advertise: advertise, Listener: ln, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
+		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, Advertise: advertise, Listener: ln, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
 	})
 	if err != nil {
 		ln.Close()

@@ -26,6 +26,10 @@ type Config struct {
 	Group    string
 	DataDir  string
 	Settings projections.Settings
+	// Standbys, InstanceID and SessionTimeout are as in processor.Config.
+	Standbys       int
+	InstanceID     string
+	SessionTimeout time.Duration
 	// Advertise is the URL at which other nodes reach this one's queries; empty: they cannot.
 	Advertise string
 	// Listener is where HTTP is served. The node closes it.

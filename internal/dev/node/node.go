@@ -113,6 +113,7 @@ func (n *Node) addProcessor(partitions int32) error {
 	c := &n.cfg
 	pc := processor.Config{
 		Brokers: c.Kafka.Brokers, ClientOptions: c.Kafka.Options, Group: c.Group, Topics: c.Topics, DataDir: c.DataDir,
+		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout,
 		Settings: c.Settings, StopTimeout: c.StopTimeout, Registerer: n.registry, Logger: c.Logger.With("role", "processor"),
 	}
 	if c.Roles.Has(config.RoleQuery) {

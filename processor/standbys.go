@@ -1,0 +1,386 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// standbys are the partitions that this member tails for others, as the group's leader says (balancer.go). There are two
+// sorts: those that are kept for the case that the owner fails, and those that are to move here once they are near.
+type standbys struct {
+	p      *Processor
+	client *kgo.Client // fetches for them; set by Run
+	wake   chan struct{}
+
+	// Under p.mu:
+	workers map[int32]*worker
+	want    duties
+	owned   map[int32]bool // by the last assignment, which the client may not have acted on
+	retry   map[int32]time.Time
+	since   time.Time // of the last assignment, or of the last time that the group was asked to move what is near
+	asked   bool
+	ended   bool
+
+	told map[int32]projections.Position // how far each may fold; of the goroutine of run
+}
+
+const (
+	standbyRetry   = 30 * time.Second // after which a standby that failed is tried again
+	warmPatience   = 30 * time.Second // after which what is near moves, though the rest is not
+	offsetsTimeout = 5 * time.Second
+)
+
+func newStandbys(p *Processor) *standbys {
+	return &standbys{p: p, wake: make(chan struct{}, 1), workers: map[int32]*worker{}, owned: map[int32]bool{},
+		retry: map[int32]time.Time{}, told: map[int32]projections.Position{}}
+}
+
+// assigned takes what the group's leader says.
+func (s *standbys) assigned(owned map[string][]int32, d duties) {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	s.want, s.since, s.asked = d, s.p.cfg.now(), false
+	clear(s.owned)
+	for _, numbers := range owned {
+		for _, n := range numbers {
+			s.owned[n] = true
+		}
+	}
+	s.poke()
+}
+
+func (s *standbys) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps the standbys going until ctx is done.
+func (s *standbys) run(ctx context.Context) {
+	tick := time.NewTicker(s.p.cfg.StandbyEvery)
+	defer tick.Stop()
+	for {
+		if err := s.step(ctx); err != nil && ctx.Err() == nil {
+			s.p.log.Warn("standbys cannot go on yet", "err", err)
+		}
+		select {
+		case <-tick.C:
+		case <-s.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// poll hands over what is fetched for standbys until ctx is done.
+func (s *standbys) poll(ctx context.Context) {
+	for {
+		fetches := s.client.PollFetches(ctx)
+		if ctx.Err() != nil || fetches.IsClientClosed() {
+			return
+		}
+		fetches.EachTopic(func(t kgo.FetchTopic) {
+			in := slices.Index(s.p.cfg.Topics.Inputs[:], t.Topic)
+			if in < 0 {
+				return
+			}
+			for i := range t.Partitions {
+				s.p.deliverTo(s.worker(t.Partitions[i].Partition), events.Input(in), &t.Partitions[i])
+			}
+		})
+		s.p.breathe(ctx)
+	}
+}
+
+func (s *standbys) worker(n int32) *worker {
+	s.p.mu.RLock()
+	defer s.p.mu.RUnlock()
+	return s.workers[n]
+}
+
+// step starts and ends standbys, and tells them how far they may fold.
+func (s *standbys) step(ctx context.Context) error {
+	s.reconcile()
+	s.p.mu.RLock()
+	var fresh, tailing []*worker
+	for _, n := range sortedKeys(s.workers) {
+		switch w := s.workers[n]; {
+		case w.failure.Load() != nil:
+		case w.tails.Load():
+			tailing = append(tailing, w)
+		case isDone(w.opened):
+			fresh = append(fresh, w)
+		}
+	}
+	s.p.mu.RUnlock()
+	if len(fresh)+len(tailing) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, offsetsTimeout)
+	defer cancel()
+	committed, err := s.committed(ctx)
+	if err != nil {
+		return err
+	}
+	if len(fresh) > 0 {
+		if err := s.begin(ctx, fresh, committed); err != nil {
+			return err
+		}
+	}
+	for _, w := range tailing {
+		if c, ok := committed[w.number]; ok && c != s.told[w.number] {
+			s.told[w.number] = c
+			w.inbox.allow(c)
+		}
+	}
+	s.moveIfNear(committed)
+	return nil
+}
+
+// reconcile starts and ends standbys so that they are those that the leader wants.
+func (s *standbys) reconcile() {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	if s.ended {
+		return
+	}
+	now := s.p.cfg.now()
+	wanted := map[int32]bool{}
+	for _, n := range append(slices.Clone(s.want.Standby), s.want.Warming...) {
+		wanted[n] = n < s.p.Partitions()
+	}
+	changed := false
+	for _, n := range sortedKeys(s.workers) {
+		w := s.workers[n]
+		switch {
+		case !wanted[n] && !s.owned[n]:
+			w.inbox.stop(stopClean)
+		case !isDone(w.done):
+			continue // what is assigned here is promoted when the client says so
+		case s.retry[n].IsZero():
+			s.retry[n] = now.Add(standbyRetry)
+			s.fetchNot(n)
+			continue // so that /readyz shows why
+		case now.Before(s.retry[n]):
+			continue
+		}
+		s.drop(n)
+		changed = true
+	}
+	for _, n := range sortedKeys(wanted) {
+		if !wanted[n] || s.workers[n] != nil || s.p.workers[n] != nil || s.owned[n] {
+			continue
+		}
+		delete(s.retry, n)
+		w := s.p.newWorker(n, s.client)
+		s.workers[n] = w
+		go w.main()
+		s.p.log.Info("partition is tailed for its owner", "partition", n)
+		changed = true
+	}
+	if changed {
+		s.p.share()
+		s.p.hold(sortedKeys(s.workers))
+	}
+}
+
+// drop forgets a standby. Whoever opens its store waits until it is closed. p.mu is held.
+func (s *standbys) drop(n int32) {
+	s.p.leaving[n] = s.workers[n].done
+	delete(s.workers, n)
+	delete(s.retry, n)
+	s.fetchNot(n)
+}
+
+// partitions are the inputs of partition n as the client names them.
+func (s *standbys) partitions(n int32) map[string][]int32 {
+	all := map[string][]int32{}
+	for _, topic := range s.p.cfg.Topics.Inputs {
+		all[topic] = []int32{n}
+	}
+	return all
+}
+
+func (s *standbys) fetchNot(n int32) { s.client.RemoveConsumePartitions(s.partitions(n)) }
+
+// promote takes the standby of a partition that this member has come to own, nil if there is none that is well. From
+// here on the group's client fetches for it. p.mu is held.
+func (s *standbys) promote(n int32) *worker {
+	w := s.workers[n]
+	if w == nil {
+		return nil
+	}
+	s.drop(n)
+	if w.failure.Load() != nil || isDone(w.done) {
+		return nil
+	}
+	delete(s.p.leaving, n)
+	w.inbox.reroute(s.p.flow(n, s.p.consumer))
+	w.state.CompareAndSwap(uint32(StateStandby), uint32(StateOpening))
+	return w
+}
+
+// stop ends all standbys in order. Their stores are waited for with those of the partitions that are owned.
+func (s *standbys) stop() {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	s.ended = true
+	for _, n := range sortedKeys(s.workers) {
+		s.workers[n].inbox.stop(stopClean)
+		s.drop(n)
+	}
+}
+
+// committed are the group's offsets by partition, of those for which it has all.
+func (s *standbys) committed(ctx context.Context) (map[int32]projections.Position, error) {
+	offsets, err := s.p.admin.FetchOffsets(ctx, s.p.cfg.Group)
+	if err != nil {
+		return nil, fmt.Errorf("the offsets of group %s cannot be read: %w", s.p.cfg.Group, err)
+	}
+	all := map[int32]projections.Position{}
+	for n := range s.p.Partitions() {
+		var position projections.Position
+		known := true
+		for i, topic := range s.p.cfg.Topics.Inputs {
+			o, ok := offsets.Lookup(topic, n)
+			if known = known && ok && o.Err == nil && o.At >= 0; known {
+				position[i] = o.At
+			}
+		}
+		if known {
+			all[n] = position
+		}
+	}
+	return all, nil
+}
+
+// begin lets standbys start whose stores are open, as far as there is something to follow.
+func (s *standbys) begin(ctx context.Context, ws []*worker, committed map[int32]projections.Position) error {
+	ws = slices.DeleteFunc(ws, func(w *worker) bool { _, ok := committed[w.number]; return !ok })
+	if len(ws) == 0 {
+		return nil
+	}
+	logs, err := s.p.surveyOnce(ctx)
+	if err != nil {
+		return fmt.Errorf("the brokers do not say where the logs begin and end: %w", err)
+	}
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	for _, w := range ws {
+		if s.workers[w.number] != w {
+			continue // it has become the owner, or is no standby any more
+		}
+		o, err := s.order(w, committed[w.number], logs)
+		if err != nil {
+			w.giveUp(fmt.Errorf("standby: %w", err))
+			continue
+		}
+		w.begin(o)
+		from := map[string]map[int32]kgo.Offset{}
+		for i, topic := range s.p.cfg.Topics.Inputs {
+			from[topic] = map[int32]kgo.Offset{w.number: kgo.NewOffset().At(o.plan.from[i]).WithEpoch(-1)}
+		}
+		s.client.ResumeFetchPartitions(s.partitions(w.number)) // pauses outlive the last time
+		s.client.AddConsumePartitions(from)
+		delete(s.told, w.number)
+	}
+	return nil
+}
+
+func (s *standbys) order(w *worker, committed projections.Position, logs *survey) (order, error) {
+	if logs.wrong != nil {
+		return order{}, logs.wrong
+	}
+	h := history{committed: committed}
+	for i, topic := range s.p.cfg.Topics.Inputs {
+		var err error
+		if h.start[i], h.end[i], err = logs.bounds(i, w.number); err != nil {
+			return order{}, fmt.Errorf("where %s/%d begins and ends is not known: %w", topic, w.number, err)
+		}
+	}
+	plan, err := planOpening(w.number, &s.p.cfg.Topics.Inputs, w.storedAt, h)
+	if err != nil {
+		return order{}, err
+	}
+	plan, ok := planStandby(plan, w.storedAt, h)
+	if !ok {
+		return order{}, errors.New("the group has committed nothing")
+	}
+	return order{plan: plan, ends: h.end, standing: true}, nil
+}
+
+// moveIfNear asks for a rebalance when the partitions that are to move here are near.
+func (s *standbys) moveIfNear(committed map[int32]projections.Position) {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	near := 0
+	for _, n := range s.want.Warming {
+		if w := s.workers[n]; w != nil && w.tails.Load() && 2*behind(committed[n], w.progress.at()) <= s.p.cfg.NearRecords {
+			near++
+		}
+	}
+	waited := s.p.cfg.now().Sub(s.since) >= warmPatience
+	if near == 0 || s.asked && !waited || near < len(s.want.Warming) && !waited {
+		return
+	}
+	s.asked, s.since = true, s.p.cfg.now()
+	s.p.log.Info("partitions that are to move here are near", "near", near, "of", len(s.want.Warming))
+	s.p.consumer.ForceRebalance()
+}
+
+// behind is how many offsets position lacks of committed.
+func behind(committed, position projections.Position) int64 {
+	var n int64
+	for i := range committed {
+		n += max(committed[i]-position[i], 0)
+	}
+	return n
+}
+
+// positions is how far this member has folded what it has open, for the group's leader.
+func (p *Processor) positions() map[int32]int64 {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	all := map[int32]int64{}
+	for _, of := range []map[int32]*worker{p.workers, p.standbys.workers} {
+		for n, w := range of {
+			if w.started.Load() && w.failure.Load() == nil {
+				all[n] = behind(w.progress.at(), projections.Position{})
+			}
+		}
+	}
+	return all
+}
+
+// Standbys is the status of each partition that this process tails for its owner, in order.
+func (p *Processor) Standbys() []PartitionStatus {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	var list []PartitionStatus
+	for _, n := range sortedKeys(p.standbys.workers) {
+		st := p.standbys.workers[n].status()
+		if st.State == StateOpening {
+			st.State = StateStandby // its store is being opened
+		}
+		list = append(list, st)
+	}
+	return list
+}
+
+func isDone(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,217 @@
+package processor
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// wire is a way to the brokers that can be cut: to them the process behind it is dead from then on.
+type wire struct {
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut {
+		conn.Close()
+		return nil, net.ErrClosed
+	}
+	w.conns = append(w.conns, conn)
+	return conn, nil
+}
+
+func (w *wire) kill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = true
+	for _, c := range w.conns {
+		c.Close()
+	}
+}
+
+// opens counts the stores that a member opens and lets the test hold them up.
+type opens struct {
+	count atomic.Int32
+	gate  chan struct{} // nil: open at once
+}
+
+func (o *opens) open(dir string, id projections.Identity, opts projections.Options) (fold, error) {
+	o.count.Add(1)
+	if o.gate != nil {
+		<-o.gate
+	}
+	return openProjection(dir, id, opts)
+}
+
+// follows waits until a member tails so many partitions, all of them up to what the group has committed.
+func (m *member) follows(s *site, partitions int) {
+	m.t.Helper()
+	until(m.t, "the standbys are where the group is", func() bool {
+		list := m.Standbys()
+		if len(list) != partitions {
+			return false
+		}
+		committed := s.committed()
+		for _, st := range list {
+			if st.State != StateStandby || st.Position != committed[st.Partition] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// matchesReplay compares stores and outputs with what one member makes of the log.
+func (s *site) matchesReplay(owners int, dirs ...string) {
+	s.t.Helper()
+	got := s.digests(s.config(""), dirs...)
+	published := s.outputsOf(owners)
+	want, replayed := s.replay()
+	for p := range want {
+		if got[p] != want[p] {
+			s.t.Errorf("partition %d has digest %x, a replay %x", p, got[p], want[p])
+		}
+	}
+	sameNewest(s.t, "published", published, replayed)
+}
+
+// TestStandbyTakesOver: the owner of half of the partitions dies in the middle of its work. The other member goes on
+// with what it has folded, without opening a store again, and nothing is missing.
+func TestStandbyTakesOver(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		const n = 4
+		s := newSite(t, env.Brokers, n)
+		tr := newTraffic(s, rand.Uint64(), 20)
+		tr.run(1000)
+		var w wire
+		ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
+		var stores opens
+		ca.Standbys, cb.Standbys = 1, 1
+		ca.ClientOptions = append(ca.ClientOptions, kgo.Dialer(w.dial))
+		if !env.Real { // which allows nothing below 6 s
+			ca.ClientOptions = append(ca.ClientOptions, kgo.SessionTimeout(time.Second))
+		}
+		ca.StopTimeout = time.Second
+		cb.openStore = stores.open
+		a, b := s.start(ca), s.start(cb)
+		a.ready(n / 2)
+		b.ready(n / 2)
+		s.caughtUp(a, b)
+		a.follows(s, n/2)
+		b.follows(s, n/2)
+		opened := stores.count.Load()
+		tr.run(1000)
+		w.kill()
+		tr.run(1000)
+		b.ready(n)
+		s.caughtUp(b)
+		if again := stores.count.Load() - opened; again != 0 {
+			t.Errorf("%d stores were opened to take over", again)
+		}
+		a.stop()
+		b.stop()
+		s.matchesReplay(2, cb.DataDir)
+	})
+}
+
+// TestPlannedMoveWaitsUntilTheNewOwnerIsNear: what is to move is served where it is until the new owner, which has to
+// fold it from the start, is near.
+func TestPlannedMoveWaitsUntilTheNewOwnerIsNear(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		const n = 4
+		s := newSite(t, env.Brokers, n)
+		tr := newTraffic(s, rand.Uint64(), 20)
+		tr.run(3000)
+		ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
+		ca.NearRecords, cb.NearRecords = 20, 20
+		stores := opens{gate: make(chan struct{})}
+		cb.openStore = stores.open
+		a := s.start(ca).ready(n)
+		s.caughtUp(a)
+		b := s.start(cb)
+		until(t, "the new member warms up its share", func() bool { return stores.count.Load() == n/2 })
+		a.ready(n)
+		if len(b.Status()) != 0 {
+			t.Errorf("the new member owns %v before it is near", b.Status())
+		}
+		tr.run(100)
+		s.caughtUp(a)
+		close(stores.gate)
+		b.ready(n / 2)
+		a.ready(n / 2)
+		if opened := stores.count.Load(); opened != n/2 {
+			t.Errorf("%d stores were opened, want one for each partition that moved", opened)
+		}
+		tr.run(100)
+		s.caughtUp(a, b)
+		a.stop()
+		b.ready(n)
+		s.caughtUp(b)
+		b.stop()
+		s.matchesReplay(1, ca.DataDir, cb.DataDir)
+	})
+}
+
+// TestMembersComeAndGoWithStandbys is TestRebalanceUnderTraffic with standbys and moves that wait.
+func TestMembersComeAndGoWithStandbys(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	const n = 6
+	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)
+	tr := newTraffic(s, seed, 40)
+	r := rand.New(rand.NewPCG(seed, 2))
+	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+	begin := func(i int) *member {
+		c := s.config(dirs[i])
+		c.Standbys, c.NearRecords, c.StandbyEvery = 1, 50, 20*time.Millisecond
+		return s.start(c)
+	}
+	members := map[int]*member{0: begin(0).ready(n)}
+	for range 8 {
+		tr.run(500)
+		if i := r.IntN(len(dirs)); members[i] == nil {
+			members[i] = begin(i)
+		} else if len(members) > 1 {
+			members[i].stop()
+			delete(members, i)
+		}
+		tr.run(500)
+		until(t, "everything is live again", func() bool {
+			live := 0
+			for _, m := range members {
+				for _, st := range m.Status() {
+					if st.State == StateLive {
+						live++
+					}
+				}
+			}
+			return live == n
+		})
+	}
+	var last []*member
+	for _, m := range members {
+		last = append(last, m)
+	}
+	s.caughtUp(last...)
+	for _, m := range last {
+		m.stop()
+	}
+	s.matchesReplay(1, dirs...)
+}
