@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/tidemark/tidemark/cache"
 	"github.com/tidemark/tidemark/events"
@@ -132,6 +133,9 @@ func (r *run) reach(ctx context.Context, to map[int32]projections.Position) erro
 func (r *run) poll(ctx context.Context, done func() (bool, error)) error {
 	for {
 		ok, err := done()
+		if kerr.IsRetriable(err) { // a coordinator that is not there yet
+			ok, err = false, nil
+		}
 		if ok || err != nil {
 			return err
 		}
