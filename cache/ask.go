@@ -111,7 +111,7 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 		values = values[1:]
 		if !a.gone {
 			d.known = known{}
-			if d.state == stale {
+			if d.state == stale || d.state == unsaid {
 				d.state = pending // of an earlier attempt
 			}
 		}
@@ -125,7 +125,11 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 		if !ok {
 			continue // not ours: replaced
 		}
-		if d.known = k; k.refuses(&d.Stamp) {
+		switch d.known = k; {
+		case !k.refuses(&d.Stamp):
+		case k.stamp == d.Stamp && d.loud && (d.again || c.tried):
+			d.state = unsaid
+		default:
 			d.state = stale
 		}
 	}

@@ -63,7 +63,7 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 			}
 		}
 		s.parts[p] = &part{
-			partition: p, token: token, table: newTable(1), loud: loud, stored: next[i], next: next[i], commit: -1, end: logs[i].end,
+			partition: p, token: token, table: newTable(1), loud: loud, begun: logs[i].end, stored: next[i], next: next[i], commit: -1, end: logs[i].end,
 		}
 		offsets[p.topic][p.number] = kgo.NewOffset().At(next[i]).WithEpoch(-1)
 		s.cache.metrics.setLag(p, logs[i].end-next[i])

@@ -16,6 +16,7 @@ const (
 	pending state = iota
 	applied
 	stale   // dominated by what Redis holds, or equal to it
+	unsaid  // equal to what Redis holds, but it is not known whether it was published
 	skipped // its partition belongs to somebody else, who reads the record too
 )
 
@@ -27,6 +28,7 @@ type delta struct {
 	next  int32 // the same user's next delta, -1 for none
 	loud  bool  // to be published
 	gone  bool  // a tombstone: only the ids are set
+	again bool  // another owner may have written it, and not lived to publish it
 	state state
 	asked bool  // Redis must be asked what it holds
 	known known // what Redis holds
@@ -66,7 +68,7 @@ func (t *tally) ended(s state) {
 	switch s {
 	case applied:
 		t.applied++
-	case stale:
+	case stale, unsaid:
 		t.stale++
 	case skipped:
 		t.skipped++
@@ -126,6 +128,7 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 		return
 	}
 	d.id, d.part, d.next, d.state, d.loud = xxh3.Hash128(r.Key), p, -1, pending, r.Offset >= p.loud
+	d.again = r.Offset < p.begun
 
 	n := int32(len(b.deltas))
 	at := b.byKey.find(d.id.Lo, n, func(i int32) bool {

@@ -19,6 +19,10 @@ type chunk struct {
 
 	out  commands
 	asks []ask
+
+	tried         bool    // an earlier attempt may have written all of it
+	listened      []int32 // groups with something to publish
+	pointersHeard bool    // somebody listens to pointers that move
 }
 
 // group is deltas of one user.
@@ -26,10 +30,11 @@ type group struct {
 	user   *user
 	deltas []int32
 	asked  bool // Redis must be asked about some of them
+	heard  bool // somebody listens to this user
 }
 
 func (c *chunk) reset(b *batch) {
-	c.batch, c.values = b, 0
+	c.batch, c.values, c.tried = b, 0, false
 	c.parts, c.groups, c.channels = c.parts[:0], c.groups[:0], c.channels[:0]
 }
 
@@ -78,7 +83,7 @@ func (c *chunk) addChannel(i int32) {
 	c.values++
 }
 
-// writes are the commands that write what is pending, none if nothing is.
+// writes are the commands that write what is pending and ask who wants to hear of it, none if nothing is.
 func (c *chunk) writes(goneFor string) [][]any {
 	c.out.reset()
 	for i := range c.groups {
@@ -90,11 +95,11 @@ func (c *chunk) writes(goneFor string) [][]any {
 			c.writeChannel(r, goneFor)
 		}
 	}
+	c.audience()
 	return c.out.list()
 }
 
-// writeGroup joins what changes one user's hashes, and adds a command for each pointer that moved and each delta that is
-// published.
+// writeGroup joins what changes one user's hashes, and adds a command for each pointer that moved.
 func (c *chunk) writeGroup(g *group, goneFor string) {
 	out, id := &c.out, g.user.id
 	each := func(name, prefix string, is func(d *delta) bool, args func(d *delta)) (any bool) {
@@ -132,16 +137,9 @@ func (c *chunk) writeGroup(g *group, goneFor string) {
 	}
 	for _, n := range g.deltas {
 		d := &c.batch.deltas[n]
-		if d.state != pending {
-			continue
+		if d.state == pending {
+			c.writePointer(d)
 		}
-		if d.loud && !d.gone {
-			out.command("publish")
-			out.key(prefixUnreadChannel, id)
-			out.buf = appendUpdate(out.buf, &d.UnreadDelta)
-			out.end()
-		}
-		c.writePointer(d)
 	}
 }
 

@@ -11,6 +11,7 @@
 //	write.go      transactions, repeated until Redis has taken all of them
 //	ask.go        who owns the partitions, and what Redis holds of that which is not known
 //	chunk.go      the commands of one transaction, pointer.go those of read pointers; encode.go the bytes
+//	publish.go    who listens, and what they are told once it is written
 //	advance.go    what is written is so: cursors move on
 //	cursor.go     the position beside the data, and the epoch that says "complete" (lua/)
 //	reader.go     an inbox in two round trips; derive.go counts large channels

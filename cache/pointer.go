@@ -2,7 +2,7 @@ package cache
 
 // writePointer adds what brings the read pointer of d about, if it is known to have moved.
 func (c *chunk) writePointer(d *delta) {
-	if d.maybePointer() || !d.known.moved(&d.UnreadDelta) {
+	if !d.pointerMoved() {
 		return
 	}
 	out := &c.out
@@ -20,13 +20,10 @@ func (c *chunk) writePointer(d *delta) {
 		out.str("last_read_seq")
 		out.number(d.LastRead.Seq)
 	}
-	if d.loud {
-		out.command("publish")
-		out.str(changesChannel)
-		out.buf = appendChange(out.buf, &d.UnreadDelta)
-		out.end()
-	}
 }
+
+// pointerMoved reports whether the read pointer of d is known to be another one than Redis has.
+func (d *delta) pointerMoved() bool { return !d.maybePointer() && d.known.moved(&d.UnreadDelta) }
 
 func (c *chunk) pointerKey(d *delta) {
 	out := &c.out

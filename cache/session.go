@@ -41,6 +41,7 @@ type part struct {
 	partition
 	token  string      // by which Redis tells that it is owned by this part
 	loud   int64       // what comes from this offset on is published; before it, it was
+	begun  int64       // what comes before this offset, the end of the log then, may have been written by another owner
 	table  *table      // of the poll loop
 	lost   atomic.Bool // Redis says that somebody else owns it
 	stored int64       // the cursor that Redis is known to hold

@@ -30,7 +30,7 @@ func (b *batch) learn() {
 			d.part.table.drop(d.id)
 		case d.state == applied:
 			d.part.table.put(d.id, after(&d.UnreadDelta))
-		case d.state == stale && d.asked:
+		case (d.state == stale || d.state == unsaid) && d.asked:
 			d.part.table.put(d.id, d.known)
 		}
 	}

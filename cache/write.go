@@ -122,7 +122,16 @@ func (w *writer) transact(ctx context.Context, c *chunk) error {
 		unwatch(conn)
 		return nil
 	}
-	_, err = w.run(ctx, conn.TxPipeline(), writes)
+	c.tried = true
+	if answers, err = w.run(ctx, conn.TxPipeline(), writes); err != nil {
+		return err
+	}
+	if err = c.hear(answers); err != nil {
+		return err
+	}
+	if said := c.publishes(); len(said) > 0 {
+		_, err = w.run(ctx, conn.Pipeline(), said)
+	}
 	return err
 }
 
