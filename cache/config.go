@@ -75,7 +75,7 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Pipelines, 3)
 	def(&c.BatchRecords, 50_000)
 	def(&c.FetchBytes, 16<<20)
-	def(&c.KnownPairs, 500_000)
+	def(&c.KnownPairs, 2_000_000)
 	def(&c.CheckEvery, time.Second)
 	def(&c.CommitEvery, time.Second)
 	def(&c.RetryMin, 50*time.Millisecond)
