@@ -42,7 +42,7 @@ type Config struct {
 	// together with FetchBytes.
 	BatchRecords int
 	// KnownPairs is of how many (user, channel) and channels it is remembered what Redis holds, which saves asking before
-	// a write; 500,000 by default, 110 bytes each.
+	// a write; 2,000,000 by default, 110 bytes each.
 	KnownPairs int
 	// FetchBytes bounds what is fetched ahead from one broker; 16 MiB by default.
 	FetchBytes int32
