@@ -1,0 +1,65 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+)
+
+// Errors of a Bucket.
+var (
+	// ErrNotExist says that there is no object with that key.
+	ErrNotExist = errors.New("no such object")
+	// ErrConflict says that a conditional write found something else than it was to replace.
+	ErrConflict = errors.New("somebody else has written it in the meantime")
+)
+
+// Object is what a bucket says about one of its objects.
+type Object struct {
+	Key      string
+	Size     int64
+	Modified time.Time
+	// Version names the content for a conditional write; never empty.
+	Version string
+}
+
+// Bucket is object storage below one prefix. Keys are slash-separated and relative to it. What a call has written
+// without error is there for every later call of anybody, and readers see an object whole or not at all.
+type Bucket interface {
+	// Put writes size bytes from r, whatever is there.
+	Put(ctx context.Context, key string, r io.ReadSeeker, size int64) error
+	// PutIf writes data only if the object's version is still that given, or, if version is empty, only if there is no
+	// such object; else ErrConflict. After any other error the object may or may not have been written.
+	PutIf(ctx context.Context, key string, data []byte, version string) error
+	// Get opens an object; ErrNotExist if there is none.
+	Get(ctx context.Context, key string) (io.ReadCloser, Object, error)
+	// List calls fn for each object whose key begins with prefix, in no particular order.
+	List(ctx context.Context, prefix string, fn func(Object) error) error
+	// Delete removes an object; that there is none is no error.
+	Delete(ctx context.Context, key string) error
+	// String is where it is, without secrets.
+	String() string
+}
+
+// OpenBucket opens file:///dir or s3://bucket/prefix. For S3 the query may say endpoint, region, path_style and insecure;
+// keys come from the environment or from the machine's role, never from the URL (docs/operations.md).
+func OpenBucket(rawURL string) (Bucket, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		// The error of url.Parse quotes the URL, which may hold what somebody took for the right place of a secret.
+		return nil, errors.New("snapshots: the URL cannot be read: write file:///dir or s3://bucket/prefix")
+	}
+	if u.User != nil {
+		return nil, fmt.Errorf("snapshots: %s://%s has a user or password in it: keys come from the environment", u.Scheme, u.Host)
+	}
+	switch u.Scheme {
+	case "file":
+		return openDir(u)
+	case "s3":
+		return openS3(u)
+	}
+	return nil, fmt.Errorf("snapshots: %q is neither file:///dir nor s3://bucket/prefix", rawURL)
+}

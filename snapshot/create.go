@@ -1,0 +1,199 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Source is a store that can be copied: a *projections.Partition that is open, or a *projections.Stopped.
+type Source interface {
+	// Checkpoint makes dir, which must not exist, a copy of the store as of its last cut.
+	Checkpoint(dir string) error
+}
+
+// Stats say what a snapshot took.
+type Stats struct {
+	Files, Bytes                 int64 // of the snapshot
+	UploadedFiles, UploadedBytes int64 // what the bucket did not have
+	Checkpoint, Check, Upload    time.Duration
+}
+
+// Errors of Create. Both are of the normal course of things.
+var (
+	// ErrDominated says that a snapshot was refused because the current one is not older: another owner has written it.
+	ErrDominated = errors.New("the snapshot is refused: its position does not dominate that of the current one")
+	// ErrUnchanged says that the current snapshot is of just this position already.
+	ErrUnchanged = errors.New("nothing was folded since the current snapshot")
+)
+
+// maxTries bounds how often a snapshot starts anew because somebody else wrote one that it dominates.
+const maxTries = 4
+
+// Create takes a snapshot of src and makes it the current one of its partition. scratch is a directory that is made for
+// the checkpoint and removed again; it must be on the same file system as the store. What is uploaded was read whole and
+// has the digest that its header says, so a damaged store does not become a snapshot. full uploads everything again,
+// which repairs files that are damaged in the bucket.
+func (r *Repository) Create(ctx context.Context, src Source, scratch string, full bool, report Report) (m *Manifest, s Stats, err error) {
+	began := r.o.Now()
+	if err := r.o.FS.RemoveAll(scratch); err != nil {
+		return nil, s, fmt.Errorf("snapshot: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.o.FS.RemoveAll(scratch)) }()
+	r.meter(report, PhaseCheckpoint, 0)
+	if err := src.Checkpoint(scratch); err != nil {
+		return nil, s, err
+	}
+	checked := r.o.Now()
+	s.Checkpoint = checked.Sub(began)
+	if m, err = r.describe(scratch, report); err != nil {
+		return nil, s, err
+	}
+	s.Check = r.o.Now().Sub(checked)
+	s.Files, s.Bytes = int64(len(m.Files)), m.Bytes()
+	for range maxTries {
+		err = r.publish(ctx, m, scratch, began, full, report, &s)
+		if !errors.Is(err, ErrConflict) {
+			break
+		}
+	}
+	s.Upload = r.o.Now().Sub(began) - s.Checkpoint - s.Check
+	if err != nil && !errors.Is(err, ErrUnchanged) {
+		return nil, s, err
+	}
+	return m, s, err
+}
+
+// describe reads a checkpoint whole and makes its manifest, without objects.
+func (r *Repository) describe(dir string, report Report) (*Manifest, error) {
+	files, err := r.files(dir)
+	if err != nil {
+		return nil, err
+	}
+	var total int64
+	for i := range files {
+		total += files[i].Size
+	}
+	r.meter(report, PhaseCheck, 0)
+	x, err := projections.Inspect(dir, r.o.FS)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: the store is not fit to be copied: %w", err)
+	}
+	hashing := r.meter(report, PhaseHash, total)
+	for i := range files {
+		if files[i].SHA256, err = r.hash(dir, &files[i], hashing); err != nil {
+			return nil, err
+		}
+	}
+	m := newManifest(x, r.o.Now())
+	m.Files = files
+	return m, nil
+}
+
+// publish uploads what the bucket lacks and then writes the manifest in place of the current one. ErrConflict: somebody
+// else has done so meanwhile.
+func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began time.Time, full bool, report Report, s *Stats) error {
+	list, err := r.List(ctx, m.Partition)
+	if err != nil {
+		return err
+	}
+	base, version, err := r.base(list, m)
+	if err != nil {
+		return err
+	}
+	if full {
+		err = r.upload(ctx, m, nil, dir, true, report, s)
+	} else {
+		err = r.upload(ctx, m, base, dir, false, report, s)
+	}
+	if err != nil {
+		return err
+	}
+	if base != nil { // a creator that was killed after it wrote the current manifest has left no copy
+		if err := r.copyToHistory(ctx, base); err != nil {
+			return err
+		}
+	}
+	if took := r.o.Now().Sub(began); took > r.o.Grace/4 {
+		return fmt.Errorf("snapshot: it took %s to upload, more than a quarter of the grace period of %s after which files without a "+
+			"manifest are pruned: raise the grace period", took.Round(time.Second), r.o.Grace)
+	}
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	key := partitionPrefix(m.Partition) + currentName
+	if err := r.bucket.PutIf(ctx, key, data, version); err != nil {
+		// It may have been written all the same, by this call: an answer that was lost is asked for again by the client.
+		now, _, rerr := r.read(ctx, key)
+		if rerr != nil || string(now) != string(data) {
+			return err
+		}
+	}
+	return r.copyToHistory(ctx, m)
+}
+
+// base is the snapshot that m replaces, nil if there is none, and the version of the manifest that is to be replaced. It
+// refuses what the rules of docs/formats.md refuse.
+func (r *Repository) base(list []Entry, m *Manifest) (base *Manifest, version string, err error) {
+	for i := range list {
+		e := &list[i]
+		if e.Current {
+			version = e.version
+		}
+		var bad *ManifestError
+		if errors.As(e.Err, &bad) {
+			if bad.Newer {
+				return nil, "", e.Err
+			}
+			r.o.Logger.Error("a manifest is damaged; it is passed over", "err", e.Err)
+			continue
+		}
+		if err := sameSource(e, m); err != nil {
+			return nil, "", err
+		}
+		old, new := e.Manifest.Position(), m.Position()
+		switch {
+		case old == new && e.Manifest.Digest != m.Digest && e.Manifest.Store == m.Store && e.Manifest.Fold == m.Fold && e.Manifest.Settings == m.Settings:
+			return nil, "", fmt.Errorf("snapshot: the store of partition %d at position %v has the digest %s, the snapshot of the same "+
+				"position %s: one of them is wrong; `tidemark verify` says which", m.Partition, new, m.Digest, e.Manifest.Digest)
+		case old == new && e.Current && e.Manifest.Digest == m.Digest:
+			m.Files = e.Manifest.Files
+			return nil, "", fmt.Errorf("partition %d at position %v: %w", m.Partition, new, ErrUnchanged)
+		case !dominates(new, old):
+			return nil, "", fmt.Errorf("partition %d at position %v, the current one at %v: %w", m.Partition, new, old, ErrDominated)
+		}
+		if e.Current {
+			base = e.Manifest
+		}
+	}
+	return base, version, nil
+}
+
+// sameSource refuses to put a snapshot of something else in place of one. Settings and versions may differ: who changes
+// them rebuilds the store.
+func sameSource(e *Entry, m *Manifest) error {
+	old, new := e.Manifest.Identity(), m.Identity()
+	old.Settings = new.Settings
+	if err := projections.CheckIdentity(e.Key, projections.FormatVersion, projections.FoldVersion, old, new); err != nil {
+		return fmt.Errorf("the bucket holds snapshots of something else: %w; or use another --snapshots URL, or remove what is below %s there", err,
+			partitionPrefix(m.Partition))
+	}
+	return nil
+}
+
+// copyToHistory keeps a manifest that is or was current under its own name.
+func (r *Repository) copyToHistory(ctx context.Context, m *Manifest) error {
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	key := partitionPrefix(m.Partition) + historyKey(m.Position())
+	if now, _, err := r.read(ctx, key); err == nil && string(now) == string(data) {
+		return nil
+	}
+	return r.bucket.Put(ctx, key, newBytes(data), int64(len(data)))
+}

@@ -1,0 +1,90 @@
+package snapshot
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Below the bucket's prefix each partition has its own:
+//
+//	partition-3/current.manifest                    the newest snapshot; replaced conditionally
+//	partition-3/manifests/<m>-<r>-<d>.manifest      a copy of each snapshot that was current, by position
+//	partition-3/files/<sha256>[.<seconds>]          files of the stores, by content
+//
+// The position has 20 digits for each topic, so that names sort like positions. The seconds are there if, when the file
+// was to be uploaded, there was one with the same content that prune might already have had on its list.
+
+const (
+	manifestSuffix = ".manifest"
+	currentName    = "current" + manifestSuffix
+	historyPrefix  = "manifests/"
+	filesPrefix    = "files/"
+)
+
+// partitionPrefix is where all of a partition is.
+func partitionPrefix(partition int32) string { return fmt.Sprintf("partition-%d/", partition) }
+
+// partitionOf is the partition that a key belongs to.
+func partitionOf(key string) (partition int32, rest string, ok bool) {
+	first, rest, found := strings.Cut(key, "/")
+	number, isPartition := strings.CutPrefix(first, "partition-")
+	n, err := strconv.ParseInt(number, 10, 32)
+	if !found || !isPartition || err != nil || n < 0 || strconv.FormatInt(n, 10) != number {
+		return 0, "", false
+	}
+	return int32(n), rest, true
+}
+
+// Name is the name of a snapshot within its partition: its position.
+func Name(v projections.Position) string { return fmt.Sprintf("%020d-%020d-%020d", v[0], v[1], v[2]) }
+
+// ParseName reads a name: 20 digits for each topic, or fewer.
+func ParseName(s string) (v projections.Position, err error) {
+	parts := strings.Split(s, "-")
+	if len(parts) != len(v) {
+		return v, fmt.Errorf("%q is no snapshot: write its position as m-r-d", s)
+	}
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 63)
+		if err != nil {
+			return v, fmt.Errorf("%q is no snapshot: write its position as m-r-d", s)
+		}
+		v[i] = int64(n)
+	}
+	return v, nil
+}
+
+func historyKey(v projections.Position) string { return historyPrefix + Name(v) + manifestSuffix }
+
+// fileKey is where a file with that content goes if none is there that could be relied on.
+func fileKey(sha string, taken bool, now time.Time) string {
+	if taken {
+		return filesPrefix + sha + "." + strconv.FormatInt(now.UnixMilli(), 10)
+	}
+	return filesPrefix + sha
+}
+
+// isObject reports whether key may hold a file of that content.
+func isObject(key, sha string) bool {
+	rest, ok := strings.CutPrefix(key, filesPrefix+sha)
+	if rest == "" {
+		return ok
+	}
+	_, err := strconv.ParseUint(strings.TrimPrefix(rest, "."), 10, 63)
+	return ok && rest[0] == '.' && err == nil
+}
+
+// nameOf is the position in the key of a manifest of the history.
+func nameOf(rest string) (projections.Position, bool) {
+	name, ok := strings.CutPrefix(rest, historyPrefix)
+	name, ok2 := strings.CutSuffix(name, manifestSuffix)
+	if !ok || !ok2 {
+		return projections.Position{}, false
+	}
+	v, err := ParseName(name)
+	return v, err == nil && Name(v) == name
+}

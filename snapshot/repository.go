@@ -1,0 +1,207 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Options are the means of a Repository. The zero value works.
+type Options struct {
+	// FS is where stores and checkpoints are; nil: the operating system's.
+	FS vfs.FS
+	// Keep is how many snapshots of a partition prune leaves, the current one included; 3 by default.
+	Keep int
+	// Grace is how old an object must be, at least, before prune removes it; 24 h by default. A snapshot that takes
+	// longer than a quarter of it to upload is given up, so that nothing of it can have been pruned when it is done.
+	Grace time.Duration
+	// Parallel is how many files are moved at the same time; 4 by default.
+	Parallel int
+	// Logger gets what was found damaged; nil: nowhere.
+	Logger *slog.Logger
+	// Now is the clock; nil: time.Now. It is compared with the times of the object store.
+	Now func() time.Time
+}
+
+// Defaults of Options.
+const (
+	DefaultKeep  = 3
+	DefaultGrace = 24 * time.Hour
+)
+
+// Repository is the snapshots in a bucket. It may be used by several goroutines.
+type Repository struct {
+	bucket Bucket
+	o      Options
+
+	mu      sync.Mutex
+	hashes  map[string]hashed   // of tables that were hashed before, by path within the checkpoint
+	suspect map[string]struct{} // keys of files that were found damaged: they are uploaded again
+}
+
+// New makes the repository of a bucket.
+func New(b Bucket, o Options) *Repository {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Keep < 1 {
+		o.Keep = DefaultKeep
+	}
+	if o.Grace <= 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.Parallel < 1 {
+		o.Parallel = 4
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Repository{bucket: b, o: o, hashes: map[string]hashed{}, suspect: map[string]struct{}{}}
+}
+
+// String is where the snapshots are, without secrets.
+func (r *Repository) String() string { return r.bucket.String() }
+
+// Entry is a snapshot that is there, or what is left of one.
+type Entry struct {
+	Partition int32
+	Key       string // of its manifest
+	Current   bool
+	Manifest  *Manifest // nil if Err is set
+	Err       error     // why the manifest cannot be used
+
+	version  string
+	modified time.Time
+	data     []byte
+}
+
+// List is the snapshots of a partition, the newest first, and manifests that cannot be used after them. The current one
+// is listed once, though there is a copy of it in the history.
+func (r *Repository) List(ctx context.Context, partition int32) ([]Entry, error) {
+	prefix := partitionPrefix(partition)
+	keys := []string{prefix + currentName}
+	if err := r.bucket.List(ctx, prefix+historyPrefix, func(o Object) error {
+		if _, ok := nameOf(o.Key[len(prefix):]); ok {
+			keys = append(keys, o.Key)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var list []Entry
+	for _, key := range keys {
+		e, err := r.entry(ctx, partition, key)
+		if errors.Is(err, ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	slices.SortStableFunc(list, compareEntries)
+	return slices.CompactFunc(list, func(a, b Entry) bool {
+		return a.Err == nil && b.Err == nil && a.Manifest.Position() == b.Manifest.Position()
+	}), nil
+}
+
+// compareEntries puts the newest first, of two with the same position the current one, and at the end those without.
+func compareEntries(a, b Entry) int {
+	switch {
+	case a.Err != nil && b.Err != nil:
+		return 0
+	case a.Err != nil:
+		return 1
+	case b.Err != nil:
+		return -1
+	}
+	av, bv := a.Manifest.Position(), b.Manifest.Position()
+	switch {
+	case av == bv && a.Current != b.Current:
+		if a.Current {
+			return -1
+		}
+		return 1
+	case newer(av, bv):
+		return -1
+	case newer(bv, av):
+		return 1
+	}
+	return 0
+}
+
+// newer orders positions; for those of one partition's snapshots it is the same as dominance.
+func newer(a, b projections.Position) bool {
+	var sa, sb int64
+	for i := range a {
+		sa += a[i]
+		sb += b[i]
+	}
+	if sa != sb {
+		return sa > sb
+	}
+	return slices.Compare(a[:], b[:]) > 0
+}
+
+// entry reads a manifest. What cannot be used as one is an entry with an Err.
+func (r *Repository) entry(ctx context.Context, partition int32, key string) (Entry, error) {
+	e := Entry{Partition: partition, Key: key, Current: key == partitionPrefix(partition)+currentName}
+	data, o, err := r.read(ctx, key)
+	if err != nil {
+		return e, err
+	}
+	e.version, e.modified, e.data = o.Version, o.Modified, data
+	where := r.bucket.String() + "/" + key
+	e.Manifest, e.Err = decodeManifest(where, data)
+	if e.Err == nil && e.Manifest.Partition != partition {
+		e.Err = &ManifestError{Where: where, Reason: fmt.Sprintf("it is of partition %d", e.Manifest.Partition)}
+	}
+	if v, ok := nameOf(key[len(partitionPrefix(partition)):]); e.Err == nil && ok && v != e.Manifest.Position() {
+		e.Err = &ManifestError{Where: where, Reason: fmt.Sprintf("it is of position %v", e.Manifest.Position())}
+	}
+	if e.Err != nil {
+		e.Manifest = nil
+	}
+	return e, nil
+}
+
+func (r *Repository) read(ctx context.Context, key string) ([]byte, Object, error) {
+	body, o, err := r.bucket.Get(ctx, key)
+	if err != nil {
+		return nil, o, err
+	}
+	data, err := io.ReadAll(io.LimitReader(body, maxManifest+1))
+	if err = errors.Join(err, body.Close()); err != nil {
+		return nil, o, fmt.Errorf("snapshots: reading %s/%s: %w", r.bucket, key, err)
+	}
+	return data, o, nil
+}
+
+// Partitions are those that have anything in the bucket, in order.
+func (r *Repository) Partitions(ctx context.Context) ([]int32, error) {
+	found := map[int32]bool{}
+	err := r.bucket.List(ctx, "partition-", func(o Object) error {
+		if n, _, ok := partitionOf(o.Key); ok {
+			found[n] = true
+		}
+		return nil
+	})
+	list := make([]int32, 0, len(found))
+	for n := range found {
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	return list, err
+}

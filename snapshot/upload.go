@@ -1,0 +1,168 @@
+package snapshot
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func newBytes(b []byte) io.ReadSeeker { return bytes.NewReader(b) }
+
+// files are those of a checkpoint, in the order of their names.
+func (r *Repository) files(dir string) ([]File, error) {
+	names, err := r.o.FS.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	var files []File
+	for _, name := range names {
+		if name == "LOCK" {
+			continue
+		}
+		info, err := r.o.FS.Stat(r.o.FS.PathJoin(dir, name))
+		if err != nil {
+			return nil, fmt.Errorf("snapshot: %w", err)
+		}
+		if info.IsDir() || !plainName(name) {
+			return nil, fmt.Errorf("snapshot: %s in the checkpoint is no file of a store", name)
+		}
+		files = append(files, File{Name: name, Size: info.Size()})
+	}
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	return files, nil
+}
+
+// hashed is the hash of a table, valid while the file is the same.
+type hashed struct {
+	size int64
+	at   time.Time
+	sha  string
+}
+
+// hash is that of a file's content. Tables never change, so theirs are remembered: the next checkpoint links the same ones.
+func (r *Repository) hash(dir string, f *File, progress *meter) (string, error) {
+	at := r.o.FS.PathJoin(dir, f.Name)
+	info, err := r.o.FS.Stat(at)
+	if err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	table := path.Ext(f.Name) == ".sst"
+	if table {
+		r.mu.Lock()
+		h, ok := r.hashes[at]
+		r.mu.Unlock()
+		if ok && h.size == f.Size && h.at.Equal(info.ModTime()) {
+			progress.add(f.Size)
+			return h.sha, nil
+		}
+	}
+	file, err := r.o.FS.Open(at)
+	if err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(sum, progress), file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", fmt.Errorf("snapshot: reading %s: %w", at, err)
+	}
+	if n != f.Size {
+		return "", fmt.Errorf("snapshot: %s has %d bytes and not %d: it changes while it is copied", at, n, f.Size)
+	}
+	sha := hex.EncodeToString(sum.Sum(nil))
+	if table {
+		r.mu.Lock()
+		r.hashes[at] = hashed{f.Size, info.ModTime(), sha}
+		r.mu.Unlock()
+	}
+	return sha, nil
+}
+
+// upload gives each file of m an object: that of base or another that will not be pruned meanwhile, or a new one.
+func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, full bool, report Report, s *Stats) error {
+	prefix := partitionPrefix(m.Partition)
+	there := map[string]Object{}
+	if err := r.bucket.List(ctx, prefix+filesPrefix, func(o Object) error {
+		there[o.Key[len(prefix):]] = o
+		return nil
+	}); err != nil {
+		return err
+	}
+	known := map[string]string{} // what the current manifest names, by hash
+	if base != nil {
+		for i := range base.Files {
+			known[base.Files[i].SHA256] = base.Files[i].Object
+		}
+	}
+	var missing []*File
+	var total int64
+	for i := range m.Files {
+		f := &m.Files[i]
+		if f.Object = ""; !full {
+			f.Object = r.reuse(there, known, prefix, f)
+		}
+		if f.Object == "" {
+			_, taken := there[filesPrefix+f.SHA256]
+			f.Object = fileKey(f.SHA256, taken, r.o.Now())
+			missing = append(missing, f)
+			total += f.Size
+		}
+	}
+	progress := r.meter(report, PhaseUpload, total)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.o.Parallel)
+	for _, f := range missing {
+		g.Go(func() error {
+			if err := r.put(ctx, prefix+f.Object, r.o.FS.PathJoin(dir, f.Name), f.Size); err != nil {
+				return err
+			}
+			atomic.AddInt64(&s.UploadedFiles, 1)
+			atomic.AddInt64(&s.UploadedBytes, f.Size)
+			progress.add(f.Size)
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// reuse is the object that has the content of f already and stays, or "". What the current manifest names is not pruned
+// while that is current, and if it is not in the end, the new manifest is not written. What nothing names is not pruned
+// before it has the age of the grace period: a creator that started when it had half of that is done long before.
+func (r *Repository) reuse(there map[string]Object, known map[string]string, prefix string, f *File) string {
+	usable := func(key string) bool {
+		o, ok := there[key]
+		r.mu.Lock()
+		_, bad := r.suspect[prefix+key]
+		r.mu.Unlock()
+		return ok && o.Size == f.Size && !bad
+	}
+	if key, ok := known[f.SHA256]; ok && usable(key) {
+		return key
+	}
+	for key, o := range there {
+		if strings.HasPrefix(key, filesPrefix+f.SHA256) && isObject(key, f.SHA256) && usable(key) && r.o.Now().Sub(o.Modified) < r.o.Grace/2 {
+			return key
+		}
+	}
+	return ""
+}
+
+func (r *Repository) put(ctx context.Context, key, from string, size int64) error {
+	file, err := r.o.FS.Open(from)
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	err = r.bucket.Put(ctx, key, io.NewSectionReader(file, 0, size), size)
+	return errors.Join(err, file.Close())
+}
