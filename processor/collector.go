@@ -20,6 +20,7 @@ var (
 	lagSeconds     = gauge("lag_seconds", "Age of the last folded record while there is a lag, else 0.", "topic", "partition")
 	openProgress   = gauge("opening_progress", "Share of the records folded that a partition needs to be live.", "partition")
 	openETA        = gauge("opening_eta_seconds", "Time until a partition is live, as it looks now.", "partition")
+	diskFull       = gauge("disk_full", "1 while a partition does not fold because writes of its store wait for room.", "partition")
 	queuedBytes    = gauge("queued_bytes", "Fetched records that wait to be folded.", "partition")
 	waitingReads   = gauge("waiting_pairs", "Pairs of user and channel with reads that wait for what they name.", "partition")
 	storeEntries   = gauge("store_entries", "Channels, pairs and users that a partition holds.", "partition", "what")
@@ -30,7 +31,7 @@ var (
 	readyGauge     = gauge("ready", "1 while the member is in its group and all of its partitions are live.")
 )
 
-var gauges = []*prometheus.Desc{partitionState, positionGauge, lagRecords, lagSeconds, openProgress, openETA, queuedBytes,
+var gauges = []*prometheus.Desc{partitionState, positionGauge, lagRecords, lagSeconds, openProgress, openETA, diskFull, queuedBytes,
 	waitingReads, storeEntries, hotBytes, watcherGauge, waiterGauge, standbyLag, readyGauge}
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
@@ -63,6 +64,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		}
 		send(openProgress, s.Progress, number)
 		send(openETA, s.ETA.Seconds(), number)
+		send(diskFull, boolean(s.Full != nil), number)
 		send(queuedBytes, float64(w.inbox.queued()), number)
 		send(watcherGauge, float64(w.hub.watchers.Load()), number)
 		send(waiterGauge, float64(w.progress.waiting.Load()), number)

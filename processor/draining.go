@@ -18,7 +18,7 @@ func (w *worker) drainIfDue(now time.Time, waiting bool) {
 	position := w.fold.Position()
 	backlog := !waiting && w.stopping == stopNone && w.merge.any()
 	dirty := position != w.stored
-	cutDue := !w.cutting && dirty &&
+	cutDue := !w.cutting && !w.full && !w.room.gaveUp() && dirty &&
 		(w.stopping != stopNone || w.fold.DirtyBytes() >= w.cfg.CutBytes || now.Sub(w.lastCut) >= w.cfg.CutEvery)
 	fanoutDue := now.Sub(w.lastFull) >= w.cfg.FanoutDelay
 	held := w.acked != position // something is folded or drained in part that is not published
@@ -68,7 +68,7 @@ func (w *worker) drain(now time.Time, full, withCut bool) {
 	w.pending = 0
 	w.flight = f
 	if w.silent || len(w.deltas.Records)+len(w.dead) == 0 {
-		w.published(now, nil)
+		w.delivered(now, nil)
 		return
 	}
 	f.records = len(w.deltas.Records) + len(w.dead)
@@ -112,8 +112,8 @@ func (w *worker) outgoing() []*kgo.Record {
 	return out
 }
 
-// published takes the outcome of the set in flight.
-func (w *worker) published(now time.Time, err error) {
+// delivered takes the outcome of the set in flight.
+func (w *worker) delivered(now time.Time, err error) {
 	f := w.flight
 	w.flight = nil
 	switch {
@@ -142,6 +142,10 @@ func (w *worker) published(now time.Time, err error) {
 // applied takes the outcome of a cut's writing.
 func (w *worker) applied(err error) {
 	w.cutting = false
+	if err != nil && w.room.gaveUp() {
+		w.log.Warn("what was folded last is not stored and will be folded again: the disk is full", "partition", w.number, "err", err)
+		return
+	}
 	if err != nil {
 		w.fail(fmt.Errorf("partition %d: %w", w.number, err), stopAbort)
 		return

@@ -30,6 +30,7 @@ type fakeFold struct {
 	panicAt          int64 // offset; -1: never
 	closed           bool
 	err              error
+	full             error
 }
 
 func newFakeFold() *fakeFold { return &fakeFold{panicAt: -1} }
@@ -100,6 +101,7 @@ func (f *fakeFold) takeCut() (cut, error) {
 func (f *fakeFold) Position() projections.Position       { return f.position }
 func (f *fakeFold) StoredPosition() projections.Position { return f.stored }
 func (f *fakeFold) Err() error                           { return nil }
+func (f *fakeFold) Full() error                          { return f.full }
 func (f *fakeFold) Close() error                         { f.closed = true; return nil }
 func (f *fakeFold) projection() *projections.Partition   { return new(projections.Partition) }
 
@@ -146,6 +148,7 @@ func newStage(t *testing.T, plan opening, change func(*Config)) *stage {
 		count: 1, cfg: &cfg, out: s, log: slog.New(slog.DiscardHandler), fold: s.fold,
 		metrics: &workerMetrics{metrics: newMetrics(cfg.Topics)},
 	}
+	s.w.room = newRoom()
 	s.w.inbox = newInbox(1<<20, new(atomic.Int64), func(events.Input, bool) {})
 	s.w.start(s.now, plan, plan.until)
 	s.next = plan.from

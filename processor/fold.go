@@ -25,6 +25,7 @@ type fold interface {
 	Position() projections.Position
 	StoredPosition() projections.Position
 	Err() error
+	Full() error
 	Close() error
 
 	// projection is what queries read.

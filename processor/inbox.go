@@ -20,6 +20,7 @@ type inbox struct {
 	news    news
 	bytes   [events.NumInputs]int64 // of records that came in and are not folded yet
 	paused  [events.NumInputs]bool
+	held    bool                 // all are paused, whatever they hold
 	next    projections.Position // what is to be fetched next
 	max     int64                // bytes of one input at which it is paused; resumed at half of it
 	total   *atomic.Int64        // bytes of all inboxes of the process
@@ -107,9 +108,22 @@ func (b *inbox) consumed(n [events.NumInputs]int64) {
 	for i := range n {
 		b.bytes[i] -= n[i]
 		b.total.Add(-n[i])
-		if b.paused[i] && b.bytes[i] < b.max/2 {
+		if b.paused[i] && !b.held && b.bytes[i] < b.max/2 {
 			b.paused[i] = false
 			b.setFlow(events.Input(i), false)
+		}
+	}
+}
+
+// hold pauses all inputs, or resumes those that have room.
+func (b *inbox) hold(on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = on
+	for i := range b.paused {
+		if paused := on || b.bytes[i] >= b.max/2; !b.closed && paused != b.paused[i] {
+			b.paused[i] = paused
+			b.setFlow(events.Input(i), paused)
 		}
 	}
 }

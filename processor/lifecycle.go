@@ -22,6 +22,7 @@ type owner struct {
 	storedAt projections.Position // the store's position when it was opened
 	refused  error                // set before main if there is nothing to open
 	orders   chan order           // holds the order to begin, or to give up
+	room     room                 // on the disk of its store
 	started  atomic.Bool
 	tails    atomic.Bool // it was begun as a standby and was not promoted
 }
@@ -41,7 +42,7 @@ func (p *Processor) newWorker(number int32, client *kgo.Client) *worker {
 		number: number, count: p.cluster.Load().partitions, cfg: &p.cfg, out: p, log: p.log,
 		metrics: &workerMetrics{metrics: p.metrics}, done: make(chan struct{}),
 	}
-	w.owner = owner{p: p, after: p.leaving[number], opened: make(chan struct{}), orders: make(chan order, 1)}
+	w.owner = owner{p: p, after: p.leaving[number], opened: make(chan struct{}), orders: make(chan order, 1), room: newRoom()}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.inbox = newInbox(p.cfg.inputBytes(1), &p.queued, p.flow(number, client))
 	return w
@@ -77,6 +78,7 @@ func (w *worker) main() {
 		w.finish()
 		return
 	}
+	w.room.reason.Store(nil)
 	w.storedAt = w.fold.StoredPosition()
 	w.progress.advance(w.storedAt)
 	close(w.opened)
@@ -95,7 +97,7 @@ func (w *worker) openStore() (f fold, err error) {
 		}
 	}()
 	return w.cfg.openStore(StoreDir(w.cfg.DataDir, w.number), w.p.identityOf(w.number), projections.Options{
-		FS: w.cfg.FS, Cache: w.cfg.Cache, MemTableSize: w.cfg.MemTableSize,
+		FS: w.cfg.FS, Cache: w.cfg.Cache, MemTableSize: w.cfg.MemTableSize, Full: w.awaitRoom,
 	})
 }
 
@@ -166,6 +168,7 @@ func (w *worker) finish() {
 	if w.fold == nil {
 		return
 	}
+	w.room.giveUp()
 	// Whoever reads under the lock has seen that the partition is live, and is waited for.
 	w.fold.Lock()
 	err := w.fold.Close()

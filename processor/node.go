@@ -92,7 +92,7 @@ func (p *Processor) Ready() (bool, []string) {
 		ready, lines = false, append(lines, "joining group "+p.cfg.Group)
 	}
 	for _, s := range p.Status() {
-		ready = ready && s.State == StateLive
+		ready = ready && s.State == StateLive && s.Full == nil
 		lines = append(lines, s.String())
 	}
 	for _, s := range p.Standbys() {
@@ -146,6 +146,9 @@ func (w *worker) status() PartitionStatus {
 	}
 	if s.State == StateLive || s.State == StateStopping {
 		s.Progress = 1
+	}
+	if err := w.room.reason.Load(); err != nil {
+		s.Full = *err
 	}
 	if err := w.failure.Load(); err != nil {
 		s.State, s.Err = StateFailed, *err

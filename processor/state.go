@@ -54,7 +54,8 @@ type PartitionStatus struct {
 	Rate     float64
 	ETA      time.Duration
 
-	Err error // why it failed
+	Full error // why it is live and yet does not fold: the disk is full
+	Err  error // why it failed
 }
 
 // String is the status in one line, as /readyz shows it.
@@ -62,6 +63,9 @@ func (s PartitionStatus) String() string {
 	line := fmt.Sprintf("partition %d %s", s.Partition, s.State)
 	switch s.State {
 	case StateOpening:
+		if s.Full != nil {
+			return line + ": " + s.Full.Error()
+		}
 		line += fmt.Sprintf(" %.1f%%", 100*s.Progress)
 		if s.ETA > 0 {
 			line += fmt.Sprintf(", %.0f records/s, %s left", s.Rate, s.ETA.Round(time.Second))
@@ -74,6 +78,9 @@ func (s PartitionStatus) String() string {
 			lag += l
 		}
 		line += fmt.Sprintf(", %d records behind", lag)
+		if s.Full != nil {
+			line += ", does not fold: " + s.Full.Error()
+		}
 	}
 	return line
 }

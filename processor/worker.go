@@ -76,6 +76,7 @@ type worker struct {
 	acked        projections.Position
 	stored       projections.Position
 	cutting      bool // a cut is being applied
+	full         bool // the disk is: nothing is folded and no cut is taken
 	lastCut      time.Time
 	stopping     stopKind
 	err          error // why it stops by itself
@@ -94,8 +95,12 @@ type flight struct {
 // goroutine earlier, and whether the partition has ended.
 func (w *worker) step(now time.Time) (sleep time.Duration, ended bool) {
 	w.receive(now)
+	w.checkRoom()
 	if w.stopping == stopAbort {
 		// A cut that is being applied was acknowledged: it is waited for, since it uses the store.
+		if w.full {
+			w.room.giveUp()
+		}
 		return time.Hour, !w.cutting
 	}
 	var waitUntil time.Time
@@ -113,6 +118,12 @@ func (w *worker) step(now time.Time) (sleep time.Duration, ended bool) {
 	case stopAbort:
 		return 0, false
 	case stopClean:
+		if w.full && w.published() {
+			w.room.giveUp() // what is not stored is folded again
+		}
+		if w.room.gaveUp() {
+			return time.Hour, !w.cutting
+		}
 		return time.Hour, w.settled()
 	case stopNone:
 	}
@@ -146,23 +157,21 @@ func (w *worker) receive(now time.Time) {
 		w.applied(n.applied.err)
 	}
 	if n.published != nil {
-		w.published(now, n.published.err)
+		w.delivered(now, n.published.err)
 	}
 }
 
-// mayFold bounds what is folded and not yet published, and what is dirty and not yet written.
+// mayFold bounds what is folded and not yet published, and what is dirty and not yet written. While the disk is full
+// nothing is folded.
 func (w *worker) mayFold() bool {
-	return (w.silent || w.pending < 4*w.cfg.BatchRecords) && w.fold.DirtyBytes() < 2*w.cfg.CutBytes
+	return !w.full && (w.silent || w.pending < 4*w.cfg.BatchRecords) && w.fold.DirtyBytes() < 2*w.cfg.CutBytes
 }
+
+// published reports whether all that was folded is acknowledged.
+func (w *worker) published() bool { return w.flight == nil && w.acked == w.fold.Position() }
 
 // settled reports whether a partition that stops has nothing left to do.
-func (w *worker) settled() bool {
-	if w.flight != nil || w.cutting {
-		return false
-	}
-	position := w.fold.Position()
-	return w.acked == position && w.stored == position
-}
+func (w *worker) settled() bool { return !w.cutting && w.published() && w.stored == w.fold.Position() }
 
 // idle is how long the goroutine may sleep.
 func (w *worker) idle(now time.Time, waitUntil time.Time) time.Duration {
@@ -176,6 +185,9 @@ func (w *worker) idle(now time.Time, waitUntil time.Time) time.Duration {
 		}
 	}
 	wakeAt(waitUntil)
+	if w.full {
+		return min(sleep, roomEvery)
+	}
 	if w.flight == nil && !w.cutting && w.fold.Position() != w.stored {
 		wakeAt(w.lastCut.Add(w.cfg.CutEvery))
 	}

@@ -3,6 +3,7 @@ package projections
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"sync"
@@ -21,12 +22,15 @@ import (
 // never sees the failure, so that the store can be closed and its directory opened again. What is on disk then is what
 // a crash at that moment leaves: no write that comes after a dropped one is done. What Pebble holds in memory is worth
 // nothing any more, and the error that was reported says so to every reader and to the next Cut.
+//
+// A full disk does not blow it, if somebody waits for room (room.go).
 type fuse struct {
 	vfs.FS
 	dir    string
 	log    pebble.Logger // nil: silent
 	report func(error)
 	err    atomic.Pointer[error]
+	room   room
 
 	mu      sync.Mutex
 	holding bool
@@ -34,7 +38,7 @@ type fuse struct {
 }
 
 func newFuse(dir string, o Options, report func(error)) *fuse {
-	f := &fuse{FS: o.FS, dir: dir, log: o.Logger, report: report}
+	f := &fuse{FS: o.FS, dir: dir, log: o.Logger, report: report, room: room{wait: o.Full}}
 	if f.FS == nil {
 		f.FS = vfs.Default
 	}
@@ -59,8 +63,17 @@ func (f *fuse) broken() error {
 	return nil
 }
 
-// do runs a write, or drops it.
+// do runs a write, or drops it. Where there is no room for it, it is run again when there is.
 func (f *fuse) do(write func() error) {
+	if f.err.Load() == nil {
+		if err := f.room.until(f.dir, write, func() bool { return f.err.Load() != nil }); err != nil {
+			f.blow(err)
+		}
+	}
+}
+
+// once runs a write that cannot be repeated, or drops it: after a sync that failed nobody knows what is on the disk.
+func (f *fuse) once(write func() error) {
 	if f.err.Load() == nil {
 		if err := write(); err != nil {
 			f.blow(err)
@@ -70,12 +83,16 @@ func (f *fuse) do(write func() error) {
 
 // open opens a file for writing, or a file of nowhere in its place.
 func (f *fuse) open(open func(vfs.FS) (vfs.File, error)) (vfs.File, error) {
+	var file vfs.File
+	f.do(func() (err error) {
+		file, err = open(f.FS)
+		return err
+	})
 	if f.err.Load() == nil {
-		file, err := open(f.FS)
-		if err == nil {
-			return &fusedFile{file, f}, nil
-		}
-		f.blow(err)
+		return &fusedFile{file, f}, nil
+	}
+	if file != nil {
+		_ = file.Close() // nothing was written to it
 	}
 	return vfs.NewMem().Create("nowhere", vfs.WriteCategoryUnspecified)
 }
@@ -105,6 +122,14 @@ func (f *fuse) OpenDir(name string) (vfs.File, error) {
 		return nil, err
 	}
 	return &fusedFile{file, f}, nil
+}
+
+// Lock implements vfs.FS. It makes a file.
+func (f *fuse) Lock(name string) (lock io.Closer, err error) {
+	if failed := f.room.until(f.dir, func() error { lock, err = f.FS.Lock(name); return err }, func() bool { return false }); failed != nil {
+		return nil, failed
+	}
+	return lock, nil
 }
 
 // Link implements vfs.FS.
@@ -185,20 +210,30 @@ type fusedFile struct {
 }
 
 func (f *fusedFile) Write(b []byte) (int, error) {
-	f.fuse.do(func() error { _, err := f.File.Write(b); return err })
+	rest := b
+	f.fuse.do(func() error {
+		n, err := f.File.Write(rest)
+		rest = rest[n:]
+		return err
+	})
 	return len(b), nil
 }
 
 func (f *fusedFile) WriteAt(b []byte, off int64) (int, error) {
-	f.fuse.do(func() error { _, err := f.File.WriteAt(b, off); return err })
+	rest := b
+	f.fuse.do(func() error {
+		n, err := f.File.WriteAt(rest, off)
+		rest, off = rest[n:], off+int64(n)
+		return err
+	})
 	return len(b), nil
 }
 
-func (f *fusedFile) Sync() error     { f.fuse.do(f.File.Sync); return nil }
-func (f *fusedFile) SyncData() error { f.fuse.do(f.File.SyncData); return nil }
+func (f *fusedFile) Sync() error     { f.fuse.once(f.File.Sync); return nil }
+func (f *fusedFile) SyncData() error { f.fuse.once(f.File.SyncData); return nil }
 
 func (f *fusedFile) SyncTo(length int64) (full bool, err error) {
-	f.fuse.do(func() error { full, err = f.File.SyncTo(length); return err })
+	f.fuse.once(func() error { full, err = f.File.SyncTo(length); return err })
 	return full, nil
 }
 

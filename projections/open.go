@@ -22,6 +22,12 @@ type Options struct {
 	// MemTableSize is Pebble's, in bytes; 0 = 16 MiB. A block cache must be larger than twice this for each store
 	// that shares it, for Pebble takes its memtables out of the cache.
 	MemTableSize uint64
+	// Full is called when a write finds the disk full, and again whenever it finds so after that. It returns when the
+	// write is to be tried again, or false if there is no use in waiting: then the store fails. It is called from
+	// whichever goroutine writes, of several at once, and in Open; locks of the store may be held, so that it must not
+	// call the Partition. What is in memory and on disk stays right meanwhile, and reads go on. nil: a full disk is a
+	// failure like any other.
+	Full func(err error) (again bool)
 }
 
 // pebbleOptions are how Pebble is opened where nobody waits for what its background says.
@@ -63,6 +69,7 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 		return nil, err
 	}
 	f.hold()
+	p.room = &f.room
 	db, err := pebble.Open(dir, po)
 	switch {
 	case f.broken() != nil: // what Pebble says after that are consequences

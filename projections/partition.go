@@ -28,6 +28,7 @@ type Partition struct {
 	hot          digest // of the hot records alone
 	cuts         uint64 // number of the last cut
 	err          atomic.Pointer[error]
+	room         *room // for writes; nil before the store is opened
 
 	chans       slab[channel]
 	rows        slab[row]
@@ -102,6 +103,14 @@ func (p *Partition) Err() error {
 		return *e
 	}
 	return nil
+}
+
+// Full is why writes are waiting for room on the disk (Options.Full), nil if none is. It takes no lock.
+func (p *Partition) Full() error {
+	if p.room == nil {
+		return nil
+	}
+	return p.room.full()
 }
 
 // corrupt notes the first error; readers may meet one too.
