@@ -84,11 +84,11 @@ func TestWrittenAndNotPublished(t *testing.T) {
 
 		dying := own(t, broken)
 		ctx, die := context.WithCancel(t.Context())
-		dying.writer.retryMin = 1
+		dying.retryMin = 1
 		var b batch
 		dying.join(&b, unreadRecord(d))
 		done := make(chan error, 1)
-		go func() { done <- dying.writer.write(ctx, &b) }()
+		go func() { done <- dying.write(ctx, &b) }()
 		eventually(t, "the values are written", func() bool { return rdb.HExists(t.Context(), "inbox:u", "c").Val() })
 		die()
 		if err := <-done; err == nil {
