@@ -69,6 +69,8 @@ test-tools:
 	command -v java >/dev/null || missing+=(openjdk-17-jdk-headless); \
 	command -v mvn >/dev/null || missing+=(maven); \
 	command -v redis-server >/dev/null || missing+=(redis-server); \
+	command -v node >/dev/null || missing+=(nodejs); \
+	command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium fonts-liberation); \
 	if [[ $${#missing[@]} -gt 0 ]]; then \
 	  if [[ $$(id -u) -ne 0 ]] || ! command -v apt-get >/dev/null; then \
 	    echo "the tests need $${missing[*]}: install them, on Debian with \`sudo apt-get install $${missing[*]}\`" >&2; exit 1; \

@@ -1,0 +1,330 @@
+import { Backoff } from './backoff.js';
+import { TidemarkError } from './error.js';
+import { Inbox } from './inbox.js';
+import { Observable } from './observable.js';
+
+/** @typedef {import('./index.js').Frame} Frame */
+/** @typedef {import('./index.js').ClientOptions} ClientOptions */
+/** @typedef {import('./index.js').ConnectionState} ConnectionState */
+/** @typedef {import('./index.js').SocketLike} SocketLike */
+/**
+ * A command without its answer.
+ * @typedef {{frame: Frame, resolve: (answer: any) => void, reject: (err: Error) => void, timer: any}} Pending
+ */
+
+const OPEN = 1; // WebSocket.OPEN, also of constructors that do not have the constant
+
+/**
+ * One device of one user, connected to a gateway.
+ *
+ * The connection is kept: when it ends it is made again, after a wait that grows (Backoff), and with what was focused.
+ * Every connection begins with a snapshot, so nothing that was missed stays missed. Commands that had no answer are sent
+ * again on the next connection: all of them name what they mean, so doing one twice is doing it once.
+ */
+export class TidemarkClient {
+  /** @type {Map<string, Pending>} */ #pending = new Map();
+  /** @type {Map<string, Set<(frame: any) => void>>} */ #handlers = new Map();
+  /** @type {Map<string, {channel_id: string, thread_id?: string}>} */ #focused = new Map();
+  /** @type {Map<string, number>} */ #heads = new Map();
+  /** @type {SocketLike | undefined} */ #socket;
+  /** @type {any} */ #retry;
+  /** @type {any} */ #watchdog;
+  #attempt = 0; // of connecting; an older one that is still waiting for its token gives up
+  #ids = 0;
+  #hidden = false;
+  #wanted = false;
+  /** @type {() => void} */ #unwatch = () => {};
+
+  /** @param {ClientOptions} [options] */
+  constructor(options = {}) {
+    this.options = {
+      commandTimeout: 30_000, quietTimeout: 60_000, answerTimeout: 10_000, maxPending: 1000, ...options,
+    };
+    this.backoff = new Backoff(options.backoff);
+    /** Whether there is a connection. @type {Observable<ConnectionState>} */
+    this.state = new Observable(/** @type {ConnectionState} */ ('closed'));
+    /** All that is known. Kept while the connection is away: then it is old, and `state` says so. @type {Observable<Inbox>} */
+    this.inbox = new Observable(new Inbox());
+    /** The sum for a launcher icon: unread of channels and threads that are not muted. @type {Observable<number>} */
+    this.badge = new Observable(0);
+    this.inbox.listen((i) => this.badge.set(i.badge));
+    /** Who this is, as the gateway says. */
+    this.userId = '';
+    /** This connection's name, as the gateway gives it: deltas that this device caused carry it. */
+    this.instanceId = '';
+  }
+
+  /** Connects, and stays connected until close. Connecting twice is connecting once. */
+  connect() {
+    if (this.#wanted) return;
+    this.#wanted = true;
+    this.#watchPage();
+    void this.#open();
+  }
+
+  /** Ends the connection for good. Commands without an answer fail. What is known stays readable. */
+  close() {
+    this.#wanted = false;
+    this.#unwatch();
+    this.#drop();
+    this.state.set('closed');
+    for (const p of [...this.#pending.values()]) p.reject(new TidemarkError('closed', `${p.frame.type}: the client was closed`));
+  }
+
+  /** Calls `fn` with each frame of a type, `*` for all, until the function that it returns is called.
+   * @param {string} type
+   * @param {(frame: any) => void} fn
+   * @returns {() => void} */
+  on(type, fn) {
+    const set = this.#handlers.get(type) ?? new Set();
+    this.#handlers.set(type, set.add(fn));
+    return () => { set.delete(fn); };
+  }
+
+  /** The user looks at a channel or thread: the gateway reads for him what comes in. It lasts over reconnects, and rests
+   * while the page is hidden.
+   * @param {string} channelId
+   * @param {string} [threadId] */
+  focus(channelId, threadId) {
+    const scope = scopeOf(channelId, threadId);
+    this.#focused.set(JSON.stringify(scope), scope);
+    if (!this.#hidden) this.#cast({ type: 'channel.focus', ...scope });
+  }
+
+  /** The user looks elsewhere.
+   * @param {string} channelId
+   * @param {string} [threadId] */
+  blur(channelId, threadId) {
+    const scope = scopeOf(channelId, threadId);
+    if (this.#focused.delete(JSON.stringify(scope)) && !this.#hidden) this.#cast({ type: 'channel.blur', ...scope });
+  }
+
+  /** Reads a channel, or a thread, up to a message.
+   * @param {string} channelId
+   * @param {string} messageId
+   * @param {{threadId?: string, private?: boolean}} [options] private: it is not shown to others */
+  markRead(channelId, messageId, options = {}) {
+    return this.send({
+      type: 'mark_read', ...scopeOf(channelId, options.threadId), message_id: messageId, ...(options.private && { private: true }),
+    });
+  }
+
+  /** Makes a message, and what came after it, unread again. The head that the user knew is stated, so that messages which
+   * are on their way count as later ones.
+   * @param {string} channelId
+   * @param {string} messageId
+   * @param {{threadId?: string, headSeq?: number}} [options] */
+  markUnread(channelId, messageId, options = {}) {
+    const head = options.headSeq ?? this.#heads.get(channelId);
+    return this.send({
+      type: 'mark_unread', ...scopeOf(channelId, options.threadId), message_id: messageId, ...(head && { head_seq: head }),
+    });
+  }
+
+  /** Reads single messages, and leaves those before them unread.
+   * @param {string} channelId
+   * @param {string[]} messageIds */
+  messagesRead(channelId, messageIds) {
+    return this.send({ type: 'messages_read', channel_id: channelId, message_ids: messageIds });
+  }
+
+  /** @param {string} channelId
+   * @param {string} threadId */
+  followThread(channelId, threadId) { return this.send({ type: 'thread.follow', channel_id: channelId, thread_id: threadId }); }
+
+  /** @param {string} channelId
+   * @param {string} threadId */
+  unfollowThread(channelId, threadId) { return this.send({ type: 'thread.unfollow', channel_id: channelId, thread_id: threadId }); }
+
+  /** @param {string} channelId
+   * @param {boolean} muted */
+  mute(channelId, muted) { return this.send({ type: 'channel.mute', channel_id: channelId, muted }); }
+
+  /** Where all members of a channel stand.
+   * @param {string} channelId */
+  readState(channelId) { return this.send({ type: 'read_state', channel_id: channelId }); }
+
+  /** Asks for a fresh snapshot, which replaces everything. */
+  sync() { return this.send({ type: 'sync' }); }
+
+  /** Sends a command and waits for its answer: an `ack`, or the frame that was asked for. Without a connection it is sent
+   * when there is one.
+   * @param {Frame} frame
+   * @returns {Promise<any>} */
+  send(frame) {
+    if (this.#pending.size >= this.options.maxPending) {
+      return Promise.reject(new TidemarkError('overflow', `${this.#pending.size} commands wait for an answer already`));
+    }
+    const id = `${frame.type}-${++this.#ids}`;
+    return new Promise((resolve, reject) => {
+      const settle = (/** @type {(v: any) => void} */ fn) => (/** @type {any} */ v) => {
+        clearTimeout(pending.timer);
+        this.#pending.delete(id);
+        fn(v);
+      };
+      /** @type {Pending} */
+      const pending = { frame: { ...frame, id }, resolve: settle(resolve), reject: settle(reject), timer: undefined };
+      pending.timer = setTimeout(
+        () => pending.reject(new TidemarkError('timeout', `${frame.type}: no answer within ${this.options.commandTimeout} ms`)),
+        this.options.commandTimeout,
+      );
+      this.#pending.set(id, pending);
+      this.#cast(pending.frame);
+    });
+  }
+
+  // A connection
+
+  async #open() {
+    clearTimeout(this.#retry);
+    const attempt = ++this.#attempt;
+    this.state.set('connecting');
+    try {
+      const { url, protocols } = await this.#address();
+      if (attempt !== this.#attempt || !this.#wanted) return;
+      const Socket = this.options.WebSocket ?? globalThis.WebSocket;
+      if (!Socket) throw new TidemarkError('closed', 'there is no WebSocket here: pass a constructor as options.WebSocket');
+      const socket = /** @type {SocketLike} */ (new Socket(url, protocols));
+      this.#socket = socket;
+      socket.onmessage = (e) => { if (socket === this.#socket) this.#receive(e.data); };
+      socket.onclose = (e) => { if (socket === this.#socket) this.#lost(e.code ?? 1006, e.reason ?? ''); };
+      socket.onerror = () => {}; // a close follows, and says more
+      this.#watch(this.options.answerTimeout); // also a connection that never opens
+    } catch (err) {
+      if (attempt !== this.#attempt || !this.#wanted) return;
+      this.#lost(0, err instanceof Error ? err.message : String(err));
+    }
+  }
+
+  async #address() {
+    const o = this.options;
+    const url = new URL(o.url ?? '/v1/socket', globalThis.location?.href ?? 'http://127.0.0.1:8080');
+    url.protocol = url.protocol.replace(/^http/, 'ws');
+    if (o.userId) url.searchParams.set('user_id', o.userId);
+    const token = typeof o.token === 'function' ? await o.token() : o.token; // a new one each time: the last may have expired
+    return { url: url.href, protocols: token ? [`tidemark.bearer.${token}`] : [] };
+  }
+
+  /** @param {number} code
+   * @param {string} reason */
+  #lost(code, reason) {
+    this.#drop();
+    if (!this.#wanted) return;
+    const wait = this.backoff.next();
+    this.#emit({ type: 'disconnected', code, reason, retry_in: Math.round(wait) });
+    this.state.set('waiting');
+    this.#retry = setTimeout(() => void this.#open(), wait);
+  }
+
+  /** Lets go of the socket, whatever state it is in. */
+  #drop() {
+    this.#attempt++;
+    clearTimeout(this.#retry);
+    clearTimeout(this.#watchdog);
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (socket) socket.close(1000);
+  }
+
+  /** Sends a frame if that is possible now. What must arrive is among the pending ones, or is said anew on connecting.
+   * @param {Frame} frame */
+  #cast(frame) {
+    if (this.state.value === 'open' && this.#socket?.readyState === OPEN) this.#socket.send(JSON.stringify(frame));
+  }
+
+  /** A connection that says nothing for a while is asked; one that does not answer is given up. Without that a cut cable
+   * would leave old numbers on the screen for ever.
+   * @param {number} answerWithin milliseconds, 0: not asked yet */
+  #watch(answerWithin = 0) {
+    clearTimeout(this.#watchdog);
+    this.#watchdog = answerWithin
+      ? setTimeout(() => this.#lost(1006, `no answer within ${answerWithin} ms`), answerWithin)
+      : setTimeout(() => {
+        this.sync().catch(() => {});
+        this.#watch(this.options.answerTimeout);
+      }, this.options.quietTimeout);
+  }
+
+  /** @param {unknown} data */
+  #receive(data) {
+    /** @type {any} */
+    let frame;
+    try {
+      frame = JSON.parse(String(data));
+    } catch {
+      return this.#lost(1003, 'a frame is no JSON');
+    }
+    if (frame === null || typeof frame !== 'object') return this.#lost(1003, 'a frame is no JSON object');
+    this.#watch();
+    this.#apply(frame);
+    this.#emit(frame);
+    return undefined;
+  }
+
+  /** @param {Frame & Record<string, any>} frame */
+  #apply(frame) {
+    switch (frame.type) {
+      case 'hello':
+        this.userId = frame.user_id;
+        this.instanceId = frame.instance_id;
+        this.state.set('open');
+        if (!this.#hidden) for (const scope of this.#focused.values()) this.#cast({ type: 'channel.focus', ...scope });
+        for (const p of this.#pending.values()) this.#cast(p.frame);
+        break;
+      case 'inbox':
+        this.backoff.reset(); // not at the hello: a gateway that accepts and then fails is met more and more slowly
+        this.inbox.set(Inbox.of(/** @type {any} */ (frame)));
+        break;
+      case 'unread.updated': {
+        const { type: _, ...update } = frame;
+        this.inbox.set(this.inbox.value.with(/** @type {any} */ (update)));
+        break;
+      }
+      case 'message.new':
+        this.#heads.set(frame.channel_id, Math.max(frame.seq, this.#heads.get(frame.channel_id) ?? 0));
+        break;
+      case 'error':
+        if (frame.id) this.#pending.get(frame.id)?.reject(new TidemarkError(frame.code, frame.message));
+        return;
+      default:
+    }
+    if (frame.id) this.#pending.get(frame.id)?.resolve(frame);
+  }
+
+  /** @param {Frame} frame */
+  #emit(frame) {
+    for (const type of [frame.type, '*']) for (const fn of [...(this.#handlers.get(type) ?? [])]) fn(frame);
+  }
+
+  // The page
+
+  /** Follows the page, where there is one: a hidden page reads nothing, and one that comes back asks whether its connection
+   * still is one. */
+  #watchPage() {
+    const page = this.options.page === undefined ? globalThis.document : this.options.page;
+    if (!page) return;
+    const visible = () => this.#show(page.visibilityState !== 'hidden');
+    const online = () => { if (this.state.value === 'waiting') void this.#open(); };
+    page.addEventListener('visibilitychange', visible);
+    globalThis.addEventListener?.('online', online);
+    this.#unwatch = () => {
+      page.removeEventListener('visibilitychange', visible);
+      globalThis.removeEventListener?.('online', online);
+    };
+    visible();
+  }
+
+  /** @param {boolean} visible */
+  #show(visible) {
+    if (visible !== this.#hidden) return;
+    this.#hidden = !visible;
+    for (const scope of this.#focused.values()) this.#cast({ type: visible ? 'channel.focus' : 'channel.blur', ...scope });
+    if (visible && this.state.value === 'waiting') void this.#open();
+    else if (visible && this.state.value === 'open') this.sync().catch(() => {});
+  }
+}
+
+/** @param {string} channelId
+ * @param {string} [threadId]
+ * @returns {{channel_id: string, thread_id?: string}} */
+const scopeOf = (channelId, threadId) => ({ channel_id: channelId, ...(threadId && { thread_id: threadId }) });

@@ -1,0 +1,87 @@
+import { dominates } from './stamp.js';
+
+/** @typedef {import('./index.js').ChannelUnread} ChannelUnread */
+/** @typedef {import('./index.js').ThreadUnread} ThreadUnread */
+/** @typedef {import('./index.js').Totals} Totals */
+
+/** @type {Totals} */
+export const NO_TOTALS = Object.freeze({ unread: 0, mentions: 0, unread_channels: 0, thread_unread: 0, thread_mentions: 0 });
+
+/** Unread first, then newest activity, then by id: the order of GetInbox.
+ * @param {ChannelUnread} a
+ * @param {ChannelUnread} b */
+export function byActivity(a, b) {
+  const unread = Number(b.unread > 0) - Number(a.unread > 0);
+  if (unread) return unread;
+  const at = time(b.latest?.at) - time(a.latest?.at);
+  return at || (a.channel_id < b.channel_id ? -1 : Number(a.channel_id > b.channel_id));
+}
+
+/** @param {string | undefined} text */
+const time = (text) => (text ? Date.parse(text) : 0);
+
+/**
+ * What one user sees, as far as the gateway has told. It is immutable: applying a frame gives another Inbox, so whoever
+ * holds one sees a whole picture.
+ *
+ * A snapshot replaces everything. An update replaces one channel or thread, unless what is there carries a stamp that
+ * dominates the update's and differs: such an update is older, and nothing changes.
+ */
+export class Inbox {
+  /**
+   * @param {ReadonlyMap<string, ChannelUnread>} channels
+   * @param {ReadonlyMap<string, ThreadUnread>} threads
+   * @param {Totals} totals
+   * @param {boolean} known
+   */
+  constructor(channels = new Map(), threads = new Map(), totals = NO_TOTALS, known = false) {
+    this.channels = channels;
+    this.threads = threads;
+    this.totals = totals;
+    /** False until a snapshot has come: then nothing is known, and no count is a zero. */
+    this.known = known;
+  }
+
+  /** What a launcher icon shows.
+   * @returns {number} */
+  get badge() { return this.totals.unread + this.totals.thread_unread; }
+
+  /** The channels in the order of a channel list. */
+  get sorted() { return [...this.channels.values()].sort(byActivity); }
+
+  /** The inbox that a snapshot tells.
+   * @param {{channels?: ChannelUnread[], threads?: ThreadUnread[], totals?: Totals}} frame */
+  static of(frame) {
+    return new Inbox(
+      new Map((frame.channels ?? []).map((c) => [c.channel_id, c])),
+      new Map((frame.threads ?? []).map((t) => [threadKey(t), t])),
+      frame.totals ?? NO_TOTALS,
+      true,
+    );
+  }
+
+  /** This inbox with one channel or thread replaced; itself if the update is older than what is here. Before a snapshot
+   * there is nothing to update.
+   * @param {(ChannelUnread | ThreadUnread) & {totals?: Totals}} update
+   * @returns {Inbox} */
+  with(update) {
+    if (!this.known) return this;
+    const { totals = this.totals, ...entry } = update;
+    const thread = 'thread_id' in entry && Boolean(entry.thread_id);
+    const key = thread ? threadKey(/** @type {ThreadUnread} */ (entry)) : entry.channel_id;
+    const here = /** @type {ReadonlyMap<string, ChannelUnread | ThreadUnread>} */ (thread ? this.threads : this.channels);
+    const was = here.get(key);
+    if (was?.stamp && entry.stamp && was.stamp !== entry.stamp && dominates(was.stamp, entry.stamp)) return this;
+    const next = new Map(here);
+    const gone = thread ? /** @type {ThreadUnread} */ (entry).followed === false : /** @type {ChannelUnread} */ (entry).member === false;
+    if (gone) next.delete(key);
+    else next.set(key, entry);
+    return thread
+      ? new Inbox(this.channels, /** @type {Map<string, ThreadUnread>} */ (next), totals, true)
+      : new Inbox(/** @type {Map<string, ChannelUnread>} */ (next), this.threads, totals, true);
+  }
+}
+
+/** Where a thread is in `threads`.
+ * @param {{channel_id: string, thread_id: string}} t */
+export const threadKey = (t) => `${t.channel_id}\0${t.thread_id}`;

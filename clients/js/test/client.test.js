@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TidemarkClient } from '../src/index.js';
+import { FakePage, channel, hello, inbox, settled, sockets, totals } from './fake.js';
+
+/** A client with sockets that the test drives and waits of exactly min, 2 min, … */
+function client(t, options = {}) {
+  const net = sockets();
+  const c = new TidemarkClient({
+    url: 'ws://gateway.test/v1/socket', page: null, WebSocket: net.Socket, backoff: { min: 100, max: 400, random: () => 1 }, ...options,
+  });
+  t.after(() => c.close());
+  return { c, net };
+}
+
+/** The same, connected and with an inbox. */
+async function connected(t, channels = [], options = {}) {
+  const { c, net } = client(t, options);
+  c.connect();
+  await settled();
+  net.last.says(hello(), inbox(channels));
+  return { c, net };
+}
+
+test('it is open when the gateway has said who we are, and knows when the inbox came', async (t) => {
+  const { c, net } = client(t, { userId: 'ann & bob' });
+  assert.equal(c.state.value, 'closed');
+  c.connect();
+  c.connect();
+  await settled();
+  assert.equal(net.all.length, 1);
+  assert.equal(net.last.url, 'ws://gateway.test/v1/socket?user_id=ann+%26+bob');
+  assert.equal(c.state.value, 'connecting');
+  net.last.says(hello());
+  assert.equal(c.state.value, 'open');
+  assert.equal(c.instanceId, 'i1');
+  assert.equal(c.inbox.value.known, false);
+  const badges = [];
+  c.badge.subscribe((n) => badges.push(n));
+  net.last.says(inbox([channel('a', 3)]), { type: 'unread.updated', ...channel('a', 4), totals: totals(4) });
+  assert.deepEqual(badges, [0, 3, 4]);
+});
+
+test('a token goes into the subprotocol and is asked for each time', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let n = 0;
+  const { c, net } = client(t, { token: async () => `t${++n}` });
+  c.connect();
+  await settled();
+  assert.deepEqual(net.last.protocols, ['tidemark.bearer.t1']);
+  assert.ok(!net.last.url.includes('t1'));
+  net.last.ends();
+  t.mock.timers.tick(100);
+  await settled();
+  assert.deepEqual(net.last.protocols, ['tidemark.bearer.t2']);
+});
+
+test('it comes back, more slowly each time, and at once quickly again after an inbox', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { c, net } = await connected(t, [channel('a', 2)]);
+  const waits = [];
+  c.on('disconnected', (f) => waits.push(f.retry_in));
+  for (const wait of [100, 200, 400, 400]) {
+    net.last.ends(1012, 'restart');
+    assert.equal(c.state.value, 'waiting');
+    assert.equal(c.badge.value, 2, 'what was known stays');
+    const before = net.all.length;
+    t.mock.timers.tick(wait - 1);
+    await settled();
+    assert.equal(net.all.length, before, 'not yet');
+    t.mock.timers.tick(1);
+    await settled();
+    assert.equal(net.all.length, before + 1);
+    net.last.says(hello()); // and no inbox: that does not count as good
+  }
+  net.last.says(inbox([]));
+  assert.equal(c.badge.value, 0);
+  net.last.ends();
+  assert.deepEqual(waits, [100, 200, 400, 400, 100]);
+});
+
+test('a snapshot after a reconnect replaces what was there', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { c, net } = await connected(t, [channel('a', 2), channel('gone', 1)]);
+  net.last.ends();
+  t.mock.timers.tick(100);
+  await settled();
+  net.last.says(hello(2), inbox([channel('a', 7)]));
+  assert.deepEqual([...c.inbox.value.channels.keys()], ['a']);
+  assert.equal(c.badge.value, 7);
+});
+
+test('a command is answered by its id, with what it became', async (t) => {
+  const { c, net } = await connected(t);
+  const read = c.markRead('a', 'm1');
+  const state = c.readState('a');
+  const [first] = net.last.of('mark_read');
+  const [second] = net.last.of('read_state');
+  assert.deepEqual({ ...first, id: 0 }, { type: 'mark_read', channel_id: 'a', message_id: 'm1', id: 0 });
+  net.last.says({ type: 'read_state', id: second.id, channel_id: 'a', readers: [] }, { type: 'ack', id: first.id, after: ['chat.reads/0/7'] });
+  assert.deepEqual((await read).after, ['chat.reads/0/7']);
+  assert.deepEqual((await state).readers, []);
+});
+
+test('an error of the gateway is one of the call', async (t) => {
+  const { c, net } = await connected(t);
+  const read = c.markRead('secret', 'm1');
+  net.last.says({ type: 'error', id: net.last.sent[0].id, code: 'not_found', message: 'no such channel' });
+  await assert.rejects(read, { name: 'TidemarkError', code: 'not_found', message: 'no such channel' });
+});
+
+test('a command without an answer is sent again, once, with the same id', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { c, net } = await connected(t);
+  const read = c.markRead('a', 'm1');
+  const [sent] = net.last.sent;
+  net.last.ends();
+  const offline = c.mute('a', true); // asked for while there is no connection
+  t.mock.timers.tick(100);
+  await settled();
+  assert.deepEqual(net.last.sent, [], 'nothing before the gateway has said who we are');
+  net.last.says(hello(2));
+  assert.deepEqual(net.last.sent.map((f) => f.type), ['mark_read', 'channel.mute']);
+  assert.deepEqual(net.last.sent[0], sent);
+  for (const f of net.last.sent) net.last.says({ type: 'ack', id: f.id, after: [] });
+  await Promise.all([read, offline]);
+  net.last.ends();
+  t.mock.timers.tick(200);
+  await settled();
+  net.last.says(hello(3));
+  assert.deepEqual(net.last.sent, [], 'what was answered is not sent again');
+});
+
+test('a command fails when it takes too long, when there are too many, and when the client closes', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { c } = await connected(t, [], { commandTimeout: 500, maxPending: 2 });
+  const slow = c.markRead('a', 'm1');
+  t.mock.timers.tick(500);
+  await assert.rejects(slow, { code: 'timeout' });
+  const waiting = [c.markRead('a', 'm2'), c.markRead('a', 'm3')];
+  await assert.rejects(c.markRead('a', 'm4'), { code: 'overflow' });
+  c.close();
+  for (const p of waiting) await assert.rejects(p, { code: 'closed' });
+  assert.equal(c.state.value, 'closed');
+});
+
+test('a mark states the head that this device knew', async (t) => {
+  const { c, net } = await connected(t);
+  const news = (seq) => ({ type: 'message.new', channel_id: 'a', message_id: `m${seq}`, seq, at: '2026-01-01T00:00:00Z' });
+  net.last.says(news(4), news(5), news(3));
+  c.markUnread('a', 'm4').catch(() => {});
+  c.markUnread('a', 'm4', { headSeq: 9 }).catch(() => {});
+  c.markUnread('b', 'm1').catch(() => {});
+  assert.deepEqual(net.last.of('mark_unread').map((f) => f.head_seq), [5, 9, undefined]);
+});
+
+test('focus lasts over a reconnect, and rests while the page is hidden', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const page = new FakePage();
+  const { c, net } = await connected(t, [], { page });
+  c.focus('a');
+  c.focus('b', 'thread');
+  c.focus('c');
+  c.blur('c');
+  c.blur('never');
+  assert.deepEqual(net.last.sent.map((f) => [f.type, f.channel_id]),
+    [['channel.focus', 'a'], ['channel.focus', 'b'], ['channel.focus', 'c'], ['channel.blur', 'c']]);
+  page.show(false);
+  assert.deepEqual(net.last.of('channel.blur').map((f) => f.channel_id), ['c', 'a', 'b']);
+  net.last.ends();
+  t.mock.timers.tick(100);
+  await settled();
+  net.last.says(hello(2));
+  assert.deepEqual(net.last.of('channel.focus'), [], 'hidden');
+  page.show(true);
+  assert.deepEqual(net.last.of('channel.focus'), [
+    { type: 'channel.focus', channel_id: 'a' }, { type: 'channel.focus', channel_id: 'b', thread_id: 'thread' }]);
+  net.last.ends();
+  t.mock.timers.tick(200);
+  await settled();
+  net.last.says(hello(3));
+  assert.deepEqual(net.last.of('channel.focus').map((f) => f.channel_id), ['a', 'b']);
+});
+
+test('a page that comes back does not wait for the next try', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const page = new FakePage();
+  const { net } = await connected(t, [], { page });
+  page.show(false);
+  net.last.ends();
+  assert.equal(net.all.length, 1);
+  page.show(true);
+  await settled();
+  assert.equal(net.all.length, 2);
+});
+
+test('a connection that is silent is asked, and given up if it does not answer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { c, net } = await connected(t, [], { quietTimeout: 1000, answerTimeout: 200, commandTimeout: 60_000 });
+  t.mock.timers.tick(999);
+  net.last.says({ type: 'read_pointer.updated', channel_id: 'a' });
+  t.mock.timers.tick(999);
+  assert.equal(net.last.of('sync').length, 0, 'it spoke a moment ago');
+  t.mock.timers.tick(1);
+  assert.equal(net.last.of('sync').length, 1);
+  net.last.says(inbox([]));
+  t.mock.timers.tick(999);
+  assert.equal(c.state.value, 'open', 'it answered');
+  t.mock.timers.tick(1);
+  t.mock.timers.tick(200);
+  assert.equal(c.state.value, 'waiting');
+  assert.equal(net.last.closedWith, 1000);
+});
+
+test('a connection that never opens is given up', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { c, net } = client(t, { answerTimeout: 200 });
+  c.connect();
+  await settled();
+  t.mock.timers.tick(200);
+  assert.equal(c.state.value, 'waiting');
+  t.mock.timers.tick(100);
+  await settled();
+  assert.equal(net.all.length, 2);
+});
+
+test('what a socket says after it was given up is not heard', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { c, net } = await connected(t, [channel('a', 1)]);
+  const old = net.last;
+  old.ends();
+  t.mock.timers.tick(100);
+  await settled();
+  net.last.says(hello(2), inbox([channel('a', 5)]));
+  old.says(inbox([channel('a', 1)]));
+  old.ends();
+  assert.equal(c.badge.value, 5);
+  assert.equal(c.state.value, 'open');
+});
+
+for (const bad of ['{', 'null', '7']) {
+  test(`${bad} is no frame: the connection is made anew`, async (t) => {
+    const { c, net } = await connected(t);
+    net.last.says(bad);
+    assert.equal(c.state.value, 'waiting');
+  });
+}
+
+test('frames of a type that is not known here are passed on', async (t) => {
+  const { c, net } = await connected(t);
+  const seen = [];
+  const stop = c.on('*', (f) => seen.push(f.type));
+  net.last.says({ type: 'of.the.future' });
+  stop();
+  net.last.says({ type: 'of.the.future' });
+  assert.deepEqual(seen, ['of.the.future']);
+});
