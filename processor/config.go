@@ -77,7 +77,7 @@ type Config struct {
 	// fails; 0 by default. Members of a group should agree; else the largest number holds.
 	Standbys int
 	// NearRecords is how many records the new owner of a partition may lack of the old one's position when the
-	// partition moves while the old one is well; 100,000 by default. A new owner that lacks more tails it first.
+	// partition moves while the old one is well; 20,000 by default. A new owner that lacks more tails it first.
 	NearRecords int64
 	// StandbyEvery is how often a standby asks how far it may follow; 250 ms by default.
 	StandbyEvery time.Duration
@@ -127,7 +127,7 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.CommitEvery, 100*time.Millisecond)
 	def(&c.QueueBytes, 128<<20)
 	def(&c.MergeWait, time.Second)
-	def(&c.NearRecords, 100_000)
+	def(&c.NearRecords, 20_000)
 	def(&c.StandbyEvery, 250*time.Millisecond)
 	def(&c.SessionTimeout, 10*time.Second)
 	def(&c.StopTimeout, 30*time.Second)

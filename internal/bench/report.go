@@ -7,6 +7,7 @@
 //	folder.go  one partition driven without a processor; fold.go and memory.go measure with it
 //	stage.go   a mix in topics of its own; echo.go the floor on it, zset.go the design compared with
 //	run.go     a processor, and a cache role, on a stage; live.go measures with it
+//	handover.go  for how long nobody answers when a partition moves; seat.go the members that it moves between
 //	serve.go   a node that answers, and what its clients wait for
 package bench
 

@@ -34,8 +34,6 @@ type run struct {
 
 // start begins to fold what is there. Redis is emptied if there is to be a cache.
 func (s *stage) start(ctx context.Context, fanout uint32, withCache bool) (_ *run, err error) {
-	settings := projections.DefaultSettings()
-	settings.FanoutLimit = fanout
 	r := &run{s: s, group: s.prefix + "cache", ended: make(chan error, 2)}
 	ctx, r.cancel = context.WithCancel(ctx)
 	defer func() {
@@ -46,15 +44,7 @@ func (s *stage) start(ctx context.Context, fanout uint32, withCache bool) (_ *ru
 	if r.dir, err = os.MkdirTemp("", "tidemark-bench-"); err != nil {
 		return nil, err
 	}
-	r.cfg = processor.Config{
-		Brokers: s.env.Brokers, Group: s.prefix + "group", DataDir: r.dir,
-		Settings: settings, MemTableSize: 16 << 20, Cache: pebble.NewCache(256 << 20),
-	}
-	for i := range events.InputTopics {
-		r.cfg.Topics.Inputs[i] = s.input(events.Input(i))
-	}
-	r.cfg.Topics.Unread, r.cfg.Topics.Channels = s.output(events.TopicUnread), s.output(events.TopicChannels)
-	r.cfg.Topics.DeadLetters = s.output(events.TopicDeadLetters)
+	r.cfg = s.processor(r.dir, fanout)
 	if r.proc, err = processor.New(r.cfg); err != nil {
 		return nil, err
 	}
@@ -78,6 +68,22 @@ func (s *stage) start(ctx context.Context, fanout uint32, withCache bool) (_ *ru
 	r.parts++
 	go func() { r.ended <- r.proc.Run(ctx) }()
 	return r, nil
+}
+
+// processor is one on this stage with a store in dir. Its cache is to be given back.
+func (s *stage) processor(dir string, fanout uint32) processor.Config {
+	settings := projections.DefaultSettings()
+	settings.FanoutLimit = fanout
+	c := processor.Config{
+		Brokers: s.env.Brokers, Group: s.prefix + "group", DataDir: dir,
+		Settings: settings, MemTableSize: 16 << 20, Cache: pebble.NewCache(256 << 20),
+	}
+	for i := range events.InputTopics {
+		c.Topics.Inputs[i] = s.input(events.Input(i))
+	}
+	c.Topics.Unread, c.Topics.Channels = s.output(events.TopicUnread), s.output(events.TopicChannels)
+	c.Topics.DeadLetters = s.output(events.TopicDeadLetters)
+	return c
 }
 
 // stop ends everything and removes the stores.
