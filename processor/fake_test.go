@@ -150,6 +150,7 @@ func newStage(t *testing.T, plan opening, change func(*Config)) *stage {
 	}
 	s.w.room = newRoom()
 	s.w.inbox = newInbox(1<<20, new(atomic.Int64), func(events.Input, bool) {})
+	s.w.inbox.expect(plan.from)
 	s.w.start(s.now, plan, plan.until)
 	s.next = plan.from
 	return s

@@ -22,6 +22,7 @@ type inbox struct {
 	paused  [events.NumInputs]bool
 	held    bool                 // all are paused, whatever they hold
 	next    projections.Position // what is to be fetched next
+	begun   bool                 // next is known: what comes before that was fetched for an earlier worker
 	max     int64                // bytes of one input at which it is paused; resumed at half of it
 	total   *atomic.Int64        // bytes of all inboxes of the process
 	setFlow func(in events.Input, paused bool)
@@ -85,6 +86,9 @@ func (b *inbox) fetch(in events.Input, records []*kgo.Record, end int64) {
 		n += recordBytes(r)
 	}
 	b.change(func() {
+		if !b.begun {
+			return
+		}
 		b.news.fetched[in] = append(b.news.fetched[in], fetched{records, end})
 		if len(records) > 0 {
 			b.next[in] = max(b.next[in], records[len(records)-1].Offset+1)
@@ -150,7 +154,7 @@ func (b *inbox) queued() int64 {
 func (b *inbox) expect(from projections.Position) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.next = from
+	b.next, b.begun = from, true
 }
 
 // expected is what is to be fetched next.

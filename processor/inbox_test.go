@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
 )
 
 // flow records what was paused and resumed.
@@ -23,6 +24,7 @@ func TestInboxPausesAndResumes(t *testing.T) {
 	var total atomic.Int64
 	var f flow
 	b := newInbox(1000, &total, f.set)
+	b.expect(projections.Position{})
 	b.fetch(events.Reads, ofSize(600), 1)
 	b.fetch(events.Messages, ofSize(600), 1)
 	b.fetch(events.Reads, ofSize(600), 2)
@@ -48,6 +50,7 @@ func TestClosedInboxHoldsNothing(t *testing.T) {
 	var total atomic.Int64
 	var f flow
 	b := newInbox(1000, &total, f.set)
+	b.expect(projections.Position{})
 	b.fetch(events.Reads, ofSize(1600), 1)
 	b.close(true)
 	b.fetch(events.Messages, ofSize(600), 1)
@@ -71,5 +74,16 @@ func TestAbortOverridesCleanStop(t *testing.T) {
 	}
 	if got := b.take().stop; got != stopAbort {
 		t.Errorf("the order to stop was forgotten: %d", got)
+	}
+}
+
+// TestInboxBeforeItsBeginning: what comes before it is known from where on is fetched was fetched for an earlier worker
+// of the partition, and would look like a gap.
+func TestInboxBeforeItsBeginning(t *testing.T) {
+	var total atomic.Int64
+	b := newInbox(1000, &total, func(events.Input, bool) { t.Error("it is paused or resumed") })
+	b.fetch(events.Reads, ofSize(1600), 1)
+	if n := b.take(); len(n.fetched[events.Reads]) != 0 || b.queued() != 0 || total.Load() != 0 {
+		t.Errorf("%d records and %d bytes are kept", len(n.fetched[events.Reads]), b.queued())
 	}
 }

@@ -34,7 +34,7 @@ func (p *Processor) poll(ctx context.Context) {
 				return
 			}
 			for i := range t.Partitions {
-				p.deliverTo(p.worker(t.Partitions[i].Partition), in, &t.Partitions[i])
+				p.deliver(p.worker(t.Partitions[i].Partition), in, &t.Partitions[i])
 			}
 		})
 		p.consumer.AllowRebalance()
@@ -42,8 +42,8 @@ func (p *Processor) poll(ctx context.Context) {
 	}
 }
 
-// deliverTo hands what was fetched to a worker, if there is one.
-func (p *Processor) deliverTo(w *worker, in events.Input, f *kgo.FetchPartition) {
+// deliver hands what was fetched to a worker, if there is one.
+func (p *Processor) deliver(w *worker, in events.Input, f *kgo.FetchPartition) {
 	if w == nil {
 		return
 	}

@@ -119,10 +119,12 @@ func (p *Processor) Run(ctx context.Context) error {
 	if p.consumer, err = kgo.NewClient(p.consumerOptions()...); err != nil {
 		return fmt.Errorf("processor: consumer: %w", err)
 	}
-	if p.standbys.client, err = kgo.NewClient(p.tailOptions()...); err != nil {
+	tail, err := kgo.NewClient(p.tailOptions()...)
+	if err != nil {
 		p.consumer.Close()
 		return fmt.Errorf("processor: consumer of standbys: %w", err)
 	}
+	p.standbys.feeder = newFeeder(tail, p.cfg.Topics.Inputs)
 	p.committer = &committer{
 		commit: commitSync(p.consumer), topics: p.cfg.Topics.Inputs, every: p.cfg.CommitEvery, log: p.log,
 		metrics: p.metrics, now: p.cfg.now, wake: make(chan struct{}, 1),
@@ -134,7 +136,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { p.committer.run(ctx) })
 	others.Go(func() { p.standbys.run(ctx) })
-	others.Go(func() { p.standbys.poll(ctx) })
+	others.Go(func() { p.standbys.feeder.run(ctx, p.deliver, p.breathe) })
 	p.poll(ctx)
 	others.Wait()
 	p.shutdown()
@@ -154,7 +156,7 @@ func (p *Processor) shutdown() {
 	}
 	p.consumer.CloseAllowingRebalance()
 	p.awaitStores()
-	p.standbys.client.Close()
+	p.standbys.feeder.client.Close()
 	p.log.Info("stopped")
 }
 

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -17,7 +14,7 @@ import (
 // sorts: those that are kept for the case that the owner fails, and those that are to move here once they are near.
 type standbys struct {
 	p      *Processor
-	client *kgo.Client // fetches for them; set by Run
+	feeder *feeder // set by Run
 	wake   chan struct{}
 
 	// Under p.mu:
@@ -81,32 +78,6 @@ func (s *standbys) run(ctx context.Context) {
 	}
 }
 
-// poll hands over what is fetched for standbys until ctx is done.
-func (s *standbys) poll(ctx context.Context) {
-	for {
-		fetches := s.client.PollFetches(ctx)
-		if ctx.Err() != nil || fetches.IsClientClosed() {
-			return
-		}
-		fetches.EachTopic(func(t kgo.FetchTopic) {
-			in := slices.Index(s.p.cfg.Topics.Inputs[:], t.Topic)
-			if in < 0 {
-				return
-			}
-			for i := range t.Partitions {
-				s.p.deliverTo(s.worker(t.Partitions[i].Partition), events.Input(in), &t.Partitions[i])
-			}
-		})
-		s.p.breathe(ctx)
-	}
-}
-
-func (s *standbys) worker(n int32) *worker {
-	s.p.mu.RLock()
-	defer s.p.mu.RUnlock()
-	return s.workers[n]
-}
-
 // step starts and ends standbys, and tells them how far they may fold.
 func (s *standbys) step(ctx context.Context) error {
 	s.reconcile()
@@ -168,7 +139,7 @@ func (s *standbys) reconcile() {
 			continue // what is assigned here is promoted when the client says so
 		case s.retry[n].IsZero():
 			s.retry[n] = now.Add(standbyRetry)
-			s.fetchNot(n)
+			s.feeder.leave(w)
 			continue // so that /readyz shows why
 		case now.Before(s.retry[n]):
 			continue
@@ -181,7 +152,7 @@ func (s *standbys) reconcile() {
 			continue
 		}
 		delete(s.retry, n)
-		w := s.p.newWorker(n, s.client)
+		w := s.p.newWorker(n, s.feeder.client)
 		s.workers[n] = w
 		go w.main()
 		s.p.log.Info("partition is tailed for its owner", "partition", n)
@@ -195,22 +166,11 @@ func (s *standbys) reconcile() {
 
 // drop forgets a standby. Whoever opens its store waits until it is closed. p.mu is held.
 func (s *standbys) drop(n int32) {
+	s.feeder.leave(s.workers[n])
 	s.p.leaving[n] = s.workers[n].done
 	delete(s.workers, n)
 	delete(s.retry, n)
-	s.fetchNot(n)
 }
-
-// partitions are the inputs of partition n as the client names them.
-func (s *standbys) partitions(n int32) map[string][]int32 {
-	all := map[string][]int32{}
-	for _, topic := range s.p.cfg.Topics.Inputs {
-		all[topic] = []int32{n}
-	}
-	return all
-}
-
-func (s *standbys) fetchNot(n int32) { s.client.RemoveConsumePartitions(s.partitions(n)) }
 
 // promote takes the standby of a partition that this member has come to own, nil if there is none that is well. From
 // here on the group's client fetches for it. p.mu is held.
@@ -285,12 +245,7 @@ func (s *standbys) begin(ctx context.Context, ws []*worker, committed map[int32]
 			continue
 		}
 		w.begin(o)
-		from := map[string]map[int32]kgo.Offset{}
-		for i, topic := range s.p.cfg.Topics.Inputs {
-			from[topic] = map[int32]kgo.Offset{w.number: kgo.NewOffset().At(o.plan.from[i]).WithEpoch(-1)}
-		}
-		s.client.ResumeFetchPartitions(s.partitions(w.number)) // pauses outlive the last time
-		s.client.AddConsumePartitions(from)
+		s.feeder.feed(w, o.plan.from)
 		delete(s.told, w.number)
 	}
 	return nil
