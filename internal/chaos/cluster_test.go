@@ -43,8 +43,9 @@ type cluster struct {
 	seats  seats
 }
 
-// newCluster starts servers and nodes, and returns when all nodes are members of their groups.
-func newCluster(t *testing.T, nodes int) *cluster {
+// newCluster starts servers and nodes, and returns when all nodes are members of their groups. Each partition is followed
+// by so many standbys.
+func newCluster(t *testing.T, nodes, standbys int) *cluster {
 	t.Helper()
 	testkit.NeedsServer(t)
 	tidemark(t)
@@ -68,7 +69,7 @@ func newCluster(t *testing.T, nodes int) *cluster {
 			t: t, name: name, url: "http://" + addr, log: filepath.Join(dir, name+".log"), guard: g,
 			args: []string{"run", "--brokers", brokers, "--redis", c.redis.URL, "--roles", "processor,cache,query",
 				"--data-dir", filepath.Join(dir, name), "--listen", addr, "--advertise", "http://" + addr,
-				"--fanout-limit", strconv.Itoa(fanoutLimit), "--memory", "256MiB"},
+				"--fanout-limit", strconv.Itoa(fanoutLimit), "--memory", "256MiB", "--standbys", strconv.Itoa(standbys)},
 		})
 	}
 	t.Cleanup(func() {

@@ -29,8 +29,9 @@ func newAttack(t *testing.T, nodes int) *attack {
 			t.Fatalf("TIDEMARK_CHAOS_SEED: %v", err)
 		}
 	}
-	t.Logf("seed %d (TIDEMARK_CHAOS_SEED)", seed)
-	c := newCluster(t, nodes)
+	standbys := int(seed % 2)
+	t.Logf("seed %d (TIDEMARK_CHAOS_SEED), %d standbys", seed, standbys)
+	c := newCluster(t, nodes, standbys)
 	return &attack{cluster: c, w: newWorkload(t, seed, c.produce), r: rand.New(rand.NewPCG(seed, 2))}
 }
 

@@ -22,8 +22,8 @@ var groups = []string{foldGroup, cacheGroup}
 // seats knows which member of each group is which node. A coordinator does not say: it sees one address for all. But no
 // two nodes are ever on their way into a group at the same time, so a member that nobody knows is the one expected.
 //
-// It is needed because a coordinator gives a dead member up only when its session is over, after 45 s, and until then
-// no rebalance ends. To have many rounds a minute the tests make it give the member up, with the request that a member
+// It is needed because a coordinator gives a dead member up only when its session is over, after 10 s or, in the cache's
+// group, 45 s, and until then no rebalance ends. To have many rounds a minute the tests make it give the member up, with the request that a member
 // itself sends when it leaves. To all others that looks like the end of a session.
 type seats map[string]map[string]*node // group -> member id -> node
 

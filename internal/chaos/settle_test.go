@@ -11,7 +11,7 @@ import (
 )
 
 // patience bounds how long anything may take that must happen: a rebalance that waits for the session of a dead member
-// takes 45 s.
+// takes up to 45 s.
 const patience = 100 * time.Second
 
 // until waits for what must happen, and fails the test if it does not or a node ends by itself.
