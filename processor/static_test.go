@@ -35,7 +35,8 @@ func (m *member) numbers() []int32 {
 }
 
 // TestStaticMemberComesBack: a process that stops and starts again under its instance id has its partitions again, and
-// the other member notices nothing.
+// the other member notices nothing, whichever of the two leads the group, and although it tails what the other owns.
+// The embedded broker rebalances where Apache Kafka does not: with standbys they would take over there.
 func TestStaticMemberComesBack(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4
@@ -43,21 +44,31 @@ func TestStaticMemberComesBack(t *testing.T) {
 		tr := newTraffic(s, rand.Uint64(), 20)
 		ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
 		ca.InstanceID, cb.InstanceID = "node-a", "node-b"
+		if env.Real {
+			ca.Standbys, cb.Standbys = 1, 1
+		}
 		b := s.start(cb).ready(n) // the first to come leads the group
 		a := s.start(ca).ready(n / 2)
 		b.ready(n / 2)
 		tr.run(500)
 		s.caughtUp(a, b)
-		before, had := b.moved(), a.numbers()
-		a.stop()
-		tr.run(500)
-		a = s.start(ca).ready(n / 2)
-		s.caughtUp(a, b)
-		if now := a.numbers(); !reflect.DeepEqual(now, had) {
-			t.Errorf("it came back with partitions %v, it had %v", now, had)
-		}
-		if now := b.moved(); !reflect.DeepEqual(now, before) {
-			t.Errorf("partitions of the other member moved: %v, before %v", now, before)
+		for range 2 {
+			if env.Real {
+				a.follows(s, n/2)
+				b.follows(s, n/2)
+			}
+			before, had := b.moved(), a.numbers()
+			a.stop()
+			tr.run(500)
+			a = s.start(ca).ready(n / 2)
+			s.caughtUp(a, b)
+			if now := a.numbers(); !reflect.DeepEqual(now, had) {
+				t.Errorf("it came back with partitions %v, it had %v", now, had)
+			}
+			if now := b.moved(); !reflect.DeepEqual(now, before) {
+				t.Errorf("partitions of the other member moved: %v, before %v", now, before)
+			}
+			a, b, ca, cb = b, a, cb, ca
 		}
 		a.stop()
 		b.stop()
