@@ -1,8 +1,10 @@
 package projections
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -27,7 +29,7 @@ func (r *room) until(dir string, write func() error, done func() bool) error {
 	}()
 	for {
 		err := write()
-		if err == nil || r.wait == nil || !vfs.IsNoSpaceError(err) {
+		if err == nil || r.wait == nil || !isFull(err) {
 			return err
 		}
 		full := fmt.Errorf("store %s: %w; make room, and it goes on by itself", dir, err)
@@ -38,6 +40,9 @@ func (r *room) until(dir string, write func() error, done func() bool) error {
 		}
 	}
 }
+
+// isFull reports whether a write failed for want of room: on the disk, or within somebody's quota of it.
+func isFull(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) }
 
 func (r *room) enter(err error, waits bool) {
 	r.mu.Lock()

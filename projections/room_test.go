@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,12 +36,16 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 	for at := int64(0); ; at++ {
 		full := &fullAt{at: at}
 		disk := vfs.NewCrashableMem()
+		small := fulldisk.New(disk, full.full)
+		if at%2 == 1 {
+			small.Err = syscall.EDQUOT
+		}
 		var open atomic.Pointer[Partition]
 		var mu sync.Mutex
 		waits := 0
-		o := attackOptions(fulldisk.New(disk, full.full))
+		o := attackOptions(small)
 		o.Full = func(err error) bool {
-			if !vfs.IsNoSpaceError(err) || !strings.Contains(err.Error(), "store store: ") {
+			if !errors.Is(err, small.Err) || !strings.Contains(err.Error(), "store store: ") {
 				t.Errorf("write %d: the reason is %v", at, err)
 			}
 			mu.Lock()

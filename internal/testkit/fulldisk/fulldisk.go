@@ -13,11 +13,14 @@ import (
 type FS struct {
 	vfs.FS
 	full func(name string) bool
+	Err  error // of what finds no room; ENOSPC unless a test says otherwise
 }
 
 // New puts a full disk in front of fs. full is asked before each operation that takes room, with the name of the file and
 // by several goroutines at once; where it says true, the operation fails, a write after half of its bytes.
-func New(fs vfs.FS, full func(name string) bool) *FS { return &FS{fs, full} }
+func New(fs vfs.FS, full func(name string) bool) *FS {
+	return &FS{FS: fs, full: full, Err: syscall.ENOSPC}
+}
 
 // Unwrap implements vfs.FS.
 func (d *FS) Unwrap() vfs.FS { return d.FS }
@@ -25,7 +28,7 @@ func (d *FS) Unwrap() vfs.FS { return d.FS }
 // no is the error of an operation on a name, nil if there is room.
 func (d *FS) no(op, name string) error {
 	if d.full(name) {
-		return &os.PathError{Op: op, Path: name, Err: syscall.ENOSPC}
+		return &os.PathError{Op: op, Path: name, Err: d.Err}
 	}
 	return nil
 }
