@@ -38,6 +38,9 @@ type Processor struct {
 	consumer  *kgo.Client // set by Run before anything of it is called
 	standbys  *standbys
 
+	// inputsOnly says that the outputs need not be there: nothing is published (Rebuild).
+	inputsOnly bool
+
 	cluster  atomic.Pointer[identity]
 	groupErr atomic.Pointer[error] // why the member is not in its group
 	joined   atomic.Bool
@@ -222,13 +225,18 @@ func isWrong(err error) bool {
 // the inputs too: the fold says which partition a delta belongs to.
 func (p *Processor) lookUp(ctx context.Context) (*identity, error) {
 	t := &p.cfg.Topics
-	names := append(slices.Clone(t.Inputs[:]), t.Unread, t.Channels, t.DeadLetters)
+	names := slices.Clone(t.Inputs[:])
+	counted := len(names) // those that need the same number of partitions
+	if !p.inputsOnly {
+		names = append(names, t.Unread, t.Channels, t.DeadLetters)
+		counted = len(names) - 1
+	}
 	cluster, ids, counts, err := kafkaadmin.Identities(ctx, p.admin, names)
 	if err != nil {
 		return nil, fmt.Errorf("processor: %w", err)
 	}
 	id := &identity{id: cluster, partitions: counts[t.Inputs[0]]}
-	for _, name := range names[:len(names)-1] {
+	for _, name := range names[:counted] {
 		if counts[name] != id.partitions {
 			return nil, &topicsError{fmt.Sprintf("processor: topic %s has %d partitions and topic %s has %d: inputs and outputs must "+
 				"have the same number; `tidemark topics check` says what is expected", t.Inputs[0], id.partitions, name, counts[name])}
