@@ -107,3 +107,21 @@ type Event struct {
 	Input  events.Input
 	Offset int64
 }
+
+// ThreadView is what one user sees of one thread at the partition's position (DESIGN §4.4).
+type ThreadView struct {
+	UserID, ChannelID, ThreadID string
+
+	Member      bool // of the channel
+	Following   bool // the thread is one of the user's, and its root was not deleted
+	Unread      uint32
+	Mentions    uint32
+	FirstUnread Ref
+	LastRead    Ref
+	LastReadAt  int64 // meaningful only if LastRead.Seq > 0
+	LastReply   Head  // newest live reply, broadcast ones too; Pos is not set
+	TouchedAt   int64 // latest of the last reply, the user's pointer and his last follow by word; Unix milliseconds
+	Muted       bool
+	ReadEpoch   uint32
+	Stamp       events.Stamp // of the user in the channel
+}

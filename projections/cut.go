@@ -26,7 +26,7 @@ func (p *Partition) Cut() (*Cut, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	if len(p.outRows)+len(p.outChans) > 0 {
+	if len(p.outRows)+len(p.outChans)+len(p.outThreads) > 0 {
 		return nil, errors.New("changes are not drained: a cut now would hold what was never published")
 	}
 	if p.pending != nil {
@@ -39,6 +39,7 @@ func (p *Partition) Cut() (*Cut, error) {
 	for ref := range p.dirtyExcs {
 		p.cutExc(ref)
 	}
+	p.cutThreads()
 	for _, ci := range p.dirtyChans {
 		if err := p.cutChannel(b, p.chans.at(ci)); err != nil {
 			return nil, err
@@ -192,15 +193,21 @@ func (p *Partition) cutExc(ref uint32) {
 	if x == nil {
 		return
 	}
-	channel, user := p.blobs.get(p.chans.at(r.ch).id), p.blobs.get(p.users.at(r.user).id)
-	p.cutSet(&x.mentions, channel, hotMentions, user)
-	p.cutSet(&x.singles, channel, hotSingles, user)
+	channel, who := p.blobs.get(p.chans.at(r.ch).id), p.blobs.get(p.users.at(r.user).id)
+	kinds := [...]byte{hotMentions, hotSingles, hotHeld}
+	if r.flags&rowThread != 0 {
+		kinds = [...]byte{hotThreadMentions, hotThreadSingles, hotThreadHeld}
+		var ub [keyBuf]byte
+		who = p.appendFollower(ub[:0], r)
+	}
+	p.cutSet(&x.mentions, channel, kinds[0], who)
+	p.cutSet(&x.singles, channel, kinds[1], who)
 	p.scratch = p.scratch[:0]
 	if len(x.held)+len(x.floors) > 0 {
 		p.scratch = x.appendHeld(p.scratch)
 	}
 	var kb [keyBuf]byte
-	p.replace(append(appendHot(kb[:0], channel, hotHeld), user...), p.scratch)
+	p.replace(append(appendHot(kb[:0], channel, kinds[2]), who...), p.scratch)
 	if x.ownKept && r.lastOwn <= r.ptr {
 		x.own, x.ownKept = nil, false
 	}

@@ -141,7 +141,7 @@ func (p *Partition) comparing(c *channel, change func()) {
 }
 
 // FanoutPending reports whether Drain(d, true) would emit what Drain(d, false) leaves for later.
-func (p *Partition) FanoutPending() bool { return len(p.outChans) > 0 }
+func (p *Partition) FanoutPending() bool { return len(p.outChans)+len(p.outThreads) > 0 }
 
 // Drain appends a record for everything that changed since the last Drain. With fanout false it leaves the channels'
 // records, and what messages changed for the members of small channels, for a later call: until then the position must
@@ -171,6 +171,7 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 			}
 		}
 		p.outChans = p.outChans[:0]
+		p.drainThreads(d)
 	}
 	for i := range p.outRows {
 		p.rows.at(p.outRows[i].ref).out = 0
@@ -181,6 +182,10 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 
 // drainRow emits one pair's delta. Unless changed is sure, it is left out where it would say what the last one did.
 func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed bool) {
+	if r.flags&rowThread != 0 {
+		p.drainThread(d, c, r)
+		return
+	}
 	if x := p.excOf(r); x != nil && len(x.held)+len(x.floors) > 0 || !changed {
 		sig := p.signature(c, r)
 		if x != nil {

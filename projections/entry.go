@@ -11,10 +11,11 @@ import (
 type entry struct {
 	seq     uint32
 	flags   uint8
-	time    int64 // of the message, DESIGN §2
-	logTime int64 // of the partition, right after the message's record
-	off     int64 // of the message's record
-	prevOwn uint32
+	time    int64  // of the message, DESIGN §2
+	logTime int64  // of the partition, right after the message's record
+	off     int64  // of the message's record
+	prevOwn uint32 // the sender's previous counted message
+	prevIn  uint32 // the sender's previous reply in the same thread
 	id      []byte
 	sender  []byte
 	preview []byte
@@ -59,6 +60,11 @@ func (e *entry) append(dst []byte) []byte {
 	dst = appendBytes(dst, e.preview)
 	if e.flags&entReply != 0 {
 		dst = appendBytes(dst, e.thread)
+		back = 0
+		if e.prevIn != 0 {
+			back = e.seq - e.prevIn
+		}
+		dst = binary.AppendUvarint(dst, uint64(back))
 	}
 	if e.flags&entMentions != 0 {
 		dst = appendBytes(dst, e.users)
@@ -79,6 +85,9 @@ func (e *entry) decode(seq uint32, b []byte) error {
 	e.id, e.sender, e.preview = r.bytes(), r.bytes(), r.bytes()
 	if e.flags&entReply != 0 {
 		e.thread = r.bytes()
+		if back := uint32(r.uvarint()); back != 0 {
+			e.prevIn = seq - back
+		}
 	}
 	if e.flags&entMentions != 0 {
 		e.users = r.bytes()

@@ -224,7 +224,6 @@ func (p *Partition) noteRepost(c *channel, id []byte, hash uint64) {
 	if c.plain == 0 || !p.mayRepost(c, p.logTime) {
 		return
 	}
-	const anyAge = -1 << 62
 	_, again := p.lookupTail(c, id, hash, anyAge)
 	if !again {
 		_, again = p.lookupPlain(c, id)
@@ -233,6 +232,9 @@ func (p *Partition) noteRepost(c *channel, id []byte, hash uint64) {
 		c.flags |= chReposted
 	}
 }
+
+// anyAge is the log time by which no message has left the index.
+const anyAge = -1 << 62
 
 // mayRepost reports whether any message of the channel can have left the index: only then can a post that was no
 // duplicate carry a known id.

@@ -39,7 +39,10 @@ var recordKinds = []struct {
 	{keyHot, hotChannel, "channels"}, {keyHot, hotPage, "pages of members"}, {keyHot, hotGuest, "users who never joined"},
 	{keyHot, hotUncounted, "uncounted messages (sets)"}, {keyHot, hotDeleted, "deleted messages (sets)"},
 	{keyHot, hotAlls, "@all messages (sets)"}, {keyHot, hotMentions, "mentions (sets)"}, {keyHot, hotSingles, "single reads (sets)"},
-	{keyHot, hotHeld, "waiting reads"}, {keyIndex, 0, "message index"}, {keyLog, 0, "log blocks"},
+	{keyHot, hotHeld, "waiting reads"}, {keyHot, hotThread, "threads"}, {keyHot, hotReplies, "replies (sets)"},
+	{keyHot, hotBroadcasts, "broadcast replies (sets)"}, {keyHot, hotThreadAlls, "@all replies (sets)"},
+	{keyHot, hotFollow, "users in threads"}, {keyHot, hotThreadMentions, "mentions in threads (sets)"},
+	{keyHot, hotThreadSingles, "single reads in threads (sets)"}, {keyHot, hotThreadHeld, "waiting reads in threads"}, {keyIndex, 0, "message index"}, {keyLog, 0, "log blocks"},
 }
 
 // Inspect reads the store in dir without changing anything, and without knowing what it belongs to. It needs the

@@ -27,11 +27,20 @@ const (
 	hotMentions  = 'm' // m <user> 0x00 <hi uint16 BE> -> set record
 	hotSingles   = 's' // s <user> 0x00 <hi uint16 BE> -> set record
 	hotHeld      = 'w' // w <user>             -> what waits
+
+	hotThread         = 't' // t <thread>                              -> thread record
+	hotReplies        = 'T' // T <thread> 0x00 <hi uint16 BE>          -> set record
+	hotBroadcasts     = 'B' // B <thread> 0x00 <hi uint16 BE>          -> set record
+	hotThreadAlls     = 'A' // A <thread> 0x00 <hi uint16 BE>          -> set record
+	hotFollow         = 'f' // f <user> 0x00 <thread>                  -> row of a user in a thread
+	hotThreadMentions = 'M' // M <user> 0x00 <thread> 0x00 <hi uint16 BE> -> set record
+	hotThreadSingles  = 'S' // S <user> 0x00 <thread> 0x00 <hi uint16 BE> -> set record
+	hotThreadHeld     = 'W' // W <user> 0x00 <thread>                  -> what waits
 )
 
 const (
 	maxID  = 256
-	keyBuf = 2*maxID + 16
+	keyBuf = 3*maxID + 16
 )
 
 func appendHot(dst, channel []byte, kind byte) []byte {
@@ -58,7 +67,7 @@ func appendPageKey(dst, channel []byte, page uint32) []byte {
 
 func appendSetKey(dst, channel []byte, kind byte, user []byte, hi uint16) []byte {
 	dst = appendHot(dst, channel, kind)
-	if kind == hotMentions || kind == hotSingles {
+	if len(user) > 0 {
 		dst = append(append(dst, user...), 0)
 	}
 	return binary.BigEndian.AppendUint16(dst, hi)

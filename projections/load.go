@@ -32,7 +32,15 @@ func (p *Partition) loadHot() error {
 			err = p.checkLoaded(c)
 		}
 	})
+	for _, t := range p.threads[1:] {
+		if t.first == 0 {
+			p.findRoot(p.chans.at(t.ch), t)
+		}
+	}
 	p.rows.each(func(ref uint32, r *row) {
+		if r.ch != 0 && r.flags&rowThread != 0 {
+			p.loadedFollow(r)
+		}
 		if r.ch == 0 || r.exc == 0 {
 			return
 		}
@@ -107,7 +115,7 @@ func (p *Partition) loadRecord(key, val []byte) error {
 		}
 		return set.decode(binary.BigEndian.Uint16(rest[len(rest)-2:]), val)
 	}
-	return fmt.Errorf("unknown kind %q", kind)
+	return p.loadThreadRecord(ci, kind, rest, val)
 }
 
 // checkLoaded compares what was loaded of a channel with what its record says: a record that is missing would else be

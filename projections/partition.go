@@ -37,6 +37,9 @@ type Partition struct {
 	chanTab     table
 	pairTab     table
 	userTab     table
+	threadTab   table
+	threads     []*thread
+	follows     slab[follow]
 	memberLists []*memberList
 	exts        []*ext
 	excs        []*exc
@@ -48,13 +51,18 @@ type Partition struct {
 	dirtyChans  []uint32
 	dirtyGuests map[uint32]struct{}
 	dirtyExcs   map[uint32]struct{}
-	dirtyBytes  int64
-	now         *overlay // written since the last cut
-	pending     *overlay // of the cut that is not applied yet
+
+	dirtyThreads map[uint32]struct{}
+	dirtyFollows map[uint32]struct{} // by row
+	dirtyBytes   int64
+	now          *overlay // written since the last cut
+	pending      *overlay // of the cut that is not applied yet
 
 	outRows  []outRow
 	outChans []uint32
-	origins  []byte
+
+	outThreads []uint32
+	origins    []byte
 
 	scratch    []byte
 	sigBuf     []byte
@@ -69,8 +77,9 @@ func newPartition(id Identity) *Partition {
 	return &Partition{
 		id: id, settings: id.Settings,
 		logTime: minTime, readTime: minTime, deliveryTime: minTime,
-		memberLists: make([]*memberList, 1), exts: make([]*ext, 1), excs: make([]*exc, 1),
+		memberLists: make([]*memberList, 1), threads: make([]*thread, 1), exts: make([]*ext, 1), excs: make([]*exc, 1),
 		dirtyGuests: map[uint32]struct{}{}, dirtyExcs: map[uint32]struct{}{},
+		dirtyThreads: map[uint32]struct{}{}, dirtyFollows: map[uint32]struct{}{},
 		now: &overlay{}, hintLimit: 4096,
 	}
 }

@@ -20,7 +20,8 @@ func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 	r.lastR = offset + 1
 	p.touchRow(ref, r)
 	if len(m.ThreadID) > 0 {
-		return OutcomeIgnored // a scope of its own, not this one's
+		ref, r = p.ensureThreadRow(p.ensureThread(ci, c, m.ThreadID), ref)
+		p.touchRow(ref, r)
 	}
 	h := held{off: offset, at: m.OccurredAt, now: p.readTime, horizon: max(m.OccurredAt, min(timestamp, maxTime)) + lapseAfter}
 	switch m.Kind {
@@ -36,6 +37,8 @@ func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 		return p.messagesRead(ref, c, r, m, &h)
 	case events.KindMarkedUnread:
 		return p.markedUnread(ref, c, r, m, &h)
+	case events.KindThreadFollowed, events.KindThreadUnfollowed:
+		return p.followByWord(ref, c, r, m, &h)
 	case events.KindChannelMuted:
 		if m.Muted == (r.flags&rowMuted != 0) {
 			return OutcomeDuplicate
@@ -85,7 +88,7 @@ func (p *Partition) readUpTo(ref uint32, c *channel, r *row, m *events.Read, h *
 	case events.TargetTime:
 		h.by, h.time = byTime, m.TargetTime
 	}
-	if !p.resolve(c, h) {
+	if !p.resolve(c, r, h) {
 		return OutcomeIgnored
 	}
 	x := p.excOf(r)
@@ -134,7 +137,7 @@ func (p *Partition) messagesRead(ref uint32, c *channel, r *row, m *events.Read,
 	eachDistinct(m.IDs, func(id []byte) {
 		one := *h
 		one.id = id
-		if p.resolve(c, &one) {
+		if p.resolve(c, r, &one) {
 			keep = append(keep, one)
 			if !one.closed {
 				waits++
@@ -171,7 +174,7 @@ func (p *Partition) markedUnread(ref uint32, c *channel, r *row, m *events.Read,
 	before := p.signature(c, r)
 	r.marks++
 	waits := false
-	if p.resolve(c, h) {
+	if p.resolve(c, r, h) {
 		waits = !h.closed || (h.headBy == byID && !h.head)
 		p.keep(ref, r, x, h)
 		p.settle(ref)

@@ -107,6 +107,7 @@ type row struct {
 	firstSeq uint32
 	firstID  uint32
 	out      uint32 // index + 1 in Partition.outRows, 0 = not listed
+	scope    uint32 // of a thread: its follow; else the first of the follows of the pair
 	flags    uint8
 	at       int64 // when ptr was put there
 	ev       int64 // which record did: offset<<1 | 1 if of chat.messages
@@ -122,6 +123,7 @@ const (
 	rowStored  // guests: a record is stored
 	rowChanged // what the pair sees has changed
 	rowCheck   // emit only if the view differs from the last one emitted
+	rowThread  // the scope is a thread
 )
 
 // userState is one user id, known to this partition.
@@ -137,6 +139,7 @@ type ext struct {
 	deleted   seqset // counted messages that were deleted
 	alls      seqset // live counted messages that mention all
 	wait      waiters
+	threads   uint32 // first of the channel's threads, through thread.next
 }
 
 // exc holds what few pairs have.
@@ -195,7 +198,7 @@ func (p *Partition) ensureUser(id []byte) uint32 {
 func (p *Partition) rowOf(ch, user uint32) uint32 {
 	return p.pairTab.find(pairHash(ch, user), func(ref uint32) bool {
 		r := p.rows.at(ref)
-		return r.ch == ch && r.user == user
+		return r.ch == ch && r.user == user && r.flags&rowThread == 0
 	})
 }
 
@@ -357,6 +360,11 @@ func (p *Partition) listDirty(i uint32, c *channel) {
 func (p *Partition) touchRow(i uint32, r *row) {
 	c := p.chans.at(r.ch)
 	switch {
+	case r.flags&rowThread != 0:
+		if _, known := p.dirtyFollows[i]; !known {
+			p.dirtyFollows[i] = struct{}{}
+			p.dirtyBytes += 64
+		}
 	case r.ord == noOrdinal:
 		if _, known := p.dirtyGuests[i]; !known {
 			p.dirtyGuests[i] = struct{}{}

@@ -116,8 +116,9 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 		p.blobs.release(r.lastID)
 		p.blobs.release(r.firstID)
 		*r = row{ch: r.ch, user: r.user, ord: noOrdinal, nextUser: r.nextUser, nextRow: r.nextRow, lastR: r.lastR, lastD: r.lastD,
-			out: r.out, flags: r.flags & (rowChanged | rowCheck)}
+			out: r.out, scope: r.scope, flags: r.flags & (rowChanged | rowCheck | rowThread)}
 		delete(p.dirtyGuests, ref)
+		delete(p.dirtyFollows, ref)
 		delete(p.dirtyExcs, ref)
 		ref = next
 	}
@@ -132,6 +133,7 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 	if c.more != 0 {
 		p.memberLists[c.more] = nil
 	}
+	p.deleteThreads(c)
 	if c.ext != 0 {
 		p.exts[c.ext] = nil
 	}

@@ -85,13 +85,13 @@ func (b *base) read(seq uint32, at, off int64) bool {
 
 // resolve closes what the timeline has decided. It reports whether the event is still alive: a waiting read that
 // lapsed, or a mark whose message or head lapsed, is void.
-func (p *Partition) resolve(c *channel, h *held) bool {
+func (p *Partition) resolve(c *channel, r *row, h *held) bool {
 	lapsed := p.logTime > h.horizon
 	if !h.closed {
 		switch h.by {
 		case byID:
 			if x, ok := p.lookup(c, h.id, idHash(h.id), h.now); ok && x.logTime <= h.horizon {
-				if h.kind == heldSingle && x.flags&(entReply|entBroadcast) == entReply {
+				if h.kind == heldSingle && !p.inScope(c, r, x) {
 					return false // another scope's
 				}
 				h.closed, h.seq = true, x.seq
@@ -165,7 +165,7 @@ func (p *Partition) ownIn(c *channel, r *row, low, high uint32) (seq uint32, at,
 	s := r.lastOwn
 	for s > high {
 		e := p.entryAt(c, s)
-		s = e.prevOwn
+		s = e.previous(r)
 	}
 	if s <= low {
 		return 0, 0, 0
@@ -220,7 +220,7 @@ func (p *Partition) settle(ref uint32) bool {
 		h := &x.held[i]
 		was := h.closed
 		wasHead := h.head
-		if p.resolve(c, h) {
+		if p.resolve(c, r, h) {
 			changed = changed || h.closed != was || h.head != wasHead
 			live = append(live, *h)
 		}

@@ -68,6 +68,7 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 	}
 	p.setMentions(&e, m)
 
+	inThread := p.beforeReply(ci, c, &e)
 	counted := e.counted()
 	var senderRef uint32
 	var sender *row
@@ -103,6 +104,7 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 		p.indexMessage(c, &e)
 	}
 	p.appendMessage(c, &e, hash)
+	p.afterPost(c, &e, inThread)
 	if counted {
 		if e.flags&entAll != 0 {
 			p.ensureExt(c).alls.add(e.seq)
@@ -179,7 +181,7 @@ func (p *Partition) edited(ci uint32, c *channel, m *events.Message) Outcome {
 		return OutcomeIgnored
 	}
 	old := e
-	old.users = slices.Clone(e.users)
+	old.users, old.preview = slices.Clone(e.users), slices.Clone(e.preview)
 	e.id, e.sender, e.thread = slices.Clone(e.id), slices.Clone(e.sender), slices.Clone(e.thread)
 	e.preview = m.Preview
 	if m.KeepMentions {
@@ -204,6 +206,7 @@ func (p *Partition) edited(ci uint32, c *channel, m *events.Message) Outcome {
 		}
 		p.mention(ci, &e, e.users, old.users)
 	})
+	p.editedReply(ci, c, &e, &old)
 	if latest {
 		p.emitMembers(ci, c)
 		p.emitChannel(ci, c)
@@ -234,6 +237,7 @@ func (p *Partition) deleted(ci uint32, c *channel, m *events.Message) Outcome {
 	e.flags &^= entMentions
 	all := e.flags&entAll != 0
 	p.replaceEntry(c, &e)
+	p.deletedInThread(ci, c, &e, users)
 	if !e.counted() {
 		return OutcomeApplied
 	}
@@ -287,6 +291,7 @@ func (p *Partition) purged(ci uint32, c *channel, m *events.Message) Outcome {
 	if to <= c.floor {
 		return OutcomeDuplicate
 	}
+	p.purgedThreads(c, c.floor, to)
 	p.comparing(c, func() {
 		c.floor = to
 		if c.latest != 0 && c.latest <= to {
@@ -318,6 +323,7 @@ func (p *Partition) joined(ci uint32, c *channel, m *events.Message) Outcome {
 		p.memberChanged(c, ref, true)
 		p.touchRow(ref, r)
 		p.emit(ref)
+		p.emitFollows(r)
 	}
 	return p.membership(ci, c, any)
 }
@@ -341,6 +347,7 @@ func (p *Partition) left(ci uint32, c *channel, m *events.Message) Outcome {
 		p.memberChanged(c, ref, false)
 		p.touchRow(ref, r)
 		p.emit(ref)
+		p.emitFollows(r)
 	}
 	return p.membership(ci, c, any)
 }

@@ -30,13 +30,15 @@ func (d *told) before(m *model.Model) {
 	d.open = map[string]bool{}
 	for _, channel := range m.Channels() {
 		for _, user := range m.Users() {
-			d.open[key(user, channel)] = m.OpenInTime(user, channel)
+			for _, thread := range append(m.Threads(channel), "") {
+				d.open[key(user, channel, thread)] = m.OpenInTime(user, channel, thread)
+			}
 		}
 	}
 }
 
-func key(user, channel string) string {
-	return string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), nil))
+func key(user, channel, thread string) string {
+	return string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), []byte(thread)))
 }
 
 // drain takes what the partition emits. With each, a delta that says what the one before said is an error: a drain after
@@ -99,11 +101,11 @@ func (d *told) check(t rapid.TB, m *model.Model, at string) {
 			case !ok:
 				now = untold(user, channel)
 			}
-			last, was := d.last[key(user, channel)]
+			last, was := d.last[key(user, channel, "")]
 			if !was {
 				last = untold(user, channel)
 			}
-			if m.OpenInTime(user, channel) {
+			if m.OpenInTime(user, channel, "") {
 				// An open time target makes one delta when it closes, not one for each message that it reaches.
 				if now.Large || !now.Member {
 					continue
@@ -120,7 +122,33 @@ func (d *told) check(t rapid.TB, m *model.Model, at string) {
 						at, user, unread, mentions, channel, viewText(&last), record, now.Unread, now.Mentions)
 				}
 			}
+			for _, thread := range m.Threads(channel) {
+				d.checkThread(t, m, user, channel, thread, at)
+			}
 		}
+	}
+}
+
+// checkThread compares the last delta of a user in a thread with what he sees of it.
+func (d *told) checkThread(t rapid.TB, m *model.Model, user, channel, thread, at string) {
+	t.Helper()
+	now := untold(user, channel)
+	if v, ok := m.Thread(user, channel, thread); ok {
+		now.Member, now.LastRead, now.LastReadAt, now.ReadEpoch = v.Member && v.Following, v.LastRead, v.LastReadAt, v.ReadEpoch
+		if now.Member {
+			now.Unread, now.Mentions, now.FirstUnread, now.Latest = v.Unread, v.Mentions, v.FirstUnread, v.LastReply
+		}
+	}
+	last, was := d.last[key(user, channel, thread)]
+	if !was {
+		last = untold(user, channel)
+	}
+	if m.OpenInTime(user, channel, thread) {
+		last.LastRead, last.LastReadAt = now.LastRead, now.LastReadAt
+	}
+	want, got := sayable(now, now), sayable(last, now)
+	if w, g := viewText(&want), viewText(&got); w != g {
+		t.Fatalf("%s: the last delta of thread %s said\n%s\nbut it is\n%s", at, thread, g, w)
 	}
 }
 

@@ -39,7 +39,7 @@ func (p *Partition) scopeOf(c *channel, r *row) scope {
 		for q := r.lastOwn; q > s.ptr; {
 			s.own = append(s.own, q)
 			e := p.entryAt(c, q)
-			q = e.prevOwn
+			q = e.previous(r)
 		}
 		slices.Reverse(s.own)
 	}
@@ -228,6 +228,9 @@ func (p *Partition) positions(c *channel, seqs []uint32) []uint32 {
 // signature is a hash of all that a delta of the pair says, but for the stamp and the text of the latest message. Equal
 // signatures before and after an event mean that there is nothing to tell.
 func (p *Partition) signature(c *channel, r *row) uint64 {
+	if r.flags&rowThread != 0 {
+		return p.threadSignature(c, r)
+	}
 	s := p.scopeOf(c, r)
 	b := p.sigBuf[:0]
 	put := func(v ...uint32) {

@@ -62,7 +62,7 @@ func (c *cluster) checkCached(tr *truth) *findings {
 			case member && e == nil:
 				f.add("inbox:%s: %s is missing, it is\n    %s", user, channel, script.FormatView(&now))
 			case member:
-				if diff := cachedDiff(e, &now, tr.model(channel).OpenInTime(user, channel)); diff != "" {
+				if diff := cachedDiff(e, &now, tr.model(channel).OpenInTime(user, channel, "")); diff != "" {
 					f.add("inbox:%s: %s: %s", user, channel, diff)
 				}
 			}

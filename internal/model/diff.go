@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -30,6 +31,7 @@ func (m *Model) Diff(p *projections.Partition) string {
 			wantX, wantOK := m.Explain(u, c)
 			gotX, gotOK := p.Explain(u, c)
 			d.compare("Explain"+args, normalExplanation(wantX), wantOK, normalExplanation(gotX), gotOK)
+			m.diffThreads(&d, p, u, c)
 		}
 	}
 	for _, u := range users {
@@ -39,11 +41,41 @@ func (m *Model) Diff(p *projections.Partition) string {
 		} else if want := inboxText(m.Inbox(u)); got != want {
 			d.addf("Inbox(%s):\n  model %s\n  fold  %s", u, want, got)
 		}
+		list, err := threads(p, u)
+		if err != nil {
+			d.addf("Threads(%s): %v", u, err)
+		} else if want := m.ThreadList(u); !slices.Equal(list, want) {
+			d.addf("Threads(%s):\n  model %+v\n  fold  %+v", u, want, list)
+		}
 	}
 	if err := p.Err(); err != nil {
 		d.addf("the partition has an error: %v", err)
 	}
 	return strings.Join(d.lines, "\n")
+}
+
+func (m *Model) diffThreads(d *differences, p *projections.Partition, user, channel string) {
+	for _, t := range append(m.Threads(channel), stranger) {
+		args := "(" + user + ", " + channel + ", " + t + ")"
+		want, wantOK := m.Thread(user, channel, t)
+		got, gotOK := p.Thread(user, channel, t)
+		d.compare("Thread"+args, want, wantOK, got, gotOK)
+		wantX, wantOK := m.ExplainThread(user, channel, t)
+		gotX, gotOK := p.ExplainThread(user, channel, t)
+		d.compare("ExplainThread"+args, normalExplanation(wantX), wantOK, normalExplanation(gotX), gotOK)
+	}
+}
+
+// threads is what the fold says of a user's threads, by channel and id.
+func threads(p *projections.Partition, user string) (out []projections.ThreadView, err error) {
+	err = p.Threads(user, func(v *projections.ThreadView) bool {
+		out = append(out, *v)
+		return true
+	})
+	slices.SortFunc(out, func(a, b projections.ThreadView) int {
+		return cmp.Or(strings.Compare(a.ChannelID, b.ChannelID), strings.Compare(a.ThreadID, b.ThreadID))
+	})
+	return out, err
 }
 
 type differences struct{ lines []string }

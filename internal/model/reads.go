@@ -5,7 +5,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// standing is what one user's reads in one channel come to (DESIGN §4.3).
+// standing is what one user's reads in one scope, a channel or a thread, come to (DESIGN §4.3).
 type standing struct {
 	pointer spot            // by reads and marks alone
 	floorH  uint32          // own posts up to here were taken back by a mark
@@ -26,16 +26,17 @@ type spot struct {
 type reader struct {
 	timeline *timeline
 	channel  *channel
+	thread   string  // the scope; empty = the channel's own
 	own      []*post // the user's own posts that lift his pointer, in order
 	standing
 }
 
-// readsOf replays all of a user's reads in a channel.
-func (m *Model) readsOf(user, channelID string) *reader {
+// readsOf replays all of a user's reads in a channel, or in one of its threads.
+func (m *Model) readsOf(user, channelID, thread string) *reader {
 	t := m.timeline()
-	r := &reader{timeline: t, channel: t.channels[channelID], standing: standing{singles: map[uint32]bool{}}}
+	r := &reader{timeline: t, channel: t.channels[channelID], thread: thread, standing: standing{singles: map[uint32]bool{}}}
 	for _, p := range r.channel.posts {
-		if p.sender == user && p.counted() && m.settings.SendMarksRead {
+		if p.sender == user && r.lifts(p) && m.settings.SendMarksRead {
 			r.own = append(r.own, p) // whatever was deleted later
 		}
 	}
@@ -49,9 +50,34 @@ func (m *Model) readsOf(user, channelID string) *reader {
 	return r
 }
 
+// lifts reports whether an own post reads the scope up to itself. A broadcast reply does so in its thread and in the
+// channel.
+func (r *reader) lifts(p *post) bool {
+	if r.thread == "" {
+		return p.counted()
+	}
+	return p.replyIn(r.thread)
+}
+
+// counts reports whether the message is of a kind that counts in the scope.
+func (r *reader) counts(p *post) bool {
+	if r.thread == "" {
+		return p.counted()
+	}
+	return p.replyIn(r.thread) && !p.broadcast
+}
+
+// has reports whether the message can be read singly in the scope.
+func (r *reader) has(p *post) bool {
+	if r.thread == "" {
+		return p.inChannel()
+	}
+	return p.thread == r.thread && !p.broadcast
+}
+
 func (r *reader) apply(rec *readRecord) {
 	e := &rec.event
-	if len(e.ThreadID) > 0 {
+	if string(e.ThreadID) != r.thread {
 		return // another scope
 	}
 	stale := e.ReadEpoch != 0 && e.ReadEpoch < 1+r.marks
@@ -62,7 +88,7 @@ func (r *reader) apply(rec *readRecord) {
 		}
 	case events.KindMessagesRead:
 		for _, id := range e.IDs {
-			if p := r.find(rec, id); !stale && p != nil && p.inChannel() && p.seq > r.pointer.seq {
+			if p := r.find(rec, id); !stale && p != nil && r.has(p) && p.seq > r.pointer.seq {
 				r.singles[p.seq] = true
 			}
 		}

@@ -28,9 +28,11 @@ type channel struct {
 type post struct {
 	seq                 uint32
 	id, sender, preview string
-	reply, broadcast    bool // reply: it names a thread
+	thread              string // that it is a reply in; empty = top level
+	reply, broadcast    bool   // reply: it names a thread
 	silent              bool
 	mentions            []string
+	mentionedEver       []string // whom it or any edit of it mentioned while it was there
 	all                 bool
 	deleted             bool
 	time                int64 // the latest occurred_at of the channel's messages up to this one
@@ -78,6 +80,9 @@ func (t *timeline) apply(c *channel, r *messageRecord) {
 			p.preview = string(e.Preview)
 			if !e.KeepMentions {
 				p.mentions, p.all = texts(e.IDs), e.MentionAll
+				if !p.deleted {
+					p.mentionedEver = append(p.mentionedEver, p.mentions...)
+				}
 			}
 		}
 	case events.KindMessageDeleted:
@@ -118,8 +123,8 @@ func (t *timeline) post(c *channel, r *messageRecord) {
 	}
 	p := &post{
 		seq: c.head() + 1, id: string(e.MessageID), sender: string(e.SenderID), preview: string(e.Preview),
-		reply: len(e.ThreadID) > 0, broadcast: e.Broadcast, silent: e.Silent,
-		mentions: texts(e.IDs), all: e.MentionAll,
+		thread: string(e.ThreadID), reply: len(e.ThreadID) > 0, broadcast: e.Broadcast, silent: e.Silent,
+		mentions: texts(e.IDs), mentionedEver: texts(e.IDs), all: e.MentionAll,
 		time: e.OccurredAt, logTime: t.logTime, offset: r.offset,
 	}
 	if last := c.at(c.head()); last != nil {

@@ -24,7 +24,7 @@ func (m *Model) pair(user, channelID string) (*pair, bool) {
 		return nil, false
 	}
 	member, ever := c.member[user]
-	r := m.readsOf(user, channelID)
+	r := m.readsOf(user, channelID, "")
 	return &pair{
 		reader: r, user: user, member: member, left: ever && !member, baseline: c.baseline[user], shown: r.shown(),
 	}, true
@@ -108,15 +108,16 @@ func (m *Model) Deleted(channelID string) bool {
 	return c != nil && c.deleted
 }
 
-// OpenInTime reports whether a read_up_to of the user with a time target can still reach messages that are not there.
-func (m *Model) OpenInTime(user, channelID string) bool {
+// OpenInTime reports whether a read_up_to of the user with a time target, in the channel or in one of its threads, can
+// still reach messages that are not there.
+func (m *Model) OpenInTime(user, channelID, thread string) bool {
 	t := m.timeline()
 	time := int64(-1)
 	if c := t.channels[channelID]; c != nil && c.head() > 0 {
 		time = c.at(c.head()).time
 	}
 	return slices.ContainsFunc(m.reads, func(r readRecord) bool {
-		return string(r.event.UserID) == user && string(r.event.ChannelID) == channelID &&
+		return string(r.event.UserID) == user && string(r.event.ChannelID) == channelID && string(r.event.ThreadID) == thread &&
 			r.event.Kind == events.KindReadUpTo && r.event.Target == events.TargetTime &&
 			time <= r.event.TargetTime && t.logTime <= r.lastsUntil
 	})

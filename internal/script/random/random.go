@@ -44,6 +44,7 @@ type mix struct {
 	steps    []int64 // between two records of chat.messages
 	retained int64
 	repeats  int // one post in so many has any id, else the next
+	threads  int // one read in so many is in a thread, and one post in half as many is a reply
 
 	messageKinds []events.Kind
 	readKinds    []events.Kind
@@ -94,6 +95,7 @@ func drawMix(t *rapid.T) *mix {
 		retained: rapid.SampledFrom([]int64{90 * day, 90 * day, 10 * day, hour, second}).Draw(t, "index retention"),
 		repeats:  rapid.SampledFrom([]int{5, 5, 2}).Draw(t, "repeats"),
 	}
+	m.threads = rapid.SampledFrom([]int{12, 12, 2}).Draw(t, "one in a thread of")
 	if oneIn(t, 4, "two channels") {
 		m.channels = append(m.channels, "d")
 	}
@@ -111,6 +113,11 @@ func drawMix(t *rapid.T) *mix {
 		events.KindReadUpTo: 16, events.KindMessagesRead: 6, events.KindMarkedUnread: 12, events.KindChannelMuted: 2,
 		events.KindThreadFollowed: 1, events.KindThreadUnfollowed: 1, events.KindUserErased: 1,
 	}, events.KindReadUpTo)
+	if m.threads < 12 {
+		for range 5 {
+			m.readKinds = append(m.readKinds, events.KindThreadFollowed, events.KindThreadUnfollowed)
+		}
+	}
 	return m
 }
 
@@ -137,6 +144,14 @@ func oneIn(t *rapid.T, n int, label string) bool {
 func id(n int) []byte { return fmt.Appendf(nil, "m%d", n) }
 
 func (m *mix) anyID(t *rapid.T) []byte { return id(rapid.IntRange(1, m.ids).Draw(t, "id")) }
+
+// thread is one of few, where there are many replies.
+func (m *mix) thread(t *rapid.T) []byte {
+	if m.threads < 12 {
+		return id(rapid.IntRange(1, 2).Draw(t, "thread"))
+	}
+	return m.anyID(t)
+}
 
 func (m *mix) anySeq(t *rapid.T, from uint32) uint32 {
 	return rapid.Uint32Range(from, uint32(m.ids)+2).Draw(t, "seq")
@@ -187,8 +202,8 @@ func (m *mix) message(t *rapid.T) messageDraw {
 		if e.Silent = oneIn(t, 8, "silent"); e.Silent && oneIn(t, 2, "no sender") {
 			e.SenderID = nil
 		}
-		if oneIn(t, 6, "reply") {
-			e.ThreadID = m.anyID(t)
+		if oneIn(t, (m.threads+1)/2, "reply") {
+			e.ThreadID = m.thread(t)
 			e.Broadcast = oneIn(t, 3, "broadcast")
 		}
 		m.mentions(t, e)

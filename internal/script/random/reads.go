@@ -58,10 +58,10 @@ func (m *mix) read(t *rapid.T) readDraw {
 	case events.KindChannelMuted:
 		e.Muted = rapid.Bool().Draw(t, "muted")
 	case events.KindThreadFollowed, events.KindThreadUnfollowed:
-		e.ThreadID = m.anyID(t)
+		e.ThreadID = m.thread(t)
 	}
-	if len(e.ThreadID) == 0 && oneIn(t, 12, "in a thread") && e.Kind != events.KindChannelMuted && e.Kind != events.KindUserErased {
-		e.ThreadID = m.anyID(t)
+	if len(e.ThreadID) == 0 && oneIn(t, m.threads, "in a thread") && e.Kind != events.KindChannelMuted && e.Kind != events.KindUserErased {
+		e.ThreadID = m.thread(t)
 	}
 	if oneIn(t, 4, "instance") {
 		e.InstanceID = []byte("phone")

@@ -1,0 +1,156 @@
+package projections
+
+import "bytes"
+
+// The methods of this file read. They need RLock and change nothing.
+
+// Thread is what userID sees of a thread of channelID. It reports false where there is no such channel, as View does; a
+// thread that nothing names is one that nobody follows.
+func (p *Partition) Thread(userID, channelID, threadID string) (ThreadView, bool) {
+	ci, c, ok := p.known(channelID)
+	if !ok {
+		return ThreadView{}, false
+	}
+	pair := p.pairOrNone(ci, userID)
+	v := ThreadView{
+		UserID: userID, ChannelID: channelID, ThreadID: threadID, ReadEpoch: 1,
+		Member: pair.flags&rowMember != 0, Muted: pair.flags&rowMuted != 0, Stamp: p.stampOf(c, pair),
+	}
+	ti := p.threadOf(ci, []byte(threadID))
+	if ti == 0 {
+		return v, true
+	}
+	if u := p.userOf([]byte(userID)); u != 0 {
+		if ref := p.threadRowOf(ti, u); ref != 0 {
+			p.fillThread(c, p.rows.at(ref), &v)
+			return v, true
+		}
+	}
+	p.fillReply(c, p.threads[ti], &v)
+	return v, true
+}
+
+// fillThread completes a view for a user who has done something with the thread.
+func (p *Partition) fillThread(c *channel, r *row, v *ThreadView) {
+	s := p.threadScopeOf(c, r)
+	v.Following, v.ReadEpoch = s.follows, r.marks+1
+	if s.ptr > 0 {
+		v.LastRead = Ref{p.messageID(c, s.ptr), s.ptr}
+		v.LastReadAt, v.TouchedAt = s.at, s.at
+	}
+	if s.follows && s.f.flags&foWord != 0 {
+		v.TouchedAt = max(v.TouchedAt, s.f.wordAt)
+	}
+	n := p.threadCounts(r, &s)
+	v.Unread, v.Mentions = n.unread, n.mentions
+	if n.first > 0 {
+		v.FirstUnread = Ref{p.messageID(c, n.first), n.first}
+	}
+	p.fillReply(c, s.t, v)
+}
+
+func (p *Partition) fillReply(c *channel, t *thread, v *ThreadView) {
+	last := t.newest(c.floor)
+	if last == 0 || t.gone(c) {
+		return
+	}
+	e := p.entryAt(c, last)
+	v.LastReply = Head{Seq: last, At: e.time}
+	if p.inIndex(c, &e) {
+		v.LastReply.MessageID, v.LastReply.SenderID, v.LastReply.Preview = string(e.id), string(e.sender), string(e.preview)
+	}
+	v.TouchedAt = max(v.TouchedAt, e.time)
+}
+
+// Threads calls fn for every thread that userID follows in the channels of this partition that he is a member of, and
+// that is listed (DESIGN §4.4), in no order, until fn returns false. The view is reused for the next call. The error is
+// that of a corrupt store.
+func (p *Partition) Threads(userID string, fn func(*ThreadView) bool) error {
+	u := p.userOf([]byte(userID))
+	if u == 0 {
+		return p.Err()
+	}
+	var v ThreadView
+	for ref := p.users.at(u).first; ref != 0; {
+		pair := p.rows.at(ref)
+		ref = pair.nextUser
+		if pair.flags&rowMember == 0 {
+			continue
+		}
+		c := p.chans.at(pair.ch)
+		for fi := pair.scope; fi != 0; {
+			f := p.follows.at(fi)
+			fi = f.sibling
+			if _, is := p.followFrom(c, f); !is || p.threads[f.thread].gone(c) {
+				continue
+			}
+			v = ThreadView{
+				UserID: userID, ChannelID: string(p.blobs.get(c.id)), ThreadID: string(p.blobs.get(p.threads[f.thread].id)),
+				Member: true, Muted: pair.flags&rowMuted != 0, Stamp: p.stampOf(c, pair),
+			}
+			p.fillThread(c, p.rows.at(f.row), &v)
+			if p.logTime-v.TouchedAt <= threadListed && !fn(&v) {
+				return p.Err()
+			}
+		}
+	}
+	return p.Err()
+}
+
+// ExplainThread says which replies are behind the unread number of a user in a thread, and which other messages of the
+// thread above the pointer do not count; false as in Thread. Before the follow counts as before the join. Its cost is
+// proportional to the number of messages of the channel above the pointer.
+func (p *Partition) ExplainThread(userID, channelID, threadID string) (Explanation, bool) {
+	ci, c, ok := p.known(channelID)
+	if !ok {
+		return Explanation{}, false
+	}
+	var x Explanation
+	ti, u := p.threadOf(ci, []byte(threadID)), p.userOf([]byte(userID))
+	if ti == 0 || u == 0 {
+		return x, true
+	}
+	ref := p.threadRowOf(ti, u)
+	if ref == 0 {
+		return x, true
+	}
+	r := p.rows.at(ref)
+	s := p.threadScopeOf(c, r)
+	if s.ptr > 0 {
+		x.Pointer, x.PointerAt = Ref{p.messageID(c, s.ptr), s.ptr}, s.at
+		x.Event = p.eventOf(c, &s.scope)
+	}
+	if !s.counts {
+		return x, true
+	}
+	own := map[uint32]bool{}
+	for _, q := range s.own {
+		own[q] = true
+	}
+	from, _ := p.followFrom(c, s.f)
+	for q := s.ptr + 1; q <= c.headSeq; q++ {
+		e := p.entryAt(c, q)
+		if e.flags&entReply == 0 || !bytes.Equal(e.thread, []byte(threadID)) {
+			continue
+		}
+		switch {
+		case q <= c.floor:
+			x.Excluded.Deleted++
+		case q <= max(s.pair.base, from):
+			x.Excluded.BeforeJoin++
+		case e.flags&entDeleted != 0:
+			x.Excluded.Deleted++
+		case e.flags&entSilent != 0:
+			x.Excluded.Silent++
+		case e.flags&entBroadcast != 0:
+			x.Excluded.Thread++ // counts in the channel
+		case own[q]:
+			x.Excluded.Own++
+		case s.singles.contains(q):
+			x.Excluded.ReadSingly++
+		default:
+			p.explainUnread(c, q, &x)
+		}
+	}
+	return x, true
+}

@@ -1,0 +1,180 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// threadListed is how long after its last reply, or the user's last read or follow in it, a thread is listed, in
+// milliseconds of log time (DESIGN §4.4).
+const threadListed = 30 * 24 * 3600 * 1000
+
+// threadScope is what a user's row in a thread comes to at this position.
+type threadScope struct {
+	scope
+	t       *thread
+	f       *follow
+	pair    *row
+	follows bool   // and the thread is there
+	counts  bool   // replies count for him
+	from    uint32 // the seq above which they do
+}
+
+func (p *Partition) threadScopeOf(c *channel, r *row) threadScope {
+	s := threadScope{scope: p.scopeOf(c, r), f: p.follows.at(r.scope)}
+	s.t, s.pair = p.threads[s.f.thread], p.rows.at(s.f.pair)
+	from, is := p.followFrom(c, s.f)
+	s.follows = is && !s.t.gone(c)
+	left := s.pair.flags&rowMember == 0 && s.pair.ord != noOrdinal
+	s.counts = s.follows && !left
+	s.from = max(s.ptr, s.pair.base, c.floor, from)
+	return s
+}
+
+// threadCounts are the numbers of DESIGN §4.2 for a thread.
+func (p *Partition) threadCounts(r *row, s *threadScope) (n counts) {
+	if !s.counts || s.t.live.max() <= s.from {
+		return n
+	}
+	mine := func(q uint32) bool {
+		_, own := slices.BinarySearch(s.own, q)
+		return own || s.singles.contains(q)
+	}
+	n.unread = s.t.live.above(s.from)
+	skip := func(q uint32) {
+		if q > s.from && s.t.live.contains(q) {
+			n.unread--
+		}
+	}
+	for _, q := range s.own {
+		skip(q)
+	}
+	if s.singles.max() > s.from {
+		for q := s.singles.next(s.from + 1); q != 0; q = s.singles.next(q + 1) {
+			if _, own := slices.BinarySearch(s.own, q); !own {
+				skip(q)
+			}
+		}
+	}
+	if s.t.alls.max() > s.from {
+		for q := s.t.alls.next(s.from + 1); q != 0; q = s.t.alls.next(q + 1) {
+			if !mine(q) {
+				n.mentions++
+			}
+		}
+	}
+	if e := p.excOf(r); e != nil && e.mentions.max() > s.from {
+		for q := e.mentions.next(s.from + 1); q != 0; q = e.mentions.next(q + 1) {
+			if !mine(q) && !s.t.alls.contains(q) {
+				n.mentions++
+			}
+		}
+	}
+	if n.unread > 0 {
+		for n.first = s.t.live.next(s.from + 1); mine(n.first); {
+			n.first = s.t.live.next(n.first + 1)
+		}
+	}
+	return n
+}
+
+// threadSignature is signature for a thread's row; 0 where there is nothing to tell.
+func (p *Partition) threadSignature(c *channel, r *row) uint64 {
+	if c.flags&chDeleted != 0 {
+		return 0
+	}
+	s := p.threadScopeOf(c, r)
+	shown := s.follows && s.pair.flags&rowMember != 0
+	if !shown && s.ptr == 0 && r.marks == 0 {
+		return 0
+	}
+	b := p.sigBuf[:0]
+	put := func(v ...uint32) {
+		for _, v := range v {
+			b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+		}
+	}
+	if s.ptr == 0 {
+		s.at = 0
+	}
+	put(s.ptr, uint32(s.at), uint32(s.at>>32), r.marks)
+	if shown {
+		n := p.threadCounts(r, &s)
+		put(1, n.unread, n.mentions, n.first, s.t.newest(c.floor))
+	}
+	p.sigBuf = b
+	return xxh3.Hash(b)
+}
+
+// drainThreads emits what changed for the followers of threads.
+func (p *Partition) drainThreads(d *Deltas) {
+	for _, ti := range p.outThreads {
+		t := p.threads[ti]
+		t.flags &^= thListed
+		c := p.chans.at(t.ch)
+		for fi := t.follows; fi != 0; {
+			f := p.follows.at(fi)
+			fi = f.next
+			p.drainThread(d, c, p.rows.at(f.row))
+		}
+	}
+	p.outThreads = p.outThreads[:0]
+}
+
+// drainThread emits the delta of a user in a thread, unless it would say what the last one did. member says whether the
+// thread is one of his; where it is not, all counts are zero and only his pointer is told.
+func (p *Partition) drainThread(d *Deltas, c *channel, r *row) {
+	f := p.follows.at(r.scope)
+	p.closeFollow(c, f)
+	sig := p.threadSignature(c, r)
+	if sig == f.seen {
+		return
+	}
+	f.seen = sig
+	if x := p.excOf(r); x != nil && x.openInTime() {
+		f.seen = seenUnknown // it is told again when it closes
+	}
+	s := p.threadScopeOf(c, r)
+	p.keepOwn(r, &s.scope)
+	u := p.users.at(r.user)
+	m := &p.out
+	*m = events.UnreadDelta{
+		UserID: p.blobs.get(u.id), ChannelID: p.blobs.get(c.id), ThreadID: p.blobs.get(s.t.id),
+		Member:    s.follows && s.pair.flags&rowMember != 0 && c.flags&chDeleted == 0,
+		ReadEpoch: r.marks + 1, Stamp: p.stampOf(c, s.pair),
+	}
+	if s.ptr > 0 {
+		m.LastRead = events.Ref{MessageID: p.idBytes(c, s.ptr, &r.lastSeq, &r.lastID), Seq: s.ptr}
+		m.LastReadAt = s.at
+	}
+	if m.Member {
+		n := p.threadCounts(r, &s)
+		m.Unread, m.Mentions = n.unread, n.mentions
+		if n.first > 0 {
+			m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.first, &r.firstSeq, &r.firstID), Seq: n.first}
+		}
+		if last := s.t.newest(c.floor); last != 0 {
+			e := p.entryAt(c, last)
+			m.Latest = events.Head{Seq: last, At: e.time}
+			if c.tells(&e, p.settings.IndexRetention) {
+				m.Latest.MessageID, m.Latest.SenderID, m.Latest.Preview = e.id, e.sender, e.preview
+			}
+		}
+	}
+	if r.out != 0 {
+		o := p.outRows[r.out-1]
+		m.InstanceID = p.origins[o.from:o.to]
+	}
+	p.outBuf = events.AppendUnreadDelta(p.outBuf[:0], m)
+	val := d.keep(p.outBuf)
+	p.outBuf = events.AppendUnreadKey(p.outBuf[:0], m.UserID, m.ChannelID, m.ThreadID)
+	key := d.keep(p.outBuf)
+	nu, nc := len(m.UserID), len(m.ChannelID)
+	d.Records = append(d.Records, OutRecord{
+		Topic: OutUnread, Partition: int32(u.part % uint32(p.id.Partitions)),
+		Key: key, Value: val, UserID: key[:nu:nu], ChannelID: key[nu+1 : nu+1+nc : nu+1+nc],
+	})
+}
