@@ -109,9 +109,9 @@ func (st *staged) member(t *testing.T) (key string, values []int) {
 		of[string(r.Key)] = append(of[string(r.Key)], i)
 	}
 	for _, key := range slices.Sorted(maps.Keys(of)) {
-		user, channel, _, _ := events.SplitUnreadKey([]byte(key))
+		user, channel, thread, _ := events.SplitUnreadKey([]byte(key))
 		now, ok := st.view(string(user), string(channel))
-		if !ok || !now.Member || now.Large || len(of[key]) < 4 || st.model(string(channel)).OpenInTime(string(user), string(channel)) {
+		if !ok || len(thread) > 0 || !now.Member || now.Large || len(of[key]) < 4 || st.model(string(channel)).OpenInTime(string(user), string(channel), "") {
 			continue
 		}
 		values := h.of[key]

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/model"
 	"github.com/tidemark/tidemark/internal/script"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -18,6 +19,7 @@ type published struct {
 	key      string
 	at       string // topic/partition/offset
 	producer string // process that wrote it
+	thread   string // empty: of the channel
 	view     projections.View
 	bytes    []byte // without the hint of who caused it, which is not compared (DESIGN §7)
 }
@@ -52,7 +54,7 @@ func newHistory(records []*kgo.Record, f *findings) *history {
 		}
 		h.of[key] = append(h.of[key], published{
 			key: key, at: at, producer: fmt.Sprintf("%d/%d", r.ProducerID, r.ProducerEpoch),
-			view: script.DeltaView(&d), bytes: events.AppendUnreadDelta(nil, &d),
+			thread: string(d.ThreadID), view: script.DeltaView(&d), bytes: events.AppendUnreadDelta(nil, &d),
 		})
 	}
 	slices.Sort(h.keys)
@@ -115,52 +117,73 @@ func (h *history) checkNewest(tr *truth, lastIsNewest bool, f *findings) (late i
 	for _, channel := range tr.channels() {
 		m := tr.model(channel)
 		for _, user := range append([]string{stranger}, tr.users...) {
-			key := string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), nil))
-			now, ok := m.View(user, channel)
-			if !ok {
-				if !m.Deleted(channel) {
-					continue // only reads are known
-				}
-				now = untold(user, channel)
-			}
-			values := h.of[key]
-			if len(values) == 0 {
-				if now.Member {
-					f.add("%q: nothing was published, but it is\n    %s", key, script.FormatView(&now))
-				}
-				continue
-			}
-			best := newest(values)
-			if best == nil {
-				last := &values[len(values)-1]
-				f.add("%q: no value dominates all others; the last is %s: %s", key, last.at, script.FormatView(&last.view))
-				continue
-			}
-			if last := &values[len(values)-1]; !bytes.Equal(last.bytes, best.bytes) {
-				if late++; lastIsNewest {
-					f.add("%q: the last value, %s, is older than the one at %s:\n    %s\n    %s", key, last.at, best.at,
-						script.FormatView(&last.view), script.FormatView(&best.view))
-				}
-			}
-			if ok && !now.Stamp.Dominates(best.stamp()) {
-				f.add("%q: the stamp %s at %s is ahead of the log, which ends at %s", key, script.FormatStamp(best.stamp()),
-					best.at, script.FormatStamp(now.Stamp))
-			}
-			got := best.view
-			if ok && m.OpenInTime(user, channel) {
-				// An open time target makes a delta when it closes, not one for each message that it reaches.
-				if now.Large || !now.Member {
-					continue
-				}
-				got.LastRead, got.LastReadAt = now.LastRead, now.LastReadAt
-			}
-			want, said := promised(now, now), promised(got, now)
-			if said != want {
-				f.add("%q: the newest value, %s, says\n    %s\n  but it is\n    %s", key, best.at, said, want)
+			for _, thread := range append(m.Threads(channel), "") {
+				late += h.checkNewestOf(m, user, channel, thread, lastIsNewest, f)
 			}
 		}
 	}
 	return late
+}
+
+func (h *history) checkNewestOf(m *model.Model, user, channel, thread string, lastIsNewest bool, f *findings) (late int) {
+	key := string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), []byte(thread)))
+	now, ok := seen(m, user, channel, thread)
+	if !ok {
+		if !m.Deleted(channel) {
+			return late // only reads are known
+		}
+		now = untold(user, channel)
+	}
+	values := h.of[key]
+	if len(values) == 0 {
+		if now.Member {
+			f.add("%q: nothing was published, but it is\n    %s", key, script.FormatView(&now))
+		}
+		return late
+	}
+	best := newest(values)
+	if best == nil {
+		last := &values[len(values)-1]
+		f.add("%q: no value dominates all others; the last is %s: %s", key, last.at, script.FormatView(&last.view))
+		return late
+	}
+	if last := &values[len(values)-1]; !bytes.Equal(last.bytes, best.bytes) {
+		if late++; lastIsNewest {
+			f.add("%q: the last value, %s, is older than the one at %s:\n    %s\n    %s", key, last.at, best.at,
+				script.FormatView(&last.view), script.FormatView(&best.view))
+		}
+	}
+	if ok && !now.Stamp.Dominates(best.stamp()) {
+		f.add("%q: the stamp %s at %s is ahead of the log, which ends at %s", key, script.FormatStamp(best.stamp()),
+			best.at, script.FormatStamp(now.Stamp))
+	}
+	got := best.view
+	if ok && m.OpenInTime(user, channel, thread) {
+		// An open time target makes a delta when it closes, not one for each message that it reaches.
+		if now.Large || !now.Member {
+			return late
+		}
+		got.LastRead, got.LastReadAt = now.LastRead, now.LastReadAt
+	}
+	want, said := promised(now, now), promised(got, now)
+	if said != want {
+		f.add("%q: the newest value, %s, says\n    %s\n  but it is\n    %s", key, best.at, said, want)
+	}
+	return late
+}
+
+// seen is what the model says that a delta of the user in the channel, or in a thread, tells.
+func seen(m *model.Model, user, channel, thread string) (projections.View, bool) {
+	if thread == "" {
+		return m.View(user, channel)
+	}
+	t, ok := m.Thread(user, channel, thread)
+	v := untold(user, channel)
+	v.LastRead, v.LastReadAt, v.ReadEpoch, v.Stamp = t.LastRead, t.LastReadAt, t.ReadEpoch, t.Stamp
+	if v.Member = t.Member && t.Following; v.Member {
+		v.Unread, v.Mentions, v.FirstUnread, v.Latest = t.Unread, t.Mentions, t.FirstUnread, t.LastReply
+	}
+	return v, ok
 }
 
 // checkEach compares values with what the model says at their own stamps: what a delta says is a function of its stamp,
@@ -186,7 +209,7 @@ func (h *history) checkEach(tr *truth, r *rand.Rand, most int, f *findings) (che
 	for _, p := range slices.Concat(first, others) {
 		user, channel := p.view.UserID, p.view.ChannelID
 		m := tr.at(user, channel, p.stamp())
-		then, ok := m.View(user, channel)
+		then, ok := seen(m, user, channel, p.thread)
 		switch {
 		case !ok && !m.Deleted(channel):
 			continue // the value went ahead of the channel: only reads are known
