@@ -141,6 +141,7 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 		select {
 		case <-w.opened:
 		case <-w.done:
+		case <-w.restoring: // the others do not wait for it
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -155,7 +156,7 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 		}
 	}
 	for _, w := range ws {
-		from, err := p.open(w, offsets, logs)
+		from, err := p.openOrPostpone(w, offsets, logs)
 		for i, topic := range p.cfg.Topics.Inputs {
 			if err != nil {
 				delete(offsets[topic], w.number)
@@ -168,6 +169,18 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 		}
 	}
 	return offsets, nil
+}
+
+// openOrPostpone is open, but for a worker whose store is still being restored.
+func (p *Processor) openOrPostpone(w *worker, offsets map[string]map[int32]kgo.Offset, logs *survey) (projections.Position, error) {
+	if isDone(w.done) || w.started.Load() || isDone(w.opened) && !w.postponed.Load() {
+		return p.open(w, offsets, logs)
+	}
+	var committed projections.Position
+	for i, topic := range p.cfg.Topics.Inputs {
+		committed[i] = offsets[topic][w.number].EpochOffset().Offset
+	}
+	return p.postpone(w, committed), nil
 }
 
 // open starts a worker whose store is open and returns where to fetch from.
@@ -205,6 +218,9 @@ func (p *Processor) open(w *worker, offsets map[string]map[int32]kgo.Offset, log
 	}
 	plan, err := planOpening(w.number, &p.cfg.Topics.Inputs, at, h)
 	if err != nil {
+		if w.snapshotTrouble != nil {
+			err = fmt.Errorf("%w (no snapshot helps: %w)", err, w.snapshotTrouble)
+		}
 		return projections.Position{}, err
 	}
 	p.committer.own(w.number, h.committed)

@@ -28,11 +28,12 @@ var (
 	watcherGauge   = gauge("watchers", "Watches of users.", "partition")
 	waiterGauge    = gauge("waiting_queries", "Queries that wait for a record to be folded.", "partition")
 	standbyLag     = gauge("standby_lag_records", "Records between the position of a standby and the end of the log.", "topic", "partition")
+	snapshotAge    = gauge("snapshot_age_seconds", "Time since this process found the snapshot of a partition up to date.", "partition")
 	readyGauge     = gauge("ready", "1 while the member is in its group and all of its partitions are live.")
 )
 
 var gauges = []*prometheus.Desc{partitionState, positionGauge, lagRecords, lagSeconds, openProgress, openETA, diskFull, queuedBytes,
-	waitingReads, storeEntries, hotBytes, watcherGauge, waiterGauge, standbyLag, readyGauge}
+	waitingReads, storeEntries, hotBytes, watcherGauge, waiterGauge, standbyLag, snapshotAge, readyGauge}
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("tidemark_processor_"+name, help, labels, nil)
@@ -68,6 +69,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		send(queuedBytes, float64(w.inbox.queued()), number)
 		send(watcherGauge, float64(w.hub.watchers.Load()), number)
 		send(waiterGauge, float64(w.progress.waiting.Load()), number)
+		if at, ok := c.p.metrics.snapshotTimes.get(w.number); ok {
+			send(snapshotAge, now.Sub(at).Seconds(), number)
+		}
 		c.store(send, w, number)
 	}
 	for _, s := range c.p.Standbys() {

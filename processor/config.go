@@ -15,6 +15,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/snapshot"
 )
 
 // Topics are the names that a processor uses. An empty one is that of package events.
@@ -92,6 +93,11 @@ type Config struct {
 	// Breaker says when a partition with too many bad records stops.
 	Breaker Breaker
 
+	// Snapshots is where snapshots of the stores are taken to and brought back from; nil: there are none.
+	Snapshots *snapshot.Repository
+	// SnapshotEvery is the time between two snapshots of a partition; 0: none are taken.
+	SnapshotEvery time.Duration
+
 	// Registerer gets the metrics; nil: they are kept but not registered.
 	Registerer prometheus.Registerer
 	// Logger gets what happens; nil: nowhere.
@@ -99,6 +105,9 @@ type Config struct {
 
 	// now is the clock; nil: time.Now. Tests set it.
 	now func() time.Time
+	// closerRecords is by how many records a snapshot must be ahead of a store to be brought in its place, where the log
+	// would do as well; 0: what it takes to be faster. Tests set it.
+	closerRecords int64
 	// openStore opens the store of a partition; nil: projections.Open. Tests set it.
 	openStore func(dir string, id projections.Identity, o projections.Options) (fold, error)
 }
@@ -155,6 +164,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.now == nil {
 		c.now = time.Now
 	}
+	def(&c.closerRecords, closerRecords)
 	if c.openStore == nil {
 		c.openStore = openProjection
 	}

@@ -2,7 +2,7 @@ package processor
 
 import (
 	"context"
-	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -25,6 +25,13 @@ type owner struct {
 	room     room                 // on the disk of its store
 	started  atomic.Bool
 	tails    atomic.Bool // it was begun as a standby and was not promoted
+
+	restoring       chan struct{} // closed when a snapshot is brought
+	restoringOnce   sync.Once
+	postponed       atomic.Bool  // openLater starts it
+	reopened        int          // how often its partition was rebuilt without a new assignment
+	snapshotTrouble error        // why no snapshot was used, or an earlier one; set before opened is closed
+	copying         sync.RWMutex // held while the store is copied, and to close it
 }
 
 // order is what is decided about a partition whose store is open.
@@ -42,7 +49,7 @@ func (p *Processor) newWorker(number int32, client *kgo.Client) *worker {
 		number: number, count: p.cluster.Load().partitions, cfg: &p.cfg, out: p, log: p.log,
 		metrics: &workerMetrics{metrics: p.metrics}, done: make(chan struct{}),
 	}
-	w.owner = owner{p: p, after: p.leaving[number], opened: make(chan struct{}), orders: make(chan order, 1), room: newRoom()}
+	w.owner = owner{p: p, after: p.leaving[number], opened: make(chan struct{}), restoring: make(chan struct{}), orders: make(chan order, 1), room: newRoom()}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.inbox = newInbox(p.cfg.inputBytes(1), &p.queued, p.flow(number, client))
 	return w
@@ -86,19 +93,6 @@ func (w *worker) main() {
 		w.run()
 	}
 	w.finish()
-}
-
-// openStore picks what the partition starts from. Whatever that is, it is a store at some position; from there on the
-// way is the same for all.
-func (w *worker) openStore() (f fold, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("partition %d: %w", w.number, newPanic("the opening of its store", p))
-		}
-	}()
-	return w.cfg.openStore(StoreDir(w.cfg.DataDir, w.number), w.p.identityOf(w.number), projections.Options{
-		FS: w.cfg.FS, Cache: w.cfg.Cache, MemTableSize: w.cfg.MemTableSize, Full: w.awaitRoom,
-	})
 }
 
 // awaitOrder waits until it is decided where the partition starts. It returns false if it is to end instead.
@@ -170,11 +164,29 @@ func (w *worker) finish() {
 	}
 	w.room.giveUp()
 	// Whoever reads under the lock has seen that the partition is live, and is waited for.
+	w.copying.Lock()
 	w.fold.Lock()
 	err := w.fold.Close()
 	w.fold.Unlock()
+	w.copying.Unlock()
+	if err := w.failure.Load(); err != nil && projections.IsCorrupt(*err) {
+		w.rebuild(*err)
+		return
+	}
 	if err != nil {
 		w.log.Error("store is not closed in order: what it holds up to its last write stays valid", "partition", w.number, "err", err)
+	}
+}
+
+// rebuild gives up a store that was found corrupt while it was in use: it is moved aside, and if the partition is still
+// here, another worker brings a snapshot or folds the log.
+func (w *worker) rebuild(why error) {
+	if err := w.quarantine(StoreDir(w.cfg.DataDir, w.number), why); err != nil {
+		w.log.Error("partition cannot be rebuilt", "partition", w.number, "err", err)
+		return
+	}
+	if w.p.reopen(w) {
+		w.log.Info("partition is opened again", "partition", w.number)
 	}
 }
 

@@ -53,6 +53,10 @@ type metrics struct {
 	groupErrors prometheus.Counter
 	rebalances  *prometheus.CounterVec
 
+	restores, snapshotsTaken   *prometheus.CounterVec
+	snapshotBytes, quarantined prometheus.Counter
+	snapshotTimes              snapshotTimes
+
 	all []prometheus.Collector
 }
 
@@ -91,8 +95,19 @@ func newMetrics(t Topics) *metrics {
 	m.retried = counter("publish_retries_total", "Output records produced again after the client gave up.").WithLabelValues()
 	m.groupErrors = counter("group_errors_total", "Ends of a group session by an error.").WithLabelValues()
 	m.rebalances = counter("partitions_moved_total", "Partitions assigned, revoked and lost.", "how")
+	m.restores = counter("restores_total", "Partitions restored from a snapshot, or that it failed.", "outcome")
+	m.snapshotsTaken = counter("snapshots_total", "Snapshots taken, refused because another owner has taken one, failed, or left out "+
+		"because nothing has changed.", "outcome")
+	for _, outcome := range []string{"done", "unchanged", "refused", "failed"} {
+		m.snapshotsTaken.WithLabelValues(outcome)
+	}
+	m.snapshotBytes = counter("snapshot_uploaded_bytes_total", "Bytes uploaded for snapshots.").WithLabelValues()
+	m.quarantined = counter("stores_quarantined_total", "Corrupt stores that were moved aside.").WithLabelValues()
 	return m
 }
+
+func (m *metrics) restored(outcome string)  { m.restores.WithLabelValues(outcome).Inc() }
+func (m *metrics) snapshots(outcome string) { m.snapshotsTaken.WithLabelValues(outcome).Inc() }
 
 // register adds everything to reg, or nothing.
 func (m *metrics) register(reg prometheus.Registerer, extra ...prometheus.Collector) (unregister func(), err error) {

@@ -142,7 +142,7 @@ func (w *worker) status() PartitionStatus {
 		s.Lag[i] = s.Ends[i] - s.Position[i]
 	}
 	if o := w.opening.Load(); o != nil && s.State == StateOpening {
-		s.Progress, s.Rate, s.ETA = o.done, o.rate, o.eta
+		s.Progress, s.Rate, s.ETA, s.Restoring = o.done, o.rate, o.eta, o.bytes
 	}
 	if s.State == StateLive || s.State == StateStopping {
 		s.Progress = 1

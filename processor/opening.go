@@ -9,7 +9,8 @@ import (
 
 // openingProgress is how far a partition that opens has come.
 type openingProgress struct {
-	done, rate float64 // share from 0 to 1; records a second
+	done, rate float64 // share from 0 to 1; records a second, or bytes
+	bytes      bool    // a snapshot is being restored
 	eta        time.Duration
 }
 

@@ -51,6 +51,8 @@ type Processor struct {
 	workers map[int32]*worker
 	leaving map[int32]<-chan struct{} // closed when the last worker of a partition that was given up is done
 	held    []int32                   // partitions with a store on disk
+
+	snapshotting sync.Mutex // held while a snapshot is taken
 }
 
 // identity is what the cluster says of itself and the inputs.
@@ -140,6 +142,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	others.Go(func() { p.committer.run(ctx) })
 	others.Go(func() { p.standbys.run(ctx) })
 	others.Go(func() { p.standbys.feeder.run(ctx, p.deliver, p.breathe) })
+	others.Go(func() { p.runSnapshots(ctx) })
 	p.poll(ctx)
 	others.Wait()
 	p.shutdown()
@@ -150,7 +153,9 @@ func (p *Processor) Run(ctx context.Context) error {
 func (p *Processor) shutdown() {
 	p.log.Info("stopping", "partitions", len(p.owned()))
 	p.standbys.stop()
+	owned := p.owned()
 	p.release(p.ownedNumbers(), stopClean)
+	p.snapshotStopped(owned)
 	ctx, cancel := context.WithTimeout(context.Background(), min(p.cfg.StopTimeout, leaveTimeout))
 	defer cancel()
 	p.consumer.AllowRebalance()

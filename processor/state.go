@@ -49,6 +49,8 @@ type PartitionStatus struct {
 	Ends      projections.Position // ends of the logs as known here
 	Lag       [events.NumInputs]int64
 
+	// Restoring says that a snapshot is being brought; Rate is in bytes a second then.
+	Restoring bool
 	// While it opens: the share that is done, from 0 to 1, records a second, and how long it will take; 0 = unknown.
 	Progress float64
 	Rate     float64
@@ -65,6 +67,10 @@ func (s PartitionStatus) String() string {
 	case StateOpening:
 		if s.Full != nil {
 			return line + ": " + s.Full.Error()
+		}
+		if s.Restoring {
+			line += fmt.Sprintf(", restoring a snapshot: %.1f%%, %.1f MB/s, %s left", 100*s.Progress, s.Rate/1e6, s.ETA.Round(time.Second))
+			break
 		}
 		line += fmt.Sprintf(" %.1f%%", 100*s.Progress)
 		if s.ETA > 0 {

@@ -23,6 +23,9 @@ type Inspection struct {
 	Records  []RecordStats
 }
 
+// ErrEmpty says that a store has no header: nothing was ever written to it, or what was is lost.
+var ErrEmpty = errors.New("nothing was written to it yet")
+
 // RecordStats counts the records of one kind.
 type RecordStats struct {
 	Kind       string
@@ -65,8 +68,11 @@ func Inspect(dir string, fs vfs.FS) (*Inspection, error) {
 
 func inspect(dir string, db *pebble.DB) (*Inspection, error) {
 	v, closer, err := db.Get([]byte{keyHeader})
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, fmt.Errorf("store %s: it has no header: %w", dir, ErrEmpty)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("store %s: it has no header: %w", dir, err)
+		return nil, fmt.Errorf("store %s: its header cannot be read: %w", dir, err)
 	}
 	var h header
 	err = errors.Join(h.decode(v), closer.Close())

@@ -74,8 +74,8 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 	switch {
 	case f.broken() != nil: // what Pebble says after that are consequences
 		err = f.broken()
-	case pebble.IsCorruptionError(err):
-		err = fmt.Errorf("store %s: %w; move the directory away to rebuild from the topics", dir, err)
+	case err != nil && isCorruption(err):
+		err = &CorruptError{dir, err}
 	case err != nil:
 		err = fmt.Errorf("store %s: %w", dir, err)
 	default:
@@ -154,7 +154,7 @@ func (p *Partition) load(dir string, tables bool) error {
 		err = cerr
 	}
 	if err != nil {
-		return fmt.Errorf("store %s: its header is corrupt (%w); move the directory away to rebuild from the topics", dir, err)
+		return &CorruptError{dir, fmt.Errorf("its header is corrupt (%w)", err)}
 	}
 	want := header{format: FormatVersion, fold: FoldVersion, id: p.id}
 	if err := check(dir, &got, &want); err != nil {
@@ -169,8 +169,11 @@ func (p *Partition) load(dir string, tables bool) error {
 	if sum := p.hot.bytes(); err == nil && sum != hot {
 		err = fmt.Errorf("a record that is read at the start is missing or changed: their digest is %x, the last cut says %x", sum, hot)
 	}
+	if isIO(err) {
+		return fmt.Errorf("store %s: %w", dir, err)
+	}
 	if err != nil {
-		return fmt.Errorf("store %s: corrupt: %w; move the directory away to rebuild from the topics", dir, err)
+		return &CorruptError{dir, err}
 	}
 	return nil
 }
@@ -187,9 +190,9 @@ func (p *Partition) loadEmpty(dir string, tables bool) error {
 	}
 	switch {
 	case any:
-		return fmt.Errorf("store %s: has records but no header: corrupt; move the directory away to rebuild from the topics", dir)
+		return &CorruptError{dir, errors.New("has records but no header")}
 	case tables:
-		return fmt.Errorf("store %s: has tables, but its manifest is damaged or missing and knows of none: corrupt; move the directory away to rebuild from the topics", dir)
+		return &CorruptError{dir, errors.New("has tables, but its manifest is damaged or missing and knows of none")}
 	}
 	return nil
 }

@@ -22,12 +22,24 @@ type Stats struct {
 	Checkpoint, Check, Upload    time.Duration
 }
 
-// Errors of Create. Both are of the normal course of things.
+// CreateOptions say how a snapshot is taken. The zero value is for every day.
+type CreateOptions struct {
+	// Full uploads everything again, which repairs files that are damaged in the bucket.
+	Full bool
+	// MaxUpload is how many bytes may be uploaded; 0: any number.
+	MaxUpload int64
+	// Report gets the progress; nil: nobody asks.
+	Report Report
+}
+
+// Errors of Create that are of the normal course of things.
 var (
 	// ErrDominated says that a snapshot was refused because the current one is not older: another owner has written it.
 	ErrDominated = errors.New("the snapshot is refused: its position does not dominate that of the current one")
 	// ErrUnchanged says that the current snapshot is of just this position already.
 	ErrUnchanged = errors.New("nothing was folded since the current snapshot")
+	// ErrTooLarge says that more would have to be uploaded than CreateOptions allow.
+	ErrTooLarge = errors.New("the snapshot would upload more than it may")
 )
 
 // maxTries bounds how often a snapshot starts anew because somebody else wrote one that it dominates.
@@ -35,27 +47,27 @@ const maxTries = 4
 
 // Create takes a snapshot of src and makes it the current one of its partition. scratch is a directory that is made for
 // the checkpoint and removed again; it must be on the same file system as the store. What is uploaded was read whole and
-// has the digest that its header says, so a damaged store does not become a snapshot. full uploads everything again,
-// which repairs files that are damaged in the bucket.
-func (r *Repository) Create(ctx context.Context, src Source, scratch string, full bool, report Report) (m *Manifest, s Stats, err error) {
+// has the digest that its header says, so a damaged store does not become a snapshot. If the error is ErrUnchanged the
+// manifest is the current one. A store in which nothing was ever folded is refused with projections.ErrEmpty.
+func (r *Repository) Create(ctx context.Context, src Source, scratch string, o CreateOptions) (m *Manifest, s Stats, err error) {
 	began := r.o.Now()
 	if err := r.o.FS.RemoveAll(scratch); err != nil {
 		return nil, s, fmt.Errorf("snapshot: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.o.FS.RemoveAll(scratch)) }()
-	r.meter(report, PhaseCheckpoint, 0)
+	r.meter(o.Report, PhaseCheckpoint, 0)
 	if err := src.Checkpoint(scratch); err != nil {
 		return nil, s, err
 	}
 	checked := r.o.Now()
 	s.Checkpoint = checked.Sub(began)
-	if m, err = r.describe(scratch, report); err != nil {
+	if m, err = r.describe(scratch, o.Report); err != nil {
 		return nil, s, err
 	}
 	s.Check = r.o.Now().Sub(checked)
 	s.Files, s.Bytes = int64(len(m.Files)), m.Bytes()
 	for range maxTries {
-		err = r.publish(ctx, m, scratch, began, full, report, &s)
+		err = r.publish(ctx, m, scratch, began, o, &s)
 		if !errors.Is(err, ErrConflict) {
 			break
 		}
@@ -95,7 +107,7 @@ func (r *Repository) describe(dir string, report Report) (*Manifest, error) {
 
 // publish uploads what the bucket lacks and then writes the manifest in place of the current one. ErrConflict: somebody
 // else has done so meanwhile.
-func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began time.Time, full bool, report Report, s *Stats) error {
+func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began time.Time, o CreateOptions, s *Stats) error {
 	list, err := r.List(ctx, m.Partition)
 	if err != nil {
 		return err
@@ -104,12 +116,7 @@ func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began
 	if err != nil {
 		return err
 	}
-	if full {
-		err = r.upload(ctx, m, nil, dir, true, report, s)
-	} else {
-		err = r.upload(ctx, m, base, dir, false, report, s)
-	}
-	if err != nil {
+	if err := r.upload(ctx, m, base, dir, o, s); err != nil {
 		return err
 	}
 	if base != nil { // a creator that was killed after it wrote the current manifest has left no copy

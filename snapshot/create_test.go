@@ -71,7 +71,7 @@ func TestIncremental(t *testing.T) {
 		t.Errorf("%d bytes were uploaded after few changes, %d at first", second.UploadedBytes, first.UploadedBytes)
 	}
 	before := keys(t, b, "")
-	if _, s, err := r.Create(t.Context(), f.p, filepath.Join(dir, "scratch"), false, nil); !errors.Is(err, snapshot.ErrUnchanged) || s.UploadedBytes != 0 {
+	if _, s, err := r.Create(t.Context(), f.p, filepath.Join(dir, "scratch"), snapshot.CreateOptions{}); !errors.Is(err, snapshot.ErrUnchanged) || s.UploadedBytes != 0 {
 		t.Errorf("without news: %v, %+v", err, s)
 	}
 	if after := keys(t, b, ""); len(after) != len(before) {

@@ -72,7 +72,7 @@ func (f *folder) close(t testing.TB) {
 // create takes a snapshot that must succeed.
 func create(t testing.TB, r *snapshot.Repository, f *folder, scratch string) (*snapshot.Manifest, snapshot.Stats) {
 	t.Helper()
-	m, s, err := r.Create(t.Context(), f.p, scratch, false, nil)
+	m, s, err := r.Create(t.Context(), f.p, scratch, snapshot.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

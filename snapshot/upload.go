@@ -90,7 +90,7 @@ func (r *Repository) hash(dir string, f *File, progress *meter) (string, error) 
 }
 
 // upload gives each file of m an object: that of base or another that will not be pruned meanwhile, or a new one.
-func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, full bool, report Report, s *Stats) error {
+func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, o CreateOptions, s *Stats) error {
 	prefix := partitionPrefix(m.Partition)
 	there := map[string]Object{}
 	if err := r.bucket.List(ctx, prefix+filesPrefix, func(o Object) error {
@@ -109,7 +109,7 @@ func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, 
 	var total int64
 	for i := range m.Files {
 		f := &m.Files[i]
-		if f.Object = ""; !full {
+		if f.Object = ""; !o.Full {
 			f.Object = r.reuse(there, known, prefix, f)
 		}
 		if f.Object == "" {
@@ -119,7 +119,10 @@ func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, 
 			total += f.Size
 		}
 	}
-	progress := r.meter(report, PhaseUpload, total)
+	if o.MaxUpload > 0 && total > o.MaxUpload {
+		return fmt.Errorf("partition %d, %d bytes: %w", m.Partition, total, ErrTooLarge)
+	}
+	progress := r.meter(o.Report, PhaseUpload, total)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.o.Parallel)
 	for _, f := range missing {

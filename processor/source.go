@@ -1,0 +1,297 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/snapshot"
+)
+
+// Where a partition's state comes from (DESIGN §6, §14): the store on disk; the newest snapshot that is good, if there is
+// no store, if the store is corrupt, if the log does not reach back to it any more, or if the snapshot is much closer to
+// the end; else nothing, and the log is folded from its start. What each of them leads to is a store at some position;
+// from there on the way is the same (open.go).
+
+const (
+	// closerRecords is by how many records a snapshot must be ahead of a store to be brought in its place: below that
+	// it takes less time to fold them.
+	closerRecords = 2_000_000
+	// Names beside a partition's store, with a dot before them; and how many quarantined stores of it are kept.
+	restoringMark, replacedMark, corruptMark = "restoring", "replaced", "corrupt"
+	keepCorrupt                              = 2
+	// listPatience is for how long a bucket that does not answer is asked again which snapshots there are.
+	listPatience = 20 * time.Second
+)
+
+// openStore picks what the partition starts from, opens it and returns it.
+func (w *worker) openStore() (f fold, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("partition %d: %w", w.number, newPanic("the opening of its store", p))
+		}
+	}()
+	dir := StoreDir(w.cfg.DataDir, w.number)
+	w.tidy(dir)
+	if w.cfg.Snapshots == nil || w.hasStore(dir) {
+		f, err = w.openDir(dir)
+		switch {
+		case projections.IsCorrupt(err):
+			if err := w.quarantine(dir, err); err != nil {
+				return nil, err
+			}
+			f = nil
+		case err != nil:
+			return nil, err
+		}
+	}
+	if w.cfg.Snapshots != nil {
+		ctx, done := w.untilStopped()
+		f, err = w.orSnapshot(ctx, dir, f)
+		done()
+	}
+	if f == nil && err == nil {
+		f, err = w.openDir(dir)
+	}
+	return f, err
+}
+
+func (w *worker) openDir(dir string) (fold, error) {
+	return w.cfg.openStore(dir, w.p.identityOf(w.number), projections.Options{
+		FS: w.cfg.FS, Cache: w.cfg.Cache, MemTableSize: w.cfg.MemTableSize,
+	})
+}
+
+// orSnapshot returns f, the open store, or in its place a snapshot if there is a better one; nil if there is neither. It
+// fails if it was told to stop, or if the disk fails.
+func (w *worker) orSnapshot(ctx context.Context, dir string, f fold) (fold, error) {
+	var local projections.Position
+	if f != nil {
+		local = f.StoredPosition()
+	}
+	list, err := w.snapshots(ctx)
+	if err != nil {
+		w.snapshotTrouble = err
+		w.log.Error("which snapshots there are is not known; the partition opens without them", "partition", w.number, "err", err)
+	}
+	list = slices.DeleteFunc(list, func(e snapshot.Entry) bool {
+		if err := e.Fits(w.p.identityOf(w.number)); err != nil {
+			w.snapshotTrouble = err
+			w.log.Error("snapshot cannot be used", "partition", w.number, "err", err)
+			return true
+		}
+		return !dominates(e.Manifest.Position(), local) || e.Manifest.Position() == local
+	})
+	if f != nil && (len(list) == 0 || !w.closer(ctx, local, list[0].Manifest.Position())) {
+		return f, nil
+	}
+	for i := range list {
+		m := list[i].Manifest
+		restored, err := w.restore(ctx, m, dir, &f)
+		switch {
+		case err == nil:
+			return restored, nil
+		case ctx.Err() != nil:
+			return w.keep(f, fmt.Errorf("partition %d: its restoring was interrupted: %w", w.number, context.Cause(ctx)))
+		}
+		w.p.metrics.restored("failed")
+		w.snapshotTrouble = err
+		w.log.Error("snapshot cannot be restored; the one before it is tried, and then the log", "partition", w.number,
+			"position", m.Position(), "err", err)
+	}
+	return f, nil
+}
+
+// keep closes a store that is not needed after all.
+func (w *worker) keep(f fold, err error) (fold, error) {
+	if f != nil {
+		err = errors.Join(err, f.Close())
+	}
+	return nil, err
+}
+
+// snapshots lists those of the partition. A bucket that does not answer is asked again for a while.
+func (w *worker) snapshots(ctx context.Context) (list []snapshot.Entry, err error) {
+	ctx, cancel := context.WithTimeout(ctx, listPatience)
+	defer cancel()
+	for pause := 100 * time.Millisecond; ; pause *= 2 {
+		if list, err = w.cfg.Snapshots.List(ctx, w.number); err == nil {
+			return list, nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// closer reports whether a snapshot is worth more than a store that it dominates: if it is far ahead, or if the log does
+// not reach back to the store.
+func (w *worker) closer(ctx context.Context, local, snap projections.Position) bool {
+	if behind(snap, local) >= w.cfg.closerRecords {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, listPatience)
+	defer cancel()
+	starts, err := w.p.admin.ListStartOffsets(ctx, w.cfg.Topics.Inputs[:]...)
+	if err != nil {
+		return false // the log is asked again before anything is folded
+	}
+	for i, topic := range w.cfg.Topics.Inputs {
+		if o, ok := starts.Lookup(topic, w.number); ok && o.Err == nil && local[i] < o.Offset {
+			w.log.Warn("the log does not reach back to the store: a snapshot takes its place", "topic", topic, "partition", w.number,
+				"store", local[i], "log_start", o.Offset, "snapshot", snap[i])
+			return true
+		}
+	}
+	return false
+}
+
+// restore brings a snapshot into place and opens it. The store *local, if there is one, is closed as soon as all of the
+// snapshot is here and found right, and is removed when the snapshot is open.
+func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, local *fold) (fold, error) {
+	w.restoringOnce.Do(func() { close(w.restoring) })
+	w.log.Info("partition is being restored", "partition", w.number, "position", m.Position(), "bytes", m.Bytes(), "from", w.cfg.Snapshots.String())
+	began, said := w.cfg.now(), w.cfg.now()
+	temp := w.beside(dir, restoringMark)
+	err := w.cfg.Snapshots.Download(ctx, m, temp, func(p snapshot.Progress) {
+		o := &openingProgress{bytes: true, rate: p.Rate, eta: p.ETA}
+		if p.Total > 0 {
+			o.done = float64(p.Done) / float64(p.Total)
+		}
+		if p.Phase == snapshot.PhaseCheck {
+			o = &openingProgress{bytes: true, done: 1}
+		}
+		w.opening.Store(o)
+		if now := w.cfg.now(); now.Sub(said) >= sayEvery {
+			said = now
+			w.log.Info("partition is being restored", "partition", w.number, "phase", string(p.Phase), "done", o.done,
+				"bytes_per_second", int64(p.Rate), "eta", p.ETA.Round(time.Second))
+		}
+	})
+	w.opening.Store(nil)
+	fs := w.fs()
+	if err != nil {
+		return nil, errors.Join(err, fs.RemoveAll(temp))
+	}
+	if f := *local; f != nil {
+		*local = nil
+		if err := f.Close(); err != nil {
+			w.log.Warn("the store that a snapshot replaces is not closed in order", "partition", w.number, "err", err)
+		}
+	}
+	aside := w.beside(dir, replacedMark)
+	if err := errors.Join(fs.RemoveAll(aside), snapshot.Install(fs, temp, dir, aside)); err != nil {
+		return nil, err
+	}
+	f, err := w.openDir(dir)
+	if err != nil {
+		if projections.IsCorrupt(err) {
+			err = errors.Join(err, w.quarantine(dir, err))
+		}
+		return nil, err
+	}
+	w.p.metrics.restored("done")
+	w.log.Info("partition is restored", "partition", w.number, "position", m.Position(), "bytes", m.Bytes(), "after", w.cfg.now().Sub(began))
+	if err := fs.RemoveAll(aside); err != nil {
+		w.log.Warn("a replaced store is left behind", "dir", aside, "err", err)
+	}
+	return f, nil
+}
+
+// quarantine moves a corrupt store aside, where it stays for whoever wants to know what happened.
+func (w *worker) quarantine(dir string, why error) error {
+	to := w.beside(dir, corruptMark) + "-" + w.cfg.now().UTC().Format("20060102T150405.000")
+	if err := snapshot.MoveAside(w.fs(), dir, to); err != nil {
+		return errors.Join(why, fmt.Errorf("partition %d: the corrupt store cannot be moved aside: %w", w.number, err))
+	}
+	w.p.metrics.quarantined.Inc()
+	w.log.Error("the store is corrupt; it is moved aside, and rebuilt from a snapshot or the log", "partition", w.number, "moved_to", to, "err", why)
+	return nil
+}
+
+// beside is a directory next to a store. No store is called like that.
+func (w *worker) beside(dir, mark string) string { return dir + "." + mark }
+
+func (w *worker) fs() vfs.FS {
+	if w.cfg.FS == nil {
+		return vfs.Default
+	}
+	return w.cfg.FS
+}
+
+func (w *worker) hasStore(dir string) bool {
+	names, err := w.fs().List(dir)
+	return len(names) > 0 || err != nil && !errors.Is(err, os.ErrNotExist)
+}
+
+// tidy removes what a crash left of a restore or checkpoint, and old quarantined stores. A store that was moved aside
+// for a snapshot that did not come into place takes its place again.
+func (w *worker) tidy(dir string) {
+	fs := w.fs()
+	if aside := w.beside(dir, replacedMark); !w.hasStore(dir) && w.hasStore(aside) {
+		_ = fs.RemoveAll(dir)
+		if err := snapshot.MoveAside(fs, aside, dir); err != nil {
+			w.log.Warn("a replaced store cannot be brought back", "dir", aside, "err", err)
+		}
+	}
+	names, err := fs.List(filepath.Dir(dir))
+	if err != nil {
+		return // the directory may not be there yet
+	}
+	slices.Sort(names)
+	var corrupt []string
+	for _, name := range names {
+		mark, ok := strings.CutPrefix(name, filepath.Base(dir)+".")
+		switch {
+		case !ok:
+		case strings.HasPrefix(mark, corruptMark):
+			corrupt = append(corrupt, name)
+		case mark == restoringMark, mark == replacedMark, mark == checkpointMark:
+			if err := fs.RemoveAll(fs.PathJoin(filepath.Dir(dir), name)); err != nil {
+				w.log.Warn("what a crash left behind cannot be removed", "dir", name, "err", err)
+			}
+		}
+	}
+	for len(corrupt) > keepCorrupt {
+		if err := fs.RemoveAll(fs.PathJoin(filepath.Dir(dir), corrupt[0])); err != nil {
+			w.log.Warn("an old quarantined store cannot be removed", "dir", corrupt[0], "err", err)
+		}
+		corrupt = corrupt[1:]
+	}
+}
+
+// untilStopped is a context that ends when the worker is told to stop while its store is being opened.
+func (w *worker) untilStopped() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(w.ctx)
+	finished, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		for {
+			select {
+			case <-w.inbox.wake:
+				if stop, _ := w.inbox.peek(); stop != stopNone {
+					cancel(ErrNotOwner)
+					return
+				}
+			case <-finished:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		close(finished)
+		<-gone
+		cancel(nil)
+		w.inbox.change(func() {}) // what was taken from wake is for whoever comes next
+	}
+}
