@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -30,6 +31,8 @@ const (
 	keepCorrupt                              = 2
 	// listPatience is for how long a bucket that does not answer is asked again which snapshots there are.
 	listPatience = 20 * time.Second
+	// restoreRetry is the time between two tries to restore to a full disk.
+	restoreRetry = 5 * time.Second
 )
 
 // openStore picks what the partition starts from, opens it and returns it.
@@ -66,7 +69,7 @@ func (w *worker) openStore() (f fold, err error) {
 
 func (w *worker) openDir(dir string) (fold, error) {
 	return w.cfg.openStore(dir, w.p.identityOf(w.number), projections.Options{
-		FS: w.cfg.FS, Cache: w.cfg.Cache, MemTableSize: w.cfg.MemTableSize,
+		FS: w.cfg.FS, Cache: w.cfg.Cache, MemTableSize: w.cfg.MemTableSize, Full: w.awaitRoom,
 	})
 }
 
@@ -96,6 +99,15 @@ func (w *worker) orSnapshot(ctx context.Context, dir string, f fold) (fold, erro
 	for i := range list {
 		m := list[i].Manifest
 		restored, err := w.restore(ctx, m, dir, &f)
+		for errors.Is(err, syscall.ENOSPC) && ctx.Err() == nil {
+			w.log.Error("the disk is too full for a snapshot; it is tried again until there is room", "partition", w.number,
+				"bytes", m.Bytes(), "err", err)
+			select {
+			case <-time.After(restoreRetry):
+				restored, err = w.restore(ctx, m, dir, &f)
+			case <-ctx.Done():
+			}
+		}
 		switch {
 		case err == nil:
 			return restored, nil
