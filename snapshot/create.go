@@ -112,7 +112,7 @@ func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began
 	if err != nil {
 		return err
 	}
-	base, version, err := r.base(list, m)
+	base, version, err := r.base(list, m, o.Full)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began
 }
 
 // base is the snapshot that m replaces, nil if there is none, and the version of the manifest that is to be replaced. It
-// refuses what the rules of docs/formats.md refuse.
-func (r *Repository) base(list []Entry, m *Manifest) (base *Manifest, version string, err error) {
+// refuses what the rules of docs/formats.md refuse. full replaces a snapshot of the same position too.
+func (r *Repository) base(list []Entry, m *Manifest, full bool) (base *Manifest, version string, err error) {
 	for i := range list {
 		e := &list[i]
 		if e.Current {
@@ -167,7 +167,7 @@ func (r *Repository) base(list []Entry, m *Manifest) (base *Manifest, version st
 		case old == new && e.Manifest.Digest != m.Digest && e.Manifest.Store == m.Store && e.Manifest.Fold == m.Fold && e.Manifest.Settings == m.Settings:
 			return nil, "", fmt.Errorf("snapshot: the store of partition %d at position %v has the digest %s, the snapshot of the same "+
 				"position %s: one of them is wrong; `tidemark verify` says which", m.Partition, new, m.Digest, e.Manifest.Digest)
-		case old == new && e.Current && e.Manifest.Digest == m.Digest:
+		case old == new && e.Current && e.Manifest.Digest == m.Digest && !full:
 			m.Files = e.Manifest.Files
 			return nil, "", fmt.Errorf("partition %d at position %v: %w", m.Partition, new, ErrUnchanged)
 		case !dominates(new, old):

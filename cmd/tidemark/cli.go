@@ -30,6 +30,7 @@ type cli struct {
 	Emit        emitCmd        `cmd:"" help:"Write events, one JSON object a line, to the topics."`
 	Query       queryCmd       `cmd:"" help:"Ask a running node."`
 	Inspect     inspectCmd     `cmd:"" help:"Look into a store or a topic; nothing is changed."`
+	Snapshot    snapshotCmd    `cmd:"" help:"Take, list, check, restore and prune snapshots."`
 	Deadletters deadlettersCmd `cmd:"" help:"List bad records, or send them again."`
 	Bench       benchCmd       `cmd:"" help:"Measure this machine."`
 	Version     versionCmd     `cmd:"" help:"Say what this is."`

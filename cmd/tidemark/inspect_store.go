@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,16 +102,11 @@ func (c *inspectStoreCmd) Run(a *app) error {
 
 // stores are the directories to look at: the given one, or the stores in it.
 func (c *inspectStoreCmd) stores() ([]string, error) {
-	entries, err := os.ReadDir(c.Dir)
+	stores, err := storesIn(c.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("no store at %s: %w", c.Dir, err)
 	}
-	var dirs []string
-	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), "partition-") {
-			dirs = append(dirs, filepath.Join(c.Dir, e.Name()))
-		}
-	}
+	dirs := slices.Collect(maps.Values(stores))
 	if len(dirs) > 0 {
 		slices.SortFunc(dirs, byNumber)
 		return dirs, nil

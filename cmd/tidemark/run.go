@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query"
+	"github.com/tidemark/tidemark/snapshot"
 )
 
 type runCmd struct {
@@ -21,6 +23,7 @@ type runCmd struct {
 	Group   string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
 	DataDir string   `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
 	memberFlags
+	nodeSnapshotFlags
 	Listen    string       `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
 	Advertise string       `placeholder:"URL" help:"How other nodes reach this one; http:// and --listen if that names a host."`
 	Insecure  bool         `help:"Listen where other machines can reach this node, though there are no keys yet and everyone there may read and publish as any user."`
@@ -34,6 +37,25 @@ type memberFlags struct {
 	Standbys       int           `default:"0" placeholder:"N" help:"How many other nodes follow each partition, so that one of them takes over at once; the same for all nodes (${default})."`
 	InstanceID     string        `name:"instance-id" placeholder:"NAME" help:"Name of this node in the group, of its own: a node that comes back under it within --session-timeout has its partitions again, and nothing moves."`
 	SessionTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long this node may be silent before its partitions go to others (${default})."`
+}
+
+// nodeSnapshotFlags say where a node takes snapshots to.
+type nodeSnapshotFlags struct {
+	Snapshots     string        `placeholder:"URL" help:"Where snapshots are taken to and brought back from: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role."`
+	SnapshotEvery time.Duration `default:"10m" placeholder:"DURATION" help:"Time between two snapshots of a partition; 0 = none are taken (${default})."`
+	retentionFlags
+}
+
+// open is the repository, nil if there is none.
+func (f nodeSnapshotFlags) open(log *slog.Logger) (*snapshot.Repository, error) {
+	if f.Snapshots == "" {
+		return nil, nil
+	}
+	b, err := snapshot.OpenBucket(f.Snapshots)
+	if err != nil {
+		return nil, usagef("--snapshots: %v", err)
+	}
+	return snapshot.New(b, snapshot.Options{Keep: f.SnapshotKeep, Grace: f.SnapshotGrace, Logger: log}), nil
 }
 
 // foldFlags are what the fold sees of the configuration: a store that was folded with others is refused.
@@ -70,8 +92,10 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--standbys %d: there cannot be fewer than none", c.Standbys)
 	case c.SessionTimeout <= 0:
 		return fmt.Errorf("--session-timeout %s: it must be longer than nothing; brokers allow 6s to 30m if they are not set otherwise", c.SessionTimeout)
+	case c.SnapshotEvery < 0:
+		return fmt.Errorf("--snapshot-every %s: it cannot be negative", c.SnapshotEvery)
 	}
-	return nil
+	return c.check()
 }
 
 // Run runs a node until it is told to stop.
@@ -91,6 +115,10 @@ func (c *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	snapshots, err := c.open(log)
+	if err != nil {
+		return err
+	}
 	ln, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): name another address with --listen", c.Listen, err)
@@ -104,7 +132,8 @@ func (c *runCmd) Run(a *app) error {
 	}
 	n, err := node.New(a.ctx, node.Config{
 		Roles: roles, Kafka: c.kafka(), Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(),
-		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, Advertise: advertise, Listener: ln, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
+		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout,
+		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
 	})
 	if err != nil {
 		ln.Close()

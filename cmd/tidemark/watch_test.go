@@ -72,7 +72,7 @@ func TestWatchIsTakenUpAgain(t *testing.T) {
 	}
 }
 
-func snapshot(channels ...*queryv1.ChannelUnread) *queryv1.WatchUnreadResponse {
+func watchSnapshot(channels ...*queryv1.ChannelUnread) *queryv1.WatchUnreadResponse {
 	totals := &queryv1.Totals{}
 	for _, c := range channels {
 		totals.Unread += c.Unread
@@ -101,7 +101,7 @@ func TestWatchDrawsAPage(t *testing.T) {
 		}
 		return b.String()
 	}
-	page := show(snapshot(
+	page := show(watchSnapshot(
 		&queryv1.ChannelUnread{ChannelId: "a", Member: true},
 		&queryv1.ChannelUnread{ChannelId: "b", Member: true, Unread: 3},
 		&queryv1.ChannelUnread{ChannelId: "c", Member: true},

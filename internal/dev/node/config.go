@@ -12,6 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/snapshot"
 )
 
 // Config says what a node is. Roles, Kafka, Listener and Logger must be set; Group, DataDir and Settings for the roles
@@ -30,6 +31,9 @@ type Config struct {
 	Standbys       int
 	InstanceID     string
 	SessionTimeout time.Duration
+	// Snapshots and SnapshotEvery are as in processor.Config.
+	Snapshots     *snapshot.Repository
+	SnapshotEvery time.Duration
 	// Advertise is the URL at which other nodes reach this one's queries; empty: they cannot.
 	Advertise string
 	// Listener is where HTTP is served. The node closes it.

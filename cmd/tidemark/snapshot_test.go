@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/dev"
+)
+
+// TestSnapshotVerbs goes through the verbs as a person would: take, list, check, damage, repair, restore, prune.
+func TestSnapshotVerbs(t *testing.T) {
+	dir, at := t.TempDir(), t.TempDir()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := dev.Start(ctx, dev.Config{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AwaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	tokens := lines(ok(t, joinLine+"\n"+postLine("m1", "secret text")+"\n"+readLine, "emit", "--brokers", s.Broker))
+	ok(t, "", "query", "channel", "general", "--addr", s.URL, "--after", strings.Join(tokens, ","))
+	n := fmt.Sprint(events.PartitionOf([]byte("general"), 4))
+	data, bucket := filepath.Join(dir, "state"), "file://"+at
+	verb := func(args ...string) result {
+		return tidemark(t, "", append([]string{"snapshot"}, append(args, "--snapshots", bucket)...)...)
+	}
+	says := func(r result, code int, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if r.code != code || !strings.Contains(r.out+r.errout, w) {
+				t.Errorf("exit %d, want %d and %q:\n%s%s", r.code, code, w, r.out, r.errout)
+			}
+		}
+	}
+	says(verb("create", "--data-dir", data, "--partition", n), exitFailed, "is in use: stop the node, or let it take the snapshot itself")
+	says(verb("list"), exitFailed, "there are no snapshots in file://")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	says(verb("create", "--data-dir", data), exitDone, "partition "+n+": snapshot 2-1-0, ", "nothing was folded yet")
+	says(verb("create", "--data-dir", data, "--partition", n), exitDone, "is of this very position")
+	says(verb("list"), exitDone, "PARTITION  SNAPSHOT", "2-1-0", "current")
+	var info snapshotInfo
+	if r := verb("list", "--json"); json.Unmarshal([]byte(r.out), &info) != nil || info.Name != "2-1-0" || info.Bytes == 0 || len(info.Digest) != 32 || !info.Current {
+		t.Errorf("--json: %+v from %q", info, r.out)
+	}
+	says(verb("verify"), exitDone, "snapshot 2-1-0 is in order")
+	says(verb("verify", "--partition", "99"), exitFailed, "there is no snapshot of partition 99")
+
+	for _, f := range files(t, filepath.Join(at, "partition-"+n, "files")) {
+		name := filepath.Join(at, "partition-"+n, "files", strings.Fields(f)[0])
+		if b, err := os.ReadFile(name); err == nil && len(b) > 0 {
+			b[len(b)/2] ^= 1
+			if err := os.WriteFile(name, b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	says(verb("verify"), exitDifferences, "is damaged: its file")
+	back := filepath.Join(t.TempDir(), "back")
+	says(verb("restore", "--data-dir", back), exitFailed, "none of 1 snapshots in file://", "is good")
+	says(verb("create", "--data-dir", data, "--partition", n, "--full"), exitDone, "were uploaded in")
+	says(verb("verify", "--all", "--json"), exitDone, `"name":"2-1-0"`)
+	says(verb("restore", "--data-dir", back), exitDone, "snapshot 2-1-0, ", "is in "+filepath.Join(back, "partition-"+n))
+	says(verb("restore", "--data-dir", back), exitFailed, "there is a store in", "--replace moves it aside")
+	says(verb("restore", "--data-dir", back, "--replace", "--partition", n, "--at", "2-1-0"), exitDone, "what was there is in")
+	says(verb("restore", "--data-dir", back, "--replace", "--partition", n, "--at", "2-2-0"), exitFailed, "there is no snapshot 2-2-0")
+	says(verb("restore", "--at", "2-1-0"), exitUsage, "say which with --partition")
+	says(tidemark(t, "", "inspect", "store", back), exitDone, "(checked)")
+
+	says(verb("prune", "--snapshot-keep", "0"), exitUsage, "at least 1 is kept")
+	says(verb("prune", "--dry-run"), exitDone, "would remove 0 snapshots and 0 files", "keeping 1 snapshot")
+	old := time.Now().Add(-25 * time.Hour)
+	for _, f := range files(t, filepath.Join(at, "partition-"+n, "files")) {
+		if err := os.Chtimes(filepath.Join(at, "partition-"+n, "files", strings.Fields(f)[0]), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says(verb("prune", "--json"), exitDone, `"dry_run":false`, `"kept":1`)
+	if r := verb("prune"); !strings.Contains(r.out, "removed 0 snapshots and 0 files") {
+		t.Errorf("what was pruned once is pruned again: %+v", r)
+	}
+	says(verb("verify"), exitDone, "is in order") // the damaged files are gone, the good ones are not
+	says(tidemark(t, "", "snapshot", "list", "--snapshots", "ftp://x/y"), exitUsage, "is neither file:///dir nor s3://bucket/prefix")
+}
