@@ -137,7 +137,12 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 			ws = append(ws, w)
 		}
 	}
+	// A standby that takes over is not to wait for stores that are only opened now: they come later.
+	takesOver := slices.ContainsFunc(ws, func(w *worker) bool { return w.tails.Load() })
 	for _, w := range ws {
+		if takesOver {
+			break
+		}
 		select {
 		case <-w.opened:
 		case <-w.done:
@@ -171,7 +176,7 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 	return offsets, nil
 }
 
-// openOrPostpone is open, but for a worker whose store is still being restored.
+// openOrPostpone is open, but for a worker whose store is still being restored or opened.
 func (p *Processor) openOrPostpone(w *worker, offsets map[string]map[int32]kgo.Offset, logs *survey) (projections.Position, error) {
 	if isDone(w.done) || w.started.Load() || isDone(w.opened) && !w.postponed.Load() {
 		return p.open(w, offsets, logs)

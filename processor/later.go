@@ -11,7 +11,7 @@ import (
 )
 
 // A partition whose store takes long to come (it is restored from a snapshot, or rebuilt because it was found corrupt while
-// it ran) does not hold up the others of the same assignment. The client is told to fetch it from anywhere and is paused
+// it ran, or there is no room on its disk; or it is just longer than a standby takes to go on) does not hold up the others of the same assignment. The client is told to fetch it from anywhere and is paused
 // before it does; when the store is open, the true offsets are set and the pause is lifted. Heartbeats go on all the
 // while, and a rebalance that takes the partition away ends the restore.
 

@@ -33,6 +33,7 @@ func (w *worker) awaitRoom(err error) (again bool) {
 	if !isDone(w.opened) {
 		// The worker's own goroutine waits here, and takes no orders meanwhile.
 		w.room.reason.Store(&err)
+		w.restoringOnce.Do(func() { close(w.restoring) }) // the others do not wait for it
 		if stop, _ := w.inbox.peek(); stop != stopNone {
 			return false
 		}

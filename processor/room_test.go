@@ -207,15 +207,25 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestFullDiskOfOnePartition: the others go on.
+// TestFullDiskOfOnePartition: the others go on, whether it is full at the start or later.
 func TestFullDiskOfOnePartition(t *testing.T) {
 	const n = 3
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)
 	c := s.config(t.TempDir())
 	var full atomic.Bool
 	c.FS = fulldisk.New(vfs.Default, func(name string) bool { return full.Load() && strings.Contains(name, fmt.Sprint(storePrefix, 1)) })
-	m := s.start(c).ready(n)
+	full.Store(true)
+	m := s.start(c)
 	tr := newTraffic(s, rand.Uint64(), 20)
+	tr.run(1000)
+	until(t, "the others are live", func() bool {
+		st := m.Status()
+		return len(st) == n && st[0].State == StateLive && st[1].State == StateOpening && st[2].State == StateLive
+	})
+	m.stuck(1)
+	full.Store(false)
+	m.ready(n)
+	s.caughtUp(m)
 	full.Store(true)
 	until(t, "one is stuck", func() bool { tr.run(50); return m.Status()[1].Full != nil })
 	m.stuck(1)

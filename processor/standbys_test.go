@@ -131,6 +131,52 @@ func TestStandbyTakesOver(t *testing.T) {
 	})
 }
 
+// TestStandbyDoesNotWaitForOthers: what was tailed is live though another partition that came with it takes long to open.
+func TestStandbyDoesNotWaitForOthers(t *testing.T) {
+	const n = 2
+	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)
+	tr := newTraffic(s, rand.Uint64(), 20)
+	tr.run(1000)
+	var w wire
+	ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
+	ca.Standbys, cb.Standbys = 1, 1
+	ca.StopTimeout = time.Second
+	ca.NearRecords, cb.NearRecords = 1, 1 // so that nothing moves while its owner is well
+	ca.ClientOptions = append(ca.ClientOptions, kgo.Dialer(w.dial), kgo.SessionTimeout(time.Second))
+	a := s.start(ca).ready(n)
+	s.caughtUp(a)
+	const slow = 1 // the partition that is to move, and takes long; the other is tailed as a standby
+	gate := make(chan struct{})
+	cb.openStore = func(dir string, id projections.Identity, o projections.Options) (fold, error) {
+		if id.Partition == slow {
+			<-gate
+		}
+		return openProjection(dir, id, o)
+	}
+	b := s.start(cb)
+	until(t, "the other partition is tailed", func() bool {
+		committed := s.committed()
+		for _, st := range b.Standbys() {
+			if st.Partition != slow && st.Position == committed[st.Partition] {
+				return true
+			}
+		}
+		return false
+	})
+	w.kill()
+	until(t, "the one that was tailed is live", func() bool { _, err := b.Live(1 - slow); return err == nil })
+	if _, err := b.Live(slow); err == nil {
+		t.Error("the one that cannot be opened is live as well")
+	}
+	close(gate)
+	b.ready(n)
+	tr.run(500)
+	s.caughtUp(b)
+	a.stop()
+	b.stop()
+	s.matchesReplay(2, cb.DataDir)
+}
+
 // TestPlannedMoveWaitsUntilTheNewOwnerIsNear: what is to move is served where it is until the new owner, which has to
 // fold it from the start, is near.
 func TestPlannedMoveWaitsUntilTheNewOwnerIsNear(t *testing.T) {
