@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -23,7 +25,7 @@ type Inspection struct {
 	Records  []RecordStats
 }
 
-// ErrEmpty says that a store has no header: nothing was ever written to it, or what was is lost.
+// ErrEmpty says that a store was made and nothing was ever written to it: it belongs to nothing yet.
 var ErrEmpty = errors.New("nothing was written to it yet")
 
 // RecordStats counts the records of one kind.
@@ -52,23 +54,37 @@ var recordKinds = []struct {
 // directory to itself: that of a running node is refused. fs nil is the operating system's.
 //
 // It recomputes the digest from all records; an error says if that is not the one in the header.
-func Inspect(dir string, fs vfs.FS) (*Inspection, error) {
+func Inspect(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, true) }
+
+// InspectHeader is Inspect without going through the records, so that it is quick whatever the size of the store.
+func InspectHeader(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, false) }
+
+func look(dir string, fs vfs.FS, records bool) (*Inspection, error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", dir, err)
+	}
+	tables := slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == ".sst" })
 	o := pebbleOptions(dir, Options{FS: fs})
 	o.ReadOnly, o.ErrorIfNotExists = true, true
 	db, err := pebble.Open(dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", dir, err)
 	}
-	x, err := inspect(dir, db)
+	x, err := inspect(dir, db, tables, records)
 	return x, errors.Join(err, db.Close())
 }
 
-func inspect(dir string, db *pebble.DB) (*Inspection, error) {
+func inspect(dir string, db *pebble.DB, tables, records bool) (*Inspection, error) {
 	v, closer, err := db.Get([]byte{keyHeader})
 	if errors.Is(err, pebble.ErrNotFound) {
+		// By the rule of Open: no header is the state of a new store only if there is nothing else either.
+		if err := (&Partition{db: db}).loadEmpty(dir, tables); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("store %s: it has no header: %w", dir, ErrEmpty)
 	}
 	if err != nil {
@@ -87,6 +103,9 @@ func inspect(dir string, db *pebble.DB) (*Inspection, error) {
 		if t != minTime {
 			x.LogTimes[i] = t
 		}
+	}
+	if !records {
+		return x, nil
 	}
 	sum, err := x.count(db)
 	if err == nil && sum != h.digest {

@@ -1,0 +1,277 @@
+package projections
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Difference is one way in which two stores of a partition differ, in words. User and Channel are empty where it is not
+// about one.
+type Difference struct {
+	Channel string `json:"channel,omitempty"`
+	User    string `json:"user,omitempty"`
+	Field   string `json:"field"` // what differs: a field of a View or ChannelView, or a record of the store
+	A       string `json:"a"`     // what each store says; "none" where it has nothing
+	B       string `json:"b"`
+}
+
+// String is the difference in one line.
+func (d Difference) String() string {
+	var of []string
+	if d.Channel != "" {
+		of = append(of, fmt.Sprintf("channel %q", d.Channel))
+	}
+	if d.User != "" {
+		of = append(of, fmt.Sprintf("user %q", d.User))
+	}
+	return strings.Join(append(of, fmt.Sprintf("%s: %s, %s", d.Field, d.A, d.B)), ", ")
+}
+
+// comparedChannels bounds how many channels that differ are looked at in detail.
+const comparedChannels = 1000
+
+// Compare compares what is stored of two partitions, record by record, and says of each channel that differs what a
+// reader would see of it: first in numbers and pointers of users, and where those agree, which records do not. fn gets
+// the differences in the order of channels, until it returns false. more is how many channels differ beyond the first
+// 1,000, which are all that fn hears of. Both must be cut and applied, and RLock held.
+func Compare(a, b *Partition, fn func(Difference) bool) (more int, err error) {
+	if a.pos != b.pos {
+		fn(Difference{Field: "position", A: fmt.Sprint(a.pos), B: fmt.Sprint(b.pos)})
+		return 0, nil // everything may differ
+	}
+	found, more, err := differing(a.db, b.db)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range found {
+		list := views(a, b, c.id)
+		if len(list) == 0 {
+			list = c.records
+		}
+		for _, d := range list {
+			if !fn(d) {
+				return more, errors.Join(a.Err(), b.Err())
+			}
+		}
+	}
+	if len(found) == 0 && a.digest != b.digest {
+		fn(Difference{Field: "digest in the header (all records are equal)", A: fmt.Sprintf("%x", a.Digest()), B: fmt.Sprintf("%x", b.Digest())})
+	}
+	return more, errors.Join(a.Err(), b.Err())
+}
+
+// channelRecords are the records of one channel that differ.
+type channelRecords struct {
+	id      string
+	records []Difference // the first of each kind of record
+}
+
+// differing finds the channels that have records which differ, by going through both stores side by side.
+func differing(a, b *pebble.DB) (found []*channelRecords, more int, err error) {
+	ia, err := a.NewIter(nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, ia.Error(), ia.Close()) }()
+	ib, err := b.NewIter(nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, ib.Error(), ib.Close()) }()
+
+	known := map[string]*channelRecords{}
+	note := func(key, va, vb []byte) {
+		if key[0] == keyHeader || key[0] == keyCut {
+			return
+		}
+		id, kind, user := describeKey(key)
+		c := known[id]
+		if c == nil {
+			if c = (&channelRecords{id: id}); len(found) < comparedChannels {
+				found = append(found, c)
+			} else {
+				more++
+			}
+			known[id] = c
+		}
+		if len(c.records) < 16 {
+			c.records = append(c.records, Difference{Channel: id, User: user, Field: "record " + kind, A: sizeOf(va), B: sizeOf(vb)})
+		}
+	}
+	ia.First()
+	ib.First()
+	for ia.Valid() || ib.Valid() {
+		order := 0
+		switch {
+		case !ia.Valid():
+			order = 1
+		case !ib.Valid():
+			order = -1
+		default:
+			order = bytes.Compare(ia.Key(), ib.Key())
+		}
+		switch {
+		case order < 0:
+			note(ia.Key(), ia.Value(), nil)
+			ia.Next()
+		case order > 0:
+			note(ib.Key(), nil, ib.Value())
+			ib.Next()
+		default:
+			if !bytes.Equal(ia.Value(), ib.Value()) {
+				note(ia.Key(), ia.Value(), ib.Value())
+			}
+			ia.Next()
+			ib.Next()
+		}
+	}
+	slices.SortFunc(found, func(x, y *channelRecords) int { return strings.Compare(x.id, y.id) })
+	return found, more, nil
+}
+
+func sizeOf(val []byte) string {
+	if val == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d bytes (%x)", len(val), recordHash(nil, val)[0])
+}
+
+// describeKey says what a record is about.
+func describeKey(key []byte) (channel, kind, user string) {
+	id, rest, ok := bytes.Cut(key[1:], []byte{0})
+	i := kindOf(key)
+	if !ok || i < 0 {
+		return "", fmt.Sprintf("%q, which is of no known kind", key), ""
+	}
+	kind = recordKinds[i].name
+	switch {
+	case key[0] == keyIndex:
+		kind += " " + fmt.Sprintf("%q", rest)
+	case key[0] == keyLog && len(rest) == 4:
+		kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest))
+	case rest[0] == hotPage && len(rest) == 5:
+		kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest[1:]))
+	case rest[0] == hotGuest, rest[0] == hotHeld:
+		user = string(rest[1:])
+	case rest[0] == hotMentions, rest[0] == hotSingles:
+		u, _, _ := bytes.Cut(rest[1:], []byte{0})
+		user = string(u)
+	}
+	return string(id), kind, user
+}
+
+// views compares what readers see of a channel: the channel itself, then its users by name.
+func views(a, b *Partition, id string) (list []Difference) {
+	add := func(user, field string, va, vb any) {
+		if va != vb {
+			list = append(list, Difference{Channel: id, User: user, Field: field, A: fmt.Sprint(va), B: fmt.Sprint(vb)})
+		}
+	}
+	ca, oka := a.Channel(id)
+	cb, okb := b.Channel(id)
+	if oka != okb {
+		add("", "channel", there(oka), there(okb))
+		return list
+	}
+	add("", "head_seq", ca.HeadSeq, cb.HeadSeq)
+	add("", "head_pos", ca.HeadPos, cb.HeadPos)
+	add("", "member_count", ca.MemberCount, cb.MemberCount)
+	add("", "large", ca.Large, cb.Large)
+	add("", "latest", head(ca.Latest), head(cb.Latest))
+	if oka && ca.Latest.Preview != cb.Latest.Preview {
+		list = append(list, Difference{Channel: id, Field: "latest.preview", A: runes(ca.Latest.Preview), B: runes(cb.Latest.Preview)})
+	}
+	for _, user := range usersOf(id, a, b) {
+		va, _ := a.View(user, id)
+		vb, _ := b.View(user, id)
+		add(user, "member", va.Member, vb.Member)
+		add(user, "unread", va.Unread, vb.Unread)
+		add(user, "mentions", va.Mentions, vb.Mentions)
+		add(user, "offline_unread", va.OfflineUnread, vb.OfflineUnread)
+		add(user, "first_unread", ref(va.FirstUnread), ref(vb.FirstUnread))
+		add(user, "last_read", ref(va.LastRead), ref(vb.LastRead))
+		add(user, "last_read_at", instant(va.LastReadAt), instant(vb.LastReadAt))
+		add(user, "muted", va.Muted, vb.Muted)
+		add(user, "read_epoch", va.ReadEpoch, vb.ReadEpoch)
+		add(user, "stamp", stamp(va.Stamp), stamp(vb.Stamp))
+	}
+	return list
+}
+
+// usersOf are the users who have a row in the channel in any of the partitions, in order.
+func usersOf(id string, ps ...*Partition) []string {
+	var all []string
+	for _, p := range ps {
+		ci := p.channelOf([]byte(id))
+		if ci == 0 {
+			continue
+		}
+		for ref := p.chans.at(ci).rows; ref != 0; {
+			r := p.rows.at(ref)
+			all = append(all, string(p.blobs.get(p.users.at(r.user).id)))
+			ref = r.nextRow
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Channels calls fn for every channel that exists for readers, with the users who have done anything in it or belong to
+// it, in no order of channels, until fn returns false. RLock is held.
+func (p *Partition) Channels(fn func(id string, users []string) bool) {
+	stopped := false
+	p.chans.each(func(_ uint32, c *channel) {
+		if stopped || c.lastM == 0 || c.flags&chDeleted != 0 {
+			return
+		}
+		id := string(p.blobs.get(c.id))
+		stopped = !fn(id, usersOf(id, p))
+	})
+}
+
+func there(ok bool) string {
+	if ok {
+		return "there"
+	}
+	return "none"
+}
+
+func ref(r Ref) string {
+	switch {
+	case r.Seq == 0:
+		return "none"
+	case r.MessageID == "":
+		return fmt.Sprintf("seq %d", r.Seq)
+	}
+	return fmt.Sprintf("%s (seq %d)", r.MessageID, r.Seq)
+}
+
+func head(h Head) string {
+	if h.Seq == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%s at pos %d by %q at %s", ref(Ref{h.MessageID, h.Seq}), h.Pos, h.SenderID, instant(h.At))
+}
+
+// runes stands for a preview, which is nobody's business.
+func runes(s string) string {
+	return fmt.Sprintf("%d bytes (%x)", len(s), recordHash(nil, []byte(s))[0])
+}
+
+func stamp(s events.Stamp) string { return fmt.Sprintf("%d.%d.%d.%d", s.FoldVersion, s.M, s.R, s.D) }
+
+func instant(ms int64) string {
+	if ms == 0 {
+		return "none"
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+}
