@@ -90,6 +90,9 @@ func New(cfg Config) (*Processor, error) {
 	return p, nil
 }
 
+// Stores lists the partitions that have a store in a data directory, in order.
+func Stores(dataDir string) ([]int32, error) { return storesIn(dataDir) }
+
 // storesIn lists the partitions that have a store in a data directory.
 func storesIn(dir string) ([]int32, error) {
 	entries, err := os.ReadDir(dir)

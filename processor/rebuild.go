@@ -47,6 +47,7 @@ type RebuildProgress struct {
 type Rebuilt struct {
 	Partition   int32
 	Dir         string               // of its store, which is closed
+	Identity    projections.Identity // what the store belongs to
 	From, Until projections.Position // what was folded; Until is the store's position unless Err is set
 	Digest      [16]byte             // as of Until
 	Err         error

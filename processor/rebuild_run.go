@@ -165,7 +165,8 @@ func (r *rebuild) report(ws []*worker) {
 // result is what became of a worker that is done.
 func (r *rebuild) result(w *worker) Rebuilt {
 	plan := r.plans[w.number]
-	out := Rebuilt{Partition: w.number, Dir: StoreDir(r.p.cfg.DataDir, w.number), From: plan.from, Until: plan.until}
+	out := Rebuilt{Partition: w.number, Dir: StoreDir(r.p.cfg.DataDir, w.number), Identity: r.p.identityOf(w.number),
+		From: plan.from, Until: plan.until}
 	switch err := w.failure.Load(); {
 	case err != nil:
 		out.Err = *err

@@ -29,6 +29,8 @@ type cli struct {
 	Topics      topicsCmd      `cmd:"" help:"Create the topics, or check them."`
 	Emit        emitCmd        `cmd:"" help:"Write events, one JSON object a line, to the topics."`
 	Query       queryCmd       `cmd:"" help:"Ask a running node."`
+	Replay      replayCmd      `cmd:"" help:"Rebuild stores from the topics."`
+	Verify      verifyCmd      `cmd:"" help:"Compare stores and Redis with what the topics say."`
 	Inspect     inspectCmd     `cmd:"" help:"Look into a store or a topic; nothing is changed."`
 	Snapshot    snapshotCmd    `cmd:"" help:"Take, list, check, restore and prune snapshots."`
 	Deadletters deadlettersCmd `cmd:"" help:"List bad records, or send them again."`

@@ -1,0 +1,89 @@
+package rebuild
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/snapshot"
+)
+
+// locks are stores of a data directory that no process uses, held so that none begins to.
+type locks map[int32]*projections.Stopped
+
+// lock takes hold of the stores of these partitions that are there. If a process uses one of them none is held.
+func lock(dataDir string, numbers []int32) (_ locks, err error) {
+	held := locks{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, held.release())
+		}
+	}()
+	there, err := processor.Stores(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range there {
+		if !slices.Contains(numbers, n) {
+			continue
+		}
+		dir := processor.StoreDir(dataDir, n)
+		s, err := projections.OpenStopped(dir, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%s is in use: stop the node first, and nothing was changed (%w)", dir, err)
+		}
+		held[n] = s
+	}
+	return held, nil
+}
+
+func (l locks) release() (err error) {
+	for _, s := range l {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// Swap puts the stores of these partitions that are in from in the place of those in dataDir, which are moved to aside. It
+// refuses, before anything is moved, while a process uses one of either. Each store is moved by one rename, so from and
+// aside must be on the file system of dataDir; a crash in between leaves a partition with its old store, its new one, or
+// none, each of which a node can open: one that has none is rebuilt.
+func Swap(dataDir, from string, numbers []int32, aside string) (err error) {
+	old, err := lock(dataDir, numbers)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, old.release()) }()
+	fresh, err := lock(from, numbers)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, fresh.release()) }()
+	if err := os.MkdirAll(aside, 0o755); err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if fresh[n] == nil {
+			return fmt.Errorf("there is no rebuilt store at %s", processor.StoreDir(from, n))
+		}
+		if err := snapshot.Install(vfs.Default, processor.StoreDir(from, n), processor.StoreDir(dataDir, n), processor.StoreDir(aside, n)); err != nil {
+			return err
+		}
+	}
+	// Where nothing was replaced nothing is left. A directory that holds something stays.
+	_ = os.Remove(aside)
+	_ = os.Remove(from)
+	return nil
+}
+
+// Aside is a directory for the stores that are replaced at a time.
+func Aside(dataDir string, at time.Time) string {
+	return filepath.Join(dataDir, "replaced-"+at.UTC().Format("20060102T150405Z"))
+}
