@@ -53,7 +53,7 @@ func Compare(a, b *Partition, fn func(Difference) bool) (more int, err error) {
 		return 0, err
 	}
 	for _, c := range found {
-		list := views(a, b, c.id)
+		list := append(views(a, b, c.id), threadViews(a, b, c)...)
 		if len(list) == 0 {
 			list = c.records
 		}
@@ -72,8 +72,11 @@ func Compare(a, b *Partition, fn func(Difference) bool) (more int, err error) {
 // channelRecords are the records of one channel that differ.
 type channelRecords struct {
 	id      string
-	records []Difference // the first of each kind of record
+	records []Difference // the first
+	threads []userThread // of which records of the user in the thread differ, in order; the first
 }
+
+type userThread struct{ user, thread string }
 
 // differing finds the channels that have records which differ, by going through both stores side by side.
 func differing(a, b *pebble.DB) (found []*channelRecords, more int, err error) {
@@ -93,7 +96,7 @@ func differing(a, b *pebble.DB) (found []*channelRecords, more int, err error) {
 		if key[0] == keyHeader || key[0] == keyCut {
 			return
 		}
-		id, kind, user := describeKey(key)
+		id, kind, of := describeKey(key)
 		c := known[id]
 		if c == nil {
 			if c = (&channelRecords{id: id}); len(found) < comparedChannels {
@@ -103,8 +106,11 @@ func differing(a, b *pebble.DB) (found []*channelRecords, more int, err error) {
 			}
 			known[id] = c
 		}
+		if n := len(c.threads); of.user != "" && of.thread != "" && n < 64 && !slices.Contains(c.threads, of) {
+			c.threads = append(c.threads, of)
+		}
 		if len(c.records) < 16 {
-			c.records = append(c.records, Difference{Channel: id, User: user, Field: "record " + kind, A: sizeOf(va), B: sizeOf(vb)})
+			c.records = append(c.records, Difference{Channel: id, User: of.user, Field: "record " + kind, A: sizeOf(va), B: sizeOf(vb)})
 		}
 	}
 	ia.First()
@@ -146,27 +152,62 @@ func sizeOf(val []byte) string {
 }
 
 // describeKey says what a record is about.
-func describeKey(key []byte) (channel, kind, user string) {
+func describeKey(key []byte) (channel, kind string, of userThread) {
 	id, rest, ok := bytes.Cut(key[1:], []byte{0})
 	i := kindOf(key)
 	if !ok || i < 0 {
-		return "", fmt.Sprintf("%q, which is of no known kind", key), ""
+		return "", fmt.Sprintf("%q, which is of no known kind", key), of
 	}
 	kind = recordKinds[i].name
-	switch {
-	case key[0] == keyIndex:
-		kind += " " + fmt.Sprintf("%q", rest)
-	case key[0] == keyLog && len(rest) == 4:
-		kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest))
-	case rest[0] == hotPage && len(rest) == 5:
-		kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest[1:]))
-	case rest[0] == hotGuest, rest[0] == hotHeld:
-		user = string(rest[1:])
-	case rest[0] == hotMentions, rest[0] == hotSingles:
-		u, _, _ := bytes.Cut(rest[1:], []byte{0})
-		user = string(u)
+	if key[0] == keyIndex {
+		return string(id), fmt.Sprintf("%s %q", kind, rest), of
 	}
-	return string(id), kind, user
+	if key[0] == keyLog {
+		if len(rest) == 4 {
+			kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest))
+		}
+		return string(id), kind, of
+	}
+	first, more, _ := bytes.Cut(rest[1:], []byte{0})
+	switch rest[0] {
+	case hotPage:
+		if len(rest) == 5 {
+			kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest[1:]))
+		}
+	case hotGuest, hotHeld, hotMentions, hotSingles:
+		of.user = string(first)
+	case hotThread, hotReplies, hotBroadcasts, hotThreadAlls:
+		of.thread = string(first)
+	case hotFollow, hotThreadHeld, hotThreadMentions, hotThreadSingles:
+		thread, _, _ := bytes.Cut(more, []byte{0})
+		of = userThread{string(first), string(thread)}
+	}
+	if of.thread != "" {
+		kind += fmt.Sprintf(" of thread %q", of.thread)
+	}
+	return string(id), kind, of
+}
+
+// threadViews compares what users see of those threads in which a record of theirs differs.
+func threadViews(a, b *Partition, c *channelRecords) (list []Difference) {
+	for _, of := range c.threads {
+		va, _ := a.Thread(of.user, c.id, of.thread)
+		vb, _ := b.Thread(of.user, c.id, of.thread)
+		add := func(field string, va, vb any) {
+			if va != vb {
+				list = append(list, Difference{c.id, of.user, fmt.Sprintf("thread %q, %s", of.thread, field), fmt.Sprint(va), fmt.Sprint(vb)})
+			}
+		}
+		add("following", va.Following, vb.Following)
+		add("unread", va.Unread, vb.Unread)
+		add("mentions", va.Mentions, vb.Mentions)
+		add("first_unread", ref(va.FirstUnread), ref(vb.FirstUnread))
+		add("last_read", ref(va.LastRead), ref(vb.LastRead))
+		add("last_read_at", instant(va.LastReadAt), instant(vb.LastReadAt))
+		add("last_reply", head(va.LastReply), head(vb.LastReply))
+		add("read_epoch", va.ReadEpoch, vb.ReadEpoch)
+	}
+	return list
 }
 
 // views compares what readers see of a channel: the channel itself, then its users by name.

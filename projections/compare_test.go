@@ -130,7 +130,7 @@ func TestInspectOfANewStore(t *testing.T) {
 	if err := mustOpen(t, fs, testIdentity()).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if x, err := Inspect("store", fs); err != nil || !x.Empty {
+	if x, err := Inspect("store", fs); !errors.Is(err, ErrEmpty) {
 		t.Fatalf("%+v, %v", x, err)
 	}
 	f, err := fs.Create("store/000099.sst", vfs.WriteCategoryUnspecified)

@@ -44,6 +44,7 @@ type storeInfo struct {
 	Settings   settingsInfo  `json:"settings"`
 	Digest     string        `json:"digest"`
 	Records    []recordCount `json:"records"`
+	Empty      bool          `json:"empty,omitempty"`
 	Error      string        `json:"error,omitempty"`
 }
 
@@ -80,6 +81,9 @@ func (c *inspectStoreCmd) Run(a *app) error {
 		if isInUse(err) {
 			return fmt.Errorf("%s is in use: stop the node, or inspect a copy (%w)", dir, err)
 		}
+		if errors.Is(err, projections.ErrEmpty) {
+			err = c.printEmpty(a, dir)
+		}
 		errs = append(errs, err)
 		if x == nil {
 			continue
@@ -98,6 +102,15 @@ func (c *inspectStoreCmd) Run(a *app) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// printEmpty tells of a store that was made and never written.
+func (c *inspectStoreCmd) printEmpty(a *app, dir string) error {
+	if c.JSON {
+		return printJSON(a.stdout, storeInfo{Dir: dir, Empty: true, Topics: []topicInfo{}, Records: []recordCount{}})
+	}
+	_, err := fmt.Fprintf(a.stdout, "store  %s\nempty: nothing was ever written to it\n", dir)
+	return err
 }
 
 // stores are the directories to look at: the given one, or the stores in it.

@@ -53,6 +53,11 @@ func TestInspectStore(t *testing.T) {
 	if after := files(t, store); !slices.Equal(before, after) {
 		t.Errorf("looking changed the store: %v, before %v", after, before)
 	}
+	// One that has nothing yet is empty, not broken.
+	other := filepath.Join(dir, "state", fmt.Sprintf("partition-%d", (p+1)%4))
+	if out := ok(t, "", "inspect", "store", other); !strings.Contains(out, "empty: nothing was ever written to it") {
+		t.Errorf("a store that was never written:\n%s", out)
+	}
 	var info storeInfo
 	if err := json.Unmarshal([]byte(ok(t, "", "inspect", "store", store, "--json")), &info); err != nil ||
 		info.Partition != p || info.Topics[0].Position != 2 || len(info.Digest) != 32 || info.Error != "" {

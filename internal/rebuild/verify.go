@@ -175,12 +175,16 @@ func (v *verification) copy(held locks) (settings projections.Settings, err erro
 			return settings, err
 		}
 		x, err := projections.InspectHeader(to, nil)
+		if errors.Is(err, projections.ErrEmpty) {
+			v.until[n] = projections.Position{}
+			continue
+		}
 		if err != nil {
 			return settings, fmt.Errorf("%s cannot be read, so nothing says up to where to compare: `tidemark replay --partition %d --swap` "+
 				"rebuilds it: %w", processor.StoreDir(v.DataDir, n), n, err)
 		}
 		v.until[n] = x.Position
-		if !x.Empty && !known {
+		if !known {
 			settings, known = x.Identity.Settings, true
 		}
 	}
