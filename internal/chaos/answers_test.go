@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/internal/checker"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
@@ -17,33 +18,33 @@ import (
 const stranger = "nobody"
 
 // checkAnswers asks for every user and channel, each of any node, and compares with the model (O1, O4).
-func (c *cluster) checkAnswers(tr *truth, r *rand.Rand) *findings {
+func (c *cluster) checkAnswers(tr *checker.Log, r *rand.Rand) *checker.Findings {
 	c.t.Helper()
-	f := &findings{what: "GetUnread against the model of the log"}
+	f := &checker.Findings{What: "GetUnread against the model of the log"}
 	var clients []queryv1connect.QueryServiceClient
 	for _, n := range c.nodes {
 		clients = append(clients, queryv1connect.NewQueryServiceClient(http.DefaultClient, n.url))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for _, channel := range tr.channels() {
-		for _, user := range append([]string{stranger}, tr.users...) {
+	for _, channel := range tr.Channels() {
+		for _, user := range append([]string{stranger}, tr.Users...) {
 			at := r.IntN(len(clients))
 			who := c.nodes[at].name
 			res, err := clients[at].GetUnread(ctx, connect.NewRequest(&queryv1.GetUnreadRequest{
-				UserId: user, ChannelId: channel, After: tr.after}))
-			want, ok := tr.view(user, channel)
+				UserId: user, ChannelId: channel, After: tr.After}))
+			want, ok := tr.View(user, channel)
 			switch {
 			case connect.CodeOf(err) == connect.CodeNotFound && err != nil:
 				if ok {
-					f.add("%s, %s: %s says there is no such channel, want %+v", user, channel, who, answerOf(&want))
+					f.Add("%s, %s: %s says there is no such channel, want %+v", user, channel, who, answerOf(&want))
 				}
 			case err != nil:
-				f.add("%s, %s: %s says: %v", user, channel, who, err)
+				f.Add("%s, %s: %s says: %v", user, channel, who, err)
 			case !ok:
-				f.add("%s, %s: %s says %+v, but the channel is gone", user, channel, who, answered(res.Msg))
+				f.Add("%s, %s: %s says %+v, but the channel is gone", user, channel, who, answered(res.Msg))
 			case answered(res.Msg) != answerOf(&want):
-				f.add("%s, %s: %s says\n    %+v\n  but it is\n    %+v", user, channel, who, answered(res.Msg), answerOf(&want))
+				f.Add("%s, %s: %s says\n    %+v\n  but it is\n    %+v", user, channel, who, answered(res.Msg), answerOf(&want))
 			}
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/checker"
 	"github.com/tidemark/tidemark/internal/testkit"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
@@ -33,7 +34,7 @@ import (
 
 // staged is a log without brokers, and what the fold publishes of it record by record.
 type staged struct {
-	*truth
+	*checker.Log
 	inputs, published []*kgo.Record
 }
 
@@ -50,8 +51,8 @@ func stage(t *testing.T, s projections.Settings, n int) *staged {
 		next[at]++
 		return r
 	}
-	newWorkload(t, seed, func(r *kgo.Record) { st.inputs = append(st.inputs, place(r)) }).write(n)
-	st.truth = newTruth(t, s, partitions, st.inputs)
+	newWorkload(seed, func(r *kgo.Record) { st.inputs = append(st.inputs, place(r)) }).Write(n)
+	st.Log = checker.NewLog(s, partitions, st.inputs)
 	folds := make([]*projections.Partition, partitions)
 	for p := range folds {
 		var err error
@@ -64,7 +65,7 @@ func stage(t *testing.T, s projections.Settings, n int) *staged {
 	}
 	for _, r := range st.inputs {
 		p := folds[r.Partition]
-		fold(p, r)
+		checker.Fold(p, r, partitions)
 		var out projections.Deltas
 		p.Drain(&out, true)
 		for _, o := range out.Records {
@@ -77,45 +78,21 @@ func stage(t *testing.T, s projections.Settings, n int) *staged {
 	return st
 }
 
-// fold folds a record, if it is a good one.
-func fold(p *projections.Partition, r *kgo.Record) {
-	var d events.Decoder
-	ms := r.Timestamp.UnixMilli()
-	var m events.Message
-	var e events.Read
-	var v events.Delivery
-	switch r.Topic {
-	case events.TopicMessages:
-		if d.Message(r.Value, ms, &m) == nil && events.CheckPartition(m.ChannelID, r.Partition, partitions) == nil {
-			p.FoldMessage(&m, r.Offset, ms)
-		}
-	case events.TopicReads:
-		if d.Read(r.Value, ms, &e) == nil {
-			p.FoldRead(&e, r.Offset, ms)
-		}
-	default:
-		if d.Delivery(r.Value, ms, &v) == nil {
-			p.FoldDelivery(&v, r.Offset, ms)
-		}
-	}
-}
-
 // member is a key of a member of a small channel whose newest value says something new, and where its values are.
 func (st *staged) member(t *testing.T) (key string, values []int) {
 	t.Helper()
-	var f findings
-	h, of := newHistory(st.published, &f), map[string][]int{}
+	var f checker.Findings
+	h, of := checker.NewHistory(st.published, &f), map[string][]int{}
 	for i, r := range st.published {
 		of[string(r.Key)] = append(of[string(r.Key)], i)
 	}
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		user, channel, thread, _ := events.SplitUnreadKey([]byte(key))
-		now, ok := st.view(string(user), string(channel))
-		if !ok || len(thread) > 0 || !now.Member || now.Large || len(of[key]) < 4 || st.model(string(channel)).OpenInTime(string(user), string(channel), "") {
+		now, ok := st.View(string(user), string(channel))
+		if !ok || len(thread) > 0 || !now.Member || now.Large || len(of[key]) < 4 || st.Model(string(channel)).OpenInTime(string(user), string(channel), "") {
 			continue
 		}
-		values := h.of[key]
-		if promised(values[len(values)-1].view, now) != promised(values[len(values)-2].view, now) {
+		if h.Moved(key, now) {
 			return key, of[key]
 		}
 	}
@@ -176,21 +153,21 @@ func TestWrongValuesAreFound(t *testing.T) {
 			records: replaced(newestAt, lied(t, st.published[newestAt], func(d *events.UnreadDelta) { d.UserID = []byte("x") }))},
 		{name: "no delta", records: replaced(newestAt, &kgo.Record{Value: []byte("\xff")}), want: "tidemark.unread"},
 	} {
-		f := &findings{}
-		h := newHistory(c.records, f)
-		h.checkStamps(f)
-		h.checkNewest(st.truth, !c.late, f)
-		h.checkEach(st.truth, rand.New(rand.NewPCG(1, 1)), len(c.records)*2, f)
+		f := &checker.Findings{}
+		h := checker.NewHistory(c.records, f)
+		h.Stamps(f)
+		h.Newest(st.Log, !c.late, f)
+		h.Each(st.Log, rand.New(rand.NewPCG(1, 1)), len(c.records)*2, f)
 		wantFound(t, c.name, f, c.want)
 	}
 }
 
-func wantFound(t *testing.T, name string, f *findings, want string) {
+func wantFound(t *testing.T, name string, f *checker.Findings, want string) {
 	t.Helper()
 	switch {
-	case want == "" && f.count > 0:
+	case want == "" && f.Count > 0:
 		t.Errorf("%s: found where nothing is wrong: %s", name, f)
-	case want != "" && !strings.Contains(strings.Join(f.first, "\n"), want):
+	case want != "" && !strings.Contains(strings.Join(f.First, "\n"), want):
 		t.Errorf("%s: %q is not found: %s", name, want, f)
 	}
 }
@@ -199,11 +176,11 @@ func TestWrongDeadLettersAreFound(t *testing.T) {
 	st := stage(t, settings(), 3000)
 	letters := func() []*kgo.Record {
 		var all []*kgo.Record
-		for _, b := range st.bad {
+		for _, b := range st.Bad {
 			letter := &kgo.Record{Key: b.Key, Value: b.Value}
 			for _, h := range [][2]string{
 				{processor.HeaderTopic, b.Topic}, {processor.HeaderPartition, strconv.Itoa(int(b.Partition))},
-				{processor.HeaderOffset, strconv.FormatInt(b.Offset, 10)}, {processor.HeaderReason, string(b.reason)},
+				{processor.HeaderOffset, strconv.FormatInt(b.Offset, 10)}, {processor.HeaderReason, string(b.Reason)},
 				{processor.HeaderDetail, "in words"}, {processor.HeaderTimestamp, strconv.FormatInt(b.Timestamp.UnixMilli(), 10)},
 			} {
 				letter.Headers = append(letter.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
@@ -212,8 +189,8 @@ func TestWrongDeadLettersAreFound(t *testing.T) {
 		}
 		return all
 	}
-	if len(st.bad) < 2 {
-		t.Fatalf("%d bad records", len(st.bad))
+	if len(st.Bad) < 2 {
+		t.Fatalf("%d bad records", len(st.Bad))
 	}
 	good := st.inputs[0]
 	for _, c := range []struct {
@@ -234,20 +211,20 @@ func TestWrongDeadLettersAreFound(t *testing.T) {
 		{"another time", func(all []*kgo.Record) []*kgo.Record { all[1].Headers[5].Value = []byte("1"); return all }, "has the timestamp"},
 		{"another value", func(all []*kgo.Record) []*kgo.Record { all[1].Value = []byte("x"); return all }, "has key"},
 	} {
-		wantFound(t, c.name, checkDead(st.truth, c.plant(letters())), c.want)
+		wantFound(t, c.name, checkDead(st.Log, c.plant(letters())), c.want)
 	}
 }
 
 // liar answers GetUnread as the model does, but for one pair.
 type liar struct {
 	queryv1connect.UnimplementedQueryServiceHandler
-	*truth
+	*checker.Log
 	pair string
 	lie  func(*queryv1.ChannelUnread) error
 }
 
 func (l liar) GetUnread(_ context.Context, r *connect.Request[queryv1.GetUnreadRequest]) (*connect.Response[queryv1.ChannelUnread], error) {
-	v, ok := l.view(r.Msg.GetUserId(), r.Msg.GetChannelId())
+	v, ok := l.View(r.Msg.GetUserId(), r.Msg.GetChannelId())
 	if !ok {
 		return nil, connect.NewError(connect.CodeNotFound, errors.New("no such channel"))
 	}
@@ -275,9 +252,9 @@ func TestWrongAnswersAreFound(t *testing.T) {
 	st := stage(t, settings(), 1000)
 	key, _ := st.member(t)
 	pair := strings.ReplaceAll(key, "\x00", " ")
-	for i, id := range st.channels() { // some are enough
+	for i, id := range st.Channels() { // some are enough
 		if i > 10 && !strings.HasSuffix(pair, " "+id) {
-			delete(st.rooms, id)
+			st.Forget(id)
 		}
 	}
 	for _, c := range []struct {
@@ -298,24 +275,24 @@ func TestWrongAnswersAreFound(t *testing.T) {
 		{"gone", func(*queryv1.ChannelUnread) error { return connect.NewError(connect.CodeNotFound, errors.New("x")) }, "no such channel"},
 		{"moving", func(*queryv1.ChannelUnread) error { return connect.NewError(connect.CodeUnavailable, errors.New("x")) }, "says: unavailable"},
 	} {
-		_, handler := queryv1connect.NewQueryServiceHandler(liar{truth: st.truth, pair: pair, lie: c.lie})
+		_, handler := queryv1connect.NewQueryServiceHandler(liar{Log: st.Log, pair: pair, lie: c.lie})
 		server := httptest.NewServer(handler)
 		cl := &cluster{t: t, nodes: []*node{{name: "node1", url: server.URL}}}
-		wantFound(t, c.name, cl.checkAnswers(st.truth, rand.New(rand.NewPCG(1, 1))), c.want)
+		wantFound(t, c.name, cl.checkAnswers(st.Log, rand.New(rand.NewPCG(1, 1))), c.want)
 		server.Close()
 	}
 }
 
 // filled is a Redis as the cache role would leave it, of channels that are all small.
-func filled(t *testing.T, tr *truth) *miniredis.Miniredis {
+func filled(t *testing.T, tr *checker.Log) *miniredis.Miniredis {
 	t.Helper()
 	m := testkit.Miniredis(t)
 	if err := m.Set("tidemark:epoch", "1"); err != nil {
 		t.Fatal(err)
 	}
-	for _, user := range tr.users {
-		for _, channel := range tr.channels() {
-			v, ok := tr.view(user, channel)
+	for _, user := range tr.Users {
+		for _, channel := range tr.Channels() {
+			v, ok := tr.View(user, channel)
 			if !ok || !v.Member {
 				continue
 			}
@@ -370,9 +347,9 @@ func TestWrongCacheIsFound(t *testing.T) {
 			m.HSet("inbox:"+user, channel, strings.Replace(was, `"stamp":"1.`, `"stamp":"1.9`, 1))
 		}, "ahead of the log"},
 	} {
-		m := filled(t, st.truth)
+		m := filled(t, st.Log)
 		c.plant(m)
 		cl := &cluster{t: t, redis: &testkit.RedisServer{URL: "redis://" + m.Addr()}}
-		wantFound(t, c.name, cl.checkCached(st.truth), c.want)
+		wantFound(t, c.name, cl.checkCached(st.Log), c.want)
 	}
 }

@@ -16,7 +16,7 @@
 //	cluster_test.go    servers and nodes; node_test.go, guard_test.go, seats_test.go: one process, its end, its membership
 //	settle_test.go     waits until everything that was produced is folded, published and cached
 //	truth_test.go      the log as it was produced, by the model
-//	published_test.go, answers_test.go, cached_test.go, dead_test.go   what is compared with it
+//	answers_test.go, cached_test.go, dead_test.go, and package checker  what is compared with it
 //	kill_test.go, pause_test.go                                        the attacks
 //	checks_test.go     that the comparisons see what is wrong
 package chaos

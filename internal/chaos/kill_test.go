@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/checker"
+	"github.com/tidemark/tidemark/internal/workload"
 )
 
 // tick is how often events are written, and the unit in which faults are timed.
@@ -16,7 +18,7 @@ const tick = 20 * time.Millisecond
 // attack is a cluster under load.
 type attack struct {
 	*cluster
-	w *workload
+	w *workload.Workload
 	r *rand.Rand // of the faults; the workload has its own, so that it does not depend on them
 }
 
@@ -32,7 +34,7 @@ func newAttack(t *testing.T, nodes int) *attack {
 	standbys := int(seed % 2)
 	t.Logf("seed %d (TIDEMARK_CHAOS_SEED), %d standbys", seed, standbys)
 	c := newCluster(t, nodes, standbys)
-	return &attack{cluster: c, w: newWorkload(t, seed, c.produce), r: rand.New(rand.NewPCG(seed, 2))}
+	return &attack{cluster: c, w: newWorkload(seed, c.produce), r: rand.New(rand.NewPCG(seed, 2))}
 }
 
 // tick writes what comes in within one tick: a few events, now and then a burst that keeps everybody busy for a while.
@@ -42,7 +44,7 @@ func (a *attack) tick() {
 	if a.r.IntN(120) == 0 {
 		n = 400
 	}
-	a.w.write(n)
+	a.w.Write(n)
 	for _, n := range a.nodes {
 		n.running()
 	}
@@ -75,25 +77,25 @@ func (a *attack) check(lateWriter bool) {
 	a.settle()
 	begun := time.Now()
 	tr := a.truth()
-	a.checkAnswers(tr, a.r).report(a.t)
+	a.checkAnswers(tr, a.r).Report(a.t)
 
-	f := &findings{what: "tidemark.unread against the model of the log"}
-	h := newHistory(a.records(events.TopicUnread), f)
-	again, back := h.checkStamps(f)
-	late := h.checkNewest(tr, !lateWriter, f)
-	checked := h.checkEach(tr, a.r, 1500, f)
-	f.report(a.t)
+	f := &checker.Findings{What: "tidemark.unread against the model of the log"}
+	h := checker.NewHistory(a.records(events.TopicUnread), f)
+	again, back := h.Stamps(f)
+	late := h.Newest(tr, !lateWriter, f)
+	checked := h.Each(tr, a.r, 1500, f)
+	f.Report(a.t)
 
-	a.checkCached(tr).report(a.t)
+	a.checkCached(tr).Report(a.t)
 	letters := a.records(events.TopicDeadLetters)
-	checkDead(tr, letters).report(a.t)
+	checkDead(tr, letters).Report(a.t)
 	for _, n := range a.nodes {
 		n.stop()
 	}
 	a.t.Logf("%d input records of %d users in %d channels, %d bad ones with %d dead letters; %d values of %d keys, %d said again, "+
-		"%d went back, %d keys end with an older one, %d values checked at their stamps; compared in %s", tr.records, len(tr.users), len(tr.rooms),
-		len(tr.bad), len(letters), h.records, len(h.keys), again, back, late, checked, time.Since(begun).Round(time.Millisecond))
-	if len(tr.bad) == 0 || h.records < len(h.keys) || checked == 0 {
+		"%d went back, %d keys end with an older one, %d values checked at their stamps; compared in %s", tr.Records, len(tr.Users), len(tr.Channels()),
+		len(tr.Bad), len(letters), h.Records, len(h.Keys), again, back, late, checked, time.Since(begun).Round(time.Millisecond))
+	if len(tr.Bad) == 0 || h.Records < len(h.Keys) || checked == 0 {
 		a.t.Error("the run was too short to say anything")
 	}
 }
@@ -118,7 +120,7 @@ func TestKill(t *testing.T) {
 			a.ticksUntil(back.name+" is a member", func() bool { return a.seat(back) })
 		}
 		burst := a.r.IntN(2) * 1500 // it dies idle, or busy with a batch
-		a.w.write(burst)
+		a.w.Write(burst)
 		time.Sleep(time.Duration(a.r.Int64N(int64(5 * tick))))
 		victim.kill()
 		dead := a.places(victim)

@@ -25,7 +25,7 @@ func TestPause(t *testing.T) {
 	}
 	a.ticksUntil("both have their share", func() bool { return owns(frozen, partitions/2) && owns(other, partitions/2) })
 
-	a.w.write(2000)
+	a.w.Write(2000)
 	time.Sleep(time.Duration(a.r.Int64N(int64(10 * tick))))
 	id := a.seatOf(foldGroup, frozen)
 	frozen.pause()
@@ -36,7 +36,7 @@ func TestPause(t *testing.T) {
 		t.Errorf("%s is frozen, its partitions are live on %s, and it still is a member: %v, %v", frozen.name, other.name, ids, err)
 	}
 	t.Logf("%s was given up %s after it was frozen", frozen.name, time.Since(begun).Round(time.Millisecond))
-	a.w.write(500)
+	a.w.Write(500)
 	frozen.resume()
 	a.ticks(100)
 	a.ticksUntil(frozen.name+" is a member again", func() bool { return a.seat(frozen) })

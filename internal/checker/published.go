@@ -1,4 +1,4 @@
-package chaos
+package checker
 
 import (
 	"bytes"
@@ -26,46 +26,46 @@ type published struct {
 
 func (p *published) stamp() events.Stamp { return p.view.Stamp }
 
-// history is everything that was published about each key, in the order of the log.
-type history struct {
-	keys    []string // sorted
+// History is everything that was published about each key, in the order of the log.
+type History struct {
+	Keys    []string // sorted
 	of      map[string][]published
-	records int
+	Records int
 }
 
-// newHistory takes the records of tidemark.unread; what cannot be decoded is a finding.
-func newHistory(records []*kgo.Record, f *findings) *history {
-	h := &history{of: map[string][]published{}, records: len(records)}
+// NewHistory takes the records of tidemark.unread; what cannot be decoded is a finding.
+func NewHistory(records []*kgo.Record, f *Findings) *History {
+	h := &History{of: map[string][]published{}, Records: len(records)}
 	for _, r := range records {
 		at := fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
 		var d events.UnreadDelta
 		if err := events.DecodeUnreadDelta(r.Value, &d); err != nil {
-			f.add("%s: %v", at, err)
+			f.Add("%s: %v", at, err)
 			continue
 		}
 		if key := events.AppendUnreadKey(nil, d.UserID, d.ChannelID, d.ThreadID); !bytes.Equal(key, r.Key) {
-			f.add("%s: the key is %q, the value says %q", at, r.Key, key)
+			f.Add("%s: the key is %q, the value says %q", at, r.Key, key)
 			continue
 		}
 		d.InstanceID = nil
 		key := string(r.Key)
 		if h.of[key] == nil {
-			h.keys = append(h.keys, key)
+			h.Keys = append(h.Keys, key)
 		}
 		h.of[key] = append(h.of[key], published{
 			key: key, at: at, producer: fmt.Sprintf("%d/%d", r.ProducerID, r.ProducerEpoch),
 			thread: string(d.ThreadID), view: script.DeltaView(&d), bytes: events.AppendUnreadDelta(nil, &d),
 		})
 	}
-	slices.Sort(h.keys)
+	slices.Sort(h.Keys)
 	return h
 }
 
-// checkStamps: values with equal stamps are equal, whoever wrote them. One process never goes back in the log. That
+// Stamps: values with equal stamps are equal, whoever wrote them. One process never goes back in the log. That
 // another one does is right: it publishes again what nobody committed. The numbers are of values that were published
 // again with the same stamp, and of those that followed one that theirs does not dominate.
-func (h *history) checkStamps(f *findings) (again, back int) {
-	for _, key := range h.keys {
+func (h *History) Stamps(f *Findings) (again, back int) {
+	for _, key := range h.Keys {
 		byStamp := map[events.Stamp]*published{}
 		last := map[string]*published{} // by producer
 		var before *published
@@ -76,12 +76,12 @@ func (h *history) checkStamps(f *findings) (again, back int) {
 				again++
 			}
 			if old != nil && !bytes.Equal(old.bytes, p.bytes) {
-				f.add("%q: two values have the stamp %s:\n    %s: %s\n    %s: %s", key, script.FormatStamp(p.stamp()),
+				f.Add("%q: two values have the stamp %s:\n    %s: %s\n    %s: %s", key, script.FormatStamp(p.stamp()),
 					old.at, script.FormatView(&old.view), p.at, script.FormatView(&p.view))
 			}
 			byStamp[p.stamp()] = p
 			if old := last[p.producer]; old != nil && !p.stamp().Dominates(old.stamp()) {
-				f.add("%q: producer %s wrote the stamp %s at %s after %s at %s", key, p.producer,
+				f.Add("%q: producer %s wrote the stamp %s at %s after %s at %s", key, p.producer,
 					script.FormatStamp(p.stamp()), p.at, script.FormatStamp(old.stamp()), old.at)
 			}
 			last[p.producer] = p
@@ -111,21 +111,21 @@ func newest(values []published) *published {
 	return best
 }
 
-// checkNewest compares the newest value of every key with what the model says now, and wants one for each member. With
+// Newest compares the newest value of every key with what the model says now, and wants one for each member. With
 // lastIsNewest it must also be the last one in the log: what compaction leaves. Who was paused may write late.
-func (h *history) checkNewest(tr *truth, lastIsNewest bool, f *findings) (late int) {
-	for _, channel := range tr.channels() {
-		m := tr.model(channel)
-		for _, user := range append([]string{stranger}, tr.users...) {
+func (h *History) Newest(tr *Log, lastIsNewest bool, f *Findings) (late int) {
+	for _, channel := range tr.Channels() {
+		m := tr.Model(channel)
+		for _, user := range append([]string{nobody}, tr.Users...) {
 			for _, thread := range append(m.Threads(channel), "") {
-				late += h.checkNewestOf(m, user, channel, thread, lastIsNewest, f)
+				late += h.newestOf(m, user, channel, thread, lastIsNewest, f)
 			}
 		}
 	}
 	return late
 }
 
-func (h *history) checkNewestOf(m *model.Model, user, channel, thread string, lastIsNewest bool, f *findings) (late int) {
+func (h *History) newestOf(m *model.Model, user, channel, thread string, lastIsNewest bool, f *Findings) (late int) {
 	key := string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), []byte(thread)))
 	now, ok := seen(m, user, channel, thread)
 	if !ok {
@@ -137,24 +137,24 @@ func (h *history) checkNewestOf(m *model.Model, user, channel, thread string, la
 	values := h.of[key]
 	if len(values) == 0 {
 		if now.Member {
-			f.add("%q: nothing was published, but it is\n    %s", key, script.FormatView(&now))
+			f.Add("%q: nothing was published, but it is\n    %s", key, script.FormatView(&now))
 		}
 		return late
 	}
 	best := newest(values)
 	if best == nil {
 		last := &values[len(values)-1]
-		f.add("%q: no value dominates all others; the last is %s: %s", key, last.at, script.FormatView(&last.view))
+		f.Add("%q: no value dominates all others; the last is %s: %s", key, last.at, script.FormatView(&last.view))
 		return late
 	}
 	if last := &values[len(values)-1]; !bytes.Equal(last.bytes, best.bytes) {
 		if late++; lastIsNewest {
-			f.add("%q: the last value, %s, is older than the one at %s:\n    %s\n    %s", key, last.at, best.at,
+			f.Add("%q: the last value, %s, is older than the one at %s:\n    %s\n    %s", key, last.at, best.at,
 				script.FormatView(&last.view), script.FormatView(&best.view))
 		}
 	}
 	if ok && !now.Stamp.Dominates(best.stamp()) {
-		f.add("%q: the stamp %s at %s is ahead of the log, which ends at %s", key, script.FormatStamp(best.stamp()),
+		f.Add("%q: the stamp %s at %s is ahead of the log, which ends at %s", key, script.FormatStamp(best.stamp()),
 			best.at, script.FormatStamp(now.Stamp))
 	}
 	got := best.view
@@ -167,7 +167,7 @@ func (h *history) checkNewestOf(m *model.Model, user, channel, thread string, la
 	}
 	want, said := promised(now, now), promised(got, now)
 	if said != want {
-		f.add("%q: the newest value, %s, says\n    %s\n  but it is\n    %s", key, best.at, said, want)
+		f.Add("%q: the newest value, %s, says\n    %s\n  but it is\n    %s", key, best.at, said, want)
 	}
 	return late
 }
@@ -186,12 +186,12 @@ func seen(m *model.Model, user, channel, thread string) (projections.View, bool)
 	return v, ok
 }
 
-// checkEach compares values with what the model says at their own stamps: what a delta says is a function of its stamp,
+// Each compares values with what the model says at their own stamps: what a delta says is a function of its stamp,
 // so every one that ever stood in the log must have been right. It takes all that another process wrote after a fault,
 // and of the others so many.
-func (h *history) checkEach(tr *truth, r *rand.Rand, most int, f *findings) (checked int) {
+func (h *History) Each(tr *Log, r *rand.Rand, most int, f *Findings) (checked int) {
 	var first, others []*published
-	for _, key := range h.keys {
+	for _, key := range h.Keys {
 		values := h.of[key]
 		for i := range values {
 			if i > 0 && values[i].producer != values[i-1].producer {
@@ -208,7 +208,7 @@ func (h *history) checkEach(tr *truth, r *rand.Rand, most int, f *findings) (che
 	others = others[:min(len(others), most-len(first))]
 	for _, p := range slices.Concat(first, others) {
 		user, channel := p.view.UserID, p.view.ChannelID
-		m := tr.at(user, channel, p.stamp())
+		m := tr.At(user, channel, p.stamp())
 		then, ok := seen(m, user, channel, p.thread)
 		switch {
 		case !ok && !m.Deleted(channel):
@@ -216,13 +216,13 @@ func (h *history) checkEach(tr *truth, r *rand.Rand, most int, f *findings) (che
 		case !ok:
 			then = untold(user, channel)
 		case then.Stamp != p.stamp():
-			f.add("%q: the value at %s has the stamp %s, but the records up to there give %s", p.key, p.at,
+			f.Add("%q: the value at %s has the stamp %s, but the records up to there give %s", p.key, p.at,
 				script.FormatStamp(p.stamp()), script.FormatStamp(then.Stamp))
 			continue
 		}
 		checked++
 		if want, said := promised(then, then), promised(p.view, then); said != want {
-			f.add("%q: the value at %s, stamp %s, says\n    %s\n  but then it was\n    %s", p.key, p.at,
+			f.Add("%q: the value at %s, stamp %s, says\n    %s\n  but then it was\n    %s", p.key, p.at,
 				script.FormatStamp(p.stamp()), said, want)
 		}
 	}
@@ -248,4 +248,12 @@ func promised(v, now projections.View) string {
 		v.LastReadAt = 0
 	}
 	return fmt.Sprintf("%+v", v)
+}
+
+// Moved reports whether the newest value of a key says something else than the one before it, about a pair that really
+// is as now.
+func (h *History) Moved(key string, now projections.View) bool {
+	values := h.of[key]
+	n := len(values)
+	return n > 1 && promised(values[n-1].view, now) != promised(values[n-2].view, now)
 }

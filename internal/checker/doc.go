@@ -1,0 +1,19 @@
+// Package checker says what must hold after any fault: the invariants that every attack on Tidemark compares with, so
+// that they all mean the same by "right". It takes what an attack has left behind (the log, the store, what was published,
+// Redis, the dead letters) and reports the differences, the first of them in words that a person can follow.
+//
+//	O1 prefix     Store: everything that the store answers is what internal/model says of the log up to its position
+//	O2 sequence   Store: a channel's seqs are dense and in the order of the log, a message id has one of them
+//	O3 pointers   Store, and History.Each for every value on the way: read <= head, back only by a mark
+//	O4 unread     Store: the definition of DESIGN §4.2, message by message
+//	O5 digest     Digests: a replay from zero has the digest of the store
+//	O6 deltas     History.Newest, History.Stamps, History.Each
+//	O7 cache      Redis; Mirror for a reader that only keeps what dominates
+//	O10 liveness  Settled, after the faults are over
+//	O11 order     Digests: a replay in another order has the same digest
+//
+// What sockets are told (O8, O9) is compared by the attacks on the gateway, with a Log as the truth.
+//
+// Everything is compared with internal/model, which shares no rule with the fold. It imports neither processor nor query,
+// so that their own tests can use it.
+package checker
