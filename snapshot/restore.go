@@ -88,7 +88,8 @@ func (r *Repository) fetch(ctx context.Context, m *Manifest, f *File, dir string
 		return errors.Join(fmt.Errorf("restoring: %w", err), body.Close())
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(file, sum, progress), &contextReader{ctx, io.LimitReader(body, f.Size)})
+	// The file comes last: a vfs.File may change the bytes that it is given.
+	n, err := io.Copy(io.MultiWriter(sum, progress, file), &contextReader{ctx, io.LimitReader(body, f.Size)})
 	if err == nil {
 		err = file.Sync()
 	}
