@@ -14,6 +14,7 @@ const (
 	RoleProcessor Role = "processor" // folds and publishes the partitions that the group assigns
 	RoleCache     Role = "cache"     // writes what was published to Redis
 	RoleQuery     Role = "query"     // answers queries and takes events
+	RoleGateway   Role = "gateway"   // serves WebSockets; it goes with query
 )
 
 // Roles is a set of roles, without doubles.
@@ -21,19 +22,19 @@ type Roles []Role
 
 // ParseRoles reads the names of roles.
 func ParseRoles(names []string) (Roles, error) {
-	known := []Role{RoleProcessor, RoleCache, RoleQuery}
+	known := []Role{RoleProcessor, RoleCache, RoleQuery, RoleGateway}
 	var roles Roles
 	for _, name := range names {
 		r := Role(strings.TrimSpace(name))
 		if !slices.Contains(known, r) {
-			return nil, fmt.Errorf("there is no role %q: the roles are processor, cache and query", name)
+			return nil, fmt.Errorf("there is no role %q: the roles are processor, cache, query and gateway", name)
 		}
 		if !roles.Has(r) {
 			roles = append(roles, r)
 		}
 	}
 	if len(roles) == 0 {
-		return nil, fmt.Errorf("a node needs at least one role: processor, cache or query")
+		return nil, fmt.Errorf("a node needs at least one role: processor, cache, query or gateway")
 	}
 	return roles, nil
 }

@@ -99,7 +99,7 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 		}()
 	}
 	s.node, err = node.New(ctx, node.Config{
-		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery},
+		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
 		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
 		Settings: c.Settings, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, Index: s.index(),
 		StopTimeout: 10 * time.Second, Build: c.Build, Logger: c.Logger,

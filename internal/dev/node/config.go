@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/processor"
@@ -43,6 +44,10 @@ type Config struct {
 	// Index, if set, serves GET /.
 	Index http.Handler
 
+	// Gateway says what the role gateway is; what is the node's own (brokers, topics, queries, Redis, metrics) is filled
+	// in. All of it may be zero.
+	Gateway gateway.Config
+
 	// Patience bounds how long the brokers may take to answer when the node starts; 10 s by default.
 	Patience time.Duration
 	// StopTimeout bounds a graceful stop; 30 s by default.
@@ -62,6 +67,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("node: no logger")
 	case c.Group == "":
 		return c, errors.New("node: no group")
+	case c.Roles.Has(config.RoleGateway) && !c.Roles.Has(config.RoleQuery):
+		return c, errors.New("the role gateway needs the role query on its node: it asks there")
 	}
 	if c.Patience == 0 {
 		c.Patience = 10 * time.Second

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/plugin/kprom"
 
+	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/obs"
@@ -32,7 +33,9 @@ type Node struct {
 	redis     *redis.Client // of the role cache
 	client    *kgo.Client   // asks about topics, and produces what is published
 	processor *processor.Processor
-	router    *router // instead of the processor's own answers, where this node folds nothing
+	sockets   *redis.Client    // of the role gateway
+	gateway   *gateway.Gateway // nil without the role
+	router    *router          // instead of the processor's own answers, where this node folds nothing
 	parts     []part
 	ran       bool
 
@@ -81,6 +84,11 @@ func New(ctx context.Context, c Config) (_ *Node, err error) {
 	}
 	if c.Roles.Has(config.RoleCache) {
 		if err := n.addCache(); err != nil {
+			return nil, err
+		}
+	}
+	if c.Roles.Has(config.RoleGateway) {
+		if err := n.addGateway(partitions); err != nil {
 			return nil, err
 		}
 	}
@@ -161,6 +169,9 @@ func (n *Node) handler() http.Handler {
 		})
 	}
 	mux := obs.Mux(n.Ready, n.registry, rest)
+	if s := n.socket(); s != nil {
+		mux.Handle("GET /v1/socket", s)
+	}
 	if n.cfg.Index != nil {
 		mux.Handle("GET /{$}", n.cfg.Index)
 	}
@@ -265,6 +276,9 @@ func (n *Node) release() {
 		closeUnrun(n.processor)
 	}
 	n.client.Close()
+	if n.sockets != nil {
+		_ = n.sockets.Close() // presence runs out by itself
+	}
 	if n.redis != nil {
 		_ = n.redis.Close() // what it had to write is written, or is written again
 	}

@@ -1,0 +1,182 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// Close codes of the gateway, beside those of RFC 6455. docs/gateway.md says what a client does about each.
+const (
+	CloseToken     = 4401 // no valid token, or it has expired: come back with another
+	CloseSlow      = 4408 // what waited for the client grew beyond QueueBytes: connect again for a fresh inbox
+	CloseRate      = 4429 // too many frames or connections: wait longer
+	CloseElsewhere = websocket.StatusServiceRestart
+	CloseTryAgain  = websocket.StatusTryAgainLater // no inbox could be read
+)
+
+// conn is one device's socket.
+type conn struct {
+	g        *Gateway
+	user     *user
+	instance string
+	token    string // of the user; empty without keys
+	ws       *websocket.Conn
+	link     *link
+	cancel   context.CancelFunc
+	ctx      context.Context
+
+	// Guarded by the hub's lock.
+	focused  map[scope]uint32 // the read epoch that was known when it was focused
+	loading  bool             // its inbox is being read: what changes meanwhile is held by the user
+	reloads  int              // inboxes to read when the one under way is done
+	released bool
+
+	mu      sync.Mutex
+	queue   queue
+	writing bool // a goroutine writes
+	closing closing
+}
+
+// closing is why a connection is to be closed; its zero value: it is not.
+type closing struct {
+	code   websocket.StatusCode
+	reason string
+}
+
+// scope is what can be focused: a channel, or a thread of it.
+type scope struct{ channel, thread string }
+
+// send queues a frame. It never waits. The frame goes out when the connection is kicked.
+func (c *conn) send(it item) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing.code != 0 {
+		return
+	}
+	c.queue.add(it)
+	if c.queue.bytes > c.g.cfg.Limits.QueueBytes {
+		c.g.metrics.slow.Inc()
+		c.closing = closing{CloseSlow, "too slow: connect again for a fresh inbox"}
+		c.queue.clear()
+	}
+}
+
+// kick makes sure that what is queued is being written.
+func (c *conn) kick() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.writing && (!c.queue.empty() || c.closing.code != 0) {
+		c.writing = true
+		go c.write()
+	}
+}
+
+// sendNow queues and kicks.
+func (c *conn) sendNow(body []byte) {
+	c.send(item{body: body})
+	c.kick()
+}
+
+// shut closes the connection with a code once what is being written has gone out. What is queued is dropped: whoever
+// connects again is told everything anew.
+func (c *conn) shut(code websocket.StatusCode, reason string) {
+	c.mu.Lock()
+	if c.closing.code == 0 {
+		c.closing = closing{code, reason}
+		c.queue.clear()
+	}
+	c.mu.Unlock()
+	c.kick()
+}
+
+// write writes until nothing is queued.
+func (c *conn) write() {
+	var batch []item
+	for {
+		c.mu.Lock()
+		if why := c.closing; why.code != 0 {
+			c.mu.Unlock() // writing stays true: nothing is written after a close
+			c.g.metrics.closed(why.code)
+			_ = c.ws.Close(why.code, why.reason) // the peer may be gone
+			c.cancel()
+			return
+		}
+		batch = c.queue.take(corkBytes, batch[:0])
+		if len(batch) == 0 {
+			c.writing = false
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		if err := c.writeBatch(batch); err != nil {
+			if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
+				c.g.metrics.slow.Inc()
+			}
+			c.cancel() // the reader ends, and releases
+			return
+		}
+		c.g.written(c, batch)
+	}
+}
+
+func (c *conn) writeBatch(batch []item) error {
+	c.link.cork()
+	var failed error
+	for i := range batch {
+		if failed = c.ws.Write(c.ctx, websocket.MessageText, batch[i].body); failed != nil {
+			break
+		}
+	}
+	c.g.metrics.frames.Add(float64(len(batch)))
+	return errors.Join(failed, c.link.uncork())
+}
+
+func isTimeout(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
+}
+
+// read passes the client's frames to take until the connection ends. It returns why.
+func (c *conn) read(take func([]byte)) error {
+	for {
+		kind, r, err := c.ws.Reader(c.ctx)
+		if err != nil {
+			return err
+		}
+		if kind != websocket.MessageText {
+			c.shut(websocket.StatusUnsupportedData, "frames are JSON text")
+			return nil
+		}
+		// The first byte is there: the rest must follow.
+		_ = c.link.SetReadDeadline(time.Now().Add(c.g.cfg.Limits.FrameTimeout))
+		body, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		_ = c.link.SetReadDeadline(time.Time{})
+		take(body)
+	}
+}
+
+// ping asks the peer for a sign of life, and ends the connection without one.
+func (c *conn) ping() {
+	ctx, cancel := context.WithTimeout(c.ctx, c.g.cfg.Limits.PongTimeout)
+	defer cancel()
+	if err := c.ws.Ping(ctx); err != nil {
+		c.cancel()
+		_ = c.ws.CloseNow()
+	}
+}
+
+// forget drops what is queued about a channel that the user may not see any more.
+func (c *conn) forget(channelID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue.dropChannel(channelID)
+}

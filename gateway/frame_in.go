@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// command is a client's frame. Fields that its type does not have must not be set: a misspelt command would otherwise do
+// something else in silence.
+type command struct {
+	Type       string   `json:"type"`
+	ID         string   `json:"id"`
+	ChannelID  string   `json:"channel_id"`
+	ThreadID   string   `json:"thread_id"`
+	MessageID  string   `json:"message_id"`
+	MessageIDs []string `json:"message_ids"`
+	HeadSeq    uint32   `json:"head_seq"`
+	Private    bool     `json:"private"`
+	Muted      *bool    `json:"muted"`
+	Token      string   `json:"token"`
+}
+
+// errFrame is why a frame was refused: a code for programs and words for people.
+type errFrame struct{ code, message string }
+
+// Error is the words.
+func (e *errFrame) Error() string { return e.message }
+
+func refuse(code, format string, args ...any) error {
+	return &errFrame{code, fmt.Sprintf(format, args...)}
+}
+
+// Codes of error frames, those of the query service.
+const (
+	codeInvalid     = "invalid_argument"
+	codeNotFound    = "not_found"
+	codeExhausted   = "resource_exhausted"
+	codeUnavailable = "unavailable"
+)
+
+// maxCommandID bounds a command's id, which is echoed.
+const maxCommandID = 128
+
+// parse reads a frame and checks what every type has in common. The command is returned also with an error, as far as it
+// was understood: its id goes into the answer.
+func parse(body []byte) (command, error) {
+	var c command
+	if err := json.Unmarshal(body, &c); err != nil {
+		var typ *json.UnmarshalTypeError
+		if errors.As(err, &typ) {
+			return command{ID: short(c.ID)}, refuse(codeInvalid, "field %.40q does not take a %s", typ.Field, typ.Value)
+		}
+		return command{}, refuse(codeInvalid, "the frame is no JSON object")
+	}
+	if len(c.ID) > maxCommandID {
+		c.ID = ""
+		return c, refuse(codeInvalid, "id: at most %d bytes", maxCommandID)
+	}
+	for _, f := range []struct{ name, id string }{
+		{"channel_id", c.ChannelID}, {"thread_id", c.ThreadID}, {"message_id", c.MessageID},
+	} {
+		if f.id != "" && !events.ValidID([]byte(f.id)) {
+			return c, refuse(codeInvalid, "%s: 1 to %d bytes without control characters", f.name, events.MaxIDBytes)
+		}
+	}
+	return c, nil
+}
+
+func short(id string) string {
+	if len(id) > maxCommandID {
+		return ""
+	}
+	return id
+}
+
+// need checks that a field was given.
+func need(name, value string) error {
+	if value == "" {
+		return refuse(codeInvalid, "%s is missing", name)
+	}
+	return nil
+}
+
+// ackFrame answers a command that was done: after are the records that it became.
+func ackFrame(id string, after []string) []byte {
+	b := text(begin(make([]byte, 0, 96), "ack"), "id", id)
+	b = append(key(b, "after"), '[')
+	for i, token := range after {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, token)
+	}
+	return append(b, ']', '}')
+}
+
+// errorFrame answers a command that was not done.
+func errorFrame(id string, err error) []byte {
+	e := &errFrame{codeUnavailable, "the event could not be written: try again"}
+	errors.As(err, &e)
+	b := textIf(begin(make([]byte, 0, 128), "error"), "id", id)
+	b = text(b, "code", e.code)
+	return append(text(b, "message", e.message), '}')
+}

@@ -1,0 +1,80 @@
+package gateway_test
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/dev"
+)
+
+// A message reaches both members with its seq, and what is unread of it only the one who did not write it; reading it on
+// one device moves badge and pointer on the other, which sees whose doing it was.
+func TestTwoPeopleThreeDevices(t *testing.T) {
+	s := start(t, dev.Config{})
+	emit(t, s.URL, joined("general", "ann", "bob"), joined("other", "bob"))
+	ann, phone, bob := dialed(t, s.URL, "ann"), dialed(t, s.URL, "ann"), dialed(t, s.URL, "bob")
+	emit(t, s.URL, posted("general", "m1", "bob"), posted("general", "m2", "bob"), posted("other", "o1", "bob"))
+
+	for _, c := range []*client{ann, phone, bob} {
+		if f := c.until("message.new", "general", id("m2")); f.number("seq") != 2 || f.text("sender_id") != "bob" ||
+			f.text("preview") != "text of m2" || f.text("at") == "" {
+			t.Errorf("message.new: %v", f)
+		}
+	}
+	if f := ann.do("mark_read", `"channel_id":"general","message_id":"m2"`); f["type"] != "ack" || len(f.list("after")) != 1 {
+		t.Fatalf("mark_read: %v", f)
+	}
+	f := phone.until("unread.updated", "general", unreadIs(0), totalUnread(0))
+	if f.text("instance_id") != ann.seen[0].text("instance_id") || f.text("last_read.message_id") != "m2" {
+		t.Errorf("the other device: %v", f)
+	}
+	if f := phone.until("read_pointer.updated", "general"); f.text("last_read_id") != "m2" || f.text("instance_id") == "" {
+		t.Errorf("pointer: %v", f)
+	}
+	if f := ann.do("mark_unread", `"channel_id":"general","message_id":"m2"`); f["type"] != "ack" {
+		t.Fatalf("mark_unread: %v", f)
+	}
+	if f := phone.until("unread.updated", "general", unreadIs(1)); f.number("read_epoch") != 2 || f.text("first_unread.message_id") != "m2" {
+		t.Errorf("after the mark: %v", f)
+	}
+	if ann.sees("message.new", "other") || ann.sees("unread.updated", "other") || phone.sees("message.new", "other") {
+		t.Error("ann heard of a channel that is not hers")
+	}
+	if f := ann.do("mark_read", `"channel_id":"other","message_id":"o1"`); f.text("code") != "not_found" {
+		t.Errorf("a channel that is not hers: %v", f)
+	}
+}
+
+// What comes into a focused channel is read for the user, nothing before it is, and nothing after he marked something
+// unread, until he looks again.
+func TestAutoRead(t *testing.T) {
+	s := start(t, dev.Config{})
+	emit(t, s.URL, joined("general", "ann", "bob"))
+	ann := dialed(t, s.URL, "ann")
+	emit(t, s.URL, posted("general", "m1", "bob"))
+	ann.until("unread.updated", "general", unreadIs(1))
+	if f := ann.do("channel.focus", `"channel_id":"general"`); f["type"] != "ack" {
+		t.Fatalf("focus: %v", f)
+	}
+	emit(t, s.URL, posted("general", "m2", "bob"))
+	ann.until("unread.updated", "general", unreadIs(0))
+	ann.do("mark_unread", `"channel_id":"general","message_id":"m2"`)
+	ann.until("unread.updated", "general", unreadIs(1))
+	emit(t, s.URL, posted("general", "m3", "bob"))
+	ann.until("unread.updated", "general", unreadIs(2))
+	// Had m3 been read, that would be in chat.reads before this mute, and in its delta.
+	ann.do("channel.mute", `"channel_id":"general","muted":true`)
+	if f := ann.until("unread.updated", "general", func(f frame) bool { return f["muted"] == true }); f.number("unread") != 2 ||
+		f.number("totals.unread") != 0 {
+		t.Errorf("after a mark, focused: %v", f)
+	}
+	ann.do("channel.focus", `"channel_id":"general"`)
+	emit(t, s.URL, posted("general", "m4", "bob"))
+	ann.until("unread.updated", "general", unreadIs(0))
+	ann.do("channel.blur", `"channel_id":"general"`)
+	emit(t, s.URL, posted("general", "m5", "bob"))
+	ann.until("message.new", "general", id("m5"))
+	ann.do("channel.mute", `"channel_id":"general","muted":false`)
+	if f := ann.until("unread.updated", "general", func(f frame) bool { return f["muted"] == false }); f.number("unread") != 1 {
+		t.Errorf("blurred: %v", f)
+	}
+}

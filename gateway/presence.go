@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// presence keeps ws:<user> in Redis while a user has a socket at some gateway (DESIGN §8). Its value is the gateway that
+// said so last. A gateway whose last socket of a user closes deletes the key if it is its own, and tells the others: one
+// that has a socket of the user says so again at once. So the key is there while a socket is, but for a moment in which
+// one of several gateways has just let go; and it outlives a gateway that died by PresenceTTL.
+type presence struct {
+	g    *Gateway
+	rdb  redis.UniversalClient
+	came chan string
+	gone chan string
+}
+
+const (
+	presencePrefix = "ws:"
+	// presenceGone is the pub/sub channel on which gateways tell each other whose key they deleted.
+	presenceGone = "tidemark:ws-gone"
+	// presenceBatch is how many keys one pipeline has.
+	presenceBatch = 1000
+)
+
+// release deletes a key that is the gateway's own.
+var release = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
+  redis.call("del", KEYS[1])
+  redis.call("publish", ARGV[2], ARGV[3])
+  return 1
+end
+return 0`)
+
+// arrived notes a connection. It never waits: what does not fit is said with the next refresh.
+func (p *presence) arrived(user string) {
+	select {
+	case p.came <- user:
+	default:
+	}
+}
+
+// left notes that the last connection of a user closed.
+func (p *presence) left(user string) {
+	select {
+	case p.gone <- user:
+	default: // the key runs out by itself
+	}
+}
+
+// run keeps the keys until ctx is done, then lets go of them.
+func (p *presence) run(ctx context.Context) {
+	sub := p.rdb.Subscribe(ctx, presenceGone)
+	defer func() { _ = sub.Close() }() // it is done for
+	others := sub.Channel()
+	refresh := time.NewTicker(p.g.cfg.PresenceTTL / 3)
+	defer refresh.Stop()
+	for {
+		select {
+		case user := <-p.came:
+			p.say(ctx, p.gather(p.came, user))
+		case user := <-p.gone:
+			p.unsay(ctx, p.gather(p.gone, user))
+		case m := <-others:
+			if m != nil && p.g.hub.has(m.Payload) {
+				p.say(ctx, []string{m.Payload})
+			}
+		case <-refresh.C:
+			p.say(ctx, p.g.hub.names())
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			p.unsay(last, p.gather(p.gone))
+			return
+		}
+	}
+}
+
+// gather is a list with everything that waits behind it.
+func (p *presence) gather(c chan string, list ...string) []string {
+	for len(list) < presenceBatch {
+		select {
+		case user := <-c:
+			list = append(list, user)
+		default:
+			return list
+		}
+	}
+	return list
+}
+
+// say sets the keys of those who are still connected.
+func (p *presence) say(ctx context.Context, users []string) {
+	for len(users) > 0 {
+		n := min(len(users), presenceBatch)
+		_, err := p.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for _, user := range users[:n] {
+				if p.g.hub.has(user) {
+					pipe.Set(ctx, presencePrefix+user, p.g.id, p.g.cfg.PresenceTTL)
+				}
+			}
+			return nil
+		})
+		if err != nil && ctx.Err() == nil {
+			p.g.cfg.Logger.Warn("presence could not be written to Redis; it is tried again", "users", n, "err", err)
+			return
+		}
+		users = users[n:]
+	}
+}
+
+// unsay deletes the keys of those who are not connected here any more.
+func (p *presence) unsay(ctx context.Context, users []string) {
+	if len(users) == 0 {
+		return
+	}
+	_, err := p.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, user := range users {
+			if !p.g.hub.has(user) {
+				release.Eval(ctx, pipe, []string{presencePrefix + user}, p.g.id, presenceGone, user)
+			}
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		p.g.cfg.Logger.Warn("presence could not be removed from Redis; it runs out by itself", "users", len(users), "err", err)
+	}
+}
+
+// absent are those of users who have no socket at any gateway.
+func (p *presence) absent(ctx context.Context, users []string) ([]string, error) {
+	cmds := make([]*redis.IntCmd, len(users))
+	_, err := p.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, user := range users {
+			cmds[i] = pipe.Exists(ctx, presencePrefix+user)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for i, user := range users {
+		if cmds[i].Val() == 0 && !p.g.hub.has(user) {
+			out = append(out, user)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,127 @@
+package gateway
+
+// item is a frame that waits to be sent.
+type item struct {
+	key  string // of the value it is the newest of; empty: every such frame counts
+	body []byte // shared between connections, never changed; nil: replaced by a later one
+	// channel is what the frame is about, as far as only its members may see it.
+	channel string
+	// delivered is the message that the frame brings, as the channel and the seq and id that are reported when it was sent.
+	delivered *delivery
+}
+
+// queue is what a connection has still to take. The bytes of its frames are bounded by its owner; a frame with a key
+// replaces the one with the same key, and moves to the end: so what is sent last was true last, totals too.
+type queue struct {
+	items []item
+	index map[string]int // of keys; made when there is more than one frame, since most queues never hold a second
+	bytes int
+	dead  int // replaced items
+}
+
+// overhead is what a waiting frame costs beside its bytes, roughly.
+const overhead = 96
+
+func (q *queue) add(it item) {
+	if it.key != "" {
+		if i, ok := q.find(it.key); ok {
+			q.bytes -= len(q.items[i].body) + overhead
+			q.items[i] = item{}
+			q.dead++
+			if q.dead > 32 && q.dead > len(q.items)/2 {
+				q.compact()
+			}
+		}
+		if q.index == nil && len(q.items) > 0 {
+			q.reindex()
+		}
+		if q.index != nil {
+			q.index[it.key] = len(q.items)
+		}
+	}
+	q.items = append(q.items, it)
+	q.bytes += len(it.body) + overhead
+}
+
+func (q *queue) find(key string) (int, bool) {
+	if q.index != nil {
+		i, ok := q.index[key]
+		return i, ok
+	}
+	for i := range q.items {
+		if q.items[i].key == key && q.items[i].body != nil {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// reindex notes where each key is.
+func (q *queue) reindex() {
+	q.index = make(map[string]int, len(q.items)+8)
+	for i := range q.items {
+		if q.items[i].key != "" {
+			q.index[q.items[i].key] = i
+		}
+	}
+}
+
+func (q *queue) compact() {
+	live := q.items[:0]
+	for _, it := range q.items {
+		if it.body != nil {
+			live = append(live, it)
+		}
+	}
+	clear(q.items[len(live):])
+	q.items, q.dead = live, 0
+	q.reindex()
+}
+
+// take removes the first frames, up to about limit bytes and at least one. What stays can still be replaced.
+func (q *queue) take(limit int, into []item) []item {
+	n, bytes := 0, 0
+	for ; n < len(q.items) && (bytes == 0 || bytes < limit); n++ {
+		if it := q.items[n]; it.body != nil {
+			into = append(into, it)
+			bytes += len(it.body)
+			q.bytes -= len(it.body) + overhead
+		} else {
+			q.dead--
+		}
+	}
+	if n == len(q.items) {
+		q.clear()
+		return into
+	}
+	q.items = append(q.items[:0:0], q.items[n:]...)
+	q.reindex()
+	return into
+}
+
+// drop removes the values, which a fresh inbox replaces.
+func (q *queue) drop() {
+	kept := *q
+	q.clear()
+	for _, it := range kept.items {
+		if it.body != nil && it.key == "" {
+			q.add(it)
+		}
+	}
+}
+
+// dropChannel removes what is about a channel.
+func (q *queue) dropChannel(id string) {
+	kept := *q
+	q.clear()
+	for _, it := range kept.items {
+		if it.body != nil && it.channel != id {
+			q.add(it)
+		}
+	}
+}
+
+// clear forgets everything, and gives the memory back.
+func (q *queue) clear() { *q = queue{} }
+
+func (q *queue) empty() bool { return len(q.items) == q.dead }

@@ -1,0 +1,296 @@
+package gateway
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+const (
+	// ofInbox is the fold version of a stamp that is a position: everything up to there is in the value, whichever
+	// version folded it.
+	ofInbox = math.MaxUint32
+	// inboxPage is the largest page of GetInbox.
+	inboxPage = 1000
+	// snapshotTries is how often an inbox is read before the connection is told to try again later.
+	snapshotTries = 6
+)
+
+// inbox is a user's inbox as it was read.
+type inbox struct {
+	channels []view
+	at       position
+}
+
+// load reads the inbox of a connection and sends it. It runs beside the connection.
+//
+// What changes while it is being read is not lost: deltas go into the user's entries, and those that the inbox does not
+// cover follow it. A channel in which nobody here was interested before may have had records that nobody kept: if the
+// feed has gone past the inbox by the time the channel is registered, the inbox is read once more, at least up to there.
+func (g *Gateway) load(c *conn) {
+	pause := 20 * time.Millisecond
+	var after []string
+	for try := 1; ; try++ {
+		in, err := g.readInbox(c, after)
+		if err == nil {
+			if after = g.install(c, in, try < 4); after == nil {
+				return
+			}
+			continue
+		}
+		if c.ctx.Err() != nil {
+			return
+		}
+		if try >= snapshotTries {
+			g.cfg.Logger.Warn("no inbox could be read", "instance", c.instance, "err", err)
+			c.shut(CloseTryAgain, "no inbox could be read: try again later")
+			return
+		}
+		after = nil // an owner that lags must not keep people out
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-c.ctx.Done():
+			return
+		}
+		pause = min(2*pause, time.Second)
+	}
+}
+
+// readInbox reads all pages. At most Limits.Snapshots do so at once.
+func (g *Gateway) readInbox(c *conn, after []string) (*inbox, error) {
+	select {
+	case g.snapshots <- struct{}{}:
+		defer func() { <-g.snapshots }()
+	case <-c.ctx.Done():
+		return nil, context.Cause(c.ctx)
+	}
+	defer g.metrics.timed(g.metrics.inboxes)()
+	ctx, cancel := context.WithTimeout(c.ctx, 15*time.Second)
+	defer cancel()
+	in := &inbox{at: position{}}
+	for token := ""; ; {
+		req := connect.NewRequest(&queryv1.GetInboxRequest{UserId: c.user.id, PageSize: inboxPage, PageToken: token, After: after})
+		g.authorize(req.Header(), c.token)
+		res, err := g.query.GetInbox(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		for _, ch := range res.Msg.Channels {
+			in.channels = append(in.channels, viewOfAnswer(ch))
+		}
+		// The first page is the oldest: what it covers, later ones do.
+		if len(in.at) == 0 {
+			in.at.add(&g.cfg.Topics, res.Msg.AsOf)
+		}
+		if token = res.Msg.NextPageToken; token == "" {
+			return in, nil
+		}
+	}
+}
+
+// stampAt is the stamp of what was read of a channel.
+func (g *Gateway) stampAt(at position, channel string) events.Stamp {
+	s := at[events.PartitionOf([]byte(channel), g.cfg.Partitions)]
+	s.FoldVersion = ofInbox
+	return s
+}
+
+// install makes an inbox the user's, and sends it with what it does not cover. If again is allowed and something may
+// have been missed, nothing is sent, and the answer is how far the inbox has to reach when it is read once more.
+func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
+	h := g.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.released {
+		return nil
+	}
+	u := c.user
+	if after = g.register(u, in); again && len(after) > 0 {
+		return after
+	}
+	listed := make(map[string]bool, len(in.channels))
+	shown := in.channels[:0]
+	for i := range in.channels {
+		v := in.channels[i]
+		if listed[v.channel] {
+			continue // it moved between two pages
+		}
+		e, stamp := u.entryOf(v.channel), g.stampAt(in.at, v.channel)
+		listed[v.channel] = true
+		if stamp.M < e.floorM {
+			continue // he has left since
+		}
+		shown = append(shown, v)
+		if e.stamp != (events.Stamp{}) && !covers(&stamp, &e.stamp) {
+			continue // newer: it follows
+		}
+		u.replace(g, e, &v, stamp)
+	}
+	for id, e := range u.entries {
+		stamp := g.stampAt(in.at, id)
+		if e.ch == nil || listed[id] || !covers(&stamp, &e.stamp) || stamp.M < e.floorM {
+			continue
+		}
+		gone := view{channel: id, epoch: e.view.epoch}
+		u.replace(g, e, &gone, stamp)
+	}
+	u.total()
+	u.known = true
+
+	c.mu.Lock()
+	c.queue.drop()
+	waiting := c.queue
+	c.queue.clear()
+	c.mu.Unlock()
+	c.send(item{body: g.inboxFrame(u, shown)})
+	for id, e := range u.entries {
+		if stamp := g.stampAt(in.at, id); e.view.channel != "" && !covers(&stamp, &e.stamp) {
+			c.send(g.updateItem(u, e, ""))
+		}
+	}
+	for _, it := range waiting.items {
+		c.send(it)
+	}
+	c.loading = false
+	if c.reloads > 0 {
+		c.reloads = 0
+		g.startLoad(c)
+	}
+	h.touch(c)
+	return nil
+}
+
+// register notes an interest in all channels of an inbox, before it counts as read. It returns which events the feed has
+// passed that the inbox does not include, if a channel was not registered before.
+func (g *Gateway) register(u *user, in *inbox) (after []string) {
+	passed := map[int32]bool{}
+	for i := range in.channels {
+		id := in.channels[i].channel
+		e := u.entryOf(id)
+		p := events.PartitionOf([]byte(id), g.cfg.Partitions)
+		if s := in.at[p]; e.ch == nil && s.M >= e.floorM && (e.stamp == (events.Stamp{}) || covers(&s, &e.stamp)) {
+			known := g.hub.channels[id] != nil
+			e.view.channel = id
+			g.hub.setMember(u, e, id, true)
+			passed[p] = passed[p] || !known
+		}
+	}
+	for p, fresh := range passed {
+		if seen := g.seen[p]; fresh && seen > in.at[p].M {
+			after = append(after, g.cfg.Topics.Messages+"/"+strconv.Itoa(int(p))+"/"+strconv.FormatInt(seen-1, 10))
+		}
+	}
+	return after
+}
+
+// replace puts what an inbox says in place of an entry, and tells the user's other devices if that is news. The totals
+// are not kept up: total follows.
+func (u *user) replace(g *Gateway, e *entry, v *view, stamp events.Stamp) {
+	was := e.view
+	changed := e.stamp != (events.Stamp{}) && *v != was
+	g.hub.setMember(u, e, v.channel, v.member)
+	e.view, e.stamp = *v, stamp
+	if e.ch != nil && e.ch.record != nil && e.ch.record.Large {
+		e.stamp.M = max(e.stamp.M, 1)
+	}
+	if changed && u.known {
+		u.total()
+		g.frameUpdate(u, e, "")
+	}
+}
+
+// total adds everything up anew.
+func (u *user) total() {
+	u.totals = totals{}
+	muted := map[string]bool{}
+	for id, e := range u.entries {
+		if e.ch == nil || e.view.muted {
+			muted[id] = true
+			continue
+		}
+		u.totals.unread += uint64(e.view.unread)
+		u.totals.mentions += uint64(e.view.mentions)
+		if e.view.unread > 0 {
+			u.totals.channels++
+		}
+	}
+	for s, t := range u.threads {
+		if _, there := u.entries[s.channel]; there && t.view.member && !muted[s.channel] {
+			u.totals.threadUnread += uint64(t.view.unread)
+			u.totals.threadMentions += uint64(t.view.mentions)
+		}
+	}
+}
+
+// inboxFrame lists what was read, unread and newest first. What exceeds the limit is left out: the totals count it, and
+// its changes are sent like all others.
+func (g *Gateway) inboxFrame(u *user, list []view) []byte {
+	b := begin(make([]byte, 0, 256+320*min(len(list), 2500)), "inbox")
+	b = append(key(b, "channels"), '[')
+	truncated := false
+	for i := range list {
+		if len(b) > g.cfg.Limits.InboxBytes {
+			truncated = true
+			break
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(list[i].append(append(b, '{'), !g.cfg.PreviewsOff), '}')
+	}
+	b = append(b, ']')
+	b = append(key(b, "threads"), '[')
+	first := true
+	for _, t := range u.threads {
+		if e := u.entries[t.view.channel]; !t.view.member || e == nil || e.ch == nil {
+			continue
+		}
+		if len(b) > g.cfg.Limits.InboxBytes {
+			truncated = true
+			break
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = append(t.view.append(append(b, '{'), !g.cfg.PreviewsOff), '}')
+	}
+	b = append(b, ']')
+	b = u.totals.append(b)
+	if truncated {
+		b = boolean(b, "truncated", true)
+	}
+	return append(b, '}')
+}
+
+// startLoad reads the inbox of a connection beside everything else. Called with the lock.
+func (g *Gateway) startLoad(c *conn) {
+	c.loading = true
+	go func() {
+		g.load(c)
+		g.hub.kick()
+	}()
+}
+
+// reload sends all devices of a user a fresh inbox. Called with the lock.
+func (g *Gateway) reload(u *user) {
+	for _, c := range u.conns {
+		g.reloadConn(c)
+	}
+}
+
+// reloadConn sends one device a fresh inbox. Called with the lock.
+func (g *Gateway) reloadConn(c *conn) {
+	if c.loading {
+		c.reloads++
+		return
+	}
+	g.startLoad(c)
+}

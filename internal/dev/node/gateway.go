@@ -1,0 +1,47 @@
+package node
+
+import (
+	"net/http"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/query"
+)
+
+// addGateway adds the role that serves sockets. It asks this node's own query service, which forwards to the owners, so
+// it goes with the role query.
+func (n *Node) addGateway(partitions int32) error {
+	c := &n.cfg
+	o, err := c.Redis.Options()
+	if err != nil {
+		return err
+	}
+	o.ContextTimeoutEnabled = true // a Redis that hangs does not hold up a stop
+	n.sockets = redis.NewClient(o)
+	gc := c.Gateway
+	gc.Brokers, gc.ClientOptions, gc.Partitions, gc.Group = c.Kafka.Brokers, c.Kafka.Options, partitions, c.Group+"-gateway"
+	gc.Topics = gateway.Topics{
+		Messages: c.Topics.Inputs[events.Messages], Reads: c.Topics.Inputs[events.Reads], Deliveries: c.Topics.Inputs[events.Deliveries],
+		Unread: c.Topics.Unread, Channels: c.Topics.Channels, Receipts: gc.Topics.Receipts,
+	}
+	gc.Query = query.Handler(query.Config{
+		Node: n.answers(), Topics: c.Topics.Inputs, Self: c.Advertise, Stopping: n.stopping,
+		Logger: c.Logger.With("role", "gateway"),
+	})
+	gc.Producer, gc.Redis, gc.Registerer, gc.Logger = n.client, n.sockets, n.registry, c.Logger.With("role", "gateway")
+	if n.gateway, err = gateway.New(gc); err != nil {
+		return err
+	}
+	n.parts = append(n.parts, part{"gateway", n.gateway.Run, n.gateway.Ready})
+	return nil
+}
+
+// socket serves /v1/socket; nil without the role.
+func (n *Node) socket() http.Handler {
+	if n.gateway == nil {
+		return nil
+	}
+	return n.gateway
+}
