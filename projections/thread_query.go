@@ -70,31 +70,46 @@ func (p *Partition) Threads(userID string, fn func(*ThreadView) bool) error {
 	if u == 0 {
 		return p.Err()
 	}
-	var v ThreadView
 	for ref := p.users.at(u).first; ref != 0; {
 		pair := p.rows.at(ref)
 		ref = pair.nextUser
-		if pair.flags&rowMember == 0 {
-			continue
-		}
-		c := p.chans.at(pair.ch)
-		for fi := pair.scope; fi != 0; {
-			f := p.follows.at(fi)
-			fi = f.sibling
-			if _, is := p.followFrom(c, f); !is || p.threads[f.thread].gone(c) {
-				continue
-			}
-			v = ThreadView{
-				UserID: userID, ChannelID: string(p.blobs.get(c.id)), ThreadID: string(p.blobs.get(p.threads[f.thread].id)),
-				Member: true, Muted: pair.flags&rowMuted != 0, Stamp: p.stampOf(c, pair),
-			}
-			p.fillThread(c, p.rows.at(f.row), &v)
-			if p.logTime-v.TouchedAt <= threadListed && !fn(&v) {
-				return p.Err()
-			}
+		if pair.scope != 0 && !p.threadsOf(pair, userID, fn) {
+			break
 		}
 	}
 	return p.Err()
+}
+
+// ThreadsIn is Threads for one channel.
+func (p *Partition) ThreadsIn(userID, channelID string, fn func(*ThreadView) bool) {
+	if ci, _, ok := p.known(channelID); ok {
+		p.threadsOf(p.pairOrNone(ci, userID), userID, fn)
+	}
+}
+
+// threadsOf calls fn for the listed threads of a pair, and reports whether to go on.
+func (p *Partition) threadsOf(pair *row, userID string, fn func(*ThreadView) bool) bool {
+	if pair.flags&rowMember == 0 {
+		return true
+	}
+	var v ThreadView
+	c := p.chans.at(pair.ch)
+	for fi := pair.scope; fi != 0; {
+		f := p.follows.at(fi)
+		fi = f.sibling
+		if _, is := p.followFrom(c, f); !is || p.threads[f.thread].gone(c) {
+			continue
+		}
+		v = ThreadView{
+			UserID: userID, ChannelID: string(p.blobs.get(c.id)), ThreadID: string(p.blobs.get(p.threads[f.thread].id)),
+			Member: true, Muted: pair.flags&rowMuted != 0, Stamp: p.stampOf(c, pair),
+		}
+		p.fillThread(c, p.rows.at(f.row), &v)
+		if p.logTime-v.TouchedAt <= threadListed && !fn(&v) {
+			return false
+		}
+	}
+	return true
 }
 
 // ExplainThread says which replies are behind the unread number of a user in a thread, and which other messages of the

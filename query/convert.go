@@ -31,6 +31,20 @@ func channelUnread(v *projections.View) *queryv1.ChannelUnread {
 	return c
 }
 
+func threadUnread(v *projections.ThreadView) *queryv1.ThreadUnread {
+	t := &queryv1.ThreadUnread{
+		ChannelId: v.ChannelID, ThreadId: v.ThreadID, Unread: v.Unread, Mentions: v.Mentions,
+		LastReply: latest(&v.LastReply), ReadEpoch: v.ReadEpoch, Muted: v.Muted, Following: v.Following,
+	}
+	if v.FirstUnread.Seq > 0 {
+		t.FirstUnread = &queryv1.MessageRef{MessageId: v.FirstUnread.MessageID, Seq: v.FirstUnread.Seq}
+	}
+	if v.LastRead.Seq > 0 {
+		t.LastRead = &queryv1.LastRead{MessageId: v.LastRead.MessageID, Seq: v.LastRead.Seq, At: timestamp(v.LastReadAt)}
+	}
+	return t
+}
+
 func latest(h *projections.Head) *queryv1.Latest {
 	if h.Seq == 0 {
 		return nil

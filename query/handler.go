@@ -66,7 +66,7 @@ func Handler(c Config) http.Handler {
 	_, query := queryv1connect.NewQueryServiceHandler(s, append(options, connect.WithReadMaxBytes(maxQueryBody))...)
 	for _, p := range []string{
 		queryv1connect.QueryServiceGetUnreadProcedure, queryv1connect.QueryServiceGetInboxProcedure,
-		queryv1connect.QueryServiceExplainUnreadProcedure, queryv1connect.QueryServiceGetChannelProcedure,
+		queryv1connect.QueryServiceGetThreadsProcedure, queryv1connect.QueryServiceExplainUnreadProcedure, queryv1connect.QueryServiceGetChannelProcedure,
 	} {
 		f.methods[p] = method{handler: query, maxBody: maxQueryBody, get: true}
 	}

@@ -16,7 +16,8 @@ type selection struct {
 	unreadOnly bool
 	from       *sortKey // nil: from the start; else what comes after it
 
-	each func(*projections.InboxEntry) // nil, or sees every channel
+	each       func(*projections.InboxEntry) // nil, or sees every channel
+	eachThread func(*projections.ThreadView) // nil, or sees every listed thread
 
 	kept selected
 	more bool // something was left out
@@ -39,6 +40,13 @@ func (s *selection) take(p *projections.Partition, userID string) {
 			s.each(e)
 		}
 		s.offer(e)
+		return true
+	})
+	_ = p.Threads(userID, func(v *projections.ThreadView) bool {
+		s.sums.addThread(v)
+		if s.eachThread != nil {
+			s.eachThread(v)
+		}
 		return true
 	})
 	for i := range s.kept {
@@ -112,7 +120,15 @@ func keyOf(c *queryv1.ChannelUnread) sortKey {
 }
 
 // sums are totals in a width that does not overflow.
-type sums struct{ unread, mentions, channels int64 }
+type sums struct{ unread, mentions, channels, threadUnread, threadMentions int64 }
+
+// addThread counts one listed thread.
+func (t *sums) addThread(v *projections.ThreadView) {
+	if !v.Muted {
+		t.threadUnread += int64(v.Unread)
+		t.threadMentions += int64(v.Mentions)
+	}
+}
 
 // add counts one channel that the user is a member of.
 func (t *sums) add(unread, mentions uint32, muted bool) {
@@ -130,10 +146,15 @@ func (t *sums) addTotals(m *queryv1.Totals) {
 	t.unread += int64(m.GetUnread())
 	t.mentions += int64(m.GetMentions())
 	t.channels += int64(m.GetUnreadChannels())
+	t.threadUnread += int64(m.GetThreadUnread())
+	t.threadMentions += int64(m.GetThreadMentions())
 }
 
 // totals saturate at what the field holds.
 func (t *sums) totals() *queryv1.Totals {
 	clip := func(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
-	return &queryv1.Totals{Unread: clip(t.unread), Mentions: clip(t.mentions), UnreadChannels: clip(t.channels)}
+	return &queryv1.Totals{
+		Unread: clip(t.unread), Mentions: clip(t.mentions), UnreadChannels: clip(t.channels),
+		ThreadUnread: clip(t.threadUnread), ThreadMentions: clip(t.threadMentions),
+	}
 }

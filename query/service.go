@@ -65,10 +65,12 @@ func (s *service) ExplainUnread(ctx context.Context, req *connect.Request[queryv
 		return nil, err
 	}
 	if m.ThreadId != "" {
-		return nil, invalid("thread_id: this version counts no threads, so it can explain none: leave it empty")
+		if err := checkIDs(id{"thread_id", m.ThreadId}); err != nil {
+			return nil, err
+		}
 	}
 	return routed(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) *queryv1.ExplainUnreadResponse {
-		e, ok := p.Explain(m.UserId, m.ChannelId)
+		e, ok := explain(p, m)
 		if !ok {
 			return nil
 		}

@@ -147,14 +147,6 @@ func TestUnknownAndDeletedChannelsAreNotFound(t *testing.T) {
 	}
 }
 
-func TestExplainOfAThreadIsRefused(t *testing.T) {
-	c := newCluster(t, 1, 1)
-	status, got := c.nodes[0].callJSON(t, "ExplainUnread", `{"user_id":"ann","channel_id":"c","thread_id":"m1"}`)
-	if status != 400 || !strings.Contains(got, "thread_id: this version counts no threads") {
-		t.Errorf("got %d %s", status, got)
-	}
-}
-
 func TestAfterWaitsForItsRecord(t *testing.T) {
 	c := newCluster(t, 2, 2)
 	channel := c.channelOn("c", 1)

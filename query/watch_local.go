@@ -27,6 +27,8 @@ type localWatch struct {
 	// channels that have unread or were sent.
 	sums  sums
 	known map[string]knownChannel
+	// threads has those that were told, by channel and thread id, and what each adds to the totals.
+	threads map[string]map[string]knownChannel
 	// unlisted has hashes of the ids of the user's channels if the snapshot did not list all: the client may have paged
 	// them, so it must hear when he leaves one, and of no others.
 	unlisted map[uint64]struct{}
@@ -43,7 +45,7 @@ type knownChannel struct {
 // watchLocal emits a snapshot of partitions ps and then what changes in them. It ends with unavailable when one of them
 // stops being live here.
 func (s *service) watchLocal(ctx context.Context, userID string, ps []int32, a after, e emit) error {
-	w := &localWatch{s: s, userID: userID, partitions: ps, emit: e, known: map[string]knownChannel{}, seed: maphash.MakeSeed()}
+	w := &localWatch{s: s, userID: userID, partitions: ps, emit: e, known: map[string]knownChannel{}, threads: map[string]map[string]knownChannel{}, seed: maphash.MakeSeed()}
 	defer w.stop()
 	// Watching begins before the snapshot is read, so that no change falls between the two. One that is in both is
 	// recognised by its hash.
@@ -74,6 +76,8 @@ func (w *localWatch) snapshot(ctx context.Context, a after) error {
 			w.known[string(e.ChannelID)] = knownChannel{unread: e.Unread, mentions: e.Mentions}
 		}
 	}}
+	var threads []*queryv1.ThreadUnread
+	sel.eachThread = func(v *projections.ThreadView) { threads = append(threads, threadUnread(v)) }
 	res, err := w.s.localInbox(ctx, w.userID, w.partitions, a, sel)
 	if err != nil {
 		return err
@@ -90,9 +94,13 @@ func (w *localWatch) snapshot(ctx context.Context, a after) error {
 		k.hash = w.hash(c)
 		w.known[c.ChannelId] = k
 	}
+	for _, t := range threads {
+		w.noteThread(t)
+	}
+	w.sums = sel.sums
 	return w.emit(&queryv1.WatchUnreadResponse{
 		Event: &queryv1.WatchUnreadResponse_Snapshot{Snapshot: &queryv1.WatchSnapshot{
-			Channels: res.Channels, Totals: res.Totals, NextPageToken: res.NextPageToken,
+			Channels: res.Channels, Totals: res.Totals, NextPageToken: res.NextPageToken, Threads: firstThreads(threads),
 		}},
 		AsOf: res.AsOf,
 	})
@@ -138,6 +146,7 @@ func (w *localWatch) changed(i int) error {
 	for len(ids) > 0 {
 		n := min(len(ids), viewsPerLock)
 		updates := make([]*queryv1.ChannelUnread, 0, n)
+		var threads []*queryv1.ThreadUnread
 		var position projections.Position
 		err := w.s.read(p, func(part *projections.Partition) {
 			position = part.Position()
@@ -147,13 +156,18 @@ func (w *localWatch) changed(i int) error {
 					c = channelUnread(&v)
 				}
 				updates = append(updates, c)
+				threads = append(threads, w.threadsIn(part, channelID)...)
 			}
 		})
 		if err != nil {
 			return unavailable("partition %d is moving: watch again: %v", p, err)
 		}
 		ids = ids[n:]
-		if err := w.update(updates, w.s.topics.asOf(nil, p, position)); err != nil {
+		asOf := w.s.topics.asOf(nil, p, position)
+		if err := w.update(updates, asOf); err != nil {
+			return err
+		}
+		if err := w.updateThreads(threads, asOf); err != nil {
 			return err
 		}
 	}
@@ -218,7 +232,7 @@ func (w *localWatch) note(c *queryv1.ChannelUnread) bool {
 	return true
 }
 
-func (w *localWatch) hash(c *queryv1.ChannelUnread) uint64 {
+func (w *localWatch) hash(c proto.Message) uint64 {
 	// It cannot fail: all text in c was found to be UTF-8 when it was decoded.
 	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c)
 	return max(maphash.Bytes(w.seed, b), 1)

@@ -97,6 +97,7 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 	}
 
 	parts := make([]*queryv1.GetInboxResponse, 0, running)
+	var threads []*queryv1.ThreadUnread
 	patience := time.NewTimer(maxCall)
 	defer patience.Stop()
 	for want := running; len(parts) < want; {
@@ -111,6 +112,7 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 		}
 		snap := m.msg.GetSnapshot()
 		totals[m.source] = snap.Totals
+		threads = append(threads, snap.Threads...)
 		parts = append(parts, &queryv1.GetInboxResponse{
 			Channels: snap.Channels, Totals: snap.Totals, NextPageToken: snap.NextPageToken, AsOf: m.msg.AsOf,
 		})
@@ -118,7 +120,7 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 	whole := mergeInbox(&queryv1.GetInboxRequest{UserId: userID}, parts, maxSnapshot, s)
 	err := e(&queryv1.WatchUnreadResponse{
 		Event: &queryv1.WatchUnreadResponse_Snapshot{Snapshot: &queryv1.WatchSnapshot{
-			Channels: whole.Channels, Totals: whole.Totals, NextPageToken: whole.NextPageToken,
+			Channels: whole.Channels, Totals: whole.Totals, NextPageToken: whole.NextPageToken, Threads: firstThreads(threads),
 		}},
 		AsOf: whole.AsOf,
 	})
@@ -143,7 +145,7 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 		default:
 			totals[m.source] = u.Totals
 			out = &queryv1.WatchUnreadResponse{
-				Event: &queryv1.WatchUnreadResponse_Update{Update: &queryv1.WatchUpdate{Channel: u.Channel, Totals: sum()}},
+				Event: &queryv1.WatchUnreadResponse_Update{Update: &queryv1.WatchUpdate{Channel: u.Channel, Thread: u.Thread, Totals: sum()}},
 				AsOf:  m.msg.AsOf,
 			}
 		}

@@ -11,6 +11,7 @@ type queryExplainCmd struct {
 	queryFlags
 	User    string `arg:"" help:"User id."`
 	Channel string `arg:"" help:"Channel id."`
+	Thread  string `placeholder:"ID" help:"Explain this thread of the channel instead."`
 }
 
 func (queryExplainCmd) Help() string {
@@ -25,7 +26,7 @@ Example:
 
 // Run prints the explanation.
 func (c *queryExplainCmd) Run(a *app) error {
-	res, err := ask(a, &c.queryFlags, &queryv1.ExplainUnreadRequest{UserId: c.User, ChannelId: c.Channel, After: c.After},
+	res, err := ask(a, &c.queryFlags, &queryv1.ExplainUnreadRequest{UserId: c.User, ChannelId: c.Channel, ThreadId: c.Thread, After: c.After},
 		c.service().ExplainUnread)
 	if err != nil {
 		return err

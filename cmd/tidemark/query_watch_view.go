@@ -44,6 +44,9 @@ func (v *watchView) show(m *queryv1.WatchUnreadResponse) error {
 	case *queryv1.WatchUnreadResponse_Update:
 		v.updates++
 		v.totals, v.changed = e.Update.Totals, e.Update.Channel.GetChannelId()
+		if e.Update.Channel == nil {
+			break // a thread, which is in the totals
+		}
 		if e.Update.Channel.GetMember() {
 			v.channels[v.changed] = e.Update.Channel
 		} else {
@@ -67,6 +70,15 @@ func (v *watchView) line(m *queryv1.WatchUnreadResponse) error {
 	case *queryv1.WatchUnreadResponse_Snapshot:
 		_, err = fmt.Fprintf(v.w, "%s  snapshot of %s; %s\n", now, plural(len(e.Snapshot.Channels), "channel"), totalsLine(v.totals))
 	case *queryv1.WatchUnreadResponse_Update:
+		if t := e.Update.Thread; t != nil {
+			state := "followed no longer"
+			if t.Following {
+				state = fmt.Sprintf("unread %d, mentions %d", t.Unread, t.Mentions)
+			}
+			_, err = fmt.Fprintf(v.w, "%s  %s, thread %s: %s; total %d\n", now, printable(t.ChannelId), printable(t.ThreadId), state,
+				v.totals.GetThreadUnread())
+			break
+		}
 		ch := e.Update.Channel
 		state := "left"
 		if ch.GetMember() {

@@ -627,6 +627,266 @@ func (x *Totals) GetThreadMentions() uint32 {
 	return 0
 }
 
+type GetThreadsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// 0 = 50; at most 1,000.
+	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty = the first page. One that has aged is invalid_argument.
+	PageToken     string   `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	After         []string `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetThreadsRequest) Reset() {
+	*x = GetThreadsRequest{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetThreadsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetThreadsRequest) ProtoMessage() {}
+
+func (x *GetThreadsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetThreadsRequest.ProtoReflect.Descriptor instead.
+func (*GetThreadsRequest) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *GetThreadsRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *GetThreadsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *GetThreadsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *GetThreadsRequest) GetAfter() []string {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+// GetThreadsResponse lists threads while their last reply, or the user's last read or follow in them, is at most 30 days
+// old. Totals are those of GetInbox, for threads alone.
+type GetThreadsResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Threads []*ThreadUnread        `protobuf:"bytes,1,rep,name=threads,proto3" json:"threads,omitempty"`
+	Totals  *Totals                `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
+	// Empty: this was the last page.
+	NextPageToken string   `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetThreadsResponse) Reset() {
+	*x = GetThreadsResponse{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetThreadsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetThreadsResponse) ProtoMessage() {}
+
+func (x *GetThreadsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetThreadsResponse.ProtoReflect.Descriptor instead.
+func (*GetThreadsResponse) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetThreadsResponse) GetThreads() []*ThreadUnread {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
+func (x *GetThreadsResponse) GetTotals() *Totals {
+	if x != nil {
+		return x.Totals
+	}
+	return nil
+}
+
+func (x *GetThreadsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *GetThreadsResponse) GetAsOf() []string {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+// ThreadUnread is what one user sees of one thread. first_unread, last_read and last_reply are unset where there is none.
+type ThreadUnread struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	ChannelId   string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	ThreadId    string                 `protobuf:"bytes,2,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
+	Unread      uint32                 `protobuf:"varint,3,opt,name=unread,proto3" json:"unread,omitempty"`
+	Mentions    uint32                 `protobuf:"varint,4,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	FirstUnread *MessageRef            `protobuf:"bytes,5,opt,name=first_unread,json=firstUnread,proto3" json:"first_unread,omitempty"`
+	LastRead    *LastRead              `protobuf:"bytes,6,opt,name=last_read,json=lastRead,proto3" json:"last_read,omitempty"`
+	LastReply   *Latest                `protobuf:"bytes,7,opt,name=last_reply,json=lastReply,proto3" json:"last_reply,omitempty"`
+	// Of the thread's own marks; to be sent back in reads with its thread_id.
+	ReadEpoch uint32 `protobuf:"varint,8,opt,name=read_epoch,json=readEpoch,proto3" json:"read_epoch,omitempty"`
+	// Of the channel: a muted channel's threads are left out of totals.
+	Muted         bool `protobuf:"varint,9,opt,name=muted,proto3" json:"muted,omitempty"`
+	Following     bool `protobuf:"varint,10,opt,name=following,proto3" json:"following,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ThreadUnread) Reset() {
+	*x = ThreadUnread{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ThreadUnread) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ThreadUnread) ProtoMessage() {}
+
+func (x *ThreadUnread) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ThreadUnread.ProtoReflect.Descriptor instead.
+func (*ThreadUnread) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ThreadUnread) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *ThreadUnread) GetThreadId() string {
+	if x != nil {
+		return x.ThreadId
+	}
+	return ""
+}
+
+func (x *ThreadUnread) GetUnread() uint32 {
+	if x != nil {
+		return x.Unread
+	}
+	return 0
+}
+
+func (x *ThreadUnread) GetMentions() uint32 {
+	if x != nil {
+		return x.Mentions
+	}
+	return 0
+}
+
+func (x *ThreadUnread) GetFirstUnread() *MessageRef {
+	if x != nil {
+		return x.FirstUnread
+	}
+	return nil
+}
+
+func (x *ThreadUnread) GetLastRead() *LastRead {
+	if x != nil {
+		return x.LastRead
+	}
+	return nil
+}
+
+func (x *ThreadUnread) GetLastReply() *Latest {
+	if x != nil {
+		return x.LastReply
+	}
+	return nil
+}
+
+func (x *ThreadUnread) GetReadEpoch() uint32 {
+	if x != nil {
+		return x.ReadEpoch
+	}
+	return 0
+}
+
+func (x *ThreadUnread) GetMuted() bool {
+	if x != nil {
+		return x.Muted
+	}
+	return false
+}
+
+func (x *ThreadUnread) GetFollowing() bool {
+	if x != nil {
+		return x.Following
+	}
+	return false
+}
+
 type ExplainUnreadRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	UserId    string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -640,7 +900,7 @@ type ExplainUnreadRequest struct {
 
 func (x *ExplainUnreadRequest) Reset() {
 	*x = ExplainUnreadRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[8]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -652,7 +912,7 @@ func (x *ExplainUnreadRequest) String() string {
 func (*ExplainUnreadRequest) ProtoMessage() {}
 
 func (x *ExplainUnreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[8]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -665,7 +925,7 @@ func (x *ExplainUnreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainUnreadRequest.ProtoReflect.Descriptor instead.
 func (*ExplainUnreadRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{8}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ExplainUnreadRequest) GetUserId() string {
@@ -713,7 +973,7 @@ type ExplainUnreadResponse struct {
 
 func (x *ExplainUnreadResponse) Reset() {
 	*x = ExplainUnreadResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[9]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +985,7 @@ func (x *ExplainUnreadResponse) String() string {
 func (*ExplainUnreadResponse) ProtoMessage() {}
 
 func (x *ExplainUnreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[9]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +998,7 @@ func (x *ExplainUnreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainUnreadResponse.ProtoReflect.Descriptor instead.
 func (*ExplainUnreadResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{9}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ExplainUnreadResponse) GetUnread() uint32 {
@@ -798,7 +1058,7 @@ type Excluded struct {
 
 func (x *Excluded) Reset() {
 	*x = Excluded{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[10]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -810,7 +1070,7 @@ func (x *Excluded) String() string {
 func (*Excluded) ProtoMessage() {}
 
 func (x *Excluded) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[10]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -823,7 +1083,7 @@ func (x *Excluded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Excluded.ProtoReflect.Descriptor instead.
 func (*Excluded) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{10}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Excluded) GetOwn() uint32 {
@@ -882,7 +1142,7 @@ type Pointer struct {
 
 func (x *Pointer) Reset() {
 	*x = Pointer{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[11]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +1154,7 @@ func (x *Pointer) String() string {
 func (*Pointer) ProtoMessage() {}
 
 func (x *Pointer) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[11]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +1167,7 @@ func (x *Pointer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pointer.ProtoReflect.Descriptor instead.
 func (*Pointer) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{11}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Pointer) GetMessageId() string {
@@ -948,7 +1208,7 @@ type GetChannelRequest struct {
 
 func (x *GetChannelRequest) Reset() {
 	*x = GetChannelRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[12]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -960,7 +1220,7 @@ func (x *GetChannelRequest) String() string {
 func (*GetChannelRequest) ProtoMessage() {}
 
 func (x *GetChannelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[12]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -973,7 +1233,7 @@ func (x *GetChannelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetChannelRequest.ProtoReflect.Descriptor instead.
 func (*GetChannelRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetChannelRequest) GetChannelId() string {
@@ -1005,7 +1265,7 @@ type GetChannelResponse struct {
 
 func (x *GetChannelResponse) Reset() {
 	*x = GetChannelResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[13]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1017,7 +1277,7 @@ func (x *GetChannelResponse) String() string {
 func (*GetChannelResponse) ProtoMessage() {}
 
 func (x *GetChannelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[13]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1030,7 +1290,7 @@ func (x *GetChannelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetChannelResponse.ProtoReflect.Descriptor instead.
 func (*GetChannelResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetChannelResponse) GetChannelId() string {
@@ -1092,7 +1352,7 @@ type WatchUnreadRequest struct {
 
 func (x *WatchUnreadRequest) Reset() {
 	*x = WatchUnreadRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[14]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1364,7 @@ func (x *WatchUnreadRequest) String() string {
 func (*WatchUnreadRequest) ProtoMessage() {}
 
 func (x *WatchUnreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[14]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1377,7 @@ func (x *WatchUnreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnreadRequest.ProtoReflect.Descriptor instead.
 func (*WatchUnreadRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WatchUnreadRequest) GetUserId() string {
@@ -1152,7 +1412,7 @@ type WatchUnreadResponse struct {
 
 func (x *WatchUnreadResponse) Reset() {
 	*x = WatchUnreadResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[15]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1164,7 +1424,7 @@ func (x *WatchUnreadResponse) String() string {
 func (*WatchUnreadResponse) ProtoMessage() {}
 
 func (x *WatchUnreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[15]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1177,7 +1437,7 @@ func (x *WatchUnreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnreadResponse.ProtoReflect.Descriptor instead.
 func (*WatchUnreadResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WatchUnreadResponse) GetEvent() isWatchUnreadResponse_Event {
@@ -1236,13 +1496,15 @@ type WatchSnapshot struct {
 	Totals *Totals `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
 	// Pages the channels that are not listed, in GetInbox; empty: all are.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// In the order of GetThreads, at most 1,000.
+	Threads       []*ThreadUnread `protobuf:"bytes,4,rep,name=threads,proto3" json:"threads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchSnapshot) Reset() {
 	*x = WatchSnapshot{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[16]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1516,7 @@ func (x *WatchSnapshot) String() string {
 func (*WatchSnapshot) ProtoMessage() {}
 
 func (x *WatchSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[16]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1529,7 @@ func (x *WatchSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchSnapshot.ProtoReflect.Descriptor instead.
 func (*WatchSnapshot) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WatchSnapshot) GetChannels() []*ChannelUnread {
@@ -1291,19 +1553,28 @@ func (x *WatchSnapshot) GetNextPageToken() string {
 	return ""
 }
 
-// WatchUpdate is the new state of one channel, with totals over what the stream has told so far. With member = false
-// the user is no member (any more), or the channel was deleted.
+func (x *WatchSnapshot) GetThreads() []*ThreadUnread {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
+// WatchUpdate is the new state of one channel or of one thread, with totals over what the stream has told so far. With
+// member = false the user is no member (any more), or the channel was deleted; with following = false the thread is none
+// of his (any more).
 type WatchUpdate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Channel       *ChannelUnread         `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
 	Totals        *Totals                `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
+	Thread        *ThreadUnread          `protobuf:"bytes,3,opt,name=thread,proto3" json:"thread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchUpdate) Reset() {
 	*x = WatchUpdate{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1315,7 +1586,7 @@ func (x *WatchUpdate) String() string {
 func (*WatchUpdate) ProtoMessage() {}
 
 func (x *WatchUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1328,7 +1599,7 @@ func (x *WatchUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUpdate.ProtoReflect.Descriptor instead.
 func (*WatchUpdate) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WatchUpdate) GetChannel() *ChannelUnread {
@@ -1341,6 +1612,13 @@ func (x *WatchUpdate) GetChannel() *ChannelUnread {
 func (x *WatchUpdate) GetTotals() *Totals {
 	if x != nil {
 		return x.Totals
+	}
+	return nil
+}
+
+func (x *WatchUpdate) GetThread() *ThreadUnread {
+	if x != nil {
+		return x.Thread
 	}
 	return nil
 }
@@ -1405,7 +1683,33 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\bmentions\x18\x02 \x01(\rR\bmentions\x12'\n" +
 	"\x0funread_channels\x18\x03 \x01(\rR\x0eunreadChannels\x12#\n" +
 	"\rthread_unread\x18\x04 \x01(\rR\fthreadUnread\x12'\n" +
-	"\x0fthread_mentions\x18\x05 \x01(\rR\x0ethreadMentions\"\x81\x01\n" +
+	"\x0fthread_mentions\x18\x05 \x01(\rR\x0ethreadMentions\"~\n" +
+	"\x11GetThreadsRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05after\x18d \x03(\tR\x05after\"\xbf\x01\n" +
+	"\x12GetThreadsResponse\x129\n" +
+	"\athreads\x18\x01 \x03(\v2\x1f.tidemark.query.v1.ThreadUnreadR\athreads\x121\n" +
+	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x12\x13\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\"\x87\x03\n" +
+	"\fThreadUnread\x12\x1d\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x1b\n" +
+	"\tthread_id\x18\x02 \x01(\tR\bthreadId\x12\x16\n" +
+	"\x06unread\x18\x03 \x01(\rR\x06unread\x12\x1a\n" +
+	"\bmentions\x18\x04 \x01(\rR\bmentions\x12@\n" +
+	"\ffirst_unread\x18\x05 \x01(\v2\x1d.tidemark.query.v1.MessageRefR\vfirstUnread\x128\n" +
+	"\tlast_read\x18\x06 \x01(\v2\x1b.tidemark.query.v1.LastReadR\blastRead\x128\n" +
+	"\n" +
+	"last_reply\x18\a \x01(\v2\x19.tidemark.query.v1.LatestR\tlastReply\x12\x1d\n" +
+	"\n" +
+	"read_epoch\x18\b \x01(\rR\treadEpoch\x12\x14\n" +
+	"\x05muted\x18\t \x01(\bR\x05muted\x12\x1c\n" +
+	"\tfollowing\x18\n" +
+	" \x01(\bR\tfollowing\"\x81\x01\n" +
 	"\x14ExplainUnreadRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1455,17 +1759,21 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\bsnapshot\x18\x01 \x01(\v2 .tidemark.query.v1.WatchSnapshotH\x00R\bsnapshot\x128\n" +
 	"\x06update\x18\x02 \x01(\v2\x1e.tidemark.query.v1.WatchUpdateH\x00R\x06update\x12\x13\n" +
 	"\x05as_of\x18d \x03(\tR\x04asOfB\a\n" +
-	"\x05event\"\xa8\x01\n" +
+	"\x05event\"\xe3\x01\n" +
 	"\rWatchSnapshot\x12<\n" +
 	"\bchannels\x18\x01 \x03(\v2 .tidemark.query.v1.ChannelUnreadR\bchannels\x121\n" +
 	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"|\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x129\n" +
+	"\athreads\x18\x04 \x03(\v2\x1f.tidemark.query.v1.ThreadUnreadR\athreads\"\xb5\x01\n" +
 	"\vWatchUpdate\x12:\n" +
 	"\achannel\x18\x01 \x01(\v2 .tidemark.query.v1.ChannelUnreadR\achannel\x121\n" +
-	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals2\xea\x03\n" +
+	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x127\n" +
+	"\x06thread\x18\x03 \x01(\v2\x1f.tidemark.query.v1.ThreadUnreadR\x06thread2\xca\x04\n" +
 	"\fQueryService\x12W\n" +
 	"\tGetUnread\x12#.tidemark.query.v1.GetUnreadRequest\x1a .tidemark.query.v1.ChannelUnread\"\x03\x90\x02\x01\x12X\n" +
-	"\bGetInbox\x12\".tidemark.query.v1.GetInboxRequest\x1a#.tidemark.query.v1.GetInboxResponse\"\x03\x90\x02\x01\x12g\n" +
+	"\bGetInbox\x12\".tidemark.query.v1.GetInboxRequest\x1a#.tidemark.query.v1.GetInboxResponse\"\x03\x90\x02\x01\x12^\n" +
+	"\n" +
+	"GetThreads\x12$.tidemark.query.v1.GetThreadsRequest\x1a%.tidemark.query.v1.GetThreadsResponse\"\x03\x90\x02\x01\x12g\n" +
 	"\rExplainUnread\x12'.tidemark.query.v1.ExplainUnreadRequest\x1a(.tidemark.query.v1.ExplainUnreadResponse\"\x03\x90\x02\x01\x12^\n" +
 	"\n" +
 	"GetChannel\x12$.tidemark.query.v1.GetChannelRequest\x1a%.tidemark.query.v1.GetChannelResponse\"\x03\x90\x02\x01\x12^\n" +
@@ -1483,7 +1791,7 @@ func file_tidemark_query_v1_query_proto_rawDescGZIP() []byte {
 	return file_tidemark_query_v1_query_proto_rawDescData
 }
 
-var file_tidemark_query_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_tidemark_query_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_tidemark_query_v1_query_proto_goTypes = []any{
 	(*GetUnreadRequest)(nil),      // 0: tidemark.query.v1.GetUnreadRequest
 	(*ChannelUnread)(nil),         // 1: tidemark.query.v1.ChannelUnread
@@ -1493,51 +1801,63 @@ var file_tidemark_query_v1_query_proto_goTypes = []any{
 	(*GetInboxRequest)(nil),       // 5: tidemark.query.v1.GetInboxRequest
 	(*GetInboxResponse)(nil),      // 6: tidemark.query.v1.GetInboxResponse
 	(*Totals)(nil),                // 7: tidemark.query.v1.Totals
-	(*ExplainUnreadRequest)(nil),  // 8: tidemark.query.v1.ExplainUnreadRequest
-	(*ExplainUnreadResponse)(nil), // 9: tidemark.query.v1.ExplainUnreadResponse
-	(*Excluded)(nil),              // 10: tidemark.query.v1.Excluded
-	(*Pointer)(nil),               // 11: tidemark.query.v1.Pointer
-	(*GetChannelRequest)(nil),     // 12: tidemark.query.v1.GetChannelRequest
-	(*GetChannelResponse)(nil),    // 13: tidemark.query.v1.GetChannelResponse
-	(*WatchUnreadRequest)(nil),    // 14: tidemark.query.v1.WatchUnreadRequest
-	(*WatchUnreadResponse)(nil),   // 15: tidemark.query.v1.WatchUnreadResponse
-	(*WatchSnapshot)(nil),         // 16: tidemark.query.v1.WatchSnapshot
-	(*WatchUpdate)(nil),           // 17: tidemark.query.v1.WatchUpdate
-	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*GetThreadsRequest)(nil),     // 8: tidemark.query.v1.GetThreadsRequest
+	(*GetThreadsResponse)(nil),    // 9: tidemark.query.v1.GetThreadsResponse
+	(*ThreadUnread)(nil),          // 10: tidemark.query.v1.ThreadUnread
+	(*ExplainUnreadRequest)(nil),  // 11: tidemark.query.v1.ExplainUnreadRequest
+	(*ExplainUnreadResponse)(nil), // 12: tidemark.query.v1.ExplainUnreadResponse
+	(*Excluded)(nil),              // 13: tidemark.query.v1.Excluded
+	(*Pointer)(nil),               // 14: tidemark.query.v1.Pointer
+	(*GetChannelRequest)(nil),     // 15: tidemark.query.v1.GetChannelRequest
+	(*GetChannelResponse)(nil),    // 16: tidemark.query.v1.GetChannelResponse
+	(*WatchUnreadRequest)(nil),    // 17: tidemark.query.v1.WatchUnreadRequest
+	(*WatchUnreadResponse)(nil),   // 18: tidemark.query.v1.WatchUnreadResponse
+	(*WatchSnapshot)(nil),         // 19: tidemark.query.v1.WatchSnapshot
+	(*WatchUpdate)(nil),           // 20: tidemark.query.v1.WatchUpdate
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
 }
 var file_tidemark_query_v1_query_proto_depIdxs = []int32{
 	2,  // 0: tidemark.query.v1.ChannelUnread.first_unread:type_name -> tidemark.query.v1.MessageRef
 	3,  // 1: tidemark.query.v1.ChannelUnread.last_read:type_name -> tidemark.query.v1.LastRead
 	4,  // 2: tidemark.query.v1.ChannelUnread.latest:type_name -> tidemark.query.v1.Latest
-	18, // 3: tidemark.query.v1.LastRead.at:type_name -> google.protobuf.Timestamp
-	18, // 4: tidemark.query.v1.Latest.at:type_name -> google.protobuf.Timestamp
+	21, // 3: tidemark.query.v1.LastRead.at:type_name -> google.protobuf.Timestamp
+	21, // 4: tidemark.query.v1.Latest.at:type_name -> google.protobuf.Timestamp
 	1,  // 5: tidemark.query.v1.GetInboxResponse.channels:type_name -> tidemark.query.v1.ChannelUnread
 	7,  // 6: tidemark.query.v1.GetInboxResponse.totals:type_name -> tidemark.query.v1.Totals
-	10, // 7: tidemark.query.v1.ExplainUnreadResponse.excluded:type_name -> tidemark.query.v1.Excluded
-	11, // 8: tidemark.query.v1.ExplainUnreadResponse.pointer:type_name -> tidemark.query.v1.Pointer
-	18, // 9: tidemark.query.v1.Pointer.at:type_name -> google.protobuf.Timestamp
-	4,  // 10: tidemark.query.v1.GetChannelResponse.latest:type_name -> tidemark.query.v1.Latest
-	16, // 11: tidemark.query.v1.WatchUnreadResponse.snapshot:type_name -> tidemark.query.v1.WatchSnapshot
-	17, // 12: tidemark.query.v1.WatchUnreadResponse.update:type_name -> tidemark.query.v1.WatchUpdate
-	1,  // 13: tidemark.query.v1.WatchSnapshot.channels:type_name -> tidemark.query.v1.ChannelUnread
-	7,  // 14: tidemark.query.v1.WatchSnapshot.totals:type_name -> tidemark.query.v1.Totals
-	1,  // 15: tidemark.query.v1.WatchUpdate.channel:type_name -> tidemark.query.v1.ChannelUnread
-	7,  // 16: tidemark.query.v1.WatchUpdate.totals:type_name -> tidemark.query.v1.Totals
-	0,  // 17: tidemark.query.v1.QueryService.GetUnread:input_type -> tidemark.query.v1.GetUnreadRequest
-	5,  // 18: tidemark.query.v1.QueryService.GetInbox:input_type -> tidemark.query.v1.GetInboxRequest
-	8,  // 19: tidemark.query.v1.QueryService.ExplainUnread:input_type -> tidemark.query.v1.ExplainUnreadRequest
-	12, // 20: tidemark.query.v1.QueryService.GetChannel:input_type -> tidemark.query.v1.GetChannelRequest
-	14, // 21: tidemark.query.v1.QueryService.WatchUnread:input_type -> tidemark.query.v1.WatchUnreadRequest
-	1,  // 22: tidemark.query.v1.QueryService.GetUnread:output_type -> tidemark.query.v1.ChannelUnread
-	6,  // 23: tidemark.query.v1.QueryService.GetInbox:output_type -> tidemark.query.v1.GetInboxResponse
-	9,  // 24: tidemark.query.v1.QueryService.ExplainUnread:output_type -> tidemark.query.v1.ExplainUnreadResponse
-	13, // 25: tidemark.query.v1.QueryService.GetChannel:output_type -> tidemark.query.v1.GetChannelResponse
-	15, // 26: tidemark.query.v1.QueryService.WatchUnread:output_type -> tidemark.query.v1.WatchUnreadResponse
-	22, // [22:27] is the sub-list for method output_type
-	17, // [17:22] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	10, // 7: tidemark.query.v1.GetThreadsResponse.threads:type_name -> tidemark.query.v1.ThreadUnread
+	7,  // 8: tidemark.query.v1.GetThreadsResponse.totals:type_name -> tidemark.query.v1.Totals
+	2,  // 9: tidemark.query.v1.ThreadUnread.first_unread:type_name -> tidemark.query.v1.MessageRef
+	3,  // 10: tidemark.query.v1.ThreadUnread.last_read:type_name -> tidemark.query.v1.LastRead
+	4,  // 11: tidemark.query.v1.ThreadUnread.last_reply:type_name -> tidemark.query.v1.Latest
+	13, // 12: tidemark.query.v1.ExplainUnreadResponse.excluded:type_name -> tidemark.query.v1.Excluded
+	14, // 13: tidemark.query.v1.ExplainUnreadResponse.pointer:type_name -> tidemark.query.v1.Pointer
+	21, // 14: tidemark.query.v1.Pointer.at:type_name -> google.protobuf.Timestamp
+	4,  // 15: tidemark.query.v1.GetChannelResponse.latest:type_name -> tidemark.query.v1.Latest
+	19, // 16: tidemark.query.v1.WatchUnreadResponse.snapshot:type_name -> tidemark.query.v1.WatchSnapshot
+	20, // 17: tidemark.query.v1.WatchUnreadResponse.update:type_name -> tidemark.query.v1.WatchUpdate
+	1,  // 18: tidemark.query.v1.WatchSnapshot.channels:type_name -> tidemark.query.v1.ChannelUnread
+	7,  // 19: tidemark.query.v1.WatchSnapshot.totals:type_name -> tidemark.query.v1.Totals
+	10, // 20: tidemark.query.v1.WatchSnapshot.threads:type_name -> tidemark.query.v1.ThreadUnread
+	1,  // 21: tidemark.query.v1.WatchUpdate.channel:type_name -> tidemark.query.v1.ChannelUnread
+	7,  // 22: tidemark.query.v1.WatchUpdate.totals:type_name -> tidemark.query.v1.Totals
+	10, // 23: tidemark.query.v1.WatchUpdate.thread:type_name -> tidemark.query.v1.ThreadUnread
+	0,  // 24: tidemark.query.v1.QueryService.GetUnread:input_type -> tidemark.query.v1.GetUnreadRequest
+	5,  // 25: tidemark.query.v1.QueryService.GetInbox:input_type -> tidemark.query.v1.GetInboxRequest
+	8,  // 26: tidemark.query.v1.QueryService.GetThreads:input_type -> tidemark.query.v1.GetThreadsRequest
+	11, // 27: tidemark.query.v1.QueryService.ExplainUnread:input_type -> tidemark.query.v1.ExplainUnreadRequest
+	15, // 28: tidemark.query.v1.QueryService.GetChannel:input_type -> tidemark.query.v1.GetChannelRequest
+	17, // 29: tidemark.query.v1.QueryService.WatchUnread:input_type -> tidemark.query.v1.WatchUnreadRequest
+	1,  // 30: tidemark.query.v1.QueryService.GetUnread:output_type -> tidemark.query.v1.ChannelUnread
+	6,  // 31: tidemark.query.v1.QueryService.GetInbox:output_type -> tidemark.query.v1.GetInboxResponse
+	9,  // 32: tidemark.query.v1.QueryService.GetThreads:output_type -> tidemark.query.v1.GetThreadsResponse
+	12, // 33: tidemark.query.v1.QueryService.ExplainUnread:output_type -> tidemark.query.v1.ExplainUnreadResponse
+	16, // 34: tidemark.query.v1.QueryService.GetChannel:output_type -> tidemark.query.v1.GetChannelResponse
+	18, // 35: tidemark.query.v1.QueryService.WatchUnread:output_type -> tidemark.query.v1.WatchUnreadResponse
+	30, // [30:36] is the sub-list for method output_type
+	24, // [24:30] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_query_v1_query_proto_init() }
@@ -1545,7 +1865,7 @@ func file_tidemark_query_v1_query_proto_init() {
 	if File_tidemark_query_v1_query_proto != nil {
 		return
 	}
-	file_tidemark_query_v1_query_proto_msgTypes[15].OneofWrappers = []any{
+	file_tidemark_query_v1_query_proto_msgTypes[18].OneofWrappers = []any{
 		(*WatchUnreadResponse_Snapshot)(nil),
 		(*WatchUnreadResponse_Update)(nil),
 	}
@@ -1555,7 +1875,7 @@ func file_tidemark_query_v1_query_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_query_v1_query_proto_rawDesc), len(file_tidemark_query_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -38,6 +38,8 @@ const (
 	QueryServiceGetUnreadProcedure = "/tidemark.query.v1.QueryService/GetUnread"
 	// QueryServiceGetInboxProcedure is the fully-qualified name of the QueryService's GetInbox RPC.
 	QueryServiceGetInboxProcedure = "/tidemark.query.v1.QueryService/GetInbox"
+	// QueryServiceGetThreadsProcedure is the fully-qualified name of the QueryService's GetThreads RPC.
+	QueryServiceGetThreadsProcedure = "/tidemark.query.v1.QueryService/GetThreads"
 	// QueryServiceExplainUnreadProcedure is the fully-qualified name of the QueryService's
 	// ExplainUnread RPC.
 	QueryServiceExplainUnreadProcedure = "/tidemark.query.v1.QueryService/ExplainUnread"
@@ -54,6 +56,8 @@ type QueryServiceClient interface {
 	GetUnread(context.Context, *connect.Request[queryv1.GetUnreadRequest]) (*connect.Response[queryv1.ChannelUnread], error)
 	// GetInbox: the channels of a user, unread first, then by newest activity, with totals over all of them.
 	GetInbox(context.Context, *connect.Request[queryv1.GetInboxRequest]) (*connect.Response[queryv1.GetInboxResponse], error)
+	// GetThreads: the threads that a user follows, unread first, then by newest reply.
+	GetThreads(context.Context, *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error)
 	// ExplainUnread: which messages are behind a number, and what does not count.
 	ExplainUnread(context.Context, *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error)
 	// GetChannel: what is known of a channel, whoever asks.
@@ -87,6 +91,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		getThreads: connect.NewClient[queryv1.GetThreadsRequest, queryv1.GetThreadsResponse](
+			httpClient,
+			baseURL+QueryServiceGetThreadsProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("GetThreads")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		explainUnread: connect.NewClient[queryv1.ExplainUnreadRequest, queryv1.ExplainUnreadResponse](
 			httpClient,
 			baseURL+QueryServiceExplainUnreadProcedure,
@@ -114,6 +125,7 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 type queryServiceClient struct {
 	getUnread     *connect.Client[queryv1.GetUnreadRequest, queryv1.ChannelUnread]
 	getInbox      *connect.Client[queryv1.GetInboxRequest, queryv1.GetInboxResponse]
+	getThreads    *connect.Client[queryv1.GetThreadsRequest, queryv1.GetThreadsResponse]
 	explainUnread *connect.Client[queryv1.ExplainUnreadRequest, queryv1.ExplainUnreadResponse]
 	getChannel    *connect.Client[queryv1.GetChannelRequest, queryv1.GetChannelResponse]
 	watchUnread   *connect.Client[queryv1.WatchUnreadRequest, queryv1.WatchUnreadResponse]
@@ -127,6 +139,11 @@ func (c *queryServiceClient) GetUnread(ctx context.Context, req *connect.Request
 // GetInbox calls tidemark.query.v1.QueryService.GetInbox.
 func (c *queryServiceClient) GetInbox(ctx context.Context, req *connect.Request[queryv1.GetInboxRequest]) (*connect.Response[queryv1.GetInboxResponse], error) {
 	return c.getInbox.CallUnary(ctx, req)
+}
+
+// GetThreads calls tidemark.query.v1.QueryService.GetThreads.
+func (c *queryServiceClient) GetThreads(ctx context.Context, req *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error) {
+	return c.getThreads.CallUnary(ctx, req)
 }
 
 // ExplainUnread calls tidemark.query.v1.QueryService.ExplainUnread.
@@ -150,6 +167,8 @@ type QueryServiceHandler interface {
 	GetUnread(context.Context, *connect.Request[queryv1.GetUnreadRequest]) (*connect.Response[queryv1.ChannelUnread], error)
 	// GetInbox: the channels of a user, unread first, then by newest activity, with totals over all of them.
 	GetInbox(context.Context, *connect.Request[queryv1.GetInboxRequest]) (*connect.Response[queryv1.GetInboxResponse], error)
+	// GetThreads: the threads that a user follows, unread first, then by newest reply.
+	GetThreads(context.Context, *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error)
 	// ExplainUnread: which messages are behind a number, and what does not count.
 	ExplainUnread(context.Context, *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error)
 	// GetChannel: what is known of a channel, whoever asks.
@@ -179,6 +198,13 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceGetThreadsHandler := connect.NewUnaryHandler(
+		QueryServiceGetThreadsProcedure,
+		svc.GetThreads,
+		connect.WithSchema(queryServiceMethods.ByName("GetThreads")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceExplainUnreadHandler := connect.NewUnaryHandler(
 		QueryServiceExplainUnreadProcedure,
 		svc.ExplainUnread,
@@ -205,6 +231,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceGetUnreadHandler.ServeHTTP(w, r)
 		case QueryServiceGetInboxProcedure:
 			queryServiceGetInboxHandler.ServeHTTP(w, r)
+		case QueryServiceGetThreadsProcedure:
+			queryServiceGetThreadsHandler.ServeHTTP(w, r)
 		case QueryServiceExplainUnreadProcedure:
 			queryServiceExplainUnreadHandler.ServeHTTP(w, r)
 		case QueryServiceGetChannelProcedure:
@@ -226,6 +254,10 @@ func (UnimplementedQueryServiceHandler) GetUnread(context.Context, *connect.Requ
 
 func (UnimplementedQueryServiceHandler) GetInbox(context.Context, *connect.Request[queryv1.GetInboxRequest]) (*connect.Response[queryv1.GetInboxResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("tidemark.query.v1.QueryService.GetInbox is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) GetThreads(context.Context, *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("tidemark.query.v1.QueryService.GetThreads is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) ExplainUnread(context.Context, *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error) {
