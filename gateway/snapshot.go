@@ -32,11 +32,17 @@ type inbox struct {
 // load reads the inbox of a connection and sends it. It runs beside the connection.
 //
 // What changes while it is being read is not lost: deltas go into the user's entries, and those that the inbox does not
-// cover follow it. A channel in which nobody here was interested before may have had records that nobody kept: if the
-// feed has gone past the inbox by the time the channel is registered, the inbox is read once more, at least up to there.
+// cover follow it. The inbox includes what the feed had passed when the user came: nobody kept that for him. A channel in
+// which nobody here was interested may have had records since then: if the feed has gone past the inbox by the time the
+// channel is registered, the inbox is read once more, at least up to there.
 func (g *Gateway) load(c *conn) {
 	pause := 20 * time.Millisecond
+	g.hub.mu.Lock()
 	var after []string
+	for p, seen := range g.seen {
+		after = g.passed(after, p, seen)
+	}
+	g.hub.mu.Unlock()
 	for try := 1; ; try++ {
 		in, err := g.readInbox(c, after)
 		if err == nil {
@@ -184,10 +190,18 @@ func (g *Gateway) register(u *user, in *inbox) (after []string) {
 	}
 	for p, fresh := range passed {
 		if seen := g.seen[p]; fresh && seen > in.at[p].M {
-			after = append(after, g.cfg.Topics.Messages+"/"+strconv.Itoa(int(p))+"/"+strconv.FormatInt(seen-1, 10))
+			after = g.passed(after, p, seen)
 		}
 	}
 	return after
+}
+
+// passed adds the last event of chat.messages before an offset.
+func (g *Gateway) passed(after []string, p int32, next int64) []string {
+	if next == 0 {
+		return after
+	}
+	return append(after, g.cfg.Topics.Messages+"/"+strconv.Itoa(int(p))+"/"+strconv.FormatInt(next-1, 10))
 }
 
 // replace puts what an inbox says in place of an entry, and tells the user's other devices if that is news. The totals
