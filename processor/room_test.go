@@ -152,7 +152,7 @@ func TestDiskFull(t *testing.T) {
 			c.FS = d.fs
 			m := s.start(c).ready(n)
 			s.caughtUp(m)
-			for round := range 3 {
+			for round := range 2 {
 				until(t, "both find the disk full", func() bool {
 					d.fill()
 					tr.run(50)
@@ -191,7 +191,7 @@ func TestDiskFull(t *testing.T) {
 				if now := m.Status(); !d.own && (now[0].Position != stuck[0].Position || now[1].Position != stuck[1].Position) {
 					t.Errorf("round %d: positions moved from %v to %v while nothing is folded", round, stuck, now)
 				}
-				if round == 1 { // it is stopped and started on the full disk
+				if round == 1 { // now it is stopped and started on the full disk
 					m.stop()
 					d.fill()
 					m = s.start(c)

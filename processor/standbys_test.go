@@ -229,13 +229,13 @@ func TestMembersComeAndGoWithStandbys(t *testing.T) {
 	begin := func(i int) {
 		wires[i] = new(wire)
 		c := s.config(dirs[i])
-		c.Standbys, c.NearRecords, c.StandbyEvery, c.StopTimeout = 1, 50, 20*time.Millisecond, time.Second
+		c.Standbys, c.NearRecords, c.StandbyEvery, c.StopTimeout = 1, 50, 20*time.Millisecond, 500*time.Millisecond
 		c.ClientOptions = append(c.ClientOptions, kgo.Dialer(wires[i].dial), kgo.SessionTimeout(time.Second))
 		members[i] = s.start(c)
 	}
 	begin(0)
 	deaths := 0
-	for range 10 {
+	for range 6 {
 		tr.run(300)
 		if i := r.IntN(len(dirs)); members[i] == nil {
 			begin(i)
