@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/auth"
 )
 
 // Config is what Handler is made of. Node must be set.
@@ -19,6 +20,10 @@ type Config struct {
 	Topics [events.NumInputs]string
 	// Self is the URL at which other nodes reach this one. A call is never forwarded to it.
 	Self string
+
+	// Verifier judges the tokens of callers. Nil: there are no keys, and whoever reaches the port may do everything
+	// (CheckListen).
+	Verifier *auth.Verifier
 
 	// Producer writes what Publish is given, with acks=all and the default (murmur2) partitioner. Nil: the ingest
 	// service is not served.

@@ -50,11 +50,12 @@ type front struct {
 func Handler(c Config) http.Handler {
 	c = c.withDefaults()
 	m := newMetrics(c.Registerer)
+	s := newService(c, m)
 	options := []connect.HandlerOption{
 		connect.WithCodec(jsonCodec{"json"}),
 		connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
 		connect.WithCompressMinBytes(1024),
-		connect.WithInterceptors(m),
+		connect.WithInterceptors(m, &authorizer{c.Verifier, s}),
 		connect.WithRecover(func(_ context.Context, spec connect.Spec, _ http.Header, r any) error {
 			c.Logger.Error("panic while answering", "method", spec.Procedure, "panic", r, "stack", string(debug.Stack()))
 			return connect.NewError(connect.CodeInternal, fmt.Errorf("%s failed on a bug; the node's log has it", spec.Procedure))
@@ -62,7 +63,6 @@ func Handler(c Config) http.Handler {
 	}
 	f := &front{methods: map[string]method{}, errors: connect.NewErrorWriter(options...)}
 
-	s := newService(c, m)
 	_, query := queryv1connect.NewQueryServiceHandler(s, append(options, connect.WithReadMaxBytes(maxQueryBody))...)
 	for _, p := range []string{
 		queryv1connect.QueryServiceGetUnreadProcedure, queryv1connect.QueryServiceGetInboxProcedure,

@@ -45,7 +45,7 @@ func (p *peers) client(rawURL string) (queryv1connect.QueryServiceClient, error)
 		return nil, fmt.Errorf("the owner advertises %q, which is no http or https URL: set --advertise there", rawURL)
 	}
 	c := queryv1connect.NewQueryServiceClient(p.http, rawURL,
-		connect.WithReadMaxBytes(maxPeerAnswer))
+		connect.WithReadMaxBytes(maxPeerAnswer), connect.WithInterceptors(&authorizer{}))
 	actual, _ := p.clients.LoadOrStore(rawURL, c)
 	return actual.(queryv1connect.QueryServiceClient), nil
 }

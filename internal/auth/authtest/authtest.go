@@ -1,0 +1,80 @@
+// Package authtest makes tokens for tests of what package auth protects.
+package authtest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/tidemark/tidemark/internal/auth"
+)
+
+// Issuer and Audience are those of all tokens.
+const (
+	Issuer   = "https://id.example"
+	Audience = "tidemark"
+)
+
+const secret = "a secret that only tests know, with 32 bytes or more"
+
+// KeyFile is a file with the key of the tokens.
+func KeyFile(t testing.TB) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(name, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Verifier takes the tokens.
+func Verifier(t testing.TB) *auth.Verifier {
+	t.Helper()
+	keys, err := auth.Open(t.Context(), KeyFile(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := auth.NewVerifier(auth.Config{Keys: keys, Issuer: Issuer, Audience: Audience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Token is a token of a user that expires in so long.
+func Token(t testing.TB, user string, expires time.Duration) string {
+	t.Helper()
+	return signed(t, map[string]any{"sub": user, "exp": time.Now().Add(expires).Unix()})
+}
+
+// Service is a token with the scope service.
+func Service(t testing.TB) string {
+	t.Helper()
+	return signed(t, map[string]any{"sub": "a-service", "scope": auth.ServiceScope, "exp": time.Now().Add(time.Hour).Unix()})
+}
+
+func signed(t testing.TB, claims map[string]any) string {
+	t.Helper()
+	claims["iss"], claims["aud"] = Issuer, Audience
+	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := s.Sign(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := j.CompactSerialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
