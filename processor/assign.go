@@ -162,6 +162,17 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 	}
 	for _, w := range ws {
 		from, err := p.openOrPostpone(w, offsets, logs)
+		if err != nil && mayPass(err) {
+			// It is assigned and not fetched, so that it can begin once it can be opened.
+			p.pause(w.number)
+			for _, topic := range p.cfg.Topics.Inputs {
+				if o, ok := offsets[topic][w.number]; ok {
+					offsets[topic][w.number] = kgo.NewOffset().At(max(o.EpochOffset().Offset, 0)).WithEpoch(-1)
+				}
+			}
+			w.giveUp(err)
+			continue
+		}
 		for i, topic := range p.cfg.Topics.Inputs {
 			if err != nil {
 				delete(offsets[topic], w.number)
@@ -210,7 +221,7 @@ func (p *Processor) open(w *worker, offsets map[string]map[int32]kgo.Offset, log
 	for i, topic := range p.cfg.Topics.Inputs {
 		committed, ok := offsets[topic][w.number]
 		if !ok {
-			return projections.Position{}, fmt.Errorf("%s/%d: the group's offset could not be read", topic, w.number)
+			return projections.Position{}, passing{fmt.Errorf("%s/%d: the group's offset could not be read", topic, w.number)}
 		}
 		// Where nothing is committed the client has put the start of the log, which is negative.
 		h.committed[i] = max(committed.EpochOffset().Offset, none)

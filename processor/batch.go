@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -49,6 +51,8 @@ func (e *recordError) Error() string {
 
 func (e *recordError) Unwrap() error { return e.err }
 
+func idOf(r *kgo.Record) RecordID { return RecordID{r.Topic, r.Partition, r.Offset} }
+
 func (b *batch) recordError(i int, err error) error {
 	r := b.items[i].rec
 	return &recordError{r.Topic, r.Partition, r.Offset, err}
@@ -56,12 +60,15 @@ func (b *batch) recordError(i int, err error) error {
 
 // decode decodes and checks the items for partition number of n. Where a record stops the partition the batch ends
 // before it and its error is returned.
-func (b *batch) decode(number, n int32) error {
+func (b *batch) decode(number, n int32, skips map[RecordID]bool) error {
 	b.slots = b.slots[:0]
 	for i := range b.items {
 		s := slot{}
 		if s.control = b.items[i].rec.Attrs.IsControl(); !s.control {
 			s.err = b.decodeOne(i, &s, number, n)
+			if len(skips) > 0 && skips[idOf(b.items[i].rec)] {
+				s = slot{err: &events.Error{Reason: ReasonSkipped, Detail: "left out on demand (--skip-record)"}}
+			}
 		}
 		if errors.Is(s.err, events.ErrNewerVersion) {
 			err := b.recordError(i, s.err)
@@ -102,18 +109,20 @@ func (b *batch) decodeOne(i int, s *slot, number, n int32) error {
 }
 
 // fold folds what was decoded, under the partition's lock. A panic becomes an error that names the record; what the fold
-// holds then is of no use any more.
-func (b *batch) fold(f fold) (err error) {
-	at := 0
+// holds then is of no use any more. at is which, -1 if it is not known.
+func (b *batch) fold(f fold) (at int, err error) {
+	at = -1
 	f.Lock()
 	defer f.Unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			err = b.recordError(at, newPanic("the fold", p))
+			if err = newPanic("the fold", p); at >= 0 {
+				err = b.recordError(at, err)
+			}
 		}
 	}()
 	b.warmUp(f)
-	for ; at < len(b.slots); at++ {
+	for at = range b.slots {
 		s, in, r := &b.slots[at], b.items[at].in, b.items[at].rec
 		if s.control || s.err != nil {
 			f.Skip(in, r.Offset+1)
@@ -132,7 +141,7 @@ func (b *batch) fold(f fold) (err error) {
 				Detail: "the user already has 1,000 events in this scope that wait for messages that are not there"}
 		}
 	}
-	return nil
+	return at, nil
 }
 
 // warmUp lets the fold fetch the memory that the batch needs all at once.

@@ -90,6 +90,10 @@ type Config struct {
 	// StopTimeout bounds how long a partition may take to finish when it is revoked or the processor stops; 30 s by
 	// default. It must be below the group's rebalance timeout, which is twice that if ClientOptions do not set it.
 	StopTimeout time.Duration
+	// Skip are records that are not folded but go to the dead letters: those that a parked partition names, if they are to
+	// be left out. State is then that of the logs without them, so every node of the group, and every rebuild, needs the
+	// same.
+	Skip []RecordID
 	// Breaker says when a partition with too many bad records stops.
 	Breaker Breaker
 
@@ -103,6 +107,9 @@ type Config struct {
 	// Logger gets what happens; nil: nowhere.
 	Logger *slog.Logger
 
+	skips map[RecordID]bool
+	// retryAfter is the pause before try number n to open a partition that failed; nil: from 1 s up to 1 min. Tests set it.
+	retryAfter func(n int) time.Duration
 	// now is the clock; nil: time.Now. Tests set it.
 	now func() time.Time
 	// closerRecords is by how many records a snapshot must be ahead of a store to be brought in its place, where the log
@@ -160,6 +167,13 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Registerer == nil {
 		c.Registerer = prometheus.NewRegistry()
+	}
+	c.skips = map[RecordID]bool{}
+	for _, r := range c.Skip {
+		c.skips[r] = true
+	}
+	if c.retryAfter == nil {
+		c.retryAfter = retryAfter
 	}
 	if c.now == nil {
 		c.now = time.Now

@@ -45,14 +45,14 @@ func (w *worker) drain(now time.Time, full, withCut bool) {
 		f.position = w.fold.Position()
 		return nil
 	}); err != nil {
-		w.fail(err, stopAbort)
+		w.fail(storeFailure(err), stopAbort)
 		return
 	}
 	t1 := w.cfg.now()
 	w.metrics.phase(phaseDrain, t1.Sub(t0))
 	if withCut {
 		if err := w.locked(func() (err error) { f.cut, err = w.fold.takeCut(); return err }); err != nil {
-			w.fail(err, stopAbort)
+			w.fail(storeFailure(err), stopAbort)
 			return
 		}
 		w.metrics.phase(phaseCut, w.cfg.now().Sub(t1))
@@ -120,7 +120,7 @@ func (w *worker) delivered(now time.Time, err error) {
 	case f == nil:
 		return
 	case err != nil:
-		w.fail(fmt.Errorf("partition %d: publishing the changes up to position %v: %w", w.number, f.position, err), stopAbort)
+		w.fail(publishFailure(fmt.Errorf("partition %d: publishing the changes up to position %v: %w", w.number, f.position, err)), stopAbort)
 		return
 	}
 	if f.records > 0 {
@@ -147,8 +147,9 @@ func (w *worker) applied(err error) {
 		return
 	}
 	if err != nil {
-		w.fail(fmt.Errorf("partition %d: %w", w.number, err), stopAbort)
+		w.fail(storeFailure(fmt.Errorf("partition %d: %w", w.number, err)), stopAbort)
 		return
 	}
 	w.stored = w.fold.StoredPosition()
+	w.unbrake()
 }

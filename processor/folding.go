@@ -22,19 +22,22 @@ func (w *worker) foldSome(now time.Time) (waitUntil time.Time) {
 	defer w.inbox.consumed(bytes)
 
 	t0 := w.cfg.now()
-	stop := b.decode(w.number, w.count)
+	stop := b.decode(w.number, w.count, w.cfg.skips)
 	t1 := w.cfg.now()
 	w.metrics.phase(phaseDecode, t1.Sub(t0))
 	if tripped := w.judge(); tripped != nil {
 		stop = tripped
 	}
-	if err := b.fold(w.fold); err != nil {
+	if at, err := b.fold(w.fold); err != nil {
+		if at >= 0 {
+			err = w.braked(err, b.items[at])
+		}
 		w.fail(err, stopAbort)
 		return time.Time{}
 	}
 	w.metrics.phase(phaseFold, w.cfg.now().Sub(t1))
 	if err := w.fold.Err(); err != nil {
-		w.fail(fmt.Errorf("partition %d: its store failed: %w", w.number, err), stopAbort)
+		w.fail(storeFailure(fmt.Errorf("partition %d: its store failed: %w", w.number, err)), stopAbort)
 		return time.Time{}
 	}
 	if w.pending == 0 {

@@ -121,17 +121,18 @@ func (p *Processor) openNow(w *worker) error {
 // maxReopened bounds how often a partition is rebuilt without a new assignment.
 const maxReopened = 3
 
-// reopen rebuilds a partition whose store was found corrupt while it ran: its next worker finds no store, and looks for
-// a snapshot. It reports whether the partition is still this process's.
-func (p *Processor) reopen(w *worker) bool {
+// reopen opens a partition again whose worker w has failed and ends: because its store was found corrupt while it ran, so
+// that its next worker finds no store and looks for a snapshot, or because what failed it may have passed (retry.go). It
+// reports whether the partition is still this process's.
+func (p *Processor) reopen(w *worker, change func(next *worker)) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.workers[w.number] != w || w.reopened >= maxReopened {
+	if p.workers[w.number] != w {
 		return false
 	}
 	p.pause(w.number)
 	next := p.newWorker(w.number, p.consumer)
-	next.reopened = w.reopened + 1
+	change(next)
 	next.postponed.Store(true)
 	next.after = w.done
 	p.workers[w.number] = next

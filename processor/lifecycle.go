@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -28,10 +29,13 @@ type owner struct {
 
 	restoring       chan struct{} // closed when a snapshot is brought
 	restoringOnce   sync.Once
-	postponed       atomic.Bool  // openLater starts it
-	reopened        int          // how often its partition was rebuilt without a new assignment
-	snapshotTrouble error        // why no snapshot was used, or an earlier one; set before opened is closed
-	copying         sync.RWMutex // held while the store is copied, and to close it
+	postponed       atomic.Bool               // openLater starts it
+	reopened        int                       // how often its partition was rebuilt without a new assignment
+	tries           int                       // how often it was tried again since it last ran for long
+	retryAt         atomic.Pointer[time.Time] // when it is tried again, nil if it is not
+	panicked        *brake                    // at which record the fold panicked before, if it is not folded yet
+	snapshotTrouble error                     // why no snapshot was used, or an earlier one; set before opened is closed
+	copying         sync.RWMutex              // held while the store is copied, and to close it
 }
 
 // order is what is decided about a partition whose store is open.
@@ -78,8 +82,14 @@ func (w *worker) main() {
 		<-w.after
 	}
 	if w.refused == nil {
-		w.fold, w.refused = w.openStore()
+		w.refused = w.parked()
 	}
+	if w.refused == nil {
+		if w.fold, w.refused = w.openStore(); w.refused != nil {
+			w.refused = openFailure(w.refused)
+		}
+	}
+	defer w.again()
 	if w.refused != nil {
 		w.fail(w.refused, stopAbort)
 		w.finish()
@@ -169,7 +179,7 @@ func (w *worker) finish() {
 	err := w.fold.Close()
 	w.fold.Unlock()
 	w.copying.Unlock()
-	if err := w.failure.Load(); err != nil && projections.IsCorrupt(*err) {
+	if err := w.failure.Load(); err != nil && projections.IsCorrupt(*err) && !w.p.inputsOnly {
 		w.rebuild(*err)
 		return
 	}
@@ -185,7 +195,7 @@ func (w *worker) rebuild(why error) {
 		w.log.Error("partition cannot be rebuilt", "partition", w.number, "err", err)
 		return
 	}
-	if w.p.reopen(w) {
+	if w.reopened < maxReopened && w.p.reopen(w, func(next *worker) { next.reopened, next.tries = w.reopened+1, w.tries }) {
 		w.log.Info("partition is opened again", "partition", w.number)
 	}
 }

@@ -152,6 +152,9 @@ func (w *worker) status() PartitionStatus {
 	}
 	if err := w.failure.Load(); err != nil {
 		s.State, s.Err = StateFailed, *err
+		if at := w.retryAt.Load(); at != nil {
+			s.Retry = *at
+		}
 	}
 	return s
 }

@@ -79,7 +79,7 @@ func (p *Processor) fetchError(in events.Input, f *kgo.FetchPartition, w *worker
 		return fmt.Errorf("%s/%d: the topic was deleted, or created again: its offsets mean other records; if the new topic is the "+
 			"truth, stop, remove the stores and the group's offsets, and start anew: %w", topic, f.Partition, f.Err)
 	}
-	return fmt.Errorf("%s/%d at offset %d cannot be fetched: %w", topic, f.Partition, at, f.Err)
+	return passing{fmt.Errorf("%s/%d at offset %d cannot be fetched: %w", topic, f.Partition, at, f.Err)}
 }
 
 // groupFailed notes that the member fell out of its group. The client joins again by itself.

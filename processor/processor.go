@@ -47,6 +47,8 @@ type Processor struct {
 	ended    atomic.Bool
 	queued   atomic.Int64 // bytes of fetched records in all inboxes
 
+	stopping chan struct{} // closed when the partitions are to end
+
 	mu      sync.RWMutex
 	workers map[int32]*worker
 	leaving map[int32]<-chan struct{} // closed when the last worker of a partition that was given up is done
@@ -77,6 +79,7 @@ func New(cfg Config) (*Processor, error) {
 	}
 	p := &Processor{
 		cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), workers: map[int32]*worker{}, leaving: map[int32]<-chan struct{}{}, held: held,
+		stopping: make(chan struct{}),
 		balancer: newBalancer(cfg.Topics.Inputs[:], memberData{Advertise: cfg.Advertise, Held: held, Standbys: cfg.Standbys}),
 	}
 	p.standbys = newStandbys(p)
@@ -154,6 +157,7 @@ func (p *Processor) Run(ctx context.Context) error {
 
 // shutdown ends all partitions in order while the member still heartbeats, and leaves the group.
 func (p *Processor) shutdown() {
+	close(p.stopping)
 	p.log.Info("stopping", "partitions", len(p.owned()))
 	p.standbys.stop()
 	owned := p.owned()

@@ -58,6 +58,8 @@ type PartitionStatus struct {
 
 	Full error // why it is live and yet does not fold: the disk is full
 	Err  error // why it failed
+	// Retry is when a partition that failed is opened again; zero: not by itself.
+	Retry time.Time
 }
 
 // String is the status in one line, as /readyz shows it.
@@ -78,6 +80,9 @@ func (s PartitionStatus) String() string {
 		}
 	case StateFailed:
 		line += ": " + s.Err.Error()
+		if !s.Retry.IsZero() {
+			line += "; tried again at " + s.Retry.UTC().Format(time.TimeOnly) + " UTC"
+		}
 	case StateLive, StateStopping, StateClosed, StateStandby:
 		var lag int64
 		for _, l := range s.Lag {

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/processor"
 )
 
 // The groups of flags that several verbs have. A verb has only those that it reads.
@@ -36,6 +37,22 @@ func (f redisFlags) redis(a *app) (config.Redis, error) {
 			"put the URL into $TIDEMARK_REDIS, or the password into a file for --redis-password-file")
 	}
 	return config.Redis{URL: f.Redis, PasswordFile: f.RedisPasswordFile}, nil
+}
+
+// skipFlags leave records out of the fold.
+type skipFlags struct {
+	SkipRecord []string `placeholder:"TOPIC/P/OFFSET" help:"Leave this record out: one at which a partition is parked. It goes to the dead letters. The same for all nodes, and for every rebuild."`
+}
+
+func (f skipFlags) skips() (list []processor.RecordID, err error) {
+	for _, text := range f.SkipRecord {
+		r, err := processor.ParseRecordID(text)
+		if err != nil {
+			return nil, usagef("--skip-record: %v", err)
+		}
+		list = append(list, r)
+	}
+	return list, nil
 }
 
 type jsonFlag struct {

@@ -15,6 +15,7 @@ import (
 type replayCmd struct {
 	brokersFlags
 	foldFlags
+	skipFlags
 	partitionsFlags
 	jsonFlag
 	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of the node (${default})."`
@@ -70,13 +71,17 @@ func (c *replayCmd) Run(a *app) error {
 	if same, err := sameDir(into, c.DataDir); err != nil || same {
 		return errors.Join(err, usagef("--into and --data-dir are the same directory: name an empty one"))
 	}
+	skip, err := c.skips()
+	if err != nil {
+		return err
+	}
 	if err := c.reachable(a); err != nil {
 		return err
 	}
 	began := time.Now()
 	meter := newProgress(a, "replay")
 	list, err := processor.Rebuild(a.ctx, processor.RebuildConfig{
-		Config: processor.Config{Brokers: c.Brokers, ClientOptions: c.kafka().Options, DataDir: into, Settings: c.settings(),
+		Config: processor.Config{Brokers: c.Brokers, ClientOptions: c.kafka().Options, DataDir: into, Settings: c.settings(), Skip: skip,
 			Logger: slog.New(slog.DiscardHandler)},
 		Partitions: c.Partition, Parallel: c.Parallel, Resume: c.Resume, AcceptGap: c.AcceptGap, Report: meter.rebuild,
 	})

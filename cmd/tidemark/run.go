@@ -19,6 +19,7 @@ type runCmd struct {
 	brokersFlags
 	redisFlags
 	foldFlags
+	skipFlags
 	Roles   []string `default:"processor,cache,query" placeholder:"ROLE" help:"What this node does: processor (folds and publishes), cache (fills Redis), query (answers, and takes events) (${default})."`
 	Group   string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
 	DataDir string   `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
@@ -111,6 +112,10 @@ func (c *runCmd) Run(a *app) error {
 	if err := query.CheckListen(c.Listen, c.Insecure); err != nil {
 		return usagef("%v", err)
 	}
+	skip, err := c.skips()
+	if err != nil {
+		return err
+	}
 	log, err := obs.NewLogger(a.stderr, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
@@ -131,7 +136,7 @@ func (c *runCmd) Run(a *app) error {
 		log.Warn("other nodes cannot reach this one: --listen names no host that they could use; set --advertise", "listen", c.Listen)
 	}
 	n, err := node.New(a.ctx, node.Config{
-		Roles: roles, Kafka: c.kafka(), Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(),
+		Roles: roles, Kafka: c.kafka(), Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip,
 		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
 	})

@@ -14,6 +14,7 @@ type verifyCmd struct {
 	brokersFlags
 	redisFlags
 	partitionsFlags
+	skipFlags
 	jsonFlag
 	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of a node that is stopped, or a copy of one (${default})."`
 	NoRedis   bool   `help:"Leave Redis out."`
@@ -45,7 +46,12 @@ func (c *verifyCmd) Validate() error {
 
 // Run compares and prints what it found.
 func (c *verifyCmd) Run(a *app) (err error) {
+	skip, err := c.skips()
+	if err != nil {
+		return err
+	}
 	v := rebuild.Config{
+		Skip:    skip,
 		Brokers: c.Brokers, ClientOptions: c.kafka().Options, DataDir: c.DataDir, Partitions: c.Partition, Repair: c.Repair,
 		Limit: c.Limit, AcceptGap: c.AcceptGap, Logger: slog.New(slog.DiscardHandler), Report: newProgress(a, "verify").rebuild,
 	}

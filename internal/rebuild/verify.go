@@ -33,7 +33,8 @@ type Config struct {
 	Repair bool
 	// Limit is how many differences are told; the others are counted. 20 by default.
 	Limit int
-	// AcceptGap is as in processor.RebuildConfig.
+	// Skip and AcceptGap are as in processor.RebuildConfig.
+	Skip      []processor.RecordID
 	AcceptGap bool
 	Logger    *slog.Logger
 	Report    func(processor.RebuildProgress)
@@ -126,7 +127,7 @@ func Verify(ctx context.Context, c Config) (res *Result, err error) {
 	}
 	list, err := processor.Rebuild(ctx, processor.RebuildConfig{
 		Config: processor.Config{Brokers: c.Brokers, ClientOptions: c.ClientOptions, Topics: c.Topics, DataDir: v.rebuilt,
-			Settings: settings, Logger: c.Logger},
+			Settings: settings, Skip: c.Skip, Logger: c.Logger},
 		Partitions: c.Partitions, Until: v.until, AcceptGap: c.AcceptGap, Report: c.Report,
 	})
 	if err != nil {

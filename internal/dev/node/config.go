@@ -28,7 +28,8 @@ type Config struct {
 	Group    string
 	DataDir  string
 	Settings projections.Settings
-	// Standbys, InstanceID and SessionTimeout are as in processor.Config.
+	// Skip, Standbys, InstanceID and SessionTimeout are as in processor.Config.
+	Skip           []processor.RecordID
 	Standbys       int
 	InstanceID     string
 	SessionTimeout time.Duration
