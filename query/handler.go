@@ -73,8 +73,9 @@ func Handler(c Config) http.Handler {
 	f.methods[queryv1connect.QueryServiceWatchUnreadProcedure] = method{handler: query, maxBody: maxQueryBody, stream: true}
 
 	if c.Producer != nil {
-		_, ingest := ingestv1connect.NewIngestServiceHandler(newIngest(c), append(options, connect.WithReadMaxBytes(maxIngestBody))...)
+		_, ingest := ingestv1connect.NewIngestServiceHandler(newIngest(c, s), append(options, connect.WithReadMaxBytes(maxIngestBody))...)
 		f.methods[ingestv1connect.IngestServicePublishProcedure] = method{handler: ingest, maxBody: maxIngestBody}
+		f.methods[ingestv1connect.IngestServiceMarkAllReadProcedure] = method{handler: ingest, maxBody: maxQueryBody}
 	}
 	names := make([]string, 0, len(f.methods))
 	for p := range f.methods {

@@ -29,6 +29,7 @@ const (
 // ingest implements IngestService.
 type ingest struct {
 	producer *kgo.Client
+	queries  *service // what MarkAllRead looks up
 	topics   topicNames
 	maxValue int // bytes of the largest value that the producer takes
 	now      func() time.Time
@@ -37,8 +38,8 @@ type ingest struct {
 
 var _ ingestv1connect.IngestServiceHandler = (*ingest)(nil)
 
-func newIngest(c Config) *ingest {
-	g := &ingest{producer: c.Producer, topics: c.Topics, now: c.Now, log: c.Logger, maxValue: events.MaxValueBytes}
+func newIngest(c Config, queries *service) *ingest {
+	g := &ingest{producer: c.Producer, queries: queries, topics: c.Topics, now: c.Now, log: c.Logger, maxValue: events.MaxValueBytes}
 	if n, ok := c.Producer.OptValue(kgo.ProducerBatchMaxBytes).(int32); ok {
 		g.maxValue = min(g.maxValue, int(n)-batchOverhead)
 	}

@@ -212,6 +212,122 @@ func (x *PublishResponse) GetAfter() []string {
 	return nil
 }
 
+type MarkAllReadRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// Origin of the reads, echoed in their deltas.
+	InstanceId string `protobuf:"bytes,2,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
+	// The channels are looked up once these records are folded.
+	After         []string `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MarkAllReadRequest) Reset() {
+	*x = MarkAllReadRequest{}
+	mi := &file_tidemark_ingest_v1_ingest_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MarkAllReadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MarkAllReadRequest) ProtoMessage() {}
+
+func (x *MarkAllReadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_ingest_v1_ingest_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MarkAllReadRequest.ProtoReflect.Descriptor instead.
+func (*MarkAllReadRequest) Descriptor() ([]byte, []int) {
+	return file_tidemark_ingest_v1_ingest_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *MarkAllReadRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *MarkAllReadRequest) GetInstanceId() string {
+	if x != nil {
+		return x.InstanceId
+	}
+	return ""
+}
+
+func (x *MarkAllReadRequest) GetAfter() []string {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+type MarkAllReadResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Channels that had unread messages.
+	Channels uint32 `protobuf:"varint,1,opt,name=channels,proto3" json:"channels,omitempty"`
+	// "topic/partition/offset" of the last event in each partition; to be passed on as `after` of a query.
+	After         []string `protobuf:"bytes,2,rep,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MarkAllReadResponse) Reset() {
+	*x = MarkAllReadResponse{}
+	mi := &file_tidemark_ingest_v1_ingest_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MarkAllReadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MarkAllReadResponse) ProtoMessage() {}
+
+func (x *MarkAllReadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_ingest_v1_ingest_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MarkAllReadResponse.ProtoReflect.Descriptor instead.
+func (*MarkAllReadResponse) Descriptor() ([]byte, []int) {
+	return file_tidemark_ingest_v1_ingest_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *MarkAllReadResponse) GetChannels() uint32 {
+	if x != nil {
+		return x.Channels
+	}
+	return 0
+}
+
+func (x *MarkAllReadResponse) GetAfter() []string {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
 var File_tidemark_ingest_v1_ingest_proto protoreflect.FileDescriptor
 
 const file_tidemark_ingest_v1_ingest_proto_rawDesc = "" +
@@ -225,9 +341,18 @@ const file_tidemark_ingest_v1_ingest_proto_rawDesc = "" +
 	"\bdelivery\x18\x03 \x01(\v2!.tidemark.events.v1.DeliveryEventH\x00R\bdeliveryB\a\n" +
 	"\x05event\"'\n" +
 	"\x0fPublishResponse\x12\x14\n" +
-	"\x05after\x18\x01 \x03(\tR\x05after2c\n" +
+	"\x05after\x18\x01 \x03(\tR\x05after\"d\n" +
+	"\x12MarkAllReadRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1f\n" +
+	"\vinstance_id\x18\x02 \x01(\tR\n" +
+	"instanceId\x12\x14\n" +
+	"\x05after\x18d \x03(\tR\x05after\"G\n" +
+	"\x13MarkAllReadResponse\x12\x1a\n" +
+	"\bchannels\x18\x01 \x01(\rR\bchannels\x12\x14\n" +
+	"\x05after\x18\x02 \x03(\tR\x05after2\xc3\x01\n" +
 	"\rIngestService\x12R\n" +
-	"\aPublish\x12\".tidemark.ingest.v1.PublishRequest\x1a#.tidemark.ingest.v1.PublishResponseB6Z4github.com/tidemark/tidemark/query/ingestv1;ingestv1b\x06proto3"
+	"\aPublish\x12\".tidemark.ingest.v1.PublishRequest\x1a#.tidemark.ingest.v1.PublishResponse\x12^\n" +
+	"\vMarkAllRead\x12&.tidemark.ingest.v1.MarkAllReadRequest\x1a'.tidemark.ingest.v1.MarkAllReadResponseB6Z4github.com/tidemark/tidemark/query/ingestv1;ingestv1b\x06proto3"
 
 var (
 	file_tidemark_ingest_v1_ingest_proto_rawDescOnce sync.Once
@@ -241,24 +366,28 @@ func file_tidemark_ingest_v1_ingest_proto_rawDescGZIP() []byte {
 	return file_tidemark_ingest_v1_ingest_proto_rawDescData
 }
 
-var file_tidemark_ingest_v1_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_tidemark_ingest_v1_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_tidemark_ingest_v1_ingest_proto_goTypes = []any{
 	(*PublishRequest)(nil),         // 0: tidemark.ingest.v1.PublishRequest
 	(*Event)(nil),                  // 1: tidemark.ingest.v1.Event
 	(*PublishResponse)(nil),        // 2: tidemark.ingest.v1.PublishResponse
-	(*eventsv1.MessageEvent)(nil),  // 3: tidemark.events.v1.MessageEvent
-	(*eventsv1.ReadEvent)(nil),     // 4: tidemark.events.v1.ReadEvent
-	(*eventsv1.DeliveryEvent)(nil), // 5: tidemark.events.v1.DeliveryEvent
+	(*MarkAllReadRequest)(nil),     // 3: tidemark.ingest.v1.MarkAllReadRequest
+	(*MarkAllReadResponse)(nil),    // 4: tidemark.ingest.v1.MarkAllReadResponse
+	(*eventsv1.MessageEvent)(nil),  // 5: tidemark.events.v1.MessageEvent
+	(*eventsv1.ReadEvent)(nil),     // 6: tidemark.events.v1.ReadEvent
+	(*eventsv1.DeliveryEvent)(nil), // 7: tidemark.events.v1.DeliveryEvent
 }
 var file_tidemark_ingest_v1_ingest_proto_depIdxs = []int32{
 	1, // 0: tidemark.ingest.v1.PublishRequest.events:type_name -> tidemark.ingest.v1.Event
-	3, // 1: tidemark.ingest.v1.Event.message:type_name -> tidemark.events.v1.MessageEvent
-	4, // 2: tidemark.ingest.v1.Event.read:type_name -> tidemark.events.v1.ReadEvent
-	5, // 3: tidemark.ingest.v1.Event.delivery:type_name -> tidemark.events.v1.DeliveryEvent
+	5, // 1: tidemark.ingest.v1.Event.message:type_name -> tidemark.events.v1.MessageEvent
+	6, // 2: tidemark.ingest.v1.Event.read:type_name -> tidemark.events.v1.ReadEvent
+	7, // 3: tidemark.ingest.v1.Event.delivery:type_name -> tidemark.events.v1.DeliveryEvent
 	0, // 4: tidemark.ingest.v1.IngestService.Publish:input_type -> tidemark.ingest.v1.PublishRequest
-	2, // 5: tidemark.ingest.v1.IngestService.Publish:output_type -> tidemark.ingest.v1.PublishResponse
-	5, // [5:6] is the sub-list for method output_type
-	4, // [4:5] is the sub-list for method input_type
+	3, // 5: tidemark.ingest.v1.IngestService.MarkAllRead:input_type -> tidemark.ingest.v1.MarkAllReadRequest
+	2, // 6: tidemark.ingest.v1.IngestService.Publish:output_type -> tidemark.ingest.v1.PublishResponse
+	4, // 7: tidemark.ingest.v1.IngestService.MarkAllRead:output_type -> tidemark.ingest.v1.MarkAllReadResponse
+	6, // [6:8] is the sub-list for method output_type
+	4, // [4:6] is the sub-list for method input_type
 	4, // [4:4] is the sub-list for extension type_name
 	4, // [4:4] is the sub-list for extension extendee
 	0, // [0:4] is the sub-list for field type_name
@@ -280,7 +409,7 @@ func file_tidemark_ingest_v1_ingest_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_ingest_v1_ingest_proto_rawDesc), len(file_tidemark_ingest_v1_ingest_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,6 +36,9 @@ const (
 const (
 	// IngestServicePublishProcedure is the fully-qualified name of the IngestService's Publish RPC.
 	IngestServicePublishProcedure = "/tidemark.ingest.v1.IngestService/Publish"
+	// IngestServiceMarkAllReadProcedure is the fully-qualified name of the IngestService's MarkAllRead
+	// RPC.
+	IngestServiceMarkAllReadProcedure = "/tidemark.ingest.v1.IngestService/MarkAllRead"
 )
 
 // IngestServiceClient is a client for the tidemark.ingest.v1.IngestService service.
@@ -43,6 +46,9 @@ type IngestServiceClient interface {
 	// Publish writes events. It is refused as a whole if one of them is invalid; a failure to produce may leave some
 	// written: sending them again is harmless.
 	Publish(context.Context, *connect.Request[ingestv1.PublishRequest]) (*connect.Response[ingestv1.PublishResponse], error)
+	// MarkAllRead reads every channel of a user up to its newest message: one read event for each channel that has unread
+	// messages, muted ones too. Threads have pointers of their own, which stay. Each can be taken back by a marked_unread.
+	MarkAllRead(context.Context, *connect.Request[ingestv1.MarkAllReadRequest]) (*connect.Response[ingestv1.MarkAllReadResponse], error)
 }
 
 // NewIngestServiceClient constructs a client for the tidemark.ingest.v1.IngestService service. By
@@ -62,12 +68,19 @@ func NewIngestServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(ingestServiceMethods.ByName("Publish")),
 			connect.WithClientOptions(opts...),
 		),
+		markAllRead: connect.NewClient[ingestv1.MarkAllReadRequest, ingestv1.MarkAllReadResponse](
+			httpClient,
+			baseURL+IngestServiceMarkAllReadProcedure,
+			connect.WithSchema(ingestServiceMethods.ByName("MarkAllRead")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // ingestServiceClient implements IngestServiceClient.
 type ingestServiceClient struct {
-	publish *connect.Client[ingestv1.PublishRequest, ingestv1.PublishResponse]
+	publish     *connect.Client[ingestv1.PublishRequest, ingestv1.PublishResponse]
+	markAllRead *connect.Client[ingestv1.MarkAllReadRequest, ingestv1.MarkAllReadResponse]
 }
 
 // Publish calls tidemark.ingest.v1.IngestService.Publish.
@@ -75,11 +88,19 @@ func (c *ingestServiceClient) Publish(ctx context.Context, req *connect.Request[
 	return c.publish.CallUnary(ctx, req)
 }
 
+// MarkAllRead calls tidemark.ingest.v1.IngestService.MarkAllRead.
+func (c *ingestServiceClient) MarkAllRead(ctx context.Context, req *connect.Request[ingestv1.MarkAllReadRequest]) (*connect.Response[ingestv1.MarkAllReadResponse], error) {
+	return c.markAllRead.CallUnary(ctx, req)
+}
+
 // IngestServiceHandler is an implementation of the tidemark.ingest.v1.IngestService service.
 type IngestServiceHandler interface {
 	// Publish writes events. It is refused as a whole if one of them is invalid; a failure to produce may leave some
 	// written: sending them again is harmless.
 	Publish(context.Context, *connect.Request[ingestv1.PublishRequest]) (*connect.Response[ingestv1.PublishResponse], error)
+	// MarkAllRead reads every channel of a user up to its newest message: one read event for each channel that has unread
+	// messages, muted ones too. Threads have pointers of their own, which stay. Each can be taken back by a marked_unread.
+	MarkAllRead(context.Context, *connect.Request[ingestv1.MarkAllReadRequest]) (*connect.Response[ingestv1.MarkAllReadResponse], error)
 }
 
 // NewIngestServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -95,10 +116,18 @@ func NewIngestServiceHandler(svc IngestServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(ingestServiceMethods.ByName("Publish")),
 		connect.WithHandlerOptions(opts...),
 	)
+	ingestServiceMarkAllReadHandler := connect.NewUnaryHandler(
+		IngestServiceMarkAllReadProcedure,
+		svc.MarkAllRead,
+		connect.WithSchema(ingestServiceMethods.ByName("MarkAllRead")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/tidemark.ingest.v1.IngestService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case IngestServicePublishProcedure:
 			ingestServicePublishHandler.ServeHTTP(w, r)
+		case IngestServiceMarkAllReadProcedure:
+			ingestServiceMarkAllReadHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -110,4 +139,8 @@ type UnimplementedIngestServiceHandler struct{}
 
 func (UnimplementedIngestServiceHandler) Publish(context.Context, *connect.Request[ingestv1.PublishRequest]) (*connect.Response[ingestv1.PublishResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("tidemark.ingest.v1.IngestService.Publish is not implemented"))
+}
+
+func (UnimplementedIngestServiceHandler) MarkAllRead(context.Context, *connect.Request[ingestv1.MarkAllReadRequest]) (*connect.Response[ingestv1.MarkAllReadResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("tidemark.ingest.v1.IngestService.MarkAllRead is not implemented"))
 }
