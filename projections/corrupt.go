@@ -34,7 +34,9 @@ func IsCorrupt(err error) bool {
 // isCorruption reports whether Pebble refused to open what it found: bytes that are wrong, or files that are missing.
 func isCorruption(err error) bool {
 	return pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) ||
-		strings.Contains(err.Error(), "unknown to the objstorage provider") // what Pebble says of a table that is missing
+		errors.Is(err, pebble.ErrDBNotPristine) || // there are tables, and the marker of their format is missing
+		strings.Contains(err.Error(), "unknown to the objstorage provider") || // what Pebble says of a table that is missing
+		strings.Contains(err.Error(), "object size mismatch") // and of one that is cut off
 }
 
 // isIO reports whether err comes from the file system, which says nothing about what is stored.

@@ -8,6 +8,7 @@
 //	stage.go   a mix in topics of its own; echo.go the floor on it, zset.go the design compared with
 //	run.go     a processor, and a cache role, on a stage; live.go measures with it
 //	handover.go  for how long nobody answers when a partition moves; seat.go the members that it moves between
+//	snapshot.go  snapshots: what they upload, and the time to serve again
 //	serve.go   a node that answers, and what its clients wait for
 package bench
 
