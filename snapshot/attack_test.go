@@ -269,7 +269,7 @@ func TestCrashWhileRestoring(t *testing.T) {
 		if err == nil {
 			err = snapshot.Install(failing, "data/temp", "data/store", "data/aside")
 		}
-		if err == nil && index.Index.Load() >= 0 {
+		if err == nil && index.Load() >= 0 {
 			if i < 20 {
 				t.Fatalf("it succeeds after %d operations", i)
 			}
