@@ -245,6 +245,11 @@ func (p *Processor) open(w *worker, offsets map[string]map[int32]kgo.Offset, log
 		w.inbox.promote(order{plan: plan, ends: h.end})
 		return w.inbox.expected(), nil
 	}
+	if at != (projections.Position{}) && !plan.published {
+		// What is stored was published. Where it is beyond what the group has, a crash came before the commit; without
+		// this the group would show a lag until the next record.
+		p.committer.note(w.number, at)
+	}
 	w.begin(order{plan: plan, ends: h.end})
 	return plan.from, nil
 }

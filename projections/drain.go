@@ -64,7 +64,12 @@ func (d *Deltas) keep(b []byte) []byte {
 func (p *Partition) emit(ref uint32) { p.list(ref, rowChanged) }
 
 // emitCheck notes that what the pair sees may have changed.
-func (p *Partition) emitCheck(ref uint32) { p.list(ref, rowCheck) }
+func (p *Partition) emitCheck(ref uint32) {
+	p.list(ref, rowCheck)
+	if r := p.rows.at(ref); r.flags&rowThread != 0 {
+		p.noteThread(r)
+	}
+}
 
 func (p *Partition) list(ref uint32, flag uint8) {
 	r := p.rows.at(ref)

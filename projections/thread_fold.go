@@ -234,6 +234,23 @@ func (p *Partition) listThread(ti uint32) {
 		t.flags |= thListed
 		p.outThreads = append(p.outThreads, ti)
 	}
+	for fi := p.threads[ti].follows; fi != 0; fi = p.follows.at(fi).next {
+		p.noteThread(p.rows.at(p.follows.at(fi).row))
+	}
+}
+
+// noteThread remembers that what the row's user sees of the thread has changed, even if it changes back before the next
+// drain: an owner before this one may have published what was in between, and died before the group knew.
+func (p *Partition) noteThread(r *row) {
+	f := p.follows.at(r.scope)
+	if f.seen == seenUnknown {
+		return
+	}
+	c := p.chans.at(r.ch)
+	p.closeFollow(c, f)
+	if p.threadSignature(c, r) != f.seen {
+		f.seen = seenUnknown
+	}
 }
 
 // emitFollows notes that what the user sees of all his threads in the channel may have changed.

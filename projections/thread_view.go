@@ -18,6 +18,7 @@ type threadScope struct {
 	t       *thread
 	f       *follow
 	pair    *row
+	chosen  bool   // the user follows, whatever became of the thread and of him
 	follows bool   // and the thread is there
 	counts  bool   // replies count for him
 	from    uint32 // the seq above which they do
@@ -27,7 +28,7 @@ func (p *Partition) threadScopeOf(c *channel, r *row) threadScope {
 	s := threadScope{scope: p.scopeOf(c, r), f: p.follows.at(r.scope)}
 	s.t, s.pair = p.threads[s.f.thread], p.rows.at(s.f.pair)
 	from, is := p.followFrom(c, s.f)
-	s.follows = is && !s.t.gone(c)
+	s.chosen, s.follows = is, is && !s.t.gone(c)
 	left := s.pair.flags&rowMember == 0 && s.pair.ord != noOrdinal
 	s.counts = s.follows && !left
 	s.from = max(s.ptr, s.pair.base, c.floor, from)
@@ -88,7 +89,7 @@ func (p *Partition) threadSignature(c *channel, r *row) uint64 {
 	}
 	s := p.threadScopeOf(c, r)
 	shown := s.follows && s.pair.flags&rowMember != 0
-	if !shown && s.ptr == 0 && r.marks == 0 {
+	if !s.chosen && s.ptr == 0 && r.marks == 0 {
 		return 0
 	}
 	b := p.sigBuf[:0]
@@ -101,6 +102,9 @@ func (p *Partition) threadSignature(c *channel, r *row) uint64 {
 		s.at = 0
 	}
 	put(s.ptr, uint32(s.at), uint32(s.at>>32), r.marks)
+	if s.chosen {
+		put(2) // also where it is not shown: folded in another order it may have been
+	}
 	if shown {
 		n := p.threadCounts(r, &s)
 		put(1, n.unread, n.mentions, n.first, s.t.newest(c.floor))

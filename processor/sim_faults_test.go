@@ -1,0 +1,191 @@
+package processor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// fault makes a step that is a fault, or the end of one.
+func (w *simWorld) fault(s simStep) {
+	inFlight := func(x *simWorker) bool { return len(x.flight) > 0 }
+	owns := func(x *simWorker) bool { return !x.standing && !x.lost && !x.given && w.broker.owner[x.number] == x.m }
+	switch s.kind {
+	case simCrash, simOldStore, simNoStore:
+		if m := pick(w.members, s.a, alive); m != nil && (s.kind == simCrash || !w.trimmed()) {
+			w.crash(m, s.kind, s.b)
+		}
+	case simRestart:
+		if m := pick(w.members, s.a, func(m *simMember) bool { return !m.alive }); m != nil {
+			w.start(m)
+		}
+	case simLose:
+		if x := pick(w.workers(), s.a, owns); x != nil && len(w.members) > 1 {
+			x.lost = true
+			w.broker.owner[x.number] = nil
+		}
+	case simLearn:
+		if x := pick(w.workers(), s.a, func(x *simWorker) bool { return x.lost }); x != nil {
+			w.learn(x)
+		}
+	case simRevoke:
+		if x := pick(w.workers(), s.a, owns); x != nil {
+			x.given = true
+			x.inbox.stop(stopClean)
+		}
+	case simAgain:
+		if x := pick(w.workers(), s.a, any1); x != nil {
+			w.fetch(x, events.Input(s.b%events.NumInputs), 1+int64(s.b/4%9), 1+int(s.b/64%12))
+		}
+	case simPartly: // the client tries again what was not written
+		if x := pick(w.workers(), s.a, inFlight); x != nil {
+			w.twoOwners = w.twoOwners || x.lost
+			k := int(s.b) % (len(x.flight) + 1)
+			w.broker.write(x.id, x.flight[:k])
+			if len(w.late) > 0 && s.b%3 == 0 {
+				w.arrive()
+			}
+		}
+	case simDoubt: // all of it is tried again later
+		if x := pick(w.workers(), s.a, inFlight); x != nil {
+			w.twoOwners = w.twoOwners || x.lost
+			w.broker.write(x.id, x.flight)
+		}
+	case simBadCommit:
+		if m := pick(w.members, s.a, alive); m != nil {
+			m.badCommit = 1 + s.b%2
+		}
+	case simBackwards:
+		w.now = w.now.Add(-time.Duration(s.a%5000) * time.Millisecond)
+	case simBadWrite:
+		if x := pick(w.workers(), s.a, func(x *simWorker) bool { return len(x.cuts) > 0 }); x != nil {
+			x.injured = true
+			w.apply(x, errSimDisk)
+		}
+	case simTrim:
+		w.trim(int32(s.a) & 0x7fffffff % w.plan.partitions)
+	case simHole:
+		n, in := int32(s.a)&0x7fffffff%w.plan.partitions, s.b%events.NumInputs
+		w.broker.logs[n][in].end += 1 + int64(s.b/4%3)
+	case simReread:
+		w.readTo = max(0, w.readTo-int(s.a%50))
+	case simForget:
+		w.reader.Forget()
+		w.readTo = 0
+	case simStall:
+		if m := pick(w.members, s.a, alive); m != nil {
+			m.stalled = int(s.b % 30)
+		}
+	}
+}
+
+// learn tells a member that it has lost a partition: nothing of it is committed or acknowledged from here on.
+func (w *simWorld) learn(s *simWorker) {
+	s.m.committer.forget([]int32{s.number})
+	s.inbox.stop(stopAbort)
+}
+
+// arrive writes what a member sent before it lost a partition.
+func (w *simWorld) arrive() {
+	l := w.late[0]
+	w.late = w.late[1:]
+	w.twoOwners = true
+	w.broker.write(l.by, l.records)
+}
+
+// trim moves the start of a partition's logs to what its live owner has stored and synced: retention that is as short as
+// it may be. Where somebody has a store that is older, it is refused when he opens it.
+func (w *simWorld) trim(n int32) {
+	m := w.broker.owner[n]
+	if m == nil || m.workers[n] == nil || m.workers[n].lost || m.workers[n].standing || m.workers[n].State() != StateLive {
+		return
+	}
+	to := m.workers[n].storedAt
+	for in := range to {
+		l := &w.broker.logs[n][in]
+		l.start = max(l.start, to[in])
+	}
+}
+
+// trimmed reports whether any log was: then no store may be lost, or nobody could open the partition.
+func (w *simWorld) trimmed() bool {
+	return slices.ContainsFunc(w.broker.logs, func(l [events.NumInputs]simLog) bool {
+		return slices.ContainsFunc(l[:], func(l simLog) bool { return l.start > 0 })
+	})
+}
+
+// settle ends all faults and lets everybody work until nothing is left to do (O10).
+func (w *simWorld) settle() {
+	for len(w.late) > 0 {
+		w.arrive()
+	}
+	nudged := false
+	for range 400 {
+		for _, m := range w.members {
+			m.stalled, m.badCommit = 0, 0
+			if !m.alive {
+				w.start(m)
+			}
+		}
+		for _, s := range w.workers() {
+			if s.lost {
+				w.learn(s)
+			}
+		}
+		w.assign(0)
+		w.follow()
+		for _, s := range w.workers() {
+			for in := range events.NumInputs {
+				w.fetch(s, events.Input(in), 0, 50)
+			}
+			w.step(s, 20)
+			if !s.ended && len(s.flight) > 0 {
+				w.ack(s)
+			}
+			if !s.ended && len(s.cuts) > 0 {
+				w.apply(s, nil)
+			}
+		}
+		for _, m := range w.members {
+			w.found(m.committer.send(context.Background(), nil))
+		}
+		w.now = w.now.Add(300 * time.Millisecond)
+		if len(w.wrong) > 0 {
+			return
+		}
+		if w.unsettled() != "" {
+			continue
+		}
+		if !w.twoOwners || nudged {
+			return
+		}
+		w.nudge()
+		nudged = true
+	}
+	w.found(simError("not settled long after the last fault: %s (O10)", w.unsettled()))
+}
+
+// unsettled says what is left to do, "" if nothing is.
+func (w *simWorld) unsettled() string {
+	for n := range w.plan.partitions {
+		last, m := w.broker.last(n), w.broker.owner[n]
+		if m == nil {
+			return simError("partition %d has no owner", n).Error()
+		}
+		s := m.workers[n]
+		switch {
+		case s.State() != StateLive:
+			return simError("partition %d is %s on %s", n, s.State(), m.name).Error()
+		case s.fold.Position() != last:
+			return simError("partition %d has folded up to %v of %v", n, s.fold.Position(), last).Error()
+		case s.fold.StoredPosition() != last:
+			return simError("partition %d is stored up to %v of %v", n, s.fold.StoredPosition(), last).Error()
+		case w.broker.committed[n] != last && last != (projections.Position{}):
+			return simError("partition %d is committed up to %v of %v", n, w.broker.committed[n], last).Error()
+		}
+	}
+	return ""
+}
