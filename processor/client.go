@@ -54,7 +54,7 @@ func (p *Processor) consumerOptions() []kgo.Opt {
 		kgo.FetchMaxWait(250 * time.Millisecond),
 		kgo.SessionTimeout(p.cfg.SessionTimeout),
 		// A member learns of a rebalance by its next heartbeat, and a partition that moves answers nobody meanwhile.
-		kgo.HeartbeatInterval(min(300*time.Millisecond, p.cfg.SessionTimeout/3)),
+		kgo.HeartbeatInterval(min(200*time.Millisecond, p.cfg.SessionTimeout/3)),
 	}
 	if p.cfg.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(p.cfg.InstanceID))

@@ -65,7 +65,7 @@ func (p *Processor) Owner(ctx context.Context, n int32) (string, error) {
 	if w := p.worker(n); w != nil && w.live.Load() != nil {
 		return p.cfg.Advertise, nil
 	}
-	return p.directory.owner(ctx, n)
+	return p.directory.owner(ctx, n, p.cfg.Advertise)
 }
 
 // Status is that of each partition that this process owns, in order.

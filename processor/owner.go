@@ -25,6 +25,7 @@ type directory struct {
 
 const (
 	directoryAge     = 500 * time.Millisecond // a view younger than this is not asked for again
+	directoryWrong   = 50 * time.Millisecond  // the same for one that is known to be wrong
 	directoryTimeout = 5 * time.Second
 )
 
@@ -43,10 +44,15 @@ func newDirectory(admin *kadm.Client, group, topic string, now func() time.Time)
 }
 
 // owner is the URL of a partition's owner as of the last stable view of the group. During a rebalance that is the one
-// before it. Any number of callers share one question to the brokers.
-func (d *directory) owner(ctx context.Context, partition int32) (string, error) {
+// before it. Any number of callers share one question to the brokers. A view that says not is wrong: it is asked for again
+// soon.
+func (d *directory) owner(ctx context.Context, partition int32, not string) (string, error) {
 	d.mu.Lock()
-	if d.now().Sub(d.asked) >= directoryAge && d.pending == nil {
+	age := directoryAge
+	if url, ok := d.owners[partition]; !ok || url == not {
+		age = directoryWrong
+	}
+	if d.now().Sub(d.asked) >= age && d.pending == nil {
 		d.pending = make(chan struct{})
 		go d.refresh(d.pending)
 	}
