@@ -17,6 +17,8 @@ const (
 	// ofInbox is the fold version of a stamp that is a position: everything up to there is in the value, whichever
 	// version folded it.
 	ofInbox = math.MaxUint32
+	// maxThreads bounds the threads of a user that are kept here.
+	maxThreads = 10_000
 	// inboxPage is the largest page of GetInbox.
 	inboxPage = 1000
 	// snapshotTries is how often an inbox is read before the connection is told to try again later.
@@ -27,6 +29,8 @@ const (
 type inbox struct {
 	channels []view
 	at       position
+	threads  []view
+	heard    position // of the threads
 }
 
 // load reads the inbox of a connection and sends it. It runs beside the connection.
@@ -96,7 +100,60 @@ func (g *Gateway) readInbox(c *conn, after []string) (*inbox, error) {
 			in.at.add(&g.cfg.Topics, res.Msg.AsOf)
 		}
 		if token = res.Msg.NextPageToken; token == "" {
-			return in, nil
+			return in, g.readThreads(ctx, c, in)
+		}
+	}
+}
+
+// readThreads reads the threads, which are no older than the channels.
+func (g *Gateway) readThreads(ctx context.Context, c *conn, in *inbox) error {
+	in.heard = position{}
+	for token := ""; ; {
+		req := connect.NewRequest(&queryv1.GetThreadsRequest{UserId: c.user.id, PageSize: inboxPage, PageToken: token, After: g.tokens(in.at)})
+		g.authorize(req.Header(), c.token)
+		res, err := g.query.GetThreads(ctx, req)
+		if err != nil {
+			return err
+		}
+		for _, t := range res.Msg.Threads {
+			in.threads = append(in.threads, viewOfThread(t))
+		}
+		if len(in.heard) == 0 {
+			in.heard.add(&g.cfg.Topics, res.Msg.AsOf)
+		}
+		if token = res.Msg.NextPageToken; token == "" || len(in.threads) >= maxThreads {
+			return nil
+		}
+	}
+}
+
+// tokens say how far a position is, for an after.
+func (g *Gateway) tokens(at position) (after []string) {
+	for p, s := range at {
+		after = g.passed(after, p, s.M)
+	}
+	return after
+}
+
+// installThreads makes the threads of an inbox the user's.
+func (g *Gateway) installThreads(u *user, in *inbox) {
+	listed := map[scope]bool{}
+	for i := range in.threads {
+		v := in.threads[i]
+		s, stamp := scope{v.channel, v.thread}, g.stampAt(in.heard, v.channel)
+		listed[s] = true
+		t := u.threads[s]
+		if t != nil && !covers(&stamp, &t.stamp) {
+			continue
+		}
+		if u.threads == nil {
+			u.threads = map[scope]*thread{}
+		}
+		u.threads[s] = &thread{stamp: stamp, view: v}
+	}
+	for s, t := range u.threads {
+		if stamp := g.stampAt(in.heard, s.channel); !listed[s] && covers(&stamp, &t.stamp) {
+			delete(u.threads, s)
 		}
 	}
 }
@@ -147,6 +204,7 @@ func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
 		gone := view{channel: id, epoch: e.view.epoch}
 		u.replace(g, e, &gone, stamp)
 	}
+	g.installThreads(u, in)
 	u.total()
 	u.known = true
 
@@ -159,6 +217,11 @@ func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
 	for id, e := range u.entries {
 		if stamp := g.stampAt(in.at, id); e.view.channel != "" && !covers(&stamp, &e.stamp) {
 			c.send(g.updateItem(u, e, ""))
+		}
+	}
+	for s, t := range u.threads {
+		if stamp := g.stampAt(in.heard, s.channel); !covers(&stamp, &t.stamp) {
+			c.send(g.threadItem(u, t, ""))
 		}
 	}
 	for _, it := range waiting.items {

@@ -65,6 +65,15 @@ func viewOfAnswer(c *queryv1.ChannelUnread) view {
 	return v
 }
 
+func viewOfThread(t *queryv1.ThreadUnread) view {
+	v := viewOfAnswer(&queryv1.ChannelUnread{
+		ChannelId: t.ChannelId, Member: t.Following, Unread: t.Unread, Mentions: t.Mentions, FirstUnread: t.FirstUnread,
+		LastRead: t.LastRead, Latest: t.LastReply, Muted: t.Muted, ReadEpoch: t.ReadEpoch,
+	})
+	v.thread = t.ThreadId
+	return v
+}
+
 // append writes the fields of v into an object that was begun. Ids that have left the index and times that do not exist
 // are left out; a message that is none is left out as a whole.
 func (v *view) append(b []byte, previews bool) []byte {

@@ -26,6 +26,7 @@ const (
 type cli struct {
 	Dev         devCmd         `cmd:"" help:"Run everything in one process: Kafka, Redis, Tidemark and a demo."`
 	Run         runCmd         `cmd:"" help:"Run a node."`
+	Gateway     gatewayCmd     `cmd:"" help:"Run a gateway: WebSockets for people's devices."`
 	Topics      topicsCmd      `cmd:"" help:"Create the topics, or check them."`
 	Emit        emitCmd        `cmd:"" help:"Write events, one JSON object a line, to the topics."`
 	Query       queryCmd       `cmd:"" help:"Ask a running node."`

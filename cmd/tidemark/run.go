@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/dev/node"
 	"github.com/tidemark/tidemark/internal/obs"
@@ -20,14 +21,15 @@ type runCmd struct {
 	redisFlags
 	foldFlags
 	skipFlags
-	Roles   []string `default:"processor,cache,query" placeholder:"ROLE" help:"What this node does: processor (folds and publishes), cache (fills Redis), query (answers, and takes events) (${default})."`
+	Roles   []string `default:"processor,cache,query" placeholder:"ROLE" help:"What this node does: processor (folds and publishes), cache (fills Redis), query (answers, and takes events), gateway (sockets; with query) (${default})."`
 	Group   string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
 	DataDir string   `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
 	memberFlags
+	authFlags
 	nodeSnapshotFlags
 	Listen    string       `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
 	Advertise string       `placeholder:"URL" help:"How other nodes reach this one; http:// and --listen if that names a host."`
-	Insecure  bool         `help:"Listen where other machines can reach this node, though there are no keys yet and everyone there may read and publish as any user."`
+	Insecure  bool         `help:"Listen where other machines can reach this node, though there are no keys and everyone there may read and publish as any user."`
 	Memory    config.Bytes `default:"1GiB" placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share (${default}); 0 = none."`
 	LogFormat string       `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
 	LogLevel  string       `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
@@ -109,9 +111,6 @@ func (c *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := query.CheckListen(c.Listen, c.Insecure); err != nil {
-		return usagef("%v", err)
-	}
 	skip, err := c.skips()
 	if err != nil {
 		return err
@@ -119,6 +118,17 @@ func (c *runCmd) Run(a *app) error {
 	log, err := obs.NewLogger(a.stderr, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
+	}
+	verifier, err := c.verifier(a.ctx, log)
+	if err != nil {
+		return err
+	}
+	token, err := c.serviceToken()
+	if err != nil {
+		return err
+	}
+	if err := query.CheckListen(c.Listen, c.Insecure || verifier != nil); err != nil {
+		return usagef("%v", err)
 	}
 	snapshots, err := c.open(log)
 	if err != nil {
@@ -139,6 +149,7 @@ func (c *runCmd) Run(a *app) error {
 		Roles: roles, Kafka: c.kafka(), Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip,
 		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
+		Verifier: verifier, Gateway: gateway.Config{ServiceToken: token, Origins: c.Origins},
 	})
 	if err != nil {
 		ln.Close()

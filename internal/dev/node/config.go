@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/processor"
@@ -45,6 +46,8 @@ type Config struct {
 	// Index, if set, serves GET /.
 	Index http.Handler
 
+	// Verifier judges the tokens of callers of queries and sockets; nil: there are no keys.
+	Verifier *auth.Verifier
 	// Gateway says what the role gateway is; what is the node's own (brokers, topics, queries, Redis, metrics) is filled
 	// in. All of it may be zero.
 	Gateway gateway.Config

@@ -30,6 +30,7 @@ func (n *Node) addGateway(partitions int32) error {
 		Node: n.answers(), Topics: c.Topics.Inputs, Self: c.Advertise, Stopping: n.stopping,
 		Logger: c.Logger.With("role", "gateway"),
 	})
+	gc.Verifier = c.Verifier
 	gc.Producer, gc.Redis, gc.Registerer, gc.Logger = n.client, n.sockets, n.registry, c.Logger.With("role", "gateway")
 	if n.gateway, err = gateway.New(gc); err != nil {
 		return err

@@ -164,7 +164,7 @@ func (n *Node) handler() http.Handler {
 	var rest http.Handler
 	if n.cfg.Roles.Has(config.RoleQuery) {
 		rest = query.Handler(query.Config{
-			Node: n.answers(), Topics: n.cfg.Topics.Inputs, Self: n.cfg.Advertise, Producer: n.client, Stopping: n.stopping,
+			Node: n.answers(), Topics: n.cfg.Topics.Inputs, Self: n.cfg.Advertise, Producer: n.client, Stopping: n.stopping, Verifier: n.cfg.Verifier,
 			Registerer: n.registry, Logger: n.cfg.Logger.With("role", "query"),
 		})
 	}
