@@ -48,6 +48,7 @@ type UnreadDelta struct {
 	ReadPos       uint32
 	Excluded      []uint32
 	Mentioned     []uint32
+	TouchedAt     int64 // of a thread the user follows: its last reply, or his last read or follow in it; 0 for none
 }
 
 // ChannelRecord is the value of a record of tidemark.channels (DESIGN §7).

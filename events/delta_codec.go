@@ -23,7 +23,11 @@ func AppendUnreadDelta(b []byte, d *UnreadDelta) []byte {
 	b = appendText(b, 16, d.InstanceID)
 	b = appendUint(b, 17, uint64(d.ReadPos))
 	b = appendPacked(b, 18, d.Excluded)
-	return appendPacked(b, 19, d.Mentioned)
+	b = appendPacked(b, 19, d.Mentioned)
+	if d.TouchedAt > 0 {
+		b = appendTime(b, 20, d.TouchedAt)
+	}
+	return b
 }
 
 // DecodeUnreadDelta decodes a value of tidemark.unread into d, whatever d held before; its lists are reused, all else
@@ -33,7 +37,7 @@ func AppendUnreadDelta(b []byte, d *UnreadDelta) []byte {
 // An empty value decodes to the zero delta: a consumer tells a tombstone by the record's nil value.
 func DecodeUnreadDelta(value []byte, d *UnreadDelta) error {
 	*d = UnreadDelta{Excluded: d.Excluded[:0], Mentioned: d.Mentioned[:0]}
-	var lastReadAt, latestAt wireTime
+	var lastReadAt, latestAt, touchedAt wireTime
 	c := cursor{b: value}
 	for c.next() {
 		switch c.tag {
@@ -79,6 +83,8 @@ func DecodeUnreadDelta(value []byte, d *UnreadDelta) error {
 			d.Mentioned = c.packed(d.Mentioned)
 		case 19<<3 | wireVarint:
 			d.Mentioned = c.single(d.Mentioned)
+		case 20<<3 | wireBytes:
+			touchedAt.merge(&c)
 		default:
 			c.skip()
 		}
@@ -88,6 +94,9 @@ func DecodeUnreadDelta(value []byte, d *UnreadDelta) error {
 	}
 	var err error
 	if d.LastReadAt, err = outputMillis(&lastReadAt, "last_read_at"); err != nil {
+		return err
+	}
+	if d.TouchedAt, err = outputMillis(&touchedAt, "touched_at"); err != nil {
 		return err
 	}
 	d.Latest.At, err = outputMillis(&latestAt, "latest.at")

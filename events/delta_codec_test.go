@@ -49,6 +49,9 @@ func pbDelta(d *events.UnreadDelta) *pb.UnreadDelta {
 	if d.LastRead.Seq > 0 {
 		p.LastReadAt = pbTime(d.LastReadAt)
 	}
+	if d.TouchedAt > 0 {
+		p.TouchedAt = pbTime(d.TouchedAt)
+	}
 	return p
 }
 
@@ -113,6 +116,9 @@ func (r random) delta() *events.UnreadDelta {
 	}
 	if d.LastRead.Seq > 0 {
 		d.LastReadAt = r.millis()
+	}
+	if r.bool() {
+		d.TouchedAt = r.millis()
 	}
 	return d
 }
@@ -183,7 +189,7 @@ func FuzzUnreadDelta(f *testing.F) {
 		err := events.DecodeUnreadDelta(value, &got)
 		var p pb.UnreadDelta
 		ok := proto.Unmarshal(value, &p) == nil
-		if !ok || !goodTime(p.LastReadAt) || !goodTime(p.Latest.GetAt()) {
+		if !ok || !goodTime(p.LastReadAt) || !goodTime(p.Latest.GetAt()) || !goodTime(p.TouchedAt) {
 			if err == nil {
 				t.Fatalf("%q was accepted", value)
 			}
@@ -198,6 +204,7 @@ func FuzzUnreadDelta(f *testing.F) {
 			FirstUnread: fromRef(p.FirstUnread), LastRead: fromRef(p.LastRead), LastReadAt: fromTime(p.LastReadAt),
 			Latest: fromHead(p.Latest), Large: p.Large, Muted: p.Muted, ReadEpoch: p.ReadEpoch, Stamp: fromStamp(p.Stamp),
 			InstanceID: []byte(p.InstanceId), ReadPos: p.ReadPos, Excluded: p.Excluded, Mentioned: p.Mentioned,
+			TouchedAt: fromTime(p.TouchedAt),
 		})
 	})
 }

@@ -36,11 +36,9 @@ func (p *Partition) fillThread(c *channel, r *row, v *ThreadView) {
 	v.Following, v.ReadEpoch = s.follows, r.marks+1
 	if s.ptr > 0 {
 		v.LastRead = Ref{p.messageID(c, s.ptr), s.ptr}
-		v.LastReadAt, v.TouchedAt = s.at, s.at
+		v.LastReadAt = s.at
 	}
-	if s.follows && s.f.flags&foWord != 0 {
-		v.TouchedAt = max(v.TouchedAt, s.f.wordAt)
-	}
+	v.TouchedAt = p.touchedAt(c, &s)
 	n := p.threadCounts(r, &s)
 	v.Unread, v.Mentions = n.unread, n.mentions
 	if n.first > 0 {
@@ -60,6 +58,21 @@ func (p *Partition) fillReply(c *channel, t *thread, v *ThreadView) {
 		v.LastReply.MessageID, v.LastReply.SenderID, v.LastReply.Preview = string(e.id), string(e.sender), string(e.preview)
 	}
 	v.TouchedAt = max(v.TouchedAt, e.time)
+}
+
+// touchedAt is the latest of the thread's last reply, the user's pointer and his last follow by word; 0 for none.
+func (p *Partition) touchedAt(c *channel, s *threadScope) (at int64) {
+	if s.ptr > 0 {
+		at = s.at
+	}
+	if s.follows && s.f.flags&foWord != 0 {
+		at = max(at, s.f.wordAt)
+	}
+	if last := s.t.newest(c.floor); last != 0 && !s.t.gone(c) {
+		e := p.entryAt(c, last)
+		at = max(at, e.time)
+	}
+	return at
 }
 
 // Threads calls fn for every thread that userID follows in the channels of this partition that he is a member of, and

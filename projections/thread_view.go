@@ -107,7 +107,8 @@ func (p *Partition) threadSignature(c *channel, r *row) uint64 {
 	}
 	if shown {
 		n := p.threadCounts(r, &s)
-		put(1, n.unread, n.mentions, n.first, s.t.newest(c.floor))
+		touched := p.touchedAt(c, &s)
+		put(1, n.unread, n.mentions, n.first, s.t.newest(c.floor), uint32(touched), uint32(touched>>32))
 	}
 	p.sigBuf = b
 	return xxh3.Hash(b)
@@ -156,7 +157,7 @@ func (p *Partition) drainThread(d *Deltas, c *channel, r *row) {
 	}
 	if m.Member {
 		n := p.threadCounts(r, &s)
-		m.Unread, m.Mentions = n.unread, n.mentions
+		m.Unread, m.Mentions, m.TouchedAt = n.unread, n.mentions, p.touchedAt(c, &s)
 		if n.first > 0 {
 			m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.first, &r.firstSeq, &r.firstID), Seq: n.first}
 		}

@@ -17,11 +17,12 @@ type told struct {
 	channel map[string]events.ChannelRecord
 	last    map[string]projections.View // by key
 	stamped map[string]string           // key and stamp -> what the delta said
+	touched map[string]int64            // of threads, by key
 	open    map[string]bool             // keys with an open time target before the last event
 }
 
 func newTold() *told {
-	return &told{channel: map[string]events.ChannelRecord{}, last: map[string]projections.View{}, stamped: map[string]string{}}
+	return &told{channel: map[string]events.ChannelRecord{}, last: map[string]projections.View{}, stamped: map[string]string{}, touched: map[string]int64{}}
 }
 
 // before notes which pairs have an open time target. It makes a delta when it closes (DESIGN §7), also where the last one
@@ -72,19 +73,20 @@ func (d *told) drain(t rapid.TB, p *projections.Partition, m *model.Model, at st
 		}
 		_, _, thread, _ := events.SplitUnreadKey(r.Key)
 		if each && !d.open[key] && !m.Deleted(v.ChannelID) && (len(thread) == 0 || v.Member) {
-			if b, n := sayable(before, v), sayable(v, v); viewText(&b) == viewText(&n) {
+			if b, n := sayable(before, v), sayable(v, v); viewText(&b) == viewText(&n) && d.touched[key] == delta.TouchedAt {
 				t.Fatalf("%s: no change, but a delta:\n%s", at, viewText(&v))
 			}
 		}
 		if was && !v.Stamp.Dominates(before.Stamp) {
 			t.Fatalf("%s: stamp %s after %s", at, script.FormatStamp(v.Stamp), script.FormatStamp(before.Stamp))
 		}
-		d.last[key] = v
+		d.last[key], d.touched[key] = v, delta.TouchedAt
 		stamp := fmt.Sprintf("%q %s", key, script.FormatStamp(v.Stamp))
-		if old, ok := d.stamped[stamp]; ok && old != viewText(&v) {
-			t.Fatalf("%s: two deltas have the stamp %s:\n%s\nand\n%s", at, stamp, old, viewText(&v))
+		says := fmt.Sprintf("%s touched at %d", viewText(&v), delta.TouchedAt)
+		if old, ok := d.stamped[stamp]; ok && old != says {
+			t.Fatalf("%s: two deltas have the stamp %s:\n%s\nand\n%s", at, stamp, old, says)
 		}
-		d.stamped[stamp] = viewText(&v)
+		d.stamped[stamp] = says
 	}
 }
 
@@ -134,11 +136,12 @@ func (d *told) check(t rapid.TB, m *model.Model, at string) {
 // checkThread compares the last delta of a user in a thread with what he sees of it.
 func (d *told) checkThread(t rapid.TB, m *model.Model, user, channel, thread, at string) {
 	t.Helper()
-	now := untold(user, channel)
+	now, touched := untold(user, channel), int64(0)
 	if v, ok := m.Thread(user, channel, thread); ok {
 		now.Member, now.LastRead, now.LastReadAt, now.ReadEpoch = v.Member && v.Following, v.LastRead, v.LastReadAt, v.ReadEpoch
 		if now.Member {
 			now.Unread, now.Mentions, now.FirstUnread, now.Latest = v.Unread, v.Mentions, v.FirstUnread, v.LastReply
+			touched = v.TouchedAt
 		}
 	}
 	last, was := d.last[key(user, channel, thread)]
@@ -147,6 +150,8 @@ func (d *told) checkThread(t rapid.TB, m *model.Model, user, channel, thread, at
 	}
 	if m.OpenInTime(user, channel, thread) {
 		last.LastRead, last.LastReadAt = now.LastRead, now.LastReadAt
+	} else if told := d.touched[key(user, channel, thread)]; told != touched {
+		t.Fatalf("%s: %s in thread %s of #%s was told that it was touched at %d, but it was at %d", at, user, thread, channel, told, touched)
 	}
 	want, got := sayable(now, now), sayable(last, now)
 	if w, g := viewText(&want), viewText(&got); w != g {

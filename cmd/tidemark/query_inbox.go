@@ -62,8 +62,12 @@ func inboxTable(channels []*queryv1.ChannelUnread) *table {
 }
 
 func totalsLine(t *queryv1.Totals) string {
-	return fmt.Sprintf("total: %d unread in %s, %s (muted channels left out)", t.GetUnread(),
-		plural(t.GetUnreadChannels(), "channel"), plural(t.GetMentions(), "mention"))
+	threads := ""
+	if n := t.GetThreadUnread(); n > 0 {
+		threads = fmt.Sprintf(", %d unread in threads, %s there", n, plural(t.GetThreadMentions(), "mention"))
+	}
+	return fmt.Sprintf("total: %d unread in %s, %s%s (muted channels left out)", t.GetUnread(),
+		plural(t.GetUnreadChannels(), "channel"), plural(t.GetMentions(), "mention"), threads)
 }
 
 func printInbox(w io.Writer, channels []*queryv1.ChannelUnread, totals *queryv1.Totals) error {

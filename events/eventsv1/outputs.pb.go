@@ -258,7 +258,10 @@ type UnreadDelta struct {
 	// Positions above read_pos that are own or were read singly (newest 1,000).
 	Excluded []uint32 `protobuf:"varint,18,rep,packed,name=excluded,proto3" json:"excluded,omitempty"`
 	// Positions above read_pos that mention the user (newest 1,000).
-	Mentioned     []uint32 `protobuf:"varint,19,rep,packed,name=mentioned,proto3" json:"mentioned,omitempty"`
+	Mentioned []uint32 `protobuf:"varint,19,rep,packed,name=mentioned,proto3" json:"mentioned,omitempty"`
+	// Of a thread that the user follows: the latest of its last reply and his last read or follow in it. The thread is
+	// listed for 30 days from then on.
+	TouchedAt     *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=touched_at,json=touchedAt,proto3" json:"touched_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -422,6 +425,13 @@ func (x *UnreadDelta) GetExcluded() []uint32 {
 func (x *UnreadDelta) GetMentioned() []uint32 {
 	if x != nil {
 		return x.Mentioned
+	}
+	return nil
+}
+
+func (x *UnreadDelta) GetTouchedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.TouchedAt
 	}
 	return nil
 }
@@ -727,7 +737,7 @@ const file_tidemark_events_v1_outputs_proto_rawDesc = "" +
 	"\ffold_version\x18\x01 \x01(\rR\vfoldVersion\x12\f\n" +
 	"\x01m\x18\x02 \x01(\x03R\x01m\x12\f\n" +
 	"\x01r\x18\x03 \x01(\x03R\x01r\x12\f\n" +
-	"\x01d\x18\x04 \x01(\x03R\x01d\"\xb7\x05\n" +
+	"\x01d\x18\x04 \x01(\x03R\x01d\"\xf2\x05\n" +
 	"\vUnreadDelta\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -752,7 +762,9 @@ const file_tidemark_events_v1_outputs_proto_rawDesc = "" +
 	"instanceId\x12\x19\n" +
 	"\bread_pos\x18\x11 \x01(\rR\areadPos\x12\x1a\n" +
 	"\bexcluded\x18\x12 \x03(\rR\bexcluded\x12\x1c\n" +
-	"\tmentioned\x18\x13 \x03(\rR\tmentioned\"\xa3\x03\n" +
+	"\tmentioned\x18\x13 \x03(\rR\tmentioned\x129\n" +
+	"\n" +
+	"touched_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\ttouchedAt\"\xa3\x03\n" +
 	"\rChannelRecord\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x120\n" +
@@ -814,16 +826,17 @@ var file_tidemark_events_v1_outputs_proto_depIdxs = []int32{
 	7,  // 3: tidemark.events.v1.UnreadDelta.last_read_at:type_name -> google.protobuf.Timestamp
 	1,  // 4: tidemark.events.v1.UnreadDelta.latest:type_name -> tidemark.events.v1.Head
 	2,  // 5: tidemark.events.v1.UnreadDelta.stamp:type_name -> tidemark.events.v1.Stamp
-	1,  // 6: tidemark.events.v1.ChannelRecord.latest:type_name -> tidemark.events.v1.Head
-	2,  // 7: tidemark.events.v1.ChannelRecord.stamp:type_name -> tidemark.events.v1.Stamp
-	6,  // 8: tidemark.events.v1.ReceiptsRecord.readers:type_name -> tidemark.events.v1.Receipt
-	6,  // 9: tidemark.events.v1.ReceiptsRecord.delivered:type_name -> tidemark.events.v1.Receipt
-	7,  // 10: tidemark.events.v1.Receipt.at:type_name -> google.protobuf.Timestamp
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	7,  // 6: tidemark.events.v1.UnreadDelta.touched_at:type_name -> google.protobuf.Timestamp
+	1,  // 7: tidemark.events.v1.ChannelRecord.latest:type_name -> tidemark.events.v1.Head
+	2,  // 8: tidemark.events.v1.ChannelRecord.stamp:type_name -> tidemark.events.v1.Stamp
+	6,  // 9: tidemark.events.v1.ReceiptsRecord.readers:type_name -> tidemark.events.v1.Receipt
+	6,  // 10: tidemark.events.v1.ReceiptsRecord.delivered:type_name -> tidemark.events.v1.Receipt
+	7,  // 11: tidemark.events.v1.Receipt.at:type_name -> google.protobuf.Timestamp
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_events_v1_outputs_proto_init() }
