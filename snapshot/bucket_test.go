@@ -128,7 +128,7 @@ func TestBucket(t *testing.T) {
 func TestBucketLarge(t *testing.T) {
 	buckets(t, func(t *testing.T, open func() snapshot.Bucket) {
 		b := open()
-		data := bytes.Repeat([]byte("0123456789abcdef"), 33<<20/16)
+		data := bytes.Repeat([]byte("0123456789abcdef"), 17<<20/16)
 		if err := b.Put(t.Context(), "partition-0/files/large", bytes.NewReader(data), int64(len(data))); err != nil {
 			t.Fatal(err)
 		}

@@ -63,12 +63,26 @@ func TestIncremental(t *testing.T) {
 	r := snapshot.New(b, snapshot.Options{})
 	f := openStore(t, filepath.Join(dir, "partition-3"), nil)
 	defer f.close(t)
-	f.to(t, 20_000)
-	_, first := create(t, r, f, filepath.Join(dir, "scratch"))
-	f.to(t, 20_100)
+	f.to(t, 8_000)
+	old, _ := create(t, r, f, filepath.Join(dir, "scratch"))
+	f.to(t, 8_040)
 	m, second := create(t, r, f, filepath.Join(dir, "scratch"))
-	if second.UploadedBytes*4 > first.UploadedBytes {
-		t.Errorf("%d bytes were uploaded after few changes, %d at first", second.UploadedBytes, first.UploadedBytes)
+	known := map[string]string{}
+	for _, file := range old.Files {
+		known[file.SHA256] = file.Object
+	}
+	var files, bytes int64
+	for _, file := range m.Files {
+		switch object, ok := known[file.SHA256]; {
+		case !ok:
+			files++
+			bytes += file.Size
+		case object != file.Object:
+			t.Errorf("%s has the content of %s, and is %s", file.Name, object, file.Object)
+		}
+	}
+	if second.UploadedFiles != files || second.UploadedBytes != bytes || files == second.Files {
+		t.Errorf("%+v was uploaded, of which %d files with %d bytes are new", second, files, bytes)
 	}
 	before := keys(t, b, "")
 	if _, s, err := r.Create(t.Context(), f.p, filepath.Join(dir, "scratch"), snapshot.CreateOptions{}); !errors.Is(err, snapshot.ErrUnchanged) || s.UploadedBytes != 0 {

@@ -103,6 +103,9 @@ func TestOwnersAndPrunersRace(t *testing.T) {
 	offsets := []int64{60, 120, 180, 240, 300, 360}
 	stores := freeze(t, fs, offsets...)
 	runs := 40
+	if testing.Short() {
+		runs = 10 // and under the race detector each takes long
+	}
 	if n, err := strconv.Atoi(os.Getenv("TIDEMARK_SNAPSHOT_RACES")); err == nil {
 		runs = n
 	}
