@@ -36,7 +36,8 @@ func isCorruption(err error) bool {
 	return pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) ||
 		errors.Is(err, pebble.ErrDBNotPristine) || // there are tables, and the marker of their format is missing
 		strings.Contains(err.Error(), "unknown to the objstorage provider") || // what Pebble says of a table that is missing
-		strings.Contains(err.Error(), "object size mismatch") // and of one that is cut off
+		strings.Contains(err.Error(), "object size mismatch") || // and of one that is cut off
+		strings.Contains(err.Error(), "name from file") // and of options that are not those of any store of ours
 }
 
 // isIO reports whether err comes from the file system, which says nothing about what is stored.
