@@ -26,6 +26,8 @@ import (
 //	? #general     a channel
 //	? explain a    why a number is what it is
 //	? inbox a      the user's channels and the total
+//	? a in thread m1            what a user sees of a thread; also "? explain a in thread m1"
+//	? threads a    the threads that are listed for the user, and the total
 //	? stamp a
 //	? deltas       what was emitted since the last such line, drained after each record
 //	restart        closes the partition after a cut, and opens it again

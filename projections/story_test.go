@@ -3,6 +3,7 @@ package projections_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -107,8 +108,12 @@ func (g *golden) reopen(t rapid.TB) {
 // answer answers a question from the live partition, which was compared with the model.
 func (g *golden) answer(t rapid.TB, words []string) string {
 	verb := "view"
-	if len(words) > 0 && (words[0] == "explain" || words[0] == "inbox" || words[0] == "stamp" || words[0] == "deltas") {
+	if len(words) > 0 && slices.Contains([]string{"explain", "inbox", "threads", "stamp", "deltas"}, words[0]) {
 		verb, words = words[0], words[1:]
+	}
+	thread := ""
+	if n := len(words); n > 3 && words[n-3] == "in" && words[n-2] == "thread" {
+		thread, words = words[n-1], words[:n-3]
 	}
 	user, channel := "", script.DefaultChannel
 	for _, w := range words {
@@ -127,6 +132,10 @@ func (g *golden) answer(t rapid.TB, words []string) string {
 			return script.FormatChannel(&c)
 		}
 		return fmt.Sprintf("there is no #%s", channel)
+	case verb == "threads":
+		return script.FormatThreads(user, g.model.ThreadList(user))
+	case thread != "":
+		return g.answerThread(verb, user, channel, thread)
 	case verb == "explain":
 		if x, ok := g.live.Explain(user, channel); ok {
 			return script.FormatExplanation(user, channel, &x)
@@ -143,6 +152,18 @@ func (g *golden) answer(t rapid.TB, words []string) string {
 		return fmt.Sprintf("%s: %s", user, script.FormatStamp(v.Stamp))
 	}
 	return script.FormatView(&v)
+}
+
+// answerThread answers a question about a thread.
+func (g *golden) answerThread(verb, user, channel, thread string) string {
+	if verb == "explain" {
+		if x, ok := g.live.ExplainThread(user, channel, thread); ok {
+			return script.FormatExplanation(user, channel, &x)
+		}
+	} else if v, ok := g.live.Thread(user, channel, thread); ok {
+		return script.FormatThread(&v)
+	}
+	return fmt.Sprintf("%s: there is no #%s", user, channel)
 }
 
 // deltaText tells the deltas of users since it was asked last.

@@ -37,6 +37,9 @@ func FormatView(v *projections.View) string {
 func FormatDelta(d *events.UnreadDelta) string {
 	v := DeltaView(d)
 	s := FormatView(&v)
+	if len(d.ThreadID) > 0 {
+		s = threadName(v.UserID, v.ChannelID, string(d.ThreadID)) + strings.TrimPrefix(s, pairName(v.UserID, v.ChannelID))
+	}
 	if d.Large {
 		_, rest, _ := strings.Cut(s, " | ")
 		s = pairName(v.UserID, v.ChannelID) + ": | " + rest
