@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tidemark/tidemark/internal/letters"
 )
 
 type deadlettersListCmd struct {
@@ -22,16 +24,16 @@ Example:
 
 // Run lists dead letters, oldest first. With --json there is one object a line, and no limit.
 func (c *deadlettersListCmd) Run(a *app) error {
-	var list []letter
+	var list []letters.Letter
 	reasons := map[string]int{}
 	total := 0
-	err := c.each(a, func(l letter) error {
+	err := c.each(a, func(l letters.Letter) error {
 		if c.JSON {
 			return printJSON(a.stdout, l)
 		}
 		total++
 		reasons[l.Reason]++
-		l.record = nil // its value may be large
+		l.Record = nil // its value may be large
 		list = append(list, l)
 		if len(list) >= 2*max(c.Limit, 1)+1000 {
 			list = newest(list, c.Limit)
@@ -45,7 +47,7 @@ func (c *deadlettersListCmd) Run(a *app) error {
 	if len(list) > 0 {
 		t := newTable("PLACE", "WRITTEN", "REASON", "FROM", "KEY", "BYTES>", "DETAIL")
 		for _, l := range list {
-			t.row(l.place(), l.Written.Local().Format("2006-01-02 15:04:05"), l.Reason, l.origin(), cut(l.Key, 32), l.Bytes, l.Detail)
+			t.row(l.Place(), l.Written.Local().Format("2006-01-02 15:04:05"), l.Reason, l.Origin(), cut(l.Key, 32), l.Bytes, l.Detail)
 		}
 		if err := t.print(a.stdout); err != nil {
 			return err
@@ -67,7 +69,7 @@ func (c *deadlettersListCmd) Run(a *app) error {
 }
 
 // newest are the last n letters by the time they were written.
-func newest(list []letter, n int) []letter {
-	slices.SortStableFunc(list, func(a, b letter) int { return a.Written.Compare(b.Written) })
+func newest(list []letters.Letter, n int) []letters.Letter {
+	slices.SortStableFunc(list, func(a, b letters.Letter) int { return a.Written.Compare(b.Written) })
 	return list[max(0, len(list)-n):]
 }

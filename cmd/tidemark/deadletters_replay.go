@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/letters"
 )
 
 type deadlettersReplayCmd struct {
@@ -59,32 +59,32 @@ func (c *deadlettersReplayCmd) Run(a *app) error {
 		n      = replayCounts{DryRun: c.DryRun}
 		acked  atomic.Int64
 		failed atomic.Pointer[error]
-		check  lineParser
+		check  letters.Checker
 		said   = time.Now()
 	)
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
-	err = c.each(a, func(l letter) error {
+	err = c.each(a, func(l letters.Letter) error {
 		if err := failed.Load(); err != nil {
 			return *err
 		}
 		n.Read++
-		r, err := c.again(&check, &l)
+		r, err := l.Again(&check, c.Force)
 		if err != nil {
 			n.Bad++
-			fmt.Fprintf(a.stderr, "left out %s from %s: %v\n", l.place(), l.origin(), err)
+			fmt.Fprintf(a.stderr, "left out %s from %s: %v\n", l.Place(), l.Origin(), err)
 			return nil
 		}
 		if c.DryRun {
 			n.Replayed++
 			if !c.JSON {
-				fmt.Fprintf(a.stdout, "would write %s (%s) to %s with key %s\n", l.place(), l.Reason, r.Topic, printable(string(r.Key)))
+				fmt.Fprintf(a.stdout, "would write %s (%s) to %s with key %s\n", l.Place(), l.Reason, r.Topic, printable(string(r.Key)))
 			}
 			return nil
 		}
 		cl.Produce(ctx, r, func(_ *kgo.Record, err error) {
 			if err != nil {
-				err = fmt.Errorf("dead letter %s was not written to %s: %w", l.place(), l.Topic, err)
+				err = fmt.Errorf("dead letter %s was not written to %s: %w", l.Place(), l.Topic, err)
 				failed.CompareAndSwap(nil, &err)
 				return
 			}
@@ -117,25 +117,4 @@ func (c *deadlettersReplayCmd) summary(a *app, n replayCounts) error {
 	_, err := fmt.Fprintf(a.stdout, "%s chosen, %d %s, %d left out because this build would refuse them again\n",
 		plural(n.Read, "dead letter"), n.Replayed, verb, n.Bad)
 	return err
-}
-
-// again is the record to write. Its key is the channel of the event: a wrong one is a reason to be a dead letter.
-func (c *deadlettersReplayCmd) again(check *lineParser, l *letter) (*kgo.Record, error) {
-	if !slices.Contains(events.InputTopics[:], l.Topic) {
-		return nil, fmt.Errorf("its header says topic %q, which is no input", l.Topic)
-	}
-	r := &kgo.Record{Topic: l.Topic, Key: l.record.Key, Value: l.record.Value, Timestamp: l.at}
-	for _, h := range l.record.Headers {
-		if !slices.Contains(letterHeaders, h.Key) {
-			r.Headers = append(r.Headers, h)
-		}
-	}
-	channel, err := check.check(l.Topic, l.record.Value)
-	switch {
-	case err == nil:
-		r.Key = channel
-	case !c.Force:
-		return nil, err
-	}
-	return r, nil
 }

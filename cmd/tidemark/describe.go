@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/letters"
 )
 
 // recordInfo is what is shown of a record: never the text of a message.
@@ -57,8 +58,8 @@ func (d *recordDecoder) describe(r *kgo.Record) recordInfo {
 	case events.TopicChannels:
 		info.Kind, info.What = "channel", d.aboutChannel(r.Value, &err)
 	case events.TopicDeadLetters:
-		l := letterOf(r)
-		info.Kind, info.What = "dead letter", fmt.Sprintf("%s from %s: %s", l.Reason, l.origin(), l.Detail)
+		l := letters.Of(r)
+		info.Kind, info.What = "dead letter", fmt.Sprintf("%s from %s: %s", l.Reason, l.Origin(), l.Detail)
 	default:
 		info.Kind = "unknown"
 	}

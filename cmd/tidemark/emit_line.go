@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -17,15 +16,13 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/letters"
 )
 
 // lineParser turns lines into records. It is stricter than the contract: a field that no event has is refused, for in
 // what a person types it is a slip.
 type lineParser struct {
-	decoder  events.Decoder
-	message  events.Message
-	read     events.Read
-	delivery events.Delivery
+	checker letters.Checker
 }
 
 // envelope is a line without --topic.
@@ -63,7 +60,7 @@ func (p *lineParser) parse(topic string, line []byte) (*kgo.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	channel, err := p.check(topic, event)
+	channel, err := p.checker.Check(topic, event)
 	if err != nil {
 		return nil, err
 	}
@@ -91,25 +88,3 @@ var jsonNoise = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):)?\s*`)
 
 // jsonReason is what protojson complains about, without its prefix and the line that it always believes to be the first.
 func jsonReason(err error) string { return jsonNoise.ReplaceAllString(err.Error(), "") }
-
-// check lets the decoder of the processor judge a value, and returns its channel.
-func (p *lineParser) check(topic string, value []byte) ([]byte, error) {
-	now := time.Now().UnixMilli()
-	var channel []byte
-	var err error
-	switch topic {
-	case events.TopicMessages:
-		err = p.decoder.Message(value, now, &p.message)
-		channel = p.message.ChannelID
-	case events.TopicReads:
-		err = p.decoder.Read(value, now, &p.read)
-		channel = p.read.ChannelID
-	default:
-		err = p.decoder.Delivery(value, now, &p.delivery)
-		channel = p.delivery.ChannelID
-	}
-	if err != nil {
-		return nil, err
-	}
-	return bytes.Clone(channel), nil
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/letters"
 	"github.com/tidemark/tidemark/internal/testkit"
 )
 
@@ -250,17 +251,17 @@ func TestDeadLetters(t *testing.T) {
 	if out := list("--limit", "1"); !strings.Contains(out, "newest 1 are listed") {
 		t.Errorf("--limit:\n%s", out)
 	}
-	var letters []letter
+	var got []letters.Letter
 	d := json.NewDecoder(bytes.NewBufferString(list("--json")))
 	for d.More() {
-		var l letter
+		var l letters.Letter
 		if err := d.Decode(&l); err != nil {
 			t.Fatal(err)
 		}
-		letters = append(letters, l)
+		got = append(got, l)
 	}
-	if len(letters) != 2 {
-		t.Fatalf("--json: %+v", letters)
+	if len(got) != 2 {
+		t.Fatalf("--json: %+v", got)
 	}
 
 	replay := func(args ...string) result {

@@ -1,0 +1,126 @@
+// Package letters reads dead letters (DESIGN §3): the copies of records that could not be used, with why and where from,
+// and what it takes to write one to its topic again.
+package letters
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/processor"
+)
+
+// Letter is a dead letter.
+type Letter struct {
+	Partition int32     `json:"partition"` // its place in the dead letters
+	Offset    int64     `json:"offset"`
+	Written   time.Time `json:"written"`
+	Reason    string    `json:"reason"`
+	Detail    string    `json:"detail"`
+	Topic     string    `json:"topic"` // where it came from
+	From      string    `json:"from"`  // partition/offset there
+	Key       string    `json:"key"`
+	Bytes     int       `json:"bytes"`
+
+	Record *kgo.Record `json:"-"`
+	At     time.Time   `json:"-"` // the record's own timestamp; zero if unknown
+}
+
+// Of reads a dead letter's headers. Those that are missing stay empty.
+func Of(r *kgo.Record) Letter {
+	l := Letter{
+		Partition: r.Partition, Offset: r.Offset, Written: r.Timestamp.UTC(), Key: string(r.Key), Bytes: len(r.Value), Record: r,
+	}
+	var partition, offset string
+	for _, h := range r.Headers {
+		v := string(h.Value)
+		switch h.Key {
+		case processor.HeaderTopic:
+			l.Topic = v
+		case processor.HeaderPartition:
+			partition = v
+		case processor.HeaderOffset:
+			offset = v
+		case processor.HeaderReason:
+			l.Reason = v
+		case processor.HeaderDetail:
+			l.Detail = strings.TrimPrefix(v, "bad event: ")
+		case processor.HeaderTimestamp:
+			if ms, err := strconv.ParseInt(v, 10, 64); err == nil {
+				l.At = time.UnixMilli(ms)
+			}
+		}
+	}
+	l.From = partition + "/" + offset
+	return l
+}
+
+// added are the headers that the processor adds.
+var added = []string{
+	processor.HeaderTopic, processor.HeaderPartition, processor.HeaderOffset, processor.HeaderReason,
+	processor.HeaderDetail, processor.HeaderTimestamp,
+}
+
+// Origin is where the record came from, topic/partition/offset.
+func (l *Letter) Origin() string { return l.Topic + "/" + l.From }
+
+// Place is where the letter is, partition/offset.
+func (l *Letter) Place() string { return fmt.Sprintf("%d/%d", l.Partition, l.Offset) }
+
+// Again is the record to write. Its key is the channel of the event: a wrong one is a reason to be a dead letter. With
+// force it is made, too, of a value that this build would refuse again.
+func (l *Letter) Again(check *Checker, force bool) (*kgo.Record, error) {
+	if !slices.Contains(events.InputTopics[:], l.Topic) {
+		return nil, fmt.Errorf("its header says topic %q, which is no input", l.Topic)
+	}
+	r := &kgo.Record{Topic: l.Topic, Key: l.Record.Key, Value: l.Record.Value, Timestamp: l.At}
+	for _, h := range l.Record.Headers {
+		if !slices.Contains(added, h.Key) {
+			r.Headers = append(r.Headers, h)
+		}
+	}
+	channel, err := check.Check(l.Topic, l.Record.Value)
+	switch {
+	case err == nil:
+		r.Key = channel
+	case !force:
+		return nil, err
+	}
+	return r, nil
+}
+
+// Checker judges values as the processor does. The zero value works; it is not safe for concurrent use.
+type Checker struct {
+	decoder  events.Decoder
+	message  events.Message
+	read     events.Read
+	delivery events.Delivery
+}
+
+// Check returns the channel of an input's value, or why the processor would not take it.
+func (c *Checker) Check(topic string, value []byte) ([]byte, error) {
+	now := time.Now().UnixMilli()
+	var channel []byte
+	var err error
+	switch topic {
+	case events.TopicMessages:
+		err = c.decoder.Message(value, now, &c.message)
+		channel = c.message.ChannelID
+	case events.TopicReads:
+		err = c.decoder.Read(value, now, &c.read)
+		channel = c.read.ChannelID
+	default:
+		err = c.decoder.Delivery(value, now, &c.delivery)
+		channel = c.delivery.ChannelID
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(channel), nil
+}

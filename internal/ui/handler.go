@@ -1,0 +1,233 @@
+package ui
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tidemark/tidemark/clients/js"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/processor"
+)
+
+//go:embed static
+var static embed.FS
+
+// Config says what the page shows. Kafka, Node and Logger must be set.
+type Config struct {
+	Kafka  config.Kafka
+	Topics processor.Topics // none of the names empty
+	Node   Node
+	// Ready reports as /readyz does.
+	Ready func() (bool, []string)
+	// Metrics are the node's own.
+	Metrics prometheus.Gatherer
+	// Snapshots lists the newest snapshot of each partition; nil: the node keeps none.
+	Snapshots func(context.Context) ([]Snapshot, error)
+	// Demo is the demo that talks on this stack; nil: there is none.
+	Demo  Demo
+	About About
+	// Stopping is done when the node begins to stop: streams end then.
+	Stopping context.Context //nolint:containedctx // it is a signal, as in query.Config
+	Logger   *slog.Logger
+}
+
+// About is what the page says of the stack that it belongs to.
+type About struct {
+	Version string `json:"version"`
+	Roles   string `json:"roles"`
+	Group   string `json:"group"`
+	URL     string `json:"url"`
+	Broker  string `json:"broker"`
+	Redis   string `json:"redis"` // without a password
+	Dev     bool   `json:"dev"`   // it is `tidemark dev`: everything may be tried out
+}
+
+// Demo is a demo that can be told to rest, and to leave people alone that somebody acts for.
+type Demo interface {
+	Set(DemoState)
+	State() DemoState
+}
+
+// DemoState is how the demo is told to behave.
+type DemoState struct {
+	Paused bool     `json:"paused"`
+	Away   []string `json:"away"` // who does nothing by himself
+}
+
+// UI is a page that was made. Its Run must run for the timeline to move.
+type UI struct {
+	cfg   Config
+	feed  *feed
+	mux   *http.ServeMux
+	files map[string]file
+}
+
+// file is one embedded file as it is sent.
+type file struct {
+	body []byte
+	kind string
+	etag string
+}
+
+// New makes the page.
+func New(c Config) (*UI, error) {
+	if c.Node == nil || c.Logger == nil || c.Metrics == nil || c.Ready == nil {
+		return nil, errors.New("ui: Node, Ready, Metrics and Logger must be set")
+	}
+	if c.Stopping == nil {
+		c.Stopping = context.Background()
+	}
+	u := &UI{cfg: c, feed: newFeed(), files: map[string]file{}}
+	for _, part := range []struct {
+		prefix string
+		fs     fs.FS
+		dir    string
+	}{{"/", static, "static"}, {"/client/", js.Files(), "."}} {
+		if err := u.load(part.prefix, part.fs, part.dir); err != nil {
+			return nil, err
+		}
+	}
+	u.mux = http.NewServeMux()
+	u.mux.HandleFunc("GET /{$}", u.page)
+	u.mux.HandleFunc("GET /ui/", u.asset)
+	api := http.NewServeMux()
+	api.HandleFunc("GET /ui/api/about", u.about)
+	api.HandleFunc("GET /ui/api/people", u.people)
+	api.HandleFunc("GET /ui/api/history", u.history)
+	api.HandleFunc("GET /ui/api/changes", u.changes)
+	api.HandleFunc("GET /ui/api/operators", u.operators)
+	api.HandleFunc("GET /ui/api/deadletters", u.deadLetters)
+	api.HandleFunc("POST /ui/api/deadletters/replay", u.replay)
+	api.HandleFunc("POST /ui/api/demo", u.demo)
+	// A page of another site must not be able to press these buttons.
+	u.mux.Handle("/ui/api/", http.NewCrossOriginProtection().Handler(noStore(api)))
+	return u, nil
+}
+
+// load takes the files of a directory in, with names under /ui.
+func (u *UI) load(prefix string, from fs.FS, dir string) error {
+	return fs.WalkDir(from, dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		kind, ok := kinds[path.Ext(name)]
+		if !ok {
+			return nil // types for compilers
+		}
+		body, err := fs.ReadFile(from, name)
+		if err != nil {
+			return fmt.Errorf("embedded page: %w", err)
+		}
+		sum := sha256.Sum256(body)
+		u.files["/ui"+prefix+strings.TrimPrefix(name, dir+"/")] = file{body, kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
+		return nil
+	})
+}
+
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// policy lets the page use what this address serves, and nothing else: no inline script or style, no frame, no form,
+// and no text that becomes code.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// ServeHTTP serves GET / and everything under /ui/.
+func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	u.mux.ServeHTTP(w, r)
+}
+
+func (u *UI) page(w http.ResponseWriter, r *http.Request) { u.send(w, r, "/ui/index.html") }
+
+func (u *UI) asset(w http.ResponseWriter, r *http.Request) { u.send(w, r, r.URL.Path) }
+
+// send answers with an embedded file. It is asked for anew each time, and answered in one line if it is the same.
+func (u *UI) send(w http.ResponseWriter, r *http.Request, name string) {
+	f, ok := u.files[name]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("ETag", f.etag)
+	if r.Header.Get("If-None-Match") == f.etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	_, _ = w.Write(f.body) // the client may be gone; there is nobody else to tell
+}
+
+func noStore(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (u *UI) about(w http.ResponseWriter, _ *http.Request) {
+	answer := struct {
+		About
+		Demo *DemoState `json:"demo"` // null: there is none
+	}{About: u.cfg.About}
+	if u.cfg.Demo != nil {
+		s := u.cfg.Demo.State()
+		answer.Demo = &s
+	}
+	reply(w, answer)
+}
+
+func (u *UI) demo(w http.ResponseWriter, r *http.Request) {
+	var s DemoState
+	if u.cfg.Demo == nil {
+		refuse(w, http.StatusNotFound, errors.New("there is no demo here"))
+		return
+	}
+	if err := body(w, r, &s); err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	u.cfg.Demo.Set(s)
+	reply(w, u.cfg.Demo.State())
+}
+
+// body reads a small JSON object.
+func body(w http.ResponseWriter, r *http.Request, v any) error {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("the body is not what is asked for: %w", err)
+	}
+	return nil
+}
+
+func reply(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone; there is nobody else to tell
+}
+
+func refuse(w http.ResponseWriter, status int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"message": err.Error()})
+}

@@ -1,0 +1,239 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Bounds of what the page remembers: enough to scroll in, not an archive.
+const (
+	keptMessages = 300
+	keptChannels = 1000
+)
+
+// Message is one message as the page shows it.
+type Message struct {
+	ID         string   `json:"message_id"`
+	Sender     string   `json:"sender_id,omitempty"`
+	Text       string   `json:"preview,omitempty"`
+	At         int64    `json:"at"` // Unix milliseconds
+	Thread     string   `json:"thread_id,omitempty"`
+	Broadcast  bool     `json:"broadcast,omitempty"`
+	Silent     bool     `json:"silent,omitempty"`
+	Deleted    bool     `json:"deleted,omitempty"`
+	Edited     bool     `json:"edited,omitempty"`
+	Mentions   []string `json:"mentions,omitempty"`
+	MentionAll bool     `json:"mention_all,omitempty"`
+	Revision   uint64   `json:"revision"` // grows with each change of the message
+}
+
+// timeline is what happened in the channels, as chat.messages tells it: the newest messages of each.
+type timeline struct {
+	mu       sync.Mutex
+	revision uint64
+	channels map[string]*room
+	changed  chan struct{} // closed at the next change, and replaced
+}
+
+type room struct {
+	messages []*Message // oldest first
+	byID     map[string]*Message
+	members  map[string]bool
+	revision uint64 // of the newest change
+	cut      bool   // older messages were here
+}
+
+func newTimeline() *timeline {
+	return &timeline{channels: map[string]*room{}, changed: make(chan struct{})}
+}
+
+// apply folds one event in.
+func (t *timeline) apply(m *events.Message) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := string(m.ChannelID)
+	if m.Kind == events.KindChannelDeleted {
+		delete(t.channels, id)
+		t.note(nil)
+		return
+	}
+	c := t.channels[id]
+	if c == nil {
+		t.makeRoom()
+		c = &room{byID: map[string]*Message{}, members: map[string]bool{}}
+		t.channels[id] = c
+	}
+	t.note(c)
+	switch m.Kind {
+	case events.KindMessagePosted:
+		c.post(m, t.revision)
+	case events.KindMessageEdited:
+		if x := c.byID[string(m.MessageID)]; x != nil {
+			x.Text, x.Edited, x.Revision = string(m.Preview), true, t.revision
+			if !m.KeepMentions {
+				x.Mentions, x.MentionAll = texts(m.IDs), m.MentionAll
+			}
+		}
+	case events.KindMessageDeleted:
+		if x := c.byID[string(m.MessageID)]; x != nil {
+			x.erase(t.revision)
+		}
+	case events.KindMessagesPurged:
+		c.purge(m, t.revision)
+	case events.KindMembersJoined:
+		for _, u := range m.IDs {
+			c.members[string(u)] = true
+		}
+	case events.KindMembersLeft:
+		for _, u := range m.IDs {
+			delete(c.members, string(u))
+		}
+	}
+}
+
+// note counts a change, of a channel or of which there are.
+func (t *timeline) note(c *room) {
+	t.revision++
+	if c != nil {
+		c.revision = t.revision
+	}
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// makeRoom forgets the channel in which nothing has happened for longest, if there are many.
+func (t *timeline) makeRoom() {
+	if len(t.channels) < keptChannels {
+		return
+	}
+	oldest := ""
+	for id, c := range t.channels {
+		if oldest == "" || c.revision < t.channels[oldest].revision {
+			oldest = id
+		}
+	}
+	delete(t.channels, oldest)
+}
+
+func (c *room) post(m *events.Message, revision uint64) {
+	id := string(m.MessageID)
+	if c.byID[id] != nil {
+		return // a duplicate
+	}
+	x := &Message{
+		ID: id, Sender: string(m.SenderID), Text: string(m.Preview), At: m.OccurredAt, Thread: string(m.ThreadID),
+		Broadcast: m.Broadcast, Silent: m.Silent, Mentions: texts(m.IDs), MentionAll: m.MentionAll, Revision: revision,
+	}
+	c.messages = append(c.messages, x)
+	c.byID[id] = x
+	if len(c.messages) > keptMessages {
+		delete(c.byID, c.messages[0].ID)
+		c.messages = slices.Delete(c.messages, 0, 1)
+		c.cut = true
+	}
+}
+
+// purge erases what is up to a message. A target by seq is not known here: the page has no seqs of its own.
+func (c *room) purge(m *events.Message, revision uint64) {
+	last := -1
+	switch m.Target {
+	case events.TargetMessageID:
+		last = slices.IndexFunc(c.messages, func(x *Message) bool { return x.ID == string(m.MessageID) })
+	case events.TargetTime:
+		for i, x := range c.messages {
+			if x.At <= m.TargetTime {
+				last = i
+			}
+		}
+	}
+	for _, x := range c.messages[:last+1] {
+		x.erase(revision)
+	}
+}
+
+func (x *Message) erase(revision uint64) {
+	x.Text, x.Mentions, x.MentionAll, x.Deleted, x.Revision = "", nil, false, true, revision
+}
+
+// History is what the page shows of a channel.
+type History struct {
+	Channel  string    `json:"channel_id"`
+	Messages []Message `json:"messages"` // those that changed since the asked revision, oldest first
+	Members  []string  `json:"members"`
+	More     bool      `json:"more"` // there were older ones, which are not kept
+	Revision uint64    `json:"revision"`
+}
+
+// history returns what changed in a channel since a revision; 0: all.
+func (t *timeline) history(channel string, since uint64) History {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := History{Channel: channel, Messages: []Message{}, Members: []string{}, Revision: t.revision}
+	c := t.channels[channel]
+	if c == nil {
+		return h
+	}
+	for _, x := range c.messages {
+		if x.Revision > since {
+			h.Messages = append(h.Messages, *x)
+		}
+	}
+	for u := range c.members {
+		h.Members = append(h.Members, u)
+	}
+	slices.Sort(h.Members)
+	h.More = c.cut
+	return h
+}
+
+// Person is somebody who is a member somewhere.
+type Person struct {
+	ID       string `json:"user_id"`
+	Channels int    `json:"channels"`
+}
+
+// people are all members, those of most channels first; at most 500.
+func (t *timeline) people() []Person {
+	t.mu.Lock()
+	counts := map[string]int{}
+	for _, c := range t.channels {
+		for u := range c.members {
+			counts[u]++
+		}
+	}
+	t.mu.Unlock()
+	list := make([]Person, 0, len(counts))
+	for u, n := range counts {
+		list = append(list, Person{u, n})
+	}
+	slices.SortFunc(list, func(a, b Person) int { return cmp.Or(b.Channels-a.Channels, cmp.Compare(a.ID, b.ID)) })
+	return list[:min(len(list), 500)]
+}
+
+// since returns the channels that changed after a revision, the newest revision, and a channel that is closed at the
+// next change.
+func (t *timeline) since(revision uint64) (channels []string, now uint64, next <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, c := range t.channels {
+		if c.revision > revision {
+			channels = append(channels, id)
+		}
+	}
+	slices.Sort(channels)
+	return channels, t.revision, t.changed
+}
+
+func texts(list [][]byte) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = string(b)
+	}
+	return out
+}
