@@ -26,10 +26,13 @@ func (s *Scenario) act(r *roomState) []Event {
 
 func (s *Scenario) post(r *roomState) []Event {
 	sender := s.actor(r)
+	if sender == "" {
+		return nil
+	}
 	p := &eventsv1.MessagePosted{MessageId: s.newID(), SenderId: sender, Preview: lines[s.rng.IntN(len(lines))]}
 	switch n := s.rng.IntN(20); {
 	case n < 4:
-		if whom := s.actor(r); whom != sender {
+		if whom := r.members[s.rng.IntN(min(len(r.members), len(people)))]; whom != sender {
 			p.Mentions = []string{whom}
 			p.Preview = "@" + whom + " " + p.Preview
 		}
@@ -49,11 +52,11 @@ func (s *Scenario) catchUp(r *roomState) []Event {
 	}
 	who := s.actor(r)
 	for range 2 {
-		if other := s.actor(r); r.read[other] < r.read[who] {
+		if other := s.actor(r); who == "" || other != "" && r.read[other] < r.read[who] {
 			who = other
 		}
 	}
-	if r.read[who] == r.posts {
+	if who == "" || r.read[who] == r.posts {
 		return nil
 	}
 	r.read[who] = r.posts
@@ -67,7 +70,7 @@ func (s *Scenario) catchUp(r *roomState) []Event {
 func (s *Scenario) readOne(r *roomState) []Event {
 	who := s.actor(r)
 	p := s.anyPost(r)
-	if p == nil || r.read[who] >= r.posts {
+	if p == nil || who == "" || r.read[who] >= r.posts {
 		return nil
 	}
 	return []Event{read(r.id, who, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_MessagesRead{
@@ -82,7 +85,7 @@ func (s *Scenario) edit(r *roomState) []Event {
 	}
 	return []Event{message(r.id, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageEdited{
 		MessageEdited: &eventsv1.MessageEdited{
-			MessageId: p.id, Preview: lines[s.rng.IntN(len(lines))] + " (edited)", KeepMentions: true,
+			MessageId: p.id, Preview: lines[s.rng.IntN(len(lines))], KeepMentions: true,
 		},
 	}})}
 }
@@ -101,7 +104,7 @@ func (s *Scenario) remove(r *roomState) []Event {
 // markUnread lets a member keep a message for later.
 func (s *Scenario) markUnread(r *roomState) []Event {
 	who := s.actor(r)
-	if len(r.recent) == 0 || r.read[who] < r.posts {
+	if who == "" || len(r.recent) == 0 || r.read[who] < r.posts {
 		return nil // he is behind anyway
 	}
 	back := min(1+s.rng.IntN(3), len(r.recent))
@@ -126,7 +129,7 @@ func (s *Scenario) rename(r *roomState) []Event {
 
 func (s *Scenario) mute(r *roomState) []Event {
 	who := s.actor(r)
-	if r.direct || who == people[0] { // whom the banner tells to watch
+	if r.direct || who == "" || who == people[0] { // whom the banner tells to watch
 		return nil
 	}
 	r.muted[who] = !r.muted[who]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,7 +20,29 @@ type Driver struct {
 	// Topics are the names of the input topics. Zero: events.InputTopics.
 	Topics [events.NumInputs]string
 	Logger *slog.Logger
+
+	control atomic.Pointer[Control]
 }
+
+// Control is how a running demo is told to behave. The zero value lets it talk.
+type Control struct {
+	Paused bool
+	Away   []string // who does nothing: somebody else acts for them
+}
+
+// Control returns what holds now.
+func (d *Driver) Control() Control {
+	if c := d.control.Load(); c != nil {
+		return *c
+	}
+	return Control{}
+}
+
+// SetControl holds from the next step on.
+func (d *Driver) SetControl(c Control) { d.control.Store(&c) }
+
+// pausedPoll is how often a paused demo looks whether it is to go on.
+const pausedPoll = 200 * time.Millisecond
 
 // Run writes the setup, then step after step until ctx is done, which is no error. Events are not waited for: if Kafka
 // takes none for a while, the client holds a bounded number of them and Run waits.
@@ -34,7 +57,12 @@ func (d *Driver) Run(ctx context.Context) error {
 	defer timer.Stop()
 	<-timer.C
 	for {
-		step := d.Scenario.Next()
+		c := d.Control()
+		d.Scenario.SetAway(c.Away)
+		step := Step{Pause: pausedPoll}
+		if !c.Paused {
+			step = d.Scenario.Next()
+		}
 		timer.Reset(step.Pause)
 		select {
 		case <-ctx.Done():

@@ -32,6 +32,7 @@ type Scenario struct {
 	posts int
 	rooms []*roomState
 	total int // of the rooms' weights
+	away  map[string]bool
 }
 
 // roomState is what the demo itself remembers of a channel: enough to read, edit and delete sensibly.
@@ -54,7 +55,7 @@ const recentPosts = 40
 // New makes a scenario. run names this run: it is part of every message id, so that a second run on the same topics
 // posts new messages.
 func New(seed uint64, run string) *Scenario {
-	s := &Scenario{rng: rand.New(rand.NewPCG(seed, 0x7469646d61726b)), run: run}
+	s := &Scenario{rng: rand.New(rand.NewPCG(seed, 0x7469646d61726b)), run: run, away: map[string]bool{}}
 	for _, r := range rooms() {
 		s.rooms = append(s.rooms, &roomState{room: r, read: map[string]int{}, muted: map[string]bool{}})
 		s.total += r.weight
@@ -73,12 +74,25 @@ func (s *Scenario) Setup() []Event {
 	return all
 }
 
-// Next is what happens next.
+// triesOfAStep bounds how often Next looks for somebody who does something: if everybody is away, nobody does.
+const triesOfAStep = 100
+
+// SetAway says who does nothing until the next call: neither posts, reads nor mutes.
+func (s *Scenario) SetAway(users []string) {
+	clear(s.away)
+	for _, u := range users {
+		s.away[u] = true
+	}
+}
+
+// Next is what happens next; no event if nobody does anything.
 func (s *Scenario) Next() Step {
 	pause := 80*time.Millisecond + time.Duration(s.rng.ExpFloat64()*float64(220*time.Millisecond))
 	step := Step{Pause: min(pause, 2*time.Second)}
-	for len(step.Events) == 0 {
-		step.Events = s.act(s.anyRoom())
+	for range triesOfAStep {
+		if step.Events = s.act(s.anyRoom()); len(step.Events) > 0 {
+			break
+		}
 	}
 	return step
 }
@@ -93,9 +107,12 @@ func (s *Scenario) anyRoom() *roomState {
 	panic("demo: the weights do not add up")
 }
 
-// actor is a member who may act: guests only listen.
+// actor is a member who may act, empty if the one that luck chose is away. Guests only listen.
 func (s *Scenario) actor(r *roomState) string {
-	return r.members[s.rng.IntN(min(len(r.members), len(people)))]
+	if who := r.members[s.rng.IntN(min(len(r.members), len(people)))]; !s.away[who] {
+		return who
+	}
+	return ""
 }
 
 func (s *Scenario) newID() string {

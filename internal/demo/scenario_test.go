@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
 // play runs a scenario for so many steps.
@@ -137,4 +138,40 @@ func member(r *roomState, who string) bool {
 		}
 	}
 	return false
+}
+
+func TestWhoIsAwayDoesNothing(t *testing.T) {
+	s := New(3, "run")
+	s.Setup()
+	away := map[string]bool{"ann": true, "bob": true}
+	s.SetAway([]string{"ann", "bob"})
+	others := 0
+	for range 2000 {
+		for _, e := range s.Next().Events {
+			var who string
+			switch v := e.Value.(type) {
+			case *eventsv1.MessageEvent:
+				who = v.GetMessagePosted().GetSenderId()
+			case *eventsv1.ReadEvent:
+				who = v.GetUserId()
+			}
+			if away[who] {
+				t.Fatalf("%s is away and does %v", who, e.Value)
+			}
+			if who != "" {
+				others++
+			}
+		}
+	}
+	if others < 500 {
+		t.Errorf("the others did %d things", others)
+	}
+	s.SetAway(people)
+	for range 50 {
+		for _, e := range s.Next().Events {
+			if m, ok := e.Value.(*eventsv1.MessageEvent); ok && m.GetMessagePosted() != nil && !m.GetMessagePosted().GetSilent() {
+				t.Fatal("everybody is away and somebody posts")
+			}
+		}
+	}
 }

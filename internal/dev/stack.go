@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -101,7 +100,7 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 	s.node, err = node.New(ctx, node.Config{
 		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
 		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
-		Settings: c.Settings, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, Index: s.index(),
+		Settings: c.Settings, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat),
 		StopTimeout: 10 * time.Second, Build: c.Build, Logger: c.Logger,
 	})
 	if err != nil {
@@ -248,12 +247,4 @@ func (s *Stack) AwaitReady(ctx context.Context) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-}
-
-// index is the page at GET /.
-func (s *Stack) index() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_ = indexPage.Execute(w, s) // the client may be gone; there is nobody else to tell
-	})
 }

@@ -203,7 +203,7 @@ func TestTheDemoIsAlive(t *testing.T) {
 func TestEndpointsAndPage(t *testing.T) {
 	s := start(t, dev.Config{})
 	for path, want := range map[string]string{
-		"/": s.Broker, "/healthz": "ok", "/readyz": "partition 3 live", "/metrics": "tidemark_build_info",
+		"/": "/ui/app.js", "/ui/api/about": s.Broker, "/healthz": "ok", "/readyz": "partition 3 live", "/metrics": "tidemark_build_info",
 	} {
 		res, err := http.Get(s.URL + path)
 		if err != nil {

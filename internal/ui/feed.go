@@ -29,7 +29,7 @@ func (u *UI) Run(ctx context.Context) error {
 	for {
 		err := u.follow(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was told to stop
 		}
 		u.cfg.Logger.Warn("the page cannot follow the messages, and tries again", "topic", u.cfg.Topics.Inputs[events.Messages], "err", err)
 		select {

@@ -101,7 +101,7 @@ func New(c Config) (*UI, error) {
 	}
 	u.mux = http.NewServeMux()
 	u.mux.HandleFunc("GET /{$}", u.page)
-	u.mux.HandleFunc("GET /ui/", u.asset)
+	u.mux.HandleFunc("/ui/", u.asset)
 	api := http.NewServeMux()
 	api.HandleFunc("GET /ui/api/about", u.about)
 	api.HandleFunc("GET /ui/api/people", u.people)
@@ -158,7 +158,14 @@ func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (u *UI) page(w http.ResponseWriter, r *http.Request) { u.send(w, r, "/ui/index.html") }
 
-func (u *UI) asset(w http.ResponseWriter, r *http.Request) { u.send(w, r, r.URL.Path) }
+func (u *UI) asset(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, errors.New("there is nothing to write here"))
+		return
+	}
+	u.send(w, r, r.URL.Path)
+}
 
 // send answers with an embedded file. It is asked for anew each time, and answered in one line if it is the same.
 func (u *UI) send(w http.ResponseWriter, r *http.Request, name string) {

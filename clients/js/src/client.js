@@ -202,7 +202,7 @@ export class TidemarkClient {
     url.protocol = url.protocol.replace(/^http/, 'ws');
     if (o.userId) url.searchParams.set('user_id', o.userId);
     const token = typeof o.token === 'function' ? await o.token() : o.token; // a new one each time: the last may have expired
-    return { url: url.href, protocols: token ? [`tidemark.bearer.${token}`] : [] };
+    return { url: url.href, protocols: token ? ['tidemark.v1', `tidemark.bearer.${token}`] : [] } /* the gateway answers with the first, and the token stays out of its answer */;
   }
 
   /** @param {number} code

@@ -47,12 +47,12 @@ test('a token goes into the subprotocol and is asked for each time', async (t) =
   const { c, net } = client(t, { token: async () => `t${++n}` });
   c.connect();
   await settled();
-  assert.deepEqual(net.last.protocols, ['tidemark.bearer.t1']);
+  assert.deepEqual(net.last.protocols, ['tidemark.v1', 'tidemark.bearer.t1']);
   assert.ok(!net.last.url.includes('t1'));
   net.last.ends();
   t.mock.timers.tick(100);
   await settled();
-  assert.deepEqual(net.last.protocols, ['tidemark.bearer.t2']);
+  assert.deepEqual(net.last.protocols, ['tidemark.v1', 'tidemark.bearer.t2']);
 });
 
 test('it comes back, more slowly each time, and at once quickly again after an inbox', async (t) => {

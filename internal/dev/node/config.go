@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"github.com/tidemark/tidemark/events"
@@ -12,6 +11,7 @@ import (
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/ui"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
@@ -43,8 +43,9 @@ type Config struct {
 	Listener net.Listener
 	// Memory is the limit that the process shares out (config.Memory); 0: none, and each part has its own default.
 	Memory config.Bytes
-	// Index, if set, serves GET /.
-	Index http.Handler
+	// UI, if set, serves the page at / and /ui/. The node fills in what it knows itself: all but Snapshots, Demo and the
+	// names of About that are not its own. It needs the role query.
+	UI *ui.Config
 
 	// Verifier judges the tokens of callers of queries and sockets; nil: there are no keys.
 	Verifier *auth.Verifier
@@ -73,6 +74,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("node: no group")
 	case c.Roles.Has(config.RoleGateway) && !c.Roles.Has(config.RoleQuery):
 		return c, errors.New("the role gateway needs the role query on its node: it asks there")
+	case c.UI != nil && !c.Roles.Has(config.RoleQuery):
+		return c, errors.New("the page needs the role query on its node: it asks there")
 	}
 	if c.Patience == 0 {
 		c.Patience = 10 * time.Second

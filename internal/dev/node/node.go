@@ -19,6 +19,7 @@ import (
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/ui"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/query"
 )
@@ -36,6 +37,7 @@ type Node struct {
 	sockets   *redis.Client    // of the role gateway
 	gateway   *gateway.Gateway // nil without the role
 	router    *router          // instead of the processor's own answers, where this node folds nothing
+	ui        *ui.UI           // nil: no page
 	parts     []part
 	ran       bool
 
@@ -89,6 +91,11 @@ func New(ctx context.Context, c Config) (_ *Node, err error) {
 	}
 	if c.Roles.Has(config.RoleGateway) {
 		if err := n.addGateway(partitions); err != nil {
+			return nil, err
+		}
+	}
+	if c.UI != nil {
+		if err := n.addUI(); err != nil {
 			return nil, err
 		}
 	}
@@ -172,8 +179,9 @@ func (n *Node) handler() http.Handler {
 	if s := n.socket(); s != nil {
 		mux.Handle("GET /v1/socket", s)
 	}
-	if n.cfg.Index != nil {
-		mux.Handle("GET /{$}", n.cfg.Index)
+	if n.ui != nil {
+		mux.Handle("GET /{$}", n.ui)
+		mux.Handle("/ui/", n.ui)
 	}
 	return mux
 }

@@ -1,0 +1,30 @@
+package node
+
+import (
+	"context"
+
+	"github.com/tidemark/tidemark/internal/ui"
+)
+
+// addUI adds the page. Its feed is no reason for a node not to be ready.
+func (n *Node) addUI() error {
+	c := *n.cfg.UI
+	c.Kafka, c.Topics, c.Metrics, c.Stopping = n.cfg.Kafka, n.cfg.Topics, n.registry, n.stopping
+	c.Logger = n.cfg.Logger.With("role", "ui")
+	c.Node = queries{n.processor}
+	if n.router != nil {
+		c.Node = n.router
+	}
+	c.Ready = func() (bool, []string) {
+		r := n.Ready()
+		return r.Ready, r.Lines
+	}
+	c.About.Version, c.About.Roles, c.About.Group, c.About.URL = n.cfg.Build.Version, n.cfg.Roles.String(), n.cfg.Group, n.cfg.Advertise
+	page, err := ui.New(c)
+	if err != nil {
+		return err
+	}
+	n.ui = page
+	n.parts = append(n.parts, part{"page", func(ctx context.Context) error { return page.Run(ctx) }, func() (bool, []string) { return true, nil }})
+	return nil
+}

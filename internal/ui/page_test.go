@@ -1,0 +1,254 @@
+package ui_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/dev"
+)
+
+const everyone = "/?people=ann,bob,ann:phone"
+
+var (
+	annLaptop = device("ann", "laptop")
+	annPhone  = device("ann", "phone")
+	bobLaptop = device("bob", "laptop")
+)
+
+// town is a site with two channels and two people, and a page with three devices on it.
+func town(t *testing.T, c dev.Config) (*site, *browser) {
+	t.Helper()
+	s := newSite(t, c)
+	s.publish(joined("general", "ann", "bob"), joined("random", "ann", "bob", "cleo"), posted("random", "r1", "cleo", "first words"))
+	b := open(t, s.url+everyone, 1440, 900)
+	for _, d := range []string{annLaptop, annPhone, bobLaptop} {
+		b.unread(d, "random", 1)
+		b.unread(d, "general", 0)
+	}
+	return s, b
+}
+
+func TestWhatOneDeviceReadsAnotherFollows(t *testing.T) {
+	_, b := town(t, dev.Config{})
+	b.openChannel(bobLaptop, "general")
+	b.say(bobLaptop, "hello @ann")
+	b.unread(annLaptop, "general", 1)
+	b.unread(annPhone, "general", 1)
+	b.total(annPhone, 2)
+	b.until("a mention is shown as one", fmt.Sprintf(`document.querySelector('%s .row:has([data-channel=general]) .count.mention')`, annPhone))
+	b.until("a sent message has a tick", fmt.Sprintf(`document.querySelector('%s .message.own .ticks')`, bobLaptop))
+	b.shot("two-people-and-a-third-device")
+
+	b.openChannel(annLaptop, "general")
+	b.unread(annLaptop, "general", 0)
+	b.unread(annPhone, "general", 0)
+	b.total(annPhone, 1)
+	b.until("the sender sees that it was read", fmt.Sprintf(`document.querySelector('%s .ticks.read')`, bobLaptop))
+	b.until("and by whom", fmt.Sprintf(`document.querySelector('%s .read-by')?.dataset.names === 'Ann'`, bobLaptop))
+	b.until("the unread line stays where reading had stopped", fmt.Sprintf(`document.querySelector('%s .line + .message')?.innerText.includes('hello')`, annLaptop))
+
+	// Bob posts again: Ann's laptop is looking no more, since Bob's is in use.
+	b.say(bobLaptop, "one more")
+	b.unread(annLaptop, "general", 1)
+	b.click(annLaptop + " .messages")
+	b.unread(annPhone, "general", 0)
+}
+
+func TestMarkUnreadStays(t *testing.T) {
+	s, b := town(t, dev.Config{})
+	s.publish(posted("general", "g1", "bob", "one"), posted("general", "g2", "bob", "two"), posted("general", "g3", "bob", "three"))
+	b.unread(annLaptop, "general", 3)
+	b.openChannel(annLaptop, "general")
+	b.unread(annPhone, "general", 0)
+
+	b.do(chromedp.Focus(chromedp.CSS(annLaptop + ` [data-id=g2] .tool[aria-label^="Mark unread"]`)))
+	b.click(annLaptop + ` [data-id=g2] .tool[aria-label^="Mark unread"]`)
+	b.unread(annLaptop, "general", 2)
+	b.unread(annPhone, "general", 2)
+	b.until("the line is above it", fmt.Sprintf(`document.querySelector('%s .line + .message')?.dataset.id === 'g2'`, annLaptop))
+	// The channel is open and in front of Ann, and a message that comes in reads nothing.
+	s.publish(posted("general", "g4", "bob", "four"))
+	b.unread(annPhone, "general", 3)
+	b.shot("marked-unread")
+	b.click(annLaptop + ` .banner.shown .chip:last-child`)
+	b.unread(annLaptop, "general", 0)
+	b.unread(annPhone, "general", 0)
+}
+
+func TestOfflineAndBack(t *testing.T) {
+	_, b := town(t, dev.Config{})
+	b.openChannel(annLaptop, "general")
+	b.click(bobLaptop + " .switch")
+	b.until("it says so", fmt.Sprintf(`document.querySelector('%s.offline .state')?.innerText === 'offline'`, bobLaptop))
+	b.say(annLaptop, "are you there?")
+	b.until("it is sent, and no more", fmt.Sprintf(`document.querySelector('%s .message.own .ticks.sent')`, annLaptop))
+	b.say(annLaptop, "later then")
+	b.until("both are on the screen", fmt.Sprintf(`document.querySelectorAll('%s .message.own').length === 2`, annLaptop))
+	b.unread(bobLaptop, "general", 0) // what is shown is old, and says so
+	b.shot("offline")
+	b.click(bobLaptop + " .switch")
+	b.unread(bobLaptop, "general", 2)
+	b.openChannel(bobLaptop, "general")
+	b.unread(bobLaptop, "general", 0)
+	b.until("Ann sees that both were read", fmt.Sprintf(`document.querySelectorAll('%s .ticks.read').length === 2`, annLaptop))
+}
+
+func TestTheNodeIsRestartedUnderThePage(t *testing.T) {
+	s, b := town(t, dev.Config{DataDir: t.TempDir()})
+	b.openChannel(bobLaptop, "general")
+	b.say(bobLaptop, "before")
+	b.unread(annPhone, "general", 1)
+	s.stop()
+	b.until("each device says that it is not connected", `document.querySelectorAll('.device.connecting .state').length === 3`)
+	b.unread(annPhone, "general", 1) // what was known stays
+	b.shot("node-is-down")
+	s.start()
+	b.until("all are back", `document.querySelectorAll('.device.online').length === 3`)
+	b.unread(annPhone, "general", 1)
+	b.say(bobLaptop, "after")
+	b.unread(annPhone, "general", 2)
+	b.openChannel(annLaptop, "general")
+	b.unread(annPhone, "general", 0)
+}
+
+func TestEveryNumberIsExplained(t *testing.T) {
+	s, b := town(t, dev.Config{})
+	s.publish(posted("general", "g1", "bob", "one"), posted("general", "g2", "ann", "mine"), posted("general", "g3", "bob", "three"),
+		posted("general", "g4", "bob", "four"), `{"message":{"channel_id":"general","message_deleted":{"message_id":"g3"}}}`)
+	b.unread(annLaptop, "general", 1)
+	b.click(annLaptop + ` .row:has([data-channel=general]) .count`)
+	b.until("the number and its message", `document.querySelector('dialog[open] [data-unread="1"]') && document.querySelector('dialog .evidence').innerText.includes('four')`)
+	b.until("what does not count", `document.querySelector('dialog .sum').innerText.includes('deleted')`)
+	b.shot("explained")
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until("Escape closes it", `!document.querySelector('dialog').open`)
+	b.click(annLaptop + ` .total`)
+	b.until("the badge is the sum of its parts", `document.querySelector('dialog[open] .sum .all td').innerText === '2'`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.click(annLaptop + ` [aria-label="Mark all read"]`)
+	b.total(annLaptop, 0)
+	b.total(annPhone, 0)
+}
+
+func TestMuteTakesAChannelOutOfTheBadge(t *testing.T) {
+	_, b := town(t, dev.Config{})
+	b.openChannel(bobLaptop, "random")
+	b.unread(bobLaptop, "random", 0)
+	b.openChannel(annLaptop, "general")
+	b.total(annLaptop, 1)
+	b.openChannel(bobLaptop, "general")
+	b.say(bobLaptop, "noise")
+	b.total(annLaptop, 2)
+	b.click(annPhone + ` .row-open[data-channel=general]`)
+	b.click(annPhone + ` [aria-label="Mute general"]`)
+	b.until("the laptop shows it as muted", fmt.Sprintf(`document.querySelector('%s .row.muted [data-channel=general]')`, annLaptop))
+}
+
+func TestByKeyboard(t *testing.T) {
+	_, b := town(t, dev.Config{})
+	active := `document.activeElement`
+	b.do(chromedp.Focus(chromedp.CSS(annLaptop+` .row-open[tabindex="0"]`)), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(kb.Enter))
+	b.until("End and Enter open the last channel", fmt.Sprintf(`document.querySelector('%s .row:last-child.here') && %s.closest('.row.here')`, annLaptop, active))
+	b.do(chromedp.KeyEvent(kb.Home))
+	b.until("Home goes to the first", fmt.Sprintf(`%s === document.querySelector('%s .row-open')`, active, annLaptop))
+	b.do(chromedp.KeyEvent(kb.ArrowRight))
+	b.until("right goes to its number", active+`.matches('.count') || !document.querySelector('.row .count')`)
+	b.do(chromedp.KeyEvent("2", chromedp.KeyModifiers(1))) // Alt
+	b.until("Alt+2 goes to the second device", fmt.Sprintf(`%s === document.querySelector('%s .say')`, active, bobLaptop))
+}
+
+// TestNamesForAllControls: what a screen reader meets has a name, ids are unique, and no list has others than items.
+func TestNamesForAllControls(t *testing.T) {
+	s, b := town(t, dev.Config{})
+	audit := `(() => {
+		const bad = [];
+		for (const el of document.querySelectorAll('button, a[href], input, select, [role=switch], [role=img], [role=region]')) {
+			const name = el.getAttribute('aria-label') || el.getAttribute('aria-labelledby') || el.innerText?.trim() || el.textContent?.trim();
+			if (!name) bad.push(el.outerHTML.slice(0, 120));
+		}
+		const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
+		if (new Set(ids).size !== ids.length) bad.push('ids twice: ' + ids);
+		for (const li of document.querySelectorAll('ul > :not(li), ol > :not(li)')) bad.push('in a list: ' + li.outerHTML.slice(0, 80));
+		if (document.querySelectorAll('h1').length !== 1 || !document.querySelector('main') || !document.documentElement.lang) bad.push('no outline');
+		return bad.join('\n');
+	})()`
+	for _, view := range []string{"", "#operators"} {
+		b.do(chromedp.Navigate(s.url + everyone + view))
+		if view == "" {
+			b.openChannel(annLaptop, "random")
+			b.until("messages", `document.querySelector('.message')`)
+		} else {
+			b.until("partitions", `document.querySelector('[data-partition]')`)
+		}
+		if bad := eval[string](b, audit); bad != "" {
+			t.Errorf("%s: %s", view, bad)
+		}
+	}
+}
+
+func TestSizesAndColours(t *testing.T) {
+	s, b := town(t, dev.Config{})
+	for _, size := range [][2]int64{{360, 740}, {768, 1024}, {1280, 800}, {1920, 1080}} {
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(scheme)
+			for _, view := range []string{"", "#operators"} {
+				b.do(chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(s.url+everyone+view))
+				b.until("it is drawn", `document.querySelector('.row-open, [data-partition]')`)
+				if wide := eval[int](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+					t.Errorf("at %d wide the page is %d pixels too wide (%s)", size[0], wide, view)
+				}
+				out := eval[string](b, `[...document.querySelectorAll('.top > *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.className).join()`)
+				if out != "" {
+					t.Errorf("at %d wide these are outside: %s", size[0], out)
+				}
+				b.shot(fmt.Sprintf("size-%d-%s-%s", size[0], scheme, strings.TrimPrefix(view+"people", "#")))
+			}
+		}
+	}
+}
+
+func TestOperators(t *testing.T) {
+	s, b := town(t, dev.Config{})
+	cl, err := kgo.NewClient(kgo.SeedBrokers(s.stack.Broker), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	own := events.PartitionOf([]byte("general"), 4)
+	good := []byte(`{"channel_id":"general","message_posted":{"message_id":"lost","sender_id":"bob","preview":"was lost"}}`)
+	if err := cl.ProduceSync(context.Background(),
+		&kgo.Record{Topic: events.TopicMessages, Partition: own, Key: []byte("general"), Value: []byte("{no event")},
+		&kgo.Record{Topic: events.TopicMessages, Partition: (own + 1) % 4, Key: []byte("general"), Value: good}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Navigate(s.url + everyone + "#operators"))
+	b.until("four live partitions with their owner", `document.querySelectorAll('[data-partition] .state-live').length === 4 && [...document.querySelectorAll('.owner')].every((e) => e.innerText.includes('127.0.0.1'))`)
+	b.until("positions that have moved", `[...document.querySelectorAll('.position')].some((e) => /[1-9]/.test(e.innerText))`)
+	b.until("charts of what was read more than once", `document.querySelectorAll('.spark .stroke').length >= 3`)
+	b.until("both dead letters", `document.querySelectorAll('[data-letter]').length === 2`)
+	b.shot("operators")
+
+	look := func(reason string) {
+		b.until("the row of "+reason, fmt.Sprintf(`[...document.querySelectorAll('[data-letter]')].find((r) => r.innerText.includes(%q))?.querySelector('button')?.click() ?? document.querySelector('dialog[open]')`, reason))
+		b.until("its value", `document.querySelector('dialog[open] pre')`)
+	}
+	look("undecodable")
+	if !eval[bool](b, `document.querySelector('dialog pre').innerText.includes('{no event') && document.querySelector('dialog .primary').disabled`) {
+		b.fail("a bad value must be shown and must not be written again")
+	}
+	b.do(chromedp.KeyEvent(kb.Escape))
+	look("wrong_partition")
+	b.shot("dead-letter")
+	b.click("dialog .primary")
+	b.until("it says where it is now", fmt.Sprintf(`document.querySelector('dialog .done')?.innerText.includes('chat.messages/%d/')`, own))
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.click(`.tab[href="#"]`)
+	b.unread(annLaptop, "general", 1)
+}

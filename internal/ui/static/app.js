@@ -1,0 +1,223 @@
+// The page: who is on it, which of the two views is shown, and what belongs to all.
+
+import { own, tell } from '/ui/api.js';
+import { Device } from '/ui/device.js';
+import { announce, drawing, h, icon } from '/ui/dom.js';
+import { receipts } from '/ui/explain.js';
+import { Messages } from '/ui/messages.js';
+import { Operators } from '/ui/operators.js';
+import { avatar, pane } from '/ui/pane.js';
+import { capped, duration, names, title } from '/ui/words.js';
+
+const themes = { auto: 'light dark', light: 'light', dark: 'dark' };
+const store = { // a page may be denied its storage
+  get: (k) => { try { return localStorage.getItem(k); } catch { return null; } },
+  set: (k, v) => { try { localStorage.setItem(k, v); } catch { /* then it is not remembered */ } },
+};
+
+class App {
+  devices = [];
+  active;
+  about = { dev: false, demo: null };
+  theme = store.get('theme') ?? 'auto';
+  latency = NaN; // seconds from a post to the first number on another device
+  #clocks = new Map();
+  #ids = 0;
+
+  constructor() {
+    this.messages = new Messages();
+    this.operators = new Operators(() => this.redraw());
+    this.redraw = drawing(document.getElementById('app'), () => this.render());
+    this.messages.changed.listen(() => {
+      if (!this.devices.length) this.cast();
+      for (const d of this.devices) if (d.active) d.look();
+      this.redraw();
+    });
+    this.setTheme(this.theme);
+    addEventListener('hashchange', () => this.route());
+    addEventListener('keydown', (e) => this.keys(e));
+    document.addEventListener('visibilitychange', () => this.devices.forEach((d) => d.look()));
+    void this.start();
+  }
+
+  get view() { return location.hash === '#operators' ? 'operators' : 'people'; }
+
+  route() {
+    this.operators.watch(this.view === 'operators');
+    this.redraw();
+    document.querySelector('main')?.focus({ preventScroll: true });
+  }
+
+  async start() {
+    try {
+      this.about = await own('about');
+    } catch { /* it is said where it matters */ }
+    this.operators.about = this.about;
+    this.cast();
+    this.route();
+  }
+
+  /** Who is on the page: those that the address names (`?people=ann,bob:phone`), or the three who are in most channels. */
+  cast() {
+    const asked = new URLSearchParams(location.search).get('people');
+    const list = asked ? asked.split(',').filter(Boolean) : this.messages.people.slice(0, 3).map((p) => p.user_id);
+    for (const item of list.slice(0, 6)) {
+      const [user, kind] = item.split(':');
+      this.add(user, kind === 'phone' ? 'phone' : 'laptop');
+    }
+  }
+
+  add(user, kind = this.devices.some((d) => d.user === user) ? 'phone' : 'laptop') {
+    const device = new Device(this, { id: `device-${++this.#ids}`, user, kind });
+    this.devices.push(device);
+    this.shareCast();
+    this.redraw();
+    return device;
+  }
+
+  remove(device) {
+    device.close();
+    this.devices = this.devices.filter((d) => d !== device);
+    if (this.active === device) this.active = undefined;
+    this.shareCast();
+    announce(`${title(device.user)}'s ${device.kind} is gone from the page`);
+    this.redraw();
+  }
+
+  /** The demo leaves those alone who are on the page: their numbers change by what happens here. */
+  shareCast() {
+    const away = [...new Set(this.devices.map((d) => d.user))];
+    if (this.about.demo) void this.setDemo({ ...this.about.demo, away });
+  }
+
+  async setDemo(state) {
+    this.about = { ...this.about, demo: state };
+    try {
+      this.about = { ...this.about, demo: await tell('demo', state) };
+    } catch { /* the next change says it again */ }
+    this.redraw();
+  }
+
+  /** One device at a time is in somebody's hands, and at first none: only that one reads. */
+  activate(device, target) {
+    // Who goes to the list, or to a button above it, does not yet look at the messages that happen to be open.
+    const attentive = this.active === device && device.attentive || Boolean(target?.closest('.conversation'));
+    if (this.active === device && device.attentive === attentive) return;
+    this.active = device;
+    device.attentive = attentive;
+    for (const d of this.devices) d.look();
+    this.redraw();
+  }
+
+  showReceipts(device, message, readers) { void receipts(device, message, readers); }
+
+  // How fast it is, as seen from here
+
+  clock(messageId) {
+    this.#clocks.set(messageId, performance.now());
+    if (this.#clocks.size > 50) this.#clocks.delete(this.#clocks.keys().next().value);
+  }
+
+  timed(update) {
+    const began = this.#clocks.get(update.latest?.message_id);
+    if (began === undefined || !update.unread) return;
+    this.latency = (performance.now() - began) / 1000;
+    this.#clocks.delete(update.latest.message_id);
+  }
+
+  setTheme(theme) {
+    this.theme = theme in themes ? theme : 'auto';
+    store.set('theme', this.theme);
+    document.documentElement.dataset.theme = this.theme;
+    document.querySelector('meta[name=color-scheme]').content = themes[this.theme];
+    this.redraw?.();
+  }
+
+  keys(e) {
+    const n = e.altKey && /^Digit[1-6]$/.test(e.code) ? Number(e.code.at(-1)) : 0;
+    const device = this.devices[n - 1];
+    if (!n || !device) return;
+    e.preventDefault();
+    const el = document.getElementById(device.id);
+    el?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    (el?.querySelector('.say') ?? el?.querySelector('.row-open'))?.focus();
+  }
+
+  // Drawing
+
+  render() {
+    const unread = Math.max(0, ...this.devices.map((d) => d.inbox.badge));
+    document.title = this.view === 'people' && unread ? `(${capped(unread)}) Tidemark` : 'Tidemark';
+    return [
+      h('a', { class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); document.querySelector('main')?.focus(); } }, 'Skip to the content'),
+      this.top(),
+      this.view === 'operators' ? this.operators.render() : this.people(),
+    ];
+  }
+
+  top() {
+    const tab = (view, label) => h('a', { class: 'tab', href: view === 'people' ? '#' : `#${view}`, 'aria-current': this.view === view ? 'page' : undefined }, label);
+    const { demo } = this.about;
+    const next = { auto: 'light', light: 'dark', dark: 'auto' }[this.theme];
+    return h('header', { class: 'top' },
+      h('h1', { class: 'brand' }, h('svg', { viewBox: '0 0 32 32', class: 'logo', 'aria-hidden': 'true' },
+        h('path', { d: 'M5 12c3.700-3 7.300-3 11 0s7.300 3 11 0' }), h('path', { class: 'second', d: 'M5 19c3.700-3 7.300-3 11 0s7.300 3 11 0' }), h('path', { class: 'mark', d: 'M5 26h22' })), 'Tidemark'),
+      h('nav', { class: 'tabs', 'aria-label': 'Views' }, tab('people', 'People'), tab('operators', 'Operators')),
+      h('span', { class: 'grow' }),
+      Number.isFinite(this.latency) && this.view === 'people' && h('span', { class: 'latency', title: 'From sending the last message to the changed number on another device' }, 'post to badge ', h('b', {}, duration(this.latency))),
+      this.view === 'people' && this.messages.people.length > 0 && this.devices.length < 6 && this.adder(),
+      demo && h('button', { class: 'chip', type: 'button', 'aria-pressed': String(!demo.paused), title: demo.paused ? 'Let the demo talk' : 'Pause the demo', onclick: () => this.setDemo({ ...demo, paused: !demo.paused }) },
+        icon(demo.paused ? 'play' : 'pause'), h('span', { class: 'wide' }, demo.paused ? 'Demo paused' : 'Demo')),
+      h('button', { class: 'plain', type: 'button', 'aria-label': `Colours: ${this.theme}. Change to ${next}`, title: `Colours: ${this.theme}`, onclick: () => this.setTheme(next) }, icon({ auto: 'auto', light: 'sun', dark: 'moon' }[this.theme])));
+  }
+
+  /** Puts another device on the page. */
+  adder() {
+    const here = new Set(this.devices.map((d) => d.user));
+    const others = this.messages.people.filter((p) => !here.has(p.user_id)).slice(0, 40);
+    return h('label', { class: 'adder', title: 'Put another device on the page' }, icon('plus'),
+      h('select', {
+        'aria-label': 'Add a device', onchange: (e) => {
+          const user = e.currentTarget.value;
+          e.currentTarget.value = '';
+          if (!user) return;
+          const d = this.add(user);
+          setTimeout(() => document.getElementById(d.id)?.scrollIntoView({ behavior: 'smooth', inline: 'nearest', block: 'nearest' }), 200);
+        },
+      },
+      h('option', { value: '' }, 'Add a device'),
+      here.size > 0 && h('optgroup', { label: 'Another device of' }, [...here].map((u) => h('option', { key: u, value: u }, title(u)))),
+      others.length > 0 && h('optgroup', { label: 'Somebody else' }, others.map((p) => h('option', { key: p.user_id, value: p.user_id }, title(p.user_id))))));
+  }
+
+  people() {
+    return h('main', { class: 'people', id: 'main', tabindex: '-1', key: 'people' },
+      h('div', { class: 'cast', role: 'group', 'aria-label': 'Devices on this page' },
+        this.devices.map((d) => h('button', {
+          key: d.id, class: `cast-tab ${d === this.active ? 'here' : ''}`, type: 'button', 'aria-pressed': String(d === this.active), 'aria-label': `${title(d.user)}, ${d.kind}`, onclick: () => {
+            this.activate(d);
+            document.getElementById(d.id)?.scrollIntoView({ behavior: 'smooth', inline: 'start', block: 'nearest' });
+          },
+        }, avatar(d.user, 'tiny'), h('span', {}, title(d.user)), icon(d.kind), d.inbox.badge > 0 && h('span', { class: 'pip' }, capped(d.inbox.badge))))),
+      this.devices.length
+        ? h('div', { class: 'devices' }, this.devices.map((d) => pane(d)))
+        : this.messages.peopleKnown && h('div', { class: 'welcome' }, h('h2', {}, 'Nobody is here yet'),
+          h('p', {}, 'The topics are empty. Write two events, and the people in them appear here:'),
+          h('pre', {}, `echo '{"topic":"chat.messages","event":{"channel_id":"general","members_joined":{"user_ids":["ann","bob"]}}}' | tidemark emit\necho '{"topic":"chat.messages","event":{"channel_id":"general","message_posted":{"message_id":"m1","sender_id":"bob","preview":"hello"}}}' | tidemark emit`),
+          h('p', {}, h('button', { class: 'primary', type: 'button', onclick: () => this.found() }, 'Or let this page write them'))));
+  }
+
+  /** The first events of an empty stack. */
+  async found() {
+    const { publish } = await import('/ui/api.js');
+    const members = ['ann', 'bob', 'cleo'];
+    await publish(
+      { message: { channel_id: 'general', members_joined: { user_ids: members } } },
+      { message: { channel_id: 'dm:ann:bob', members_joined: { user_ids: ['ann', 'bob'], count_history: true } } },
+      { message: { channel_id: 'general', message_posted: { message_id: `hello-${Date.now()}`, sender_id: 'bob', preview: `hello ${names(members)}` } } },
+    );
+    setTimeout(() => void this.messages.loadPeople(), 300);
+  }
+}
+
+window.tidemark = new App(); // for whoever looks with the developer tools

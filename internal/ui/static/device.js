@@ -1,0 +1,316 @@
+// One device of one person: the connection, what is open on it, and what is known of the others' reading.
+
+import { TidemarkClient } from '/ui/client/index.js';
+import { markAllRead, publish, query } from '/ui/api.js';
+import { announce } from '/ui/dom.js';
+import { channelName, isDirect, title } from '/ui/words.js';
+
+let posts = 0;
+const run = Date.now().toString(36);
+
+/** How many members a channel may have for ticks at its messages (DESIGN §2: the receipt limit). */
+export const SMALL = 50;
+
+export class Device {
+  selected = '';
+  pane = 'list'; // which of the two a narrow device shows: list or messages
+  panel = ''; // '', 'threads', or the id of the thread that is open
+  line = ''; // id of the message above which the unread line is
+  lineCount = 0;
+  kept = false; // the channel was marked unread here: it stays so until it is opened again
+  atBottom = true;
+  draft = '';
+  readers = new Map(); // by channel, by user: {message_id, seq, at}
+  delivered = new Map();
+  threads = [];
+  error = '';
+  jump = ''; // id of a message to scroll to when it is drawn
+  online = true;
+  attentive = false; // somebody looks at its messages
+  visible = false; // its messages are drawn somewhere on the screen
+
+  /** @param {{id: string, user: string, kind: string}} who */
+  constructor(app, who) {
+    this.app = app;
+    Object.assign(this, who);
+    this.client = new TidemarkClient({ userId: this.user });
+    const redraw = () => app.redraw();
+    this.client.state.listen(redraw);
+    this.client.inbox.listen(() => { this.#follow(); redraw(); });
+    this.client.on('unread.updated', (f) => app.timed(f));
+    this.client.on('message.new', (m) => this.#news(m));
+    this.client.on('receipt.read', (f) => this.#receipts(this.readers, f));
+    this.client.on('receipt.delivered', (f) => this.#receipts(this.delivered, f));
+    this.client.on('disconnected', redraw);
+    this.client.connect();
+  }
+
+  get inbox() { return this.client.inbox.value; }
+  get channel() { return this.inbox.channels.get(this.selected); }
+  get active() { return this.app.active === this; }
+
+  setOnline(online) {
+    this.online = online;
+    if (online) this.client.connect();
+    else this.client.close();
+    announce(`${title(this.user)}'s ${this.kind} is ${online ? 'online' : 'offline'}`);
+    this.app.redraw();
+  }
+
+  close() { this.client.close(); }
+
+  // Reading
+
+  /** Opens a channel: the unread line is put where reading had stopped, and stays there. */
+  open(id) {
+    if (id !== this.selected) this.blur();
+    this.selected = id;
+    this.pane = 'messages';
+    this.panel = '';
+    this.kept = false;
+    this.attentive = this.active;
+    this.error = '';
+    const c = this.channel;
+    this.line = c?.unread ? c.first_unread?.message_id ?? '' : '';
+    this.lineCount = c?.unread ?? 0;
+    this.atBottom = true;
+    this.jump = this.line || 'end';
+    this.app.messages.channel(id);
+    void this.loadReaders(id);
+    this.look();
+    this.app.redraw();
+  }
+
+  openThread(id) {
+    this.blur();
+    this.panel = id;
+    this.pane = 'messages';
+    this.look();
+    this.app.redraw();
+  }
+
+  closePanel() {
+    this.blur();
+    this.panel = '';
+    this.look();
+    this.app.redraw();
+  }
+
+  get thread() { return this.panel && this.panel !== 'threads' ? this.panel : undefined; }
+
+  /** Reads what is in front of the person, if somebody is looking: this device is in use, the page is shown, the end of the
+   * messages is on the screen, and nothing was marked to be kept. */
+  look() {
+    if (!this.selected || this.panel === 'threads') return;
+    const looks = this.active && this.attentive && this.online && this.visible && !this.kept && (this.thread || this.atBottom) && document.visibilityState === 'visible';
+    if (!looks) {
+      this.blur();
+      return;
+    }
+    const focus = JSON.stringify([this.selected, this.thread]);
+    if (this.focused !== focus) {
+      this.blur();
+      this.focused = focus;
+      this.client.focus(this.selected, this.thread);
+    }
+    this.#readHere();
+  }
+
+  blur() {
+    if (!this.focused) return;
+    this.client.blur(...JSON.parse(this.focused).map((x) => x ?? undefined));
+    this.focused = '';
+  }
+
+  /** Reads to the newest message that is drawn. */
+  #readHere() {
+    const scope = this.thread ? this.threadEntry(this.thread) : this.channel;
+    const newest = this.newest();
+    if (!scope?.unread || !newest || this.asked === `${this.selected} ${this.thread} ${newest.message_id}`) return;
+    this.asked = `${this.selected} ${this.thread} ${newest.message_id}`;
+    this.run(this.client.markRead(this.selected, newest.message_id, { threadId: this.thread }));
+  }
+
+  newest() {
+    const shown = this.app.messages.channel(this.selected).messages
+      .filter((m) => (this.thread ? m.thread_id === this.thread : !m.thread_id || m.broadcast));
+    return shown.at(-1);
+  }
+
+  threadEntry(id) {
+    return this.inbox.threads.get(`${this.selected}\0${id}`) ?? this.threads.find((t) => t.thread_id === id && t.channel_id === this.selected);
+  }
+
+  markUnread(message) {
+    this.blur();
+    this.kept = true;
+    this.asked = '';
+    if (!this.thread) this.line = message.message_id;
+    this.lineCount = 0;
+    announce(`Unread from here: ${message.preview}`);
+    this.run(this.client.markUnread(this.selected, message.message_id, { threadId: this.thread }));
+    this.app.redraw();
+  }
+
+  /** The person says that all of this channel is read. */
+  markRead() {
+    this.kept = false;
+    this.atBottom = true;
+    this.line = '';
+    this.jump = 'end';
+    this.asked = '';
+    const newest = this.newest();
+    if (newest) this.run(this.client.markRead(this.selected, newest.message_id, { threadId: this.thread }));
+    this.look();
+    this.app.redraw();
+  }
+
+  markAllRead() {
+    this.kept = false;
+    this.run(markAllRead(this.user, this.inbox.sorted, [...this.inbox.threads.values(), ...this.threads]));
+    announce('Everything is marked read');
+  }
+
+  jumpToOldest() {
+    const first = this.channel?.first_unread;
+    this.line = first?.message_id || this.line;
+    this.jump = this.line;
+    this.app.redraw();
+  }
+
+  mute(id, muted) {
+    this.run(this.client.mute(id, muted));
+    announce(`${channelName(id, this.user)} is ${muted ? 'muted' : 'not muted any more'}`);
+  }
+
+  follow(thread, follows) {
+    this.run((follows ? this.client.followThread(this.selected, thread) : this.client.unfollowThread(this.selected, thread)).then(() => this.loadThreads()));
+  }
+
+  // Writing
+
+  async post(text, thread) {
+    const members = this.app.messages.channel(this.selected).members;
+    const mentions = [...new Set([...text.matchAll(/@([\w-]+)/g)].map((m) => m[1]))].filter((u) => members.includes(u));
+    const id = `${this.user}-${run}-${++posts}`;
+    this.kept = false;
+    this.line = '';
+    this.jump = thread ? '' : 'end';
+    this.app.clock(id);
+    await this.run(publish({
+      message: {
+        channel_id: this.selected,
+        message_posted: {
+          message_id: id, sender_id: this.user, preview: text, ...(mentions.length && { mentions }),
+          ...(/@(all|channel)\b/.test(text) && { mention_all: true }), ...(thread && { thread_id: thread }),
+        },
+      },
+    }));
+    this.look();
+  }
+
+  erase(message) {
+    this.run(publish({ message: { channel_id: this.selected, message_deleted: { message_id: message.message_id } } }));
+  }
+
+  // What comes in
+
+  #news(m) {
+    const { messages } = this.app;
+    const c = messages.channel(m.channel_id);
+    if (c.loaded && !c.byId.has(m.message_id)) void messages.load(m.channel_id);
+    if (this.active && m.sender_id !== this.user && m.channel_id !== this.selected && (isDirect(m.channel_id) || m.preview?.includes(`@${this.user}`))) {
+      announce(`${title(m.sender_id)} in ${channelName(m.channel_id, this.user)}: ${m.preview}`);
+    }
+    const at = this.#pointers(this.readers, m.channel_id);
+    if (m.sender_id && at.size) at.set(m.sender_id, { message_id: m.message_id, seq: m.seq, at: m.at }); // sending reads
+  }
+
+  #pointers(of, channel) {
+    if (!of.has(channel)) of.set(channel, new Map());
+    return of.get(channel);
+  }
+
+  #receipts(of, frame) {
+    const map = this.#pointers(of, frame.channel_id);
+    for (const r of frame.readers) {
+      const was = map.get(r.user_id);
+      if (!was || was.seq < r.seq) map.set(r.user_id, r);
+    }
+    this.app.redraw();
+  }
+
+  async loadReaders(channel) {
+    try {
+      const { readers } = await this.client.readState(channel);
+      this.readers.set(channel, new Map(readers.filter((r) => r.message_id || r.seq).map((r) => [r.user_id, r])));
+      this.app.redraw();
+    } catch { /* the ticks stay as they are; the next opening asks again */ }
+  }
+
+  async loadThreads() {
+    try {
+      this.threads = (await query('GetThreads', { user_id: this.user })).threads;
+    } catch (err) {
+      this.threads = [];
+      if (err.code !== 'unimplemented') this.error = err.message;
+    }
+    this.app.redraw();
+  }
+
+  /** Who has read a message, without its sender. */
+  readersOf(message) {
+    return this.#beyond(this.readers, message);
+  }
+
+  deliveredTo(message) {
+    return this.#beyond(this.delivered, message);
+  }
+
+  #beyond(of, message) {
+    const past = (r) => r && this.app.messages.indexOf(this.selected, r.message_id) >= message.index;
+    const out = new Set();
+    for (const [user, r] of of.get(this.selected) ?? []) if (past(r)) out.add(user);
+    // Who is on this page has a pointer of his own, which is told before the receipts (those are joined over two seconds).
+    if (of === this.readers) for (const d of this.app.devices) if (past(d.inbox.channels.get(this.selected)?.last_read)) out.add(d.user);
+    out.delete(message.sender_id);
+    return [...out].sort();
+  }
+
+  /** sent, delivered or read: the least over all who should get it. */
+  statusOf(message) {
+    const others = this.app.messages.channel(this.selected).members.filter((u) => u !== message.sender_id);
+    const read = new Set(this.readersOf(message));
+    const got = new Set([...this.deliveredTo(message), ...read]);
+    if (others.length && others.every((u) => read.has(u))) return 'read';
+    return others.length && others.every((u) => got.has(u)) ? 'delivered' : 'sent';
+  }
+
+  /** Follows numbers that changed: the line appears with the first message that nobody looked at. */
+  #follow() {
+    if (!this.selected && this.inbox.channels.size && !this.greeted) {
+      this.greeted = true; // what is most urgent is open when the page opens; a narrow device shows its list
+      this.open(this.inbox.sorted[0].channel_id);
+      this.pane = 'list';
+    }
+    const c = this.channel;
+    if (!c) return;
+    if (c.unread && !this.line && !this.focused) this.line = c.first_unread?.message_id ?? '';
+    if (this.kept && !c.unread) this.kept = false; // read elsewhere, on another device
+    if (this.focused || (this.active && this.atBottom)) queueMicrotask(() => this.look());
+  }
+
+  /** Runs what may fail, and says so in the pane. */
+  async run(promise) {
+    try {
+      const got = await promise;
+      this.error = '';
+      return got;
+    } catch (err) {
+      if (err.code !== 'closed') this.error = err.message;
+      return undefined;
+    } finally {
+      this.app.redraw();
+    }
+  }
+}

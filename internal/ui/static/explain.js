@@ -1,0 +1,106 @@
+// What is behind a number: the answer of ExplainUnread, as a sum and as the messages themselves.
+
+import { CallError, query } from '/ui/api.js';
+import { draw, h, icon } from '/ui/dom.js';
+import { channelName, count, exactTime, isDirect, plural, timeOf, title } from '/ui/words.js';
+
+const reasons = {
+  own: ['own', 'written by this person'], deleted: ['deleted', 'taken back by whoever wrote them'], silent: ['silent', 'joins, renames and the like'],
+  thread: ['in threads', 'replies count in their thread'], read_singly: ['read singly', 'read one by one, for instance from a notification'],
+  before_join: ['before joining', 'history is not unread'],
+};
+
+let dialog;
+
+/** Opens a dialog, or draws the one that is open anew. */
+export function show(label, kids) {
+  if (!dialog) {
+    dialog = document.createElement('dialog');
+    dialog.addEventListener('click', (e) => { if (e.target === dialog) dialog.close(); });
+    document.body.append(dialog);
+  }
+  dialog.setAttribute('aria-label', label);
+  draw(dialog, h('div', { class: 'sheet' },
+    h('header', {}, h('h2', {}, label), h('button', { class: 'plain', type: 'button', 'aria-label': 'Close', onclick: () => dialog.close() }, icon('close'))), kids));
+  if (!dialog.open) dialog.showModal();
+}
+
+/** Opens the explanation of a channel, of a thread, or of all of a person's numbers. */
+export async function explain(device, channel, thread) {
+  if (!channel) {
+    show(`${title(device.user)}'s badge`, sum(device));
+    return;
+  }
+  const name = `${isDirect(channel) ? '' : '#'}${channelName(channel, device.user)}${thread ? ', a thread' : ''}`;
+  const label = `${title(device.user)} in ${name}`;
+  show(label, h('p', { class: 'empty' }, 'Asking …'));
+  try {
+    const x = await query('ExplainUnread', { user_id: device.user, channel_id: channel, ...(thread && { thread_id: thread }) });
+    show(label, explained(device, channel, x));
+  } catch (err) {
+    show(label, h('p', { class: 'trouble' }, err instanceof CallError ? err.message : String(err)));
+  }
+}
+
+function sum(device) {
+  const { inbox } = device;
+  const parts = inbox.sorted.filter((c) => c.unread > 0);
+  return [
+    h('p', { class: 'result' }, h('b', {}, count(inbox.badge)), ' unread in all'),
+    h('table', { class: 'sum' }, h('tbody', {},
+      parts.map((c) => h('tr', { key: c.channel_id, class: c.muted ? 'left-out' : '' },
+        h('th', { scope: 'row' }, h('button', { class: 'link', type: 'button', onclick: () => explain(device, c.channel_id) }, channelName(c.channel_id, device.user)), c.muted && ' (muted: left out)'),
+        h('td', {}, count(c.unread)))),
+      inbox.totals.thread_unread > 0 && h('tr', {}, h('th', { scope: 'row' }, 'threads'), h('td', {}, count(inbox.totals.thread_unread))),
+      h('tr', { class: 'all' }, h('th', { scope: 'row' }, 'badge'), h('td', {}, count(inbox.badge))))),
+    h('p', { class: 'note' }, 'The badge is the sum of its parts, from one reading. Click a channel to see the messages behind its number.'),
+  ];
+}
+
+function explained(device, channel, x) {
+  const c = device.app.messages.channel(channel);
+  const left = Object.entries(reasons).filter(([k]) => x.excluded?.[k] > 0);
+  const above = x.unread + left.reduce((n, [k]) => n + x.excluded[k], 0);
+  const p = x.pointer;
+  return [
+    h('p', { class: 'result' }, h('b', { 'data-unread': x.unread }, count(x.unread)), ' unread'),
+    h('table', { class: 'sum' }, h('tbody', {},
+      h('tr', {}, h('th', { scope: 'row' }, 'messages after the read pointer'), h('td', {}, count(above))),
+      left.map(([k, [name, why]]) => h('tr', { key: k }, h('th', { scope: 'row' }, name, h('small', {}, why)), h('td', {}, `− ${count(x.excluded[k])}`))),
+      h('tr', { class: 'all' }, h('th', { scope: 'row' }, 'unread'), h('td', {}, count(x.unread))))),
+    h('h3', {}, 'Read pointer'),
+    p?.seq
+      ? h('p', { class: 'fact' }, 'at message ', h('code', {}, p.message_id || `#${p.seq}`), p.at && `, read at ${exactTime(p.at)}`, p.event && [', put there by the record ', h('code', {}, p.event)])
+      : h('p', { class: 'fact' }, 'Nothing was read yet.'),
+    x.message_ids?.length > 0 && h('h3', {}, x.more ? `The first ${count(x.message_ids.length)}` : `These ${plural(x.message_ids.length, 'message')}`),
+    h('ol', { class: 'evidence' }, (x.message_ids ?? []).slice(0, 100).map((id, i) => {
+      const m = c.byId.get(id);
+      return h('li', { key: id || i }, m
+        ? [h('b', {}, title(m.sender_id)), ' ', h('span', {}, m.preview), h('time', {}, timeOf(m.at))]
+        : h('code', {}, id || 'older than the index'));
+    })),
+    h('p', { class: 'note' }, 'At the command line: ', h('code', {}, `tidemark query explain ${device.user} ${channel}`)),
+  ];
+}
+
+/** Opens who has a message, and since when. */
+export async function receipts(device, m, readers) {
+  const label = 'Who has it';
+  const channel = device.selected;
+  const quote = h('blockquote', {}, h('b', {}, title(m.sender_id)), ' ', m.preview);
+  show(label, [quote, people('Read by', readers.map((u) => ({ user_id: u })))]);
+  try {
+    const x = await query('GetReceipts', { channel_id: channel, message_id: m.message_id });
+    const of = (want) => x.recipients.filter(want);
+    show(label, [quote, h('p', { class: 'result' }, h('b', {}, x.status), ` · ${x.read_count} of ${x.recipient_count} read it`),
+      people('Read by', of((r) => r.read_at), 'read_at'), people('Delivered to', of((r) => r.delivered_at && !r.read_at), 'delivered_at'),
+      people('Not yet', of((r) => !r.delivered_at && !r.read_at))]);
+  } catch (err) {
+    if (err.code !== 'unimplemented' && err.code !== 'not_found') show(label, [quote, h('p', { class: 'trouble' }, err.message)]);
+  }
+}
+
+function people(label, list, when) {
+  return list.length > 0 && [h('h3', {}, `${label} ${count(list.length)}`),
+    h('ul', { class: 'evidence' }, list.map((r) => h('li', { key: r.user_id }, h('b', {}, title(r.user_id)), when && r[when] && h('time', {}, exactTime(r[when])))))];
+}

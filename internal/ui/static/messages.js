@@ -1,0 +1,101 @@
+// The messages of channels, as the message store of the chat product tells them. Tidemark itself keeps no text: `dev` has a
+// small store of its own, read from chat.messages.
+
+import { Observable } from '/ui/client/index.js';
+import { own } from '/ui/api.js';
+
+class Channel {
+  messages = []; // oldest first
+  byId = new Map();
+  members = [];
+  more = false;
+  revision = 0;
+  loaded = false;
+  busy = false;
+  again = false;
+}
+
+/** All channels that somebody has opened. `changed` counts, so that whoever draws knows. */
+export class Messages {
+  #channels = new Map();
+  changed = new Observable(0);
+  peopleKnown = false;
+  #people = [];
+
+  constructor() {
+    const source = new EventSource('/ui/api/changes');
+    let opened = false;
+    source.onopen = () => {
+      if (opened) for (const id of this.#channels.keys()) void this.load(id, true); // what changed meanwhile was not told
+      opened = true;
+      void this.loadPeople();
+    };
+    source.onmessage = (e) => {
+      for (const id of JSON.parse(e.data).channels ?? []) if (this.#channels.has(id)) void this.load(id);
+      if (!this.#people.length) void this.loadPeople();
+    };
+  }
+
+  channel(id) {
+    let c = this.#channels.get(id);
+    if (!c) {
+      c = new Channel();
+      this.#channels.set(id, c);
+      void this.load(id);
+    }
+    return c;
+  }
+
+  get people() { return this.#people; }
+
+  async loadPeople() {
+    try {
+      this.#people = (await own('people')).people;
+      this.peopleKnown = true;
+      this.changed.set(this.changed.value + 1);
+    } catch { /* the next connection asks again */ }
+  }
+
+  async load(id, anew = false) {
+    const c = this.#channels.get(id);
+    if (anew) c.revision = 0;
+    if (c.busy) {
+      c.again = true;
+      return;
+    }
+    c.busy = true;
+    try {
+      const got = await own(`history?channel_id=${encodeURIComponent(id)}&since=${c.revision}`);
+      if (got.revision < c.revision || c.revision === 0) { // the node was restarted: its revisions begin again
+        c.messages = [];
+        c.byId.clear();
+      }
+      for (const m of got.messages) this.#put(c, m);
+      Object.assign(c, { members: got.members, more: got.more, loaded: true });
+      if (got.revision >= c.revision) c.revision = got.revision;
+      else { c.revision = 0; c.again = true; }
+      this.changed.set(this.changed.value + 1);
+    } catch { /* a change, or the next connection, asks again */ } finally {
+      c.busy = false;
+    }
+    if (c.again) {
+      c.again = false;
+      void this.load(id);
+    }
+  }
+
+  #put(c, m) {
+    const was = c.byId.get(m.message_id);
+    if (was) Object.assign(was, { preview: '', deleted: false, edited: false, mentions: [] }, m);
+    else {
+      m.index = c.messages.length;
+      c.messages.push(m);
+      c.byId.set(m.message_id, m);
+    }
+  }
+
+  /** Where a message is in its channel: -1 if it is older than what is kept, or not there yet. */
+  indexOf(id, messageId) {
+    return this.#channels.get(id)?.byId.get(messageId)?.index ?? -1;
+  }
+}

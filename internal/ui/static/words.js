@@ -1,0 +1,55 @@
+// How numbers, times and names are written.
+
+const number = new Intl.NumberFormat('en');
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const exact = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
+const date = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' });
+
+export const count = (n) => number.format(n);
+export const capped = (n) => (n > 99 ? '99+' : String(n));
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+export const timeOf = (at) => clock.format(new Date(at));
+export const exactTime = (at) => exact.format(new Date(at));
+export const dayOf = (at) => date.format(new Date(at));
+export const title = (user) => (user ? user[0].toUpperCase() + user.slice(1) : 'system');
+
+/** Channels of two are shown as the other one. */
+export function channelName(id, user) {
+  if (!id.startsWith('dm:')) return id;
+  const others = id.slice(3).split(':').filter((u) => u !== user);
+  return others.length ? others.map(title).join(', ') : id;
+}
+
+export const isDirect = (id) => id.startsWith('dm:');
+
+/** "ann, bob and cleo". */
+export function names(list, most = 12) {
+  const shown = list.slice(0, most).map(title);
+  if (list.length > most) shown.push(`${count(list.length - most)} more`);
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
+}
+
+/** A stable hue for a name. */
+export function hue(name) {
+  let x = 0x811c9dc5;
+  for (const c of name) x = Math.imul(x ^ c.codePointAt(0), 0x01000193) >>> 0;
+  return Math.round(((x >>> 8) % 997) * 137.508) % 360;
+}
+
+export function bytes(n) {
+  for (const unit of ['B', 'KiB', 'MiB', 'GiB']) {
+    if (n < 1024 || unit === 'GiB') return `${n < 10 && unit !== 'B' ? n.toFixed(1) : Math.round(n)} ${unit}`;
+    n /= 1024;
+  }
+  return '';
+}
+
+/** Seconds as people read them: 850 µs, 12 ms, 3.1 s. */
+export function duration(s) {
+  if (!Number.isFinite(s)) return '–';
+  if (s < 0.001) return `${Math.round(s * 1e6)} µs`;
+  if (s < 1) return `${s < 0.01 ? (s * 1e3).toFixed(1) : Math.round(s * 1e3)} ms`;
+  return s < 120 ? `${s.toFixed(1)} s` : `${Math.round(s / 60)} min`;
+}
+
+export const rate = (n) => (n >= 100 ? count(Math.round(n)) : n.toFixed(n < 10 && n > 0 ? 1 : 0));
