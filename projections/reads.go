@@ -39,6 +39,8 @@ func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 		return p.markedUnread(ref, c, r, m, &h)
 	case events.KindThreadFollowed, events.KindThreadUnfollowed:
 		return p.followByWord(ref, c, r, m, &h)
+	case events.KindUserErased:
+		return p.userErased(ref, c, r, m)
 	case events.KindChannelMuted:
 		if m.Muted == (r.flags&rowMuted != 0) {
 			return OutcomeDuplicate

@@ -295,6 +295,9 @@ func (p *Partition) settleFloors(c *channel, b *base, x *exc) bool {
 
 // addFloor raises the floor to the mark's head, or notes that it is still open.
 func (p *Partition) addFloor(b *base, x *exc, h *held) {
+	if b.floorH == noOwn {
+		return
+	}
 	if h.head {
 		if len(x.floors) == 0 {
 			b.floorH = max(b.floorH, h.headSeq)

@@ -121,6 +121,10 @@ func (p *Partition) ensureThreadRow(ti, pair uint32) (uint32, *row) {
 	r.nextRow, c.rows = c.rows, ref
 	f := p.follows.at(fi)
 	*f = follow{thread: ti, pair: pair, row: ref, next: t.follows, sibling: pr.scope}
+	if pr.erased() {
+		r.floorH = noOwn
+		f.erase()
+	}
 	t.follows, pr.scope = fi, fi
 	p.pairTab.insert(pairHash(^ti, pr.user), ref)
 	return ref, r

@@ -34,7 +34,7 @@ func (p *Partition) cutThreads() {
 		r := p.rows.at(ref)
 		key := p.appendFollower(appendHot(kb[:0], p.blobs.get(p.chans.at(r.ch).id), hotFollow), r)
 		p.scratch = p.scratch[:0]
-		if f := p.follows.at(r.scope); !r.idle() || f.flags != 0 || f.auto != 0 {
+		if f := p.follows.at(r.scope); !p.idleFollow(r, f) {
 			p.scratch = appendFollow(p.scratch, f)
 			p.scratch = appendRow(p.scratch, r)
 		}

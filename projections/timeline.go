@@ -78,7 +78,7 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 		senderRef, sender = p.ensureRow(ci, p.ensureUser(m.SenderID))
 		// Nearly always the post moves its sender's pointer. Where it need not, what he sees is compared.
 		x := p.excOf(sender)
-		if compare = p.settings.SendMarksRead && x != nil && len(x.held)+len(x.floors) > 0; compare {
+		if compare = p.settings.SendMarksRead && (sender.erased() || (x != nil && len(x.held)+len(x.floors) > 0)); compare {
 			before = p.signature(c, sender)
 		}
 		if x != nil && x.ownKept {

@@ -2,8 +2,8 @@
 // and answers each question by replaying all of chat.messages in order, then all of chat.reads, then all of
 // chat.deliveries. It is slow and meant to be obviously right; tests compare the fold with it.
 //
-// It shares nothing with the fold but the types of questions and answers. Receipts, deliveries and erasure are not in
-// it: such records move the stamp of their pair and nothing else.
+// It shares nothing with the fold but the types of questions and answers. Receipts and deliveries are not in it: such
+// records move the stamp of their pair and nothing else.
 package model
 
 import (

@@ -77,6 +77,11 @@ func (r *reader) has(p *post) bool {
 
 func (r *reader) apply(rec *readRecord) {
 	e := &rec.event
+	if e.Kind == events.KindUserErased { // the channel and all its threads
+		r.standing = standing{singles: map[uint32]bool{}, lastR: r.lastR}
+		r.own = nil // messages come first, so all of them are from before
+		return
+	}
 	if string(e.ThreadID) != r.thread {
 		return // another scope
 	}

@@ -68,7 +68,14 @@ func (m *Model) followOf(r *reader, user, channelID string) (f follow) {
 	for i := range m.reads {
 		rec := &m.reads[i]
 		e := &rec.event
-		if string(e.UserID) != user || string(e.ChannelID) != channelID || string(e.ThreadID) != r.thread {
+		if string(e.UserID) != user || string(e.ChannelID) != channelID {
+			continue
+		}
+		if e.Kind == events.KindUserErased {
+			f = follow{}
+			continue
+		}
+		if string(e.ThreadID) != r.thread {
 			continue
 		}
 		switch e.Kind {

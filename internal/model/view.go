@@ -116,7 +116,7 @@ func (m *Model) OpenInTime(user, channelID, thread string) bool {
 	if c := t.channels[channelID]; c != nil && c.head() > 0 {
 		time = c.at(c.head()).time
 	}
-	return slices.ContainsFunc(m.reads, func(r readRecord) bool {
+	return slices.ContainsFunc(m.sinceErased(user, channelID), func(r readRecord) bool {
 		return string(r.event.UserID) == user && string(r.event.ChannelID) == channelID && string(r.event.ThreadID) == thread &&
 			r.event.Kind == events.KindReadUpTo && r.event.Target == events.TargetTime &&
 			time <= r.event.TargetTime && t.logTime <= r.lastsUntil

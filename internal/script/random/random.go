@@ -111,7 +111,7 @@ func drawMix(t *rapid.T) *mix {
 	}, events.KindMessagePosted)
 	m.readKinds = kinds(t, map[events.Kind]int{
 		events.KindReadUpTo: 16, events.KindMessagesRead: 6, events.KindMarkedUnread: 12, events.KindChannelMuted: 2,
-		events.KindThreadFollowed: 1, events.KindThreadUnfollowed: 1, events.KindUserErased: 1,
+		events.KindThreadFollowed: 1, events.KindThreadUnfollowed: 1, events.KindUserErased: 2,
 	}, events.KindReadUpTo)
 	if m.threads < 12 {
 		for range 5 {

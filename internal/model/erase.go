@@ -1,0 +1,15 @@
+package model
+
+import "github.com/tidemark/tidemark/events"
+
+// sinceErased are the records of chat.reads after the last one that erased the user in the channel; all without one.
+func (m *Model) sinceErased(user, channelID string) []readRecord {
+	from := 0
+	for i := range m.reads {
+		e := &m.reads[i].event
+		if e.Kind == events.KindUserErased && string(e.UserID) == user && string(e.ChannelID) == channelID {
+			from = i + 1
+		}
+	}
+	return m.reads[from:]
+}
