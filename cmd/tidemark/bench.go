@@ -18,7 +18,7 @@ import (
 // benchCmd measures this machine. It needs no node; the benches of the whole path need brokers and a Redis of their
 // own, which they fill.
 type benchCmd struct {
-	Names   []string `arg:"" optional:"" help:"Which: fold, scale, memory, snapshot, live, messages, growth, handover, serve; all by default."`
+	Names   []string `arg:"" optional:"" help:"Which: fold, scale, memory, snapshot, live, messages, growth, handover, replay, serve; all by default."`
 	Brokers []string `help:"Brokers to measure on; the benches of the whole path are left out without." env:"TIDEMARK_TEST_BROKERS"`
 	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
 	Profile string   `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
@@ -35,7 +35,7 @@ Example:
 }
 
 // benches in the order in which they run.
-var benches = []string{"fold", "scale", "memory", "snapshot", "live", "messages", "growth", "handover", "serve"}
+var benches = []string{"fold", "scale", "memory", "snapshot", "live", "messages", "growth", "handover", "replay", "serve"}
 
 // Run measures and prints each bench as it ends.
 func (c *benchCmd) Run(a *app) error {
@@ -116,6 +116,8 @@ func (c *benchCmd) one(a *app, name string, env bench.Env) ([]bench.Result, erro
 		return bench.Growth(a.ctx, env)
 	case "handover":
 		return bench.Handover(a.ctx, env)
+	case "replay":
+		return bench.Replay(a.ctx, env)
 	case "messages":
 		return bench.Messages(a.ctx, env)
 	default:

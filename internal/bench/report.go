@@ -9,6 +9,7 @@
 //	run.go     a processor, and a cache role, on a stage; live.go measures with it
 //	handover.go  for how long nobody answers when a partition moves; seat.go the members that it moves between
 //	snapshot.go  snapshots: what they upload, and the time to serve again
+//	replay.go  stores rebuilt from the topics, beside a bare consume
 //	serve.go   a node that answers, and what its clients wait for
 package bench
 
