@@ -248,6 +248,12 @@ func views(a, b *Partition, id string) (list []Difference) {
 	return list
 }
 
+// CompareChannel compares what readers see of a channel in two partitions, which may be of different logs: everything but
+// stamps, which are positions in them. RLock of both is held.
+func CompareChannel(a, b *Partition, id string) []Difference {
+	return slices.DeleteFunc(views(a, b, id), func(d Difference) bool { return d.Field == "stamp" })
+}
+
 // usersOf are the users who have a row in the channel in any of the partitions, in order.
 func usersOf(id string, ps ...*Partition) []string {
 	var all []string

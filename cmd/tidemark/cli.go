@@ -32,6 +32,7 @@ type cli struct {
 	Query       queryCmd       `cmd:"" help:"Ask a running node."`
 	Replay      replayCmd      `cmd:"" help:"Rebuild stores from the topics."`
 	Verify      verifyCmd      `cmd:"" help:"Compare stores and Redis with what the topics say."`
+	Reshard     reshardCmd     `cmd:"" help:"Move to another number of partitions, by new topics."`
 	Inspect     inspectCmd     `cmd:"" help:"Look into a store or a topic; nothing is changed."`
 	Snapshot    snapshotCmd    `cmd:"" help:"Take, list, check, restore and prune snapshots."`
 	Deadletters deadlettersCmd `cmd:"" help:"List bad records, or send them again."`

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReshard: from 2 partitions to 5, with every number the same, and a node that goes on from there.
+func TestReshard(t *testing.T) {
+	s := newSite(t, embedded(t), 2)
+	input := []string{story}
+	for i := range 30 {
+		input = append(input, fmt.Sprintf(`{"topic":"chat.messages","event":{"channel_id":"c%d","members_joined":{"user_ids":["ann","bob"]}}}`, i),
+			fmt.Sprintf(`{"topic":"chat.messages","event":{"channel_id":"c%d","message_posted":{"message_id":"m1","sender_id":"bob"}}}`, i),
+			fmt.Sprintf(`{"topic":"chat.reads","event":{"channel_id":"c%d","user_id":"ann","read_up_to":{"message_id":"m1"}}}`, i))
+	}
+	ok(t, strings.Join(input, "\n"), "emit", "--brokers", s.broker)
+	dir := filepath.Join(t.TempDir(), "reshard")
+	reshard := func(dir string) result {
+		return tidemark(t, "", "reshard", "--brokers", s.broker, "--partitions", "5", "--replication-factor", "1", "--to-prefix", "v2.", "--dir", dir)
+	}
+	r := reshard(dir)
+	if r.code != exitDone {
+		t.Fatalf("%+v", r)
+	}
+	golden(t, "../verbs/reshard", strings.ReplaceAll(r.out, dir, "DIR"))
+	if r := reshard(dir); r.code != exitUsage || !strings.Contains(r.errout, "is not empty") {
+		t.Errorf("into the same directory: %+v", r)
+	}
+	if r := reshard(filepath.Join(t.TempDir(), "x")); r.code != exitFailed || !strings.Contains(r.errout, "has records already") {
+		t.Errorf("into the same topics: %+v", r)
+	}
+	url, stop := s.run("--topic-prefix", "v2.", "--group", "v2")
+	defer stop()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		r := tidemark(t, "", "query", "unread", "ann", "general", "--addr", url) // unavailable while the partition opens
+		if r.code == exitDone && strings.Contains(r.out, "unread          2") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("on the new topics: %+v", r)
+		}
+	}
+}
