@@ -41,6 +41,15 @@ test-short: ## the tests that need no server, in less than two minutes
 race: test-tools ## the whole suite under the race detector
 	$(SERVERS) -- $(GO) test -race -timeout 30m $(PACKAGES)
 
+.PHONY: sim
+sim: ## many runs of the simulator: SEEDS=10000, from seed FROM=0 on
+	TIDEMARK_SIM_SEEDS=$(or $(SEEDS),10000) TIDEMARK_SIM_FROM=$(or $(FROM),0) $(GO) test -count=1 -timeout 2h -v -run 'TestSimulate$$' ./processor
+
+.PHONY: chaos
+chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (about 10 minutes), PAUSES=30
+	$(SERVERS) -- env TIDEMARK_CHAOS_ROUNDS=$(or $(ROUNDS),100) $(GO) test -count=1 -timeout 2h -v -run 'TestKill$$' ./internal/chaos
+	$(SERVERS) -- $(GO) test -count=$(or $(PAUSES),30) -timeout 2h -run 'TestPause$$' ./internal/chaos
+
 .PHONY: lint
 lint: ## gofmt, go vet, golangci-lint
 	@unformatted=$$(gofmt -l .); \

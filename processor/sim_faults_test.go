@@ -70,8 +70,12 @@ func (w *simWorld) fault(s simStep) {
 	case simHole:
 		n, in := int32(s.a)&0x7fffffff%w.plan.partitions, s.b%events.NumInputs
 		w.broker.logs[n][in].end += 1 + int64(s.b/4%3)
-	case simReread:
-		w.readTo = max(0, w.readTo-int(s.a%50))
+	case simReread: // from an older record on, or a late writer brings just that one
+		if at := int(s.a) % (w.readTo + 1); s.b%2 == 0 {
+			w.readTo = at
+		} else if at < w.readTo {
+			w.found(w.reader.Apply(w.broker.unread[at].Value))
+		}
 	case simForget:
 		w.reader.Forget()
 		w.readTo = 0
@@ -96,17 +100,17 @@ func (w *simWorld) arrive() {
 	w.broker.write(l.by, l.records)
 }
 
-// trim moves the start of a partition's logs to what its live owner has stored and synced: retention that is as short as
-// it may be. Where somebody has a store that is older, it is refused when he opens it.
+// trim moves the start of a partition's logs to what its live owner has stored: retention that is as short as it may be,
+// so that no crash loses anything of a store from here on. Where somebody has an older store, it is refused.
 func (w *simWorld) trim(n int32) {
 	m := w.broker.owner[n]
 	if m == nil || m.workers[n] == nil || m.workers[n].lost || m.workers[n].standing || m.workers[n].State() != StateLive {
 		return
 	}
-	to := m.workers[n].storedAt
-	for in := range to {
+	stored := m.workers[n].fold.StoredPosition()
+	for in, at := range stored {
 		l := &w.broker.logs[n][in]
-		l.start = max(l.start, to[in])
+		l.start = max(l.start, min(at, w.broker.committed[n][in]))
 	}
 }
 

@@ -184,7 +184,8 @@ func (w *simWorld) sawLive(s *simWorker) {
 		return
 	}
 	s.wasLive = true
-	if at := s.fold.Position(); !s.plan.reached(at) {
+	// Where two owners have left a store and a commit of which neither is before the other, it is live at once.
+	if at := s.fold.Position(); s.plan.published && !s.plan.reached(at) {
 		w.found(simError("partition %d is live on %s at %v, and the group had committed %v (G10)", s.number, s.m.name, at, s.plan.until))
 	}
 }
@@ -232,7 +233,7 @@ func (w *simWorld) crash(m *simMember, how simKind, a uint32) {
 			m.disks[n] = nil
 		case how == simOldStore && m.older[n] != nil:
 			m.disks[n] = m.older[n].CrashClone(vfs.CrashCloneCfg{})
-		case r.IntN(2) == 0:
+		case r.IntN(2) == 0 && !w.trimmed():
 			m.disks[n] = synced
 		}
 		if w.broker.owner[n] == m {
@@ -270,7 +271,10 @@ type simLate struct {
 	records []*kgo.Record
 }
 
-var errSimDisk = errors.New("simulated: the disk fails")
+var (
+	errSimDisk    = errors.New("simulated: the disk fails")
+	errSimTrimmed = errors.New("simulated: the log begins later")
+)
 
 func simError(format string, args ...any) error { return fmt.Errorf(format, args...) }
 

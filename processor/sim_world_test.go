@@ -130,10 +130,18 @@ func (w *simWorld) do(s simStep) {
 	switch s.kind {
 	case simProduce:
 		w.broker.events.Reseed(uint64(s.a))
-		w.broker.events.Write(1 + int(s.b%6))
+		n := 1 + int(s.b%6)
+		if w.plan.bursts && s.b%8 == 0 {
+			n = 270
+		}
+		w.broker.events.Write(n)
 	case simFetch:
 		if x := pick(w.workers(), s.a, any1); x != nil {
-			w.fetch(x, events.Input(s.b%events.NumInputs), 0, 1+int(s.b/8%12))
+			n := 1 + int(s.b/8%12)
+			if w.plan.bursts {
+				n *= 40
+			}
+			w.fetch(x, events.Input(s.b%events.NumInputs), 0, n)
 		}
 	case simFold:
 		if x := pick(w.workers(), s.a, any1); x != nil {
@@ -170,7 +178,13 @@ func (w *simWorld) do(s simStep) {
 
 // fetch gives a worker up to n records, some of which it may have had.
 func (w *simWorld) fetch(s *simWorker, in events.Input, back int64, n int) {
-	from := max(s.inbox.expected()[in]-back, 0)
+	start := w.broker.logs[s.number][in].start
+	if s.inbox.expected()[in] < start { // there is no offset to reset to
+		s.injured = true
+		s.inbox.fail(errSimTrimmed)
+		return
+	}
+	from := max(s.inbox.expected()[in]-back, start)
 	s.inbox.fetch(in, w.broker.fetch(s.number, in, from, n), w.broker.logs[s.number][in].end)
 }
 

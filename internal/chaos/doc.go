@@ -6,7 +6,7 @@
 // recipes R5 and R6.
 //
 //	go test ./internal/chaos                                          10 rounds, about a minute
-//	TIDEMARK_CHAOS_ROUNDS=100 go test -timeout 30m ./internal/chaos   more
+//	make chaos                                                        100 kills, 30 pauses
 //	TIDEMARK_CHAOS_SEED=7 go test ./internal/chaos                    the events and the faults of an earlier run
 //
 // A seed gives the same events in the same order, and the same faults between them. When a fault hits relative to what a
