@@ -262,7 +262,7 @@ func (g *Gateway) frameMessage(ch *channel, p *posted) {
 	}
 	b = instant(b, "at", p.at)
 	b = append(textIf(b, "thread_id", p.thread), '}')
-	report := ch.record != nil && !ch.record.Large && ch.record.MemberCount <= g.cfg.QueueLimit
+	report := ch.record != nil && !ch.record.Large && ch.record.MemberCount <= g.cfg.ReceiptLimit
 	for u, e := range ch.members {
 		it := item{channel: ch.id, body: b}
 		if report && u.id != p.sender && p.seq > e.delivered {

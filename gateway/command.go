@@ -1,10 +1,6 @@
 package gateway
 
 import (
-	"context"
-
-	"connectrpc.com/connect"
-
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
@@ -55,8 +51,7 @@ func (g *Gateway) do(c *conn, cmd *command) error {
 		if err := g.member(c, cmd.ChannelID); err != nil {
 			return err
 		}
-		go g.readState(c, cmd.ID, cmd.ChannelID)
-		return nil
+		return refuse("unimplemented", "read_state: this version has no list of readers")
 	}
 	return g.write(c, cmd)
 }
@@ -239,20 +234,4 @@ func checkIDs(ids []string, most int) error {
 		}
 	}
 	return nil
-}
-
-// queryError is what a client is told of a call of the query service that failed.
-func queryError(err error, channelID string) error {
-	switch connect.CodeOf(err) {
-	case connect.CodeNotFound:
-		return notMember(channelID)
-	case connect.CodeUnimplemented:
-		return refuse("unimplemented", "this node does not answer that")
-	}
-	return refuse(codeUnavailable, "the owner of the channel cannot be asked right now: try again")
-}
-
-// call is the context of a call for a connection.
-func (c *conn) call() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(c.ctx, produceTimeout)
 }

@@ -74,15 +74,12 @@ type Config struct {
 	Topics        Topics
 	// Partitions is the partition count of the input topics.
 	Partitions int32
-	// Group is the consumer group in which gateways share out who decides that a message is queued; empty:
-	// "tidemark-gateway". It needs Redis.
-	Group string
 
 	// Query serves QueryService. It is called in this process, and forwards to the owners.
 	Query http.Handler
 	// Producer writes events, with acks=all and the murmur2 partitioner.
 	Producer *kgo.Client
-	// Redis has the presence of users. Nil: nobody is told to be offline, and no message is queued.
+	// Redis has the presence of users. Nil: it is not kept.
 	Redis redis.UniversalClient
 
 	// Verifier judges tokens. Nil: there are no keys, and ?user_id= names the user.
@@ -100,9 +97,8 @@ type Config struct {
 	ReceiptsEvery time.Duration
 	// DrainFor is over how long connections are sent away when the gateway stops; 5 s, less if they are few.
 	DrainFor time.Duration
-	// QueueLimit is the number of members up to which a message is queued for those who are offline; 50, as
-	// receipt_limit.
-	QueueLimit uint32
+	// ReceiptLimit is the number of members up to which it is reported that a message was delivered; 50.
+	ReceiptLimit uint32
 	// PreviewsOff leaves message text out of all frames.
 	PreviewsOff bool
 
@@ -130,11 +126,10 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Topics.Unread, events.TopicUnread)
 	def(&c.Topics.Channels, events.TopicChannels)
 	def(&c.Topics.Receipts, events.TopicReceipts)
-	def(&c.Group, "tidemark-gateway")
 	def(&c.PresenceTTL, 30*time.Second)
 	def(&c.ReceiptsEvery, 2*time.Second)
 	def(&c.DrainFor, 5*time.Second)
-	def(&c.QueueLimit, 50)
+	def(&c.ReceiptLimit, 50)
 	c.Limits = c.Limits.withDefaults()
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

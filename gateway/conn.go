@@ -65,6 +65,10 @@ func (c *conn) send(it item) {
 		c.closing = closing{CloseSlow, "too slow: connect again for a fresh inbox"}
 		c.queue.clear()
 	}
+	if c.queue.bytes > corkBytes/4 && !c.writing {
+		c.writing = true // a long batch of records is not waited for
+		go c.write()
+	}
 }
 
 // kick makes sure that what is queued is being written.
@@ -151,6 +155,7 @@ func (c *conn) read(take func([]byte)) error {
 		}
 		if kind != websocket.MessageText {
 			c.shut(websocket.StatusUnsupportedData, "frames are JSON text")
+			<-c.ctx.Done() // the close goes out first
 			return nil
 		}
 		// The first byte is there: the rest must follow.

@@ -11,7 +11,7 @@
 //	queue.go      what a connection has still to send: absolute values replace each other, bytes are bounded
 //	conn.go       a socket: reading commands, writing what is queued
 //	command.go    what a client may ask for; it becomes events in chat.reads
-//	presence.go   which users have a socket somewhere (Redis), for queued.go, which says that nobody could show a message
+//	presence.go   which users have a socket somewhere (Redis)
 //
 // All of hub, users and channels is guarded by the hub's one lock, which is never held while anything waits: sockets are
 // written from queues by goroutines of their own, and only while there is something to write.

@@ -12,7 +12,7 @@ import (
 type metrics struct {
 	frames, bytes, commands, refused, slow, bad    prometheus.Counter
 	produceErrors, unchanged, autoReads, delivered prometheus.Counter
-	queued, asked, asksDropped                     prometheus.Counter
+	asked, asksDropped                             prometheus.Counter
 	closes                                         *prometheus.CounterVec
 	handshakes                                     *prometheus.CounterVec
 	inboxes, behind                                prometheus.Histogram
@@ -59,7 +59,6 @@ func newMetrics(r prometheus.Registerer, g *Gateway) *metrics {
 		unchanged:     counter("reads_unchanged_total", "Reads that changed nothing and were dropped."),
 		autoReads:     counter("auto_reads_total", "Reads written for users who look at a channel."),
 		delivered:     counter("delivered_total", "Messages reported as delivered."),
-		queued:        counter("queued_total", "Messages reported as queued, per user."),
 		asked:         counter("owner_asked_total", "Counts that could not be derived and were asked for."),
 		asksDropped:   counter("owner_asks_dropped_total", "Counts that could not be derived nor asked for."),
 		closes:        vector("closed_total", "code", "Connections that the gateway closed, by code."),

@@ -128,24 +128,3 @@ func (p *presence) unsay(ctx context.Context, users []string) {
 		p.g.cfg.Logger.Warn("presence could not be removed from Redis; it runs out by itself", "users", len(users), "err", err)
 	}
 }
-
-// absent are those of users who have no socket at any gateway.
-func (p *presence) absent(ctx context.Context, users []string) ([]string, error) {
-	cmds := make([]*redis.IntCmd, len(users))
-	_, err := p.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, user := range users {
-			cmds[i] = pipe.Exists(ctx, presencePrefix+user)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for i, user := range users {
-		if cmds[i].Val() == 0 && !p.g.hub.has(user) {
-			out = append(out, user)
-		}
-	}
-	return out, nil
-}

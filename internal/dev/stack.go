@@ -17,6 +17,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/demo"
 	"github.com/tidemark/tidemark/internal/dev/node"
@@ -32,8 +34,11 @@ type Config struct {
 	Partitions int32                // 0 = 4
 	Settings   projections.Settings // zero: projections.DefaultSettings
 	Memory     config.Bytes         // 0: no limit
-	Demo       bool
-	DemoSeed   uint64
+	// Verifier judges tokens; nil: there are no keys. Gateway is as in node.Config.
+	Verifier *auth.Verifier
+	Gateway  gateway.Config
+	Demo     bool
+	DemoSeed uint64
 
 	Build  obs.Build
 	Logger *slog.Logger // nil: nowhere
@@ -100,7 +105,7 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 	s.node, err = node.New(ctx, node.Config{
 		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
 		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
-		Settings: c.Settings, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat),
+		Verifier: c.Verifier, Gateway: c.Gateway, Settings: c.Settings, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat),
 		StopTimeout: 10 * time.Second, Build: c.Build, Logger: c.Logger,
 	})
 	if err != nil {

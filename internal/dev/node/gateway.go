@@ -21,7 +21,8 @@ func (n *Node) addGateway(partitions int32) error {
 	o.ContextTimeoutEnabled = true // a Redis that hangs does not hold up a stop
 	n.sockets = redis.NewClient(o)
 	gc := c.Gateway
-	gc.Brokers, gc.ClientOptions, gc.Partitions, gc.Group = c.Kafka.Brokers, c.Kafka.Options, partitions, c.Group+"-gateway"
+	gc.Brokers, gc.ClientOptions, gc.Partitions = c.Kafka.Brokers, c.Kafka.Options, partitions
+	gc.ReceiptLimit = c.Settings.ReceiptLimit
 	gc.Topics = gateway.Topics{
 		Messages: c.Topics.Inputs[events.Messages], Reads: c.Topics.Inputs[events.Reads], Deliveries: c.Topics.Inputs[events.Deliveries],
 		Unread: c.Topics.Unread, Channels: c.Topics.Channels, Receipts: gc.Topics.Receipts,

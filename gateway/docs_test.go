@@ -1,0 +1,98 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/dev"
+)
+
+// varying are fields whose values no document can know; they are compared by name.
+var varying = []string{"instance_id", "at", "last_read_at", "stamp", "after"}
+
+// same compares a frame with that of the document.
+func same(got, want any, path string) string {
+	w, isObject := want.(map[string]any)
+	if !isObject {
+		a, _ := json.Marshal(got)
+		b, _ := json.Marshal(want)
+		if string(a) != string(b) {
+			return path + " is " + string(a) + ", the document says " + string(b)
+		}
+		return ""
+	}
+	g, _ := got.(map[string]any)
+	for name := range g {
+		if _, there := w[name]; !there {
+			return path + "." + name + " is not in the document"
+		}
+	}
+	for name, v := range w {
+		if _, there := g[name]; !there {
+			return path + "." + name + " is missing"
+		}
+		if slices.Contains(varying, name) {
+			continue
+		}
+		if why := same(g[name], v, path+"."+name); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// The conversation of docs/gateway.md happens as it stands there.
+func TestTheDocumentsConversation(t *testing.T) {
+	doc, err := os.ReadFile("../docs/gateway.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(doc), "```frames\n")[1:]
+	if len(blocks) < 4 {
+		t.Fatalf("%d blocks of frames", len(blocks))
+	}
+	s := start(t, dev.Config{Partitions: 1})
+	emit(t, s.URL, joined("general", "ann", "bob"))
+	watch := dialed(t, s.URL, "bob")
+	if !strings.Contains(string(mustJSON(watch.seen)), "general") {
+		watch.until("unread.updated", "general") // the fold has the channel
+	}
+	c := dial(t, s.URL+"/v1/socket?user_id=ann", nil)
+	for i, block := range blocks {
+		if i == 1 {
+			emit(t, s.URL, posted("general", "m1", "bob"))
+		}
+		from := c.read
+		for line := range strings.Lines(strings.SplitN(block, "```", 2)[0]) {
+			direction, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if direction == "->" {
+				c.say("%s", text)
+				continue
+			}
+			var want map[string]any
+			if err := json.Unmarshal([]byte(text), &want); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			kind, _ := want["type"].(string)
+			c.read = from // within a block the order may differ
+			c.until(kind, "", func(f frame) bool {
+				return want["id"] == f["id"] && (kind != "unread.updated" || f.number("unread") == frame(want).number("unread"))
+			})
+			if why := same(map[string]any(c.seen[c.read-1]), want, kind); why != "" {
+				t.Errorf("%s: %s", text, why)
+			}
+		}
+		c.read = len(c.seen)
+	}
+}
+
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
