@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -184,6 +185,8 @@ func fillUser(m any, userID string) {
 	case *queryv1.ExplainUnreadRequest:
 		r.UserId = userID
 	case *queryv1.WatchUnreadRequest:
+		r.UserId = userID
+	case *ingestv1.MarkAllReadRequest:
 		r.UserId = userID
 	}
 }
