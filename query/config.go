@@ -84,7 +84,7 @@ func (c Config) withDefaults() Config {
 		c.sendTimeout = 30 * time.Second
 	}
 	if c.Transport == nil {
-		c.Transport = peerTransport()
+		c.Transport = PeerTransport(nil)
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,13 +20,15 @@ type peers struct {
 	clients sync.Map // url string -> queryv1connect.QueryServiceClient
 }
 
-// peerTransport multiplexes the calls to a node, its watches included, over few connections.
-func peerTransport() *http.Transport {
+// PeerTransport multiplexes the calls to a node, its watches included, over few connections. The configuration is for
+// nodes that are reached by TLS; nil trusts the system's authorities.
+func PeerTransport(c *tls.Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Transport{
 		Protocols:           &protocols,
+		TLSClientConfig:     c,
 		DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 3 * time.Second,
 		IdleConnTimeout:     2 * time.Minute,

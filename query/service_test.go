@@ -103,7 +103,7 @@ func TestEveryProtocolAnswersTheSame(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	general(c)
 	want := c.nodes[0].unread(t, "ann", "general")
-	h2c := &http.Client{Transport: peerTransport()}
+	h2c := &http.Client{Transport: PeerTransport(nil)}
 	for name, client := range map[string]queryv1connect.QueryServiceClient{
 		"gRPC":          queryv1connect.NewQueryServiceClient(h2c, c.nodes[1].srv.URL, connect.WithGRPC()),
 		"gRPC-Web":      queryv1connect.NewQueryServiceClient(http.DefaultClient, c.nodes[1].srv.URL, connect.WithGRPCWeb()),

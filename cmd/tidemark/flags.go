@@ -1,6 +1,9 @@
 package main
 
 import (
+	"crypto/tls"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -12,23 +15,46 @@ import (
 // The groups of flags that several verbs have. A verb has only those that it reads.
 
 type brokersFlags struct {
-	Brokers []string `default:"127.0.0.1:9092" placeholder:"HOST:PORT" help:"Kafka brokers to begin with (${default})."`
+	Brokers           []string `default:"127.0.0.1:9092" placeholder:"HOST:PORT" help:"Kafka brokers to begin with (${default})."`
+	KafkaTLS          bool     `name:"kafka-tls" help:"Talk to the brokers by TLS."`
+	KafkaCA           string   `name:"kafka-ca" placeholder:"FILE" help:"PEM file of the authorities to trust for that; else the system's."`
+	KafkaCert         string   `placeholder:"FILE" help:"PEM file of a certificate of this client, if brokers want one."`
+	KafkaKey          string   `placeholder:"FILE" help:"PEM file of its key."`
+	KafkaServerName   string   `placeholder:"NAME" help:"Name that brokers' certificates must have, if not that of their addresses."`
+	KafkaSASL         string   `name:"kafka-sasl" placeholder:"MECHANISM" help:"Log in: scram-sha-512, scram-sha-256, or plain, which needs --kafka-tls."`
+	KafkaUser         string   `placeholder:"NAME" help:"As whom. The password is taken from $$TIDEMARK_KAFKA_PASSWORD, or a file."`
+	KafkaPasswordFile string   `placeholder:"FILE" help:"File with the password."`
 }
 
 // patience is how long a broker or node may take to answer at all before a verb gives up.
 const patience = 10 * time.Second
 
-func (f brokersFlags) kafka() config.Kafka { return config.Kafka{Brokers: f.Brokers} }
+func (f brokersFlags) kafka() (config.Kafka, error) {
+	opts, err := config.KafkaSecurity{
+		UseTLS: f.KafkaTLS,
+		TLS:    config.TLS{CAFile: f.KafkaCA, CertFile: f.KafkaCert, KeyFile: f.KafkaKey, ServerName: f.KafkaServerName},
+		SASL:   f.KafkaSASL, User: f.KafkaUser, Password: os.Getenv("TIDEMARK_KAFKA_PASSWORD"), PasswordFile: f.KafkaPasswordFile,
+	}.Options()
+	if err != nil {
+		return config.Kafka{}, usagef("%v", err)
+	}
+	return config.Kafka{Brokers: f.Brokers, Options: opts}, nil
+}
 
 // client connects to the brokers, or says that nobody answers.
 func (f brokersFlags) client(a *app, opts ...kgo.Opt) (*kgo.Client, error) {
 	opts = append([]kgo.Opt{kgo.DisableClientMetrics(), kgo.MetadataMinAge(100 * time.Millisecond)}, opts...)
-	return f.kafka().Client(a.ctx, patience, opts...)
+	k, err := f.kafka()
+	if err != nil {
+		return nil, err
+	}
+	return k.Client(a.ctx, patience, opts...)
 }
 
 type redisFlags struct {
 	Redis             string `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"Redis (${default}). A password is not for the command line: give the URL in the environment, or a file."`
 	RedisPasswordFile string `placeholder:"FILE" help:"File with the password of Redis."`
+	RedisCA           string `name:"redis-ca" placeholder:"FILE" help:"PEM file of the authorities that a rediss:// address trusts; else the system's."`
 }
 
 func (f redisFlags) redis(a *app) (config.Redis, error) {
@@ -36,7 +62,7 @@ func (f redisFlags) redis(a *app) (config.Redis, error) {
 		return config.Redis{}, usagef("--redis has a password, which every user of this machine can read in the list of processes: " +
 			"put the URL into $TIDEMARK_REDIS, or the password into a file for --redis-password-file")
 	}
-	return config.Redis{URL: f.Redis, PasswordFile: f.RedisPasswordFile}, nil
+	return config.Redis{URL: f.Redis, PasswordFile: f.RedisPasswordFile, CAFile: f.RedisCA}, nil
 }
 
 // skipFlags leave records out of the fold.
@@ -57,4 +83,26 @@ func (f skipFlags) skips() (list []processor.RecordID, err error) {
 
 type jsonFlag struct {
 	JSON bool `name:"json" help:"Print JSON, for programs."`
+}
+
+// tlsFlags are those of a node's listener.
+type tlsFlags struct {
+	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"PEM file of the certificate to serve with, and those that vouch for it; a new one is taken without a restart."`
+	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"PEM file of its key."`
+	TLSCA   string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities to trust when talking to other nodes; else the system's."`
+}
+
+// tls are the configurations of the listener and of calls to other nodes, nil where nothing is said.
+func (f tlsFlags) tls(log *slog.Logger) (served, peers *tls.Config, err error) {
+	if f.TLSCert != "" || f.TLSKey != "" {
+		if served, err = config.ServedTLS(f.TLSCert, f.TLSKey, log); err != nil {
+			return nil, nil, usagef("--tls-cert, --tls-key: %v", err)
+		}
+	}
+	if f.TLSCA != "" {
+		if peers, err = (config.TLS{CAFile: f.TLSCA}).Config(); err != nil {
+			return nil, nil, usagef("--tls-ca: %v", err)
+		}
+	}
+	return served, peers, nil
 }

@@ -16,6 +16,7 @@ import (
 // gatewayCmd is a node that serves sockets, and queries by forwarding them.
 type gatewayCmd struct {
 	brokersFlags
+	tlsFlags
 	redisFlags
 	authFlags
 	limitFlags
@@ -94,6 +95,10 @@ func (c *gatewayCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	kafka, err := c.kafka()
+	if err != nil {
+		return err
+	}
 	redis, err := c.redis(a)
 	if err != nil {
 		return err
@@ -109,13 +114,17 @@ func (c *gatewayCmd) Run(a *app) error {
 	if err := query.CheckListen(c.Listen, c.Insecure || verifier != nil); err != nil {
 		return usagef("%v", err)
 	}
+	served, peers, err := c.tls(log)
+	if err != nil {
+		return err
+	}
 	ln, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): name another address with --listen", c.Listen, err)
 	}
 	n, err := node.New(a.ctx, node.Config{
-		Roles: config.Roles{config.RoleQuery, config.RoleGateway}, Kafka: c.kafka(), Redis: redis, Group: c.Group,
-		Settings: projections.DefaultSettings(), Listener: ln, Patience: patience, Build: a.build, Logger: log,
+		Roles: config.Roles{config.RoleQuery, config.RoleGateway}, Kafka: kafka, Redis: redis, Group: c.Group,
+		Settings: projections.DefaultSettings(), Listener: ln, TLS: served, PeerTLS: peers, Patience: patience, Build: a.build, Logger: log,
 		Verifier: verifier, StopTimeout: c.DrainFor + 10*time.Second,
 		Gateway: gateway.Config{
 			ServiceToken: token, Origins: c.Origins, Limits: c.limits(), DrainFor: c.DrainFor, PresenceTTL: c.PresenceTTL,

@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
@@ -35,6 +36,7 @@ Example:
 type queryFlags struct {
 	jsonFlag
 	Addr  string   `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default})."`
+	TLSCA string   `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities to trust if --addr is https; else the system's."`
 	After []string `placeholder:"TOKEN" help:"Wait until these records are folded: topic/partition/offset, as emit prints."`
 }
 
@@ -44,6 +46,9 @@ func (f *queryFlags) Validate() error {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("--addr %q is no URL of a node: write it as http://127.0.0.1:8080", f.Addr)
 	}
+	if _, err := (config.TLS{CAFile: f.TLSCA}).Config(); err != nil {
+		return fmt.Errorf("--tls-ca: %w", err)
+	}
 	return nil
 }
 
@@ -51,7 +56,11 @@ func (f *queryFlags) Validate() error {
 const queryTimeout = 15 * time.Second
 
 func (f *queryFlags) service() queryv1connect.QueryServiceClient {
-	return queryv1connect.NewQueryServiceClient(http.DefaultClient, f.Addr)
+	client := http.DefaultClient
+	if c, err := (config.TLS{CAFile: f.TLSCA}).Config(); err == nil && f.TLSCA != "" { // Validate has read the file
+		client = &http.Client{Transport: &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}}
+	}
+	return queryv1connect.NewQueryServiceClient(client, f.Addr)
 }
 
 // ask makes one call.

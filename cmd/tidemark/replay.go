@@ -71,6 +71,10 @@ func (c *replayCmd) Run(a *app) error {
 	if same, err := sameDir(into, c.DataDir); err != nil || same {
 		return errors.Join(err, usagef("--into and --data-dir are the same directory: name an empty one"))
 	}
+	kafka, err := c.kafka()
+	if err != nil {
+		return err
+	}
 	skip, err := c.skips()
 	if err != nil {
 		return err
@@ -81,7 +85,7 @@ func (c *replayCmd) Run(a *app) error {
 	began := time.Now()
 	meter := newProgress(a, "replay")
 	list, err := processor.Rebuild(a.ctx, processor.RebuildConfig{
-		Config: processor.Config{Brokers: c.Brokers, ClientOptions: c.kafka().Options, DataDir: into, Settings: c.settings(), Skip: skip,
+		Config: processor.Config{Brokers: c.Brokers, ClientOptions: kafka.Options, DataDir: into, Settings: c.settings(), Skip: skip,
 			Logger: slog.New(slog.DiscardHandler)},
 		Partitions: c.Partition, Parallel: c.Parallel, Resume: c.Resume, AcceptGap: c.AcceptGap, Report: meter.rebuild,
 	})

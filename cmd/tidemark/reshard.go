@@ -58,6 +58,10 @@ func prefixed(prefix string) processor.Topics {
 
 // Run copies, compares, and says what is to be done.
 func (c *reshardCmd) Run(a *app) error {
+	kafka, err := c.kafka()
+	if err != nil {
+		return err
+	}
 	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, usagef("--dir %s is not empty: name a directory that is, or is not there", c.Dir))
 	}
@@ -70,7 +74,7 @@ func (c *reshardCmd) Run(a *app) error {
 	}
 	meters := map[string]*progress{}
 	res, err := rebuild.Reshard(a.ctx, rebuild.ReshardConfig{
-		Brokers: c.Brokers, ClientOptions: c.kafka().Options, From: prefixed(c.FromPrefix), To: prefixed(c.ToPrefix),
+		Brokers: c.Brokers, ClientOptions: kafka.Options, From: prefixed(c.FromPrefix), To: prefixed(c.ToPrefix),
 		Partitions: c.Partitions, Replication: c.ReplicationFactor, Dir: c.Dir, Settings: c.settings(), Skip: skip,
 		Logger: slog.New(slog.DiscardHandler),
 		Report: func(phase string, p processor.RebuildProgress) {

@@ -28,8 +28,9 @@ type runCmd struct {
 	memberFlags
 	authFlags
 	nodeSnapshotFlags
-	Listen    string       `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
-	Advertise string       `placeholder:"URL" help:"How other nodes reach this one; http:// and --listen if that names a host."`
+	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
+	tlsFlags
+	Advertise string       `placeholder:"URL" help:"How other nodes reach this one; http:// (with --tls-cert https://) and --listen if that names a host."`
 	Insecure  bool         `help:"Listen where other machines can reach this node, though there are no keys and everyone there may read and publish as any user."`
 	Memory    config.Bytes `default:"1GiB" placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share (${default}); 0 = none."`
 	LogFormat string       `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
@@ -108,6 +109,10 @@ func (c *runCmd) Run(a *app) error {
 	if err != nil {
 		return usagef("--roles: %v", err)
 	}
+	kafka, err := c.kafka()
+	if err != nil {
+		return err
+	}
 	redis, err := c.redis(a)
 	if err != nil {
 		return err
@@ -139,17 +144,22 @@ func (c *runCmd) Run(a *app) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): name another address with --listen", c.Listen, err)
 	}
+	served, peers, err := c.tls(log)
+	if err != nil {
+		ln.Close()
+		return err
+	}
 	advertise := c.Advertise
 	if advertise == "" {
-		advertise = advertised(c.Listen, ln.Addr())
+		advertise = advertised(c.Listen, ln.Addr(), served != nil)
 	}
 	if advertise == "" {
 		log.Warn("other nodes cannot reach this one: --listen names no host that they could use; set --advertise", "listen", c.Listen)
 	}
 	n, err := node.New(a.ctx, node.Config{
-		Roles: roles, Kafka: c.kafka(), Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip, Topics: prefixed(c.TopicPrefix),
+		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip, Topics: prefixed(c.TopicPrefix),
 		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout,
-		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
+		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, TLS: served, PeerTLS: peers, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
 		Verifier: verifier, Gateway: gateway.Config{ServiceToken: token, Origins: c.Origins},
 	})
 	if err != nil {
@@ -160,7 +170,7 @@ func (c *runCmd) Run(a *app) error {
 }
 
 // advertised is the URL of a listener, empty if it has no address of its own.
-func advertised(listen string, bound net.Addr) string {
+func advertised(listen string, bound net.Addr, secure bool) string {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil || host == "" {
 		return ""
@@ -172,5 +182,9 @@ func advertised(listen string, bound net.Addr) string {
 	if err != nil {
 		return ""
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	return scheme + net.JoinHostPort(host, port)
 }

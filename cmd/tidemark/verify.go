@@ -46,13 +46,17 @@ func (c *verifyCmd) Validate() error {
 
 // Run compares and prints what it found.
 func (c *verifyCmd) Run(a *app) (err error) {
+	kafka, err := c.kafka()
+	if err != nil {
+		return err
+	}
 	skip, err := c.skips()
 	if err != nil {
 		return err
 	}
 	v := rebuild.Config{
 		Skip:    skip,
-		Brokers: c.Brokers, ClientOptions: c.kafka().Options, DataDir: c.DataDir, Partitions: c.Partition, Repair: c.Repair,
+		Brokers: c.Brokers, ClientOptions: kafka.Options, DataDir: c.DataDir, Partitions: c.Partition, Repair: c.Repair,
 		Limit: c.Limit, AcceptGap: c.AcceptGap, Logger: slog.New(slog.DiscardHandler), Report: newProgress(a, "verify").rebuild,
 	}
 	if !c.NoRedis {

@@ -13,6 +13,7 @@ import (
 type Redis struct {
 	URL          string // redis://[user@]host:port[/db], rediss:// for TLS, unix:///path
 	PasswordFile string // has the password, if any; a line break at its end is not part of it
+	CAFile       string // PEM file of the authorities that rediss:// trusts instead of the system's
 }
 
 // Options are those of a client. A password in the URL is taken as well: whoever fills URL from a command line checks
@@ -29,6 +30,16 @@ func (r Redis) Options() (*redis.Options, error) {
 			return nil, fmt.Errorf("password of Redis: %w", err)
 		}
 		o.Password = strings.TrimRight(string(b), "\r\n")
+	}
+	switch {
+	case o.TLSConfig != nil:
+		c, err := TLS{CAFile: r.CAFile, ServerName: o.TLSConfig.ServerName}.Config()
+		if err != nil {
+			return nil, fmt.Errorf("TLS to Redis: %w", err)
+		}
+		o.TLSConfig = c
+	case r.CAFile != "":
+		return nil, fmt.Errorf("--redis-ca is for TLS, but --redis %s is not: write it as rediss://", Redacted(r.URL))
 	}
 	return o, nil
 }

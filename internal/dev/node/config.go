@@ -1,6 +1,7 @@
 package node
 
 import (
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -41,6 +42,10 @@ type Config struct {
 	Advertise string
 	// Listener is where HTTP is served. The node closes it.
 	Listener net.Listener
+	// TLS, if set, is what it is served with.
+	TLS *tls.Config
+	// PeerTLS, if set, is how other nodes are talked to whose URLs are https.
+	PeerTLS *tls.Config
 	// Memory is the limit that the process shares out (config.Memory); 0: none, and each part has its own default.
 	Memory config.Bytes
 	// UI, if set, serves the page at / and /ui/. The node fills in what it knows itself: all but Snapshots, Demo and the

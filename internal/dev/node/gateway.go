@@ -28,7 +28,7 @@ func (n *Node) addGateway(partitions int32) error {
 		Unread: c.Topics.Unread, Channels: c.Topics.Channels, Receipts: gc.Topics.Receipts,
 	}
 	gc.Query = query.Handler(query.Config{
-		Node: n.answers(), Topics: c.Topics.Inputs, Self: c.Advertise, Stopping: n.stopping,
+		Node: n.answers(), Topics: c.Topics.Inputs, Self: c.Advertise, Stopping: n.stopping, Transport: query.PeerTransport(c.PeerTLS),
 		Logger: c.Logger.With("role", "gateway"),
 	})
 	gc.Verifier = c.Verifier

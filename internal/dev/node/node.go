@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -172,6 +173,7 @@ func (n *Node) handler() http.Handler {
 	if n.cfg.Roles.Has(config.RoleQuery) {
 		rest = query.Handler(query.Config{
 			Node: n.answers(), Topics: n.cfg.Topics.Inputs, Self: n.cfg.Advertise, Producer: n.client, Stopping: n.stopping, Verifier: n.cfg.Verifier,
+			Transport:  query.PeerTransport(n.cfg.PeerTLS),
 			Registerer: n.registry, Logger: n.cfg.Logger.With("role", "query"),
 		})
 	}
@@ -217,7 +219,12 @@ func (n *Node) Run(ctx context.Context) error {
 		go func() { results <- ended{p.name, p.run(partsCtx)} }()
 	}
 	go func() {
-		err := n.server.Serve(c.Listener)
+		serve := n.server.Serve
+		if c.TLS != nil {
+			n.server.TLSConfig = c.TLS
+			serve = func(l net.Listener) error { return n.server.ServeTLS(l, "", "") }
+		}
+		err := serve(c.Listener)
 		if errors.Is(err, http.ErrServerClosed) {
 			err = nil
 		}
