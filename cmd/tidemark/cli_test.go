@@ -39,7 +39,7 @@ func TestExitCodesAndErrors(t *testing.T) {
 		{"inspect topic chat.reads --brokers " + nobody, exitFailed, []string{nobody}},
 		{"inspect topic chat.reads --records=-1", exitUsage, []string{"--records"}},
 		{"deadletters list --since yesterday", exitUsage, []string{"--since"}},
-		{"run --roles processor,gateway", exitUsage, []string{"--roles", `"gateway"`, "cache"}},
+		{"run --roles processor,gatekeeper", exitUsage, []string{"--roles", `"gatekeeper"`, "cache"}},
 		{"run --listen 0.0.0.0:8080", exitUsage, []string{"0.0.0.0:8080", "--insecure"}},
 		{"run --advertise 10.0.0.5:8080", exitUsage, []string{"--advertise", "http://10.0.0.5:8080"}},
 		{"run --memory lots", exitUsage, []string{"--memory", "lots", "512MiB"}},
