@@ -43,7 +43,7 @@ func (l *logs) String() string {
 // refused dials and returns the status that the handshake was refused with, or the code of the close.
 func refused(t *testing.T, url string, o *websocket.DialOptions) (int, websocket.StatusCode) {
 	t.Helper()
-	ws, res, err := websocket.Dial(within(t), url, o)
+	ws, res, err := websocket.Dial(within(t), url, o) //nolint:bodyclose // Dial sees to it
 	if err != nil {
 		if res == nil {
 			t.Fatal(err)
@@ -306,7 +306,7 @@ func handshake(t *testing.T, s *dev.Stack) net.Conn {
 	t.Cleanup(func() { conn.Close() })
 	fmt.Fprintf(conn, "GET /v1/socket?user_id=ann HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
-	res, err := http.ReadResponse(bufio.NewReaderSize(conn, 1<<16), nil)
+	res, err := http.ReadResponse(bufio.NewReaderSize(conn, 1<<16), nil) //nolint:bodyclose // it ends with the connection
 	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("%v, %v", res, err)
 	}
@@ -337,8 +337,9 @@ func TestSlowloris(t *testing.T) {
 	mask := []byte{0, 0, 0, 0}
 	t.Run("begun and never ended", func(t *testing.T) {
 		conn := handshake(t, s)
-		conn.Write(append([]byte{0x81, 0x80 | 100}, mask...))
-		conn.Write([]byte(`{"type"`))
+		if _, err := conn.Write(append(append([]byte{0x81, 0x80 | 100}, mask...), `{"type"`...)); err != nil {
+			t.Error(err)
+		}
 		endsItself(t, conn)
 	})
 	t.Run("fragments", func(t *testing.T) {

@@ -87,7 +87,7 @@ func dialed(t testing.TB, url, user string) *client {
 
 func dial(t testing.TB, url string, o *websocket.DialOptions) *client {
 	t.Helper()
-	ws, res, err := websocket.Dial(within(t), url, o)
+	ws, res, err := websocket.Dial(within(t), url, o) //nolint:bodyclose // Dial sees to it
 	if err != nil {
 		t.Fatalf("dial: %v (%v)", err, res)
 	}

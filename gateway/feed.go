@@ -22,7 +22,7 @@ func (g *Gateway) feed(ctx context.Context) error {
 		err := g.session(ctx)
 		g.setFeed(err)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was told to end
 		}
 		g.cfg.Logger.Warn("the feed broke off and begins anew", "err", err)
 		if time.Since(began) > time.Minute {
@@ -49,7 +49,7 @@ func (g *Gateway) session(ctx context.Context) error {
 		kgo.FetchMaxWait(time.Second), kgo.FetchMinBytes(1), kgo.DisableClientMetrics(),
 	}, g.cfg.ClientOptions...)...)
 	if err != nil {
-		return fmt.Errorf("Kafka client: %w", err)
+		return fmt.Errorf("client of Kafka: %w", err)
 	}
 	defer cl.Close()
 	from, seen, err := g.ends(ctx, cl)
@@ -192,7 +192,7 @@ func (g *Gateway) takeMessage(r *kgo.Record, d *decoder) error {
 	defer g.hub.mu.Unlock()
 	g.seen[r.Partition] = r.Offset + 1
 	if err := d.events.Message(r.Value, r.Timestamp.UnixMilli(), &d.message); err != nil {
-		return nil //nolint:nilerr // see above
+		return nil
 	}
 	if events.CheckPartition(d.message.ChannelID, r.Partition, g.cfg.Partitions) != nil {
 		return nil

@@ -23,14 +23,14 @@ type command struct {
 	Token      string   `json:"token"`
 }
 
-// errFrame is why a frame was refused: a code for programs and words for people.
-type errFrame struct{ code, message string }
+// frameError is why a frame was refused: a code for programs and words for people.
+type frameError struct{ code, message string }
 
 // Error is the words.
-func (e *errFrame) Error() string { return e.message }
+func (e *frameError) Error() string { return e.message }
 
 func refuse(code, format string, args ...any) error {
-	return &errFrame{code, fmt.Sprintf(format, args...)}
+	return &frameError{code, fmt.Sprintf(format, args...)}
 }
 
 // Codes of error frames, those of the query service.
@@ -99,7 +99,7 @@ func ackFrame(id string, after []string) []byte {
 
 // errorFrame answers a command that was not done.
 func errorFrame(id string, err error) []byte {
-	e := &errFrame{codeUnavailable, "the event could not be written: try again"}
+	e := &frameError{codeUnavailable, "the event could not be written: try again"}
 	errors.As(err, &e)
 	b := textIf(begin(make([]byte, 0, 128), "error"), "id", id)
 	b = text(b, "code", e.code)

@@ -112,7 +112,7 @@ func (h *hijack) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		_ = tcp.SetWriteBuffer(4 * corkBytes) // what the kernel takes of a slow client is bounded too
 	}
 	early := make([]byte, rw.Reader.Buffered())
-	if n, _ := rw.Reader.Read(early); n < len(early) { // of its own buffer: whole
+	if n, _ := rw.Read(early); n < len(early) { // of its own buffer: whole
 		early = early[:n]
 	}
 	h.link.Conn = conn

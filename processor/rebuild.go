@@ -111,7 +111,7 @@ type rebuild struct {
 func newRebuild(c RebuildConfig) (*rebuild, error) {
 	def(&c.Group, "rebuild") // the name of none: nothing is joined
 	def(&c.CutEvery, 5*time.Second)
-	cfg, err := c.Config.withDefaults()
+	cfg, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}

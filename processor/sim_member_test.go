@@ -96,7 +96,7 @@ func (w *simWorld) open(m *simMember, n int32) *simWorker {
 		fold: projection{part}, metrics: &workerMetrics{metrics: simMetrics()},
 	}
 	s.room, s.storedAt = newRoom(), part.StoredPosition()
-	s.worker.inbox = newInbox(1<<20, new(atomic.Int64), func(events.Input, bool) {})
+	s.inbox = newInbox(1<<20, new(atomic.Int64), func(events.Input, bool) {})
 	m.workers[n] = s
 	return s
 }

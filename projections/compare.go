@@ -116,7 +116,7 @@ func differing(a, b *pebble.DB) (found []*channelRecords, more int, err error) {
 	ia.First()
 	ib.First()
 	for ia.Valid() || ib.Valid() {
-		order := 0
+		var order int
 		switch {
 		case !ia.Valid():
 			order = 1

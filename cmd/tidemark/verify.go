@@ -71,7 +71,7 @@ func (c *verifyCmd) Run(a *app) (err error) {
 		client := redis.NewClient(o)
 		defer func() { err = errors.Join(err, client.Close()) }()
 		if err := client.Ping(a.ctx).Err(); err != nil {
-			return fmt.Errorf("Redis does not answer at %s (%w): name it with --redis, or leave it out with --no-redis", o.Addr, err)
+			return fmt.Errorf("no Redis answers at %s (%w): name it with --redis, or leave it out with --no-redis", o.Addr, err)
 		}
 		v.Redis = client
 	}

@@ -61,7 +61,7 @@ func NewHistory(records []*kgo.Record, f *Findings) *History {
 	return h
 }
 
-// Stamps: values with equal stamps are equal, whoever wrote them. One process never goes back in the log. That
+// Stamps checks that values with equal stamps are equal, whoever wrote them. One process never goes back in the log. That
 // another one does is right: it publishes again what nobody committed. The numbers are of values that were published
 // again with the same stamp, and of those that followed one that theirs does not dominate.
 func (h *History) Stamps(f *Findings) (again, back int) {

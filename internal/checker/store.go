@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -75,13 +76,13 @@ const nobody = "nobody"
 
 // Digests folds the records in the order given into a new store and wants it to have this digest (O5, O11). The
 // identity must be that of the store that is compared.
-func Digests(id projections.Identity, records []*kgo.Record, want [16]byte) (*Findings, error) {
-	f := &Findings{What: fmt.Sprintf("the digest of partition %d against that of a replay", id.Partition)}
+func Digests(id projections.Identity, records []*kgo.Record, want [16]byte) (f *Findings, err error) {
+	f = &Findings{What: fmt.Sprintf("the digest of partition %d against that of a replay", id.Partition)}
 	p, err := projections.Open("replay", id, projections.Options{FS: vfs.NewMem(), MemTableSize: 1 << 20})
 	if err != nil {
 		return nil, err
 	}
-	defer p.Close()
+	defer func() { err = errors.Join(err, p.Close()) }()
 	var out projections.Deltas
 	for _, r := range records {
 		Fold(p, r, id.Partitions)

@@ -50,10 +50,10 @@ const epochKey = "tidemark:epoch"
 func newRedisCheck(ctx context.Context, c *Config, res *Result) (*redisCheck, error) {
 	n, err := c.Redis.Exists(ctx, epochKey).Result()
 	if err != nil {
-		return nil, fmt.Errorf("Redis cannot be asked: %w", err)
+		return nil, fmt.Errorf("asking Redis: %w", err)
 	}
 	if n == 0 {
-		return nil, errors.New("Redis is not complete (it has no " + epochKey + "): a cache fills it, or would if one ran; compare later, or without it (--no-redis)")
+		return nil, errors.New("what Redis holds is not complete (it has no " + epochKey + "): a cache fills it, or would if one ran; compare later, or without it (--no-redis)")
 	}
 	r := &redisCheck{c: c, reader: cache.NewReader(c.Redis), res: res, out: &RedisResult{}, partitions: map[int32]bool{},
 		channels: map[string]bool{}, visited: map[visit]bool{}, wrong: map[string]map[string]bool{}}
@@ -270,7 +270,7 @@ func (r *redisCheck) strays(ctx context.Context) error {
 		}
 	}
 	if err := it.Err(); err != nil {
-		return fmt.Errorf("Redis: %w", err)
+		return fmt.Errorf("asking Redis: %w", err)
 	}
 	latest := cache.ChannelLatestKey("")
 	it = r.c.Redis.Scan(ctx, 0, latest+"*", 1000).Iterator()
@@ -282,7 +282,7 @@ func (r *redisCheck) strays(ctx context.Context) error {
 		}
 	}
 	if err := it.Err(); err != nil {
-		return fmt.Errorf("Redis: %w", err)
+		return fmt.Errorf("asking Redis: %w", err)
 	}
 	return nil
 }
@@ -301,18 +301,18 @@ func (r *redisCheck) repair(ctx context.Context) error {
 				keys = append(keys, "channel-stamp:"+id)
 			}
 			if err := r.c.Redis.Del(ctx, keys...).Err(); err != nil {
-				return fmt.Errorf("Redis: %w", err)
+				return fmt.Errorf("asking Redis: %w", err)
 			}
 			continue
 		}
 		for f := range fields {
 			if err := r.c.Redis.HDel(ctx, key, f).Err(); err != nil {
-				return fmt.Errorf("Redis: %w", err)
+				return fmt.Errorf("asking Redis: %w", err)
 			}
 		}
 	}
 	if err := r.c.Redis.Del(ctx, epochKey).Err(); err != nil {
-		return fmt.Errorf("Redis: %w", err)
+		return fmt.Errorf("asking Redis: %w", err)
 	}
 	r.out.Repaired = true
 	return nil
