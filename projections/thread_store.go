@@ -138,6 +138,9 @@ func (p *Partition) loadFollower(ci uint32, who []byte) (uint32, *row, error) {
 func (p *Partition) loadedFollow(r *row) {
 	c := p.chans.at(r.ch)
 	f := p.follows.at(r.scope)
+	if f.flags&foUnfollowed == 0 && p.rows.at(f.pair).erased() { // it has no record, and was made before that of the pair was read
+		r.floorH, f.flags = noOwn, foUnfollowed
+	}
 	if x := p.excOf(r); x != nil && x.openInTime() {
 		f.seen = seenUnknown
 		return
