@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/load"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
@@ -75,6 +77,7 @@ func (sv *server) close() (err error) {
 // Serve measures what a client waits for: from an event's production to WatchUnread at light load, GetUnread at 5,000
 // requests a second, and the inbox of a user in 100,000 channels.
 func Serve(ctx context.Context, env Env) (out []Result, err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent)) // as a node has it
 	// One user in 100,000 channels of 2, and the others.
 	mix := load.Mix{Name: "inbox", Channels: 100_000, Members: 2, Users: 1, Seed: 4}
 	err = on(ctx, env, mix, func(s *stage) error {
