@@ -153,6 +153,9 @@ func (p *Partition) FanoutPending() bool { return len(p.outChans)+len(p.outThrea
 // neither be committed nor cut. Lock is held.
 func (p *Partition) Drain(d *Deltas, fanout bool) {
 	for i := range p.outRows {
+		if i%warmRows == 0 {
+			p.warmDrain(p.outRows[i:min(i+warmRows, len(p.outRows))])
+		}
 		ref := p.outRows[i].ref
 		r := p.rows.at(ref)
 		changed := r.flags&rowChanged != 0

@@ -46,6 +46,29 @@ func (p *Partition) Warm(messages []*events.Message, reads []*events.Read) {
 	}
 }
 
+// warmRows is how many rows Drain warms at a time.
+const warmRows = 64
+
+// warmDrain is Warm for rows that are drained next: row to channel, user and ids, and those to their bytes.
+func (p *Partition) warmDrain(rows []outRow) {
+	w := &p.warmth
+	for i := range rows {
+		r := p.rows.at(rows[i].ref)
+		w.sum += uint64(r.ch) + uint64(r.lastR)
+	}
+	for i := range rows {
+		r := p.rows.at(rows[i].ref)
+		c := p.chans.at(r.ch)
+		w.sum += uint64(c.id) + uint64(c.tail[c.latest%tailLen]) + uint64(c.lastM) + uint64(p.users.at(r.user).id)
+	}
+	for i := range rows {
+		r := p.rows.at(rows[i].ref)
+		c := p.chans.at(r.ch)
+		w.sum += uint64(p.blobs.first(c.id)) + uint64(p.blobs.first(c.tail[c.latest%tailLen])) +
+			uint64(p.blobs.first(p.users.at(r.user).id)) + uint64(p.blobs.first(r.lastID)) + uint64(p.blobs.first(r.firstID))
+	}
+}
+
 // warmth is the memory of Warm. sum keeps the loads from being left out.
 type warmth struct {
 	pairs []warmPair
