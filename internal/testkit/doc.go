@@ -12,5 +12,6 @@
 // binary, and under `make test` of the whole run, so topics and groups have unique names (UniqueName, Topics). A test
 // that stops or pauses brokers starts its own with KafkaN. A Redis is started for each test that asks: it takes 30 ms.
 //
-// What lives here: what takes a testing.TB. The processes themselves are package servers.
+// What lives here: what takes a testing.TB. The processes themselves are package servers; lines to them that can be cut are
+// package proxy.
 package testkit
