@@ -25,7 +25,7 @@ import (
 )
 
 // patience bounds each wait for the page. Nothing is measured by it.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // screenshots is where tests leave what they saw, for people.
 const screenshots = "../../tmp/screenshots"

@@ -2,12 +2,15 @@ package ui
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -33,11 +36,13 @@ type shownLetter struct {
 	Usable bool   `json:"usable"` // this build would take it now
 }
 
-// deadLetters lists the newest ones, newest first.
+// deadLetters lists the newest ones, newest first. Who names the version that he has is answered without a body while it
+// is the newest: a page asks every few seconds, and letters can be large.
 func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 	list := []shownLetter{}
 	var check letters.Checker
-	total, err := u.readLetters(r.Context(), func(l letters.Letter) {
+	had := r.URL.Query().Get("version")
+	ends, err := u.readLetters(r.Context(), func(e letterEnds) bool { return e.version() != had }, func(l letters.Letter) {
 		s := shownLetter{Letter: l}
 		_, err := l.Again(&check, false)
 		s.Usable = err == nil
@@ -48,9 +53,37 @@ func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, err)
 		return
 	}
+	if ends.version() == had {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	slices.SortStableFunc(list, func(a, b shownLetter) int { return b.Written.Compare(a.Written) })
-	reply(w, map[string]any{"letters": list[:min(len(list), listedLetters)], "total": total})
+	reply(w, map[string]any{"letters": list[:min(len(list), listedLetters)], "total": ends.total(), "version": ends.version()})
 }
+
+// letterEnds is where the log of dead letters starts and ends, by partition.
+type letterEnds map[int32]tail
+
+// total is how many letters there are.
+func (e letterEnds) total() (n int64) {
+	for _, t := range e {
+		n += t.to - t.from
+	}
+	return n
+}
+
+// version changes whenever a letter is written or expires.
+func (e letterEnds) version() string {
+	var b strings.Builder
+	for _, p := range slices.Sorted(maps.Keys(e)) {
+		fmt.Fprintf(&b, "%d:%d-%d,", p, e[p].from, e[p].to)
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// always reads the letters, whichever there are.
+func always(letterEnds) bool { return true }
 
 // shown is a value as people can read it.
 func shown(v []byte) (text string, isHex, cut bool) {
@@ -62,47 +95,45 @@ func shown(v []byte) (text string, isHex, cut bool) {
 	return hex.Dump(v), true, cut
 }
 
-// readLetters calls fn for the newest letters of each partition, and returns how many there are in all.
-func (u *UI) readLetters(ctx context.Context, fn func(letters.Letter)) (total int64, err error) {
+// readLetters asks where the log ends and, if those ends are wanted, calls fn for the newest letters of each partition.
+func (u *UI) readLetters(ctx context.Context, wanted func(letterEnds) bool, fn func(letters.Letter)) (letterEnds, error) {
 	ctx, cancel := context.WithTimeout(ctx, lettersWait)
 	defer cancel()
 	topic := u.cfg.Topics.DeadLetters
 	options := append(u.cfg.Kafka.ClientOptions(), kgo.DisableClientMetrics(), kgo.FetchMaxWait(100*time.Millisecond))
 	asker, err := kgo.NewClient(options...)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer asker.Close()
-	adm := kadm.NewClient(asker)
-	all, err := tails(ctx, adm, topic, 1<<62)
-	if err != nil {
-		return 0, err
+	all, err := tails(ctx, kadm.NewClient(asker), topic, 1<<62)
+	if err != nil || !wanted(all) {
+		return all, err
 	}
 	left := map[int32]int64{}
 	offsets := map[int32]kgo.Offset{}
 	for p, t := range all {
-		total += t.to - t.from
 		if t.from < t.to {
 			left[p], offsets[p] = t.to, kgo.NewOffset().At(max(t.from, t.to-listedLetters))
 		}
 	}
 	if len(left) == 0 {
-		return total, nil
+		return all, nil
 	}
 	cl, err := kgo.NewClient(append(options, kgo.KeepControlRecords(),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets}))...)
 	if err != nil {
-		return total, err
+		return all, err
 	}
 	defer cl.Close()
 	for len(left) > 0 {
 		fetches := cl.PollFetches(ctx)
 		if ctx.Err() != nil {
-			return total, fmt.Errorf("the dead letters could not be read to their end within %s", lettersWait)
+			return all, fmt.Errorf("the dead letters could not be read to their end within %s", lettersWait)
 		}
 		for _, e := range fetches.Errors() {
 			if e.Topic != "" {
-				return total, fmt.Errorf("%s/%d: %w", e.Topic, e.Partition, e.Err)
+				return all, fmt.Errorf("%s/%d: %w", e.Topic, e.Partition, e.Err)
 			}
 		}
 		for it := fetches.RecordIter(); !it.Done(); {
@@ -116,7 +147,7 @@ func (u *UI) readLetters(ctx context.Context, fn func(letters.Letter)) (total in
 			}
 		}
 	}
-	return total, nil
+	return all, nil
 }
 
 // replay writes one letter to its topic again, with its channel as key.
@@ -130,7 +161,7 @@ func (u *UI) replay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var found *letters.Letter
-	if _, err := u.readLetters(r.Context(), func(l letters.Letter) {
+	if _, err := u.readLetters(r.Context(), always, func(l letters.Letter) {
 		if l.Partition == want.Partition && l.Offset == want.Offset {
 			found = &l
 		}

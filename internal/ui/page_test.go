@@ -3,6 +3,7 @@ package ui_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -234,6 +235,17 @@ func TestOperators(t *testing.T) {
 	b.until("charts of what was read more than once", `document.querySelectorAll('.spark .stroke').length >= 3`)
 	b.until("both dead letters", `document.querySelectorAll('[data-letter]').length === 2`)
 	b.shot("operators")
+	version := eval[string](b, `window.tidemark.operators.letters.version`)
+	for had, status := range map[string]int{version: http.StatusNoContent, "another": http.StatusOK, "": http.StatusOK} {
+		res, err := http.Get(s.url + "/ui/api/deadletters?version=" + had) //nolint:noctx // a test's own server
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != status {
+			t.Errorf("dead letters, having version %q of %q: %s, want %d", had, version, res.Status, status)
+		}
+	}
 
 	look := func(reason string) {
 		b.until("the row of "+reason, fmt.Sprintf(`[...document.querySelectorAll('[data-letter]')].find((r) => r.innerText.includes(%q))?.querySelector('button')?.click() ?? document.querySelector('dialog[open]')`, reason))

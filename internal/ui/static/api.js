@@ -9,6 +9,7 @@ export class CallError extends Error {
 }
 
 async function read(res) {
+  if (res.status === 204) return undefined; // what is known is the newest
   let body;
   try {
     body = await res.json();

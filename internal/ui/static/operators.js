@@ -8,6 +8,7 @@ import { bytes, count, duration, exactTime, plural, rate } from '/ui/words.js';
 
 const EVERY = 1000; // milliseconds between two readings
 const KEPT = 90;
+const LETTERS_EVERY = 3000; // other nodes write dead letters too, and this node counts one before it is written
 const phases = ['decode', 'fold', 'drain', 'publish', 'cut', 'apply', 'commit'];
 const meaning = {
   decode: 'records to events, checked', fold: 'events into the state', drain: 'changes to output records', publish: 'until the brokers have acknowledged',
@@ -19,6 +20,8 @@ export class Operators {
   readings = []; // newest last
   letters;
   lettersError = '';
+  #lettersAt = -Infinity;
+  #loading = false;
   trouble = '';
   #timer;
   #watched = false;
@@ -30,10 +33,7 @@ export class Operators {
     if (on === this.#watched) return;
     this.#watched = on;
     clearTimeout(this.#timer);
-    if (on) {
-      void this.#read();
-      void this.loadLetters();
-    }
+    if (on) void this.#read();
   }
 
   async #read() {
@@ -44,22 +44,27 @@ export class Operators {
       if (last && r.at <= last.at) this.readings = []; // another clock, another process
       this.readings.push(r);
       if (this.readings.length > KEPT) this.readings.shift();
-      const dead = r.values['processor_dead_letters_total'] ?? 0;
-      if (last && dead !== (last.values['processor_dead_letters_total'] ?? 0)) void this.loadLetters();
     } catch (err) {
       this.trouble = err.message;
     }
     this.redraw();
+    if (performance.now() - this.#lettersAt >= LETTERS_EVERY) void this.#readLetters();
+    clearTimeout(this.#timer); // of a reading that was under way when the view was left and entered again
     if (this.#watched) this.#timer = setTimeout(() => void this.#read(), EVERY);
   }
 
-  async loadLetters() {
+  /** Lists the dead letters, one answer at a time: an older one never replaces a newer one. */
+  async #readLetters() {
+    if (this.#loading) return;
+    this.#loading = true;
     try {
-      this.letters = await own('deadletters');
+      this.letters = await own(`deadletters?version=${this.letters?.version ?? ''}`) ?? this.letters;
       this.lettersError = '';
     } catch (err) {
       this.lettersError = err.message;
     }
+    this.#loading = false;
+    this.#lettersAt = performance.now();
     this.redraw();
   }
 
