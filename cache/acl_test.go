@@ -37,15 +37,22 @@ func TestUsersOfTheDocument(t *testing.T) {
 	cl := producer(t, kafka.ListenAddrs())
 	d := reading(small("u", "c", 1, 1), "m", 1, t0)
 	produce(t, cl, topics, 1, unreadRecord(d), unreadRecord(left("u", "d", 1, 1)), unreadRecord(small("u", "e", 1, 0)),
+		unreadRecord(inThread(reading(small("u", "c", 1, 1), "m", 1, t0), "t")),
 		channelRecord(head("c", 1, 1)), channelRecord(&events.ChannelRecord{ChannelID: []byte("d"), Deleted: true, Stamp: events.Stamp{FoldVersion: 1, M: 1}}))
 	m := start(t, kafka.ListenAddrs(), topics, as("tidemark-cache"))
 	m.ready(t)
 	produce(t, cl, topics, 1, unreadRecord(reading(small("u", "c", 2, 2), "m", 2, t0)), unreadTombstone("u", "e"))
-	eventually(t, "all is applied", func() bool { return m.counted("applied") == 7 })
+	eventually(t, "all is applied", func() bool { return m.counted("applied") == 8 })
 
 	reader := as("tidemark-reader")
 	r := NewReader(reader)
 	if _, _, err := r.Inbox(t.Context(), "u"); err != nil {
+		t.Error(err)
+	}
+	if threads, err := r.Threads(t.Context(), "u"); err != nil || len(threads) != 1 {
+		t.Error(threads, err)
+	}
+	if _, err := r.ThreadRead(t.Context(), "u", "t"); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.Unread(t.Context(), "u", "c"); err != nil {

@@ -12,7 +12,27 @@ import (
 // ask is a question to Redis about what it holds, and to whom its answer goes.
 type ask struct {
 	group *group // nil: about channels
-	gone  bool   // about the stamps of removals
+	of    asked
+	n     int // values
+}
+
+// asked is which hash of a user is asked about. Each value is asked for in its own and then among the removals.
+type asked uint8
+
+const (
+	ofInbox asked = iota
+	ofThreads
+	ofGone
+)
+
+// prefix is that of the hash's key.
+func (a asked) prefix() string {
+	return [...]string{prefixInbox, prefixInboxThreads, prefixInboxGone}[a]
+}
+
+// about reports whether d is asked for there.
+func (a asked) about(d *delta) bool {
+	return d.asked && (a == ofGone || d.thread() == (a == ofThreads))
 }
 
 // reads are the commands that a transaction begins with: from then on it fails if any partition gets another owner; who
@@ -33,19 +53,22 @@ func (c *chunk) reads() [][]any {
 		if !g.asked {
 			continue
 		}
-		for _, gone := range []bool{false, true} {
-			prefix := prefixInbox
-			if gone {
-				prefix = prefixInboxGone
-			}
-			out.command("hmget")
-			out.key(prefix, g.user.id)
+		for of := ofInbox; of <= ofGone; of++ {
+			a := ask{group: g, of: of}
 			for _, n := range g.deltas {
-				if d := &c.batch.deltas[n]; d.asked {
-					out.text(d.ChannelID)
+				d := &c.batch.deltas[n]
+				if !of.about(d) {
+					continue
 				}
+				if a.n++; a.n == 1 {
+					out.command("hmget")
+					out.key(of.prefix(), g.user.id)
+				}
+				out.field(d)
 			}
-			c.asks = append(c.asks, ask{group: g, gone: gone})
+			if a.n > 0 {
+				c.asks = append(c.asks, a)
+			}
 		}
 	}
 	first := true
@@ -92,24 +115,18 @@ func (c *chunk) take(answers []*redis.Cmd) error {
 }
 
 func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
-	n := 0
-	for _, i := range a.group.deltas {
-		if c.batch.deltas[i].asked {
-			n++
-		}
-	}
-	values, err := slice(answer, n)
+	values, err := slice(answer, a.n)
 	if err != nil {
 		return fmt.Errorf("what Redis holds of user %q: %w", a.group.user.id, err)
 	}
 	for _, i := range a.group.deltas {
 		d := &c.batch.deltas[i]
-		if !d.asked {
+		if !a.of.about(d) {
 			continue
 		}
 		value, there := values[0].(string)
 		values = values[1:]
-		if !a.gone {
+		if a.of != ofGone {
 			d.known = known{}
 			if d.state == stale || d.state == unsaid {
 				d.state = pending // of an earlier attempt
@@ -119,7 +136,7 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 			continue
 		}
 		k, ok := parseKnown(value)
-		if a.gone {
+		if a.of == ofGone {
 			k, ok = parseGone(value)
 		}
 		if !ok {

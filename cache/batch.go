@@ -20,7 +20,7 @@ const (
 	skipped // its partition belongs to somebody else, who reads the record too
 )
 
-// delta is the newest value of one (user, channel) in a batch.
+// delta is the newest value of one (user, channel) or (user, channel, thread) in a batch.
 type delta struct {
 	events.UnreadDelta
 	id    xxh3.Uint128 // of the record's key
@@ -33,6 +33,9 @@ type delta struct {
 	asked bool  // Redis must be asked what it holds
 	known known // what Redis holds
 }
+
+// thread reports whether d is about a thread.
+func (d *delta) thread() bool { return len(d.ThreadID) > 0 }
 
 // channel is the newest record of one channel in a batch.
 type channel struct {
@@ -58,7 +61,6 @@ type tally struct {
 	applied, stale  int
 	skipped         int
 	coalesced       int // replaced within the batch
-	threads         int // of a thread: not cached yet
 	bad             int // undecodable or at odds with their key
 	unread, records int // records of tidemark.unread, of both topics
 }
@@ -107,23 +109,19 @@ func replaces(was, now *events.Stamp) bool { return now.Dominates(*was) || !was.
 func (b *batch) addUnread(r *kgo.Record, p *part) {
 	b.tally.unread++
 	b.tally.records++
-	userID, channelID, thread, ok := events.SplitUnreadKey(r.Key)
-	if !ok || !validID(userID) || !validID(channelID) {
+	userID, channelID, threadID, ok := events.SplitUnreadKey(r.Key)
+	if !ok || !validID(userID) || !validID(channelID) || threadID != nil && !validID(threadID) {
 		b.bad(r, errKey)
-		return
-	}
-	if thread != nil {
-		b.tally.threads++
 		return
 	}
 	d := &b.scratch
 	d.gone = r.Value == nil
 	if d.gone {
-		d.UnreadDelta = events.UnreadDelta{UserID: userID, ChannelID: channelID, Excluded: d.Excluded[:0], Mentioned: d.Mentioned[:0]}
+		d.UnreadDelta = events.UnreadDelta{UserID: userID, ChannelID: channelID, ThreadID: threadID, Excluded: d.Excluded[:0], Mentioned: d.Mentioned[:0]}
 	} else if err := events.DecodeUnreadDelta(r.Value, &d.UnreadDelta); err != nil {
 		b.bad(r, err)
 		return
-	} else if !bytes.Equal(d.UserID, userID) || !bytes.Equal(d.ChannelID, channelID) || len(d.ThreadID) > 0 {
+	} else if !bytes.Equal(d.UserID, userID) || !bytes.Equal(d.ChannelID, channelID) || !bytes.Equal(d.ThreadID, threadID) {
 		b.bad(r, errOtherKey)
 		return
 	}
@@ -133,7 +131,7 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 	n := int32(len(b.deltas))
 	at := b.byKey.find(d.id.Lo, n, func(i int32) bool {
 		o := &b.deltas[i]
-		return o.id == d.id && o.part == p && bytes.Equal(o.ChannelID, channelID) && bytes.Equal(o.UserID, userID)
+		return o.id == d.id && o.part == p && bytes.Equal(o.ChannelID, channelID) && bytes.Equal(o.UserID, userID) && bytes.Equal(o.ThreadID, threadID)
 	})
 	if at < n {
 		b.join(&b.deltas[at])

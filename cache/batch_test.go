@@ -80,8 +80,8 @@ func TestBatchIsLoudIfAnyIs(t *testing.T) {
 }
 
 func TestBatchSkipsWhatItCannotUse(t *testing.T) {
-	thread := small("u", "c", 1, 0)
-	thread.ThreadID = []byte("t")
+	thread := unreadRecord(inThread(small("u", "c", 1, 0), "t"))
+	thread.Key = events.AppendUnreadKey(nil, []byte("u"), []byte("c"), []byte("other"))
 	other := unreadRecord(small("u", "c", 1, 0))
 	other.Key = events.AppendUnreadKey(nil, []byte("u"), []byte("d"), nil)
 	long := small("u", strings.Repeat("x", 256), 1, 0)
@@ -91,7 +91,9 @@ func TestBatchSkipsWhatItCannotUse(t *testing.T) {
 		want tally
 		err  string
 	}{
-		{"thread", unreadRecord(thread), tally{threads: 1, records: 1, unread: 1}, ""},
+		{"other thread", thread, tally{bad: 1, records: 1, unread: 1}, "other ids"},
+		{"thread under its channel's key", &kgo.Record{Topic: "t", Key: []byte("u\x00c"), Value: thread.Value}, tally{bad: 1, records: 1, unread: 1}, "other ids"},
+		{"empty thread", &kgo.Record{Topic: "t", Key: []byte("u\x00c\x00"), Value: thread.Value}, tally{bad: 1, records: 1, unread: 1}, "none of this topic"},
 		{"garbage", &kgo.Record{Topic: "t", Key: []byte("u\x00c"), Value: []byte{0xff}}, tally{bad: 1, records: 1, unread: 1}, "Protobuf"},
 		{"no key", &kgo.Record{Topic: "t", Offset: 7, Partition: 3, Value: []byte{1}}, tally{bad: 1, records: 1, unread: 1}, "t/3/7"},
 		{"other key", other, tally{bad: 1, records: 1, unread: 1}, "other ids"},
@@ -104,7 +106,7 @@ func TestBatchSkipsWhatItCannotUse(t *testing.T) {
 		if b.tally != c.want || len(b.deltas) != 0 {
 			t.Errorf("%s: tally %+v, %d deltas", c.name, b.tally, len(b.deltas))
 		}
-		if c.err == "" != (b.lastBad == nil) || c.err != "" && !strings.Contains(b.lastBad.Error(), c.err) {
+		if b.lastBad == nil || !strings.Contains(b.lastBad.Error(), c.err) {
 			t.Errorf("%s: error %v, want one with %q", c.name, b.lastBad, c.err)
 		}
 	}
@@ -132,6 +134,7 @@ func TestBatchReuse(t *testing.T) {
 			d := anyDelta().Draw(t, "delta")
 			d.UserID = []byte(rapid.SampledFrom([]string{"u", "v", "w"}).Draw(t, "user"))
 			d.ChannelID = []byte(rapid.SampledFrom([]string{"c", "d", "e"}).Draw(t, "channel"))
+			d.ThreadID = []byte(rapid.SampledFrom([]string{"", "", "t"}).Draw(t, "thread"))
 			records = append(records, unreadRecord(d))
 		}
 		for _, b := range []*batch{fresh, reused} {

@@ -23,7 +23,7 @@ func caughtUp(t testing.TB, h *history, ms ...*member) {
 	eventually(t, "everything is applied", func() bool {
 		n := 0
 		for _, m := range ms {
-			for _, r := range []string{"applied", "stale", "coalesced", "thread", "bad"} {
+			for _, r := range []string{"applied", "stale", "coalesced", "bad"} {
 				n += m.counted(r)
 			}
 		}
@@ -333,17 +333,15 @@ func TestBadRecordsDoNotStopAPartition(t *testing.T) {
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
 	rdb := redisClient(t, "redis://"+testkit.Miniredis(t).Addr())
 	cl := producer(t, kafka.ListenAddrs())
-	thread := small("u", "c", 9, 0)
-	thread.ThreadID = []byte("t")
 	produce(t, cl, topics, 1,
 		&kgo.Record{Topic: events.TopicUnread, Key: []byte("u\x00c"), Value: []byte("garbage")},
 		&kgo.Record{Topic: events.TopicUnread, Value: []byte("garbage")},
 		&kgo.Record{Topic: events.TopicChannels, Key: []byte("c"), Value: []byte{0xff, 0xff}},
-		unreadRecord(thread), unreadRecord(small("u", "c", 1, 0)))
+		unreadRecord(small("u", "c", 1, 0)))
 	m := start(t, kafka.ListenAddrs(), topics, rdb)
 	m.ready(t)
-	if m.counted("bad") != 3 || m.counted("thread") != 1 || m.counted("applied") != 1 {
-		t.Errorf("bad %d, thread %d, applied %d; want 3, 1, 1", m.counted("bad"), m.counted("thread"), m.counted("applied"))
+	if m.counted("bad") != 3 || m.counted("applied") != 1 {
+		t.Errorf("bad %d, applied %d; want 3, 1", m.counted("bad"), m.counted("applied"))
 	}
 }
 

@@ -117,16 +117,18 @@ func (c *chunk) writeGroup(g *group, goneFor string) {
 		}
 		return any
 	}
-	field := func(d *delta) { out.text(d.ChannelID) }
-	each("hset", prefixInbox, func(d *delta) bool { return d.Member && !d.gone }, func(d *delta) {
-		out.text(d.ChannelID)
-		out.buf = appendValue(out.buf, &d.UnreadDelta)
-		out.end()
-	})
-	each("hdel", prefixInbox, func(d *delta) bool { return !d.Member || d.gone }, field)
-	each("hdel", prefixInboxGone, func(d *delta) bool { return d.gone || d.Member && d.known.there && !d.known.member }, field)
+	for of := ofInbox; of <= ofThreads; of++ {
+		threads := of == ofThreads
+		each("hset", of.prefix(), func(d *delta) bool { return d.thread() == threads && d.Member && !d.gone }, func(d *delta) {
+			out.field(d)
+			out.buf = appendValue(out.buf, &d.UnreadDelta)
+			out.end()
+		})
+		each("hdel", of.prefix(), func(d *delta) bool { return d.thread() == threads && (!d.Member || d.gone) }, out.field)
+	}
+	each("hdel", prefixInboxGone, func(d *delta) bool { return d.gone || d.Member && d.known.there && !d.known.member }, out.field)
 	if each("hset", prefixInboxGone, func(d *delta) bool { return !d.Member && !d.gone }, func(d *delta) {
-		out.text(d.ChannelID)
+		out.field(d)
 		out.buf = appendStamp(out.buf, &d.Stamp)
 		out.buf = append(out.buf, '.')
 		out.number(d.LastRead.Seq)

@@ -34,6 +34,15 @@ func (c *commands) text(s []byte) {
 	c.end()
 }
 
+// field is the name of d in its user's hashes (DESIGN §8).
+func (c *commands) field(d *delta) {
+	c.buf = append(c.buf, d.ChannelID...)
+	if d.thread() {
+		c.buf = append(append(c.buf, 0), d.ThreadID...)
+	}
+	c.end()
+}
+
 // key is an argument of a prefix and an id.
 func (c *commands) key(prefix string, id []byte) {
 	c.buf = append(append(c.buf, prefix...), id...)

@@ -8,7 +8,8 @@ import (
 )
 
 // appendValue appends the JSON of one channel in an inbox (DESIGN §8), which is also what the members of a published
-// delta are after its ids. Every key is there, but for those that say nothing in a large channel.
+// delta are after its ids. Every key is there, but for those that say nothing in a large channel. That of a thread has
+// touched_at besides; what is large, muted or derived belongs to its channel, and is empty.
 func appendValue(b []byte, d *events.UnreadDelta) []byte {
 	b = append(b, '{')
 	if !d.Large {
@@ -36,6 +37,13 @@ func appendValue(b []byte, d *events.UnreadDelta) []byte {
 	b = strconv.AppendBool(append(b, `,"large":`...), d.Large)
 	b = strconv.AppendBool(append(b, `,"muted":`...), d.Muted)
 	b = appendUint(append(b, `,"read_epoch":`...), d.ReadEpoch)
+	if len(d.ThreadID) > 0 {
+		b = append(b, `,"touched_at":"`...)
+		if d.TouchedAt > 0 {
+			b = appendTime(b, d.TouchedAt)
+		}
+		b = append(b, '"')
+	}
 	b = appendStamp(append(b, `,"stamp":"`...), &d.Stamp)
 	return append(b, `"}`...)
 }
@@ -76,6 +84,9 @@ func appendChange(b []byte, d *events.UnreadDelta) []byte {
 func appendIDs(b []byte, d *events.UnreadDelta) []byte {
 	b = appendString(append(b, `{"user_id":`...), d.UserID)
 	b = appendString(append(b, `,"channel_id":`...), d.ChannelID)
+	if len(d.ThreadID) > 0 {
+		b = appendString(append(b, `,"thread_id":`...), d.ThreadID)
+	}
 	return append(b, ',')
 }
 

@@ -28,6 +28,13 @@ func TestValueBytes(t *testing.T) {
 	if got := string(appendValue(nil, empty)); got != wantEmpty {
 		t.Errorf("nothing in the channel:\n got %s\nwant %s", got, wantEmpty)
 	}
+	thread := inThread(small("u", "c", 7, 3), "t")
+	const wantThread = `{"unread":7,"mentions":1,"offline_unread":0,"first_unread_id":"m1","last_read_seq":0,"read_pos":0,"excluded":"",` +
+		`"mentioned":"","latest_seq":7,"latest_at":"2026-01-02T03:04:05.685Z","large":false,"muted":false,"read_epoch":1,` +
+		`"touched_at":"2026-01-02T03:04:05.685Z","stamp":"1.7.3.0"}`
+	if got := string(appendValue(nil, thread)); got != wantThread {
+		t.Errorf("thread:\n got %s\nwant %s", got, wantThread)
+	}
 	large := &events.UnreadDelta{
 		Large: true, Mentions: 2, ReadPos: 10, Excluded: []uint32{12, 14, 15, 16}, Mentioned: []uint32{20}, ReadEpoch: 1, Stamp: stampOf(8, 0),
 		LastRead: events.Ref{MessageID: []byte("m"), Seq: 11},
@@ -83,6 +90,9 @@ func anyDelta() *rapid.Generator[*events.UnreadDelta] {
 			return d
 		}
 		d.Unread, d.Mentions = n.Draw(t, "unread"), n.Draw(t, "mentions")
+		if rapid.Bool().Draw(t, "is a thread") {
+			d.ThreadID, d.TouchedAt = []byte(anyID().Draw(t, "thread")), rapid.Int64Range(0, 253402300799999).Draw(t, "touched at")
+		}
 		if rapid.Bool().Draw(t, "has latest") {
 			d.FirstUnread = events.Ref{MessageID: []byte(anyID().Draw(t, "first")), Seq: 1}
 			d.Latest = events.Head{Seq: rapid.Uint32Range(1, 1<<32-1).Draw(t, "latest"), At: rapid.Int64Range(0, 253402300799999).Draw(t, "latest at")}
@@ -99,24 +109,32 @@ func TestValueAgainstEncodingJSON(t *testing.T) {
 		if d.Latest.Seq > 0 {
 			at = time.UnixMilli(d.Latest.At).UTC().Format("2006-01-02T15:04:05.000Z")
 		}
+		var touched *string
+		if len(d.ThreadID) > 0 {
+			touched = new(string)
+			if d.TouchedAt > 0 {
+				*touched = time.UnixMilli(d.TouchedAt).UTC().Format("2006-01-02T15:04:05.000Z")
+			}
+		}
 		var v any = struct {
-			Unread        uint32 `json:"unread"`
-			Mentions      uint32 `json:"mentions"`
-			OfflineUnread uint32 `json:"offline_unread"`
-			FirstUnreadID string `json:"first_unread_id"`
-			LastReadSeq   uint32 `json:"last_read_seq"`
-			ReadPos       uint32 `json:"read_pos"`
-			Excluded      string `json:"excluded"`
-			Mentioned     string `json:"mentioned"`
-			LatestSeq     uint32 `json:"latest_seq"`
-			LatestAt      string `json:"latest_at"`
-			Large         bool   `json:"large"`
-			Muted         bool   `json:"muted"`
-			ReadEpoch     uint32 `json:"read_epoch"`
-			Stamp         string `json:"stamp"`
+			Unread        uint32  `json:"unread"`
+			Mentions      uint32  `json:"mentions"`
+			OfflineUnread uint32  `json:"offline_unread"`
+			FirstUnreadID string  `json:"first_unread_id"`
+			LastReadSeq   uint32  `json:"last_read_seq"`
+			ReadPos       uint32  `json:"read_pos"`
+			Excluded      string  `json:"excluded"`
+			Mentioned     string  `json:"mentioned"`
+			LatestSeq     uint32  `json:"latest_seq"`
+			LatestAt      string  `json:"latest_at"`
+			Large         bool    `json:"large"`
+			Muted         bool    `json:"muted"`
+			ReadEpoch     uint32  `json:"read_epoch"`
+			TouchedAt     *string `json:"touched_at,omitempty"`
+			Stamp         string  `json:"stamp"`
 		}{
 			d.Unread, d.Mentions, d.OfflineUnread, string(d.FirstUnread.MessageID), d.LastRead.Seq, d.ReadPos, "", "",
-			d.Latest.Seq, at, d.Large, d.Muted, d.ReadEpoch, stampText(d.Stamp),
+			d.Latest.Seq, at, d.Large, d.Muted, d.ReadEpoch, touched, stampText(d.Stamp),
 		}
 		if d.Large {
 			v = struct {

@@ -10,9 +10,10 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Entry is what a user sees of one channel that he is a member of.
+// Entry is what a user sees of one channel that he is a member of, or of one thread that he follows in it.
 type Entry struct {
 	ChannelID string
+	ThreadID  string // empty: the entry is the channel's
 
 	// Known is false if Redis cannot give Unread and Mentions: the channel is large and its record is missing, or the
 	// exceptions reach back further than what is listed. Ask the query service; until then both are zero and mean nothing.
@@ -25,7 +26,8 @@ type Entry struct {
 	LastReadSeq   uint32
 	LatestSeq     uint32    // 0 if there is no counted message; of a large channel not known, and 0
 	LatestAt      time.Time // zero if there is none
-	Large, Muted  bool
+	TouchedAt     time.Time // of a thread: its last reply, or the user's last read or follow in it; zero if there is none
+	Large, Muted  bool      // of a thread: Muted is what its channel is, and in an Update always false
 	ReadEpoch     uint32
 	Stamp         events.Stamp
 
@@ -45,7 +47,9 @@ func (e *Entry) settle(c *Channel) {
 // Update is a message of the pub/sub channel of a user: a delta that was just applied.
 type Update struct {
 	UserID string
-	Member bool // false: he left; the entry says no more than LastReadSeq, ReadEpoch and Stamp
+	// Member is false where the channel, or the thread, is none of the user's any more: he left, or unfollowed it. The
+	// entry then says no more than LastReadSeq, ReadEpoch and Stamp.
+	Member bool
 	Entry
 }
 
@@ -53,6 +57,7 @@ type Update struct {
 type wireEntry struct {
 	UserID        string  `json:"user_id"`
 	ChannelID     string  `json:"channel_id"`
+	ThreadID      string  `json:"thread_id"`
 	Member        bool    `json:"member"`
 	Unread        *uint32 `json:"unread"`
 	Mentions      uint32  `json:"mentions"`
@@ -67,6 +72,7 @@ type wireEntry struct {
 	Large         bool    `json:"large"`
 	Muted         bool    `json:"muted"`
 	ReadEpoch     uint32  `json:"read_epoch"`
+	TouchedAt     string  `json:"touched_at"`
 	Stamp         string  `json:"stamp"`
 }
 
@@ -80,7 +86,7 @@ func ParseUpdate(payload string) (Update, error) {
 	if err != nil {
 		return Update{}, fmt.Errorf("published delta of channel %q: %w", w.ChannelID, err)
 	}
-	e.ChannelID = w.ChannelID
+	e.ChannelID, e.ThreadID = w.ChannelID, w.ThreadID
 	return Update{UserID: w.UserID, Member: w.Member, Entry: e}, nil
 }
 
@@ -114,6 +120,9 @@ func (w *wireEntry) entry() (Entry, error) {
 	var err error
 	if e.LatestAt, err = parseTime(w.LatestAt); err != nil {
 		return e, fmt.Errorf("latest_at: %w", err)
+	}
+	if e.TouchedAt, err = parseTime(w.TouchedAt); err != nil {
+		return e, fmt.Errorf("touched_at: %w", err)
 	}
 	if e.excluded, err = parsePositions(w.Excluded); err != nil {
 		return e, fmt.Errorf("excluded: %w", err)

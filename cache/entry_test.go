@@ -60,6 +60,7 @@ func TestParseEntryErrors(t *testing.T) {
 		`{"unread":1,"stamp":"1.2.3.4.5"}`:            "fold_version.m.r.d",
 		`{"stamp":"1.2.3.4","excluded":"x"}`:          "excluded",
 		`{"stamp":"1.2.3.4","latest_at":"yesterday"}`: "latest_at",
+		`{"stamp":"1.2.3.4","touched_at":"soon"}`:     "touched_at",
 	} {
 		if _, err := parseEntry("chan", value); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "chan") {
 			t.Errorf("%s: got %v, want an error with %q and the channel", value, err, want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,12 @@ func small(user, channel string, m, r int64) *events.UnreadDelta {
 		Latest:      events.Head{MessageID: []byte("m9"), Seq: uint32(m), Pos: uint32(m), At: t0 + m, SenderID: []byte("s"), Preview: []byte("hi")},
 		Stamp:       stampOf(m, r),
 	}
+}
+
+// inThread makes d that of a thread.
+func inThread(d *events.UnreadDelta, thread string) *events.UnreadDelta {
+	d.ThreadID, d.TouchedAt = []byte(thread), d.Latest.At
+	return d
 }
 
 // reading sets where the user of d stands.
@@ -179,7 +186,8 @@ func dump(t testing.TB, rdb redis.UniversalClient) map[string]string {
 	}
 	out := map[string]string{}
 	for _, k := range keys {
-		if !strings.HasPrefix(k, "inbox:") && !strings.HasPrefix(k, "read-pointer:") && !strings.HasPrefix(k, "channel-latest:") {
+		if !slices.ContainsFunc([]string{"inbox:", "inbox-threads:", "read-pointer:", "thread-read:", "channel-latest:"},
+			func(prefix string) bool { return strings.HasPrefix(k, prefix) }) {
 			continue
 		}
 		h, err := rdb.HGetAll(ctx, k).Result()

@@ -3,8 +3,10 @@ package cache
 // Names of the keys and channels of DESIGN §8, and of the cache's own.
 const (
 	prefixInbox         = "inbox:"
+	prefixInboxThreads  = "inbox-threads:"
 	prefixInboxGone     = "inbox-gone:"
 	prefixReadPointer   = "read-pointer:"
+	prefixThreadRead    = "thread-read:"
 	prefixChannelLatest = "channel-latest:"
 	prefixChannelStamp  = "channel-stamp:"
 	prefixUnreadChannel = "unread:"
@@ -17,6 +19,16 @@ const (
 
 // InboxKey is the hash of a user's channels.
 func InboxKey(user string) string { return prefixInbox + user }
+
+// InboxThreadsKey is the hash of the threads that a user follows.
+func InboxThreadsKey(user string) string { return prefixInboxThreads + user }
+
+// ThreadField is the field of a thread in that hash. No id has a control character.
+func ThreadField(channel, thread string) string { return channel + "\x00" + thread }
+
+// ThreadReadKey is the hash of where a user stands in a thread. It does not say in which channel: it is good where thread
+// ids are unique across channels. A user id that contains a colon can make two threads share a key.
+func ThreadReadKey(user, thread string) string { return prefixThreadRead + user + ":" + thread }
 
 // ReadPointerKey is the hash of where a user stands in a channel. A user id that contains a colon can make two pairs
 // share a key.

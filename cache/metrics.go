@@ -18,7 +18,7 @@ type metrics struct {
 	lagSeconds  prometheus.Gauge
 	complete    prometheus.Gauge
 
-	applied, stale, skipped, coalesced, threads, bad prometheus.Counter
+	applied, stale, skipped, coalesced, bad prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -26,7 +26,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "deltas_total",
 			Help: "Records of the compacted topics by what became of them: applied, stale (dominated by what Redis holds, or " +
-				"equal to it), skipped (the partition moved to another member), coalesced (replaced within the batch), thread (not cached), bad (unusable).",
+				"equal to it), skipped (the partition moved to another member), coalesced (replaced within the batch), bad (unusable).",
 		}, []string{"result"}),
 		commands: prometheus.NewCounter(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "commands_total",
 			Help: "Commands sent to Redis to apply records, those that ask what it holds included."}),
@@ -49,8 +49,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 	m.applied, m.stale = m.records.WithLabelValues("applied"), m.records.WithLabelValues("stale")
 	m.skipped = m.records.WithLabelValues("skipped")
-	m.coalesced, m.threads = m.records.WithLabelValues("coalesced"), m.records.WithLabelValues("thread")
-	m.bad = m.records.WithLabelValues("bad")
+	m.coalesced, m.bad = m.records.WithLabelValues("coalesced"), m.records.WithLabelValues("bad")
 	for _, why := range []string{"empty", "epoch", "topics"} {
 		m.fillings.WithLabelValues(why)
 	}
@@ -65,7 +64,6 @@ func (m *metrics) count(t tally) {
 	m.stale.Add(float64(t.stale))
 	m.skipped.Add(float64(t.skipped))
 	m.coalesced.Add(float64(t.coalesced))
-	m.threads.Add(float64(t.threads))
 	m.bad.Add(float64(t.bad))
 	m.batch.Observe(float64(t.records))
 }

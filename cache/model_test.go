@@ -39,8 +39,11 @@ func (h *history) grow(rng *rand.Rand, n, users, channels int) []*kgo.Record {
 			continue
 		}
 		u := "u" + strconv.Itoa(rng.IntN(users))
-		key := u + "\x00" + c
 		d := small(u, c, h.m, 0)
+		if rng.IntN(3) == 0 {
+			inThread(d, "t-"+c+strconv.Itoa(rng.IntN(2)))
+		}
+		key := string(events.AppendUnreadKey(nil, d.UserID, d.ChannelID, d.ThreadID))
 		if was := h.last[key]; was != nil {
 			d.LastRead, d.LastReadAt, d.Stamp.R = was.LastRead, was.LastReadAt, was.Stamp.R
 		}
@@ -56,6 +59,9 @@ func (h *history) grow(rng *rand.Rand, n, users, channels int) []*kgo.Record {
 		case 2:
 			d.Member, d.Unread, d.Mentions, d.FirstUnread, d.Latest = false, 0, 0, events.Ref{}, events.Head{}
 		case 3:
+			if len(d.ThreadID) > 0 {
+				break
+			}
 			d.Large, d.Unread, d.FirstUnread, d.Latest, d.ReadPos = true, 0, events.Ref{}, events.Head{}, uint32(h.m)
 		}
 		h.last[key] = d
@@ -68,6 +74,10 @@ func (h *history) grow(rng *rand.Rand, n, users, channels int) []*kgo.Record {
 func (h *history) want() map[string]string {
 	out := map[string]string{}
 	for _, d := range h.last {
+		if len(d.ThreadID) > 0 {
+			h.wantThread(out, d)
+			continue
+		}
 		if d.Member {
 			out["inbox:"+string(d.UserID)+" "+string(d.ChannelID)] = string(appendValue(nil, d))
 		}
@@ -91,6 +101,17 @@ func (h *history) want() map[string]string {
 		}
 	}
 	return out
+}
+
+func (h *history) wantThread(out map[string]string, d *events.UnreadDelta) {
+	if d.Member {
+		out["inbox-threads:"+string(d.UserID)+" "+string(d.ChannelID)+"\x00"+string(d.ThreadID)] = string(appendValue(nil, d))
+	}
+	if d.LastRead.Seq > 0 {
+		key := "thread-read:" + string(d.UserID) + ":" + string(d.ThreadID) + " "
+		out[key+"last_read_id"] = string(d.LastRead.MessageID)
+		out[key+"last_read_at"] = string(appendTime(nil, d.LastReadAt))
+	}
 }
 
 // check fails unless Redis holds exactly what the history ends with.

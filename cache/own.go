@@ -44,6 +44,10 @@ func parseOwn(s string) (e Entry, ok bool) {
 	e.Muted = p.bool()
 	p.lit(`,"read_epoch":`)
 	e.ReadEpoch = p.uint32()
+	if strings.HasPrefix(p.s, `,"touched_at":`) {
+		p.lit(`,"touched_at":`)
+		e.TouchedAt = p.time()
+	}
 	p.lit(`,"stamp":"`)
 	var big [4]uint64
 	for i := range big {

@@ -1,5 +1,8 @@
 package cache
 
+// threadReadFor is how long the pointer of a thread is kept after it moved, in seconds: 30 days (DESIGN §8).
+const threadReadFor = "2592000"
+
 // writePointer adds what brings the read pointer of d about, if it is known to have moved.
 func (c *chunk) writePointer(d *delta) {
 	if !d.pointerMoved() {
@@ -17,8 +20,14 @@ func (c *chunk) writePointer(d *delta) {
 		out.str("last_read_at")
 		out.buf = appendTime(out.buf, d.LastReadAt)
 		out.end()
-		out.str("last_read_seq")
-		out.number(d.LastRead.Seq)
+		if !d.thread() {
+			out.str("last_read_seq")
+			out.number(d.LastRead.Seq)
+			return
+		}
+		out.command("expire")
+		c.pointerKey(d)
+		out.str(threadReadFor)
 	}
 }
 
@@ -27,7 +36,11 @@ func (d *delta) pointerMoved() bool { return !d.maybePointer() && d.known.moved(
 
 func (c *chunk) pointerKey(d *delta) {
 	out := &c.out
-	out.buf = append(append(append(append(out.buf, prefixReadPointer...), d.UserID...), ':'), d.ChannelID...)
+	prefix, id := prefixReadPointer, d.ChannelID
+	if d.thread() {
+		prefix, id = prefixThreadRead, d.ThreadID
+	}
+	out.buf = append(append(append(append(out.buf, prefix...), d.UserID...), ':'), id...)
 	out.end()
 }
 

@@ -51,10 +51,10 @@ func (d *delta) tells() bool {
 	return d.loud && !d.gone && (d.state == pending || d.state == unsaid)
 }
 
-// tellsPointer reports whether d may move a read pointer of which somebody is told. Of what was written before it is not
+// tellsPointer reports whether d may move a read pointer of which somebody is told: one of a channel. Of what was written before it is not
 // known whether it moved one.
 func (d *delta) tellsPointer() bool {
-	return d.tells() && (d.pointerMoved() || d.state == unsaid && d.LastRead.Seq > 0)
+	return !d.thread() && d.tells() && (d.pointerMoved() || d.state == unsaid && d.LastRead.Seq > 0)
 }
 
 // hear takes the answers to audience, which are the last of a transaction's, and keeps only the groups somebody listens

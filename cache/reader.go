@@ -22,11 +22,13 @@ type Reader struct {
 // NewReader reads from a Redis that a Cache fills, or a replica of it.
 func NewReader(rdb redis.UniversalClient) *Reader { return &Reader{rdb: rdb} }
 
-// Totals sum up an inbox. Muted channels are left out.
+// Totals sum up an inbox. Muted channels are left out, and their threads. The badge is Unread + ThreadUnread.
 type Totals struct {
 	Unread         uint64
 	Mentions       uint64
 	UnreadChannels int
+	// Of the threads that are listed.
+	ThreadUnread, ThreadMentions uint64
 	// Unknown is the number of channels, not muted, whose counts are not known. The totals are exact if it is 0.
 	Unknown int
 }
@@ -45,25 +47,59 @@ func (t *Totals) add(e *Entry) {
 	}
 }
 
-// Inbox returns a user's channels, in no order, in two round trips; in one if none of them is large. It is ErrMiss if
-// Redis is not complete, or has nothing of the user: also for one who is in no channel, since absence proves nothing.
+// Inbox returns a user's channels, in no order; the totals are those of View.
 func (r *Reader) Inbox(ctx context.Context, user string) ([]Entry, Totals, error) {
+	v, err := r.View(ctx, user)
+	if err != nil {
+		return nil, Totals{}, err
+	}
+	return v.Channels, v.Totals, nil
+}
+
+// View is all that a user sees: his channels and the threads that are listed, in no order, and what they come to.
+type View struct {
+	Channels, Threads []Entry
+	Totals            Totals
+}
+
+// View returns a user's channels and threads in two round trips; in one if none of the channels is large. It is ErrMiss
+// if Redis is not complete, or has nothing of the user: also for one who is in no channel, since absence proves nothing.
+//
+// A thread is listed for 30 days (DESIGN §4.4). Redis does not know the log time of a partition; the newest message among
+// the user's own channels and threads stands for it. So of a user of whose channels none has a new message a thread is
+// listed longer than the query service does.
+func (r *Reader) View(ctx context.Context, user string) (*View, error) {
 	pipe := r.rdb.Pipeline()
 	inbox := pipe.HGetAll(ctx, InboxKey(user))
-	// After the hash: an epoch that is still there says that the hash was whole.
+	threads := pipe.HGetAll(ctx, InboxThreadsKey(user))
+	// After the hashes: an epoch that is still there says that they were whole.
 	epoch := pipe.Exists(ctx, epochKey)
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, Totals{}, fmt.Errorf("inbox of user %q: %w", user, err)
+		return nil, fmt.Errorf("inbox of user %q: %w", user, err)
 	}
 	if epoch.Val() == 0 || len(inbox.Val()) == 0 {
-		return nil, Totals{}, fmt.Errorf("inbox of user %q: %w", user, ErrMiss)
+		return nil, fmt.Errorf("inbox of user %q: %w", user, ErrMiss)
 	}
-	entries := make([]Entry, 0, len(inbox.Val()))
+	v := new(View)
+	if err := r.readChannels(ctx, user, inbox.Val(), v); err != nil {
+		return nil, err
+	}
+	all, err := parseThreads(user, threads.Val())
+	if err != nil {
+		return nil, err
+	}
+	v.listThreads(all)
+	return v, nil
+}
+
+// readChannels adds the fields of an inbox, and asks for the records of the large ones among them.
+func (r *Reader) readChannels(ctx context.Context, user string, inbox map[string]string, v *View) error {
+	entries := make([]Entry, 0, len(inbox))
 	var large []int
-	for channel, value := range inbox.Val() {
+	for channel, value := range inbox {
 		e, err := parseEntry(channel, value)
 		if err != nil {
-			return nil, Totals{}, fmt.Errorf("redis key %q: %w", InboxKey(user), err)
+			return fmt.Errorf("redis key %q: %w", InboxKey(user), err)
 		}
 		if e.Large {
 			large = append(large, len(entries))
@@ -71,27 +107,27 @@ func (r *Reader) Inbox(ctx context.Context, user string) ([]Entry, Totals, error
 		entries = append(entries, e)
 	}
 	if len(large) > 0 {
-		pipe = r.rdb.Pipeline()
+		pipe := r.rdb.Pipeline()
 		hashes := make([]*redis.MapStringStringCmd, len(large))
 		for i, at := range large {
 			hashes[i] = pipe.HGetAll(ctx, ChannelLatestKey(entries[at].ChannelID))
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
-			return nil, Totals{}, fmt.Errorf("large channels of user %q: %w", user, err)
+			return fmt.Errorf("large channels of user %q: %w", user, err)
 		}
 		for i, at := range large {
 			c, err := channelOf(entries[at].ChannelID, hashes[i])
 			if err != nil && !errors.Is(err, ErrMiss) {
-				return nil, Totals{}, err
+				return err
 			}
 			entries[at].settle(c)
 		}
 	}
-	var totals Totals
 	for i := range entries {
-		totals.add(&entries[i])
+		v.Totals.add(&entries[i])
 	}
-	return entries, totals, nil
+	v.Channels = entries
+	return nil
 }
 
 // Unread returns one channel of a user, in one round trip. It is ErrMiss if Redis is not complete or the user is, as far

@@ -105,7 +105,8 @@ func (c *verifyCmd) print(a *app, res *rebuild.Result) error {
 		return err
 	}
 	if r := res.Redis; r != nil {
-		fmt.Fprintf(a.stdout, "\nRedis: %s and %s of user and channel compared, %s\n", plural(r.Channels, "channel"), plural(r.Pairs, "pair"), plural(r.Differences, "difference"))
+		fmt.Fprintf(a.stdout, "\nRedis: %s, %s of user and channel and %s compared, %s\n", plural(r.Channels, "channel"), plural(r.Pairs, "pair"),
+			plural(r.Threads, "followed thread"), plural(r.Differences, "difference"))
 		if r.Unknown > 0 {
 			fmt.Fprintf(a.stdout, "%d counts of large channels are not known to Redis, which says so\n", r.Unknown)
 		}

@@ -292,6 +292,7 @@ func filled(t *testing.T, tr *checker.Log) *miniredis.Miniredis {
 	}
 	for _, user := range tr.Users {
 		for _, channel := range tr.Channels() {
+			fillThreads(m, tr, user, channel)
 			v, ok := tr.View(user, channel)
 			if !ok || !v.Member {
 				continue
@@ -309,10 +310,42 @@ func filled(t *testing.T, tr *checker.Log) *miniredis.Miniredis {
 	return m
 }
 
+func fillThreads(m *miniredis.Miniredis, tr *checker.Log, user, channel string) {
+	for _, thread := range tr.Model(channel).Threads(channel) {
+		if v, ok := tr.Model(channel).Thread(user, channel, thread); ok && v.Member && v.Following {
+			m.HSet("inbox-threads:"+user, channel+"\x00"+thread, fmt.Sprintf(`{"unread":%d,"mentions":%d,"offline_unread":0,"first_unread_id":%q,`+
+				`"last_read_seq":%d,"latest_seq":%d,"read_epoch":%d,"stamp":"1.%d.%d.%d"}`, v.Unread, v.Mentions, v.FirstUnread.MessageID,
+				v.LastRead.Seq, v.LastReply.Seq, v.ReadEpoch, v.Stamp.M, v.Stamp.R, v.Stamp.D))
+		}
+	}
+}
+
+// aThread is some thread that some user follows, and what Redis says of it.
+func aThread(t *testing.T, m *miniredis.Miniredis) (user, field, value string) {
+	t.Helper()
+	for _, key := range m.Keys() {
+		if user, ok := strings.CutPrefix(key, "inbox-threads:"); ok {
+			fields, err := m.HKeys(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return user, fields[0], m.HGet(key, fields[0])
+		}
+	}
+	t.Fatal("nobody follows a thread")
+	return "", "", ""
+}
+
 func TestWrongCacheIsFound(t *testing.T) {
 	st := stage(t, projections.DefaultSettings(), 1000)
 	key, _ := st.member(t)
 	user, channel, _ := strings.Cut(key, "\x00")
+	follower, thread, follow := aThread(t, filled(t, st.Log))
+	changeThread := func(from, to string) func(*miniredis.Miniredis) {
+		return func(m *miniredis.Miniredis) {
+			m.HSet("inbox-threads:"+follower, thread, strings.Replace(m.HGet("inbox-threads:"+follower, thread), from, to, 1))
+		}
+	}
 	change := func(field, value string) func(*miniredis.Miniredis) {
 		return func(m *miniredis.Miniredis) {
 			was := m.HGet("inbox:"+user, channel)
@@ -346,6 +379,11 @@ func TestWrongCacheIsFound(t *testing.T) {
 			was := m.HGet("inbox:"+user, channel)
 			m.HSet("inbox:"+user, channel, strings.Replace(was, `"stamp":"1.`, `"stamp":"1.9`, 1))
 		}, "ahead of the log"},
+		{"no thread", func(m *miniredis.Miniredis) { m.HDel("inbox-threads:"+follower, thread) }, "in Redis false, followed true"},
+		{"another thread", func(m *miniredis.Miniredis) { m.HSet("inbox-threads:"+follower, "x\x00y", follow) }, "which is no thread"},
+		{"thread of another user", func(m *miniredis.Miniredis) { m.HSet("inbox-threads:x", thread, follow) }, "there is no such user"},
+		{"unread in a thread", changeThread(`"unread":`, `"unread":9`), "want"},
+		{"stamp of a thread", changeThread(`"stamp":"1.`, `"stamp":"1.9`), "want"},
 	} {
 		m := filled(t, st.Log)
 		c.plant(m)

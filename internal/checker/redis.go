@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Redis compares all inboxes in Redis with the model, field by field, and wants none of others (O7).
+// Redis compares all inboxes and threads in Redis with the model, field by field, and wants none of others (O7).
 func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 	f := &Findings{What: "Redis against the model of the log"}
 	reader := cache.NewReader(rdb)
@@ -30,6 +30,15 @@ func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 	}
 	if err := keys.Err(); err != nil {
 		f.Add("list the inboxes: %v", err)
+	}
+	keys = rdb.Scan(ctx, 0, "inbox-threads:*", 1000).Iterator()
+	for keys.Next(ctx) {
+		if user := strings.TrimPrefix(keys.Val(), "inbox-threads:"); !slices.Contains(tr.Users, user) {
+			f.Add("%s: there is no such user", keys.Val())
+		}
+	}
+	if err := keys.Err(); err != nil {
+		f.Add("list the threads: %v", err)
 	}
 	for _, user := range tr.Users {
 		entries, _, err := reader.Inbox(ctx, user)
@@ -59,6 +68,7 @@ func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 		for channel := range in {
 			f.Add("inbox:%s: has %s, which is no channel", user, channel)
 		}
+		cachedThreads(ctx, tr, reader, user, f)
 	}
 	return f
 }

@@ -18,6 +18,7 @@ import (
 type RedisResult struct {
 	Channels    int  `json:"channels"` // compared
 	Pairs       int  `json:"pairs"`    // users in channels, compared
+	Threads     int  `json:"threads"`  // users in threads that they follow, compared
 	Unknown     int  `json:"unknown"`  // of these, counts of large channels that Redis does not claim to know
 	Newer       int  `json:"newer"`    // of these, those that are further than the store, and so not compared
 	Differences int  `json:"differences"`
@@ -66,6 +67,11 @@ func (r *redisCheck) differs(d Difference, key, field string) {
 	d.Where = "redis"
 	d.Field = key + ", " + d.Field
 	r.res.add(r.c.Limit, d)
+	r.spoil(key, field)
+}
+
+// spoil makes a field of a hash, or with no field the key, one of those that repair takes out.
+func (r *redisCheck) spoil(key, field string) {
 	if r.wrong[key] == nil {
 		r.wrong[key] = map[string]bool{}
 	}
@@ -185,6 +191,9 @@ func (r *redisCheck) user(ctx context.Context, number int32, p *projections.Part
 			r.pointer(number, &v, pointers[i].Val())
 		}
 	}
+	if err := r.threads(ctx, number, p, user); err != nil {
+		return err
+	}
 	for id, e := range inbox { // of channels in which the user has done nothing, as far as this partition knows
 		if r.of(id) == number {
 			r.stray(number, user, e)
@@ -242,10 +251,14 @@ func (r *redisCheck) pointer(number int32, v *projections.View, hash map[string]
 	if len(hash) == 0 {
 		is = "0"
 	}
+	before := r.out.Differences
 	r.fields(number, v.ChannelID, v.UserID, key, "", []field{
 		{"last_read_seq", is, seq},
 		{"last_read_id", hash["last_read_id"], told(v.LastRead.MessageID, v.LastRead.Seq, hash["last_read_id"])},
 	})
+	if r.out.Differences > before { // a pointer is written with its entry, if that is not there already
+		r.spoil(cache.InboxKey(v.UserID), v.ChannelID)
+	}
 }
 
 // strays finds inboxes and channels that no partition knows of.
@@ -271,6 +284,9 @@ func (r *redisCheck) strays(ctx context.Context) error {
 	}
 	if err := it.Err(); err != nil {
 		return fmt.Errorf("asking Redis: %w", err)
+	}
+	if err := r.strayThreads(ctx); err != nil {
+		return err
 	}
 	latest := cache.ChannelLatestKey("")
 	it = r.c.Redis.Scan(ctx, 0, latest+"*", 1000).Iterator()

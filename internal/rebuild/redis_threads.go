@@ -1,0 +1,146 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidemark/tidemark/cache"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// threadReadFor is for how long Redis surely keeps the pointer of a thread: it counts 30 days from when it was written,
+// which was after the read (DESIGN §8). The hour is for clocks.
+const threadReadFor = 30*24*time.Hour - time.Hour
+
+// threads compares the threads of a user in the channels of one partition: that all that are listed are in Redis, and of
+// all that are in Redis that they are his and say what the store says.
+func (r *redisCheck) threads(ctx context.Context, number int32, p *projections.Partition, user string) error {
+	entries, err := r.reader.Threads(ctx, user)
+	if err != nil {
+		return err
+	}
+	cached, ids := map[string]*cache.Entry{}, map[string]int{}
+	for i := range entries {
+		e := &entries[i]
+		ids[e.ThreadID]++
+		if r.of(e.ChannelID) == number {
+			cached[cache.ThreadField(e.ChannelID, e.ThreadID)] = e
+		}
+	}
+	err = p.Threads(user, func(v *projections.ThreadView) bool {
+		if field := cache.ThreadField(v.ChannelID, v.ThreadID); cached[field] == nil {
+			r.threadDiffers(number, user, v.ChannelID, v.ThreadID, "the entry", "missing", fmt.Sprintf("there, with unread %d", v.Unread))
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range cached {
+		v, ok := p.Thread(user, e.ChannelID, e.ThreadID)
+		switch {
+		case !ok || !v.Member || !v.Following:
+			if ok && e.Stamp != v.Stamp && e.Stamp.Dominates(v.Stamp) {
+				r.out.Newer++
+				continue
+			}
+			r.strayThread(number, user, e)
+		default:
+			r.out.Threads++
+			if err := r.thread(ctx, number, &v, e, ids[e.ThreadID] == 1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// thread compares one thread, and the key of its pointer where no other thread of the user can share it.
+func (r *redisCheck) thread(ctx context.Context, number int32, v *projections.ThreadView, e *cache.Entry, unique bool) error {
+	if e.Stamp != v.Stamp && e.Stamp.Dominates(v.Stamp) {
+		r.out.Newer++
+		return nil
+	}
+	differs := func(name, is, want string) {
+		if is != want {
+			r.threadDiffers(number, v.UserID, v.ChannelID, v.ThreadID, name, is, want)
+		}
+	}
+	differs("unread", u(e.Unread), u(v.Unread))
+	differs("mentions", u(e.Mentions), u(v.Mentions))
+	differs("first_unread_id", e.FirstUnreadID, told(v.FirstUnread.MessageID, v.FirstUnread.Seq, e.FirstUnreadID))
+	differs("latest_seq", u(e.LatestSeq), u(v.LastReply.Seq))
+	differs("read_epoch", u(e.ReadEpoch), u(v.ReadEpoch))
+	if e.Stamp.M != v.Stamp.M {
+		return nil // a time target that is open moves the pointer with each message, and tells it when it closes
+	}
+	differs("last_read_seq", u(e.LastReadSeq), u(v.LastRead.Seq))
+	differs("touched_at", millis(e.TouchedAt.UnixMilli(), e.TouchedAt.IsZero()), millis(v.TouchedAt, v.TouchedAt == 0))
+	if !unique || strings.Contains(v.UserID, ":") {
+		return nil
+	}
+	got, err := r.reader.ThreadRead(ctx, v.UserID, v.ThreadID)
+	is := "message " + strconv.Quote(got.MessageID)
+	switch {
+	case err == nil && v.LastRead.Seq == 0:
+		r.pointerDiffers(number, v, is, "none")
+	case err == nil:
+		want := "message " + strconv.Quote(told(v.LastRead.MessageID, v.LastRead.Seq, got.MessageID))
+		if is != want || got.At.UnixMilli() != v.LastReadAt {
+			r.pointerDiffers(number, v, is+" at "+millis(got.At.UnixMilli(), false), want+" at "+millis(v.LastReadAt, false))
+		}
+	case !errors.Is(err, cache.ErrMiss):
+		return err
+	case v.LastRead.Seq > 0 && time.Since(time.UnixMilli(v.LastReadAt)) < threadReadFor:
+		r.pointerDiffers(number, v, "missing", "seq "+u(v.LastRead.Seq))
+	}
+	return nil
+}
+
+// threadDiffers is a difference in a field of inbox-threads. Neither 0x00 nor a thread of its own has a place in Difference.
+func (r *redisCheck) threadDiffers(number int32, user, channel, thread, name, is, want string) {
+	r.differs(Difference{Partition: number, Channel: channel, User: user, Field: "thread " + thread + ", " + name, Is: is, Want: want},
+		cache.InboxThreadsKey(user), cache.ThreadField(channel, thread))
+}
+
+// pointerDiffers is a difference in thread-read. A pointer is written with its entry, if that is not there already.
+func (r *redisCheck) pointerDiffers(number int32, v *projections.ThreadView, is, want string) {
+	r.differs(Difference{Partition: number, Channel: v.ChannelID, User: v.UserID, Field: "the pointer", Is: is, Want: want},
+		cache.ThreadReadKey(v.UserID, v.ThreadID), "")
+	r.spoil(cache.InboxThreadsKey(v.UserID), cache.ThreadField(v.ChannelID, v.ThreadID))
+}
+
+func (r *redisCheck) strayThread(number int32, user string, e *cache.Entry) {
+	r.threadDiffers(number, user, e.ChannelID, e.ThreadID, "the entry", fmt.Sprintf("there, with unread %d", e.Unread), "none: the user does not follow it")
+}
+
+// strayThreads finds threads of users of whom no partition knows.
+func (r *redisCheck) strayThreads(ctx context.Context) error {
+	prefix := cache.InboxThreadsKey("")
+	seen := map[string]bool{}
+	it := r.c.Redis.Scan(ctx, 0, prefix+"*", 1000).Iterator()
+	for it.Next(ctx) {
+		if seen[it.Val()] {
+			continue
+		}
+		seen[it.Val()] = true
+		user := strings.TrimPrefix(it.Val(), prefix)
+		entries, err := r.reader.Threads(ctx, user)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			if n := r.of(entries[i].ChannelID); r.partitions[n] && !r.visited[visit{user, n}] {
+				r.strayThread(n, user, &entries[i])
+			}
+		}
+	}
+	if err := it.Err(); err != nil {
+		return fmt.Errorf("asking Redis: %w", err)
+	}
+	return nil
+}
