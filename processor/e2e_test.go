@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
 
@@ -26,6 +27,7 @@ type site struct {
 	group      string
 	partitions int32
 	client     *kgo.Client // produces to any partition
+	opts       []kgo.Opt   // of every client of this site: a dialer
 }
 
 func newSite(t testing.TB, brokers []string, partitions int32) *site {
@@ -35,11 +37,24 @@ func newSite(t testing.TB, brokers []string, partitions int32) *site {
 
 func newReplicatedSite(t testing.TB, brokers []string, partitions int32, replicas int16) *site {
 	t.Helper()
-	return &site{
+	s := &site{
 		t: t, brokers: brokers, partitions: partitions,
 		topics: testkit.Topics(t, brokers, partitions, replicas), group: testkit.UniqueName(t, "g"),
-		client: testkit.Client(t, brokers, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20)),
 	}
+	s.client = s.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
+	return s
+}
+
+// newClient is a client of the site's cluster that ends with the test.
+func (s *site) newClient(opts ...kgo.Opt) *kgo.Client {
+	s.t.Helper()
+	return testkit.Client(s.t, s.brokers, append(slices.Clone(s.opts), opts...)...)
+}
+
+// admin asks the site's cluster. It ends with the test.
+func (s *site) admin() *kadm.Client {
+	s.t.Helper()
+	return kadm.NewClient(s.newClient())
 }
 
 func (s *site) names() Topics {
@@ -56,7 +71,7 @@ func (s *site) names() Topics {
 func (s *site) config(dir string) Config {
 	c := Config{
 		Brokers: s.brokers, Group: s.group, Topics: s.names(), DataDir: dir, Settings: projections.DefaultSettings(),
-		ClientOptions: append(testkit.FastClientOpts(), kgo.SessionTimeout(6*time.Second)), StopTimeout: 10 * time.Second,
+		ClientOptions: slices.Concat(testkit.FastClientOpts(), []kgo.Opt{kgo.SessionTimeout(6 * time.Second)}, s.opts), StopTimeout: 10 * time.Second,
 		CutEvery: 100 * time.Millisecond, CommitEvery: 20 * time.Millisecond,
 	}
 	if testing.Verbose() {

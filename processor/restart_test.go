@@ -68,7 +68,7 @@ func TestFirstRecordSurvivesARestart(t *testing.T) {
 // committed are the group's offsets, by partition; none where there is none.
 func (s *site) committed() []projections.Position {
 	s.t.Helper()
-	offsets, err := testkit.Admin(s.t, s.brokers).FetchOffsets(context.Background(), s.group)
+	offsets, err := s.admin().FetchOffsets(context.Background(), s.group)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -260,13 +260,13 @@ func TestPoisonBecomesADeadLetter(t *testing.T) {
 func (s *site) deadLetters() []*kgo.Record {
 	s.t.Helper()
 	topic := s.names().DeadLetters
-	listed, err := testkit.Admin(s.t, s.brokers).ListEndOffsets(context.Background(), topic)
+	listed, err := s.admin().ListEndOffsets(context.Background(), topic)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	want := int64(0)
 	listed.Each(func(o kadm.ListedOffset) { want += o.Offset })
-	client := testkit.Client(s.t, s.brokers, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	client := s.newClient(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	defer client.Close()
 	var all []*kgo.Record
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
-	"github.com/tidemark/tidemark/internal/testkit"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -107,7 +106,7 @@ func (tr *traffic) run(n int) {
 func (s *site) ends() []projections.Position {
 	s.t.Helper()
 	inputs := s.names().Inputs
-	listed, err := testkit.Admin(s.t, s.brokers).ListEndOffsets(context.Background(), inputs[:]...)
+	listed, err := s.admin().ListEndOffsets(context.Background(), inputs[:]...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -140,20 +139,28 @@ func (s *site) caughtUp(members ...*member) {
 	})
 }
 
-// digests are those of the stores that have everything, by partition. Of each partition one of the data directories
-// must have such a store; where several do they must agree.
+// digests are those of the stores that have everything, by partition; see withStores.
 func (s *site) digests(c Config, dirs ...string) [][16]byte {
 	s.t.Helper()
-	ends := s.ends()
 	digests := make([][16]byte, s.partitions)
-	found := make([]bool, s.partitions)
-	p := &Processor{cfg: c, admin: testkit.Admin(s.t, s.brokers)}
+	s.withStores(c, dirs, func(p *projections.Partition) { digests[p.Identity().Partition] = p.Digest() })
+	return digests
+}
+
+// withStores shows a store of each partition that has everything. One of the data directories must have such a store;
+// where several do their digests must agree.
+func (s *site) withStores(c Config, dirs []string, show func(*projections.Partition)) {
+	s.t.Helper()
+	ends := s.ends()
+	p := &Processor{cfg: c, admin: s.admin()}
 	id, err := p.lookUp(context.Background())
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	p.cluster.Store(id)
 	for n := range s.partitions {
+		var digest [16]byte
+		found := false
 		for _, dir := range dirs {
 			path := StoreDir(dir, n)
 			if matches, _ := filepath.Glob(path); len(matches) == 0 {
@@ -163,23 +170,22 @@ func (s *site) digests(c Config, dirs ...string) [][16]byte {
 			if err != nil {
 				s.t.Fatal(err)
 			}
-			position, digest := store.StoredPosition(), store.Digest()
+			switch {
+			case store.StoredPosition() != ends[n]:
+			case found && digest != store.Digest():
+				s.t.Errorf("partition %d has digests %x and %x at the same position", n, digest, store.Digest())
+			case !found:
+				found, digest = true, store.Digest()
+				show(store)
+			}
 			if err := store.Close(); err != nil {
 				s.t.Fatal(err)
 			}
-			if position != ends[n] {
-				continue
-			}
-			if found[n] && digests[n] != digest {
-				s.t.Errorf("partition %d has digests %x and %x at the same position", n, digests[n], digest)
-			}
-			found[n], digests[n] = true, digest
 		}
-		if !found[n] {
+		if !found {
 			s.t.Errorf("no store of partition %d is at its end %v", n, ends[n])
 		}
 	}
-	return digests
 }
 
 // outputs are the values with the dominating stamps, by topic and key.
@@ -202,14 +208,14 @@ func (s *site) outputsOf(owners int) *outputs {
 	s.t.Helper()
 	names := s.names()
 	topics := []string{names.Unread, names.Channels}
-	adm := testkit.Admin(s.t, s.brokers)
+	adm := s.admin()
 	listed, err := adm.ListEndOffsets(context.Background(), topics...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	want := int64(0)
 	listed.Each(func(o kadm.ListedOffset) { want += o.Offset })
-	client := testkit.Client(s.t, s.brokers, kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	client := s.newClient(kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	defer client.Close()
 	o := &outputs{newest: map[string][]byte{}, last: map[string]events.Stamp{}}
 	seen := map[string][]byte{}

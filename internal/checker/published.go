@@ -29,8 +29,12 @@ func (p *published) stamp() events.Stamp { return p.view.Stamp }
 // History is everything that was published about each key, in the order of the log.
 type History struct {
 	Keys    []string // sorted
-	of      map[string][]published
 	Records int
+	// Reopened says that a process may have lost a partition and opened it again from an older store: then it may go
+	// back in the log, as another process would.
+	Reopened bool
+
+	of map[string][]published
 }
 
 // NewHistory takes the records of tidemark.unread; what cannot be decoded is a finding.
@@ -61,8 +65,8 @@ func NewHistory(records []*kgo.Record, f *Findings) *History {
 	return h
 }
 
-// Stamps checks that values with equal stamps are equal, whoever wrote them. One process never goes back in the log. That
-// another one does is right: it publishes again what nobody committed. The numbers are of values that were published
+// Stamps checks that values with equal stamps are equal, whoever wrote them. One process never goes back in the log, unless
+// h.Reopened. That another one does is right: it publishes again what nobody committed. The numbers are of values that were published
 // again with the same stamp, and of those that followed one that theirs does not dominate.
 func (h *History) Stamps(f *Findings) (again, back int) {
 	for _, key := range h.Keys {
@@ -80,7 +84,7 @@ func (h *History) Stamps(f *Findings) (again, back int) {
 					old.at, script.FormatView(&old.view), p.at, script.FormatView(&p.view))
 			}
 			byStamp[p.stamp()] = p
-			if old := last[p.producer]; old != nil && !p.stamp().Dominates(old.stamp()) {
+			if old := last[p.producer]; old != nil && !h.Reopened && !p.stamp().Dominates(old.stamp()) {
 				f.Add("%q: producer %s wrote the stamp %s at %s after %s at %s", key, p.producer,
 					script.FormatStamp(p.stamp()), p.at, script.FormatStamp(old.stamp()), old.at)
 			}
