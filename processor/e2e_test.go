@@ -35,11 +35,11 @@ func newSite(t testing.TB, brokers []string, partitions int32) *site {
 	return newReplicatedSite(t, brokers, partitions, 1)
 }
 
-func newReplicatedSite(t testing.TB, brokers []string, partitions int32, replicas int16) *site {
+func newReplicatedSite(t testing.TB, brokers []string, partitions int32, replicas int16, opts ...kgo.Opt) *site {
 	t.Helper()
 	s := &site{
-		t: t, brokers: brokers, partitions: partitions,
-		topics: testkit.Topics(t, brokers, partitions, replicas), group: testkit.UniqueName(t, "g"),
+		t: t, brokers: brokers, partitions: partitions, opts: opts,
+		topics: testkit.Topics(t, brokers, partitions, replicas, opts...), group: testkit.UniqueName(t, "g"),
 	}
 	s.client = s.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
 	return s
@@ -52,10 +52,7 @@ func (s *site) newClient(opts ...kgo.Opt) *kgo.Client {
 }
 
 // admin asks the site's cluster. It ends with the test.
-func (s *site) admin() *kadm.Client {
-	s.t.Helper()
-	return kadm.NewClient(s.newClient())
-}
+func (s *site) admin() *kadm.Client { return testkit.Admin(s.t, s.brokers, s.opts...) }
 
 func (s *site) names() Topics {
 	t := Topics{

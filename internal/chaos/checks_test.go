@@ -162,6 +162,23 @@ func TestWrongValuesAreFound(t *testing.T) {
 	}
 }
 
+// TestLastValueMayHaveAnOlderStamp: after a crash the last value of a key may be of an older stamp than one before it, if
+// nothing that it says has changed between the two. What a reader of the compacted topic gets is right all the same.
+func TestLastValueMayHaveAnOlderStamp(t *testing.T) {
+	st := stage(t, settings(), 1500)
+	_, at := st.member(t)
+	newest := st.published[at[len(at)-1]]
+	again := func(lie func(*events.UnreadDelta)) *checker.Findings {
+		older := lied(t, newest, func(d *events.UnreadDelta) { d.Stamp.M--; lie(d) })
+		older.ProducerID, older.Offset = 2, 1<<40
+		f := &checker.Findings{}
+		checker.NewHistory(append(slices.Clone(st.published), older), f).Newest(st.Log, true, f)
+		return f
+	}
+	wantFound(t, "the same", again(func(*events.UnreadDelta) {}), "")
+	wantFound(t, "something else", again(func(d *events.UnreadDelta) { d.ReadEpoch++ }), "is older than the one")
+}
+
 func wantFound(t *testing.T, name string, f *checker.Findings, want string) {
 	t.Helper()
 	switch {

@@ -38,7 +38,7 @@ func Client(t testing.TB, brokers []string, opts ...kgo.Opt) *kgo.Client {
 }
 
 // Admin is an admin client with FastClientOpts, closed with the test.
-func Admin(t testing.TB, brokers []string) *kadm.Client {
+func Admin(t testing.TB, brokers []string, opts ...kgo.Opt) *kadm.Client {
 	t.Helper()
-	return kadm.NewClient(Client(t, brokers))
+	return kadm.NewClient(Client(t, brokers, opts...))
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
@@ -19,8 +21,8 @@ type TopicSet struct {
 func (s TopicSet) Name(topic string) string { return s.Prefix + topic }
 
 // Topics creates all of Tidemark's topics under a prefix of the test's own, as `tidemark topics create` would, and
-// deletes them after the test.
-func Topics(t testing.TB, brokers []string, partitions int32, replication int16) TopicSet {
+// deletes them after the test. The options are added to those of the client that does.
+func Topics(t testing.TB, brokers []string, partitions int32, replication int16, opts ...kgo.Opt) TopicSet {
 	t.Helper()
 	set := TopicSet{Prefix: UniqueName(t, "t") + ".", Specs: events.TopicSpecs(partitions, replication)}
 	names := make([]string, len(set.Specs))
@@ -28,7 +30,7 @@ func Topics(t testing.TB, brokers []string, partitions int32, replication int16)
 		set.Specs[i].Name = set.Name(set.Specs[i].Name)
 		names[i] = set.Specs[i].Name
 	}
-	adm := Admin(t, brokers)
+	adm := Admin(t, brokers, opts...)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := kafkaadmin.Create(ctx, adm, set.Specs); err != nil {
