@@ -1,7 +1,8 @@
 // Package client reads Tidemark from a Go service: unread counts and inboxes from the query service, again where a
 // partition is moving, and never older than what was read or written before.
 //
-// Reading Redis alone, without a node, is package cache's Reader.
+// With a Redis in its Config it also reads what the cache role left there, without a node; that alone is package cache's
+// Reader.
 package client
 
 import (
@@ -12,7 +13,9 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/redis/go-redis/v9"
 
+	"github.com/tidemark/tidemark/cache"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 	"github.com/tidemark/tidemark/query/queryv1"
@@ -24,6 +27,8 @@ type Config struct {
 	URL   string       // of any node with the role query
 	Token string       // sent as a bearer token; empty: none
 	HTTP  *http.Client // nil: http.DefaultClient
+	// Redis is one that a cache fills, or a replica of it; nil: Cached cannot be asked.
+	Redis redis.UniversalClient
 	// Tries bounds how often a call is made that the node answers with unavailable; 5. Between two there are 50 ms and
 	// more, doubling, spread over the upper half.
 	Tries int
@@ -61,6 +66,21 @@ func (c *Client) Unread(ctx context.Context, user, channel string, after ...stri
 // Inbox is a page of a user's channels, with totals over all of them.
 func (c *Client) Inbox(ctx context.Context, r *queryv1.GetInboxRequest) (*queryv1.GetInboxResponse, error) {
 	return call(ctx, c, c.query.GetInbox, r)
+}
+
+// Threads is a page of the threads that a user follows, unread first, then by newest reply.
+func (c *Client) Threads(ctx context.Context, r *queryv1.GetThreadsRequest) (*queryv1.GetThreadsResponse, error) {
+	return call(ctx, c, c.query.GetThreads, r)
+}
+
+// Cached is what Redis holds of a user: channels, threads and what they come to, in two round trips and without a node. It
+// may be older than what was written before. cache.ErrMiss: Redis cannot say, so ask Inbox and Threads; a miss is never
+// zero, and an entry that is not Known (DESIGN §7) neither.
+func (c *Client) Cached(ctx context.Context, user string) (*cache.View, error) {
+	if c.cfg.Redis == nil {
+		return nil, errors.New("client: no Redis is given, so there is nothing cached to read")
+	}
+	return cache.NewReader(c.cfg.Redis).View(ctx, user)
 }
 
 // Explain says which messages are behind a number.

@@ -81,6 +81,9 @@ func TestAnswersInJSON(t *testing.T) {
 			`{"channel_id":"general",` +
 				`"latest":{"message_id":"m6","seq":6,"at":"2026-01-02T03:04:13Z","sender_id":"bob","preview":"hi m6"},` +
 				`"head_seq":7,"head_pos":6,"member_count":2,"large":false,"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
+		{"ListUserChannels", `{"of_user_id":"ann"}`,
+			`{"channels":[{"channel_id":"general","member":true,"erased":false}],"next_page_token":"",` +
+				`"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
 		{"GetInbox", `{"user_id":"bob"}`,
 			`{"channels":[{"channel_id":"general","member":true,"unread":0,"mentions":0,"offline_unread":0,` +
 				`"last_read":{"message_id":"m7","seq":7,"at":"2026-01-02T03:04:14Z"},` +

@@ -1342,6 +1342,200 @@ func (x *GetChannelResponse) GetAsOf() []string {
 	return nil
 }
 
+type ListUserChannelsRequest struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	OfUserId string                 `protobuf:"bytes,1,opt,name=of_user_id,json=ofUserId,proto3" json:"of_user_id,omitempty"`
+	// 0 = 50; at most 1,000.
+	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty = the first page. One that has aged is invalid_argument.
+	PageToken     string   `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	After         []string `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUserChannelsRequest) Reset() {
+	*x = ListUserChannelsRequest{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUserChannelsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUserChannelsRequest) ProtoMessage() {}
+
+func (x *ListUserChannelsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUserChannelsRequest.ProtoReflect.Descriptor instead.
+func (*ListUserChannelsRequest) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListUserChannelsRequest) GetOfUserId() string {
+	if x != nil {
+		return x.OfUserId
+	}
+	return ""
+}
+
+func (x *ListUserChannelsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListUserChannelsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListUserChannelsRequest) GetAfter() []string {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+// ListUserChannelsResponse lists channels by id. Deleted ones are gone, and with them what the user did there.
+type ListUserChannelsResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Channels []*UserChannel         `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
+	// Empty: this was the last page.
+	NextPageToken string   `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUserChannelsResponse) Reset() {
+	*x = ListUserChannelsResponse{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUserChannelsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUserChannelsResponse) ProtoMessage() {}
+
+func (x *ListUserChannelsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUserChannelsResponse.ProtoReflect.Descriptor instead.
+func (*ListUserChannelsResponse) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListUserChannelsResponse) GetChannels() []*UserChannel {
+	if x != nil {
+		return x.Channels
+	}
+	return nil
+}
+
+func (x *ListUserChannelsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListUserChannelsResponse) GetAsOf() []string {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+type UserChannel struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ChannelId string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	Member    bool                   `protobuf:"varint,2,opt,name=member,proto3" json:"member,omitempty"`
+	// An erasure was folded, and nothing that the user did is left. One who was erased and then did something has this
+	// false again.
+	Erased        bool `protobuf:"varint,3,opt,name=erased,proto3" json:"erased,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UserChannel) Reset() {
+	*x = UserChannel{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UserChannel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UserChannel) ProtoMessage() {}
+
+func (x *UserChannel) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UserChannel.ProtoReflect.Descriptor instead.
+func (*UserChannel) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *UserChannel) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *UserChannel) GetMember() bool {
+	if x != nil {
+		return x.Member
+	}
+	return false
+}
+
+func (x *UserChannel) GetErased() bool {
+	if x != nil {
+		return x.Erased
+	}
+	return false
+}
+
 type WatchUnreadRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -1352,7 +1546,7 @@ type WatchUnreadRequest struct {
 
 func (x *WatchUnreadRequest) Reset() {
 	*x = WatchUnreadRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1558,7 @@ func (x *WatchUnreadRequest) String() string {
 func (*WatchUnreadRequest) ProtoMessage() {}
 
 func (x *WatchUnreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1571,7 @@ func (x *WatchUnreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnreadRequest.ProtoReflect.Descriptor instead.
 func (*WatchUnreadRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WatchUnreadRequest) GetUserId() string {
@@ -1412,7 +1606,7 @@ type WatchUnreadResponse struct {
 
 func (x *WatchUnreadResponse) Reset() {
 	*x = WatchUnreadResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1618,7 @@ func (x *WatchUnreadResponse) String() string {
 func (*WatchUnreadResponse) ProtoMessage() {}
 
 func (x *WatchUnreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1631,7 @@ func (x *WatchUnreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnreadResponse.ProtoReflect.Descriptor instead.
 func (*WatchUnreadResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WatchUnreadResponse) GetEvent() isWatchUnreadResponse_Event {
@@ -1504,7 +1698,7 @@ type WatchSnapshot struct {
 
 func (x *WatchSnapshot) Reset() {
 	*x = WatchSnapshot{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1710,7 @@ func (x *WatchSnapshot) String() string {
 func (*WatchSnapshot) ProtoMessage() {}
 
 func (x *WatchSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1723,7 @@ func (x *WatchSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchSnapshot.ProtoReflect.Descriptor instead.
 func (*WatchSnapshot) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchSnapshot) GetChannels() []*ChannelUnread {
@@ -1574,7 +1768,7 @@ type WatchUpdate struct {
 
 func (x *WatchUpdate) Reset() {
 	*x = WatchUpdate{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1780,7 @@ func (x *WatchUpdate) String() string {
 func (*WatchUpdate) ProtoMessage() {}
 
 func (x *WatchUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1793,7 @@ func (x *WatchUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUpdate.ProtoReflect.Descriptor instead.
 func (*WatchUpdate) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchUpdate) GetChannel() *ChannelUnread {
@@ -1751,7 +1945,23 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\bhead_pos\x18\x04 \x01(\rR\aheadPos\x12!\n" +
 	"\fmember_count\x18\x05 \x01(\rR\vmemberCount\x12\x14\n" +
 	"\x05large\x18\x06 \x01(\bR\x05large\x12\x13\n" +
-	"\x05as_of\x18d \x03(\tR\x04asOf\"C\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\"\x89\x01\n" +
+	"\x17ListUserChannelsRequest\x12\x1c\n" +
+	"\n" +
+	"of_user_id\x18\x01 \x01(\tR\bofUserId\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05after\x18d \x03(\tR\x05after\"\x93\x01\n" +
+	"\x18ListUserChannelsResponse\x12:\n" +
+	"\bchannels\x18\x01 \x03(\v2\x1e.tidemark.query.v1.UserChannelR\bchannels\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x13\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\"\\\n" +
+	"\vUserChannel\x12\x1d\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x16\n" +
+	"\x06member\x18\x02 \x01(\bR\x06member\x12\x16\n" +
+	"\x06erased\x18\x03 \x01(\bR\x06erased\"C\n" +
 	"\x12WatchUnreadRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05after\x18d \x03(\tR\x05after\"\xad\x01\n" +
@@ -1768,7 +1978,7 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\vWatchUpdate\x12:\n" +
 	"\achannel\x18\x01 \x01(\v2 .tidemark.query.v1.ChannelUnreadR\achannel\x121\n" +
 	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x127\n" +
-	"\x06thread\x18\x03 \x01(\v2\x1f.tidemark.query.v1.ThreadUnreadR\x06thread2\xca\x04\n" +
+	"\x06thread\x18\x03 \x01(\v2\x1f.tidemark.query.v1.ThreadUnreadR\x06thread2\xbc\x05\n" +
 	"\fQueryService\x12W\n" +
 	"\tGetUnread\x12#.tidemark.query.v1.GetUnreadRequest\x1a .tidemark.query.v1.ChannelUnread\"\x03\x90\x02\x01\x12X\n" +
 	"\bGetInbox\x12\".tidemark.query.v1.GetInboxRequest\x1a#.tidemark.query.v1.GetInboxResponse\"\x03\x90\x02\x01\x12^\n" +
@@ -1776,7 +1986,8 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"GetThreads\x12$.tidemark.query.v1.GetThreadsRequest\x1a%.tidemark.query.v1.GetThreadsResponse\"\x03\x90\x02\x01\x12g\n" +
 	"\rExplainUnread\x12'.tidemark.query.v1.ExplainUnreadRequest\x1a(.tidemark.query.v1.ExplainUnreadResponse\"\x03\x90\x02\x01\x12^\n" +
 	"\n" +
-	"GetChannel\x12$.tidemark.query.v1.GetChannelRequest\x1a%.tidemark.query.v1.GetChannelResponse\"\x03\x90\x02\x01\x12^\n" +
+	"GetChannel\x12$.tidemark.query.v1.GetChannelRequest\x1a%.tidemark.query.v1.GetChannelResponse\"\x03\x90\x02\x01\x12p\n" +
+	"\x10ListUserChannels\x12*.tidemark.query.v1.ListUserChannelsRequest\x1a+.tidemark.query.v1.ListUserChannelsResponse\"\x03\x90\x02\x01\x12^\n" +
 	"\vWatchUnread\x12%.tidemark.query.v1.WatchUnreadRequest\x1a&.tidemark.query.v1.WatchUnreadResponse0\x01B4Z2github.com/tidemark/tidemark/query/queryv1;queryv1b\x06proto3"
 
 var (
@@ -1791,37 +2002,40 @@ func file_tidemark_query_v1_query_proto_rawDescGZIP() []byte {
 	return file_tidemark_query_v1_query_proto_rawDescData
 }
 
-var file_tidemark_query_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_tidemark_query_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_tidemark_query_v1_query_proto_goTypes = []any{
-	(*GetUnreadRequest)(nil),      // 0: tidemark.query.v1.GetUnreadRequest
-	(*ChannelUnread)(nil),         // 1: tidemark.query.v1.ChannelUnread
-	(*MessageRef)(nil),            // 2: tidemark.query.v1.MessageRef
-	(*LastRead)(nil),              // 3: tidemark.query.v1.LastRead
-	(*Latest)(nil),                // 4: tidemark.query.v1.Latest
-	(*GetInboxRequest)(nil),       // 5: tidemark.query.v1.GetInboxRequest
-	(*GetInboxResponse)(nil),      // 6: tidemark.query.v1.GetInboxResponse
-	(*Totals)(nil),                // 7: tidemark.query.v1.Totals
-	(*GetThreadsRequest)(nil),     // 8: tidemark.query.v1.GetThreadsRequest
-	(*GetThreadsResponse)(nil),    // 9: tidemark.query.v1.GetThreadsResponse
-	(*ThreadUnread)(nil),          // 10: tidemark.query.v1.ThreadUnread
-	(*ExplainUnreadRequest)(nil),  // 11: tidemark.query.v1.ExplainUnreadRequest
-	(*ExplainUnreadResponse)(nil), // 12: tidemark.query.v1.ExplainUnreadResponse
-	(*Excluded)(nil),              // 13: tidemark.query.v1.Excluded
-	(*Pointer)(nil),               // 14: tidemark.query.v1.Pointer
-	(*GetChannelRequest)(nil),     // 15: tidemark.query.v1.GetChannelRequest
-	(*GetChannelResponse)(nil),    // 16: tidemark.query.v1.GetChannelResponse
-	(*WatchUnreadRequest)(nil),    // 17: tidemark.query.v1.WatchUnreadRequest
-	(*WatchUnreadResponse)(nil),   // 18: tidemark.query.v1.WatchUnreadResponse
-	(*WatchSnapshot)(nil),         // 19: tidemark.query.v1.WatchSnapshot
-	(*WatchUpdate)(nil),           // 20: tidemark.query.v1.WatchUpdate
-	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
+	(*GetUnreadRequest)(nil),         // 0: tidemark.query.v1.GetUnreadRequest
+	(*ChannelUnread)(nil),            // 1: tidemark.query.v1.ChannelUnread
+	(*MessageRef)(nil),               // 2: tidemark.query.v1.MessageRef
+	(*LastRead)(nil),                 // 3: tidemark.query.v1.LastRead
+	(*Latest)(nil),                   // 4: tidemark.query.v1.Latest
+	(*GetInboxRequest)(nil),          // 5: tidemark.query.v1.GetInboxRequest
+	(*GetInboxResponse)(nil),         // 6: tidemark.query.v1.GetInboxResponse
+	(*Totals)(nil),                   // 7: tidemark.query.v1.Totals
+	(*GetThreadsRequest)(nil),        // 8: tidemark.query.v1.GetThreadsRequest
+	(*GetThreadsResponse)(nil),       // 9: tidemark.query.v1.GetThreadsResponse
+	(*ThreadUnread)(nil),             // 10: tidemark.query.v1.ThreadUnread
+	(*ExplainUnreadRequest)(nil),     // 11: tidemark.query.v1.ExplainUnreadRequest
+	(*ExplainUnreadResponse)(nil),    // 12: tidemark.query.v1.ExplainUnreadResponse
+	(*Excluded)(nil),                 // 13: tidemark.query.v1.Excluded
+	(*Pointer)(nil),                  // 14: tidemark.query.v1.Pointer
+	(*GetChannelRequest)(nil),        // 15: tidemark.query.v1.GetChannelRequest
+	(*GetChannelResponse)(nil),       // 16: tidemark.query.v1.GetChannelResponse
+	(*ListUserChannelsRequest)(nil),  // 17: tidemark.query.v1.ListUserChannelsRequest
+	(*ListUserChannelsResponse)(nil), // 18: tidemark.query.v1.ListUserChannelsResponse
+	(*UserChannel)(nil),              // 19: tidemark.query.v1.UserChannel
+	(*WatchUnreadRequest)(nil),       // 20: tidemark.query.v1.WatchUnreadRequest
+	(*WatchUnreadResponse)(nil),      // 21: tidemark.query.v1.WatchUnreadResponse
+	(*WatchSnapshot)(nil),            // 22: tidemark.query.v1.WatchSnapshot
+	(*WatchUpdate)(nil),              // 23: tidemark.query.v1.WatchUpdate
+	(*timestamppb.Timestamp)(nil),    // 24: google.protobuf.Timestamp
 }
 var file_tidemark_query_v1_query_proto_depIdxs = []int32{
 	2,  // 0: tidemark.query.v1.ChannelUnread.first_unread:type_name -> tidemark.query.v1.MessageRef
 	3,  // 1: tidemark.query.v1.ChannelUnread.last_read:type_name -> tidemark.query.v1.LastRead
 	4,  // 2: tidemark.query.v1.ChannelUnread.latest:type_name -> tidemark.query.v1.Latest
-	21, // 3: tidemark.query.v1.LastRead.at:type_name -> google.protobuf.Timestamp
-	21, // 4: tidemark.query.v1.Latest.at:type_name -> google.protobuf.Timestamp
+	24, // 3: tidemark.query.v1.LastRead.at:type_name -> google.protobuf.Timestamp
+	24, // 4: tidemark.query.v1.Latest.at:type_name -> google.protobuf.Timestamp
 	1,  // 5: tidemark.query.v1.GetInboxResponse.channels:type_name -> tidemark.query.v1.ChannelUnread
 	7,  // 6: tidemark.query.v1.GetInboxResponse.totals:type_name -> tidemark.query.v1.Totals
 	10, // 7: tidemark.query.v1.GetThreadsResponse.threads:type_name -> tidemark.query.v1.ThreadUnread
@@ -1831,33 +2045,36 @@ var file_tidemark_query_v1_query_proto_depIdxs = []int32{
 	4,  // 11: tidemark.query.v1.ThreadUnread.last_reply:type_name -> tidemark.query.v1.Latest
 	13, // 12: tidemark.query.v1.ExplainUnreadResponse.excluded:type_name -> tidemark.query.v1.Excluded
 	14, // 13: tidemark.query.v1.ExplainUnreadResponse.pointer:type_name -> tidemark.query.v1.Pointer
-	21, // 14: tidemark.query.v1.Pointer.at:type_name -> google.protobuf.Timestamp
+	24, // 14: tidemark.query.v1.Pointer.at:type_name -> google.protobuf.Timestamp
 	4,  // 15: tidemark.query.v1.GetChannelResponse.latest:type_name -> tidemark.query.v1.Latest
-	19, // 16: tidemark.query.v1.WatchUnreadResponse.snapshot:type_name -> tidemark.query.v1.WatchSnapshot
-	20, // 17: tidemark.query.v1.WatchUnreadResponse.update:type_name -> tidemark.query.v1.WatchUpdate
-	1,  // 18: tidemark.query.v1.WatchSnapshot.channels:type_name -> tidemark.query.v1.ChannelUnread
-	7,  // 19: tidemark.query.v1.WatchSnapshot.totals:type_name -> tidemark.query.v1.Totals
-	10, // 20: tidemark.query.v1.WatchSnapshot.threads:type_name -> tidemark.query.v1.ThreadUnread
-	1,  // 21: tidemark.query.v1.WatchUpdate.channel:type_name -> tidemark.query.v1.ChannelUnread
-	7,  // 22: tidemark.query.v1.WatchUpdate.totals:type_name -> tidemark.query.v1.Totals
-	10, // 23: tidemark.query.v1.WatchUpdate.thread:type_name -> tidemark.query.v1.ThreadUnread
-	0,  // 24: tidemark.query.v1.QueryService.GetUnread:input_type -> tidemark.query.v1.GetUnreadRequest
-	5,  // 25: tidemark.query.v1.QueryService.GetInbox:input_type -> tidemark.query.v1.GetInboxRequest
-	8,  // 26: tidemark.query.v1.QueryService.GetThreads:input_type -> tidemark.query.v1.GetThreadsRequest
-	11, // 27: tidemark.query.v1.QueryService.ExplainUnread:input_type -> tidemark.query.v1.ExplainUnreadRequest
-	15, // 28: tidemark.query.v1.QueryService.GetChannel:input_type -> tidemark.query.v1.GetChannelRequest
-	17, // 29: tidemark.query.v1.QueryService.WatchUnread:input_type -> tidemark.query.v1.WatchUnreadRequest
-	1,  // 30: tidemark.query.v1.QueryService.GetUnread:output_type -> tidemark.query.v1.ChannelUnread
-	6,  // 31: tidemark.query.v1.QueryService.GetInbox:output_type -> tidemark.query.v1.GetInboxResponse
-	9,  // 32: tidemark.query.v1.QueryService.GetThreads:output_type -> tidemark.query.v1.GetThreadsResponse
-	12, // 33: tidemark.query.v1.QueryService.ExplainUnread:output_type -> tidemark.query.v1.ExplainUnreadResponse
-	16, // 34: tidemark.query.v1.QueryService.GetChannel:output_type -> tidemark.query.v1.GetChannelResponse
-	18, // 35: tidemark.query.v1.QueryService.WatchUnread:output_type -> tidemark.query.v1.WatchUnreadResponse
-	30, // [30:36] is the sub-list for method output_type
-	24, // [24:30] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	19, // 16: tidemark.query.v1.ListUserChannelsResponse.channels:type_name -> tidemark.query.v1.UserChannel
+	22, // 17: tidemark.query.v1.WatchUnreadResponse.snapshot:type_name -> tidemark.query.v1.WatchSnapshot
+	23, // 18: tidemark.query.v1.WatchUnreadResponse.update:type_name -> tidemark.query.v1.WatchUpdate
+	1,  // 19: tidemark.query.v1.WatchSnapshot.channels:type_name -> tidemark.query.v1.ChannelUnread
+	7,  // 20: tidemark.query.v1.WatchSnapshot.totals:type_name -> tidemark.query.v1.Totals
+	10, // 21: tidemark.query.v1.WatchSnapshot.threads:type_name -> tidemark.query.v1.ThreadUnread
+	1,  // 22: tidemark.query.v1.WatchUpdate.channel:type_name -> tidemark.query.v1.ChannelUnread
+	7,  // 23: tidemark.query.v1.WatchUpdate.totals:type_name -> tidemark.query.v1.Totals
+	10, // 24: tidemark.query.v1.WatchUpdate.thread:type_name -> tidemark.query.v1.ThreadUnread
+	0,  // 25: tidemark.query.v1.QueryService.GetUnread:input_type -> tidemark.query.v1.GetUnreadRequest
+	5,  // 26: tidemark.query.v1.QueryService.GetInbox:input_type -> tidemark.query.v1.GetInboxRequest
+	8,  // 27: tidemark.query.v1.QueryService.GetThreads:input_type -> tidemark.query.v1.GetThreadsRequest
+	11, // 28: tidemark.query.v1.QueryService.ExplainUnread:input_type -> tidemark.query.v1.ExplainUnreadRequest
+	15, // 29: tidemark.query.v1.QueryService.GetChannel:input_type -> tidemark.query.v1.GetChannelRequest
+	17, // 30: tidemark.query.v1.QueryService.ListUserChannels:input_type -> tidemark.query.v1.ListUserChannelsRequest
+	20, // 31: tidemark.query.v1.QueryService.WatchUnread:input_type -> tidemark.query.v1.WatchUnreadRequest
+	1,  // 32: tidemark.query.v1.QueryService.GetUnread:output_type -> tidemark.query.v1.ChannelUnread
+	6,  // 33: tidemark.query.v1.QueryService.GetInbox:output_type -> tidemark.query.v1.GetInboxResponse
+	9,  // 34: tidemark.query.v1.QueryService.GetThreads:output_type -> tidemark.query.v1.GetThreadsResponse
+	12, // 35: tidemark.query.v1.QueryService.ExplainUnread:output_type -> tidemark.query.v1.ExplainUnreadResponse
+	16, // 36: tidemark.query.v1.QueryService.GetChannel:output_type -> tidemark.query.v1.GetChannelResponse
+	18, // 37: tidemark.query.v1.QueryService.ListUserChannels:output_type -> tidemark.query.v1.ListUserChannelsResponse
+	21, // 38: tidemark.query.v1.QueryService.WatchUnread:output_type -> tidemark.query.v1.WatchUnreadResponse
+	32, // [32:39] is the sub-list for method output_type
+	25, // [25:32] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_query_v1_query_proto_init() }
@@ -1865,7 +2082,7 @@ func file_tidemark_query_v1_query_proto_init() {
 	if File_tidemark_query_v1_query_proto != nil {
 		return
 	}
-	file_tidemark_query_v1_query_proto_msgTypes[18].OneofWrappers = []any{
+	file_tidemark_query_v1_query_proto_msgTypes[21].OneofWrappers = []any{
 		(*WatchUnreadResponse_Snapshot)(nil),
 		(*WatchUnreadResponse_Update)(nil),
 	}
@@ -1875,7 +2092,7 @@ func file_tidemark_query_v1_query_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_query_v1_query_proto_rawDesc), len(file_tidemark_query_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -45,6 +45,9 @@ const (
 	QueryServiceExplainUnreadProcedure = "/tidemark.query.v1.QueryService/ExplainUnread"
 	// QueryServiceGetChannelProcedure is the fully-qualified name of the QueryService's GetChannel RPC.
 	QueryServiceGetChannelProcedure = "/tidemark.query.v1.QueryService/GetChannel"
+	// QueryServiceListUserChannelsProcedure is the fully-qualified name of the QueryService's
+	// ListUserChannels RPC.
+	QueryServiceListUserChannelsProcedure = "/tidemark.query.v1.QueryService/ListUserChannels"
 	// QueryServiceWatchUnreadProcedure is the fully-qualified name of the QueryService's WatchUnread
 	// RPC.
 	QueryServiceWatchUnreadProcedure = "/tidemark.query.v1.QueryService/WatchUnread"
@@ -62,6 +65,9 @@ type QueryServiceClient interface {
 	ExplainUnread(context.Context, *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error)
 	// GetChannel: what is known of a channel, whoever asks.
 	GetChannel(context.Context, *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error)
+	// ListUserChannels: all channels in which anything is known of a user, whether he is a member or not: what an erasure has
+	// to go through. For services alone.
+	ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error)
 	// WatchUnread: a snapshot of a user's inbox, then every change.
 	WatchUnread(context.Context, *connect.Request[queryv1.WatchUnreadRequest]) (*connect.ServerStreamForClient[queryv1.WatchUnreadResponse], error)
 }
@@ -112,6 +118,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listUserChannels: connect.NewClient[queryv1.ListUserChannelsRequest, queryv1.ListUserChannelsResponse](
+			httpClient,
+			baseURL+QueryServiceListUserChannelsProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("ListUserChannels")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		watchUnread: connect.NewClient[queryv1.WatchUnreadRequest, queryv1.WatchUnreadResponse](
 			httpClient,
 			baseURL+QueryServiceWatchUnreadProcedure,
@@ -123,12 +136,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // queryServiceClient implements QueryServiceClient.
 type queryServiceClient struct {
-	getUnread     *connect.Client[queryv1.GetUnreadRequest, queryv1.ChannelUnread]
-	getInbox      *connect.Client[queryv1.GetInboxRequest, queryv1.GetInboxResponse]
-	getThreads    *connect.Client[queryv1.GetThreadsRequest, queryv1.GetThreadsResponse]
-	explainUnread *connect.Client[queryv1.ExplainUnreadRequest, queryv1.ExplainUnreadResponse]
-	getChannel    *connect.Client[queryv1.GetChannelRequest, queryv1.GetChannelResponse]
-	watchUnread   *connect.Client[queryv1.WatchUnreadRequest, queryv1.WatchUnreadResponse]
+	getUnread        *connect.Client[queryv1.GetUnreadRequest, queryv1.ChannelUnread]
+	getInbox         *connect.Client[queryv1.GetInboxRequest, queryv1.GetInboxResponse]
+	getThreads       *connect.Client[queryv1.GetThreadsRequest, queryv1.GetThreadsResponse]
+	explainUnread    *connect.Client[queryv1.ExplainUnreadRequest, queryv1.ExplainUnreadResponse]
+	getChannel       *connect.Client[queryv1.GetChannelRequest, queryv1.GetChannelResponse]
+	listUserChannels *connect.Client[queryv1.ListUserChannelsRequest, queryv1.ListUserChannelsResponse]
+	watchUnread      *connect.Client[queryv1.WatchUnreadRequest, queryv1.WatchUnreadResponse]
 }
 
 // GetUnread calls tidemark.query.v1.QueryService.GetUnread.
@@ -156,6 +170,11 @@ func (c *queryServiceClient) GetChannel(ctx context.Context, req *connect.Reques
 	return c.getChannel.CallUnary(ctx, req)
 }
 
+// ListUserChannels calls tidemark.query.v1.QueryService.ListUserChannels.
+func (c *queryServiceClient) ListUserChannels(ctx context.Context, req *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error) {
+	return c.listUserChannels.CallUnary(ctx, req)
+}
+
 // WatchUnread calls tidemark.query.v1.QueryService.WatchUnread.
 func (c *queryServiceClient) WatchUnread(ctx context.Context, req *connect.Request[queryv1.WatchUnreadRequest]) (*connect.ServerStreamForClient[queryv1.WatchUnreadResponse], error) {
 	return c.watchUnread.CallServerStream(ctx, req)
@@ -173,6 +192,9 @@ type QueryServiceHandler interface {
 	ExplainUnread(context.Context, *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error)
 	// GetChannel: what is known of a channel, whoever asks.
 	GetChannel(context.Context, *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error)
+	// ListUserChannels: all channels in which anything is known of a user, whether he is a member or not: what an erasure has
+	// to go through. For services alone.
+	ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error)
 	// WatchUnread: a snapshot of a user's inbox, then every change.
 	WatchUnread(context.Context, *connect.Request[queryv1.WatchUnreadRequest], *connect.ServerStream[queryv1.WatchUnreadResponse]) error
 }
@@ -219,6 +241,13 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceListUserChannelsHandler := connect.NewUnaryHandler(
+		QueryServiceListUserChannelsProcedure,
+		svc.ListUserChannels,
+		connect.WithSchema(queryServiceMethods.ByName("ListUserChannels")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceWatchUnreadHandler := connect.NewServerStreamHandler(
 		QueryServiceWatchUnreadProcedure,
 		svc.WatchUnread,
@@ -237,6 +266,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceExplainUnreadHandler.ServeHTTP(w, r)
 		case QueryServiceGetChannelProcedure:
 			queryServiceGetChannelHandler.ServeHTTP(w, r)
+		case QueryServiceListUserChannelsProcedure:
+			queryServiceListUserChannelsHandler.ServeHTTP(w, r)
 		case QueryServiceWatchUnreadProcedure:
 			queryServiceWatchUnreadHandler.ServeHTTP(w, r)
 		default:
@@ -266,6 +297,10 @@ func (UnimplementedQueryServiceHandler) ExplainUnread(context.Context, *connect.
 
 func (UnimplementedQueryServiceHandler) GetChannel(context.Context, *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("tidemark.query.v1.QueryService.GetChannel is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("tidemark.query.v1.QueryService.ListUserChannels is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) WatchUnread(context.Context, *connect.Request[queryv1.WatchUnreadRequest], *connect.ServerStream[queryv1.WatchUnreadResponse]) error {
