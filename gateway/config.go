@@ -93,6 +93,10 @@ type Config struct {
 	Limits Limits
 	// PresenceTTL is how long ws:<user> outlives a gateway that died; 30 s.
 	PresenceTTL time.Duration
+	// Group is the consumer group of all gateways, in which they share out whose messages are reported as queued by whom;
+	// "tidemark-gateway". GroupSession is after how long one that does not answer loses its share; 10 s.
+	Group        string
+	GroupSession time.Duration
 	// ReceiptsEvery is the least time between two receipt frames of one kind for one channel; 2 s.
 	ReceiptsEvery time.Duration
 	// DrainFor is over how long connections are sent away when the gateway stops; 5 s, less if they are few.
@@ -127,6 +131,8 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Topics.Channels, events.TopicChannels)
 	def(&c.Topics.Receipts, events.TopicReceipts)
 	def(&c.PresenceTTL, 30*time.Second)
+	def(&c.Group, "tidemark-gateway")
+	def(&c.GroupSession, 10*time.Second)
 	def(&c.ReceiptsEvery, 2*time.Second)
 	def(&c.DrainFor, 5*time.Second)
 	def(&c.ReceiptLimit, 50)

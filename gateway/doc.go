@@ -12,6 +12,7 @@
 //	conn.go       a socket: reading commands, writing what is queued
 //	command.go    what a client may ask for; it becomes events in chat.reads
 //	presence.go   which users have a socket somewhere (Redis)
+//	queued.go     what is reported for members who have none; roster.go: who the members are
 //
 // All of hub, users and channels is guarded by the hub's one lock, which is never held while anything waits: sockets are
 // written from queues by goroutines of their own, and only while there is something to write.

@@ -24,6 +24,8 @@ type Gateway struct {
 	metrics   *metrics
 	snapshots chan struct{}
 	presence  *presence // nil without Redis
+	queuer    *queuer   // nil without presence
+	began     time.Time
 
 	// seen is, per partition, the next offset of chat.messages after what the feed has passed on. Guarded by the hub's
 	// lock.
@@ -50,7 +52,7 @@ func New(c Config) (*Gateway, error) {
 	}
 	l := c.Limits
 	g := &Gateway{
-		cfg: c, id: randomID(), hub: newHub(), seen: map[int32]int64{},
+		cfg: c, id: randomID(), hub: newHub(), seen: map[int32]int64{}, began: c.Now(),
 		query:     queryv1connect.NewQueryServiceClient(&http.Client{Transport: inProcess{c.Query}}, "http://this.node"),
 		snapshots: make(chan struct{}, l.Snapshots),
 		asks:      make(chan ask, maxAsks),

@@ -12,6 +12,7 @@ import (
 type metrics struct {
 	frames, bytes, commands, refused, slow, bad    prometheus.Counter
 	produceErrors, unchanged, autoReads, delivered prometheus.Counter
+	queued, queuedUnknown                          prometheus.Counter
 	asked, asksDropped                             prometheus.Counter
 	closes                                         *prometheus.CounterVec
 	handshakes                                     *prometheus.CounterVec
@@ -59,6 +60,8 @@ func newMetrics(r prometheus.Registerer, g *Gateway) *metrics {
 		unchanged:     counter("reads_unchanged_total", "Reads that changed nothing and were dropped."),
 		autoReads:     counter("auto_reads_total", "Reads written for users who look at a channel."),
 		delivered:     counter("delivered_total", "Messages reported as delivered."),
+		queued:        counter("queued_total", "Messages reported as queued for a member without a socket."),
+		queuedUnknown: counter("queued_unknown_total", "Messages passed over because the channel's members could not be asked for."),
 		asked:         counter("owner_asked_total", "Counts that could not be derived and were asked for."),
 		asksDropped:   counter("owner_asks_dropped_total", "Counts that could not be derived nor asked for."),
 		closes:        vector("closed_total", "code", "Connections that the gateway closed, by code."),

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -127,4 +129,32 @@ func (p *presence) unsay(ctx context.Context, users []string) {
 	if err != nil && ctx.Err() == nil {
 		p.g.cfg.Logger.Warn("presence could not be removed from Redis; it runs out by itself", "users", len(users), "err", err)
 	}
+}
+
+// without is those of a list whose users have a socket nowhere. It asks for each user once, presenceBatch of them at a
+// time, and not for those who are connected here.
+func (p *presence) without(ctx context.Context, list []absent) ([]absent, error) {
+	here := map[string]bool{} // or at another gateway
+	var ask []string
+	for _, a := range list {
+		if _, known := here[a.user]; !known {
+			if here[a.user] = p.g.hub.has(a.user); !here[a.user] {
+				ask = append(ask, a.user)
+			}
+		}
+	}
+	for users := range slices.Chunk(ask, presenceBatch) {
+		keys := make([]string, len(users))
+		for i, user := range users {
+			keys[i] = presencePrefix + user
+		}
+		values, err := p.rdb.MGet(ctx, keys...).Result()
+		if err != nil {
+			return nil, fmt.Errorf("presence in Redis: %w", err)
+		}
+		for i, v := range values {
+			here[users[i]] = v != nil
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(a absent) bool { return here[a.user] }), nil
 }

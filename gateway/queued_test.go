@@ -1,0 +1,388 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// cluster is several gateways on one Kafka and one Redis, with nothing of them running but what reports messages as
+// queued: their sockets are connections of no network.
+type cluster struct {
+	t      *testing.T
+	env    testkit.Env
+	topics Topics
+	group  string
+	cl     *kgo.Client
+	adm    *kadm.Client
+	rdb    *redis.Client
+
+	mu      sync.Mutex
+	members map[string][]string // by channel
+}
+
+const clusterPartitions = 6
+
+func newCluster(t *testing.T, env testkit.Env) *cluster {
+	t.Helper()
+	set := env.Topics(t, clusterPartitions)
+	o, err := redis.ParseURL(env.RedisURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{
+		t: t, env: env, group: testkit.UniqueName(t, "gateways"), rdb: redis.NewClient(o), members: map[string][]string{},
+		topics: Topics{Messages: set.Name(events.TopicMessages), Deliveries: set.Name(events.TopicDeliveries)},
+		cl:     testkit.Client(t, env.Brokers, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil))),
+		adm:    testkit.Admin(t, env.Brokers),
+	}
+	t.Cleanup(func() { _ = c.rdb.Close() })
+	return c
+}
+
+// node is one of the gateways.
+type node struct {
+	*Gateway
+	die func() // without a word, as kill -9 would have it; waits until nothing runs
+}
+
+func (c *cluster) node(ttl time.Duration) *node {
+	c.t.Helper()
+	g, err := New(Config{
+		Brokers: c.env.Brokers, ClientOptions: testkit.FastClientOpts(), Topics: c.topics, Partitions: clusterPartitions,
+		Query: http.NotFoundHandler(), Producer: testkit.Client(c.t, c.env.Brokers, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil))),
+		Redis: c.rdb, Group: c.group, GroupSession: 20 * time.Second, PresenceTTL: ttl, ReceiptLimit: 3,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	g.queuer = &queuer{g: g, rosters: newRosters(c.list, 3)}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { g.presence.run(ctx) })
+	wg.Go(func() { g.queuer.run(ctx) })
+	n := &node{Gateway: g, die: func() { cancel(); wg.Wait() }}
+	c.t.Cleanup(n.die)
+	return n
+}
+
+func (c *cluster) list(_ context.Context, channelID, _ string, limit int) ([]string, int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.members[channelID]
+	return slices.Clone(list[:min(len(list), limit+1)]), 0, nil
+}
+
+func (c *cluster) await(what string, ok func() bool) {
+	c.t.Helper()
+	for until := time.Now().Add(60 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(until) {
+			c.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// settled waits until n gateways share the partitions.
+func (c *cluster) settled(n int) {
+	c.t.Helper()
+	c.await(fmt.Sprintf("%d members of the group", n), func() bool {
+		groups, err := c.adm.DescribeGroups(context.Background(), c.group)
+		if err != nil || groups[c.group].State != "Stable" || len(groups[c.group].Members) != n {
+			return false
+		}
+		for _, m := range groups[c.group].Members {
+			assigned, ok := m.Assigned.AsConsumer()
+			if !ok || len(assigned.Topics) != 1 || len(assigned.Topics[0].Partitions) != clusterPartitions/n {
+				return false // still moving
+			}
+		}
+		return true
+	})
+}
+
+// connect gives a user a socket at a gateway, and returns what closes it.
+func (n *node) connect(user string) (disconnect func()) {
+	conn := &conn{g: n.Gateway}
+	if _, ok := n.hub.connect(conn, user, 10); !ok {
+		panic("refused")
+	}
+	n.presence.arrived(user)
+	return func() {
+		if n.hub.disconnect(conn) {
+			n.presence.left(user)
+		}
+	}
+}
+
+// at waits until a user's key says what it should: a gateway, or nothing if n is nil.
+func (c *cluster) at(user string, n *node) {
+	c.t.Helper()
+	want := ""
+	if n != nil {
+		want = n.id
+	}
+	c.await(user+" is at "+want, func() bool {
+		got, err := c.rdb.Get(context.Background(), presencePrefix+user).Result()
+		return got == want && (err == nil || errors.Is(err, redis.Nil))
+	})
+}
+
+func (c *cluster) post(list ...*eventsv1.MessageEvent) {
+	c.t.Helper()
+	var records []*kgo.Record
+	for _, e := range list {
+		value, err := proto.Marshal(e)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		records = append(records, &kgo.Record{Topic: c.topics.Messages, Key: []byte(e.ChannelId), Value: value})
+	}
+	if err := c.cl.ProduceSync(context.Background(), records...).FirstErr(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func message(channel, id, sender string) *eventsv1.MessageEvent {
+	return &eventsv1.MessageEvent{ChannelId: channel, Kind: &eventsv1.MessageEvent_MessagePosted{
+		MessagePosted: &eventsv1.MessagePosted{MessageId: id, SenderId: sender}}}
+}
+
+// queued are all reports, "user channel message", with how often each was made, once everything posted was judged.
+func (c *cluster) queued() map[string]int {
+	c.t.Helper()
+	ctx := context.Background()
+	ends, err := c.adm.ListEndOffsets(ctx, c.topics.Messages, c.topics.Deliveries)
+	if err != nil || ends.Error() != nil {
+		c.t.Fatal(err, ends.Error())
+	}
+	c.await("everything is judged", func() bool {
+		offsets, err := c.adm.FetchOffsets(ctx, c.group)
+		done := err == nil
+		for p, end := range ends[c.topics.Messages] {
+			if o, ok := offsets.Lookup(c.topics.Messages, p); end.Offset > 0 && (!ok || o.At < end.Offset) {
+				done = false
+			}
+		}
+		return done
+	})
+	if ends, err = c.adm.ListEndOffsets(ctx, c.topics.Deliveries); err != nil || ends.Error() != nil {
+		c.t.Fatal(err, ends.Error())
+	}
+	cl := testkit.Client(c.t, c.env.Brokers, kgo.ConsumeTopics(c.topics.Deliveries), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	total, out := int64(0), map[string]int{}
+	ends.Each(func(o kadm.ListedOffset) { total += o.Offset })
+	for n := int64(0); n < total; {
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		fetches := cl.PollFetches(ctx)
+		cancel()
+		if err := fetches.Err(); err != nil {
+			c.t.Fatal(err)
+		}
+		for _, r := range fetches.Records() {
+			n++
+			var e eventsv1.DeliveryEvent
+			if err := proto.Unmarshal(r.Value, &e); err != nil {
+				c.t.Fatal(err)
+			}
+			out[e.UserId+" "+e.ChannelId+" "+e.GetQueued().GetMessageId()]++
+		}
+	}
+	return out
+}
+
+func (c *cluster) wants(want ...string) {
+	c.t.Helper()
+	got := c.queued()
+	if list := slices.Sorted(maps.Keys(got)); !slices.Equal(list, slices.Sorted(slices.Values(want))) {
+		c.t.Errorf("queued: %v, want %v", list, want)
+	}
+	for what, n := range got {
+		if n != 1 {
+			c.t.Errorf("%s was reported %d times", what, n)
+		}
+	}
+}
+
+// Three gateways: each message is judged by one of them, and queued for the members who are at none, but not for its
+// sender, and not in a large channel, nor where it counts for nobody.
+func TestQueuedAmongThreeGateways(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		c := newCluster(t, env)
+		nodes := []*node{c.node(time.Minute), c.node(time.Minute), c.node(time.Minute)}
+		c.settled(3)
+		nodes[0].connect("ann")
+		nodes[1].connect("bob")
+		c.at("ann", nodes[0])
+		c.at("bob", nodes[1])
+		var list []*eventsv1.MessageEvent
+		var want []string
+		for i := range 40 {
+			channel, id := fmt.Sprintf("c%d", i), fmt.Sprintf("m%d", i)
+			c.members[channel] = []string{"ann", "bob", "cleo"}
+			list = append(list, message(channel, id, "bob"))
+			want = append(want, "cleo "+channel+" "+id)
+		}
+		c.members["large"] = []string{"ann", "cleo", "dan", "eve"}
+		c.members["stated"] = []string{"cleo", "dan"}
+		silent, reply, broadcast, stated := message("c0", "silent", "bob"), message("c0", "reply", "bob"), message("c0", "shown", "bob"), message("stated", "s", "dan")
+		silent.GetMessagePosted().Silent = true
+		reply.GetMessagePosted().ThreadId = "m0"
+		broadcast.GetMessagePosted().ThreadId, broadcast.GetMessagePosted().Broadcast = "m0", true
+		stated.GetMessagePosted().MemberCount = 4
+		c.post(append(list, silent, reply, broadcast, stated, message("large", "l", "ann"), message("c1", "own", "cleo"))...)
+		c.wants(append(want, "cleo c0 shown")...)
+	})
+}
+
+// A user's second gateway keeps him present when the first lets go; nobody does once he is gone.
+func TestQueuedWhenAUserMoves(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		c := newCluster(t, env)
+		a, b := c.node(time.Minute), c.node(time.Minute)
+		c.settled(2)
+		c.members["general"] = []string{"ann", "bob"}
+		leaveA := a.connect("ann")
+		c.at("ann", a)
+		leaveB := b.connect("ann")
+		c.at("ann", b)
+		leaveA()
+		c.post(message("general", "m1", "bob"))
+		c.wants()
+		// The other way round: who lets go is who said it last, and the other says it again.
+		leaveA = a.connect("ann")
+		c.at("ann", a)
+		leaveA()
+		c.at("ann", b)
+		c.post(message("general", "m2", "bob"))
+		c.wants()
+		leaveB()
+		c.at("ann", nil)
+		c.post(message("general", "m3", "bob"))
+		c.wants("ann general m3")
+	})
+}
+
+// A gateway dies with a user: he counts as present until his key runs out, then not; and what was the dead one's share
+// of the partitions is judged by the other.
+func TestQueuedWhenAGatewayDies(t *testing.T) {
+	dies := func(t *testing.T, env testkit.Env) {
+		c := newCluster(t, env)
+		a, b := c.node(1500*time.Millisecond), c.node(time.Minute)
+		c.settled(2)
+		a.connect("ann")
+		b.connect("bob")
+		c.at("ann", a)
+		c.at("bob", b)
+		a.die()
+		c.at("ann", nil)
+		var list []*eventsv1.MessageEvent
+		var want []string
+		for i := range 20 {
+			channel := fmt.Sprintf("c%d", i)
+			c.members[channel] = []string{"ann", "bob", "cleo"}
+			list = append(list, message(channel, "m", "cleo"))
+			want = append(want, "ann "+channel+" m")
+		}
+		c.post(list...)
+		c.wants(want...)
+	}
+	t.Run("embedded", func(t *testing.T) {
+		r := testkit.Miniredis(t)
+		r.ClockTTL(true) // as `tidemark dev` has it
+		dies(t, testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + r.Addr()})
+	})
+	t.Run("real", func(t *testing.T) {
+		dies(t, testkit.Env{Brokers: testkit.Kafka(t).Brokers, RedisURL: testkit.Redis(t).URL, Real: true})
+	})
+}
+
+// counts is a hook that counts the lookups that failed.
+type counts struct{ failed atomic.Int64 }
+
+func (*counts) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (*counts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (n *counts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if cmd.Name() == "mget" && err != nil {
+			n.failed.Add(1)
+		}
+		return err
+	}
+}
+
+// While Redis does not answer nothing is judged; afterwards everything is.
+func TestQueuedWaitsForRedis(t *testing.T) {
+	r := testkit.Miniredis(t)
+	c := newCluster(t, testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + r.Addr()})
+	n := c.node(time.Minute)
+	c.settled(1)
+	n.connect("bob")
+	c.at("bob", n)
+	c.members["general"] = []string{"ann", "bob", "cleo"}
+	var asked counts
+	c.rdb.AddHook(&asked)
+	r.SetError("LOADING for the test")
+	c.post(message("general", "m1", "cleo"))
+	c.await("Redis is asked in vain", func() bool { return asked.failed.Load() >= 3 })
+	offsets, err := c.adm.FetchOffsets(t.Context(), c.group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offsets.Each(func(o kadm.OffsetResponse) {
+		if o.At > 0 {
+			t.Errorf("a message was passed over: %v", offsets)
+		}
+	})
+	r.SetError("")
+	c.wants("ann general m1")
+}
+
+// Presence is asked for in bounded lookups, once for each user, and not for those who are here.
+func TestPresenceLookups(t *testing.T) {
+	r := testkit.Miniredis(t)
+	c := newCluster(t, testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + r.Addr()})
+	g, err := New(Config{Brokers: c.env.Brokers, Partitions: 1, Query: http.NotFoundHandler(), Producer: c.cl, Redis: c.rdb})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.hub.connect(&conn{g: g}, "here", 1)
+	if err := r.Set(presencePrefix+"there", "another"); err != nil {
+		t.Fatal(err)
+	}
+	list := []absent{{"here", "c", "m"}, {"there", "c", "m"}}
+	for i := range presenceBatch + 1 {
+		list = append(list, absent{fmt.Sprintf("u%d", i), "c", "m1"}, absent{fmt.Sprintf("u%d", i), "c", "m2"})
+	}
+	if _, err := c.rdb.Ping(t.Context()).Result(); err != nil { // the connection's own commands are done
+		t.Fatal(err)
+	}
+	before := r.CommandCount()
+	got, err := g.presence.without(t.Context(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, list[2:]) || r.CommandCount()-before != 2 {
+		t.Errorf("%d of %d are absent, by %d commands", len(got), len(list), r.CommandCount()-before)
+	}
+}
