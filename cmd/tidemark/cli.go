@@ -34,6 +34,7 @@ type cli struct {
 	Verify      verifyCmd      `cmd:"" help:"Compare stores and Redis with what the topics say."`
 	Reshard     reshardCmd     `cmd:"" help:"Move to another number of partitions, by new topics."`
 	Inspect     inspectCmd     `cmd:"" help:"Look into a store or a topic; nothing is changed."`
+	EraseUser   eraseUserCmd   `cmd:"" help:"Make a user disappear, and say what remains where until when."`
 	Snapshot    snapshotCmd    `cmd:"" help:"Take, list, check, restore and prune snapshots."`
 	Deadletters deadlettersCmd `cmd:"" help:"List bad records, or send them again."`
 	Bench       benchCmd       `cmd:"" help:"Measure this machine."`

@@ -25,6 +25,26 @@ func newProgress(a *app, verb string) *progress {
 	return p
 }
 
+// phase takes how far a phase of a verb is; total 0: nobody knows.
+func (p *progress) phase(what string, done, total int) {
+	if time.Since(p.said) < p.every {
+		return
+	}
+	p.said = time.Now()
+	line := p.verb + ": " + what
+	switch {
+	case total > 0:
+		line += fmt.Sprintf(", %d of %d", done, total)
+	case done > 0:
+		line += fmt.Sprintf(", %d", done)
+	}
+	if p.terminal {
+		fmt.Fprintf(p.a.stderr, "\r\x1b[K%s", line)
+		return
+	}
+	fmt.Fprintln(p.a.stderr, line)
+}
+
 // rebuild takes the progress of a rebuild. The end is always told.
 func (p *progress) rebuild(r processor.RebuildProgress) {
 	last := r.Finished == r.Partitions

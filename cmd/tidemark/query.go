@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -35,13 +37,19 @@ Example:
 // queryFlags are those of every query.
 type queryFlags struct {
 	jsonFlag
-	Addr  string   `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default})."`
-	TLSCA string   `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities to trust if --addr is https; else the system's."`
+	nodeFlags
 	After []string `placeholder:"TOKEN" help:"Wait until these records are folded: topic/partition/offset, as emit prints."`
 }
 
-// Validate checks the address.
-func (f *queryFlags) Validate() error {
+// nodeFlags say which node is asked, and as whom.
+type nodeFlags struct {
+	Addr      string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default})."`
+	TLSCA     string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities to trust if --addr is https; else the system's."`
+	TokenFile string `placeholder:"FILE" help:"File with a token to ask with, if the node wants one; or give the token in $$TIDEMARK_TOKEN."`
+}
+
+// Validate checks the address and reads the files.
+func (f *nodeFlags) Validate() error {
 	u, err := url.Parse(f.Addr)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("--addr %q is no URL of a node: write it as http://127.0.0.1:8080", f.Addr)
@@ -49,18 +57,63 @@ func (f *queryFlags) Validate() error {
 	if _, err := (config.TLS{CAFile: f.TLSCA}).Config(); err != nil {
 		return fmt.Errorf("--tls-ca: %w", err)
 	}
-	return nil
+	_, err = f.token()
+	return err
 }
 
 // queryTimeout bounds a call, waiting for --after included; the node itself answers after 10 s at the latest.
 const queryTimeout = 15 * time.Second
 
-func (f *queryFlags) service() queryv1connect.QueryServiceClient {
+func (f *nodeFlags) service() queryv1connect.QueryServiceClient {
 	client := http.DefaultClient
 	if c, err := (config.TLS{CAFile: f.TLSCA}).Config(); err == nil && f.TLSCA != "" { // Validate has read the file
 		client = &http.Client{Transport: &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}}
 	}
-	return queryv1connect.NewQueryServiceClient(client, f.Addr)
+	token, _ := f.token() // Validate has read that file, too
+	return queryv1connect.NewQueryServiceClient(client, f.Addr, connect.WithInterceptors(bearer(token)))
+}
+
+// token is what the node is asked with; empty: nothing.
+func (f *nodeFlags) token() (string, error) {
+	if f.TokenFile == "" {
+		return strings.TrimSpace(os.Getenv("TIDEMARK_TOKEN")), nil
+	}
+	b, err := os.ReadFile(f.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// bearer sends a token with each call, if there is one.
+type bearer string
+
+func (b bearer) set(h http.Header) {
+	if b != "" {
+		h.Set("Authorization", "Bearer "+string(b))
+	}
+}
+
+// WrapUnary adds the token to a call.
+func (b bearer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		b.set(req.Header())
+		return next(ctx, req)
+	}
+}
+
+// WrapStreamingClient adds the token to a stream.
+func (b bearer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		b.set(conn.RequestHeader())
+		return conn
+	}
+}
+
+// WrapStreamingHandler is for servers.
+func (b bearer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
 }
 
 // ask makes one call.
@@ -77,7 +130,7 @@ func ask[Req, Res any](a *app, f *queryFlags, req *Req,
 }
 
 // explain turns an error of a call into a sentence.
-func (f *queryFlags) explain(err error) error {
+func (f *nodeFlags) explain(err error) error {
 	var answer *connect.Error
 	if !errors.As(err, &answer) {
 		return err

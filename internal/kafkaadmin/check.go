@@ -165,3 +165,12 @@ func mixedInputs(specs []events.TopicSpec, topics kadm.TopicDetails) []Differenc
 func isInput(name string) bool {
 	return slices.ContainsFunc(events.InputTopics[:], func(input string) bool { return strings.HasSuffix(name, input) })
 }
+
+// Configs are the configuration values of those of the topics that exist, by topic and key, as the brokers state them.
+func Configs(ctx context.Context, adm *kadm.Client, names ...string) (map[string]map[string]string, error) {
+	topics, err := freshTopics(ctx, adm, names)
+	if err != nil {
+		return nil, err
+	}
+	return configsOf(ctx, adm, topics)
+}

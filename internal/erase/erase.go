@@ -1,0 +1,117 @@
+// Package erase makes a user disappear (DESIGN §12, erase-user): it finds the channels that know of him, writes that he left
+// them and a user_erased to each, waits until that is folded, takes what is left of him out of Redis, and says what remains
+// where until when.
+//
+// The events are what erases: they are folded like any others, so a replay, a rebuild, a standby and another node's cache
+// come to the same. Nothing here writes to a store.
+package erase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+	"github.com/tidemark/tidemark/snapshot"
+)
+
+// Config says whom to erase and where. User, Query, Kafka and Topics must be set.
+type Config struct {
+	User string
+	// Channels, if any are named, are the only ones that he is erased in.
+	Channels []string
+	DryRun   bool // find and say, and write nothing
+
+	Query  queryv1connect.QueryServiceClient // of any node, with a token for services
+	Kafka  *kgo.Client                       // its producer must partition as Kafka does and wait for all acks
+	Topics processor.Topics
+	// Receipts is the topic of receipts.
+	Receipts string
+	Redis    *redis.Client // nil: what is cached is left to the cache role
+	// Snapshots are looked through for those from before the erasure; nil: they are not.
+	Snapshots *snapshot.Repository
+
+	Patience time.Duration // for the fold, and for the cache, to take it up; 30 s if zero
+	Now      func() time.Time
+	Report   func(phase string, done, total int) // may be nil
+}
+
+// Result says what was done.
+type Result struct {
+	User     string    `json:"user"`
+	DryRun   bool      `json:"dry_run"`
+	Channels []Channel `json:"channels"`
+	Left     int       `json:"left"`    // channels that he was a member of
+	Erased   int       `json:"erased"`  // channels in which what he did is forgotten
+	Already  int       `json:"already"` // channels that had nothing of him left
+	After    []string  `json:"after"`   // the last records written, of each partition: tokens for after
+	Redis    *Cached   `json:"redis,omitempty"`
+	Remains  []Remains `json:"remains"`
+}
+
+// Channel is one that knew of the user, with the records that were written, as topic/partition/offset.
+type Channel struct {
+	ChannelID string `json:"channel_id"`
+	Member    bool   `json:"member"` // he was, and so has left it now
+	Done      bool   `json:"done"`   // nothing was left to do
+	LeftAt    string `json:"left_at,omitempty"`
+	ErasedAt  string `json:"erased_at,omitempty"`
+}
+
+// ErrUnknownChannel: a channel that was named is not known to know of the user.
+var ErrUnknownChannel = errors.New("nothing is known of the user there")
+
+// Run erases. What was written before an error stays written, and running again goes on.
+func Run(ctx context.Context, c Config) (*Result, error) {
+	if c.Patience <= 0 {
+		c.Patience = 30 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Report == nil {
+		c.Report = func(string, int, int) {}
+	}
+	r := &run{Config: c, adm: kadm.NewClient(c.Kafka), res: &Result{User: c.User, DryRun: c.DryRun, Channels: []Channel{}, After: []string{}},
+		erased: map[int32]int64{}, early: map[int32]bool{}}
+	if err := r.find(ctx); err != nil {
+		return nil, err
+	}
+	if !c.DryRun {
+		if err := r.write(ctx); err != nil {
+			return r.res, err
+		}
+		if err := r.awaitFold(ctx); err != nil {
+			return r.res, err
+		}
+		if c.Redis != nil {
+			if err := r.uncache(ctx); err != nil {
+				return r.res, err
+			}
+		}
+	}
+	if err := r.remains(ctx); err != nil {
+		return r.res, fmt.Errorf("what remains could not be found out: %w", err)
+	}
+	return r.res, nil
+}
+
+// run is one erasure.
+type run struct {
+	Config
+	adm     *kadm.Client
+	res     *Result
+	threads []thread        // that he follows
+	inputs  int32           // partitions of each input
+	erased  map[int32]int64 // partition -> offset of its last user_erased, which a dry run puts at the end of time
+	early   map[int32]bool  // partitions in which an earlier run erased something
+}
+
+// thread names one by its channel.
+type thread struct{ channel, id string }
