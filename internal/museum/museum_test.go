@@ -1,0 +1,79 @@
+package museum
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// TestMuseum tells the stories, all at once, and at the end compares all of Redis with a naive model of what was written.
+func TestMuseum(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		s := newSite(t, env)
+		var all sync.WaitGroup
+		for _, hall := range []string{"museum"} {
+			for _, file := range files(t, hall) {
+				all.Go(func() { tellFile(t, s, hall, file) })
+			}
+		}
+		all.Wait()
+		if !t.Failed() {
+			s.audit(t)
+		}
+	})
+}
+
+func files(t *testing.T, hall string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join("testdata", hall, "*.txt"))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("no stories in %s: %v", hall, err)
+	}
+	return list
+}
+
+// name of a test: museum-1, own-7, seed/list-order.
+func name(hall, file string) string {
+	base := strings.TrimSuffix(filepath.Base(file), ".txt")
+	if hall == "seed" {
+		return "seed/" + base
+	}
+	return hall + "-" + strings.TrimLeft(base, "0")
+}
+
+// tellFile tells the stories of a file one after the other.
+func tellFile(t *testing.T, s *site, hall, file string) {
+	t.Run(name(hall, file), func(t *testing.T) {
+		if wrong := firstLine(t, file); !strings.HasPrefix(wrong, "# ") {
+			t.Errorf("%s must begin with what it is about, not with %q", file, wrong)
+		}
+		n := 0
+		datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+			n++
+			l := newTale(t, s, fmt.Sprintf("%s.%d", name(hall, file), n), d)
+			return strings.Join(l.tell(strings.Split(d.Input, "\n")), "\n")
+		})
+	})
+}
+
+func firstLine(t *testing.T, file string) string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	if !lines.Scan() {
+		t.Fatalf("%s is empty: %v", file, lines.Err())
+	}
+	return lines.Text()
+}
