@@ -64,7 +64,7 @@ type Channel struct {
 	ErasedAt  string `json:"erased_at,omitempty"`
 }
 
-// ErrUnknownChannel: a channel that was named is not known to know of the user.
+// ErrUnknownChannel is wrapped where a channel was named that nothing of the user is known in.
 var ErrUnknownChannel = errors.New("nothing is known of the user there")
 
 // Run erases. What was written before an error stays written, and running again goes on.

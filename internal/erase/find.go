@@ -2,6 +2,7 @@ package erase
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -68,8 +69,12 @@ func (r *run) ends(ctx context.Context) ([]string, error) {
 	for _, topic := range r.Topics.Inputs {
 		for p, end := range ends[topic] {
 			start, ok := starts.Lookup(topic, p)
-			if end.Err != nil || !ok || start.Err != nil {
-				return nil, fmt.Errorf("the brokers do not say where %s/%d ends: %v", topic, p, end.Err)
+			err := errors.Join(end.Err, start.Err)
+			if !ok {
+				err = errors.New("its beginning is not in the answer")
+			}
+			if err != nil {
+				return nil, fmt.Errorf("the brokers do not say where %s/%d begins and ends: %w", topic, p, err)
 			}
 			if end.Offset > start.Offset {
 				tokens = append(tokens, token(topic, p, end.Offset-1))
