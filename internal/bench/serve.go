@@ -32,8 +32,9 @@ import (
 // server is a node on a stage: processor and query service.
 type server struct {
 	*run
-	url  string
-	http *http.Server
+	url      string
+	http     *http.Server
+	producer *kgo.Client // of the service, partitioning as Kafka does
 }
 
 func (s *stage) serve(ctx context.Context) (_ *server, err error) {
@@ -52,9 +53,12 @@ func (s *stage) serve(ctx context.Context) (_ *server, err error) {
 		return nil, err
 	}
 	sv.url = "http://" + l.Addr().String()
+	if sv.producer, err = kgo.NewClient(kgo.SeedBrokers(s.env.Brokers...), kgo.ProducerLinger(0)); err != nil {
+		return nil, err
+	}
 	stopping, cancel := context.WithCancel(ctx)
 	sv.http = query.NewServer(query.Handler(query.Config{
-		Node: query.NodeOf[*processor.Watcher](r.proc), Topics: r.cfg.Topics.Inputs, Self: sv.url, Stopping: stopping,
+		Node: query.NodeOf[*processor.Watcher](r.proc), Topics: r.cfg.Topics.Inputs, Self: sv.url, Stopping: stopping, Producer: sv.producer,
 	}))
 	sv.http.RegisterOnShutdown(cancel)
 	go func() { _ = sv.http.Serve(l) }() // ends with close
@@ -71,11 +75,14 @@ func (sv *server) close() (err error) {
 		defer cancel()
 		err = sv.http.Shutdown(ctx)
 	}
+	if sv.producer != nil {
+		sv.producer.Close()
+	}
 	return errors.Join(err, sv.stop())
 }
 
 // Serve measures what a client waits for: from an event's production to WatchUnread at light load, GetUnread at 5,000
-// requests a second, and the inbox of a user in 100,000 channels.
+// requests a second, the inbox of a user in 100,000 channels, a panel of 100 threads, and reading 5,000 channels at once.
 func Serve(ctx context.Context, env Env) (out []Result, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent)) // as a node has it
 	// One user in 100,000 channels of 2, and the others.
@@ -88,7 +95,7 @@ func Serve(ctx context.Context, env Env) (out []Result, err error) {
 		if err != nil {
 			return err
 		}
-		for _, b := range []func(context.Context) (Result, error){sv.inbox, sv.getUnread, sv.watch} {
+		for _, b := range []func(context.Context) (Result, error){sv.inbox, sv.getUnread, sv.watch, sv.threads, sv.markAll} {
 			r, err := b(ctx)
 			if err != nil {
 				return errors.Join(err, sv.close())
