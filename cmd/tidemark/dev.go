@@ -65,7 +65,7 @@ func (c *devCmd) Run(a *app) error {
 	}
 	s, err := dev.Start(a.ctx, dev.Config{
 		Listen: c.Listen, KafkaListen: c.KafkaListen, RedisListen: c.RedisListen, DataDir: c.DataDir,
-		Partitions: c.Partitions, Settings: c.settings(), Memory: c.Memory, Demo: !c.NoDemo, DemoSeed: c.DemoSeed,
+		Partitions: c.Partitions, Settings: c.settings(), Memory: c.Memory, SnapshotEvery: time.Minute, Demo: !c.NoDemo, DemoSeed: c.DemoSeed,
 		Build: a.build, Logger: log,
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidemark/tidemark/internal/auth/authtest"
 	"github.com/tidemark/tidemark/internal/testkit"
 )
 
@@ -110,6 +111,59 @@ func TestRunOnRealServers(t *testing.T) {
 		if code := stop(); code != exitDone {
 			t.Errorf("round %d: exit %d\n%s", round, code, errout)
 		}
+	}
+}
+
+// TestRunWithThePage: the page and its sockets are there, and what is told to people is for tokens of services.
+func TestRunWithThePage(t *testing.T) {
+	brokers := strings.Join(testkit.FakeKafka(t).ListenAddrs(), ",")
+	redis := "redis://" + testkit.Miniredis(t).Addr()
+	ok(t, "", "topics", "create", "--brokers", brokers, "--partitions", "2", "--replication-factor", "1")
+	_, errout, stop := background(t, "run", "--ui", "--brokers", brokers, "--redis", redis, "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0",
+		"--memory", "256MiB", "--auth-keys", authtest.KeyFile(t), "--auth-issuer", authtest.Issuer)
+	errout.await(t, "node started")
+	if !strings.Contains(errout.String(), "processor,cache,query,gateway") {
+		t.Errorf("the page's people have nothing to connect to:\n%s", errout)
+	}
+	url := "http://" + listenAt.FindStringSubmatch(errout.String())[1]
+	awaitReady(t, url)
+	for _, c := range []struct {
+		path, token string
+		want        int
+	}{
+		{"/", "", http.StatusOK},
+		{"/ui/app.js", "", http.StatusOK},
+		{"/ui/api/operators", "", http.StatusUnauthorized},
+		{"/ui/api/operators", authtest.Token(t, "ann", time.Hour), http.StatusForbidden},
+		{"/ui/api/operators", authtest.Service(t), http.StatusOK},
+		{"/v1/socket", "", http.StatusUpgradeRequired},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.token != "" {
+			req.Header.Set("Authorization", "Bearer "+c.token)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != c.want {
+			t.Errorf("%s: %s, want %d", c.path, res.Status, c.want)
+		}
+	}
+	if code := stop(); code != exitDone {
+		t.Errorf("exit %d\n%s", code, errout)
+	}
+}
+
+func TestThePageNeedsTheRoleQuery(t *testing.T) {
+	_, errout, stop := background(t, "run", "--ui", "--roles", "cache")
+	errout.await(t, "--ui needs the role query")
+	if code := stop(); code != exitUsage {
+		t.Errorf("exit %d\n%s", code, errout)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/dev/node"
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/ui"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query"
 	"github.com/tidemark/tidemark/snapshot"
@@ -30,6 +31,7 @@ type runCmd struct {
 	nodeSnapshotFlags
 	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
 	tlsFlags
+	UI        bool         `name:"ui" help:"Serve the page at /: people with their channels, and a view for operators. Adds the role gateway, which its people connect to. With --auth-keys it asks for a token of scope service."`
 	Advertise string       `placeholder:"URL" help:"How other nodes reach this one; http:// (with --tls-cert https://) and --listen if that names a host."`
 	Insecure  bool         `help:"Listen where other machines can reach this node, though there are no keys and everyone there may read and publish as any user."`
 	Memory    config.Bytes `default:"1GiB" placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share (${default}); 0 = none."`
@@ -109,6 +111,16 @@ func (c *runCmd) Run(a *app) error {
 	if err != nil {
 		return usagef("--roles: %v", err)
 	}
+	var page *ui.Config
+	if c.UI {
+		if !roles.Has(config.RoleQuery) {
+			return usagef("--ui needs the role query on its node: the page asks there")
+		}
+		if !roles.Has(config.RoleGateway) {
+			roles = append(roles, config.RoleGateway)
+		}
+		page = &ui.Config{}
+	}
 	kafka, err := c.kafka()
 	if err != nil {
 		return err
@@ -160,7 +172,7 @@ func (c *runCmd) Run(a *app) error {
 		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip, Topics: prefixed(c.TopicPrefix),
 		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, TLS: served, PeerTLS: peers, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
-		Verifier: verifier, Gateway: gateway.Config{ServiceToken: token, Origins: c.Origins},
+		Verifier: verifier, Gateway: gateway.Config{ServiceToken: token, Origins: c.Origins}, UI: page,
 	})
 	if err != nil {
 		ln.Close()

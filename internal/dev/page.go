@@ -7,7 +7,7 @@ import (
 
 // page is what the page at / says of this stack; chat is nil without a demo.
 func (s *Stack) page(chat *demo.Driver) *ui.Config {
-	c := &ui.Config{About: ui.About{Dev: true, Broker: s.Broker, Redis: s.RedisURL}}
+	c := &ui.Config{About: ui.About{Dev: true}}
 	if chat != nil {
 		c.Demo = demoSwitch{chat}
 	}

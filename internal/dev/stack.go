@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,6 +25,7 @@ import (
 	"github.com/tidemark/tidemark/internal/dev/node"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/snapshot"
 )
 
 // Config says what a stack is. The zero value works: free ports, a temporary directory, 4 partitions, no demo.
@@ -34,6 +36,8 @@ type Config struct {
 	Partitions int32                // 0 = 4
 	Settings   projections.Settings // zero: projections.DefaultSettings
 	Memory     config.Bytes         // 0: no limit
+	// SnapshotEvery is the time between two snapshots of a partition, into DataDir/snapshots; 0: none are taken.
+	SnapshotEvery time.Duration
 	// Verifier judges tokens; nil: there are no keys. Gateway is as in node.Config.
 	Verifier *auth.Verifier
 	Gateway  gateway.Config
@@ -102,10 +106,15 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 			}
 		}()
 	}
+	snapshots, err := s.snapshots()
+	if err != nil {
+		return nil, err
+	}
 	s.node, err = node.New(ctx, node.Config{
 		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
 		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
 		Verifier: c.Verifier, Gateway: c.Gateway, Settings: c.Settings, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat),
+		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery,
 		StopTimeout: 10 * time.Second, Build: c.Build, Logger: c.Logger,
 	})
 	if err != nil {
@@ -172,6 +181,22 @@ func (s *Stack) startServers(ctx context.Context) error {
 	}
 	s.RedisURL = "redis://" + s.redis.Addr()
 	return createTopics(ctx, s.Broker, s.cfg.Partitions)
+}
+
+// snapshots is where they are kept; nil if none are taken.
+func (s *Stack) snapshots() (*snapshot.Repository, error) {
+	if s.cfg.SnapshotEvery == 0 {
+		return nil, nil
+	}
+	dir, err := filepath.Abs(filepath.Join(s.DataDir, "snapshots"))
+	if err != nil {
+		return nil, fmt.Errorf("directory of snapshots: %w", err)
+	}
+	b, err := snapshot.OpenBucket((&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String())
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.New(b, snapshot.Options{Logger: s.cfg.Logger}), nil
 }
 
 // demo is the talk of the town. Its messages have ids of their own on each start.

@@ -24,7 +24,7 @@ import (
 	"github.com/tidemark/tidemark/internal/testkit"
 )
 
-// patience bounds each wait for the page. Nothing is measured by it.
+// patience bounds each wait for the page. Nothing is measured by it: it is as long as the slowest machine may need.
 const patience = 90 * time.Second
 
 // screenshots is where tests leave what they saw, for people.
@@ -36,6 +36,7 @@ type site struct {
 	url    string
 	config dev.Config
 	stack  *dev.Stack
+	token  string // goes with what is published; empty: none
 }
 
 func newSite(t *testing.T, c dev.Config) *site {
@@ -73,8 +74,16 @@ func (s *site) stop() {
 // publish writes events by HTTP.
 func (s *site) publish(list ...string) {
 	s.t.Helper()
-	res, err := http.Post(s.stack.URL+"/tidemark.ingest.v1.IngestService/Publish", "application/json", //nolint:noctx // a test's own server
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.stack.URL+"/tidemark.ingest.v1.IngestService/Publish",
 		strings.NewReader(`{"events":[`+strings.Join(list, ",")+`]}`))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if s.token != "" {
+		req.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -5,5 +5,6 @@
 // product has a message store, and feed.go and timeline.go are a small one, read from chat.messages. And it is the
 // numbers of this node (operators.go) and its dead letters (deadletters.go).
 //
-// Everything under /ui/api is for people on this machine, or behind whatever guards the node.
+// Everything under /ui/api is for people on this machine or, where the node has keys, with a token of scope service
+// (guard.go): the page asks for one, and brings it to queries and sockets too.
 package ui

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/clients/js"
+	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/processor"
 )
@@ -33,6 +34,8 @@ type Config struct {
 	Ready func() (bool, []string)
 	// Metrics are the node's own.
 	Metrics prometheus.Gatherer
+	// Verifier judges the tokens of who asks for what is under /ui/api; nil: there are no keys.
+	Verifier *auth.Verifier
 	// Snapshots lists the newest snapshot of each partition; nil: the node keeps none.
 	Snapshots func(context.Context) ([]Snapshot, error)
 	// Demo is the demo that talks on this stack; nil: there is none.
@@ -52,6 +55,9 @@ type About struct {
 	Broker  string `json:"broker"`
 	Redis   string `json:"redis"` // without a password
 	Dev     bool   `json:"dev"`   // it is `tidemark dev`: everything may be tried out
+	// Snapshots is where they are, as --snapshots takes it, and DataDir is where the stores are: for commands that people copy.
+	Snapshots string `json:"snapshots"`
+	DataDir   string `json:"data_dir"`
 }
 
 // Demo is a demo that can be told to rest, and to leave people alone that somebody acts for.
@@ -112,7 +118,7 @@ func New(c Config) (*UI, error) {
 	api.HandleFunc("POST /ui/api/deadletters/replay", u.replay)
 	api.HandleFunc("POST /ui/api/demo", u.demo)
 	// A page of another site must not be able to press these buttons.
-	u.mux.Handle("/ui/api/", http.NewCrossOriginProtection().Handler(noStore(api)))
+	u.mux.Handle("/ui/api/", http.NewCrossOriginProtection().Handler(noStore(u.guard(api))))
 	return u, nil
 }
 
@@ -233,8 +239,15 @@ func reply(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client may be gone; there is nobody else to tell
 }
 
-func refuse(w http.ResponseWriter, status int, err error) {
+func refuse(w http.ResponseWriter, status int, err error) { refuseAs(w, status, "", err) }
+
+// refuseAs refuses with a code, such as the queries' errors have; empty: there is none.
+func refuseAs(w http.ResponseWriter, status int, code string, err error) {
+	answer := struct {
+		Code    string `json:"code,omitempty"`
+		Message string `json:"message"`
+	}{code, err.Error()}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"message": err.Error()})
+	_ = json.NewEncoder(w).Encode(answer) // the client may be gone; there is nobody else to tell
 }

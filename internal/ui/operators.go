@@ -32,6 +32,7 @@ type Snapshot struct {
 	Position  [events.NumInputs]int64 `json:"position"`
 	Digest    string                  `json:"digest"`
 	Bytes     int64                   `json:"bytes"`
+	Count     int                     `json:"count"` // of the snapshots that the partition has
 }
 
 // partition is what is known here of one partition.

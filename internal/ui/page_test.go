@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -216,7 +217,7 @@ func TestSizesAndColours(t *testing.T) {
 }
 
 func TestOperators(t *testing.T) {
-	s, b := town(t, dev.Config{})
+	s, b := town(t, dev.Config{SnapshotEvery: 200 * time.Millisecond})
 	cl, err := kgo.NewClient(kgo.SeedBrokers(s.stack.Broker), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics())
 	if err != nil {
 		t.Fatal(err)
@@ -233,6 +234,7 @@ func TestOperators(t *testing.T) {
 	b.until("four live partitions with their owner", `document.querySelectorAll('[data-partition] .state-live').length === 4 && [...document.querySelectorAll('.owner')].every((e) => e.innerText.includes('127.0.0.1'))`)
 	b.until("positions that have moved", `[...document.querySelectorAll('.position')].some((e) => /[1-9]/.test(e.innerText))`)
 	b.until("charts of what was read more than once", `document.querySelectorAll('.spark .stroke').length >= 3`)
+	b.until("snapshots with their digest, and how to check them", `document.querySelector('[data-snapshot] .digest')?.title.length >= 32 && document.querySelector('[aria-labelledby=h-verify]').innerText.includes('snapshot restore --snapshots file:///')`)
 	b.until("both dead letters", `document.querySelectorAll('[data-letter]').length === 2`)
 	b.shot("operators")
 	version := eval[string](b, `window.tidemark.operators.letters.version`)

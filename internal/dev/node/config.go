@@ -48,8 +48,8 @@ type Config struct {
 	PeerTLS *tls.Config
 	// Memory is the limit that the process shares out (config.Memory); 0: none, and each part has its own default.
 	Memory config.Bytes
-	// UI, if set, serves the page at / and /ui/. The node fills in what it knows itself: all but Snapshots, Demo and the
-	// names of About that are not its own. It needs the role query.
+	// UI, if set, serves the page at / and /ui/. The node fills in what it knows itself: all but Demo and About.Dev. It
+	// needs the role query, and its people connect to the role gateway.
 	UI *ui.Config
 
 	// Verifier judges the tokens of callers of queries and sockets; nil: there are no keys.

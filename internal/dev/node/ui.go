@@ -2,7 +2,10 @@ package node
 
 import (
 	"context"
+	"strings"
+	"time"
 
+	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/ui"
 )
 
@@ -10,7 +13,15 @@ import (
 func (n *Node) addUI() error {
 	c := *n.cfg.UI
 	c.Kafka, c.Topics, c.Metrics, c.Stopping = n.cfg.Kafka, n.cfg.Topics, n.registry, n.stopping
-	c.Logger = n.cfg.Logger.With("role", "ui")
+	c.Logger, c.Verifier = n.cfg.Logger.With("role", "ui"), n.cfg.Verifier
+	if n.cfg.Snapshots != nil {
+		c.Snapshots = (&snapshotLister{repo: n.cfg.Snapshots, now: time.Now}).get
+		c.About.Snapshots = n.cfg.Snapshots.String()
+	}
+	if n.cfg.Roles.Has(config.RoleProcessor) {
+		c.About.DataDir = n.cfg.DataDir
+	}
+	c.About.Broker, c.About.Redis = strings.Join(n.cfg.Kafka.Brokers, ","), config.Redacted(n.cfg.Redis.URL)
 	c.Node = queries{n.processor}
 	if n.router != nil {
 		c.Node = n.router

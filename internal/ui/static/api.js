@@ -1,5 +1,26 @@
 // Calls of the node: queries, ingest, and what the page has of its own. All are of this address.
 
+import { Observable } from '/ui/client/index.js';
+
+/** Why the node wants another token than it was given; empty while it wants none. */
+export const refused = new Observable('');
+
+const KEY = 'token';
+let token = '';
+try { token = sessionStorage.getItem(KEY) ?? ''; } catch { /* then it lasts as long as the page */ }
+
+/** The token that goes with every call, if there is one. */
+export const currentToken = () => token || undefined;
+
+/** Takes a token. It stays in this tab. */
+export function useToken(text) {
+  token = text;
+  try { sessionStorage.setItem(KEY, text); } catch { /* as above */ }
+  refused.set('');
+}
+
+const headers = (more) => ({ ...more, ...(token && { Authorization: `Bearer ${token}` }) });
+
 /** An answer that says no. */
 export class CallError extends Error {
   constructor(code, message) {
@@ -16,18 +37,35 @@ async function read(res) {
   } catch {
     throw new CallError('unavailable', `the node answers ${res.status} ${res.statusText}`);
   }
+  if (body.code === 'unauthenticated' || body.code === 'permission_denied') refused.set(body.message);
   if (!res.ok) throw new CallError(body.code ?? String(res.status), body.message ?? `the node answers ${res.status}`);
   return body;
 }
 
 const post = async (path, body) => read(await fetch(path, {
-  method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
+  method: 'POST', headers: headers({ 'Content-Type': 'application/json' }), body: JSON.stringify(body),
 }));
 
 export const query = (method, request) => post(`/tidemark.query.v1.QueryService/${method}`, request);
 export const publish = (...events) => post('/tidemark.ingest.v1.IngestService/Publish', { events });
-export const own = async (path) => read(await fetch(`/ui/api/${path}`));
+export const own = async (path) => read(await fetch(`/ui/api/${path}`, { headers: headers() }));
 export const tell = (path, body) => post(`/ui/api/${path}`, body);
+
+/** Follows a stream of the node: calls `opened` when it begins and `fn` with each thing it tells, and returns when it ends. */
+export async function follow(path, opened, fn) {
+  const res = await fetch(`/ui/api/${path}`, { headers: headers() }); // an EventSource could not bring a token
+  if (!res.ok) await read(res);
+  opened();
+  const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const events = (rest + value).split('\n\n');
+    rest = events.pop();
+    for (const e of events) if (e.startsWith('data: ')) fn(JSON.parse(e.slice(6)));
+  }
+}
 
 /** Marks everything of a user read: by one call where the node has it, else channel by channel. */
 export async function markAllRead(user, channels, threads) {

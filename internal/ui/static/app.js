@@ -1,6 +1,6 @@
 // The page: who is on it, which of the two views is shown, and what belongs to all.
 
-import { own, tell } from '/ui/api.js';
+import { currentToken, own, refused, tell, useToken } from '/ui/api.js';
 import { Device } from '/ui/device.js';
 import { announce, drawing, h, icon } from '/ui/dom.js';
 import { receipts } from '/ui/explain.js';
@@ -34,6 +34,10 @@ class App {
       this.redraw();
     });
     this.setTheme(this.theme);
+    refused.listen((why) => {
+      if (!why) void this.start();
+      else this.route();
+    });
     addEventListener('hashchange', () => this.route());
     addEventListener('keydown', (e) => this.keys(e));
     document.addEventListener('visibilitychange', () => this.devices.forEach((d) => d.look()));
@@ -43,7 +47,7 @@ class App {
   get view() { return location.hash === '#operators' ? 'operators' : 'people'; }
 
   route() {
-    this.operators.watch(this.view === 'operators');
+    this.operators.watch(this.view === 'operators' && !refused.value);
     this.redraw();
     document.querySelector('main')?.focus({ preventScroll: true });
   }
@@ -53,7 +57,7 @@ class App {
       this.about = await own('about');
     } catch { /* it is said where it matters */ }
     this.operators.about = this.about;
-    this.cast();
+    if (!this.devices.length && !refused.value) this.cast();
     this.route();
   }
 
@@ -151,8 +155,26 @@ class App {
     return [
       h('a', { class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); document.querySelector('main')?.focus(); } }, 'Skip to the content'),
       this.top(),
-      this.view === 'operators' ? this.operators.render() : this.people(),
+      refused.value ? this.signIn() : this.view === 'operators' ? this.operators.render() : this.people(),
     ];
+  }
+
+  /** Asks for a token: this node has keys. */
+  signIn() {
+    return h('main', { class: 'people', id: 'main', tabindex: '-1', key: 'sign in' },
+      h('form', {
+        class: 'welcome sign-in', onsubmit: (e) => {
+          e.preventDefault();
+          const text = e.currentTarget.querySelector('input').value.trim();
+          e.currentTarget.reset();
+          if (text) useToken(text);
+        },
+      },
+      h('h2', {}, 'This node has keys'),
+      h('p', {}, 'The page shows what everybody sees and writes as anybody, so it needs a token of scope ', h('code', {}, 'service'), '. It stays in this tab and goes to this address only.'),
+      currentToken() && h('p', { class: 'trouble', role: 'alert' }, refused.value),
+      h('label', { class: 'field' }, h('span', {}, 'Token'), h('input', { type: 'password', class: 'say', name: 'token', autocomplete: 'off', spellcheck: 'false', required: true })),
+      h('p', {}, h('button', { class: 'primary', type: 'submit' }, 'Open the page'))));
   }
 
   top() {

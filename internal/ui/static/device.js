@@ -1,7 +1,7 @@
 // One device of one person: the connection, what is open on it, and what is known of the others' reading.
 
 import { TidemarkClient } from '/ui/client/index.js';
-import { markAllRead, publish, query } from '/ui/api.js';
+import { currentToken, markAllRead, publish, query } from '/ui/api.js';
 import { announce } from '/ui/dom.js';
 import { channelName, isDirect, title } from '/ui/words.js';
 
@@ -33,7 +33,7 @@ export class Device {
   constructor(app, who) {
     this.app = app;
     Object.assign(this, who);
-    this.client = new TidemarkClient({ userId: this.user });
+    this.client = new TidemarkClient({ userId: this.user, token: currentToken });
     const redraw = () => app.redraw();
     this.client.state.listen(redraw);
     this.client.inbox.listen(() => { this.#follow(); redraw(); });

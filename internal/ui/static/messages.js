@@ -2,7 +2,9 @@
 // small store of its own, read from chat.messages.
 
 import { Observable } from '/ui/client/index.js';
-import { own } from '/ui/api.js';
+import { follow, own, refused } from '/ui/api.js';
+
+const AGAIN = 1000; // milliseconds until a stream that ended is asked for again
 
 class Channel {
   messages = []; // oldest first
@@ -23,17 +25,26 @@ export class Messages {
   #people = [];
 
   constructor() {
-    const source = new EventSource('/ui/api/changes');
-    let opened = false;
-    source.onopen = () => {
-      if (opened) for (const id of this.#channels.keys()) void this.load(id, true); // what changed meanwhile was not told
-      opened = true;
+    void this.#follow();
+  }
+
+  /** Hears what changes, for as long as the page is there. */
+  async #follow() {
+    const opened = () => {
+      for (const id of this.#channels.keys()) void this.load(id, true); // what changed meanwhile was not told
       void this.loadPeople();
     };
-    source.onmessage = (e) => {
-      for (const id of JSON.parse(e.data).channels ?? []) if (this.#channels.has(id)) void this.load(id);
+    const told = ({ channels }) => {
+      for (const id of channels ?? []) if (this.#channels.has(id)) void this.load(id);
       if (!this.#people.length) void this.loadPeople();
     };
+    for (;;) {
+      try {
+        await follow('changes', opened, told);
+      } catch { /* the node is away, or wants a token */ }
+      if (refused.value) await new Promise((resolve) => { const stop = refused.listen((why) => { if (!why) { stop(); resolve(); } }); });
+      else await new Promise((resolve) => { setTimeout(resolve, AGAIN); });
+    }
   }
 
   channel(id) {

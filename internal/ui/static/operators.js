@@ -139,7 +139,7 @@ export class Operators {
           h('td', {}, p.position ? h('span', { class: 'position' }, p.position.map((n, i) => h('span', { key: i, title: `next offset of chat.${inputs[i]}; its log ends at ${p.ends?.[i] ?? '?'}` }, count(n)))) : '–'),
           h('td', { class: 'right' }, p.position ? count(p.lag) : '–'),
           h('td', { class: 'right' }, p.position ? rate(this.steady((x) => x.partitions[p.partition]?.position?.reduce((a, b) => a + b, 0) ?? 0)) : '–'),
-          h('td', {}, /^0+$/.test(p.digest) ? h('span', { class: 'note' }, 'empty') : p.digest ? h('code', { class: 'digest', title: `${p.digest}, at position ${p.stored.join(', ')}` }, swatch(p.digest), p.digest.slice(0, 12)) : '–')))))),
+          h('td', {}, p.digest ? print(p.digest, `${p.digest}, at position ${p.stored.join(', ')}`) : '–')))))),
       h('p', { class: 'note' }, 'A position is the next offset of messages, reads and deliveries. Two stores with the same position have the same digest, whoever folded them and in whatever order.'));
   }
 
@@ -167,10 +167,13 @@ export class Operators {
     return h('section', { class: 'card', 'aria-labelledby': 'h-store' }, h('h2', { id: 'h-store' }, 'State and snapshots'),
       h('dl', { class: 'pairs' }, facts.map(([k, x]) => h('div', { key: k }, h('dt', {}, k), h('dd', {}, x)))),
       h('h3', {}, 'Snapshots'),
-      r.snapshots_error ? h('p', { class: 'trouble' }, r.snapshots_error)
+      r.snapshots_error && h('p', { class: 'trouble' }, r.snapshots_error),
+      r.snapshots_error && !r.snapshots?.length ? undefined
         : !r.snapshots?.length ? h('p', { class: 'empty' }, r.snapshots ? 'None was taken yet.' : ['This node keeps none: ', h('code', {}, '--snapshots file:///dir'), ' or ', h('code', {}, 's3://bucket'), ' turns them on.'])
-          : h('table', { class: 'grid' }, h('thead', {}, h('tr', {}, ['Partition', 'Taken', 'Size', 'Digest'].map((t) => h('th', { key: t, scope: 'col' }, t)))),
-            h('tbody', {}, r.snapshots.map((s) => h('tr', { key: s.partition }, h('th', { scope: 'row' }, s.partition), h('td', {}, exactTime(s.at)), h('td', {}, bytes(s.bytes)), h('td', {}, h('code', { class: 'digest' }, swatch(s.digest), s.digest.slice(0, 12))))))));
+          : h('table', { class: 'grid' }, h('thead', {}, h('tr', {}, ['Partition', 'Taken', 'Position', 'Size', 'Kept', 'Digest'].map((t, i) => h('th', { key: t, scope: 'col', class: i === 3 || i === 4 ? 'right' : undefined }, t)))),
+            h('tbody', {}, r.snapshots.map((s) => h('tr', { key: s.partition, 'data-snapshot': s.partition }, h('th', { scope: 'row' }, s.partition),
+              h('td', { title: exactTime(s.at) }, ago(r.at - Date.parse(s.at))), h('td', {}, h('span', { class: 'position' }, s.position.map((n, i) => h('span', { key: i }, count(n))))),
+              h('td', { class: 'right' }, bytes(s.bytes)), h('td', { class: 'right' }, count(s.count)), h('td', {}, print(s.digest, s.digest)))))));
   }
 
   dead() {
@@ -211,11 +214,20 @@ export class Operators {
   }
 
   verify() {
-    const broker = this.about.broker && this.about.broker !== '127.0.0.1:9092' ? ` --brokers ${this.about.broker}` : '';
+    const a = this.about;
+    const flag = (name, value, usual) => (value && value !== usual ? ` --${name} ${value}` : '');
+    const kafka = flag('brokers', a.broker, '127.0.0.1:9092');
+    const commands = a.snapshots ? [
+      ['Bring the newest snapshots into an empty directory, rebuild the same state from the topics, and compare every record. This node goes on meanwhile:',
+        `tidemark snapshot restore --snapshots ${a.snapshots} --data-dir check\ntidemark verify${kafka} --data-dir check --no-redis`],
+      ['Download each snapshot and check every byte and the digest of all records:', `tidemark snapshot verify --snapshots ${a.snapshots}`],
+    ] : [
+      ['Stop this node, rebuild all state from the topics, and compare every record, in the store and in Redis:',
+        `tidemark verify${kafka}${flag('redis', a.redis, 'redis://127.0.0.1:6379')}${flag('data-dir', a.data_dir, 'tidemark-data')}`],
+    ];
     const links = [['/readyz', 'a line for each partition'], ['/metrics', 'for Prometheus'], ['/healthz', 'alive']];
     return h('section', { class: 'card', 'aria-labelledby': 'h-verify' }, h('h2', { id: 'h-verify' }, 'Do not believe it, check it'),
-      h('p', {}, 'Rebuild all state from the topics beside the live one, and compare every record, in the store and in Redis:'),
-      h('pre', {}, `tidemark verify${broker}`),
+      commands.map(([why, command]) => [h('p', {}, why), h('pre', { tabindex: '0', 'aria-label': 'Command' }, command)]),
       h('p', { class: 'links' }, links.map(([href, what]) => h('a', { key: href, href }, h('code', {}, href), ` ${what}`))));
   }
 }
@@ -223,6 +235,12 @@ export class Operators {
 /** Six colours that stand for a digest: equal ones look equal at a glance. */
 const swatch = (digest) => h('svg', { class: 'print', viewBox: '0 0 18 6', 'aria-hidden': 'true' },
   [0, 1, 2, 3, 4, 5].map((i) => h('rect', { key: i, x: i * 3, y: 0, width: 3, height: 6, class: `tone-${parseInt(digest.slice(i * 2, i * 2 + 2), 16) % 8}` })));
+
+/** A digest, short; that of no record at all is a word. */
+const print = (digest, title) => (/^0+$/.test(digest) ? h('span', { class: 'note' }, 'empty') : h('code', { class: 'digest', title }, swatch(digest), digest.slice(0, 12)));
+
+/** How long ago, from milliseconds. */
+const ago = (ms) => (ms < 1500 ? 'just now' : `${ms < 120_000 ? `${Math.round(ms / 1000)} s` : ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} days`} ago`);
 
 const sumOf = (values, what) => Object.entries(values).reduce((n, [k, v]) => n + (k.startsWith('processor_store_entries{') && k.slice(24, -1).split(',').includes(what) ? v : 0), 0);
 
