@@ -162,6 +162,13 @@ func describeKey(key []byte) (channel, kind string, of userThread) {
 	if key[0] == keyIndex {
 		return string(id), fmt.Sprintf("%s %q", kind, rest), of
 	}
+	if key[0] == keyReceipts {
+		if len(rest) >= 8 {
+			kind += fmt.Sprintf(" %d of page %d", binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:]))
+			of.thread = string(rest[8:])
+		}
+		return string(id), kind, of
+	}
 	if key[0] == keyLog {
 		if len(rest) == 4 {
 			kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest))
@@ -174,11 +181,11 @@ func describeKey(key []byte) (channel, kind string, of userThread) {
 		if len(rest) == 5 {
 			kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest[1:]))
 		}
-	case hotGuest, hotHeld, hotMentions, hotSingles:
+	case hotGuest, hotHeld, hotMentions, hotSingles, hotOpen, hotWaiting, hotQueued, hotSpans:
 		of.user = string(first)
 	case hotThread, hotReplies, hotBroadcasts, hotThreadAlls:
 		of.thread = string(first)
-	case hotFollow, hotThreadHeld, hotThreadMentions, hotThreadSingles:
+	case hotFollow, hotThreadHeld, hotThreadMentions, hotThreadSingles, hotThreadOpen:
 		thread, _, _ := bytes.Cut(more, []byte{0})
 		of = userThread{string(first), string(thread)}
 	}

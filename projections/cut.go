@@ -26,7 +26,7 @@ func (p *Partition) Cut() (*Cut, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	if len(p.outRows)+len(p.outChans)+len(p.outThreads) > 0 {
+	if len(p.outRows)+len(p.outChans)+len(p.outThreads)+len(p.outReceipts) > 0 {
 		return nil, errors.New("changes are not drained: a cut now would hold what was never published")
 	}
 	if p.pending != nil {
@@ -40,6 +40,9 @@ func (p *Partition) Cut() (*Cut, error) {
 		p.cutExc(ref)
 	}
 	p.cutThreads()
+	if err := p.cutReceipts(); err != nil {
+		return nil, err
+	}
 	for _, ci := range p.dirtyChans {
 		if err := p.cutChannel(b, p.chans.at(ci)); err != nil {
 			return nil, err
@@ -144,6 +147,11 @@ func (p *Partition) cutChannel(b *pebble.Batch, c *channel) error {
 		p.cutSet(&x.uncounted, id, hotUncounted, nil)
 		p.cutSet(&x.deleted, id, hotDeleted, nil)
 		p.cutSet(&x.alls, id, hotAlls, nil)
+		if x.sizesDirty {
+			p.scratch = appendSizes(p.scratch[:0], x.sizes)
+			p.replace(appendHot(kb[:0], id, hotSizes), p.scratch)
+			x.sizesDirty = false
+		}
 	}
 	c.dirty &= dirtyStored | dirtyPage0Stored
 	if err != nil {
@@ -194,24 +202,30 @@ func (p *Partition) cutExc(ref uint32) {
 		return
 	}
 	channel, who := p.blobs.get(p.chans.at(r.ch).id), p.blobs.get(p.users.at(r.user).id)
-	kinds := [...]byte{hotMentions, hotSingles, hotHeld}
+	kinds := [...]byte{hotMentions, hotSingles, hotHeld, hotOpen}
 	if r.flags&rowThread != 0 {
-		kinds = [...]byte{hotThreadMentions, hotThreadSingles, hotThreadHeld}
+		kinds = [...]byte{hotThreadMentions, hotThreadSingles, hotThreadHeld, hotThreadOpen}
 		var ub [keyBuf]byte
 		who = p.appendFollower(ub[:0], r)
 	}
 	p.cutSet(&x.mentions, channel, kinds[0], who)
 	p.cutSet(&x.singles, channel, kinds[1], who)
-	p.scratch = p.scratch[:0]
-	if len(x.held)+len(x.floors) > 0 {
-		p.scratch = x.appendHeld(p.scratch)
+	put := func(kind byte, val []byte) {
+		var kb [keyBuf]byte
+		p.scratch = val
+		p.replace(append(appendHot(kb[:0], channel, kind), who...), val)
 	}
-	var kb [keyBuf]byte
-	p.replace(append(appendHot(kb[:0], channel, kinds[2]), who...), p.scratch)
+	put(kinds[2], x.appendHeld(p.scratch[:0]))
+	put(kinds[3], appendEvents(p.scratch[:0], x.open))
+	if r.flags&rowThread == 0 {
+		p.cutSet(&x.queued, channel, hotQueued, who)
+		put(hotWaiting, appendEvents(p.scratch[:0], x.waiting))
+		put(hotSpans, appendSpans(p.scratch[:0], x.spans))
+	}
 	if x.ownKept && r.lastOwn <= r.ptr {
 		x.own, x.ownKept = nil, false
 	}
-	if !x.ownKept && len(x.held)+len(x.floors) == 0 && x.mentions.empty() && x.singles.empty() {
+	if x.empty() {
 		p.excs[r.exc] = nil
 		p.freeExcs = append(p.freeExcs, r.exc)
 		r.exc = 0

@@ -11,6 +11,7 @@ type OutTopic uint8
 const (
 	OutUnread OutTopic = iota
 	OutChannels
+	OutReceipts
 )
 
 // OutRecord is one record to publish. Its slices live until the Deltas it is in is Reset.
@@ -64,12 +65,7 @@ func (d *Deltas) keep(b []byte) []byte {
 func (p *Partition) emit(ref uint32) { p.list(ref, rowChanged) }
 
 // emitCheck notes that what the pair sees may have changed.
-func (p *Partition) emitCheck(ref uint32) {
-	p.list(ref, rowCheck)
-	if r := p.rows.at(ref); r.flags&rowThread != 0 {
-		p.noteThread(r)
-	}
-}
+func (p *Partition) emitCheck(ref uint32) { p.list(ref, rowCheck) }
 
 func (p *Partition) list(ref uint32, flag uint8) {
 	r := p.rows.at(ref)
@@ -78,6 +74,9 @@ func (p *Partition) list(ref uint32, flag uint8) {
 		r.out = uint32(len(p.outRows))
 	}
 	r.flags |= flag
+	if r.flags&rowThread != 0 {
+		p.noteThread(r)
+	}
 }
 
 // outRow is a pair to drain, with the origin of the read that changed it last, if one did.
@@ -129,15 +128,21 @@ func (p *Partition) listChannel(ci uint32, c *channel, flag uint8) {
 // comparing runs a change of the timeline that is no post, and notes the members of a small channel who see it. Such
 // changes are rare, so that comparing costs less than keeping what would tell.
 func (p *Partition) comparing(c *channel, change func()) {
-	if c.flags&chLarge != 0 {
-		change()
-		return
+	each := p.eachMember
+	if c.flags&chLarge != 0 { // a delta tells what was queued all the same
+		each = func(c *channel, fn func(ref uint32, r *row)) {
+			if x := p.extOf(c); x != nil {
+				for _, ref := range x.queuers {
+					fn(ref, p.rows.at(ref))
+				}
+			}
+		}
 	}
 	before := p.sigs[:0]
-	p.eachMember(c, func(_ uint32, r *row) { before = append(before, p.signature(c, r)) })
+	each(c, func(_ uint32, r *row) { before = append(before, p.signature(c, r)) })
 	p.sigs = before
 	change()
-	p.eachMember(c, func(ref uint32, r *row) {
+	each(c, func(ref uint32, r *row) {
 		if p.signature(c, r) != before[0] {
 			p.emit(ref)
 		}
@@ -146,7 +151,9 @@ func (p *Partition) comparing(c *channel, change func()) {
 }
 
 // FanoutPending reports whether Drain(d, true) would emit what Drain(d, false) leaves for later.
-func (p *Partition) FanoutPending() bool { return len(p.outChans)+len(p.outThreads) > 0 }
+func (p *Partition) FanoutPending() bool {
+	return len(p.outChans)+len(p.outThreads)+len(p.outReceipts) > 0
+}
 
 // Drain appends a record for everything that changed since the last Drain. With fanout false it leaves the channels'
 // records, and what messages changed for the members of small channels, for a later call: until then the position must
@@ -180,6 +187,7 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 		}
 		p.outChans = p.outChans[:0]
 		p.drainThreads(d)
+		p.drainReceipts(d)
 	}
 	for i := range p.outRows {
 		p.rows.at(p.outRows[i].ref).out = 0
@@ -220,7 +228,7 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 	}
 	if m.Member {
 		n := p.countsOf(c, r, &s)
-		m.Mentions = n.mentions
+		m.Mentions, m.OfflineUnread = n.mentions, p.offlineOf(c, r, &s)
 		if !m.Large {
 			m.Unread = n.unread
 			if n.first > 0 {

@@ -23,6 +23,7 @@ func (p *Partition) userErased(ref uint32, c *channel, r *row, m *events.Read) O
 		p.emitRead(ref, m.InstanceID) // what it reached was not told
 	}
 	p.eraseRow(ref, r)
+	p.forgetReceipts(c, r)
 	r.flags &^= rowMuted
 	for fi := r.scope; fi != 0; fi = p.follows.at(fi).sibling {
 		f := p.follows.at(fi)
@@ -36,9 +37,11 @@ func (p *Partition) userErased(ref uint32, c *channel, r *row, m *events.Read) O
 // eraseRow forgets what reads and marks made of one scope. Its mentions and own posts are the timeline's.
 func (p *Partition) eraseRow(ref uint32, r *row) {
 	r.ptr, r.at, r.ev, r.marks, r.floorH = 0, 0, 0, 0, noOwn
+	r.public, r.publicAt, r.far = 0, 0, 0
 	if x := p.excOf(r); x != nil {
 		x.singles.removeFrom(1)
-		x.held, x.floors = nil, nil
+		x.held, x.floors, x.open, x.waiting = nil, nil, nil, nil
+		x.queued.removeFrom(1)
 		p.touchExc(ref, r)
 	}
 	p.touchRow(ref, r)

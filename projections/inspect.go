@@ -47,7 +47,10 @@ var recordKinds = []struct {
 	{keyHot, hotHeld, "waiting reads"}, {keyHot, hotThread, "threads"}, {keyHot, hotReplies, "replies (sets)"},
 	{keyHot, hotBroadcasts, "broadcast replies (sets)"}, {keyHot, hotThreadAlls, "@all replies (sets)"},
 	{keyHot, hotFollow, "users in threads"}, {keyHot, hotThreadMentions, "mentions in threads (sets)"},
-	{keyHot, hotThreadSingles, "single reads in threads (sets)"}, {keyHot, hotThreadHeld, "waiting reads in threads"}, {keyIndex, 0, "message index"}, {keyLog, 0, "log blocks"},
+	{keyHot, hotThreadSingles, "single reads in threads (sets)"}, {keyHot, hotThreadHeld, "waiting reads in threads"},
+	{keyHot, hotSizes, "receipt limits (changes)"}, {keyHot, hotOpen, "open reads, for receipts"},
+	{keyHot, hotThreadOpen, "open reads in threads, for receipts"}, {keyHot, hotWaiting, "waiting deliveries"},
+	{keyHot, hotQueued, "queued messages (sets)"}, {keyHot, hotSpans, "memberships"}, {keyReceipts, 0, "blocks of receipts"}, {keyIndex, 0, "message index"}, {keyLog, 0, "log blocks"},
 }
 
 // Inspect reads the store in dir without changing anything, and without knowing what it belongs to. It needs the

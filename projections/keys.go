@@ -14,6 +14,8 @@ const (
 	keyHot    = 'C' // C <channel> 0x00 <kind> ...         -> what is loaded when the store opens
 	keyIndex  = 'I' // I <channel> 0x00 <message id>       -> index entries
 	keyLog    = 'L' // L <channel> 0x00 <block uint32 BE>  -> full log block
+	// R <channel> 0x00 <block uint32 BE> <page uint32 BE> [<thread>] -> block of receipts
+	keyReceipts = 'R'
 )
 
 // Kinds below keyHot.
@@ -27,6 +29,11 @@ const (
 	hotMentions  = 'm' // m <user> 0x00 <hi uint16 BE> -> set record
 	hotSingles   = 's' // s <user> 0x00 <hi uint16 BE> -> set record
 	hotHeld      = 'w' // w <user>             -> what waits
+	hotSizes     = 'l' // l                    -> where messages turned large and small
+	hotOpen      = 'r' // r <user>             -> open reads, for receipts
+	hotWaiting   = 'v' // v <user>             -> deliveries that wait
+	hotQueued    = 'q' // q <user> 0x00 <hi uint16 BE> -> set record
+	hotSpans     = 'j' // j <user>             -> memberships
 
 	hotThread         = 't' // t <thread>                              -> thread record
 	hotReplies        = 'T' // T <thread> 0x00 <hi uint16 BE>          -> set record
@@ -36,6 +43,7 @@ const (
 	hotThreadMentions = 'M' // M <user> 0x00 <thread> 0x00 <hi uint16 BE> -> set record
 	hotThreadSingles  = 'S' // S <user> 0x00 <thread> 0x00 <hi uint16 BE> -> set record
 	hotThreadHeld     = 'W' // W <user> 0x00 <thread>                  -> what waits
+	hotThreadOpen     = 'R' // R <user> 0x00 <thread>                  -> open reads, for receipts
 )
 
 const (

@@ -45,6 +45,7 @@ func (p *Partition) loadHot() error {
 			return
 		}
 		p.await(ref)
+		p.queuedIn(p.chans.at(r.ch), ref, r)
 		// What an open time target reached was not told. All else that is seen was.
 		x := p.excOf(r)
 		if len(x.held)+len(x.floors) > 0 && !x.openInTime() {
@@ -96,6 +97,22 @@ func (p *Partition) loadRecord(key, val []byte) error {
 	case hotHeld:
 		_, r := p.ensureRow(ci, p.ensureUser(rest))
 		return p.ensureExc(r).decodeHeld(val)
+	case hotOpen, hotWaiting, hotSpans:
+		_, r := p.ensureRow(ci, p.ensureUser(rest))
+		x, rd := p.ensureExc(r), reader{b: val}
+		switch kind {
+		case hotOpen:
+			x.open = rd.events()
+		case hotWaiting:
+			x.waiting = rd.events()
+		default:
+			x.spans = rd.spans()
+		}
+		return rd.done()
+	case hotSizes:
+		rd := reader{b: val}
+		p.ensureExt(c).sizes = rd.sizes()
+		return rd.done()
 	case hotUncounted, hotDeleted, hotAlls:
 		if len(rest) != 2 {
 			return errors.New("malformed key")
@@ -103,16 +120,13 @@ func (p *Partition) loadRecord(key, val []byte) error {
 		x := p.ensureExt(c)
 		set := map[byte]*seqset{hotUncounted: &x.uncounted, hotDeleted: &x.deleted, hotAlls: &x.alls}[kind]
 		return set.decode(binary.BigEndian.Uint16(rest), val)
-	case hotMentions, hotSingles:
+	case hotMentions, hotSingles, hotQueued:
 		if len(rest) < 4 || rest[len(rest)-3] != 0 {
 			return errors.New("malformed key")
 		}
 		_, r := p.ensureRow(ci, p.ensureUser(rest[:len(rest)-3]))
 		x := p.ensureExc(r)
-		set := &x.mentions
-		if kind == hotSingles {
-			set = &x.singles
-		}
+		set := map[byte]*seqset{hotMentions: &x.mentions, hotSingles: &x.singles, hotQueued: &x.queued}[kind]
 		return set.decode(binary.BigEndian.Uint16(rest[len(rest)-2:]), val)
 	}
 	return p.loadThreadRecord(ci, kind, rest, val)

@@ -48,6 +48,10 @@ type Partition struct {
 	hints       int      // triggers made since forgetHints
 	hintLimit   int
 
+	advances    []advance // receipts since the last cut, through advance.next
+	advanced    []uint32  // channels that have any
+	erasedPairs []erasedPair
+
 	dirtyChans  []uint32
 	dirtyGuests map[uint32]struct{}
 	dirtyExcs   map[uint32]struct{}
@@ -64,12 +68,17 @@ type Partition struct {
 	outThreads []uint32
 	origins    []byte
 
+	outReceipts []outReceipt
+
+	merging    []advance
+	blockBuf   [2][]advance
 	scratch    []byte
 	sigBuf     []byte
 	outBuf     []byte
 	sigs       []uint64
 	out        events.UnreadDelta
 	outChannel events.ChannelRecord
+	outRecord  events.ReceiptsRecord
 	warmth     warmth
 }
 
@@ -77,7 +86,7 @@ func newPartition(id Identity) *Partition {
 	return &Partition{
 		id: id, settings: id.Settings,
 		logTime: minTime, readTime: minTime, deliveryTime: minTime,
-		memberLists: make([]*memberList, 1), threads: make([]*thread, 1), exts: make([]*ext, 1), excs: make([]*exc, 1),
+		memberLists: make([]*memberList, 1), threads: make([]*thread, 1), exts: make([]*ext, 1), excs: make([]*exc, 1), advances: make([]advance, 1),
 		dirtyGuests: map[uint32]struct{}{}, dirtyExcs: map[uint32]struct{}{},
 		dirtyThreads: map[uint32]struct{}{}, dirtyFollows: map[uint32]struct{}{},
 		now: &overlay{}, hintLimit: 4096,
@@ -143,7 +152,7 @@ func (p *Partition) Stats() Stats {
 			s.Waiting++
 		}
 	}
-	const chanBytes, rowBytes, userBytes = 280, 112, 12
+	const chanBytes, rowBytes, userBytes = 280, 128, 12
 	s.HotBytes = int64(s.Channels)*chanBytes + int64(s.Pairs)*rowBytes + int64(s.Users)*userBytes +
 		p.blobs.bytes() + p.chanTab.bytes() + p.pairTab.bytes() + p.userTab.bytes() + p.now.bytes
 	return s

@@ -48,7 +48,7 @@ func (p *Partition) viewOf(c *channel, r *row, userID, channelID string) View {
 	}
 	if v.Member || r.ord == noOrdinal {
 		n := p.countsOf(c, r, &s)
-		v.Unread, v.Mentions = n.unread, n.mentions
+		v.Unread, v.Mentions, v.OfflineUnread = n.unread, n.mentions, p.offlineOf(c, r, &s)
 		if n.first > 0 {
 			v.FirstUnread = Ref{p.messageID(c, n.first), n.first}
 		}

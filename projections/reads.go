@@ -26,14 +26,8 @@ func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 	h := held{off: offset, at: m.OccurredAt, now: p.readTime, horizon: max(m.OccurredAt, min(timestamp, maxTime)) + lapseAfter}
 	switch m.Kind {
 	case events.KindReadUpTo:
-		if stale(r, m.ReadEpoch) {
-			return OutcomeIgnored
-		}
 		return p.readUpTo(ref, c, r, m, &h)
 	case events.KindMessagesRead:
-		if stale(r, m.ReadEpoch) {
-			return OutcomeIgnored
-		}
 		return p.messagesRead(ref, c, r, m, &h)
 	case events.KindMarkedUnread:
 		return p.markedUnread(ref, c, r, m, &h)
@@ -52,20 +46,16 @@ func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 	return OutcomeIgnored
 }
 
-// FoldDelivery folds the record of chat.deliveries at offset. Deliveries change no count: it moves the position and the
-// pair's stamp.
-func (p *Partition) FoldDelivery(m *events.Delivery, offset, _ int64) Outcome {
-	p.pos[events.Deliveries] = offset + 1
-	p.deliveryTime = max(p.deliveryTime, m.OccurredAt)
-	ci, c := p.ensureChannel(m.ChannelID)
-	if c.flags&chDeleted != 0 {
-		return OutcomeIgnored
+// useOf is what a read is for besides the pointer: for others unless it is private, and for how far the user ever came
+// unless it is stale.
+func useOf(m *events.Read, stale bool) (use uint8) {
+	if !m.Private {
+		use |= forOthers
 	}
-	p.firstTouch(ci, c)
-	ref, r := p.ensureRow(ci, p.ensureUser(m.UserID))
-	r.lastD = offset + 1
-	p.touchRow(ref, r)
-	return OutcomeIgnored
+	if !stale {
+		use |= forFar
+	}
+	return use
 }
 
 // stale reports whether a read states an epoch that a mark has ended since.
@@ -93,16 +83,24 @@ func (p *Partition) readUpTo(ref uint32, c *channel, r *row, m *events.Read, h *
 	if !p.resolve(c, r, h) {
 		return OutcomeIgnored
 	}
+	stale := stale(r, m.ReadEpoch)
 	x := p.excOf(r)
+	if !stale && full(x, 1) && !p.closedFirst(x, h) {
+		return OutcomeTooManyHeld
+	}
+	if !p.track(ref, c, r, h, useOf(m, stale)) {
+		return OutcomeTooManyHeld
+	}
+	if stale {
+		return OutcomeIgnored
+	}
+	x = p.excOf(r)
 	if h.closed && (x == nil || len(x.held)+len(x.floors) == 0) {
 		if !p.advance(ref, r, x, h) {
 			return OutcomeDuplicate
 		}
 		p.emitRead(ref, m.InstanceID)
 		return OutcomeApplied
-	}
-	if full(x, 1) && !p.closedFirst(x, h) {
-		return OutcomeTooManyHeld
 	}
 	return p.hold(ref, c, r, h, m.InstanceID)
 }
@@ -132,6 +130,10 @@ func (p *Partition) advance(ref uint32, r *row, x *exc, h *held) bool {
 
 func (p *Partition) messagesRead(ref uint32, c *channel, r *row, m *events.Read, h *held) Outcome {
 	h.kind, h.by = heldSingle, byID
+	stale := stale(r, m.ReadEpoch)
+	if stale && m.Private {
+		return OutcomeIgnored
+	}
 	x := p.ensureExc(r)
 	before := p.signature(c, r)
 	var keep []held
@@ -146,8 +148,15 @@ func (p *Partition) messagesRead(ref uint32, c *channel, r *row, m *events.Read,
 			}
 		}
 	})
-	if full(x, waits) {
+	if (!stale && full(x, waits)) || (!m.Private && len(x.open)+waits > maxOpen) {
 		return OutcomeTooManyHeld
+	}
+	for i := range keep {
+		p.track(ref, c, r, &keep[i], useOf(m, stale)&forOthers) // single reads do not count as how far he came
+	}
+	if stale {
+		p.touchExc(ref, r)
+		return OutcomeIgnored
 	}
 	for i := range keep {
 		if one := &keep[i]; !one.closed || len(x.held) > 0 {

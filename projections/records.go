@@ -148,6 +148,13 @@ const (
 	recMarks
 	recRead
 	recDelivery
+	recMore
+)
+
+// Parts of a row record that are rare, in a byte of their own.
+const (
+	recPublic = 1 << iota
+	recFar
 )
 
 // appendRow encodes what a row says, without its user; parts that say nothing are left out.
@@ -186,6 +193,24 @@ func appendRow(b []byte, r *row) []byte {
 		f |= recDelivery
 		b = binary.AppendUvarint(b, uint64(r.lastD))
 	}
+	more := byte(0)
+	if r.public != r.ptr || r.publicAt != r.at {
+		more |= recPublic
+	}
+	if r.far != r.ptr {
+		more |= recFar
+	}
+	if more != 0 {
+		f |= recMore
+		b = append(b, more)
+	}
+	if more&recPublic != 0 {
+		b = binary.AppendUvarint(b, uint64(r.public))
+		b = binary.AppendVarint(b, r.publicAt)
+	}
+	if more&recFar != 0 {
+		b = binary.AppendUvarint(b, uint64(r.far))
+	}
 	b[at] = f
 	return b
 }
@@ -214,12 +239,23 @@ func (r *reader) row(to *row) {
 	if f&recDelivery != 0 {
 		to.lastD = int64(r.uvarint())
 	}
+	more := byte(0)
+	if f&recMore != 0 {
+		more = r.byte()
+	}
+	to.public, to.publicAt, to.far = to.ptr, to.at, to.ptr
+	if more&recPublic != 0 {
+		to.public, to.publicAt = r.u32(), r.varint()
+	}
+	if more&recFar != 0 {
+		to.far = r.u32()
+	}
 }
 
 // idle reports whether a guest's row says nothing: then it has no record.
 func (r *row) idle() bool {
 	return r.flags&(rowMember|rowMuted) == 0 && r.base == 0 && r.ptr == 0 && r.at == 0 && r.ev == 0 &&
-		r.lastOwn == 0 && r.floorH == 0 && r.marks == 0 && r.lastR == 0 && r.lastD == 0
+		r.lastOwn == 0 && r.floorH == 0 && r.marks == 0 && r.lastR == 0 && r.lastD == 0 && r.public == 0 && r.far == 0
 }
 
 // appendPage encodes the members with ordinals [page*pageLen, ...): user id and row of each.
@@ -247,17 +283,24 @@ func (p *Partition) decodePage(ci uint32, c *channel, page uint32, b []byte) err
 	return rd.done()
 }
 
-// appendHeld encodes what waits: the open floors, then the held events in order.
+// appendHeld encodes what waits: the open floors, then the held events in order; nothing if there is none.
 func (x *exc) appendHeld(b []byte) []byte {
+	if len(x.held)+len(x.floors) == 0 {
+		return b
+	}
 	b = binary.AppendUvarint(b, uint64(len(x.floors)))
 	for _, f := range x.floors {
 		b = append(b, f.by)
 		b = binary.AppendVarint(b, f.val)
 		b = binary.AppendVarint(b, f.horizon)
 	}
-	for i := range x.held {
-		h := &x.held[i]
-		b = append(b, h.kind, h.by, h.headBy)
+	return appendEvents(b, x.held)
+}
+
+func appendEvents(b []byte, list []held) []byte {
+	for i := range list {
+		h := &list[i]
+		b = append(b, h.kind, h.by, h.headBy, h.use)
 		b = appendBool(b, h.closed)
 		b = appendBool(b, h.head)
 		for _, v := range [...]int64{h.off, h.at, h.horizon, h.now, h.time, int64(h.seq), int64(h.headSeq)} {
@@ -274,13 +317,18 @@ func (x *exc) decodeHeld(b []byte) error {
 	for n := r.uvarint(); n > 0 && r.err == nil; n-- {
 		x.floors = append(x.floors, floorSpec{by: r.byte(), val: r.varint(), horizon: r.varint()})
 	}
+	x.held = r.events()
+	return r.done()
+}
+
+func (r *reader) events() (list []held) {
 	for len(r.b) > 0 && r.err == nil {
-		h := held{kind: r.byte(), by: r.byte(), headBy: r.byte(), closed: r.byte() != 0, head: r.byte() != 0}
+		h := held{kind: r.byte(), by: r.byte(), headBy: r.byte(), use: r.byte(), closed: r.byte() != 0, head: r.byte() != 0}
 		h.off, h.at, h.horizon, h.now, h.time = r.varint(), r.varint(), r.varint(), r.varint(), r.varint()
 		h.seq, h.headSeq = uint32(r.varint()), uint32(r.varint())
 		h.id = append([]byte(nil), r.bytes()...)
 		h.headID = append([]byte(nil), r.bytes()...)
-		x.held = append(x.held, h)
+		list = append(list, h)
 	}
-	return r.done()
+	return list
 }

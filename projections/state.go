@@ -48,6 +48,7 @@ type channel struct {
 	lastM     int64           // offset + 1 of the channel's last record in chat.messages
 	hash      [2]uint64       // of the stored channel record
 	pageH     [2]uint64       // of the stored page 0
+	advances  uint32          // newest of its Partition.advances, 0 = none
 	dirty     uint8
 }
 
@@ -108,7 +109,10 @@ type row struct {
 	firstID  uint32
 	out      uint32 // index + 1 in Partition.outRows, 0 = not listed
 	scope    uint32 // of a thread: its follow; else the first of the follows of the pair
+	public   uint32 // furthest public read that is closed
+	far      uint32 // the furthest that any effective closed read ever reached
 	flags    uint8
+	publicAt int64 // earliest time of a read up to public
 	at       int64 // when ptr was put there
 	ev       int64 // which record did: offset<<1 | 1 if of chat.messages
 	ownAt    int64 // time of lastOwn
@@ -140,6 +144,10 @@ type ext struct {
 	alls      seqset // live counted messages that mention all
 	wait      waiters
 	threads   uint32 // first of the channel's threads, through thread.next
+	sizes     []uint32
+	queuers   []uint32 // rows that may have queued messages, while the channel is large: not state
+
+	sizesDirty bool
 }
 
 // exc holds what few pairs have.
@@ -152,6 +160,17 @@ type exc struct {
 	ownFrom  uint32
 	ownKept  bool
 	seen     uint64 // hash of the view last emitted, while something is held
+
+	open    []held       // reads that may become receipts, or move row.far, and are open
+	waiting []held       // deliveries that wait for their message
+	queued  seqset       // messages that were queued for the user, above all that he ever read
+	spans   []membership // where the row does not say it all
+}
+
+// empty reports whether there is nothing to say.
+func (x *exc) empty() bool {
+	return len(x.held)+len(x.floors)+len(x.open)+len(x.waiting)+len(x.spans) == 0 &&
+		x.mentions.empty() && x.singles.empty() && x.queued.empty() && !x.ownKept
 }
 
 const minTime = -1 << 63

@@ -141,7 +141,7 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 	for i := range c.tail {
 		p.blobs.release(c.tail[i])
 	}
-	for _, kind := range []byte{keyHot, keyIndex, keyLog} {
+	for _, kind := range []byte{keyHot, keyIndex, keyLog, keyReceipts} {
 		prefix := append(append([]byte{kind}, id...), 0)
 		err := p.scan(prefix, func(key, val []byte) {
 			if kind != keyHot || (key[len(prefix)] != hotChannel && key[len(prefix)] != hotPage) {

@@ -21,11 +21,12 @@ import (
 
 // held is one event, or one message of a messages_read, that is kept.
 type held struct {
-	kind    uint8 // heldRead, heldSingle, heldMark
+	kind    uint8 // heldRead, heldSingle, heldMark; deliveries: heldDelivered, heldDeliveredTo, heldQueued
 	by      uint8 // how the target is named
 	headBy  uint8 // marks: how the head is named; byTime if it is not
 	closed  bool  // reads, singles: seq is final. Marks: seq is the message's
 	head    bool  // marks: headSeq is final
+	use     uint8 // of exc.open: forOthers, forFar
 	off     int64 // of the event's record
 	at      int64 // occurred_at
 	horizon int64 // log time after which it does not apply to new messages (7 days past the event)
@@ -41,6 +42,9 @@ const (
 	heldRead = iota + 1
 	heldSingle
 	heldMark
+	heldDelivered
+	heldDeliveredTo
+	heldQueued
 )
 
 const (

@@ -93,6 +93,14 @@ func (p *Partition) loadThreadRecord(ci uint32, kind byte, rest, val []byte) err
 			return err
 		}
 		return p.ensureExc(r).decodeHeld(val)
+	case hotThreadOpen:
+		_, r, err := p.loadFollower(ci, rest)
+		if err != nil {
+			return err
+		}
+		rd := reader{b: val}
+		p.ensureExc(r).open = rd.events()
+		return rd.done()
 	case hotThreadMentions, hotThreadSingles:
 		who, hi, err := cutHi(rest)
 		if err != nil {

@@ -68,6 +68,7 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 	}
 	p.setMentions(&e, m)
 
+	p.notePosted(c, e.seq, m.MemberCount)
 	inThread := p.beforeReply(ci, c, &e)
 	counted := e.counted()
 	var senderRef uint32
@@ -99,6 +100,7 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 	if sender != nil {
 		e.prevOwn, sender.lastOwn, sender.ownAt = sender.lastOwn, e.seq, e.time
 		p.touchRow(senderRef, sender)
+		p.dropQueued(senderRef, sender)
 	}
 	if !p.noteID(c, &e, grows) {
 		p.indexMessage(c, &e)
@@ -319,6 +321,8 @@ func (p *Partition) joined(ci uint32, c *channel, m *events.Message) Outcome {
 		if m.CountHistory {
 			r.base = 0
 		}
+		p.joinedAt(ref, r, c.headSeq)
+		p.queuedIn(c, ref, r)
 		c.members++
 		p.memberChanged(c, ref, true)
 		p.touchRow(ref, r)
@@ -341,6 +345,7 @@ func (p *Partition) left(ci uint32, c *channel, m *events.Message) Outcome {
 		}
 		any = true
 		r := p.rows.at(ref)
+		p.leftAt(ref, r, c.headSeq)
 		r.flags &^= rowMember
 		r.base = 0
 		c.members--
@@ -367,7 +372,10 @@ func (p *Partition) membership(ci uint32, c *channel, any bool) Outcome {
 		c.flags &^= chLarge
 	}
 	if c.flags&chLarge != was {
-		p.eachMember(c, func(ref uint32, _ *row) { p.emit(ref) })
+		p.eachMember(c, func(ref uint32, r *row) {
+			p.emit(ref)
+			p.queuedIn(c, ref, r)
+		})
 	}
 	p.emitChannel(ci, c)
 	return OutcomeApplied

@@ -60,6 +60,16 @@ func (d *told) drain(t rapid.TB, p *projections.Partition, m *model.Model, at st
 			d.channel[string(r.Key)] = c
 			continue
 		}
+		if r.Topic == projections.OutReceipts {
+			var x events.ReceiptsRecord
+			if err := events.DecodeReceiptsRecord(slices.Clone(r.Value), &x); err != nil || string(x.ChannelID) != string(r.Key) {
+				t.Fatalf("%s: receipts under key %q of channel %q: %v", at, r.Key, x.ChannelID, err)
+			}
+			if each {
+				d.receipts(t, m, &x, at)
+			}
+			continue
+		}
 		var delta events.UnreadDelta
 		if err := events.DecodeUnreadDelta(r.Value, &delta); err != nil {
 			t.Fatalf("%s: a delta that cannot be decoded: %v", at, err)
@@ -87,6 +97,19 @@ func (d *told) drain(t rapid.TB, p *projections.Partition, m *model.Model, at st
 			t.Fatalf("%s: two deltas have the stamp %s:\n%s\nand\n%s", at, stamp, old, says)
 		}
 		d.stamped[stamp] = says
+	}
+}
+
+// receipts checks that what is said to have been read or delivered is so, and where it may be said.
+func (d *told) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecord, at string) {
+	t.Helper()
+	for delivered, list := range map[bool][]events.Receipt{false: x.Readers, true: x.Delivered} {
+		for _, r := range list {
+			if !m.MayTell(string(x.ChannelID), delivered, string(r.UserID), r.Seq, r.At) {
+				t.Fatalf("%s: a receipt that must not be told (delivered: %t) of %s for message %d of %s at %s",
+					at, delivered, r.UserID, r.Seq, x.ChannelID, script.FormatTime(r.At))
+			}
+		}
 	}
 }
 
@@ -204,6 +227,7 @@ func untold(user, channel string) projections.View {
 func sayable(v, now projections.View) projections.View {
 	v.Stamp = events.Stamp{}
 	if !now.Member {
+		v.OfflineUnread = 0
 		v.Unread, v.Mentions, v.FirstUnread, v.Latest = 0, 0, projections.Ref{}, projections.Head{}
 		v.Large, v.ReadPos, v.Excluded, v.Mentioned = false, 0, nil, nil
 	}

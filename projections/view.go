@@ -244,6 +244,7 @@ func (p *Partition) signature(c *channel, r *row) uint64 {
 	put(s.ptr, uint32(s.at), uint32(s.at>>32), r.marks, uint32(r.flags&(rowMember|rowMuted)))
 	if r.flags&rowMember != 0 {
 		n := p.countsOf(c, r, &s)
+		put(p.offlineOf(c, r, &s))
 		if c.flags&chLarge == 0 {
 			put(n.unread, n.mentions, n.first, c.latest)
 		} else {

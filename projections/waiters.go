@@ -61,12 +61,14 @@ func (h *waitHeap) pop() uint32 {
 func (p *Partition) await(ref uint32) {
 	r := p.rows.at(ref)
 	x := p.excOf(r)
-	if x == nil || (len(x.held) == 0 && len(x.floors) == 0) {
+	if x == nil || len(x.held)+len(x.floors)+len(x.open)+len(x.waiting) == 0 {
 		return
 	}
 	w := &p.ensureExt(p.chans.at(r.ch)).wait
-	for i := range x.held {
-		p.awaitEvent(w, &x.held[i], ref)
+	for _, list := range [...][]held{x.held, x.open, x.waiting} {
+		for i := range list {
+			p.awaitEvent(w, &list[i], ref)
+		}
 	}
 	for _, f := range x.floors {
 		p.awaitFloor(w, f, ref)
@@ -162,10 +164,11 @@ func (p *Partition) wakePosted(c *channel, id []byte) {
 // awaitsID reports whether the pair still holds an event that waits for this id.
 func (p *Partition) awaitsID(ref uint32, id []byte) bool {
 	x := p.excOf(p.rows.at(ref))
-	return x != nil && slices.ContainsFunc(x.held, func(h held) bool {
+	waits := func(h held) bool {
 		return (!h.closed && h.by == byID && bytes.Equal(h.id, id)) ||
 			(h.kind == heldMark && !h.head && h.headBy == byID && bytes.Equal(h.headID, id))
-	})
+	}
+	return x != nil && (slices.ContainsFunc(x.held, waits) || slices.ContainsFunc(x.open, waits) || slices.ContainsFunc(x.waiting, waits))
 }
 
 // wakeLapsed settles what log time has left behind.
@@ -176,7 +179,11 @@ func (p *Partition) wakeLapsed() {
 }
 
 func (p *Partition) wake(ref uint32) {
-	if p.rows.at(ref).ch != 0 && p.settle(ref) {
+	if p.rows.at(ref).ch == 0 {
+		return
+	}
+	p.settleOpen(ref)
+	if p.settle(ref) {
 		p.emitCheck(ref)
 	}
 }

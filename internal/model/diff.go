@@ -33,6 +33,7 @@ func (m *Model) Diff(p *projections.Partition) string {
 			d.compare("Explain"+args, normalExplanation(wantX), wantOK, normalExplanation(gotX), gotOK)
 			m.diffThreads(&d, p, u, c)
 		}
+		m.diffReceipts(&d, p, c)
 	}
 	for _, u := range users {
 		got, err := inbox(p, u)
@@ -63,6 +64,33 @@ func (m *Model) diffThreads(d *differences, p *projections.Partition, user, chan
 		wantX, wantOK := m.ExplainThread(user, channel, t)
 		gotX, gotOK := p.ExplainThread(user, channel, t)
 		d.compare("ExplainThread"+args, normalExplanation(wantX), wantOK, normalExplanation(gotX), gotOK)
+	}
+}
+
+// diffReceipts asks a page of two at a time.
+func (m *Model) diffReceipts(d *differences, p *projections.Partition, channel string) {
+	want, wantOK := m.Readers(channel)
+	var got []projections.Reader
+	gotOK := false
+	for from, more := uint32(0), true; more; more = from != 0 {
+		var page projections.ReadersView
+		page, gotOK = p.Readers(channel, from, 2)
+		got, from = append(got, page.List...), page.Next
+	}
+	slices.SortFunc(got, func(a, b projections.Reader) int { return strings.Compare(a.UserID, b.UserID) })
+	d.compare("Readers("+channel+")", normalList(want), wantOK, normalList(got), gotOK)
+	for _, id := range append(m.MessageIDs(channel), stranger) {
+		want, wantOK := m.Receipts(channel, id)
+		var got projections.ReceiptsView
+		gotOK := false
+		for from, more := uint32(0), true; more; more = from != 0 {
+			list := got.List
+			got, gotOK = p.Receipts(channel, id, from, 2)
+			from, got.Next, got.List = got.Next, 0, append(list, got.List...)
+		}
+		slices.SortFunc(got.List, func(a, b projections.Receipt) int { return strings.Compare(a.UserID, b.UserID) })
+		got.List = normalList(got.List)
+		d.compare("Receipts("+channel+", "+id+")", want, wantOK, got, gotOK)
 	}
 }
 

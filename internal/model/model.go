@@ -2,8 +2,7 @@
 // and answers each question by replaying all of chat.messages in order, then all of chat.reads, then all of
 // chat.deliveries. It is slow and meant to be obviously right; tests compare the fold with it.
 //
-// It shares nothing with the fold but the types of questions and answers. Receipts and deliveries are not in it: such
-// records move the stamp of their pair and nothing else.
+// It shares nothing with the fold but the types of questions and answers.
 package model
 
 import (
@@ -39,8 +38,9 @@ type readRecord struct {
 }
 
 type deliveryRecord struct {
-	event  events.Delivery
-	offset int64
+	event           events.Delivery
+	offset          int64
+	lastsUntil, now int64 // as of a readRecord
 }
 
 // lapse is how far log time may move past an event that waits, in milliseconds: 7 days.
@@ -68,8 +68,12 @@ func (m *Model) AddRead(e *events.Read, offset, timestamp int64) {
 }
 
 // AddDelivery appends the record of chat.deliveries at offset, as AddMessage does.
-func (m *Model) AddDelivery(e *events.Delivery, offset, _ int64) {
-	m.deliveries = append(m.deliveries, deliveryRecord{copyDelivery(e), offset})
+func (m *Model) AddDelivery(e *events.Delivery, offset, timestamp int64) {
+	now := e.OccurredAt
+	if n := len(m.deliveries); n > 0 {
+		now = max(now, m.deliveries[n-1].now)
+	}
+	m.deliveries = append(m.deliveries, deliveryRecord{copyDelivery(e), offset, max(e.OccurredAt, timestamp) + lapse, now})
 }
 
 // timeline is what chat.messages alone says.
@@ -107,6 +111,17 @@ func (m *Model) Channels() []string {
 	}
 	for i := range m.deliveries {
 		ids = append(ids, m.deliveries[i].event.ChannelID)
+	}
+	return distinct(ids)
+}
+
+// MessageIDs are the ids of all messages that were posted in a channel, sorted.
+func (m *Model) MessageIDs(channelID string) []string {
+	var ids [][]byte
+	if c := m.timeline().channels[channelID]; c != nil {
+		for _, p := range c.posts {
+			ids = append(ids, []byte(p.id))
+		}
 	}
 	return distinct(ids)
 }

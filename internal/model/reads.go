@@ -11,6 +11,7 @@ type standing struct {
 	floorH  uint32          // own posts up to here were taken back by a mark
 	singles map[uint32]bool // read singly, above the pointer
 	marks   uint32
+	far     uint32 // the furthest that reads of any kind ever moved the pointer to
 	muted   bool
 	lastR   int64 // next offset after the user's last record in the channel
 }
@@ -88,8 +89,11 @@ func (r *reader) apply(rec *readRecord) {
 	stale := e.ReadEpoch != 0 && e.ReadEpoch < 1+r.marks
 	switch e.Kind {
 	case events.KindReadUpTo:
-		if s := r.target(rec); !stale && s > r.pointer.seq {
-			r.pointer = spot{s, e.OccurredAt, rec.name()}
+		if s := r.target(rec); !stale {
+			r.far = max(r.far, s)
+			if s > r.pointer.seq {
+				r.pointer = spot{s, e.OccurredAt, rec.name()}
+			}
 		}
 	case events.KindMessagesRead:
 		for _, id := range e.IDs {

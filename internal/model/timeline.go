@@ -18,6 +18,7 @@ type channel struct {
 	posts    []*post           // posts[i] has seq i+1
 	member   map[string]bool   // false: was a member and left; absent: never was one
 	baseline map[string]uint32 // of members
+	spans    map[string][]span // memberships of whoever was a member, in order
 	floor    uint32            // everything up to this seq was purged
 	large    bool
 	deleted  bool
@@ -31,6 +32,7 @@ type post struct {
 	thread              string // that it is a reply in; empty = top level
 	reply, broadcast    bool   // reply: it names a thread
 	silent              bool
+	small               bool // it has receipts of its own: few members when it was posted
 	mentions            []string
 	mentionedEver       []string // whom it or any edit of it mentioned while it was there
 	all                 bool
@@ -57,7 +59,7 @@ func replay(records []messageRecord, settings projections.Settings) *timeline {
 		t.logTime = max(t.logTime, r.event.OccurredAt)
 		c := t.channels[string(r.event.ChannelID)]
 		if c == nil {
-			c = &channel{member: map[string]bool{}, baseline: map[string]uint32{}}
+			c = &channel{member: map[string]bool{}, baseline: map[string]uint32{}, spans: map[string][]span{}}
 			t.channels[string(r.event.ChannelID)] = c
 		}
 		if c.deleted {
@@ -99,6 +101,7 @@ func (t *timeline) apply(c *channel, r *messageRecord) {
 				continue
 			}
 			c.member[user] = true
+			c.spans[user] = append(c.spans[user], span{from: c.head(), open: true})
 			c.baseline[user] = c.head()
 			if e.CountHistory {
 				c.baseline[user] = 0
@@ -109,6 +112,8 @@ func (t *timeline) apply(c *channel, r *messageRecord) {
 			if c.member[user] {
 				c.member[user] = false
 				delete(c.baseline, user)
+				last := &c.spans[user][len(c.spans[user])-1]
+				last.to, last.open = c.head(), false
 			}
 		}
 	case events.KindChannelDeleted:
@@ -127,6 +132,11 @@ func (t *timeline) post(c *channel, r *messageRecord) {
 		mentions: texts(e.IDs), mentionedEver: texts(e.IDs), all: e.MentionAll,
 		time: e.OccurredAt, logTime: t.logTime, offset: r.offset,
 	}
+	members := e.MemberCount
+	if members == 0 {
+		members = c.memberCount()
+	}
+	p.small = members <= t.settings.ReceiptLimit
 	if last := c.at(c.head()); last != nil {
 		p.time = max(p.time, last.time)
 	}

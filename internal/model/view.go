@@ -49,6 +49,7 @@ func (m *Model) View(user, channelID string) (projections.View, bool) {
 		LastRead: m.ref(c, p.shown.seq), LastReadAt: p.shown.at, Latest: m.latest(c),
 		Stamp: events.Stamp{FoldVersion: projections.FoldVersion, M: c.lastM, R: p.lastR, D: m.lastDelivery(user, channelID)},
 	}
+	v.OfflineUnread = m.offline(p, channelID)
 	for _, x := range c.posts {
 		if !p.unread(x) {
 			continue

@@ -32,8 +32,8 @@ type Case struct {
 // String is the case as a story of a golden file.
 func (c *Case) String() string {
 	s := c.Settings
-	return fmt.Sprintf("story fanout-limit=%d send-marks-read=%t index-retention=%dms\n%s----",
-		s.FanoutLimit, s.SendMarksRead, s.IndexRetention, script.FormatLog(&c.Log))
+	return fmt.Sprintf("story fanout-limit=%d receipt-limit=%d send-marks-read=%t index-retention=%dms\n%s----",
+		s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention, script.FormatLog(&c.Log))
 }
 
 // mix is what a script draws once.
@@ -56,7 +56,7 @@ func Draw(t *rapid.T) *Case {
 	m := drawMix(t)
 	c := &Case{Settings: projections.Settings{
 		FanoutLimit:    rapid.SampledFrom([]uint32{50, 50, 2, 0}).Draw(t, "fanout limit"),
-		ReceiptLimit:   50,
+		ReceiptLimit:   rapid.SampledFrom([]uint32{50, 50, 2, 1}).Draw(t, "receipt limit"),
 		SendMarksRead:  rapid.SampledFrom([]bool{true, true, true, false}).Draw(t, "send marks read"),
 		IndexRetention: m.retained,
 	}}
@@ -81,7 +81,8 @@ func Draw(t *rapid.T) *Case {
 	for _, r := range rapid.SliceOfN(rapid.Custom(m.read), 0, longest).Draw(t, "reads") {
 		c.Log.Add(script.Record{Input: events.Reads, Timestamp: r.timestamp, Read: r.event})
 	}
-	for _, d := range rapid.SliceOfN(rapid.Custom(m.delivery), 0, 2).Draw(t, "deliveries") {
+	few := rapid.SampledFrom([]int{2, 2, longest}).Draw(t, "deliveries at most")
+	for _, d := range rapid.SliceOfN(rapid.Custom(m.delivery), 0, few).Draw(t, "deliveries") {
 		c.Log.Add(script.Record{Input: events.Deliveries, Timestamp: d.OccurredAt, Delivery: d})
 	}
 	return c

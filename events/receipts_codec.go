@@ -1,0 +1,90 @@
+package events
+
+// Receipt says how far a user came in a record of tidemark.receipts.
+type Receipt struct {
+	UserID    []byte
+	MessageID []byte // empty where it has left the index
+	Seq       uint32
+	At        int64 // Unix milliseconds, not negative
+}
+
+// ReceiptsRecord is the value of a record of tidemark.receipts (DESIGN §7): what changed in one channel in one batch.
+type ReceiptsRecord struct {
+	ChannelID []byte
+	Readers   []Receipt // who read up to a message
+	Delivered []Receipt // to whom a message was delivered
+}
+
+// AppendReceiptsRecord appends the value of a record of tidemark.receipts. Equal records have equal bytes.
+func AppendReceiptsRecord(b []byte, r *ReceiptsRecord) []byte {
+	b = appendText(b, 1, r.ChannelID)
+	for i := range r.Readers {
+		b = appendReceipt(b, 2, &r.Readers[i])
+	}
+	for i := range r.Delivered {
+		b = appendReceipt(b, 3, &r.Delivered[i])
+	}
+	return b
+}
+
+func appendReceipt(b []byte, num uint64, r *Receipt) []byte {
+	b = appendLen(b, num, sizeText(r.UserID)+sizeText(r.MessageID)+sizeUint(uint64(r.Seq))+sizeTime(r.At))
+	b = appendText(b, 1, r.UserID)
+	b = appendText(b, 2, r.MessageID)
+	b = appendUint(b, 3, uint64(r.Seq))
+	return appendTime(b, 4, r.At)
+}
+
+// DecodeReceiptsRecord decodes a value of tidemark.receipts into r, in the way of DecodeUnreadDelta.
+func DecodeReceiptsRecord(value []byte, r *ReceiptsRecord) error {
+	*r = ReceiptsRecord{Readers: r.Readers[:0], Delivered: r.Delivered[:0]}
+	c := cursor{b: value}
+	for c.next() {
+		switch c.tag {
+		case 1<<3 | wireBytes:
+			r.ChannelID = c.text()
+		case 2<<3 | wireBytes:
+			x, err := decodeReceipt(&c, "readers.at")
+			if err != nil {
+				return err
+			}
+			r.Readers = append(r.Readers, x)
+		case 3<<3 | wireBytes:
+			x, err := decodeReceipt(&c, "delivered.at")
+			if err != nil {
+				return err
+			}
+			r.Delivered = append(r.Delivered, x)
+		default:
+			c.skip()
+		}
+	}
+	if c.fault != faultNone {
+		return c.err()
+	}
+	return nil
+}
+
+func decodeReceipt(c *cursor, field string) (r Receipt, err error) {
+	var at wireTime
+	sub := c.message()
+	for sub.next() {
+		switch sub.tag {
+		case 1<<3 | wireBytes:
+			r.UserID = sub.text()
+		case 2<<3 | wireBytes:
+			r.MessageID = sub.text()
+		case 3<<3 | wireVarint:
+			r.Seq = sub.uint32()
+		case 4<<3 | wireBytes:
+			at.merge(&sub)
+		default:
+			sub.skip()
+		}
+	}
+	c.done(&sub)
+	if c.fault == faultNone {
+		r.At, err = outputMillis(&at, field)
+	}
+	return r, err
+}

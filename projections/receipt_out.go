@@ -1,0 +1,84 @@
+package projections
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// outReceipt is a receipt to publish on tidemark.receipts (DESIGN §7).
+type outReceipt struct {
+	ch, user, seq uint32
+	kind          uint8
+	at            int64
+}
+
+const (
+	outRead = iota
+	outDelivered
+)
+
+// emitReceipt notes a receipt, where the message is small and the user can be its recipient.
+func (p *Partition) emitReceipt(ref uint32, c *channel, r *row, kind uint8, seq uint32, at int64) {
+	pair := p.pairOf(r)
+	from, ever := p.firstMember(pair)
+	if !ever || from >= seq || !p.isSmall(c, seq) {
+		return
+	}
+	if r.flags&rowThread != 0 { // a thread's pointer may stand on any message of the channel, which it does not read
+		e := p.entryAt(c, seq)
+		if x := indexedOf(&e); !p.inScope(c, r, x) {
+			return
+		}
+	}
+	p.outReceipts = append(p.outReceipts, outReceipt{r.ch, r.user, seq, kind, at})
+}
+
+// drainReceipts emits one record for each channel with receipts: of each user the furthest that he read, and every
+// message that was delivered to him.
+func (p *Partition) drainReceipts(d *Deltas) {
+	slices.SortFunc(p.outReceipts, func(a, b outReceipt) int {
+		return cmp.Or(cmp.Compare(a.ch, b.ch), cmp.Compare(a.kind, b.kind), cmp.Compare(a.user, b.user),
+			cmp.Compare(a.seq, b.seq), cmp.Compare(b.at, a.at))
+	})
+	for rest := p.outReceipts; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(o outReceipt) bool { return o.ch != rest[0].ch })
+		if n < 0 {
+			n = len(rest)
+		}
+		p.drainReceiptsOf(d, rest[:n])
+		rest = rest[n:]
+	}
+	p.outReceipts = p.outReceipts[:0]
+}
+
+func (p *Partition) drainReceiptsOf(d *Deltas, list []outReceipt) {
+	c := p.chans.at(list[0].ch)
+	m := &p.outRecord
+	*m = events.ReceiptsRecord{ChannelID: p.blobs.get(c.id), Readers: m.Readers[:0], Delivered: m.Delivered[:0]}
+	if c.flags&chDeleted != 0 {
+		return
+	}
+	for i, o := range list {
+		if i+1 < len(list) {
+			if n := &list[i+1]; n.kind == o.kind && n.user == o.user && (o.kind == outRead || n.seq == o.seq) {
+				continue // the next says more: further, or earlier
+			}
+		}
+		e := p.entryAt(c, o.seq)
+		r := events.Receipt{UserID: p.blobs.get(p.users.at(o.user).id), Seq: o.seq, At: o.at}
+		if c.tells(&e, p.settings.IndexRetention) {
+			r.MessageID = e.id
+		}
+		if o.kind == outRead {
+			m.Readers = append(m.Readers, r)
+		} else {
+			m.Delivered = append(m.Delivered, r)
+		}
+	}
+	p.outBuf = events.AppendReceiptsRecord(p.outBuf[:0], m)
+	val := d.keep(p.outBuf)
+	key := d.keep(m.ChannelID)
+	d.Records = append(d.Records, OutRecord{Topic: OutReceipts, Partition: p.id.Partition, Key: key, Value: val, ChannelID: key})
+}

@@ -1,0 +1,307 @@
+package projections
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// What members read and what was delivered to them is kept in blocks: of receiptBlock messages and one page of members,
+// of the channel or of one thread. A block is a function of all that was ever said about its messages: of what one says
+// where another says more, only the other stays. Folding appends to a list in memory, without reading anything; blocks
+// are read and written at the next cut, each once for all that was appended.
+
+// receiptBlock is the number of messages in a block of receipts; it divides tailLen.
+const receiptBlock = 8
+
+// receiptsKept is how long receipts are kept, in milliseconds of log time (DESIGN §4.5).
+const receiptsKept = 90 * 24 * 3600 * 1000
+
+// Kinds of entries.
+const (
+	entryRead        = iota // read up to a message
+	entrySingle             // read this message
+	entryDelivered          // got this message
+	entryDeliveredTo        // got everything up to a message
+)
+
+// advance is an entry that is not in a block yet. It has no pointers.
+type advance struct {
+	next   uint32 // the channel's advance before it, 0 = none
+	ord    uint32 // member
+	seq    uint32
+	thread uint32 // 0: the channel's own scope
+	at     int64
+	kind   uint8
+}
+
+func (a *advance) block() uint32 { return (a.seq - 1) / receiptBlock }
+
+// rank orders entries as in the store; of those about one message the earliest is the last.
+func (a *advance) rank(o *advance) int {
+	return cmp.Or(cmp.Compare(a.block(), o.block()), cmp.Compare(a.ord/pageLen, o.ord/pageLen), cmp.Compare(a.thread, o.thread),
+		cmp.Compare(a.kind, o.kind), cmp.Compare(a.ord, o.ord), cmp.Compare(a.seq, o.seq), cmp.Compare(o.at, a.at))
+}
+
+func (a *advance) sameBlock(o *advance) bool {
+	return a.block() == o.block() && a.ord/pageLen == o.ord/pageLen && a.thread == o.thread
+}
+
+func appendReceiptKey(dst, channel []byte, block, page uint32, thread []byte) []byte {
+	dst = append(append(append(dst, keyReceipts), channel...), 0)
+	dst = binary.BigEndian.AppendUint32(dst, block)
+	return append(binary.BigEndian.AppendUint32(dst, page), thread...)
+}
+
+func (p *Partition) receiptKey(dst []byte, c *channel, a *advance) []byte {
+	var thread []byte
+	if a.thread != 0 {
+		thread = p.blobs.get(p.threads[a.thread].id)
+	}
+	return appendReceiptKey(dst, p.blobs.get(c.id), a.block(), a.ord/pageLen, thread)
+}
+
+// cutReceipts writes the blocks of everything that was appended since the last cut, and drops those that are too old.
+func (p *Partition) cutReceipts() error {
+	for _, ci := range p.dirtyChans {
+		if c := p.chans.at(ci); c.headSeq > 0 && c.logTime-c.firstTime > receiptsKept {
+			if err := p.dropReceipts(c); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range p.erasedPairs {
+		if err := p.eraseReceipts(p.chans.at(e.ch), e.ord); err != nil {
+			return err
+		}
+	}
+	for _, ci := range p.advanced {
+		c := p.chans.at(ci)
+		list := p.appendAdvances(p.merging[:0], c)
+		c.advances = 0
+		slices.SortFunc(list, func(a, b advance) int { return a.rank(&b) })
+		expired := p.expiredBlocks(c)
+		for rest := list; len(rest) > 0; {
+			n := slices.IndexFunc(rest, func(a advance) bool { return !a.sameBlock(&rest[0]) })
+			if n < 0 {
+				n = len(rest)
+			}
+			if rest[0].block() >= expired {
+				if err := p.mergeBlock(c, rest[:n]); err != nil {
+					return err
+				}
+			}
+			rest = rest[n:]
+		}
+		p.merging = list
+	}
+	p.advanced, p.advances, p.erasedPairs = p.advanced[:0], p.advances[:1], p.erasedPairs[:0]
+	return nil
+}
+
+// appendAdvances appends the entries of a channel that are not in a block yet.
+func (p *Partition) appendAdvances(list []advance, c *channel) []advance {
+	for i := c.advances; i != 0; i = p.advances[i].next {
+		list = append(list, p.advances[i])
+	}
+	return list
+}
+
+// mergeBlock adds entries to their block.
+func (p *Partition) mergeBlock(c *channel, more []advance) error {
+	var kb [keyBuf]byte
+	key := p.receiptKey(kb[:0], c, &more[0])
+	old, stored, err := p.get(key)
+	if err != nil {
+		return err
+	}
+	block := append(p.blockBuf[0][:0], more...)
+	if stored {
+		if block, err = appendBlock(block, old, more[0].block(), more[0].ord/pageLen, more[0].thread); err != nil {
+			return fmt.Errorf("receipts of channel %q, record %q: %w", p.blobs.get(c.id), key, err)
+		}
+		slices.SortFunc(block, func(a, b advance) int { return a.rank(&b) })
+	}
+	joined := joinBlock(p.blockBuf[1][:0], block)
+	p.blockBuf = [...][]advance{block, joined}
+	p.scratch = encodeBlock(p.scratch[:0], joined)
+	switch {
+	case !stored:
+		p.putNew(key, p.scratch)
+	case string(old) != string(p.scratch):
+		p.putOver(key, old, p.scratch)
+	}
+	return nil
+}
+
+// joinBlock drops, from the sorted entries of a block, what says no more than another of the same member: a read up to a
+// message by one up to it or further that is no later, a single read by the same, and so for deliveries.
+func joinBlock(out, block []advance) []advance {
+	kind := func(k uint8) []advance {
+		from, _ := slices.BinarySearchFunc(block, k, func(a advance, k uint8) int { return cmp.Compare(a.kind, k) })
+		to, _ := slices.BinarySearchFunc(block, k+1, func(a advance, k uint8) int { return cmp.Compare(a.kind, k) })
+		return block[from:to]
+	}
+	reads, deliveries := stairs(kind(entryRead)), stairs(kind(entryDeliveredTo))
+	out = append(out, reads...)
+	out = appendSingles(out, kind(entrySingle), reads)
+	out = appendSingles(out, kind(entryDelivered), deliveries)
+	return append(out, deliveries...)
+}
+
+// stairs keeps, of each member, what no entry further on says as early.
+func stairs(list []advance) []advance {
+	at := len(list)
+	for i, a := range slices.Backward(list) {
+		if at < len(list) && list[at].ord == a.ord && list[at].at <= a.at {
+			continue
+		}
+		at--
+		list[at] = list[i]
+	}
+	return list[at:]
+}
+
+// appendSingles appends, of the entries about one message each, the earliest where the stairs do not say as much.
+func appendSingles(out, singles, stairs []advance) []advance {
+	for i, a := range singles {
+		if i+1 < len(singles) && singles[i+1].ord == a.ord && singles[i+1].seq == a.seq {
+			continue // the next is no later
+		}
+		j, _ := slices.BinarySearchFunc(stairs, a, func(s, a advance) int {
+			return cmp.Or(cmp.Compare(s.ord, a.ord), cmp.Compare(s.seq, a.seq))
+		})
+		if j == len(stairs) || stairs[j].ord != a.ord || stairs[j].at > a.at {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// encodeBlock encodes the entries of a block, in order: the earliest time, then of each how far its code is beyond that
+// of the one before, and its time beyond the earliest.
+func encodeBlock(b []byte, block []advance) []byte {
+	base := block[0].at
+	for i := range block {
+		base = min(base, block[i].at)
+	}
+	b = binary.AppendVarint(b, base)
+	last := uint64(0)
+	for i := range block {
+		a := &block[i]
+		code := uint64(a.kind)*pageLen*receiptBlock + uint64(a.ord%pageLen)*receiptBlock + uint64((a.seq-1)%receiptBlock)
+		b = binary.AppendUvarint(b, code-last)
+		b = binary.AppendUvarint(b, uint64(a.at-base))
+		last = code
+	}
+	return b
+}
+
+// appendBlock decodes a block.
+func appendBlock(list []advance, b []byte, block, page, thread uint32) ([]advance, error) {
+	r := reader{b: b}
+	base, code := r.varint(), uint64(0)
+	for len(r.b) > 0 && r.err == nil {
+		code += r.uvarint()
+		kind := code / (pageLen * receiptBlock)
+		if kind > entryDeliveredTo {
+			return list, fmt.Errorf("an entry of unknown kind %d", kind)
+		}
+		list = append(list, advance{
+			ord: page*pageLen + uint32(code/receiptBlock%pageLen), seq: block*receiptBlock + uint32(code%receiptBlock) + 1,
+			thread: thread, at: base + int64(r.uvarint()), kind: uint8(kind),
+		})
+	}
+	return list, r.done()
+}
+
+// expiredBlocks is the number of blocks, from the first on, whose messages are all older than receipts are kept, when the
+// newest full block of the channel was: a function of the timeline.
+func (p *Partition) expiredBlocks(c *channel) uint32 {
+	full := c.headSeq / receiptBlock * receiptBlock
+	if full == 0 || c.logTime-c.firstTime <= receiptsKept {
+		return 0
+	}
+	e := p.entryAt(c, full)
+	return p.seqAt(c, e.logTime-receiptsKept-1, 1<<63-1) / receiptBlock
+}
+
+// dropReceipts removes the blocks that are too old.
+func (p *Partition) dropReceipts(c *channel) error {
+	expired := p.expiredBlocks(c)
+	if expired == 0 {
+		return nil
+	}
+	var lo, hi [keyBuf]byte
+	id := p.blobs.get(c.id)
+	return p.eachStored(appendReceiptKey(lo[:0], id, 0, 0, nil), appendReceiptKey(hi[:0], id, expired, 0, nil), func(key, val []byte) error {
+		p.del(key, val)
+		return nil
+	})
+}
+
+// eraseReceipts removes everything that is kept of a member.
+func (p *Partition) eraseReceipts(c *channel, ord uint32) error {
+	id := p.blobs.get(c.id)
+	prefix := append(append([]byte{keyReceipts}, id...), 0)
+	return p.eachStored(prefix, prefixEnd(prefix), func(key, val []byte) error {
+		at := key[len(prefix):]
+		if len(at) < 8 || binary.BigEndian.Uint32(at[4:]) != ord/pageLen {
+			return nil
+		}
+		list, err := appendBlock(nil, val, binary.BigEndian.Uint32(at), ord/pageLen, 0)
+		if err != nil {
+			return fmt.Errorf("record %q: %w", key, err)
+		}
+		rest := slices.DeleteFunc(slices.Clone(list), func(a advance) bool { return a.ord == ord })
+		switch {
+		case len(rest) == len(list):
+		case len(rest) == 0:
+			p.del(key, val)
+		default:
+			p.putOver(key, val, encodeBlock(nil, rest))
+		}
+		return nil
+	})
+}
+
+// eachStored calls fn for the records of the store from lo to before hi as they are now, but for those that were added since
+// the last cut. No cut is outstanding. fn may write.
+func (p *Partition) eachStored(lo, hi []byte, fn func(key, val []byte) error) error {
+	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+	if err != nil {
+		return err
+	}
+	for it.First(); it.Valid() && err == nil; it.Next() {
+		switch val, deleted, known := p.now.get(it.Key()); {
+		case !known:
+			err = fn(it.Key(), it.Value())
+		case !deleted:
+			err = fn(it.Key(), val)
+		}
+	}
+	return errors.Join(err, it.Error(), it.Close())
+}
+
+// erasedPair is a member whose receipts are to be removed.
+type erasedPair struct{ ch, ord uint32 }
+
+// forgetReceipts removes what is kept of an erased user; his row is as before.
+func (p *Partition) forgetReceipts(c *channel, r *row) {
+	if r.ord == noOrdinal {
+		return
+	}
+	at := &c.advances
+	for i := *at; i != 0; i = p.advances[i].next {
+		if p.advances[i].ord == r.ord {
+			*at = p.advances[i].next
+		} else {
+			at = &p.advances[i].next
+		}
+	}
+	p.erasedPairs = append(p.erasedPairs, erasedPair{r.ch, r.ord})
+}
