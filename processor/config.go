@@ -23,6 +23,7 @@ type Topics struct {
 	Inputs      [events.NumInputs]string
 	Unread      string
 	Channels    string
+	Receipts    string
 	DeadLetters string
 }
 
@@ -134,6 +135,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	def(&c.Topics.Unread, events.TopicUnread)
 	def(&c.Topics.Channels, events.TopicChannels)
+	def(&c.Topics.Receipts, events.TopicReceipts)
 	def(&c.Topics.DeadLetters, events.TopicDeadLetters)
 	def(&c.BatchRecords, 10_000)
 	def(&c.BatchTime, 20*time.Millisecond)

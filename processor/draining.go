@@ -101,8 +101,11 @@ func (w *worker) outgoing() []*kgo.Record {
 	for i := range w.deltas.Records {
 		d := &w.deltas.Records[i]
 		topic := w.cfg.Topics.Unread
-		if d.Topic == projections.OutChannels {
+		switch d.Topic {
+		case projections.OutChannels:
 			topic = w.cfg.Topics.Channels
+		case projections.OutReceipts:
+			topic = w.cfg.Topics.Receipts
 		}
 		w.records[i] = kgo.Record{Topic: topic, Partition: d.Partition, Key: d.Key, Value: d.Value}
 		out = append(out, &w.records[i])

@@ -57,7 +57,7 @@ func (s *site) admin() *kadm.Client { return testkit.Admin(s.t, s.brokers, s.opt
 func (s *site) names() Topics {
 	t := Topics{
 		Unread: s.topics.Name(events.TopicUnread), Channels: s.topics.Name(events.TopicChannels),
-		DeadLetters: s.topics.Name(events.TopicDeadLetters),
+		Receipts: s.topics.Name(events.TopicReceipts), DeadLetters: s.topics.Name(events.TopicDeadLetters),
 	}
 	for i, name := range events.InputTopics {
 		t.Inputs[i] = s.topics.Name(name)

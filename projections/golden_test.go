@@ -121,6 +121,9 @@ func settingsOf(t *testing.T, d *datadriven.TestData) projections.Settings {
 		case "fanout-limit":
 			n, err = strconv.ParseUint(arg.Vals[0], 10, 32)
 			s.FanoutLimit = uint32(n)
+		case "receipt-limit":
+			n, err = strconv.ParseUint(arg.Vals[0], 10, 32)
+			s.ReceiptLimit = uint32(n)
 		case "send-marks-read":
 			s.SendMarksRead, err = strconv.ParseBool(arg.Vals[0])
 		case "index-retention":

@@ -51,7 +51,7 @@ func newSite(t *testing.T, env testkit.Env) *site {
 	}
 	s.names = processor.Topics{
 		Inputs: s.inputs, Unread: set.Name(events.TopicUnread), Channels: set.Name(events.TopicChannels),
-		DeadLetters: set.Name(events.TopicDeadLetters),
+		Receipts: set.Name(events.TopicReceipts), DeadLetters: set.Name(events.TopicDeadLetters),
 	}
 	return s
 }

@@ -49,7 +49,7 @@ func (c *reshardCmd) Validate() error {
 
 // prefixed are the topics of package events under a prefix.
 func prefixed(prefix string) processor.Topics {
-	t := processor.Topics{Unread: prefix + events.TopicUnread, Channels: prefix + events.TopicChannels, DeadLetters: prefix + events.TopicDeadLetters}
+	t := processor.Topics{Unread: prefix + events.TopicUnread, Channels: prefix + events.TopicChannels, Receipts: prefix + events.TopicReceipts, DeadLetters: prefix + events.TopicDeadLetters}
 	for i, name := range events.InputTopics {
 		t.Inputs[i] = prefix + name
 	}

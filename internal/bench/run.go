@@ -82,7 +82,7 @@ func (s *stage) processor(dir string, fanout uint32) processor.Config {
 		c.Topics.Inputs[i] = s.input(events.Input(i))
 	}
 	c.Topics.Unread, c.Topics.Channels = s.output(events.TopicUnread), s.output(events.TopicChannels)
-	c.Topics.DeadLetters = s.output(events.TopicDeadLetters)
+	c.Topics.Receipts, c.Topics.DeadLetters = s.output(events.TopicReceipts), s.output(events.TopicDeadLetters)
 	return c
 }
 

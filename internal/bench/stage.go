@@ -81,7 +81,7 @@ func (s *stage) topics() []string {
 	for i := range events.InputTopics {
 		out = append(out, s.input(events.Input(i)))
 	}
-	for _, t := range []string{events.TopicUnread, events.TopicChannels, events.TopicDeadLetters, echoTopic} {
+	for _, t := range []string{events.TopicUnread, events.TopicChannels, events.TopicReceipts, events.TopicDeadLetters, echoTopic} {
 		out = append(out, s.output(t))
 	}
 	return out
@@ -182,7 +182,7 @@ func (s *stage) ends(ctx context.Context) (map[int32]projections.Position, error
 
 // outputs is how many records were published so far.
 func (s *stage) outputs(ctx context.Context) (n int64, err error) {
-	ends, err := s.adm.ListEndOffsets(ctx, s.output(events.TopicUnread), s.output(events.TopicChannels))
+	ends, err := s.adm.ListEndOffsets(ctx, s.output(events.TopicUnread), s.output(events.TopicChannels), s.output(events.TopicReceipts))
 	if err == nil {
 		err = ends.Error()
 	}

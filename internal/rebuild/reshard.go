@@ -110,7 +110,7 @@ func (r *resharding) create(ctx context.Context) error {
 				r.From.Inputs[0], r.old, name, counts[name])
 		}
 	}
-	names := map[string]string{events.TopicUnread: r.To.Unread, events.TopicChannels: r.To.Channels, events.TopicDeadLetters: r.To.DeadLetters}
+	names := map[string]string{events.TopicUnread: r.To.Unread, events.TopicChannels: r.To.Channels, events.TopicReceipts: r.To.Receipts, events.TopicDeadLetters: r.To.DeadLetters}
 	for i, name := range events.InputTopics {
 		names[name] = r.To.Inputs[i]
 	}

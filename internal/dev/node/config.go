@@ -97,7 +97,7 @@ func (c Config) withDefaults() (Config, error) {
 	for _, d := range []struct {
 		name *string
 		is   string
-	}{{&t.Unread, events.TopicUnread}, {&t.Channels, events.TopicChannels}, {&t.DeadLetters, events.TopicDeadLetters}} {
+	}{{&t.Unread, events.TopicUnread}, {&t.Channels, events.TopicChannels}, {&t.Receipts, events.TopicReceipts}, {&t.DeadLetters, events.TopicDeadLetters}} {
 		if *d.name == "" {
 			*d.name = d.is
 		}

@@ -48,7 +48,7 @@ func options(t *testing.T, env testkit.Env, topics testkit.TopicSet, group strin
 		c.Topics.Inputs[i] = topics.Name(name)
 	}
 	c.Topics.Unread, c.Topics.Channels = topics.Name(events.TopicUnread), topics.Name(events.TopicChannels)
-	c.Topics.DeadLetters = topics.Name(events.TopicDeadLetters)
+	c.Topics.Receipts, c.Topics.DeadLetters = topics.Name(events.TopicReceipts), topics.Name(events.TopicDeadLetters)
 	return c
 }
 
