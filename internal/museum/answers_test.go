@@ -113,7 +113,7 @@ func (l *tale) showView(q *question) string {
 	l.cached(q, u)
 	return script.FormatView(&projections.View{
 		UserID: q.user, ChannelID: q.channel, Member: u.Member, Unread: u.Unread, Mentions: u.Mentions, OfflineUnread: u.OfflineUnread,
-		FirstUnread: refOf(u.FirstUnread), LastRead: lastRead(u.LastRead), LastReadAt: u.LastRead.GetAt().AsTime().UnixMilli(),
+		FirstUnread: refOf(u.FirstUnread), LastRead: lastRead(u.LastRead), LastReadAt: l.when(u.LastRead.GetAt()),
 		Muted: u.Muted, ReadEpoch: u.ReadEpoch,
 	})
 }
@@ -210,7 +210,7 @@ func (l *tale) threadView(user string, th *queryv1.ThreadUnread) projections.Thr
 	return projections.ThreadView{
 		UserID: user, ChannelID: l.names[th.ChannelId], ThreadID: th.ThreadId, Member: true, Following: th.Following,
 		Unread: th.Unread, Mentions: th.Mentions, FirstUnread: refOf(th.FirstUnread),
-		LastRead: lastRead(th.LastRead), LastReadAt: th.LastRead.GetAt().AsTime().UnixMilli(),
+		LastRead: lastRead(th.LastRead), LastReadAt: l.when(th.LastRead.GetAt()),
 		LastReply: projections.Head{MessageID: th.LastReply.GetMessageId(), Seq: th.LastReply.GetSeq()},
 		Muted:     th.Muted, ReadEpoch: th.ReadEpoch,
 	}
@@ -248,7 +248,7 @@ func (l *tale) showExplanation(q *question) string {
 			ReadSingly: x.Excluded.ReadSingly, BeforeJoin: x.Excluded.BeforeJoin,
 		},
 		Pointer:   projections.Ref{MessageID: x.Pointer.GetMessageId(), Seq: x.Pointer.GetSeq()},
-		PointerAt: x.Pointer.GetAt().AsTime().UnixMilli(),
+		PointerAt: l.when(x.Pointer.GetAt()),
 	})
 	if by := x.Pointer.GetEvent(); by != "" {
 		line, ok := l.records[by]
@@ -294,7 +294,7 @@ func (l *tale) showChannel(q *question) string {
 	return script.FormatChannel(&projections.ChannelView{
 		ChannelID: q.channel, HeadSeq: c.HeadSeq, HeadPos: c.HeadPos, MemberCount: c.MemberCount, Large: c.Large,
 		Latest: projections.Head{
-			MessageID: c.Latest.GetMessageId(), Seq: c.Latest.GetSeq(), At: c.Latest.GetAt().AsTime().UnixMilli(),
+			MessageID: c.Latest.GetMessageId(), Seq: c.Latest.GetSeq(), At: l.when(c.Latest.GetAt()),
 			SenderID: l.names[c.Latest.GetSenderId()], Preview: c.Latest.GetPreview(),
 		},
 	})
@@ -332,7 +332,7 @@ func (l *tale) markAllRead(user string) string {
 	l.t.Helper()
 	res := asked(l, l.site.ingest.MarkAllRead, &ingestv1.MarkAllReadRequest{UserId: l.wireUser(user)})
 	l.after = append(l.after, res.After...)
-	return fmt.Sprintf("%s: marked %s", user, plural(uint32(res.Channels), "channel"))
+	return fmt.Sprintf("%s: marked %s", user, plural(res.Channels, "channel"))
 }
 
 func refOf(r *queryv1.MessageRef) projections.Ref {

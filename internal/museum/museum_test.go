@@ -19,7 +19,7 @@ func TestMuseum(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env)
 		var all sync.WaitGroup
-		for _, hall := range []string{"museum"} {
+		for _, hall := range []string{"museum", "own", "seed"} {
 			for _, file := range files(t, hall) {
 				all.Go(func() { tellFile(t, s, hall, file) })
 			}
@@ -43,8 +43,11 @@ func files(t *testing.T, hall string) []string {
 // name of a test: museum-1, own-7, seed/list-order.
 func name(hall, file string) string {
 	base := strings.TrimSuffix(filepath.Base(file), ".txt")
-	if hall == "seed" {
+	switch hall {
+	case "seed":
 		return "seed/" + base
+	case "restart":
+		return base
 	}
 	return hall + "-" + strings.TrimLeft(base, "0")
 }

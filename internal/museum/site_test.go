@@ -1,8 +1,10 @@
 package museum
 
 import (
+	"bytes"
 	"context"
-	"io"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -50,6 +52,7 @@ type site struct {
 	producer *kgo.Client
 	told     *told
 
+	log    *logged
 	url    string
 	query  queryv1connect.QueryServiceClient
 	ingest ingestv1connect.IngestServiceClient
@@ -62,7 +65,7 @@ type site struct {
 // newSite starts a site that ends with the test.
 func newSite(t *testing.T, env testkit.Env) *site {
 	t.Helper()
-	s := &site{t: t, env: env, set: env.Topics(t, partitions), group: testkit.UniqueName(t, "museum"), dir: filepath.Join(t.TempDir(), "state")}
+	s := &site{t: t, env: env, set: env.Topics(t, partitions), group: testkit.UniqueName(t, "museum"), dir: filepath.Join(t.TempDir(), "state"), log: new(logged)}
 	for i, name := range events.InputTopics {
 		s.topics.Inputs[i] = s.set.Name(name)
 	}
@@ -77,17 +80,24 @@ func newSite(t *testing.T, env testkit.Env) *site {
 	s.reader = cache.NewReader(s.rdb)
 	s.producer = testkit.Client(t, env.Brokers, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
 	s.told = listen(t, env.Brokers, s.topics.Unread)
-	s.start()
-	t.Cleanup(func() { s.stop() })
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.stop()
+		if t.Failed() {
+			t.Logf("what the node warned of:\n%s", s.log.String())
+		}
+	})
 	return s
 }
 
 // start runs a node on what is in the directory, and waits until all its partitions are live and Redis is filled.
-func (s *site) start() {
-	s.t.Helper()
+func (s *site) start() error {
+	s.stop = func() {}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		s.t.Fatal(err)
+		return err
 	}
 	s.url = "http://" + ln.Addr().String()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -96,58 +106,48 @@ func (s *site) start() {
 		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery},
 		Kafka: config.Kafka{Brokers: s.env.Brokers, Options: testkit.FastClientOpts()}, Redis: config.Redis{URL: s.env.RedisURL},
 		Topics: s.topics, Group: s.group, DataDir: s.dir, Settings: projections.DefaultSettings(),
-		Advertise: s.url, Listener: ln, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Advertise: s.url, Listener: ln, Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
-		s.t.Fatal(err)
+		return errors.Join(err, ln.Close())
 	}
 	runCtx, end := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(runCtx) }()
+	idle := &http.Transport{MaxIdleConnsPerHost: 64}
 	var once sync.Once
 	s.stop = func() {
 		once.Do(func() {
+			idle.CloseIdleConnections()
 			end()
 			if err := <-done; err != nil {
 				s.t.Errorf("the node ended with: %v", err)
 			}
 		})
 	}
-	httpClient := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	httpClient := &http.Client{Transport: idle}
 	s.query = queryv1connect.NewQueryServiceClient(httpClient, s.url)
 	s.ingest = ingestv1connect.NewIngestServiceClient(httpClient, s.url)
-	s.await("the node is ready", func() (bool, string) {
+	saw, ok := eventually(func() (bool, string) {
 		r := n.Ready()
 		if epoch := s.rdb.Exists(ctx, "tidemark:epoch").Val(); epoch == 0 {
 			return false, "Redis is not filled"
 		}
 		return r.Ready, strings.Join(r.Lines, "; ")
 	})
+	if !ok {
+		return fmt.Errorf("the node is not ready after %s: %s", patience, saw)
+	}
+	return nil
 }
 
-// restart stops the node in order and starts it on what it left.
-func (s *site) restart() {
-	s.stop()
-	s.start()
-}
-
-// rebuild stops the node, takes its stores and all of Redis away, and starts it: all there is comes from the topics.
-func (s *site) rebuild() {
-	s.stop()
+// lose takes the stores of a node that is stopped and all of Redis away: all that is left are the topics.
+func (s *site) lose() {
 	if err := os.RemoveAll(s.dir); err != nil {
-		s.t.Fatal(err)
+		s.t.Error(err)
 	}
 	if err := s.rdb.FlushAll(context.Background()).Err(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.start()
-}
-
-// await asks until what it waits for is so; else it fails the test with what it saw last.
-func (s *site) await(what string, is func() (bool, string)) {
-	s.t.Helper()
-	if saw, ok := eventually(is); !ok {
-		s.t.Fatalf("not after %s: %s: %s", patience, what, saw)
+		s.t.Error(err)
 	}
 }
 
@@ -169,4 +169,22 @@ func (s *site) ownPartition(t *testing.T) int32 {
 		t.Fatalf("more than %d stories are alone: make more partitions", partitions-shared)
 	}
 	return shared + s.alone - 1
+}
+
+// logged is what the node has logged.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (g *logged) Write(b []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.Write(b)
+}
+
+func (g *logged) String() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.String()
 }

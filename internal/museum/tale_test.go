@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/cockroachdb/datadriven"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/script"
@@ -31,17 +33,19 @@ import (
 //	? #general      GetChannel
 //	? told a        what was published about the user since the last such question, or that nothing was; also "in thread m1"
 //	? redis KEY     a key as it is, with the names of the story: read-pointer:a:c
+//	? pages of N a  GetInbox in pages of N
 //	mark all read a     MarkAllRead, and how many channels it found
-//	pages of N a    GetInbox in pages of N: all channels once
-//	restart, rebuild    see TestRestarts
+//	N times LINE    the line N times, with the numbers from 1 on in the place of each %
+//	restart, rebuild, repair    see TestRestarts
 //
 // `story alone` tells the story on a partition of its own: where days pass, since time passes for a whole partition, and
-// where offsets are told.
+// where offsets are told. `story now` has the clock of the wall, which MarkAllRead goes by, and is alone too.
 type tale struct {
 	t     *testing.T
 	site  *site
 	name  string
 	alone int32 // the partition; -1: one of those that are shared
+	shift int64 // what is added to the times of the story, in milliseconds
 
 	parser   script.Parser
 	pending  []script.Record
@@ -60,7 +64,10 @@ func newTale(t *testing.T, s *site, name string, d *datadriven.TestData) *tale {
 		seen: map[string]int{}, expected: strings.Split(strings.TrimSuffix(d.Expected, "\n"), "\n"),
 		rewrite: d.Rewrite,
 	}
-	if d.HasArg("alone") {
+	if d.HasArg("now") {
+		l.shift = time.Now().Add(-time.Hour).UnixMilli() - script.Start
+	}
+	if d.HasArg("alone") || d.HasArg("now") {
 		l.alone = s.ownPartition(t)
 	}
 	return l
@@ -86,15 +93,31 @@ func (l *tale) tell(lines []string) []string {
 			l.publish()
 			out = append(out, l.markAllRead(words[3]))
 		default:
-			records, err := l.parser.Parse(line)
-			if err != nil {
-				l.t.Fatalf("%s: %v", l.name, err)
+			for _, event := range times(line) {
+				records, err := l.parser.Parse(event)
+				if err != nil {
+					l.t.Fatalf("%s: %v", l.name, err)
+				}
+				l.pending = append(l.pending, records...)
 			}
-			l.pending = append(l.pending, records...)
 		}
 	}
 	l.publish()
 	l.expected = l.expected[min(len(out), len(l.expected)):]
+	return out
+}
+
+// times repeats a line that says so.
+func times(line string) []string {
+	count, event, ok := strings.Cut(line, " times ")
+	n, err := strconv.Atoi(count)
+	if !ok || err != nil {
+		return []string{line}
+	}
+	var out []string
+	for i := range n {
+		out = append(out, strings.ReplaceAll(event, "%", strconv.Itoa(i+1)))
+	}
 	return out
 }
 
@@ -110,6 +133,7 @@ func (l *tale) publish() {
 		r := &l.pending[i]
 		lines[i] = script.Format(r)
 		l.dress(r)
+		r.Timestamp += l.shift
 		value, err := r.Value()
 		if err != nil {
 			l.t.Fatal(err)
@@ -145,6 +169,8 @@ func (l *tale) dress(r *script.Record) {
 	case events.Messages:
 		m := *r.Message
 		m.ChannelID = l.channel(m.ChannelID)
+		m.OccurredAt += l.shift
+		m.TargetTime += l.shift
 		if len(m.SenderID) > 0 {
 			m.SenderID = l.user(m.SenderID)
 		}
@@ -156,13 +182,19 @@ func (l *tale) dress(r *script.Record) {
 	case events.Reads:
 		e := *r.Read
 		e.ChannelID, e.UserID = l.channel(e.ChannelID), l.user(e.UserID)
+		e.OccurredAt += l.shift
+		e.TargetTime += l.shift
 		r.Read = &e
 	default:
 		e := *r.Delivery
 		e.ChannelID, e.UserID = l.channel(e.ChannelID), l.user(e.UserID)
+		e.OccurredAt += l.shift
 		r.Delivery = &e
 	}
 }
+
+// when is a time of the wire as the story tells it.
+func (l *tale) when(at *timestamppb.Timestamp) int64 { return at.AsTime().UnixMilli() - l.shift }
 
 func (l *tale) user(name []byte) []byte { return []byte(l.wireUser(string(name))) }
 
