@@ -73,6 +73,16 @@ func (c *Client) Threads(ctx context.Context, r *queryv1.GetThreadsRequest) (*qu
 	return call(ctx, c, c.query.GetThreads, r)
 }
 
+// Receipts says who received and who read a message, and how many.
+func (c *Client) Receipts(ctx context.Context, r *queryv1.GetReceiptsRequest) (*queryv1.GetReceiptsResponse, error) {
+	return call(ctx, c, c.query.GetReceipts, r)
+}
+
+// Readers is how far each member of a channel has read, a page of them.
+func (c *Client) Readers(ctx context.Context, r *queryv1.GetReadersRequest) (*queryv1.GetReadersResponse, error) {
+	return call(ctx, c, c.query.GetReaders, r)
+}
+
 // Cached is what Redis holds of a user: channels, threads and what they come to, in two round trips and without a node. It
 // may be older than what was written before. cache.ErrMiss: Redis cannot say, so ask Inbox and Threads; a miss is never
 // zero, and an entry that is not Known (DESIGN §7) neither.

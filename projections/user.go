@@ -49,7 +49,7 @@ func (p *Partition) nothingLeft(r *row) bool {
 }
 
 func (p *Partition) asErased(r *row) bool {
-	if !r.erased() || r.ptr != 0 || r.marks != 0 {
+	if !r.erased() || r.ptr != 0 || r.marks != 0 || r.public != 0 {
 		return false
 	}
 	x := p.excOf(r)

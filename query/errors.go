@@ -43,6 +43,11 @@ func channelNotFound(channelID string) error {
 	return connect.NewError(connect.CodeNotFound, fmt.Errorf("channel_id %q: no such channel, or it was deleted", channelID))
 }
 
+func messageNotFound(channelID, messageID string) error {
+	return connect.NewError(connect.CodeNotFound,
+		fmt.Errorf("message_id %q: channel %q has no such message, or it was purged or has left the index", messageID, channelID))
+}
+
 // peerError turns what another node answered into this node's answer: its code, message and retry hint if it answered,
 // unavailable if it could not be reached or did not answer in time.
 func peerError(ctx context.Context, url string, err error) error {

@@ -67,6 +67,7 @@ func Handler(c Config) http.Handler {
 	for _, p := range []string{
 		queryv1connect.QueryServiceGetUnreadProcedure, queryv1connect.QueryServiceGetInboxProcedure,
 		queryv1connect.QueryServiceGetThreadsProcedure, queryv1connect.QueryServiceExplainUnreadProcedure, queryv1connect.QueryServiceGetChannelProcedure,
+		queryv1connect.QueryServiceGetReadersProcedure, queryv1connect.QueryServiceGetReceiptsProcedure,
 		queryv1connect.QueryServiceListUserChannelsProcedure,
 	} {
 		f.methods[p] = method{handler: query, maxBody: maxQueryBody, get: true}

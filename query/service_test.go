@@ -81,6 +81,17 @@ func TestAnswersInJSON(t *testing.T) {
 			`{"channel_id":"general",` +
 				`"latest":{"message_id":"m6","seq":6,"at":"2026-01-02T03:04:13Z","sender_id":"bob","preview":"hi m6"},` +
 				`"head_seq":7,"head_pos":6,"member_count":2,"large":false,"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
+		{"GetReaders", `{"channel_id":"general"}`,
+			`{"readers":[{"user_id":"ann","message_id":"m3","seq":3,"at":"2026-01-02T03:04:09Z"},` +
+				`{"user_id":"bob","message_id":"m7","seq":7,"at":"2026-01-02T03:04:14Z"}],"next_page_token":"",` +
+				`"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
+		{"GetReceipts", `{"channel_id":"general","message_id":"m2"}`,
+			`{"channel_id":"general","message_id":"m2","seq":2,"status":"read","recipient_count":1,"delivered_count":1,"read_count":1,` +
+				`"recipients":[{"user_id":"ann","status":"read","delivered_at":"2026-01-02T03:04:09Z","read_at":"2026-01-02T03:04:09Z"}],` +
+				`"next_page_token":"","as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
+		{"GetReceipts", `{"channel_id":"general","message_id":"m6"}`,
+			`{"channel_id":"general","message_id":"m6","seq":6,"status":"sent","recipient_count":1,"delivered_count":0,"read_count":0,` +
+				`"recipients":[{"user_id":"ann","status":"sent"}],"next_page_token":"","as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
 		{"ListUserChannels", `{"of_user_id":"ann"}`,
 			`{"channels":[{"channel_id":"general","member":true,"erased":false}],"next_page_token":"",` +
 				`"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},

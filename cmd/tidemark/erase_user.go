@@ -58,7 +58,7 @@ func (c *eraseUserCmd) Validate() error {
 func (c *eraseUserCmd) Run(a *app) (err error) {
 	conf := erase.Config{
 		User: c.User, Channels: c.Channel, DryRun: c.DryRun, Query: c.service(), Topics: prefixed(c.TopicPrefix),
-		Receipts: c.TopicPrefix + events.TopicReceipts, Patience: c.Wait, Report: newProgress(a, "erase-user").phase,
+		Patience: c.Wait, Report: newProgress(a, "erase-user").phase,
 	}
 	if c.Snapshots != "" {
 		if conf.Snapshots, err = (bucketFlags{Snapshots: c.Snapshots}).open(snapshot.Options{}); err != nil {

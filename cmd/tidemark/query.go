@@ -18,12 +18,14 @@ import (
 )
 
 type queryCmd struct {
-	Unread  queryUnreadCmd  `cmd:"" help:"One user in one channel."`
-	Inbox   queryInboxCmd   `cmd:"" help:"All channels of a user, unread first."`
-	Threads queryThreadsCmd `cmd:"" help:"The threads that a user follows, unread first."`
-	Explain queryExplainCmd `cmd:"" help:"Which messages are behind a number, and what does not count."`
-	Channel queryChannelCmd `cmd:"" help:"What is known of a channel."`
-	Watch   queryWatchCmd   `cmd:"" help:"Show a user's numbers as they change."`
+	Unread   queryUnreadCmd   `cmd:"" help:"One user in one channel."`
+	Inbox    queryInboxCmd    `cmd:"" help:"All channels of a user, unread first."`
+	Threads  queryThreadsCmd  `cmd:"" help:"The threads that a user follows, unread first."`
+	Explain  queryExplainCmd  `cmd:"" help:"Which messages are behind a number, and what does not count."`
+	Channel  queryChannelCmd  `cmd:"" help:"What is known of a channel."`
+	Readers  queryReadersCmd  `cmd:"" help:"How far each member of a channel has read."`
+	Receipts queryReceiptsCmd `cmd:"" help:"Who received and who read a message, and when."`
+	Watch    queryWatchCmd    `cmd:"" help:"Show a user's numbers as they change."`
 }
 
 func (queryCmd) Help() string {

@@ -23,7 +23,7 @@ type Remains struct {
 // remains says what is still where, until when: from the topics' configuration as the brokers state it, and the snapshots
 // that there are.
 func (r *run) remains(ctx context.Context) error {
-	topics := append(slices.Clone(r.Topics.Inputs[:]), r.Topics.Unread, r.Topics.Channels, r.Receipts, r.Topics.DeadLetters)
+	topics := append(slices.Clone(r.Topics.Inputs[:]), r.Topics.Unread, r.Topics.Channels, r.Topics.Receipts, r.Topics.DeadLetters)
 	configs, err := kafkaadmin.Configs(ctx, r.adm, topics...)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (r *run) remains(ctx context.Context) error {
 	add(r.Topics.Inputs[events.Messages], "his messages with their texts, mentions of him, and that he joined and left")
 	add(r.Topics.Inputs[events.Reads], "what he read, and the erasure itself")
 	add(r.Topics.Inputs[events.Deliveries], "what was delivered to him")
-	add(r.Receipts, "receipts of his")
+	add(r.Topics.Receipts, "receipts of his")
 	add(r.Topics.DeadLetters, "bad records that name him")
 	r.compacted(configs)
 	if _, ok := configs[r.Topics.Channels]; ok {

@@ -1342,6 +1342,478 @@ func (x *GetChannelResponse) GetAsOf() []string {
 	return nil
 }
 
+type GetReadersRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ChannelId string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// 0 = 50; at most 1,000.
+	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty = the first page. One that has aged is invalid_argument.
+	PageToken     string   `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	After         []string `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetReadersRequest) Reset() {
+	*x = GetReadersRequest{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReadersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReadersRequest) ProtoMessage() {}
+
+func (x *GetReadersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReadersRequest.ProtoReflect.Descriptor instead.
+func (*GetReadersRequest) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetReadersRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *GetReadersRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *GetReadersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *GetReadersRequest) GetAfter() []string {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+// GetReadersResponse lists all members in the order in which they first joined, those who have read nothing too.
+type GetReadersResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Readers []*Reader              `protobuf:"bytes,1,rep,name=readers,proto3" json:"readers,omitempty"`
+	// Empty: this was the last page.
+	NextPageToken string   `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetReadersResponse) Reset() {
+	*x = GetReadersResponse{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReadersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReadersResponse) ProtoMessage() {}
+
+func (x *GetReadersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReadersResponse.ProtoReflect.Descriptor instead.
+func (*GetReadersResponse) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetReadersResponse) GetReaders() []*Reader {
+	if x != nil {
+		return x.Readers
+	}
+	return nil
+}
+
+func (x *GetReadersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *GetReadersResponse) GetAsOf() []string {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+// Reader is how far a member has read for others to see. seq 0: nowhere, and at is unset; a seq without an id: the id has
+// left the index.
+type Reader struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	MessageId     string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	Seq           uint32                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reader) Reset() {
+	*x = Reader{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reader) ProtoMessage() {}
+
+func (x *Reader) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reader.ProtoReflect.Descriptor instead.
+func (*Reader) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Reader) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *Reader) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *Reader) GetSeq() uint32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Reader) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+type GetReceiptsRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ChannelId string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	MessageId string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// 0 = 50; at most 1,000.
+	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty = the first page. One that has aged is invalid_argument.
+	PageToken     string   `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	After         []string `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetReceiptsRequest) Reset() {
+	*x = GetReceiptsRequest{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReceiptsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReceiptsRequest) ProtoMessage() {}
+
+func (x *GetReceiptsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReceiptsRequest.ProtoReflect.Descriptor instead.
+func (*GetReceiptsRequest) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetReceiptsRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *GetReceiptsRequest) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *GetReceiptsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *GetReceiptsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *GetReceiptsRequest) GetAfter() []string {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+// GetReceiptsResponse says who received and who read a message. Its counts and status are over all recipients, on every
+// page: the members when it was posted, without its sender.
+type GetReceiptsResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ChannelId string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	MessageId string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	Seq       uint32                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	// The least over all recipients: sent, delivered or read; sent if there is none.
+	Status         string `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
+	RecipientCount uint32 `protobuf:"varint,5,opt,name=recipient_count,json=recipientCount,proto3" json:"recipient_count,omitempty"`
+	DeliveredCount uint32 `protobuf:"varint,6,opt,name=delivered_count,json=deliveredCount,proto3" json:"delivered_count,omitempty"`
+	ReadCount      uint32 `protobuf:"varint,7,opt,name=read_count,json=readCount,proto3" json:"read_count,omitempty"`
+	// In the order in which they first joined.
+	Recipients []*Recipient `protobuf:"bytes,8,rep,name=recipients,proto3" json:"recipients,omitempty"`
+	// Empty: this was the last page.
+	NextPageToken string   `protobuf:"bytes,9,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetReceiptsResponse) Reset() {
+	*x = GetReceiptsResponse{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReceiptsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReceiptsResponse) ProtoMessage() {}
+
+func (x *GetReceiptsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReceiptsResponse.ProtoReflect.Descriptor instead.
+func (*GetReceiptsResponse) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *GetReceiptsResponse) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *GetReceiptsResponse) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *GetReceiptsResponse) GetSeq() uint32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *GetReceiptsResponse) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *GetReceiptsResponse) GetRecipientCount() uint32 {
+	if x != nil {
+		return x.RecipientCount
+	}
+	return 0
+}
+
+func (x *GetReceiptsResponse) GetDeliveredCount() uint32 {
+	if x != nil {
+		return x.DeliveredCount
+	}
+	return 0
+}
+
+func (x *GetReceiptsResponse) GetReadCount() uint32 {
+	if x != nil {
+		return x.ReadCount
+	}
+	return 0
+}
+
+func (x *GetReceiptsResponse) GetRecipients() []*Recipient {
+	if x != nil {
+		return x.Recipients
+	}
+	return nil
+}
+
+func (x *GetReceiptsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *GetReceiptsResponse) GetAsOf() []string {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+// Recipient is what became of the message for one of them. Times are told for 90 days of log time; after that status alone
+// says it.
+type Recipient struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// sent, delivered or read.
+	Status        string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	DeliveredAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=delivered_at,json=deliveredAt,proto3" json:"delivered_at,omitempty"`
+	ReadAt        *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Recipient) Reset() {
+	*x = Recipient{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Recipient) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Recipient) ProtoMessage() {}
+
+func (x *Recipient) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Recipient.ProtoReflect.Descriptor instead.
+func (*Recipient) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Recipient) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *Recipient) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *Recipient) GetDeliveredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeliveredAt
+	}
+	return nil
+}
+
+func (x *Recipient) GetReadAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReadAt
+	}
+	return nil
+}
+
 type ListUserChannelsRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	OfUserId string                 `protobuf:"bytes,1,opt,name=of_user_id,json=ofUserId,proto3" json:"of_user_id,omitempty"`
@@ -1356,7 +1828,7 @@ type ListUserChannelsRequest struct {
 
 func (x *ListUserChannelsRequest) Reset() {
 	*x = ListUserChannelsRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1368,7 +1840,7 @@ func (x *ListUserChannelsRequest) String() string {
 func (*ListUserChannelsRequest) ProtoMessage() {}
 
 func (x *ListUserChannelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1381,7 +1853,7 @@ func (x *ListUserChannelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserChannelsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserChannelsRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListUserChannelsRequest) GetOfUserId() string {
@@ -1425,7 +1897,7 @@ type ListUserChannelsResponse struct {
 
 func (x *ListUserChannelsResponse) Reset() {
 	*x = ListUserChannelsResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1437,7 +1909,7 @@ func (x *ListUserChannelsResponse) String() string {
 func (*ListUserChannelsResponse) ProtoMessage() {}
 
 func (x *ListUserChannelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1450,7 +1922,7 @@ func (x *ListUserChannelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserChannelsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserChannelsResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListUserChannelsResponse) GetChannels() []*UserChannel {
@@ -1487,7 +1959,7 @@ type UserChannel struct {
 
 func (x *UserChannel) Reset() {
 	*x = UserChannel{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1971,7 @@ func (x *UserChannel) String() string {
 func (*UserChannel) ProtoMessage() {}
 
 func (x *UserChannel) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1984,7 @@ func (x *UserChannel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserChannel.ProtoReflect.Descriptor instead.
 func (*UserChannel) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UserChannel) GetChannelId() string {
@@ -1546,7 +2018,7 @@ type WatchUnreadRequest struct {
 
 func (x *WatchUnreadRequest) Reset() {
 	*x = WatchUnreadRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +2030,7 @@ func (x *WatchUnreadRequest) String() string {
 func (*WatchUnreadRequest) ProtoMessage() {}
 
 func (x *WatchUnreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +2043,7 @@ func (x *WatchUnreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnreadRequest.ProtoReflect.Descriptor instead.
 func (*WatchUnreadRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchUnreadRequest) GetUserId() string {
@@ -1606,7 +2078,7 @@ type WatchUnreadResponse struct {
 
 func (x *WatchUnreadResponse) Reset() {
 	*x = WatchUnreadResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1618,7 +2090,7 @@ func (x *WatchUnreadResponse) String() string {
 func (*WatchUnreadResponse) ProtoMessage() {}
 
 func (x *WatchUnreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1631,7 +2103,7 @@ func (x *WatchUnreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnreadResponse.ProtoReflect.Descriptor instead.
 func (*WatchUnreadResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WatchUnreadResponse) GetEvent() isWatchUnreadResponse_Event {
@@ -1698,7 +2170,7 @@ type WatchSnapshot struct {
 
 func (x *WatchSnapshot) Reset() {
 	*x = WatchSnapshot{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +2182,7 @@ func (x *WatchSnapshot) String() string {
 func (*WatchSnapshot) ProtoMessage() {}
 
 func (x *WatchSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +2195,7 @@ func (x *WatchSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchSnapshot.ProtoReflect.Descriptor instead.
 func (*WatchSnapshot) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *WatchSnapshot) GetChannels() []*ChannelUnread {
@@ -1768,7 +2240,7 @@ type WatchUpdate struct {
 
 func (x *WatchUpdate) Reset() {
 	*x = WatchUpdate{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +2252,7 @@ func (x *WatchUpdate) String() string {
 func (*WatchUpdate) ProtoMessage() {}
 
 func (x *WatchUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +2265,7 @@ func (x *WatchUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUpdate.ProtoReflect.Descriptor instead.
 func (*WatchUpdate) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WatchUpdate) GetChannel() *ChannelUnread {
@@ -1945,7 +2417,54 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\bhead_pos\x18\x04 \x01(\rR\aheadPos\x12!\n" +
 	"\fmember_count\x18\x05 \x01(\rR\vmemberCount\x12\x14\n" +
 	"\x05large\x18\x06 \x01(\bR\x05large\x12\x13\n" +
-	"\x05as_of\x18d \x03(\tR\x04asOf\"\x89\x01\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\"\x84\x01\n" +
+	"\x11GetReadersRequest\x12\x1d\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05after\x18d \x03(\tR\x05after\"\x86\x01\n" +
+	"\x12GetReadersResponse\x123\n" +
+	"\areaders\x18\x01 \x03(\v2\x19.tidemark.query.v1.ReaderR\areaders\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x13\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\"~\n" +
+	"\x06Reader\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tR\tmessageId\x12\x10\n" +
+	"\x03seq\x18\x03 \x01(\rR\x03seq\x12*\n" +
+	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xa4\x01\n" +
+	"\x12GetReceiptsRequest\x12\x1d\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tR\tmessageId\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05after\x18d \x03(\tR\x05after\"\xe9\x02\n" +
+	"\x13GetReceiptsResponse\x12\x1d\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tR\tmessageId\x12\x10\n" +
+	"\x03seq\x18\x03 \x01(\rR\x03seq\x12\x16\n" +
+	"\x06status\x18\x04 \x01(\tR\x06status\x12'\n" +
+	"\x0frecipient_count\x18\x05 \x01(\rR\x0erecipientCount\x12'\n" +
+	"\x0fdelivered_count\x18\x06 \x01(\rR\x0edeliveredCount\x12\x1d\n" +
+	"\n" +
+	"read_count\x18\a \x01(\rR\treadCount\x12<\n" +
+	"\n" +
+	"recipients\x18\b \x03(\v2\x1c.tidemark.query.v1.RecipientR\n" +
+	"recipients\x12&\n" +
+	"\x0fnext_page_token\x18\t \x01(\tR\rnextPageToken\x12\x13\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\"\xb0\x01\n" +
+	"\tRecipient\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12=\n" +
+	"\fdelivered_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vdeliveredAt\x123\n" +
+	"\aread_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\"\x89\x01\n" +
 	"\x17ListUserChannelsRequest\x12\x1c\n" +
 	"\n" +
 	"of_user_id\x18\x01 \x01(\tR\bofUserId\x12\x1b\n" +
@@ -1978,7 +2497,7 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\vWatchUpdate\x12:\n" +
 	"\achannel\x18\x01 \x01(\v2 .tidemark.query.v1.ChannelUnreadR\achannel\x121\n" +
 	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x127\n" +
-	"\x06thread\x18\x03 \x01(\v2\x1f.tidemark.query.v1.ThreadUnreadR\x06thread2\xbc\x05\n" +
+	"\x06thread\x18\x03 \x01(\v2\x1f.tidemark.query.v1.ThreadUnreadR\x06thread2\xff\x06\n" +
 	"\fQueryService\x12W\n" +
 	"\tGetUnread\x12#.tidemark.query.v1.GetUnreadRequest\x1a .tidemark.query.v1.ChannelUnread\"\x03\x90\x02\x01\x12X\n" +
 	"\bGetInbox\x12\".tidemark.query.v1.GetInboxRequest\x1a#.tidemark.query.v1.GetInboxResponse\"\x03\x90\x02\x01\x12^\n" +
@@ -1986,7 +2505,10 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"GetThreads\x12$.tidemark.query.v1.GetThreadsRequest\x1a%.tidemark.query.v1.GetThreadsResponse\"\x03\x90\x02\x01\x12g\n" +
 	"\rExplainUnread\x12'.tidemark.query.v1.ExplainUnreadRequest\x1a(.tidemark.query.v1.ExplainUnreadResponse\"\x03\x90\x02\x01\x12^\n" +
 	"\n" +
-	"GetChannel\x12$.tidemark.query.v1.GetChannelRequest\x1a%.tidemark.query.v1.GetChannelResponse\"\x03\x90\x02\x01\x12p\n" +
+	"GetChannel\x12$.tidemark.query.v1.GetChannelRequest\x1a%.tidemark.query.v1.GetChannelResponse\"\x03\x90\x02\x01\x12^\n" +
+	"\n" +
+	"GetReaders\x12$.tidemark.query.v1.GetReadersRequest\x1a%.tidemark.query.v1.GetReadersResponse\"\x03\x90\x02\x01\x12a\n" +
+	"\vGetReceipts\x12%.tidemark.query.v1.GetReceiptsRequest\x1a&.tidemark.query.v1.GetReceiptsResponse\"\x03\x90\x02\x01\x12p\n" +
 	"\x10ListUserChannels\x12*.tidemark.query.v1.ListUserChannelsRequest\x1a+.tidemark.query.v1.ListUserChannelsResponse\"\x03\x90\x02\x01\x12^\n" +
 	"\vWatchUnread\x12%.tidemark.query.v1.WatchUnreadRequest\x1a&.tidemark.query.v1.WatchUnreadResponse0\x01B4Z2github.com/tidemark/tidemark/query/queryv1;queryv1b\x06proto3"
 
@@ -2002,7 +2524,7 @@ func file_tidemark_query_v1_query_proto_rawDescGZIP() []byte {
 	return file_tidemark_query_v1_query_proto_rawDescData
 }
 
-var file_tidemark_query_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_tidemark_query_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_tidemark_query_v1_query_proto_goTypes = []any{
 	(*GetUnreadRequest)(nil),         // 0: tidemark.query.v1.GetUnreadRequest
 	(*ChannelUnread)(nil),            // 1: tidemark.query.v1.ChannelUnread
@@ -2021,21 +2543,27 @@ var file_tidemark_query_v1_query_proto_goTypes = []any{
 	(*Pointer)(nil),                  // 14: tidemark.query.v1.Pointer
 	(*GetChannelRequest)(nil),        // 15: tidemark.query.v1.GetChannelRequest
 	(*GetChannelResponse)(nil),       // 16: tidemark.query.v1.GetChannelResponse
-	(*ListUserChannelsRequest)(nil),  // 17: tidemark.query.v1.ListUserChannelsRequest
-	(*ListUserChannelsResponse)(nil), // 18: tidemark.query.v1.ListUserChannelsResponse
-	(*UserChannel)(nil),              // 19: tidemark.query.v1.UserChannel
-	(*WatchUnreadRequest)(nil),       // 20: tidemark.query.v1.WatchUnreadRequest
-	(*WatchUnreadResponse)(nil),      // 21: tidemark.query.v1.WatchUnreadResponse
-	(*WatchSnapshot)(nil),            // 22: tidemark.query.v1.WatchSnapshot
-	(*WatchUpdate)(nil),              // 23: tidemark.query.v1.WatchUpdate
-	(*timestamppb.Timestamp)(nil),    // 24: google.protobuf.Timestamp
+	(*GetReadersRequest)(nil),        // 17: tidemark.query.v1.GetReadersRequest
+	(*GetReadersResponse)(nil),       // 18: tidemark.query.v1.GetReadersResponse
+	(*Reader)(nil),                   // 19: tidemark.query.v1.Reader
+	(*GetReceiptsRequest)(nil),       // 20: tidemark.query.v1.GetReceiptsRequest
+	(*GetReceiptsResponse)(nil),      // 21: tidemark.query.v1.GetReceiptsResponse
+	(*Recipient)(nil),                // 22: tidemark.query.v1.Recipient
+	(*ListUserChannelsRequest)(nil),  // 23: tidemark.query.v1.ListUserChannelsRequest
+	(*ListUserChannelsResponse)(nil), // 24: tidemark.query.v1.ListUserChannelsResponse
+	(*UserChannel)(nil),              // 25: tidemark.query.v1.UserChannel
+	(*WatchUnreadRequest)(nil),       // 26: tidemark.query.v1.WatchUnreadRequest
+	(*WatchUnreadResponse)(nil),      // 27: tidemark.query.v1.WatchUnreadResponse
+	(*WatchSnapshot)(nil),            // 28: tidemark.query.v1.WatchSnapshot
+	(*WatchUpdate)(nil),              // 29: tidemark.query.v1.WatchUpdate
+	(*timestamppb.Timestamp)(nil),    // 30: google.protobuf.Timestamp
 }
 var file_tidemark_query_v1_query_proto_depIdxs = []int32{
 	2,  // 0: tidemark.query.v1.ChannelUnread.first_unread:type_name -> tidemark.query.v1.MessageRef
 	3,  // 1: tidemark.query.v1.ChannelUnread.last_read:type_name -> tidemark.query.v1.LastRead
 	4,  // 2: tidemark.query.v1.ChannelUnread.latest:type_name -> tidemark.query.v1.Latest
-	24, // 3: tidemark.query.v1.LastRead.at:type_name -> google.protobuf.Timestamp
-	24, // 4: tidemark.query.v1.Latest.at:type_name -> google.protobuf.Timestamp
+	30, // 3: tidemark.query.v1.LastRead.at:type_name -> google.protobuf.Timestamp
+	30, // 4: tidemark.query.v1.Latest.at:type_name -> google.protobuf.Timestamp
 	1,  // 5: tidemark.query.v1.GetInboxResponse.channels:type_name -> tidemark.query.v1.ChannelUnread
 	7,  // 6: tidemark.query.v1.GetInboxResponse.totals:type_name -> tidemark.query.v1.Totals
 	10, // 7: tidemark.query.v1.GetThreadsResponse.threads:type_name -> tidemark.query.v1.ThreadUnread
@@ -2045,36 +2573,45 @@ var file_tidemark_query_v1_query_proto_depIdxs = []int32{
 	4,  // 11: tidemark.query.v1.ThreadUnread.last_reply:type_name -> tidemark.query.v1.Latest
 	13, // 12: tidemark.query.v1.ExplainUnreadResponse.excluded:type_name -> tidemark.query.v1.Excluded
 	14, // 13: tidemark.query.v1.ExplainUnreadResponse.pointer:type_name -> tidemark.query.v1.Pointer
-	24, // 14: tidemark.query.v1.Pointer.at:type_name -> google.protobuf.Timestamp
+	30, // 14: tidemark.query.v1.Pointer.at:type_name -> google.protobuf.Timestamp
 	4,  // 15: tidemark.query.v1.GetChannelResponse.latest:type_name -> tidemark.query.v1.Latest
-	19, // 16: tidemark.query.v1.ListUserChannelsResponse.channels:type_name -> tidemark.query.v1.UserChannel
-	22, // 17: tidemark.query.v1.WatchUnreadResponse.snapshot:type_name -> tidemark.query.v1.WatchSnapshot
-	23, // 18: tidemark.query.v1.WatchUnreadResponse.update:type_name -> tidemark.query.v1.WatchUpdate
-	1,  // 19: tidemark.query.v1.WatchSnapshot.channels:type_name -> tidemark.query.v1.ChannelUnread
-	7,  // 20: tidemark.query.v1.WatchSnapshot.totals:type_name -> tidemark.query.v1.Totals
-	10, // 21: tidemark.query.v1.WatchSnapshot.threads:type_name -> tidemark.query.v1.ThreadUnread
-	1,  // 22: tidemark.query.v1.WatchUpdate.channel:type_name -> tidemark.query.v1.ChannelUnread
-	7,  // 23: tidemark.query.v1.WatchUpdate.totals:type_name -> tidemark.query.v1.Totals
-	10, // 24: tidemark.query.v1.WatchUpdate.thread:type_name -> tidemark.query.v1.ThreadUnread
-	0,  // 25: tidemark.query.v1.QueryService.GetUnread:input_type -> tidemark.query.v1.GetUnreadRequest
-	5,  // 26: tidemark.query.v1.QueryService.GetInbox:input_type -> tidemark.query.v1.GetInboxRequest
-	8,  // 27: tidemark.query.v1.QueryService.GetThreads:input_type -> tidemark.query.v1.GetThreadsRequest
-	11, // 28: tidemark.query.v1.QueryService.ExplainUnread:input_type -> tidemark.query.v1.ExplainUnreadRequest
-	15, // 29: tidemark.query.v1.QueryService.GetChannel:input_type -> tidemark.query.v1.GetChannelRequest
-	17, // 30: tidemark.query.v1.QueryService.ListUserChannels:input_type -> tidemark.query.v1.ListUserChannelsRequest
-	20, // 31: tidemark.query.v1.QueryService.WatchUnread:input_type -> tidemark.query.v1.WatchUnreadRequest
-	1,  // 32: tidemark.query.v1.QueryService.GetUnread:output_type -> tidemark.query.v1.ChannelUnread
-	6,  // 33: tidemark.query.v1.QueryService.GetInbox:output_type -> tidemark.query.v1.GetInboxResponse
-	9,  // 34: tidemark.query.v1.QueryService.GetThreads:output_type -> tidemark.query.v1.GetThreadsResponse
-	12, // 35: tidemark.query.v1.QueryService.ExplainUnread:output_type -> tidemark.query.v1.ExplainUnreadResponse
-	16, // 36: tidemark.query.v1.QueryService.GetChannel:output_type -> tidemark.query.v1.GetChannelResponse
-	18, // 37: tidemark.query.v1.QueryService.ListUserChannels:output_type -> tidemark.query.v1.ListUserChannelsResponse
-	21, // 38: tidemark.query.v1.QueryService.WatchUnread:output_type -> tidemark.query.v1.WatchUnreadResponse
-	32, // [32:39] is the sub-list for method output_type
-	25, // [25:32] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	19, // 16: tidemark.query.v1.GetReadersResponse.readers:type_name -> tidemark.query.v1.Reader
+	30, // 17: tidemark.query.v1.Reader.at:type_name -> google.protobuf.Timestamp
+	22, // 18: tidemark.query.v1.GetReceiptsResponse.recipients:type_name -> tidemark.query.v1.Recipient
+	30, // 19: tidemark.query.v1.Recipient.delivered_at:type_name -> google.protobuf.Timestamp
+	30, // 20: tidemark.query.v1.Recipient.read_at:type_name -> google.protobuf.Timestamp
+	25, // 21: tidemark.query.v1.ListUserChannelsResponse.channels:type_name -> tidemark.query.v1.UserChannel
+	28, // 22: tidemark.query.v1.WatchUnreadResponse.snapshot:type_name -> tidemark.query.v1.WatchSnapshot
+	29, // 23: tidemark.query.v1.WatchUnreadResponse.update:type_name -> tidemark.query.v1.WatchUpdate
+	1,  // 24: tidemark.query.v1.WatchSnapshot.channels:type_name -> tidemark.query.v1.ChannelUnread
+	7,  // 25: tidemark.query.v1.WatchSnapshot.totals:type_name -> tidemark.query.v1.Totals
+	10, // 26: tidemark.query.v1.WatchSnapshot.threads:type_name -> tidemark.query.v1.ThreadUnread
+	1,  // 27: tidemark.query.v1.WatchUpdate.channel:type_name -> tidemark.query.v1.ChannelUnread
+	7,  // 28: tidemark.query.v1.WatchUpdate.totals:type_name -> tidemark.query.v1.Totals
+	10, // 29: tidemark.query.v1.WatchUpdate.thread:type_name -> tidemark.query.v1.ThreadUnread
+	0,  // 30: tidemark.query.v1.QueryService.GetUnread:input_type -> tidemark.query.v1.GetUnreadRequest
+	5,  // 31: tidemark.query.v1.QueryService.GetInbox:input_type -> tidemark.query.v1.GetInboxRequest
+	8,  // 32: tidemark.query.v1.QueryService.GetThreads:input_type -> tidemark.query.v1.GetThreadsRequest
+	11, // 33: tidemark.query.v1.QueryService.ExplainUnread:input_type -> tidemark.query.v1.ExplainUnreadRequest
+	15, // 34: tidemark.query.v1.QueryService.GetChannel:input_type -> tidemark.query.v1.GetChannelRequest
+	17, // 35: tidemark.query.v1.QueryService.GetReaders:input_type -> tidemark.query.v1.GetReadersRequest
+	20, // 36: tidemark.query.v1.QueryService.GetReceipts:input_type -> tidemark.query.v1.GetReceiptsRequest
+	23, // 37: tidemark.query.v1.QueryService.ListUserChannels:input_type -> tidemark.query.v1.ListUserChannelsRequest
+	26, // 38: tidemark.query.v1.QueryService.WatchUnread:input_type -> tidemark.query.v1.WatchUnreadRequest
+	1,  // 39: tidemark.query.v1.QueryService.GetUnread:output_type -> tidemark.query.v1.ChannelUnread
+	6,  // 40: tidemark.query.v1.QueryService.GetInbox:output_type -> tidemark.query.v1.GetInboxResponse
+	9,  // 41: tidemark.query.v1.QueryService.GetThreads:output_type -> tidemark.query.v1.GetThreadsResponse
+	12, // 42: tidemark.query.v1.QueryService.ExplainUnread:output_type -> tidemark.query.v1.ExplainUnreadResponse
+	16, // 43: tidemark.query.v1.QueryService.GetChannel:output_type -> tidemark.query.v1.GetChannelResponse
+	18, // 44: tidemark.query.v1.QueryService.GetReaders:output_type -> tidemark.query.v1.GetReadersResponse
+	21, // 45: tidemark.query.v1.QueryService.GetReceipts:output_type -> tidemark.query.v1.GetReceiptsResponse
+	24, // 46: tidemark.query.v1.QueryService.ListUserChannels:output_type -> tidemark.query.v1.ListUserChannelsResponse
+	27, // 47: tidemark.query.v1.QueryService.WatchUnread:output_type -> tidemark.query.v1.WatchUnreadResponse
+	39, // [39:48] is the sub-list for method output_type
+	30, // [30:39] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_query_v1_query_proto_init() }
@@ -2082,7 +2619,7 @@ func file_tidemark_query_v1_query_proto_init() {
 	if File_tidemark_query_v1_query_proto != nil {
 		return
 	}
-	file_tidemark_query_v1_query_proto_msgTypes[21].OneofWrappers = []any{
+	file_tidemark_query_v1_query_proto_msgTypes[27].OneofWrappers = []any{
 		(*WatchUnreadResponse_Snapshot)(nil),
 		(*WatchUnreadResponse_Update)(nil),
 	}
@@ -2092,7 +2629,7 @@ func file_tidemark_query_v1_query_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_query_v1_query_proto_rawDesc), len(file_tidemark_query_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -45,6 +45,11 @@ const (
 	QueryServiceExplainUnreadProcedure = "/tidemark.query.v1.QueryService/ExplainUnread"
 	// QueryServiceGetChannelProcedure is the fully-qualified name of the QueryService's GetChannel RPC.
 	QueryServiceGetChannelProcedure = "/tidemark.query.v1.QueryService/GetChannel"
+	// QueryServiceGetReadersProcedure is the fully-qualified name of the QueryService's GetReaders RPC.
+	QueryServiceGetReadersProcedure = "/tidemark.query.v1.QueryService/GetReaders"
+	// QueryServiceGetReceiptsProcedure is the fully-qualified name of the QueryService's GetReceipts
+	// RPC.
+	QueryServiceGetReceiptsProcedure = "/tidemark.query.v1.QueryService/GetReceipts"
 	// QueryServiceListUserChannelsProcedure is the fully-qualified name of the QueryService's
 	// ListUserChannels RPC.
 	QueryServiceListUserChannelsProcedure = "/tidemark.query.v1.QueryService/ListUserChannels"
@@ -65,6 +70,10 @@ type QueryServiceClient interface {
 	ExplainUnread(context.Context, *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error)
 	// GetChannel: what is known of a channel, whoever asks.
 	GetChannel(context.Context, *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error)
+	// GetReaders: how far each member of a channel has read, the read state of a room.
+	GetReaders(context.Context, *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error)
+	// GetReceipts: who received and who read a message, when, and how many.
+	GetReceipts(context.Context, *connect.Request[queryv1.GetReceiptsRequest]) (*connect.Response[queryv1.GetReceiptsResponse], error)
 	// ListUserChannels: all channels in which anything is known of a user, whether he is a member or not: what an erasure has
 	// to go through. For services alone.
 	ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error)
@@ -118,6 +127,20 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		getReaders: connect.NewClient[queryv1.GetReadersRequest, queryv1.GetReadersResponse](
+			httpClient,
+			baseURL+QueryServiceGetReadersProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("GetReaders")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getReceipts: connect.NewClient[queryv1.GetReceiptsRequest, queryv1.GetReceiptsResponse](
+			httpClient,
+			baseURL+QueryServiceGetReceiptsProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("GetReceipts")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		listUserChannels: connect.NewClient[queryv1.ListUserChannelsRequest, queryv1.ListUserChannelsResponse](
 			httpClient,
 			baseURL+QueryServiceListUserChannelsProcedure,
@@ -141,6 +164,8 @@ type queryServiceClient struct {
 	getThreads       *connect.Client[queryv1.GetThreadsRequest, queryv1.GetThreadsResponse]
 	explainUnread    *connect.Client[queryv1.ExplainUnreadRequest, queryv1.ExplainUnreadResponse]
 	getChannel       *connect.Client[queryv1.GetChannelRequest, queryv1.GetChannelResponse]
+	getReaders       *connect.Client[queryv1.GetReadersRequest, queryv1.GetReadersResponse]
+	getReceipts      *connect.Client[queryv1.GetReceiptsRequest, queryv1.GetReceiptsResponse]
 	listUserChannels *connect.Client[queryv1.ListUserChannelsRequest, queryv1.ListUserChannelsResponse]
 	watchUnread      *connect.Client[queryv1.WatchUnreadRequest, queryv1.WatchUnreadResponse]
 }
@@ -170,6 +195,16 @@ func (c *queryServiceClient) GetChannel(ctx context.Context, req *connect.Reques
 	return c.getChannel.CallUnary(ctx, req)
 }
 
+// GetReaders calls tidemark.query.v1.QueryService.GetReaders.
+func (c *queryServiceClient) GetReaders(ctx context.Context, req *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error) {
+	return c.getReaders.CallUnary(ctx, req)
+}
+
+// GetReceipts calls tidemark.query.v1.QueryService.GetReceipts.
+func (c *queryServiceClient) GetReceipts(ctx context.Context, req *connect.Request[queryv1.GetReceiptsRequest]) (*connect.Response[queryv1.GetReceiptsResponse], error) {
+	return c.getReceipts.CallUnary(ctx, req)
+}
+
 // ListUserChannels calls tidemark.query.v1.QueryService.ListUserChannels.
 func (c *queryServiceClient) ListUserChannels(ctx context.Context, req *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error) {
 	return c.listUserChannels.CallUnary(ctx, req)
@@ -192,6 +227,10 @@ type QueryServiceHandler interface {
 	ExplainUnread(context.Context, *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error)
 	// GetChannel: what is known of a channel, whoever asks.
 	GetChannel(context.Context, *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error)
+	// GetReaders: how far each member of a channel has read, the read state of a room.
+	GetReaders(context.Context, *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error)
+	// GetReceipts: who received and who read a message, when, and how many.
+	GetReceipts(context.Context, *connect.Request[queryv1.GetReceiptsRequest]) (*connect.Response[queryv1.GetReceiptsResponse], error)
 	// ListUserChannels: all channels in which anything is known of a user, whether he is a member or not: what an erasure has
 	// to go through. For services alone.
 	ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error)
@@ -241,6 +280,20 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceGetReadersHandler := connect.NewUnaryHandler(
+		QueryServiceGetReadersProcedure,
+		svc.GetReaders,
+		connect.WithSchema(queryServiceMethods.ByName("GetReaders")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	queryServiceGetReceiptsHandler := connect.NewUnaryHandler(
+		QueryServiceGetReceiptsProcedure,
+		svc.GetReceipts,
+		connect.WithSchema(queryServiceMethods.ByName("GetReceipts")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceListUserChannelsHandler := connect.NewUnaryHandler(
 		QueryServiceListUserChannelsProcedure,
 		svc.ListUserChannels,
@@ -266,6 +319,10 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceExplainUnreadHandler.ServeHTTP(w, r)
 		case QueryServiceGetChannelProcedure:
 			queryServiceGetChannelHandler.ServeHTTP(w, r)
+		case QueryServiceGetReadersProcedure:
+			queryServiceGetReadersHandler.ServeHTTP(w, r)
+		case QueryServiceGetReceiptsProcedure:
+			queryServiceGetReceiptsHandler.ServeHTTP(w, r)
 		case QueryServiceListUserChannelsProcedure:
 			queryServiceListUserChannelsHandler.ServeHTTP(w, r)
 		case QueryServiceWatchUnreadProcedure:
@@ -297,6 +354,14 @@ func (UnimplementedQueryServiceHandler) ExplainUnread(context.Context, *connect.
 
 func (UnimplementedQueryServiceHandler) GetChannel(context.Context, *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("tidemark.query.v1.QueryService.GetChannel is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) GetReaders(context.Context, *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("tidemark.query.v1.QueryService.GetReaders is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) GetReceipts(context.Context, *connect.Request[queryv1.GetReceiptsRequest]) (*connect.Response[queryv1.GetReceiptsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("tidemark.query.v1.QueryService.GetReceipts is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error) {
