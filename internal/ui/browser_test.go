@@ -74,7 +74,7 @@ func (s *site) stop() {
 // publish writes events by HTTP.
 func (s *site) publish(list ...string) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.stack.URL+"/tidemark.ingest.v1.IngestService/Publish",
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/tidemark.ingest.v1.IngestService/Publish",
 		strings.NewReader(`{"events":[`+strings.Join(list, ",")+`]}`))
 	if err != nil {
 		s.t.Fatal(err)
@@ -134,8 +134,11 @@ func (c *shared) start(t *testing.T) {
 	}
 }
 
-// TestMain ends the browser that tests have started.
+// TestMain ends the browser that tests have started. In a process that a test has started it is a node.
 func TestMain(m *testing.M) {
+	if config := os.Getenv(nodeEnv); config != "" {
+		os.Exit(runNode(config))
+	}
 	code := m.Run()
 	if chromium.cancel != nil {
 		chromium.cancel()
