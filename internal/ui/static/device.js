@@ -17,7 +17,7 @@ export class Device {
   panel = ''; // '', 'threads', or the id of the thread that is open
   line = ''; // id of the message above which the unread line is
   lineCount = 0;
-  kept = false; // the channel was marked unread here: it stays so until it is opened again
+  #kept; // which channel or thread was marked unread here: it stays so until it is opened again
   atBottom = true;
   draft = '';
   readers = new Map(); // by channel, by user: {message_id, seq, at}
@@ -67,7 +67,7 @@ export class Device {
     this.selected = id;
     this.pane = 'messages';
     this.panel = '';
-    this.kept = false;
+    this.#kept = undefined;
     this.attentive = this.active;
     this.error = '';
     const c = this.channel;
@@ -84,6 +84,7 @@ export class Device {
   openThread(id) {
     this.blur();
     this.panel = id;
+    if (this.kept) this.#kept = undefined;
     this.pane = 'messages';
     this.look();
     this.app.redraw();
@@ -95,6 +96,9 @@ export class Device {
     this.look();
     this.app.redraw();
   }
+
+  /** Whether what is open was marked unread here, and is to stay so. */
+  get kept() { return Boolean(this.#kept) && this.#kept.thread === this.thread; }
 
   get thread() { return this.panel && this.panel !== 'threads' ? this.panel : undefined; }
 
@@ -143,7 +147,7 @@ export class Device {
 
   markUnread(message) {
     this.blur();
-    this.kept = true;
+    this.#kept = { thread: this.thread, seen: false };
     this.asked = '';
     if (!this.thread) this.line = message.message_id;
     this.lineCount = 0;
@@ -154,7 +158,7 @@ export class Device {
 
   /** The person says that all of this channel is read. */
   markRead() {
-    this.kept = false;
+    this.#kept = undefined;
     this.atBottom = true;
     this.line = '';
     this.jump = 'end';
@@ -166,7 +170,7 @@ export class Device {
   }
 
   markAllRead() {
-    this.kept = false;
+    this.#kept = undefined;
     this.run(markAllRead(this.user, this.inbox.sorted, [...this.inbox.threads.values(), ...this.threads]));
     announce('Everything is marked read');
   }
@@ -193,7 +197,7 @@ export class Device {
     const members = this.app.messages.channel(this.selected).members;
     const mentions = [...new Set([...text.matchAll(/@([\w-]+)/g)].map((m) => m[1]))].filter((u) => members.includes(u));
     const id = `${this.user}-${run}-${++posts}`;
-    this.kept = false;
+    this.#kept = undefined;
     this.line = '';
     this.jump = thread ? '' : 'end';
     this.app.clock(id);
@@ -296,8 +300,17 @@ export class Device {
     const c = this.channel;
     if (!c) return;
     if (c.unread && !this.line && !this.focused) this.line = c.first_unread?.message_id ?? '';
-    if (this.kept && !c.unread) this.kept = false; // read elsewhere, on another device
+    this.#keep();
     if (this.focused || (this.active && this.atBottom)) queueMicrotask(() => this.look());
+  }
+
+  /** What was marked unread here and is read on another device is kept no more. Until the mark has come back as a number, there
+   * being none says nothing. */
+  #keep() {
+    if (!this.#kept) return;
+    const scope = this.#kept.thread ? this.threadEntry(this.#kept.thread) : this.channel;
+    if (scope?.unread) this.#kept.seen = true;
+    else if (this.#kept.seen) this.#kept = undefined;
   }
 
   /** Runs what may fail, and says so in the pane. */

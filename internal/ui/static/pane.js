@@ -216,7 +216,7 @@ function threadList(device) {
     list.length
       ? h('ul', { class: 'thread-rows' }, list.map((t) => {
         const root = device.app.messages.channel(t.channel_id).byId.get(t.thread_id);
-        return h('li', { key: `${t.channel_id} ${t.thread_id}`, class: t.unread ? 'unread' : '' },
+        return h('li', { key: `${t.channel_id} ${t.thread_id}`, class: t.unread ? 'unread' : '', 'data-thread': t.thread_id },
           h('button', { type: 'button', class: 'thread-row', onclick: () => { device.open(t.channel_id); device.openThread(t.thread_id); } },
             h('span', { class: 'thread-where' }, `#${channelName(t.channel_id, device.user)}`),
             h('span', { class: 'thread-root' }, root?.preview || t.thread_id),
