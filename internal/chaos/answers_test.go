@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -25,7 +24,7 @@ func (c *cluster) checkAnswers(tr *checker.Log, r *rand.Rand) *checker.Findings 
 	for _, n := range c.nodes {
 		clients = append(clients, queryv1connect.NewQueryServiceClient(http.DefaultClient, n.url))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), longPatience)
 	defer cancel()
 	for _, channel := range tr.Channels() {
 		for _, user := range append([]string{stranger}, tr.Users...) {

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,7 +17,7 @@ func (c *cluster) checkCached(tr *checker.Log) *checker.Findings {
 	}
 	rdb := redis.NewClient(o)
 	defer rdb.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), longPatience)
 	defer cancel()
 	return checker.Redis(ctx, tr, rdb)
 }

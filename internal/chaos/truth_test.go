@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,7 +15,7 @@ import (
 // records are all records of some topics up to their ends as they are now, in the order of each partition.
 func (c *cluster) records(topics ...string) []*kgo.Record {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), longPatience)
 	defer cancel()
 	ends, err := c.admin.ListEndOffsets(ctx, topics...)
 	if err == nil {
