@@ -4,43 +4,143 @@ import (
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/testkit/proxy"
 )
 
-// bubble is a site in a bubble of testing/synctest: the real clients and members, the embedded brokers, a network in
-// memory and a clock that stands still while anybody has something to do. A session of an hour is over at once, and
-// nothing depends on how fast the machine is.
+// bubble is a site in a bubble of testing/synctest (R4): the real clients and members, the embedded brokers, a network in
+// memory and a clock that stands still while anybody has something to do. A session of an hour is over at once, and no
+// outcome depends on how fast the machine is.
 type bubble struct {
 	*site
 	k   *kfake.Cluster
 	net *kfake.VirtualNetwork
+	// line is that of the test's own clients.
+	line *proxy.Line
+	tr   *company
+	cfg  Config // of the members, but for their directories and lines
+	of   []*seat
 }
 
-// inBubble runs body in a bubble with three brokers.
-func inBubble(t *testing.T, partitions int32, body func(b *bubble)) {
+// seat is one member with its line.
+type seat struct {
+	*member
+	dir  string
+	line *proxy.Line
+}
+
+// inBubble runs body with three brokers, some traffic, and so many members that share the partitions.
+func inBubble(t *testing.T, partitions int32, members int, body func(t *testing.T, b *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bubble{net: &kfake.VirtualNetwork{}}
+		b := &bubble{net: &kfake.VirtualNetwork{}, line: proxy.NewLine(t)}
 		b.k = testkit.FakeKafka(t, kfake.NumBrokers(3), kfake.ListenFn(b.net.Listen), kfake.Ports(9092, 9093, 9094))
-		b.site = newReplicatedSite(t, b.k.ListenAddrs(), partitions, 3, kgo.Dialer(b.net.DialContext))
-		body(b)
+		b.site = newReplicatedSite(t, b.k.ListenAddrs(), partitions, 3, kgo.Dialer(b.line.Dialer(b.net.DialContext)))
+		b.tr = b.company(rand.Uint64())
+		b.cfg = b.forCompany("")
+		for range members {
+			b.join()
+		}
+		b.settled()
+		body(t, b)
 	})
 }
 
-func TestBubbleTry(t *testing.T) {
-	inBubble(t, 2, func(b *bubble) {
-		tr := b.company(rand.Uint64())
-		c := b.forCompany(b.t.TempDir())
-		m := b.start(c).ready(2)
-		tr.write(1000)
-		b.caughtUp(m)
+// latency is that of the network after slow.
+const latency = 500 * time.Microsecond
+
+// slow gives the network a latency. A client that asks again at once what it was refused does so for ever without: the
+// clock stands still meanwhile, and with it the pause after which it learns better. It is for after everybody has
+// produced: the client gets its producer's id under a lock, and who waits for a lock holds up the clock, too.
+func (b *bubble) slow() {
+	b.line.SetDelay(latency)
+	for _, m := range b.of {
+		m.line.SetDelay(latency)
+	}
+}
+
+// join starts another member.
+func (b *bubble) join() *seat {
+	b.t.Helper()
+	m := &seat{dir: b.t.TempDir(), line: proxy.NewLine(b.t)}
+	b.of = append(b.of, m)
+	b.restart(m)
+	return m
+}
+
+// restart starts a member on the directory that it had.
+func (b *bubble) restart(m *seat) {
+	b.t.Helper()
+	c := b.cfg
+	c.DataDir = m.dir
+	c.ClientOptions = append(c.ClientOptions[:len(c.ClientOptions):len(c.ClientOptions)], kgo.Dialer(m.line.Dialer(b.net.DialContext)))
+	m.member = b.start(c)
+}
+
+// members are those that were started.
+func (b *bubble) members() (list []*member) {
+	for _, m := range b.of {
+		list = append(list, m.member)
+	}
+	return list
+}
+
+// settled waits until the members have shared the partitions, and folded, published and committed everything.
+func (b *bubble) settled() {
+	b.t.Helper()
+	until(b.t, "the members have shared the partitions", func() bool {
+		live := 0
+		for _, m := range b.of {
+			mine := len(m.numbers())
+			if ok, _ := m.Ready(); !ok || mine < int(b.partitions)/len(b.of) {
+				return false
+			}
+			live += mine
+		}
+		return live == int(b.partitions)
+	})
+	b.caughtUp(b.members()...)
+	ends := b.ends()
+	until(b.t, "everything is committed", func() bool {
+		for n, at := range b.committed() {
+			for in := range at {
+				if max(at[in], 0) != ends[n][in] {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// check settles, stops the members, and compares everything that they have left behind with the model. late says that a
+// member may have lost partitions without knowing it.
+func (b *bubble) check(late bool) {
+	b.t.Helper()
+	b.settled()
+	if late {
+		b.tr.nudge(b.cfg.Settings)
+		b.settled()
+	}
+	var dirs []string
+	for _, m := range b.of {
 		m.stop()
-		left := b.remains(c.Settings)
-		b.checkStores(left, c, c.DataDir)
-		b.checkOutputs(left, false)
+		dirs = append(dirs, m.dir)
+	}
+	left := b.remains(b.cfg.Settings)
+	b.checkStores(left, b.cfg, dirs...)
+	b.checkOutputs(left, late)
+}
+
+// TestBubble: without faults everything is right, so that what the others find is of their faults.
+func TestBubble(t *testing.T) {
+	inBubble(t, 4, 2, func(_ *testing.T, b *bubble) {
+		b.tr.write(500)
+		b.check(false)
 	})
 }

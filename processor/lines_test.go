@@ -97,6 +97,7 @@ func TestLinesBreak(t *testing.T) {
 		tr.write(150)
 		a.ready(n / 2)
 		b.ready(n / 2)
+		tr.nudge(ca.Settings)
 		s.caughtUp(a, b)
 		a.stop()
 		b.stop()

@@ -54,6 +54,14 @@ func (c *company) write(n int) {
 	c.waiting = nil
 }
 
+// nudge changes every pair once more: what two owners said at the same time is settled by the one that stays.
+func (c *company) nudge(s projections.Settings) {
+	c.s.t.Helper()
+	l := c.s.remains(s).log
+	c.waiting = append(nudges(l, c.s.partitions, c.w.Now()), threadNudges(l, c.s.partitions, c.w.Now())...)
+	c.write(0)
+}
+
 // forCompany is the site's configuration with the settings of a company.
 func (s *site) forCompany(dir string) Config {
 	c := s.config(dir)

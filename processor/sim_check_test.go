@@ -3,6 +3,7 @@ package processor
 import (
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -67,25 +68,51 @@ func (w *simWorld) shuffled(n int32) (out []*kgo.Record) {
 	}
 }
 
-// nudge makes one more change of every pair. While a partition has two owners, they may publish values of which neither
-// stamp dominates the other; the next value of the one that stays dominates both (DESIGN §1).
-func (w *simWorld) nudge() {
-	all := checker.NewLog(w.settings, w.plan.partitions, w.broker.records(-1))
-	for _, channel := range all.Channels() {
-		for _, user := range all.Users {
-			v, ok := all.View(user, channel)
+// nudges are records with one more change of every pair. While a partition has two owners, they may publish values of
+// which neither stamp dominates the other; the next value of the one that stays dominates both (DESIGN §1).
+func nudges(l *checker.Log, partitions int32, now time.Time) (out []*kgo.Record) {
+	for _, channel := range l.Channels() {
+		for _, user := range l.Users {
+			v, ok := l.View(user, channel)
 			if !ok {
 				continue
 			}
-			e := &eventsv1.ReadEvent{ChannelId: channel, UserId: user, Kind: &eventsv1.ReadEvent_ChannelMuted{
-				ChannelMuted: &eventsv1.ChannelMuted{Muted: !v.Muted}}}
-			value, err := proto.Marshal(e)
-			if err != nil {
-				panic(err) // of an event that was made here
-			}
-			w.broker.produce(&kgo.Record{Topic: events.TopicReads, Partition: events.PartitionOf([]byte(channel), w.plan.partitions),
-				Key: []byte(channel), Value: value, Timestamp: w.broker.events.Now()})
+			out = append(out, nudgeOf(partitions, now, &eventsv1.ReadEvent{ChannelId: channel, UserId: user,
+				Kind: &eventsv1.ReadEvent_ChannelMuted{ChannelMuted: &eventsv1.ChannelMuted{Muted: !v.Muted}}}))
 		}
+	}
+	return out
+}
+
+// threadNudges do the same for all that is told of threads: a mark tells a new epoch.
+func threadNudges(l *checker.Log, partitions int32, now time.Time) (out []*kgo.Record) {
+	for _, channel := range l.Channels() {
+		of := l.Model(channel)
+		for _, thread := range of.Threads(channel) {
+			for _, user := range l.Users {
+				if _, ok := of.Thread(user, channel, thread); ok {
+					out = append(out, nudgeOf(partitions, now, &eventsv1.ReadEvent{ChannelId: channel, UserId: user,
+						Kind: &eventsv1.ReadEvent_MarkedUnread{MarkedUnread: &eventsv1.MarkedUnread{MessageId: thread, ThreadId: thread}}}))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func nudgeOf(partitions int32, now time.Time, e *eventsv1.ReadEvent) *kgo.Record {
+	value, err := proto.Marshal(e)
+	if err != nil {
+		panic(err) // of an event that was made here
+	}
+	return &kgo.Record{Topic: events.TopicReads, Partition: events.PartitionOf([]byte(e.GetChannelId()), partitions),
+		Key: []byte(e.GetChannelId()), Value: value, Timestamp: now}
+}
+
+func (w *simWorld) nudge() {
+	all := checker.NewLog(w.settings, w.plan.partitions, w.broker.records(-1))
+	for _, r := range nudges(all, w.plan.partitions, w.broker.events.Now()) {
+		w.broker.produce(r)
 	}
 }
 

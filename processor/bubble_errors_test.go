@@ -1,0 +1,106 @@
+package processor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// answers are the errors with which brokers answer requests of each kind that a member makes, each of which passes by
+// itself or with what the member does about it. REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND are said after the
+// request was applied.
+var answers = []struct {
+	key  kmsg.Key
+	errs []*kerr.Error
+	// opens says that the request is made when a partition is opened, so that the member is made to lose all of its own.
+	opens bool
+}{
+	{kmsg.Produce, []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.NotEnoughReplicas,
+		kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.KafkaStorageError, kerr.UnknownTopicOrPartition,
+		kerr.NetworkException, kerr.CorruptMessage, kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID,
+		kerr.InvalidProducerEpoch, kerr.TopicAuthorizationFailed, kerr.UnknownServerError}, false},
+	{kmsg.Fetch, []*kerr.Error{kerr.NotLeaderForPartition, kerr.UnknownLeaderEpoch, kerr.FencedLeaderEpoch,
+		kerr.ReplicaNotAvailable, kerr.OffsetNotAvailable, kerr.KafkaStorageError, kerr.UnknownServerError, kerr.CorruptMessage,
+		kerr.UnknownTopicOrPartition, kerr.TopicAuthorizationFailed}, false},
+	{kmsg.OffsetCommit, []*kerr.Error{kerr.RequestTimedOut, kerr.NotCoordinator, kerr.CoordinatorNotAvailable,
+		kerr.CoordinatorLoadInProgress, kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID,
+		kerr.GroupAuthorizationFailed}, false},
+	{kmsg.Heartbeat, []*kerr.Error{kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.NotCoordinator,
+		kerr.CoordinatorNotAvailable, kerr.GroupAuthorizationFailed}, false},
+	{kmsg.JoinGroup, []*kerr.Error{kerr.CoordinatorLoadInProgress, kerr.NotCoordinator, kerr.CoordinatorNotAvailable,
+		kerr.UnknownMemberID, kerr.GroupAuthorizationFailed}, true},
+	{kmsg.SyncGroup, []*kerr.Error{kerr.NotCoordinator, kerr.CoordinatorNotAvailable, kerr.RebalanceInProgress,
+		kerr.IllegalGeneration, kerr.UnknownMemberID}, true},
+	{kmsg.OffsetFetch, []*kerr.Error{kerr.NotCoordinator, kerr.CoordinatorLoadInProgress, kerr.UnstableOffsetCommit,
+		kerr.GroupAuthorizationFailed}, true},
+	{kmsg.ListOffsets, []*kerr.Error{kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.OffsetNotAvailable,
+		kerr.KafkaStorageError, kerr.UnknownTopicOrPartition, kerr.TopicAuthorizationFailed}, true},
+	{kmsg.FindCoordinator, []*kerr.Error{kerr.CoordinatorNotAvailable, kerr.GroupAuthorizationFailed}, true},
+	{kmsg.Metadata, []*kerr.Error{kerr.LeaderNotAvailable, kerr.UnknownTopicOrPartition, kerr.TopicAuthorizationFailed}, true},
+}
+
+// TestEveryErrorPasses: each kind of request that a member makes is answered with each error that passes, some times in a
+// row, under traffic. Afterwards every invariant holds.
+func TestEveryErrorPasses(t *testing.T) {
+	for _, a := range answers {
+		t.Run(a.key.Name(), func(t *testing.T) {
+			inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
+				ofMembers := b.ofMembers()
+				for _, answer := range a.errs {
+					begun := time.Now()
+					// Only what members ask for: the test's own clients know no topic but by its name.
+					fault := b.k.Fault(kfake.Fault{Keys: []kmsg.Key{a.key}, Err: answer, Count: 3, When: ofMembers})
+					if a.opens {
+						for _, err := range []*kerr.Error{kerr.NotCoordinator, kerr.UnknownMemberID} {
+							b.k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: err, Count: 1})
+						}
+					}
+					b.tr.write(40)
+					until(t, a.key.Name()+" is answered with "+answer.Message, func() bool { return fault.Hits() > 0 })
+					b.tr.write(20)
+					fault.Remove() // the test asks brokers, too
+					b.caughtUpAfter(answer.Message)
+					if took := time.Since(begun); took > 20*time.Second {
+						t.Errorf("%s: everything is folded only %s of virtual time later", answer.Message, took)
+					}
+				}
+				b.check(true)
+			})
+		})
+	}
+}
+
+// ofMembers tells requests that are about the members' business: of produce requests those to the outputs. It is asked on
+// the cluster's own goroutine.
+func (b *bubble) ofMembers() func(kmsg.Request) bool {
+	names, outputs := b.names(), map[[16]byte]bool{}
+	for _, topic := range []string{names.Unread, names.Channels, names.DeadLetters} {
+		outputs[b.k.TopicInfo(topic).TopicID] = true
+	}
+	return func(r kmsg.Request) bool {
+		p, ok := r.(*kmsg.ProduceRequest)
+		return !ok || slices.ContainsFunc(p.Topics, func(t kmsg.ProduceRequestTopic) bool { return outputs[t.TopicID] })
+	}
+}
+
+// caughtUpAfter is caughtUp, where partitions may stand still until they are tried again.
+func (b *bubble) caughtUpAfter(what string) {
+	b.t.Helper()
+	ends := b.ends()
+	until(b.t, "everything is folded after "+strings.TrimSpace(what), func() bool {
+		done := 0
+		for _, m := range b.of {
+			for _, st := range m.Status() {
+				if st.State == StateLive && st.Position == ends[st.Partition] {
+					done++
+				}
+			}
+		}
+		return done == len(ends)
+	})
+}
