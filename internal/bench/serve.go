@@ -82,7 +82,8 @@ func (sv *server) close() (err error) {
 }
 
 // Serve measures what a client waits for: from an event's production to WatchUnread at light load, GetUnread at 5,000
-// requests a second, the inbox of a user in 100,000 channels, a panel of 100 threads, and reading 5,000 channels at once.
+// requests a second, the inbox of a user in 100,000 channels, a panel of 100 threads, reading
+// 5,000 channels at once, and receipts in a channel of 100,000 members.
 func Serve(ctx context.Context, env Env) (out []Result, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent)) // as a node has it
 	// One user in 100,000 channels of 2, and the others.
@@ -102,7 +103,9 @@ func Serve(ctx context.Context, env Env) (out []Result, err error) {
 			}
 			out = append(out, r)
 		}
-		return sv.close()
+		rs, err := sv.receipts(ctx)
+		out = append(out, rs...)
+		return errors.Join(err, sv.close())
 	})
 	return out, err
 }

@@ -31,7 +31,7 @@ type Config struct {
 	Query  queryv1connect.QueryServiceClient // of any node, with a token for services
 	Kafka  *kgo.Client                       // its producer must partition as Kafka does and wait for all acks
 	Topics processor.Topics
-	Redis    *redis.Client // nil: what is cached is left to the cache role
+	Redis  *redis.Client // nil: what is cached is left to the cache role
 	// Snapshots are looked through for those from before the erasure; nil: they are not.
 	Snapshots *snapshot.Repository
 

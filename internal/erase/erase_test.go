@@ -66,7 +66,7 @@ func setup(t *testing.T, n *node) (erase.Config, *redis.Client) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	c := erase.Config{User: "ann", Query: queryv1connect.NewQueryServiceClient(http.DefaultClient, srv.URL), Kafka: cl, Redis: rdb,
 		Patience: 300 * time.Millisecond,
-		Topics: processor.Topics{Unread: topics.Name(events.TopicUnread), Channels: topics.Name(events.TopicChannels), Receipts: topics.Name(events.TopicReceipts), DeadLetters: topics.Name(events.TopicDeadLetters)}}
+		Topics:   processor.Topics{Unread: topics.Name(events.TopicUnread), Channels: topics.Name(events.TopicChannels), Receipts: topics.Name(events.TopicReceipts), DeadLetters: topics.Name(events.TopicDeadLetters)}}
 	for i, name := range events.InputTopics {
 		c.Topics.Inputs[i] = topics.Name(name)
 	}
