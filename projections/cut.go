@@ -26,7 +26,7 @@ func (p *Partition) Cut() (*Cut, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	if len(p.outRows)+len(p.outChans)+len(p.outThreads)+len(p.outReceipts) > 0 {
+	if len(p.outRows)+len(p.outChans)+len(p.outThreads)+len(p.outReceiptChans) > 0 {
 		return nil, errors.New("changes are not drained: a cut now would hold what was never published")
 	}
 	if p.pending != nil {

@@ -152,7 +152,7 @@ func (p *Partition) comparing(c *channel, change func()) {
 
 // FanoutPending reports whether Drain(d, true) would emit what Drain(d, false) leaves for later.
 func (p *Partition) FanoutPending() bool {
-	return len(p.outChans)+len(p.outThreads)+len(p.outReceipts) > 0
+	return len(p.outChans)+len(p.outThreads)+len(p.outReceiptChans) > 0
 }
 
 // Drain appends a record for everything that changed since the last Drain. With fanout false it leaves the channels'

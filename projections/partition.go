@@ -68,7 +68,9 @@ type Partition struct {
 	outThreads []uint32
 	origins    []byte
 
-	outReceipts []outReceipt
+	outReceipts     []outReceipt // through outReceipt.next
+	outReceiptChans []uint32
+	outMerging      []outReceipt
 
 	merging    []advance
 	blockBuf   [2][]advance
@@ -86,7 +88,7 @@ func newPartition(id Identity) *Partition {
 	return &Partition{
 		id: id, settings: id.Settings,
 		logTime: minTime, readTime: minTime, deliveryTime: minTime,
-		memberLists: make([]*memberList, 1), threads: make([]*thread, 1), exts: make([]*ext, 1), excs: make([]*exc, 1), advances: make([]advance, 1),
+		memberLists: make([]*memberList, 1), threads: make([]*thread, 1), exts: make([]*ext, 1), excs: make([]*exc, 1), advances: make([]advance, 1), outReceipts: make([]outReceipt, 1),
 		dirtyGuests: map[uint32]struct{}{}, dirtyExcs: map[uint32]struct{}{},
 		dirtyThreads: map[uint32]struct{}{}, dirtyFollows: map[uint32]struct{}{},
 		now: &overlay{}, hintLimit: 4096,

@@ -9,9 +9,10 @@ import (
 
 // outReceipt is a receipt to publish on tidemark.receipts (DESIGN §7).
 type outReceipt struct {
-	ch, user, seq uint32
-	kind          uint8
-	at            int64
+	next      uint32 // the channel's receipt before it, 0 = none
+	user, seq uint32
+	kind      uint8
+	at        int64
 }
 
 const (
@@ -32,34 +33,38 @@ func (p *Partition) emitReceipt(ref uint32, c *channel, r *row, kind uint8, seq 
 			return
 		}
 	}
-	p.outReceipts = append(p.outReceipts, outReceipt{r.ch, r.user, seq, kind, at})
+	if c.receipts == 0 {
+		p.outReceiptChans = append(p.outReceiptChans, r.ch)
+	}
+	p.outReceipts = append(p.outReceipts, outReceipt{c.receipts, r.user, seq, kind, at})
+	c.receipts = uint32(len(p.outReceipts) - 1)
 }
 
 // drainReceipts emits one record for each channel with receipts: of each user the furthest that he read, and every
 // message that was delivered to him.
 func (p *Partition) drainReceipts(d *Deltas) {
-	slices.SortFunc(p.outReceipts, func(a, b outReceipt) int {
-		return cmp.Or(cmp.Compare(a.ch, b.ch), cmp.Compare(a.kind, b.kind), cmp.Compare(a.user, b.user),
-			cmp.Compare(a.seq, b.seq), cmp.Compare(b.at, a.at))
-	})
-	for rest := p.outReceipts; len(rest) > 0; {
-		n := slices.IndexFunc(rest, func(o outReceipt) bool { return o.ch != rest[0].ch })
-		if n < 0 {
-			n = len(rest)
+	for _, ci := range p.outReceiptChans {
+		c := p.chans.at(ci)
+		list := p.outMerging[:0]
+		for i := c.receipts; i != 0; i = p.outReceipts[i].next {
+			list = append(list, p.outReceipts[i])
 		}
-		p.drainReceiptsOf(d, rest[:n])
-		rest = rest[n:]
+		c.receipts = 0
+		p.outMerging = list
+		p.drainReceiptsOf(d, c, list)
 	}
-	p.outReceipts = p.outReceipts[:0]
+	p.outReceiptChans, p.outReceipts = p.outReceiptChans[:0], p.outReceipts[:1]
 }
 
-func (p *Partition) drainReceiptsOf(d *Deltas, list []outReceipt) {
-	c := p.chans.at(list[0].ch)
+func (p *Partition) drainReceiptsOf(d *Deltas, c *channel, list []outReceipt) {
 	m := &p.outRecord
 	*m = events.ReceiptsRecord{ChannelID: p.blobs.get(c.id), Readers: m.Readers[:0], Delivered: m.Delivered[:0]}
 	if c.flags&chDeleted != 0 {
 		return
 	}
+	slices.SortFunc(list, func(a, b outReceipt) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.user, b.user), cmp.Compare(a.seq, b.seq), cmp.Compare(b.at, a.at))
+	})
 	for i, o := range list {
 		if i+1 < len(list) {
 			if n := &list[i+1]; n.kind == o.kind && n.user == o.user && (o.kind == outRead || n.seq == o.seq) {

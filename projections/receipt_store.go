@@ -43,8 +43,23 @@ func (a *advance) block() uint32 { return (a.seq - 1) / receiptBlock }
 
 // rank orders entries as in the store; of those about one message the earliest is the last.
 func (a *advance) rank(o *advance) int {
-	return cmp.Or(cmp.Compare(a.block(), o.block()), cmp.Compare(a.ord/pageLen, o.ord/pageLen), cmp.Compare(a.thread, o.thread),
-		cmp.Compare(a.kind, o.kind), cmp.Compare(a.ord, o.ord), cmp.Compare(a.seq, o.seq), cmp.Compare(o.at, a.at))
+	if x, y := a.block(), o.block(); x != y {
+		return cmp.Compare(x, y)
+	}
+	if x, y := a.ord/pageLen, o.ord/pageLen; x != y {
+		return cmp.Compare(x, y)
+	}
+	switch {
+	case a.thread != o.thread:
+		return cmp.Compare(a.thread, o.thread)
+	case a.kind != o.kind:
+		return cmp.Compare(a.kind, o.kind)
+	case a.ord != o.ord:
+		return cmp.Compare(a.ord, o.ord)
+	case a.seq != o.seq:
+		return cmp.Compare(a.seq, o.seq)
+	}
+	return cmp.Compare(o.at, a.at)
 }
 
 func (a *advance) sameBlock(o *advance) bool {

@@ -49,6 +49,7 @@ type channel struct {
 	hash      [2]uint64       // of the stored channel record
 	pageH     [2]uint64       // of the stored page 0
 	advances  uint32          // newest of its Partition.advances, 0 = none
+	receipts  uint32          // newest of its Partition.outReceipts, 0 = none
 	dirty     uint8
 }
 

@@ -20,8 +20,7 @@ type task struct {
 	name     string
 	mix      load.Mix
 	settings projections.Settings
-	silent   bool // without deltas
-	n        int  // events, after a fourth as many for a steady state
+	n        int // events, after a fourth as many for a steady state
 }
 
 // foldRun folds the events of a task over its joined channels. Its goals are the figures that tasks are judged by; the
@@ -41,7 +40,6 @@ func foldRun(t task) (r Result, allocs float64, err error) {
 	if err := f.join(g); err != nil {
 		return Result{}, 0, err
 	}
-	f.silent = t.silent
 	if err := f.foldAll(records(g, t.n/4)); err != nil {
 		return Result{}, 0, err
 	}
@@ -70,25 +68,28 @@ func fanoutOff() projections.Settings {
 	return s
 }
 
-// Fold measures the fold alone: encoded records in memory, through decoding, folding, digest and the store that is
-// written behind; with and without the deltas encoded as well.
+// Fold measures the fold alone: encoded records in memory, through decoding, folding, deltas, digest and the store that is
+// written behind.
 func Fold(context.Context) ([]Result, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent))
-	mix := load.Mixes["B"]
-	mix.Channels = 20_000
+	mix, all := load.Mixes["B"], load.Mixes["R"]
+	mix.Channels, all.Channels = 20_000, 20_000
 	const n = 2_000_000
 	var out []Result
-	for _, t := range []task{
-		{"fold alone, mix B, 1M pairs, no deltas", mix, projections.DefaultSettings(), true, n},
-		{"fold and deltas, mix B, 1M pairs, fan-out off", mix, fanoutOff(), false, n},
-		{"fold and deltas, mix B, 1M pairs, fan-out 50", mix, projections.DefaultSettings(), false, n},
+	for _, t := range []struct {
+		task
+		cpu float64
+	}{
+		{task{"fold alone, mix B, 1M pairs, fan-out off", mix, fanoutOff(), n}, 2},
+		{task{"fold alone, mix B, 1M pairs, fan-out 50", mix, projections.DefaultSettings(), n}, 0},
+		{task{"fold alone, mix B with deliveries and threads, 1M pairs, fan-out off", all, fanoutOff(), n}, 2.5},
 	} {
-		r, allocs, err := foldRun(t)
+		r, allocs, err := foldRun(t.task)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", t.name, err)
 		}
-		if t.settings.FanoutLimit == 0 || t.silent {
-			r.Goals = []Goal{atMost("cpu-s/Mev", r.CPU, 2), atMost("allocations an event", allocs, 0.5)}
+		if t.cpu > 0 {
+			r.Goals = []Goal{atMost("cpu-s/Mev", r.CPU, t.cpu), atMost("allocations an event", allocs, 0.5)}
 		}
 		out = append(out, r)
 		debug.FreeOSMemory()
@@ -104,11 +105,11 @@ func Scale(context.Context) ([]Result, error) {
 	for _, channels := range []int{200, 20_000, 100_000} {
 		mix := load.Mixes["B"]
 		mix.Channels = channels
-		pairs = append(pairs, task{fmt.Sprintf("fold and deltas, mix B, fan-out off, %d pairs", channels*mix.Members), mix, fanoutOff(), false, 1_500_000})
+		pairs = append(pairs, task{fmt.Sprintf("fold and deltas, mix B, fan-out off, %d pairs", channels*mix.Members), mix, fanoutOff(), 1_500_000})
 	}
 	for _, c := range []struct{ channels, members int }{{50_000, 2}, {100, 1_000}, {1, 100_000}} {
 		mix := load.Mix{Name: "M", Channels: c.channels, Members: c.members, Users: 100_000, Seed: 9}
-		members = append(members, task{fmt.Sprintf("messages into %d members, fan-out off", c.members), mix, fanoutOff(), false, 400_000})
+		members = append(members, task{fmt.Sprintf("messages into %d members, fan-out off", c.members), mix, fanoutOff(), 400_000})
 	}
 	grown, err := compare(pairs, 1.5)
 	if err != nil {

@@ -17,11 +17,11 @@ type folder struct {
 	dec      events.Decoder
 	messages [256]events.Message
 	reads    [256]events.Read
+	news     [256]events.Delivery
 	warmM    []*events.Message
 	warmR    []*events.Read
 	deltas   projections.Deltas
-	offsets  [2]int64
-	silent   bool // no deltas are made
+	offsets  [events.NumInputs]int64
 
 	phases
 }
@@ -57,12 +57,15 @@ func (f *folder) foldAll(recs []record) error {
 		f.warmM, f.warmR = f.warmM[:0], f.warmR[:0]
 		for i := range part {
 			var err error
-			if part[i].read {
+			switch part[i].input {
+			case events.Reads:
 				err = f.dec.Read(part[i].value, part[i].millis, &f.reads[i])
 				f.warmR = append(f.warmR, &f.reads[i])
-			} else {
+			case events.Messages:
 				err = f.dec.Message(part[i].value, part[i].millis, &f.messages[i])
 				f.warmM = append(f.warmM, &f.messages[i])
+			default:
+				err = f.dec.Delivery(part[i].value, part[i].millis, &f.news[i])
 			}
 			if err != nil {
 				return err
@@ -73,13 +76,16 @@ func (f *folder) foldAll(recs []record) error {
 		f.p.Lock()
 		f.p.Warm(f.warmM, f.warmR)
 		for i := range part {
-			if part[i].read {
-				f.p.FoldRead(&f.reads[i], f.offsets[1], part[i].millis)
-				f.offsets[1]++
-			} else {
-				f.p.FoldMessage(&f.messages[i], f.offsets[0], part[i].millis)
-				f.offsets[0]++
+			in := part[i].input
+			switch in {
+			case events.Reads:
+				f.p.FoldRead(&f.reads[i], f.offsets[in], part[i].millis)
+			case events.Messages:
+				f.p.FoldMessage(&f.messages[i], f.offsets[in], part[i].millis)
+			default:
+				f.p.FoldDelivery(&f.news[i], f.offsets[in], part[i].millis)
 			}
+			f.offsets[in]++
 		}
 		f.p.Unlock()
 		f.fold += time.Since(t1)
@@ -97,9 +103,6 @@ func (f *folder) foldAll(recs []record) error {
 }
 
 func (f *folder) drainNow() {
-	if f.silent {
-		return
-	}
 	t0 := time.Now()
 	f.p.Lock()
 	f.deltas.Reset()
@@ -127,7 +130,7 @@ func (f *folder) cutNow() error {
 type record struct {
 	value  []byte
 	millis int64
-	read   bool
+	input  events.Input
 }
 
 // records are the next n events of a generator, in one piece of memory.
@@ -139,7 +142,7 @@ func records(g *load.Generator, n int) []record {
 		e := g.Next()
 		arena = append(arena, e.Value...)
 		ends = append(ends, len(arena))
-		recs = append(recs, record{millis: e.Millis, read: e.Read})
+		recs = append(recs, record{millis: e.Millis, input: e.Input})
 	}
 	at := 0
 	for i, end := range ends {

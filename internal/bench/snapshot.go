@@ -147,7 +147,7 @@ func recordsOfSome(g *load.Generator, n int) []record {
 		h := fnv.New32a()
 		_, _ = h.Write(e.Key)
 		if h.Sum32()%100 == 0 {
-			recs = append(recs, record{value: bytes.Clone(e.Value), millis: e.Millis, read: e.Read})
+			recs = append(recs, record{value: bytes.Clone(e.Value), millis: e.Millis, input: e.Input})
 		}
 	}
 	return recs

@@ -136,10 +136,7 @@ func (s *stage) withhold(ctx context.Context, n int) (release func() error, err 
 func (s *stage) produce(ctx context.Context, client *kgo.Client, each func(emit func(*load.Event))) error {
 	var failed atomic.Pointer[error]
 	each(func(e *load.Event) {
-		topic := s.input(events.Messages)
-		if e.Read {
-			topic = s.input(events.Reads)
-		}
+		topic := s.input(e.Input)
 		kv := make([]byte, 0, len(e.Key)+len(e.Value))
 		kv = append(append(kv, e.Key...), e.Value...)
 		client.Produce(ctx, &kgo.Record{

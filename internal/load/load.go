@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand"
+
+	"github.com/tidemark/tidemark/events"
 )
 
 // Mix is one workload.
@@ -17,17 +19,21 @@ type Mix struct {
 	Users    int
 	Reads    int // for each message
 	Seed     int64
+
+	Deliveries int // for each message, before its reads
+	Threads    int // one message and one read in so many is in a thread, 0 = none
 }
 
 // Mixes by name.
 var Mixes = map[string]Mix{
-	"A": {"A", 10_000, 50, 100_000, 0, 1},
-	"B": {"B", 10_000, 50, 100_000, 15, 2},
-	"C": {"C", 250_000, 2, 100_000, 1, 3},
-	"D": {"D", 1_000, 1_000, 100_000, 0, 4},
-	"E": {"E", 10, 100_000, 100_000, 0, 5},
-	"F": {"F", 1_000, 1_000, 100_000, 15, 6},
-	"S": {"S", 1_000, 50, 10_000, 15, 7},
+	"A": {Name: "A", Channels: 10_000, Members: 50, Users: 100_000, Reads: 0, Seed: 1},
+	"B": {Name: "B", Channels: 10_000, Members: 50, Users: 100_000, Reads: 15, Seed: 2},
+	"R": {Name: "R", Channels: 10_000, Members: 50, Users: 100_000, Reads: 15, Seed: 8, Deliveries: 5, Threads: 10}, // B with everything
+	"C": {Name: "C", Channels: 250_000, Members: 2, Users: 100_000, Reads: 1, Seed: 3},
+	"D": {Name: "D", Channels: 1_000, Members: 1_000, Users: 100_000, Reads: 0, Seed: 4},
+	"E": {Name: "E", Channels: 10, Members: 100_000, Users: 100_000, Reads: 0, Seed: 5},
+	"F": {Name: "F", Channels: 1_000, Members: 1_000, Users: 100_000, Reads: 15, Seed: 6},
+	"S": {Name: "S", Channels: 1_000, Members: 50, Users: 10_000, Reads: 15, Seed: 7},
 }
 
 // Base is the time of the first event, in Unix milliseconds; there are 100 events to a millisecond.
@@ -38,7 +44,7 @@ const joinChunk = 2_000
 
 // Event is one record. Key and Value are valid until the next one.
 type Event struct {
-	Read   bool
+	Input  events.Input
 	Key    []byte // channel id
 	Value  []byte
 	Millis int64
@@ -51,9 +57,13 @@ type Generator struct {
 	zipf  *rand.Zipf
 	perm  []int // so that busy channels are spread over the partitions
 	head  []uint64
+	root  []uint64 // thread of each channel
+	reply []uint64 // the newest in it
 	ticks int64
 	sent  uint64
 	reads int
+	news  int // deliveries that are due
+	at    int // channel of the last message
 	key   []byte
 	value []byte
 	inner []byte
@@ -65,6 +75,7 @@ func New(m Mix) *Generator {
 	return &Generator{
 		mix: m, rng: rng, zipf: rand.NewZipf(rng, 1.1, 50, uint64(m.Channels-1)),
 		perm: rng.Perm(m.Channels), head: make([]uint64, m.Channels),
+		root: make([]uint64, m.Channels), reply: make([]uint64, m.Channels),
 	}
 }
 
@@ -104,13 +115,17 @@ func (g *Generator) Joins(emit func(*Event)) {
 				g.inner = appendField(g.inner, 1, appendNumber(nil, "usr_", g.mix.Member(c, j)))
 			}
 			g.value = appendField(g.value, 14, g.inner)
-			emit(&Event{false, g.key, g.value, t})
+			emit(&Event{events.Messages, g.key, g.value, t})
 		}
 	}
 }
 
-// Next is the next message or read.
+// Next is the next message, delivery or read.
 func (g *Generator) Next() Event {
+	if g.news > 0 {
+		g.news--
+		return g.delivery(g.at)
+	}
 	if g.reads > 0 {
 		g.reads--
 		c := g.draw()
@@ -119,22 +134,39 @@ func (g *Generator) Next() Event {
 		}
 		return g.read(c)
 	}
-	g.reads = g.mix.Reads
-	return g.message(g.draw())
+	g.reads, g.news = g.mix.Reads, g.mix.Deliveries
+	g.at = g.draw()
+	return g.message(g.at)
+}
+
+// inThread reports whether the next event of a channel is in its thread.
+func (g *Generator) inThread(c int) bool {
+	return g.mix.Threads > 0 && g.root[c] != 0 && g.rng.Intn(g.mix.Threads) == 0
 }
 
 func (g *Generator) draw() int { return g.perm[g.zipf.Uint64()] }
 
 func (g *Generator) message(c int) Event {
 	g.sent++
-	g.head[c] = g.sent
+	reply := g.inThread(c)
+	if !reply {
+		g.head[c] = g.sent
+	} else {
+		g.reply[c] = g.sent
+	}
+	if g.root[c] == 0 {
+		g.root[c] = g.sent
+	}
 	t := g.now()
 	g.begin(c, 2, t)
 	g.inner = appendField(g.inner[:0], 1, messageID(g.sent))
 	g.inner = appendField(g.inner, 2, appendNumber(nil, "usr_", g.mix.Member(c, g.rng.Intn(g.mix.Members))))
 	g.inner = appendField(g.inner, 3, []byte("See you at the station at half past twelve"))
+	if reply {
+		g.inner = appendField(g.inner, 4, messageID(g.root[c]))
+	}
 	g.value = appendField(g.value, 10, g.inner)
-	return Event{false, g.key, g.value, t}
+	return Event{events.Messages, g.key, g.value, t}
 }
 
 func (g *Generator) read(c int) Event {
@@ -143,9 +175,26 @@ func (g *Generator) read(c int) Event {
 	g.value = appendField(g.value, 2, appendNumber(nil, "usr_", g.mix.Member(c, g.rng.Intn(g.mix.Members))))
 	g.value = appendTime(g.value, 3, t)
 	g.value = appendField(g.value, 4, []byte("gw-07-c9f31a"))
-	g.inner = appendField(g.inner[:0], 1, messageID(g.head[c]))
+	if g.reply[c] != 0 && g.inThread(c) {
+		g.inner = appendField(g.inner[:0], 1, messageID(g.reply[c]))
+		g.inner = appendField(g.inner, 4, messageID(g.root[c]))
+	} else {
+		g.inner = appendField(g.inner[:0], 1, messageID(g.head[c]))
+	}
 	g.value = appendField(g.value, 10, g.inner)
-	return Event{true, g.key, g.value, t}
+	return Event{events.Reads, g.key, g.value, t}
+}
+
+// delivery is of the newest message to one of its channel's members.
+func (g *Generator) delivery(c int) Event {
+	t := g.now()
+	g.begin(c, 0, t)
+	g.value = appendField(g.value, 2, appendNumber(nil, "usr_", g.mix.Member(c, g.rng.Intn(g.mix.Members))))
+	g.value = appendTime(g.value, 3, t)
+	g.inner = appendField(g.inner[:0], 1, messageID(g.sent))
+	g.inner = appendField(g.inner, 3, []byte("phone"))
+	g.value = appendField(g.value, 10, g.inner)
+	return Event{events.Deliveries, g.key, g.value, t}
 }
 
 // begin starts a value with its channel, and its time in field timeField unless that is 0.

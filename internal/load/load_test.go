@@ -10,11 +10,21 @@ import (
 // TestMix: every event decodes, the joins make the members that the rest is about, and reads name a message that was
 // posted before in their channel; two generators of a mix agree.
 func TestMix(t *testing.T) {
-	m := Mixes["S"]
+	for _, name := range []string{"S", "R"} {
+		t.Run(name, func(t *testing.T) {
+			m := Mixes[name]
+			m.Channels = 1_000
+			testMix(t, m)
+		})
+	}
+}
+
+func testMix(t *testing.T, m Mix) {
 	g, again := New(m), New(m)
 	var d events.Decoder
 	var msg events.Message
 	var read events.Read
+	var news events.Delivery
 	members := map[string]bool{}
 	g.Joins(func(e *Event) {
 		if err := d.Message(e.Value, e.Millis, &msg); err != nil || msg.Kind != events.KindMembersJoined {
@@ -33,10 +43,19 @@ func TestMix(t *testing.T) {
 	const n = 32_000
 	for range n {
 		e, o := g.Next(), again.Next()
-		if e.Read != o.Read || !bytes.Equal(e.Value, o.Value) || e.Millis != o.Millis {
+		if e.Input != o.Input || !bytes.Equal(e.Value, o.Value) || e.Millis != o.Millis {
 			t.Fatal("two generators of one mix differ")
 		}
-		if e.Read {
+		if e.Input == events.Deliveries {
+			if err := d.Delivery(e.Value, e.Millis, &news); err != nil {
+				t.Fatal(err)
+			}
+			if !posted[string(news.ChannelID)+" "+string(news.MessageID)] || !members[string(news.ChannelID)+" "+string(news.UserID)] {
+				t.Fatalf("a delivery of %s in %s to %s", news.MessageID, news.ChannelID, news.UserID)
+			}
+			continue
+		}
+		if e.Input == events.Reads {
 			if err := d.Read(e.Value, e.Millis, &read); err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +74,7 @@ func TestMix(t *testing.T) {
 		}
 		posted[key] = true
 	}
-	if messages != n/16 {
+	if messages != (n+m.Reads+m.Deliveries)/(1+m.Reads+m.Deliveries) {
 		t.Fatalf("%d messages in %d events", messages, n)
 	}
 }
