@@ -108,7 +108,7 @@ func (g *golden) reopen(t rapid.TB) {
 // answer answers a question from the live partition, which was compared with the model.
 func (g *golden) answer(t rapid.TB, words []string) string {
 	verb := "view"
-	if len(words) > 0 && slices.Contains([]string{"explain", "inbox", "threads", "stamp", "deltas"}, words[0]) {
+	if len(words) > 0 && slices.Contains([]string{"explain", "inbox", "threads", "stamp", "deltas", "receipts", "readers"}, words[0]) {
 		verb, words = words[0], words[1:]
 	}
 	thread := ""
@@ -127,6 +127,16 @@ func (g *golden) answer(t rapid.TB, words []string) string {
 	switch {
 	case verb == "deltas":
 		return g.deltaText(t)
+	case verb == "readers":
+		if v, ok := g.live.Readers(channel, 0, 1000); ok {
+			return script.FormatReaders(channel, v.List)
+		}
+		return fmt.Sprintf("there is no #%s", channel)
+	case verb == "receipts":
+		if v, ok := g.live.Receipts(channel, user, 0, 1000); ok { // the word is the message
+			return script.FormatReceipts(&v)
+		}
+		return fmt.Sprintf("there is no %s in #%s", user, channel)
 	case user == "":
 		if c, ok := g.live.Channel(channel); ok {
 			return script.FormatChannel(&c)
