@@ -37,7 +37,7 @@ func (w *worker) start(now time.Time, o opening, ends projections.Position) {
 	}
 	w.acked = w.fold.Position()
 	w.progress.advance(w.fold.Position())
-	w.silent = o.published || w.standing
+	w.silent, w.goal = o.published || w.standing, o.until
 	if w.silent {
 		w.limit(&o.until)
 	}
@@ -45,12 +45,12 @@ func (w *worker) start(now time.Time, o opening, ends projections.Position) {
 	w.log.Info("partition opens", "partition", w.number, "position", w.fold.Position(), "until", o.until,
 		"records", remaining, "silent", w.silent)
 	if !w.silent {
-		w.goLive(now)
+		w.speak(now, o.until)
 	}
 }
 
-// advanceOpening moves a silent partition on: over gaps before its goal, and once it is there, to live. Nothing beyond
-// the goal has been folded then, so that what was drained for nobody is exactly what was published before.
+// advanceOpening moves a silent partition on: over gaps before its goal, and once it is there, to the end of the silence.
+// Nothing beyond the goal has been folded then, so that what was drained for nobody is exactly what was published before.
 func (w *worker) advanceOpening(now time.Time) {
 	position := w.fold.Position()
 	w.fold.Lock()
@@ -76,13 +76,30 @@ func (w *worker) advanceOpening(now time.Time) {
 	}
 	w.drain(now, true, false)
 	if w.stopping == stopNone {
+		w.speak(now, w.goal)
+	}
+}
+
+// speak ends the silence: what is folded from here on is published. The partition is live when it has come to goal, which
+// is beyond its position only where two owners at the same time have left a store and a commit of which neither is before
+// the other. It is not to answer with less than what readers may have seen.
+func (w *worker) speak(now time.Time, goal projections.Position) {
+	w.silent = false
+	w.limit(nil)
+	w.plan.until = goal
+	w.arrive(now)
+}
+
+// arrive makes a partition that opens and is not silent live once it has come to its goal.
+func (w *worker) arrive(now time.Time) {
+	if position := w.fold.Position(); w.plan.reached(position) {
 		w.goLive(now)
+	} else {
+		w.report(now, position)
 	}
 }
 
 func (w *worker) goLive(now time.Time) {
-	w.silent = false
-	w.limit(nil)
 	w.opening.Store(nil)
 	w.live.Store(w.fold.projection())
 	w.setState(StateLive)

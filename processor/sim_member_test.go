@@ -40,9 +40,11 @@ type simWorker struct {
 	cuts    []cut
 	injured bool // a fault was injected that makes it fail
 	wasLive bool
-	ended   bool
-	given   bool // the group takes the partition back in order
-	lost    bool // the group has given the partition away, and it does not know
+	// committed is what the group had when the worker was told to own its partition.
+	committed projections.Position
+	ended     bool
+	given     bool // the group takes the partition back in order
+	lost      bool // the group has given the partition away, and it does not know
 }
 
 // simMetrics are shared by all runs: making them takes longer than a short run.
@@ -118,6 +120,7 @@ func (w *simWorld) own(m *simMember, n int32) bool {
 			return false
 		}
 		m.committer.own(n, h.committed)
+		s.committed = h.committed
 		s.inbox.promote(order{plan: plan, ends: h.end})
 		return true
 	}
@@ -134,6 +137,7 @@ func (w *simWorld) own(m *simMember, n int32) bool {
 	if !plan.published {
 		m.committer.note(n, s.storedAt)
 	}
+	s.committed = h.committed
 	s.inbox.expect(plan.from)
 	s.start(w.now, plan, h.end)
 	w.sawLive(s)
@@ -184,9 +188,8 @@ func (w *simWorld) sawLive(s *simWorker) {
 		return
 	}
 	s.wasLive = true
-	// Where two owners have left a store and a commit of which neither is before the other, it is live at once.
-	if at := s.fold.Position(); s.plan.published && !s.plan.reached(at) {
-		w.found(simError("partition %d is live on %s at %v, and the group had committed %v (G10)", s.number, s.m.name, at, s.plan.until))
+	if at := s.fold.Position(); !dominates(at, s.committed) {
+		w.found(simError("partition %d is live on %s at %v, and the group had committed %v (G10)", s.number, s.m.name, at, s.committed))
 	}
 }
 

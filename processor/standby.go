@@ -48,10 +48,10 @@ func dominates(a, b projections.Position) bool {
 func (w *worker) promote(now time.Time, o *order) {
 	position := w.fold.Position()
 	w.standing = false
-	w.plan = o.plan
+	w.plan, w.goal = o.plan, o.plan.until
 	w.plan.from = position
 	if !o.plan.published {
-		w.plan.until = position // nothing is left that was published before
+		w.plan.until = position // nothing is left that was published before: the silence ends here
 	}
 	w.limit(&w.plan.until)
 	for i := range w.merge.streams {

@@ -79,6 +79,33 @@ func TestPromotedStandbyPublishesFromTheCommittedOffsets(t *testing.T) {
 	}
 }
 
+// TestPromotedStandbyBesideTheCommittedOffsets: neither its position nor the group's is before the other. What lies
+// between is published, what it holds is not, and it is live when it has folded both.
+func TestPromotedStandbyBesideTheCommittedOffsets(t *testing.T) {
+	s := newStandby(t, projections.Position{5, 0, 0}, projections.Position{5, 2, 0})
+	s.add(events.Reads, 4)
+	s.step()
+	s.w.inbox.promote(order{plan: opening{from: projections.Position{5, 2, 0}, until: projections.Position{5, 6, 0}}, ends: projections.Position{5, 6, 0}})
+	s.step()
+	s.step()
+	if s.w.State() != StateOpening || s.fold.position != (projections.Position{5, 4, 0}) {
+		t.Fatalf("it is %v at %v, before what the group has committed", s.w.State(), s.fold.position)
+	}
+	s.ack()
+	s.add(events.Reads, 2)
+	s.step()
+	if s.w.State() != StateLive {
+		t.Errorf("it is %v at %v", s.w.State(), s.fold.position)
+	}
+	n := 0
+	for _, set := range s.sent {
+		n += len(set)
+	}
+	if n != 4 {
+		t.Errorf("%d changes were published, want those of the last 4 records", n)
+	}
+}
+
 // TestPromotedStandbyAtTheCommittedOffsets is live without a record to come.
 func TestPromotedStandbyAtTheCommittedOffsets(t *testing.T) {
 	at := projections.Position{0, 2, 0}

@@ -63,8 +63,9 @@ type worker struct {
 	hungry atomic.Bool // it has nothing to fold, or waits for an input that is behind
 
 	plan     opening
-	silent   bool // what is folded was published before
-	standing bool // a standby: it follows what the owner has published, and is not to go live
+	goal     projections.Position // where it is to be live, once it is not silent any more
+	silent   bool                 // what is folded was published before
+	standing bool                 // a standby: it follows what the owner has published, and is not to go live
 	opening  atomic.Pointer[openingProgress]
 	began    time.Time
 	lastSaid time.Time // when progress was logged last
@@ -107,8 +108,12 @@ func (w *worker) step(now time.Time) (sleep time.Duration, ended bool) {
 	if w.stopping == stopNone && w.mayFold() {
 		waitUntil = w.foldSome(now)
 	}
-	if w.silent && w.stopping == stopNone {
+	switch {
+	case w.stopping != stopNone:
+	case w.silent:
 		w.advanceOpening(now)
+	case w.State() == StateOpening:
+		w.arrive(now)
 	}
 	if w.stopping == stopAbort {
 		return 0, false
