@@ -27,7 +27,7 @@ type question struct {
 
 func (l *tale) parse(words []string) question {
 	q := question{verb: "view", channel: script.DefaultChannel}
-	if len(words) > 0 && slices.Contains([]string{"inbox", "threads", "explain", "badge", "told", "redis", "pages"}, words[0]) {
+	if len(words) > 0 && slices.Contains([]string{"inbox", "threads", "explain", "badge", "told", "shown", "redis", "pages"}, words[0]) {
 		q.verb, words = words[0], words[1:]
 	}
 	switch {
@@ -51,10 +51,11 @@ func (l *tale) parse(words []string) question {
 			q.user = w
 		}
 	}
-	if q.user == "" {
-		q.verb = "channel"
-	} else {
+	switch {
+	case q.user != "":
 		q.wireUser = l.wireUser(q.user)
+	case q.verb == "view":
+		q.verb = "channel"
 	}
 	q.wireC = l.wireChannel(q.channel)
 	return q
@@ -80,6 +81,8 @@ func (l *tale) answer(words []string, expected string) string {
 		return l.showBadge(&q)
 	case q.verb == "told":
 		return l.showTold(&q, expected)
+	case q.verb == "shown":
+		return l.showBroadcast(&q, expected)
 	case q.verb == "redis":
 		return l.showKey(q.key, expected)
 	case q.thread != "":

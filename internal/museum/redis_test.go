@@ -214,11 +214,7 @@ func (l *tale) fence(q *question) {
 	key := string(events.AppendUnreadKey(nil, []byte(l.wireUser(who)), []byte(q.wireC), nil))
 	_, before := l.site.told.about(key)
 	verb := []string{"mutes", "unmutes"}[before%2]
-	records, err := l.parser.Parse(fmt.Sprintf("%s %s #%s", who, verb, q.channel))
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.pending = append(l.pending, records...)
+	l.event(fmt.Sprintf("%s %s #%s", who, verb, q.channel))
 	l.publish()
 	if saw, ok := eventually(func() (bool, string) {
 		_, n := l.site.told.about(key)

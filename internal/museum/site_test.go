@@ -51,6 +51,7 @@ type site struct {
 	reader   *cache.Reader
 	producer *kgo.Client
 	told     *told
+	shown    *shown
 
 	log    *logged
 	url    string
@@ -70,6 +71,7 @@ func newSite(t *testing.T, env testkit.Env) *site {
 		s.topics.Inputs[i] = s.set.Name(name)
 	}
 	s.topics.Unread, s.topics.Channels = s.set.Name(events.TopicUnread), s.set.Name(events.TopicChannels)
+	s.topics.Receipts = s.set.Name(events.TopicReceipts)
 	s.topics.DeadLetters = s.set.Name(events.TopicDeadLetters)
 	o, err := redis.ParseURL(env.RedisURL)
 	if err != nil {
@@ -79,7 +81,9 @@ func newSite(t *testing.T, env testkit.Env) *site {
 	t.Cleanup(func() { _ = s.rdb.Close() })
 	s.reader = cache.NewReader(s.rdb)
 	s.producer = testkit.Client(t, env.Brokers, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
-	s.told = listen(t, env.Brokers, s.topics.Unread)
+	s.told, s.shown = newTold(), newShown()
+	listen(t, env.Brokers, s.topics.Unread, s.told.take)
+	listen(t, env.Brokers, s.topics.Receipts, s.shown.take)
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}

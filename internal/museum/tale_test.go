@@ -32,6 +32,7 @@ import (
 //	? badge a       what an app draws: the dot, the count in channels and threads, and the count as "99+"
 //	? #general      GetChannel
 //	? told a        what was published about the user since the last such question, or that nothing was; also "in thread m1"
+//	? shown #c      what tidemark.receipts has shown the members since the last such question
 //	? redis KEY     a key as it is, with the names of the story: read-pointer:a:c
 //	? pages of N a  GetInbox in pages of N
 //	mark all read a     MarkAllRead, and how many channels it found
@@ -56,6 +57,7 @@ type tale struct {
 	seen     map[string]int    // by key: how many deltas were asked for
 	expected []string          // the answers that the file has
 	rewrite  bool
+	fences   int
 }
 
 func newTale(t *testing.T, s *site, name string, d *datadriven.TestData) *tale {
@@ -94,17 +96,23 @@ func (l *tale) tell(lines []string) []string {
 			out = append(out, l.markAllRead(words[3]))
 		default:
 			for _, event := range times(line) {
-				records, err := l.parser.Parse(event)
-				if err != nil {
-					l.t.Fatalf("%s: %v", l.name, err)
-				}
-				l.pending = append(l.pending, records...)
+				l.event(event)
 			}
 		}
 	}
 	l.publish()
 	l.expected = l.expected[min(len(out), len(l.expected)):]
 	return out
+}
+
+// event takes a line that is one.
+func (l *tale) event(line string) {
+	l.t.Helper()
+	records, err := l.parser.Parse(line)
+	if err != nil {
+		l.t.Fatalf("%s: %v", l.name, err)
+	}
+	l.pending = append(l.pending, records...)
 }
 
 // times repeats a line that says so.

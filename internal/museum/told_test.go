@@ -2,6 +2,7 @@ package museum
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"testing"
 
@@ -18,20 +19,20 @@ type told struct {
 	num map[string]int                 // by key: how many
 }
 
-// listen follows the topic until the test ends.
-func listen(t *testing.T, brokers []string, topic string) *told {
-	f := &told{of: map[string]*events.UnreadDelta{}, num: map[string]int{}}
+func newTold() *told { return &told{of: map[string]*events.UnreadDelta{}, num: map[string]int{}} }
+
+// listen follows a topic until the test ends.
+func listen(t *testing.T, brokers []string, topic string, take func(*testing.T, *kgo.Record)) {
 	cl := testkit.Client(t, brokers, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			cl.PollFetches(ctx).EachRecord(func(r *kgo.Record) { f.take(t, r) })
+			cl.PollFetches(ctx).EachRecord(func(r *kgo.Record) { take(t, r) })
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	return f
 }
 
 func (f *told) take(t *testing.T, r *kgo.Record) {
@@ -52,4 +53,56 @@ func (f *told) about(key string) (*events.UnreadDelta, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.of[key], f.num[key]
+}
+
+// shown is what tidemark.receipts shows the members of small channels: the newest about each of them.
+type shown struct {
+	mu sync.Mutex
+	of map[string]*receipts // by channel
+}
+
+// receipts are those of a channel.
+type receipts struct {
+	read, delivered map[string]events.Receipt // by user: how far
+	records         int
+}
+
+func newShown() *shown { return &shown{of: map[string]*receipts{}} }
+
+func (s *shown) take(t *testing.T, r *kgo.Record) {
+	var rec events.ReceiptsRecord
+	if err := events.DecodeReceiptsRecord(r.Value, &rec); err != nil {
+		t.Errorf("%s/%d/%d: %v", r.Topic, r.Partition, r.Offset, err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.of[string(r.Key)]
+	if of == nil {
+		of = &receipts{read: map[string]events.Receipt{}, delivered: map[string]events.Receipt{}}
+		s.of[string(r.Key)] = of
+	}
+	of.records++
+	for _, x := range rec.Readers {
+		of.read[string(x.UserID)] = x
+	}
+	for _, x := range rec.Delivered {
+		of.delivered[string(x.UserID)] = x
+	}
+}
+
+// about is what was shown in a channel since it was asked before, and forgets it where keep is false.
+func (s *shown) about(channel string, keep bool) receipts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.of[channel]
+	if of == nil {
+		return receipts{}
+	}
+	out := receipts{maps.Clone(of.read), maps.Clone(of.delivered), of.records}
+	if !keep {
+		clear(of.read)
+		clear(of.delivered)
+	}
+	return out
 }
