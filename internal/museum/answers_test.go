@@ -19,7 +19,7 @@ import (
 type question struct {
 	verb            string // view, inbox, threads, explain, badge, channel, told, redis, pages
 	user, channel   string // in the story; channel without #
-	thread          string
+	thread, message string
 	key             string
 	pageSize        int
 	wireUser, wireC string
@@ -27,7 +27,7 @@ type question struct {
 
 func (l *tale) parse(words []string) question {
 	q := question{verb: "view", channel: script.DefaultChannel}
-	if len(words) > 0 && slices.Contains([]string{"inbox", "threads", "explain", "badge", "told", "shown", "redis", "pages"}, words[0]) {
+	if len(words) > 0 && slices.Contains([]string{"inbox", "threads", "explain", "badge", "told", "shown", "receipts", "readers", "redis", "pages"}, words[0]) {
 		q.verb, words = words[0], words[1:]
 	}
 	switch {
@@ -47,6 +47,8 @@ func (l *tale) parse(words []string) question {
 	for _, w := range words {
 		if name, ok := strings.CutPrefix(w, "#"); ok {
 			q.channel = name
+		} else if q.verb == "receipts" {
+			q.message = w
 		} else {
 			q.user = w
 		}
@@ -83,6 +85,10 @@ func (l *tale) answer(words []string, expected string) string {
 		return l.showTold(&q, expected)
 	case q.verb == "shown":
 		return l.showBroadcast(&q, expected)
+	case q.verb == "receipts":
+		return l.showReceipts(&q)
+	case q.verb == "readers":
+		return l.showReaders(&q)
 	case q.verb == "redis":
 		return l.showKey(q.key, expected)
 	case q.thread != "":

@@ -157,7 +157,7 @@ func (l *tale) showKey(key, expected string) string {
 	}
 	wire := strings.Join(parts, ":")
 	if l.rewrite {
-		time.Sleep(time.Second) // nobody knows what to wait for
+		time.Sleep(5 * time.Second) // nobody knows what to wait for
 	}
 	saw, _ := eventually(func() (bool, string) {
 		saw := l.plain(l.fields(wire))

@@ -33,10 +33,16 @@ const (
 	// shared is how many partitions all stories share; those behind them are for stories alone.
 	shared     = 2
 	partitions = 16
-
-	// patience bounds every wait. It is no expectation: machines that test are slow.
-	patience = time.Minute
 )
+
+// patience bounds every wait. It is no expectation: machines that test are slow.
+var patience = time.Minute
+
+func init() {
+	if full {
+		patience = 10 * time.Minute
+	}
+}
 
 // site is a running Tidemark: one node with all roles but sockets, on the Kafka and the Redis of an environment.
 type site struct {

@@ -29,14 +29,15 @@ func TestMarkAllRead(t *testing.T) {
 	}
 	t.Run("museum-77", func(t *testing.T) {
 		l := newTale(t, s, "museum-77", &datadriven.TestData{CmdArgs: []datadriven.CmdArg{{Key: "now"}}})
+		const then = "at 0:00:01 recorded 0:00:01" // a second for each message would lead into the days to come
 		for i := range channels {
-			l.event(fmt.Sprintf("a, b join #c%d", i))
-			l.event(fmt.Sprintf("b posts m1..m%d @a #c%d", messages, i))
+			l.event(fmt.Sprintf("a, b join #c%d %s", i, then))
+			l.event(fmt.Sprintf("b posts m1..m%d @a #c%d %s", messages, i, then))
 			if i%100 == 99 {
 				l.publish()
 			}
 		}
-		l.event("a, b join #read")
+		l.event("a, b join #read " + then)
 		l.publish()
 		a := l.wireUser("a")
 		totals := func() *queryv1.Totals {

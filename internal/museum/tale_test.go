@@ -32,6 +32,8 @@ import (
 //	? badge a       what an app draws: the dot, the count in channels and threads, and the count as "99+"
 //	? #general      GetChannel
 //	? told a        what was published about the user since the last such question, or that nothing was; also "in thread m1"
+//	? receipts m1   who received and who read a message: GetReceipts
+//	? readers #c    the read state of a room: GetReaders
 //	? shown #c      what tidemark.receipts has shown the members since the last such question
 //	? redis KEY     a key as it is, with the names of the story: read-pointer:a:c
 //	? pages of N a  GetInbox in pages of N
