@@ -67,6 +67,9 @@ func TestEraseUser(t *testing.T) {
 				t.Fatalf("Redis never holds what ann did: %q", annsKeys(t, rdb))
 			}
 		}
+		if out := ok(t, "", "query", "receipts", "general", "m2", "--addr", url, "--json"); !strings.Contains(out, `"user_id":"ann"`) || !strings.Contains(out, `"recipient_count":1`) {
+			t.Errorf("receipts before the erasure: %s", out)
+		}
 		rdb.Set(ctx, "ws:ann", "1", 0)
 		bob := rdb.HGetAll(ctx, "inbox:bob").Val()
 
@@ -97,6 +100,12 @@ func TestEraseUser(t *testing.T) {
 			}
 			if out := ok(t, "", "query", "channel", "general", "--addr", url, "--json"); !strings.Contains(out, `"member_count":1`) {
 				t.Errorf("%s: channel general: %s", when, out)
+			}
+			for _, verb := range []string{"receipts general m2", "readers general", "readers left"} {
+				out := ok(t, "", append(append([]string{"query"}, strings.Fields(verb)...), "--addr", url, "--json")...)
+				if strings.Contains(out, `"ann"`) || !strings.Contains(out, `"next_page_token"`) {
+					t.Errorf("%s: %s: %s", when, verb, out)
+				}
 			}
 			if keys := annsKeys(t, rdb); len(keys) != 1 || keys[0] != "inbox-gone:ann" {
 				t.Errorf("%s: Redis has %q of ann", when, keys)
