@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -102,5 +103,46 @@ func TestMuseumIsComplete(t *testing.T) {
 	}
 	if own := len(files(t, "own")); own < 30 {
 		t.Errorf("only %d stories of our own", own)
+	}
+}
+
+// TestSemanticsExamples: what docs/semantics.md quotes of stories that are told to a whole Tidemark is what the stories say,
+// and the stories that it names are there.
+func TestSemanticsExamples(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/semantics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stories strings.Builder
+	told := map[string]bool{"museum-76": true, "museum-77": true}
+	for _, hall := range []string{"museum", "own", "restart", "seed"} {
+		for _, file := range files(t, hall) {
+			told[name(hall, file)] = true
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stories.Write(text)
+			stories.WriteByte('\n')
+		}
+	}
+	quotes := strings.Split(string(doc), "```tale\n")[1:]
+	if len(quotes) < 3 {
+		t.Errorf("docs/semantics.md has only %d examples", len(quotes))
+	}
+	for _, quote := range quotes {
+		quote, _, closed := strings.Cut(quote, "```")
+		if !closed || !strings.Contains(stories.String(), quote) {
+			t.Errorf("no story says:\n%s", quote)
+		}
+	}
+	names := regexp.MustCompile(`\*((?:museum|own)-\d+|seed/[a-z0-9-]+)\*`).FindAllSubmatch(doc, -1)
+	if len(names) < 20 {
+		t.Errorf("docs/semantics.md names only %d stories", len(names))
+	}
+	for _, m := range names {
+		if !told[string(m[1])] {
+			t.Errorf("docs/semantics.md names %s, which nobody tells", m[1])
+		}
 	}
 }
