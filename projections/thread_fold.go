@@ -143,16 +143,19 @@ func (p *Partition) editedReply(ci uint32, c *channel, e, old *entry) {
 	}
 	ti := p.ensureThread(ci, c, e.thread)
 	t := p.threads[ti]
-	if (old.flags^e.flags)&entAll != 0 && e.flags&entBroadcast == 0 {
+	all := (old.flags^e.flags)&entAll != 0 && e.flags&entBroadcast == 0
+	if all {
 		if e.flags&entAll != 0 {
 			t.alls.add(e.seq)
 		} else {
 			t.alls.remove(e.seq)
 		}
 		p.touchThread(ti)
-		p.listThread(ti)
 	}
 	p.mentionInThread(ci, ti, e, e.users, old.users)
+	if all { // not before: whom it mentions by name now may see as much as before
+		p.listThread(ti)
+	}
 	if e.seq != t.newest(c.floor) || bytes.Equal(e.preview, old.preview) {
 		return
 	}
