@@ -166,44 +166,6 @@ func (g *Gateway) applyMessage(m *events.Message, offset int64) {
 	g.release(ch)
 }
 
-// revoke takes the rights of those who left at once: nothing of the channel reaches them after their leaving was read,
-// whichever topic is ahead.
-func (g *Gateway) revoke(m *events.Message, offset int64) {
-	for _, id := range m.IDs {
-		u := g.hub.users[string(id)]
-		if u == nil {
-			continue
-		}
-		e := u.entryOf(string(m.ChannelID))
-		if e.floorM > offset {
-			continue // seen before
-		}
-		u.count(e, -1)
-		e.floorM = offset + 1
-		g.hub.setMember(u, e, string(m.ChannelID), false)
-		u.count(e, +1)
-		for _, c := range u.conns {
-			c.forget(string(m.ChannelID))
-		}
-	}
-}
-
-// admit makes those who join members from the next message on. What they have unread the fold will say.
-func (g *Gateway) admit(m *events.Message, offset int64) {
-	for _, id := range m.IDs {
-		u := g.hub.users[string(id)]
-		if u == nil {
-			continue
-		}
-		e := u.entryOf(string(m.ChannelID))
-		if e.floorM > offset || e.ch != nil || e.stamp.M > offset {
-			continue
-		}
-		e.view.channel = string(m.ChannelID)
-		g.hub.setMember(u, e, string(m.ChannelID), true)
-	}
-}
-
 // entryOf is a user's entry of a channel, made if there is none.
 func (u *user) entryOf(channelID string) *entry {
 	e := u.entries[channelID]
@@ -226,7 +188,7 @@ func (g *Gateway) applyChannel(r *events.ChannelRecord) {
 	}
 	for u, e := range ch.members {
 		v := e.view
-		if !g.deriveCounts(e, &v) || v == e.view {
+		if e.since == unsure || !g.deriveCounts(e, &v) || v == e.view {
 			continue
 		}
 		u.count(e, -1)
@@ -264,6 +226,9 @@ func (g *Gateway) frameMessage(ch *channel, p *posted) {
 	b = append(textIf(b, "thread_id", p.thread), '}')
 	report := ch.record != nil && !ch.record.Large && ch.record.MemberCount <= g.cfg.ReceiptLimit
 	for u, e := range ch.members {
+		if p.offset < e.since {
+			continue
+		}
 		it := item{channel: ch.id, body: b}
 		if report && u.id != p.sender && p.seq > e.delivered {
 			it.delivered = &delivery{user: u.id, channel: ch.id, message: p.id, seq: p.seq}

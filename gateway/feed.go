@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -59,11 +60,12 @@ func (g *Gateway) session(ctx context.Context) error {
 	cl.AddConsumePartitions(from)
 
 	g.hub.mu.Lock()
-	g.seen = seen
+	g.seen, g.begun = seen, maps.Clone(seen)
 	for _, ch := range g.hub.channels {
 		*ch = channel{id: ch.id, members: ch.members, record: ch.record, latest: ch.latest, read: ch.read, delivered: ch.delivered}
 	}
 	for _, u := range g.hub.users {
+		u.doubt()
 		g.reload(u)
 	}
 	g.hub.mu.Unlock()

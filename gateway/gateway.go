@@ -27,9 +27,9 @@ type Gateway struct {
 	queuer    *queuer   // nil without presence
 	began     time.Time
 
-	// seen is, per partition, the next offset of chat.messages after what the feed has passed on. Guarded by the hub's
-	// lock.
-	seen map[int32]int64
+	// seen is, per partition, the next offset of chat.messages after what the feed has passed on, and begun where its
+	// session began. Guarded by the hub's lock.
+	seen, begun map[int32]int64
 
 	asks      chan ask
 	addresses *limiters // handshakes, by address
@@ -178,6 +178,8 @@ type ask struct {
 const (
 	maxAsks = 65_536 // waiting; beyond, a channel's counts stay as they are until its next change
 	askers  = 4
+	// askPause is how long an owner that did not answer is left alone.
+	askPause = 500 * time.Millisecond
 )
 
 // ask has the owner asked about a channel, once at a time. Called with the lock.
@@ -206,6 +208,20 @@ func (g *Gateway) answerAsks(ctx context.Context) {
 	}
 }
 
+// askAgain asks once more after a while: until then the counts are those of before, and nobody else may change them.
+func (g *Gateway) askAgain(ctx context.Context, e *entry) {
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		return // the gateway stops
+	}
+	time.AfterFunc(askPause, func() {
+		g.hub.mu.Lock()
+		defer g.hub.mu.Unlock()
+		if g.hub.users[e.user.id] == e.user {
+			g.ask(e)
+		}
+	})
+}
+
 func (g *Gateway) answerAsk(ctx context.Context, a ask) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -229,6 +245,7 @@ func (g *Gateway) answerAsk(ctx context.Context, a ask) {
 	res, err := g.query.GetUnread(ctx, req)
 	if err != nil {
 		g.cfg.Logger.Debug("an owner could not be asked", "err", err)
+		g.askAgain(ctx, e)
 		return
 	}
 	at := position{}
@@ -244,7 +261,7 @@ func (g *Gateway) answerAsk(ctx context.Context, a ask) {
 		return
 	}
 	a.user.count(e, -1)
-	g.hub.setMember(a.user, e, v.channel, v.member)
+	g.says(a.user, e, v.channel, v.member, stamp.M)
 	e.view = v
 	a.user.count(e, +1)
 	g.frameUpdate(a.user, e, "")

@@ -71,8 +71,10 @@ func (g *Gateway) frameReceipts(ch *channel, to *receipts, kind string) {
 	to.waiting, to.last = nil, g.cfg.Now()
 	b := text(begin(make([]byte, 0, 64+120*len(list)), kind), "channel_id", ch.id)
 	b = append(appendReaders(b, list), '}')
-	for u := range ch.members {
-		g.hub.broadcast(u, item{channel: ch.id, body: b})
+	for u, e := range ch.members {
+		if e.since != unsure {
+			g.hub.broadcast(u, item{channel: ch.id, body: b})
+		}
 	}
 }
 

@@ -228,7 +228,7 @@ func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
 		c.send(it)
 	}
 	c.loading = false
-	if c.reloads > 0 {
+	if c.reloads > 0 || u.unsure() {
 		c.reloads = 0
 		g.startLoad(c)
 	}
@@ -244,12 +244,14 @@ func (g *Gateway) register(u *user, in *inbox) (after []string) {
 		id := in.channels[i].channel
 		e := u.entryOf(id)
 		p := events.PartitionOf([]byte(id), g.cfg.Partitions)
-		if s := in.at[p]; e.ch == nil && s.M >= e.floorM && (e.stamp == (events.Stamp{}) || covers(&s, &e.stamp)) {
-			known := g.hub.channels[id] != nil
-			e.view.channel = id
-			g.hub.setMember(u, e, id, true)
-			passed[p] = passed[p] || !known
+		s := in.at[p]
+		if (e.ch != nil && e.since != unsure) || s.M < e.floorM || (e.stamp != (events.Stamp{}) && !covers(&s, &e.stamp)) {
+			continue
 		}
+		known := e.ch == nil && g.hub.channels[id] != nil
+		e.view.channel = id
+		g.says(u, e, id, true, s.M)
+		passed[p] = passed[p] || !known
 	}
 	for p, fresh := range passed {
 		if seen := g.seen[p]; fresh && seen > in.at[p].M {
@@ -272,7 +274,7 @@ func (g *Gateway) passed(after []string, p int32, next int64) []string {
 func (u *user) replace(g *Gateway, e *entry, v *view, stamp events.Stamp) {
 	was := e.view
 	changed := e.stamp != (events.Stamp{}) && *v != was
-	g.hub.setMember(u, e, v.channel, v.member)
+	g.says(u, e, v.channel, v.member, stamp.M)
 	e.view, e.stamp = *v, stamp
 	if e.ch != nil && e.ch.record != nil && e.ch.record.Large {
 		e.stamp.M = max(e.stamp.M, 1)

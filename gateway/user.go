@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"maps"
-
 	"github.com/tidemark/tidemark/events"
 )
 
@@ -11,6 +9,8 @@ type entry struct {
 	user   *user
 	ch     *channel // nil unless he is a member
 	stamp  events.Stamp
+	since  int64 // messages before this offset of chat.messages are not for him; see membership.go
+	word   int64 // how far the newest inbox or delta reached that said he is a member
 	floorM int64 // what chat.messages said last of his membership: deltas that do not include it are ignored
 	view   view  // channel, latest and first are those of the last update; of a large channel the counts are derived
 	// derived from while the channel is large; nil: not known, ask the owner.
@@ -90,7 +90,7 @@ func (g *Gateway) applyDelta(u *user, d *events.UnreadDelta) {
 	u.count(e, -1)
 	e.stamp = d.Stamp
 	v := viewOf(d)
-	g.hub.setMember(u, e, v.channel, d.Member)
+	g.says(u, e, v.channel, d.Member, d.Stamp.M)
 	if d.Large && d.Member {
 		e.exceptions = newExceptions(d)
 		g.deriveInto(e, &v)
@@ -102,21 +102,6 @@ func (g *Gateway) applyDelta(u *user, d *events.UnreadDelta) {
 	g.frameUpdate(u, e, string(d.InstanceID))
 	if moved := v.last.seq != was.last.seq; moved && v.last.seq > 0 && d.Member && wasMember {
 		g.framePointer(u, e, string(d.InstanceID))
-	}
-}
-
-// setMember makes u a member of a channel, or not. Called with the lock.
-func (h *hub) setMember(u *user, e *entry, channelID string, member bool) {
-	switch {
-	case member && e.ch == nil:
-		e.ch = h.channelOf(channelID)
-		e.ch.members[u] = e
-	case !member && e.ch != nil:
-		h.leave(u, e.ch)
-		e.ch, e.exceptions, e.reading = nil, nil, nil
-		for _, c := range u.conns {
-			maps.DeleteFunc(c.focused, func(s scope, _ uint32) bool { return s.channel == channelID })
-		}
 	}
 }
 

@@ -9,10 +9,10 @@
 //	O5 digest     Digests: a replay from zero has the digest of the store
 //	O6 deltas     History.Newest, History.Stamps, History.Each
 //	O7 cache      Redis; Mirror for a reader that only keeps what dominates
+//	O8 client     Device: what a socket told, across connections, is what the log says
+//	O9 rights     Device: every message that was ever sent or named to it was one it may know of
 //	O10 liveness  Settled, after the faults are over
 //	O11 order     Digests: a replay in another order has the same digest
-//
-// What sockets are told (O8, O9) is compared by the attacks on the gateway, with a Log as the truth.
 //
 // Everything is compared with internal/model, which shares no rule with the fold. It imports neither processor nor query,
 // so that their own tests can use it.

@@ -1,0 +1,36 @@
+package gateway_test
+
+import (
+	"testing"
+	"time"
+)
+
+// A device that is cut off at every step of a connection (before hello, before its inbox, right after it, in the middle
+// of what changes) while the world goes on, and comes back each time, ends up knowing what the log says; so does one that
+// is never cut off. Each connection begins with an inbox of its own: nothing is resumed, so nothing can be missing.
+func TestNeverASilentGap(t *testing.T) {
+	w := newTown(t)
+	const connections = 32
+	stays := w.device(w.URL, "user1", nil)
+	cut := w.device(w.URL, "user0", func(n int) int {
+		if n > connections {
+			return -1
+		}
+		return n % 8 // 0: before hello
+	})
+	for until := time.Now().Add(patience); cut.made() <= connections && time.Now().Before(until); {
+		w.write(8)
+	}
+	if n := cut.made(); n <= connections {
+		t.Fatalf("%d connections", n)
+	}
+	w.write(20)
+	l := w.log()
+	cut.agrees(l)
+	stays.agrees(l)
+	if stays.made() != 1 {
+		t.Errorf("the device that stays needed %d connections", stays.made())
+	}
+	t.Logf("%d records; %d connections with %d inboxes; %d and %d messages heard", l.Records, cut.made(), cut.is.Inboxes,
+		cut.is.Messages, stays.is.Messages)
+}
