@@ -51,7 +51,8 @@ func (g *Gateway) do(c *conn, cmd *command) error {
 		if err := g.member(c, cmd.ChannelID); err != nil {
 			return err
 		}
-		return refuse("unimplemented", "read_state: this version has no list of readers")
+		g.readState(c, *cmd)
+		return nil
 	}
 	return g.write(c, cmd)
 }

@@ -155,7 +155,7 @@ func (d *device) connection(ctx context.Context) bool {
 	d.mu.Unlock()
 	for ; left != 0; left-- {
 		// A real client asks a silent gateway for a sign of life; this one gives it up.
-		quiet, cancel := context.WithTimeout(ctx, 5*time.Second)
+		quiet, cancel := context.WithTimeout(ctx, 15*time.Second)
 		_, b, err := ws.Read(quiet)
 		cancel()
 		if err != nil {

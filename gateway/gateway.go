@@ -24,7 +24,7 @@ type Gateway struct {
 	metrics   *metrics
 	snapshots chan struct{}
 	presence  *presence // nil without Redis
-	queuer    *queuer   // nil without presence
+	queuer    *queuer   // nil without presence, or without the right to list members
 	began     time.Time
 
 	// seen is, per partition, the next offset of chat.messages after what the feed has passed on, and begun where its
@@ -64,6 +64,11 @@ func New(c Config) (*Gateway, error) {
 	g.setFeed(errNoFeed)
 	if c.Redis != nil {
 		g.presence = &presence{g: g, rdb: c.Redis, gone: make(chan string, 4096), came: make(chan string, 4096)}
+		g.queuer = &queuer{g: g, rosters: newRosters(g.listMembers, c.ReceiptLimit)}
+	}
+	if c.Verifier != nil && c.ServiceToken == "" && g.queuer != nil {
+		c.Logger.Warn("messages are not reported as queued: without a service token the members of channels cannot be asked for")
+		g.queuer = nil
 	}
 	return g, nil
 }
@@ -94,6 +99,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	wg.Go(func() { g.pingAll(work) })
 	if g.presence != nil {
 		wg.Go(func() { g.presence.run(work) })
+	}
+	if g.queuer != nil {
+		wg.Go(func() { g.queuer.run(work) })
 	}
 	<-ctx.Done()
 	g.drain()

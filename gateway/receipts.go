@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
@@ -78,31 +80,28 @@ func (g *Gateway) frameReceipts(ch *channel, to *receipts, kind string) {
 	}
 }
 
-// reader is a line of a list of readers; Receipt of the events and ReaderPointer of the queries are.
+// reader is a line of a list of readers; Receipt of the events and Reader of the queries are.
 type reader interface {
 	GetUserId() string
 	GetMessageId() string
 	GetSeq() uint32
+	GetAt() *timestamppb.Timestamp
 }
 
-func appendReaders(b []byte, list []*eventsv1.Receipt) []byte {
+// appendReaders writes a list of readers. Who has read nothing has no message, and no time.
+func appendReaders[R reader](b []byte, list []R) []byte {
 	b = append(key(b, "readers"), '[')
 	for i, r := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendReader(b, r)
-		if r.At != nil {
-			b = instant(b, "at", r.At.AsTime().UnixMilli())
+		b = text(append(b, '{'), "user_id", r.GetUserId())
+		b = textIf(b, "message_id", r.GetMessageId())
+		b = number(b, "seq", uint64(r.GetSeq()))
+		if at := r.GetAt(); at != nil {
+			b = instant(b, "at", at.AsTime().UnixMilli())
 		}
 		b = append(b, '}')
 	}
 	return append(b, ']')
-}
-
-// appendReader begins the object of a reader; its time and the end are left to the caller.
-func appendReader(b []byte, r reader) []byte {
-	b = text(append(b, '{'), "user_id", r.GetUserId())
-	b = textIf(b, "message_id", r.GetMessageId())
-	return number(b, "seq", uint64(r.GetSeq()))
 }

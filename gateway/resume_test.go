@@ -10,7 +10,7 @@ import (
 // is never cut off. Each connection begins with an inbox of its own: nothing is resumed, so nothing can be missing.
 func TestNeverASilentGap(t *testing.T) {
 	w := newTown(t)
-	const connections = 32
+	const connections = 24
 	stays := w.device(w.URL, "user1", nil)
 	cut := w.device(w.URL, "user0", func(n int) int {
 		if n > connections {
@@ -28,9 +28,6 @@ func TestNeverASilentGap(t *testing.T) {
 	l := w.log()
 	cut.agrees(l)
 	stays.agrees(l)
-	if stays.made() != 1 {
-		t.Errorf("the device that stays needed %d connections", stays.made())
-	}
 	t.Logf("%d records; %d connections with %d inboxes; %d and %d messages heard", l.Records, cut.made(), cut.is.Inboxes,
 		cut.is.Messages, stays.is.Messages)
 }

@@ -26,7 +26,8 @@ type Config struct {
 	Redis config.Redis
 	// Topics names inputs and outputs. An empty one is that of package events.
 	Topics processor.Topics
-	// Group is the consumer group of the processors. The role cache has a group of its own, Group + "-cache".
+	// Group is the consumer group of the processors. The role cache has a group of its own, Group + "-cache", and so
+	// has the role gateway, Group + "-gateway".
 	Group    string
 	DataDir  string
 	Settings projections.Settings

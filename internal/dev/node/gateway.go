@@ -22,10 +22,11 @@ func (n *Node) addGateway(partitions int32) error {
 	n.sockets = redis.NewClient(o)
 	gc := c.Gateway
 	gc.Brokers, gc.ClientOptions, gc.Partitions = c.Kafka.Brokers, c.Kafka.Options, partitions
+	gc.Group = c.Group + "-gateway"
 	gc.ReceiptLimit = c.Settings.ReceiptLimit
 	gc.Topics = gateway.Topics{
 		Messages: c.Topics.Inputs[events.Messages], Reads: c.Topics.Inputs[events.Reads], Deliveries: c.Topics.Inputs[events.Deliveries],
-		Unread: c.Topics.Unread, Channels: c.Topics.Channels, Receipts: gc.Topics.Receipts,
+		Unread: c.Topics.Unread, Channels: c.Topics.Channels, Receipts: c.Topics.Receipts,
 	}
 	gc.Query = query.Handler(query.Config{
 		Node: n.answers(), Topics: c.Topics.Inputs, Self: c.Advertise, Stopping: n.stopping, Transport: query.PeerTransport(c.PeerTLS),

@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+// maxReaders bounds a read_state frame, whose `truncated` says that there are more.
+const maxReaders = 5_000
+
+// readState answers a command with where all members of a channel stand. It asks the owner, beside the connection, like
+// an inbox does; and whoever has left by the time the answer comes is not told.
+func (g *Gateway) readState(c *conn, cmd command) {
+	answer := func() ([]byte, error) {
+		ctx, cancel := context.WithTimeout(c.ctx, 10*time.Second)
+		defer cancel()
+		select {
+		case g.snapshots <- struct{}{}:
+			defer func() { <-g.snapshots }()
+		case <-ctx.Done():
+			return nil, refuse(codeUnavailable, "read_state: the gateway is busy: try again")
+		}
+		list, more, _, err := g.readers(ctx, c.token, cmd.ChannelID, "", maxReaders)
+		if connect.CodeOf(err) == connect.CodeNotFound && err != nil {
+			return nil, notMember(cmd.ChannelID)
+		}
+		if err != nil {
+			g.cfg.Logger.Debug("the readers of a channel could not be asked for", "instance", c.instance, "err", err)
+			return nil, refuse(codeUnavailable, "read_state: the channel's owner did not answer: try again")
+		}
+		if err := g.member(c, cmd.ChannelID); err != nil {
+			return nil, err
+		}
+		b := begin(make([]byte, 0, 128+128*len(list)), "read_state")
+		b = textIf(b, "id", cmd.ID)
+		b = appendReaders(text(b, "channel_id", cmd.ChannelID), list)
+		if more {
+			b = boolean(b, "truncated", true)
+		}
+		return append(b, '}'), nil
+	}
+	go func() {
+		b, err := answer()
+		if err != nil {
+			b = errorFrame(cmd.ID, err)
+		}
+		c.send(item{body: b, channel: cmd.ChannelID})
+		c.kick()
+	}()
+}
+
+// readers are the members of a channel and how far each has read, at most limit; more says that there are others. next
+// is how far the answer reaches in the channel's partition of chat.messages.
+func (g *Gateway) readers(ctx context.Context, token, channelID, after string, limit int) (list []*queryv1.Reader, more bool, next int64, err error) {
+	var tokens []string
+	if after != "" {
+		tokens = []string{after}
+	}
+	for page := ""; ; {
+		size := uint32(min(limit-len(list), inboxPage))
+		req := connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: channelID, PageSize: size, PageToken: page, After: tokens})
+		g.authorize(req.Header(), token)
+		res, err := g.query.GetReaders(ctx, req)
+		if err != nil {
+			return nil, false, 0, err
+		}
+		if page == "" {
+			at := position{}
+			at.add(&g.cfg.Topics, res.Msg.AsOf)
+			next = at[events.PartitionOf([]byte(channelID), g.cfg.Partitions)].M
+		}
+		list = append(list, res.Msg.Readers...)
+		if page = res.Msg.NextPageToken; page == "" || len(list) >= limit {
+			return list, page != "", next, nil
+		}
+	}
+}
+
+// listMembers is who may have messages queued: it is asked on the gateway's own account.
+func (g *Gateway) listMembers(ctx context.Context, channelID, after string, limit int) (users []string, next int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	list, _, next, err := g.readers(ctx, "", channelID, after, limit+1)
+	for _, r := range list {
+		users = append(users, r.UserId)
+	}
+	return users, next, err
+}

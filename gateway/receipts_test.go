@@ -1,0 +1,116 @@
+package gateway_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/internal/dev"
+)
+
+func reader(f frame, user string) frame {
+	for _, r := range f.list("readers") {
+		if m, _ := r.(map[string]any); m["user_id"] == user {
+			return frame(m)
+		}
+	}
+	return nil
+}
+
+// readBy accepts a receipt frame that has a reader at a message.
+func readBy(user, message string) func(frame) bool {
+	return func(f frame) bool { r := reader(f, user); return r != nil && r["message_id"] == message }
+}
+
+// Who sent a message hears that it was delivered, when its frame was written to a member, and that it was read; all
+// members do, nobody else, and not in a large channel.
+func TestReceipts(t *testing.T) {
+	s := start(t, dev.Config{Gateway: gateway.Config{ReceiptsEvery: time.Millisecond}})
+	var crowd []string
+	for i := range 60 {
+		crowd = append(crowd, fmt.Sprintf("u%d", i))
+	}
+	emit(t, s.URL, joined("general", "ann", "bob", "cleo"), joined("crowd", append(crowd, "ann", "bob")...), joined("dans", "dan"))
+	ann, bob, dan := dialed(t, s.URL, "ann"), dialed(t, s.URL, "bob"), dialed(t, s.URL, "dan")
+	emit(t, s.URL, posted("crowd", "c1", "bob"), posted("general", "m1", "bob"))
+	if f := bob.until("receipt.delivered", "general", readBy("ann", "m1")); reader(f, "ann").number("seq") != 1 || reader(f, "ann").text("at") == "" {
+		t.Errorf("delivered: %v", f)
+	}
+	ann.until("message.new", "crowd")
+	ann.do("mark_read", `"channel_id":"crowd","message_id":"c1"`)
+	ann.do("mark_read", `"channel_id":"general","message_id":"m1"`)
+	for _, c := range []*client{bob, ann} {
+		if f := c.until("receipt.read", "general", readBy("ann", "m1")); reader(f, "ann").number("seq") != 1 || reader(f, "ann").text("at") == "" {
+			t.Errorf("read: %v", f)
+		}
+	}
+	// cleo was offline all the time, and finds it queued; what was read in private is hers alone.
+	cleo := dialed(t, s.URL, "cleo")
+	for f := cleo.seen[1]; ; f = cleo.until("unread.updated", "general") {
+		if list := f.list("channels"); len(list) == 1 {
+			f = frame(list[0].(map[string]any))
+		}
+		if f.number("offline_unread") == 1 {
+			break
+		}
+	}
+	cleo.do("mark_read", `"channel_id":"general","message_id":"m1","private":true`)
+	cleo.until("unread.updated", "general", unreadIs(0))
+	f := bob.do("read_state", `"channel_id":"general"`)
+	if f["type"] != "read_state" || len(f.list("readers")) != 3 || reader(f, "ann").text("message_id") != "m1" || reader(f, "cleo").number("seq") != 0 {
+		t.Errorf("read_state: %v", f)
+	}
+	if f := dan.do("read_state", `"channel_id":"general"`); f.text("code") != "not_found" {
+		t.Errorf("read_state of somebody else's channel: %v", f)
+	}
+	for _, c := range []*client{ann, bob, cleo, dan} {
+		if c.sees("receipt.read", "crowd") || c.sees("receipt.delivered", "crowd") {
+			t.Error("receipts of a large channel")
+		}
+		for _, f := range c.seen {
+			if f["type"] == "receipt.read" && reader(f, "cleo") != nil {
+				t.Errorf("a private read: %v", f)
+			}
+		}
+	}
+	if dan.sees("receipt.read", "general") || dan.sees("receipt.delivered", "general") || dan.sees("receipt.delivered", "crowd") {
+		t.Error("dan heard of a channel that is not his")
+	}
+}
+
+// However fast people read, there is one frame for a channel and kind in ReceiptsEvery, with the furthest of each.
+func TestReceiptsAreJoined(t *testing.T) {
+	const every = 400 * time.Millisecond
+	s := start(t, dev.Config{Gateway: gateway.Config{ReceiptsEvery: every}})
+	emit(t, s.URL, joined("general", "ann", "bob", "cleo"))
+	ann, bob, cleo := dialed(t, s.URL, "ann"), dialed(t, s.URL, "bob"), dialed(t, s.URL, "cleo")
+	const messages = 30
+	began := time.Now()
+	for i := range messages {
+		id := fmt.Sprintf("m%d", i+1)
+		emit(t, s.URL, posted("general", id, "cleo"))
+		for _, c := range []*client{ann, bob} {
+			c.do("mark_read", fmt.Sprintf(`"channel_id":"general","message_id":%q`, id))
+		}
+	}
+	last := fmt.Sprintf("m%d", messages)
+	at := map[string]string{}
+	for at["ann"] != last || at["bob"] != last {
+		f := cleo.until("receipt.read", "general")
+		for _, user := range []string{"ann", "bob"} {
+			if r := reader(f, user); r != nil {
+				at[user] = r.text("message_id")
+			}
+		}
+	}
+	frames := 0
+	for _, f := range cleo.seen {
+		if f["type"] == "receipt.read" {
+			frames++
+		}
+	}
+	if most := int(time.Since(began)/every) + 1; frames > most {
+		t.Errorf("%d frames in %s", frames, time.Since(began))
+	}
+}
