@@ -27,7 +27,8 @@ type Topics struct {
 	DeadLetters string
 }
 
-// Config says what a processor is. Brokers, Group, DataDir and Settings must be set, for all else zero is a good value.
+// Config says what a processor is. Brokers, Group and Settings must be set, and DataDir of one that is run; for all else
+// zero is a good value.
 type Config struct {
 	// Brokers are the addresses to begin with.
 	Brokers []string
@@ -38,7 +39,8 @@ type Config struct {
 	Group string
 	// Topics names inputs and outputs. Inputs, Unread and Channels must have the same number of partitions.
 	Topics Topics
-	// DataDir holds a store for each partition that was owned. Two processes must not share it.
+	// DataDir holds a store for each partition that was owned. Two processes must not share it. Empty: the processor is
+	// not run, only asked who owns what.
 	DataDir string
 	// Settings are what the fold sees of the configuration; see projections.DefaultSettings.
 	Settings projections.Settings
@@ -127,8 +129,6 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("processor: no brokers are configured")
 	case c.Group == "":
 		return c, errors.New("processor: no group is configured")
-	case c.DataDir == "":
-		return c, errors.New("processor: no data directory is configured")
 	}
 	for i := range c.Topics.Inputs {
 		def(&c.Topics.Inputs[i], events.InputTopics[i])

@@ -70,12 +70,14 @@ func New(cfg Config) (*Processor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
-		return nil, fmt.Errorf("processor: data directory: %w", err)
-	}
-	held, err := storesIn(cfg.DataDir)
-	if err != nil {
-		return nil, err
+	var held []int32
+	if cfg.DataDir != "" {
+		if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
+			return nil, fmt.Errorf("processor: data directory: %w", err)
+		}
+		if held, err = storesIn(cfg.DataDir); err != nil {
+			return nil, err
+		}
 	}
 	p := &Processor{
 		cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), workers: map[int32]*worker{}, leaving: map[int32]<-chan struct{}{}, held: held,
@@ -126,6 +128,9 @@ func (p *Processor) Run(ctx context.Context) error {
 	defer unregister()
 	if err := p.identify(ctx); err != nil || ctx.Err() != nil {
 		return err
+	}
+	if p.cfg.DataDir == "" {
+		return errors.New("processor: no data directory is configured")
 	}
 	if p.consumer, err = kgo.NewClient(p.consumerOptions()...); err != nil {
 		return fmt.Errorf("processor: consumer: %w", err)

@@ -159,6 +159,28 @@ func TestRunWithThePage(t *testing.T) {
 	}
 }
 
+// TestGatewayIsANodeWithoutState: `tidemark gateway` has no data directory; it forwards queries and takes sockets.
+func TestGatewayIsANodeWithoutState(t *testing.T) {
+	brokers := strings.Join(testkit.FakeKafka(t).ListenAddrs(), ",")
+	redis := "redis://" + testkit.Miniredis(t).Addr()
+	ok(t, "", "topics", "create", "--brokers", brokers, "--partitions", "2", "--replication-factor", "1")
+	_, nodeLog, _ := background(t, "run", "--brokers", brokers, "--redis", redis, "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0", "--memory", "256MiB")
+	nodeLog.await(t, "node started")
+	awaitReady(t, "http://"+listenAt.FindStringSubmatch(nodeLog.String())[1])
+	t.Chdir(t.TempDir())
+	_, errout, stop := background(t, "gateway", "--brokers", brokers, "--redis", redis, "--listen", "127.0.0.1:0")
+	errout.await(t, "node started")
+	url := "http://" + listenAt.FindStringSubmatch(errout.String())[1]
+	ok(t, joinLine+"\n"+postLine("m1", "x"), "emit", "--brokers", brokers)
+	eventually(t, "unread          1", "query", "unread", "ann", "general", "--addr", url)
+	if code := stop(); code != exitDone {
+		t.Errorf("exit %d\n%s", code, errout)
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("it wrote %v, %v", left, err)
+	}
+}
+
 func TestThePageNeedsTheRoleQuery(t *testing.T) {
 	_, errout, stop := background(t, "run", "--ui", "--roles", "cache")
 	errout.await(t, "--ui needs the role query")
