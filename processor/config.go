@@ -118,6 +118,9 @@ type Config struct {
 	// closerRecords is by how many records a snapshot must be ahead of a store to be brought in its place, where the log
 	// would do as well; 0: what it takes to be faster. Tests set it.
 	closerRecords int64
+	// lockRecords is how many records are folded at once, at most; 0: lockRecords. Tests set it lower, so that a backlog is
+	// there with few.
+	lockRecords int
 	// openStore opens the store of a partition; nil: projections.Open. Tests set it.
 	openStore func(dir string, id projections.Identity, o projections.Options) (fold, error)
 }
@@ -181,6 +184,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.now = time.Now
 	}
 	def(&c.closerRecords, closerRecords)
+	def(&c.lockRecords, lockRecords)
 	if c.openStore == nil {
 		c.openStore = openProjection
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// foldSome folds up to lockRecords records. If there are some but an input that is behind is waited for, it returns
+// foldSome folds some records, lockRecords at most. If there are some but an input that is behind is waited for, it returns
 // until when.
 func (w *worker) foldSome(now time.Time) (waitUntil time.Time) {
 	b := &w.batch
-	b.items, waitUntil = w.merge.pick(now, b.items[:0], lockRecords)
+	b.items, waitUntil = w.merge.pick(now, b.items[:0], w.cfg.lockRecords)
 	if len(b.items) == 0 {
 		return waitUntil
 	}

@@ -67,7 +67,7 @@ func (w *worker) advanceOpening(now time.Time) {
 	if w.standing {
 		return
 	}
-	if !w.plan.reached(position) {
+	if !w.there() {
 		w.report(now, position)
 		return
 	}
@@ -92,12 +92,15 @@ func (w *worker) speak(now time.Time, goal projections.Position) {
 
 // arrive makes a partition that opens and is not silent live once it has come to its goal.
 func (w *worker) arrive(now time.Time) {
-	if position := w.fold.Position(); w.plan.reached(position) {
+	if w.there() {
 		w.goLive(now)
 	} else {
-		w.report(now, position)
+		w.report(now, w.fold.Position())
 	}
 }
+
+// there reports whether a partition that opens has come to where it is to be.
+func (w *worker) there() bool { return w.plan.reached(w.fold.Position()) }
 
 func (w *worker) goLive(now time.Time) {
 	w.opening.Store(nil)

@@ -73,8 +73,8 @@ func (w *simWorld) fault(s simStep) {
 	case simReread: // from an older record on, or a late writer brings just that one
 		if at := int(s.a) % (w.readTo + 1); s.b%2 == 0 {
 			w.readTo = at
-		} else if at < w.readTo {
-			w.found(w.reader.Apply(w.broker.unread[at].Value))
+		} else {
+			w.again(at)
 		}
 	case simForget:
 		w.reader.Forget()

@@ -69,6 +69,7 @@ type simPlan struct {
 	fanout     uint32
 	sendReads  bool
 	batch      int
+	lock       int  // records that are folded in one go, at most
 	bursts     bool // now and then there is more than is folded in one go
 	steps      []simStep
 }
@@ -80,6 +81,7 @@ func drawPlan(seed uint64) *simPlan {
 	p := &simPlan{
 		seed: seed, members: 1 + r.IntN(3), partitions: 1 + r.Int32N(2), fanout: []uint32{50, 50, 3, 0}[r.IntN(4)],
 		sendReads: r.IntN(4) > 0, batch: []int{10_000, 10, 3}[r.IntN(3)], bursts: r.IntN(40) == 0,
+		lock: []int{lockRecords, lockRecords, 5, 2}[rand.New(rand.NewPCG(seed, 8)).IntN(4)],
 	}
 	weights := [numSimKinds]int{simProduce: 12, simFetch: 20, simFold: 30, simAck: 12, simApply: 8, simCommit: 6, simTick: 8,
 		simAssign: 6, simRead: 4}
@@ -141,8 +143,8 @@ func (p *simPlan) shrink(fails func(*simPlan) bool, tries int) *simPlan {
 
 func (p *simPlan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %d members, %d partitions, fan-out limit %d, batches of %d, send marks read %t, bursts %t; %d steps:",
-		p.seed, p.members, p.partitions, p.fanout, p.batch, p.sendReads, p.bursts, len(p.steps))
+	fmt.Fprintf(&b, "seed %d: %d members, %d partitions, fan-out limit %d, batches of %d, %d at once, send marks read %t, bursts %t; %d steps:",
+		p.seed, p.members, p.partitions, p.fanout, p.batch, p.lock, p.sendReads, p.bursts, len(p.steps))
 	for i, s := range p.steps {
 		if i%8 == 0 {
 			b.WriteString("\n   ")

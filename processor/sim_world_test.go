@@ -48,7 +48,7 @@ func newSimWorld(p *simPlan) *simWorld {
 	w.settings = projections.DefaultSettings()
 	w.settings.FanoutLimit, w.settings.SendMarksRead = p.fanout, p.sendReads
 	cfg, err := Config{Brokers: []string{"sim"}, Group: "sim", DataDir: "sim", now: w.clock, Settings: w.settings,
-		BatchRecords: p.batch, Logger: slog.New(slog.DiscardHandler), Breaker: Breaker{Off: true}}.withDefaults()
+		BatchRecords: p.batch, lockRecords: p.lock, Logger: slog.New(slog.DiscardHandler), Breaker: Breaker{Off: true}}.withDefaults()
 	if err != nil {
 		panic(err)
 	}
