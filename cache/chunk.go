@@ -86,10 +86,10 @@ func (c *chunk) addChannel(i int32) {
 // writes are the commands that write what is pending and ask who wants to hear of it, none if nothing is.
 func (c *chunk) writes(goneFor string) [][]any {
 	c.out.reset()
+	c.dropPointers() // first: a key that two of them share keeps what is written
 	for i := range c.groups {
 		c.writeGroup(&c.groups[i], goneFor)
 	}
-	c.dropPointers()
 	for _, i := range c.channels {
 		if r := &c.batch.channels[i]; r.state == pending {
 			c.writeChannel(r, goneFor)

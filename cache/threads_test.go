@@ -20,13 +20,13 @@ import (
 func TestThreadBesideItsChannel(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		thread := inThread(reading(small("u", "c", 5, 1), "m4", 4, t0), "t")
-		if n := w.apply(t, small("u", "c", 7, 1), thread, inThread(small("u", "d", 1, 0), "t2")); n != 3 {
+		if n := w.apply(t, small("u", "c", 7, 1), thread, inThread(small("u", "d", 1, 0), "t")); n != 3 {
 			t.Errorf("applied %d, want 3", n)
 		}
 		want := map[string]string{
 			"inbox:u c":                    string(appendValue(nil, small("u", "c", 7, 1))),
 			"inbox-threads:u c\x00t":       string(appendValue(nil, thread)),
-			"inbox-threads:u d\x00t2":      string(appendValue(nil, inThread(small("u", "d", 1, 0), "t2"))),
+			"inbox-threads:u d\x00t":       string(appendValue(nil, inThread(small("u", "d", 1, 0), "t"))),
 			"thread-read:u:t last_read_id": "m4",
 			"thread-read:u:t last_read_at": "2026-01-02T03:04:05.678Z",
 		}
