@@ -97,8 +97,12 @@ func TestOfflineAndBack(t *testing.T) {
 	b.shot("offline")
 	b.click(bobLaptop + " .switch")
 	b.unread(bobLaptop, "general", 2)
+	away := fmt.Sprintf(`document.querySelector('%s .row:has([data-channel=general]) .count.away')`, bobLaptop)
+	b.until("both came while he was offline", away+`?.textContent === '2' && `+away+`.getAttribute('aria-label').includes('while offline')`)
+	b.shot("back-online")
 	b.openChannel(bobLaptop, "general")
 	b.unread(bobLaptop, "general", 0)
+	b.until("and are no more", `!`+away)
 	b.until("Ann sees that both were read", fmt.Sprintf(`document.querySelectorAll('%s .ticks.read').length === 2`, annLaptop))
 }
 
