@@ -199,7 +199,7 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 // drainRow emits one pair's delta. Unless changed is sure, it is left out where it would say what the last one did.
 func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed bool) {
 	if r.flags&rowThread != 0 {
-		p.drainThread(d, c, r)
+		p.drainThread(d, c, r, false)
 		return
 	}
 	if x := p.excOf(r); x != nil && len(x.held)+len(x.floors) > 0 || !changed {

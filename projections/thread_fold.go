@@ -77,7 +77,8 @@ func (p *Partition) replied(c *channel, e *entry, in reply) {
 		p.emitCheck(in.sender)
 	}
 	p.mentionInThread(t.ch, in.thread, e, e.users, nil)
-	p.listThread(in.thread)
+	p.outThread(in.thread)
+	t.flags |= thReplied
 }
 
 // followByRoot makes the root's author follow from the first reply on.
@@ -230,13 +231,19 @@ func (p *Partition) followByWord(ref uint32, c *channel, r *row, m *events.Read,
 	return p.outcome(ref, c, r, before, false, m.InstanceID)
 }
 
-// listThread notes that what its followers see has changed. As with messages in a small channel, many such changes make
-// one delta for each follower.
-func (p *Partition) listThread(ti uint32) {
+// outThread notes that the followers of a thread are to be looked at. As with messages in a small channel, many changes
+// make one delta for each follower.
+func (p *Partition) outThread(ti uint32) {
 	if t := p.threads[ti]; t.flags&thListed == 0 {
 		t.flags |= thListed
 		p.outThreads = append(p.outThreads, ti)
 	}
+}
+
+// listThread is outThread for changes that not every follower sees: it looks at each, now. They are rare; a reply, which
+// changes something for all of them, costs no more for many.
+func (p *Partition) listThread(ti uint32) {
+	p.outThread(ti)
 	for fi := p.threads[ti].follows; fi != 0; fi = p.follows.at(fi).next {
 		p.noteThread(p.rows.at(p.follows.at(fi).row))
 	}

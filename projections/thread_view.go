@@ -114,28 +114,37 @@ func (p *Partition) threadSignature(c *channel, r *row) uint64 {
 	return xxh3.Hash(b)
 }
 
+// shownIn reports whether the thread is one of the user's.
+func (p *Partition) shownIn(c *channel, r *row) bool {
+	s := p.threadScopeOf(c, r)
+	return s.follows && s.pair.flags&rowMember != 0 && c.flags&chDeleted == 0
+}
+
 // drainThreads emits what changed for the followers of threads.
 func (p *Partition) drainThreads(d *Deltas) {
 	for _, ti := range p.outThreads {
 		t := p.threads[ti]
-		t.flags &^= thListed
+		replied := t.flags&thReplied != 0
+		t.flags &^= thListed | thReplied
 		c := p.chans.at(t.ch)
 		for fi := t.follows; fi != 0; {
 			f := p.follows.at(fi)
 			fi = f.next
-			p.drainThread(d, c, p.rows.at(f.row))
+			r := p.rows.at(f.row)
+			p.drainThread(d, c, r, replied && r.out == 0) // else it was drained on its own before
 		}
 	}
 	p.outThreads = p.outThreads[:0]
 }
 
-// drainThread emits the delta of a user in a thread, unless it would say what the last one did. member says whether the
+// drainThread emits the delta of a user in a thread, unless it would say what the last one did. A reply changed what he
+// sees for sure, even if it is gone again: an owner before this one may have told it. member says whether the
 // thread is one of his; where it is not, all counts are zero and only his pointer is told.
-func (p *Partition) drainThread(d *Deltas, c *channel, r *row) {
+func (p *Partition) drainThread(d *Deltas, c *channel, r *row, replied bool) {
 	f := p.follows.at(r.scope)
 	p.closeFollow(c, f)
 	sig := p.threadSignature(c, r)
-	if sig == f.seen {
+	if sig == f.seen && !(replied && p.shownIn(c, r)) {
 		return
 	}
 	f.seen = sig
