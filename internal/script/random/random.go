@@ -81,9 +81,9 @@ func Draw(t *rapid.T) *Case {
 	for _, r := range rapid.SliceOfN(rapid.Custom(m.read), 0, longest).Draw(t, "reads") {
 		c.Log.Add(script.Record{Input: events.Reads, Timestamp: r.timestamp, Read: r.event})
 	}
-	few := rapid.SampledFrom([]int{2, 2, longest}).Draw(t, "deliveries at most")
+	few := rapid.SampledFrom([]int{2, longest}).Draw(t, "deliveries at most")
 	for _, d := range rapid.SliceOfN(rapid.Custom(m.delivery), 0, few).Draw(t, "deliveries") {
-		c.Log.Add(script.Record{Input: events.Deliveries, Timestamp: d.OccurredAt, Delivery: d})
+		c.Log.Add(script.Record{Input: events.Deliveries, Timestamp: d.timestamp, Delivery: d.event})
 	}
 	return c
 }
@@ -208,6 +208,9 @@ func (m *mix) message(t *rapid.T) messageDraw {
 			e.Broadcast = oneIn(t, 3, "broadcast")
 		}
 		m.mentions(t, e)
+		if oneIn(t, 6, "members stated") {
+			e.MemberCount = rapid.SampledFrom([]uint32{1, 2, 50, 51}).Draw(t, "members")
+		}
 	case events.KindMessageEdited:
 		e.MessageID = m.anyID(t)
 		e.Preview = []byte(rapid.SampledFrom([]string{"", "hi", "edited"}).Draw(t, "preview"))

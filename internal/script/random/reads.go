@@ -19,6 +19,11 @@ func (m *mix) time(t *rapid.T) int64 {
 	return max(script.Start, at)
 }
 
+// later is when the log got an event that says it occurred at at: by another clock, so possibly before.
+func (m *mix) later(t *rapid.T, at int64) int64 {
+	return max(script.Start, at+rapid.SampledFrom([]int64{-second, second, day, 8 * day}).Draw(t, "later by"))
+}
+
 type readDraw struct {
 	event     *events.Read
 	timestamp int64
@@ -30,7 +35,7 @@ func (m *mix) read(t *rapid.T) readDraw {
 	}
 	d := readDraw{event: e, timestamp: e.OccurredAt}
 	if oneIn(t, 4, "recorded later") {
-		d.timestamp = max(script.Start, d.timestamp+rapid.SampledFrom([]int64{-second, second, day, 8 * day}).Draw(t, "later by"))
+		d.timestamp = m.later(t, d.timestamp)
 	}
 	switch e.Kind {
 	case events.KindReadUpTo:
@@ -89,15 +94,24 @@ func (m *mix) epoch(t *rapid.T, e *events.Read) {
 	}
 }
 
-func (m *mix) delivery(t *rapid.T) *events.Delivery {
-	d := &events.Delivery{ChannelID: m.channel(t), UserID: m.user(t), OccurredAt: m.time(t)}
+type deliveryDraw struct {
+	event     *events.Delivery
+	timestamp int64
+}
+
+func (m *mix) delivery(t *rapid.T) deliveryDraw {
+	e := &events.Delivery{ChannelID: m.channel(t), UserID: m.user(t), OccurredAt: m.time(t)}
+	d := deliveryDraw{event: e, timestamp: e.OccurredAt}
+	if oneIn(t, 4, "recorded later") {
+		d.timestamp = m.later(t, d.timestamp)
+	}
 	switch rapid.IntRange(0, 2).Draw(t, "kind") {
 	case 0:
-		d.Kind, d.MessageID = events.KindDelivered, m.anyID(t)
+		e.Kind, e.MessageID = events.KindDelivered, m.anyID(t)
 	case 1:
-		d.Kind, d.UpToID = events.KindDelivered, m.anyID(t)
+		e.Kind, e.UpToID = events.KindDelivered, m.anyID(t)
 	default:
-		d.Kind, d.MessageID = events.KindQueued, m.anyID(t)
+		e.Kind, e.MessageID = events.KindQueued, m.anyID(t)
 	}
 	return d
 }
