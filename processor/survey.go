@@ -30,6 +30,40 @@ func topicsChanged(was, is *identity) error {
 	return fmt.Errorf("the brokers belong to cluster %s, not to %s as when this process started", is.id, was.id)
 }
 
+// topicsEvery is how often the topics are looked at while all goes well. Partitions that are added to one topic alone
+// are assigned to nobody, and those added to all only to one member: keys have moved for the others as well.
+const topicsEvery = 5 * time.Second
+
+// watchTopics stops every partition when the topics are not what they were any more, as two looks in a row find: a broker
+// may be behind the others with what it says.
+func (p *Processor) watchTopics(ctx context.Context) {
+	tick := time.NewTicker(topicsEvery)
+	defer tick.Stop()
+	for seen := 0; ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		is, err := p.lookUp(ctx)
+		var wrong *topicsError
+		switch {
+		case err == nil:
+			err = topicsChanged(p.cluster.Load(), is)
+		case !errors.As(err, &wrong):
+			continue // what cannot be asked or found now says nothing
+		}
+		if seen++; err == nil {
+			seen = 0
+		}
+		if seen == 2 {
+			for _, w := range p.owned() {
+				w.inbox.fail(err)
+			}
+		}
+	}
+}
+
 // survey is what the brokers say of the inputs.
 type survey struct {
 	wrong      error // the topics are not what the processor started with
