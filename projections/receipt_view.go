@@ -114,8 +114,7 @@ type receiptQuery struct {
 	pending  []advance
 	page     uint32    // of which entries are
 	entries  []advance // of the page, that say anything of the message
-	from     [pageLen + 1]uint32
-	single   bool // entries has the message's own block only
+	single   bool      // entries has the message's own block only
 }
 
 // receipt answers for one recipient. The times are told only if they are asked for: counts need no more than the row, and
