@@ -170,6 +170,23 @@ func (d *device) connection(ctx context.Context) bool {
 	return true
 }
 
+// heard is how many messages were sent to it.
+func (d *device) heard() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.is.Messages
+}
+
+// paced writes no faster than what is written is folded and sent: a device would otherwise wait for its inbox, which
+// includes all that was written when it came, and not be cut off where it is to be.
+func (w *town) paced(n int, listener *device) {
+	before := listener.heard()
+	w.write(n)
+	for until := time.Now().Add(2 * time.Second); listener.heard() < before+2 && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // made is how many connections there were.
 func (d *device) made() int {
 	d.mu.Lock()

@@ -104,16 +104,11 @@ func TestLinesOfTheGatewayBreak(t *testing.T) {
 	devices := []*device{w.device(addr, "user0", nil), w.device(addr, "user1", nil), w.device(addr, "user1", nil), w.device(addr, "user3", nil)}
 	round := func(what string, attack func()) {
 		t.Helper()
-		devices[0].mu.Lock()
-		before := devices[0].is.Messages
-		devices[0].mu.Unlock()
+		before := devices[0].heard()
 		attack()
-		for until := time.Now().Add(patience); ; {
-			w.write(6)
-			devices[0].mu.Lock()
-			heard := devices[0].is.Messages
-			devices[0].mu.Unlock()
-			if heard > before+5 {
+		for until := time.Now().Add(2 * patience); ; {
+			w.paced(6, devices[0])
+			if devices[0].heard() > before+5 {
 				return
 			}
 			if time.Now().After(until) {

@@ -18,13 +18,13 @@ func TestNeverASilentGap(t *testing.T) {
 		}
 		return n % 8 // 0: before hello
 	})
-	for until := time.Now().Add(patience); cut.made() <= connections && time.Now().Before(until); {
-		w.write(8)
+	for until := time.Now().Add(2 * patience); cut.made() <= connections && time.Now().Before(until); {
+		w.paced(8, stays)
 	}
 	if n := cut.made(); n <= connections {
 		t.Fatalf("%d connections", n)
 	}
-	w.write(20)
+	w.paced(20, stays)
 	l := w.log()
 	cut.agrees(l)
 	stays.agrees(l)
