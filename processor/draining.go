@@ -39,9 +39,13 @@ func (w *worker) drainIfDue(now time.Time, waiting bool) {
 func (w *worker) drain(now time.Time, full, withCut bool) {
 	f := &flight{full: full, began: now}
 	w.deltas.Reset()
+	deltas := &w.deltas
+	if w.silent {
+		deltas = nil // what was published before is not made again
+	}
 	t0 := w.cfg.now()
 	if err := w.locked(func() error {
-		w.fold.Drain(&w.deltas, full)
+		w.fold.Drain(deltas, full)
 		f.position = w.fold.Position()
 		return nil
 	}); err != nil {

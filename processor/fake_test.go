@@ -76,7 +76,9 @@ func (f *fakeFold) Drain(d *projections.Deltas, full bool) {
 		n = f.changed
 	}
 	for range n {
-		d.Records = append(d.Records, projections.OutRecord{Key: []byte("k"), Value: []byte("v")})
+		if d != nil {
+			d.Records = append(d.Records, projections.OutRecord{Key: []byte("k"), Value: []byte("v")})
+		}
 	}
 	f.changed -= n
 	if full {

@@ -120,7 +120,7 @@ func newRebuild(c RebuildConfig) (*rebuild, error) {
 		cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), inputsOnly: true,
 		workers: map[int32]*worker{}, leaving: map[int32]<-chan struct{}{},
 	}
-	client, err := kgo.NewClient(append(r.p.tailOptions(), kgo.ClientID("tidemark-rebuild"))...)
+	client, err := kgo.NewClient(append(r.p.tailOptions(), kgo.ClientID("tidemark-rebuild"), kgo.FetchMaxWait(rebuildFetchWait))...)
 	if err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}

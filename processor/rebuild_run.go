@@ -131,6 +131,11 @@ func (r *rebuild) await(ctx context.Context, ws []*worker) error {
 const (
 	rebuildTick = 5 * time.Millisecond
 	reportEvery = 250 * time.Millisecond
+
+	// rebuildFetchWait is how long a fetch that finds nothing is held by a broker. An input that is resumed waits for the
+	// fetch under way, and of a rebuild's inputs some are at their ends while others are paused: with the wait of a live
+	// node most of a rebuild would be waiting.
+	rebuildFetchWait = 10 * time.Millisecond
 )
 
 // report tells the progress of ws and of all that is finished.

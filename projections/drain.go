@@ -157,10 +157,11 @@ func (p *Partition) FanoutPending() bool {
 
 // Drain appends a record for everything that changed since the last Drain. With fanout false it leaves the channels'
 // records, and what messages changed for the members of small channels, for a later call: until then the position must
-// neither be committed nor cut. Lock is held.
+// neither be committed nor cut. Where d is nil nobody is told: what was published before is settled as if it had been
+// emitted, and nothing is looked up or encoded for it. Lock is held.
 func (p *Partition) Drain(d *Deltas, fanout bool) {
 	for i := range p.outRows {
-		if i%warmRows == 0 {
+		if d != nil && i%warmRows == 0 {
 			p.warmDrain(p.outRows[i:min(i+warmRows, len(p.outRows))])
 		}
 		ref := p.outRows[i].ref
@@ -181,7 +182,7 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 			if pending&outMembers != 0 {
 				p.eachMember(c, func(ref uint32, r *row) { p.drainRow(d, ref, c, r, true) })
 			}
-			if pending&outRecord != 0 {
+			if pending&outRecord != 0 && d != nil {
 				p.drainChannel(d, c)
 			}
 		}
@@ -212,6 +213,9 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 				x.seen = sig
 			}
 		}
+	}
+	if d == nil {
+		return
 	}
 	m := &p.out
 	s := p.scopeOf(c, r)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -199,9 +200,54 @@ func refold(t rapid.TB, p *projections.Partition, published, rest []script.Recor
 		return out
 	}
 	fold(p, missing(published))
-	var discarded projections.Deltas
-	p.Drain(&discarded, true)
+	p.Drain(nil, true)
 	fold(p, missing(rest))
+}
+
+// TestPropertySilent: a partition that settled what it folded without telling anybody tells, from then on, exactly what
+// one tells that told everything, and has the same bytes.
+func TestPropertySilent(t *testing.T) {
+	scripts(t, 10, func(t *rapid.T, c *random.Case) {
+		told, silent := open(t, vfs.NewMem(), c.Settings), open(t, vfs.NewMem(), c.Settings)
+		defer closePartition(t, told)
+		defer closePartition(t, silent)
+		order := interleaving(t, &c.Log, "order")
+		until := rapid.IntRange(0, len(order)).Draw(t, "silent until")
+		drain := func(p *projections.Partition, full bool) string {
+			var d projections.Deltas
+			p.Drain(&d, full)
+			var b strings.Builder
+			for _, r := range d.Records {
+				fmt.Fprintf(&b, "%d/%d %q = %x\n", r.Topic, r.Partition, r.Key, r.Value)
+			}
+			return b.String()
+		}
+		for i := range order {
+			order[i].Fold(told)
+			order[i].Fold(silent)
+			last := i+1 == until
+			if !last && rapid.IntRange(0, 3).Draw(t, "drain") > 0 {
+				continue
+			}
+			if i < until {
+				drain(told, true)
+				silent.Drain(nil, true)
+				continue
+			}
+			full := rapid.Bool().Draw(t, "full")
+			if a, b := drain(told, full), drain(silent, full); a != b {
+				t.Fatalf("after %d records, of which %d in silence: told:\n%s\nand by the one that told everything:\n%s", i+1, until, b, a)
+			}
+		}
+		if a, b := drain(told, true), drain(silent, true); a != b {
+			t.Fatalf("at the end, %d records in silence: told:\n%s\nand by the one that told everything:\n%s", until, b, a)
+		}
+		cut(t, told)
+		cut(t, silent)
+		if a, b := dump(t, told), dump(t, silent); a != b {
+			t.Fatalf("the bytes differ in silence:\n%s\nand without:\n%s", b, a)
+		}
+	})
 }
 
 // TestPropertyDuplicates: every event applied twice changes nothing but the stamp (law 2). Only the epoch counts marks,

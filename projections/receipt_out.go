@@ -45,6 +45,10 @@ func (p *Partition) emitReceipt(ref uint32, c *channel, r *row, kind uint8, seq 
 func (p *Partition) drainReceipts(d *Deltas) {
 	for _, ci := range p.outReceiptChans {
 		c := p.chans.at(ci)
+		if d == nil {
+			c.receipts = 0
+			continue
+		}
 		list := p.outMerging[:0]
 		for i := c.receipts; i != 0; i = p.outReceipts[i].next {
 			list = append(list, p.outReceipts[i])

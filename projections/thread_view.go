@@ -151,6 +151,9 @@ func (p *Partition) drainThread(d *Deltas, c *channel, r *row, replied bool) {
 	if x := p.excOf(r); x != nil && x.openInTime() {
 		f.seen = seenUnknown // it is told again when it closes
 	}
+	if d == nil {
+		return
+	}
 	s := p.threadScopeOf(c, r)
 	p.keepOwn(r, &s.scope)
 	u := p.users.at(r.user)
