@@ -36,6 +36,8 @@ type held struct {
 	headSeq uint32
 	id      []byte // byID
 	headID  []byte
+
+	sought, soughtHead uint32 // see awaited; not stored
 }
 
 const (
@@ -87,6 +89,22 @@ func (b *base) read(seq uint32, at, off int64) bool {
 	return false
 }
 
+// awaited is lookup for what is held: sought is the head up to which there was no such message, so that only what was posted
+// since can be it. All that a pair holds is resolved with each of its events; a thousand searches in the log for one event
+// would let one user stop a partition.
+func (p *Partition) awaited(c *channel, id []byte, now int64, sought *uint32) (x indexed, ok bool) {
+	switch {
+	case *sought == 0 || c.headSeq-*sought > tailLen:
+		x, ok = p.lookup(c, id, idHash(id), now)
+	case c.headSeq > *sought:
+		x, ok = p.lookupTail(c, id, idHash(id), now)
+	}
+	if !ok {
+		*sought = c.headSeq
+	}
+	return x, ok
+}
+
 // resolve closes what the timeline has decided. It reports whether the event is still alive: a waiting read that
 // lapsed, or a mark whose message or head lapsed, is void.
 func (p *Partition) resolve(c *channel, r *row, h *held) bool {
@@ -94,7 +112,7 @@ func (p *Partition) resolve(c *channel, r *row, h *held) bool {
 	if !h.closed {
 		switch h.by {
 		case byID:
-			if x, ok := p.lookup(c, h.id, idHash(h.id), h.now); ok && x.logTime <= h.horizon {
+			if x, ok := p.awaited(c, h.id, h.now, &h.sought); ok && x.logTime <= h.horizon {
 				if h.kind == heldSingle && !p.inScope(c, r, x) {
 					return false // another scope's
 				}
@@ -120,7 +138,7 @@ func (p *Partition) resolve(c *channel, r *row, h *held) bool {
 	if h.kind == heldMark && !h.head {
 		switch h.headBy {
 		case byID:
-			if x, ok := p.lookup(c, h.headID, idHash(h.headID), h.now); ok && x.logTime <= h.horizon {
+			if x, ok := p.awaited(c, h.headID, h.now, &h.soughtHead); ok && x.logTime <= h.horizon {
 				h.head, h.headSeq = true, x.seq
 			} else if lapsed {
 				return false
