@@ -101,7 +101,7 @@ func (g *Gateway) ends(ctx context.Context, cl *kgo.Client) (map[string]map[int3
 		err = ends.Error()
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("ends of the topics: %w", err)
+		return nil, nil, fmt.Errorf("ends of the topics %v: %w", g.feedTopics(), err)
 	}
 	from, seen := map[string]map[int32]kgo.Offset{}, map[int32]int64{}
 	for _, topic := range g.feedTopics() {

@@ -27,6 +27,9 @@ type KafkaOptions struct {
 	JVM []string
 	// Properties are added to the server.properties of every broker, replacing what stands there.
 	Properties map[string]string
+	// Cert and Key, in PEM form, give every broker a second listener, for TLS and logins by SCRAM-SHA-512, whose users
+	// need rights (ACLs). The first listener stays without: who comes there may do everything, and gives the others theirs.
+	Cert, Key []byte
 }
 
 // Kafka is a running cluster. Nodes are numbered from 1.
@@ -34,6 +37,8 @@ type Kafka struct {
 	guard *guard
 	id    string
 	nodes []*process
+	// secured are the addresses of the second listeners, if there are any.
+	secured []string
 }
 
 // testJVM: the serial collector needs no threads of its own on a small machine.
@@ -67,7 +72,7 @@ func StartKafka(ctx context.Context, opts KafkaOptions) (*Kafka, error) {
 }
 
 func startKafka(ctx context.Context, java, libs string, opts KafkaOptions) (_ *Kafka, err error) {
-	ports, err := freePorts(2 * opts.Nodes)
+	ports, err := freePorts(3 * opts.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +91,16 @@ func startKafka(ctx context.Context, java, libs string, opts KafkaOptions) (_ *K
 		}
 	}()
 
-	listen, control := ports[:opts.Nodes], ports[opts.Nodes:]
+	listen, control, secured := ports[:opts.Nodes], ports[opts.Nodes:2*opts.Nodes], ports[2*opts.Nodes:]
 	starting, startCtx := errgroup.WithContext(ctx)
 	for i := range opts.Nodes {
 		node := filepath.Join(dir, fmt.Sprintf("node-%d", i+1))
-		if err := writeConfig(node, i+1, listen, control, opts.Properties); err != nil {
+		properties := serverProperties(node, i+1, listen, control, opts.Properties)
+		if opts.Cert != nil {
+			secure(properties, secured[i], opts.Cert, opts.Key)
+			k.secured = append(k.secured, fmt.Sprintf("127.0.0.1:%d", secured[i]))
+		}
+		if err := writeConfig(node, properties); err != nil {
 			return nil, err
 		}
 		argv := append([]string{java}, opts.JVM...)
@@ -134,15 +144,15 @@ func randomClusterID() string {
 }
 
 // writeConfig makes a node's directory with its server.properties and log configuration.
-func writeConfig(dir string, id int, listen, control []int, extra map[string]string) error {
+func writeConfig(dir string, properties map[string]string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("data directory of Kafka: %w", err)
 	}
 	var b strings.Builder
-	for k, v := range serverProperties(dir, id, listen, control, extra) {
+	for k, v := range properties {
 		fmt.Fprintf(&b, "%s=%s\n", k, v)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "server.properties"), []byte(b.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "server.properties"), []byte(b.String()), 0o600); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "log4j2.properties"), []byte(log4j2Properties), 0o644)
@@ -181,6 +191,9 @@ func (k *Kafka) Brokers() []string {
 	}
 	return addrs
 }
+
+// Secured are the addresses of the listeners for TLS and SCRAM, in the order of the nodes; none without a certificate.
+func (k *Kafka) Secured() []string { return k.secured }
 
 // Start runs a node again that was stopped or killed, with its data and at its address, and returns when it is a member.
 func (k *Kafka) Start(ctx context.Context, node int) error {

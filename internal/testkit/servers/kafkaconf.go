@@ -62,3 +62,25 @@ func serverProperties(dir string, id int, listen, control []int, extra map[strin
 	maps.Copy(p, extra)
 	return p
 }
+
+// secure adds a listener for TLS and SCRAM-SHA-512, and Kafka's own authorizer. Who comes by another listener, the
+// controllers among them, has no name and may do everything.
+func secure(p map[string]string, port int, cert, key []byte) {
+	listener := fmt.Sprintf(",SASL_SSL://127.0.0.1:%d", port)
+	p["listeners"] += listener
+	p["advertised.listeners"] += listener
+	p["listener.security.protocol.map"] = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL"
+	p["sasl.enabled.mechanisms"] = "SCRAM-SHA-512"
+	p["listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config"] = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+	p["ssl.keystore.type"] = "PEM"
+	p["ssl.keystore.certificate.chain"] = property(cert)
+	p["ssl.keystore.key"] = property(key)
+	p["authorizer.class.name"] = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+	p["super.users"] = "User:ANONYMOUS"
+	p["allow.everyone.if.no.acl.found"] = "false"
+}
+
+// property is a text of several lines as a value in a file of properties.
+func property(text []byte) string {
+	return strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\\n")
+}

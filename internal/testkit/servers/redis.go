@@ -2,9 +2,12 @@ package servers
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -12,19 +15,31 @@ import (
 
 // Redis is a running redis-server that keeps nothing on disk: after Kill or Stop it comes back empty.
 type Redis struct {
-	guard *guard
-	proc  *process
+	guard  *guard
+	proc   *process
+	client redis.Options // of who may do everything
 }
 
 // StartRedis starts a redis-server on a free port of 127.0.0.1 and returns when it accepts connections, after about
 // 50 ms. Close ends it.
-func StartRedis(ctx context.Context) (*Redis, error) {
+func StartRedis(ctx context.Context) (*Redis, error) { return StartSecuredRedis(ctx, RedisSecurity{}) }
+
+// RedisSecurity makes a redis-server one that wants TLS and a login. The zero value wants neither.
+type RedisSecurity struct {
+	// Cert and Key of the server, in PEM form.
+	Cert, Key []byte
+	// Admin is the password of the user "admin", who may do everything. The default user may do nothing then.
+	Admin string
+}
+
+// StartSecuredRedis is StartRedis of a server that wants to know who asks.
+func StartSecuredRedis(ctx context.Context, s RedisSecurity) (*Redis, error) {
 	path, err := lookPath("redis-server", "Redis", "redis-server")
 	if err != nil {
 		return nil, err
 	}
 	for try := 1; ; try++ {
-		r, err := startRedis(ctx, path)
+		r, err := startRedis(ctx, path, s)
 		if errors.Is(err, errPortTaken) && try < 3 {
 			continue
 		}
@@ -32,7 +47,7 @@ func StartRedis(ctx context.Context) (*Redis, error) {
 	}
 }
 
-func startRedis(ctx context.Context, path string) (*Redis, error) {
+func startRedis(ctx context.Context, path string, s RedisSecurity) (*Redis, error) {
 	ports, err := freePorts(1)
 	if err != nil {
 		return nil, err
@@ -46,18 +61,57 @@ func startRedis(ctx context.Context, path string) (*Redis, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	port := strconv.Itoa(ports[0])
-	r := &Redis{guard: g, proc: &process{
-		name:  "redis-server",
-		argv:  []string{path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"},
-		dir:   dir,
-		addr:  "127.0.0.1:" + port,
-		guard: g,
-	}}
+	argv := []string{path, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
+	client := redis.Options{Addr: "127.0.0.1:" + port}
+	if s.Cert == nil {
+		argv = append(argv, "--port", port)
+	} else {
+		files, err := s.write(dir)
+		if err != nil {
+			return nil, errors.Join(err, g.release())
+		}
+		argv = append(append(argv, "--port", "0", "--tls-port", port, "--tls-auth-clients", "no"), files...)
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(s.Cert)
+		client.TLSConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+		client.Username, client.Password = "admin", s.Admin
+	}
+	r := &Redis{guard: g, client: client, proc: &process{name: "redis-server", argv: argv, dir: dir, addr: client.Addr, guard: g}}
 	if err := r.Start(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
+
+// write puts the files of a secured server into its directory and returns the arguments that name them.
+func (s RedisSecurity) write(dir string) (args []string, err error) {
+	acl := "user default off\nuser admin on >" + s.Admin + " ~* &* +@all\n"
+	for _, f := range []struct {
+		flag, name string
+		text       []byte
+	}{
+		{"--tls-cert-file", "cert.pem", s.Cert},
+		{"--tls-key-file", "key.pem", s.Key},
+		{"--tls-ca-cert-file", "cert.pem", s.Cert},
+		{"--aclfile", "users.acl", []byte(acl)},
+	} {
+		name := filepath.Join(dir, f.name)
+		if err := os.WriteFile(name, f.text, 0o600); err != nil {
+			return nil, fmt.Errorf("file of redis-server: %w", err)
+		}
+		args = append(args, f.flag, name)
+	}
+	return args, nil
+}
+
+// Client may do everything on the server. The caller closes it.
+func (r *Redis) Client() *redis.Client {
+	o := r.client
+	return redis.NewClient(&o)
+}
+
+// Addr is host:port.
+func (r *Redis) Addr() string { return r.proc.addr }
 
 // URL is the address in the form that --redis takes.
 func (r *Redis) URL() string { return "redis://" + r.proc.addr }
@@ -72,7 +126,7 @@ func (r *Redis) Start(ctx context.Context) error {
 
 // isOurs makes sure that who answers is the process just started, and not another that took the port.
 func (r *Redis) isOurs(ctx context.Context) error {
-	cl := redis.NewClient(&redis.Options{Addr: r.proc.addr})
+	cl := r.Client()
 	defer func() { _ = cl.Close() }() // was only asked
 	info, err := cl.InfoMap(ctx, "server").Result()
 	if err != nil {
