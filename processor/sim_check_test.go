@@ -137,7 +137,8 @@ func nudgeOf(partitions int32, now time.Time, e *eventsv1.ReadEvent) *kgo.Record
 
 func (w *simWorld) nudge() {
 	all := checker.NewLog(w.settings, w.plan.partitions, w.broker.records(-1))
-	for _, r := range nudges(all, w.plan.partitions, w.broker.events.Now()) {
+	now := w.broker.events.Now()
+	for _, r := range append(nudges(all, w.plan.partitions, now), threadNudges(all, w.plan.partitions, now)...) {
 		w.broker.produce(r)
 	}
 }
