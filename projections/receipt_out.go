@@ -40,6 +40,18 @@ func (p *Partition) emitReceipt(ref uint32, c *channel, r *row, kind uint8, seq 
 	c.receipts = uint32(len(p.outReceipts) - 1)
 }
 
+// untellReceipts drops what was noted of a user in a channel and not emitted yet.
+func (p *Partition) untellReceipts(c *channel, user uint32) {
+	at := &c.receipts
+	for i := *at; i != 0; i = p.outReceipts[i].next {
+		if p.outReceipts[i].user == user {
+			*at = p.outReceipts[i].next
+		} else {
+			at = &p.outReceipts[i].next
+		}
+	}
+}
+
 // drainReceipts emits one record for each channel with receipts: of each user the furthest that he read, and every
 // message that was delivered to him.
 func (p *Partition) drainReceipts(d *Deltas) {
@@ -63,7 +75,7 @@ func (p *Partition) drainReceipts(d *Deltas) {
 func (p *Partition) drainReceiptsOf(d *Deltas, c *channel, list []outReceipt) {
 	m := &p.outRecord
 	*m = events.ReceiptsRecord{ChannelID: p.blobs.get(c.id), Readers: m.Readers[:0], Delivered: m.Delivered[:0]}
-	if c.flags&chDeleted != 0 {
+	if c.flags&chDeleted != 0 || len(list) == 0 { // empty where all of it was of users who are erased now
 		return
 	}
 	slices.SortFunc(list, func(a, b outReceipt) int {

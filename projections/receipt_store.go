@@ -305,8 +305,9 @@ func (p *Partition) eachStored(lo, hi []byte, fn func(key, val []byte) error) er
 // erasedPair is a member whose receipts are to be removed.
 type erasedPair struct{ ch, ord uint32 }
 
-// forgetReceipts removes what is kept of an erased user; his row is as before.
+// forgetReceipts removes what is kept of an erased user, and what was not told yet; his row is as before.
 func (p *Partition) forgetReceipts(c *channel, r *row) {
+	p.untellReceipts(c, r.user)
 	if r.ord == noOrdinal {
 		return
 	}

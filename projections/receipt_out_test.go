@@ -1,0 +1,70 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// told drains the partition and says what its records of receipts say, by user.
+func (r *receiptsRoom) told() (out []string) {
+	r.t.Helper()
+	var d Deltas
+	r.p.Drain(&d, true)
+	for i := range d.Records {
+		if d.Records[i].Topic != OutReceipts {
+			continue
+		}
+		var x events.ReceiptsRecord
+		if err := events.DecodeReceiptsRecord(d.Records[i].Value, &x); err != nil {
+			r.t.Fatal(err)
+		}
+		if len(x.Readers)+len(x.Delivered) == 0 {
+			r.t.Error("a record that tells nothing")
+		}
+		for _, e := range x.Readers {
+			out = append(out, fmt.Sprintf("%s read %d", e.UserID, e.Seq))
+		}
+		for _, e := range x.Delivered {
+			out = append(out, fmt.Sprintf("%s got %d", e.UserID, e.Seq))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (r *receiptsRoom) erase(user int) {
+	r.now += 37
+	r.p.FoldRead(&events.Read{Kind: events.KindUserErased, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
+		OccurredAt: r.now}, r.r, r.now)
+	r.r++
+}
+
+// TestReceiptsOfAnErasedUserAreNotTold: also not those that were noted before him in the same batch, and where they were
+// all that there was to tell, nothing is.
+func TestReceiptsOfAnErasedUserAreNotTold(t *testing.T) {
+	room := newReceiptsRoom(t, 4)
+	for n := range 3 {
+		room.post(n)
+	}
+	room.read(1, 2)
+	room.deliver(1, 0)
+	room.erase(1)
+	if told := room.told(); len(told) > 0 {
+		t.Errorf("of an erased user alone: %q", told)
+	}
+	room.deliver(2, 1)
+	room.read(2, 2)
+	room.erase(2)
+	room.read(3, 3)
+	room.read(2, 3)
+	if told := room.told(); !slices.Equal(told, []string{"user-00003 read 3"}) {
+		t.Errorf("of an erased user and another: %q", told)
+	}
+	room.deliver(3, 0)
+	if told := room.told(); !slices.Equal(told, []string{"user-00003 got 1"}) {
+		t.Errorf("afterwards: %q", told)
+	}
+}
