@@ -23,9 +23,9 @@ type thread struct {
 
 // thread.flags
 const (
-	thGone   = 1 << iota // its root was deleted
-	thListed             // in Partition.outThreads
-	thReplied            // somebody replied since the last drain: all its followers see that
+	thGone    = 1 << iota // its root was deleted
+	thListed              // in Partition.outThreads
+	thReplied             // somebody replied since the last drain: all its followers see that
 )
 
 // follow is what a thread's row has besides: whether and from where on its user follows the thread. It has no pointers.
