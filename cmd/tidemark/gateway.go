@@ -20,14 +20,15 @@ type gatewayCmd struct {
 	redisFlags
 	authFlags
 	limitFlags
-	Group       string        `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members are asked (${default})."`
-	Listen      string        `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where sockets, queries, health and metrics are served (${default})."`
-	Insecure    bool          `help:"Listen where other machines can reach this node although there are no keys: everyone there may then be any user."`
-	DrainFor    time.Duration `default:"5s" placeholder:"DURATION" help:"Over how long connections are sent elsewhere when the gateway stops (${default})."`
-	PresenceTTL time.Duration `name:"presence-ttl" default:"30s" placeholder:"DURATION" help:"How long users of a gateway that died are taken to be connected (${default})."`
-	NoPreviews  bool          `help:"Leave message text out of all frames."`
-	LogFormat   string        `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
-	LogLevel    string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+	Group        string        `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members are asked (${default})."`
+	Listen       string        `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where sockets, queries, health and metrics are served (${default})."`
+	Insecure     bool          `help:"Listen where other machines can reach this node although there are no keys: everyone there may then be any user."`
+	DrainFor     time.Duration `default:"5s" placeholder:"DURATION" help:"Over how long connections are sent elsewhere when the gateway stops (${default})."`
+	PresenceTTL  time.Duration `name:"presence-ttl" default:"30s" placeholder:"DURATION" help:"How long users of a gateway that died are taken to be connected (${default})."`
+	ReceiptLimit uint32        `default:"50" placeholder:"N" help:"As of the processors (${default}): members above which nothing is said about deliveries."`
+	NoPreviews   bool          `help:"Leave message text out of all frames."`
+	LogFormat    string        `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
+	LogLevel     string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
 }
 
 // limitFlags bound what one client can cost.
@@ -122,9 +123,11 @@ func (c *gatewayCmd) Run(a *app) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): name another address with --listen", c.Listen, err)
 	}
+	settings := projections.DefaultSettings()
+	settings.ReceiptLimit = c.ReceiptLimit
 	n, err := node.New(a.ctx, node.Config{
 		Roles: config.Roles{config.RoleQuery, config.RoleGateway}, Kafka: kafka, Redis: redis, Group: c.Group,
-		Settings: projections.DefaultSettings(), Listener: ln, TLS: served, PeerTLS: peers, Patience: patience, Build: a.build, Logger: log,
+		Settings: settings, Listener: ln, TLS: served, PeerTLS: peers, Patience: patience, Build: a.build, Logger: log,
 		Verifier: verifier, StopTimeout: c.DrainFor + 10*time.Second,
 		Gateway: gateway.Config{
 			ServiceToken: token, Origins: c.Origins, Limits: c.limits(), DrainFor: c.DrainFor, PresenceTTL: c.PresenceTTL,

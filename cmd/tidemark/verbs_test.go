@@ -49,7 +49,7 @@ func TestEmitAndQuery(t *testing.T) {
 		AsOf     []string `json:"as_of"`
 	}
 	if err := json.Unmarshal([]byte(ok(t, "", args("unread", "ann", "general", "--json")...)), &answer); err != nil ||
-		answer.Unread != 1 || answer.Mentions == nil || *answer.Mentions != 0 || len(answer.AsOf) != 2 {
+		answer.Unread != 1 || answer.Mentions == nil || *answer.Mentions != 0 || len(answer.AsOf) < 2 { // and what the gateway says was queued
 		t.Errorf("unread --json: %+v, %v", answer, err)
 	}
 	if out := ok(t, "", args("inbox", "ann")...); !strings.Contains(out, "general       1         0  #2 m2") ||

@@ -57,7 +57,11 @@ function channelList(device) {
     !inbox.known && h('div', { class: 'skeleton', 'aria-label': 'Loading' }, [5, 7, 4, 6].map((n) => h('span', { class: `bar w${n}` }))));
 }
 
+/** Replies are read in their thread, and nobody's thread pointer but one's own is told to a page. */
+const inThreadOnly = (m) => m.thread_id && !m.broadcast;
+
 function ticks(device, m) {
+  if (inThreadOnly(m)) return undefined;
   if (m.sender_id !== device.user || m.silent || m.deleted) return undefined;
   const { members } = device.app.messages.channel(device.selected);
   if (members.length > SMALL || members.length < 2) return undefined;
@@ -67,7 +71,7 @@ function ticks(device, m) {
 }
 
 function readBy(device, m, last) {
-  if (m.deleted || m.silent || (m.sender_id !== device.user && !last)) return undefined;
+  if (inThreadOnly(m) || m.deleted || m.silent || (m.sender_id !== device.user && !last)) return undefined;
   const who = device.readersOf(m);
   if (!who.length) return undefined;
   return h('button', {
