@@ -242,10 +242,20 @@ func eval[T any](b *browser, expression string) T {
 	return v
 }
 
-// click clicks what a selector finds, once it is there.
+// click clicks what a selector finds, once it is there: in one step of the page's own, for what is drawn meanwhile may move it
+// from under a pointer.
 func (b *browser) click(selector string) {
 	b.t.Helper()
-	b.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	b.do(chromedp.WaitVisible(chromedp.CSS(selector)))
+	b.until("there is to click: "+selector, fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q);
+		if (!e || e.disabled) return false;
+		e.scrollIntoView({ block: 'nearest' });
+		e.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));
+		e.focus();
+		e.click();
+		return true;
+	})()`, selector))
 }
 
 // shot keeps a picture of the page.
