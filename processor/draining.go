@@ -39,8 +39,8 @@ func (w *worker) drainIfDue(now time.Time, waiting bool) {
 func (w *worker) drain(now time.Time, full, withCut bool) {
 	f := &flight{full: full, began: now}
 	w.deltas.Reset()
-	deltas := &w.deltas
-	if w.silent {
+	deltas, silent := &w.deltas, w.silent
+	if silent {
 		deltas = nil // what was published before is not made again
 	}
 	t0 := w.cfg.now()
@@ -65,13 +65,13 @@ func (w *worker) drain(now time.Time, full, withCut bool) {
 	if full {
 		w.lastFull = now
 	}
-	if !w.silent {
+	if !silent {
 		w.metrics.batch(w.pending, len(w.deltas.Records))
 		w.hub.note(w.deltas.Records)
 	}
 	w.pending = 0
 	w.flight = f
-	if w.silent || len(w.deltas.Records)+len(w.dead) == 0 {
+	if silent || len(w.deltas.Records)+len(w.dead) == 0 {
 		w.delivered(now, nil)
 		return
 	}
