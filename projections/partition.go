@@ -154,7 +154,7 @@ func (p *Partition) Stats() Stats {
 			s.Waiting++
 		}
 	}
-	const chanBytes, rowBytes, userBytes = 280, 128, 12
+	const chanBytes, rowBytes, userBytes = 288, 128, 12
 	s.HotBytes = int64(s.Channels)*chanBytes + int64(s.Pairs)*rowBytes + int64(s.Users)*userBytes +
 		p.blobs.bytes() + p.chanTab.bytes() + p.pairTab.bytes() + p.userTab.bytes() + p.now.bytes
 	return s

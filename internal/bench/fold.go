@@ -20,7 +20,8 @@ type task struct {
 	name     string
 	mix      load.Mix
 	settings projections.Settings
-	n        int // events, after a fourth as many for a steady state
+	silent   bool // without deltas
+	n        int  // events, after a fourth as many for a steady state
 }
 
 // foldRun folds the events of a task over its joined channels. Its goals are the figures that tasks are judged by; the
@@ -40,6 +41,7 @@ func foldRun(t task) (r Result, allocs float64, err error) {
 	if err := f.join(g); err != nil {
 		return Result{}, 0, err
 	}
+	f.silent = t.silent
 	if err := f.foldAll(records(g, t.n/4)); err != nil {
 		return Result{}, 0, err
 	}
@@ -68,8 +70,8 @@ func fanoutOff() projections.Settings {
 	return s
 }
 
-// Fold measures the fold alone: encoded records in memory, through decoding, folding, deltas, digest and the store that is
-// written behind.
+// Fold measures the fold alone: encoded records in memory, through decoding, folding, digest and the store that is written
+// behind; and with the deltas encoded as well.
 func Fold(context.Context) ([]Result, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent))
 	mix, all := load.Mixes["B"], load.Mixes["R"]
@@ -80,9 +82,11 @@ func Fold(context.Context) ([]Result, error) {
 		task
 		cpu float64
 	}{
-		{task{"fold alone, mix B, 1M pairs, fan-out off", mix, fanoutOff(), n}, 2},
-		{task{"fold alone, mix B, 1M pairs, fan-out 50", mix, projections.DefaultSettings(), n}, 0},
-		{task{"fold alone, mix B with deliveries and threads, 1M pairs, fan-out off", all, fanoutOff(), n}, 2.5},
+		{task{"fold alone, mix B, 1M pairs", mix, projections.DefaultSettings(), true, n}, 2},
+		{task{"fold and deltas, mix B, 1M pairs, fan-out off", mix, fanoutOff(), false, n}, 0},
+		{task{"fold and deltas, mix B, 1M pairs, fan-out 50", mix, projections.DefaultSettings(), false, n}, 0},
+		{task{"fold alone, mix B with deliveries and threads, 1M pairs", all, projections.DefaultSettings(), true, n}, 2.5},
+		{task{"fold and deltas, the same, fan-out off", all, fanoutOff(), false, n}, 0},
 	} {
 		r, allocs, err := foldRun(t.task)
 		if err != nil {
@@ -105,11 +109,11 @@ func Scale(context.Context) ([]Result, error) {
 	for _, channels := range []int{200, 20_000, 100_000} {
 		mix := load.Mixes["B"]
 		mix.Channels = channels
-		pairs = append(pairs, task{fmt.Sprintf("fold and deltas, mix B, fan-out off, %d pairs", channels*mix.Members), mix, fanoutOff(), 1_500_000})
+		pairs = append(pairs, task{fmt.Sprintf("fold and deltas, mix B, fan-out off, %d pairs", channels*mix.Members), mix, fanoutOff(), false, 1_500_000})
 	}
 	for _, c := range []struct{ channels, members int }{{50_000, 2}, {100, 1_000}, {1, 100_000}} {
 		mix := load.Mix{Name: "M", Channels: c.channels, Members: c.members, Users: 100_000, Seed: 9}
-		members = append(members, task{fmt.Sprintf("messages into %d members, fan-out off", c.members), mix, fanoutOff(), 400_000})
+		members = append(members, task{fmt.Sprintf("messages into %d members, fan-out off", c.members), mix, fanoutOff(), false, 400_000})
 	}
 	grown, err := compare(pairs, 1.5)
 	if err != nil {

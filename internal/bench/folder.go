@@ -22,6 +22,7 @@ type folder struct {
 	warmR    []*events.Read
 	deltas   projections.Deltas
 	offsets  [events.NumInputs]int64
+	silent   bool // changes are settled, and nobody is told
 
 	phases
 }
@@ -106,7 +107,11 @@ func (f *folder) drainNow() {
 	t0 := time.Now()
 	f.p.Lock()
 	f.deltas.Reset()
-	f.p.Drain(&f.deltas, true)
+	if f.silent {
+		f.p.Drain(nil, true)
+	} else {
+		f.p.Drain(&f.deltas, true)
+	}
 	f.p.Unlock()
 	f.deltasOut += len(f.deltas.Records)
 	f.drain += time.Since(t0)
