@@ -33,7 +33,7 @@ type cli struct {
 	Replay      replayCmd      `cmd:"" help:"Rebuild stores from the topics."`
 	Verify      verifyCmd      `cmd:"" help:"Compare stores and Redis with what the topics say."`
 	Reshard     reshardCmd     `cmd:"" help:"Move to another number of partitions, by new topics."`
-	Inspect     inspectCmd     `cmd:"" help:"Look into a store or a topic; nothing is changed."`
+	Inspect     inspectCmd     `cmd:"" help:"Look into a store, snapshot or topic; nothing is changed."`
 	EraseUser   eraseUserCmd   `cmd:"" help:"Make a user disappear, and say what remains where until when."`
 	Snapshot    snapshotCmd    `cmd:"" help:"Take, list, check, restore and prune snapshots."`
 	Deadletters deadlettersCmd `cmd:"" help:"List bad records, or send them again."`

@@ -18,18 +18,31 @@ import (
 
 type inspectStoreCmd struct {
 	jsonFlag
+	lookFlags
 	Dir string `arg:"" placeholder:"DIR" help:"Directory of one partition's store, or a data directory with several."`
 }
 
 func (inspectStoreCmd) Help() string {
 	return `
-Shows what a store says about itself, counts its records by kind, and checks its digest against all of them. The store must
-not be in use: stop the node, or inspect a copy.
+Shows what a store says about itself, counts its records by kind, and checks its digest against all of them. With --channel
+or --user it shows instead what a reader of that store would see: ids, numbers and times, never the text of messages. The
+store must not be in use: ask the node that uses it (tidemark query), look into a snapshot (tidemark inspect snapshot), or
+stop the node.
 
 Example:
 
     tidemark inspect store tidemark-data/partition-3
-    tidemark inspect store tidemark-data`
+    tidemark inspect store tidemark-data
+    tidemark inspect store tidemark-data --channel general
+    tidemark inspect store tidemark-data --user ann --channel general --json`
+}
+
+// Validate checks the numbers, and that it is a directory that is named.
+func (c *inspectStoreCmd) Validate() error {
+	if strings.Contains(c.Dir, "://") {
+		return fmt.Errorf("%s is a URL of snapshots, not a directory: tidemark inspect snapshot %s", c.Dir, c.Dir)
+	}
+	return c.check()
 }
 
 // storeInfo is a store as JSON.
@@ -62,6 +75,12 @@ type settingsInfo struct {
 	IndexRetentionHours int64  `json:"index_retention_hours"`
 }
 
+// String is the settings as flags of run name them.
+func (s settingsInfo) String() string {
+	return fmt.Sprintf("fanout-limit %d, receipt-limit %d, send-marks-read %t, index-retention %dh", s.FanoutLimit, s.ReceiptLimit,
+		s.SendMarksRead, s.IndexRetentionHours)
+}
+
 type recordCount struct {
 	Kind       string `json:"kind"`
 	Count      int64  `json:"count"`
@@ -75,11 +94,14 @@ func (c *inspectStoreCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.asked() {
+		return c.lookInto(a, dirs)
+	}
 	var errs []error
 	for i, dir := range dirs {
 		x, err := projections.Inspect(dir, nil)
 		if isInUse(err) {
-			return fmt.Errorf("%s is in use: stop the node, or inspect a copy (%w)", dir, err)
+			return inUse(dir, err)
 		}
 		if errors.Is(err, projections.ErrEmpty) {
 			err = c.printEmpty(a, dir)
@@ -102,6 +124,38 @@ func (c *inspectStoreCmd) Run(a *app) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// inUse says what to do about a store that cannot be looked into because a node runs on it.
+func inUse(dir string, err error) error {
+	return fmt.Errorf("%s is in use: ask the node that uses it (`tidemark query`), look into a snapshot (`tidemark inspect snapshot`), "+
+		"or stop the node, and nothing was changed (%w)", dir, err)
+}
+
+// lookInto answers from the stores that may know, without changing them.
+func (c *inspectStoreCmd) lookInto(a *app, dirs []string) error {
+	found := newFound(a, &c.lookFlags, c.JSON)
+	var others []string
+	for _, dir := range dirs {
+		x, err := projections.InspectHeader(dir, nil)
+		switch {
+		case isInUse(err):
+			return inUse(dir, err)
+		case errors.Is(err, projections.ErrEmpty):
+			continue
+		case err != nil:
+			return err
+		}
+		if id := x.Identity; !c.mayKnow(id.Partition, id.Partitions) {
+			others = append(others, fmt.Sprintf("channel %q is in partition %d of %d, and %s holds partition %d", c.Channel,
+				events.PartitionOf([]byte(c.Channel), id.Partitions), id.Partitions, dir, id.Partition))
+			continue
+		}
+		if err := found.in(dir, dir); err != nil {
+			return err
+		}
+	}
+	return found.end(others)
 }
 
 // printEmpty tells of a store that was made and never written.
@@ -150,10 +204,7 @@ func newStoreInfo(dir string, x *projections.Inspection, err error) storeInfo {
 	}
 	for in := range events.Input(events.NumInputs) {
 		t := topicInfo{Name: x.Identity.Topics[in].Name, ID: fmt.Sprintf("%x", x.Identity.Topics[in].ID), Position: x.Position[in]}
-		if ms := x.LogTimes[in]; ms != 0 {
-			at := time.UnixMilli(ms).UTC()
-			t.LogTime = &at
-		}
+		t.LogTime = instant(x.LogTimes[in])
 		info.Topics = append(info.Topics, t)
 	}
 	for _, r := range x.Records {
@@ -171,8 +222,7 @@ func (s *storeInfo) print(a *app) error {
 	f.add("partition", fmt.Sprintf("%d of %d", s.Partition, s.Partitions))
 	f.add("format", fmt.Sprintf("%d, fold %d", s.Format, s.Fold))
 	f.add("cluster", s.Cluster)
-	f.add("settings", fmt.Sprintf("fanout-limit %d, receipt-limit %d, send-marks-read %t, index-retention %dh", s.Settings.FanoutLimit,
-		s.Settings.ReceiptLimit, s.Settings.SendMarksRead, s.Settings.IndexRetentionHours))
+	f.add("settings", s.Settings)
 	digest := s.Digest + " (checked)"
 	if s.Error != "" {
 		digest = s.Digest

@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 			must(os.Unsetenv(name))
 		}
 	}
+	time.Local = time.UTC // that of the machine is no part of a test either
 	os.Exit(m.Run())
 }
 

@@ -79,14 +79,15 @@ func TestJSONHasItsZeros(t *testing.T) {
 
 func TestMessagesOfAnExplanation(t *testing.T) {
 	for _, c := range []struct {
-		res  *queryv1.ExplainUnreadResponse
-		want string
+		unread int
+		ids    []string
+		want   string
 	}{
-		{&queryv1.ExplainUnreadResponse{}, "-"},
-		{&queryv1.ExplainUnreadResponse{Unread: 2, MessageIds: []string{"a", "b"}}, "a b"},
-		{&queryv1.ExplainUnreadResponse{Unread: 9, MessageIds: []string{"", "", "c"}, More: true}, "2 older than the index c and 6 more"},
+		{0, nil, "-"},
+		{2, []string{"a", "b"}, "a b"},
+		{9, []string{"", "", "c"}, "2 older than the index c and 6 more"},
 	} {
-		if got := messageList(c.res); got != c.want {
+		if got := messageList(c.ids, c.unread); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

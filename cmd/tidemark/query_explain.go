@@ -36,7 +36,7 @@ func (c *queryExplainCmd) Run(a *app) error {
 	}
 	f := newFields(a.stdout)
 	f.add("unread", res.Unread)
-	f.add("messages", messageList(res))
+	f.add("messages", messageList(res.MessageIds, int(res.Unread)))
 	x := res.Excluded
 	var not []string
 	for _, e := range []struct {
@@ -62,27 +62,4 @@ func (c *queryExplainCmd) Run(a *app) error {
 	}
 	f.add("as of", strings.Join(res.AsOf, " "))
 	return f.print()
-}
-
-// messageList names the counted messages, those without an id (too old) by number only.
-func messageList(res *queryv1.ExplainUnreadResponse) string {
-	var named []string
-	old := 0
-	for _, id := range res.MessageIds {
-		if id == "" {
-			old++
-			continue
-		}
-		named = append(named, id)
-	}
-	if old > 0 {
-		named = append([]string{fmt.Sprintf("%d older than the index", old)}, named...)
-	}
-	if res.More {
-		named = append(named, fmt.Sprintf("and %d more", int(res.Unread)-len(res.MessageIds)))
-	}
-	if len(named) == 0 {
-		return "-"
-	}
-	return strings.Join(named, " ")
 }
