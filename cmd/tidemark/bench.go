@@ -16,9 +16,9 @@ import (
 )
 
 // benchCmd measures this machine. It needs no node; the benches of the whole path need brokers and a Redis of their
-// own, which they fill.
+// own, which they fill. That of the gateway runs on embedded ones if there are none.
 type benchCmd struct {
-	Names   []string `arg:"" optional:"" help:"Which: fold, scale, memory, snapshot, live, messages, growth, handover, replay, serve; all by default."`
+	Names   []string `arg:"" optional:"" help:"Which: fold, scale, memory, snapshot, live, messages, growth, handover, replay, serve, gateway; all by default."`
 	Brokers []string `help:"Brokers to measure on; the benches of the whole path are left out without." env:"TIDEMARK_TEST_BROKERS"`
 	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
 	Profile string   `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
@@ -35,7 +35,10 @@ Example:
 }
 
 // benches in the order in which they run.
-var benches = []string{"fold", "scale", "memory", "snapshot", "live", "messages", "growth", "handover", "replay", "serve"}
+var benches = []string{"fold", "scale", "memory", "snapshot", "live", "messages", "growth", "handover", "replay", "serve", "gateway"}
+
+// swarm is the clients of the gateway's bench, which starts them in a process of their own.
+const swarm = "swarm"
 
 // Run measures and prints each bench as it ends.
 func (c *benchCmd) Run(a *app) error {
@@ -43,9 +46,12 @@ func (c *benchCmd) Run(a *app) error {
 	if len(names) == 0 {
 		names = benches
 		if len(c.Brokers) == 0 {
-			names = benches[:4]
+			names = append(slices.Clone(benches[:4]), "gateway")
 			fmt.Fprintln(a.stderr, "no --brokers: the benches of the whole path are left out (make bench starts brokers)")
 		}
+	}
+	if len(names) == 1 && names[0] == swarm {
+		return bench.Swarm(a.ctx, a.stdin, a.stdout)
 	}
 	for _, name := range names {
 		if !slices.Contains(benches, name) {
@@ -59,7 +65,11 @@ func (c *benchCmd) Run(a *app) error {
 		}
 		defer stop()
 	}
-	env := bench.Env{Brokers: c.Brokers, Redis: c.Redis, Progress: a.stderr}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("this program cannot be found, and so not be run as the clients of the gateway: %w", err)
+	}
+	env := bench.Env{Brokers: c.Brokers, Redis: c.Redis, Progress: a.stderr, Swarm: []string{self, "bench", swarm}}
 	for _, name := range names {
 		began := time.Now()
 		results, err := c.one(a, name, env)
@@ -120,6 +130,8 @@ func (c *benchCmd) one(a *app, name string, env bench.Env) ([]bench.Result, erro
 		return bench.Replay(a.ctx, env)
 	case "messages":
 		return bench.Messages(a.ctx, env)
+	case "gateway":
+		return bench.Gateway(a.ctx, env)
 	default:
 		return bench.Serve(a.ctx, env)
 	}

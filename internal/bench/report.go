@@ -11,6 +11,8 @@
 //	snapshot.go  snapshots: what they upload, and the time to serve again
 //	replay.go  stores rebuilt from the topics, beside a bare consume
 //	serve.go   a node that answers, and what its clients wait for
+//	gateway.go sockets: what they wait for; storm.go what they take, and many that come at once; frames.go how many
+//	           frames they are sent; sockets.go the gateway; swarm.go and bare.go its clients, in another process
 package bench
 
 import (

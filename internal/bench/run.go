@@ -139,7 +139,7 @@ func (r *run) reach(ctx context.Context, to map[int32]projections.Position) erro
 func (r *run) poll(ctx context.Context, done func() (bool, error)) error {
 	for {
 		ok, err := done()
-		if kerr.IsRetriable(err) { // a coordinator that is not there yet
+		if kerr.IsRetriable(err) || errors.Is(err, kerr.GroupIDNotFound) { // a coordinator or a group that is not there yet
 			ok, err = false, nil
 		}
 		if ok || err != nil {

@@ -21,6 +21,8 @@ type Env struct {
 	Brokers  []string
 	Redis    string
 	Progress io.Writer
+	// Swarm is a program, with its arguments, that calls Swarm with its standard input and output.
+	Swarm []string
 }
 
 func (e Env) say(format string, args ...any) {
