@@ -34,6 +34,7 @@ type fuse struct {
 
 	mu      sync.Mutex
 	holding bool
+	made    bool // Pebble has begun to write since hold
 	held    []string
 }
 
@@ -83,6 +84,9 @@ func (f *fuse) once(write func() error) {
 
 // open opens a file for writing, or a file of nowhere in its place.
 func (f *fuse) open(open func(vfs.FS) (vfs.File, error)) (vfs.File, error) {
+	f.mu.Lock()
+	f.made = true
+	f.mu.Unlock()
 	var file vfs.File
 	f.do(func() (err error) {
 		file, err = open(f.FS)
@@ -144,7 +148,7 @@ func (f *fuse) Link(oldname, newname string) error {
 func (f *fuse) hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.holding = true
+	f.holding, f.made = true, false
 }
 
 func (f *fuse) release() {
@@ -166,6 +170,24 @@ func (f *fuse) holds(name string) bool {
 	}
 	f.held = append(f.held, name)
 	return true
+}
+
+// List implements vfs.FS. Pebble lists the directory once more at the end of its opening, when goroutines of its own are at
+// work already. If it hears of a failure then it closes what they use under their hands, and one of them ends the process.
+// So it does not hear of it: it finishes, and is closed in order because the fuse is blown.
+func (f *fuse) List(dir string) ([]string, error) {
+	names, err := f.FS.List(dir)
+	if err == nil {
+		return names, nil
+	}
+	f.mu.Lock()
+	late := f.holding && f.made
+	f.mu.Unlock()
+	if !late {
+		return nil, err
+	}
+	f.blow(err)
+	return nil, nil
 }
 
 // Remove implements vfs.FS. That there is no such file is an answer, not a failure.
