@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 // GetInbox lists the channels of a user, with totals over all of them. It asks every owner for the first channels of
@@ -104,37 +104,13 @@ func (s *service) wholeInbox(ctx context.Context, m *queryv1.GetInboxRequest, n 
 	if len(own.remote) == 0 {
 		return s.localInbox(ctx, m.UserId, own.local, a, sel)
 	}
-	parts := make([]*queryv1.GetInboxResponse, len(own.remote)+1)
-	g, gctx := errgroup.WithContext(ctx)
-	for i, r := range own.remote {
-		g.Go(func() (err error) {
-			parts[i], err = s.remoteInbox(gctx, m, r)
-			return err
-		})
-	}
-	g.Go(func() (err error) {
-		parts[len(own.remote)], err = s.localInbox(gctx, m.UserId, own.local, a, sel)
-		return err
+	parts, err := gather(ctx, s, m, own, queryv1connect.QueryServiceClient.GetInbox, func(ctx context.Context) (*queryv1.GetInboxResponse, error) {
+		return s.localInbox(ctx, m.UserId, own.local, a, sel)
 	})
-	if err := g.Wait(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return mergeInbox(m, parts, sel.size, s), nil
-}
-
-func (s *service) remoteInbox(ctx context.Context, m *queryv1.GetInboxRequest, r remoteOwner) (*queryv1.GetInboxResponse, error) {
-	client, err := s.peers.client(r.url)
-	if err != nil {
-		return nil, unavailable("partitions %s: %v", joinPartitions(r.partitions), err)
-	}
-	out := connect.NewRequest(m)
-	out.Header().Set(headerPartitions, joinPartitions(r.partitions))
-	s.metrics.forwarded.Inc()
-	res, err := client.GetInbox(ctx, out)
-	if err != nil {
-		return nil, peerError(ctx, r.url, err)
-	}
-	return res.Msg, nil
 }
 
 // mergeInbox merges the pages of all owners into one. Each part's page is at least as long as its share of the result,

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 // GetThreads lists the threads that a user follows, unread first, then by newest reply. Like GetInbox it asks every owner
@@ -135,19 +135,10 @@ func (s *service) wholeThreads(ctx context.Context, m *queryv1.GetThreadsRequest
 	if len(own.remote) == 0 {
 		return s.localThreads(ctx, own.local, a, page)
 	}
-	parts := make([]*queryv1.GetThreadsResponse, len(own.remote)+1)
-	g, gctx := errgroup.WithContext(ctx)
-	for i, r := range own.remote {
-		g.Go(func() (err error) {
-			parts[i], err = s.remoteThreads(gctx, m, r)
-			return err
-		})
-	}
-	g.Go(func() (err error) {
-		parts[len(own.remote)], err = s.localThreads(gctx, own.local, a, page)
-		return err
+	parts, err := gather(ctx, s, m, own, queryv1connect.QueryServiceClient.GetThreads, func(ctx context.Context) (*queryv1.GetThreadsResponse, error) {
+		return s.localThreads(ctx, own.local, a, page)
 	})
-	if err := g.Wait(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	res := &queryv1.GetThreadsResponse{}
@@ -163,21 +154,6 @@ func (s *service) wholeThreads(ctx context.Context, m *queryv1.GetThreadsRequest
 	page.cut(res, s.now())
 	res.Totals = all.totals()
 	return res, nil
-}
-
-func (s *service) remoteThreads(ctx context.Context, m *queryv1.GetThreadsRequest, r remoteOwner) (*queryv1.GetThreadsResponse, error) {
-	client, err := s.peers.client(r.url)
-	if err != nil {
-		return nil, unavailable("partitions %s: %v", joinPartitions(r.partitions), err)
-	}
-	out := connect.NewRequest(m)
-	out.Header().Set(headerPartitions, joinPartitions(r.partitions))
-	s.metrics.forwarded.Inc()
-	res, err := client.GetThreads(ctx, out)
-	if err != nil {
-		return nil, peerError(ctx, r.url, err)
-	}
-	return res.Msg, nil
 }
 
 // explain explains a channel's number, or that of a thread.
