@@ -49,7 +49,7 @@ type Partition struct {
 	hintLimit   int
 
 	advances    []advance // receipts since the last cut, through advance.next
-	advanced    []uint32  // channels that have any
+	advanced    []advancedChannel
 	erasedPairs []erasedPair
 
 	dirtyChans  []uint32

@@ -153,8 +153,12 @@ func (p *Partition) note(c *channel, r *row, a advance) {
 	}
 	a.ord = pair.ord
 	if c.advances == 0 {
-		p.advanced = append(p.advanced, r.ch)
+		p.advanced = append(p.advanced, advancedChannel{ci: r.ch})
+		a.slot = uint32(len(p.advanced) - 1)
+	} else {
+		a.slot = p.advances[c.advances].slot
 	}
+	p.advanced[a.slot].end++
 	a.next = c.advances
 	p.advances = append(p.advances, a)
 	c.advances = uint32(len(p.advances) - 1)

@@ -27,6 +27,7 @@ const (
 	entrySingle             // read this message
 	entryDelivered          // got this message
 	entryDeliveredTo        // got everything up to a message
+	entryDropped            // of an erased user or a deleted channel, before it was written
 )
 
 // advance is an entry that is not in a block yet. It has no pointers.
@@ -36,34 +37,39 @@ type advance struct {
 	seq    uint32
 	thread uint32 // 0: the channel's own scope
 	at     int64
+	slot   uint32 // its channel's place in Partition.advanced
 	kind   uint8
+}
+
+// advancedChannel is a channel that has advances.
+type advancedChannel struct {
+	ci  uint32
+	end uint32 // number of its advances; while they are written, the end of its part of Partition.merging
 }
 
 func (a *advance) block() uint32 { return (a.seq - 1) / receiptBlock }
 
+// place is where the entry's block is in the channel, apart from the thread.
+func (a *advance) place() uint64 { return uint64(a.block())<<32 | uint64(a.ord/pageLen) }
+
+// code is the entry in its block, in the order in which blocks have them.
+func (a *advance) code() uint64 {
+	return uint64(a.kind)*pageLen*receiptBlock + uint64(a.ord%pageLen)*receiptBlock + uint64((a.seq-1)%receiptBlock)
+}
+
 // rank orders entries as in the store; of those about one message the earliest is the last.
-func (a *advance) rank(o *advance) int {
-	if x, y := a.block(), o.block(); x != y {
+func rank(a, o advance) int {
+	if x, y := a.place(), o.place(); x != y {
 		return cmp.Compare(x, y)
 	}
-	if x, y := a.ord/pageLen, o.ord/pageLen; x != y {
+	if x, y := uint64(a.thread)<<32|a.code(), uint64(o.thread)<<32|o.code(); x != y {
 		return cmp.Compare(x, y)
-	}
-	switch {
-	case a.thread != o.thread:
-		return cmp.Compare(a.thread, o.thread)
-	case a.kind != o.kind:
-		return cmp.Compare(a.kind, o.kind)
-	case a.ord != o.ord:
-		return cmp.Compare(a.ord, o.ord)
-	case a.seq != o.seq:
-		return cmp.Compare(a.seq, o.seq)
 	}
 	return cmp.Compare(o.at, a.at)
 }
 
 func (a *advance) sameBlock(o *advance) bool {
-	return a.block() == o.block() && a.ord/pageLen == o.ord/pageLen && a.thread == o.thread
+	return a.place() == o.place() && a.thread == o.thread
 }
 
 func appendReceiptKey(dst, channel []byte, block, page uint32, thread []byte) []byte {
@@ -83,10 +89,8 @@ func (p *Partition) receiptKey(dst []byte, c *channel, a *advance) []byte {
 // cutReceipts writes the blocks of everything that was appended since the last cut, and drops those that are too old.
 func (p *Partition) cutReceipts() error {
 	for _, ci := range p.dirtyChans {
-		if c := p.chans.at(ci); c.headSeq > 0 && c.logTime-c.firstTime > receiptsKept {
-			if err := p.dropReceipts(c); err != nil {
-				return err
-			}
+		if _, err := p.expire(p.chans.at(ci)); err != nil {
+			return err
 		}
 	}
 	for _, e := range p.erasedPairs {
@@ -94,34 +98,64 @@ func (p *Partition) cutReceipts() error {
 			return err
 		}
 	}
-	for _, ci := range p.advanced {
-		c := p.chans.at(ci)
-		list := p.appendAdvances(p.merging[:0], c)
-		c.advances = 0
-		slices.SortFunc(list, func(a, b advance) int { return a.rank(&b) })
-		expired := p.expiredBlocks(c)
-		for rest := list; len(rest) > 0; {
-			n := slices.IndexFunc(rest, func(a advance) bool { return !a.sameBlock(&rest[0]) })
-			if n < 0 {
-				n = len(rest)
-			}
-			if rest[0].block() >= expired {
-				if err := p.mergeBlock(c, rest[:n]); err != nil {
-					return err
-				}
-			}
-			rest = rest[n:]
+	from := uint32(0)
+	for i, list := 0, p.gathered(); i < len(p.advanced); i++ {
+		a := p.advanced[i]
+		if err := p.mergeChannel(p.chans.at(a.ci), list[from:a.end]); err != nil {
+			return err
 		}
-		p.merging = list
+		from = a.end
 	}
 	p.advanced, p.advances, p.erasedPairs = p.advanced[:0], p.advances[:1], p.erasedPairs[:0]
 	return nil
 }
 
+// gathered is the advances, channel by channel in the order of Partition.advanced; the end of each part is in there.
+// They are read in the order in which they were folded: following each channel's chain would miss the cache every time.
+func (p *Partition) gathered() []advance {
+	at := uint32(0)
+	for i := range p.advanced {
+		a := &p.advanced[i]
+		a.end, at = at, at+a.end
+	}
+	p.merging = slices.Grow(p.merging[:0], int(at))[:at]
+	for i := 1; i < len(p.advances); i++ {
+		if a := &p.advances[i]; a.kind != entryDropped {
+			end := &p.advanced[a.slot].end
+			p.merging[*end] = *a
+			*end++
+		}
+	}
+	return p.merging
+}
+
+// mergeChannel adds the entries of a channel to their blocks.
+func (p *Partition) mergeChannel(c *channel, list []advance) error {
+	c.advances = 0
+	expired, err := p.expire(c)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list, rank)
+	for len(list) > 0 && err == nil {
+		n := 1
+		for n < len(list) && list[n].sameBlock(&list[0]) {
+			n++
+		}
+		if list[0].block() >= expired {
+			err = p.mergeBlock(c, list[:n])
+		}
+		list = list[n:]
+	}
+	return err
+}
+
 // appendAdvances appends the entries of a channel that are not in a block yet.
 func (p *Partition) appendAdvances(list []advance, c *channel) []advance {
 	for i := c.advances; i != 0; i = p.advances[i].next {
-		list = append(list, p.advances[i])
+		if p.advances[i].kind != entryDropped {
+			list = append(list, p.advances[i])
+		}
 	}
 	return list
 }
@@ -139,7 +173,7 @@ func (p *Partition) mergeBlock(c *channel, more []advance) error {
 		if block, err = appendBlock(block, old, more[0].block(), more[0].ord/pageLen, more[0].thread); err != nil {
 			return fmt.Errorf("receipts of channel %q, record %q: %w", p.blobs.get(c.id), key, err)
 		}
-		slices.SortFunc(block, func(a, b advance) int { return a.rank(&b) })
+		slices.SortFunc(block, rank)
 	}
 	joined := joinBlock(p.blockBuf[1][:0], block)
 	p.blockBuf = [...][]advance{block, joined}
@@ -208,7 +242,7 @@ func encodeBlock(b []byte, block []advance) []byte {
 	last := uint64(0)
 	for i := range block {
 		a := &block[i]
-		code := uint64(a.kind)*pageLen*receiptBlock + uint64(a.ord%pageLen)*receiptBlock + uint64((a.seq-1)%receiptBlock)
+		code := a.code()
 		b = binary.AppendUvarint(b, code-last)
 		b = binary.AppendUvarint(b, uint64(a.at-base))
 		last = code
@@ -234,29 +268,28 @@ func appendBlock(list []advance, b []byte, block, page, thread uint32) ([]advanc
 	return list, r.done()
 }
 
-// expiredBlocks is the number of blocks, from the first on, whose messages are all older than receipts are kept, when the
-// newest full block of the channel was: a function of the timeline.
-func (p *Partition) expiredBlocks(c *channel) uint32 {
+// expire removes the blocks, from the first on, whose messages are all older than receipts are kept, when the newest full
+// block of the channel was, and returns how many these are: a function of the timeline.
+func (p *Partition) expire(c *channel) (blocks uint32, err error) {
 	full := c.headSeq / receiptBlock * receiptBlock
-	if full == 0 || c.logTime-c.firstTime <= receiptsKept {
-		return 0
+	if full == 0 || c.logTime-c.firstTime <= receiptsKept || c.expireFull == full {
+		return c.expired, nil
 	}
 	e := p.entryAt(c, full)
-	return p.seqAt(c, e.logTime-receiptsKept-1, 1<<63-1) / receiptBlock
-}
-
-// dropReceipts removes the blocks that are too old.
-func (p *Partition) dropReceipts(c *channel) error {
-	expired := p.expiredBlocks(c)
-	if expired == 0 {
-		return nil
+	expired := p.seqAt(c, e.logTime-receiptsKept-1, 1<<63-1) / receiptBlock
+	if expired > c.expired {
+		var lo, hi [keyBuf]byte
+		id := p.blobs.get(c.id)
+		err = p.eachStored(appendReceiptKey(lo[:0], id, c.expired, 0, nil), appendReceiptKey(hi[:0], id, expired, 0, nil), func(key, val []byte) error {
+			p.del(key, val)
+			return nil
+		})
+		if err != nil {
+			return c.expired, err
+		}
 	}
-	var lo, hi [keyBuf]byte
-	id := p.blobs.get(c.id)
-	return p.eachStored(appendReceiptKey(lo[:0], id, 0, 0, nil), appendReceiptKey(hi[:0], id, expired, 0, nil), func(key, val []byte) error {
-		p.del(key, val)
-		return nil
-	})
+	c.expired, c.expireFull = expired, full
+	return expired, nil
 }
 
 // eraseReceipts removes everything that is kept of a member.
@@ -311,13 +344,16 @@ func (p *Partition) forgetReceipts(c *channel, r *row) {
 	if r.ord == noOrdinal {
 		return
 	}
-	at := &c.advances
-	for i := *at; i != 0; i = p.advances[i].next {
-		if p.advances[i].ord == r.ord {
-			*at = p.advances[i].next
-		} else {
-			at = &p.advances[i].next
+	p.dropAdvances(c, func(a *advance) bool { return a.ord == r.ord })
+	p.erasedPairs = append(p.erasedPairs, erasedPair{r.ch, r.ord})
+}
+
+// dropAdvances drops those of a channel's advances.
+func (p *Partition) dropAdvances(c *channel, those func(*advance) bool) {
+	for i := c.advances; i != 0; i = p.advances[i].next {
+		if a := &p.advances[i]; a.kind != entryDropped && those(a) {
+			a.kind = entryDropped
+			p.advanced[a.slot].end--
 		}
 	}
-	p.erasedPairs = append(p.erasedPairs, erasedPair{r.ch, r.ord})
 }

@@ -134,6 +134,7 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 		p.memberLists[c.more] = nil
 	}
 	p.deleteThreads(c)
+	p.dropAdvances(c, func(*advance) bool { return true })
 	if c.ext != 0 {
 		p.exts[c.ext] = nil
 	}
