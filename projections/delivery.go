@@ -110,10 +110,8 @@ func (p *Partition) offlineOf(c *channel, r *row, s *scope) (n uint32) {
 		return 0
 	}
 	far := max(r.far, p.ownLast(r))
-	for i := range x.open {
-		if h := &x.open[i]; h.use&forFar != 0 && h.by == byTime {
-			far = max(far, c.headSeq)
-		}
+	if _, open := x.openTo(forFar); open {
+		far = max(far, c.headSeq)
 	}
 	from := max(s.from(c, r), far)
 	sets := p.extOf(c)

@@ -165,21 +165,31 @@ func (p *Partition) note(c *channel, r *row, a advance) {
 	p.dirtyBytes += 24
 }
 
-// furthest is the furthest that the row's user read publicly, own posts apart.
-func (p *Partition) furthest(c *channel, r *row) (seq uint32, at int64) {
+// furthest is the furthest that the row's user read publicly, own posts apart; open says that a time target reaches the head.
+func (p *Partition) furthest(c *channel, r *row) (seq uint32, at int64, open bool) {
 	seq, at = r.public, r.publicAt
-	if x := p.excOf(r); x != nil {
-		for i := range x.open {
-			if h := &x.open[i]; h.use&forOthers != 0 && h.by == byTime && c.headSeq > 0 {
-				if c.headSeq > seq {
-					seq, at = c.headSeq, h.at
-				} else if c.headSeq == seq {
-					at = min(at, h.at)
-				}
-			}
+	earliest, open := p.excOf(r).openTo(forOthers)
+	switch {
+	case !open || c.headSeq == 0:
+	case c.headSeq > seq:
+		seq, at = c.headSeq, earliest
+	case c.headSeq == seq:
+		at = min(at, earliest)
+	}
+	return seq, at, open
+}
+
+// openTo is the earliest time of the open reads for a use that name a time: what they reach is the head.
+func (x *exc) openTo(use uint8) (earliest int64, ok bool) {
+	if x == nil {
+		return 0, false
+	}
+	for i := range x.open {
+		if h := &x.open[i]; h.use&use != 0 && h.by == byTime && (!ok || h.at < earliest) {
+			earliest, ok = h.at, true
 		}
 	}
-	return seq, at
+	return earliest, ok
 }
 
 // ownLast is the newest own post of the row's scope, if posts read.

@@ -168,16 +168,17 @@ func (p *Partition) mergeBlock(c *channel, more []advance) error {
 	if err != nil {
 		return err
 	}
-	block := append(p.blockBuf[0][:0], more...)
+	block, merged := &p.blockBuf[0], &p.blockBuf[1]
 	if stored {
-		if block, err = appendBlock(block, old, more[0].block(), more[0].ord/pageLen, more[0].thread); err != nil {
+		*block, err = appendBlock((*block)[:0], old, more[0].block(), more[0].ord/pageLen, more[0].thread)
+		if err != nil {
 			return fmt.Errorf("receipts of channel %q, record %q: %w", p.blobs.get(c.id), key, err)
 		}
-		slices.SortFunc(block, rank)
+		*merged = mergeBlocks((*merged)[:0], *block, more)
+		more = *merged
 	}
-	joined := joinBlock(p.blockBuf[1][:0], block)
-	p.blockBuf = [...][]advance{block, joined}
-	p.scratch = encodeBlock(p.scratch[:0], joined)
+	*block = joinBlock((*block)[:0], more)
+	p.scratch = encodeBlock(p.scratch[:0], *block)
 	switch {
 	case !stored:
 		p.putNew(key, p.scratch)
@@ -185,6 +186,18 @@ func (p *Partition) mergeBlock(c *channel, more []advance) error {
 		p.putOver(key, old, p.scratch)
 	}
 	return nil
+}
+
+// mergeBlocks appends the entries of two sorted lists in order.
+func mergeBlocks(out, a, b []advance) []advance {
+	for len(a) > 0 && len(b) > 0 {
+		if rank(a[0], b[0]) <= 0 {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 // joinBlock drops, from the sorted entries of a block, what says no more than another of the same member: a read up to a

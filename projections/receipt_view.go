@@ -56,7 +56,7 @@ func (p *Partition) Receipts(channelID, messageID string, from uint32, limit int
 		return ReceiptsView{}, false
 	}
 	v := ReceiptsView{ChannelID: channelID, MessageID: messageID, Seq: e.seq, SenderID: string(e.sender)}
-	q := receiptQuery{p: p, ci: ci, c: c, e: &e, small: p.isSmall(c, e.seq), old: p.logTime-e.time > receiptsKept, page: ^uint32(0)}
+	q := receiptQuery{p: p, c: c, e: &e, small: p.isSmall(c, e.seq), old: p.logTime-e.time > receiptsKept, page: ^uint32(0)}
 	if e.flags&(entReply|entBroadcast) == entReply {
 		q.thread, q.inThread = p.threadOf(ci, e.thread), true
 	}
@@ -104,7 +104,6 @@ func (p *Partition) named(c *channel, id []byte) (entry, bool) {
 // receiptQuery is a question about one message.
 type receiptQuery struct {
 	p        *Partition
-	ci       uint32
 	c        *channel
 	e        *entry
 	thread   uint32
@@ -122,10 +121,13 @@ type receiptQuery struct {
 func (q *receiptQuery) receipt(ord uint32, pair *row, times bool) (x Receipt) {
 	p, c, e := q.p, q.c, q.e
 	r := q.scopeRow(pair)
-	far, farAt := uint32(0), int64(0)
-	var own uint32
+	var (
+		far, own uint32
+		farAt    int64
+		open     bool
+	)
 	if r != nil {
-		far, farAt = p.furthest(c, r)
+		far, farAt, open = p.furthest(c, r)
 		own = p.ownLast(r)
 	}
 	x.Read = far >= e.seq || own > e.seq
@@ -148,7 +150,7 @@ func (q *receiptQuery) receipt(ord uint32, pair *row, times bool) (x Receipt) {
 		}
 		*is = true
 	}
-	if far >= e.seq && q.furthestIsOpen(r) {
+	if far >= e.seq && open {
 		note(&x.Read, &x.ReadAt, farAt)
 	}
 	delivered := int64(0)
@@ -193,20 +195,6 @@ func (q *receiptQuery) scopeRow(pair *row) *row {
 		}
 	}
 	return nil
-}
-
-// furthestIsOpen reports whether an open time target reaches the head.
-func (q *receiptQuery) furthestIsOpen(r *row) bool {
-	x := q.p.excOf(r)
-	if x == nil {
-		return false
-	}
-	for i := range x.open {
-		if h := &x.open[i]; h.use&forOthers != 0 && h.by == byTime {
-			return true
-		}
-	}
-	return false
 }
 
 // load reads the entries of a page of members that say anything of the message: of its own block, and unless single is
@@ -280,7 +268,7 @@ func (p *Partition) Readers(channelID string, from uint32, limit int) (v Readers
 			break
 		}
 		x := Reader{UserID: string(p.blobs.get(p.users.at(r.user).id))}
-		seq, at := p.furthest(c, r)
+		seq, at, _ := p.furthest(c, r)
 		if own := p.ownLast(r); own > 0 && own >= seq {
 			seq, at = own, r.ownAt
 		}
