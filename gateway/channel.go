@@ -231,7 +231,7 @@ func (g *Gateway) frameMessage(ch *channel, p *posted) {
 		}
 		it := item{channel: ch.id, body: b}
 		if report && u.id != p.sender && p.seq > e.delivered {
-			it.delivered = &delivery{user: u.id, channel: ch.id, message: p.id, seq: p.seq}
+			it.message, it.reader = p, e
 		}
 		if p.seq > e.pushed {
 			e.pushed, e.pushedID = p.seq, p.id

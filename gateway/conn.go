@@ -118,28 +118,18 @@ func (c *conn) write() {
 			return
 		}
 		c.mu.Unlock()
-		if err := c.writeBatch(batch); err != nil {
-			if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
+		c.g.metrics.frames.Add(float64(len(batch)))
+		if err := c.link.send(batch); err != nil {
+			if isTimeout(err) {
 				c.g.metrics.slow.Inc()
 			}
 			c.cancel() // the reader ends, and releases
 			return
 		}
-		c.g.written(c, batch)
+		c.g.delivered.taken(c, batch)
 	}
 }
 
-func (c *conn) writeBatch(batch []item) error {
-	c.link.cork()
-	var failed error
-	for i := range batch {
-		if failed = c.ws.Write(c.ctx, websocket.MessageText, batch[i].body); failed != nil {
-			break
-		}
-	}
-	c.g.metrics.frames.Add(float64(len(batch)))
-	return errors.Join(failed, c.link.uncork())
-}
 
 func isTimeout(err error) bool {
 	var ne net.Error

@@ -25,6 +25,7 @@ type Gateway struct {
 	snapshots chan struct{}
 	presence  *presence // nil without Redis
 	queuer    *queuer   // nil without presence, or without the right to list members
+	delivered deliveries
 	began     time.Time
 
 	// seen is, per partition, the next offset of chat.messages after what the feed has passed on, and begun where its
@@ -60,7 +61,7 @@ func New(c Config) (*Gateway, error) {
 		arrivals:  newLimiters(l.HandshakesPerSecond, l.HandshakesBurst, c.Now),
 		commands:  newLimiters(l.FramesPerSecond, l.FramesBurst, c.Now),
 	}
-	g.metrics = newMetrics(c.Registerer, g)
+	g.metrics, g.delivered.g = newMetrics(c.Registerer, g), g
 	g.setFeed(errNoFeed)
 	if c.Redis != nil {
 		g.presence = &presence{g: g, rdb: c.Redis, gone: make(chan string, 4096), came: make(chan string, 4096)}
@@ -105,6 +106,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	g.drain()
+	g.delivered.end()
 	stop()
 	wg.Wait()
 	return nil

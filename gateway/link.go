@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"bufio"
+	"encoding/binary"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -11,70 +13,90 @@ import (
 const (
 	// corkBytes is how much is gathered before it is written: frames that wait together leave in one write.
 	corkBytes = 64 << 10
-	// readBuffer and writeBuffer are those of a connection for as long as it lives. Commands are small, and what is
-	// written is gathered in a link's buffer, which exists only while there is something.
-	readBuffer, writeBuffer = 512, 512
+	// readBuffer and writeBuffer are those of a connection for as long as it lives. Commands are small, and what the
+	// library writes are frames of control, of 129 bytes at most; what is sent is gathered elsewhere.
+	readBuffer, writeBuffer = 512, 256
 )
 
-var corks = sync.Pool{New: func() any { b := make([]byte, 0, corkBytes+4096); return &b }}
+// buffers are what frames are gathered in while a connection sends.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, corkBytes+maxHeader); return &b }}
 
-// link is the connection below a WebSocket. While it is corked, writes are gathered. Each write to the network has to be
+// maxHeader is the most that a frame has before its payload.
+const maxHeader = 10
+
+// link is the connection below a WebSocket. Frames of data are sent by it; those of control, and what it takes to read,
+// are the library's, which writes a frame of control at once: so frames never mix. Each write to the network has to be
 // done within timeout; after one that was not, part of a frame may have gone, and nothing more can be said.
 type link struct {
 	net.Conn
 	timeout time.Duration
+	sent    func(bytes int)
 
 	mu     sync.Mutex
-	corked *[]byte // nil: writes go out at once
-	sent   func(bytes int)
+	closed bool // a close has been sent: no data may follow
 }
 
-// Write writes or gathers b.
+const (
+	finText      = 0x81 // the first byte of a frame that is a whole text message
+	opcodeMask   = 0x0f
+	opcodeClose  = 0x08
+	smallPayload = 125 // longer ones have their length in 2 or 8 more bytes
+)
+
+// Write writes a frame of control, whole.
 func (l *link) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.corked == nil {
-		return l.write(b)
+	if len(b) > 0 && b[0]&opcodeMask == opcodeClose {
+		l.closed = true
 	}
-	*l.corked = append(*l.corked, b...)
-	if len(*l.corked) >= corkBytes {
-		if err := l.flush(); err != nil {
-			return 0, err
+	return l.write(b)
+}
+
+// send writes a text frame for each item, together where they are small. A server's frames are not masked, so a payload
+// that goes to many connections is the same bytes for all of them.
+func (l *link) send(batch []item) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return net.ErrClosed
+	}
+	pooled := buffers.Get().(*[]byte)
+	defer buffers.Put(pooled)
+	b := (*pooled)[:0]
+	for i := range batch {
+		body := batch[i].body
+		if len(b)+maxHeader+len(body) > corkBytes && len(b) > 0 {
+			if _, err := l.write(b); err != nil {
+				return err
+			}
+			b = b[:0]
 		}
+		b = appendHeader(b, len(body))
+		if len(body) <= corkBytes-maxHeader {
+			b = append(b, body...)
+			continue
+		}
+		for _, part := range [][]byte{b, body} { // too large to be copied
+			if _, err := l.write(part); err != nil {
+				return err
+			}
+		}
+		b = b[:0]
 	}
-	return len(b), nil
-}
-
-func (l *link) cork() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.corked == nil {
-		l.corked = corks.Get().(*[]byte)
-	}
-}
-
-// uncork writes what was gathered.
-func (l *link) uncork() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.corked == nil {
-		return nil
-	}
-	err := l.flush()
-	if cap(*l.corked) <= 4*corkBytes {
-		corks.Put(l.corked)
-	}
-	l.corked = nil
+	_, err := l.write(b)
 	return err
 }
 
-func (l *link) flush() error {
-	if len(*l.corked) == 0 {
-		return nil
+// appendHeader begins a text frame (RFC 6455, 5.2).
+func appendHeader(b []byte, payload int) []byte {
+	switch {
+	case payload <= smallPayload:
+		return append(b, finText, byte(payload))
+	case payload <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(b, finText, smallPayload+1), uint16(payload))
 	}
-	_, err := l.write(*l.corked)
-	*l.corked = (*l.corked)[:0]
-	return err
+	return binary.BigEndian.AppendUint64(append(b, finText, smallPayload+2), uint64(payload))
 }
 
 func (l *link) write(b []byte) (int, error) {

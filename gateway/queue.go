@@ -6,8 +6,10 @@ type item struct {
 	body []byte // shared between connections, never changed; nil: replaced by a later one
 	// channel is what the frame is about, as far as only its members may see it.
 	channel string
-	// delivered is the message that the frame brings, as the channel and the seq and id that are reported when it was sent.
-	delivered *delivery
+	// message is what the frame brings to reader, whose delivery is to be reported when the frame was sent. Nil: nothing
+	// is to be reported.
+	message *posted
+	reader  *entry
 }
 
 // queue is what a connection has still to take. The bytes of its frames are bounded by its owner; a frame with a key

@@ -41,8 +41,7 @@ func (e Env) embedded() (_ Env, stop func(), err error) {
 	if err != nil {
 		return e, nil, fmt.Errorf("embedded Kafka: %w", err)
 	}
-	mini := miniredis.NewMiniRedis()
-	mini.ClockTTL(true)
+	mini := miniredis.NewMiniRedis() // whose keys do not run out: that would sort all of them again and again
 	if err := mini.Start(); err != nil {
 		kafka.Close()
 		return e, nil, fmt.Errorf("embedded Redis: %w", err)
