@@ -130,7 +130,6 @@ func (c *conn) write() {
 	}
 }
 
-
 func isTimeout(err error) bool {
 	var ne net.Error
 	return errors.As(err, &ne) && ne.Timeout()
