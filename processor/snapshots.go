@@ -50,6 +50,15 @@ func (p *Processor) Snapshot(ctx context.Context, n int32, o snapshot.CreateOpti
 	return p.snapshot(ctx, p.worker(n), o)
 }
 
+// Checkpoint makes dir, which must not exist, a copy of the store of a partition that is live here, as of its last cut. dir
+// must be on the file system of the data directory. It fails like Live.
+func (p *Processor) Checkpoint(n int32, dir string) error {
+	if _, err := p.Live(n); err != nil {
+		return err
+	}
+	return (&openSource{w: p.worker(n)}).Checkpoint(dir)
+}
+
 // snapshot takes one of a worker's partition. One is taken at a time.
 func (p *Processor) snapshot(ctx context.Context, w *worker, o snapshot.CreateOptions) (*snapshot.Manifest, snapshot.Stats, error) {
 	p.snapshotting.Lock()

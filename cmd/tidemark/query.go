@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
-	"os"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 
-	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
@@ -45,46 +41,19 @@ type queryFlags struct {
 
 // nodeFlags say which node is asked, and as whom.
 type nodeFlags struct {
-	Addr      string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default})."`
-	TLSCA     string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities to trust if --addr is https; else the system's."`
-	TokenFile string `placeholder:"FILE" help:"File with a token to ask with, if the node wants one; or give the token in $$TIDEMARK_TOKEN."`
+	Addr string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default})."`
+	callFlags
 }
 
 // Validate checks the address and reads the files.
-func (f *nodeFlags) Validate() error {
-	u, err := url.Parse(f.Addr)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("--addr %q is no URL of a node: write it as http://127.0.0.1:8080", f.Addr)
-	}
-	if _, err := (config.TLS{CAFile: f.TLSCA}).Config(); err != nil {
-		return fmt.Errorf("--tls-ca: %w", err)
-	}
-	_, err = f.token()
-	return err
-}
+func (f *nodeFlags) Validate() error { return f.check("--addr", f.Addr) }
 
 // queryTimeout bounds a call, waiting for --after included; the node itself answers after 10 s at the latest.
 const queryTimeout = 15 * time.Second
 
 func (f *nodeFlags) service() queryv1connect.QueryServiceClient {
-	client := http.DefaultClient
-	if c, err := (config.TLS{CAFile: f.TLSCA}).Config(); err == nil && f.TLSCA != "" { // Validate has read the file
-		client = &http.Client{Transport: &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}}
-	}
-	token, _ := f.token() // Validate has read that file, too
-	return queryv1connect.NewQueryServiceClient(client, f.Addr, connect.WithInterceptors(bearer(token)))
-}
-
-// token is what the node is asked with; empty: nothing.
-func (f *nodeFlags) token() (string, error) {
-	if f.TokenFile == "" {
-		return strings.TrimSpace(os.Getenv("TIDEMARK_TOKEN")), nil
-	}
-	b, err := os.ReadFile(f.TokenFile)
-	if err != nil {
-		return "", fmt.Errorf("--token-file: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
+	token, _ := f.token() // Validate has read the file
+	return queryv1connect.NewQueryServiceClient(f.http(), f.Addr, connect.WithInterceptors(bearer(token)))
 }
 
 // bearer sends a token with each call, if there is one.

@@ -255,7 +255,7 @@ func TestVerify(t *testing.T) {
 		}
 		_, stop := s.run()
 		s.cached()
-		if r := s.verb("verify", "--redis", s.redis); r.code != exitFailed || !strings.Contains(r.errout, "is in use: stop the node first") {
+		if r := s.verb("verify", "--redis", s.redis); r.code != exitFailed || !strings.Contains(r.errout, "is in use: stop the node first, or name it with --node") {
 			t.Errorf("while the node runs: %+v", r)
 		}
 		stop()

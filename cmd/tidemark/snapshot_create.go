@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidemark/tidemark/internal/admin"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
@@ -14,21 +15,33 @@ import (
 
 type snapshotCreateCmd struct {
 	jsonFlag
-	bucketFlags
-	DataDir string `default:"tidemark-data" placeholder:"DIR" help:"Where the stores are (${default})."`
-	Full    bool   `help:"Upload all files, also those that are there already: repairs a snapshot with damaged files."`
+	runningFlags
+	Snapshots string  `placeholder:"URL" help:"Where to: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role. With --node that is the node's own."`
+	Partition []int32 `placeholder:"N" help:"Only these partitions."`
+	DataDir   string  `default:"tidemark-data" placeholder:"DIR" help:"Where the stores are (${default})."`
+	Full      bool    `help:"Upload all files, also those that are there already: repairs a snapshot with damaged files."`
 }
 
 func (snapshotCreateCmd) Help() string {
 	return `
-Takes a snapshot of each store of a data directory whose node is stopped, and uploads what the bucket does not have. A
-running node does this by itself, every --snapshot-every of ` + "`tidemark run`" + ` and when it stops. A snapshot that is older than
-the current one, or that neither is older nor newer, is refused.
+Takes a snapshot of each store of a data directory whose node is stopped, or with --node of each partition that a running
+node has, and uploads what the bucket does not have. A running node also does this by itself, every --snapshot-every of
+` + "`tidemark run`" + ` and when it stops. A snapshot that is older than the current one, or that neither is older nor newer, is
+refused.
 
 Example:
 
+    tidemark snapshot create --node http://127.0.0.1:8080
     tidemark snapshot create --data-dir /var/lib/tidemark --snapshots s3://backups/tidemark
     tidemark snapshot create --data-dir /var/lib/tidemark --snapshots file:///mnt/backups --partition 3 --full`
+}
+
+// Validate checks that it is said what of and where to.
+func (c *snapshotCreateCmd) Validate() error {
+	if c.Node == "" && c.Snapshots == "" {
+		return errors.New("say where to with --snapshots, or name the node that is to do it with --node")
+	}
+	return c.check()
 }
 
 // createdInfo is a snapshot that was taken as JSON.
@@ -42,6 +55,9 @@ type createdInfo struct {
 
 // Run takes the snapshots one after the other.
 func (c *snapshotCreateCmd) Run(a *app) error {
+	if c.Node != "" {
+		return c.ofNode(a)
+	}
 	stores, err := storesIn(c.DataDir)
 	if err != nil {
 		return fmt.Errorf("no data directory at %s: %w", c.DataDir, err)
@@ -53,7 +69,7 @@ func (c *snapshotCreateCmd) Run(a *app) error {
 	if len(numbers) == 0 {
 		return fmt.Errorf("there are no stores in %s", c.DataDir)
 	}
-	r, err := c.open(snapshot.Options{})
+	r, err := bucketFlags{Snapshots: c.Snapshots}.open(snapshot.Options{})
 	if err != nil {
 		return err
 	}
@@ -76,7 +92,7 @@ func (c *snapshotCreateCmd) Run(a *app) error {
 func (c *snapshotCreateCmd) create(a *app, r *snapshot.Repository, n int32, dir string) (err error) {
 	store, err := projections.OpenStopped(dir, nil)
 	if isInUse(err) {
-		return fmt.Errorf("%s is in use: stop the node, or let it take the snapshot itself with --snapshots and --snapshot-every (%w)", dir, err)
+		return fmt.Errorf("%s is in use: name the node that uses it with --node, and it takes the snapshot itself, or stop it (%w)", dir, err)
 	}
 	if err != nil {
 		return err
@@ -86,22 +102,26 @@ func (c *snapshotCreateCmd) create(a *app, r *snapshot.Repository, n int32, dir 
 	report, end := a.progress(n)
 	m, s, err := r.Create(a.ctx, store, dir+".snapshot", snapshot.CreateOptions{Full: c.Full, Report: report})
 	end()
-	unchanged := errors.Is(err, snapshot.ErrUnchanged)
-	if errors.Is(err, projections.ErrEmpty) {
+	took := admin.Taken{Manifest: m, Stats: s, Unchanged: errors.Is(err, snapshot.ErrUnchanged), Empty: errors.Is(err, projections.ErrEmpty)}
+	if err != nil && !took.Unchanged && !took.Empty {
+		return err
+	}
+	return c.print(a, n, &took, time.Since(began))
+}
+
+// print says what was taken.
+func (c *snapshotCreateCmd) print(a *app, n int32, t *admin.Taken, took time.Duration) (err error) {
+	m, s := t.Manifest, t.Stats
+	switch {
+	case t.Empty:
 		fmt.Fprintf(a.stderr, "partition %d: nothing was folded yet, so there is nothing to take a snapshot of\n", n)
-		return nil
-	}
-	if err != nil && !unchanged {
-		return err
-	}
-	if c.JSON {
-		return printJSON(a.stdout, createdInfo{newSnapshotInfo(n, m, true, nil), s.UploadedFiles, s.UploadedBytes, time.Since(began).Seconds(), unchanged})
-	}
-	if unchanged {
+	case c.JSON:
+		err = printJSON(a.stdout, createdInfo{newSnapshotInfo(n, m, true, nil), s.UploadedFiles, s.UploadedBytes, took.Seconds(), t.Unchanged})
+	case t.Unchanged:
 		_, err = fmt.Fprintf(a.stdout, "partition %d: the snapshot %s is of this very position; --full uploads it again\n", n, shortName(m))
-		return err
+	default:
+		_, err = fmt.Fprintf(a.stdout, "partition %d: snapshot %s, %s, of which %s were uploaded in %s\n", n, shortName(m), config.Bytes(s.Bytes),
+			config.Bytes(s.UploadedBytes), took.Round(time.Millisecond))
 	}
-	_, err = fmt.Fprintf(a.stdout, "partition %d: snapshot %s, %s, of which %s were uploaded in %s\n", n, shortName(m), config.Bytes(s.Bytes),
-		config.Bytes(s.UploadedBytes), time.Since(began).Round(time.Millisecond))
 	return err
 }

@@ -41,7 +41,7 @@ func TestSnapshotVerbs(t *testing.T) {
 			}
 		}
 	}
-	says(verb("create", "--data-dir", data, "--partition", n), exitFailed, "is in use: stop the node, or let it take the snapshot itself")
+	says(verb("create", "--data-dir", data, "--partition", n), exitFailed, "is in use: name the node that uses it with --node")
 	says(verb("list"), exitFailed, "there are no snapshots in file://")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

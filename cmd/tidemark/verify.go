@@ -16,7 +16,8 @@ type verifyCmd struct {
 	partitionsFlags
 	skipFlags
 	jsonFlag
-	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of a node that is stopped, or a copy of one (${default})."`
+	runningFlags
+	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of a node that is stopped, or a copy of one (${default}). With --node the node's own, if it is called otherwise here."`
 	NoRedis   bool   `help:"Leave Redis out."`
 	Repair    bool   `help:"Put the rebuilt store in the place of one that differs, and take out of Redis what is wrong there. Else nothing is changed."`
 	Limit     int    `default:"20" placeholder:"N" help:"How many differences are printed; the rest is counted (${default})."`
@@ -26,12 +27,14 @@ type verifyCmd struct {
 func (verifyCmd) Help() string {
 	return `
 Rebuilds each partition of a data directory from the topics, up to where its store is, and says what differs: digests first, then
-record by record, in words; then Redis, key by key. The node must be stopped when it begins (with --repair until it ends); a
-rebuild needs as much room again in the data directory. Redis may be a moment behind or ahead: values that are further than
-the store are not compared. Exit code 3 if anything differs.
+record by record, in words; then Redis, key by key. A node that runs is named with --node, and copies its stores while it
+goes on; one that is not named must be stopped when this begins, and for --repair until it ends. A rebuild runs on the node's
+machine and needs as much room again in the data directory. Redis may be a moment behind or ahead: values that are further
+than the store are not compared. Exit code 3 if anything differs.
 
 Example:
 
+    tidemark verify --node http://127.0.0.1:8080 --brokers kafka-1:9092 --redis redis://redis:6379
     tidemark verify --brokers kafka-1:9092 --redis redis://redis:6379 --data-dir /var/lib/tidemark
     tidemark verify --data-dir /var/lib/tidemark --partition 3 --no-redis --repair`
 }
@@ -41,7 +44,10 @@ func (c *verifyCmd) Validate() error {
 	if c.Limit < 1 {
 		return fmt.Errorf("--limit %d: it must be at least 1", c.Limit)
 	}
-	return nil
+	if c.Repair && c.Node != "" {
+		return errors.New("--repair puts stores in the place of others, which a node that runs has to itself: stop it, and leave out --node")
+	}
+	return c.check()
 }
 
 // Run compares and prints what it found.
@@ -78,13 +84,19 @@ func (c *verifyCmd) Run(a *app) (err error) {
 	if err := c.reachable(a); err != nil {
 		return err
 	}
+	var missing error
+	if c.Node != "" {
+		if missing, err = c.ofNode(a, &v); err != nil {
+			return err
+		}
+	}
 	res, err := rebuild.Verify(a.ctx, v)
 	if res != nil && (err == nil || len(res.Partitions) > 0) {
 		if perr := c.print(a, res); perr != nil {
 			return perr
 		}
 	}
-	if err != nil {
+	if err = errors.Join(err, missing); err != nil {
 		return err
 	}
 	if res.Total > 0 {

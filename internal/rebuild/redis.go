@@ -29,7 +29,7 @@ type RedisResult struct {
 type redisCheck struct {
 	c      *Config
 	reader *cache.Reader
-	res    *Result
+	found  []Difference // the first maxConfirmed
 	out    *RedisResult
 	all    int32 // partitions of the topics
 
@@ -48,7 +48,7 @@ type visit struct {
 // epochKey is the key that says that Redis is complete (docs/redis.md).
 const epochKey = "tidemark:epoch"
 
-func newRedisCheck(ctx context.Context, c *Config, res *Result) (*redisCheck, error) {
+func newRedisCheck(ctx context.Context, c *Config) (*redisCheck, error) {
 	n, err := c.Redis.Exists(ctx, epochKey).Result()
 	if err != nil {
 		return nil, fmt.Errorf("asking Redis: %w", err)
@@ -56,17 +56,17 @@ func newRedisCheck(ctx context.Context, c *Config, res *Result) (*redisCheck, er
 	if n == 0 {
 		return nil, errors.New("what Redis holds is not complete (it has no " + epochKey + "): a cache fills it, or would if one ran; compare later, or without it (--no-redis)")
 	}
-	r := &redisCheck{c: c, reader: cache.NewReader(c.Redis), res: res, out: &RedisResult{}, partitions: map[int32]bool{},
-		channels: map[string]bool{}, visited: map[visit]bool{}, wrong: map[string]map[string]bool{}}
-	res.Redis = r.out
-	return r, nil
+	return &redisCheck{c: c, reader: cache.NewReader(c.Redis), out: &RedisResult{}, partitions: map[int32]bool{},
+		channels: map[string]bool{}, visited: map[visit]bool{}, wrong: map[string]map[string]bool{}}, nil
 }
 
 func (r *redisCheck) differs(d Difference, key, field string) {
 	r.out.Differences++
 	d.Where = "redis"
 	d.Field = key + ", " + d.Field
-	r.res.add(r.c.Limit, d)
+	if len(r.found) < maxConfirmed {
+		r.found = append(r.found, d)
+	}
 	r.spoil(key, field)
 }
 

@@ -18,8 +18,12 @@ import (
 // locks are stores of a data directory that no process uses, held so that none begins to.
 type locks map[int32]*projections.Stopped
 
-// lock takes hold of the stores of these partitions that are there. If a process uses one of them none is held.
-func lock(dataDir string, numbers []int32) (_ locks, err error) {
+// stopFirst is the way out of an error of lock.
+const stopFirst = "stop the node first"
+
+// lock takes hold of the stores of these partitions that are there. If a process uses one of them none is held, and the
+// error says the way out.
+func lock(dataDir string, numbers []int32, way string) (_ locks, err error) {
 	held := locks{}
 	defer func() {
 		if err != nil {
@@ -37,7 +41,7 @@ func lock(dataDir string, numbers []int32) (_ locks, err error) {
 		dir := processor.StoreDir(dataDir, n)
 		s, err := projections.OpenStopped(dir, nil)
 		if err != nil {
-			return nil, fmt.Errorf("%s is in use: stop the node first, and nothing was changed (%w)", dir, err)
+			return nil, fmt.Errorf("%s is in use: %s, and nothing was changed (%w)", dir, way, err)
 		}
 		held[n] = s
 	}
@@ -56,12 +60,12 @@ func (l locks) release() (err error) {
 // aside must be on the file system of dataDir; a crash in between leaves a partition with its old store, its new one, or
 // none, each of which a node can open: one that has none is rebuilt.
 func Swap(dataDir, from string, numbers []int32, aside string) (err error) {
-	old, err := lock(dataDir, numbers)
+	old, err := lock(dataDir, numbers, stopFirst)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, old.release()) }()
-	fresh, err := lock(from, numbers)
+	fresh, err := lock(from, numbers, stopFirst)
 	if err != nil {
 		return err
 	}

@@ -181,6 +181,9 @@ func (n *Node) handler() http.Handler {
 	if s := n.socket(); s != nil {
 		mux.Handle("GET /v1/socket", s)
 	}
+	if n.cfg.Roles.Has(config.RoleProcessor) {
+		mux.Handle("/admin/", n.admin())
+	}
 	if n.ui != nil {
 		mux.Handle("GET /{$}", n.ui)
 		mux.Handle("/ui/", n.ui)

@@ -1,0 +1,212 @@
+package rebuild
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Verify rebuilds each partition beside its store, up to the store's position, and compares: the digests, then record by
+// record and, where these differ, what readers see; and what Redis holds with what the rebuilt stores say. It changes
+// nothing unless it is to repair. The error is about what could not be compared.
+func Verify(ctx context.Context, c Config) (res *Result, err error) {
+	if c.Limit == 0 {
+		c.Limit = 20
+	}
+	if c.Partitions == nil {
+		if c.Partitions, err = processor.Stores(c.DataDir); err != nil {
+			return nil, err
+		}
+		if len(c.Partitions) == 0 {
+			return nil, fmt.Errorf("there is no store in %s", c.DataDir)
+		}
+	}
+	if c.Checkpoint != nil && c.Repair {
+		return nil, errors.New("a store is repaired while no node uses it: stop the node first, and nothing was changed")
+	}
+	held := locks{}
+	if c.Checkpoint == nil {
+		way := stopFirst
+		if !c.Repair {
+			way += ", or name it with --node"
+		}
+		if held, err = lock(c.DataDir, c.Partitions, way); err != nil {
+			return nil, err
+		}
+	}
+	free := func() error { l := held; held = nil; return l.release() }
+	defer func() { err = errors.Join(err, free()) }()
+	scratch, err := os.MkdirTemp(c.DataDir, ScratchPrefix)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+
+	v := &verification{Config: c, copies: filepath.Join(scratch, CopiesDir), rebuilt: filepath.Join(scratch, "rebuilt"), held: held,
+		res: &Result{Differences: []Difference{}}}
+	settings, err := v.copy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Repair { // the copies are all that is needed: a node may start meanwhile
+		if err := free(); err != nil {
+			return nil, err
+		}
+	}
+	v.settings = settings
+	list, err := v.rebuild(ctx, c.Partitions, false)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, r := range list {
+		errs = append(errs, v.partition(r))
+	}
+	if c.Redis != nil {
+		errs = append(errs, v.compareRedis(ctx, list))
+	}
+	if err := errors.Join(errs...); err != nil || !c.Repair {
+		return v.res, err
+	}
+	return v.res, v.repair(ctx, free)
+}
+
+// Where Verify works below DataDir: ScratchPrefix begins the name of its directory, in which the copies of the stores, each
+// called as processor.StoreDir calls it, are in CopiesDir. A node makes copies nowhere else (package admin).
+const (
+	ScratchPrefix = "verify-"
+	CopiesDir     = "copies"
+)
+
+// verification is one call of Verify.
+type verification struct {
+	Config
+	copies, rebuilt string
+	held            locks // without Checkpoint
+	settings        projections.Settings
+	until           map[int32]projections.Position
+	redis           *redisCheck // the last
+	res             *Result
+}
+
+// rebuild folds the topics up to where the copies are; again after the first time, from where that has ended.
+func (v *verification) rebuild(ctx context.Context, partitions []int32, again bool) ([]processor.Rebuilt, error) {
+	return processor.Rebuild(ctx, processor.RebuildConfig{
+		Config: processor.Config{Brokers: v.Brokers, ClientOptions: v.ClientOptions, Topics: v.Topics, DataDir: v.rebuilt,
+			Settings: v.settings, Skip: v.Skip, Logger: v.Logger},
+		Partitions: partitions, Until: v.until, Resume: again, AcceptGap: v.AcceptGap, Report: v.Report,
+	})
+}
+
+// copy makes a copy of each store, which costs no room, and learns up to where and with what settings to rebuild.
+func (v *verification) copy(ctx context.Context) (settings projections.Settings, err error) {
+	settings, v.until = projections.DefaultSettings(), map[int32]projections.Position{}
+	if err := os.MkdirAll(v.copies, 0o755); err != nil {
+		return settings, err
+	}
+	known := false
+	for _, n := range v.Partitions {
+		to := processor.StoreDir(v.copies, n)
+		if err := v.checkpoint(ctx, n, to); err != nil {
+			return settings, err
+		}
+		x, err := projections.InspectHeader(to, nil)
+		if errors.Is(err, projections.ErrEmpty) {
+			v.until[n] = projections.Position{}
+			continue
+		}
+		if err != nil {
+			return settings, fmt.Errorf("%s cannot be read, so nothing says up to where to compare: `tidemark replay --partition %d --swap` "+
+				"rebuilds it: %w", processor.StoreDir(v.DataDir, n), n, err)
+		}
+		v.until[n] = x.Position
+		if !known {
+			settings, known = x.Identity.Settings, true
+		}
+	}
+	return settings, nil
+}
+
+func (v *verification) checkpoint(ctx context.Context, n int32, to string) error {
+	switch {
+	case v.Checkpoint != nil:
+		return v.Checkpoint(ctx, n, to)
+	case v.held[n] == nil:
+		return fmt.Errorf("there is no store at %s", processor.StoreDir(v.DataDir, n))
+	}
+	return v.held[n].Checkpoint(to)
+}
+
+// partition compares one.
+func (v *verification) partition(r processor.Rebuilt) (err error) {
+	if r.Err != nil {
+		return fmt.Errorf("partition %d is not compared: %w", r.Partition, r.Err)
+	}
+	found := Verified{Partition: r.Partition, Position: r.Until, Digest: fmt.Sprintf("%x", r.Digest)}
+	defer func() { v.res.Partitions = append(v.res.Partitions, found) }()
+	is := func(d projections.Difference) bool {
+		found.Differences++
+		v.res.add(v.Limit, Difference{"store", r.Partition, d.Channel, d.User, d.Field, d.A, d.B})
+		return true
+	}
+	want, err := projections.Open(r.Dir, r.Identity, projections.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, want.Close()) }()
+	got, err := projections.Open(processor.StoreDir(v.copies, r.Partition), r.Identity, projections.Options{})
+	var mismatch *projections.MismatchError
+	switch {
+	case errors.As(err, &mismatch):
+		return fmt.Errorf("partition %d is not compared: its store %s", r.Partition, mismatch.Detail)
+	case err != nil:
+		is(projections.Difference{Field: "the store", A: "damaged (" + strings.ReplaceAll(err.Error(), v.copies, v.DataDir) + ")", B: "what can be read"})
+	default:
+		defer func() { err = errors.Join(err, got.Close()) }()
+		more, err := projections.Compare(got, want, is)
+		if err != nil {
+			is(projections.Difference{Field: "the store", A: "damaged (" + err.Error() + ")", B: "what can be read"})
+		}
+		if more > 0 {
+			is(projections.Difference{Field: "channels", A: fmt.Sprintf("different in %d more", more), B: "otherwise"})
+		}
+	}
+	return nil
+}
+
+// repair replaces what differs. free lets go of the stores.
+func (v *verification) repair(ctx context.Context, free func() error) error {
+	var wrong []int32
+	for _, p := range v.res.Partitions {
+		if p.Differences > 0 {
+			wrong = append(wrong, p.Partition)
+		}
+	}
+	slices.SortFunc(wrong, cmp.Compare)
+	if err := free(); err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		v.res.Aside = Aside(v.DataDir, time.Now())
+		if err := Swap(v.DataDir, v.rebuilt, wrong, v.res.Aside); err != nil {
+			return err
+		}
+	}
+	for i := range v.res.Partitions {
+		p := &v.res.Partitions[i]
+		p.Repaired = p.Differences > 0
+	}
+	if v.redis != nil {
+		return v.redis.repair(ctx)
+	}
+	return nil
+}
