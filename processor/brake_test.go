@@ -185,6 +185,32 @@ func TestFailureThatPasses(t *testing.T) {
 	}
 }
 
+// TestAMissingRightIsNamed: where a node may not write an output, whichever it is, the partition says which right of which
+// topic it lacks and what gives it, and goes on once it is there.
+func TestAMissingRightIsNamed(t *testing.T) {
+	k := testkit.FakeKafka(t)
+	for _, output := range []string{events.TopicUnread, events.TopicChannels, events.TopicReceipts} {
+		t.Run(output, func(t *testing.T) {
+			s := newSite(t, k.ListenAddrs(), 2)
+			topic := s.topics.Name(output)
+			fault := k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.TopicAuthorizationFailed, Count: -1, Topic: topic})
+			c := s.config(t.TempDir())
+			c.retryAfter = func(int) time.Duration { return 5 * time.Millisecond }
+			m := s.start(c)
+			s.join("general", "alice", "bob")
+			s.post("general", "m1", "alice")
+			s.read("general", "bob", "m1") // which is a receipt
+			m.awaitFailure(events.PartitionOf([]byte("general"), 2), "lacks the right Write on topic "+topic+": docs/security.md")
+			if n := counterValue(t, m.metrics.refused.WithLabelValues(topic)); n == 0 {
+				t.Error("no metric tells")
+			}
+			fault.Remove()
+			m.ready(2)
+			m.unread(s.post("general", "m2", "alice"), "bob", "general")
+		})
+	}
+}
+
 // TestFailureThatDoesNotPass: where only a person can help nothing is tried again.
 func TestFailureThatDoesNotPass(t *testing.T) {
 	for _, err := range []error{

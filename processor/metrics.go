@@ -50,6 +50,7 @@ type metrics struct {
 	batches     prometheus.Observer
 	deltas      prometheus.Observer
 	retried     prometheus.Counter
+	refused     *prometheus.CounterVec
 	groupErrors prometheus.Counter
 	rebalances  *prometheus.CounterVec
 
@@ -93,6 +94,7 @@ func newMetrics(t Topics) *metrics {
 	m.batches = histogram("batch_records", "Records folded between two drains.", sizes).WithLabelValues()
 	m.deltas = histogram("batch_deltas", "Output records of one drain.", sizes).WithLabelValues()
 	m.retried = counter("publish_retries_total", "Output records produced again after the client gave up.").WithLabelValues()
+	m.refused = counter("publish_refused_total", "Publishing that failed for good at a record of this topic: a missing right, a record too large.", "topic")
 	m.groupErrors = counter("group_errors_total", "Ends of a group session by an error.").WithLabelValues()
 	m.rebalances = counter("partitions_moved_total", "Partitions assigned, revoked and lost.", "how")
 	m.restores = counter("restores_total", "Partitions restored from a snapshot, or that it failed.", "outcome")

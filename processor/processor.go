@@ -246,7 +246,7 @@ func (p *Processor) lookUp(ctx context.Context) (*identity, error) {
 	names := slices.Clone(t.Inputs[:])
 	counted := len(names) // those that need the same number of partitions
 	if !p.inputsOnly {
-		names = append(names, t.Unread, t.Channels, t.DeadLetters)
+		names = append(names, t.Unread, t.Channels, t.Receipts, t.DeadLetters)
 		counted = len(names) - 1
 	}
 	cluster, ids, counts, err := kafkaadmin.Identities(ctx, p.admin, names)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
 // publisher produces the output records of all partitions.
@@ -54,7 +56,10 @@ func (s *set) promise(r *kgo.Record, err error) {
 		s.mu.Lock()
 		s.failed = append(s.failed, r)
 		if !s.fatal {
-			s.err, s.fatal = fmt.Errorf("%s/%d: %w", r.Topic, r.Partition, err), !retriable(err)
+			s.err, s.fatal = fmt.Errorf("%s/%d: %w", r.Topic, r.Partition, kafkaadmin.Refused(r.Topic, "Write", err)), !retriable(err)
+			if s.fatal {
+				s.p.metrics.refused.WithLabelValues(r.Topic).Inc()
+			}
 		}
 		s.mu.Unlock()
 	}

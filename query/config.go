@@ -53,6 +53,8 @@ type Config struct {
 
 	// sendTimeout bounds how long a client may leave one message of a stream unread. 0 = 30 s. Tests set it.
 	sendTimeout time.Duration
+	// bodyTimeout bounds how long the body of a request may take to arrive. 0 = 30 s. Tests set it.
+	bodyTimeout time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -82,6 +84,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.sendTimeout == 0 {
 		c.sendTimeout = 30 * time.Second
+	}
+	if c.bodyTimeout == 0 {
+		c.bodyTimeout = bodyTimeout
 	}
 	if c.Transport == nil {
 		c.Transport = PeerTransport(nil)

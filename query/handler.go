@@ -21,9 +21,9 @@ const (
 	// maxQueryBody and maxIngestBody bound the body of a request, after decompression too.
 	maxQueryBody  = 1 << 20
 	maxIngestBody = 8 << 20
-	// readTimeout bounds how long a request's body may take to arrive. It is well beyond maxCall, because over HTTP/1.1
+	// bodyTimeout bounds how long a request's body may take to arrive. It is well beyond maxCall, because over HTTP/1.1
 	// a deadline that passes while a call is being answered would cancel it.
-	readTimeout = 30 * time.Second
+	bodyTimeout = 30 * time.Second
 	// writeTimeout bounds how long an answer that is no stream may take, calling included: a client that does not read
 	// is cut off.
 	writeTimeout = time.Minute
@@ -43,6 +43,8 @@ type front struct {
 	methods map[string]method
 	names   string
 	errors  *connect.ErrorWriter
+
+	bodyTimeout time.Duration
 }
 
 // Handler serves QueryService and, with a Producer, IngestService, by Connect, gRPC, gRPC-Web and plain JSON; nothing
@@ -61,7 +63,7 @@ func Handler(c Config) http.Handler {
 			return connect.NewError(connect.CodeInternal, fmt.Errorf("%s failed on a bug; the node's log has it", spec.Procedure))
 		}),
 	}
-	f := &front{methods: map[string]method{}, errors: connect.NewErrorWriter(options...)}
+	f := &front{methods: map[string]method{}, errors: connect.NewErrorWriter(options...), bodyTimeout: c.bodyTimeout}
 
 	_, query := queryv1connect.NewQueryServiceHandler(s, append(options, connect.WithReadMaxBytes(maxQueryBody))...)
 	for _, p := range []string{
@@ -119,7 +121,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c := http.NewResponseController(w)
 	// Not every ResponseWriter has deadlines (those of tests have not): then the server's own hold.
-	_ = c.SetReadDeadline(time.Now().Add(readTimeout))
+	_ = c.SetReadDeadline(time.Now().Add(f.bodyTimeout))
 	if m.stream {
 		r = r.WithContext(context.WithValue(r.Context(), controllerKey{}, c))
 	} else {

@@ -34,7 +34,7 @@ func Identities(ctx context.Context, adm *kadm.Client, topics []string) (cluster
 			return "", nil, nil, fmt.Errorf("topic %s: %w: create it with `tidemark topics create`", name, ErrNoTopic)
 		}
 		if topic.Err != nil {
-			return "", nil, nil, fmt.Errorf("identity of topic %s: %w", name, topic.Err)
+			return "", nil, nil, fmt.Errorf("identity of topic %s: %w", name, Refused(name, "Describe", topic.Err))
 		}
 		if topic.ID == (kadm.TopicID{}) {
 			return "", nil, nil, fmt.Errorf("the brokers state no id of topic %s: Tidemark needs Kafka 3.0 or newer", name)
@@ -61,4 +61,14 @@ func freshMetadata(ctx context.Context, adm *kadm.Client, topics []string) (kadm
 func freshTopics(ctx context.Context, adm *kadm.Client, topics []string) (kadm.TopicDetails, error) {
 	md, err := freshMetadata(ctx, adm, topics)
 	return md.Topics, err
+}
+
+// Refused adds to an error about a topic that the brokers refuse what this client lacks, and where to get it: right is
+// the operation of an ACL, such as "Write". Other errors come back as they are.
+func Refused(topic, right string, err error) error {
+	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
+		return err
+	}
+	return fmt.Errorf("%w; the user of this node lacks the right %s on topic %s: docs/security.md lists the rights of each role, and "+
+		"`kafka-acls.sh --add --operation %s --topic %s` gives it", err, right, topic, right, topic)
 }

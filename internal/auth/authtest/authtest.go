@@ -2,7 +2,6 @@
 package authtest
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,7 +33,12 @@ func KeyFile(t testing.TB) string {
 // Verifier takes the tokens.
 func Verifier(t testing.TB) *auth.Verifier {
 	t.Helper()
-	keys, err := auth.Open(t.Context(), KeyFile(t), nil)
+	return verifierOf(t, KeyFile(t))
+}
+
+func verifierOf(t testing.TB, keyFile string) *auth.Verifier {
+	t.Helper()
+	keys, err := auth.Open(t.Context(), keyFile, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,21 +64,5 @@ func Service(t testing.TB) string {
 func signed(t testing.TB, claims map[string]any) string {
 	t.Helper()
 	claims["iss"], claims["aud"] = Issuer, Audience
-	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := s.Sign(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := j.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
+	return signedWith(t, jose.HS256, []byte(secret), nil, claims)
 }
