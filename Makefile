@@ -51,17 +51,22 @@ chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (abou
 	$(SERVERS) -- $(GO) test -count=$(or $(PAUSES),30) -timeout 2h -run 'TestPause$$' ./internal/chaos
 
 .PHONY: lint
-lint: ## gofmt, go vet, golangci-lint
+lint: ## gofmt, go vet, golangci-lint, and that the modules are those of go.sum
 	@unformatted=$$(gofmt -l .); \
 	if [[ -n $$unformatted ]]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
 	$(LINT) run $(PACKAGES)
+	$(GO) mod verify
 
 .PHONY: bench
 bench: build test-tools ## measure on this machine, against a real Kafka and Redis (minutes)
 	$(SERVERS) -jvm "$(BENCH_JVM)" -- bin/tidemark bench $(ARGS)
 
 ##@ Make
+
+.PHONY: sbom
+sbom: build ## write bin/tidemark.cdx.json: what bin/tidemark is made of, as CycloneDX
+	bin/tidemark version --sbom > bin/tidemark.cdx.json
 
 .PHONY: generate
 generate: ## generate the code of events/proto again

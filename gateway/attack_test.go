@@ -342,6 +342,13 @@ func TestSlowloris(t *testing.T) {
 		}
 		endsItself(t, conn)
 	})
+	t.Run("8 EiB announced", func(t *testing.T) {
+		conn := handshake(t, s)
+		if _, err := conn.Write(append([]byte{0x81, 0x80 | 127, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, append(mask, 'x')...)); err != nil {
+			t.Error(err)
+		}
+		endsItself(t, conn)
+	})
 	t.Run("fragments", func(t *testing.T) {
 		conn := handshake(t, s)
 		go func() {

@@ -35,6 +35,10 @@ type Limits struct {
 	FrameTimeout    time.Duration // from a frame's first byte to its last; 10 s
 	FramesPerSecond float64       // of one user, over all connections; 50, with bursts of FramesBurst
 	FramesBurst     int           // 200
+	// AddressFramesPerSecond and AddressFramesBurst bound the frames of one address, over all users; 2,000 and 8,000. A load
+	// balancer hides addresses: raise them there.
+	AddressFramesPerSecond float64
+	AddressFramesBurst     int
 	// HandshakesPerSecond and HandshakesBurst bound new connections of one address, and of one user; 20 and 100. A load
 	// balancer hides addresses: raise them there.
 	HandshakesPerSecond float64
@@ -59,6 +63,8 @@ func (l Limits) withDefaults() Limits {
 	def(&l.FrameTimeout, 10*time.Second)
 	def(&l.FramesPerSecond, 50)
 	def(&l.FramesBurst, 200)
+	def(&l.AddressFramesPerSecond, 2000)
+	def(&l.AddressFramesBurst, 8000)
 	def(&l.HandshakesPerSecond, 20)
 	def(&l.HandshakesBurst, 100)
 	def(&l.Connections, 20_000)

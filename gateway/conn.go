@@ -25,6 +25,7 @@ type conn struct {
 	g        *Gateway
 	user     *user
 	instance string
+	address  string // where it comes from, without the port
 	token    string // of the user; empty without keys
 	ws       *websocket.Conn
 	link     *link

@@ -36,6 +36,7 @@ type Gateway struct {
 	addresses *limiters // handshakes, by address
 	arrivals  *limiters // handshakes, by user
 	commands  *limiters // frames, by user
+	crowds    *limiters // frames, by address
 	count     atomic.Int64
 	instances atomic.Uint64
 	draining  atomic.Bool
@@ -60,6 +61,7 @@ func New(c Config) (*Gateway, error) {
 		addresses: newLimiters(l.HandshakesPerSecond, l.HandshakesBurst, c.Now),
 		arrivals:  newLimiters(l.HandshakesPerSecond, l.HandshakesBurst, c.Now),
 		commands:  newLimiters(l.FramesPerSecond, l.FramesBurst, c.Now),
+		crowds:    newLimiters(l.AddressFramesPerSecond, l.AddressFramesBurst, c.Now),
 	}
 	g.metrics, g.delivered.g = newMetrics(c.Registerer, g), g
 	g.setFeed(errNoFeed)

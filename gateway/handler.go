@@ -198,7 +198,7 @@ func protocols(r *http.Request) (list []string) {
 
 // accept makes the request a socket.
 func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) {
-	c := &conn{g: g, instance: g.id[:10] + "-" + strconv.FormatUint(g.instances.Add(1), 36)}
+	c := &conn{g: g, address: address(r), instance: g.id[:10] + "-" + strconv.FormatUint(g.instances.Add(1), 36)}
 	c.link = &link{timeout: g.cfg.Limits.WriteTimeout, sent: func(n int) { g.metrics.bytes.Add(float64(n)) }}
 	// A browser fails a connection whose offer is not answered; the token goes back only if there is nothing else.
 	chosen := []string{subprotocol}
@@ -266,7 +266,7 @@ func (g *Gateway) serve(c *conn, who identity) {
 	g.hub.mu.Unlock()
 	refused := 0
 	err := c.read(func(body []byte) {
-		if !g.commands.allow(u.id) {
+		if !g.commands.allow(u.id) || !g.crowds.allow(c.address) {
 			g.metrics.refused.Inc()
 			if refused++; refused > g.cfg.Limits.FramesBurst {
 				c.shut(CloseRate, "too many frames: wait longer")

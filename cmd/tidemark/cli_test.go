@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -77,6 +78,32 @@ func TestVersion(t *testing.T) {
 	var b struct{ Version, Go, Platform string }
 	if err := json.Unmarshal([]byte(ok(t, "", "version", "--json")), &b); err != nil || b.Version == "" || b.Go == "" || b.Platform == "" {
 		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+// The bill of materials has every module that the binary was linked with, with its checksum.
+func TestVersionSBOM(t *testing.T) {
+	var bill struct {
+		BOMFormat  string `json:"bomFormat"`
+		Components []struct {
+			Name, Version string
+			Properties    []struct{ Name, Value string }
+		}
+	}
+	if err := json.Unmarshal([]byte(ok(t, "", "version", "--sbom")), &bill); err != nil || bill.BOMFormat != "CycloneDX" {
+		t.Fatalf("%+v, %v", bill, err)
+	}
+	info, known := debug.ReadBuildInfo()
+	if !known {
+		t.Fatal("no build info")
+	}
+	if len(bill.Components) != len(info.Deps)+1 {
+		t.Errorf("%d components, want %d modules and the standard library", len(bill.Components), len(info.Deps))
+	}
+	for _, c := range bill.Components {
+		if c.Version == "" || c.Name != "stdlib" && (len(c.Properties) != 1 || !strings.HasPrefix(c.Properties[0].Value, "h1:")) {
+			t.Errorf("%+v", c)
+		}
 	}
 }
 

@@ -19,37 +19,60 @@ type gatewayCmd struct {
 	tlsFlags
 	redisFlags
 	authFlags
+	socketFlags
+	Group        string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members are asked (${default})."`
+	Listen       string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where sockets, queries, health and metrics are served (${default})."`
+	Insecure     bool   `help:"Listen where other machines can reach this node although there are no keys: everyone there may then be any user."`
+	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"As of the processors (${default}): members above which nothing is said about deliveries."`
+	LogFormat    string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
+	LogLevel     string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+}
+
+// socketFlags are those of the role gateway, whichever verb runs it.
+type socketFlags struct {
 	limitFlags
-	Group        string        `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members are asked (${default})."`
-	Listen       string        `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where sockets, queries, health and metrics are served (${default})."`
-	Insecure     bool          `help:"Listen where other machines can reach this node although there are no keys: everyone there may then be any user."`
-	DrainFor     time.Duration `default:"5s" placeholder:"DURATION" help:"Over how long connections are sent elsewhere when the gateway stops (${default})."`
-	PresenceTTL  time.Duration `name:"presence-ttl" default:"30s" placeholder:"DURATION" help:"How long users of a gateway that died are taken to be connected (${default})."`
-	ReceiptLimit uint32        `default:"50" placeholder:"N" help:"As of the processors (${default}): members above which nothing is said about deliveries."`
-	NoPreviews   bool          `help:"Leave message text out of all frames."`
-	LogFormat    string        `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
-	LogLevel     string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+	DrainFor    time.Duration `default:"5s" placeholder:"DURATION" help:"Over how long connections are sent elsewhere when the gateway stops (${default})."`
+	PresenceTTL time.Duration `name:"presence-ttl" default:"30s" placeholder:"DURATION" help:"How long users of a gateway that died are taken to be connected (${default})."`
+	NoPreviews  bool          `help:"Leave message text out of all frames."`
+}
+
+func (f *socketFlags) checkSockets() error {
+	if f.DrainFor < 0 || f.PresenceTTL < 3*time.Second {
+		return fmt.Errorf("--drain-for cannot be negative, nor --presence-ttl below 3s")
+	}
+	return f.limitFlags.check()
+}
+
+// gateway is the configuration that they come to.
+func (f *socketFlags) gateway(token string, origins []string) gateway.Config {
+	return gateway.Config{
+		ServiceToken: token, Origins: origins, Limits: f.limits(), DrainFor: f.DrainFor, PresenceTTL: f.PresenceTTL,
+		PreviewsOff: f.NoPreviews,
+	}
 }
 
 // limitFlags bound what one client can cost.
 type limitFlags struct {
-	FrameBytes      config.Bytes  `default:"64KiB" placeholder:"SIZE" help:"Largest frame of a client (${default})."`
-	MaxFocused      int           `default:"128" placeholder:"N" help:"Channels that one connection may have focused (${default})."`
-	SendQueue       config.Bytes  `default:"1MiB" placeholder:"SIZE" help:"What may wait for one connection, before it is closed as too slow (${default})."`
-	WriteTimeout    time.Duration `default:"1s" placeholder:"DURATION" help:"How long a client may leave 64 KiB untaken (${default})."`
-	PingEvery       time.Duration `default:"25s" placeholder:"DURATION" help:"Time between two pings (${default})."`
-	FrameRate       float64       `default:"50" placeholder:"N" help:"Frames a second that one user may send (${default})."`
-	FrameBurst      int           `default:"200" placeholder:"N" help:"Frames that one user may send at once (${default})."`
-	HandshakeRate   float64       `default:"20" placeholder:"N" help:"Connections a second from one address, and of one user (${default}). Behind a load balancer all have its address: raise it."`
-	HandshakeBurst  int           `default:"100" placeholder:"N" help:"Connections at once from one address, and of one user (${default})."`
-	MaxConnections  int           `default:"20000" placeholder:"N" help:"Connections of this gateway (${default})."`
-	ConnectionsUser int           `name:"connections-per-user" default:"32" placeholder:"N" help:"Connections of one user (${default})."`
+	FrameBytes        config.Bytes  `default:"64KiB" placeholder:"SIZE" help:"Largest frame of a client (${default})."`
+	MaxFocused        int           `default:"128" placeholder:"N" help:"Channels that one connection may have focused (${default})."`
+	SendQueue         config.Bytes  `default:"1MiB" placeholder:"SIZE" help:"What may wait for one connection, before it is closed as too slow (${default})."`
+	WriteTimeout      time.Duration `default:"1s" placeholder:"DURATION" help:"How long a client may leave 64 KiB untaken (${default})."`
+	PingEvery         time.Duration `default:"25s" placeholder:"DURATION" help:"Time between two pings (${default})."`
+	FrameRate         float64       `default:"50" placeholder:"N" help:"Frames a second that one user may send (${default})."`
+	FrameBurst        int           `default:"200" placeholder:"N" help:"Frames that one user may send at once (${default})."`
+	AddressFrameRate  float64       `default:"2000" placeholder:"N" help:"Frames a second from one address, over all its users (${default}). Behind a load balancer all have its address: raise it."`
+	AddressFrameBurst int           `default:"8000" placeholder:"N" help:"Frames at once from one address (${default})."`
+	HandshakeRate     float64       `default:"20" placeholder:"N" help:"Connections a second from one address, and of one user (${default}). Behind a load balancer all have its address: raise it."`
+	HandshakeBurst    int           `default:"100" placeholder:"N" help:"Connections at once from one address, and of one user (${default})."`
+	MaxConnections    int           `default:"20000" placeholder:"N" help:"Connections of this gateway (${default})."`
+	ConnectionsUser   int           `name:"connections-per-user" default:"32" placeholder:"N" help:"Connections of one user (${default})."`
 }
 
 func (f *limitFlags) limits() gateway.Limits {
 	return gateway.Limits{
 		FrameBytes: int(f.FrameBytes), Focused: f.MaxFocused, QueueBytes: int(f.SendQueue), WriteTimeout: f.WriteTimeout,
-		PingEvery: f.PingEvery, FramesPerSecond: f.FrameRate, FramesBurst: f.FrameBurst, HandshakesPerSecond: f.HandshakeRate,
+		PingEvery: f.PingEvery, FramesPerSecond: f.FrameRate, FramesBurst: f.FrameBurst,
+		AddressFramesPerSecond: f.AddressFrameRate, AddressFramesBurst: f.AddressFrameBurst, HandshakesPerSecond: f.HandshakeRate,
 		HandshakesBurst: f.HandshakeBurst, Connections: f.MaxConnections, PerUser: f.ConnectionsUser,
 		InboxBytes: int(f.SendQueue) * 3 / 4,
 	}
@@ -59,7 +82,8 @@ func (f *limitFlags) check() error {
 	for name, n := range map[string]float64{
 		"frame-bytes": float64(f.FrameBytes), "max-focused": float64(f.MaxFocused), "send-queue": float64(f.SendQueue),
 		"write-timeout": float64(f.WriteTimeout), "ping-every": float64(f.PingEvery), "frame-rate": f.FrameRate,
-		"frame-burst": float64(f.FrameBurst), "handshake-rate": f.HandshakeRate, "handshake-burst": float64(f.HandshakeBurst),
+		"frame-burst": float64(f.FrameBurst), "address-frame-rate": f.AddressFrameRate, "address-frame-burst": float64(f.AddressFrameBurst),
+		"handshake-rate": f.HandshakeRate, "handshake-burst": float64(f.HandshakeBurst),
 		"max-connections": float64(f.MaxConnections), "connections-per-user": float64(f.ConnectionsUser),
 	} {
 		if n <= 0 {
@@ -84,10 +108,7 @@ Example:
 
 // Validate checks the limits.
 func (c *gatewayCmd) Validate() error {
-	if c.DrainFor < 0 || c.PresenceTTL < 3*time.Second {
-		return fmt.Errorf("--drain-for cannot be negative, nor --presence-ttl below 3s")
-	}
-	return c.check()
+	return c.checkSockets()
 }
 
 // Run runs a gateway until it is told to stop.
@@ -129,10 +150,7 @@ func (c *gatewayCmd) Run(a *app) error {
 		Roles: config.Roles{config.RoleQuery, config.RoleGateway}, Kafka: kafka, Redis: redis, Group: c.Group,
 		Settings: settings, Listener: ln, TLS: served, PeerTLS: peers, Patience: patience, Build: a.build, Logger: log,
 		Verifier: verifier, StopTimeout: c.DrainFor + 10*time.Second,
-		Gateway: gateway.Config{
-			ServiceToken: token, Origins: c.Origins, Limits: c.limits(), DrainFor: c.DrainFor, PresenceTTL: c.PresenceTTL,
-			PreviewsOff: c.NoPreviews,
-		},
+		Gateway: c.gateway(token, c.Origins),
 	})
 	if err != nil {
 		ln.Close()

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/dev/node"
 	"github.com/tidemark/tidemark/internal/obs"
@@ -28,6 +27,7 @@ type runCmd struct {
 	DataDir     string   `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
 	memberFlags
 	authFlags
+	socketFlags
 	nodeSnapshotFlags
 	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
 	tlsFlags
@@ -102,7 +102,10 @@ func (c *runCmd) Validate() error {
 	case c.SnapshotEvery < 0:
 		return fmt.Errorf("--snapshot-every %s: it cannot be negative", c.SnapshotEvery)
 	}
-	return c.check()
+	if err := c.checkSockets(); err != nil {
+		return err
+	}
+	return c.retentionFlags.check()
 }
 
 // Run runs a node until it is told to stop.
@@ -172,7 +175,7 @@ func (c *runCmd) Run(a *app) error {
 		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip, Topics: prefixed(c.TopicPrefix),
 		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, TLS: served, PeerTLS: peers, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
-		Verifier: verifier, Gateway: gateway.Config{ServiceToken: token, Origins: c.Origins}, UI: page,
+		Verifier: verifier, Gateway: c.gateway(token, c.Origins), UI: page,
 	})
 	if err != nil {
 		ln.Close()

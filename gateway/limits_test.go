@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The limits that hold where nobody set others are those of RELIABILITY §5, and those that docs/gateway.md lists.
+func TestLimitsByDefault(t *testing.T) {
+	l := Limits{}.withDefaults()
+	for _, c := range []struct{ what, got, want string }{
+		{"a frame", size(l.FrameBytes), "64 KiB"}, {"the queue", size(l.QueueBytes), "1 MiB"},
+		{"a write", l.WriteTimeout.String(), time.Second.String()}, {"a ping", l.PingEvery.String(), (25 * time.Second).String()},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, c.got, c.want)
+		}
+	}
+	if l.Focused != 128 || l.FramesPerSecond != 50 || l.HandshakesPerSecond != 20 || l.AddressFramesPerSecond != 2000 {
+		t.Errorf("%+v", l)
+	}
+	page, err := os.ReadFile("../docs/gateway.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{
+		"| frame | 64 KiB | `--frame-bytes` |", "| focused channels of a connection | 128 | `--max-focused` |",
+		"| what waits for a connection | 1 MiB | `--send-queue` |", "| a write of 64 KiB | 1 s | `--write-timeout` |", "| ping | 25 s | `--ping-every` |",
+		"| frames of a user | 50/s, 200 at once | `--frame-rate`, `--frame-burst` |",
+		"| frames of an address | 2,000/s, 8,000 at once | `--address-frame-rate`, `--address-frame-burst` |",
+		"| new connections of an address, of a user | 20/s, 100 at once | `--handshake-rate`, `--handshake-burst` |",
+		"| connections | 20,000, 32 of a user | `--max-connections`, `--connections-per-user` |",
+	} {
+		if !strings.Contains(string(page), row+"\n") {
+			t.Errorf("docs/gateway.md does not say: %s", row)
+		}
+	}
+}
+
+func size(n int) string {
+	if n == 1<<20 {
+		return "1 MiB"
+	}
+	if n == 64<<10 {
+		return "64 KiB"
+	}
+	return "something else"
+}
+
+// A flood of names costs no more than maxLimiters of them, and does not forget who is being held back while others rest.
+func TestLimitersAreBounded(t *testing.T) {
+	now := time.Unix(0, 0)
+	l := newLimiters(1, 2, func() time.Time { return now })
+	for i := range maxLimiters - 1 {
+		l.allow(strconv.Itoa(i))
+	}
+	now = now.Add(time.Minute) // those are at rest
+	for range 2 {
+		if !l.allow("greedy") {
+			t.Fatal("within the burst")
+		}
+	}
+	l.allow("one more")
+	if len(l.all) > 3 {
+		t.Errorf("%d are remembered", len(l.all))
+	}
+	if l.allow("greedy") {
+		t.Error("it was forgotten that somebody had his share")
+	}
+}
