@@ -79,7 +79,7 @@ func TestEveryErrorPasses(t *testing.T) {
 // the cluster's own goroutine.
 func (b *bubble) ofMembers() func(kmsg.Request) bool {
 	names, outputs := b.names(), map[[16]byte]bool{}
-	for _, topic := range []string{names.Unread, names.Channels, names.DeadLetters} {
+	for _, topic := range []string{names.Unread, names.Channels, names.Receipts, names.DeadLetters} {
 		outputs[b.k.TopicInfo(topic).TopicID] = true
 	}
 	return func(r kmsg.Request) bool {

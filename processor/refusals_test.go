@@ -42,7 +42,7 @@ func (m *member) allFail(texts ...string) {
 func TestPartitionsAddedWhileRunning(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		names := b.names()
-		b.addPartitions(t, append(names.Inputs[:], names.Unread, names.Channels)...)
+		b.addPartitions(t, append(names.Inputs[:], names.Unread, names.Channels, names.Receipts)...)
 		m := b.of[0]
 		m.allFail("had 2 partitions when this process started and have 3 now")
 		for n, at := range b.committed() {

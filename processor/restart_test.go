@@ -372,7 +372,7 @@ func TestPartitionsAdded(t *testing.T) {
 		m.unread(s.join("general", "alice"), "alice", "general")
 		m.stop()
 		names := s.names()
-		topics := append(names.Inputs[:], names.Unread, names.Channels)
+		topics := append(names.Inputs[:], names.Unread, names.Channels, names.Receipts)
 		if _, err := testkit.Admin(t, s.brokers).CreatePartitions(context.Background(), 1, topics...); err != nil {
 			t.Fatal(err)
 		}
