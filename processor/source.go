@@ -57,9 +57,7 @@ func (w *worker) openStore() (f fold, err error) {
 		}
 	}
 	if w.cfg.Snapshots != nil {
-		ctx, done := w.untilStopped()
-		f, err = w.orSnapshot(ctx, dir, f)
-		done()
+		f, err = w.orSnapshot(dir, f)
 	}
 	if f == nil && err == nil {
 		f, err = w.openDir(dir)
@@ -75,7 +73,9 @@ func (w *worker) openDir(dir string) (fold, error) {
 
 // orSnapshot returns f, the open store, or in its place a snapshot if there is a better one; nil if there is neither. It
 // fails if it was told to stop, or if the disk fails.
-func (w *worker) orSnapshot(ctx context.Context, dir string, f fold) (fold, error) {
+func (w *worker) orSnapshot(dir string, f fold) (fold, error) {
+	ctx, done := w.untilStopped()
+	defer done() // whatever panics
 	var local projections.Position
 	if f != nil {
 		local = f.StoredPosition()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	time.Local = time.UTC // that of the machine is no part of a test either
-	os.Exit(m.Run())
+	testkit.LeakFree(m)
 }
 
 func must(err error) {

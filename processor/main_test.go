@@ -1,0 +1,9 @@
+package processor
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.LeakFree(m) }
