@@ -150,14 +150,13 @@ func (p *Partition) mergeChannel(c *channel, list []advance) error {
 	return err
 }
 
-// appendAdvances appends the entries of a channel that are not in a block yet.
-func (p *Partition) appendAdvances(list []advance, c *channel) []advance {
+// eachAdvance calls fn for the entries of a channel that are not in a block yet.
+func (p *Partition) eachAdvance(c *channel, fn func(*advance)) {
 	for i := c.advances; i != 0; i = p.advances[i].next {
-		if p.advances[i].kind != entryDropped {
-			list = append(list, p.advances[i])
+		if a := &p.advances[i]; a.kind != entryDropped {
+			fn(a)
 		}
 	}
-	return list
 }
 
 // mergeBlock adds entries to their block.
@@ -363,10 +362,10 @@ func (p *Partition) forgetReceipts(c *channel, r *row) {
 
 // dropAdvances drops those of a channel's advances.
 func (p *Partition) dropAdvances(c *channel, those func(*advance) bool) {
-	for i := c.advances; i != 0; i = p.advances[i].next {
-		if a := &p.advances[i]; a.kind != entryDropped && those(a) {
+	p.eachAdvance(c, func(a *advance) {
+		if those(a) {
 			a.kind = entryDropped
 			p.advanced[a.slot].end--
 		}
-	}
+	})
 }

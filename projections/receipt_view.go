@@ -3,6 +3,7 @@ package projections
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Receipt is what is known of one recipient of a message. A time is in Unix milliseconds and 0 where it is not told:
@@ -60,7 +61,7 @@ func (p *Partition) Receipts(channelID, messageID string, from uint32, limit int
 	if e.flags&(entReply|entBroadcast) == entReply {
 		q.thread, q.inThread = p.threadOf(ci, e.thread), true
 	}
-	q.pending = p.appendAdvances(nil, c)
+	q.pend()
 	sender := p.userOf(e.sender)
 	for ord := range c.ords {
 		r := p.rows.at(p.member(c, ord))
@@ -108,9 +109,10 @@ type receiptQuery struct {
 	e        *entry
 	thread   uint32
 	inThread bool
-	small    bool // deliveries are kept
-	old      bool // times are not told any more
-	pending  []advance
+	small    bool      // deliveries are kept
+	old      bool      // times are not told any more
+	pending  []advance // that say anything of the message, page by page
+	ends     []uint32  // of each page's part of pending
 	page     uint32    // of which entries are
 	entries  []advance // of the page, that say anything of the message
 	single   bool      // entries has the message's own block only
@@ -214,18 +216,48 @@ func (q *receiptQuery) load(page uint32, single bool) {
 			q.loadBlock(b, page, q.thread)
 		}
 	}
-	for i := range q.pending {
-		if a := &q.pending[i]; a.ord/pageLen == page {
-			q.entries = append(q.entries, *a)
+	q.entries = slices.DeleteFunc(q.entries, func(a advance) bool { return !q.says(&a) })
+	if int(page) < len(q.ends) {
+		from := uint32(0)
+		if page > 0 {
+			from = q.ends[page-1]
 		}
+		q.entries = append(q.entries, q.pending[from:q.ends[page]]...)
 	}
-	keep := q.entries[:0]
-	for _, a := range q.entries {
-		if a.seq == q.e.seq || (a.seq > q.e.seq && (a.kind == entryRead || a.kind == entryDeliveredTo)) {
-			keep = append(keep, a)
+}
+
+// says reports whether an entry says anything of the message.
+func (q *receiptQuery) says(a *advance) bool {
+	return a.seq == q.e.seq || (a.seq > q.e.seq && (a.kind == entryRead || a.kind == entryDeliveredTo))
+}
+
+// pend collects what no block has yet, so that each page of members finds its own: a cut may have everything that a
+// large channel read in a minute before it.
+func (q *receiptQuery) pend() {
+	n := uint32(0)
+	q.p.eachAdvance(q.c, func(a *advance) {
+		if !q.says(a) {
+			return
 		}
+		page := int(a.ord / pageLen)
+		if page >= len(q.ends) {
+			q.ends = append(q.ends, make([]uint32, page+1-len(q.ends))...)
+		}
+		q.ends[page]++
+		n++
+	})
+	at := uint32(0)
+	for i, n := range q.ends {
+		q.ends[i], at = at, at+n
 	}
-	q.entries = keep
+	q.pending = make([]advance, n)
+	q.p.eachAdvance(q.c, func(a *advance) {
+		if q.says(a) {
+			end := &q.ends[a.ord/pageLen]
+			q.pending[*end] = *a
+			*end++
+		}
+	})
 }
 
 func (q *receiptQuery) loadBlock(block, page, thread uint32) {
