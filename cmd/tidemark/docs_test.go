@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,8 +23,10 @@ func document(t *testing.T, path string) string {
 }
 
 var (
-	flagName = regexp.MustCompile("--([a-z][a-z-]*[a-z])")
-	mdLink   = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	flagName  = regexp.MustCompile("--([a-z][a-z-]*[a-z])")
+	namedTest = regexp.MustCompile("`([a-z/]+)/(Test[A-Za-z0-9]+)`")
+	namedFile = regexp.MustCompile("`([a-z-]+/[a-z_/]+\\.go|[a-z-]+\\.yml|deploy/Dockerfile)`")
+	mdLink    = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 )
 
 // The table of `run` lists every flag of it, and no document names a flag that no verb has.
@@ -50,8 +53,38 @@ func TestDocumentsKnowTheFlags(t *testing.T) {
 	}
 }
 
+// The tests and files that docs/security.md names for its rules are there.
+func TestSecurityNamesWhatIsThere(t *testing.T) {
+	page := document(t, "docs/security.md")
+	tests := 0
+	for _, m := range namedTest.FindAllStringSubmatch(page, -1) {
+		if m[2] == "TestName" {
+			continue // how to run one
+		}
+		tests++
+		files, err := filepath.Glob(filepath.Join(root, m[1], "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(files, func(name string) bool {
+			b, err := os.ReadFile(name)
+			return err == nil && strings.Contains(string(b), "\nfunc "+m[2]+"(t *testing.T)")
+		}) {
+			t.Errorf("there is no test %s in %s", m[2], m[1])
+		}
+	}
+	if tests < 60 {
+		t.Errorf("%d tests are named", tests)
+	}
+	for _, m := range namedFile.FindAllStringSubmatch(page, -1) {
+		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestDocumentsLinkToWhatIsThere(t *testing.T) {
-	for _, path := range []string{"README.md", "docs/operations.md"} {
+	for _, path := range []string{"README.md", "docs/operations.md", "docs/security.md", "docs/gateway.md", "docs/clients.md"} {
 		for _, m := range mdLink.FindAllStringSubmatch(document(t, path), -1) {
 			if _, err := os.Stat(filepath.Join(root, filepath.Dir(path), m[1])); err != nil {
 				t.Errorf("%s: %v", path, err)
