@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
@@ -106,35 +105,4 @@ func (s *service) partitions() (int32, error) {
 		return n, nil
 	}
 	return 0, unavailable("this node has not joined its group yet")
-}
-
-// gather asks all owners at once for their partitions: others by remote with the caller's request, this node by local. A
-// part that fails fails the whole.
-func gather[Req, Res any](ctx context.Context, s *service, m *Req, own owners, remote remoteCall[Req, Res],
-	local func(context.Context) (*Res, error),
-) ([]*Res, error) {
-	parts := make([]*Res, len(own.remote)+1)
-	g, ctx := errgroup.WithContext(ctx)
-	for i, r := range own.remote {
-		g.Go(func() error {
-			client, err := s.peers.client(r.url)
-			if err != nil {
-				return unavailable("partitions %s: %v", joinPartitions(r.partitions), err)
-			}
-			out := connect.NewRequest(m)
-			out.Header().Set(headerPartitions, joinPartitions(r.partitions))
-			s.metrics.forwarded.Inc()
-			res, err := remote(client, ctx, out)
-			if err != nil {
-				return peerError(ctx, r.url, err)
-			}
-			parts[i] = res.Msg
-			return nil
-		})
-	}
-	g.Go(func() (err error) {
-		parts[len(own.remote)], err = local(ctx)
-		return err
-	})
-	return parts, g.Wait()
 }

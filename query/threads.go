@@ -13,54 +13,21 @@ import (
 )
 
 // GetThreads lists the threads that a user follows, unread first, then by newest reply. Like GetInbox it asks every owner
-// and merges; a call with headerPartitions is such a question.
+// and merges.
 func (s *service) GetThreads(ctx context.Context, req *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error) {
-	ctx, cancel := context.WithTimeout(ctx, maxCall)
-	defer cancel()
 	m := req.Msg
-	if err := checkIDs(id{"user_id", m.UserId}); err != nil {
-		return nil, err
-	}
-	if m.PageSize > maxPageSize {
-		return nil, invalid("page_size is %d, the limit is %d", m.PageSize, maxPageSize)
-	}
-	n, err := s.partitions()
+	l, err := s.listing(m, req.Header().Get(headerPartitions), id{"user_id", m.UserId}, threadScope(m.UserId), false)
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.topics.parseAfter(m.After, n)
-	if err != nil {
-		return nil, err
+	page := &threadPage{user: m.UserId, size: l.size, from: l.from}
+	local := func(ctx context.Context, ps []int32) (*queryv1.GetThreadsResponse, error) {
+		return s.localThreads(ctx, ps, l.after, page)
 	}
-	only, err := restriction(req.Header().Get(headerPartitions), n)
-	if err != nil {
-		return nil, err
+	merge := func(parts []*queryv1.GetThreadsResponse) *queryv1.GetThreadsResponse {
+		return mergeThreads(parts, page, s.now())
 	}
-	page := &threadPage{user: m.UserId, size: int(m.PageSize)}
-	if page.size == 0 {
-		page.size = defaultPageSize
-	}
-	if m.PageToken != "" {
-		now := s.now()
-		if only != nil {
-			now = time.Time{} // the node that asks has judged the age, by its clock
-		}
-		from, err := decodePageToken(m.PageToken, threadScope(m.UserId), false, now)
-		if err != nil {
-			return nil, err
-		}
-		page.from = &from
-	}
-	var res *queryv1.GetThreadsResponse
-	if only != nil {
-		res, err = s.localThreads(ctx, only, a, page)
-	} else {
-		res, err = s.wholeThreads(ctx, m, n, a, page)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(res), nil
+	return list(ctx, s, m, l, queryv1connect.QueryServiceClient.GetThreads, local, merge)
 }
 
 // threadScope is what the page tokens of a user's threads are bound to. No user id has a control character.
@@ -99,48 +66,29 @@ func threadKey(t *queryv1.ThreadUnread) sortKey {
 
 // localThreads reads the partitions ps, all of which must be live here.
 func (s *service) localThreads(ctx context.Context, ps []int32, a after, page *threadPage) (*queryv1.GetThreadsResponse, error) {
-	if err := s.wait(ctx, a, ps...); err != nil {
-		return nil, err
-	}
 	res := &queryv1.GetThreadsResponse{}
-	var all sums
-	for _, p := range ps {
-		if ctx.Err() != nil {
-			return nil, unavailable("the threads could not be read in time: %v", ctx.Err())
-		}
-		err := s.read(p, func(part *projections.Partition) {
-			// The error that Threads returns is the partition's Err, which read looks at.
-			_ = part.Threads(page.user, func(v *projections.ThreadView) bool {
-				all.addThread(v)
-				res.Threads = append(res.Threads, threadUnread(v))
-				return true
-			})
-			res.AsOf = s.topics.asOf(res.AsOf, p, part.Position())
+	var (
+		all sums
+		err error
+	)
+	res.AsOf, err = s.readAll(ctx, ps, a, "the threads", func(part *projections.Partition) {
+		// The error that Threads returns is the partition's Err, which read looks at.
+		_ = part.Threads(page.user, func(v *projections.ThreadView) bool {
+			all.addThread(v)
+			res.Threads = append(res.Threads, threadUnread(v))
+			return true
 		})
-		if err != nil {
-			return nil, unavailable("partition %d cannot be read here: %v", p, err)
-		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	page.cut(res, s.now())
 	res.Totals = all.totals()
 	return res, nil
 }
 
-// wholeThreads asks all owners at once.
-func (s *service) wholeThreads(ctx context.Context, m *queryv1.GetThreadsRequest, n int32, a after, page *threadPage) (*queryv1.GetThreadsResponse, error) {
-	own, err := s.owners(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	if len(own.remote) == 0 {
-		return s.localThreads(ctx, own.local, a, page)
-	}
-	parts, err := gather(ctx, s, m, own, queryv1connect.QueryServiceClient.GetThreads, func(ctx context.Context) (*queryv1.GetThreadsResponse, error) {
-		return s.localThreads(ctx, own.local, a, page)
-	})
-	if err != nil {
-		return nil, err
-	}
+// mergeThreads merges the pages of all owners into one.
+func mergeThreads(parts []*queryv1.GetThreadsResponse, page *threadPage, now time.Time) *queryv1.GetThreadsResponse {
 	res := &queryv1.GetThreadsResponse{}
 	var all sums
 	for _, p := range parts {
@@ -151,9 +99,9 @@ func (s *service) wholeThreads(ctx context.Context, m *queryv1.GetThreadsRequest
 			res.NextPageToken = p.NextPageToken // that there is more
 		}
 	}
-	page.cut(res, s.now())
+	page.cut(res, now)
 	res.Totals = all.totals()
-	return res, nil
+	return res
 }
 
 // explain explains a channel's number, or that of a thread.

@@ -17,59 +17,26 @@ import (
 // (DESIGN §12, erase-user). Its request names no user_id, so that a user's token is refused: channels that he has left are
 // none that he may ask about. Like GetInbox it asks every owner and merges.
 func (s *service) ListUserChannels(ctx context.Context, req *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error) {
-	ctx, cancel := context.WithTimeout(ctx, maxCall)
-	defer cancel()
 	m := req.Msg
-	if err := checkIDs(id{"of_user_id", m.OfUserId}); err != nil {
-		return nil, err
-	}
-	if m.PageSize > maxPageSize {
-		return nil, invalid("page_size is %d, the limit is %d", m.PageSize, maxPageSize)
-	}
-	n, err := s.partitions()
+	l, err := s.listing(m, req.Header().Get(headerPartitions), id{"of_user_id", m.OfUserId}, userChannelScope(m.OfUserId), false)
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.topics.parseAfter(m.After, n)
-	if err != nil {
-		return nil, err
+	page := &userChannelPage{user: m.OfUserId, size: l.size}
+	if l.from != nil {
+		page.after = l.from.channelID
 	}
-	only, err := restriction(req.Header().Get(headerPartitions), n)
-	if err != nil {
-		return nil, err
+	local := func(ctx context.Context, ps []int32) (*queryv1.ListUserChannelsResponse, error) {
+		return s.localUserChannels(ctx, ps, l.after, page)
 	}
-	page := &userChannelPage{user: m.OfUserId, size: int(m.PageSize)}
-	if page.size == 0 {
-		page.size = defaultPageSize
+	merge := func(parts []*queryv1.ListUserChannelsResponse) *queryv1.ListUserChannelsResponse {
+		return mergeUserChannels(parts, page, s.now())
 	}
-	if m.PageToken != "" {
-		now := s.now()
-		if only != nil {
-			now = time.Time{} // the node that asks has judged the age, by its clock
-		}
-		from, err := decodePageToken(m.PageToken, userChannelScope(m.OfUserId), false, now)
-		if err != nil {
-			return nil, err
-		}
-		page.after = from.channelID
-	}
-	if only != nil {
-		res, err := s.localUserChannels(ctx, only, a, page)
-		if err != nil {
-			return nil, err
-		}
-		return connect.NewResponse(res), nil
-	}
-	own, err := s.owners(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := gather(ctx, s, m, own, queryv1connect.QueryServiceClient.ListUserChannels, func(ctx context.Context) (*queryv1.ListUserChannelsResponse, error) {
-		return s.localUserChannels(ctx, own.local, a, page)
-	})
-	if err != nil {
-		return nil, err
-	}
+	return list(ctx, s, m, l, queryv1connect.QueryServiceClient.ListUserChannels, local, merge)
+}
+
+// mergeUserChannels merges the pages of all owners into one.
+func mergeUserChannels(parts []*queryv1.ListUserChannelsResponse, page *userChannelPage, now time.Time) *queryv1.ListUserChannelsResponse {
 	res := &queryv1.ListUserChannelsResponse{}
 	more := false
 	for _, p := range parts {
@@ -77,8 +44,8 @@ func (s *service) ListUserChannels(ctx context.Context, req *connect.Request[que
 		res.AsOf = append(res.AsOf, p.AsOf...)
 		more = more || p.NextPageToken != ""
 	}
-	page.cut(res, more, s.now())
-	return connect.NewResponse(res), nil
+	page.cut(res, more, now)
+	return res
 }
 
 // userChannelScope is what the page tokens of a user's channels are bound to. No user id has a control character.
@@ -104,27 +71,19 @@ func (p *userChannelPage) cut(res *queryv1.ListUserChannelsResponse, more bool, 
 
 // localUserChannels reads the partitions ps, all of which must be live here.
 func (s *service) localUserChannels(ctx context.Context, ps []int32, a after, page *userChannelPage) (*queryv1.ListUserChannelsResponse, error) {
-	if err := s.wait(ctx, a, ps...); err != nil {
-		return nil, err
-	}
 	res := &queryv1.ListUserChannelsResponse{}
-	for _, p := range ps {
-		if ctx.Err() != nil {
-			return nil, unavailable("the channels could not be read in time: %v", ctx.Err())
-		}
-		err := s.read(p, func(part *projections.Partition) {
-			// The error that UserRows returns is the partition's Err, which read looks at.
-			_ = part.UserRows(page.user, func(r *projections.UserRow) bool {
-				if string(r.ChannelID) > page.after {
-					res.Channels = append(res.Channels, &queryv1.UserChannel{ChannelId: string(r.ChannelID), Member: r.Member, Erased: r.Erased})
-				}
-				return true
-			})
-			res.AsOf = s.topics.asOf(res.AsOf, p, part.Position())
+	var err error
+	res.AsOf, err = s.readAll(ctx, ps, a, "the channels", func(part *projections.Partition) {
+		// The error that UserRows returns is the partition's Err, which read looks at.
+		_ = part.UserRows(page.user, func(r *projections.UserRow) bool {
+			if string(r.ChannelID) > page.after {
+				res.Channels = append(res.Channels, &queryv1.UserChannel{ChannelId: string(r.ChannelID), Member: r.Member, Erased: r.Erased})
+			}
+			return true
 		})
-		if err != nil {
-			return nil, unavailable("partition %d cannot be read here: %v", p, err)
-		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	page.cut(res, false, s.now())
 	return res, nil

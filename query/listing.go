@@ -1,0 +1,178 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"connectrpc.com/connect"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tidemark/tidemark/projections"
+)
+
+// listing is a question about all channels of a user, which all owners are asked. A call with headerPartitions is one of
+// these questions: it is about partitions that are live here.
+type listing struct {
+	partitions int32
+	only       []int32 // what a peer asks for; nil = everything
+	after      after
+	size       int
+	from       *sortKey // where the page before ended; nil = the first page
+}
+
+// listRequest is what the requests of these calls have in common.
+type listRequest interface {
+	GetAfter() []string
+	GetPageSize() uint32
+	GetPageToken() string
+}
+
+// listing checks a request. Page tokens are bound to scope and unreadOnly.
+func (s *service) listing(req listRequest, partitions string, user id, scope string, unreadOnly bool) (l listing, err error) {
+	if err := checkIDs(user); err != nil {
+		return l, err
+	}
+	if req.GetPageSize() > maxPageSize {
+		return l, invalid("page_size is %d, the limit is %d", req.GetPageSize(), maxPageSize)
+	}
+	l.size = int(req.GetPageSize())
+	if l.size == 0 {
+		l.size = defaultPageSize
+	}
+	if l.partitions, err = s.partitions(); err != nil {
+		return l, err
+	}
+	if l.after, err = s.topics.parseAfter(req.GetAfter(), l.partitions); err != nil {
+		return l, err
+	}
+	if l.only, err = restriction(partitions, l.partitions); err != nil {
+		return l, err
+	}
+	if token := req.GetPageToken(); token != "" {
+		now := s.now()
+		if l.only != nil {
+			now = time.Time{} // the node that asks has judged the age, by its clock
+		}
+		from, err := decodePageToken(token, scope, unreadOnly, now)
+		if err != nil {
+			return l, err
+		}
+		l.from = &from
+	}
+	return l, nil
+}
+
+// list answers a listing: local reads partitions of this node, remote asks another one, and merge makes one page of the
+// pages of all.
+func list[Req, Res any](ctx context.Context, s *service, m *Req, l listing, remote remoteCall[Req, Res],
+	local func(ctx context.Context, ps []int32) (*Res, error), merge func([]*Res) *Res,
+) (*connect.Response[Res], error) {
+	ctx, cancel := context.WithTimeout(ctx, maxCall)
+	defer cancel()
+	ps := l.only
+	if ps == nil {
+		own, err := s.owners(ctx, l.partitions)
+		if err != nil {
+			return nil, err
+		}
+		if len(own.remote) > 0 {
+			parts, err := gather(ctx, s, m, own, remote, local)
+			if err != nil {
+				return nil, err
+			}
+			return connect.NewResponse(merge(parts)), nil
+		}
+		ps = own.local
+	}
+	res, err := local(ctx, ps)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(res), nil
+}
+
+// readAll reads partitions that are live here, each under its lock, as of after or later; what names what is read.
+func (s *service) readAll(ctx context.Context, ps []int32, a after, what string, read func(*projections.Partition)) (asOf []string, err error) {
+	if err := s.wait(ctx, a, ps...); err != nil {
+		return nil, err
+	}
+	for _, p := range ps {
+		if ctx.Err() != nil {
+			return nil, unavailable("%s could not be read in time: %v", what, ctx.Err())
+		}
+		err := s.read(p, func(part *projections.Partition) {
+			read(part)
+			asOf = s.topics.asOf(asOf, p, part.Position())
+		})
+		if err != nil {
+			return nil, unavailable("partition %d cannot be read here: %v", p, err)
+		}
+	}
+	return asOf, nil
+}
+
+// owners says who answers for which partition.
+type owners struct {
+	local  []int32
+	remote []remoteOwner
+}
+
+type remoteOwner struct {
+	url        string
+	partitions []int32
+}
+
+func (s *service) owners(ctx context.Context, n int32) (owners, error) {
+	var o owners
+	byURL := map[string]int{}
+	for p := range n {
+		_, notLive := s.node.Live(p)
+		if notLive == nil {
+			o.local = append(o.local, p)
+			continue
+		}
+		url, err := s.owner(ctx, p, notLive)
+		if err != nil {
+			return owners{}, err
+		}
+		i, ok := byURL[url]
+		if !ok {
+			i = len(o.remote)
+			byURL[url] = i
+			o.remote = append(o.remote, remoteOwner{url: url})
+		}
+		o.remote[i].partitions = append(o.remote[i].partitions, p)
+	}
+	return o, nil
+}
+
+// gather asks all owners at once for their partitions: others by remote with the caller's request, this node by local. A
+// part that fails fails the whole.
+func gather[Req, Res any](ctx context.Context, s *service, m *Req, own owners, remote remoteCall[Req, Res],
+	local func(context.Context, []int32) (*Res, error),
+) ([]*Res, error) {
+	parts := make([]*Res, len(own.remote)+1)
+	g, ctx := errgroup.WithContext(ctx)
+	for i, r := range own.remote {
+		g.Go(func() error {
+			client, err := s.peers.client(r.url)
+			if err != nil {
+				return unavailable("partitions %s: %v", joinPartitions(r.partitions), err)
+			}
+			out := connect.NewRequest(m)
+			out.Header().Set(headerPartitions, joinPartitions(r.partitions))
+			s.metrics.forwarded.Inc()
+			res, err := remote(client, ctx, out)
+			if err != nil {
+				return peerError(ctx, r.url, err)
+			}
+			parts[i] = res.Msg
+			return nil
+		})
+	}
+	g.Go(func() (err error) {
+		parts[len(own.remote)], err = local(ctx, own.local)
+		return err
+	})
+	return parts, g.Wait()
+}
