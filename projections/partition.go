@@ -3,6 +3,7 @@ package projections
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -154,8 +155,14 @@ func (p *Partition) Stats() Stats {
 			s.Waiting++
 		}
 	}
-	const chanBytes, rowBytes, userBytes = 288, 128, 12
+	const (
+		chanBytes    = int64(unsafe.Sizeof(channel{}))
+		rowBytes     = int64(unsafe.Sizeof(row{}))
+		userBytes    = int64(unsafe.Sizeof(userState{}))
+		advanceBytes = int64(unsafe.Sizeof(advance{}))
+	)
 	s.HotBytes = int64(s.Channels)*chanBytes + int64(s.Pairs)*rowBytes + int64(s.Users)*userBytes +
-		p.blobs.bytes() + p.chanTab.bytes() + p.pairTab.bytes() + p.userTab.bytes() + p.now.bytes
+		p.blobs.bytes() + p.chanTab.bytes() + p.pairTab.bytes() + p.userTab.bytes() + p.now.bytes +
+		int64(cap(p.advances)+cap(p.merging))*advanceBytes
 	return s
 }
