@@ -105,6 +105,10 @@ type Config struct {
 	// SnapshotEvery is the time between two snapshots of a partition; 0: none are taken.
 	SnapshotEvery time.Duration
 
+	// StoreRetention is for how long the store of a partition stays on disk that this member neither owns nor follows; 0: for
+	// good.
+	StoreRetention time.Duration
+
 	// Registerer gets the metrics; nil: they are kept but not registered.
 	Registerer prometheus.Registerer
 	// Logger gets what happens; nil: nowhere.
@@ -161,7 +165,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"CutEvery", c.CutEvery < 0}, {"CutBytes", c.CutBytes < 1}, {"CommitEvery", c.CommitEvery < 0},
 		{"QueueBytes", c.QueueBytes < 1}, {"MergeWait", c.MergeWait < 0}, {"StopTimeout", c.StopTimeout < 0},
 		{"Standbys", c.Standbys < 0}, {"NearRecords", c.NearRecords < 0}, {"StandbyEvery", c.StandbyEvery < 0},
-		{"SessionTimeout", c.SessionTimeout < 0},
+		{"SessionTimeout", c.SessionTimeout < 0}, {"StoreRetention", c.StoreRetention < 0},
 	} {
 		if d.bad {
 			return c, fmt.Errorf("processor: %s is negative", d.name)

@@ -56,6 +56,7 @@ type metrics struct {
 
 	restores, snapshotsTaken   *prometheus.CounterVec
 	snapshotBytes, quarantined prometheus.Counter
+	storesRemoved              prometheus.Counter
 	snapshotTimes              snapshotTimes
 
 	all []prometheus.Collector
@@ -105,6 +106,7 @@ func newMetrics(t Topics) *metrics {
 	}
 	m.snapshotBytes = counter("snapshot_uploaded_bytes_total", "Bytes uploaded for snapshots.").WithLabelValues()
 	m.quarantined = counter("stores_quarantined_total", "Corrupt stores that were moved aside.").WithLabelValues()
+	m.storesRemoved = counter("stores_removed_total", "Stores of partitions that had moved away, removed after the store retention.").WithLabelValues()
 	return m
 }
 

@@ -154,6 +154,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	others.Go(func() { p.standbys.run(ctx) })
 	others.Go(func() { p.standbys.feeder.run(ctx, p.deliver, p.breathe) })
 	others.Go(func() { p.runSnapshots(ctx) })
+	others.Go(func() { p.runSweeps(ctx) })
 	others.Go(func() { p.watchTopics(ctx) })
 	p.poll(ctx)
 	others.Wait()

@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	checkpointMark = "checkpoint"
 	// What a snapshot may take when a node stops: more than this is left to the next owner.
 	stopUpload  = 64 << 20
 	stopTimeout = 10 * time.Second

@@ -4,14 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
@@ -26,9 +21,6 @@ const (
 	// closerRecords is by how many records a snapshot must be ahead of a store to be brought in its place: below that
 	// it takes less time to fold them.
 	closerRecords = 2_000_000
-	// Names beside a partition's store, with a dot before them; and how many quarantined stores of it are kept.
-	restoringMark, replacedMark, corruptMark = "restoring", "replaced", "corrupt"
-	keepCorrupt                              = 2
 	// listPatience is for how long a bucket that does not answer is asked again which snapshots there are.
 	listPatience = 20 * time.Second
 	// restoreRetry is the time between two tries to restore to a full disk.
@@ -229,57 +221,6 @@ func (w *worker) quarantine(dir string, why error) error {
 	w.p.metrics.quarantined.Inc()
 	w.log.Error("the store is corrupt; it is moved aside, and rebuilt from a snapshot or the log", "partition", w.number, "moved_to", to, "err", why)
 	return nil
-}
-
-// beside is a directory next to a store. No store is called like that.
-func (w *worker) beside(dir, mark string) string { return dir + "." + mark }
-
-func (w *worker) fs() vfs.FS {
-	if w.cfg.FS == nil {
-		return vfs.Default
-	}
-	return w.cfg.FS
-}
-
-func (w *worker) hasStore(dir string) bool {
-	names, err := w.fs().List(dir)
-	return len(names) > 0 || err != nil && !errors.Is(err, os.ErrNotExist)
-}
-
-// tidy removes what a crash left of a restore or checkpoint, and old quarantined stores. A store that was moved aside
-// for a snapshot that did not come into place takes its place again.
-func (w *worker) tidy(dir string) {
-	fs := w.fs()
-	if aside := w.beside(dir, replacedMark); !w.hasStore(dir) && w.hasStore(aside) {
-		_ = fs.RemoveAll(dir)
-		if err := snapshot.MoveAside(fs, aside, dir); err != nil {
-			w.log.Warn("a replaced store cannot be brought back", "dir", aside, "err", err)
-		}
-	}
-	names, err := fs.List(filepath.Dir(dir))
-	if err != nil {
-		return // the directory may not be there yet
-	}
-	slices.Sort(names)
-	var corrupt []string
-	for _, name := range names {
-		mark, ok := strings.CutPrefix(name, filepath.Base(dir)+".")
-		switch {
-		case !ok:
-		case strings.HasPrefix(mark, corruptMark):
-			corrupt = append(corrupt, name)
-		case mark == restoringMark, mark == replacedMark, mark == checkpointMark:
-			if err := fs.RemoveAll(fs.PathJoin(filepath.Dir(dir), name)); err != nil {
-				w.log.Warn("what a crash left behind cannot be removed", "dir", name, "err", err)
-			}
-		}
-	}
-	for len(corrupt) > keepCorrupt {
-		if err := fs.RemoveAll(fs.PathJoin(filepath.Dir(dir), corrupt[0])); err != nil {
-			w.log.Warn("an old quarantined store cannot be removed", "dir", corrupt[0], "err", err)
-		}
-		corrupt = corrupt[1:]
-	}
 }
 
 // untilStopped is a context that ends when the worker is told to stop while its store is being opened.

@@ -44,6 +44,7 @@ type memberFlags struct {
 	Standbys       int           `default:"0" placeholder:"N" help:"How many other nodes follow each partition, so that one of them takes over at once; the same for all nodes (${default})."`
 	InstanceID     string        `name:"instance-id" placeholder:"NAME" help:"Name of this node in the group, of its own: a node that comes back under it within --session-timeout has its partitions again, and nothing moves."`
 	SessionTimeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long this node may be silent before its partitions go to others (${default})."`
+	StoreRetention time.Duration `default:"24h" placeholder:"DURATION" help:"How long the store of a partition stays on disk that has moved to another node, should it come back; 0 = for good (${default})."`
 }
 
 // nodeSnapshotFlags say where a node takes snapshots to.
@@ -99,6 +100,8 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--standbys %d: there cannot be fewer than none", c.Standbys)
 	case c.SessionTimeout <= 0:
 		return fmt.Errorf("--session-timeout %s: it must be longer than nothing; brokers allow 6s to 30m if they are not set otherwise", c.SessionTimeout)
+	case c.StoreRetention < 0:
+		return fmt.Errorf("--store-retention %s: it cannot be negative", c.StoreRetention)
 	case c.SnapshotEvery < 0:
 		return fmt.Errorf("--snapshot-every %s: it cannot be negative", c.SnapshotEvery)
 	}
@@ -173,7 +176,7 @@ func (c *runCmd) Run(a *app) error {
 	}
 	n, err := node.New(a.ctx, node.Config{
 		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip, Topics: prefixed(c.TopicPrefix),
-		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout,
+		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, TLS: served, PeerTLS: peers, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
 		Verifier: verifier, Gateway: c.gateway(token, c.Origins), UI: page,
 	})

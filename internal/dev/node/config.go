@@ -31,11 +31,12 @@ type Config struct {
 	Group    string
 	DataDir  string
 	Settings projections.Settings
-	// Skip, Standbys, InstanceID and SessionTimeout are as in processor.Config.
+	// Skip, Standbys, InstanceID, SessionTimeout and StoreRetention are as in processor.Config.
 	Skip           []processor.RecordID
 	Standbys       int
 	InstanceID     string
 	SessionTimeout time.Duration
+	StoreRetention time.Duration
 	// Snapshots and SnapshotEvery are as in processor.Config.
 	Snapshots     *snapshot.Repository
 	SnapshotEvery time.Duration
