@@ -73,7 +73,7 @@ export class Device {
     const c = this.channel;
     this.line = c?.unread ? c.first_unread?.message_id ?? '' : '';
     this.lineCount = c?.unread ?? 0;
-    this.atBottom = true;
+    this.atBottom = !this.line; // with a line, nothing is read before it is known that the end is in sight as well
     this.jump = this.line || 'end';
     this.app.messages.channel(id);
     void this.loadReaders(id);

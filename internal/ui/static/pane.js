@@ -152,9 +152,9 @@ function scroller(device, channel) {
     const { jump } = device;
     if (jump && jump !== 'end') {
       const target = el.querySelector('.line') ?? el.querySelector(`[data-id="${CSS.escape(jump)}"]`);
-      if (!target) return; // not drawn yet
+      if (!target && !device.app.messages.channel(channel).loaded) return; // not drawn yet
       device.jump = '';
-      el.scrollTop = Math.max(0, target.offsetTop - el.clientHeight / 3);
+      el.scrollTop = target ? Math.max(0, target.offsetTop - el.clientHeight / 3) : el.scrollHeight; // it may be older than what is kept
     } else if (jump === 'end' || (device.atBottom && !device.thread)) {
       el.scrollTop = el.scrollHeight;
       if (el.querySelector('.message')) device.jump = '';
