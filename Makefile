@@ -46,9 +46,10 @@ sim: ## many runs of the simulator: SEEDS=10000, from seed FROM=0 on
 	TIDEMARK_SIM_SEEDS=$(or $(SEEDS),10000) TIDEMARK_SIM_FROM=$(or $(FROM),0) $(GO) test -count=1 -timeout 2h -v -run 'TestSimulate$$' ./processor
 
 .PHONY: chaos
-chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (about 10 minutes), PAUSES=30
+chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (about 10 minutes), PAUSES=30 of members, LEADERS=20 of brokers
 	$(SERVERS) -- env TIDEMARK_CHAOS_ROUNDS=$(or $(ROUNDS),100) $(GO) test -count=1 -timeout 2h -v -run 'TestKill$$' ./internal/chaos
 	$(SERVERS) -- $(GO) test -count=$(or $(PAUSES),30) -timeout 2h -run 'TestPause$$' ./internal/chaos
+	TIDEMARK_CHAOS_LEADERS=$(or $(LEADERS),20) $(GO) test -count=1 -timeout 1h -v -run 'TestLeaderDies$$' ./internal/chaos
 
 .PHONY: lint
 lint: ## gofmt, go vet, golangci-lint, and that the modules are those of go.sum

@@ -58,7 +58,7 @@ func (c *company) write(n int) {
 func (c *company) nudge(s projections.Settings) {
 	c.s.t.Helper()
 	l := c.s.remains(s).log
-	c.waiting = append(nudges(l, c.s.partitions, c.w.Now()), threadNudges(l, c.s.partitions, c.w.Now())...)
+	c.waiting = l.Nudges(c.w.Now())
 	c.write(0)
 }
 

@@ -3,14 +3,10 @@ package processor
 import (
 	"math/rand/v2"
 	"strings"
-	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/internal/checker"
 )
 
@@ -94,51 +90,11 @@ func (w *simWorld) shuffled(n int32) (out []*kgo.Record) {
 	}
 }
 
-// nudges are records with one more change of every pair. While a partition has two owners, they may publish values of
-// which neither stamp dominates the other; the next value of the one that stays dominates both (DESIGN §1).
-func nudges(l *checker.Log, partitions int32, now time.Time) (out []*kgo.Record) {
-	for _, channel := range l.Channels() {
-		for _, user := range l.Users {
-			v, ok := l.View(user, channel)
-			if !ok {
-				continue
-			}
-			out = append(out, nudgeOf(partitions, now, &eventsv1.ReadEvent{ChannelId: channel, UserId: user,
-				Kind: &eventsv1.ReadEvent_ChannelMuted{ChannelMuted: &eventsv1.ChannelMuted{Muted: !v.Muted}}}))
-		}
-	}
-	return out
-}
-
-// threadNudges do the same for all that is told of threads: a mark tells a new epoch.
-func threadNudges(l *checker.Log, partitions int32, now time.Time) (out []*kgo.Record) {
-	for _, channel := range l.Channels() {
-		of := l.Model(channel)
-		for _, thread := range of.Threads(channel) {
-			for _, user := range l.Users {
-				if _, ok := of.Thread(user, channel, thread); ok {
-					out = append(out, nudgeOf(partitions, now, &eventsv1.ReadEvent{ChannelId: channel, UserId: user,
-						Kind: &eventsv1.ReadEvent_MarkedUnread{MarkedUnread: &eventsv1.MarkedUnread{MessageId: thread, ThreadId: thread}}}))
-				}
-			}
-		}
-	}
-	return out
-}
-
-func nudgeOf(partitions int32, now time.Time, e *eventsv1.ReadEvent) *kgo.Record {
-	value, err := proto.Marshal(e)
-	if err != nil {
-		panic(err) // of an event that was made here
-	}
-	return &kgo.Record{Topic: events.TopicReads, Partition: events.PartitionOf([]byte(e.GetChannelId()), partitions),
-		Key: []byte(e.GetChannelId()), Value: value, Timestamp: now}
-}
-
+// nudge changes every pair once more: what two owners said at the same time is settled by the one that stays.
 func (w *simWorld) nudge() {
 	all := checker.NewLog(w.settings, w.plan.partitions, w.broker.records(-1))
 	now := w.broker.events.Now()
-	for _, r := range append(nudges(all, w.plan.partitions, now), threadNudges(all, w.plan.partitions, now)...) {
+	for _, r := range all.Nudges(now) {
 		w.broker.produce(r)
 	}
 }

@@ -43,20 +43,21 @@ type cluster struct {
 	seats  seats
 }
 
-// newCluster starts servers and nodes, and returns when all nodes are members of their groups. Each partition is followed
-// by so many standbys.
-func newCluster(t *testing.T, nodes, standbys int) *cluster {
+// newCluster starts brokers, a Redis and nodes, and returns when all nodes are members of their groups. Each partition is
+// followed by so many standbys, and is on every broker.
+func newCluster(t *testing.T, brokers, nodes, standbys int) *cluster {
 	t.Helper()
 	testkit.NeedsServer(t)
 	tidemark(t)
-	c := &cluster{t: t, kafka: testkit.KafkaN(t, 1), redis: testkit.Redis(t), seats: seats{}}
+	c := &cluster{t: t, kafka: testkit.KafkaN(t, brokers), redis: testkit.Redis(t), seats: seats{}}
 	c.client = testkit.Client(t, c.kafka.Brokers, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	c.admin = testkit.Admin(t, c.kafka.Brokers)
 	for _, group := range groups {
 		c.seats[group] = map[string]*node{}
 	}
-	brokers := strings.Join(c.kafka.Brokers, ",")
-	create := command(t, "topics", "create", "--brokers", brokers, "--partitions", strconv.Itoa(partitions), "--replication-factor", "1")
+	addrs := strings.Join(c.kafka.Brokers, ",")
+	create := command(t, "topics", "create", "--brokers", addrs, "--partitions", strconv.Itoa(partitions),
+		"--replication-factor", strconv.Itoa(brokers))
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", create, err, out)
 	}
@@ -67,7 +68,7 @@ func newCluster(t *testing.T, nodes, standbys int) *cluster {
 		addr := freeAddr(t)
 		c.nodes = append(c.nodes, &node{
 			t: t, name: name, url: "http://" + addr, log: filepath.Join(dir, name+".log"), guard: g,
-			args: []string{"run", "--brokers", brokers, "--redis", c.redis.URL, "--roles", "processor,cache,query",
+			args: []string{"run", "--brokers", addrs, "--redis", c.redis.URL, "--roles", "processor,cache,query",
 				"--data-dir", filepath.Join(dir, name), "--listen", addr, "--advertise", "http://" + addr,
 				"--fanout-limit", strconv.Itoa(fanoutLimit), "--memory", "256MiB", "--standbys", strconv.Itoa(standbys)},
 		})

@@ -11,7 +11,7 @@ import (
 // partitions over and goes on. Then the first one wakes up, still thinking that it owns them.
 func TestPause(t *testing.T) {
 	t.Parallel()
-	a := newAttack(t, 2)
+	a := newAttack(t, 1, 2)
 	frozen, other := a.nodes[a.r.IntN(2)], a.nodes[0]
 	if frozen == other {
 		other = a.nodes[1]
