@@ -109,3 +109,69 @@ func TestNothingFollowsAClose(t *testing.T) {
 		t.Errorf("a write that failed: %v, %d writes", err, len(r.writes))
 	}
 }
+
+// A client that takes nothing is written to without waiting as far as that goes; the rest follows when it takes again,
+// and a frame of control in the meantime comes between two frames, never into one.
+func TestTheRestFollows(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := server.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &link{Conn: server, raw: raw, timeout: time.Minute, sent: func(int) {}}
+	var want [][]byte
+	var rest func() error
+	for i := 0; rest == nil; i++ {
+		batch := []item{{body: bytes.Repeat([]byte{byte(i)}, 60_000)}, {body: []byte{byte(i)}}}
+		want = append(want, batch[0].body, batch[1].body)
+		if rest, err = l.trySend(batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if other, err := l.trySend([]item{{body: []byte("later")}}); other == nil || err != nil {
+		t.Fatalf("a second batch was sent beside the first: %v", err)
+	}
+	done := make(chan error, 3)
+	go func() { done <- rest() }()
+	go func() { _, err := l.Write([]byte{0x89, 0}); done <- err }() // a ping
+	var got []byte
+	go func() {
+		var err error
+		got, err = io.ReadAll(client)
+		done <- err
+	}()
+	for range 2 { // the rest and the ping, which the reader lets through
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rest, err := l.trySend([]item{{body: []byte("last")}}); rest != nil && rest() != nil || err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	list := payloads(t, bytes.Replace(got, []byte{0x89, 0}, nil, 1))
+	if len(list) != len(want)+1 || string(list[len(want)]) != "last" {
+		t.Fatalf("%d frames of %d", len(list), len(want)+1)
+	}
+	for i := range want {
+		if !bytes.Equal(list[i], want[i]) {
+			t.Errorf("frame %d: %d bytes of %d", i, len(list[i]), len(want[i]))
+		}
+	}
+}
