@@ -26,6 +26,7 @@ type crowd struct {
 	busy     int // channels of 50 in which everybody is connected
 	messages int // into these, as fast as it goes
 	half     time.Duration
+	either   int // messages into these, to compare what deltas cost by topics and by pub/sub
 }
 
 // busyMembers is the size of busy channels: the largest that have deltas for each member by default.
@@ -33,7 +34,7 @@ const busyMembers = 50
 
 // Gateway measures what sockets wait for and what they cost, on the brokers and the Redis of env, or on embedded ones.
 func Gateway(ctx context.Context, env Env) ([]Result, error) {
-	return gatewayOn(ctx, env, crowd{idle: 10_000, wide: 1_000, arrivals: 60, single: 500, busy: 20, messages: 20_000, half: 10 * time.Second})
+	return gatewayOn(ctx, env, crowd{idle: 10_000, wide: 1_000, arrivals: 60, single: 500, busy: 20, messages: 20_000, half: 10 * time.Second, either: 8_000})
 }
 
 func gatewayOn(ctx context.Context, env Env, c crowd) (out []Result, err error) {
@@ -48,6 +49,9 @@ func gatewayOn(ctx context.Context, env Env, c crowd) (out []Result, err error) 
 	defer stop()
 	mix := load.Mix{Name: "sockets", Channels: max(1, c.idle/5), Members: busyMembers, Users: c.idle, Seed: 9}
 	err = on(ctx, env, mix, func(s *stage) (err error) {
+		if err := s.write(ctx, 2*mix.Channels); err != nil { // so that inboxes have something to say
+			return err
+		}
 		sv, err := s.serve(ctx)
 		if err != nil {
 			return err
@@ -57,7 +61,7 @@ func gatewayOn(ctx context.Context, env Env, c crowd) (out []Result, err error) 
 			return errors.Join(err, sv.close())
 		}
 		defer func() { err = errors.Join(err, g.stop(), sv.close()) }()
-		for _, b := range []func(context.Context, crowd) ([]Result, error){g.inbox, g.light, g.storm, g.frames} {
+		for _, b := range []func(context.Context, crowd) ([]Result, error){g.inbox, g.light, g.storm, g.frames, g.pubsub} {
 			r, err := b(ctx, c)
 			out = append(out, r...)
 			if err != nil {

@@ -33,7 +33,7 @@ func TestGatewayOn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out, err := gatewayOn(ctx, Env{Swarm: []string{self}, Progress: t.Output()},
-		crowd{idle: 50, wide: 20, arrivals: 5, single: 10, busy: 2, messages: 100, half: 100 * time.Millisecond})
+		crowd{idle: 50, wide: 20, arrivals: 5, single: 10, busy: 2, messages: 100, half: 100 * time.Millisecond, either: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestGatewayOn(t *testing.T) {
 			}
 		}
 	}
-	if len(out) != 6 {
+	if len(out) != 8 {
 		t.Errorf("%d lines", len(out))
 	}
 }

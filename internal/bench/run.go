@@ -49,25 +49,36 @@ func (s *stage) start(ctx context.Context, fanout uint32, withCache bool) (_ *ru
 		return nil, err
 	}
 	if withCache {
-		o, err := redis.ParseURL(s.env.Redis)
-		if err != nil {
+		if err := r.startCache(ctx); err != nil {
 			return nil, err
 		}
-		r.rdb = redis.NewClient(o)
-		if err := r.rdb.FlushAll(ctx).Err(); err != nil {
-			return nil, err
-		}
-		c, err := cache.New(cache.Config{Brokers: s.env.Brokers, Group: r.group, Unread: r.cfg.Topics.Unread,
-			Channels: r.cfg.Topics.Channels, Redis: r.rdb})
-		if err != nil {
-			return nil, err
-		}
-		r.parts++
-		go func() { r.ended <- c.Run(ctx) }()
 	}
 	r.parts++
 	go func() { r.ended <- r.proc.Run(ctx) }()
 	return r, nil
+}
+
+// startCache runs a cache role too, until stop or until ctx is done. Redis is emptied.
+func (r *run) startCache(ctx context.Context) error {
+	o, err := redis.ParseURL(r.s.env.Redis)
+	if err != nil {
+		return err
+	}
+	r.rdb = redis.NewClient(o)
+	if err := r.rdb.FlushAll(ctx).Err(); err != nil {
+		return err
+	}
+	c, err := cache.New(cache.Config{Brokers: r.s.env.Brokers, Group: r.group, Unread: r.cfg.Topics.Unread,
+		Channels: r.cfg.Topics.Channels, Redis: r.rdb, CommitEvery: 200 * time.Millisecond}) // which reach waits for
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	others := r.cancel
+	r.cancel = func() { cancel(); others() }
+	r.parts++
+	go func() { r.ended <- c.Run(ctx) }()
+	return nil
 }
 
 // processor is one on this stage with a store in dir. Its cache is to be given back.

@@ -46,6 +46,7 @@ func (e Env) embedded() (_ Env, stop func(), err error) {
 		kafka.Close()
 		return e, nil, fmt.Errorf("embedded Redis: %w", err)
 	}
+	e.inProcess = true
 	e.Brokers, e.Redis = kafka.ListenAddrs(), "redis://"+mini.Addr()
 	return e, func() { mini.Close(); kafka.Close() }, nil
 }

@@ -23,6 +23,8 @@ type Env struct {
 	Progress io.Writer
 	// Swarm is a program, with its arguments, that calls Swarm with its standard input and output.
 	Swarm []string
+
+	inProcess bool // brokers and Redis are embedded ones, whose CPU time is this process's
 }
 
 func (e Env) say(format string, args ...any) {
