@@ -66,8 +66,8 @@ func (w *worker) judge() error {
 			continue
 		}
 		err := b.recordError(i, fmt.Errorf("%d of the last %d records are bad, this one because: %w: the partition stops before "+
-			"a broken producer drains into the dead letters; repair the producer, then start with the breaker off to put "+
-			"what it wrote there", w.breaker.bad, len(w.breaker.bits), s.err))
+			"a broken producer drains into the dead letters; repair the producer, then restart with --no-breaker until "+
+			"what it wrote is there", w.breaker.bad, len(w.breaker.bits), s.err))
 		b.items, b.slots = b.items[:i], b.slots[:i]
 		return err
 	}

@@ -26,6 +26,7 @@ type runCmd struct {
 	Group       string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
 	DataDir     string   `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
 	memberFlags
+	NoBreaker bool `help:"Do not stop a partition where most records are bad: put them into the dead letters, once their producer is repaired."`
 	authFlags
 	socketFlags
 	nodeSnapshotFlags
@@ -176,7 +177,7 @@ func (c *runCmd) Run(a *app) error {
 	}
 	n, err := node.New(a.ctx, node.Config{
 		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip, Topics: prefixed(c.TopicPrefix),
-		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention,
+		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention, NoBreaker: c.NoBreaker,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, TLS: served, PeerTLS: peers, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
 		Verifier: verifier, Gateway: c.gateway(token, c.Origins), UI: page,
 	})

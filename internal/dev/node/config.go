@@ -37,6 +37,8 @@ type Config struct {
 	InstanceID     string
 	SessionTimeout time.Duration
 	StoreRetention time.Duration
+	// NoBreaker folds on however many records are bad: they go to the dead letters.
+	NoBreaker bool
 	// Snapshots and SnapshotEvery are as in processor.Config.
 	Snapshots     *snapshot.Repository
 	SnapshotEvery time.Duration

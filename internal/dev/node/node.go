@@ -129,7 +129,7 @@ func (n *Node) addProcessor(partitions int32) error {
 	c := &n.cfg
 	pc := processor.Config{
 		Brokers: c.Kafka.Brokers, ClientOptions: c.Kafka.Options, Group: c.Group, Topics: c.Topics, DataDir: c.DataDir,
-		Skip: c.Skip, Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention,
+		Skip: c.Skip, Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention, Breaker: processor.Breaker{Off: c.NoBreaker},
 		Snapshots: c.Snapshots, SnapshotEvery: c.SnapshotEvery,
 		Settings: c.Settings, StopTimeout: c.StopTimeout, Registerer: n.registry, Logger: c.Logger.With("role", "processor"),
 	}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// chapter is the part of docs/operations.md between a heading of the second level and the next, and its sections by
+// heading.
+func chapter(t *testing.T, name string) (text string, sections map[string]string) {
+	t.Helper()
+	_, text, ok := strings.Cut(document(t, "docs/operations.md"), "\n## "+name+"\n")
+	if !ok {
+		t.Fatalf("docs/operations.md has no chapter %q", name)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	sections = map[string]string{}
+	for _, s := range strings.Split(text, "\n### ")[1:] {
+		head, body, _ := strings.Cut(s, "\n")
+		if sections[head] != "" {
+			t.Errorf("there are two sections %q", head)
+		}
+		sections[head] = body
+	}
+	return text, sections
+}
+
+// Every verb has a section, and every section a verb.
+func TestEveryVerbHasASection(t *testing.T) {
+	_, sections := chapter(t, "Verbs")
+	for name, n := range nodes(t) {
+		if len(n.Children) > 0 {
+			continue
+		}
+		head := "tidemark " + name
+		if len(strings.TrimSpace(sections[head])) < 60 {
+			t.Errorf("docs/operations.md does not explain %q: it needs a section `### %s` in the chapter Verbs", head, head)
+		}
+		delete(sections, head)
+	}
+	for head := range sections {
+		t.Errorf("docs/operations.md explains %q, which is no verb", head)
+	}
+}
+
+// Every refusal is told as somebody sees it at three in the morning: the sentence, what it means, what to do, what not.
+func TestEveryRefusalHasAWayOut(t *testing.T) {
+	_, sections := chapter(t, "Refusals")
+	if len(sections) < 20 {
+		t.Fatalf("only %d sections were found", len(sections))
+	}
+	for head, body := range sections {
+		for _, part := range []string{"```\n", "**Means**: ", "**Do**: ", "**Do not**: "} {
+			if !strings.Contains(body, part) {
+				t.Errorf("section %q has no %q", head, strings.TrimSpace(part))
+			}
+		}
+	}
+}
+
+// refusing are the files whose errors stop a partition or a node, or refuse a snapshot.
+var refusing = []string{
+	"processor/*.go", "projections/identity.go", "projections/open.go", "projections/chain.go", "projections/corrupt.go", "projections/fuse.go",
+	"projections/room.go", "snapshot/create.go", "snapshot/manifest.go", "snapshot/restore.go", "snapshot/prune.go", "internal/config/kafka.go",
+	"internal/kafkaadmin/identity.go",
+}
+
+// noRefusals are errors in these files that stop nothing, with the reason. Each must be there.
+var noRefusals = map[string]string{
+	"no brokers are configured":                       "of the program that configures",
+	"no group is configured":                          "of the program that configures",
+	"no data directory is configured":                 "of the program that configures",
+	"another processor has its metrics":               "of the program that configures",
+	"no input has number":                             "to a caller",
+	"is no record: write it as":                       "of a flag",
+	"the group still says that this node owns it":     "a store stays, and it is tried again",
+	"its restoring was interrupted":                   "the partition has gone",
+	"this node has nowhere to put snapshots":          "to who asked for one",
+	"nothing was folded since the current snapshot":   "nothing to do",
+	"the snapshot would upload more than it may":      "left to the next owner",
+	"no files of partition":                           "said beside the reason, which has a section",
+	"closing the store of partition":                  "the store is as after a crash",
+	"processor: data directory":                       "the system's own words follow",
+	"processor: consumer":                             "of a flag of TLS or a login, in the client's words",
+	"processor: producer":                             "of a flag of TLS or a login, in the client's words",
+	"Kafka client for":                                "of a flag of TLS or a login, in the client's words",
+	"balance the group":                               "what the client says follows",
+	"where %s/%d begins and ends is not known":        "asked again",
+	"metadata of no topic was asked for":              "of the program that asks",
+	"the brokers left it out of their answer":         "asked again",
+	"is to be folded up to":                           "of the verb verify, in the words of a log that ends too early",
+	"there is no partition":                           "of a flag of replay",
+	"is there already: a rebuild begins with nothing": "of a flag of replay",
+	"begin with a store or snapshot that is at":       "of the verb replay, in the words of a log that begins too late",
+	"where this rebuild is to end":                    "of the verb replay",
+	"so the topics alone do not give the state":       "of the verb replay, with its flag",
+	"the rebuild was interrupted":                     "of the verb replay",
+	"was folded up to":                                "of the verb replay",
+}
+
+// Every sentence of these files stands in the chapter Refusals: its longest part between what is filled in.
+func TestEverySentenceThatStopsSomethingIsExplained(t *testing.T) {
+	text, _ := chapter(t, "Refusals")
+	text = strings.Join(strings.Fields(text), " ")
+	unused := map[string]bool{}
+	for s := range noRefusals {
+		unused[s] = true
+	}
+	sentences := 0
+	for _, pattern := range refusing {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, s := range errorTexts(t, file) {
+				part := longestPart(s)
+				if len(part) < 12 {
+					continue // it only says where something else happened
+				}
+				sentences++
+				known := false
+				for no := range noRefusals {
+					if strings.Contains(s, no) {
+						known = true
+						delete(unused, no)
+					}
+				}
+				if !known && !strings.Contains(text, part) {
+					t.Errorf("%s: %q\nis not explained: docs/operations.md needs the sentence in a section of the chapter Refusals (%q), or "+
+						"noRefusals why it stops nothing", strings.TrimPrefix(file, root+"/"), s, part)
+				}
+			}
+		}
+	}
+	if sentences < 60 {
+		t.Errorf("only %d sentences were found", sentences)
+	}
+	for s := range unused {
+		t.Errorf("noRefusals has %q, which no file says", s)
+	}
+}
+
+var filledIn = regexp.MustCompile(`%[-+# 0]*[0-9.]*[a-zA-Z]`)
+
+// longestPart is the longest constant part of a format, with its white space as in prose.
+func longestPart(format string) (longest string) {
+	for _, part := range filledIn.Split(format, -1) {
+		part = strings.Trim(strings.Join(strings.Fields(strings.ReplaceAll(part, "%%", "%")), " "), ":;,( ")
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
+}
+
+// errorTexts are the formats and texts of the errors that a file makes: by fmt.Errorf and errors.New, by the files' own
+// short hands for them, and in literals of error types.
+func errorTexts(t *testing.T, file string) (texts []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := func(args []ast.Expr) {
+		for _, a := range args {
+			if s, ok := constant(a); ok {
+				texts = append(texts, s)
+				return
+			}
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if slices.Contains([]string{"fmt.Errorf", "errors.New", "fail", "bad", "damaged"}, nameOf(n.Fun)) {
+				note(n.Args)
+			}
+		case *ast.CompositeLit:
+			if !strings.HasSuffix(nameOf(n.Type), "Error") {
+				return true
+			}
+			for _, e := range n.Elts {
+				if kv, ok := e.(*ast.KeyValueExpr); ok {
+					e = kv.Value
+				}
+				if call, ok := e.(*ast.CallExpr); ok && nameOf(call.Fun) == "fmt.Sprintf" {
+					note(call.Args)
+				}
+			}
+		case *ast.FuncDecl:
+			if n.Name.Name == "Error" && n.Recv != nil { // the words of an error type
+				ast.Inspect(n, func(n ast.Node) bool {
+					if call, ok := n.(*ast.CallExpr); ok && nameOf(call.Fun) == "fmt.Sprintf" {
+						note(call.Args)
+					}
+					return true
+				})
+			}
+		}
+		return true
+	})
+	return texts
+}
+
+// nameOf is a name or a qualified name; empty for anything else.
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return nameOf(e.X) + "." + e.Sel.Name
+	}
+	return ""
+}
+
+// constant is the value of a string that is written out, in one piece or several.
+func constant(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		s, err := strconv.Unquote(e.Value)
+		return s, err == nil && e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		x, okx := constant(e.X)
+		y, oky := constant(e.Y)
+		return x + y, okx && oky
+	}
+	return "", false
+}
