@@ -40,7 +40,7 @@ func (f *socketFlags) checkSockets() error {
 	if f.DrainFor < 0 || f.PresenceTTL < 3*time.Second {
 		return fmt.Errorf("--drain-for cannot be negative, nor --presence-ttl below 3s")
 	}
-	return f.limitFlags.check()
+	return f.check()
 }
 
 // gateway is the configuration that they come to.
