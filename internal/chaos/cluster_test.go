@@ -67,7 +67,7 @@ func newCluster(t *testing.T, brokers, nodes, standbys int) *cluster {
 		name := fmt.Sprintf("node%d", i+1)
 		addr := freeAddr(t)
 		c.nodes = append(c.nodes, &node{
-			t: t, name: name, url: "http://" + addr, log: filepath.Join(dir, name+".log"), guard: g,
+			t: t, name: name, url: "http://" + addr, data: filepath.Join(dir, name), log: filepath.Join(dir, name+".log"), guard: g,
 			args: []string{"run", "--brokers", addrs, "--redis", c.redis.URL, "--roles", "processor,cache,query",
 				"--data-dir", filepath.Join(dir, name), "--listen", addr, "--advertise", "http://" + addr,
 				"--fanout-limit", strconv.Itoa(fanoutLimit), "--memory", "256MiB", "--standbys", strconv.Itoa(standbys)},

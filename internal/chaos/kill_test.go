@@ -22,6 +22,7 @@ type attack struct {
 	r *rand.Rand // of the faults; the workload has its own, so that it does not depend on them
 	// reopened says that a process may have lost partitions and opened them again without having died.
 	reopened bool
+	written  int // events, by tick
 }
 
 func newAttack(t *testing.T, brokers, nodes int) *attack {
@@ -61,6 +62,7 @@ func (a *attack) tick() {
 		n = 400
 	}
 	a.w.Write(n)
+	a.written += n
 	for _, n := range a.nodes {
 		n.running()
 	}

@@ -65,6 +65,7 @@ type node struct {
 	t     *testing.T
 	name  string
 	url   string
+	data  string // its data directory
 	args  []string
 	log   string // path
 	guard *guard

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ const partitionsOfTest = 2
 func written(n int) (records []*kgo.Record) {
 	next := map[string]int64{}
 	w := workload.New(1, workload.Company{Partitions: partitionsOfTest, People: 8, Busy: []int{3, 5}, Quiet: 4}, func(r *kgo.Record) {
-		at := r.Topic + string(rune('0'+r.Partition))
+		at := fmt.Sprint(r.Topic, r.Partition)
 		r.Offset = next[at]
 		next[at]++
 		records = append(records, r)
