@@ -51,6 +51,10 @@ chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (abou
 	$(SERVERS) -- $(GO) test -count=$(or $(PAUSES),30) -timeout 2h -run 'TestPause$$' ./internal/chaos
 	TIDEMARK_CHAOS_LEADERS=$(or $(LEADERS),20) $(GO) test -count=1 -timeout 1h -v -run 'TestLeaderDies$$' ./internal/chaos
 
+.PHONY: two-owners
+two-owners: ## two owners of the same partitions for RECORDS=1000000: where they stamp alike they say the same
+	TIDEMARK_TWO_OWNERS=$(or $(RECORDS),1000000) $(GO) test -count=1 -timeout 1h -v -run 'TestTwoOwnersEmitEqualBytes$$' ./processor
+
 .PHONY: soak
 soak: test-tools ## a node under load for MINUTES=10 on real servers, beside one that comes and goes: what it holds must not grow
 	TIDEMARK_SOAK=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 6h -v -run 'TestSoak$$' ./internal/chaos

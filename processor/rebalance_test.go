@@ -147,8 +147,12 @@ func TestPublishedButReportedAsFailed(t *testing.T) {
 // TestSlowOpeningHoldsUpNobody (B5, B8): while a member opens the store of one partition, another joins. Whether it gets
 // that partition or the other one, it is ready long before the first member's store is open.
 func TestSlowOpeningHoldsUpNobody(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) { slowOpening(t, env.Brokers) })
+}
+
+func slowOpening(t *testing.T, brokers []string) {
 	for slow := range int32(2) {
-		s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 2)
+		s := newSite(t, brokers, 2)
 		last := s.join("general", "alice")
 		open := make(chan struct{})
 		c := s.config(t.TempDir())

@@ -11,22 +11,25 @@ import (
 // simSeeds are the seeds of TestSimulate: TIDEMARK_SIM_SEEDS of them from TIDEMARK_SIM_FROM on, else 500, or 50 with
 // -short.
 func simSeeds(t *testing.T) (from, n uint64) {
-	number := func(name string, def uint64) uint64 {
-		s := os.Getenv(name)
-		if s == "" {
-			return def
-		}
-		v, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return v
-	}
 	def := uint64(500)
 	if testing.Short() {
 		def = 50
 	}
-	return number("TIDEMARK_SIM_FROM", 0), number("TIDEMARK_SIM_SEEDS", def)
+	return number(t, "TIDEMARK_SIM_FROM", 0), number(t, "TIDEMARK_SIM_SEEDS", def)
+}
+
+// number is what an environment variable says, else def.
+func number(t *testing.T, env string, def uint64) uint64 {
+	t.Helper()
+	said := os.Getenv(env)
+	if said == "" {
+		return def
+	}
+	n, err := strconv.ParseUint(said, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", env, err)
+	}
+	return n
 }
 
 // TestSimulate (R3): random faults between any two steps of the runtime, then none, and everything must be right. What is

@@ -1,0 +1,106 @@
+package processor
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/testkit/proxy"
+)
+
+// TestOffsetsThatCannotBeReadShow (B12): while the group's offsets cannot be read the member is not ready and says so,
+// and it goes on by itself.
+func TestOffsetsThatCannotBeReadShow(t *testing.T) {
+	k := testkit.FakeKafka(t)
+	s := newSite(t, k.ListenAddrs(), 2)
+	fault := k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetFetch}, Err: kerr.GroupAuthorizationFailed, Count: -1})
+	m := s.start(s.config(t.TempDir()))
+	until(t, "the reason is shown", func() bool {
+		ok, lines := m.Ready()
+		return !ok && strings.Contains(strings.Join(lines, "\n"), "GROUP_AUTHORIZATION_FAILED")
+	})
+	fault.Remove()
+	m.ready(2)
+}
+
+// TestOffsetsThatNobodyAnswersFor (B12): each request for the group's offsets breaks off on its way. The member is not ready
+// for as long as that lasts, and goes on by itself.
+func TestOffsetsThatNobodyAnswersFor(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		s := newSite(t, env.Brokers, 2)
+		line := proxy.NewLine(t)
+		c := s.config(t.TempDir())
+		c.ClientOptions = append(c.ClientOptions, kgo.Dialer(line.Dialer(nil)))
+		five := line.CutKafka(kmsg.OffsetFetch, proxy.Request, 5)
+		all := line.CutKafka(kmsg.OffsetFetch, proxy.Request, 1<<30)
+		m := s.start(c)
+		select {
+		case <-five:
+		case <-all:
+		case <-time.After(time.Minute):
+			t.Fatal("nobody asks for the group's offsets")
+		}
+		if ok, lines := m.Ready(); ok || len(lines) == 0 {
+			t.Errorf("ready: %v, %q", ok, lines)
+		}
+		line.Mend()
+		m.ready(2)
+		m.unread(s.join("general", "alice"), "alice", "general")
+	})
+}
+
+func TestWatchAndOwner(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		s := newSite(t, env.Brokers, 4)
+		ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
+		ca.Advertise, cb.Advertise = "http://a:1", "http://b:1"
+		a := s.start(ca).ready(4)
+		own := events.PartitionOf([]byte("general"), 4)
+		w, err := a.Watch(own, "bob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.join("general", "alice", "bob")
+		select {
+		case <-w.Signal():
+		case <-time.After(20 * time.Second):
+			t.Fatal("no signal")
+		}
+		if got := w.Changed(); len(got) != 1 || got[0] != "general" {
+			t.Errorf("changed are %q", got)
+		}
+		b := s.start(cb).ready(2)
+		a.ready(2)
+		for p := range int32(4) {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			owner, want := a, "http://a:1"
+			if _, err := a.Live(p); err != nil {
+				owner, want = b, "http://b:1"
+			}
+			if _, err := owner.Live(p); err != nil {
+				t.Errorf("partition %d is live nowhere: %v", p, err)
+			}
+			for _, asked := range []*member{a, b} {
+				var got string
+				until(t, "the owner is known", func() bool { got, _ = asked.Owner(ctx, p); return got == want })
+			}
+		}
+		b.stop()
+		a.ready(4)
+		a.stop()
+		if _, open := <-w.Signal(); open {
+			if _, open = <-w.Signal(); open {
+				t.Error("the signal of a partition that is gone stays open")
+			}
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/snapshot"
+)
+
+// bucket is an empty directory for snapshots.
+func bucket(t testing.TB) (snapshot.Bucket, string) {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := snapshot.OpenBucket("file://" + dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, dir
+}
+
+// with is a config that knows snapshots.
+func (s *site) with(dir string, b snapshot.Bucket) Config {
+	c := s.config(dir)
+	c.Snapshots = snapshot.New(b, snapshot.Options{Logger: c.Logger})
+	return c
+}
+
+// snapshots takes one of every partition.
+func (m *member) snapshots(partitions int32) {
+	m.t.Helper()
+	for n := range partitions {
+		var err error
+		until(m.t, "a snapshot of all that was folded is taken", func() bool { // the store follows a little later
+			var man *snapshot.Manifest
+			man, _, err = m.Snapshot(context.Background(), n, snapshot.CreateOptions{})
+			if errors.Is(err, snapshot.ErrUnchanged) || errors.Is(err, projections.ErrEmpty) {
+				err = nil
+			}
+			return err != nil || man != nil && man.Position() == m.Status()[n].Position
+		})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+// TestSnapshotsAreTaken: on the clock, pruned to what is kept, and once more on the way out.
+func TestSnapshotsAreTaken(t *testing.T) {
+	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
+	b, _ := bucket(t)
+	tr := newTraffic(s, 10, 10)
+	c := s.config(t.TempDir())
+	c.Snapshots = snapshot.New(b, snapshot.Options{Keep: 2, Grace: time.Hour})
+	c.SnapshotEvery = 20 * time.Millisecond
+	m := s.start(c).ready(1)
+	last := projections.Position{}
+	for range 4 {
+		tr.run(50)
+		s.caughtUp(m)
+		until(t, "there is a newer snapshot", func() bool {
+			list, err := c.Snapshots.List(t.Context(), 0)
+			if err != nil || len(list) == 0 || list[0].Manifest.Position() == last {
+				return false
+			}
+			last = list[0].Manifest.Position()
+			return true
+		})
+	}
+	tr.run(50)
+	s.caughtUp(m)
+	end := m.Status()[0].Position
+	m.stop()
+	list, err := c.Snapshots.List(t.Context(), 0)
+	if err != nil || len(list) == 0 || list[0].Manifest.Position() != end || !list[0].Current {
+		t.Fatalf("after the stop at %v there is %+v, %v", end, list, err)
+	}
+	if len(list) > 4 { // those that were taken while it stopped and on the way out are not followed by a prune
+		t.Errorf("%d snapshots are left of 5 or more, of which 2 are to be kept", len(list))
+	}
+	leftovers := 0
+	_ = filepath.WalkDir(c.DataDir, func(path string, _ fs.DirEntry, _ error) error {
+		if strings.Contains(path, ".checkpoint") {
+			leftovers++
+		}
+		return nil
+	})
+	if leftovers > 0 {
+		t.Error("a checkpoint was left behind")
+	}
+}

@@ -1,0 +1,56 @@
+package processor
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// TestTwoOwnersEmitEqualBytes (R11): two groups fold the same topics into the same outputs, at once and with different
+// batches, and one of them is stopped and started again in between. Wherever they stamp alike they say the same, byte for
+// byte (the outputs' reader checks it), and of every key the newest value is that of a replay. TIDEMARK_TWO_OWNERS says
+// for how many records.
+func TestTwoOwnersEmitEqualBytes(t *testing.T) {
+	records := int(number(t, "TIDEMARK_TWO_OWNERS", 50_000))
+	if testing.Short() {
+		records = min(records, 10_000)
+	}
+	const n = 2
+	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)
+	seed := rand.Uint64()
+	t.Logf("seed %d of the events", seed)
+	tr := newTraffic(s, seed, 20)
+	a := s.config(t.TempDir())
+	b := s.config(t.TempDir())
+	b.Group, b.BatchRecords, b.FanoutDelay = s.group+"-zombie", 300, time.Millisecond
+	ma, mb := s.start(a).ready(n), s.start(b).ready(n)
+	for part := range 10 {
+		for done := 0; done < records/10; done += 5000 {
+			tr.run(min(5000, records/10-done))
+		}
+		if part%3 == 2 { // what it folds again it does not publish again, whatever the other one has published since
+			mb.stop()
+			tr.run(500)
+			mb = s.start(b).ready(n)
+		}
+		s.caughtUp(ma)
+		s.caughtUp(mb)
+	}
+	ma.stop()
+	mb.stop()
+	da, db := s.digests(a, a.DataDir), s.digests(b, b.DataDir)
+	for p := range da {
+		if da[p] != db[p] {
+			t.Errorf("partition %d has digests %x and %x", p, da[p], db[p])
+		}
+	}
+	both := s.outputsOf(2)
+	_, replayed := s.replay()
+	sameNewest(t, "published by two", both, replayed)
+	t.Logf("%d records, %d values of %d keys by two owners, %d stamps by both", tr.written, both.count, len(both.newest), both.again)
+	if both.again == 0 {
+		t.Error("no stamp was published by both")
+	}
+}
