@@ -35,9 +35,15 @@ func (w *worker) drainIfDue(now time.Time, waiting bool) {
 	w.drain(now, !backlog || fanoutDue || cutDue, cutDue)
 }
 
+// recordsShare is how many times as long as it took to publish channels' records they are joined while there is a
+// backlog: who waits for a message waits for its channel's record, so where publishing is quick the records are not held
+// back for FanoutDelay with the deltas of members, which are many times as many.
+const recordsShare = 4
+
 // drain drains, everything or all but the fan-out, and sends it off.
 func (w *worker) drain(now time.Time, full, withCut bool) {
 	f := &flight{full: full, began: now}
+	f.channels = full || !w.silent && now.Sub(w.lastRecords) >= min(recordsShare*w.recordsTook, w.cfg.FanoutDelay)
 	w.deltas.Reset()
 	deltas, silent := &w.deltas, w.silent
 	if silent {
@@ -46,6 +52,9 @@ func (w *worker) drain(now time.Time, full, withCut bool) {
 	t0 := w.cfg.now()
 	if err := w.locked(func() error {
 		w.fold.Drain(deltas, full)
+		if f.channels && !full {
+			w.fold.DrainRecords(deltas)
+		}
 		f.position = w.fold.Position()
 		return nil
 	}); err != nil {
@@ -64,6 +73,9 @@ func (w *worker) drain(now time.Time, full, withCut bool) {
 	}
 	if full {
 		w.lastFull = now
+	}
+	if f.channels {
+		w.lastRecords = now
 	}
 	if !silent {
 		w.metrics.batch(w.pending, len(w.deltas.Records))
@@ -132,6 +144,9 @@ func (w *worker) delivered(now time.Time, err error) {
 	}
 	if f.records > 0 {
 		w.metrics.phase(phasePublish, now.Sub(f.began))
+	}
+	if f.channels {
+		w.recordsTook = now.Sub(f.began)
 	}
 	if !f.full {
 		return

@@ -24,6 +24,7 @@ type fakeFold struct {
 	skipped          []string
 	changed, fanout  int // since the last drain
 	drains           []bool
+	recordDrains     int // of channels' records alone
 	cuts             int
 	dirty            int64
 	outcome          projections.Outcome
@@ -84,6 +85,11 @@ func (f *fakeFold) Drain(d *projections.Deltas, full bool) {
 	if full {
 		f.fanout = 0
 	}
+}
+
+func (f *fakeFold) DrainRecords(d *projections.Deltas) {
+	f.recordDrains++
+	d.Records = append(d.Records, projections.OutRecord{Topic: projections.OutChannels, Key: []byte("c"), Value: []byte("v")})
 }
 
 func (f *fakeFold) FanoutPending() bool { return f.fanout > 0 }

@@ -18,6 +18,7 @@ type fold interface {
 	Skip(in events.Input, next int64)
 
 	Drain(d *projections.Deltas, fanout bool)
+	DrainRecords(d *projections.Deltas)
 	FanoutPending() bool
 	DirtyBytes() int64
 	takeCut() (cut, error)

@@ -70,10 +70,12 @@ type worker struct {
 	began    time.Time
 	lastSaid time.Time // when progress was logged last
 
-	pending      int       // records folded since the last drain
-	pendingSince time.Time // when the first of them was
-	lastFull     time.Time // of the last drain of everything
-	flight       *flight   // what waits for acknowledgements
+	pending      int           // records folded since the last drain
+	pendingSince time.Time     // when the first of them was
+	lastFull     time.Time     // of the last drain of everything
+	lastRecords  time.Time     // of the last drain of channels' records
+	recordsTook  time.Duration // from there to its acknowledgement
+	flight       *flight       // what waits for acknowledgements
 	acked        projections.Position
 	stored       projections.Position
 	cutting      bool // a cut is being applied
@@ -87,6 +89,7 @@ type worker struct {
 type flight struct {
 	position projections.Position
 	full     bool // everything up to position is in it or was before
+	channels bool // at least the channels' records are
 	cut      cut  // nil: none was taken
 	began    time.Time
 	records  int

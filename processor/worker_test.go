@@ -134,6 +134,37 @@ func TestFanoutIsJoinedUnderLoad(t *testing.T) {
 	}
 }
 
+// While there is a backlog the records of channels do not wait for the fan-out: they go out again after a few times as
+// long as it took to publish them last, and not before.
+func TestChannelsDoNotWaitForTheFanoutUnderLoad(t *testing.T) {
+	s := newStage(t, opening{}, func(c *Config) { c.BatchRecords, c.CutEvery = 256, time.Hour })
+	s.add(events.Messages, 256*20)
+	drained := func() { // one set without the fan-out, acknowledged 10 ms later
+		t.Helper()
+		n := len(s.fold.drains)
+		for range 6 {
+			if s.w.safeStep(); len(s.fold.drains) > n {
+				break
+			}
+		}
+		if len(s.fold.drains) != n+1 || s.fold.drains[n] {
+			t.Fatalf("drains %v, want one more, without the fan-out", s.fold.drains)
+		}
+		s.pass(10 * time.Millisecond)
+		s.ack()
+	}
+	drained()
+	if s.fold.recordDrains != 1 {
+		t.Fatalf("channels' records went out %d times with the first set", s.fold.recordDrains)
+	}
+	for s.fold.recordDrains == 1 && len(s.fold.drains) < 10 {
+		drained()
+	}
+	if n := len(s.fold.drains); s.fold.recordDrains != 2 || n < 4 {
+		t.Errorf("channels' records went out %d times in %d sets of 10 ms each, want twice, %d times that apart", s.fold.recordDrains, n, recordsShare)
+	}
+}
+
 func TestFanoutWaitsNoLongerThanItsDelay(t *testing.T) {
 	s := newStage(t, opening{}, func(c *Config) { c.BatchRecords, c.CutEvery = 256, time.Hour })
 	s.add(events.Messages, 256*20)

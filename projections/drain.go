@@ -197,6 +197,24 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 	p.origins = p.origins[:0]
 }
 
+// DrainRecords appends the records of channels that changed, which Drain without the fan-out leaves. What their members
+// see is still left, and the position neither to be committed nor cut. Lock is held.
+func (p *Partition) DrainRecords(d *Deltas) {
+	kept := p.outChans[:0]
+	for _, ci := range p.outChans {
+		c := p.chans.at(ci)
+		if c.pending&outRecord != 0 {
+			p.drainChannel(d, c)
+		}
+		if c.pending &^= outRecord; c.pending&outMembers == 0 {
+			c.pending = 0
+			continue
+		}
+		kept = append(kept, ci)
+	}
+	p.outChans = kept
+}
+
 // drainRow emits one pair's delta. Unless changed is sure, it is left out where it would say what the last one did.
 func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed bool) {
 	if r.flags&rowThread != 0 {

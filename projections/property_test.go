@@ -213,9 +213,12 @@ func TestPropertySilent(t *testing.T) {
 		defer closePartition(t, silent)
 		order := interleaving(t, &c.Log, "order")
 		until := rapid.IntRange(0, len(order)).Draw(t, "silent until")
-		drain := func(p *projections.Partition, full bool) string {
+		drain := func(p *projections.Partition, full, records bool) string {
 			var d projections.Deltas
 			p.Drain(&d, full)
+			if records {
+				p.DrainRecords(&d)
+			}
 			var b strings.Builder
 			for _, r := range d.Records {
 				fmt.Fprintf(&b, "%d/%d %q = %x\n", r.Topic, r.Partition, r.Key, r.Value)
@@ -230,16 +233,16 @@ func TestPropertySilent(t *testing.T) {
 				continue
 			}
 			if i < until {
-				drain(told, true)
+				drain(told, true, false)
 				silent.Drain(nil, true)
 				continue
 			}
-			full := rapid.Bool().Draw(t, "full")
-			if a, b := drain(told, full), drain(silent, full); a != b {
+			full, records := rapid.Bool().Draw(t, "full"), rapid.Bool().Draw(t, "records")
+			if a, b := drain(told, full, records), drain(silent, full, records); a != b {
 				t.Fatalf("after %d records, of which %d in silence: told:\n%s\nand by the one that told everything:\n%s", i+1, until, b, a)
 			}
 		}
-		if a, b := drain(told, true), drain(silent, true); a != b {
+		if a, b := drain(told, true, false), drain(silent, true, false); a != b {
 			t.Fatalf("at the end, %d records in silence: told:\n%s\nand by the one that told everything:\n%s", until, b, a)
 		}
 		cut(t, told)

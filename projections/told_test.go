@@ -19,6 +19,7 @@ type told struct {
 	stamped map[string]string           // key and stamp -> what the delta said
 	touched map[string]int64            // of threads, by key
 	open    map[string]bool             // keys with an open time target before the last event
+	drains  int
 }
 
 func newTold() *told {
@@ -49,10 +50,18 @@ func key(user, channel, thread string) string {
 func (d *told) drain(t rapid.TB, p *projections.Partition, m *model.Model, at string, each bool) {
 	t.Helper()
 	var out projections.Deltas
+	if d.drains++; d.drains%2 == 0 {
+		p.DrainRecords(&out)
+	}
 	p.Drain(&out, true)
+	recorded := map[string]bool{}
 	for i := range out.Records {
 		r := &out.Records[i]
 		if r.Topic == projections.OutChannels {
+			if recorded[string(r.Key)] {
+				t.Fatalf("%s: the record of channel %q was emitted twice", at, r.Key)
+			}
+			recorded[string(r.Key)] = true
 			var c events.ChannelRecord
 			if err := events.DecodeChannelRecord(slices.Clone(r.Value), &c); err != nil {
 				t.Fatalf("%s: a channel record that cannot be decoded: %v", at, err)
