@@ -276,10 +276,10 @@ func (b *browser) shot(name string) {
 	}
 }
 
-// scheme makes the page light or dark.
+// scheme makes the page light or dark, and still: a picture of what is on its way to somewhere says nothing.
 func (b *browser) scheme(value string) {
 	b.t.Helper()
-	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}}}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}, {Name: "prefers-reduced-motion", Value: "reduce"}}}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
 		b.fail("browser: %v", err)
 	}

@@ -202,24 +202,77 @@ func TestNamesForAllControls(t *testing.T) {
 	}
 }
 
-func TestSizesAndColours(t *testing.T) {
+// lively is a site with something of everything to see: threads, mentions, receipts, a muted channel, long names and texts.
+func lively(t *testing.T) (*site, *browser) {
+	t.Helper()
 	s, b := town(t, dev.Config{})
-	for _, size := range [][2]int64{{360, 740}, {768, 1024}, {1280, 800}, {1920, 1080}} {
-		for _, scheme := range []string{"light", "dark"} {
-			b.scheme(scheme)
-			for _, view := range []string{"", "#operators"} {
-				b.do(chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(s.url+everyone+view))
-				b.until("it is drawn", `document.querySelector('.row-open, [data-partition]')`)
-				if wide := eval[int](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
-					t.Errorf("at %d wide the page is %d pixels too wide (%s)", size[0], wide, view)
-				}
-				out := eval[string](b, `[...document.querySelectorAll('.top > *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.className).join()`)
-				if out != "" {
-					t.Errorf("at %d wide these are outside: %s", size[0], out)
-				}
-				b.shot(fmt.Sprintf("size-%d-%s-%s", size[0], scheme, strings.TrimPrefix(view+"people", "#")))
-			}
+	s.publish(joined("dm:ann:bob", "ann", "bob"), joined("a-channel-with-quite-a-long-name", "ann", "bob", "cleo"),
+		posted("general", "g1", "bob", "the build is red again, and nobody knows why it is: has anybody looked at the logs of this morning?"),
+		posted("general", "g2", "cleo", "I have"), posted("general", "g3", "cleo", "it is the cache"), posted("general", "g4", "ann", "thank you"),
+		posted("dm:ann:bob", "d1", "bob", "lunch?"), posted("a-channel-with-quite-a-long-name", "a1", "cleo", "averylongwordthatdoesnotbreakanywhere"+strings.Repeat("x", 60)),
+		`{"message":{"channel_id":"general","message_posted":{"message_id":"g5","sender_id":"bob","preview":"@ann, can you have a look?","mentions":["ann"]}}}`,
+		`{"message":{"channel_id":"general","message_posted":{"message_id":"t1","sender_id":"cleo","preview":"in a thread","thread_id":"g4"}}}`,
+		`{"message":{"channel_id":"general","message_posted":{"message_id":"s1","sender_id":"cleo","preview":"cleo changed the topic","silent":true}}}`,
+		`{"read":{"channel_id":"random","user_id":"bob","channel_muted":{"muted":true}}}`,
+		`{"read":{"channel_id":"general","user_id":"cleo","read_up_to":{"message_id":"g5"}}}`)
+	b.unread(annPhone, "dm:ann:bob", 1)
+	b.unread(annPhone, "a-channel-with-quite-a-long-name", 1)
+	return s, b
+}
+
+// cutOff are the elements that stick out to the right of what they are in: the window, where nothing scrolls, and the parts
+// of a device, where a number beside a long name must not be pushed out.
+const cutOff = `(() => {
+	const beyond = (within, e) => e.getClientRects().length && e.getBoundingClientRect().right > (within?.getBoundingClientRect().right ?? innerWidth) + 1;
+	const bad = [...document.querySelectorAll('.top > *, dialog[open], dialog[open] .sheet > *, main > *')].filter((e) => beyond(undefined, e));
+	for (const part of document.querySelectorAll('.device-head, .channels, .conversation-head, .banner.shown, .composer'))
+		bad.push(...[...part.querySelectorAll('button, .count, .at, input')].filter((e) => beyond(part, e)));
+	return bad.map((e) => e.ariaLabel || e.className || e.tagName).join('; ');
+})()`
+
+// TestSizesAndColours leaves pictures of both views, with dialogs, in windows of many sizes, light and dark; and nothing is
+// wider than the window.
+func TestSizesAndColours(t *testing.T) {
+	s, b := lively(t)
+	fits := func(what string, width int64) {
+		t.Helper()
+		if wide := eval[int](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+			t.Errorf("at %d wide %s is %d pixels too wide", width, what, wide)
 		}
+		if out := eval[string](b, cutOff); out != "" {
+			t.Errorf("at %d wide, %s: these are cut off: %s", width, what, out)
+		}
+	}
+	for i, c := range []struct {
+		width, height int64
+		scheme        string
+		keep          bool // pictures
+	}{
+		{360, 640, "light", false}, {390, 844, "light", true}, {390, 844, "dark", true}, {1024, 768, "light", true},
+		{1440, 900, "light", true}, {1440, 900, "dark", true}, {1920, 1080, "dark", false},
+	} {
+		b.scheme(c.scheme)
+		look := func(what string) {
+			t.Helper()
+			if c.keep {
+				b.shot(fmt.Sprintf("size-%d-%s-%s", c.width, c.scheme, what))
+			}
+			fits(what, c.width)
+		}
+		// The address differs, so that the page is loaded anew.
+		b.do(chromedp.EmulateViewport(c.width, c.height), chromedp.Navigate(fmt.Sprintf("%s%s&n=%d", s.url, everyone, i)))
+		b.until("it is drawn", fmt.Sprintf(`document.querySelector('%s .row-open[data-channel=general]')`, annLaptop))
+		look("people")
+		b.openChannel(annLaptop, "general")
+		b.until("its messages", fmt.Sprintf(`document.querySelector('%s [data-id=g5]')`, annLaptop))
+		look("messages")
+		b.click(annLaptop + ` .total`)
+		b.until("the sum", `document.querySelector('dialog[open] .sum')`)
+		look("dialog")
+		b.do(chromedp.KeyEvent(kb.Escape))
+		b.click(`.tab[href="#operators"]`)
+		b.until("partitions", `document.querySelector('[data-partition] .state-live')`)
+		look("operators")
 	}
 }
 

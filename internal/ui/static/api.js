@@ -51,9 +51,17 @@ export const publish = (...events) => post('/tidemark.ingest.v1.IngestService/Pu
 export const own = async (path) => read(await fetch(`/ui/api/${path}`, { headers: headers() }));
 export const tell = (path, body) => post(`/ui/api/${path}`, body);
 
+// A page that was left may be kept by the browser, to be shown again at once, and its streams with it. Of those a browser has
+// six for an address: pages that nobody sees must not hold up the one that is opened next.
+let left = new AbortController();
+addEventListener('pagehide', () => {
+  left.abort();
+  left = new AbortController();
+});
+
 /** Follows a stream of the node: calls `opened` when it begins and `fn` with each thing it tells, and returns when it ends. */
 export async function follow(path, opened, fn) {
-  const res = await fetch(`/ui/api/${path}`, { headers: headers() }); // an EventSource could not bring a token
+  const res = await fetch(`/ui/api/${path}`, { headers: headers(), signal: left.signal }); // an EventSource could not bring a token
   if (!res.ok) await read(res);
   opened();
   const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();

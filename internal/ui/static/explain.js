@@ -72,7 +72,7 @@ function explained(device, channel, x) {
     p?.seq
       ? h('p', { class: 'fact' }, 'at message ', h('code', {}, p.message_id || `#${p.seq}`), p.at && `, read at ${exactTime(p.at)}`, p.event && [', put there by the record ', h('code', {}, p.event)])
       : h('p', { class: 'fact' }, 'Nothing was read yet.'),
-    x.message_ids?.length > 0 && h('h3', {}, x.more ? `The first ${count(x.message_ids.length)}` : `These ${plural(x.message_ids.length, 'message')}`),
+    x.message_ids?.length > 0 && h('h3', {}, x.more ? `The first ${count(x.message_ids.length)}` : x.message_ids.length === 1 ? 'This message' : `These ${plural(x.message_ids.length, 'message')}`),
     h('ol', { class: 'evidence' }, (x.message_ids ?? []).slice(0, 100).map((id, i) => {
       const m = c.byId.get(id);
       return h('li', { key: id || i }, m

@@ -76,16 +76,10 @@ export class Messages {
     }
     c.busy = true;
     try {
-      const got = await own(`history?channel_id=${encodeURIComponent(id)}&since=${c.revision}`);
-      if (got.revision < c.revision || c.revision === 0) { // the node was restarted: its revisions begin again
-        c.messages = [];
-        c.byId.clear();
-      }
-      for (const m of got.messages) this.#put(c, m);
-      Object.assign(c, { members: got.members, more: got.more, loaded: true });
-      if (got.revision >= c.revision) c.revision = got.revision;
-      else { c.revision = 0; c.again = true; }
-      this.changed.set(this.changed.value + 1);
+      const since = c.revision;
+      const got = await own(`history?channel_id=${encodeURIComponent(id)}&since=${since}`);
+      if (c.revision !== since) c.again = true; // all was asked for meanwhile, and this is a part, perhaps of another process
+      else this.#take(c, since, got);
     } catch { /* a change, or the next connection, asks again */ } finally {
       c.busy = false;
     }
@@ -93,6 +87,19 @@ export class Messages {
       c.again = false;
       void this.load(id);
     }
+  }
+
+  /** Takes what has changed in a channel since a revision. */
+  #take(c, since, got) {
+    if (got.revision < since || since === 0) { // the node was restarted: its revisions begin again
+      c.messages = [];
+      c.byId.clear();
+    }
+    for (const m of got.messages) this.#put(c, m);
+    Object.assign(c, { members: got.members, more: got.more, loaded: true });
+    if (got.revision >= since) c.revision = got.revision;
+    else { c.revision = 0; c.again = true; }
+    this.changed.set(this.changed.value + 1);
   }
 
   #put(c, m) {
