@@ -193,15 +193,7 @@ func TestQuietPartitionOutlivesItsLog(t *testing.T) {
 		s.read("general", "bob", "m1")
 		m.unread(s.post("general", "m1", "alice"), "bob", "general")
 		end := s.ends()[0]
-		until(t, "the quiet partition is stored", func() bool {
-			p, err := m.Live(0)
-			if err != nil {
-				return false // it comes again
-			}
-			p.RLock()
-			defer p.RUnlock()
-			return p.StoredPosition() == end
-		})
+		m.stored(0, end)
 		m.trimmed(s, end, 0)
 		w.kill()
 		m.stop()

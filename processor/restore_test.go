@@ -131,7 +131,7 @@ func TestRestoreFallsBack(t *testing.T) {
 		m.stop()
 		list, err := m.cfg.Snapshots.List(t.Context(), 0)
 		if err != nil || len(list) != 2 || list[1].Manifest.Position() != positions[0] {
-			t.Fatalf("%+v, %v", list, err)
+			t.Fatalf("%d snapshots are listed, want those at %v: %v", len(list), positions, err)
 		}
 		named := map[string]bool{}
 		for _, f := range list[1].Manifest.Files {

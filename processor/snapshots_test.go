@@ -32,23 +32,35 @@ func (s *site) with(dir string, b snapshot.Bucket) Config {
 	return c
 }
 
-// snapshots takes one of every partition.
+// snapshots takes one of every partition, of all that was folded: the store follows a little later, and is waited for.
 func (m *member) snapshots(partitions int32) {
 	m.t.Helper()
 	for n := range partitions {
-		var err error
-		until(m.t, "a snapshot of all that was folded is taken", func() bool { // the store follows a little later
-			var man *snapshot.Manifest
-			man, _, err = m.Snapshot(context.Background(), n, snapshot.CreateOptions{})
-			if errors.Is(err, snapshot.ErrUnchanged) || errors.Is(err, projections.ErrEmpty) {
-				err = nil
-			}
-			return err != nil || man != nil && man.Position() == m.Status()[n].Position
-		})
-		if err != nil {
+		at := m.Status()[n].Position
+		m.stored(n, at)
+		man, _, err := m.Snapshot(context.Background(), n, snapshot.CreateOptions{})
+		switch {
+		case errors.Is(err, snapshot.ErrUnchanged), errors.Is(err, projections.ErrEmpty):
+		case err != nil:
 			m.t.Fatal(err)
+		case man.Position() != at:
+			m.t.Fatalf("the snapshot of partition %d is of position %v, the store was at %v", n, man.Position(), at)
 		}
 	}
+}
+
+// stored waits until the store of a partition is at a position.
+func (m *member) stored(n int32, at projections.Position) {
+	m.t.Helper()
+	until(m.t, "the partition is stored", func() bool {
+		p, err := m.Live(n)
+		if err != nil {
+			return false // it comes again
+		}
+		p.RLock()
+		defer p.RUnlock()
+		return p.StoredPosition() == at
+	})
 }
 
 // TestSnapshotsAreTaken: on the clock, pruned to what is kept, and once more on the way out.
