@@ -29,15 +29,17 @@ func TestTwoOwnersEmitEqualBytes(t *testing.T) {
 	for part := range 10 {
 		for done := 0; done < records/10; done += 5000 {
 			tr.run(min(5000, records/10-done))
+			s.caughtUp(ma)
+			s.caughtUp(mb)
 		}
 		if part%3 == 2 { // what it folds again it does not publish again, whatever the other one has published since
 			mb.stop()
 			tr.run(500)
 			mb = s.start(b).ready(n)
 		}
-		s.caughtUp(ma)
-		s.caughtUp(mb)
 	}
+	s.caughtUp(ma)
+	s.caughtUp(mb)
 	ma.stop()
 	mb.stop()
 	da, db := s.digests(a, a.DataDir), s.digests(b, b.DataDir)
