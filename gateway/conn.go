@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -34,12 +36,11 @@ type conn struct {
 	focused  map[scope]uint32 // the read epoch that was known when it was focused
 	loading  bool             // its inbox is being read: what changes meanwhile is held by the user
 	reloads  int              // inboxes to read when the one under way is done
-	touched  bool             // it is among the hub's dirty ones
 	released bool
 
 	mu      sync.Mutex
 	queue   queue
-	writing bool // it waits for a writer, or is written to
+	writing bool // a goroutine writes
 	closing closing
 }
 
@@ -67,7 +68,7 @@ func (c *conn) send(it item) {
 	}
 	if c.queue.bytes > corkBytes/4 && !c.writing {
 		c.writing = true // a long batch of records is not waited for
-		c.g.writers.add(c)
+		go c.write()
 	}
 }
 
@@ -77,7 +78,7 @@ func (c *conn) kick() {
 	defer c.mu.Unlock()
 	if !c.writing && (!c.queue.empty() || c.closing.code != 0) {
 		c.writing = true
-		c.g.writers.add(c)
+		go c.write()
 	}
 }
 
@@ -97,6 +98,42 @@ func (c *conn) shut(code websocket.StatusCode, reason string) {
 	}
 	c.mu.Unlock()
 	c.kick()
+}
+
+// write writes until nothing is queued.
+func (c *conn) write() {
+	var batch []item
+	for {
+		c.mu.Lock()
+		if why := c.closing; why.code != 0 {
+			c.mu.Unlock() // writing stays true: nothing is written after a close
+			c.g.metrics.closed(why.code)
+			_ = c.ws.Close(why.code, why.reason) // the peer may be gone
+			c.cancel()
+			return
+		}
+		batch = c.queue.take(corkBytes, batch[:0])
+		if len(batch) == 0 {
+			c.writing = false
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		c.g.metrics.frames.Add(float64(len(batch)))
+		if err := c.link.send(batch); err != nil {
+			if isTimeout(err) {
+				c.g.metrics.slow.Inc()
+			}
+			c.cancel() // the reader ends, and releases
+			return
+		}
+		c.g.delivered.taken(c, batch)
+	}
+}
+
+func isTimeout(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
 }
 
 // read passes the client's frames to take until the connection ends. It returns why.

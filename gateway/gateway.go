@@ -26,7 +26,6 @@ type Gateway struct {
 	presence  *presence // nil without Redis
 	queuer    *queuer   // nil without presence, or without the right to list members
 	delivered deliveries
-	writers   writers
 	began     time.Time
 
 	// seen is, per partition, the next offset of chat.messages after what the feed has passed on, and begun where its

@@ -83,21 +83,13 @@ func (h *hub) disconnect(c *conn) bool {
 }
 
 // touch notes that a connection has something to send. Called with the lock.
-func (h *hub) touch(c *conn) {
-	if !c.touched {
-		c.touched = true
-		h.dirty = append(h.dirty, c)
-	}
-}
+func (h *hub) touch(c *conn) { h.dirty = append(h.dirty, c) }
 
 // kick lets everybody send who got something. It is called without the lock.
 func (h *hub) kick() {
 	h.mu.Lock()
 	dirty := h.dirty
 	h.dirty = nil
-	for _, c := range dirty {
-		c.touched = false
-	}
 	h.mu.Unlock()
 	for _, c := range dirty {
 		c.kick()

@@ -3,12 +3,10 @@ package gateway
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"math"
 	"net"
 	"net/http"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -34,8 +32,6 @@ type link struct {
 	timeout time.Duration
 	sent    func(bytes int)
 
-	raw syscall.RawConn // nil: writes that do not wait are not to be had, as with TLS
-
 	mu     sync.Mutex
 	closed bool // a close has been sent: no data may follow
 }
@@ -55,61 +51,6 @@ func (l *link) Write(b []byte) (int, error) {
 		l.closed = true
 	}
 	return l.write(b)
-}
-
-// trySend sends a batch as far as the kernel takes it at once. If that is not all, or is not to be known, it returns what
-// sends the rest, which has to be called and waits as long as a write may take.
-func (l *link) trySend(batch []item) (rest func() error, err error) {
-	size := 0
-	for i := range batch {
-		size += maxHeader + len(batch[i].body)
-	}
-	if l.raw == nil || size > corkBytes || !l.mu.TryLock() {
-		return func() error { return l.send(batch) }, nil
-	}
-	if l.closed {
-		l.mu.Unlock()
-		return nil, net.ErrClosed
-	}
-	pooled := buffers.Get().(*[]byte)
-	b := (*pooled)[:0]
-	for i := range batch {
-		b = append(appendHeader(b, len(batch[i].body)), batch[i].body...)
-	}
-	n, err := l.writeNow(b)
-	if err != nil || n == len(b) {
-		l.mu.Unlock()
-		buffers.Put(pooled)
-		return nil, err
-	}
-	return func() error { // with the lock: nothing may come between the parts of a frame
-		defer l.mu.Unlock()
-		defer buffers.Put(pooled)
-		_, err := l.write(b[n:])
-		return err
-	}, nil
-}
-
-// writeNow writes what the kernel takes without waiting.
-func (l *link) writeNow(b []byte) (n int, err error) {
-	if len(b) == 0 {
-		return 0, nil
-	}
-	var failed error
-	err = l.raw.Write(func(fd uintptr) bool {
-		for {
-			n, failed = syscall.Write(int(fd), b)
-			if failed != syscall.EINTR {
-				return true
-			}
-		}
-	})
-	n = max(n, 0)
-	l.sent(n)
-	if failed == syscall.EAGAIN {
-		failed = nil
-	}
-	return n, errors.Join(err, failed)
 }
 
 // send writes a text frame for each item, together where they are small. A server's frames are not masked, so a payload
@@ -158,12 +99,8 @@ func appendHeader(b []byte, payload int) []byte {
 	return binary.BigEndian.AppendUint64(append(b, finText, smallPayload+2), uint64(payload))
 }
 
-// write writes b, and waits for timeout for each part of it.
 func (l *link) write(b []byte) (int, error) {
 	total := 0
-	if l.raw != nil {
-		defer func() { _ = l.SetWriteDeadline(time.Time{}) }() // a writer that does not wait has none
-	}
 	for len(b) > 0 {
 		part := b[:min(len(b), corkBytes)]
 		if err := l.SetWriteDeadline(time.Now().Add(l.timeout)); err != nil {
@@ -201,11 +138,6 @@ func (h *hijack) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		early = early[:n]
 	}
 	h.link.Conn = conn
-	if c, ok := conn.(syscall.Conn); ok {
-		if h.link.raw, err = c.SyscallConn(); err != nil {
-			return nil, nil, err
-		}
-	}
 	reader := bufio.NewReaderSize(h.link, max(readBuffer, len(early)))
 	if len(early) > 0 {
 		h.link.Conn = &replay{Conn: conn, rest: early}

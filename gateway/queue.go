@@ -41,9 +41,6 @@ func (q *queue) add(it item) {
 			q.index[it.key] = len(q.items)
 		}
 	}
-	if q.items == nil {
-		q.items = make([]item, 0, 4) // a message comes with a count
-	}
 	q.items = append(q.items, it)
 	q.bytes += len(it.body) + overhead
 }
@@ -84,16 +81,11 @@ func (q *queue) compact() {
 }
 
 // take removes the first frames, up to about limit bytes and at least one. What stays can still be replaced.
-func (q *queue) take(limit int) (batch []item) {
-	if q.dead == 0 && q.bytes < limit {
-		batch = q.items
-		q.clear()
-		return batch
-	}
+func (q *queue) take(limit int, into []item) []item {
 	n, bytes := 0, 0
 	for ; n < len(q.items) && (bytes == 0 || bytes < limit); n++ {
 		if it := q.items[n]; it.body != nil {
-			batch = append(batch, it)
+			into = append(into, it)
 			bytes += len(it.body)
 			q.bytes -= len(it.body) + overhead
 		} else {
@@ -102,11 +94,11 @@ func (q *queue) take(limit int) (batch []item) {
 	}
 	if n == len(q.items) {
 		q.clear()
-		return batch
+		return into
 	}
 	q.items = append(q.items[:0:0], q.items[n:]...)
 	q.reindex()
-	return batch
+	return into
 }
 
 // drop removes the values, which a fresh inbox replaces.
@@ -131,7 +123,7 @@ func (q *queue) dropChannel(id string) {
 	}
 }
 
-// clear forgets everything and gives the memory back.
+// clear forgets everything, and gives the memory back.
 func (q *queue) clear() { *q = queue{} }
 
 func (q *queue) empty() bool { return len(q.items) == q.dead }
