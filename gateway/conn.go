@@ -120,7 +120,7 @@ func (c *conn) write() {
 		}
 		c.mu.Unlock()
 		c.g.metrics.frames.Add(float64(len(batch)))
-		if err := c.link.send(batch); err != nil {
+		if err := c.link.send(c.ctx, c.ws, batch); err != nil {
 			if isTimeout(err) {
 				c.g.metrics.slow.Inc()
 			}

@@ -258,7 +258,7 @@ func (g *Gateway) serve(c *conn, who identity) {
 	if g.presence != nil {
 		g.presence.arrived(u.id)
 	}
-	if c.link.send([]item{{body: g.helloFrame(c, u)}}) != nil {
+	if c.link.send(c.ctx, c.ws, []item{{body: g.helloFrame(c, u)}}) != nil {
 		return // gone before it began
 	}
 	g.hub.mu.Lock()

@@ -2,30 +2,27 @@ package gateway
 
 import (
 	"bufio"
-	"encoding/binary"
-	"math"
+	"context"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 const (
 	// corkBytes is how much is gathered before it is written: frames that wait together leave in one write.
 	corkBytes = 64 << 10
-	// readBuffer and writeBuffer are those of a connection for as long as it lives. Commands are small, and what the
-	// library writes are frames of control, of 129 bytes at most; what is sent is gathered elsewhere.
-	readBuffer, writeBuffer = 512, 256
+	// readBuffer and writeBuffer are those of a connection for as long as it lives. Commands are small, and what is
+	// written is gathered in a link's buffer, which exists only while there is something.
+	readBuffer, writeBuffer = 512, 512
 )
 
-// buffers are what frames are gathered in while a connection sends.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, corkBytes+maxHeader); return &b }}
+var corks = sync.Pool{New: func() any { b := make([]byte, 0, corkBytes+4096); return &b }}
 
-// maxHeader is the most that a frame has before its payload.
-const maxHeader = 10
-
-// link is the connection below a WebSocket. Frames of data are sent by it; those of control, and what it takes to read,
-// are the library's, which writes a frame of control at once: so frames never mix. Each write to the network has to be
+// link is the connection below a WebSocket. While it is corked, writes are gathered. Each write to the network has to be
 // done within timeout; after one that was not, part of a frame may have gone, and nothing more can be said.
 type link struct {
 	net.Conn
@@ -33,70 +30,67 @@ type link struct {
 	sent    func(bytes int)
 
 	mu     sync.Mutex
-	closed bool // a close has been sent: no data may follow
+	corked *[]byte // nil: writes go out at once
 }
 
-const (
-	finText      = 0x81 // the first byte of a frame that is a whole text message
-	opcodeMask   = 0x0f
-	opcodeClose  = 0x08
-	smallPayload = 125 // longer ones have their length in 2 or 8 more bytes
-)
+// send writes a text frame for each item, together where they are small.
+func (l *link) send(ctx context.Context, ws *websocket.Conn, batch []item) error {
+	l.cork()
+	var failed error
+	for i := range batch {
+		if failed = ws.Write(ctx, websocket.MessageText, batch[i].body); failed != nil {
+			break
+		}
+	}
+	return errors.Join(failed, l.uncork())
+}
 
-// Write writes a frame of control, whole.
+// Write writes or gathers b.
 func (l *link) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(b) > 0 && b[0]&opcodeMask == opcodeClose {
-		l.closed = true
+	if l.corked == nil {
+		return l.write(b)
 	}
-	return l.write(b)
+	*l.corked = append(*l.corked, b...)
+	if len(*l.corked) >= corkBytes {
+		if err := l.flush(); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
 }
 
-// send writes a text frame for each item, together where they are small. A server's frames are not masked, so a payload
-// that goes to many connections is the same bytes for all of them.
-func (l *link) send(batch []item) error {
+func (l *link) cork() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
-		return net.ErrClosed
+	if l.corked == nil {
+		l.corked = corks.Get().(*[]byte)
 	}
-	pooled := buffers.Get().(*[]byte)
-	defer buffers.Put(pooled)
-	b := (*pooled)[:0]
-	for i := range batch {
-		body := batch[i].body
-		if len(b)+maxHeader+len(body) > corkBytes && len(b) > 0 {
-			if _, err := l.write(b); err != nil {
-				return err
-			}
-			b = b[:0]
-		}
-		b = appendHeader(b, len(body))
-		if len(body) <= corkBytes-maxHeader {
-			b = append(b, body...)
-			continue
-		}
-		for _, part := range [][]byte{b, body} { // too large to be copied
-			if _, err := l.write(part); err != nil {
-				return err
-			}
-		}
-		b = b[:0]
+}
+
+// uncork writes what was gathered.
+func (l *link) uncork() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.corked == nil {
+		return nil
 	}
-	_, err := l.write(b)
+	err := l.flush()
+	if cap(*l.corked) <= 4*corkBytes {
+		corks.Put(l.corked)
+	}
+	l.corked = nil
 	return err
 }
 
-// appendHeader begins a text frame (RFC 6455, 5.2).
-func appendHeader(b []byte, payload int) []byte {
-	switch {
-	case payload <= smallPayload:
-		return append(b, finText, byte(payload))
-	case payload <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, finText, smallPayload+1), uint16(payload))
+func (l *link) flush() error {
+	if len(*l.corked) == 0 {
+		return nil
 	}
-	return binary.BigEndian.AppendUint64(append(b, finText, smallPayload+2), uint64(payload))
+	_, err := l.write(*l.corked)
+	*l.corked = (*l.corked)[:0]
+	return err
 }
 
 func (l *link) write(b []byte) (int, error) {
