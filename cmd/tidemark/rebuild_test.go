@@ -24,11 +24,12 @@ import (
 type site struct {
 	t                   *testing.T
 	broker, redis, data string
+	said                fmt.Stringer // what the last node has logged
 }
 
 func newSite(t *testing.T, env testkit.Env, partitions int) *site {
 	t.Helper()
-	s := &site{t, env.Brokers[0], env.RedisURL, filepath.Join(t.TempDir(), "data")}
+	s := &site{t: t, broker: env.Brokers[0], redis: env.RedisURL, data: filepath.Join(t.TempDir(), "data")}
 	ok(t, "", "topics", "create", "--brokers", s.broker, "--partitions", fmt.Sprint(partitions), "--replication-factor", "1")
 	return s
 }
@@ -43,6 +44,7 @@ func (s *site) run(args ...string) (url string, stop func()) {
 	s.t.Helper()
 	_, errout, cancel := background(s.t, append([]string{"run", "--brokers", s.broker, "--redis", s.redis, "--data-dir", s.data,
 		"--listen", "127.0.0.1:0"}, args...)...)
+	s.said = errout
 	errout.await(s.t, "listen=")
 	m := listenAt.FindStringSubmatch(errout.String())
 	url = "http://" + m[1]
@@ -82,7 +84,8 @@ func (s *site) cached() {
 			return
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("Redis never holds what was folded: ann %s, bob %s", ann, bob)
+			s.t.Fatalf("Redis never holds what was folded: ann %q, bob %q, channel %v, cursors %v, epoch %q; the node said\n%s", ann, bob,
+				rdb.HGetAll(ctx, "channel-latest:general").Val(), rdb.HGetAll(ctx, "tidemark:cursors").Val(), rdb.Get(ctx, "tidemark:epoch").Val(), s.said)
 		}
 	}
 }
