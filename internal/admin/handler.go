@@ -59,7 +59,7 @@ func Handler(c Config) http.Handler {
 		refuse(w, http.StatusNotFound, "unimplemented", "there is nothing of this name and method here; there are GET "+PathPartitions+
 			", POST "+PathCheckpoint+" and POST "+PathSnapshots)
 	})
-	return h.guard(mux)
+	return http.NewCrossOriginProtection().Handler(h.guard(mux))
 }
 
 func (h *handler) guard(next http.Handler) http.Handler {

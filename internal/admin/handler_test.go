@@ -191,14 +191,15 @@ func TestNoPageOfAnotherSiteCanAsk(t *testing.T) {
 	n := &node{}
 	c, _ := serve(t, n, nil)
 	for _, w := range []struct {
-		name, host, media, body string
-		want                    int
+		name, host, origin, media, body string
+		want                            int
 	}{
-		{"a form", "", "text/plain", "{}", http.StatusUnsupportedMediaType},
-		{"nothing said", "", "", "{}", http.StatusUnsupportedMediaType},
-		{"a name", "evil.example", "application/json", "{}", http.StatusForbidden},
-		{"a field that is not there", "", "application/json", `{"all":true}`, http.StatusBadRequest},
-		{"localhost", "localhost:1", "application/json; charset=utf-8", `{"partitions":[3]}`, http.StatusOK},
+		{"a form", "", "", "text/plain", "{}", http.StatusUnsupportedMediaType},
+		{"nothing said", "", "", "", "{}", http.StatusUnsupportedMediaType},
+		{"a name", "evil.example", "", "application/json", "{}", http.StatusForbidden},
+		{"another site", "", "https://evil.example", "application/json", "{}", http.StatusForbidden},
+		{"a field that is not there", "", "", "application/json", `{"all":true}`, http.StatusBadRequest},
+		{"localhost", "localhost:1", "", "application/json; charset=utf-8", `{"partitions":[3]}`, http.StatusOK},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.URL+PathSnapshots, strings.NewReader(w.body))
 		if err != nil {
@@ -206,6 +207,9 @@ func TestNoPageOfAnotherSiteCanAsk(t *testing.T) {
 		}
 		r.Host = w.host
 		r.Header.Set("Content-Type", w.media)
+		if w.origin != "" {
+			r.Header.Set("Origin", w.origin)
+		}
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
