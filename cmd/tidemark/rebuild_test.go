@@ -171,10 +171,10 @@ func TestReplayAndSwap(t *testing.T) {
 		t.Errorf("again, into what is there: %+v", r)
 	}
 	url, stop := s.run()
+	awaitReady(t, url) // so that its stores are in use
 	if r := s.verb("replay", "--resume", "--swap"); r.code != exitFailed || !strings.Contains(r.errout, "is in use: stop the node first") {
 		t.Errorf("while the node runs: %+v", r)
 	}
-	awaitReady(t, url)
 	if out := ok(t, "", "query", "unread", "ann", "general", "--addr", url); !strings.Contains(out, "last read       m3") {
 		t.Errorf("the node has another state than was planted:\n%s", out)
 	}
@@ -256,7 +256,8 @@ func TestVerify(t *testing.T) {
 		if r.code != exitDifferences || !strings.Contains(r.out, "the rebuilt store is in place") || !strings.Contains(r.out, "Redis: what was wrong is taken out") {
 			t.Fatalf("--repair: %+v", r)
 		}
-		_, stop := s.run()
+		url, stop := s.run()
+		awaitReady(t, url) // the cache may have filled Redis before the stores are open, and so in use
 		s.cached()
 		if r := s.verb("verify", "--redis", s.redis); r.code != exitFailed || !strings.Contains(r.errout, "is in use: stop the node first, or name it with --node") {
 			t.Errorf("while the node runs: %+v", r)
