@@ -16,7 +16,7 @@ import (
 )
 
 type snapshotCmd struct {
-	Create  snapshotCreateCmd  `cmd:"" help:"Take snapshots of the stores of a node that is stopped."`
+	Create  snapshotCreateCmd  `cmd:"" help:"Take snapshots now: of a node that runs, or of the stores of one that is stopped."`
 	List    snapshotListCmd    `cmd:"" help:"List the snapshots that there are."`
 	Verify  snapshotVerifyCmd  `cmd:"" help:"Download snapshots, check all of them, and keep nothing."`
 	Restore snapshotRestoreCmd `cmd:"" help:"Bring snapshots into a data directory."`
