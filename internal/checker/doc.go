@@ -11,7 +11,7 @@
 //	O7 cache      Redis; Mirror for a reader that only keeps what dominates
 //	O8 client     Device: what a socket told, across connections, is what the log says
 //	O9 rights     Device: every message that was ever sent or named to it was one it may know of
-//	O10 liveness  Settled, after the faults are over
+//	O10 liveness  what waits until all is folded, published and cached is the attacks' own: a fault that stays is never settled
 //	O11 order     Digests: a replay in another order has the same digest
 //
 // Everything is compared with internal/model, which shares no rule with the fold. It imports neither processor nor query,
