@@ -84,6 +84,14 @@ func (ch *channel) take(r *events.ChannelRecord) bool {
 	return true
 }
 
+// told is how far in chat.messages its members have been told: the newest record includes everything before.
+func (ch *channel) told() int64 {
+	if ch.record == nil {
+		return 0
+	}
+	return ch.record.Stamp.M
+}
+
 // settle gives out seqs as far as records and messages have both come. What it returns is in order.
 func (ch *channel) settle() []posted {
 	var out []posted

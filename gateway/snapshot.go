@@ -195,6 +195,9 @@ func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
 			continue // newer: it follows
 		}
 		u.replace(g, e, &v, stamp)
+		if e.ch != nil && e.ch.record != nil && e.ch.record.Large && e.ch.told() > stamp.M {
+			g.ask(e) // no delta will say what the record included beyond the inbox
+		}
 	}
 	for id, e := range u.entries {
 		stamp := g.stampAt(in.at, id)
@@ -237,9 +240,10 @@ func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
 }
 
 // register notes an interest in all channels of an inbox, before it counts as read. It returns which events the feed has
-// passed that the inbox does not include, if a channel was not registered before.
+// passed that the inbox does not include, if there were some in a channel of which this user was not told: because nobody
+// here was interested in it, or because others were, and have been told of more than the inbox includes.
 func (g *Gateway) register(u *user, in *inbox) (after []string) {
-	passed := map[int32]bool{}
+	passed := map[int32]int64{} // how far the inbox has to reach
 	for i := range in.channels {
 		id := in.channels[i].channel
 		e := u.entryOf(id)
@@ -248,14 +252,17 @@ func (g *Gateway) register(u *user, in *inbox) (after []string) {
 		if (e.ch != nil && e.since != unsure) || s.M < e.floorM || (e.stamp != (events.Stamp{}) && !covers(&s, &e.stamp)) {
 			continue
 		}
-		known := e.ch == nil && g.hub.channels[id] != nil
+		reach, known := g.seen[p], e.ch == nil && g.hub.channels[id] != nil
+		if known {
+			reach = g.hub.channels[id].told()
+		}
 		e.view.channel = id
 		g.says(u, e, id, true, s.M)
-		passed[p] = passed[p] || !known
+		passed[p] = max(passed[p], reach)
 	}
-	for p, fresh := range passed {
-		if seen := g.seen[p]; fresh && seen > in.at[p].M {
-			after = g.passed(after, p, seen)
+	for p, reach := range passed {
+		if reach > in.at[p].M {
+			after = g.passed(after, p, max(reach, g.seen[p]))
 		}
 	}
 	return after

@@ -34,7 +34,7 @@ const busyMembers = 50
 
 // Gateway measures what sockets wait for and what they cost, on the brokers and the Redis of env, or on embedded ones.
 func Gateway(ctx context.Context, env Env) ([]Result, error) {
-	return gatewayOn(ctx, env, crowd{idle: 10_000, wide: 1_000, arrivals: 60, single: 500, busy: 20, messages: 20_000, half: 10 * time.Second, either: 8_000})
+	return gatewayOn(ctx, env, crowd{idle: 10_000, wide: 1_000, arrivals: 60, single: 500, busy: 20, messages: 20_000, half: 10 * time.Second, either: 3_000})
 }
 
 func gatewayOn(ctx context.Context, env Env, c crowd) (out []Result, err error) {

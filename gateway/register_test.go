@@ -1,0 +1,51 @@
+package gateway
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Found by a device that had nothing of the newest message until it connected again, on a machine that was slow: ann's
+// inbox is read; a message comes into a large channel of hers, is folded, and bob is told of it; only then is ann's inbox
+// installed. No delta says what she missed, and nobody sends it again: the inbox has to be read once more.
+func TestAnInboxReachesWhatOthersWereTold(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		known       bool  // bob is connected
+		told, seen  int64 // how far the channel's record reaches, and how far the feed has seen
+		inbox       int64
+		want        []string
+		asksTheRest bool // if the inbox is installed as it is
+	}{
+		{"the inbox includes what bob was told", true, 10, 11, 10, nil, false},
+		{"bob was told more", true, 11, 11, 10, []string{"chat.messages/0/10"}, true},
+		{"bob was told more, and the feed has seen more", true, 11, 14, 10, []string{"chat.messages/0/13"}, true},
+		{"bob was told more than the feed has seen of the messages", true, 11, 10, 10, []string{"chat.messages/0/10"}, true},
+		{"nobody was told, and the inbox includes what was seen", false, 0, 10, 10, nil, false},
+		{"nobody was told, and the feed has seen more", false, 0, 12, 10, []string{"chat.messages/0/11"}, false},
+	} {
+		g := &Gateway{cfg: Config{Partitions: 1, Topics: Topics{Messages: events.TopicMessages}, Limits: Limits{}.withDefaults()}, hub: newHub(),
+			seen: map[int32]int64{0: c.seen}, begun: map[int32]int64{}, asks: make(chan ask, 1)}
+		if c.known {
+			bob := &user{id: "bob", entries: map[string]*entry{}}
+			g.hub.setMember(bob, bob.entryOf("crowd"), "crowd", true)
+			g.hub.channels["crowd"].record = &events.ChannelRecord{Large: true, Stamp: events.Stamp{M: c.told}}
+		}
+		ann := &user{id: "ann", entries: map[string]*entry{}}
+		in := &inbox{channels: []view{{channel: "crowd", member: true}}, at: position{0: {M: c.inbox}}, heard: position{}}
+		device := &conn{g: g, user: ann, loading: true}
+		if after := g.install(device, in, true); !slices.Equal(after, c.want) || device.loading != (c.want != nil) {
+			t.Errorf("%s: read once more up to %v, want %v", c.name, after, c.want)
+		}
+		if c.want != nil { // it does not get there in time
+			if after := g.install(device, in, false); after != nil || device.loading {
+				t.Errorf("%s: not installed at last", c.name)
+			}
+		}
+		if asks := len(g.asks) == 1; asks != c.asksTheRest {
+			t.Errorf("%s: the owner is asked for the rest: %v", c.name, asks)
+		}
+	}
+}
