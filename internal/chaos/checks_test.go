@@ -245,7 +245,7 @@ func (l liar) GetUnread(_ context.Context, r *connect.Request[queryv1.GetUnreadR
 	if !ok {
 		return nil, connect.NewError(connect.CodeNotFound, errors.New("no such channel"))
 	}
-	a := &queryv1.ChannelUnread{Member: v.Member, Unread: v.Unread, Mentions: v.Mentions, Muted: v.Muted, ReadEpoch: v.ReadEpoch}
+	a := &queryv1.ChannelUnread{Member: v.Member, Unread: v.Unread, Mentions: v.Mentions, OfflineUnread: v.OfflineUnread, Muted: v.Muted, ReadEpoch: v.ReadEpoch}
 	if v.FirstUnread.Seq > 0 {
 		a.FirstUnread = &queryv1.MessageRef{MessageId: v.FirstUnread.MessageID, Seq: v.FirstUnread.Seq}
 	}
@@ -318,9 +318,9 @@ func filled(t *testing.T, tr *checker.Log) *miniredis.Miniredis {
 			if v.Latest.Seq > 0 {
 				at = time.UnixMilli(v.Latest.At).UTC().Format("2006-01-02T15:04:05.000Z")
 			}
-			m.HSet("inbox:"+user, channel, fmt.Sprintf(`{"unread":%d,"mentions":%d,"offline_unread":0,"first_unread_id":%q,`+
+			m.HSet("inbox:"+user, channel, fmt.Sprintf(`{"unread":%d,"mentions":%d,"offline_unread":%d,"first_unread_id":%q,`+
 				`"last_read_seq":%d,"read_pos":0,"excluded":"","mentioned":"","latest_seq":%d,"latest_at":%q,"large":false,`+
-				`"muted":%t,"read_epoch":%d,"stamp":"1.%d.%d.%d"}`, v.Unread, v.Mentions, v.FirstUnread.MessageID, v.LastRead.Seq,
+				`"muted":%t,"read_epoch":%d,"stamp":"1.%d.%d.%d"}`, v.Unread, v.Mentions, v.OfflineUnread, v.FirstUnread.MessageID, v.LastRead.Seq,
 				v.Latest.Seq, at, v.Muted, v.ReadEpoch, v.Stamp.M, v.Stamp.R, v.Stamp.D))
 		}
 	}

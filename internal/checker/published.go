@@ -252,7 +252,7 @@ func promised(v, now projections.View) string {
 		v.Unread, v.Mentions, v.FirstUnread, v.Latest = 0, 0, projections.Ref{}, projections.Head{}
 	}
 	if !now.Member {
-		v.Large, v.ReadPos, v.Excluded, v.Mentioned = false, 0, nil, nil
+		v.Large, v.OfflineUnread, v.ReadPos, v.Excluded, v.Mentioned = false, 0, 0, nil, nil
 	}
 	if v.LastRead.Seq == 0 {
 		v.LastReadAt = 0

@@ -177,6 +177,8 @@ func (w *Workload) readEvent(m *room) *eventsv1.ReadEvent {
 		e.Kind = &eventsv1.ReadEvent_MarkedUnread{MarkedUnread: r}
 	case k < 39:
 		e.Kind = &eventsv1.ReadEvent_ChannelMuted{ChannelMuted: &eventsv1.ChannelMuted{Muted: w.oneIn(2)}}
+	case w.oneIn(3):
+		e.Kind = &eventsv1.ReadEvent_ThreadUnfollowed{ThreadUnfollowed: &eventsv1.ThreadUnfollowed{ThreadId: w.message(m)}}
 	default:
 		e.Kind = &eventsv1.ReadEvent_ThreadFollowed{ThreadFollowed: &eventsv1.ThreadFollowed{ThreadId: w.message(m)}}
 	}
@@ -199,6 +201,10 @@ func (w *Workload) read(m *room, e *eventsv1.ReadEvent) *kgo.Record {
 
 func (w *Workload) delivery(m *room) *kgo.Record {
 	e := &eventsv1.DeliveryEvent{ChannelId: m.id, UserId: w.user(m), OccurredAt: w.clock()}
+	if w.oneIn(2) {
+		e.Kind = &eventsv1.DeliveryEvent_Queued{Queued: &eventsv1.Queued{MessageId: name(w.recent(m))}}
+		return w.record(events.Deliveries, m.id, e)
+	}
 	d := &eventsv1.Delivered{Target: &eventsv1.Delivered_UpToMessageId{UpToMessageId: name(w.recent(m))}}
 	e.Kind = &eventsv1.DeliveryEvent_Delivered{Delivered: d}
 	return w.record(events.Deliveries, m.id, e)
