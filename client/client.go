@@ -83,6 +83,11 @@ func (c *Client) Readers(ctx context.Context, r *queryv1.GetReadersRequest) (*qu
 	return call(ctx, c, c.query.GetReaders, r)
 }
 
+// Channel is what is known of a channel whoever asks: its latest message, how many there were, how many members it has.
+func (c *Client) Channel(ctx context.Context, channel string, after ...string) (*queryv1.GetChannelResponse, error) {
+	return call(ctx, c, c.query.GetChannel, &queryv1.GetChannelRequest{ChannelId: channel, After: after})
+}
+
 // Cached is what Redis holds of a user: channels, threads and what they come to, in two round trips and without a node. It
 // may be older than what was written before. cache.ErrMiss: Redis cannot say, so ask Inbox and Threads; a miss is never
 // zero, and an entry that is not Known (DESIGN §7) neither.
@@ -102,6 +107,15 @@ func (c *Client) Explain(ctx context.Context, r *queryv1.ExplainUnreadRequest) (
 // answer was lost would be made twice.
 func (c *Client) Publish(ctx context.Context, events ...*ingestv1.Event) (after []string, err error) {
 	res, err := c.ingest.Publish(ctx, request(c, &ingestv1.PublishRequest{Events: events}))
+	if err != nil {
+		return nil, err
+	}
+	return res.Msg.After, nil
+}
+
+// MarkAllRead reads all that a user has unread, and returns the tokens to pass as after. It is tried once, as Publish is.
+func (c *Client) MarkAllRead(ctx context.Context, user string) (after []string, err error) {
+	res, err := c.ingest.MarkAllRead(ctx, request(c, &ingestv1.MarkAllReadRequest{UserId: user}))
 	if err != nil {
 		return nil, err
 	}
