@@ -47,7 +47,7 @@ func TestFramesLeaveTogether(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	ws, _, err := websocket.Dial(ctx, server.URL, nil)
+	ws, _, err := websocket.Dial(ctx, server.URL, nil) //nolint:bodyclose // Dial sees to it
 	if err != nil {
 		t.Fatal(err)
 	}
