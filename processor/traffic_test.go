@@ -124,10 +124,15 @@ func (s *site) ends() []projections.Position {
 func (s *site) caughtUp(members ...*member) {
 	s.t.Helper()
 	ends := s.ends()
-	until(s.t, "everything is folded", func() bool {
+	var folded, before projections.Position
+	all := func() bool {
 		done := 0
+		folded = projections.Position{}
 		for _, m := range members {
 			for _, st := range m.Status() {
+				for i := range folded {
+					folded[i] += st.Position[i]
+				}
 				if st.State == StateFailed {
 					s.t.Fatalf("partition %d failed: %v", st.Partition, st.Err)
 				}
@@ -137,7 +142,11 @@ func (s *site) caughtUp(members ...*member) {
 			}
 		}
 		return done == len(ends)
-	})
+	}
+	// A long log takes its time: what is waited for is that the members come further.
+	for finished := false; !finished; before = folded {
+		until(s.t, "everything is folded", func() bool { finished = all(); return finished || folded != before })
+	}
 }
 
 // digests are those of the stores that have everything, by partition; see withStores.

@@ -185,6 +185,10 @@ func (p *Partition) ownIn(c *channel, r *row, low, high uint32) (seq uint32, at,
 		return 0, 0, 0
 	}
 	s := r.lastOwn
+	if x := p.excOf(r); s > high && x != nil && x.ownKept && len(x.own) > 0 {
+		i, _ := slices.BinarySearch(x.own, high+1)
+		s = x.own[max(i, 1)-1]
+	}
 	for s > high {
 		e := p.entryAt(c, s)
 		s = e.previous(r)
@@ -224,6 +228,32 @@ func (p *Partition) mark(c *channel, r *row, b *base, singles *seqset, h *held, 
 	return false, false
 }
 
+// keepHeldOwn keeps the own posts of a user who holds many events in memory, from the heads of his marks on: each
+// evaluation looks for one of them for each mark, and reading them off the log would cost their number every time.
+func (p *Partition) keepHeldOwn(c *channel, r *row, x *exc) {
+	const many = 8
+	if !p.settings.SendMarksRead || len(x.held) < many {
+		return
+	}
+	low := r.lastOwn
+	for i := range x.held {
+		if h := &x.held[i]; h.kind == heldMark && h.head {
+			low = min(low, h.headSeq)
+		}
+	}
+	if low >= r.lastOwn || (x.ownKept && x.ownFrom <= low) {
+		return
+	}
+	var own []uint32
+	for q := r.lastOwn; q > low; {
+		own = append(own, q)
+		e := p.entryAt(c, q)
+		q = e.previous(r)
+	}
+	slices.Reverse(own)
+	x.own, x.ownFrom, x.ownKept = own, low, true
+}
+
 // settle brings what a pair holds into normal form, and moves into the base what is final. It reports whether anything
 // changed.
 func (p *Partition) settle(ref uint32) bool {
@@ -233,6 +263,7 @@ func (p *Partition) settle(ref uint32) bool {
 		return false
 	}
 	c := p.chans.at(r.ch)
+	p.keepHeldOwn(c, r, x)
 	b := base{r.ptr, r.floorH, r.at, r.ev}
 	changed := p.settleFloors(c, &b, x)
 
