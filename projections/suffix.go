@@ -228,11 +228,10 @@ func (p *Partition) mark(c *channel, r *row, b *base, singles *seqset, h *held, 
 	return false, false
 }
 
-// keepHeldOwn keeps the own posts of a user who holds many events in memory, from the heads of his marks on: each
+// keepHeldOwn keeps the own posts of a user who holds several events in memory, from the heads of his marks on: each
 // evaluation looks for one of them for each mark, and reading them off the log would cost their number every time.
 func (p *Partition) keepHeldOwn(c *channel, r *row, x *exc) {
-	const many = 8
-	if !p.settings.SendMarksRead || len(x.held) < many {
+	if !p.settings.SendMarksRead || len(x.held) < 2 {
 		return
 	}
 	low := r.lastOwn
