@@ -59,6 +59,11 @@ two-owners: ## two owners of the same partitions for RECORDS=1000000: where they
 soak: test-tools ## a node under load for MINUTES=10 on real servers, beside one that comes and goes: what it holds must not grow
 	TIDEMARK_SOAK=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 6h -v -run 'TestSoak$$' ./internal/chaos
 
+.PHONY: fuzz
+fuzz: ## fuzz everything that decodes what others wrote, FOR=30s each
+	@grep -r --include='*_test.go' '^func Fuzz' . | sed -E 's|^\./(.*)/[^/]*:func (Fuzz[A-Za-z]*).*|\1 \2|' | while read -r dir name; do \
+		echo "$$dir: $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FOR),30s) ./$$dir || exit 1; done
+
 .PHONY: lint
 lint: ## gofmt, go vet, golangci-lint, and that the modules are those of go.sum
 	@unformatted=$$(gofmt -l .); \
