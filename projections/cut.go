@@ -41,11 +41,11 @@ func (p *Partition) Cut() (*Cut, error) {
 	}
 	p.cutThreads()
 	if err := p.cutReceipts(); err != nil {
-		return nil, err
+		return nil, p.first(err)
 	}
 	for _, ci := range p.dirtyChans {
 		if err := p.cutChannel(b, p.chans.at(ci)); err != nil {
-			return nil, err
+			return nil, p.first(err)
 		}
 	}
 	for i := range p.now.entries {

@@ -137,6 +137,13 @@ func (p *Partition) Full() error {
 // corrupt notes the first error; readers may meet one too.
 func (p *Partition) corrupt(err error) { p.err.CompareAndSwap(nil, &err) }
 
+// first notes an error and returns the first one, of which it may be a consequence: what could not be written cannot be
+// read.
+func (p *Partition) first(err error) error {
+	p.corrupt(err)
+	return p.Err()
+}
+
 // Digest is the order-independent hash over all records at the last Cut (DESIGN §5): equal for equal state.
 func (p *Partition) Digest() [16]byte { return p.digest.bytes() }
 
