@@ -53,7 +53,7 @@ func TestEveryErrorPasses(t *testing.T) {
 				ofMembers := b.ofMembers()
 				for _, answer := range a.errs {
 					begun := time.Now()
-					// Only what members ask for: the test's own clients know no topic but by its name.
+					// Only what members ask for: what refuses the test's own events proves nothing.
 					fault := b.k.Fault(kfake.Fault{Keys: []kmsg.Key{a.key}, Err: answer, Count: 3, When: ofMembers})
 					if a.opens {
 						for _, err := range []*kerr.Error{kerr.NotCoordinator, kerr.UnknownMemberID} {
@@ -75,16 +75,24 @@ func TestEveryErrorPasses(t *testing.T) {
 	}
 }
 
-// ofMembers tells requests that are about the members' business: of produce requests those to the outputs. It is asked on
-// the cluster's own goroutine.
+// ofMembers tells requests that are about the members' business: of those that name topics to write to, the ones that name
+// an output. It is asked on the cluster's own goroutine.
 func (b *bubble) ofMembers() func(kmsg.Request) bool {
-	names, outputs := b.names(), map[[16]byte]bool{}
-	for _, topic := range []string{names.Unread, names.Channels, names.Receipts, names.DeadLetters} {
-		outputs[b.k.TopicInfo(topic).TopicID] = true
+	names, ids := b.names(), map[[16]byte]bool{}
+	outputs := []string{names.Unread, names.Channels, names.Receipts, names.DeadLetters}
+	for _, topic := range outputs {
+		ids[b.k.TopicInfo(topic).TopicID] = true
 	}
 	return func(r kmsg.Request) bool {
-		p, ok := r.(*kmsg.ProduceRequest)
-		return !ok || slices.ContainsFunc(p.Topics, func(t kmsg.ProduceRequestTopic) bool { return outputs[t.TopicID] })
+		switch r := r.(type) {
+		case *kmsg.ProduceRequest:
+			return slices.ContainsFunc(r.Topics, func(t kmsg.ProduceRequestTopic) bool { return ids[t.TopicID] })
+		case *kmsg.MetadataRequest:
+			return slices.ContainsFunc(r.Topics, func(t kmsg.MetadataRequestTopic) bool {
+				return ids[t.TopicID] || t.Topic != nil && slices.Contains(outputs, *t.Topic)
+			})
+		}
+		return true
 	}
 }
 

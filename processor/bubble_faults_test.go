@@ -25,7 +25,7 @@ func TestStalledMember(t *testing.T) {
 		inBubble(t, 4, 1, func(_ *testing.T, b *bubble) {
 			b.cfg.Standbys = standbys
 			b.join()
-			b.settled()
+			b.warm()
 			b.tr.write(300)
 			stalled, other := b.of[0], b.of[1]
 			stalled.line.Freeze()
@@ -75,8 +75,6 @@ func TestBrokersSilentForAnHour(t *testing.T) {
 // for the real ones: TestBrokersComeAndGo.)
 func TestLeadersMove(t *testing.T) {
 	inBubble(t, 4, 2, func(_ *testing.T, b *bubble) {
-		b.tr.write(100)
-		b.settled()
 		b.slow()
 		for range 10 {
 			b.k.ShufflePartitionLeaders()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tidemark/tidemark/internal/testkit"
 	"github.com/tidemark/tidemark/internal/testkit/proxy"
@@ -25,6 +26,9 @@ type bubble struct {
 	tr   *company
 	cfg  Config // of the members, but for their directories and lines
 	of   []*seat
+	// ids counts the producers' ids that were asked for, started the clients that need one.
+	ids     *kfake.FaultHandle
+	started int
 }
 
 // seat is one member with its line.
@@ -41,22 +45,36 @@ func inBubble(t *testing.T, partitions int32, members int, body func(t *testing.
 		b := &bubble{net: &kfake.VirtualNetwork{}, line: proxy.NewLine(t)}
 		b.k = testkit.FakeKafka(t, kfake.NumBrokers(3), kfake.ListenFn(b.net.Listen), kfake.Ports(9092, 9093, 9094))
 		b.site = newReplicatedSite(t, b.k.ListenAddrs(), partitions, 3, kgo.Dialer(b.line.Dialer(b.net.DialContext)))
+		b.ids = b.k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, Count: -1, Observe: true})
 		b.tr = b.company(rand.Uint64())
 		b.cfg = b.forCompany("")
 		for range members {
 			b.join()
 		}
-		b.settled()
+		b.warm()
 		body(t, b)
 	})
+}
+
+// warm settles, after so many events that everybody has produced. A client gets its producer's id under a lock, and who
+// waits for a lock holds up the clock: asked for over a line that is slow or frozen, it would never come.
+func (b *bubble) warm() {
+	b.t.Helper()
+	b.settled()
+	for round := 0; b.ids.Hits() < b.started+1; round++ { // the test writes, too
+		if round == 50 {
+			b.t.Fatalf("%d members were started, and %d clients have produced", b.started, b.ids.Hits())
+		}
+		b.tr.write(20)
+		b.settled()
+	}
 }
 
 // latency is that of the network after slow.
 const latency = 500 * time.Microsecond
 
 // slow gives the network a latency. A client that asks again at once what it was refused does so for ever without: the
-// clock stands still meanwhile, and with it the pause after which it learns better. It is for after everybody has
-// produced: the client gets its producer's id under a lock, and who waits for a lock holds up the clock, too.
+// clock stands still meanwhile, and with it the pause after which it learns better. It is for after warm.
 func (b *bubble) slow() {
 	b.line.SetDelay(latency)
 	for _, m := range b.of {
@@ -76,6 +94,7 @@ func (b *bubble) join() *seat {
 // restart starts a member on the directory that it had.
 func (b *bubble) restart(m *seat) {
 	b.t.Helper()
+	b.started++
 	c := b.cfg
 	c.DataDir = m.dir
 	c.ClientOptions = append(c.ClientOptions[:len(c.ClientOptions):len(c.ClientOptions)], kgo.Dialer(m.line.Dialer(b.net.DialContext)))
