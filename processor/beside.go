@@ -25,7 +25,7 @@ const (
 )
 
 // beside is a directory next to a store. No store is called like that.
-func (w *worker) beside(dir, mark string) string { return dir + "." + mark }
+func beside(dir, mark string) string { return dir + "." + mark }
 
 func (w *worker) fs() vfs.FS { return fsOf(w.cfg) }
 
@@ -42,11 +42,10 @@ func (w *worker) hasStore(dir string) bool {
 }
 
 // tidy removes what a crash left of a restore, checkpoint or removal, the note that the store is not used, and old
-// quarantined stores. A store that was moved aside
-// for a snapshot that did not come into place takes its place again.
+// quarantined stores. A store that was moved aside for a snapshot that did not come into place takes its place again.
 func (w *worker) tidy(dir string) {
 	fs := w.fs()
-	if aside := w.beside(dir, replacedMark); !w.hasStore(dir) && w.hasStore(aside) {
+	if aside := beside(dir, replacedMark); !w.hasStore(dir) && w.hasStore(aside) {
 		_ = fs.RemoveAll(dir)
 		if err := snapshot.MoveAside(fs, aside, dir); err != nil {
 			w.log.Warn("a replaced store cannot be brought back", "dir", aside, "err", err)

@@ -80,7 +80,7 @@ func buildID() string {
 }
 
 func (w *worker) brakeFile() string {
-	return w.beside(StoreDir(w.cfg.DataDir, w.number), panicMark) + ".json"
+	return beside(StoreDir(w.cfg.DataDir, w.number), panicMark) + ".json"
 }
 
 // readBrake returns what is known of earlier panics of this build, nil if there were none.

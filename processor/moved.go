@@ -79,7 +79,7 @@ func (p *Processor) sweepStore(ctx context.Context, n int32) error {
 	}
 	defer done()
 	dir, fs := StoreDir(p.cfg.DataDir, n), fsOf(&p.cfg)
-	if now, err := readMark(fs, dir+"."+unusedMark); err != nil || !now.Equal(since) {
+	if now, err := readMark(fs, beside(dir, unusedMark)); err != nil || !now.Equal(since) {
 		return nil // it was opened meanwhile
 	}
 	if err := removeStore(fs, dir); err != nil {
@@ -101,16 +101,16 @@ func (p *Processor) noteUnused(n int32) (since time.Time, due bool, err error) {
 	}
 	defer done()
 	dir, fs := StoreDir(p.cfg.DataDir, n), fsOf(&p.cfg)
-	if err := fs.RemoveAll(dir + "." + removingMark); err != nil { // of a sweep that a crash cut short
+	if err := fs.RemoveAll(beside(dir, removingMark)); err != nil { // of a sweep that a crash cut short
 		return since, false, err
 	}
 	if names, err := fs.List(dir); err != nil || len(names) == 0 {
 		return since, false, nil // there is none
 	}
 	now := p.cfg.now()
-	since, err = readMark(fs, dir+"."+unusedMark)
+	since, err = readMark(fs, beside(dir, unusedMark))
 	if err != nil || since.After(now) {
-		return since, false, writeMark(fs, dir+"."+unusedMark, now)
+		return since, false, writeMark(fs, beside(dir, unusedMark), now)
 	}
 	return since, now.Sub(since) >= p.cfg.StoreRetention, nil
 }
@@ -146,11 +146,11 @@ func removeStore(fs vfs.FS, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	err = snapshot.MoveAside(fs, dir, dir+"."+removingMark)
+	err = snapshot.MoveAside(fs, dir, beside(dir, removingMark))
 	if err = errors.Join(err, held.Close()); err != nil {
 		return err
 	}
-	return errors.Join(fs.RemoveAll(dir+"."+removingMark), fs.RemoveAll(dir+"."+unusedMark))
+	return errors.Join(fs.RemoveAll(beside(dir, removingMark)), fs.RemoveAll(beside(dir, unusedMark)))
 }
 
 // readMark reads since when a store is not used.

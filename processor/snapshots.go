@@ -63,7 +63,7 @@ func (p *Processor) snapshot(ctx context.Context, w *worker, o snapshot.CreateOp
 	p.snapshotting.Lock()
 	defer p.snapshotting.Unlock()
 	began := p.cfg.now()
-	scratch := w.beside(StoreDir(p.cfg.DataDir, w.number), checkpointMark)
+	scratch := beside(StoreDir(p.cfg.DataDir, w.number), checkpointMark)
 	m, s, err := p.cfg.Snapshots.Create(ctx, &openSource{w: w}, scratch, o)
 	p.snapshotDone(w.number, m, s, err, p.cfg.now().Sub(began))
 	if err == nil {
@@ -122,7 +122,7 @@ func (p *Processor) snapshotStopped(ws []*worker) {
 			continue
 		}
 		began := p.cfg.now()
-		m, s, err := p.cfg.Snapshots.Create(ctx, store, w.beside(dir, checkpointMark), snapshot.CreateOptions{MaxUpload: stopUpload})
+		m, s, err := p.cfg.Snapshots.Create(ctx, store, beside(dir, checkpointMark), snapshot.CreateOptions{MaxUpload: stopUpload})
 		if errors.Is(err, snapshot.ErrTooLarge) || ctx.Err() != nil {
 			p.log.Info("no snapshot is taken on the way out: it would take too long", "partition", w.number)
 		} else {

@@ -166,7 +166,7 @@ func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, 
 	w.restoringOnce.Do(func() { close(w.restoring) })
 	w.log.Info("partition is being restored", "partition", w.number, "position", m.Position(), "bytes", m.Bytes(), "from", w.cfg.Snapshots.String())
 	began, said := w.cfg.now(), w.cfg.now()
-	temp := w.beside(dir, restoringMark)
+	temp := beside(dir, restoringMark)
 	err := w.cfg.Snapshots.Download(ctx, m, temp, func(p snapshot.Progress) {
 		o := &openingProgress{bytes: true, rate: p.Rate, eta: p.ETA}
 		if p.Total > 0 {
@@ -193,7 +193,7 @@ func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, 
 			w.log.Warn("the store that a snapshot replaces is not closed in order", "partition", w.number, "err", err)
 		}
 	}
-	aside := w.beside(dir, replacedMark)
+	aside := beside(dir, replacedMark)
 	if err := errors.Join(fs.RemoveAll(aside), snapshot.Install(fs, temp, dir, aside)); err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, 
 
 // quarantine moves a corrupt store aside, where it stays for whoever wants to know what happened.
 func (w *worker) quarantine(dir string, why error) error {
-	to := w.beside(dir, corruptMark) + "-" + w.cfg.now().UTC().Format("20060102T150405.000")
+	to := beside(dir, corruptMark) + "-" + w.cfg.now().UTC().Format("20060102T150405.000")
 	if err := snapshot.MoveAside(w.fs(), dir, to); err != nil {
 		return errors.Join(why, fmt.Errorf("partition %d: the corrupt store cannot be moved aside: %w", w.number, err))
 	}

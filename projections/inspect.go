@@ -63,22 +63,26 @@ func Inspect(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, 
 func InspectHeader(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, false) }
 
 func look(dir string, fs vfs.FS, records bool) (*Inspection, error) {
-	if fs == nil {
-		fs = vfs.Default
-	}
-	names, err := fs.List(dir)
+	db, tables, err := openReadOnly(dir, pebbleOptions(dir, Options{FS: fs}))
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", dir, err)
-	}
-	tables := slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == ".sst" })
-	o := pebbleOptions(dir, Options{FS: fs})
-	o.ReadOnly, o.ErrorIfNotExists = true, true
-	db, err := pebble.Open(dir, o)
-	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", dir, err)
+		return nil, err
 	}
 	x, err := inspect(dir, db, tables, records)
 	return x, errors.Join(err, db.Close())
+}
+
+// openReadOnly opens the database in dir without changing anything. tables says that there are some.
+func openReadOnly(dir string, o *pebble.Options) (db *pebble.DB, tables bool, err error) {
+	names, err := o.FS.List(dir)
+	if err == nil {
+		tables = slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == ".sst" })
+		o.ReadOnly, o.ErrorIfNotExists = true, true
+		db, err = pebble.Open(dir, o)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("store %s: %w", dir, err)
+	}
+	return db, tables, nil
 }
 
 func inspect(dir string, db *pebble.DB, tables, records bool) (*Inspection, error) {

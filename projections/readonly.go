@@ -2,9 +2,6 @@ package projections
 
 import (
 	"errors"
-	"fmt"
-	"path"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -15,29 +12,20 @@ import (
 // running node is refused, and one that nothing was written to yet is ErrEmpty. Only the hot records are checked against
 // their digest; Inspect goes through all. fs nil is the operating system's.
 func OpenReadOnly(dir string, fs vfs.FS) (*Partition, error) {
-	x, err := InspectHeader(dir, fs)
+	p := newPartition(Identity{})
+	f := newFuse(dir, Options{FS: fs}, p.corrupt)
+	o := fusedOptions(f, Options{FS: fs})
+	o.Cache = pebble.NewCache(16<<20 + 2*int64(o.MemTableSize))
+	defer o.Cache.Unref()
+	db, tables, err := openReadOnly(dir, o)
 	if err != nil {
 		return nil, err
 	}
-	if fs == nil {
-		fs = vfs.Default
-	}
-	names, err := fs.List(dir)
+	x, err := inspect(dir, db, tables, false)
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", dir, err)
+		return nil, errors.Join(err, db.Close())
 	}
-	tables := slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == ".sst" })
-	p := newPartition(x.Identity)
-	f := newFuse(dir, Options{FS: fs}, p.corrupt)
-	po := fusedOptions(f, Options{FS: fs})
-	po.ReadOnly, po.ErrorIfNotExists = true, true
-	po.Cache = pebble.NewCache(16<<20 + 2*int64(po.MemTableSize))
-	defer po.Cache.Unref()
-	db, err := pebble.Open(dir, po)
-	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", dir, err)
-	}
-	p.db, p.room = db, &f.room
+	p.id, p.settings, p.db, p.room = x.Identity, x.Identity.Settings, db, &f.room
 	if err := p.load(dir, tables); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -243,14 +243,7 @@ func (p *Partition) keepHeldOwn(c *channel, r *row, x *exc) {
 	if low >= r.lastOwn || (x.ownKept && x.ownFrom <= low) {
 		return
 	}
-	var own []uint32
-	for q := r.lastOwn; q > low; {
-		own = append(own, q)
-		e := p.entryAt(c, q)
-		q = e.previous(r)
-	}
-	slices.Reverse(own)
-	x.own, x.ownFrom, x.ownKept = own, low, true
+	x.own, x.ownFrom, x.ownKept = p.ownSince(c, r, low), low, true
 }
 
 // settle brings what a pair holds into normal form, and moves into the base what is final. It reports whether anything

@@ -36,14 +36,20 @@ func (p *Partition) scopeOf(c *channel, r *row) scope {
 		i, _ := slices.BinarySearch(x.own, s.ptr+1)
 		s.own = x.own[i:]
 	} else if r.lastOwn > s.ptr {
-		for q := r.lastOwn; q > s.ptr; {
-			s.own = append(s.own, q)
-			e := p.entryAt(c, q)
-			q = e.previous(r)
-		}
-		slices.Reverse(s.own)
+		s.own = p.ownSince(c, r, s.ptr)
 	}
 	return s
+}
+
+// ownSince reads the own posts of a row's scope above low off the log, ascending.
+func (p *Partition) ownSince(c *channel, r *row, low uint32) (own []uint32) {
+	for q := r.lastOwn; q > low; {
+		own = append(own, q)
+		e := p.entryAt(c, q)
+		q = e.previous(r)
+	}
+	slices.Reverse(own)
+	return own
 }
 
 // evOwn stands for the record of the newest own post, which is in its log entry.

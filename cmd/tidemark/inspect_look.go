@@ -181,12 +181,7 @@ func (f *lookFlags) channel(info *lookInfo, p *projections.Partition) {
 		users = []string{f.User}
 	}
 	for _, u := range users {
-		if len(info.Pairs) == f.Limit {
-			info.More++
-			continue
-		}
-		v, _ := p.View(u, f.Channel)
-		info.Pairs = append(info.Pairs, pair(&v))
+		info.pair(p, u, f.Channel, f.Limit)
 	}
 	if f.User == "" {
 		return
@@ -210,12 +205,7 @@ func (f *lookFlags) user(info *lookInfo, p *projections.Partition) error {
 	}
 	slices.Sort(channels)
 	for _, c := range channels {
-		if len(info.Pairs) == f.Limit {
-			info.More++
-			continue
-		}
-		v, _ := p.View(f.User, c)
-		info.Pairs = append(info.Pairs, pair(&v))
+		info.pair(p, f.User, c, f.Limit)
 	}
 	err = p.Threads(f.User, func(v *projections.ThreadView) bool { return info.thread(v, f.Limit) })
 	slices.SortFunc(info.Threads, func(x, y threadLook) int {
@@ -235,10 +225,15 @@ func (info *lookInfo) thread(v *projections.ThreadView, limit int) bool {
 	return true
 }
 
-func pair(v *projections.View) pairLook {
-	return pairLook{ChannelID: v.ChannelID, UserID: v.UserID, Member: v.Member, Unread: v.Unread, Mentions: v.Mentions,
+func (info *lookInfo) pair(p *projections.Partition, user, channel string, limit int) {
+	if len(info.Pairs) == limit {
+		info.More++
+		return
+	}
+	v, _ := p.View(user, channel)
+	info.Pairs = append(info.Pairs, pairLook{ChannelID: v.ChannelID, UserID: v.UserID, Member: v.Member, Unread: v.Unread, Mentions: v.Mentions,
 		OfflineUnread: v.OfflineUnread, FirstUnread: refOf(v.FirstUnread, 0), LastRead: refOf(v.LastRead, v.LastReadAt),
-		Muted: v.Muted, ReadEpoch: v.ReadEpoch, Stamp: fmt.Sprintf("%d.%d.%d.%d", v.Stamp.FoldVersion, v.Stamp.M, v.Stamp.R, v.Stamp.D)}
+		Muted: v.Muted, ReadEpoch: v.ReadEpoch, Stamp: fmt.Sprintf("%d.%d.%d.%d", v.Stamp.FoldVersion, v.Stamp.M, v.Stamp.R, v.Stamp.D)})
 }
 
 func (info *lookInfo) explanation(x *projections.Explanation) *explainLook {

@@ -51,15 +51,7 @@ func storeOfGeneral(t *testing.T, dataDir string) int32 {
 	read := events.Read{Kind: events.KindMarkedUnread, ChannelID: []byte("general"), UserID: []byte("ann"), OccurredAt: start + 60_000,
 		MessageID: []byte("m2"), HeadSeq: 6}
 	p.FoldRead(&read, offsets[1], read.OccurredAt)
-	var d projections.Deltas
-	p.Drain(&d, true)
-	c, err := p.Cut()
-	if err == nil {
-		err = c.Apply()
-	}
-	if cerr := p.Close(); err != nil || cerr != nil {
-		t.Fatal(err, cerr)
-	}
+	stored(t, p)
 	return id.Partition
 }
 

@@ -67,16 +67,21 @@ func (s *site) folded(input string) {
 	stop()
 }
 
-// cached waits until Redis holds what story says.
-func (s *site) cached() {
+// rdb is a client of the Redis.
+func (s *site) rdb() *redis.Client {
 	s.t.Helper()
 	o, err := redis.ParseURL(s.redis)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	rdb := redis.NewClient(o)
+	return redis.NewClient(o)
+}
+
+// cached waits until Redis holds what story says.
+func (s *site) cached() {
+	s.t.Helper()
+	rdb, ctx := s.rdb(), s.t.Context()
 	defer rdb.Close()
-	ctx := s.t.Context()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // nothing is judged by it
 		ann, bob := rdb.HGet(ctx, "inbox:ann", "general").Val(), rdb.HGet(ctx, "inbox:bob", "general").Val()
 		if strings.Contains(ann, `"last_read_seq":1,`) && strings.Contains(ann, `"latest_seq":3`) && strings.Contains(bob, `"latest_seq":3`) &&
@@ -120,6 +125,12 @@ func (s *site) tamper(user string, seq uint32) {
 	e := events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("general"), UserID: []byte(user), OccurredAt: time.Now().UnixMilli(),
 		Target: events.TargetSeq, Seq: seq}
 	p.FoldRead(&e, x.Position[events.Reads]-1, e.OccurredAt)
+	stored(s.t, p)
+}
+
+// stored writes what was folded to the store, and closes it.
+func stored(t *testing.T, p *projections.Partition) {
+	t.Helper()
 	var d projections.Deltas
 	p.Drain(&d, true)
 	c, err := p.Cut()
@@ -127,7 +138,7 @@ func (s *site) tamper(user string, seq uint32) {
 		err = c.Apply()
 	}
 	if cerr := p.Close(); err != nil || cerr != nil {
-		s.t.Fatal(err, cerr)
+		t.Fatal(err, cerr)
 	}
 }
 

@@ -157,11 +157,7 @@ func TestSnapshotOfARunningNode(t *testing.T) {
 // cachedNow waits until Redis says that it is complete and has both people's channel.
 func (s *site) cachedNow() {
 	s.t.Helper()
-	o, err := redis.ParseURL(s.redis)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	rdb := redis.NewClient(o)
+	rdb := s.rdb()
 	defer rdb.Close()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if rdb.Exists(s.t.Context(), "tidemark:epoch", "channel-latest:general").Val() == 2 && rdb.HExists(s.t.Context(), "inbox:bob", "general").Val() {

@@ -100,19 +100,6 @@ func (st *staged) member(t *testing.T) (key string, values []int) {
 	return "", nil
 }
 
-// lied is a copy of a record whose value says something else.
-func lied(t *testing.T, r *kgo.Record, lie func(*events.UnreadDelta)) *kgo.Record {
-	t.Helper()
-	var d events.UnreadDelta
-	if err := events.DecodeUnreadDelta(r.Value, &d); err != nil {
-		t.Fatal(err)
-	}
-	lie(&d)
-	other := *r
-	other.Value = events.AppendUnreadDelta(nil, &d)
-	return &other
-}
-
 func TestWrongValuesAreFound(t *testing.T) {
 	st := stage(t, settings(), 1500)
 	key, at := st.member(t)
@@ -139,18 +126,18 @@ func TestWrongValuesAreFound(t *testing.T) {
 		{name: "an older one after it, by one that was paused", records: appended(st.published[at[0]], 2), late: true},
 		{name: "an older one after it", records: appended(st.published[at[0]], 2), want: "is older than the one"},
 		{name: "an older one by the same process", records: appended(st.published[at[0]], 1), want: "producer 1/0 wrote the stamp"},
-		{name: "equal stamps, other bytes", records: appended(lied(t, st.published[newestAt], more), 2), want: "two values have the stamp"},
-		{name: "a wrong newest value", records: replaced(newestAt, lied(t, st.published[newestAt], more)), want: "the newest value"},
-		{name: "a wrong value in between", records: replaced(at[1], lied(t, st.published[at[1]], more)), want: "but then it was"},
+		{name: "equal stamps, other bytes", records: appended(checker.Lied(t, st.published[newestAt], more), 2), want: "two values have the stamp"},
+		{name: "a wrong newest value", records: replaced(newestAt, checker.Lied(t, st.published[newestAt], more)), want: "the newest value"},
+		{name: "a wrong value in between", records: replaced(at[1], checker.Lied(t, st.published[at[1]], more)), want: "but then it was"},
 		{name: "the newest is missing", records: slices.Delete(slices.Clone(st.published), newestAt, newestAt+1), want: "the newest value"},
 		{name: "a key is missing", want: "nothing was published",
 			records: slices.DeleteFunc(slices.Clone(st.published), func(r *kgo.Record) bool { return string(r.Key) == key })},
 		{name: "ahead of the log", want: "ahead of the log",
-			records: replaced(newestAt, lied(t, st.published[newestAt], func(d *events.UnreadDelta) { d.Stamp.M += 1 << 30 }))},
+			records: replaced(newestAt, checker.Lied(t, st.published[newestAt], func(d *events.UnreadDelta) { d.Stamp.M += 1 << 30 }))},
 		{name: "a stamp of no record", want: "the records up to there give",
-			records: replaced(at[1], lied(t, st.published[at[1]], func(d *events.UnreadDelta) { d.Stamp.D += 1 << 20 }))},
+			records: replaced(at[1], checker.Lied(t, st.published[at[1]], func(d *events.UnreadDelta) { d.Stamp.D += 1 << 20 }))},
 		{name: "another key", want: "the value says",
-			records: replaced(newestAt, lied(t, st.published[newestAt], func(d *events.UnreadDelta) { d.UserID = []byte("x") }))},
+			records: replaced(newestAt, checker.Lied(t, st.published[newestAt], func(d *events.UnreadDelta) { d.UserID = []byte("x") }))},
 		{name: "no delta", records: replaced(newestAt, &kgo.Record{Value: []byte("\xff")}), want: "tidemark.unread"},
 	} {
 		f := &checker.Findings{}
@@ -169,7 +156,7 @@ func TestLastValueMayHaveAnOlderStamp(t *testing.T) {
 	_, at := st.member(t)
 	newest := st.published[at[len(at)-1]]
 	again := func(lie func(*events.UnreadDelta)) *checker.Findings {
-		older := lied(t, newest, func(d *events.UnreadDelta) { d.Stamp.M--; lie(d) })
+		older := checker.Lied(t, newest, func(d *events.UnreadDelta) { d.Stamp.M--; lie(d) })
 		older.ProducerID, older.Offset = 2, 1<<40
 		f := &checker.Findings{}
 		checker.NewHistory(append(slices.Clone(st.published), older), f).Newest(st.Log, true, f)

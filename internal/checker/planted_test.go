@@ -93,19 +93,6 @@ func folded(t *testing.T, records []*kgo.Record, leaveOut int) *projections.Part
 	return p
 }
 
-// lied is a copy of a value that says something else.
-func lied(t *testing.T, r *kgo.Record, lie func(*events.UnreadDelta)) *kgo.Record {
-	t.Helper()
-	var d events.UnreadDelta
-	if err := events.DecodeUnreadDelta(r.Value, &d); err != nil {
-		t.Fatal(err)
-	}
-	lie(&d)
-	other := *r
-	other.Value = events.AppendUnreadDelta(nil, &d)
-	return &other
-}
-
 // TestPlantedDifferencesAreToldInWords: for each invariant a difference is planted in what an attack leaves behind. Each is
 // found, and told as in testdata/planted.txt; where nothing is planted nothing is found.
 func TestPlantedDifferencesAreToldInWords(t *testing.T) {
@@ -160,7 +147,7 @@ func TestPlantedDifferencesAreToldInWords(t *testing.T) {
 	byOffset := slices.Clone(records) // each topic alone, one after the other
 	slices.SortStableFunc(byOffset, func(a, b *kgo.Record) int { return strings.Compare(b.Topic, a.Topic) })
 	swapped := slices.Clone(published)
-	swapped[last] = lied(t, published[last], func(d *events.UnreadDelta) { d.Unread += 7 })
+	swapped[last] = Lied(t, published[last], func(d *events.UnreadDelta) { d.Unread += 7 })
 
 	var got strings.Builder
 	for _, c := range []struct {
@@ -180,7 +167,7 @@ func TestPlantedDifferencesAreToldInWords(t *testing.T) {
 		{"O5: the replay lacks a record", digests(slices.Delete(slices.Clone(records), 2, 3)), false},
 		{"O6: the newest value is wrong", history(swapped), false},
 		{"O6: equal stamps, other bytes", history(append(slices.Clone(published), swapped[last])), false},
-		{"O6: the last value is an old one", history(append(slices.Clone(published), lied(t, published[0], func(*events.UnreadDelta) {}))), false},
+		{"O6: the last value is an old one", history(append(slices.Clone(published), Lied(t, published[0], func(*events.UnreadDelta) {}))), false},
 		{"O7: a reader lacks the last value", mirror(published[:1]), false},
 		{"O8: a device is told another count", device(inbox(3)), false},
 		{"O8: a device has heard nothing", device(), false},
