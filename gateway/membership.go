@@ -98,6 +98,10 @@ func (g *Gateway) revoke(m *events.Message, offset int64) {
 			u.count(e, -1)
 			e.floorM = offset + 1
 			g.hub.setMember(u, e, string(m.ChannelID), false)
+			// What he had there is over, his threads too: if he is back before the fold has said so it must not count again.
+			e.view = view{channel: string(m.ChannelID), muted: e.view.muted, epoch: e.view.epoch}
+			maps.DeleteFunc(u.threads, func(s scope, _ *thread) bool { return s.channel == string(m.ChannelID) })
+			e.threads = threadSums{}
 			u.count(e, +1)
 			for _, c := range u.conns {
 				c.forget(string(m.ChannelID))
@@ -124,6 +128,7 @@ func (g *Gateway) admit(m *events.Message, offset int64) {
 		case e.stamp.M <= offset:
 			e.view.channel = string(m.ChannelID)
 			g.hub.setMember(u, e, string(m.ChannelID), true)
+			u.count(e, +1)
 			e.word, e.since = offset+1, offset+1
 		}
 	}

@@ -256,8 +256,10 @@ func (g *Gateway) register(u *user, in *inbox) (after []string) {
 		if known {
 			reach = g.hub.channels[id].told()
 		}
+		u.count(e, -1)
 		e.view.channel = id
 		g.says(u, e, id, true, s.M)
+		u.count(e, +1)
 		passed[p] = max(passed[p], reach)
 	}
 	for p, reach := range passed {
@@ -295,23 +297,14 @@ func (u *user) replace(g *Gateway, e *entry, v *view, stamp events.Stamp) {
 // total adds everything up anew.
 func (u *user) total() {
 	u.totals = totals{}
-	muted := map[string]bool{}
-	for id, e := range u.entries {
-		if e.ch == nil || e.view.muted {
-			muted[id] = true
-			continue
-		}
-		u.totals.unread += uint64(e.view.unread)
-		u.totals.mentions += uint64(e.view.mentions)
-		if e.view.unread > 0 {
-			u.totals.channels++
-		}
+	for _, e := range u.entries {
+		e.threads = threadSums{}
 	}
 	for s, t := range u.threads {
-		if _, there := u.entries[s.channel]; there && t.view.member && !muted[s.channel] {
-			u.totals.threadUnread += uint64(t.view.unread)
-			u.totals.threadMentions += uint64(t.view.mentions)
-		}
+		u.entryOf(s.channel).threads.add(&t.view, +1)
+	}
+	for _, e := range u.entries {
+		u.count(e, +1)
 	}
 }
 

@@ -15,13 +15,15 @@ type entry struct {
 	view   view  // channel, latest and first are those of the last update; of a large channel the counts are derived
 	// derived from while the channel is large; nil: not known, ask the owner.
 	exceptions *exceptions
-	asking     bool   // the owner is being asked
-	pushed     uint32 // newest seq that was sent as message.new
-	pushedID   string
-	delivered  uint32 // newest seq that was reported as delivered
-	reading    *autoRead
-	unsettled  int64 // next offset of the last read event that this gateway wrote here: until a stamp covers it, a read may change something
-	writing    int   // such events that are not acknowledged yet
+	// threads is what the threads that he follows here add to the totals.
+	threads   threadSums
+	asking    bool   // the owner is being asked
+	pushed    uint32 // newest seq that was sent as message.new
+	pushedID  string
+	delivered uint32 // newest seq that was reported as delivered
+	reading   *autoRead
+	unsettled int64 // next offset of the last read event that this gateway wrote here: until a stamp covers it, a read may change something
+	writing   int   // such events that are not acknowledged yet
 }
 
 // user is somebody with at least one connection here.
@@ -40,7 +42,20 @@ type thread struct {
 	view  view
 }
 
-// count takes a channel's counts out of the totals (sign -1) or puts them in (+1).
+// threadSums are kept up with every thread that changes: a user may follow thousands, and what is asked for with every
+// delta must not cost a look at each.
+type threadSums struct{ unread, mentions uint64 }
+
+// add takes a thread out (sign -1) or puts it in (+1). What is not followed adds nothing.
+func (s *threadSums) add(v *view, sign int64) {
+	if v.member {
+		s.unread += uint64(sign * int64(v.unread))
+		s.mentions += uint64(sign * int64(v.mentions))
+	}
+}
+
+// count takes a channel's counts, with its threads, out of the totals (sign -1) or puts them in (+1). Whatever changes
+// membership, counts or threads stands between the two: what is taken out must be what was put in.
 func (u *user) count(e *entry, sign int64) {
 	if e.ch == nil || e.view.muted {
 		return
@@ -50,12 +65,8 @@ func (u *user) count(e *entry, sign int64) {
 	if e.view.unread > 0 {
 		u.totals.channels += uint64(sign)
 	}
-	for s, t := range u.threads {
-		if s.channel == e.view.channel && t.view.member {
-			u.totals.threadUnread += uint64(sign * int64(t.view.unread))
-			u.totals.threadMentions += uint64(sign * int64(t.view.mentions))
-		}
-	}
+	u.totals.threadUnread += uint64(sign * int64(e.threads.unread))
+	u.totals.threadMentions += uint64(sign * int64(e.threads.mentions))
 }
 
 // broadcast sends a frame to every device of u. One whose inbox is being read gets values with the inbox, and what is no
@@ -151,8 +162,8 @@ func (g *Gateway) applyThread(u *user, d *events.UnreadDelta) {
 	if t != nil && t.stamp.Dominates(d.Stamp) {
 		return
 	}
-	e := u.entries[s.channel]
-	if e != nil && d.Stamp.M < e.floorM {
+	e := u.entryOf(s.channel)
+	if d.Stamp.M < e.floorM {
 		return
 	}
 	if t == nil {
@@ -162,13 +173,11 @@ func (g *Gateway) applyThread(u *user, d *events.UnreadDelta) {
 		}
 		u.threads[s] = t
 	}
-	if e != nil {
-		u.count(e, -1)
-	}
+	u.count(e, -1)
+	e.threads.add(&t.view, -1)
 	t.stamp, t.view = d.Stamp, viewOf(d)
-	if e != nil {
-		u.count(e, +1)
-	}
+	e.threads.add(&t.view, +1)
+	u.count(e, +1)
 	g.hub.broadcast(u, g.threadItem(u, t, string(d.InstanceID)))
 }
 
