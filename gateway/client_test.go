@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,13 +68,54 @@ func (f frame) at(path string) (v any) {
 	return v
 }
 
-// client is one device.
+// client is one device. It takes what comes, and answers pings, whatever the test is busy with: one that does not is dropped
+// for being slow, which on a slow machine happens to a test that writes for half a minute.
 type client struct {
 	t    testing.TB
 	ws   *websocket.Conn
 	seen []frame
 	read int // frames of seen that until has been past
 	ids  int
+	came chan arrival // nil: it takes a frame when the test asks for one
+}
+
+// arrival is a frame, or why there are no more.
+type arrival struct {
+	body []byte
+	err  error
+}
+
+// maxArrivals is how many frames a device may be ahead of its test.
+const maxArrivals = 10_000
+
+// take passes on what comes until the connection ends.
+func (c *client) take() {
+	for {
+		_, b, err := c.ws.Read(context.Background())
+		c.came <- arrival{b, err}
+		if err != nil {
+			close(c.came)
+			return
+		}
+	}
+}
+
+// receive is the next frame, or the end.
+func (c *client) receive() ([]byte, error) {
+	ctx := within(c.t)
+	if c.came == nil {
+		_, b, err := c.ws.Read(ctx)
+		return b, err
+	}
+	select {
+	case a, more := <-c.came:
+		if !more {
+			return nil, net.ErrClosed
+		}
+		return a.body, a.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("nothing came within %v", patience)
+	}
 }
 
 // dialed connects and reads hello and inbox.
@@ -87,6 +129,15 @@ func dialed(t testing.TB, url, user string) *client {
 
 func dial(t testing.TB, url string, o *websocket.DialOptions) *client {
 	t.Helper()
+	c := idle(t, url, o)
+	c.came = make(chan arrival, maxArrivals)
+	go c.take()
+	return c
+}
+
+// idle is a device that takes nothing unless the test asks for a frame, pings neither.
+func idle(t testing.TB, url string, o *websocket.DialOptions) *client {
+	t.Helper()
 	ws, res, err := websocket.Dial(within(t), url, o) //nolint:bodyclose // Dial sees to it
 	if err != nil {
 		t.Fatalf("dial: %v (%v)", err, res)
@@ -99,7 +150,7 @@ func dial(t testing.TB, url string, o *websocket.DialOptions) *client {
 // next is the next frame.
 func (c *client) next() frame {
 	c.t.Helper()
-	_, b, err := c.ws.Read(within(c.t))
+	b, err := c.receive()
 	if err != nil {
 		c.t.Fatalf("%v; frames so far: %v", err, c.seen)
 	}
@@ -169,7 +220,7 @@ func (c *client) sees(kind, channel string) bool {
 func (c *client) closed() websocket.StatusCode {
 	c.t.Helper()
 	for {
-		_, b, err := c.ws.Read(within(c.t))
+		b, err := c.receive()
 		if err != nil {
 			return websocket.CloseStatus(err)
 		}

@@ -16,9 +16,10 @@ import (
 // A client that takes nothing while messages come is closed as too slow, and what waits for it stays bounded; everybody
 // else goes on. It connects again, and has everything.
 func TestASlowClientIsClosed(t *testing.T) {
-	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{QueueBytes: 192 << 10, WriteTimeout: 200 * time.Millisecond}}})
+	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{QueueBytes: 192 << 10}}})
 	emit(t, s.URL, joined("general", "ann", "bob"))
-	slow, bob := dialed(t, s.URL, "ann"), dialed(t, s.URL, "bob")
+	slow, bob := idle(t, s.URL+"/v1/socket?user_id=ann", nil), dialed(t, s.URL, "bob")
+	slow.until("inbox", "")
 	preview := strings.Repeat("x", 140)
 	const total = 8_000
 	for at := 0; at < total; at += 250 {
