@@ -20,8 +20,9 @@ type publisher struct {
 	metrics *metrics
 }
 
-// set is the records of one partition that are produced together. A partition has at most one at a time, and a set
-// holds each key once, so producing some of its records again never puts an older value after a newer one.
+// set is the records of one partition that are produced together. A partition has at most one at a time, and of the topics
+// where a value replaces another a set holds each key once, so producing some of its records again never puts an older
+// value after a newer one.
 type set struct {
 	p    *publisher
 	ctx  context.Context

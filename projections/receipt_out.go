@@ -52,7 +52,12 @@ func (p *Partition) untellReceipts(c *channel, user uint32) {
 	}
 }
 
-// drainReceipts emits one record for each channel with receipts: of each user the furthest that he read, and every
+// receiptsBytes is about how large a record of receipts gets. What a batch has of one channel beyond that goes into further
+// records: a backlog of deliveries can make more than a topic takes in one, and then the partition could not go on. Unlike
+// deltas, receipts of one key do not replace each other.
+const receiptsBytes = 128 << 10
+
+// drainReceipts emits a record for each channel with receipts: of each user the furthest that he read, and every
 // message that was delivered to him.
 func (p *Partition) drainReceipts(d *Deltas) {
 	for _, ci := range p.outReceiptChans {
@@ -75,6 +80,7 @@ func (p *Partition) drainReceipts(d *Deltas) {
 func (p *Partition) drainReceiptsOf(d *Deltas, c *channel, list []outReceipt) {
 	m := &p.outRecord
 	*m = events.ReceiptsRecord{ChannelID: p.blobs.get(c.id), Readers: m.Readers[:0], Delivered: m.Delivered[:0]}
+	size := 0
 	if c.flags&chDeleted != 0 || len(list) == 0 { // empty where all of it was of users who are erased now
 		return
 	}
@@ -97,7 +103,19 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *channel, list []outReceipt) {
 		} else {
 			m.Delivered = append(m.Delivered, r)
 		}
+		const numbers = 32 // the seq, the time, and what is before each field
+		if size += len(r.UserID) + len(r.MessageID) + numbers; size >= receiptsBytes {
+			p.keepReceipts(d, m)
+			m.Readers, m.Delivered, size = m.Readers[:0], m.Delivered[:0], 0
+		}
 	}
+	if size > 0 {
+		p.keepReceipts(d, m)
+	}
+}
+
+// keepReceipts appends a record of receipts.
+func (p *Partition) keepReceipts(d *Deltas, m *events.ReceiptsRecord) {
 	p.outBuf = events.AppendReceiptsRecord(p.outBuf[:0], m)
 	val := d.keep(p.outBuf)
 	key := d.keep(m.ChannelID)

@@ -68,3 +68,44 @@ func TestReceiptsOfAnErasedUserAreNotTold(t *testing.T) {
 		t.Errorf("afterwards: %q", told)
 	}
 }
+
+// TestReceiptsOfABacklogFitIntoRecords: what a whole batch has of one channel may be more than a topic takes in one record,
+// which would stop the partition. All of it is told, once, in records that fit.
+func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
+	const members, posts = 40, 300
+	room := newReceiptsRoom(t, members)
+	for n := range posts {
+		room.post(n)
+	}
+	room.told()
+	want := 0
+	for user := 1; user < members; user++ {
+		for n := range posts {
+			room.deliver(user, n)
+			want++
+		}
+	}
+	var d Deltas
+	room.p.Drain(&d, true)
+	told := map[string]bool{}
+	for i := range d.Records {
+		r := &d.Records[i]
+		if r.Topic != OutReceipts {
+			continue
+		}
+		if n := len(r.Key) + len(r.Value); n > 2*receiptsBytes {
+			t.Errorf("a record of %d bytes", n)
+		}
+		var x events.ReceiptsRecord
+		if err := events.DecodeReceiptsRecord(r.Value, &x); err != nil || string(x.ChannelID) != "room" {
+			t.Fatalf("receipts of %q: %v", x.ChannelID, err)
+		}
+		for _, e := range x.Delivered {
+			told[fmt.Sprintf("%s %d", e.UserID, e.Seq)] = true
+			want--
+		}
+	}
+	if want != 0 || len(told) != (members-1)*posts {
+		t.Errorf("%d different deliveries are told of %d, %d are missing or told twice", len(told), (members-1)*posts, want)
+	}
+}
