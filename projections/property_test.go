@@ -28,6 +28,12 @@ const defaultScripts = 2000
 // and printed as the input of a golden file.
 func scripts(t *testing.T, share int, property func(*rapid.T, *random.Case)) {
 	t.Helper()
+	scriptsOf(t, share, random.Draw, property)
+}
+
+// scriptsOf is scripts for another sort of them.
+func scriptsOf(t *testing.T, share int, draw func(*rapid.T) *random.Case, property func(*rapid.T, *random.Case)) {
+	t.Helper()
 	n := defaultScripts
 	if s := os.Getenv("TIDEMARK_PROPERTY_SCRIPTS"); s != "" {
 		var err error
@@ -53,7 +59,7 @@ func scripts(t *testing.T, share int, property func(*rapid.T, *random.Case)) {
 	first, _ := strconv.ParseUint(seed, 10, 64)
 	t.Logf("%d scripts, seeds %d to %d", n, first, first+uint64(n)*uint64(n-1)/2)
 	rapid.Check(t, func(t *rapid.T) {
-		c := random.Draw(t)
+		c := draw(t)
 		t.Logf("script:\n%s", c)
 		property(t, c)
 	})

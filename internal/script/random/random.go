@@ -43,8 +43,10 @@ type mix struct {
 	ids      int     // message ids are m1..m<ids>
 	steps    []int64 // between two records of chat.messages
 	retained int64
-	repeats  int // one post in so many has any id, else the next
-	threads  int // one read in so many is in a thread, and one post in half as many is a reply
+	repeats  int  // one post in so many has any id, else the next
+	grow     bool // ids are in order byte by byte, too
+	near     int  // ids are as often among the last so many as among all; 0: all are the same
+	threads  int  // one read in so many is in a thread, and one post in half as many is a reply
 
 	messageKinds []events.Kind
 	readKinds    []events.Kind
@@ -54,25 +56,34 @@ type mix struct {
 // Draw draws a case.
 func Draw(t *rapid.T) *Case {
 	m := drawMix(t)
-	c := &Case{Settings: projections.Settings{
+	c := m.settings(t)
+	m.draw(t, c, script.Start)
+	return c
+}
+
+func (m *mix) settings(t *rapid.T) *Case {
+	return &Case{Settings: projections.Settings{
 		FanoutLimit:    rapid.SampledFrom([]uint32{50, 50, 2, 0}).Draw(t, "fanout limit"),
 		ReceiptLimit:   rapid.SampledFrom([]uint32{50, 50, 2, 1}).Draw(t, "receipt limit"),
 		SendMarksRead:  rapid.SampledFrom([]bool{true, true, true, false}).Draw(t, "send marks read"),
 		IndexRetention: m.retained,
 	}}
-	now := int64(script.Start)
+}
+
+// draw appends records of all kinds to what the case has; its messages are from now on.
+func (m *mix) draw(t *rapid.T, c *Case, now int64) {
 	longest := rapid.SampledFrom([]int{8, 20, 20, 45}).Draw(t, "longest")
 	for i, e := range rapid.SliceOfN(rapid.Custom(m.message), 0, longest).Draw(t, "messages") {
 		now += e.step
 		e.event.OccurredAt = max(script.Start, now-e.behind)
-		if i == 0 && e.fresh { // most scripts start with members
+		if i == 0 && e.fresh && len(c.Log[events.Messages]) == 0 { // most scripts start with members
 			e.event = &events.Message{
 				Kind: events.KindMembersJoined, ChannelID: e.event.ChannelID, OccurredAt: e.event.OccurredAt, IDs: m.all(),
 			}
 		}
 		if e.event.Kind == events.KindMessagePosted {
 			if e.fresh {
-				e.event.MessageID = id(len(m.posted) + 1)
+				e.event.MessageID = m.id(len(m.posted) + 1)
 			}
 			m.posted = append(m.posted, e.event)
 		}
@@ -85,7 +96,6 @@ func Draw(t *rapid.T) *Case {
 	for _, d := range rapid.SliceOfN(rapid.Custom(m.delivery), 0, few).Draw(t, "deliveries") {
 		c.Log.Add(script.Record{Input: events.Deliveries, Timestamp: d.timestamp, Delivery: d.event})
 	}
-	return c
 }
 
 func drawMix(t *rapid.T) *mix {
@@ -95,6 +105,7 @@ func drawMix(t *rapid.T) *mix {
 		ids:      rapid.SampledFrom([]int{4, 8, 8, 25}).Draw(t, "ids"),
 		retained: rapid.SampledFrom([]int64{90 * day, 90 * day, 10 * day, hour, second}).Draw(t, "index retention"),
 		repeats:  rapid.SampledFrom([]int{5, 5, 2}).Draw(t, "repeats"),
+		grow:     rapid.Bool().Draw(t, "ids grow"),
 	}
 	m.threads = rapid.SampledFrom([]int{12, 12, 2}).Draw(t, "one in a thread of")
 	if oneIn(t, 4, "two channels") {
@@ -142,20 +153,33 @@ func oneIn(t *rapid.T, n int, label string) bool {
 	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
 }
 
-func id(n int) []byte { return fmt.Appendf(nil, "m%d", n) }
+func (m *mix) id(n int) []byte {
+	if m.grow {
+		return fmt.Appendf(nil, "m%03d", n)
+	}
+	return fmt.Appendf(nil, "m%d", n)
+}
 
-func (m *mix) anyID(t *rapid.T) []byte { return id(rapid.IntRange(1, m.ids).Draw(t, "id")) }
+func (m *mix) anyID(t *rapid.T) []byte { return m.id(int(m.number(t, 1, m.ids, "id"))) }
+
+// number draws the number of a message.
+func (m *mix) number(t *rapid.T, from, to int, label string) uint32 {
+	if m.near > 0 && rapid.Bool().Draw(t, "near the head") {
+		from = max(from, to-m.near)
+	}
+	return uint32(rapid.IntRange(from, to).Draw(t, label))
+}
 
 // thread is one of few, where there are many replies.
 func (m *mix) thread(t *rapid.T) []byte {
 	if m.threads < 12 {
-		return id(rapid.IntRange(1, 2).Draw(t, "thread"))
+		return m.id(rapid.IntRange(1, 2).Draw(t, "thread"))
 	}
 	return m.anyID(t)
 }
 
 func (m *mix) anySeq(t *rapid.T, from uint32) uint32 {
-	return rapid.Uint32Range(from, uint32(m.ids)+2).Draw(t, "seq")
+	return m.number(t, int(from), m.ids+2, "seq")
 }
 
 func (m *mix) channel(t *rapid.T) []byte {

@@ -1,0 +1,154 @@
+package random
+
+import (
+	"fmt"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/script"
+)
+
+// DrawCrowd draws a case that begins with much of the same: dozens of members who do nothing, and runs of dozens of posts,
+// deletions, single reads or deliveries of one sort. So pages of members, sets, blocks and the index are no longer the
+// small ones that fit into a record, as in all that Draw draws. What follows is a case of Draw in the same channel. Its
+// offsets have gaps, as transactions leave them.
+func DrawCrowd(t *rapid.T) *Case {
+	m := drawMix(t)
+	c := m.settings(t)
+	b := &beginning{mix: m, c: c, now: script.Start, channel: []byte(script.DefaultChannel)}
+	b.join(t)
+	for range rapid.IntRange(1, 5).Draw(t, "runs") {
+		b.run(t, rapid.SampledFrom([]int{3, 20, 70, 120}).Draw(t, "run of"))
+		b.now += rapid.SampledFrom(m.steps).Draw(t, "step")
+	}
+	m.ids, m.near = len(m.posted)+6, 12
+	m.draw(t, c, b.now)
+	b.gaps(t)
+	return c
+}
+
+// beginning is the part of a case that DrawCrowd adds.
+type beginning struct {
+	*mix
+	c       *Case
+	now     int64
+	channel []byte
+}
+
+func (b *beginning) message(e *events.Message) {
+	e.ChannelID, e.OccurredAt = b.channel, b.now
+	b.c.Log.Add(script.Record{Input: events.Messages, Timestamp: b.now, Message: e})
+}
+
+func (b *beginning) read(e *events.Read) {
+	e.ChannelID, e.OccurredAt = b.channel, b.now
+	b.c.Log.Add(script.Record{Input: events.Reads, Timestamp: b.now, Read: e})
+}
+
+func (b *beginning) deliver(e *events.Delivery) {
+	e.ChannelID, e.OccurredAt = b.channel, b.now
+	b.c.Log.Add(script.Record{Input: events.Deliveries, Timestamp: b.now, Delivery: e})
+}
+
+// join lets the crowd join, and those who do something amid it: so they are on any page of the members.
+func (b *beginning) join(t *rapid.T) {
+	crowd := rapid.SampledFrom([]int{0, 5, 66, 130}).Draw(t, "crowd")
+	at := map[int][][]byte{}
+	for _, u := range b.all() {
+		n := rapid.IntRange(0, crowd+1).Draw(t, "joins after") // the last never joins here
+		at[n] = append(at[n], u)
+	}
+	var ids [][]byte
+	for n := range crowd + 1 {
+		ids = append(ids, at[n]...)
+		if n < crowd {
+			ids = append(ids, fmt.Appendf(nil, "p%d", n))
+		}
+	}
+	for len(ids) > 0 {
+		n := min(len(ids), rapid.SampledFrom([]int{1, 40, 100}).Draw(t, "at once"))
+		b.message(&events.Message{Kind: events.KindMembersJoined, IDs: ids[:n], CountHistory: oneIn(t, 4, "count history")})
+		ids = ids[n:]
+	}
+	if crowd > 0 && oneIn(t, 2, "some leave") {
+		for n := rapid.IntRange(0, crowd-1).Draw(t, "from"); n < crowd; n += 3 {
+			ids = append(ids, fmt.Appendf(nil, "p%d", n))
+		}
+		b.message(&events.Message{Kind: events.KindMembersLeft, IDs: ids})
+	}
+}
+
+// run adds n events of one sort.
+func (b *beginning) run(t *rapid.T, n int) {
+	who := b.user(t)
+	sort := rapid.IntRange(0, 10).Draw(t, "of")
+	if len(b.posted) == 0 {
+		sort = min(sort, 4)
+	}
+	if sort <= 4 {
+		b.posts(t, sort, n, who)
+		return
+	}
+	first, step := rapid.IntRange(1, len(b.posted)).Draw(t, "from"), rapid.IntRange(1, 2).Draw(t, "every")
+	var ids [][]byte
+	for i := first; i <= len(b.posted) && len(ids) < n; i += step {
+		ids = append(ids, b.posted[i-1].MessageID)
+	}
+	if sort == 6 {
+		for len(ids) > 0 {
+			k := min(len(ids), 25)
+			b.read(&events.Read{Kind: events.KindMessagesRead, UserID: who, IDs: ids[:k]})
+			ids = ids[k:]
+		}
+		return
+	}
+	for i, id := range ids {
+		switch sort {
+		case 5:
+			b.message(&events.Message{Kind: events.KindMessageDeleted, MessageID: id})
+		case 7:
+			b.read(&events.Read{Kind: events.KindReadUpTo, UserID: who, Target: events.TargetSeq, Seq: uint32(first + i*step)})
+		case 8:
+			b.deliver(&events.Delivery{Kind: events.KindDelivered, UserID: who, MessageID: id})
+		case 9:
+			b.deliver(&events.Delivery{Kind: events.KindQueued, UserID: who, MessageID: id})
+		case 10:
+			b.message(&events.Message{Kind: events.KindMessageEdited, MessageID: id, IDs: [][]byte{who}})
+		}
+	}
+}
+
+// posts adds n new messages of one sort.
+func (b *beginning) posts(t *rapid.T, sort, n int, who []byte) {
+	thread, broadcast := b.id(1), oneIn(t, 3, "broadcast")
+	others := b.user(t)
+	for range n {
+		e := &events.Message{Kind: events.KindMessagePosted, MessageID: b.id(len(b.posted) + 1), SenderID: who}
+		switch sort {
+		case 1:
+			e.Silent = true
+		case 2:
+			e.ThreadID, e.Broadcast = thread, broadcast
+		case 3:
+			e.IDs = [][]byte{others}
+		case 4:
+			e.MentionAll = true
+		}
+		b.message(e)
+		b.posted = append(b.posted, e)
+	}
+}
+
+// gaps moves offsets apart.
+func (b *beginning) gaps(t *rapid.T) {
+	every := rapid.SampledFrom([]int64{0, 1, 7}).Draw(t, "a gap after every")
+	if every == 0 {
+		return
+	}
+	for in := range b.c.Log {
+		for i := range b.c.Log[in] {
+			b.c.Log[in][i].Offset += 2 * (int64(i) / every)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package projections_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/internal/model"
+	"github.com/tidemark/tidemark/internal/script/random"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// TestPropertyCrowd is laws 1, 3 and 8 of DESIGN §4.6 for scripts of many members and long runs: of two interleavings,
+// one of them with cuts, restarts and crashes, both have the model's answers at the end, the same bytes, the same deltas
+// under the same stamp, and readers of either know what is.
+func TestPropertyCrowd(t *testing.T) {
+	scriptsOf(t, 2, random.DrawCrowd, func(t *rapid.T, c *random.Case) {
+		fs := vfs.NewMem()
+		p := [2]*projections.Partition{open(t, vfs.NewMem(), c.Settings), open(t, fs, c.Settings)}
+		defer func() { closePartition(t, p[0]); closePartition(t, p[1]) }()
+		m := model.New(c.Settings)
+		for in := range c.Log {
+			for i := range c.Log[in] {
+				c.Log[in][i].AddTo(m)
+			}
+		}
+		var readers [2]*told
+		for k := range p {
+			readers[k] = newTold()
+			order := interleaving(t, &c.Log, "order")
+			published, often := 0, rapid.SampledFrom([]int{4, 20, 80}).Draw(t, "one in")
+			for i := range order {
+				if oneDrawn(t, often, "skip") { // what is between the offsets
+					p[k].Skip(order[i].Input, order[i].Offset)
+				}
+				order[i].Fold(p[k])
+				if !oneDrawn(t, often, "drain") {
+					continue
+				}
+				at := fmt.Sprintf("after %d records", i+1)
+				readers[k].drain(t, p[k], m, at, false)
+				published = i + 1
+				if k == 0 {
+					continue
+				}
+				if rapid.Bool().Draw(t, "cut") {
+					cut(t, p[k])
+				}
+				if rapid.Bool().Draw(t, "restart") {
+					closePartition(t, p[k])
+					p[k] = open(t, fs, c.Settings)
+					refold(t, p[k], order[:published], nil)
+				}
+			}
+			readers[k].drain(t, p[k], m, "at the end", false)
+			readers[k].check(t, m, "at the end")
+			cut(t, p[k])
+			if d := m.Diff(p[k]); d != "" {
+				t.Fatalf("interleaving %d:\n%s", k, d)
+			}
+		}
+		if a, b := dump(t, p[0]), dump(t, p[1]); a != b {
+			t.Fatalf("the bytes differ:\n%s\nand\n%s", a, b)
+		}
+		for stamp, a := range readers[0].stamped {
+			if b, ok := readers[1].stamped[stamp]; ok && a != b {
+				t.Fatalf("two deltas have the stamp %s:\n%s\nand\n%s", stamp, a, b)
+			}
+		}
+	})
+}
+
+// oneDrawn is true once in n times.
+func oneDrawn(t *rapid.T, n int, label string) bool {
+	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
+}
