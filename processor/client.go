@@ -5,12 +5,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/plugin/kprom"
-
-	"github.com/tidemark/tidemark/events"
 )
 
-// maxRecordBytes lets any input record through as a dead letter.
-const maxRecordBytes = events.MaxValueBytes + 128<<10
+// maxRecordBytes lets any dead letter through.
+const maxRecordBytes = copiedBytes + 64<<10
 
 func (p *Processor) commonOptions(role string) []kgo.Opt {
 	return []kgo.Opt{

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,21 +17,42 @@ const (
 	HeaderReason    = "reason"    // an events.Reason
 	HeaderDetail    = "detail"    // what exactly is wrong, for people
 	HeaderTimestamp = "timestamp" // of the record, in Unix milliseconds: an event without a time has this one
+	HeaderLeftOut   = "left_out"  // what is not copied because it is too large; absent where the copy is whole
 )
 
+// copiedBytes is up to what size a bad record is copied whole: as much as the longest good one may have. A topic's limit
+// is on compressed batches, so that a record may be many times as large as any that can be produced again.
+const copiedBytes = events.MaxValueBytes + 64<<10
+
+// copiedKey is up to what length the key of a larger one is copied.
+const copiedKey = 4 << 10
+
 // deadLetter is the copy of a bad record for the dead letters: key and value as they were, and its own headers after the
-// record's. It is new when it is written: what is kept for 30 days counts from there.
+// record's. It is new when it is written: what is kept for 30 days counts from there. Of a record that is too large to be
+// copied it says where it is and how large.
 func deadLetter(topic string, r *kgo.Record, err error) *kgo.Record {
 	headers := make([]kgo.RecordHeader, 0, len(r.Headers)+6)
+	size := len(r.Key) + len(r.Value)
 	for _, h := range r.Headers {
 		switch h.Key {
-		case HeaderTopic, HeaderPartition, HeaderOffset, HeaderReason, HeaderDetail, HeaderTimestamp:
+		case HeaderTopic, HeaderPartition, HeaderOffset, HeaderReason, HeaderDetail, HeaderTimestamp, HeaderLeftOut:
 		default:
 			headers = append(headers, h)
+			size += len(h.Key) + len(h.Value) + headerOverhead
 		}
 	}
 	add := func(key, value string) {
 		headers = append(headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
+	}
+	key, value := r.Key, r.Value
+	if size > copiedBytes {
+		leftOut := fmt.Sprintf("the value of %d bytes and %d headers", len(value), len(headers))
+		if len(key) > copiedKey {
+			leftOut += fmt.Sprintf(", and of the key of %d bytes all but the first %d", len(key), copiedKey)
+			key = key[:copiedKey]
+		}
+		value, headers = nil, headers[:0]
+		add(HeaderLeftOut, leftOut)
 	}
 	add(HeaderTopic, r.Topic)
 	add(HeaderPartition, strconv.Itoa(int(r.Partition)))
@@ -38,8 +60,11 @@ func deadLetter(topic string, r *kgo.Record, err error) *kgo.Record {
 	add(HeaderReason, string(reasonOf(err)))
 	add(HeaderDetail, err.Error())
 	add(HeaderTimestamp, strconv.FormatInt(millisOf(r), 10))
-	return &kgo.Record{Topic: topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Headers: headers}
+	return &kgo.Record{Topic: topic, Partition: r.Partition, Key: key, Value: value, Headers: headers}
 }
+
+// headerOverhead is what a header takes beside its key and value, in bytes, at most.
+const headerOverhead = 10
 
 // reasonOf is never empty: what has no reason of its own could not be decoded.
 func reasonOf(err error) events.Reason {

@@ -44,6 +44,31 @@ func TestDeadLetterIsACopyWithReasons(t *testing.T) {
 	}
 }
 
+// TestDeadLetterOfWhatIsTooLargeFits: a compressed record may be larger than any that can be produced again. The dead letter
+// says where it is; a partition that cannot write it would stop.
+func TestDeadLetterOfWhatIsTooLargeFits(t *testing.T) {
+	large := func(n int) []byte { return make([]byte, n) }
+	for what, r := range map[string]*kgo.Record{
+		"value":   {Value: large(events.MaxValueBytes + 65<<10), Key: []byte("k")},
+		"key":     {Value: []byte("v"), Key: large(copiedBytes)},
+		"header":  {Value: []byte("v"), Headers: []kgo.RecordHeader{{Key: "h", Value: large(copiedBytes)}}},
+		"headers": {Value: []byte("v"), Headers: make([]kgo.RecordHeader, copiedBytes/4)},
+	} {
+		d := deadLetter("dead", r, &events.Error{Reason: events.ReasonTooLarge})
+		size := len(d.Key) + len(d.Value)
+		for _, h := range d.Headers {
+			size += len(h.Key) + len(h.Value)
+		}
+		if size > copiedKey+1000 || header(d, HeaderLeftOut) == "" || header(d, HeaderReason) != "too_large" || header(d, HeaderOffset) != "0" {
+			t.Errorf("large %s: %d bytes, headers %v", what, size, d.Headers)
+		}
+	}
+	whole := &kgo.Record{Value: large(events.MaxValueBytes + 1), Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: HeaderLeftOut, Value: []byte("x")}}}
+	if d := deadLetter("dead", whole, &events.Error{Reason: events.ReasonTooLarge}); len(d.Value) != len(whole.Value) || header(d, HeaderLeftOut) != "" {
+		t.Errorf("a record that fits is copied with %d bytes, left out: %q", len(d.Value), header(d, HeaderLeftOut))
+	}
+}
+
 func TestReasonIsNeverEmpty(t *testing.T) {
 	if got := reasonOf(errors.New("what")); got != events.ReasonUndecodable {
 		t.Errorf("reason %q", got)

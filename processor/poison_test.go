@@ -34,6 +34,8 @@ func TestPoisonBecomesADeadLetter(t *testing.T) {
 		for reason, value := range poison {
 			offsets[reason] = s.raw(events.Messages, own, []byte("general"), value).Offset
 		}
+		// The topics' limit is on what is compressed: this one cannot be produced again as it is.
+		huge := s.raw(events.Reads, own, []byte("huge"), bytes.Repeat([]byte("x"), events.MaxValueBytes+1<<20))
 		elsewhere := s.raw(events.Messages, 1-own, []byte("general"), mustMarshal(t, postBy("general", "stray", "carol")))
 		last := s.post("general", "m1", "alice")
 		if n := m.unread(last, "bob", "general"); n != 1 {
@@ -44,10 +46,17 @@ func TestPoisonBecomesADeadLetter(t *testing.T) {
 		s.start(s.config(dir)).ready(2).stop() // none of it is met again
 
 		letters := s.deadLetters()
-		if len(letters) != len(poison)+1 {
-			t.Fatalf("%d dead letters, want %d", len(letters), len(poison)+1)
+		if len(letters) != len(poison)+2 {
+			t.Fatalf("%d dead letters, want %d", len(letters), len(poison)+2)
 		}
 		for _, r := range letters {
+			if string(r.Key) == "huge" {
+				if header(r, HeaderReason) != string(events.ReasonTooLarge) || header(r, HeaderTopic) != s.names().Inputs[events.Reads] ||
+					header(r, HeaderOffset) != fmt.Sprint(huge.Offset) || header(r, HeaderLeftOut) == "" || len(r.Value) > 0 {
+					t.Errorf("of a record that is too large to be copied: headers %v, value of %d bytes", r.Headers, len(r.Value))
+				}
+				continue
+			}
 			reason := events.Reason(header(r, HeaderReason))
 			partition, offset := own, offsets[reason]
 			want := poison[reason]

@@ -27,6 +27,7 @@ type Letter struct {
 	From      string    `json:"from"`  // partition/offset there
 	Key       string    `json:"key"`
 	Bytes     int       `json:"bytes"`
+	LeftOut   string    `json:"left_out,omitempty"` // what was too large to be copied
 
 	Record *kgo.Record `json:"-"`
 	At     time.Time   `json:"-"` // the record's own timestamp; zero if unknown
@@ -51,6 +52,8 @@ func Of(r *kgo.Record) Letter {
 			l.Reason = v
 		case processor.HeaderDetail:
 			l.Detail = strings.TrimPrefix(v, "bad event: ")
+		case processor.HeaderLeftOut:
+			l.LeftOut = v
 		case processor.HeaderTimestamp:
 			if ms, err := strconv.ParseInt(v, 10, 64); err == nil {
 				l.At = time.UnixMilli(ms)
@@ -64,7 +67,7 @@ func Of(r *kgo.Record) Letter {
 // added are the headers that the processor adds.
 var added = []string{
 	processor.HeaderTopic, processor.HeaderPartition, processor.HeaderOffset, processor.HeaderReason,
-	processor.HeaderDetail, processor.HeaderTimestamp,
+	processor.HeaderDetail, processor.HeaderTimestamp, processor.HeaderLeftOut,
 }
 
 // Origin is where the record came from, topic/partition/offset.
@@ -74,10 +77,13 @@ func (l *Letter) Origin() string { return l.Topic + "/" + l.From }
 func (l *Letter) Place() string { return fmt.Sprintf("%d/%d", l.Partition, l.Offset) }
 
 // Again is the record to write. Its key is the channel of the event: a wrong one is a reason to be a dead letter. With
-// force it is made, too, of a value that this build would refuse again.
+// force it is made, too, of a value that this build would refuse again. Of a letter that is no whole copy there is none.
 func (l *Letter) Again(check *Checker, force bool) (*kgo.Record, error) {
 	if !slices.Contains(events.InputTopics[:], l.Topic) {
 		return nil, fmt.Errorf("its header says topic %q, which is no input", l.Topic)
+	}
+	if l.LeftOut != "" {
+		return nil, fmt.Errorf("it has not %s, which is too large: the record is at %s", l.LeftOut, l.Origin())
 	}
 	r := &kgo.Record{Topic: l.Topic, Key: l.Record.Key, Value: l.Record.Value, Timestamp: l.At}
 	for _, h := range l.Record.Headers {

@@ -1,6 +1,7 @@
 package letters_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -55,5 +56,15 @@ func TestWhatWouldBeRefusedAgainIsNotWrittenUnlessForced(t *testing.T) {
 	l = letters.Of(dead("other", `{}`))
 	if _, err := l.Again(new(letters.Checker), true); err == nil {
 		t.Fatal("a topic that is no input was taken")
+	}
+}
+
+func TestWhatIsNoWholeCopyIsNotWritten(t *testing.T) {
+	r := dead(events.TopicReads, "")
+	r.Headers = append(r.Headers, header(processor.HeaderLeftOut, "the value of 5242880 bytes"))
+	l := letters.Of(r)
+	if _, err := l.Again(new(letters.Checker), true); err == nil || !strings.Contains(err.Error(), "5242880 bytes") ||
+		!strings.Contains(err.Error(), "chat.reads/3/41") {
+		t.Errorf("forced: %v", err)
 	}
 }
