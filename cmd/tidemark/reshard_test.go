@@ -8,10 +8,16 @@ import (
 	"time"
 )
 
-// TestReshard: from 2 partitions to 5, with every number the same, and a node that goes on from there.
+// TestReshard: from 2 partitions to 5, with every number the same, records of megabytes too, and a node that goes on from
+// there.
 func TestReshard(t *testing.T) {
 	s := newSite(t, embedded(t), 2)
 	input := []string{story}
+	var strangers []string
+	for i := range 40_000 {
+		strangers = append(strangers, fmt.Sprintf("somebody-whom-nobody-knows-%05d", i))
+	}
+	input = append(input, `{"topic":"chat.messages","event":{"channel_id":"c0","members_left":{"user_ids":["`+strings.Join(strangers, `","`)+`"]}}}`)
 	for i := range 30 {
 		input = append(input, fmt.Sprintf(`{"topic":"chat.messages","event":{"channel_id":"c%d","members_joined":{"user_ids":["ann","bob"]}}}`, i),
 			fmt.Sprintf(`{"topic":"chat.messages","event":{"channel_id":"c%d","message_posted":{"message_id":"m1","sender_id":"bob"}}}`, i),

@@ -46,6 +46,9 @@ type Resharded struct {
 	Total       int          `json:"total"`
 }
 
+// copiedBytes lets the longest event through, with its key and headers.
+const copiedBytes = events.MaxValueBytes + 64<<10
+
 // Reshard writes new topics with another number of partitions from the old ones, as they are when it begins: each
 // channel's records in their order, with their timestamps. Then it rebuilds from both and compares what every user sees of
 // every channel. Producers must be stopped: what they write meanwhile is not in the new topics. The old ones stay as they
@@ -59,7 +62,8 @@ func Reshard(ctx context.Context, c ReshardConfig) (*Resharded, error) {
 	}
 	c.From, c.To = named(c.From), named(c.To)
 	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.Brokers...), kgo.DisableClientMetrics(),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(kgo.AllISRAcks())}, c.ClientOptions...)...)
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.ProducerBatchMaxBytes(copiedBytes)}, c.ClientOptions...)...)
 	if err != nil {
 		return nil, err
 	}
