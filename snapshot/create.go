@@ -94,11 +94,8 @@ func (r *Repository) describe(dir string, report Report) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: the store is not fit to be copied: %w", err)
 	}
-	hashing := r.meter(report, PhaseHash, total)
-	for i := range files {
-		if files[i].SHA256, err = r.hash(dir, &files[i], hashing); err != nil {
-			return nil, err
-		}
+	if err := r.hashAll(dir, files, r.meter(report, PhaseHash, total)); err != nil {
+		return nil, err
 	}
 	m := newManifest(x, r.o.Now())
 	m.Files = files

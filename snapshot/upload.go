@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -49,6 +50,23 @@ type hashed struct {
 	size int64
 	at   time.Time
 	sha  string
+}
+
+// hashAll hashes the files of a checkpoint. Of tables that are not in it any more nothing is remembered: compactions make
+// new ones for as long as a node lives.
+func (r *Repository) hashAll(dir string, files []File, progress *meter) (err error) {
+	there := map[string]bool{}
+	for i := range files {
+		f := &files[i]
+		if f.SHA256, err = r.hash(dir, f, progress); err != nil {
+			return err
+		}
+		there[r.o.FS.PathJoin(dir, f.Name)] = true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.hashes, func(at string, _ hashed) bool { return r.o.FS.PathDir(at) == dir && !there[at] })
+	return nil
 }
 
 // hash is that of a file's content. Tables never change, so theirs are remembered: the next checkpoint links the same ones.
