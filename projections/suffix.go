@@ -1,8 +1,6 @@
 package projections
 
-import (
-	"slices"
-)
+import "slices"
 
 // The fold of reads keeps, for one user in one channel, a base that is final (row and exc.singles) and what is held:
 // the user's events that more timeline can still change ("open"), and those that stand behind such a one. What is held
@@ -54,14 +52,6 @@ const (
 	bySeq
 	byTime
 )
-
-// floorSpec is the head of an applied mark that is still open: by time (own posts at or before it are below the floor)
-// or by seq.
-type floorSpec struct {
-	by      uint8
-	val     int64 // time, or seq
-	horizon int64
-}
 
 // lapseAfter is how far log time may move past an event that waits: 7 days (DESIGN §4.3).
 const lapseAfter = 7 * 24 * 3600 * 1000
@@ -158,25 +148,6 @@ func (h *held) headVal() int64 {
 		return h.time
 	}
 	return h.at
-}
-
-// headAt is the seq up to which own posts are before a mark with this head, and whether that is final. While it is
-// not, it is the channel's head.
-func (p *Partition) headAt(c *channel, f floorSpec) (uint32, bool) {
-	lapsed := p.logTime > f.horizon
-	if f.by == bySeq {
-		if int64(c.headSeq) < f.val && !lapsed {
-			return c.headSeq, false
-		}
-		if c.logTime <= f.horizon {
-			return uint32(min(f.val, int64(c.headSeq))), true
-		}
-		return min(uint32(min(f.val, 1<<32-1)), p.seqAt(c, 1<<63-1, f.horizon)), true
-	}
-	if (c.headSeq > 0 && c.time > f.val) || lapsed {
-		return p.seqAt(c, f.val, f.horizon), true
-	}
-	return c.headSeq, false
 }
 
 // ownIn is the largest own post in (low, high], 0 if there is none, with its time and record.
@@ -316,71 +287,6 @@ func (p *Partition) settle(ref uint32) bool {
 	return changed
 }
 
-// settleFloors closes the floors that the timeline has decided.
-func (p *Partition) settleFloors(c *channel, b *base, x *exc) bool {
-	if len(x.floors) == 0 {
-		return false
-	}
-	open := x.floors[:0]
-	top := uint32(0)
-	for _, f := range x.floors {
-		if seq, final := p.headAt(c, f); final {
-			top = max(top, seq)
-		} else {
-			open = append(open, f)
-		}
-	}
-	changed := len(open) != len(x.floors)
-	x.floors = open
-	if len(open) == 0 {
-		b.floorH = max(b.floorH, top)
-	}
-	return changed
-}
-
-// addFloor raises the floor to the mark's head, or notes that it is still open.
-func (p *Partition) addFloor(b *base, x *exc, h *held) {
-	if b.floorH == noOwn {
-		return
-	}
-	if h.head {
-		if len(x.floors) == 0 {
-			b.floorH = max(b.floorH, h.headSeq)
-		}
-		return
-	}
-	f := floorSpec{h.headBy, h.headVal(), h.horizon}
-	b.floorH = 0
-	for _, o := range x.floors {
-		if o.by == f.by && o.val >= f.val && o.horizon >= f.horizon {
-			return
-		}
-	}
-	x.floors = slices.DeleteFunc(x.floors, func(o floorSpec) bool {
-		return o.by == f.by && o.val <= f.val && o.horizon <= f.horizon
-	})
-	x.floors = append(x.floors, f)
-	slices.SortFunc(x.floors, func(a, b floorSpec) int {
-		if a.by != b.by {
-			return int(a.by) - int(b.by)
-		}
-		if a.val != b.val {
-			return cmp64(a.val, b.val)
-		}
-		return cmp64(a.horizon, b.horizon)
-	})
-}
-
-func cmp64(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 // foldFront moves closed reads that no held mark precedes into the base.
 func (p *Partition) foldFront(b *base, x *exc) bool {
 	keep := x.held[:0]
@@ -403,55 +309,6 @@ func (p *Partition) foldFront(b *base, x *exc) bool {
 		x.singles.removeTo(b.ptr)
 	}
 	return len(keep) != n
-}
-
-// mergeSegments drops, between held marks, the closed reads that a further one in the same segment makes idle.
-func mergeSegments(x *exc) bool {
-	n := len(x.held)
-	first := slices.IndexFunc(x.held, func(h held) bool { return h.kind == heldMark })
-	if first < 0 || first == n-1 {
-		return false
-	}
-	keep := x.held[:first+1]
-	rest := slices.Clone(x.held[first+1:])
-	for len(rest) > 0 {
-		end := slices.IndexFunc(rest, func(h held) bool { return h.kind == heldMark })
-		if end < 0 {
-			end = len(rest)
-		}
-		keep = mergeSegment(keep, rest[:end])
-		if end < len(rest) {
-			keep = append(keep, rest[end])
-			end++
-		}
-		rest = rest[end:]
-	}
-	clear(x.held[len(keep):n])
-	x.held = keep
-	return len(keep) != n
-}
-
-func mergeSegment(keep, seg []held) []held {
-	far := -1
-	for i := range seg {
-		if seg[i].kind == heldRead && seg[i].closed && (far < 0 || seg[i].seq > seg[far].seq) {
-			far = i
-		}
-	}
-	for i := range seg {
-		h := &seg[i]
-		if h.closed && h.kind == heldRead && (i != far || h.seq == 0) {
-			continue
-		}
-		if h.kind == heldSingle && h.closed {
-			again := func(o held) bool { return o.kind == heldSingle && o.closed && o.seq == h.seq }
-			if (far >= 0 && h.seq <= seg[far].seq) || slices.ContainsFunc(seg[:i], again) {
-				continue
-			}
-		}
-		keep = append(keep, *h)
-	}
-	return keep
 }
 
 // openInTime reports whether a time target is held that may still reach messages. What it reaches is told when it
