@@ -73,7 +73,7 @@ func New(cfg Config) (*Processor, error) {
 	var held []int32
 	if cfg.DataDir != "" {
 		if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
-			return nil, fmt.Errorf("processor: data directory: %w", err)
+			return nil, fmt.Errorf("the data directory cannot be made (%w): name with --data-dir one that this user may write to", err)
 		}
 		if held, err = storesIn(cfg.DataDir); err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func Stores(dataDir string) ([]int32, error) { return storesIn(dataDir) }
 func storesIn(dir string) ([]int32, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("processor: data directory: %w", err)
+		return nil, fmt.Errorf("the data directory cannot be read (%w): name the right one with --data-dir", err)
 	}
 	var numbers []int32
 	for _, e := range entries {

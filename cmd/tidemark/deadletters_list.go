@@ -47,7 +47,7 @@ func (c *deadlettersListCmd) Run(a *app) error {
 	if len(list) > 0 {
 		t := newTable("PLACE", "WRITTEN", "REASON", "FROM", "KEY", "BYTES>", "DETAIL")
 		for _, l := range list {
-			t.row(l.Place(), l.Written.Local().Format("2006-01-02 15:04:05"), l.Reason, l.Origin(), cut(l.Key, 32), l.Bytes, l.Detail)
+			t.row(l.Place(), l.Written.Local().Format("2006-01-02 15:04:05"), l.Reason, l.Origin(), cut(printable(l.Key), 32), l.Bytes, l.Detail)
 		}
 		if err := t.print(a.stdout); err != nil {
 			return err

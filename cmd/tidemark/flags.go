@@ -62,7 +62,11 @@ func (f redisFlags) redis(a *app) (config.Redis, error) {
 		return config.Redis{}, usagef("--redis has a password, which every user of this machine can read in the list of processes: " +
 			"put the URL into $TIDEMARK_REDIS, or the password into a file for --redis-password-file")
 	}
-	return config.Redis{URL: f.Redis, PasswordFile: f.RedisPasswordFile, CAFile: f.RedisCA}, nil
+	conf := config.Redis{URL: f.Redis, PasswordFile: f.RedisPasswordFile, CAFile: f.RedisCA}
+	if _, err := conf.Options(); err != nil {
+		return config.Redis{}, usagef("%v", err)
+	}
+	return conf, nil
 }
 
 // skipFlags leave records out of the fold.

@@ -115,7 +115,7 @@ func (c *inspectTopicCmd) printRecords(a *app, spans []span) error {
 	slices.SortStableFunc(all, func(x, y recordInfo) int { return int(x.Partition - y.Partition) })
 	t := newTable("PARTITION>", "OFFSET>", "TIME", "KEY", "BYTES>", "KIND", "WHAT")
 	for _, r := range all {
-		t.row(r.Partition, r.Offset, r.Time.Local().Format("2006-01-02 15:04:05.000"), cut(r.Key, 40), r.Bytes, r.Kind, r.What)
+		t.row(r.Partition, r.Offset, r.Time.Local().Format("2006-01-02 15:04:05.000"), cut(printable(r.Key), nameColumns), r.Bytes, r.Kind, r.What)
 	}
 	fmt.Fprintln(a.stdout)
 	return t.print(a.stdout)

@@ -9,12 +9,15 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/redis/go-redis/v9/logging"
 )
 
 // version is the release's name; the linker sets it.
 var version string
 
 func main() {
+	logging.Disable() // what fails at Redis is returned or logged where it is known what it was for
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -68,14 +67,14 @@ func (t *table) lines() []string {
 	all := append([][]string{t.titles}, t.rows...)
 	for _, row := range all {
 		for i, c := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(c))
+			width[i] = max(width[i], columns(c))
 		}
 	}
 	lines := make([]string, len(all))
 	for n, row := range all {
 		var b strings.Builder
 		for i, c := range row {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			pad := strings.Repeat(" ", width[i]-columns(c))
 			if i > 0 {
 				b.WriteString("  ")
 			}
@@ -93,24 +92,6 @@ func (t *table) lines() []string {
 func (t *table) print(w io.Writer) error {
 	_, err := fmt.Fprintln(w, strings.Join(t.lines(), "\n"))
 	return err
-}
-
-// printable replaces what could move the cursor of a terminal: previews and dead letters may contain anything.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == utf8.RuneError {
-			return '·'
-		}
-		return r
-	}, s)
-}
-
-// cut shortens s to n characters.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }
 
 // clock is a time for people: of day if it is of this day, else with the date; empty for none.

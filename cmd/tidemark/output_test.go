@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tidemark/tidemark/query/queryv1"
 )
@@ -27,18 +26,6 @@ func TestTablesAreAligned(t *testing.T) {
 		"line·break        0  ·[2J\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
-	}
-}
-
-func TestCut(t *testing.T) {
-	for _, c := range []struct {
-		s    string
-		n    int
-		want string
-	}{{"short", 5, "short"}, {"longer", 5, "long…"}, {"ééééé", 5, "ééééé"}, {"éééééé", 5, "éééé…"}, {"", 3, ""}} {
-		if got := cut(c.s, c.n); got != c.want || utf8.RuneCountInString(got) > c.n {
-			t.Errorf("%q to %d: %q", c.s, c.n, got)
-		}
 	}
 }
 

@@ -107,7 +107,11 @@ func (f *nodeFlags) explain(err error) error {
 		return err
 	}
 	if connect.IsWireError(err) {
-		return fmt.Errorf("%s: %s", answer.Code(), answer.Message())
+		hint := ""
+		if token, _ := f.token(); answer.Code() == connect.CodeUnauthenticated && token == "" { // Validate has read the file
+			hint = "; here: --token-file, or $TIDEMARK_TOKEN"
+		}
+		return fmt.Errorf("%s: %s%s", answer.Code(), answer.Message(), hint)
 	}
 	if answer.Code() == connect.CodeCanceled {
 		return context.Canceled
@@ -117,5 +121,11 @@ func (f *nodeFlags) explain(err error) error {
 		return fmt.Errorf("no node answers at %s (%w): start one with `tidemark dev` or `tidemark run`, or name another with --addr",
 			f.Addr, network)
 	}
-	return fmt.Errorf("%s at %s: %s", answer.Code(), f.Addr, answer.Message())
+	if answer.Code() == connect.CodeDeadlineExceeded {
+		return fmt.Errorf("%s has not answered within %s: is it a node of Tidemark? Name another with --addr", f.Addr, queryTimeout)
+	}
+	if answer.Code() == connect.CodeUnavailable {
+		return fmt.Errorf("%s broke off without an answer (%s): the node was stopped, or this is none; name another with --addr", f.Addr, answer.Message())
+	}
+	return fmt.Errorf("%s does not answer as a node of Tidemark does (%s): is it one? Name another with --addr", f.Addr, answer.Message())
 }

@@ -40,14 +40,19 @@ func (c *queryExplainCmd) Run(a *app) error {
 	x := res.Excluded
 	var not []string
 	for _, e := range []struct {
-		n    uint32
-		what string
+		n         uint32
+		one, many string
 	}{
-		{x.GetOwn(), "own"}, {x.GetDeleted(), "deleted"}, {x.GetSilent(), "silent"}, {x.GetThread(), "replies in threads"},
-		{x.GetReadSingly(), "read singly"}, {x.GetBeforeJoin(), "from before joining"},
+		{x.GetOwn(), "own", "own"}, {x.GetDeleted(), "deleted", "deleted"}, {x.GetSilent(), "silent", "silent"},
+		{x.GetThread(), "reply in a thread", "replies in threads"}, {x.GetReadSingly(), "read singly", "read singly"},
+		{x.GetBeforeJoin(), "from before joining", "from before joining"},
 	} {
-		if e.n > 0 {
-			not = append(not, fmt.Sprintf("%d %s", e.n, e.what))
+		switch e.n {
+		case 0:
+		case 1:
+			not = append(not, "1 "+e.one)
+		default:
+			not = append(not, fmt.Sprintf("%d %s", e.n, e.many))
 		}
 	}
 	if len(not) == 0 {

@@ -47,13 +47,13 @@ func (c *queryInboxCmd) Run(a *app) error {
 func inboxTable(channels []*queryv1.ChannelUnread) *table {
 	t := newTable("CHANNEL", "UNREAD>", "MENTIONS>", "FIRST UNREAD", "LAST READ", "LATEST", "AT")
 	for _, ch := range channels {
-		name := ch.ChannelId
+		name := cut(printable(ch.ChannelId), nameColumns)
 		if ch.Muted {
 			name += " (muted)"
 		}
 		latest, at := "", ""
 		if l := ch.Latest; l != nil {
-			latest, at = cut(l.SenderId+": "+l.Preview, 44), clock(l.At.AsTime())
+			latest, at = cut(printable(l.SenderId+": "+l.Preview), 44), clock(l.At.AsTime())
 		}
 		t.row(name, ch.Unread, ch.Mentions, shortRef(ch.FirstUnread.GetMessageId(), ch.FirstUnread.GetSeq()),
 			shortRef(ch.LastRead.GetMessageId(), ch.LastRead.GetSeq()), latest, at)

@@ -36,15 +36,15 @@ func (c *queryThreadsCmd) Run(a *app) error {
 	if len(res.Threads) > 0 {
 		t := newTable("CHANNEL", "THREAD", "UNREAD>", "MENTIONS>", "FIRST UNREAD", "LAST READ", "LAST REPLY", "AT")
 		for _, th := range res.Threads {
-			name := th.ChannelId
+			name := cut(printable(th.ChannelId), nameColumns)
 			if th.Muted {
 				name += " (muted)"
 			}
 			last, at := "", ""
 			if l := th.LastReply; l != nil {
-				last, at = cut(l.SenderId+": "+l.Preview, 44), clock(l.At.AsTime())
+				last, at = cut(printable(l.SenderId+": "+l.Preview), 44), clock(l.At.AsTime())
 			}
-			t.row(name, th.ThreadId, th.Unread, th.Mentions, shortRef(th.FirstUnread.GetMessageId(), th.FirstUnread.GetSeq()),
+			t.row(name, cut(printable(th.ThreadId), nameColumns), th.Unread, th.Mentions, shortRef(th.FirstUnread.GetMessageId(), th.FirstUnread.GetSeq()),
 				shortRef(th.LastRead.GetMessageId(), th.LastRead.GetSeq()), last, at)
 		}
 		if err := t.print(a.stdout); err != nil {

@@ -17,6 +17,7 @@ type watchView struct {
 	json     bool
 	page     bool
 	rows     int
+	size     func() (columns, rows int) // of the terminal; 0: not known
 	channels map[string]*queryv1.ChannelUnread
 	totals   *queryv1.Totals
 	changed  string // the channel of the last update
@@ -27,7 +28,7 @@ type watchView struct {
 func newWatchView(a *app, c *queryWatchCmd) *watchView {
 	return &watchView{
 		w: a.stdout, user: c.User, json: c.JSON, page: !c.JSON && isTerminal(a.stdout), rows: c.Rows,
-		channels: map[string]*queryv1.ChannelUnread{},
+		size: func() (int, int) { return terminalSize(a.stdout) }, channels: map[string]*queryv1.ChannelUnread{},
 	}
 }
 
@@ -83,6 +84,9 @@ func (v *watchView) line(m *queryv1.WatchUnreadResponse) error {
 		state := "left"
 		if ch.GetMember() {
 			state = fmt.Sprintf("unread %d, mentions %d", ch.Unread, ch.Mentions)
+			if ch.OfflineUnread > 0 {
+				state += fmt.Sprintf(", offline %d", ch.OfflineUnread)
+			}
 		}
 		_, err = fmt.Fprintf(v.w, "%s  %s: %s; total %d\n", now, printable(ch.GetChannelId()), state, v.totals.GetUnread())
 	}
@@ -100,14 +104,24 @@ const (
 	ansiLeave     = "\x1b[?25h\x1b[?1049l"
 )
 
-// draw writes the whole page at once, over the one before.
+// around is how many lines the page has beside its channels: a title, the totals, the table's titles, how many are left out,
+// the foot, and what parts them.
+const around = 8
+
+// draw writes the whole page at once, over the one before. It is no larger than the terminal: what wraps or scrolls would not be
+// where the next page is drawn.
 func (v *watchView) draw() error {
 	list := make([]*queryv1.ChannelUnread, 0, len(v.channels))
 	for _, ch := range v.channels {
 		list = append(list, ch)
 	}
 	slices.SortFunc(list, inboxOrder)
-	shown := list[:min(len(list), max(v.rows, 1))]
+	width, height := v.size()
+	most := v.rows
+	if height > 0 {
+		most = min(most, height-around)
+	}
+	shown := list[:min(len(list), max(most, 1))]
 
 	var b strings.Builder
 	if v.updates == 0 && v.changed == "" {
@@ -115,6 +129,9 @@ func (v *watchView) draw() error {
 	}
 	b.WriteString(ansiHome)
 	put := func(style, s string) {
+		if width > 0 {
+			s = cut(s, width)
+		}
 		if style != "" {
 			s = style + s + ansiReset
 		}

@@ -87,7 +87,7 @@ var noRefusals = map[string]string{
 	"the snapshot would upload more than it may":      "left to the next owner",
 	"no files of partition":                           "said beside the reason, which has a section",
 	"closing the store of partition":                  "the store is as after a crash",
-	"processor: data directory":                       "the system's own words follow",
+	"the data directory cannot be":                    "of a flag, with the way out",
 	"processor: consumer":                             "of a flag of TLS or a login, in the client's words",
 	"processor: producer":                             "of a flag of TLS or a login, in the client's words",
 	"Kafka client for":                                "of a flag of TLS or a login, in the client's words",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func updated(c *queryv1.ChannelUnread) *queryv1.WatchUnreadResponse {
 // nothing that a sender wrote can move the cursor.
 func TestWatchDrawsAPage(t *testing.T) {
 	var b bytes.Buffer
-	v := &watchView{w: &b, user: "ann", page: true, rows: 2, channels: map[string]*queryv1.ChannelUnread{}}
+	v := &watchView{w: &b, user: "ann", page: true, rows: 2, size: func() (int, int) { return 0, 0 }, channels: map[string]*queryv1.ChannelUnread{}}
 	show := func(m *queryv1.WatchUnreadResponse) string {
 		t.Helper()
 		b.Reset()
@@ -124,6 +125,53 @@ func TestWatchDrawsAPage(t *testing.T) {
 	b.Reset()
 	if err := v.end(); err != nil || b.String() != ansiLeave {
 		t.Errorf("the terminal is given back with %q, %v", b.String(), err)
+	}
+}
+
+// A page is not larger than its terminal, whose size may change while it is watched.
+func TestWatchFitsTheTerminal(t *testing.T) {
+	var b bytes.Buffer
+	var width, height int
+	v := &watchView{w: &b, user: "ann", page: true, rows: 20, size: func() (int, int) { return width, height }, channels: map[string]*queryv1.ChannelUnread{}}
+	var channels []*queryv1.ChannelUnread
+	for i := range 30 {
+		channels = append(channels, &queryv1.ChannelUnread{ChannelId: fmt.Sprintf("部署-%02d", i), Member: true, Unread: 1,
+			Latest: &queryv1.Latest{SenderId: "bob", Preview: strings.Repeat("words ", 20)}})
+	}
+	for _, size := range [][2]int{{80, 24}, {30, 60}, {200, 10}, {40, 3}} {
+		b.Reset()
+		width, height = size[0], size[1]
+		if err := v.show(watchSnapshot(channels...)); err != nil {
+			t.Fatal(err)
+		}
+		page := strings.NewReplacer(ansiEnter, "", ansiHome, "", ansiClearLine, "", ansiClearDown, "", ansiBold, "", ansiReverse, "", ansiReset, "").Replace(b.String())
+		drawn := strings.Split(page, "\r\n")
+		for _, l := range drawn {
+			if columns(l) > width {
+				t.Errorf("%d columns: %q has %d", width, l, columns(l))
+			}
+		}
+		if want := 1 + min(20, max(height-around, 1)) + around - 1; len(drawn) != want || height > around && len(drawn) > height {
+			t.Errorf("%d rows: %d lines, want %d", height, len(drawn), want)
+		}
+		if more := fmt.Sprintf("and %d more", 30-min(20, max(height-around, 1))); !strings.Contains(page, more) {
+			t.Errorf("%d rows: nothing says %q", height, more)
+		}
+	}
+}
+
+// What is counted as come while offline is told by a change of its own.
+func TestWatchLinesTellWhatCameWhileOffline(t *testing.T) {
+	var b bytes.Buffer
+	v := &watchView{w: &b, user: "ann", channels: map[string]*queryv1.ChannelUnread{}}
+	for offline, want := range []string{"general: unread 3, mentions 0; total 3\n", "general: unread 3, mentions 0, offline 1; total 3\n"} {
+		b.Reset()
+		if err := v.show(updated(&queryv1.ChannelUnread{ChannelId: "general", Member: true, Unread: 3, OfflineUnread: uint32(offline)})); err != nil { //nolint:gosec // 0 or 1
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(b.String(), want) {
+			t.Errorf("%q, want %q at its end", b.String(), want)
+		}
 	}
 }
 

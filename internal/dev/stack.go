@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -151,10 +153,13 @@ func (s *Stack) openDataDir() error {
 		}
 		s.DataDir = dir
 	} else if err := os.MkdirAll(s.DataDir, 0o755); err != nil {
-		return fmt.Errorf("--data-dir: %w", err)
+		return fmt.Errorf("--data-dir %s cannot be made (%w): name a directory that this user may write to", s.DataDir, err)
 	}
 	lock, err := vfs.Default.Lock(filepath.Join(s.DataDir, "LOCK"))
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("--data-dir %s: %w: name a directory that this user may write to", s.DataDir, err)
+	case err != nil:
 		return fmt.Errorf("--data-dir %s is in use by another `tidemark dev` (%w): stop that one, or name another directory",
 			s.DataDir, err)
 	}

@@ -160,48 +160,6 @@ func TestMuteTakesAChannelOutOfTheBadge(t *testing.T) {
 	b.until("it counts again", fmt.Sprintf(`!document.querySelector('%s .row.muted')`, annLaptop))
 }
 
-func TestByKeyboard(t *testing.T) {
-	_, b := town(t, dev.Config{})
-	active := `document.activeElement`
-	b.do(chromedp.Focus(chromedp.CSS(annLaptop+` .row-open[tabindex="0"]`)), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(kb.Enter))
-	b.until("End and Enter open the last channel", fmt.Sprintf(`document.querySelector('%s .row:last-child.here') && %s.closest('.row.here')`, annLaptop, active))
-	b.do(chromedp.KeyEvent(kb.Home))
-	b.until("Home goes to the first", fmt.Sprintf(`%s === document.querySelector('%s .row-open')`, active, annLaptop))
-	b.do(chromedp.KeyEvent(kb.ArrowRight))
-	b.until("right goes to its number", active+`.matches('.count') || !document.querySelector('.row .count')`)
-	b.do(chromedp.KeyEvent("2", chromedp.KeyModifiers(1))) // Alt
-	b.until("Alt+2 goes to the second device", fmt.Sprintf(`%s === document.querySelector('%s .say')`, active, bobLaptop))
-}
-
-// TestNamesForAllControls: what a screen reader meets has a name, ids are unique, and no list has others than items.
-func TestNamesForAllControls(t *testing.T) {
-	s, b := town(t, dev.Config{})
-	audit := `(() => {
-		const bad = [];
-		for (const el of document.querySelectorAll('button, a[href], input, select, [role=switch], [role=img], [role=region]')) {
-			const name = el.getAttribute('aria-label') || el.getAttribute('aria-labelledby') || el.innerText?.trim() || el.textContent?.trim();
-			if (!name) bad.push(el.outerHTML.slice(0, 120));
-		}
-		const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
-		if (new Set(ids).size !== ids.length) bad.push('ids twice: ' + ids);
-		for (const li of document.querySelectorAll('ul > :not(li), ol > :not(li)')) bad.push('in a list: ' + li.outerHTML.slice(0, 80));
-		if (document.querySelectorAll('h1').length !== 1 || !document.querySelector('main') || !document.documentElement.lang) bad.push('no outline');
-		return bad.join('\n');
-	})()`
-	for _, view := range []string{"", "#operators"} {
-		b.do(chromedp.Navigate(s.url + everyone + view))
-		if view == "" {
-			b.openChannel(annLaptop, "random")
-			b.until("messages", `document.querySelector('.message')`)
-		} else {
-			b.until("partitions", `document.querySelector('[data-partition]')`)
-		}
-		if bad := eval[string](b, audit); bad != "" {
-			t.Errorf("%s: %s", view, bad)
-		}
-	}
-}
-
 // lively is a site with something of everything to see: threads, mentions, receipts, a muted channel, long names and texts.
 func lively(t *testing.T) (*site, *browser) {
 	t.Helper()

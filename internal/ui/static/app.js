@@ -3,7 +3,7 @@
 import { currentToken, own, refused, tell, useToken } from '/ui/api.js';
 import { Device } from '/ui/device.js';
 import { announce, drawing, h, icon } from '/ui/dom.js';
-import { receipts } from '/ui/explain.js';
+import { hide, receipts } from '/ui/explain.js';
 import { Messages } from '/ui/messages.js';
 import { Operators } from '/ui/operators.js';
 import { avatar, pane } from '/ui/pane.js';
@@ -38,7 +38,7 @@ class App {
       if (!why) void this.start();
       else this.route();
     });
-    addEventListener('hashchange', () => this.route());
+    addEventListener('hashchange', () => { hide(); this.route(); });
     addEventListener('keydown', (e) => this.keys(e));
     document.addEventListener('visibilitychange', () => this.devices.forEach((d) => d.look()));
     void this.start();

@@ -193,6 +193,7 @@ export class Device {
 
   // Writing
 
+  /** Writes a message; tells whether it was written. What went wrong is said in the pane. */
   async post(text, thread) {
     const members = this.app.messages.channel(this.selected).members;
     const mentions = [...new Set([...text.matchAll(/@([\w-]+)/g)].map((m) => m[1]))].filter((u) => members.includes(u));
@@ -201,7 +202,7 @@ export class Device {
     this.line = '';
     this.jump = thread ? '' : 'end';
     this.app.clock(id);
-    await this.run(publish({
+    const written = await this.run(publish({
       message: {
         channel_id: this.selected,
         message_posted: {
@@ -211,6 +212,7 @@ export class Device {
       },
     }));
     this.look();
+    return written !== undefined;
   }
 
   erase(message) {

@@ -25,7 +25,7 @@ export function draw(parent, list) {
     else old.delete(key);
     node ??= make(want, parent);
     if (node === at) at = at.nextSibling;
-    else parent.insertBefore(node, at);
+    else move(parent, node, at);
     update(node, want);
   }
   while (at) {
@@ -33,6 +33,13 @@ export function draw(parent, list) {
     at.remove();
     at = next;
   }
+}
+
+/** Puts a node before another. What is moved loses the focus that it has, and gets it back. */
+function move(parent, node, before) {
+  const focused = node.isConnected && node.contains(document.activeElement) ? document.activeElement : undefined;
+  parent.insertBefore(node, before);
+  focused?.focus({ preventScroll: true });
 }
 
 const keyOf = (d) => (d?.props?.key === undefined ? undefined : `${d.tag} ${d.props.key}`);

@@ -25,6 +25,9 @@ export function show(label, kids) {
   if (!dialog.open) dialog.showModal();
 }
 
+/** Closes the dialog: what it is about is not shown any more. */
+export const hide = () => dialog?.close();
+
 /** Opens the explanation of a channel, of a thread, or of all of a person's numbers. */
 export async function explain(device, channel, thread) {
   if (!channel) {
@@ -73,7 +76,7 @@ function explained(device, channel, x) {
       ? h('p', { class: 'fact' }, 'at message ', h('code', {}, p.message_id || `#${p.seq}`), p.at && `, read at ${exactTime(p.at)}`, p.event && [', put there by the record ', h('code', {}, p.event)])
       : h('p', { class: 'fact' }, 'Nothing was read yet.'),
     x.message_ids?.length > 0 && h('h3', {}, x.more ? `The first ${count(x.message_ids.length)}` : x.message_ids.length === 1 ? 'This message' : `These ${plural(x.message_ids.length, 'message')}`),
-    h('ol', { class: 'evidence' }, (x.message_ids ?? []).slice(0, 100).map((id, i) => {
+    h('ol', { class: 'evidence' }, (x.message_ids ?? []).map((id, i) => {
       const m = c.byId.get(id);
       return h('li', { key: id || i }, m
         ? [h('b', {}, title(m.sender_id)), ' ', h('span', {}, m.preview), h('time', {}, timeOf(m.at))]

@@ -217,13 +217,14 @@ export class Operators {
     const a = this.about;
     const flag = (name, value, usual) => (value && value !== usual ? ` --${name} ${value}` : '');
     const kafka = flag('brokers', a.broker, '127.0.0.1:9092');
-    const commands = a.snapshots ? [
-      ['Bring the newest snapshots into an empty directory, rebuild the same state from the topics, and compare every record. This node goes on meanwhile:',
-        `tidemark snapshot restore --snapshots ${a.snapshots} --data-dir check\ntidemark verify${kafka} --data-dir check --no-redis`],
-      ['Download each snapshot and check every byte and the digest of all records:', `tidemark snapshot verify --snapshots ${a.snapshots}`],
-    ] : [
-      ['Stop this node, rebuild all state from the topics, and compare every record, in the store and in Redis:',
-        `tidemark verify${kafka}${flag('redis', a.redis, 'redis://127.0.0.1:6379')}${flag('data-dir', a.data_dir, 'tidemark-data')}`],
+    const commands = [
+      ['Rebuild all state from the topics, and compare every record with this node\'s stores and with Redis. The node goes on meanwhile; run it on the node\'s machine:',
+        `tidemark verify --node ${a.url ?? ''}${kafka}${flag('redis', a.redis, 'redis://127.0.0.1:6379')}`],
+      ...(a.snapshots ? [
+        ['Bring the newest snapshots into an empty directory, rebuild the same state, and compare:',
+          `tidemark snapshot restore --snapshots ${a.snapshots} --data-dir check\ntidemark verify${kafka} --data-dir check --no-redis`],
+        ['Download each snapshot and check every byte and the digest of all records:', `tidemark snapshot verify --snapshots ${a.snapshots}`],
+      ] : []),
     ];
     const links = [['/readyz', 'a line for each partition'], ['/metrics', 'for Prometheus'], ['/healthz', 'alive']];
     return h('section', { class: 'card', 'aria-labelledby': 'h-verify' }, h('h2', { id: 'h-verify' }, 'Do not believe it, check it'),

@@ -10,7 +10,7 @@ export const avatar = (user, size = '') => h('span', { class: `avatar ${size}`, 
 /** A number that can be asked what is behind it. */
 function number(device, scope, n, kind, label) {
   return h('button', {
-    class: `count ${kind}`, type: 'button', tabindex: '-1', 'aria-label': `${label}: explain`, title: `${label}. Click: which messages these are.`,
+    key: kind === 'away' ? 'away' : 'unread', class: `count ${kind}`, type: 'button', tabindex: '-1', 'aria-label': `${label}: explain`, title: `${label}. Click: which messages these are.`,
     onclick: (e) => { e.stopPropagation(); explain(device, scope); },
   }, capped(n));
 }
@@ -31,7 +31,7 @@ function row(device, c) {
     c.muted && h('span', { class: 'row-mute' }, icon('mute'))),
     h('span', { class: 'row-counts' },
       c.offline_unread > 0 && number(device, c.channel_id, c.offline_unread, 'away', `${count(c.offline_unread)} in ${name} that came while offline`),
-      c.mentions > 0 && h('span', { class: 'at', title: plural(c.mentions, 'mention') }, `@${c.mentions > 1 ? capped(c.mentions) : ''}`),
+      c.mentions > 0 && h('span', { key: 'at', class: 'at', title: plural(c.mentions, 'mention') }, `@${c.mentions > 1 ? capped(c.mentions) : ''}`),
       c.unread > 0 && number(device, c.channel_id, c.unread, c.mentions ? 'mention' : '', `${count(c.unread)} unread in ${name}`)));
 }
 
@@ -75,15 +75,18 @@ function readBy(device, m, last) {
   const who = device.readersOf(m);
   if (!who.length) return undefined;
   return h('button', {
-    class: 'read-by', type: 'button', title: `Read by ${names(who)}`, 'aria-label': `Read by ${who.length}: ${names(who)}`, 'data-names': names(who),
+    class: 'read-by', type: 'button', tabindex: '-1', title: `Read by ${names(who)}`, 'aria-label': `Read by ${who.length}: ${names(who)}`, 'data-names': names(who),
     onclick: () => device.app.showReceipts(device, m, who),
   }, who.slice(0, 3).map((u) => avatar(u, 'dotty')), `Read by ${count(who.length)}`);
 }
 
+/** Text without what has no shape: a control character would be drawn as an empty box. */
+const spoken = (text) => String(text ?? '').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '·');
+
 /** Text with names that are called set apart. */
 function body(m, user) {
   if (m.deleted) return h('span', { class: 'gone' }, 'deleted');
-  return String(m.preview ?? '').split(/(@[\w-]+)/).map((part) => {
+  return spoken(m.preview).split(/(@[\w-]+)/).map((part) => {
     if (!part.startsWith('@')) return part;
     const me = part === `@${user}` || part === '@all' || part === '@channel';
     return h('span', { class: `called ${me ? 'me' : ''}` }, part);
@@ -92,11 +95,11 @@ function body(m, user) {
 
 function message(device, m, before, options) {
   const { thread, replies, last } = options;
-  if (m.silent) return h('li', { key: m.message_id, class: 'message silent', 'data-id': m.message_id }, h('span', {}, m.preview || 'something changed'), h('time', {}, timeOf(m.at)));
+  if (m.silent) return h('li', { key: m.message_id, class: 'message silent', 'data-id': m.message_id }, h('span', {}, spoken(m.preview) || 'something changed'), h('time', {}, timeOf(m.at)));
   const joined = before && !before.silent && before.sender_id === m.sender_id && m.at - before.at < 300_000 && !options.broken;
   const own = m.sender_id === device.user;
   const called = !own && (m.mention_all || m.mentions?.includes(device.user));
-  const tool = (label, sign, fn) => h('button', { class: 'tool', type: 'button', 'aria-label': label, title: label, onclick: fn }, icon(sign));
+  const tool = (label, sign, fn) => h('button', { class: 'tool', type: 'button', tabindex: '-1', 'aria-label': label, title: label, onclick: fn }, icon(sign));
   return h('li', { key: m.message_id, class: `message ${joined ? 'joined' : ''} ${own ? 'own' : ''} ${called ? 'called-me' : ''}`, 'data-id': m.message_id, tabindex: '-1' },
     joined ? h('time', { class: 'side', title: exactTime(m.at) }, timeOf(m.at)) : avatar(m.sender_id),
     h('div', { class: 'message-main' },
@@ -105,11 +108,27 @@ function message(device, m, before, options) {
       h('div', { class: 'text' }, body(m, device.user), m.edited && !m.deleted && h('span', { class: 'tag' }, ' edited')),
       (replies || ticks(device, m) || readBy(device, m, last)) && h('div', { class: 'foot' },
         ticks(device, m), readBy(device, m, last),
-        replies > 0 && !thread && h('button', { class: 'replies', type: 'button', onclick: () => device.openThread(m.message_id) }, icon('thread'), plural(replies, 'reply', 'replies')))),
+        replies > 0 && !thread && h('button', { class: 'replies', type: 'button', tabindex: '-1', onclick: () => device.openThread(m.message_id) }, icon('thread'), plural(replies, 'reply', 'replies')))),
     h('div', { class: 'tools' },
       !m.deleted && tool('Mark unread from here', 'unread', () => device.markUnread(m)),
       !thread && !m.deleted && tool('Reply in thread', 'reply', () => device.openThread(m.message_id)),
       own && !m.deleted && tool('Delete', 'close', () => device.erase(m))));
+}
+
+/** Up and down go through the messages, right and left through what can be done with one: a list is one stop of the Tab key. */
+function messageKeys(e) {
+  const at = e.target.closest('.message');
+  const go = (list, from, step) => list[Math.max(0, Math.min(list.length - 1, from + step))];
+  const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[e.key];
+  const across = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+  let to;
+  if (step !== undefined) {
+    const all = [...e.currentTarget.querySelectorAll('.message')];
+    to = at ? go(all, all.indexOf(at), step) : all.at(e.key === 'Home' ? 0 : -1);
+  } else if (across && at) to = go([at, ...at.querySelectorAll('button')], [at, ...at.querySelectorAll('button')].indexOf(e.target), across);
+  if (!to) return;
+  to.focus();
+  e.preventDefault();
 }
 
 const line = (device, n) => h('li', { key: 'the line', class: 'line', role: 'separator', 'aria-label': 'New messages below' }, h('span', {}, n > 1 ? `${capped(n)} new` : 'New'));
@@ -182,13 +201,13 @@ function onScroll(device) {
 function composer(device, thread) {
   const to = thread ? 'Reply in thread' : `Message ${isDirect(device.selected) ? '' : '#'}${channelName(device.selected, device.user)}`;
   return h('form', {
-    class: 'composer', key: `composer ${thread ?? ''}`, onsubmit: (e) => {
+    class: 'composer', key: `composer ${thread ?? ''}`, onsubmit: async (e) => {
       e.preventDefault();
       const input = e.currentTarget.querySelector('input');
       const text = input.value.trim();
       if (!text) return;
       input.value = '';
-      void device.post(text, thread);
+      if (!await device.post(text, thread)) input.value ||= text; // not lost, unless somebody goes on writing
     },
   },
   h('input', { class: 'say', 'aria-label': to, placeholder: to, autocomplete: 'off', maxlength: '140', enterkeyhint: 'send' }),
@@ -206,7 +225,7 @@ function threadView(device) {
       h('h3', {}, 'Thread'),
       entry?.unread > 0 && h('button', { class: 'count', type: 'button', 'aria-label': `${entry.unread} unread in this thread: explain`, onclick: () => explain(device, device.selected, id) }, capped(entry.unread)),
       h('button', { class: 'chip', type: 'button', 'aria-pressed': String(Boolean(entry)), onclick: () => device.follow(id, !entry) }, entry ? 'Following' : 'Follow')),
-    h('ol', { class: 'messages', role: 'log', 'aria-label': 'Messages of the thread', tabindex: '0' },
+    h('ol', { class: 'messages', role: 'log', 'aria-label': 'Messages of the thread', tabindex: '0', onkeydown: messageKeys },
       list.map((m, i) => message(device, m, i > 1 ? list[i - 1] : undefined, { thread: true, last: i === list.length - 1 }))),
     composer(device, id));
 }
@@ -243,13 +262,13 @@ function conversation(device) {
     h('header', { class: 'conversation-head' },
       h('button', { class: 'plain only-narrow', type: 'button', 'aria-label': 'Back to the channels', onclick: () => { device.blur(); device.pane = 'list'; device.app.redraw(); } }, icon('back')),
       h('h3', {}, !isDirect(id) && h('span', { class: 'hash', 'aria-hidden': 'true' }, '#'), name),
-      h('span', { class: 'members', title: names(members, 30) }, isDirect(id) ? '' : plural(members.length, 'member')),
+      h('span', { class: 'members', title: names(members, 30) }, isDirect(id) || !members.length ? '' : plural(members.length, 'member')),
       h('button', { class: 'plain', type: 'button', 'aria-pressed': String(Boolean(c?.muted)), 'aria-label': c?.muted ? `Unmute ${name}` : `Mute ${name}`, title: c?.muted ? 'Muted: left out of the badge' : 'Mute', onclick: () => device.mute(id, !c?.muted) }, icon(c?.muted ? 'mute' : 'bell'))),
     h('div', { class: `banner ${waiting ? 'shown' : ''}`, 'aria-hidden': waiting ? undefined : 'true', inert: !waiting },
       h('span', {}, device.kept ? 'Kept: ' : '', h('b', {}, `${count(c?.unread ?? 0)} unread`)),
       h('button', { class: 'chip', type: 'button', onclick: () => device.jumpToOldest() }, icon('up'), 'Oldest'),
       h('button', { class: 'chip', type: 'button', onclick: () => device.markRead() }, icon('check'), 'Mark read')),
-    h('ol', { class: 'messages', role: 'log', 'aria-label': `Messages in ${name}`, tabindex: '0', 'data-channel': id, onscroll: onScroll(device), ref: scroller(device, id) }, items,
+    h('ol', { class: 'messages', role: 'log', 'aria-label': `Messages in ${name}`, tabindex: '0', 'data-channel': id, onkeydown: messageKeys, onscroll: onScroll(device), ref: scroller(device, id) }, items,
       empty && h('li', { key: 'empty', class: 'empty middle' }, 'Nothing was said here yet.'),
       !loaded && h('li', { key: 'skeleton', class: 'skeleton' }, [4, 7, 5, 6, 3].map((n) => h('span', { class: `bar w${n}` })))),
     device.thread && threadView(device),
