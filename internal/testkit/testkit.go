@@ -28,7 +28,8 @@ func UniqueName(t testing.TB, prefix string) string {
 // Client is a client with FastClientOpts, closed with the test. Of options given twice the later one holds.
 func Client(t testing.TB, brokers []string, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	all := append(append([]kgo.Opt{kgo.SeedBrokers(brokers...)}, FastClientOpts()...), opts...)
+	// One broker learns of a topic later than another, and the default of four looks are over in an instant here.
+	all := append(append([]kgo.Opt{kgo.SeedBrokers(brokers...), kgo.UnknownTopicRetries(100)}, FastClientOpts()...), opts...)
 	cl, err := kgo.NewClient(all...)
 	if err != nil {
 		t.Fatalf("Kafka client: %v", err)

@@ -88,7 +88,7 @@ func TestKafkaKeepsItsRecordsOverAStopAndAKill(t *testing.T) {
 		}
 	}()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(k.Brokers()...), kgo.AllowAutoTopicCreation(), kgo.ConsumeTopics("t"),
-		kgo.MetadataMinAge(50*time.Millisecond))
+		kgo.MetadataMinAge(50*time.Millisecond), kgo.UnknownTopicRetries(-1)) // a broker that starts knows no topic for a while
 	if err != nil {
 		t.Fatal(err)
 	}
