@@ -30,8 +30,8 @@ build: ## build bin/tidemark
 
 .PHONY: test
 test: test-tools ## the whole suite against a real Kafka and a real Redis, then the short tests under the race detector
-	$(SERVERS) -- $(GO) test -timeout 12m $(PACKAGES)
-	$(GO) test -short -race -timeout 10m $(PACKAGES)
+	$(SERVERS) -- $(GO) test -timeout 15m $(PACKAGES)
+	$(GO) test -short -race -timeout 15m $(PACKAGES)
 
 .PHONY: test-short
 test-short: ## the tests that need no server, in less than two minutes

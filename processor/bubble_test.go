@@ -48,6 +48,7 @@ func inBubble(t *testing.T, partitions int32, members int, body func(t *testing.
 		b.ids = b.k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, Count: -1, Observe: true})
 		b.tr = b.company(rand.Uint64())
 		b.cfg = b.forCompany("")
+		b.cfg.ClientOptions = append(b.cfg.ClientOptions, kgo.SessionTimeout(6*time.Second))
 		for range members {
 			b.join()
 		}

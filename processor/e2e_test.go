@@ -68,7 +68,7 @@ func (s *site) names() Topics {
 func (s *site) config(dir string) Config {
 	c := Config{
 		Brokers: s.brokers, Group: s.group, Topics: s.names(), DataDir: dir, Settings: projections.DefaultSettings(),
-		ClientOptions: slices.Concat(testkit.FastClientOpts(), []kgo.Opt{kgo.SessionTimeout(6 * time.Second)}, s.opts), StopTimeout: 10 * time.Second,
+		ClientOptions: slices.Concat(testkit.FastClientOpts(), s.opts), StopTimeout: 10 * time.Second,
 		CutEvery: 100 * time.Millisecond, CommitEvery: 20 * time.Millisecond,
 	}
 	if testing.Verbose() {
