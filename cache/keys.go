@@ -20,6 +20,10 @@ const (
 // InboxKey is the hash of a user's channels.
 func InboxKey(user string) string { return prefixInbox + user }
 
+// InboxGoneKey is the hash of the channels and threads that a user is out of, for a day: stamps, so that no late delta brings
+// them back.
+func InboxGoneKey(user string) string { return prefixInboxGone + user }
+
 // InboxThreadsKey is the hash of the threads that a user follows.
 func InboxThreadsKey(user string) string { return prefixInboxThreads + user }
 

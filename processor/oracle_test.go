@@ -23,6 +23,8 @@ type company struct {
 	s *site
 	w *workload.Workload
 	n int // records written
+	// erased is how many people have disappeared, one with about every hundred records.
+	erased int
 	// waiting are the records that write is to send.
 	waiting []*kgo.Record
 }
@@ -40,10 +42,14 @@ func (s *site) company(seed uint64) *company {
 	return c
 }
 
-// write writes n events and waits for their acknowledgement.
+// write writes n events, now and then erases somebody for good while a few go on, and waits for the acknowledgement of all.
 func (c *company) write(n int) {
 	c.s.t.Helper()
 	c.w.Write(n)
+	if staff := c.w.Staff(); c.n > 100*(c.erased+1) && len(staff) > 4 {
+		c.w.Erase(staff[c.n%len(staff)])
+		c.erased++
+	}
 	for _, r := range c.waiting {
 		r.Topic = c.s.topics.Name(r.Topic)
 	}

@@ -67,6 +67,12 @@ var plantedBugs = []plantedBug{
 		"func (p *Partition) Drain(d *Deltas, fanout bool) {\n",
 		"func (p *Partition) Drain(d *Deltas, fanout bool) {\n	if !fanout && planted(`a change is lost when the fan-out is joined`) {\n" +
 			"		for _, ci := range p.outChans {\n			p.chans.at(ci).pending &^= outMembers\n		}\n	}\n"},
+	{"an erasure is lost by a cut", "projections/erase.go",
+		"	p.touchRow(ref, r)\n",
+		"	if !planted(`an erasure is lost by a cut`) {\n		p.touchRow(ref, r)\n	}\n"},
+	{"an erasure forgets no receipts", "projections/erase.go",
+		"	p.forgetReceipts(c, r)\n",
+		"	if !planted(`an erasure forgets no receipts`) {\n		p.forgetReceipts(c, r)\n	}\n"},
 	{"what changes back is not told", "projections/thread_fold.go",
 		"	if p.threadSignature(c, r) != f.seen {",
 		"	if p.threadSignature(c, r) != f.seen && !planted(`what changes back is not told`) {"},

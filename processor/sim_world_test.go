@@ -135,6 +135,9 @@ func (w *simWorld) do(s simStep) {
 			n = 270
 		}
 		w.broker.events.Write(n)
+		if staff := w.broker.events.Staff(); s.b%41 == 1 && len(staff) > 0 {
+			w.broker.events.Erase(staff[int(s.a/7)%len(staff)])
+		}
 	case simFetch:
 		if x := pick(w.workers(), s.a, any1); x != nil {
 			n := 1 + int(s.b/8%12)

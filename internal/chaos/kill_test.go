@@ -23,6 +23,7 @@ type attack struct {
 	// reopened says that a process may have lost partitions and opened them again without having died.
 	reopened bool
 	written  int // events, by tick
+	erasures []*erasure
 }
 
 func newAttack(t *testing.T, brokers, nodes int) *attack {
@@ -92,6 +93,7 @@ func (a *attack) ticksUntil(what string, done func() bool) {
 // check settles and compares everything. With lateWriter a process was paused and may have written after its successor.
 func (a *attack) check(lateWriter bool) {
 	a.t.Helper()
+	gone := a.erased()
 	a.settle()
 	if lateWriter {
 		a.decide()
@@ -99,6 +101,7 @@ func (a *attack) check(lateWriter bool) {
 	begun := time.Now()
 	tr := a.truth()
 	a.checkAnswers(tr, a.r).Report(a.t)
+	a.checkGone(tr, gone).Report(a.t)
 
 	f := &checker.Findings{What: "tidemark.unread against the model of the log"}
 	h := checker.NewHistory(a.records(events.TopicUnread), f)
@@ -133,7 +136,7 @@ func (a *attack) decide() {
 	a.t.Logf("two owners have left %d keys undecided, such as %q", len(keys), keys[0])
 	tr := a.truth()
 	for _, key := range keys {
-		if r := tr.Nudge(key, a.w.Now()); r != nil {
+		for _, r := range tr.Nudge(key, a.w.Now()) {
 			a.produce(r)
 		}
 	}
@@ -141,7 +144,7 @@ func (a *attack) decide() {
 }
 
 // TestKill (R5): random members of a group of three are killed with SIGKILL at random moments, given up by the group, and
-// started again on their data directories, in whatever order, while events come in.
+// started again on their data directories, in whatever order, while events come in and now and then somebody is erased.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	rounds := number(t, "TIDEMARK_CHAOS_ROUNDS", 10)
@@ -152,6 +155,9 @@ func TestKill(t *testing.T) {
 		a.ticks(5 + a.r.IntN(200))
 		if back != nil && back != victim {
 			a.ticksUntil(back.name+" is a member", func() bool { return a.seat(back) })
+		}
+		if round%max(rounds/8, 3) == 1 {
+			a.erase()
 		}
 		burst := a.r.IntN(2) * 1500 // it dies idle, or busy with a batch
 		a.w.Write(burst)

@@ -37,6 +37,7 @@ func TestPause(t *testing.T) {
 	}
 	t.Logf("%s was given up %s after it was frozen", frozen.name, time.Since(begun).Round(time.Millisecond))
 	a.w.Write(500)
+	a.erase() // the one that is frozen still has him
 	frozen.resume()
 	a.ticks(100)
 	a.ticksUntil(frozen.name+" is a member again", func() bool { return a.seat(frozen) })

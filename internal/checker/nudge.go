@@ -23,32 +23,39 @@ func (h *History) Undecided() (keys []string) {
 	return keys
 }
 
-// Nudge is a record that changes what is told about a key of tidemark.unread: of a channel whether it is muted, of a thread
-// the epoch. It is nil if nothing is told about the key any more.
-func (l *Log) Nudge(key string, now time.Time) *kgo.Record {
+// Nudge are records that change what is told about a key of tidemark.unread: of a channel whether it is muted, of a thread
+// the epoch. Who is gone is erased again after that. There is none if nothing is told about the key any more.
+func (l *Log) Nudge(key string, now time.Time) (out []*kgo.Record) {
 	u, c, thread, ok := events.SplitUnreadKey([]byte(key))
 	if !ok {
 		return nil
 	}
 	user, channel := string(u), string(c)
-	e := &eventsv1.ReadEvent{ChannelId: channel, UserId: user}
+	add := func(e *eventsv1.ReadEvent) {
+		e.ChannelId, e.UserId = channel, user
+		value, err := proto.Marshal(e)
+		if err != nil {
+			panic(err) // of an event that was made here
+		}
+		out = append(out, &kgo.Record{Topic: events.TopicReads, Partition: events.PartitionOf(c, int32(len(l.models))), Key: []byte(channel),
+			Value: value, Timestamp: now})
+	}
 	if len(thread) == 0 {
 		v, ok := l.View(user, channel)
 		if !ok {
 			return nil
 		}
-		e.Kind = &eventsv1.ReadEvent_ChannelMuted{ChannelMuted: &eventsv1.ChannelMuted{Muted: !v.Muted}}
+		add(&eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_ChannelMuted{ChannelMuted: &eventsv1.ChannelMuted{Muted: !v.Muted}}})
 	} else {
 		if _, ok := l.Model(channel).Thread(user, channel, string(thread)); !ok {
 			return nil
 		}
-		e.Kind = &eventsv1.ReadEvent_MarkedUnread{MarkedUnread: &eventsv1.MarkedUnread{MessageId: string(thread), ThreadId: string(thread)}}
+		add(&eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_MarkedUnread{MarkedUnread: &eventsv1.MarkedUnread{MessageId: string(thread), ThreadId: string(thread)}}})
 	}
-	value, err := proto.Marshal(e)
-	if err != nil {
-		panic(err) // of an event that was made here
+	if l.goneFrom(user, channel) {
+		add(&eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_UserErased{UserErased: &eventsv1.UserErased{}}})
 	}
-	return &kgo.Record{Topic: events.TopicReads, Partition: events.PartitionOf(c, int32(len(l.models))), Key: []byte(channel), Value: value, Timestamp: now}
+	return out
 }
 
 // Nudges are those of every key that anything is told about.
@@ -56,9 +63,7 @@ func (l *Log) Nudges(now time.Time) (out []*kgo.Record) {
 	for _, channel := range l.Channels() {
 		for _, thread := range append([]string{""}, l.Model(channel).Threads(channel)...) {
 			for _, user := range l.Users {
-				if r := l.Nudge(string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), []byte(thread))), now); r != nil {
-					out = append(out, r)
-				}
+				out = append(out, l.Nudge(string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), []byte(thread))), now)...)
 			}
 		}
 	}

@@ -31,29 +31,33 @@ var tale = [][2]string{
 	{events.TopicMessages, `no event`},
 }
 
-// toldTale is the tale as a log, and what a fold has published of it record by record.
-func toldTale(t *testing.T) (records, published []*kgo.Record) {
-	t.Helper()
+// toldLog is a log of one partition in JSON, a topic and a value each.
+func toldLog(tale ...[2]string) (records []*kgo.Record) {
 	next := map[string]int64{}
-	place := func(r *kgo.Record) *kgo.Record {
-		r.Offset, r.Timestamp = next[r.Topic], time.UnixMilli(1_750_000_000_000)
-		next[r.Topic]++
-		return r
-	}
-	p := opened(t)
 	for _, line := range tale {
-		r := place(&kgo.Record{Topic: line[0], Key: []byte("general"), Value: []byte(line[1])})
-		records = append(records, r)
+		records = append(records, &kgo.Record{Topic: line[0], Key: []byte("general"), Value: []byte(line[1]), Offset: next[line[0]],
+			Timestamp: time.UnixMilli(1_750_000_000_000)})
+		next[line[0]]++
+	}
+	return records
+}
+
+// publishedOf is what a fold publishes of tidemark.unread, record by record.
+func publishedOf(t *testing.T, records []*kgo.Record) (out []*kgo.Record) {
+	t.Helper()
+	p := opened(t)
+	for _, r := range records {
 		Fold(p, r, 1)
-		var out projections.Deltas
-		p.Drain(&out, true)
-		for _, o := range out.Records {
+		var d projections.Deltas
+		p.Drain(&d, true)
+		for _, o := range d.Records {
 			if o.Topic == projections.OutUnread {
-				published = append(published, place(&kgo.Record{Topic: events.TopicUnread, Key: slices.Clone(o.Key), Value: slices.Clone(o.Value), ProducerID: 1}))
+				out = append(out, &kgo.Record{Topic: events.TopicUnread, Key: slices.Clone(o.Key), Value: slices.Clone(o.Value),
+					Offset: int64(len(out)), ProducerID: 1})
 			}
 		}
 	}
-	return records, published
+	return out
 }
 
 func opened(t *testing.T) *projections.Partition {
@@ -96,7 +100,8 @@ func folded(t *testing.T, records []*kgo.Record, leaveOut int) *projections.Part
 // TestPlantedDifferencesAreToldInWords: for each invariant a difference is planted in what an attack leaves behind. Each is
 // found, and told as in testdata/planted.txt; where nothing is planted nothing is found.
 func TestPlantedDifferencesAreToldInWords(t *testing.T) {
-	records, published := toldTale(t)
+	records := toldLog(tale...)
+	published := publishedOf(t, records)
 	l := NewLog(projections.DefaultSettings(), 1, records)
 	whole := folded(t, records, -1)
 	history := func(published []*kgo.Record) *Findings {

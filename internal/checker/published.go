@@ -132,6 +132,7 @@ func (h *History) Newest(tr *Log, lastIsNewest bool, f *Findings) (late int) {
 			}
 		}
 	}
+	h.gone(tr, f)
 	return late
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Redis compares all inboxes and threads in Redis with the model, field by field, and wants none of others (O7).
+// Redis compares all inboxes and threads in Redis with the model, field by field, and wants none of others and
+// nothing of who is gone (O7).
 func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 	f := &Findings{What: "Redis against the model of the log"}
 	reader := cache.NewReader(rdb)
@@ -70,6 +71,7 @@ func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 		}
 		cachedThreads(ctx, tr, reader, user, f)
 	}
+	tr.goneFromRedis(ctx, rdb, f)
 	return f
 }
 

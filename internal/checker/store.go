@@ -33,7 +33,7 @@ func input(r *kgo.Record) events.Input {
 }
 
 // Store compares everything that a partition answers with what the model says of the log, which must be the records up
-// to the partition's position (O1 to O4).
+// to the partition's position (O1 to O4), and wants nothing of who is gone.
 func Store(l *Log, p *projections.Partition) *Findings {
 	n := p.Identity().Partition
 	f := &Findings{What: fmt.Sprintf("partition %d at position %v against the model of the log up to there", n, p.Position())}
@@ -44,6 +44,7 @@ func Store(l *Log, p *projections.Partition) *Findings {
 		return f
 	}
 	l.sequences(p, f)
+	l.goneFromStore(p, f)
 	return f
 }
 

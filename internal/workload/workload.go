@@ -25,8 +25,8 @@ const step = 100 * time.Millisecond
 //
 // Everything that the fold has a rule for comes up: duplicates, reads of what is not there yet, marks with and without a
 // head, stale epochs, late and early clocks, channels that turn large and small again, leaving and coming back, deletions
-// of messages and channels, purges. Receipts and erasure are not in the model: of those there are a few events,
-// which must change nothing.
+// of messages and channels, purges, and now and then somebody is erased in a room and goes on there. Who is to disappear
+// for good is the caller's to say: Erase, or Dismiss.
 type Workload struct {
 	partitions int32
 	r          *rand.Rand
@@ -144,6 +144,10 @@ func (w *Workload) purge(m *room) *eventsv1.MessageEvent {
 
 func (w *Workload) readEvent(m *room) *eventsv1.ReadEvent {
 	e := &eventsv1.ReadEvent{}
+	if w.oneIn(400) {
+		e.Kind = &eventsv1.ReadEvent_UserErased{UserErased: &eventsv1.UserErased{}}
+		return e
+	}
 	switch k := w.r.IntN(40); {
 	case k < 22:
 		r := &eventsv1.ReadUpTo{ReadEpoch: w.readEpoch(), Private: w.oneIn(8)}
@@ -267,11 +271,14 @@ func (w *Workload) past() *timestamppb.Timestamp {
 	return timestamppb.New(epoch.Add(time.Duration(w.r.IntN(w.made/4+1)) * step))
 }
 
+// stranger is somebody who is of no room, and comes up in all of them.
+const stranger = "stranger"
+
 func (w *Workload) oneIn(n int) bool { return w.r.IntN(n) == 0 }
 
 func (w *Workload) user(m *room) string {
-	if w.oneIn(40) {
-		return "stranger"
+	if w.oneIn(40) || len(m.people) == 0 {
+		return stranger
 	}
 	return m.people[w.r.IntN(len(m.people))]
 }
@@ -281,7 +288,11 @@ func (w *Workload) some(m *room, n int) []string {
 	n = 1 + w.r.IntN(max(n, len(m.people)*2/3))
 	var out []string
 	for range n {
-		out = append(out, m.people[w.r.IntN(len(m.people))])
+		if len(m.people) > 0 {
+			out = append(out, m.people[w.r.IntN(len(m.people))])
+		} else {
+			out = append(out, stranger)
+		}
 	}
 	return out
 }

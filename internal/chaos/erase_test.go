@@ -1,0 +1,204 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/internal/checker"
+	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// staffLeft is how many people are erased at most: so many stay.
+const staffLeft = 15
+
+// erasure is one user who disappears while nodes die: runs of tidemark erase-user, some of which are killed as well, until
+// one says that all is folded and nothing of him is left.
+type erasure struct {
+	user   string
+	runs   int
+	killed int
+	done   chan struct{}
+	err    error // once done: why it never came to an end
+}
+
+// erase begins to erase somebody of whom nothing more comes. The events are those of the command, written by itself, so
+// that what they come between is up to the machine.
+func (a *attack) erase() {
+	a.t.Helper()
+	staff := a.w.Staff()
+	if len(staff) <= staffLeft {
+		return
+	}
+	e := &erasure{user: staff[a.r.IntN(len(staff))], done: make(chan struct{})}
+	a.w.Dismiss(e.user)
+	// What is still on its way would come after his end.
+	if err := a.client.Flush(context.Background()); err != nil {
+		a.t.Fatal(err)
+	}
+	a.erasures = append(a.erasures, e)
+	var lives []time.Duration // of the runs that are killed
+	for range a.r.IntN(3) {
+		lives = append(lives, time.Duration(a.r.Int64N(int64(2*time.Second))))
+	}
+	var cmds []*exec.Cmd
+	for i := range 200 {
+		cmds = append(cmds, command(a.t, "erase-user", "--user", e.user, "--brokers", a.kafka.Brokers[0], "--redis", a.redis.URL,
+			"--addr", a.nodes[i%len(a.nodes)].url, "--wait", "10s"))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longPatience)
+	a.t.Cleanup(func() { cancel(); <-e.done })
+	go func() {
+		defer close(e.done)
+		defer cancel()
+		for _, cmd := range cmds {
+			e.runs++
+			life := longPatience
+			if len(lives) > 0 {
+				life, lives = lives[0], lives[1:]
+			}
+			var ended, cut bool
+			if ended, cut, e.err = runFor(ctx, cmd, life); ended || ctx.Err() != nil {
+				return
+			}
+			if cut {
+				e.killed++
+			}
+			select { // whoever runs it looks at what it said first
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+}
+
+// runFor runs a command that is killed after so long. It reports whether the command has done what it is for, and else
+// what it said.
+func runFor(ctx context.Context, cmd *exec.Cmd, life time.Duration) (ended, cut bool, err error) {
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		return false, false, err
+	}
+	out := make(chan error, 1)
+	go func() { out <- cmd.Wait() }()
+	kill := time.NewTimer(life)
+	defer kill.Stop()
+	select {
+	case err = <-out:
+	case <-kill.C:
+		cut = true
+		_ = cmd.Process.Kill() // it may have ended just now
+		err = <-out
+	case <-ctx.Done():
+		_ = cmd.Process.Kill()
+		err = <-out
+	}
+	if err != nil {
+		return false, cut, fmt.Errorf("%s: %w\n%s", cmd, err, said.Bytes())
+	}
+	return true, cut, nil
+}
+
+// erased waits until all who were to disappear have, and returns them.
+func (a *attack) erased() (users []string) {
+	a.t.Helper()
+	for _, e := range a.erasures {
+		a.until(e.user+" is erased", func() bool {
+			select {
+			case <-e.done:
+				return true
+			default:
+				return false
+			}
+		})
+		if e.err != nil {
+			a.t.Fatalf("%s is not erased after %d runs: %v", e.user, e.runs, e.err)
+		}
+		a.t.Logf("%s was erased by %d runs of erase-user, %d of which were killed", e.user, e.runs, e.killed)
+		users = append(users, e.user)
+	}
+	return users
+}
+
+// checkGone asks every node for whatever it may have of who was erased, and wants nothing; and the log must say that
+// they are gone.
+func (c *cluster) checkGone(tr *checker.Log, users []string) *checker.Findings {
+	c.t.Helper()
+	f := &checker.Findings{What: "what is told of who was erased"}
+	ctx, cancel := context.WithTimeout(context.Background(), longPatience)
+	defer cancel()
+	gone := tr.Gone()
+	for _, n := range c.nodes {
+		client := queryv1connect.NewQueryServiceClient(http.DefaultClient, n.url)
+		for _, user := range users {
+			if !slices.Contains(gone, user) {
+				f.Add("%s: the log does not say that he is gone", user)
+			}
+			known, err := client.ListUserChannels(ctx, connect.NewRequest(&queryv1.ListUserChannelsRequest{OfUserId: user, PageSize: 1000, After: tr.After}))
+			if err != nil {
+				f.Add("channels of %s: %s says %v", user, n.name, err)
+				continue
+			}
+			if len(known.Msg.Channels) == 0 {
+				f.Add("%s knows no channel of %s, of whom each should keep that he was erased", n.name, user)
+			}
+			for _, channel := range known.Msg.Channels {
+				if channel.Member || !channel.Erased {
+					f.Add("%s, %s: %s says member %t, erased %t", user, channel.ChannelId, n.name, channel.Member, channel.Erased)
+				}
+			}
+			inbox, err := client.GetInbox(ctx, connect.NewRequest(&queryv1.GetInboxRequest{UserId: user, After: tr.After}))
+			if err != nil || len(inbox.Msg.Channels) > 0 || inbox.Msg.GetTotals().GetUnread() > 0 {
+				f.Add("inbox of %s: %s says %v, %v", user, n.name, inbox, err)
+			}
+			threads, err := client.GetThreads(ctx, connect.NewRequest(&queryv1.GetThreadsRequest{UserId: user, After: tr.After}))
+			if err != nil || len(threads.Msg.Threads) > 0 {
+				f.Add("threads of %s: %s says %v, %v", user, n.name, threads, err)
+			}
+		}
+	}
+	client := queryv1connect.NewQueryServiceClient(http.DefaultClient, c.nodes[0].url)
+	for _, channel := range tr.Channels() {
+		c.checkGoneFromLists(ctx, client, tr, channel, users, f)
+	}
+	return f
+}
+
+// checkGoneFromLists wants none of the users among a channel's readers and the recipients of its latest message.
+func (c *cluster) checkGoneFromLists(ctx context.Context, client queryv1connect.QueryServiceClient, tr *checker.Log, channel string, users []string, f *checker.Findings) {
+	readers, err := client.GetReaders(ctx, connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: channel, PageSize: 1000, After: tr.After}))
+	if err != nil {
+		if connect.CodeOf(err) != connect.CodeNotFound {
+			f.Add("readers of %s: %v", channel, err)
+		}
+		return
+	}
+	for _, r := range readers.Msg.Readers {
+		if slices.Contains(users, r.UserId) {
+			f.Add("%s is among the readers of %s", r.UserId, channel)
+		}
+	}
+	v, ok := tr.View(stranger, channel)
+	if !ok || v.Latest.MessageID == "" {
+		return
+	}
+	receipts, err := client.GetReceipts(ctx, connect.NewRequest(&queryv1.GetReceiptsRequest{ChannelId: channel, MessageId: v.Latest.MessageID,
+		PageSize: 1000, After: tr.After}))
+	if err != nil {
+		f.Add("receipts of %s in %s: %v", v.Latest.MessageID, channel, err)
+		return
+	}
+	for _, r := range receipts.Msg.Recipients {
+		if slices.Contains(users, r.UserId) {
+			f.Add("%s is among the recipients of %s in %s", r.UserId, v.Latest.MessageID, channel)
+		}
+	}
+}
