@@ -1,13 +1,17 @@
 package chaos
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/internal/workload"
 )
 
-// newWorkload makes the events of a run, a function of the seed.
+// newWorkload makes the events of a run, a function of the seed but for their times: those of an erasure are by the clock,
+// and what the others say must not have expired then. A day is what 860,000 events take.
 func newWorkload(seed uint64, send func(*kgo.Record)) *workload.Workload {
 	return workload.New(seed, workload.Company{Partitions: partitions, People: 30,
-		Busy: []int{2, 2, 3, 3, 4, 5, 5, 6, 7, 8, 13, 15, 18, 4}, Quiet: 90}, send)
+		Busy: []int{2, 2, 3, 3, 4, 5, 5, 6, 7, 8, 13, 15, 18, 4}, Quiet: 90,
+		Epoch: time.Now().Add(-24 * time.Hour).Truncate(time.Second)}, send)
 }

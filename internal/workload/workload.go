@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// epoch is the time of the first event, which a run's events do not depend on. Each is 100 ms after the one before it.
+// epoch is the time of the first event where none is given. Each is 100 ms after the one before it.
 var epoch = time.Date(2025, 6, 1, 8, 0, 0, 0, time.UTC)
 
 const step = 100 * time.Millisecond
@@ -29,6 +29,7 @@ const step = 100 * time.Millisecond
 // for good is the caller's to say: Erase, or Dismiss.
 type Workload struct {
 	partitions int32
+	epoch      time.Time
 	r          *rand.Rand
 	send       func(*kgo.Record)
 	rooms      []*room // the busy ones first
@@ -49,11 +50,17 @@ type Company struct {
 	People     int   // in all
 	Busy       []int // people in each busy room, who come and go
 	Quiet      int   // rooms of two or three people
+	// Epoch is the time of the first event; a day in 2025 if zero. Where others write into the same log, by a clock that is
+	// right, it must not be long ago: what expires does so by the latest time in the log.
+	Epoch time.Time
 }
 
 // New makes the rooms, and sends their first events.
 func New(seed uint64, c Company, send func(*kgo.Record)) *Workload {
-	w := &Workload{partitions: c.Partitions, r: rand.New(rand.NewPCG(seed, 1)), send: send, busy: len(c.Busy)}
+	if c.Epoch.IsZero() {
+		c.Epoch = epoch
+	}
+	w := &Workload{partitions: c.Partitions, epoch: c.Epoch, r: rand.New(rand.NewPCG(seed, 1)), send: send, busy: len(c.Busy)}
 	for i := range len(c.Busy) + c.Quiet {
 		n := 2 + i%2
 		if i < len(c.Busy) {
@@ -247,7 +254,7 @@ func (w *Workload) record(in events.Input, channel string, e proto.Message) *kgo
 }
 
 // Now is the time of the next event.
-func (w *Workload) Now() time.Time { return epoch.Add(time.Duration(w.made) * step) }
+func (w *Workload) Now() time.Time { return w.epoch.Add(time.Duration(w.made) * step) }
 
 // clock is what a producer's clock says: nothing, the time, a little or much less, or far too much, which is replaced.
 func (w *Workload) clock() *timestamppb.Timestamp {
@@ -268,7 +275,7 @@ func (w *Workload) around() *timestamppb.Timestamp {
 }
 
 func (w *Workload) past() *timestamppb.Timestamp {
-	return timestamppb.New(epoch.Add(time.Duration(w.r.IntN(w.made/4+1)) * step))
+	return timestamppb.New(w.epoch.Add(time.Duration(w.r.IntN(w.made/4+1)) * step))
 }
 
 // stranger is somebody who is of no room, and comes up in all of them.
