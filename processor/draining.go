@@ -27,6 +27,7 @@ func (w *worker) drainIfDue(now time.Time, waiting bool) {
 	case w.silent || !held:
 		return
 	case !backlog:
+	case w.fold.Undrained() >= maxUndrained:
 	case w.pending >= w.cfg.BatchRecords || w.pending > 0 && now.Sub(w.pendingSince) >= w.cfg.BatchTime:
 	case w.pending == 0 && fanoutDue:
 	default:

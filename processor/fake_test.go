@@ -27,6 +27,7 @@ type fakeFold struct {
 	recordDrains     int // of channels' records alone
 	cuts             int
 	dirty            int64
+	users            int // whom an event that is no fan-out concerns, 0 = 1
 	outcome          projections.Outcome
 	panicAt          int64 // offset; -1: never
 	closed           bool
@@ -92,8 +93,8 @@ func (f *fakeFold) DrainRecords(d *projections.Deltas) {
 	d.Records = append(d.Records, projections.OutRecord{Topic: projections.OutChannels, Key: []byte("c"), Value: []byte("v")})
 }
 
-func (f *fakeFold) FanoutPending() bool { return f.fanout > 0 }
-func (f *fakeFold) DirtyBytes() int64   { return f.dirty }
+func (f *fakeFold) Undrained() int    { return (f.changed - f.fanout) * max(1, f.users) }
+func (f *fakeFold) DirtyBytes() int64 { return f.dirty }
 
 func (f *fakeFold) Warm([]*events.Message, []*events.Read) {}
 

@@ -19,7 +19,7 @@ type fold interface {
 
 	Drain(d *projections.Deltas, fanout bool)
 	DrainRecords(d *projections.Deltas)
-	FanoutPending() bool
+	Undrained() int
 	DirtyBytes() int64
 	takeCut() (cut, error)
 

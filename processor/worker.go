@@ -169,10 +169,15 @@ func (w *worker) receive(now time.Time) {
 	}
 }
 
+// maxUndrained is how many pairs may have changed before their deltas are published, whatever the number of records: those
+// of an import of memberships name thousands of users each, and a delta takes some 600 bytes until it is acknowledged.
+const maxUndrained = 1 << 18
+
 // mayFold bounds what is folded and not yet published, and what is dirty and not yet written. While the disk is full
 // nothing is folded.
 func (w *worker) mayFold() bool {
-	return !w.full && (w.silent || w.pending < 4*w.cfg.BatchRecords) && w.fold.DirtyBytes() < 2*w.cfg.CutBytes
+	return !w.full && (w.silent || w.pending < 4*w.cfg.BatchRecords && w.fold.Undrained() < maxUndrained) &&
+		w.fold.DirtyBytes() < 2*w.cfg.CutBytes
 }
 
 // published reports whether all that was folded is acknowledged.

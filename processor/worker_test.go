@@ -60,6 +60,26 @@ func TestFoldingStopsWhenFarAhead(t *testing.T) {
 	}
 }
 
+// TestFoldingStopsWhenManyUsersAreToBeTold: a few records may be about as many users as fill the memory.
+func TestFoldingStopsWhenManyUsersAreToBeTold(t *testing.T) {
+	s := newStage(t, opening{}, func(c *Config) { c.BatchTime, c.FanoutDelay = time.Hour, time.Hour })
+	s.fold.users = maxUndrained / 1000
+	s.add(events.Reads, 5000)
+	s.step()
+	if n := len(s.fold.folded); n < 2*1000 || n >= 2*(1000+2*lockRecords) || len(s.sent) != 1 {
+		t.Errorf("%d records of %d users each are folded, %d sets are published; want two times about 1,000, one of them published", n,
+			s.fold.users, len(s.sent))
+	}
+	for len(s.fold.folded) < 5000 && len(s.sent) > 0 {
+		s.sent = nil
+		s.ack()
+		s.step()
+	}
+	if n := len(s.fold.folded); n != 5000 {
+		t.Errorf("%d records are folded when nothing is in the way, want 5000", n)
+	}
+}
+
 // TestStoreIsNeverAheadOfTheAcknowledgements: a cut is applied after the set that it was taken with.
 func TestStoreIsNeverAheadOfTheAcknowledgements(t *testing.T) {
 	s := newStage(t, opening{}, nil)

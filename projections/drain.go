@@ -150,10 +150,8 @@ func (p *Partition) comparing(c *channel, change func()) {
 	})
 }
 
-// FanoutPending reports whether Drain(d, true) would emit what Drain(d, false) leaves for later.
-func (p *Partition) FanoutPending() bool {
-	return len(p.outChans)+len(p.outThreads)+len(p.outReceiptChans) > 0
-}
+// Undrained is how many pairs Drain(d, false) has to look at: one event that lets many users join lists as many.
+func (p *Partition) Undrained() int { return len(p.outRows) }
 
 // Drain appends a record for everything that changed since the last Drain. With fanout false it leaves the channels'
 // records, and what messages changed for the members of small channels, for a later call: until then the position must
