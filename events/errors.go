@@ -21,6 +21,7 @@ const (
 	ReasonInvalidTime    Reason = "invalid_time"    // before 1970, after 9999, or nanoseconds out of range
 	ReasonWrongPartition Reason = "wrong_partition" // the channel belongs to another partition
 	ReasonTooManyHeld    Reason = "too_many_held"   // beyond the held events of a user (DESIGN §4.3); decided by the fold
+	ReasonChannelFull    Reason = "channel_full"    // the channel has as many messages as seqs can number; decided by the fold
 	ReasonNewerVersion   Reason = "newer_version"   // min_version is newer than Version
 )
 

@@ -136,9 +136,13 @@ func (b *batch) fold(f fold) (at int, err error) {
 		case events.Deliveries:
 			s.outcome = f.FoldDelivery(&b.deliveries[at], r.Offset, millisOf(r))
 		}
-		if s.outcome == projections.OutcomeTooManyHeld {
+		switch s.outcome {
+		case projections.OutcomeTooManyHeld:
 			s.err = &events.Error{Reason: events.ReasonTooManyHeld,
 				Detail: "the user already has 1,000 events in this scope that wait for messages that are not there"}
+		case projections.OutcomeChannelFull:
+			s.err = &events.Error{Reason: events.ReasonChannelFull,
+				Detail: fmt.Sprintf("the channel already has %d messages, and takes no more: go on in another", uint32(projections.MaxSeq))}
 		}
 	}
 	return at, nil

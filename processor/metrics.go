@@ -26,7 +26,7 @@ const (
 
 var phaseNames = [numPhases]string{"decode", "fold", "drain", "publish", "cut", "apply", "commit"}
 
-var outcomeNames = [projections.NumOutcomes]string{"applied", "duplicate", "ignored", "waiting", "too_many_held"}
+var outcomeNames = [projections.NumOutcomes]string{"applied", "duplicate", "ignored", "waiting", "too_many_held", "channel_full"}
 
 // kindInput is the input that a kind of event comes from.
 func kindInput(k events.Kind) events.Input {

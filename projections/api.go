@@ -25,13 +25,18 @@ func DefaultSettings() Settings {
 // Outcome is what folding one record did.
 type Outcome uint8
 
-// Outcomes. Only OutcomeTooManyHeld makes the record a dead letter.
+// MaxSeq is the seq of the last message that a channel takes. The number above it says "none" where a seq is expected
+// (noOwn, stillMember).
+const MaxSeq = 1<<32 - 2
+
+// Outcomes. OutcomeTooManyHeld and OutcomeChannelFull make the record a dead letter.
 const (
 	OutcomeApplied     Outcome = iota
 	OutcomeDuplicate           // nothing but the stamp changed
 	OutcomeIgnored             // names something unknown, stale or gone: counted and ignored
 	OutcomeWaiting             // a read that waits for what it names
 	OutcomeTooManyHeld         // beyond the 1,000 held events of a user in a scope (DESIGN §4.3)
+	OutcomeChannelFull         // a post beyond MaxSeq
 	NumOutcomes
 )
 

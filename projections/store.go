@@ -158,7 +158,8 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 	p.emitChannel(ci, c)
 }
 
-// scan calls fn for every record under prefix, pending ones included, in no order. fn may write.
+// scan calls fn for every record under prefix, pending ones included, in no order. fn may write. Only what is pending is held in
+// memory: a channel may have more records than fit there.
 func (p *Partition) scan(prefix []byte, fn func(key, val []byte)) error {
 	type record struct{ key, val []byte }
 	var found []record
@@ -182,9 +183,9 @@ func (p *Partition) scan(prefix []byte, fn func(key, val []byte)) error {
 	if err != nil {
 		return err
 	}
-	for it.First(); it.Valid(); it.Next() {
+	for it.First(); it.Valid(); it.Next() { // as the store was when it began
 		if !seen[string(it.Key())] {
-			found = append(found, record{append([]byte(nil), it.Key()...), append([]byte(nil), it.Value()...)})
+			fn(it.Key(), it.Value())
 		}
 	}
 	if err := errors.Join(it.Error(), it.Close()); err != nil {

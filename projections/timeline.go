@@ -53,6 +53,9 @@ func (p *Partition) posted(ci uint32, c *channel, m *events.Message, offset int6
 		}
 		p.noteRepost(c, m.MessageID, hash)
 	}
+	if c.headSeq >= MaxSeq {
+		return OutcomeChannelFull
+	}
 	e := entry{
 		seq: c.headSeq + 1, time: max(m.OccurredAt, c.time), logTime: p.logTime, off: offset,
 		id: m.MessageID, sender: m.SenderID, preview: m.Preview, thread: m.ThreadID,
