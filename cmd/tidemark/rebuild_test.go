@@ -204,6 +204,48 @@ func TestReplayAndSwap(t *testing.T) {
 	stop()
 }
 
+// TestReplayLeavesToTheNodeWhatNobodyWasTold: events come in while no node runs, stores are rebuilt and swapped in, and the node
+// that starts then tells what these events change. A store that held them already would never be told to anybody.
+func TestReplayLeavesToTheNodeWhatNobodyWasTold(t *testing.T) {
+	s := newSite(t, embedded(t), 2)
+	s.folded(story)
+	at, err := projections.InspectHeader(s.store(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok(t, postLine("m4", "said while no node ran"), "emit", "--brokers", s.broker)
+	if r := s.verb("replay", "--swap"); r.code != exitDone {
+		t.Fatalf("%+v", r)
+	}
+	if now, err := projections.InspectHeader(s.store(), nil); err != nil || now.Position != at.Position {
+		t.Fatalf("the store that was swapped in is at %v (%v), the group has published up to %v", now.Position, err, at.Position)
+	}
+
+	// A store that was folded to the end of the logs is not swapped in, nor one of a group that has published nothing.
+	beyond := filepath.Join(t.TempDir(), "beyond")
+	if r := s.verb("replay", "--group", "nobody", "--into", beyond); r.code != exitDone {
+		t.Fatalf("%+v", r)
+	}
+	if r := s.verb("replay", "--resume", "--swap", "--into", beyond); r.code != exitFailed || !strings.Contains(r.errout, "nobody would be told") {
+		t.Errorf("a store that is further than what was published: %+v", r)
+	}
+	if r := s.verb("replay", "--group", "nobody", "--swap", "--into", filepath.Join(t.TempDir(), "x")); r.code != exitFailed ||
+		!strings.Contains(r.errout, "has published nothing of it") {
+		t.Errorf("of a group that has published nothing: %+v", r)
+	}
+
+	url, stop := s.run()
+	defer stop()
+	awaitReady(t, url)
+	rdb := s.rdb()
+	defer rdb.Close()
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(rdb.HGet(t.Context(), "inbox:ann", "general").Val(), `"latest_seq":4`); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) { // nothing is judged by it
+			t.Fatalf("Redis is never told of m4: %s", rdb.HGet(t.Context(), "inbox:ann", "general").Val())
+		}
+	}
+}
+
 func TestReplayFailsInWords(t *testing.T) {
 	s := newSite(t, embedded(t), 2)
 	if r := s.verb("replay", "--into", s.data); r.code != exitUsage || !strings.Contains(r.errout, "same directory") {

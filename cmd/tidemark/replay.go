@@ -8,8 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/rebuild"
 	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/projections"
 )
 
 type replayCmd struct {
@@ -18,6 +22,7 @@ type replayCmd struct {
 	skipFlags
 	partitionsFlags
 	jsonFlag
+	Group     string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the node: the stores end where it has published; at the end of the logs if it never did (${default})."`
 	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of the node (${default})."`
 	Into      string `placeholder:"DIR" help:"Where the rebuilt stores go: an empty directory, on the same disk if they are to be swapped in; by default rebuilt in --data-dir."`
 	Parallel  int    `default:"0" placeholder:"N" help:"How many partitions are rebuilt at the same time; 0 = all (${default}). Each needs the memory of a live one."`
@@ -35,7 +40,8 @@ func (replayCmd) Help() string {
 	return `
 Rebuilds the stores of partitions from the topics, without publishing anything: into a directory of its own, while the node
 goes on. With --swap the result takes the place of the node's stores, one rename for each partition, and the old ones stay in
-a directory replaced-TIME; that is refused while a node uses them. The node then opens where it had stopped.
+a directory replaced-TIME; that is refused while a node uses them. Stores end where the node's group has published, for what is
+beyond that the node tells when it folds it. The node then opens where it had stopped.
 
 Example:
 
@@ -79,7 +85,8 @@ func (c *replayCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := c.reachable(a); err != nil {
+	published, err := c.published(a)
+	if err != nil {
 		return err
 	}
 	began := time.Now()
@@ -87,7 +94,7 @@ func (c *replayCmd) Run(a *app) error {
 	list, err := processor.Rebuild(a.ctx, processor.RebuildConfig{
 		Config: processor.Config{Brokers: c.Brokers, ClientOptions: kafka.Options, DataDir: into, Settings: c.settings(), Skip: skip,
 			Logger: slog.New(slog.DiscardHandler)},
-		Partitions: c.Partition, Parallel: c.Parallel, Resume: c.Resume, AcceptGap: c.AcceptGap, Report: meter.rebuild,
+		Partitions: c.Partition, Until: published, Parallel: c.Parallel, Resume: c.Resume, AcceptGap: c.AcceptGap, Report: meter.rebuild,
 	})
 	if err != nil {
 		return err
@@ -96,7 +103,9 @@ func (c *replayCmd) Run(a *app) error {
 	var errs []error
 	var numbers []int32
 	var records int64
+	stores := map[int32]projections.Position{}
 	for _, r := range list {
+		stores[r.Partition] = r.Until
 		errs = append(errs, r.Err)
 		numbers = append(numbers, r.Partition)
 		for i := range r.Until {
@@ -104,6 +113,11 @@ func (c *replayCmd) Run(a *app) error {
 		}
 	}
 	failed := errors.Join(errs...)
+	if c.Swap || c.Resume {
+		if err := rebuild.Tellable(stores, c.Group, published); err != nil {
+			return fmt.Errorf("nothing was swapped in: %w", err)
+		}
+	}
 	aside := rebuild.Aside(c.DataDir, time.Now())
 	swapped := false
 	if failed == nil && c.Swap {
@@ -129,6 +143,16 @@ func (c *replayCmd) Run(a *app) error {
 		fmt.Fprintf(a.stdout, "swapped in; there were no stores of before\n")
 	}
 	return nil
+}
+
+// published asks up to where the node's group has published.
+func (c *replayCmd) published(a *app) (map[int32]projections.Position, error) {
+	cl, err := c.client(a)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	return rebuild.Published(a.ctx, kadm.NewClient(cl), c.Group, events.InputTopics)
 }
 
 // reachable says that no broker answers, rather than wait for one.

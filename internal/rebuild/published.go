@@ -1,0 +1,61 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Published is up to where a group has published what its partitions say: its committed offsets. A partition of which the
+// group has committed nothing is not in it. What comes after is published by the node that opens the partition, as it folds
+// it, so a store that is to be that node's is no further than this: what it held already nobody would ever be told
+// (DESIGN §6).
+func Published(ctx context.Context, adm *kadm.Client, group string, inputs [events.NumInputs]string) (map[int32]projections.Position, error) {
+	offsets, err := adm.FetchOffsets(ctx, group)
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the offsets of group %s cannot be read: %w", group, err)
+	}
+	all := map[int32]projections.Position{}
+	for i, topic := range inputs {
+		for n, o := range offsets[topic] {
+			if o.Err != nil {
+				return nil, fmt.Errorf("%s/%d: the offset of group %s cannot be read: %w", topic, n, group, o.Err)
+			}
+			if o.At < 0 {
+				continue
+			}
+			p := all[n]
+			p[i] = o.At
+			all[n] = p
+		}
+	}
+	return all, nil
+}
+
+// Tellable refuses stores that hold more than a group has published; stores is where each is, by partition.
+func Tellable(stores map[int32]projections.Position, group string, published map[int32]projections.Position) error {
+	var errs []error
+	for n, at := range stores {
+		up, ok := published[n]
+		switch {
+		case at == projections.Position{}:
+		case !ok:
+			errs = append(errs, fmt.Errorf("partition %d: group %s has published nothing of it, and would publish nothing of what the rebuilt "+
+				"store at %v holds: start the node without a store, and it publishes all that it folds", n, group, at))
+		case at[events.Messages] > up[events.Messages] || at[events.Reads] > up[events.Reads] || at[events.Deliveries] > up[events.Deliveries]:
+			errs = append(errs, fmt.Errorf("partition %d: the rebuilt store is at %v, and group %s has published up to %v: what lies between "+
+				"nobody would be told; rebuild into an empty directory (--into), which ends where the group has published; or, where the logs "+
+				"do not reach back to that, remove the store and the group's offsets of the partition, and start the node", n, at, group, up))
+		}
+	}
+	return errors.Join(errs...)
+}
