@@ -59,7 +59,7 @@ func (g *Gateway) do(c *conn, cmd *command) error {
 
 // answer acknowledges a command, if it asked for that.
 func (c *conn) answer(cmd *command, after []string) {
-	if cmd.ID != "" {
+	if len(cmd.ID) > 0 {
 		c.sendNow(ackFrame(cmd.ID, after))
 	}
 }
@@ -163,7 +163,11 @@ func (g *Gateway) write(c *conn, cmd *command) error {
 		m.HeadSeq = max(e.pushed, e.view.latest.seq) // the newest that the gateway pushed, or said in the inbox
 	}
 	settled := c.user.settled(e, cmd.ThreadID)
-	if cmd.Type == "mark_read" && !cmd.Private && settled && c.user.last(e, scope{cmd.ChannelID, cmd.ThreadID}).id == cmd.MessageID {
+	public := cmd.Type == "mark_read" && !cmd.Private
+	where := scope{cmd.ChannelID, cmd.ThreadID}
+	// Where he stands may be a private read's doing, which covers no public one (DESIGN §4.5): so others must have been
+	// told, too.
+	if public && settled && c.user.last(e, where).id == cmd.MessageID && *c.user.told(e, where) == cmd.MessageID {
 		g.hub.mu.Unlock()
 		g.metrics.unchanged.Inc()
 		c.answer(cmd, nil) // he stands there already
@@ -176,6 +180,9 @@ func (g *Gateway) write(c *conn, cmd *command) error {
 	g.produce(g.cfg.Topics.Reads, cmd.ChannelID, ev, func(token string, offset int64, err error) {
 		g.hub.mu.Lock()
 		done(offset, err)
+		if public && err == nil {
+			*u.told(e, where) = answer.MessageID
+		}
 		g.hub.mu.Unlock()
 		if err != nil {
 			c.sendNow(errorFrame(answer.ID, err))
@@ -195,6 +202,18 @@ func (u *user) last(e *entry, s scope) ref {
 		return t.view.last
 	}
 	return ref{}
+}
+
+// told is the message of the last public read that this gateway wrote for the user in a scope, while he still stands
+// somewhere; empty: none. Called with the lock.
+func (u *user) told(e *entry, s scope) *string {
+	if s.thread == "" {
+		return &e.told
+	}
+	if t := u.threads[s]; t != nil {
+		return &t.told
+	}
+	return new(string) // a thread that he does not follow: nothing is known of it
 }
 
 // settled reports whether what is known of a user in a channel includes all that this gateway wrote for him there. Until

@@ -36,6 +36,12 @@ func TestTwoPeopleThreeDevices(t *testing.T) {
 	if f := phone.until("unread.updated", "general", unreadIs(1)); f.number("read_epoch") != 2 || f.text("first_unread.message_id") != "m2" {
 		t.Errorf("after the mark: %v", f)
 	}
+	if f := ann.do("mark_unread", `"channel_id":"general","message_id":"m1"`); f["type"] != "ack" {
+		t.Fatalf("mark_unread: %v", f)
+	}
+	if f := phone.until("read_pointer.updated", "general", func(f frame) bool { return f["last_read_id"] == "" }); f["last_read_at"] != "" {
+		t.Errorf("a mark left no pointer: %v", f)
+	}
 	if ann.sees("message.new", "other") || ann.sees("unread.updated", "other") || phone.sees("message.new", "other") {
 		t.Error("ann heard of a channel that is not hers")
 	}

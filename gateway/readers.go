@@ -37,7 +37,7 @@ func (g *Gateway) readState(c *conn, cmd command) {
 			return nil, err
 		}
 		b := begin(make([]byte, 0, 128+128*len(list)), "read_state")
-		b = textIf(b, "id", cmd.ID)
+		b = idIf(b, cmd.ID)
 		b = appendReaders(text(b, "channel_id", cmd.ChannelID), list)
 		if more {
 			b = boolean(b, "truncated", true)

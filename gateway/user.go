@@ -22,8 +22,9 @@ type entry struct {
 	pushedID  string
 	delivered uint32 // newest seq that was reported as delivered
 	reading   *autoRead
-	unsettled int64 // next offset of the last read event that this gateway wrote here: until a stamp covers it, a read may change something
-	writing   int   // such events that are not acknowledged yet
+	unsettled int64  // next offset of the last read event that this gateway wrote here: until a stamp covers it, a read may change something
+	writing   int    // such events that are not acknowledged yet
+	told      string // message of the last public read that this gateway wrote, while he stands somewhere; see command.go
 }
 
 // user is somebody with at least one connection here.
@@ -40,6 +41,7 @@ type user struct {
 type thread struct {
 	stamp events.Stamp
 	view  view
+	told  string // as an entry's
 }
 
 // threadSums are kept up with every thread that changes: a user may follow thousands, and what is asked for with every
@@ -109,9 +111,12 @@ func (g *Gateway) applyDelta(u *user, d *events.UnreadDelta) {
 		e.exceptions = nil
 	}
 	e.view = v
+	if v.last.seq == 0 {
+		e.told = ""
+	}
 	u.count(e, +1)
 	g.frameUpdate(u, e, string(d.InstanceID))
-	if moved := v.last.seq != was.last.seq; moved && v.last.seq > 0 && d.Member && wasMember {
+	if v.last.seq != was.last.seq && d.Member && wasMember {
 		g.framePointer(u, e, string(d.InstanceID))
 	}
 }
@@ -145,12 +150,16 @@ func (e *entry) shown() events.Stamp {
 	return s
 }
 
-// framePointer tells all devices where the pointer is now.
+// framePointer tells all devices where the pointer is now; id and time are empty where a mark left none, as in Redis.
 func (g *Gateway) framePointer(u *user, e *entry, instance string) {
 	b := begin(make([]byte, 0, 192), "read_pointer.updated")
 	b = text(b, "channel_id", e.view.channel)
 	b = text(b, "last_read_id", e.view.last.id)
-	b = instant(b, "last_read_at", e.view.last.at)
+	if e.view.last.seq > 0 {
+		b = instant(b, "last_read_at", e.view.last.at)
+	} else {
+		b = text(b, "last_read_at", "")
+	}
 	b = append(textIf(b, "instance_id", instance), '}')
 	g.hub.broadcast(u, item{key: "p" + e.view.channel, channel: e.view.channel, body: b})
 }
@@ -176,6 +185,9 @@ func (g *Gateway) applyThread(u *user, d *events.UnreadDelta) {
 	u.count(e, -1)
 	e.threads.add(&t.view, -1)
 	t.stamp, t.view = d.Stamp, viewOf(d)
+	if t.view.last.seq == 0 {
+		t.told = ""
+	}
 	e.threads.add(&t.view, +1)
 	u.count(e, +1)
 	g.hub.broadcast(u, g.threadItem(u, t, string(d.InstanceID)))

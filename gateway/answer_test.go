@@ -1,0 +1,72 @@
+package gateway_test
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/dev"
+)
+
+// A frame's id comes back in its answer as it was: strings and numbers, 0 too. Without one there is no answer but to
+// what is refused.
+func TestIDsAreEchoed(t *testing.T) {
+	s := start(t, dev.Config{})
+	emit(t, s.URL, joined("general", "ann"))
+	c := dialed(t, s.URL, "ann")
+	for sent, want := range map[string]any{
+		`"a"`: "a", `"0"`: "0", `0`: 0.0, `7`: 7.0, `-1`: -1.0, `1.5e3`: 1500.0, `9007199254740993`: 9007199254740992.0,
+		`"\u00e9\n\""`: "é\n\"",
+	} {
+		c.say(`{"type":"sync","id":%s}`, sent)
+		if f := c.until("ack", ""); f["id"] != want {
+			t.Errorf("id %s: %v", sent, f)
+		}
+		c.say(`{"type":"no.such","id":%s}`, sent)
+		if f := c.until("error", ""); f["id"] != want {
+			t.Errorf("id %s, refused: %v", sent, f)
+		}
+		c.say(`{"type":"read_state","channel_id":"general","id":%s}`, sent)
+		if f := c.until("read_state", "general"); f["id"] != want {
+			t.Errorf("id %s, read_state: %v", sent, f)
+		}
+	}
+	for _, sent := range []string{`{}`, `["a"]`, `true`} {
+		c.say(`{"type":"sync","id":%s}`, sent)
+		if f := c.until("error", ""); f.text("code") != "invalid_argument" || f["id"] != nil {
+			t.Errorf("id %s: %v", sent, f)
+		}
+	}
+	for _, sent := range []string{`null`, `""`} {
+		c.say(`{"type":"no.such","id":%s}`, sent)
+		if f := c.until("error", ""); f["id"] != nil {
+			t.Errorf("id %s: %v", sent, f)
+		}
+	}
+}
+
+// A private read covers no public one: who says in public that he has read what he read in private before is told to
+// the others, and said again it is dropped.
+func TestPublicReadAfterAPrivateOne(t *testing.T) {
+	s := start(t, dev.Config{})
+	emit(t, s.URL, joined("general", "ann", "bob"))
+	ann, bob := dialed(t, s.URL, "ann"), dialed(t, s.URL, "bob")
+	emit(t, s.URL, posted("general", "m1", "bob"))
+	ann.until("message.new", "general", id("m1"))
+
+	ann.do("mark_read", `"channel_id":"general","message_id":"m1","private":true`)
+	ann.until("read_pointer.updated", "general")
+	if f := ann.do("mark_read", `"channel_id":"general","message_id":"m1"`); len(f.list("after")) != 1 {
+		t.Fatalf("in public: %v", f)
+	}
+	bob.until("receipt.read", "general", func(f frame) bool {
+		r := f.list("readers")[0].(map[string]any)
+		return r["user_id"] == "ann" && r["message_id"] == "m1"
+	})
+	// All that was written is in an update before the last of these is answered.
+	if f := ann.do("channel.mute", `"channel_id":"general","muted":true`); f["type"] != "ack" {
+		t.Fatalf("mute: %v", f)
+	}
+	ann.until("unread.updated", "general", func(f frame) bool { return f["muted"] == true })
+	if f := ann.do("mark_read", `"channel_id":"general","message_id":"m1"`); f["type"] != "ack" || len(f.list("after")) != 0 {
+		t.Errorf("in public again: %v", f)
+	}
+}
