@@ -12,11 +12,14 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/tidemark/tidemark/query/ingestv1"
 )
 
 // jsonCodec replaces connect's JSON: names in snake_case, zeros and empty lists written out (an absent message is left
 // out), the same bytes for the same answer, and an unknown field is refused instead of being dropped: a misspelt
-// page_token would start from the first page in silence.
+// page_token would start from the first page in silence. Of events it is ignored, as in the topics (DESIGN §3): a
+// producer that is newer than this node may say more.
 type jsonCodec struct{ name string }
 
 func (c jsonCodec) Name() string { return c.name }
@@ -51,7 +54,8 @@ func (c jsonCodec) Unmarshal(b []byte, m any) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return errors.New("the body is empty, want a JSON object")
 	}
-	if err := protojson.Unmarshal(b, msg); err != nil {
+	_, events := m.(*ingestv1.PublishRequest)
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: events}).Unmarshal(b, msg); err != nil {
 		return jsonError(b, err, msg)
 	}
 	return nil

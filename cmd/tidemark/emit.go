@@ -27,7 +27,8 @@ func (emitCmd) Help() string {
 	return `
 Reads one JSON object a line from standard input: ` + "`{\"topic\": \"chat.messages\", \"event\": {...}}`" + `, or with --topic the bare
 event. Each is checked, written with its channel as key, and answered by its place in the log as topic/partition/offset:
-a token to pass on as --after of a query. A bad line ends the run; what stood before it is written.
+a token to pass on as --after of a query. A field that no event has is left out, with a word
+on standard error. A bad line ends the run; what stood before it is written.
 
 Example:
 
@@ -82,7 +83,7 @@ func (c *emitCmd) Run(a *app) error {
 	var readErr error
 	go func() {
 		defer close(flight)
-		readErr = c.produce(ctx, cl, a.stdin, flight)
+		readErr = c.produce(ctx, cl, a.stdin, a.stderr, flight)
 	}()
 	written, err := c.printTokens(a, flight)
 	if err != nil {
@@ -98,11 +99,14 @@ func (c *emitCmd) Run(a *app) error {
 }
 
 // produce reads, checks and sends lines until the input ends or one is bad.
-func (c *emitCmd) produce(ctx context.Context, cl *kgo.Client, in io.Reader, flight chan<- *emitted) error {
+// What is no reason to end goes to warn.
+func (c *emitCmd) produce(ctx context.Context, cl *kgo.Client, in io.Reader, warn io.Writer, flight chan<- *emitted) error {
 	s := bufio.NewScanner(in)
 	s.Buffer(make([]byte, 64<<10), maxLine)
-	var p lineParser
 	line := 0
+	p := lineParser{unknown: func(reason string) {
+		fmt.Fprintf(warn, "tidemark: line %d: %s: no event has it, so it is left out\n", line, reason)
+	}}
 	for s.Scan() {
 		line++
 		r, err := p.parse(c.Topic, s.Bytes())

@@ -19,10 +19,11 @@ import (
 	"github.com/tidemark/tidemark/internal/letters"
 )
 
-// lineParser turns lines into records. It is stricter than the contract: a field that no event has is refused, for in
-// what a person types it is a slip.
+// lineParser turns lines into records. Fields that no event has are ignored, as in the topics (DESIGN §3); since in what
+// a person types they are slips, unknown is told of the first in a line.
 type lineParser struct {
 	checker letters.Checker
+	unknown func(reason string)
 }
 
 // envelope is a line without --topic.
@@ -56,19 +57,25 @@ func (p *lineParser) parse(topic string, line []byte) (*kgo.Record, error) {
 			return nil, errors.New("event: missing")
 		}
 	}
-	value, err := encodeJSON(topic, event)
+	value, slip, err := encodeJSON(topic, event)
 	if err != nil {
 		return nil, err
 	}
 	channel, err := p.checker.Check(topic, event)
-	if err != nil {
+	switch {
+	case err != nil && slip != nil: // most likely why
+		return nil, fmt.Errorf("%w (event: %s)", err, jsonReason(slip))
+	case err != nil:
 		return nil, err
+	case slip != nil:
+		p.unknown(jsonReason(slip))
 	}
 	return &kgo.Record{Topic: topic, Key: channel, Value: value}, nil
 }
 
-// encodeJSON gives the Protobuf form of an event in JSON.
-func encodeJSON(topic string, event []byte) ([]byte, error) {
+// encodeJSON gives the Protobuf form of an event in JSON. slip is what would be wrong with it if it had to have known
+// fields alone.
+func encodeJSON(topic string, event []byte) (value []byte, slip, err error) {
 	var m proto.Message
 	switch topic {
 	case events.TopicMessages:
@@ -78,10 +85,13 @@ func encodeJSON(topic string, event []byte) ([]byte, error) {
 	default:
 		m = new(eventsv1.DeliveryEvent)
 	}
-	if err := protojson.Unmarshal(event, m); err != nil {
-		return nil, fmt.Errorf("event: %s", jsonReason(err))
+	if slip = protojson.Unmarshal(event, m); slip != nil {
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(event, m); err != nil {
+			return nil, nil, fmt.Errorf("event: %s", jsonReason(err))
+		}
 	}
-	return proto.Marshal(m)
+	value, err = proto.Marshal(m)
+	return value, slip, err
 }
 
 var jsonNoise = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):)?\s*`)

@@ -115,6 +115,21 @@ func TestEmitSaysWhatIsWrongWithALine(t *testing.T) {
 	}
 }
 
+// A field beside a known kind is ignored, as in the topics, but not in silence.
+func TestEmitLeavesOutUnknownFields(t *testing.T) {
+	s := stack(t)
+	line := `{"topic":"chat.messages","event":{"channel_id":"odd","trace":{"id":[1]},"message_posted":{"message_id":"m1","sender_id":"bob","mention":["ann"]}}}`
+	r := tidemark(t, joinLine+"\n"+line+"\n", "emit", "--brokers", s.Broker)
+	if r.code != exitDone || strings.Count(r.out, "\n") != 2 || strings.Count(r.errout, "\n") != 1 ||
+		!strings.Contains(r.errout, `line 2: unknown field "trace"`) {
+		t.Errorf("exit %d, %q, %q", r.code, r.out, r.errout)
+	}
+	token := strings.Fields(r.out)[1]
+	if out := ok(t, "", "query", "channel", "odd", "--addr", s.URL, "--after", token); !strings.Contains(out, "m1 (seq 1)") {
+		t.Errorf("it was not written:\n%s", out)
+	}
+}
+
 // Tokens come while the input is still open: emit can be fed by a program.
 func TestEmitAnswersAsItGoes(t *testing.T) {
 	s := stack(t)
