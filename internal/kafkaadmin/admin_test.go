@@ -69,7 +69,7 @@ func TestEnsureMakesWhatIsMissingAndSaysWhatWasThere(t *testing.T) {
 		}
 
 		first, err := kafkaadmin.Ensure(ctx, adm, specs[:2])
-		if err != nil || !slices.Equal(first.Created, names(specs[:2])) || first.Existed != nil {
+		if err != nil || !slices.Equal(first.Created, names(specs[:2])) || first.Existed == nil || len(first.Existed) != 0 {
 			t.Fatalf("first: %+v, %v", first, err)
 		}
 		second, err := kafkaadmin.Ensure(ctx, adm, specs)

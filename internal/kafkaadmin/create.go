@@ -14,7 +14,7 @@ import (
 
 // Report says what Ensure found and did, topic names in the order of the specs.
 type Report struct {
-	Created []string `json:"created"`
+	Created []string `json:"created"` // empty, not nil, if there is none; Existed as well
 	Existed []string `json:"existed"` // left as they are: Check says how they differ
 }
 
@@ -33,7 +33,7 @@ const leaderTimeout = 30 * time.Second
 // a client may use them at once; it is an error when one has none for 30 s. Existing topics are left as they are. It goes on after a topic that cannot be made;
 // the error then joins one line for each of those. Repeating it is harmless.
 func Ensure(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) (Report, error) {
-	var report Report
+	report := Report{Created: []string{}, Existed: []string{}}
 	var errs []error
 	for _, spec := range specs {
 		configs := make(map[string]*string, len(spec.Configs))
