@@ -2,7 +2,10 @@ package gateway_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/internal/auth/authtest"
 	"github.com/tidemark/tidemark/internal/dev"
 )
 
@@ -68,5 +71,39 @@ func TestPublicReadAfterAPrivateOne(t *testing.T) {
 	ann.until("unread.updated", "general", func(f frame) bool { return f["muted"] == true })
 	if f := ann.do("mark_read", `"channel_id":"general","message_id":"m1"`); f["type"] != "ack" || len(f.list("after")) != 0 {
 		t.Errorf("in public again: %v", f)
+	}
+}
+
+// The frame that brings the token is answered as any other: after hello, or before the close.
+func TestAuthIsAnswered(t *testing.T) {
+	s := start(t, dev.Config{Verifier: authtest.Verifier(t), Gateway: gateway.Config{ServiceToken: authtest.Service(t)}})
+	socket := s.URL + "/v1/socket"
+	c := dial(t, socket, nil)
+	c.say(`{"type":"auth","id":1,"token":%q}`, authtest.Token(t, "ann", time.Hour))
+	for _, want := range []string{"hello", "ack", "inbox"} {
+		if f := c.next(); f["type"] != want || (want == "ack" && f["id"] != 1.0) {
+			t.Errorf("%v; want %s", f, want)
+		}
+	}
+	for _, sent := range []string{`{"type":"auth","id":"x","token":"forged"}`, `{"type":"sync","id":"x"}`} {
+		c := dial(t, socket, nil)
+		c.say("%s", sent)
+		if f := c.next(); f["type"] != "error" || f["id"] != "x" || f["code"] != "unauthenticated" {
+			t.Errorf("%s: %v", sent, f)
+		}
+		if code := c.closed(); code != gateway.CloseToken {
+			t.Errorf("%s: closed with %d", sent, code)
+		}
+	}
+}
+
+// Who sends no token is closed with the code of a missing one.
+func TestNoTokenCame(t *testing.T) {
+	s := start(t, dev.Config{
+		Verifier: authtest.Verifier(t),
+		Gateway:  gateway.Config{ServiceToken: authtest.Service(t), Limits: gateway.Limits{AuthTimeout: 50 * time.Millisecond}},
+	})
+	if code := dial(t, s.URL+"/v1/socket", nil).closed(); code != gateway.CloseToken {
+		t.Errorf("closed with %d", code)
 	}
 }

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -232,9 +231,14 @@ func (g *Gateway) serve(c *conn, who identity) {
 		c.deny()
 		return
 	}
+	var first frameID // of the frame that brought the token, if it wants an answer
 	if who.user == "" {
 		var err error
-		if who, err = g.firstFrame(c); err != nil {
+		if who, first, err = g.firstFrame(c); err != nil {
+			if len(first) > 0 {
+				refused := errorFrame(first, refuse("unauthenticated", "auth: no valid token"))
+				_ = c.link.send(c.ctx, c.ws, []item{{body: refused}}) // the close says the same
+			}
 			c.deny()
 			return
 		}
@@ -258,7 +262,11 @@ func (g *Gateway) serve(c *conn, who identity) {
 	if g.presence != nil {
 		g.presence.arrived(u.id)
 	}
-	if c.link.send(c.ctx, c.ws, []item{{body: g.helloFrame(c, u)}}) != nil {
+	greeting := []item{{body: g.helloFrame(c, u)}}
+	if len(first) > 0 {
+		greeting = append(greeting, item{body: ackFrame(first, nil)})
+	}
+	if c.link.send(c.ctx, c.ws, greeting) != nil {
 		return // gone before it began
 	}
 	g.hub.mu.Lock()
@@ -299,19 +307,26 @@ func (c *conn) closeNow(code websocket.StatusCode, reason string) {
 	_ = c.ws.Close(code, reason) // the peer may be gone
 }
 
-// firstFrame waits for the frame auth.
-func (g *Gateway) firstFrame(c *conn) (identity, error) {
+// firstFrame waits for the frame auth, whose id is returned as far as there is one. Who says nothing is closed with the
+// code of a missing token: a read that is given up would end the connection without one.
+func (g *Gateway) firstFrame(c *conn) (identity, frameID, error) {
+	silent := time.AfterFunc(g.cfg.Limits.AuthTimeout, func() { _ = c.ws.Close(CloseToken, "no token came") })
+	defer silent.Stop()
+	kind, body, err := c.ws.Read(c.ctx)
+	if err != nil {
+		return identity{}, nil, err
+	}
+	if kind != websocket.MessageText {
+		return identity{}, nil, auth.ErrInvalid
+	}
+	f, err := parse(body)
+	if err != nil || f.Type != "auth" {
+		return identity{}, f.ID, auth.ErrInvalid
+	}
 	ctx, cancel := context.WithTimeout(c.ctx, g.cfg.Limits.AuthTimeout)
 	defer cancel()
-	kind, body, err := c.ws.Read(ctx)
-	if err != nil {
-		return identity{}, err
-	}
-	var f struct{ Type, Token string }
-	if kind != websocket.MessageText || json.Unmarshal(body, &f) != nil || f.Type != "auth" {
-		return identity{}, auth.ErrInvalid
-	}
-	return g.judge(ctx, f.Token, "")
+	who, err := g.judge(ctx, f.Token, "")
+	return who, f.ID, err
 }
 
 // helloFrame says who the client is and what it may do.
