@@ -61,6 +61,49 @@ func TestHeldLimit(t *testing.T) {
 	}
 }
 
+// TestHeldLimitCountsSinglesBehindAMark: single reads of what is there are held, too, where a mark before them waits. Without
+// a limit on them one user could make every event of his cost as much as there are messages.
+func TestHeldLimitCountsSinglesBehindAMark(t *testing.T) {
+	p := mustOpen(t, vfs.NewMem(), testIdentity())
+	defer p.Close()
+	p.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("c"), IDs: [][]byte{[]byte("a"), []byte("u")}, OccurredAt: 1}, 0, 1)
+	for i := range 3 * maxHeld {
+		post(p, "c", fmt.Sprintf("m%05d", i), "b", 1)
+	}
+	singles := func(user string, from, to int) Outcome {
+		e := &events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("c"), UserID: []byte(user), OccurredAt: 3}
+		for i := from; i < to; i++ {
+			e.IDs = append(e.IDs, fmt.Appendf(nil, "m%05d", i))
+		}
+		return p.FoldRead(e, p.pos[events.Reads], 3)
+	}
+	mark := &events.Read{Kind: events.KindMarkedUnread, ChannelID: []byte("c"), UserID: []byte("a"), OccurredAt: 2, MessageID: []byte("unknown")}
+	if o := p.FoldRead(mark, 0, 2); o != OutcomeApplied { // its epoch
+		t.Fatalf("mark: outcome %d", o)
+	}
+	for _, step := range []struct {
+		from, to int
+		want     Outcome
+	}{
+		{0, 600, OutcomeApplied},
+		{600, 1200, OutcomeTooManyHeld}, // with the mark 1,201
+		{0, 600, OutcomeDuplicate},      // nothing that is not held already
+		{200, 900, OutcomeApplied},
+		{900, 999, OutcomeApplied},
+		{999, 1000, OutcomeTooManyHeld},
+	} {
+		if o := singles("a", step.from, step.to); o != step.want {
+			t.Errorf("messages %d to %d: outcome %d, want %d", step.from, step.to, o, step.want)
+		}
+	}
+	if v, _ := p.View("a", "c"); v.Unread != 3*maxHeld-999 {
+		t.Errorf("%d unread, want %d", v.Unread, 3*maxHeld-999)
+	}
+	if o := singles("u", 0, 3*maxHeld); o != OutcomeApplied {
+		t.Errorf("of a user who holds nothing: outcome %d", o)
+	}
+}
+
 // TestHintsAreForgotten: what closes early leaves triggers behind that wake nothing; they do not pile up.
 func TestHintsAreForgotten(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())

@@ -148,7 +148,7 @@ func (p *Partition) messagesRead(ref uint32, c *channel, r *row, m *events.Read,
 			}
 		}
 	})
-	if (!stale && full(x, waits)) || (!m.Private && len(x.open)+waits > maxOpen) {
+	if (!stale && full(x, x.adds(keep))) || (!m.Private && len(x.open)+waits > maxOpen) {
 		return OutcomeTooManyHeld
 	}
 	for i := range keep {
@@ -168,6 +168,35 @@ func (p *Partition) messagesRead(ref uint32, c *channel, r *row, m *events.Read,
 	p.settle(ref)
 	p.touchExc(ref, r)
 	return p.outcome(ref, c, r, before, waits > 0, m.InstanceID)
+}
+
+// adds is how many of these messages, which are read singly, would be held: those that wait, and behind a mark those that are
+// there, too. Of what is held there each event of the user has to look at all.
+func (x *exc) adds(singles []held) (n int) {
+	marked := slices.ContainsFunc(x.held, func(h held) bool { return h.kind == heldMark })
+	var there map[uint32]bool
+	for i := range singles {
+		h := &singles[i]
+		switch {
+		case !h.closed:
+			n++
+			continue
+		case !marked:
+			continue
+		case there == nil:
+			there = map[uint32]bool{}
+			for j := range x.held {
+				if o := &x.held[j]; o.kind == heldSingle && o.closed {
+					there[o.seq] = true
+				}
+			}
+		}
+		if !there[h.seq] {
+			there[h.seq] = true
+			n++
+		}
+	}
+	return n
 }
 
 func (p *Partition) markedUnread(ref uint32, c *channel, r *row, m *events.Read, h *held) Outcome {
