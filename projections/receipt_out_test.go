@@ -109,3 +109,35 @@ func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
 		t.Errorf("%d different deliveries are told of %d, %d are missing or told twice", len(told), (members-1)*posts, want)
 	}
 }
+
+// TestReceiptsOfManyErasedUsersGoTogether: of users on several pages of members who are erased in one batch nothing is left,
+// and all of the others.
+func TestReceiptsOfManyErasedUsersGoTogether(t *testing.T) {
+	const members, posts = 150, 20
+	room := newReceiptsRoom(t, members)
+	for n := range posts {
+		room.post(n)
+	}
+	for user := 1; user < members; user++ {
+		room.read(user, uint32(1+user%posts))
+		room.read(user, posts)
+	}
+	mustCut(t, room.p)
+	before, _ := room.stored()
+	erased := 0
+	for user := 1; user < members; user += 3 {
+		room.erase(user)
+		erased++
+	}
+	mustCut(t, room.p)
+	v, _ := room.p.Receipts("room", "m00000", 0, members)
+	for _, r := range v.List {
+		if !r.Read || r.ReadAt == 0 {
+			t.Errorf("of %s: %+v", r.UserID, r)
+		}
+	}
+	after, _ := room.stored()
+	if want := members - 1 - erased; len(v.List) != want || after >= before || after < want {
+		t.Errorf("%d recipients, want %d; %d entries are stored, %d before %d users were erased", len(v.List), want, after, before, erased)
+	}
+}

@@ -38,10 +38,8 @@ func (p *Partition) cutReceipts() error {
 			return err
 		}
 	}
-	for _, e := range p.erasedPairs {
-		if err := p.eraseReceipts(p.chans.at(e.ch), e.ord); err != nil {
-			return err
-		}
+	if err := p.cutErased(); err != nil {
+		return err
 	}
 	from := uint32(0)
 	for i, list := 0, p.gathered(); i < len(p.advanced); i++ {
@@ -156,20 +154,41 @@ func (p *Partition) expire(c *channel) (blocks uint32, err error) {
 	return expired, nil
 }
 
-// eraseReceipts removes everything that is kept of a member.
-func (p *Partition) eraseReceipts(c *channel, ord uint32) error {
+// cutErased removes the receipts of all who were erased since the last cut, with one reading of each channel.
+func (p *Partition) cutErased() error {
+	byChannel := map[uint32]map[uint32]bool{}
+	for _, e := range p.erasedPairs {
+		if byChannel[e.ch] == nil {
+			byChannel[e.ch] = map[uint32]bool{}
+		}
+		byChannel[e.ch][e.ord] = true
+	}
+	for ch, ords := range byChannel {
+		if err := p.eraseReceipts(p.chans.at(ch), ords); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseReceipts removes everything that is kept of members.
+func (p *Partition) eraseReceipts(c *channel, ords map[uint32]bool) error {
+	pages := map[uint32]bool{}
+	for ord := range ords {
+		pages[ord/pageLen] = true
+	}
 	id := p.blobs.get(c.id)
 	prefix := append(append([]byte{keyReceipts}, id...), 0)
 	return p.eachStored(prefix, prefixEnd(prefix), func(key, val []byte) error {
 		at := key[len(prefix):]
-		if len(at) < 8 || binary.BigEndian.Uint32(at[4:]) != ord/pageLen {
+		if len(at) < 8 || !pages[binary.BigEndian.Uint32(at[4:])] {
 			return nil
 		}
-		list, err := appendBlock(nil, val, binary.BigEndian.Uint32(at), ord/pageLen, 0)
+		list, err := appendBlock(nil, val, binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:]), 0)
 		if err != nil {
 			return fmt.Errorf("record %q: %w", key, err)
 		}
-		rest := slices.DeleteFunc(slices.Clone(list), func(a advance) bool { return a.ord == ord })
+		rest := slices.DeleteFunc(slices.Clone(list), func(a advance) bool { return ords[a.ord] })
 		switch {
 		case len(rest) == len(list):
 		case len(rest) == 0:
