@@ -15,7 +15,6 @@ import (
 
 // onAssigned makes a worker for each new partition; their stores are opened in the background.
 func (p *Processor) onAssigned(_ context.Context, _ *kgo.Client, assigned map[string][]int32) {
-	p.joined.Store(true)
 	p.setGroupErr(nil)
 	whole, torn := p.numbers(assigned)
 	numbers := append(slices.Clone(whole), torn...)
@@ -40,6 +39,7 @@ func (p *Processor) onAssigned(_ context.Context, _ *kgo.Client, assigned map[st
 	p.metrics.rebalances.WithLabelValues("assigned").Add(float64(len(numbers)))
 	p.share()
 	p.hold(whole)
+	p.joined.Store(true) // only now: a member whose partitions are not known yet must not be taken for one that has none
 	if len(numbers) > 0 {
 		p.log.Info("partitions assigned", "partitions", numbers)
 	}

@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -103,4 +104,29 @@ func TestWatchAndOwner(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNotReadyBeforeItsPartitionsAreKnown: a member that has joined is asked whether it is ready while it learns what it owns.
+// Without partitions it would say yes, and the next query would be told that they are being opened.
+func TestNotReadyBeforeItsPartitionsAreKnown(t *testing.T) {
+	m := newMover(t, t.TempDir(), time.Now())
+	m.joined.Store(false)
+	m.mu.RLock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.onAssigned(t.Context(), nil, nil)
+	}()
+	for m.mu.TryRLock() { // until it waits for whoever reads the partitions
+		m.mu.RUnlock()
+		runtime.Gosched()
+	}
+	if m.joined.Load() {
+		t.Error("it has joined, and its partitions are not known yet")
+	}
+	m.mu.RUnlock()
+	<-done
+	if ready, lines := m.Ready(); !ready {
+		t.Errorf("with all that it owns, which is nothing: %v", lines)
+	}
 }
