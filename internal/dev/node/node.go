@@ -131,10 +131,8 @@ func (n *Node) addProcessor(partitions int32) error {
 		Brokers: c.Kafka.Brokers, ClientOptions: c.Kafka.Options, Group: c.Group, Topics: c.Topics, DataDir: c.DataDir,
 		Skip: c.Skip, Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention, Breaker: processor.Breaker{Off: c.NoBreaker},
 		Snapshots: c.Snapshots, SnapshotEvery: c.SnapshotEvery,
-		Settings: c.Settings, StopTimeout: c.StopTimeout, Registerer: n.registry, Logger: c.Logger.With("role", "processor"),
-	}
-	if c.Roles.Has(config.RoleQuery) {
-		pc.Advertise = c.Advertise
+		Advertise: c.Advertise,
+		Settings:  c.Settings, StopTimeout: c.StopTimeout, Registerer: n.registry, Logger: c.Logger.With("role", "processor"),
 	}
 	if n.memory.Limit > 0 {
 		n.blocks = pebble.NewCache(int64(n.memory.Cache))
@@ -170,9 +168,13 @@ func (n *Node) Ready() obs.Readiness {
 // handler serves everything of the node.
 func (n *Node) handler() http.Handler {
 	var rest http.Handler
-	if n.cfg.Roles.Has(config.RoleQuery) {
+	if n.processor != nil { // whose partitions nobody else can answer for, also where the role query is other nodes'
+		var producer *kgo.Client
+		if n.cfg.Roles.Has(config.RoleQuery) {
+			producer = n.client
+		}
 		rest = query.Handler(query.Config{
-			Node: n.answers(), Topics: n.cfg.Topics.Inputs, Self: n.cfg.Advertise, Producer: n.client, Stopping: n.stopping, Verifier: n.cfg.Verifier,
+			Node: n.answers(), Topics: n.cfg.Topics.Inputs, Self: n.cfg.Advertise, Producer: producer, Stopping: n.stopping, Verifier: n.cfg.Verifier,
 			Transport:  query.PeerTransport(n.cfg.PeerTLS),
 			Registerer: n.registry, Logger: n.cfg.Logger.With("role", "query"),
 		})

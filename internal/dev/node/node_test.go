@@ -255,11 +255,12 @@ func wantInbox(t *testing.T, url, user string, want int) {
 	})
 }
 
-// A node that only answers owns nothing: it finds the owners by the group and forwards to them.
+// A node that only answers owns nothing: it finds the owners by the group and forwards to them. They answer it with the
+// role processor alone, and take no events.
 func TestANodeThatOnlyAnswers(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		topics, group := env.Topics(t, 2), testkit.UniqueName(t, "node")
-		owner := run(t, options(t, env, topics, group, config.RoleProcessor, config.RoleQuery))
+		owner := run(t, options(t, env, topics, group, config.RoleProcessor))
 		front := run(t, options(t, env, topics, group, config.RoleQuery))
 		awaitReady(t, owner, 2)
 		if r := front.Ready(); !r.Ready {
@@ -271,6 +272,10 @@ func TestANodeThatOnlyAnswers(t *testing.T) {
 		if err := post(t, front.url+"/tidemark.query.v1.QueryService/GetInbox", `{"user_id":"ann"}`, &inbox); err != nil ||
 			inbox.Totals.Unread != 1 {
 			t.Errorf("inbox: %+v, %v", inbox, err)
+		}
+		if err := post(t, owner.url+"/tidemark.ingest.v1.IngestService/Publish", `{"events":[]}`, nil); err == nil ||
+			!strings.Contains(err.Error(), "there is no method") {
+			t.Errorf("events for a node without the role query: %v", err)
 		}
 	})
 }
