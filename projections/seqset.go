@@ -146,6 +146,25 @@ func (s *seqset) rank(seq uint32) uint32 {
 // above is the number of members > seq.
 func (s *seqset) above(seq uint32) uint32 { return s.count() - s.rank(seq) }
 
+// common is the number of members > seq that both sets have. It costs the smaller of the two.
+func (s *seqset) common(o *seqset, seq uint32) (n uint32) {
+	if s.count() > o.count() {
+		s, o = o, s
+	}
+	if s.max() <= seq || o.max() <= seq {
+		return 0
+	}
+	if s.big != nil && o.big != nil && seq < s.min() {
+		return uint32(s.big.AndCardinality(o.big))
+	}
+	for m := s.next(seq + 1); m != 0; m = s.next(m + 1) {
+		if o.contains(m) {
+			n++
+		}
+	}
+	return n
+}
+
 // next is the smallest member >= seq, 0 if none.
 func (s *seqset) next(seq uint32) uint32 {
 	if s.big != nil {

@@ -179,3 +179,40 @@ func TestSeqsetCorrupt(t *testing.T) {
 		}
 	}
 }
+
+// TestSeqsetCommon: of small sets, of big ones, and of big ones that have shrunk.
+func TestSeqsetCommon(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var sets [2]seqset
+		var models [2]seqSetModel
+		near := rapid.SampledFrom([]uint32{1, 65_500, 1 << 31}).Draw(t, "near")
+		for i := range sets {
+			models[i] = seqSetModel{}
+			first := near + rapid.Uint32Range(0, 150).Draw(t, "from")
+			every := rapid.Uint32Range(1, 3).Draw(t, "every")
+			for k := range rapid.SampledFrom([]uint32{0, 3, 60, 70, 200}).Draw(t, "members") {
+				sets[i].add(first + k*every)
+				models[i][first+k*every] = true
+			}
+			to := near + rapid.Uint32Range(0, 400).Draw(t, "removed to")
+			if rapid.Bool().Draw(t, "removed") {
+				sets[i].removeTo(to)
+				for m := range models[i] {
+					if m <= to {
+						delete(models[i], m)
+					}
+				}
+			}
+		}
+		seq := near + rapid.Uint32Range(0, 400).Draw(t, "above") - 1
+		want := uint32(0)
+		for m := range models[0] {
+			if m > seq && models[1][m] {
+				want++
+			}
+		}
+		if a, b := sets[0].common(&sets[1], seq), sets[1].common(&sets[0], seq); a != want || b != want {
+			t.Fatalf("%d and %d above %d, want %d, of %v and %v", a, b, seq, want, models[0].sorted(), models[1].sorted())
+		}
+	})
+}

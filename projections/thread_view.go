@@ -54,9 +54,10 @@ func (p *Partition) threadCounts(r *row, s *threadScope) (n counts) {
 		skip(q)
 	}
 	if s.singles.max() > s.from {
-		for q := s.singles.next(s.from + 1); q != 0; q = s.singles.next(q + 1) {
-			if _, own := slices.BinarySearch(s.own, q); !own {
-				skip(q)
+		n.unread -= s.singles.common(&s.t.live, s.from)
+		for _, q := range s.own { // these were taken off above
+			if q > s.from && s.singles.contains(q) && s.t.live.contains(q) {
+				n.unread++
 			}
 		}
 	}
@@ -76,7 +77,7 @@ func (p *Partition) threadCounts(r *row, s *threadScope) (n counts) {
 	}
 	if n.unread > 0 {
 		for n.first = s.t.live.next(s.from + 1); mine(n.first); {
-			n.first = s.t.live.next(n.first + 1)
+			n.first = s.t.live.next(max(n.first+1, s.singles.nextAbsent(n.first)))
 		}
 	}
 	return n

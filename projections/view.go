@@ -129,12 +129,13 @@ func (p *Partition) countsOf(c *channel, r *row, s *scope) (n counts) {
 	}
 	isOwn := func(q uint32) bool { _, ok := slices.BinarySearch(s.own, q); return ok }
 	mine := func(q uint32) bool { return isOwn(q) || s.singles.contains(q) }
+	singly := s.singles.max() > from
 	e := p.excOf(r)
 	alls := x != nil && x.alls.max() > from
 	if alls {
 		n.mentions = x.alls.above(from)
 	}
-	quiet := len(s.own) == 0 && s.singles.max() <= from // nothing above from is the user's own doing
+	quiet := len(s.own) == 0 && !singly // nothing above from is the user's own doing
 	if e != nil && quiet && !alls {
 		n.mentions = e.mentions.above(from)
 	} else if e != nil {
@@ -160,31 +161,44 @@ func (p *Partition) countsOf(c *channel, r *row, s *scope) (n counts) {
 			skip(q)
 		}
 	}
-	if s.singles.max() > from {
-		for q := s.singles.next(from + 1); q != 0; q = s.singles.next(q + 1) {
-			if !isOwn(q) {
-				skip(q)
+	if singly { // by rank: somebody may read all of a channel in this way, and every message of others is counted for him
+		n.unread -= s.singles.above(from)
+		if x != nil {
+			n.unread += s.singles.common(&x.deleted, from) + s.singles.common(&x.uncounted, from)
+		}
+		if alls {
+			n.mentions -= s.singles.common(&x.alls, from)
+		}
+		for _, q := range s.own { // these were taken off above
+			if q > from && s.singles.contains(q) && live(q) {
+				n.unread++
+				if alls && x.alls.contains(q) {
+					n.mentions++
+				}
 			}
 		}
 	}
 	if n.unread > 0 {
-		n.first = p.firstAbove(x, from, mine)
+		n.first = p.firstAbove(x, from, s.singles, isOwn)
 	}
 	return n
 }
 
 // firstAbove is the first seq above from that is live, counted and not one of the user's own or singly read. There is
 // one.
-func (p *Partition) firstAbove(x *ext, from uint32, mine func(uint32) bool) uint32 {
+func (p *Partition) firstAbove(x *ext, from uint32, singles *seqset, isOwn func(uint32) bool) uint32 {
 	for q := from + 1; ; q++ {
-		for x != nil {
-			t := x.deleted.nextAbsent(x.uncounted.nextAbsent(q))
+		for {
+			t := singles.nextAbsent(q)
+			if x != nil {
+				t = x.deleted.nextAbsent(x.uncounted.nextAbsent(t))
+			}
 			if t == q {
 				break
 			}
 			q = t
 		}
-		if !mine(q) {
+		if !isOwn(q) {
 			return q
 		}
 	}
@@ -200,9 +214,13 @@ func (p *Partition) excludedOf(c *channel, s *scope, above uint32) []uint32 {
 	}
 	var seqs []uint32
 	x := p.extOf(c)
-	for q := s.singles.next(above + 1); q != 0; q = s.singles.next(q + 1) {
-		if x == nil || !x.uncounted.contains(q) {
-			seqs = append(seqs, q)
+	if x == nil || x.uncounted.max() <= above {
+		seqs = s.singles.newest(seqs, above, listed)
+	} else {
+		for q := s.singles.next(above + 1); q != 0; q = s.singles.next(q + 1) {
+			if !x.uncounted.contains(q) {
+				seqs = append(seqs, q)
+			}
 		}
 	}
 	for _, q := range s.own {
