@@ -252,12 +252,12 @@ func (p *Processor) lookUp(ctx context.Context) (*identity, error) {
 	}
 	cluster, ids, counts, err := kafkaadmin.Identities(ctx, p.admin, names)
 	if err != nil {
-		return nil, fmt.Errorf("processor: %w", err)
+		return nil, err
 	}
 	id := &identity{id: cluster, partitions: counts[t.Inputs[0]]}
 	for _, name := range names[:counted] {
 		if counts[name] != id.partitions {
-			return nil, &topicsError{fmt.Sprintf("processor: topic %s has %d partitions and topic %s has %d: inputs and outputs must "+
+			return nil, &topicsError{fmt.Sprintf("topic %s has %d partitions and topic %s has %d: inputs and outputs must "+
 				"have the same number; `tidemark topics check` says what is expected", t.Inputs[0], id.partitions, name, counts[name])}
 		}
 	}

@@ -31,9 +31,12 @@ const (
 // bareBuffer holds the beginning of a frame up to the end of its message_id.
 const bareBuffer = 2048
 
-// dialBare connects a user. Its error is an laterError if he is to come back.
-func dialBare(ctx context.Context, addr, user string) (*bareSocket, error) {
+// dialBare connects a user from an address of this machine, nil for any. Its error is a laterError if he is to come back.
+func dialBare(ctx context.Context, addr, user string, from net.IP) (*bareSocket, error) {
 	var d net.Dialer
+	if from != nil {
+		d.LocalAddr = &net.TCPAddr{IP: from}
+	}
 	c, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err

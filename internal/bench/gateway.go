@@ -61,7 +61,7 @@ func gatewayOn(ctx context.Context, env Env, c crowd) (out []Result, err error) 
 			return errors.Join(err, sv.close())
 		}
 		defer func() { err = errors.Join(err, g.stop(), sv.close()) }()
-		for _, b := range []func(context.Context, crowd) ([]Result, error){g.inbox, g.light, g.storm, g.frames, g.pubsub} {
+		for _, b := range []func(context.Context, crowd) ([]Result, error){g.inbox, g.light, g.storm, g.limitedStorm, g.frames, g.pubsub} {
 			r, err := b(ctx, c)
 			out = append(out, r...)
 			if err != nil {

@@ -24,6 +24,7 @@ import (
 type sockets struct {
 	*server
 	addr     string // host:port of the sockets
+	cfg      gateway.Config // of the gateway there
 	registry *prometheus.Registry
 	rdb      *redis.Client // of the gateway; nil: no presence
 	http     *http.Server
@@ -76,6 +77,7 @@ func (sv *server) sockets(ctx context.Context) (_ *sockets, err error) {
 	if g.rdb != nil {
 		cfg.Redis = g.rdb
 	}
+	g.cfg = cfg
 	gw, err := gateway.New(cfg)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -31,6 +32,9 @@ type order struct {
 	Addr    string   `json:"addr,omitempty"`
 	AtOnce  int      `json:"at_once,omitempty"`
 	Leave   bool     `json:"leave,omitempty"`
+	// From is from how many addresses of the loopback network they come, in turn; 0: from one. Then they do not hear after what
+	// time to come back, as a page does not, and wait as the JavaScript client does.
+	From int `json:"from,omitempty"`
 	// Drop breaks all connections, without a word.
 	Drop bool `json:"drop,omitempty"`
 	// Afresh forgets what was counted, once the order is carried out.
@@ -121,13 +125,13 @@ func (s *swarm) connect(ctx context.Context, o order, a *answer) {
 	var inbox stopwatch
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	users := make(chan string)
+	users := make(chan int)
 	began := time.Now()
 	for range min(max(1, o.AtOnce), len(o.Connect)) {
 		wg.Go(func() {
-			for user := range users {
+			for n := range users {
 				began := time.Now()
-				later, err := s.arrive(ctx, o, user)
+				later, err := s.arrive(ctx, o, n)
 				inbox.add(time.Since(began))
 				mu.Lock()
 				a.Later += later
@@ -141,8 +145,8 @@ func (s *swarm) connect(ctx context.Context, o order, a *answer) {
 			}
 		})
 	}
-	for _, user := range o.Connect {
-		users <- user
+	for n := range o.Connect {
+		users <- n
 	}
 	close(users)
 	wg.Wait()
@@ -154,11 +158,15 @@ type laterError struct{ after time.Duration }
 
 func (e laterError) Error() string { return fmt.Sprintf("told to come back after %s", e.after) }
 
-// arrive connects a user, who comes back as often as he is told to.
-func (s *swarm) arrive(ctx context.Context, o order, user string) (later int, err error) {
+// arrive connects the n-th user, who comes back as often as he is told to.
+func (s *swarm) arrive(ctx context.Context, o order, n int) (later int, err error) {
 	const patience = 30
+	var from net.IP
+	if o.From > 0 {
+		from = net.IPv4(127, 0, 1, byte(1+n%o.From))
+	}
 	for ; ; later++ {
-		b, err := s.dial(ctx, o.Addr, user)
+		b, err := s.dial(ctx, o.Addr, o.Connect[n], from)
 		if err == nil {
 			if o.Leave {
 				return later, b.Close()
@@ -173,8 +181,13 @@ func (s *swarm) arrive(ctx context.Context, o order, user string) (later int, er
 		if !errors.As(err, &l) || later == patience {
 			return later, err
 		}
+		wait := l.after/2 + rand.N(l.after)
+		if o.From > 0 {
+			bound := min(250*time.Millisecond<<later, 20*time.Second) // clients/js/src/backoff.js
+			wait = bound/2 + rand.N(bound/2)
+		}
 		select {
-		case <-time.After(l.after/2 + rand.N(l.after)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return later, ctx.Err()
 		}
@@ -182,8 +195,8 @@ func (s *swarm) arrive(ctx context.Context, o order, user string) (later int, er
 }
 
 // dial connects and reads up to the inbox.
-func (s *swarm) dial(ctx context.Context, addr, user string) (*bareSocket, error) {
-	b, err := dialBare(ctx, addr, user)
+func (s *swarm) dial(ctx context.Context, addr, user string, from net.IP) (*bareSocket, error) {
+	b, err := dialBare(ctx, addr, user, from)
 	if err != nil {
 		return nil, err
 	}
