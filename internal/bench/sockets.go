@@ -23,7 +23,7 @@ import (
 // sockets is a node with a gateway, all in this process, and clients in another.
 type sockets struct {
 	*server
-	addr     string // host:port of the sockets
+	addr     string         // host:port of the sockets
 	cfg      gateway.Config // of the gateway there
 	registry *prometheus.Registry
 	rdb      *redis.Client // of the gateway; nil: no presence
