@@ -285,6 +285,9 @@ func (u *user) replace(g *Gateway, e *entry, v *view, stamp events.Stamp) {
 	changed := e.stamp != (events.Stamp{}) && *v != was
 	g.says(u, e, v.channel, v.member, stamp.M)
 	e.view, e.stamp = *v, stamp
+	// Whether a delta that changed them is in the inbox, nobody says, and one that is will not be looked at: the owner is
+	// asked until the next.
+	e.exceptions = nil
 	if e.ch != nil && e.ch.record != nil && e.ch.record.Large {
 		e.stamp.M = max(e.stamp.M, 1)
 	}

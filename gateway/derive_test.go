@@ -1,0 +1,55 @@
+package gateway
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// ann reads a large channel on another device, and an inbox tells this one before the delta has come, which then says
+// nothing new. What she had not read before is no base for counting what comes after it.
+func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
+	g := bare()
+	u := g.someone("ann")
+	record := func(m int64, head uint32) {
+		g.applyChannel(&events.ChannelRecord{
+			ChannelID: []byte("crowd"), Large: true, HeadSeq: head, HeadPos: head, MemberCount: 1000,
+			Latest: events.Head{Seq: head}, Stamp: events.Stamp{FoldVersion: 1, M: m},
+		})
+	}
+	delta := func(m, r int64, readPos uint32) {
+		g.applyDelta(u, &events.UnreadDelta{
+			ChannelID: []byte("crowd"), Member: true, Large: true, ReadPos: readPos, LastRead: events.Ref{Seq: readPos},
+			Stamp: events.Stamp{FoldVersion: 1, M: m, R: r},
+		})
+	}
+	is := func(what string, unread uint32, asks int) {
+		t.Helper()
+		if v := u.entries["crowd"].view; v.unread != unread || u.totals.unread != uint64(unread) || len(g.asks) != asks {
+			t.Fatalf("%s: %d unread, %d in total, %d questions; want %d, and %d questions", what, v.unread, u.totals.unread, len(g.asks), unread, asks)
+		}
+	}
+	g.hub.setMember(u, u.entryOf("crowd"), "crowd", true)
+	record(50, 50)
+	answered := func() { // that the owner had nothing to add
+		<-g.asks
+		u.entries["crowd"].asking = false
+	}
+	answered() // before the first delta nothing can be derived
+	delta(50, 1, 10)
+	is("derived", 40, 0)
+	inbox := &inbox{
+		channels: []view{{channel: "crowd", member: true, last: ref{seq: 50}, latest: head{ref: ref{seq: 50}}}},
+		at:       position{0: {M: 50, R: 8}}, heard: position{0: {M: 50, R: 8}},
+	}
+	g.install(&conn{g: g, user: u, loading: true}, inbox, false)
+	is("an inbox in which she has read everything", 0, 0)
+	record(51, 51)
+	is("a message before the delta of her read", 0, 1) // which the owner will be asked about
+	delta(50, 8, 50)
+	record(52, 52)
+	is("a message after it", 0, 1)
+	answered()
+	delta(52, 9, 50)
+	is("the next delta", 2, 0)
+}
