@@ -1,7 +1,8 @@
 import { Backoff } from './backoff.js';
 import { TidemarkError } from './error.js';
-import { Inbox } from './inbox.js';
+import { Inbox, threadKey } from './inbox.js';
 import { Observable } from './observable.js';
+import { tell } from './tell.js';
 
 /** @typedef {import('./index.js').Frame} Frame */
 /** @typedef {import('./index.js').ClientOptions} ClientOptions */
@@ -115,10 +116,23 @@ export class TidemarkClient {
    * @param {string} messageId
    * @param {{threadId?: string, headSeq?: number}} [options] */
   markUnread(channelId, messageId, options = {}) {
-    const head = options.headSeq ?? this.#heads.get(channelId);
+    const head = options.headSeq ?? this.#head(channelId, options.threadId);
     return this.send({
-      type: 'mark_unread', ...scopeOf(channelId, options.threadId), message_id: messageId, ...(head && { head_seq: head }),
+      type: 'mark_unread', ...scopeOf(channelId, options.threadId), message_id: messageId, ...(head > 0 && { head_seq: head }),
     });
+  }
+
+  /** The newest message that this device knows of: one that came, or of which a count or a snapshot told. A mark that stated
+   * less would lose against the user's own posts in between.
+   * @param {string} channelId
+   * @param {string} [threadId] */
+  #head(channelId, threadId = '') {
+    const { channels, threads } = this.inbox.value;
+    return Math.max(
+      this.#heads.get(channelId) ?? 0,
+      channels.get(channelId)?.latest?.seq ?? 0,
+      threads.get(threadKey({ channel_id: channelId, thread_id: threadId }))?.last_reply?.seq ?? 0,
+    );
   }
 
   /** Reads single messages, and leaves those before them unread.
@@ -179,6 +193,7 @@ export class TidemarkClient {
     clearTimeout(this.#retry);
     const attempt = ++this.#attempt;
     this.state.set('connecting');
+    this.#watch(this.options.answerTimeout); // also a token that never comes, and a connection that never opens
     try {
       const { url, protocols } = await this.#address();
       if (attempt !== this.#attempt || !this.#wanted) return;
@@ -189,7 +204,7 @@ export class TidemarkClient {
       socket.onmessage = (e) => { if (socket === this.#socket) this.#receive(e.data); };
       socket.onclose = (e) => { if (socket === this.#socket) this.#lost(e.code ?? 1006, e.reason ?? ''); };
       socket.onerror = () => {}; // a close follows, and says more
-      this.#watch(this.options.answerTimeout); // also a connection that never opens
+      this.#watch(this.options.answerTimeout); // anew: the token had its time
     } catch (err) {
       if (attempt !== this.#attempt || !this.#wanted) return;
       this.#lost(0, err instanceof Error ? err.message : String(err));
@@ -293,7 +308,7 @@ export class TidemarkClient {
 
   /** @param {Frame} frame */
   #emit(frame) {
-    for (const type of [frame.type, '*']) for (const fn of [...(this.#handlers.get(type) ?? [])]) fn(frame);
+    for (const type of [frame.type, '*']) for (const fn of [...(this.#handlers.get(type) ?? [])]) tell(fn, frame);
   }
 
   // The page

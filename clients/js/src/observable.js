@@ -1,3 +1,5 @@
+import { tell } from './tell.js';
+
 /**
  * A value that changes and tells so. It has the shape of a Svelte store, and a React component reads it with
  * `useSyncExternalStore(o.listen, () => o.value)`.
@@ -17,7 +19,7 @@ export class Observable {
    * @param {(value: T) => void} fn */
   subscribe = (fn) => {
     const stop = this.listen(fn);
-    fn(this.value);
+    tell(fn, this.value);
     return stop;
   };
 
@@ -37,7 +39,7 @@ export class Observable {
     this.value = value;
     for (const fn of [...this.#listeners]) {
       if (this.value !== value) return; // a listener has set a newer one, and all were told of that
-      fn(value);
+      tell(fn, value);
     }
   }
 }

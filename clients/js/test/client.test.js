@@ -152,6 +152,14 @@ test('a mark states the head that this device knew', async (t) => {
   c.markUnread('a', 'm4', { headSeq: 9 }).catch(() => {});
   c.markUnread('b', 'm1').catch(() => {});
   assert.deepEqual(net.last.of('mark_unread').map((f) => f.head_seq), [5, 9, undefined]);
+  // What came while it was away no message.new tells: the snapshot does, and later counts do.
+  const thread = { channel_id: 'a', thread_id: 't', followed: true, unread: 0, mentions: 0, last_reply: { message_id: 'm9', seq: 9 } };
+  net.last.says({ ...inbox([channel('a', 1, { latest: { message_id: 'm8', seq: 8 } })]), threads: [thread] });
+  c.markUnread('a', 'm4').catch(() => {});
+  c.markUnread('a', 'm4', { threadId: 't' }).catch(() => {});
+  net.last.says({ type: 'unread.updated', ...channel('b', 1, { latest: { message_id: 'm2', seq: 2 } }), totals: totals(2) });
+  c.markUnread('b', 'm1').catch(() => {});
+  assert.deepEqual(net.last.of('mark_unread').slice(3).map((f) => f.head_seq), [8, 9, 2]);
 });
 
 test('focus lasts over a reconnect, and rests while the page is hidden', async (t) => {
@@ -222,6 +230,49 @@ test('a connection that never opens is given up', async (t) => {
   t.mock.timers.tick(100);
   await settled();
   assert.equal(net.all.length, 2);
+});
+
+test('a token that never comes is not waited for', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let asked = 0;
+  const { c, net } = client(t, { token: () => (++asked > 1 ? 'second' : new Promise(() => {})) });
+  c.connect();
+  await settled();
+  t.mock.timers.tick(10_000);
+  assert.equal(c.state.value, 'waiting');
+  t.mock.timers.tick(100);
+  await settled();
+  assert.equal(asked, 2);
+  assert.deepEqual(net.last.protocols, ['tidemark.v1', 'tidemark.bearer.second']);
+});
+
+test('a listener that throws harms nobody: the others hear, and the connection comes back', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const reported = [];
+  globalThis.reportError = (err) => reported.push(err.message);
+  t.after(() => { delete globalThis.reportError; });
+  const { c, net } = client(t);
+  const bad = (what) => () => { throw new Error(what); };
+  const badges = [];
+  c.state.listen(bad('state'));
+  c.inbox.listen(bad('inbox'));
+  c.badge.listen(bad('badge'));
+  c.badge.listen((n) => badges.push(n));
+  c.on('disconnected', bad('disconnected'));
+  c.on('*', bad('any'));
+  c.connect();
+  await settled();
+  net.last.says(hello(), inbox([channel('a', 3)]));
+  assert.equal(c.state.value, 'open');
+  assert.deepEqual(badges, [3]);
+  net.last.ends();
+  assert.equal(c.state.value, 'waiting');
+  t.mock.timers.tick(100);
+  await settled();
+  assert.equal(net.all.length, 2, 'it connects again');
+  net.last.says(hello(2), inbox([channel('a', 4)]));
+  assert.deepEqual(badges, [3, 4]);
+  assert.deepEqual([...new Set(reported)].sort(), ['any', 'badge', 'disconnected', 'inbox', 'state']);
 });
 
 test('what a socket says after it was given up is not heard', async (t) => {
