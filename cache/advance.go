@@ -30,7 +30,7 @@ func (s *session) kept(touched []*part) ([]*part, error) {
 }
 
 // advance moves the cursors of partitions on, and now and then compares those of all.
-func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time) error {
+func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time, w *written) error {
 	now := time.Now()
 	s.mu.Lock()
 	if now.Sub(s.checked) >= s.cfg.CheckEvery || len(touched) == 0 {
@@ -49,7 +49,7 @@ func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time
 	var complete bool
 	var reopen error
 	err := s.cache.writer.persist(ctx, "move the cursors", func(ctx context.Context) (err error) {
-		if complete, err = s.fill.advance(ctx, steps); errors.Is(err, errReopen) {
+		if complete, err = s.fill.advance(ctx, steps, w); errors.Is(err, errReopen) {
 			reopen, err = err, nil
 		}
 		return err

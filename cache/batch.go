@@ -90,6 +90,7 @@ type batch struct {
 
 	tally   tally
 	lastBad error // of the batch, with its place
+	written written
 }
 
 // reset empties the batch and makes room for n records.
@@ -99,6 +100,7 @@ func (b *batch) reset(n int) {
 	b.byUser.reset(n)
 	b.byChannel.reset(n)
 	b.tally, b.lastBad = tally{}, nil
+	b.written = written{slots: b.written.slots[:0]}
 }
 
 // replaces reports whether a later value with stamp now takes the place of an earlier one of the same key. Of two that

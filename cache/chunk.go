@@ -16,10 +16,12 @@ type chunk struct {
 	groups   []group
 	channels []int32
 	values   int
+	slot     int // of its mark; see written.go
 
 	out  commands
 	asks []ask
 
+	marked        bool    // an attempt may have left the mark
 	tried         bool    // an earlier attempt may have written all of it
 	listened      []int32 // groups with something to publish
 	pointersHeard bool    // somebody listens to pointers that move
@@ -34,7 +36,7 @@ type group struct {
 }
 
 func (c *chunk) reset(b *batch) {
-	c.batch, c.values, c.tried = b, 0, false
+	c.batch, c.values, c.tried, c.marked = b, 0, false, false
 	c.parts, c.groups, c.channels = c.parts[:0], c.groups[:0], c.channels[:0]
 }
 
@@ -94,6 +96,9 @@ func (c *chunk) writes(goneFor string) [][]any {
 		if r := &c.batch.channels[i]; r.state == pending {
 			c.writeChannel(r, goneFor)
 		}
+	}
+	if len(c.out.firsts) > 0 {
+		c.mark()
 	}
 	c.audience()
 	return c.out.list()

@@ -84,7 +84,7 @@ func TestChannelTombstone(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		w.applyChannels(t, head("c", 9, 5))
 		w.send(t, w.join(new(batch), &kgo.Record{Topic: events.TopicChannels, Key: []byte("c")}))
-		rdb.Del(t.Context(), ownersKey)
+		rdb.Del(t.Context(), ownersKey, w.marks)
 		if keys := rdb.Keys(t.Context(), "*").Val(); len(keys) > 0 {
 			t.Errorf("left: %v", keys)
 		}

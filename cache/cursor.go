@@ -53,12 +53,12 @@ type extent struct{ start, end int64 }
 // A token is for one begin: who gets a partition back must not take it for one that he kept. errReopen: the filling has
 // ended.
 func (f filling) begin(ctx context.Context, token string, parts []partition, logs []extent) ([]int64, error) {
-	args := make([]any, 0, 2+4*len(parts))
-	args = append(args, f.id, token)
+	args := make([]any, 0, 4+4*len(parts))
+	args = (&written{}).args(append(args, f.id, token))
 	for i, p := range parts {
 		args = append(args, p.field(), "b", logs[i].start, logs[i].end)
 	}
-	answer, _, err := f.call(ctx, args)
+	answer, _, err := f.call(ctx, "", args)
 	if err != nil {
 		return nil, err
 	}
@@ -80,20 +80,24 @@ type step struct {
 	before, next int64
 }
 
-// advance moves cursors on and reports whether Redis is complete. It also finds out whether Redis still holds what it
-// held: errReopen if not, and then nothing was moved.
-func (f filling) advance(ctx context.Context, steps []step) (complete bool, err error) {
-	args := make([]any, 0, 2+4*len(steps))
-	args = append(args, f.id, "")
+// advance moves cursors on, over what w says was written, and reports whether Redis is complete. It also finds out whether
+// Redis still holds what it held, and what was written: errReopen if not, and then nothing was moved.
+func (f filling) advance(ctx context.Context, steps []step, w *written) (complete bool, err error) {
+	args := make([]any, 0, 4+len(w.slots)+4*len(steps))
+	args = w.args(append(args, f.id, ""))
 	for _, s := range steps {
 		args = append(args, s.field(), "a", s.before, s.next)
 	}
-	_, complete, err = f.call(ctx, args)
+	_, complete, err = f.call(ctx, w.key, args)
 	return complete, err
 }
 
-func (f filling) call(ctx context.Context, args []any) (rest []any, complete bool, err error) {
-	answer, err := advanceScript.Run(ctx, f.rdb, []string{epochKey, cursorsKey, ownersKey}, args...).Slice()
+func (f filling) call(ctx context.Context, marks string, args []any) (rest []any, complete bool, err error) {
+	keys := []string{epochKey, cursorsKey, ownersKey}
+	if marks != "" {
+		keys = append(keys, marks)
+	}
+	answer, err := advanceScript.Run(ctx, f.rdb, keys, args...).Slice()
 	if err != nil {
 		return nil, false, fmt.Errorf("move the cursors in Redis: %w", err)
 	}
@@ -106,7 +110,7 @@ func (f filling) call(ctx context.Context, args []any) (rest []any, complete boo
 	case "wiped":
 		return nil, false, fmt.Errorf("%w: it was emptied or is being filled anew", errReopen)
 	case "lost":
-		return nil, false, fmt.Errorf("%w: a cursor is older than it was", errReopen)
+		return nil, false, fmt.Errorf("%w: a cursor is older than it was, or what was written last is gone", errReopen)
 	default:
 		return nil, false, fmt.Errorf("move the cursors in Redis: unknown answer %q", wrong)
 	}

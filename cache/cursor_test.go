@@ -36,7 +36,7 @@ func (c *cursors) begin(number int32, start, end, want int64) {
 
 func (c *cursors) advance(number int32, before, next int64, want bool) {
 	c.t.Helper()
-	complete, err := c.filling.advance(context.Background(), []step{{partition{"t", number}, before, next}})
+	complete, err := c.filling.advance(context.Background(), []step{{partition{"t", number}, before, next}}, &written{})
 	if err != nil || complete != want {
 		c.t.Errorf("advance partition %d from %d to %d: complete %v, %v; want %v", number, before, next, complete, err, want)
 	}
@@ -44,7 +44,7 @@ func (c *cursors) advance(number int32, before, next int64, want bool) {
 
 func (c *cursors) refused(number int32, before, next int64) {
 	c.t.Helper()
-	if _, err := c.filling.advance(context.Background(), []step{{partition{"t", number}, before, next}}); !errors.Is(err, errReopen) {
+	if _, err := c.filling.advance(context.Background(), []step{{partition{"t", number}, before, next}}, &written{}); !errors.Is(err, errReopen) {
 		c.t.Errorf("advance partition %d from %d to %d: %v, want errReopen", number, before, next, err)
 	}
 }

@@ -12,6 +12,8 @@ const (
 	prefixUnreadChannel = "unread:"
 	changesChannel      = "read-pointer:changes"
 
+	prefixWritten = "tidemark:written:"
+
 	epochKey   = "tidemark:epoch"
 	cursorsKey = "tidemark:cursors"
 	ownersKey  = "tidemark:owners"

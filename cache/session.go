@@ -173,7 +173,7 @@ func (s *session) apply(ctx context.Context, fetches kgo.Fetches) error {
 	if err != nil {
 		return err
 	}
-	return s.advance(ctx, touched, oldest)
+	return s.advance(ctx, touched, oldest, &b.written)
 }
 
 // note takes down how far the records of f reach. It returns nil for a partition that was released meanwhile, whose

@@ -29,6 +29,8 @@ type writer struct {
 	log      *slog.Logger
 	retryMin time.Duration
 	retryMax time.Duration
+	marks    string                // the key of its marks
+	batches  int64                 // that it has written
 	trouble  atomic.Pointer[error] // why an attempt failed; nil once the cursors were found to be true again
 	chunks   sync.Pool
 }
@@ -38,6 +40,7 @@ func newWriter(cfg *Config, m *metrics) *writer {
 		rdb: cfg.Redis, parallel: cfg.Pipelines, metrics: m, log: cfg.Logger,
 		goneFor:  strconv.FormatInt(int64(cfg.RemovalTTL/time.Second), 10),
 		retryMin: cfg.RetryMin, retryMax: cfg.RetryMax,
+		marks:  prefixWritten + random(),
 		chunks: sync.Pool{New: func() any { return new(chunk) }},
 	}
 }
@@ -46,6 +49,10 @@ func newWriter(cfg *Config, m *metrics) *writer {
 // it fails only with ctx. After a failure any chunk of b may have been written. Writing it again is harmless.
 func (w *writer) write(ctx context.Context, b *batch) error {
 	b.settle()
+	w.batches++
+	b.written.key, b.written.batch = w.marks, w.batches
+	var mu sync.Mutex // guards the slots
+	chunks := 0
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(w.parallel)
 	var c *chunk
@@ -53,6 +60,8 @@ func (w *writer) write(ctx context.Context, b *batch) error {
 		if c == nil {
 			c = w.chunks.Get().(*chunk)
 			c.reset(b)
+			c.slot = chunks
+			chunks++
 		}
 		return c
 	}
@@ -61,7 +70,13 @@ func (w *writer) write(ctx context.Context, b *batch) error {
 		c = nil
 		g.Go(func() error {
 			defer w.chunks.Put(full)
-			return w.send(ctx, full)
+			err := w.send(ctx, full)
+			if full.marked {
+				mu.Lock()
+				b.written.slots = append(b.written.slots, full.slot)
+				mu.Unlock()
+			}
+			return err
 		})
 	}
 	for i := range b.users {
@@ -123,7 +138,11 @@ func (w *writer) transact(ctx context.Context, c *chunk) error {
 		return nil
 	}
 	c.tried = true
-	if answers, err = w.run(ctx, conn.TxPipeline(), writes); err != nil {
+	answers, err = w.run(ctx, conn.TxPipeline(), writes)
+	if !errors.Is(err, redis.TxFailedErr) {
+		c.marked = true
+	}
+	if err != nil {
 		return err
 	}
 	if err = c.hear(answers); err != nil {

@@ -1,15 +1,16 @@
 -- Begins partitions and moves their cursors on.
 --
--- KEYS  tidemark:epoch, tidemark:cursors, tidemark:owners
--- ARGV  the filling's id, the token of the partitions begun; then for each partition: field, mode and two numbers
+-- KEYS  tidemark:epoch, tidemark:cursors, tidemark:owners, and the caller's marks if it names any
+-- ARGV  the filling's id, the token of the partitions begun; what marks must say, how many there are, and their fields;
+--       then for each partition: field, mode and two numbers
 --
 -- mode  b: begin; the log's start and end. Who has the token becomes the owner. Returns the offset to read from.
 --       a: advance; the offset that Redis must hold at least, since it did, and the next offset to read.
 --
 -- Returns what went wrong ('' if nothing did), whether Redis is complete, and the cursors of the partitions begun.
 --
--- 'wiped': the filling is another one, or the epoch vanished after it was written. 'lost': a cursor is older than it was,
--- so writes were lost, as with a failover. Either way nothing was changed and all partitions are to be opened again.
+-- 'wiped': the filling is another one, or the epoch vanished after it was written. 'lost': a cursor is older than it was, or
+-- a mark is missing, so writes were lost, as with a failover. Either way nothing was changed and all partitions are to be opened again.
 
 local epoch, cursors, id = KEYS[1], KEYS[2], ARGV[1]
 local call, int, match = redis.call, tonumber, string.match
@@ -21,12 +22,20 @@ for i = 1, #all, 2 do
 end
 local done = call('GET', epoch)
 if at.id ~= id or done and done ~= id or not done and live >= int(at.total) then return { 'wiped', 0 } end
-for i = 3, #ARGV, 4 do
+local marks = int(ARGV[4])
+local first = 5 + marks
+if marks > 0 then
+  for _, mark in ipairs(call('HMGET', KEYS[4], unpack(ARGV, 5, 4 + marks))) do
+    if mark ~= ARGV[3] then return { 'lost', 0 } end
+  end
+  call('EXPIRE', KEYS[4], 86400)
+end
+for i = first, #ARGV, 4 do
   local have = at[ARGV[i]]
   if ARGV[i + 1] == 'a' and (not have or int(match(have, '^%d+')) < int(ARGV[i + 2])) then return { 'lost', 0 } end
 end
 local answer = { '', 0 }
-for i = 3, #ARGV, 4 do
+for i = first, #ARGV, 4 do
   local field, x, y = ARGV[i], ARGV[i + 2], ARGV[i + 3]
   local was = at[field]
   local next, target
