@@ -92,6 +92,16 @@ func TestTokens(t *testing.T) {
 	first := dial(t, socket, nil)
 	first.say(`{"type":"auth","token":%q}`, ann)
 	first.until("inbox", "")
+	firstOnBehalf := dial(t, socket+"?user_id=bob", nil)
+	firstOnBehalf.say(`{"type":"auth","token":%q}`, service)
+	if f := firstOnBehalf.until("hello", ""); f.text("user_id") != "bob" {
+		t.Errorf("a service for bob, in a first frame: %v", f)
+	}
+	other := dial(t, socket+"?user_id=bob", nil)
+	other.say(`{"type":"auth","token":%q}`, ann)
+	if code := other.closed(); code != gateway.CloseToken || len(other.seen) > 0 {
+		t.Errorf("ann for bob, in a first frame: closed with %d after %v", code, other.seen)
+	}
 	onBehalf := dial(t, socket+"?user_id=bob", header(service))
 	if f := onBehalf.until("hello", ""); f.text("user_id") != "bob" {
 		t.Errorf("a service for bob: %v", f)

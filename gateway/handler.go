@@ -116,6 +116,7 @@ func (g *Gateway) originAllowed(r *http.Request) bool {
 // identity is who connects, as far as the request says.
 type identity struct {
 	user    string // empty: the first frame says
+	named   string // whom the URL names, which the first frame's token has to allow
 	token   string
 	expires time.Time // zero: never
 	denied  bool      // the token is not valid, and only a close can tell
@@ -133,7 +134,7 @@ func (g *Gateway) identify(r *http.Request) (who identity, status int, why strin
 	}
 	token, from := bearer(r)
 	if from == fromNowhere {
-		return who, 0, ""
+		return identity{named: named}, 0, ""
 	}
 	who, err := g.judge(r.Context(), token, named)
 	switch {
@@ -234,7 +235,7 @@ func (g *Gateway) serve(c *conn, who identity) {
 	var first frameID // of the frame that brought the token, if it wants an answer
 	if who.user == "" {
 		var err error
-		if who, first, err = g.firstFrame(c); err != nil {
+		if who, first, err = g.firstFrame(c, who.named); err != nil {
 			if len(first) > 0 {
 				refused := errorFrame(first, refuse("unauthenticated", "auth: no valid token"))
 				_ = c.link.send(c.ctx, c.ws, []item{{body: refused}}) // the close says the same
@@ -307,9 +308,9 @@ func (c *conn) closeNow(code websocket.StatusCode, reason string) {
 	_ = c.ws.Close(code, reason) // the peer may be gone
 }
 
-// firstFrame waits for the frame auth, whose id is returned as far as there is one. Who says nothing is closed with the
+// firstFrame waits for the frame auth, whose token has to allow the user that the URL names, if it does, and whose id is returned as far as there is one. Who says nothing is closed with the
 // code of a missing token: a read that is given up would end the connection without one.
-func (g *Gateway) firstFrame(c *conn) (identity, frameID, error) {
+func (g *Gateway) firstFrame(c *conn, named string) (identity, frameID, error) {
 	silent := time.AfterFunc(g.cfg.Limits.AuthTimeout, func() { _ = c.ws.Close(CloseToken, "no token came") })
 	defer silent.Stop()
 	kind, body, err := c.ws.Read(c.ctx)
@@ -325,7 +326,7 @@ func (g *Gateway) firstFrame(c *conn) (identity, frameID, error) {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, g.cfg.Limits.AuthTimeout)
 	defer cancel()
-	who, err := g.judge(ctx, f.Token, "")
+	who, err := g.judge(ctx, f.Token, named)
 	return who, f.ID, err
 }
 
