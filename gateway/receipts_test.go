@@ -2,11 +2,16 @@ package gateway_test
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 func reader(f frame, user string) frame {
@@ -46,6 +51,8 @@ func TestReceipts(t *testing.T) {
 		}
 	}
 	// cleo was offline all the time, and finds it queued; what was read in private is hers alone.
+	// Only once that was judged: had she come before, it would not be.
+	offlineUnread(t, s.URL, "cleo", "general", 1)
 	cleo := dialed(t, s.URL, "cleo")
 	for f := cleo.seen[1]; ; f = cleo.until("unread.updated", "general") {
 		if list := f.list("channels"); len(list) == 1 {
@@ -76,6 +83,23 @@ func TestReceipts(t *testing.T) {
 	}
 	if dan.sees("receipt.read", "general") || dan.sees("receipt.delivered", "general") || dan.sees("receipt.delivered", "crowd") {
 		t.Error("dan heard of a channel that is not his")
+	}
+}
+
+// offlineUnread waits until so many messages are known to have been queued for a user in a channel.
+func offlineUnread(t *testing.T, url, user, channel string, want uint32) {
+	t.Helper()
+	ctx := within(t)
+	for c := queryv1connect.NewQueryServiceClient(http.DefaultClient, url); ; {
+		res, err := c.GetUnread(ctx, connect.NewRequest(&queryv1.GetUnreadRequest{UserId: user, ChannelId: channel}))
+		if err == nil && res.Msg.OfflineUnread == want {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s in %s: %v, %v; want %d queued", user, channel, res, err, want)
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
 
