@@ -169,9 +169,10 @@ func (c *conn) ping() {
 	}
 }
 
-// forget drops what is queued about a channel that the user may not see any more.
-func (c *conn) forget(channelID string) {
+// forget drops what is queued about a channel that the user may not see any more. It reports whether an inbox was among
+// it, so that another is needed.
+func (c *conn) forget(channelID string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue.dropChannel(channelID)
+	return c.queue.dropChannel(channelID)
 }

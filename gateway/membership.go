@@ -104,7 +104,9 @@ func (g *Gateway) revoke(m *events.Message, offset int64) {
 			e.threads = threadSums{}
 			u.count(e, +1)
 			for _, c := range u.conns {
-				c.forget(string(m.ChannelID))
+				if c.forget(string(m.ChannelID)) {
+					g.reloadConn(c)
+				}
 			}
 		}
 	}

@@ -6,6 +6,7 @@ type item struct {
 	body []byte // shared between connections, never changed; nil: replaced by a later one
 	// channel is what the frame is about, as far as only its members may see it.
 	channel string
+	inbox   bool // the frame is a whole inbox, which is about every channel
 	// message is what the frame brings to reader, whose delivery is to be reported when the frame was sent. Nil: nothing
 	// is to be reported.
 	message *posted
@@ -112,15 +113,20 @@ func (q *queue) drop() {
 	}
 }
 
-// dropChannel removes what is about a channel.
-func (q *queue) dropChannel(id string) {
+// dropChannel removes what is about a channel. An inbox that waits is about it too: then it goes, with the values that
+// were to follow it, and the answer is that another one is needed.
+func (q *queue) dropChannel(id string) (another bool) {
 	kept := *q
 	q.clear()
 	for _, it := range kept.items {
-		if it.body != nil && it.channel != id {
+		another = another || it.inbox
+	}
+	for _, it := range kept.items {
+		if it.body != nil && it.channel != id && !it.inbox && (!another || it.key == "") {
 			q.add(it)
 		}
 	}
+	return another
 }
 
 // clear forgets everything, and gives the memory back.

@@ -216,7 +216,7 @@ func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
 	waiting := c.queue
 	c.queue.clear()
 	c.mu.Unlock()
-	c.send(item{body: g.inboxFrame(u, shown)})
+	c.send(item{body: g.inboxFrame(u, shown), inbox: true})
 	for id, e := range u.entries {
 		if stamp := g.stampAt(in.at, id); e.view.channel != "" && !covers(&stamp, &e.stamp) {
 			c.send(g.updateItem(u, e, ""))
