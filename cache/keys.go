@@ -43,6 +43,9 @@ func ReadPointerKey(user, channel string) string { return prefixReadPointer + us
 // ChannelLatestKey is the hash of a channel's head and of what deriving the counts of a large channel needs.
 func ChannelLatestKey(channel string) string { return prefixChannelLatest + channel }
 
+// ChannelStampKey is the stamp of what that hash holds: `fold_version.m`.
+func ChannelStampKey(channel string) string { return prefixChannelStamp + channel }
+
 // UnreadChannel is the pub/sub channel of a user's applied deltas.
 func UnreadChannel(user string) string { return prefixUnreadChannel + user }
 

@@ -281,7 +281,8 @@ func TestVerify(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := rdb.HSet(ctx, "inbox:bob", "general", strings.Replace(value, `"unread":0`, `"unread":7`, 1), "nowhere", value).Err(); err != nil {
+		old := regexp.MustCompile(`"stamp":"[^"]*"`).ReplaceAllString(value, `"stamp":"1.0.0.0"`) // one that the store includes
+		if err := rdb.HSet(ctx, "inbox:bob", "general", strings.Replace(value, `"unread":0`, `"unread":7`, 1), "nowhere", old).Err(); err != nil {
 			t.Fatal(err)
 		}
 		if err := rdb.Del(ctx, "channel-latest:general").Err(); err != nil {
@@ -320,6 +321,23 @@ func TestVerify(t *testing.T) {
 			t.Errorf("after the repair: %+v", r)
 		}
 	})
+}
+
+// A store that stayed behind when its partition moved says nothing of what others folded since.
+func TestVerifyOfAnEarlierStore(t *testing.T) {
+	s := newSite(t, embedded(t), 2)
+	url, stop := s.run()
+	awaitReady(t, url)
+	stop()
+	earlier := s.data
+	s.data = filepath.Join(t.TempDir(), "data")
+	s.folded(story)
+	s.data = earlier
+	r := s.verb("verify", "--redis", s.redis, "--json")
+	var res rebuild.Result
+	if err := json.Unmarshal([]byte(r.out), &res); err != nil || r.code != exitDone || res.Total != 0 || res.Redis.Newer != 3 {
+		t.Errorf("two inboxes and a channel are newer than the store: %+v", r)
+	}
 }
 
 // listed are the names in a directory.

@@ -33,7 +33,7 @@ type redisCheck struct {
 	out    *RedisResult
 	all    int32 // partitions of the topics
 
-	partitions map[int32]bool // compared
+	partitions map[int32]projections.Position // compared, as of there
 	channels   map[string]bool
 	visited    map[visit]bool
 	wrong      map[string]map[string]bool // key -> fields that are wrong; without fields the key is
@@ -56,7 +56,7 @@ func newRedisCheck(ctx context.Context, c *Config) (*redisCheck, error) {
 	if n == 0 {
 		return nil, errors.New("what Redis holds is not complete (it has no " + epochKey + "): a cache fills it, or would if one ran; compare later, or without it (--no-redis)")
 	}
-	return &redisCheck{c: c, reader: cache.NewReader(c.Redis), out: &RedisResult{}, partitions: map[int32]bool{},
+	return &redisCheck{c: c, reader: cache.NewReader(c.Redis), out: &RedisResult{}, partitions: map[int32]projections.Position{},
 		channels: map[string]bool{}, visited: map[visit]bool{}, wrong: map[string]map[string]bool{}}, nil
 }
 
@@ -82,7 +82,7 @@ func (r *redisCheck) spoil(key, field string) {
 
 // partition compares the channels of a partition, and the users who have anything to do with them.
 func (r *redisCheck) partition(ctx context.Context, number int32, p *projections.Partition) (err error) {
-	r.partitions[number], r.all = true, p.Identity().Partitions
+	r.partitions[number], r.all = p.Position(), p.Identity().Partitions
 	users := map[string][]string{} // user -> channels
 	p.RLock()
 	defer p.RUnlock()
@@ -204,7 +204,40 @@ func (r *redisCheck) user(ctx context.Context, number int32, p *projections.Part
 
 func (r *redisCheck) of(channel string) int32 { return events.PartitionOf([]byte(channel), r.all) }
 
+// compares reports whether a channel is of a partition that is compared.
+func (r *redisCheck) compares(channel string) (number int32, ok bool) {
+	number = r.of(channel)
+	_, ok = r.partitions[number]
+	return number, ok
+}
+
+// beyond reports whether a stamp names records that the store does not have: of what it stands for the store knows
+// nothing, so it is no stray. A store that stayed where its partition has moved away from is far behind Redis.
+func (r *redisCheck) beyond(number int32, s events.Stamp) bool {
+	at := r.partitions[number]
+	return s.M > at[0] || s.R > at[1] || s.D > at[2]
+}
+
+// newChannel reports whether the record of a channel that the store does not know is from beyond it. Its stamp is a key
+// of the cache's own: `fold_version.m` (docs/redis.md).
+func (r *redisCheck) newChannel(ctx context.Context, number int32, id string) (bool, error) {
+	stamp, err := r.c.Redis.Get(ctx, cache.ChannelStampKey(id)).Result()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("asking Redis: %w", err)
+	}
+	_, of, _ := strings.Cut(stamp, ".")
+	m, err := strconv.ParseInt(of, 10, 64)
+	return err == nil && r.beyond(number, events.Stamp{M: m}), nil // one that cannot be read says nothing
+}
+
 func (r *redisCheck) stray(number int32, user string, e *cache.Entry) {
+	if r.beyond(number, e.Stamp) {
+		r.out.Newer++
+		return
+	}
 	r.differs(Difference{Partition: number, Channel: e.ChannelID, User: user, Field: "the entry", Is: fmt.Sprintf("there, with unread %d", e.Unread),
 		Want: "none: the user is no member"}, cache.InboxKey(user), e.ChannelID)
 }
@@ -277,7 +310,7 @@ func (r *redisCheck) strays(ctx context.Context) error {
 			return err
 		}
 		for i := range entries {
-			if n := r.of(entries[i].ChannelID); r.partitions[n] && !r.visited[visit{user, n}] {
+			if n, ok := r.compares(entries[i].ChannelID); ok && !r.visited[visit{user, n}] {
 				r.stray(n, user, &entries[i])
 			}
 		}
@@ -292,8 +325,16 @@ func (r *redisCheck) strays(ctx context.Context) error {
 	it = r.c.Redis.Scan(ctx, 0, latest+"*", 1000).Iterator()
 	for it.Next(ctx) {
 		id := strings.TrimPrefix(it.Val(), latest)
-		if n := r.of(id); !r.channels[id] && r.partitions[n] {
+		if n, ok := r.compares(id); ok && !r.channels[id] {
 			r.channels[id] = true
+			newer, err := r.newChannel(ctx, n, id)
+			if err != nil {
+				return err
+			}
+			if newer {
+				r.out.Newer++
+				continue
+			}
 			r.differs(Difference{Partition: n, Channel: id, Field: "the key", Is: "there", Want: "none: there is no such channel"}, it.Val(), "")
 		}
 	}

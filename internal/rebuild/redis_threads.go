@@ -115,6 +115,10 @@ func (r *redisCheck) pointerDiffers(number int32, v *projections.ThreadView, is,
 }
 
 func (r *redisCheck) strayThread(number int32, user string, e *cache.Entry) {
+	if r.beyond(number, e.Stamp) {
+		r.out.Newer++
+		return
+	}
 	r.threadDiffers(number, user, e.ChannelID, e.ThreadID, "the entry", fmt.Sprintf("there, with unread %d", e.Unread), "none: the user does not follow it")
 }
 
@@ -134,7 +138,7 @@ func (r *redisCheck) strayThreads(ctx context.Context) error {
 			return err
 		}
 		for i := range entries {
-			if n := r.of(entries[i].ChannelID); r.partitions[n] && !r.visited[visit{user, n}] {
+			if n, ok := r.compares(entries[i].ChannelID); ok && !r.visited[visit{user, n}] {
 				r.strayThread(n, user, &entries[i])
 			}
 		}
