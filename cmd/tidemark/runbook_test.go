@@ -88,6 +88,7 @@ var noRefusals = map[string]string{
 	"no files of partition":                           "said beside the reason, which has a section",
 	"closing the store of partition":                  "the store is as after a crash",
 	"the data directory cannot be":                    "of a flag, with the way out",
+	"messages, and takes no more":                     "a dead letter, and the partition goes on",
 	"processor: consumer":                             "of a flag of TLS or a login, in the client's words",
 	"processor: producer":                             "of a flag of TLS or a login, in the client's words",
 	"Kafka client for":                                "of a flag of TLS or a login, in the client's words",
