@@ -115,6 +115,13 @@ func (p *Partition) offlineOf(c *channel, r *row, s *scope) (n uint32) {
 	}
 	from := max(s.from(c, r), far)
 	sets := p.extOf(c)
+	if len(s.own) == 0 && s.singles.max() <= from { // by rank: who is away for long has thousands queued, and each post counts them
+		n = x.queued.above(from)
+		if sets != nil {
+			n -= x.queued.common(&sets.deleted, from) + x.queued.common(&sets.uncounted, from)
+		}
+		return n
+	}
 	for q := x.queued.next(from + 1); q != 0; q = x.queued.next(q + 1) {
 		_, own := slices.BinarySearch(s.own, q)
 		if !own && !s.singles.contains(q) && (sets == nil || (!sets.deleted.contains(q) && !sets.uncounted.contains(q))) {
