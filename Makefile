@@ -53,7 +53,7 @@ chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (abou
 
 .PHONY: two-owners
 two-owners: ## two owners of the same partitions for RECORDS=1000000: where they stamp alike they say the same
-	TIDEMARK_TWO_OWNERS=$(or $(RECORDS),1000000) $(GO) test -count=1 -timeout 1h -v -run 'TestTwoOwnersEmitEqualBytes$$' ./processor
+	TIDEMARK_TWO_OWNERS=$(or $(RECORDS),1000000) $(GO) test -count=1 -timeout 4h -v -run 'TestTwoOwnersEmitEqualBytes$$' ./processor
 
 .PHONY: soak
 soak: test-tools ## a node under load for MINUTES=10 on real servers, beside one that comes and goes: what it holds must not grow

@@ -21,10 +21,14 @@ func TestCorruptStoreIsQuarantined(t *testing.T) {
 		s := newSite(t, env.Brokers, 1)
 		tr := newTraffic(s, 6, 10)
 		tr.run(400)
-		for round, withSnapshot := range []bool{true, false} {
+		for round, c := range []struct{ withBucket, withSnapshot bool }{{true, true}, {true, false}, {false, false}} {
 			b, _ := bucket(t)
-			dir := t.TempDir()
-			m := s.start(s.with(dir, b)).ready(1)
+			dir, withSnapshot := t.TempDir(), c.withSnapshot
+			config := s.with(dir, b)
+			if !c.withBucket {
+				config.Snapshots = nil
+			}
+			m := s.start(config).ready(1)
 			s.caughtUp(m)
 			if withSnapshot {
 				m.snapshots(1)
@@ -39,10 +43,10 @@ func TestCorruptStoreIsQuarantined(t *testing.T) {
 			for _, name := range manifests {
 				damage(t, name)
 			}
-			m = s.start(s.with(dir, b)).ready(1)
+			m = s.start(config).ready(1)
 			s.caughtUp(m)
 			if got := counterValue(t, m.metrics.quarantined); got != 1 {
-				t.Errorf("%v stores were quarantined", got)
+				t.Errorf("round %d: %v stores were quarantined", round, got)
 			}
 			if got := m.restored("done") == 1; got != withSnapshot {
 				t.Errorf("round %d: restored: %v", round, got)

@@ -27,50 +27,67 @@ const (
 	restoreRetry = 5 * time.Second
 )
 
-// openStore picks what the partition starts from, opens it and returns it.
+// openStore picks what the partition starts from, opens it and returns it. What is open is in f at any time, and nowhere
+// else: after a panic it is closed, so that the directory is free for the next try.
 func (w *worker) openStore() (f fold, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("partition %d: %w", w.number, newPanic("the opening of its store", p))
+			err = errors.Join(fmt.Errorf("partition %d: %w", w.number, newPanic("the opening of its store", p)), shut(f))
+			f = nil
 		}
 	}()
 	dir := StoreDir(w.cfg.DataDir, w.number)
 	w.tidy(dir)
 	if w.cfg.Snapshots == nil || w.hasStore(dir) {
-		f, err = w.openDir(dir)
-		switch {
-		case projections.IsCorrupt(err):
-			if err := w.quarantine(dir, err); err != nil {
-				return nil, err
-			}
-			f = nil
-		case err != nil:
+		if f, err = w.openDir(dir); projections.IsCorrupt(err) {
+			err = w.quarantine(dir, err)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	if w.cfg.Snapshots != nil {
-		f, err = w.orSnapshot(dir, f)
+		if err := w.orSnapshot(dir, &f); err != nil {
+			return nil, err
+		}
 	}
-	if f == nil && err == nil {
-		f, err = w.openDir(dir)
+	if f == nil {
+		return w.openDir(dir)
 	}
-	return f, err
+	return f, nil
+}
+
+// shut closes a store that a panic may have left in any state.
+func shut(f fold) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = newPanic("the closing of its store", p)
+		}
+	}()
+	if f != nil {
+		err = f.Close()
+	}
+	return err
 }
 
 func (w *worker) openDir(dir string) (fold, error) {
-	return w.cfg.openStore(dir, w.p.identityOf(w.number), projections.Options{
+	f, err := w.cfg.openStore(dir, w.p.identityOf(w.number), projections.Options{
 		FS: w.cfg.FS, Cache: w.cfg.Cache, MemTableSize: w.cfg.MemTableSize, Full: w.awaitRoom,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
-// orSnapshot returns f, the open store, or in its place a snapshot if there is a better one; nil if there is neither. It
-// fails if it was told to stop, or if the disk fails.
-func (w *worker) orSnapshot(dir string, f fold) (fold, error) {
+// orSnapshot puts a snapshot in the place of *f, the open store, if there is a better one, or if there is no store; else it
+// leaves *f as it is. It fails if it was told to stop, or if the disk fails, and then nothing is open.
+func (w *worker) orSnapshot(dir string, f *fold) error {
 	ctx, done := w.untilStopped()
 	defer done() // whatever panics
 	var local projections.Position
-	if f != nil {
-		local = f.StoredPosition()
+	if *f != nil {
+		local = (*f).StoredPosition()
 	}
 	list, err := w.snapshots(ctx)
 	if err != nil {
@@ -85,41 +102,43 @@ func (w *worker) orSnapshot(dir string, f fold) (fold, error) {
 		}
 		return !dominates(e.Manifest.Position(), local) || e.Manifest.Position() == local
 	})
-	if f != nil && (len(list) == 0 || !w.closer(ctx, local, list[0].Manifest.Position())) {
-		return f, nil
+	if *f != nil && (len(list) == 0 || !w.closer(ctx, local, list[0].Manifest.Position())) {
+		return nil
 	}
 	for i := range list {
 		m := list[i].Manifest
-		restored, err := w.restore(ctx, m, dir, &f)
+		err := w.restore(ctx, m, dir, f)
 		for errors.Is(err, syscall.ENOSPC) && ctx.Err() == nil {
 			w.log.Error("the disk is too full for a snapshot; it is tried again until there is room", "partition", w.number,
 				"bytes", m.Bytes(), "err", err)
 			select {
 			case <-time.After(restoreRetry):
-				restored, err = w.restore(ctx, m, dir, &f)
+				err = w.restore(ctx, m, dir, f)
 			case <-ctx.Done():
 			}
 		}
 		switch {
 		case err == nil:
-			return restored, nil
+			return nil
 		case ctx.Err() != nil:
-			return w.keep(f, fmt.Errorf("partition %d: its restoring was interrupted: %w", w.number, context.Cause(ctx)))
+			return errors.Join(fmt.Errorf("partition %d: its restoring was interrupted: %w", w.number, context.Cause(ctx)), letGo(f))
 		}
 		w.p.metrics.restored("failed")
 		w.snapshotTrouble = err
 		w.log.Error("snapshot cannot be restored; the one before it is tried, and then the log", "partition", w.number,
 			"position", m.Position(), "err", err)
 	}
-	return f, nil
+	return nil
 }
 
-// keep closes a store that is not needed after all.
-func (w *worker) keep(f fold, err error) (fold, error) {
-	if f != nil {
-		err = errors.Join(err, f.Close())
+// letGo closes a store, if there is one, that is not needed any more.
+func letGo(f *fold) error {
+	open := *f
+	if open == nil {
+		return nil
 	}
-	return nil, err
+	*f = nil // also if closing it panics: it is not to be closed twice
+	return open.Close()
 }
 
 // snapshots lists those of the partition. A bucket that does not answer is asked again for a while.
@@ -160,9 +179,9 @@ func (w *worker) closer(ctx context.Context, local, snap projections.Position) b
 	return false
 }
 
-// restore brings a snapshot into place and opens it. The store *local, if there is one, is closed as soon as all of the
-// snapshot is here and found right, and is removed when the snapshot is open.
-func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, local *fold) (fold, error) {
+// restore brings a snapshot into place and opens it, in *f. The store that was there, if there is one, is closed as soon as
+// all of the snapshot is here and found right, and is removed when the snapshot is open.
+func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, f *fold) error {
 	w.restoringOnce.Do(func() { close(w.restoring) })
 	w.log.Info("partition is being restored", "partition", w.number, "position", m.Position(), "bytes", m.Bytes(), "from", w.cfg.Snapshots.String())
 	began, said := w.cfg.now(), w.cfg.now()
@@ -185,31 +204,27 @@ func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, 
 	w.opening.Store(nil)
 	fs := w.fs()
 	if err != nil {
-		return nil, errors.Join(err, fs.RemoveAll(temp))
+		return errors.Join(err, fs.RemoveAll(temp))
 	}
-	if f := *local; f != nil {
-		*local = nil
-		if err := f.Close(); err != nil {
-			w.log.Warn("the store that a snapshot replaces is not closed in order", "partition", w.number, "err", err)
-		}
+	if err := letGo(f); err != nil {
+		w.log.Warn("the store that a snapshot replaces is not closed in order", "partition", w.number, "err", err)
 	}
 	aside := beside(dir, replacedMark)
 	if err := errors.Join(fs.RemoveAll(aside), snapshot.Install(fs, temp, dir, aside)); err != nil {
-		return nil, err
+		return err
 	}
-	f, err := w.openDir(dir)
-	if err != nil {
+	if *f, err = w.openDir(dir); err != nil {
 		if projections.IsCorrupt(err) {
 			err = errors.Join(err, w.quarantine(dir, err))
 		}
-		return nil, err
+		return err
 	}
 	w.p.metrics.restored("done")
 	w.log.Info("partition is restored", "partition", w.number, "position", m.Position(), "bytes", m.Bytes(), "after", w.cfg.now().Sub(began))
 	if err := fs.RemoveAll(aside); err != nil {
 		w.log.Warn("a replaced store is left behind", "dir", aside, "err", err)
 	}
-	return f, nil
+	return nil
 }
 
 // quarantine moves a corrupt store aside, where it stays for whoever wants to know what happened.

@@ -62,12 +62,15 @@ func Inspect(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, 
 // InspectHeader is Inspect without going through the records, so that it is quick whatever the size of the store.
 func InspectHeader(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, false) }
 
-func look(dir string, fs vfs.FS, records bool) (*Inspection, error) {
+func look(dir string, fs vfs.FS, records bool) (x *Inspection, err error) {
 	db, tables, err := openReadOnly(dir, pebbleOptions(dir, Options{FS: fs}))
 	if err != nil {
 		return nil, err
 	}
-	x, err := inspect(dir, db, tables, records)
+	err = whole(db, func() error {
+		x, err = inspect(dir, db, tables, records)
+		return err
+	})
 	return x, errors.Join(err, db.Close())
 }
 

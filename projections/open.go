@@ -80,7 +80,7 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 		err = fmt.Errorf("store %s: %w", dir, err)
 	default:
 		p.db = db
-		err = p.load(dir, tables)
+		err = whole(db, func() error { return p.load(dir, tables) })
 	}
 	if err != nil {
 		f.blow(err) // so that what is on disk stays as it is

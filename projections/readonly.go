@@ -21,12 +21,14 @@ func OpenReadOnly(dir string, fs vfs.FS) (*Partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := inspect(dir, db, tables, false)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	p.id, p.settings, p.db, p.room = x.Identity, x.Identity.Settings, db, &f.room
-	if err := p.load(dir, tables); err != nil {
+	if err := whole(db, func() error {
+		x, err := inspect(dir, db, tables, false)
+		if err != nil {
+			return err
+		}
+		p.id, p.settings, p.db, p.room = x.Identity, x.Identity.Settings, db, &f.room
+		return p.load(dir, tables)
+	}); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return p, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,6 +105,7 @@ func (m *memory) List(_ context.Context, prefix string, fn func(snapshot.Object)
 	}); err != nil {
 		return err
 	}
+	slices.SortFunc(list, func(a, b snapshot.Object) int { return strings.Compare(a.Key, b.Key) }) // a run is a function of its seed
 	for _, o := range list {
 		if err := fn(o); err != nil {
 			return err

@@ -13,10 +13,11 @@ import (
 //
 //	partition-3/current.manifest                    the newest snapshot; replaced conditionally
 //	partition-3/manifests/<m>-<r>-<d>.manifest      a copy of each snapshot that was current, by position
-//	partition-3/files/<sha256>[.<seconds>]          files of the stores, by content
+//	partition-3/files/<sha256>.<milliseconds>       files of the stores, by content and time of their upload
 //
-// The position has 20 digits for each topic, so that names sort like positions. The seconds are there if, when the file
-// was to be uploaded, there was one with the same content that prune might already have had on its list.
+// The position has 20 digits for each topic, so that names sort like positions. No name of a file is ever used twice: a prune
+// that has one on its list and sleeps before it removes it must not find another file under it. (Earlier builds left the
+// time out where they saw no file with that content. What they named is read like the rest.)
 
 const (
 	manifestSuffix = ".manifest"
@@ -61,11 +62,8 @@ func ParseName(s string) (v projections.Position, err error) {
 func historyKey(v projections.Position) string { return historyPrefix + Name(v) + manifestSuffix }
 
 // fileKey is where a file with that content goes if none is there that could be relied on.
-func fileKey(sha string, taken bool, now time.Time) string {
-	if taken {
-		return filesPrefix + sha + "." + strconv.FormatInt(now.UnixMilli(), 10)
-	}
-	return filesPrefix + sha
+func fileKey(sha string, now time.Time) string {
+	return filesPrefix + sha + "." + strconv.FormatInt(now.UnixMilli(), 10)
 }
 
 // isObject reports whether key may hold a file of that content.

@@ -52,7 +52,7 @@ func (s *turns) wait() {
 	<-turn
 }
 
-// start runs an actor.
+// start runs an actor. It returns when the actor waits for its first turn, so that they wait in the order of their starts.
 func (s *turns) start(f func()) {
 	s.mu.Lock()
 	s.running++
@@ -67,6 +67,11 @@ func (s *turns) start(f func()) {
 		s.wait()
 		f()
 	}()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.running > 0 {
+		s.idle.Wait()
+	}
 }
 
 // run gives turns until all actors are done. Between two turns time passes, now and then a lot.

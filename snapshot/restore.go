@@ -48,7 +48,7 @@ func (r *Repository) Download(ctx context.Context, m *Manifest, dir string, repo
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.o.Parallel)
 	for i := range m.Files {
-		g.Go(func() error { return r.fetch(gctx, m, &m.Files[i], dir, progress) })
+		g.Go(caught("bringing "+m.Files[i].Name, func() error { return r.fetch(gctx, m, &m.Files[i], dir, progress) }))
 	}
 	if err := g.Wait(); err != nil {
 		return err

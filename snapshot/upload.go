@@ -131,8 +131,7 @@ func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, 
 			f.Object = r.reuse(there, known, prefix, f)
 		}
 		if f.Object == "" {
-			_, taken := there[filesPrefix+f.SHA256]
-			f.Object = fileKey(f.SHA256, taken, r.o.Now())
+			f.Object = fileKey(f.SHA256, r.o.Now())
 			missing = append(missing, f)
 			total += f.Size
 		}
@@ -144,7 +143,7 @@ func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, 
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.o.Parallel)
 	for _, f := range missing {
-		g.Go(func() error {
+		g.Go(caught("uploading "+f.Name, func() error {
 			if err := r.put(ctx, prefix+f.Object, r.o.FS.PathJoin(dir, f.Name), f.Size); err != nil {
 				return err
 			}
@@ -152,7 +151,7 @@ func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, 
 			atomic.AddInt64(&s.UploadedBytes, f.Size)
 			progress.add(f.Size)
 			return nil
-		})
+		}))
 	}
 	return g.Wait()
 }
