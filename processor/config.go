@@ -61,8 +61,8 @@ type Config struct {
 	// BatchTime is how long records are folded, at most, before their changes are published; 20 ms by default. What
 	// comes alone is not waited with.
 	BatchTime time.Duration
-	// FanoutDelay is how long, at most, the deltas of other members are joined while there is a backlog; 250 ms by
-	// default.
+	// FanoutDelay is how long, at most, the deltas of other members are joined while there is a backlog or channels are
+	// busy (200 us for each delta that was published last); 250 ms by default.
 	FanoutDelay time.Duration
 	// CutEvery and CutBytes say when the store is written: so long after the last time, or when so much is dirty;
 	// 1 s and 32 MiB by default.

@@ -74,7 +74,7 @@ func (w *worker) advanceOpening(now time.Time) {
 	if w.flight != nil {
 		return
 	}
-	w.drain(now, true, false)
+	w.drain(now, true, true, false)
 	if w.stopping == stopNone {
 		w.speak(now, w.goal)
 	}

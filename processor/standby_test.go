@@ -93,6 +93,7 @@ func TestPromotedStandbyBesideTheCommittedOffsets(t *testing.T) {
 	}
 	s.ack()
 	s.add(events.Reads, 2)
+	s.pass(10 * fanoutRest)
 	s.step()
 	if s.w.State() != StateLive {
 		t.Errorf("it is %v at %v", s.w.State(), s.fold.position)

@@ -73,6 +73,7 @@ type worker struct {
 	pending      int           // records folded since the last drain
 	pendingSince time.Time     // when the first of them was
 	lastFull     time.Time     // of the last drain of everything
+	lastFanout   int           // records in it
 	lastRecords  time.Time     // of the last drain of channels' records
 	recordsTook  time.Duration // from there to its acknowledgement
 	flight       *flight       // what waits for acknowledgements
@@ -200,6 +201,9 @@ func (w *worker) idle(now time.Time, waitUntil time.Time) time.Duration {
 	wakeAt(waitUntil)
 	if w.full {
 		return min(sleep, roomEvery)
+	}
+	if w.flight == nil && !w.silent && w.held() {
+		wakeAt(w.restsUntil())
 	}
 	if w.flight == nil && !w.cutting && w.fold.Position() != w.stored {
 		wakeAt(w.lastCut.Add(w.cfg.CutEvery))

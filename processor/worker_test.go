@@ -45,6 +45,7 @@ func TestWhileOneSetIsInFlightTheNextFolds(t *testing.T) {
 		t.Fatalf("%d sets are in flight, want one at a time", len(s.sent))
 	}
 	s.ack()
+	s.pass(fanoutRest)
 	s.step()
 	if len(s.sent) != 2 || len(s.sent[1]) != 500 {
 		t.Fatalf("after the acknowledgement %d sets were published, want what changed meanwhile in one", len(s.sent))
@@ -182,6 +183,43 @@ func TestChannelsDoNotWaitForTheFanoutUnderLoad(t *testing.T) {
 	}
 	if n := len(s.fold.drains); s.fold.recordDrains != 2 || n < 4 {
 		t.Errorf("channels' records went out %d times in %d sets of 10 ms each, want twice, %d times that apart", s.fold.recordDrains, n, recordsShare)
+	}
+}
+
+// TestFanoutRestsWhileChannelsAreBusy: what comes soon after a fan-out goes out at once as far as channels' records have
+// it; the deltas follow when the last ones' time is over, by themselves, and a stop does not wait for it.
+func TestFanoutRestsWhileChannelsAreBusy(t *testing.T) {
+	s := newStage(t, opening{}, func(c *Config) { c.CutEvery = time.Hour })
+	s.add(events.Messages, 100)
+	s.step()
+	s.ack()
+	s.step()
+	if s.w.lastFanout != 100 {
+		t.Fatalf("%d deltas were published, want 100", s.w.lastFanout)
+	}
+	s.pass(99 * fanoutRest)
+	s.add(events.Messages, 1)
+	n, records := len(s.fold.drains), s.fold.recordDrains
+	s.step()
+	if got := s.fold.drains[n:]; len(got) != 1 || got[0] || s.fold.recordDrains != records+1 {
+		t.Fatalf("drains %v and %d of records, want one of channels' records alone", got, s.fold.recordDrains-records)
+	}
+	s.ack()
+	if sleep, _ := s.w.safeStep(); sleep != fanoutRest || len(s.fold.drains) != n+1 {
+		t.Fatalf("it sleeps %s and has drained %v, want %s and nothing", sleep, s.fold.drains[n+1:], fanoutRest)
+	}
+	s.pass(fanoutRest)
+	s.step()
+	if got := s.fold.drains[n+1:]; len(got) != 1 || !got[0] {
+		t.Fatalf("drains %v when its time is over, want everything", got)
+	}
+	s.ack()
+	s.add(events.Messages, 1)
+	s.w.inbox.stop(stopClean)
+	n = len(s.fold.drains)
+	s.step()
+	if got := s.fold.drains[n:]; len(got) != 1 || !got[0] {
+		t.Errorf("drains %v of a partition that stops, want everything at once", got)
 	}
 }
 
@@ -455,6 +493,7 @@ func TestIncomparablePositionsArePublished(t *testing.T) {
 	}
 	s.ack()
 	s.add(events.Reads, 1)
+	s.pass(2 * fanoutRest)
 	s.step()
 	if s.w.State() != StateLive {
 		t.Errorf("%v at %v", s.w.State(), s.w.fold.Position())
