@@ -74,7 +74,6 @@ var refusing = []string{
 
 // noRefusals are errors in these files that stop nothing, with the reason. Each must be there.
 var noRefusals = map[string]string{
-	"messages, and takes no more: go on in another":   "of a dead letter, by its reason channel_full",
 	"no brokers are configured":                       "of the program that configures",
 	"no group is configured":                          "of the program that configures",
 	"no data directory is configured":                 "of the program that configures",
