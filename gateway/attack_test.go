@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -280,6 +281,34 @@ func TestFrameRate(t *testing.T) {
 	c.say(`{"type":"sync"}`)
 	if code := c.closed(); code != gateway.CloseRate {
 		t.Errorf("closed with %d", code)
+	}
+}
+
+// TestPingFlood: pings count as frames do. They are answered as long as there is a share, then the connection is closed.
+func TestPingFlood(t *testing.T) {
+	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 0.001, FramesBurst: 5}}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, s.URL+"/v1/socket?user_id=ann", nil) //nolint:bodyclose // it ends with the connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.CloseNow()
+	var answered atomic.Int32
+	var pings sync.WaitGroup
+	for range 11 {
+		pings.Go(func() {
+			if ws.Ping(ctx) == nil {
+				answered.Add(1)
+			}
+		})
+	}
+	for err == nil {
+		_, _, err = ws.Read(ctx)
+	}
+	pings.Wait()
+	if code := websocket.CloseStatus(err); code != gateway.CloseRate || answered.Load() > 5 {
+		t.Errorf("%v after %d answers, want code %d after 5 at most", err, answered.Load(), gateway.CloseRate)
 	}
 }
 

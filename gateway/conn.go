@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -25,12 +26,14 @@ type conn struct {
 	g        *Gateway
 	user     *user
 	instance string
-	address  string // where it comes from, without the port
+	address  string // where it comes from
 	token    string // of the user; empty without keys
 	ws       *websocket.Conn
 	link     *link
 	cancel   context.CancelFunc
 	ctx      context.Context
+	refused  int          // frames and pings for which there was no share; the reader's
+	asking   atomic.Int32 // read_state frames that wait for an owner
 
 	// Guarded by the hub's lock.
 	focused  map[scope]uint32 // the read epoch that was known when it was focused

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -84,13 +85,18 @@ func (g *Gateway) admission(r *http.Request) (status int, why string) {
 	return 0, ""
 }
 
-// address is where a request comes from, without the port.
+// address is where a request comes from, without the port: of IPv6 the network of 64 bits, within which whoever has one
+// address has them all.
 func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
-	return host
+	ip := from.Addr().Unmap().WithZone("")
+	if ip.Is6() {
+		return netip.PrefixFrom(ip, 64).Masked().String()
+	}
+	return ip.String()
 }
 
 // originAllowed judges the page that a browser says the request is from; what is no browser says nothing. Without a list
@@ -212,6 +218,7 @@ func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) 
 	}
 	ws, err := websocket.Accept(&hijack{w, c.link}, r, &websocket.AcceptOptions{
 		Subprotocols: chosen, CompressionMode: websocket.CompressionDisabled, InsecureSkipVerify: true, // Origin was judged
+		OnPingReceived: func(context.Context, []byte) bool { return c.mayAsk() },
 	})
 	if err != nil {
 		return nil, err
@@ -273,23 +280,31 @@ func (g *Gateway) serve(c *conn, who identity) {
 	g.hub.mu.Lock()
 	g.startLoad(c)
 	g.hub.mu.Unlock()
-	refused := 0
 	err := c.read(func(body []byte) {
-		if !g.commands.allow(u.id) || !g.crowds.allow(c.address) {
-			g.metrics.refused.Inc()
-			if refused++; refused > g.cfg.Limits.FramesBurst {
-				c.shut(CloseRate, "too many frames: wait longer")
-				return
-			}
+		if c.mayAsk() {
+			g.handle(c, body)
+		} else if c.refused <= g.cfg.Limits.FramesBurst {
 			cmd, _ := parse(body)
 			c.sendNow(errorFrame(cmd.ID, refuse(codeExhausted, "too many frames: wait a little")))
-			return
 		}
-		g.handle(c, body)
 	})
 	if websocket.CloseStatus(err) == -1 && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && c.ctx.Err() == nil {
 		g.cfg.Logger.Debug("a connection broke", "instance", c.instance, "err", err)
 	}
+}
+
+// mayAsk takes one frame or ping from the shares of the user and of the address. Whoever goes on without a share is closed.
+// Called by the reader alone.
+func (c *conn) mayAsk() bool {
+	g := c.g
+	if (c.user == nil || g.commands.allow(c.user.id)) && g.crowds.allow(c.address) {
+		return true
+	}
+	g.metrics.refused.Inc()
+	if c.refused++; c.refused > g.cfg.Limits.FramesBurst {
+		c.shut(CloseRate, "too many frames: wait longer")
+	}
+	return false
 }
 
 // leave ends what serve began.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -69,5 +70,17 @@ func TestLimitersAreBounded(t *testing.T) {
 	}
 	if l.allow("greedy") {
 		t.Error("it was forgotten that somebody had his share")
+	}
+}
+
+// Who has an address of IPv6 has 2^64 of them.
+func TestAddressesOfOneNetworkShareItsLimits(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.7:1234": "192.0.2.7", "[::ffff:192.0.2.7]:1234": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::/64",
+		"[2001:db8:1:2::9]:1": "2001:db8:1:2::/64", "[fe80::1%eth0]:1": "fe80::/64", "a pipe": "a pipe",
+	} {
+		if got := address(&http.Request{RemoteAddr: remote}); got != want {
+			t.Errorf("%s counts as %s, want %s", remote, got, want)
+		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 // maxReaders bounds a read_state frame, whose `truncated` says that there are more.
 const maxReaders = 5_000
 
+// maxAsking bounds the read_state frames of a connection that wait for their answers.
+const maxAsking = 8
+
 // readState answers a command with where all members of a channel stand. It asks the owner, beside the connection, like
 // an inbox does; and whoever has left by the time the answer comes is not told.
 func (g *Gateway) readState(c *conn, cmd command) {
@@ -44,8 +47,14 @@ func (g *Gateway) readState(c *conn, cmd command) {
 		}
 		return append(b, '}'), nil
 	}
+	if c.asking.Add(1) > maxAsking {
+		c.asking.Add(-1)
+		c.sendNow(errorFrame(cmd.ID, refuse(codeExhausted, "read_state: %d wait for their answers, which is the limit", maxAsking)))
+		return
+	}
 	go func() {
 		b, err := answer()
+		c.asking.Add(-1)
 		if err != nil {
 			b = errorFrame(cmd.ID, err)
 		}
