@@ -223,6 +223,26 @@ func TestFanoutRestsWhileChannelsAreBusy(t *testing.T) {
 	}
 }
 
+// TestNobodySpinsBehindACut: while the store takes a cut, and what is dirty again has to wait for it, the goroutine sleeps
+// although there is a backlog and a fan-out is held.
+func TestNobodySpinsBehindACut(t *testing.T) {
+	s := newStage(t, opening{}, func(c *Config) { c.CutBytes, c.CutEvery, c.FanoutDelay = 50, time.Hour, time.Hour })
+	s.add(events.Messages, 5000)
+	var sleep time.Duration
+	for range 20 {
+		s.pass(time.Second)
+		sleep, _ = s.w.safeStep()
+		s.ack()
+	}
+	sleep, _ = s.w.safeStep()
+	if !s.w.cutting || s.w.mayFold() || !s.w.held() || !s.w.merge.any() || s.w.flight != nil {
+		t.Fatalf("cutting %v, may fold %v, held %v, backlog %v: not the case that is meant", s.w.cutting, s.w.mayFold(), s.w.held(), s.w.merge.any())
+	}
+	if sleep == 0 {
+		t.Error("it does not sleep")
+	}
+}
+
 func TestFanoutWaitsNoLongerThanItsDelay(t *testing.T) {
 	s := newStage(t, opening{}, func(c *Config) { c.BatchRecords, c.CutEvery = 256, time.Hour })
 	s.add(events.Messages, 256*20)
