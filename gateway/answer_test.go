@@ -13,11 +13,8 @@ import (
 // what is refused.
 func TestIDsAreEchoed(t *testing.T) {
 	s := start(t, dev.Config{})
-	emit(t, s.URL, joined("general", "ann"))
-	c := dial(t, s.URL+"/v1/socket?user_id=ann", nil)
-	if f := c.until("inbox", ""); len(f.list("channels")) == 0 {
-		c.until("unread.updated", "general") // folded since
-	}
+	folded(t, s.URL, "ann", "general", joined("general", "ann"))
+	c := dialed(t, s.URL, "ann")
 	for sent, want := range map[string]any{
 		`"a"`: "a", `"0"`: "0", `0`: 0.0, `7`: 7.0, `-1`: -1.0, `1.5e3`: 1500.0, `9007199254740993`: 9007199254740992.0,
 		`"\u00e9\n\""`: "é\n\"",

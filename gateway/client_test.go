@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 )
@@ -247,6 +249,15 @@ func emit(t testing.TB, url string, list ...string) []string {
 		t.Fatal(err)
 	}
 	return res.Msg.After
+}
+
+// folded publishes events and waits until the fold has them, as a member of a channel would see it.
+func folded(t testing.TB, url, user, channel string, list ...string) {
+	t.Helper()
+	req := connect.NewRequest(&queryv1.GetUnreadRequest{UserId: user, ChannelId: channel, After: emit(t, url, list...)})
+	if _, err := queryv1connect.NewQueryServiceClient(http.DefaultClient, url).GetUnread(within(t), req); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func joined(channel string, users ...string) string {

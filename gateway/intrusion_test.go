@@ -43,7 +43,7 @@ func TestForgedTokens(t *testing.T) {
 // A channel of others and one that is not there are the same to who guesses its name, whatever he sends.
 func TestGuessingChannels(t *testing.T) {
 	s := start(t, dev.Config{})
-	emit(t, s.URL, joined("theirs", "bob", "cleo"), posted("theirs", "m1", "bob"), joined("hers", "ann"))
+	folded(t, s.URL, "bob", "theirs", joined("theirs", "bob", "cleo"), posted("theirs", "m1", "bob"), joined("hers", "ann"))
 	c := dialed(t, s.URL, "ann")
 	for kind, fields := range map[string]string{
 		"channel.focus": "", "mark_read": `,"message_id":"m1"`, "mark_unread": `,"message_id":"m1"`, "messages_read": `,"message_ids":["m1"]`,
