@@ -15,10 +15,10 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/query/queryv1"
-	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
+	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 // patience is how long a test waits for what has to come.

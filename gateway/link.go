@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -18,6 +19,8 @@ const (
 	// readBuffer and writeBuffer are those of a connection for as long as it lives. Commands are small, and what is
 	// written is gathered in a link's buffer, which exists only while there is something.
 	readBuffer, writeBuffer = 512, 512
+	// closeGrace is how long a connection that is closed may take what was gathered for it.
+	closeGrace = 100 * time.Millisecond
 )
 
 var corks = sync.Pool{New: func() any { b := make([]byte, 0, corkBytes+4096); return &b }}
@@ -28,6 +31,8 @@ type link struct {
 	net.Conn
 	timeout time.Duration
 	sent    func(bytes int)
+
+	closing atomic.Bool
 
 	mu     sync.Mutex
 	corked *[]byte // nil: writes go out at once
@@ -93,11 +98,28 @@ func (l *link) flush() error {
 	return err
 }
 
+// Close closes the connection once what is gathered has been written, which may say why it is closed: for no longer than
+// closeGrace.
+func (l *link) Close() error {
+	l.closing.Store(true)
+	_ = l.SetWriteDeadline(time.Now().Add(closeGrace)) // of a write under way, which holds the lock
+	l.mu.Lock()
+	if l.corked != nil {
+		_ = l.flush() // the peer may be gone
+	}
+	l.mu.Unlock()
+	return l.Conn.Close()
+}
+
 func (l *link) write(b []byte) (int, error) {
 	total := 0
 	for len(b) > 0 {
 		part := b[:min(len(b), corkBytes)]
-		if err := l.SetWriteDeadline(time.Now().Add(l.timeout)); err != nil {
+		within := l.timeout
+		if l.closing.Load() {
+			within = min(within, closeGrace)
+		}
+		if err := l.SetWriteDeadline(time.Now().Add(within)); err != nil {
 			return total, err
 		}
 		n, err := l.Conn.Write(part)

@@ -3,6 +3,8 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -71,5 +73,30 @@ func TestFramesLeaveTogether(t *testing.T) {
 	}
 	if len(writes) > 20 {
 		t.Errorf("%d frames left in %d writes", len(sizes), len(writes))
+	}
+}
+
+// A close that the protocol makes while frames are gathered says why: the frame that does is among them. A peer who takes
+// nothing does not hold it up.
+func TestWhatIsGatheredLeavesBeforeTheClose(t *testing.T) {
+	here, there := net.Pipe()
+	l := &link{Conn: here, timeout: time.Minute, sent: func(int) {}}
+	l.cork()
+	if _, err := l.Write([]byte("why")); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = l.Close() }() // the other end shows that it was
+	if got, err := io.ReadAll(there); string(got) != "why" || err != nil {
+		t.Errorf("it got %q, %v", got, err)
+	}
+
+	here, there = net.Pipe()
+	defer there.Close()
+	l = &link{Conn: here, timeout: time.Hour, sent: func(int) {}}
+	stuck := make(chan error)
+	go func() { _, err := l.Write([]byte("nobody reads it")); stuck <- err }()
+	_ = l.Close() // returns
+	if err := <-stuck; err == nil {
+		t.Error("it was written, although nobody reads")
 	}
 }

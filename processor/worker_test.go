@@ -228,13 +228,12 @@ func TestFanoutRestsWhileChannelsAreBusy(t *testing.T) {
 func TestNobodySpinsBehindACut(t *testing.T) {
 	s := newStage(t, opening{}, func(c *Config) { c.CutBytes, c.CutEvery, c.FanoutDelay = 50, time.Hour, time.Hour })
 	s.add(events.Messages, 5000)
-	var sleep time.Duration
 	for range 20 {
 		s.pass(time.Second)
-		sleep, _ = s.w.safeStep()
+		_, _ = s.w.safeStep()
 		s.ack()
 	}
-	sleep, _ = s.w.safeStep()
+	sleep, _ := s.w.safeStep()
 	if !s.w.cutting || s.w.mayFold() || !s.w.held() || !s.w.merge.any() || s.w.flight != nil {
 		t.Fatalf("cutting %v, may fold %v, held %v, backlog %v: not the case that is meant", s.w.cutting, s.w.mayFold(), s.w.held(), s.w.merge.any())
 	}
