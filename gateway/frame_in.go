@@ -9,8 +9,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// command is a client's frame. Fields that its type does not have must not be set: a misspelt command would otherwise do
-// something else in silence.
+// command is a client's frame. Fields that are not known are ignored, as in events: a newer client may say more.
 type command struct {
 	Type       string   `json:"type"`
 	ID         frameID  `json:"id"`

@@ -323,8 +323,9 @@ func (c *conn) closeNow(code websocket.StatusCode, reason string) {
 	_ = c.ws.Close(code, reason) // the peer may be gone
 }
 
-// firstFrame waits for the frame auth, whose token has to allow the user that the URL names, if it does, and whose id is returned as far as there is one. Who says nothing is closed with the
-// code of a missing token: a read that is given up would end the connection without one.
+// firstFrame waits for the frame auth, whose token has to allow the user that the URL names, if it names one. The frame's
+// id is returned as far as it was read. Who says nothing is closed with the code of a missing token: a read that is given
+// up would end the connection without one.
 func (g *Gateway) firstFrame(c *conn, named string) (identity, frameID, error) {
 	silent := time.AfterFunc(g.cfg.Limits.AuthTimeout, func() { _ = c.ws.Close(CloseToken, "no token came") })
 	defer silent.Stop()
