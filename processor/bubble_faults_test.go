@@ -168,6 +168,7 @@ func TestTopicCreatedAgainWhileRunning(t *testing.T) {
 		own := events.PartitionOf([]byte("general"), 2)
 		m.unread(b.site.join("general", "alice"), "alice", "general")
 		before := m.progressOf(own)
+		b.slow()
 		topic := b.names().Inputs[events.Messages]
 		adm := b.admin()
 		if _, err := adm.DeleteTopics(context.Background(), topic); err != nil {
