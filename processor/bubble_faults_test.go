@@ -86,7 +86,7 @@ func TestLeadersMove(t *testing.T) {
 
 // TestCoordinatorsMove: the group's coordinator moves again and again, also in the middle of a rebalance.
 func TestCoordinatorsMove(t *testing.T) {
-	inBubble(t, 4, 1, func(_ *testing.T, b *bubble) {
+	onTheClock(t, 4, 1, func(_ *testing.T, b *bubble) {
 		for round := range 8 {
 			b.k.RehashCoordinators()
 			b.k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat, kmsg.OffsetCommit, kmsg.JoinGroup, kmsg.SyncGroup},

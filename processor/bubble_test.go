@@ -38,23 +38,28 @@ type seat struct {
 	line *proxy.Line
 }
 
-// inBubble runs body with three brokers, some traffic, and so many members that share the partitions.
+// inBubble runs body in a bubble, with three brokers, some traffic, and so many members that share the partitions.
 func inBubble(t *testing.T, partitions int32, members int, body func(t *testing.T, b *bubble)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		b := &bubble{net: &kfake.VirtualNetwork{}, line: proxy.NewLine(t)}
-		b.k = testkit.FakeKafka(t, kfake.NumBrokers(3), kfake.ListenFn(b.net.Listen), kfake.Ports(9092, 9093, 9094))
-		b.site = newReplicatedSite(t, b.k.ListenAddrs(), partitions, 3, kgo.Dialer(b.line.Dialer(b.net.DialContext)))
-		b.ids = b.k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, Count: -1, Observe: true})
-		b.tr = b.company(rand.Uint64())
-		b.cfg = b.forCompany("")
-		b.cfg.ClientOptions = append(b.cfg.ClientOptions, kgo.SessionTimeout(6*time.Second))
-		for range members {
-			b.join()
-		}
-		b.warm()
-		body(t, b)
-	})
+	synctest.Test(t, func(t *testing.T) { onTheClock(t, partitions, members, body) })
+}
+
+// onTheClock is inBubble with the machine's clock. It is for what makes the client sleep with a lock that it wants
+// elsewhere, as it does between the attempts of a commit while it joins: who waits for a lock holds up a bubble's clock.
+func onTheClock(t *testing.T, partitions int32, members int, body func(t *testing.T, b *bubble)) {
+	t.Helper()
+	b := &bubble{net: &kfake.VirtualNetwork{}, line: proxy.NewLine(t)}
+	b.k = testkit.FakeKafka(t, kfake.NumBrokers(3), kfake.ListenFn(b.net.Listen), kfake.Ports(9092, 9093, 9094))
+	b.site = newReplicatedSite(t, b.k.ListenAddrs(), partitions, 3, kgo.Dialer(b.line.Dialer(b.net.DialContext)))
+	b.ids = b.k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, Count: -1, Observe: true})
+	b.tr = b.company(rand.Uint64())
+	b.cfg = b.forCompany("")
+	b.cfg.ClientOptions = append(b.cfg.ClientOptions, kgo.SessionTimeout(6*time.Second))
+	for range members {
+		b.join()
+	}
+	b.warm()
+	body(t, b)
 }
 
 // warm settles, after so many events that everybody has produced. A client gets its producer's id under a lock, and who
