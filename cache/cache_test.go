@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -229,16 +230,7 @@ func TestFailoverThatLostWrites(t *testing.T) {
 	caughtUp(t, h, m)
 	h.check(t, rdb)
 
-	// All at once, as a failover does it.
-	pipe := rdb.TxPipeline()
-	pipe.FlushAll(t.Context())
-	for k, v := range replica {
-		pipe.HSet(t.Context(), k, v)
-	}
-	for k, v := range strs {
-		pipe.Set(t.Context(), k, v, 0)
-	}
-	if _, err := pipe.Exec(t.Context()); err != nil {
+	if err := putBack(t.Context(), rdb, replica, strs); err != nil {
 		t.Fatal(err)
 	}
 	h.await(t, rdb)
@@ -258,6 +250,20 @@ func copyAll(t *testing.T, rdb *redis.Client, hashes map[string]map[string]strin
 			strs[k] = rdb.Get(t.Context(), k).Val()
 		}
 	}
+}
+
+// putBack makes Redis hold what copyAll has copied, and nothing else: all at once, as a failover does it.
+func putBack(ctx context.Context, rdb *redis.Client, hashes map[string]map[string]string, strs map[string]string) error {
+	pipe := rdb.TxPipeline()
+	pipe.FlushAll(ctx)
+	for k, v := range hashes {
+		pipe.HSet(ctx, k, v)
+	}
+	for k, v := range strs {
+		pipe.Set(ctx, k, v, 0)
+	}
+	_, err := pipe.Exec(ctx)
+	return err
 }
 
 // The end of a log may be a control record, which no consumer of values sees.

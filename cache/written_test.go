@@ -63,15 +63,7 @@ func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 		if failed.Load() || maps.EqualFunc(held, replica, maps.Equal) {
 			return // nothing was written that could be lost, or it is done
 		}
-		pipe := plain.TxPipeline()
-		pipe.FlushAll(t.Context())
-		for k, v := range replica {
-			pipe.HSet(t.Context(), k, v)
-		}
-		for k, v := range strs {
-			pipe.Set(t.Context(), k, v, 0)
-		}
-		if _, err := pipe.Exec(t.Context()); err != nil {
+		if err := putBack(t.Context(), plain, replica, strs); err != nil {
 			t.Error(err)
 		}
 		failed.Store(true)
