@@ -119,7 +119,7 @@ func (b *simBroker) commit(m *simMember, offsets map[string]map[int32]kgo.EpochO
 		for in := 1; in < events.NumInputs; in++ {
 			at[in] = offsets[events.InputTopics[in]][int32(n)].Offset
 		}
-		if !dominates(at, b.committed[n]) {
+		if !at.Dominates(b.committed[n]) {
 			found = errors.Join(found, simError("%s commits partition %d at %v, the group already has %v (G4)", m.name, n, at, b.committed[n]))
 		}
 		b.committed[n] = at

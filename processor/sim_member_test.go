@@ -188,7 +188,7 @@ func (w *simWorld) sawLive(s *simWorker) {
 		return
 	}
 	s.wasLive = true
-	if at := s.fold.Position(); !dominates(at, s.committed) {
+	if at := s.fold.Position(); !at.Dominates(s.committed) {
 		w.found(simError("partition %d is live on %s at %v, and the group had committed %v (G10)", s.number, s.m.name, at, s.committed))
 	}
 }

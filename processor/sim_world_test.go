@@ -232,7 +232,7 @@ func (w *simWorld) read(to int) {
 
 func (w *simWorld) follow() {
 	for _, s := range w.workers() {
-		if s.standing && dominates(w.broker.committed[s.number], projections.Position{}) {
+		if s.standing && w.broker.committed[s.number].Dominates(projections.Position{}) {
 			s.inbox.allow(w.broker.committed[s.number])
 		}
 	}

@@ -100,7 +100,7 @@ func (w *worker) orSnapshot(dir string, f *fold) error {
 			w.log.Error("snapshot cannot be used", "partition", w.number, "err", err)
 			return true
 		}
-		return !dominates(e.Manifest.Position(), local) || e.Manifest.Position() == local
+		return !e.Manifest.Position().Dominates(local) || e.Manifest.Position() == local
 	})
 	if *f != nil && (len(list) == 0 || !w.closer(ctx, local, list[0].Manifest.Position())) {
 		return nil

@@ -28,20 +28,10 @@ func (w *worker) receiveStanding(now time.Time, n *news) {
 // follow lets a standby fold up to the group's offsets. Offsets that are behind it in any input are not followed: what
 // it holds then was published by somebody else than who commits now, and what both together say by nobody.
 func (w *worker) follow(committed projections.Position) {
-	if dominates(committed, w.plan.until) {
+	if committed.Dominates(w.plan.until) {
 		w.plan.until = committed
 		w.limit(&committed)
 	}
-}
-
-// dominates reports whether a is at or beyond b in every input.
-func dominates(a, b projections.Position) bool {
-	for i := range a {
-		if a[i] < b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // promote makes a standby an owner that opens. The store stays open, and what was fetched is kept.
@@ -74,7 +64,7 @@ func planStandby(plan opening, stored projections.Position, h history) (_ openin
 		}
 	}
 	plan.from, plan.until, plan.published = stored, stored, true
-	if dominates(h.committed, stored) {
+	if h.committed.Dominates(stored) {
 		plan.until = h.committed
 	}
 	return plan, true

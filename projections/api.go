@@ -8,6 +8,16 @@ const FoldVersion = 1
 // Position is V = (m, r, d) of DESIGN §1: the next offsets of chat.messages, chat.reads and chat.deliveries.
 type Position [events.NumInputs]int64
 
+// Dominates reports whether p is at or beyond o in every input.
+func (p Position) Dominates(o Position) bool {
+	for i := range p {
+		if p[i] < o[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // Settings are what the fold sees of the configuration. They are part of the store's header: a store folded with other
 // settings is refused, because its bytes would differ.
 type Settings struct {

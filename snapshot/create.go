@@ -167,7 +167,7 @@ func (r *Repository) base(list []Entry, m *Manifest, full bool) (base *Manifest,
 		case old == new && e.Current && e.Manifest.Digest == m.Digest && !full:
 			m.Files = e.Manifest.Files
 			return nil, "", fmt.Errorf("partition %d at position %v: %w", m.Partition, new, ErrUnchanged)
-		case !dominates(new, old):
+		case !new.Dominates(old):
 			return nil, "", fmt.Errorf("partition %d at position %v, the current one at %v: %w", m.Partition, new, old, ErrDominated)
 		}
 		if e.Current {

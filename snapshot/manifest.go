@@ -104,16 +104,6 @@ func (m *Manifest) Bytes() (n int64) {
 	return n
 }
 
-// dominates reports whether every part of a is at least that of b.
-func dominates(a, b projections.Position) bool {
-	for i := range a {
-		if a[i] < b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // A manifest is one JSON object in which the hash of its second part comes first, at fixed places:
 //
 //	{"sha256":"<64 hex digits>","manifest":{…}}\n

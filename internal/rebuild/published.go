@@ -51,7 +51,7 @@ func Tellable(stores map[int32]projections.Position, group string, published map
 		case !ok:
 			errs = append(errs, fmt.Errorf("partition %d: group %s has published nothing of it, and would publish nothing of what the rebuilt "+
 				"store at %v holds: start the node without a store, and it publishes all that it folds", n, group, at))
-		case at[events.Messages] > up[events.Messages] || at[events.Reads] > up[events.Reads] || at[events.Deliveries] > up[events.Deliveries]:
+		case !up.Dominates(at):
 			errs = append(errs, fmt.Errorf("partition %d: the rebuilt store is at %v, and group %s has published up to %v: what lies between "+
 				"nobody would be told; rebuild into an empty directory (--into), which ends where the group has published; or, where the logs "+
 				"do not reach back to that, remove the store and the group's offsets of the partition, and start the node", n, at, group, up))
