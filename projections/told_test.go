@@ -54,6 +54,23 @@ func (d *told) drain(t rapid.TB, p *projections.Partition, m *model.Model, at st
 		p.DrainRecords(&out)
 	}
 	p.Drain(&out, true)
+	d.take(t, &out, m, at, each)
+}
+
+// part takes what the partition emits between two drains of everything: what reads changed for those who read, and with
+// records what channels say of themselves.
+func (d *told) part(t rapid.TB, p *projections.Partition, m *model.Model, at string, records bool) {
+	t.Helper()
+	var out projections.Deltas
+	p.Drain(&out, false)
+	if records {
+		p.DrainRecords(&out)
+	}
+	d.take(t, &out, m, at, false)
+}
+
+func (d *told) take(t rapid.TB, out *projections.Deltas, m *model.Model, at string, each bool) {
+	t.Helper()
 	recorded := map[string]bool{}
 	for i := range out.Records {
 		r := &out.Records[i]

@@ -2,6 +2,7 @@ package random
 
 import (
 	"fmt"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -9,10 +10,10 @@ import (
 	"github.com/tidemark/tidemark/internal/script"
 )
 
-// DrawCrowd draws a case that begins with much of the same: dozens of members who do nothing, and runs of dozens of posts,
-// deletions, single reads or deliveries of one sort. So pages of members, sets, blocks and the index are no longer the
-// small ones that fit into a record, as in all that Draw draws. What follows is a case of Draw in the same channel. Its
-// offsets have gaps, as transactions leave them.
+// DrawCrowd draws a case that begins with much of the same: dozens of members of whom hardly one does anything, and runs of
+// dozens of posts, deletions, single reads or deliveries of one sort, or of members who leave and come back, so that the
+// channel is large and small by turns. So pages of members, sets, blocks and the index are no longer the small ones that fit
+// into a record, as in all that Draw draws. What follows is a case of Draw in the same channel. Its offsets have gaps.
 func DrawCrowd(t *rapid.T) *Case {
 	m := drawMix(t)
 	c := m.settings(t)
@@ -24,7 +25,7 @@ func DrawCrowd(t *rapid.T) *Case {
 	}
 	m.ids, m.near = len(m.posted)+6, 12
 	m.draw(t, c, b.now)
-	b.gaps(t)
+	gaps(t, &c.Log)
 	return c
 }
 
@@ -34,6 +35,7 @@ type beginning struct {
 	c       *Case
 	now     int64
 	channel []byte
+	crowd   int // p0 to p<crowd-1>
 }
 
 func (b *beginning) message(e *events.Message) {
@@ -53,7 +55,8 @@ func (b *beginning) deliver(e *events.Delivery) {
 
 // join lets the crowd join, and those who do something amid it: so they are on any page of the members.
 func (b *beginning) join(t *rapid.T) {
-	crowd := rapid.SampledFrom([]int{0, 5, 66, 130}).Draw(t, "crowd")
+	crowd := rapid.SampledFrom([]int{0, 5, 48, 66, 130}).Draw(t, "crowd")
+	b.crowd = crowd
 	at := map[int][][]byte{}
 	for _, u := range b.all() {
 		n := rapid.IntRange(0, crowd+1).Draw(t, "joins after") // the last never joins here
@@ -72,18 +75,38 @@ func (b *beginning) join(t *rapid.T) {
 		ids = ids[n:]
 	}
 	if crowd > 0 && oneIn(t, 2, "some leave") {
-		for n := rapid.IntRange(0, crowd-1).Draw(t, "from"); n < crowd; n += 3 {
-			ids = append(ids, fmt.Appendf(nil, "p%d", n))
-		}
-		b.message(&events.Message{Kind: events.KindMembersLeft, IDs: ids})
+		b.message(&events.Message{Kind: events.KindMembersLeft, IDs: b.many(t)})
 	}
+	for range min(crowd, rapid.IntRange(0, 2).Draw(t, "of the crowd")) {
+		u := fmt.Sprintf("p%d", rapid.IntRange(0, crowd-1).Draw(t, "who does something"))
+		if !slices.Contains(b.users, u) {
+			b.users = append(slices.Clip(b.users), u)
+		}
+	}
+}
+
+// many are a good part of the crowd, which is there.
+func (b *beginning) many(t *rapid.T) (ids [][]byte) {
+	every := rapid.IntRange(1, 3).Draw(t, "one in")
+	for n := rapid.IntRange(0, b.crowd-1).Draw(t, "from"); n < b.crowd; n += every {
+		ids = append(ids, fmt.Appendf(nil, "p%d", n))
+	}
+	return ids
 }
 
 // run adds n events of one sort.
 func (b *beginning) run(t *rapid.T, n int) {
 	who := b.user(t)
-	sort := rapid.IntRange(0, 10).Draw(t, "of")
-	if len(b.posted) == 0 {
+	sort := rapid.IntRange(0, 12).Draw(t, "of")
+	switch {
+	case sort > 10 && b.crowd > 0:
+		e := &events.Message{Kind: events.KindMembersLeft, IDs: b.many(t)}
+		if sort == 12 {
+			e.Kind, e.CountHistory = events.KindMembersJoined, oneIn(t, 4, "count history")
+		}
+		b.message(e)
+		return
+	case len(b.posted) == 0 || sort > 10:
 		sort = min(sort, 4)
 	}
 	if sort <= 4 {
@@ -137,18 +160,5 @@ func (b *beginning) posts(t *rapid.T, sort, n int, who []byte) {
 		}
 		b.message(e)
 		b.posted = append(b.posted, e)
-	}
-}
-
-// gaps moves offsets apart.
-func (b *beginning) gaps(t *rapid.T) {
-	every := rapid.SampledFrom([]int64{0, 1, 7}).Draw(t, "a gap after every")
-	if every == 0 {
-		return
-	}
-	for in := range b.c.Log {
-		for i := range b.c.Log[in] {
-			b.c.Log[in][i].Offset += 2 * (int64(i) / every)
-		}
 	}
 }

@@ -1,8 +1,8 @@
 // Package random draws chat scripts for property tests, with rapid.
 //
 // Scripts are small and crowded on purpose: few users, channels and message ids, so that duplicates, unknown ids, reads
-// before their messages and equal times come up all the time. Every script draws its own mix first, so that rare kinds
-// meet each other undiluted by common ones.
+// before their messages and equal times come up all the time, and ids of which one begins with another. Every script draws
+// its own mix first, so that rare kinds meet each other undiluted by common ones.
 package random
 
 import (
@@ -58,7 +58,23 @@ func Draw(t *rapid.T) *Case {
 	m := drawMix(t)
 	c := m.settings(t)
 	m.draw(t, c, script.Start)
+	if oneIn(t, 4, "with gaps") {
+		gaps(t, &c.Log)
+	}
 	return c
+}
+
+// gaps moves offsets apart, as transactions and compaction do.
+func gaps(t *rapid.T, l *script.Log) {
+	every := rapid.SampledFrom([]int64{0, 1, 7}).Draw(t, "a gap after every")
+	if every == 0 {
+		return
+	}
+	for in := range l {
+		for i := range l[in] {
+			l[in][i].Offset += 2 * (int64(i) / every)
+		}
+	}
 }
 
 func (m *mix) settings(t *rapid.T) *Case {
@@ -101,7 +117,7 @@ func (m *mix) draw(t *rapid.T, c *Case, now int64) {
 func drawMix(t *rapid.T) *mix {
 	m := &mix{
 		channels: []string{script.DefaultChannel},
-		users:    []string{"a", "b", "u", "v"}[:rapid.IntRange(2, 4).Draw(t, "users")],
+		users:    rapid.SampledFrom([][]string{{"a", "b", "u", "v"}, {"a", "ab", "abc", "b"}}).Draw(t, "names")[:rapid.IntRange(2, 4).Draw(t, "users")],
 		ids:      rapid.SampledFrom([]int{4, 8, 8, 25}).Draw(t, "ids"),
 		retained: rapid.SampledFrom([]int64{90 * day, 90 * day, 10 * day, hour, second}).Draw(t, "index retention"),
 		repeats:  rapid.SampledFrom([]int{5, 5, 2}).Draw(t, "repeats"),
@@ -109,7 +125,7 @@ func drawMix(t *rapid.T) *mix {
 	}
 	m.threads = rapid.SampledFrom([]int{12, 12, 2}).Draw(t, "one in a thread of")
 	if oneIn(t, 4, "two channels") {
-		m.channels = append(m.channels, "d")
+		m.channels = append(m.channels, rapid.SampledFrom([]string{"d", script.DefaultChannel + "2"}).Draw(t, "the other"))
 	}
 	m.steps = rapid.SampledFrom([][]int64{
 		{0, second},
@@ -210,14 +226,14 @@ type messageDraw struct {
 	event  *events.Message
 	fresh  bool // a post of the next id; else of any
 	step   int64
-	behind int64 // how far the sender's clock is behind
+	behind int64 // how far the sender's clock is behind; below 0 it is ahead, by 5 minutes at most as the decoder lets it
 }
 
 func (m *mix) message(t *rapid.T) messageDraw {
 	e := &events.Message{Kind: rapid.SampledFrom(m.messageKinds).Draw(t, "kind"), ChannelID: m.channel(t)}
 	d := messageDraw{event: e, step: rapid.SampledFrom(m.steps).Draw(t, "step")}
 	if oneIn(t, 5, "late clock") {
-		d.behind = rapid.SampledFrom([]int64{millisecond, second, minute, day, 30 * day}).Draw(t, "behind")
+		d.behind = rapid.SampledFrom([]int64{millisecond, second, minute, day, 30 * day, -second, -5 * minute}).Draw(t, "behind")
 	}
 	switch e.Kind {
 	case events.KindMessagePosted:

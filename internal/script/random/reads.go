@@ -69,7 +69,7 @@ func (m *mix) read(t *rapid.T) readDraw {
 		e.ThreadID = m.thread(t)
 	}
 	if oneIn(t, 4, "instance") {
-		e.InstanceID = []byte("phone")
+		e.InstanceID = []byte(rapid.SampledFrom([]string{"phone", "desk"}).Draw(t, "from"))
 	}
 	return d
 }

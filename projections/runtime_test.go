@@ -1,0 +1,86 @@
+package projections_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/internal/model"
+	"github.com/tidemark/tidemark/internal/script/random"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// TestPropertyRuntime is laws 1, 3 and 8 of DESIGN §4.6 for a partition that is run as the processor runs it: reads' own
+// deltas and channels' records go out before the fan-out does, a cut is written while the fold goes on and is asked, and a
+// kill takes everything with it that was not written, a cut that was on its way too.
+func TestPropertyRuntime(t *testing.T) {
+	scripts(t, 20, func(t *rapid.T, c *random.Case) {
+		through := open(t, vfs.NewMem(), c.Settings)
+		defer closePartition(t, through)
+		fold(through, interleaving(t, &c.Log, "order"))
+		cut(t, through)
+
+		fs := vfs.NewMem()
+		p := open(t, fs, c.Settings)
+		defer func() { closePartition(t, p) }()
+		m := model.New(c.Settings)
+		told := newTold()
+		order := interleaving(t, &c.Log, "order")
+		published := 0
+		var written *projections.Cut // on its way, nil if none is
+		write := func() {
+			if written == nil {
+				return
+			}
+			if err := written.Apply(); err != nil {
+				t.Fatal(err)
+			}
+			written = nil
+		}
+		for i := range order {
+			order[i].Fold(p)
+			order[i].AddTo(m)
+			at := fmt.Sprintf("after %d records", i+1)
+			full := func() {
+				told.drain(t, p, m, at, false)
+				told.check(t, m, at)
+				published = i + 1
+			}
+			switch rapid.SampledFrom([]string{"", "", "part", "part", "part", "full", "cut", "cut", "write", "kill"}).Draw(t, "then") {
+			case "part":
+				told.part(t, p, m, at, rapid.Bool().Draw(t, "records"))
+			case "full":
+				full()
+			case "cut":
+				full()
+				if written != nil {
+					continue
+				}
+				var err error
+				if written, err = p.Cut(); err != nil {
+					t.Fatal(err)
+				}
+			case "write":
+				write()
+			case "kill":
+				closePartition(t, p)
+				p, written = open(t, fs, c.Settings), nil
+				refold(t, p, order[:published], order[published:i+1])
+			}
+			if rapid.IntRange(0, 5).Draw(t, "ask") == 5 {
+				if d := m.Diff(p); d != "" {
+					t.Fatalf("%s:\n%s", at, d)
+				}
+			}
+		}
+		write()
+		told.drain(t, p, m, "at the end", false)
+		told.check(t, m, "at the end")
+		cut(t, p)
+		if a, b := dump(t, p), dump(t, through); a != b {
+			t.Fatalf("the bytes differ:\n%s\nof one that ran through:\n%s", a, b)
+		}
+	})
+}
