@@ -50,6 +50,19 @@ func (w *worker) restsUntil() time.Time {
 	return w.lastFull.Add(min(time.Duration(w.lastFanout)*fanoutRest, w.cfg.FanoutDelay))
 }
 
+// dueAt is when drainIfDue has something to do of what is held, unless something happens before. With a backlog a partition
+// sleeps only while folding waits for a cut to be written: what is folded already does not wait for that.
+func (w *worker) dueAt(backlog bool) time.Time {
+	switch {
+	case !backlog:
+		return w.restsUntil()
+	case w.pending > 0:
+		return w.pendingSince.Add(w.cfg.BatchTime)
+	default:
+		return w.lastFull.Add(w.cfg.FanoutDelay)
+	}
+}
+
 // recordsShare is how many times as long as it took to publish channels' records they are joined while there is a
 // backlog: who waits for a message waits for its channel's record, so where publishing is quick the records are not held
 // back for FanoutDelay with the deltas of members, which are many times as many.

@@ -202,8 +202,8 @@ func (w *worker) idle(now time.Time, waitUntil time.Time) time.Duration {
 	if w.full {
 		return min(sleep, roomEvery)
 	}
-	if backlog := waitUntil.IsZero() && w.merge.any(); w.flight == nil && !w.silent && !backlog && w.held() {
-		wakeAt(w.restsUntil())
+	if w.flight == nil && !w.silent && w.held() {
+		wakeAt(w.dueAt(waitUntil.IsZero() && w.merge.any()))
 	}
 	if w.flight == nil && !w.cutting && w.fold.Position() != w.stored {
 		wakeAt(w.lastCut.Add(w.cfg.CutEvery))

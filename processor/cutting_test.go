@@ -1,0 +1,103 @@
+package processor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// TestStoreIsNeverAheadOfTheAcknowledgements: a cut is applied after the set that it was taken with.
+func TestStoreIsNeverAheadOfTheAcknowledgements(t *testing.T) {
+	s := newStage(t, opening{}, nil)
+	s.add(events.Reads, 3)
+	s.pass(2 * time.Second) // a cut is due
+	s.step()
+	s.add(events.Reads, 4)
+	s.step()
+	if s.fold.cuts != 1 || len(s.cuts) != 0 {
+		t.Fatalf("%d cuts taken and %d to be written before any acknowledgement, want 1 and 0", s.fold.cuts, len(s.cuts))
+	}
+	s.ack()
+	s.step()
+	s.write()
+	if want := (projections.Position{0, 3}); s.fold.stored != want {
+		t.Errorf("stored is %v, want %v: what was folded after the cut is not in it", s.fold.stored, want)
+	}
+	s.pass(2 * time.Second)
+	s.step()
+	if s.fold.cuts != 1 {
+		t.Error("a second cut was taken while the set in flight may still fail")
+	}
+}
+
+func TestIdlePartitionIsStoredToo(t *testing.T) {
+	s := newStage(t, opening{}, nil)
+	s.add(events.Reads, 1)
+	s.step()
+	s.ack()
+	s.step()
+	if sleep, _ := s.w.safeStep(); sleep > s.w.cfg.CutEvery {
+		t.Errorf("sleeps for %v although something is dirty", sleep)
+	}
+	s.pass(time.Second)
+	s.step()
+	s.write()
+	s.step()
+	if s.fold.stored != s.fold.position {
+		t.Errorf("stored %v, folded %v", s.fold.stored, s.fold.position)
+	}
+	s.pass(time.Hour)
+	s.step()
+	if s.fold.cuts != 1 {
+		t.Errorf("%d cuts without a change", s.fold.cuts-1)
+	}
+}
+
+// TestNobodySpinsBehindACut: while the store takes a cut, and what is dirty again has to wait for it, the goroutine sleeps
+// although there is a backlog and a fan-out is held.
+func TestNobodySpinsBehindACut(t *testing.T) {
+	s := newStage(t, opening{}, func(c *Config) { c.CutBytes, c.CutEvery, c.FanoutDelay = 50, time.Hour, time.Hour })
+	s.add(events.Messages, 5000)
+	for range 20 {
+		s.pass(time.Second)
+		_, _ = s.w.safeStep()
+		s.ack()
+	}
+	sleep, _ := s.w.safeStep()
+	if !s.w.cutting || s.w.mayFold() || !s.w.held() || !s.w.merge.any() || s.w.flight != nil {
+		t.Fatalf("cutting %v, may fold %v, held %v, backlog %v: not the case that is meant", s.w.cutting, s.w.mayFold(), s.w.held(), s.w.merge.any())
+	}
+	if sleep == 0 {
+		t.Error("it does not sleep")
+	}
+}
+
+// TestNobodyWaitsForACut: while the store takes a cut for a long time, and what is dirty again has to wait for it, what is
+// folded is published all the same: a read's own delta after BatchTime, the fan-out after FanoutDelay.
+func TestNobodyWaitsForACut(t *testing.T) {
+	s := newStage(t, opening{}, func(c *Config) { c.CutBytes, c.CutEvery, c.lockRecords = 50, time.Hour, 10 })
+	s.add(events.Messages, 5000)
+	s.step()
+	s.ack()
+	s.step() // the cut is on its way and is not written
+	if len(s.cuts) != 1 || s.w.mayFold() || !s.w.merge.any() || s.w.flight != nil || s.w.pending == 0 {
+		t.Fatalf("%d cuts, may fold %v, in flight %v, %d pending: not the case that is meant", len(s.cuts), s.w.mayFold(), s.w.flight != nil, s.w.pending)
+	}
+	for _, c := range []struct {
+		delay time.Duration
+		full  bool
+	}{{s.w.cfg.BatchTime, false}, {s.w.cfg.FanoutDelay - s.w.cfg.BatchTime, true}} {
+		n := len(s.fold.drains)
+		if sleep, _ := s.w.safeStep(); sleep != c.delay || len(s.fold.drains) != n {
+			t.Fatalf("it sleeps %v and has drained %v, want %v and nothing", sleep, s.fold.drains[n:], c.delay)
+		}
+		s.pass(c.delay)
+		s.step()
+		if got := s.fold.drains[n:]; len(got) != 1 || got[0] != c.full {
+			t.Fatalf("drains %v after %v, want one, everything: %v", got, c.delay, c.full)
+		}
+		s.ack()
+	}
+}

@@ -1,0 +1,91 @@
+package processor
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// TestSilentFoldPublishesNothing: up to what the group has committed everything was published before; from there on all
+// is, and nothing of what comes after is drained in silence.
+func TestSilentFoldPublishesNothing(t *testing.T) {
+	s := newStage(t, opening{from: projections.Position{2, 0, 0}, until: projections.Position{10, 5, 0}, published: true}, nil)
+	if s.w.State() != StateOpening {
+		t.Fatal("it is live before it has caught up")
+	}
+	s.add(events.Messages, 20)
+	s.step()
+	if len(s.fold.folded) != 0 {
+		t.Fatal("the reads, which are behind, are not waited for")
+	}
+	s.pass(s.w.cfg.MergeWait)
+	s.step()
+	if s.fold.position[events.Messages] != 10 {
+		t.Fatalf("messages are folded up to %d, want 10 until the reads have come as far", s.fold.position[events.Messages])
+	}
+	if len(s.sent)+len(s.acked) != 0 || s.w.State() != StateOpening {
+		t.Fatal("something was published or committed before it caught up")
+	}
+	if len(s.cuts) != 1 {
+		t.Fatal("a rebuild is not stored as it goes")
+	}
+	s.write()
+	s.add(events.Reads, 6)
+	s.step()
+	if s.w.State() != StateLive || s.w.live.Load() == nil {
+		t.Fatal("it has caught up and is not live")
+	}
+	if len(s.sent) != 1 || len(s.sent[0]) != 13 {
+		t.Fatalf("published %d sets, want the 12 messages and the read beyond what was committed in one", len(s.sent))
+	}
+}
+
+// TestOpeningEndsOverAGap: what lies before the goal is gone from the log, the next record is beyond it.
+func TestOpeningEndsOverAGap(t *testing.T) {
+	s := newStage(t, opening{until: projections.Position{10, 0, 0}, published: true}, nil)
+	s.add(events.Messages, 4)
+	s.step()
+	s.next[events.Messages] = 12
+	s.add(events.Messages, 1)
+	s.step()
+	if s.w.State() != StateLive {
+		t.Errorf("the position is %v and it is not live", s.fold.position)
+	}
+}
+
+func TestCleanStopWhileOpening(t *testing.T) {
+	s := newStage(t, opening{until: projections.Position{10, 0, 0}, published: true}, nil)
+	s.add(events.Messages, 4)
+	s.step()
+	s.w.inbox.stop(stopClean)
+	s.step()
+	s.write()
+	if !s.step() || s.fold.stored[events.Messages] != 4 {
+		t.Errorf("stored %v, want what was rebuilt so far", s.fold.stored)
+	}
+	if len(s.sent)+len(s.acked) != 0 {
+		t.Error("a partition that opens published or committed something")
+	}
+}
+
+// TestIncomparablePositionsArePublished: two owners at the same time have left a store and a commit of which neither is
+// before the other. What lies between is published, and until it is folded the partition does not answer (G9, G10).
+func TestIncomparablePositionsArePublished(t *testing.T) {
+	s := newStage(t, opening{from: projections.Position{5, 0, 0}, until: projections.Position{5, 3, 0}}, nil)
+	s.add(events.Reads, 2)
+	s.step()
+	if s.w.State() != StateOpening {
+		t.Fatalf("%v at %v, before what the group has committed", s.w.State(), s.w.fold.Position())
+	}
+	s.ack()
+	s.add(events.Reads, 1)
+	s.pass(2 * fanoutRest)
+	s.step()
+	if s.w.State() != StateLive {
+		t.Errorf("%v at %v", s.w.State(), s.w.fold.Position())
+	}
+	if len(s.sent) != 2 || len(s.sent[0]) != 2 || len(s.sent[1]) != 1 {
+		t.Errorf("published %d sets", len(s.sent))
+	}
+}
