@@ -312,6 +312,18 @@ func TestPingFlood(t *testing.T) {
 	}
 }
 
+// TestPongFlood: so do pongs that answer no ping of the gateway's.
+func TestPongFlood(t *testing.T) {
+	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 0.001, FramesBurst: 5}}})
+	conn := handshake(t, s)
+	if _, err := conn.Write(bytes.Repeat(masked(0x8A, "x"), 11)); err != nil {
+		t.Fatal(err)
+	}
+	if code := closeCode(t, conn); code != gateway.CloseRate {
+		t.Errorf("closed with %d, want %d", code, gateway.CloseRate)
+	}
+}
+
 func TestHandshakeRate(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{HandshakesPerSecond: 0.001, HandshakesBurst: 3}}})
 	for range 3 {

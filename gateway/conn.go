@@ -32,7 +32,7 @@ type conn struct {
 	link     *link
 	cancel   context.CancelFunc
 	ctx      context.Context
-	refused  int          // frames and pings for which there was no share; the reader's
+	refused  int          // frames, pings and pongs without a share, less those that had one since; the reader's
 	asking   atomic.Int32 // read_state frames that wait for an owner
 
 	// Guarded by the hub's lock.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/tidemark/tidemark/events"
@@ -52,4 +53,23 @@ func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	answered()
 	delta(52, 9, 50)
 	is("the next delta", 2, 0)
+}
+
+// What the owner answers about a large channel is to be as new as the record for which it was asked: one that has just taken
+// the partition over may be behind what the last one published, and nobody would ask again.
+func TestAnAnswerIsAsNewAsTheRecord(t *testing.T) {
+	g := bare()
+	u := g.someone("ann")
+	g.device(t, u)
+	o := &owner{member: true}
+	g.query = o
+	g.hub.setMember(u, u.entryOf("crowd"), "crowd", true)
+	u.entries["crowd"].view.channel = "crowd"
+	g.applyChannel(&events.ChannelRecord{
+		ChannelID: []byte("crowd"), Large: true, HeadSeq: 50, HeadPos: 50, MemberCount: 1000, Stamp: events.Stamp{FoldVersion: 1, M: 70},
+	})
+	g.answerAsk(t.Context(), <-g.asks)
+	if want := []string{events.TopicMessages + "/0/69"}; !slices.Equal(o.after, want) || o.asked != 1 {
+		t.Errorf("asked %d times with after %v, want %v", o.asked, o.after, want)
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
@@ -126,12 +127,12 @@ func (g *Gateway) drain() {
 			if over > 0 {
 				time.Sleep(rand.N(over))
 			}
-			c.shut(CloseElsewhere, "reconnect elsewhere")
+			c.shut(CloseElsewhere, sentElsewhere)
 		})
 	}
 	wg.Wait()
 	for _, c := range g.hub.all() {
-		c.shut(CloseElsewhere, "reconnect elsewhere") // came between
+		c.shut(CloseElsewhere, sentElsewhere) // came between
 	}
 	done := make(chan struct{})
 	go func() { g.open.Wait(); close(done) }()
@@ -139,11 +140,17 @@ func (g *Gateway) drain() {
 	case <-done:
 	case <-time.After(closeTimeout):
 		for _, c := range g.hub.all() {
-			c.cancel()
-			_ = c.ws.CloseNow() // it does not answer
+			wg.Go(func() { // what is gathered for one, and TLS's own last word, may take a while each
+				c.cancel()
+				_ = c.ws.CloseNow() // it does not answer
+			})
 		}
+		wg.Wait()
 	}
 }
+
+// sentElsewhere is the reason of CloseElsewhere.
+const sentElsewhere = "reconnect elsewhere"
 
 // closeTimeout is how long clients have to answer a close.
 const closeTimeout = 6 * time.Second
@@ -244,6 +251,10 @@ func (g *Gateway) answerAsk(ctx context.Context, a ask) {
 	}
 	e := a.user.entries[a.channel]
 	gone := len(a.user.conns) == 0 || e == nil
+	var after []string // the record that the answer is to be as new as: an owner that has just taken over may be behind it
+	if e != nil && e.ch != nil {
+		after = g.passed(nil, events.PartitionOf([]byte(a.channel), g.cfg.Partitions), e.ch.told())
+	}
 	if e != nil {
 		e.asking = false // what changes from here on may ask again
 	}
@@ -252,7 +263,7 @@ func (g *Gateway) answerAsk(ctx context.Context, a ask) {
 		return
 	}
 	g.metrics.asked.Inc()
-	req := connect.NewRequest(&queryv1.GetUnreadRequest{UserId: a.user.id, ChannelId: a.channel})
+	req := connect.NewRequest(&queryv1.GetUnreadRequest{UserId: a.user.id, ChannelId: a.channel, After: after})
 	g.authorize(req.Header(), token)
 	res, err := g.query.GetUnread(ctx, req)
 	if err != nil {

@@ -219,6 +219,7 @@ func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) 
 	ws, err := websocket.Accept(&hijack{w, c.link}, r, &websocket.AcceptOptions{
 		Subprotocols: chosen, CompressionMode: websocket.CompressionDisabled, InsecureSkipVerify: true, // Origin was judged
 		OnPingReceived: func(context.Context, []byte) bool { return c.mayAsk() },
+		OnPongReceived: func(context.Context, []byte) { c.mayAsk() }, // nobody has to ask for a pong
 	})
 	if err != nil {
 		return nil, err
@@ -277,6 +278,9 @@ func (g *Gateway) serve(c *conn, who identity) {
 	if c.link.send(c.ctx, c.ws, greeting) != nil {
 		return // gone before it began
 	}
+	if g.draining.Load() { // it came after everybody was sent away
+		c.shut(CloseElsewhere, sentElsewhere)
+	}
 	g.hub.mu.Lock()
 	g.startLoad(c)
 	g.hub.mu.Unlock()
@@ -293,11 +297,13 @@ func (g *Gateway) serve(c *conn, who identity) {
 	}
 }
 
-// mayAsk takes one frame or ping from the shares of the user and of the address. Whoever goes on without a share is closed.
-// Called by the reader alone.
+// mayAsk takes one frame, ping or pong from the shares of the user and of the address. Whoever goes on without a share is
+// closed; who has had one since is forgiven as many, so that a connection of weeks does not end by its sum. Called by the
+// reader alone.
 func (c *conn) mayAsk() bool {
 	g := c.g
 	if (c.user == nil || g.commands.allow(c.user.id)) && g.crowds.allow(c.address) {
+		c.refused = max(0, c.refused-1)
 		return true
 	}
 	g.metrics.refused.Inc()
@@ -333,6 +339,7 @@ func (g *Gateway) firstFrame(c *conn, named string) (identity, frameID, error) {
 	if err != nil {
 		return identity{}, nil, err
 	}
+	silent.Stop() // it spoke: judging has a time of its own
 	if kind != websocket.MessageText {
 		return identity{}, nil, auth.ErrInvalid
 	}

@@ -115,12 +115,11 @@ func (l *link) write(b []byte) (int, error) {
 	total := 0
 	for len(b) > 0 {
 		part := b[:min(len(b), corkBytes)]
-		within := l.timeout
-		if l.closing.Load() {
-			within = min(within, closeGrace)
-		}
-		if err := l.SetWriteDeadline(time.Now().Add(within)); err != nil {
+		if err := l.SetWriteDeadline(time.Now().Add(l.timeout)); err != nil {
 			return total, err
+		}
+		if l.closing.Load() { // looked at last: a close that comes later sets its own
+			_ = l.SetWriteDeadline(time.Now().Add(min(l.timeout, closeGrace))) // the write says what is wrong
 		}
 		n, err := l.Conn.Write(part)
 		total += n
@@ -146,7 +145,11 @@ func (h *hijack) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	_ = conn.SetDeadline(time.Time{}) // the server's are those of a request
-	if tcp, ok := conn.(interface{ SetWriteBuffer(int) error }); ok {
+	below := conn
+	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok { // of crypto/tls
+		below = secured.NetConn()
+	}
+	if tcp, ok := below.(interface{ SetWriteBuffer(int) error }); ok {
 		_ = tcp.SetWriteBuffer(4 * corkBytes) // what the kernel takes of a slow client is bounded too
 	}
 	early := make([]byte, rw.Reader.Buffered())

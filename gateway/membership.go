@@ -41,9 +41,12 @@ func (u *user) unsure() bool {
 
 // says takes what an inbox or a delta says, which includes chat.messages up to an offset. Called with the lock.
 func (g *Gateway) says(u *user, e *entry, channelID string, member bool, next int64) {
-	fresh := e.ch == nil || e.since == unsure
+	fresh, was := e.ch == nil || e.since == unsure, e.ch != nil
 	g.hub.setMember(u, e, channelID, member)
 	if !member {
+		if was {
+			g.forget(u, channelID)
+		}
 		return
 	}
 	e.word = next
@@ -103,11 +106,16 @@ func (g *Gateway) revoke(m *events.Message, offset int64) {
 			maps.DeleteFunc(u.threads, func(s scope, _ *thread) bool { return s.channel == string(m.ChannelID) })
 			e.threads = threadSums{}
 			u.count(e, +1)
-			for _, c := range u.conns {
-				if c.forget(string(m.ChannelID)) {
-					g.reloadConn(c)
-				}
-			}
+			g.forget(u, string(m.ChannelID))
+		}
+	}
+}
+
+// forget drops what is queued for the devices of somebody who has left a channel. Called with the lock.
+func (g *Gateway) forget(u *user, channelID string) {
+	for _, c := range u.conns {
+		if c.forget(channelID) {
+			g.reloadConn(c)
 		}
 	}
 }

@@ -102,12 +102,13 @@ func (q *queue) take(limit int, into []item) []item {
 	return into
 }
 
-// drop removes the values, which a fresh inbox replaces.
+// drop removes the values, which a fresh inbox replaces, and an inbox that still waits: behind the fresh one it would bring
+// back what was.
 func (q *queue) drop() {
 	kept := *q
 	q.clear()
 	for _, it := range kept.items {
-		if it.body != nil && it.key == "" {
+		if it.body != nil && it.key == "" && !it.inbox {
 			q.add(it)
 		}
 	}

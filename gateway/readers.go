@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -28,7 +30,7 @@ func (g *Gateway) readState(c *conn, cmd command) {
 		case <-ctx.Done():
 			return nil, refuse(codeUnavailable, "read_state: the gateway is busy: try again")
 		}
-		list, more, _, err := g.readers(ctx, c.token, cmd.ChannelID, "", maxReaders)
+		list, more, _, err := g.readers(ctx, c.token, cmd.ChannelID, g.memberSince(c, cmd.ChannelID), maxReaders)
 		if connect.CodeOf(err) == connect.CodeNotFound && err != nil {
 			return nil, notMember(cmd.ChannelID)
 		}
@@ -37,6 +39,9 @@ func (g *Gateway) readState(c *conn, cmd command) {
 			return nil, refuse(codeUnavailable, "read_state: the channel's owner did not answer: try again")
 		}
 		if err := g.member(c, cmd.ChannelID); err != nil {
+			return nil, err
+		}
+		if err := g.listed(ctx, c, cmd.ChannelID, list, more); err != nil {
 			return nil, err
 		}
 		b := begin(make([]byte, 0, 128+128*len(list)), "read_state")
@@ -61,6 +66,38 @@ func (g *Gateway) readState(c *conn, cmd command) {
 		c.send(item{body: b, channel: cmd.ChannelID})
 		c.kick()
 	}()
+}
+
+// memberSince is the event of the timeline from which on a user is known to be a member: a list that includes it has him in
+// it, unless he has left again. Empty: none was seen.
+func (g *Gateway) memberSince(c *conn, channelID string) string {
+	g.hub.mu.Lock()
+	defer g.hub.mu.Unlock()
+	e := c.user.entries[channelID]
+	if e == nil || e.ch == nil {
+		return ""
+	}
+	return strings.Join(g.passed(nil, events.PartitionOf([]byte(channelID), g.cfg.Partitions), e.word), "")
+}
+
+// listed checks that a user is among the members of a channel by what its owner answered: the feed may be behind, or cut
+// off, and not know yet that he has left. Of a list that goes on behind its end the owner is asked.
+func (g *Gateway) listed(ctx context.Context, c *conn, channelID string, list []*queryv1.Reader, more bool) error {
+	if slices.ContainsFunc(list, func(r *queryv1.Reader) bool { return r.UserId == c.user.id }) {
+		return nil
+	}
+	if more {
+		req := connect.NewRequest(&queryv1.GetUnreadRequest{UserId: c.user.id, ChannelId: channelID})
+		g.authorize(req.Header(), c.token)
+		res, err := g.query.GetUnread(ctx, req)
+		switch {
+		case err != nil && connect.CodeOf(err) != connect.CodeNotFound:
+			return refuse(codeUnavailable, "read_state: the channel's owner did not answer: try again")
+		case err == nil && res.Msg.Member:
+			return nil
+		}
+	}
+	return notMember(channelID)
 }
 
 // readers are the members of a channel and how far each has read, at most limit; more says that there are others. next

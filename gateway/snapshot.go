@@ -278,11 +278,11 @@ func (g *Gateway) passed(after []string, p int32, next int64) []string {
 	return append(after, g.cfg.Topics.Messages+"/"+strconv.Itoa(int(p))+"/"+strconv.FormatInt(next-1, 10))
 }
 
-// replace puts what an inbox says in place of an entry, and tells the user's other devices if that is news. The totals
-// are not kept up: total follows.
+// replace puts what an inbox says in place of an entry, and tells the user's other devices if that is news.
 func (u *user) replace(g *Gateway, e *entry, v *view, stamp events.Stamp) {
 	was := e.view
 	changed := e.stamp != (events.Stamp{}) && *v != was
+	u.count(e, -1)
 	g.says(u, e, v.channel, v.member, stamp.M)
 	e.view, e.stamp = *v, stamp
 	// Whether a delta that changed them is in the inbox, nobody says, and one that is will not be looked at: the owner is
@@ -291,8 +291,8 @@ func (u *user) replace(g *Gateway, e *entry, v *view, stamp events.Stamp) {
 	if e.ch != nil && e.ch.record != nil && e.ch.record.Large {
 		e.stamp.M = max(e.stamp.M, 1)
 	}
+	u.count(e, +1)
 	if changed && u.known {
-		u.total()
 		g.frameUpdate(u, e, "")
 	}
 }

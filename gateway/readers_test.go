@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// owner answers for a channel what a test says.
+type owner struct {
+	queryv1connect.QueryServiceClient
+	readers []string
+	member  bool
+	err     error
+	after   []string // what the last question about readers, or about a count, had to include
+	asked   int      // questions about one user
+}
+
+func (o *owner) GetReaders(_ context.Context, r *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error) {
+	res := &queryv1.GetReadersResponse{}
+	from := 0
+	if r.Msg.PageToken != "" {
+		_, _ = fmt.Sscan(r.Msg.PageToken, &from)
+	} else {
+		o.after = r.Msg.After
+	}
+	to := min(from+int(r.Msg.PageSize), len(o.readers))
+	for _, id := range o.readers[from:to] {
+		res.Readers = append(res.Readers, &queryv1.Reader{UserId: id})
+	}
+	if to < len(o.readers) {
+		res.NextPageToken = fmt.Sprint(to)
+	}
+	return connect.NewResponse(res), nil
+}
+
+func (o *owner) GetUnread(_ context.Context, r *connect.Request[queryv1.GetUnreadRequest]) (*connect.Response[queryv1.ChannelUnread], error) {
+	o.asked++
+	o.after = r.Msg.After
+	return connect.NewResponse(&queryv1.ChannelUnread{ChannelId: r.Msg.ChannelId, Member: o.member}), o.err
+}
+
+// While the feed is behind or cut off, a user who has left is a member as far as this gateway knows. What the others have
+// read since is not told to him: the owner's list, which has to be as new as his joining, does not have him.
+func TestWhoLeftUnseenIsNotToldWhoRead(t *testing.T) {
+	crowd := make([]string, maxReaders+1)
+	for i := range crowd {
+		crowd[i] = fmt.Sprintf("user%05d", i)
+	}
+	for name, c := range map[string]struct {
+		owner owner
+		want  string // a frame's type, or an error's code
+		asked int
+	}{
+		"a member":                            {owner{readers: []string{"ann", "bob"}}, "read_state", 0},
+		"one who has left":                    {owner{readers: []string{"bob"}}, codeNotFound, 0},
+		"a member behind the end of the list": {owner{readers: crowd, member: true}, "read_state", 1},
+		"nobody behind the end of the list":   {owner{readers: crowd}, codeNotFound, 1},
+		"the channel is gone by then":         {owner{readers: crowd, err: connect.NewError(connect.CodeNotFound, errors.New("gone"))}, codeNotFound, 1},
+		"its owner says nothing more by then": {owner{readers: crowd, err: connect.NewError(connect.CodeUnavailable, errors.New("moving"))}, codeUnavailable, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := bare()
+				g.snapshots = make(chan struct{}, 1)
+				g.query = &c.owner
+				u := g.someone("ann")
+				g.admit(members(events.KindMembersJoined, "general", "ann"), 11)
+				d := g.device(t, u)
+				g.readState(d, command{ID: frameID(`"1"`), ChannelID: "general"})
+				synctest.Wait()
+				list := d.waiting(t)
+				if len(list) != 1 || firstOf(list[0], "code", "type") != c.want || c.owner.asked != c.asked {
+					t.Errorf("%v, after %d questions; want %s, after %d", list, c.owner.asked, c.want, c.asked)
+				}
+				if want := []string{events.TopicMessages + "/0/11"}; c.asked == 0 && !slices.Equal(c.owner.after, want) {
+					t.Errorf("the list had to include %v, want %v", c.owner.after, want)
+				}
+			})
+		})
+	}
+}
+
+// device is a connection of a user that takes nothing: what is sent to it stays queued.
+func (g *Gateway) device(t *testing.T, u *user) *conn {
+	c := &conn{g: g, user: u, ctx: t.Context(), writing: true}
+	u.conns = append(u.conns, c)
+	return c
+}
+
+// waiting is what is queued for a connection.
+func (c *conn) waiting(t *testing.T) (list []map[string]any) {
+	t.Helper()
+	for _, it := range c.queue.items {
+		if it.body == nil {
+			continue // replaced
+		}
+		var f map[string]any
+		if err := json.Unmarshal(it.body, &f); err != nil {
+			t.Fatalf("%s: %v", it.body, err)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+func firstOf(f map[string]any, names ...string) any {
+	for _, name := range names {
+		if v, ok := f[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
