@@ -146,19 +146,97 @@ func TestAnAddressThatLeadsElsewhere(t *testing.T) {
 	}
 }
 
+// A file is looked at with every token: the next one already is judged by the keys that stand in it now, named or not. One
+// that cannot be read takes nothing away, is read once a second at most, and is told once.
 func TestRotationOfAFile(t *testing.T) {
 	k := testKeys()
 	name := file(t, publicPEM(t, &k.rsa.PublicKey))
-	keys, err := Open(t.Context(), name, nil)
+	noted := make(chan error, 100)
+	keys, err := Open(t.Context(), name, func(err error) { noted <- err })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, publicPEM(t, &k.other.PublicKey), 0o600); err != nil {
+	var readings atomic.Int32
+	read := keys.read
+	keys.read = func(ctx context.Context) ([]key, error) { readings.Add(1); return read(ctx) }
+	now := keys.readAt
+	keys.now = func() time.Time { return now }
+	v, err := NewVerifier(Config{Keys: keys, Issuer: "https://id.example", Audience: "tidemark", Now: func() time.Time { return noon }})
+	if err != nil {
 		t.Fatal(err)
 	}
-	keys.readAt = keys.readAt.Add(-refreshEvery - time.Second)
-	keys.find(t.Context(), "", "ES256") // none: waits for the reading
-	if list := keys.find(t.Context(), "", "RS256"); len(list) != 1 || !k.other.PublicKey.Equal(list[0]) {
-		t.Errorf("after the file was replaced: %d keys", len(list))
+	old, fresh := sign(t, jose.RS256, k.rsa, nil, claims()), sign(t, jose.RS256, k.other, nil, claims())
+	is := func(what, token string, valid bool, want int32) {
+		t.Helper()
+		if _, err := v.Verify(t.Context(), token); (err == nil) != valid || readings.Load() != want {
+			t.Errorf("%s: %v after %d readings, want valid %v after %d", what, err, readings.Load(), valid, want)
+		}
 	}
+	replace := func(content []byte) {
+		t.Helper()
+		if err := os.WriteFile(name+".new", content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(name+".new", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is("before", old, true, 0)
+	is("a key that is not there yet", fresh, false, 0)
+	replace(publicPEM(t, &k.other.PublicKey))
+	is("the new key", fresh, true, 1)
+	is("the key that was taken away", old, false, 1)
+	replace([]byte("half of a key"))
+	for range 10 {
+		is("while the file is broken", fresh, true, 2)
+	}
+	now = now.Add(retryEvery + 1)
+	is("a second later", fresh, true, 3)
+	replace(publicPEM(t, &k.rsa.PublicKey))
+	is("mended", old, true, 4)
+	if len(noted) != 1 {
+		t.Errorf("told %d times that the file is broken", len(noted))
+	}
+}
+
+// Keys at an address whose tokens name none: one that none of them has signed has them read again, though not more often
+// than tokens with made-up names do. After a long silence nobody is let in by keys that may be gone.
+func TestRotationWithoutNames(t *testing.T) {
+	k := testKeys()
+	var content atomic.Pointer[[]byte]
+	var calls atomic.Int32
+	set := func(b []byte) { content.Store(&b) }
+	set(jwks(jose.JSONWebKey{Key: &k.rsa.PublicKey}))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		_, _ = w.Write(*content.Load())
+	}))
+	defer srv.Close()
+	keys, err := Open(t.Context(), srv.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := keys.readAt
+	keys.now = func() time.Time { return now }
+	v, err := NewVerifier(Config{Keys: keys, Issuer: "https://id.example", Audience: "tidemark", Now: func() time.Time { return noon }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, fresh := sign(t, jose.RS256, k.rsa, nil, claims()), sign(t, jose.RS256, k.other, nil, claims())
+	is := func(what, token string, valid bool, want int32) {
+		t.Helper()
+		if _, err := v.Verify(t.Context(), token); (err == nil) != valid || calls.Load() != want {
+			t.Errorf("%s: %v after %d readings, want valid %v after %d", what, err, calls.Load(), valid, want)
+		}
+	}
+	set(jwks(jose.JSONWebKey{Key: &k.other.PublicKey}))
+	for range 3 {
+		is("just after a reading", fresh, false, 1)
+	}
+	now = now.Add(rushEvery + 1)
+	is("a little later", fresh, true, 2)
+	is("the key that was taken away", old, false, 2)
+	set(jwks(jose.JSONWebKey{Key: &k.rsa.PublicKey}))
+	now = now.Add(2*refreshEvery + 1)
+	is("a key that was taken away in a long silence", fresh, false, 3)
 }

@@ -97,14 +97,12 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 		more   struct {
 			Scope scopes `json:"scope"`
 		}
-		signed bool
 	)
-	for _, k := range v.c.Keys.find(ctx, h.KeyID, h.Algorithm) {
-		if signed = t.Claims(k, &claims, &more) == nil; signed {
-			break
-		}
+	signedBy := func(keys []any) bool {
+		return slices.ContainsFunc(keys, func(k any) bool { return t.Claims(k, &claims, &more) == nil })
 	}
-	if !signed {
+	keys, reading := v.c.Keys.find(ctx, h.KeyID, h.Algorithm)
+	if !signedBy(keys) && !signedBy(v.c.Keys.again(ctx, h.KeyID, h.Algorithm, reading)) {
 		return Identity{}, fmt.Errorf("%w: no key for its kid and algorithm verifies the signature", ErrInvalid)
 	}
 	now := v.c.Now()

@@ -69,13 +69,14 @@ type served struct {
 
 	mu      sync.Mutex
 	checked time.Time
-	changed [2]time.Time // when the files that were tried last were written
+	seen    [2]os.FileInfo // the files, just before they were tried last
+	trouble error          // why they are not served; nil: they are
 	pair    *tls.Certificate
 }
 
 func (s *served) load() error {
 	s.checked = s.now()
-	s.changed = s.times()
+	s.seen = s.look()
 	pair, err := tls.LoadX509KeyPair(s.certFile, s.keyFile)
 	if err != nil {
 		return fmt.Errorf("certificate %s with key %s: %w", s.certFile, s.keyFile, err)
@@ -84,13 +85,26 @@ func (s *served) load() error {
 	return nil
 }
 
-func (s *served) times() (t [2]time.Time) {
+// look is what the files are now; nil for one that cannot be looked at.
+func (s *served) look() (files [2]os.FileInfo) {
 	for i, name := range []string{s.certFile, s.keyFile} {
-		if info, err := os.Stat(name); err == nil {
-			t[i] = info.ModTime()
+		files[i], _ = os.Stat(name) // reading it says what is wrong
+	}
+	return files
+}
+
+// changed reports whether a file is another one than that which was tried last, as far as that shows.
+func (s *served) changed() bool {
+	for i, now := range s.look() {
+		was := s.seen[i]
+		if (now == nil) != (was == nil) {
+			return true
+		}
+		if now != nil && (!os.SameFile(now, was) || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime())) {
+			return true
 		}
 	}
-	return t
+	return false
 }
 
 func (s *served) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -98,12 +112,16 @@ func (s *served) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	defer s.mu.Unlock()
 	if s.now().Sub(s.checked) >= certificateCheck {
 		s.checked = s.now()
-		if s.times() != s.changed {
-			if err := s.load(); err != nil {
-				s.log.Error("the new certificate is not served, the old one is", "error", err)
-			} else {
+		// Files that did not fit are tried again though they look the same: what ended their replacing may not show.
+		if s.changed() || s.trouble != nil {
+			err := s.load()
+			switch {
+			case err == nil:
 				s.log.Info("serving a new certificate", "file", s.certFile)
+			case s.trouble == nil || s.trouble.Error() != err.Error():
+				s.log.Error("the new certificate is not served, the old one is", "error", err)
 			}
+			s.trouble = err
 		}
 	}
 	return s.pair, nil

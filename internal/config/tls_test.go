@@ -225,6 +225,66 @@ func TestServedCertificateIsReplaced(t *testing.T) {
 	}
 }
 
+// What ended the replacing of a file need not show: it was broken when it was read, and the rest came within what its time
+// tells apart. It is served all the same; and what is wrong is said once, not with every second.
+func TestServedCertificateIsTriedAgain(t *testing.T) {
+	certFile, keyFile := certificate(t, t.TempDir(), "first")
+	var log safeBuffer
+	now := time.Now()
+	s := &served{certFile: certFile, keyFile: keyFile, log: slog.New(slog.NewTextHandler(&log, nil)), now: func() time.Time { return now }}
+	if err := s.load(); err != nil {
+		t.Fatal(err)
+	}
+	newCert, newKey := certificate(t, t.TempDir(), "second")
+	replace := func(file string, content []byte) {
+		t.Helper()
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, now, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serves := func() string {
+		t.Helper()
+		pair, err := s.get(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pair.Leaf.Subject.CommonName
+	}
+	cert, key := content(t, newCert), content(t, newKey)
+	half := bytes.Repeat([]byte{'\n'}, len(key))
+	copy(half, key[:len(key)/2])
+	replace(certFile, cert)
+	replace(keyFile, half)
+	written := now
+	for range 3 {
+		now = now.Add(certificateCheck)
+		if got := serves(); got != "first" {
+			t.Errorf("with half of a key: %q is served", got)
+		}
+	}
+	if n := strings.Count(log.String(), "the old one is"); n != 1 {
+		t.Errorf("said %d times: %s", n, log.String())
+	}
+	now = written
+	replace(keyFile, key)
+	now = written.Add(5 * certificateCheck)
+	if got := serves(); got != "second" {
+		t.Errorf("with a whole one that looks the same: %q is served", got)
+	}
+}
+
+func content(t *testing.T, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // safeBuffer is a buffer that goroutines share.
 type safeBuffer struct {
 	mu sync.Mutex
