@@ -7,6 +7,9 @@ import "github.com/tidemark/tidemark/events"
 // one step overlap. It changes nothing and may be left out. Lock is held. Callers pass what they fold next, some
 // hundred events at a time: more than that falls out of the cache again.
 func (p *Partition) Warm(messages []*events.Message, reads []*events.Read) {
+	if p.rows.next == 0 {
+		return // nothing is there, and of no slab element 0 either
+	}
 	w := &p.warmth
 	w.pairs = w.pairs[:0]
 	for _, m := range messages {
@@ -15,35 +18,37 @@ func (p *Partition) Warm(messages []*events.Message, reads []*events.Read) {
 	for _, m := range reads {
 		w.pairs = append(w.pairs, warmPair{channelHash: idHash(m.ChannelID), userHash: idHash(m.UserID)})
 	}
-	pairs := w.pairs
+	pairs, sum := w.pairs, uint64(0)
 	for i := range pairs {
-		w.sum += p.chanTab.peek(pairs[i].channelHash) + p.userTab.peek(pairs[i].userHash)
+		sum += p.chanTab.peek(pairs[i].channelHash) + p.userTab.peek(pairs[i].userHash)
 	}
 	for i := range pairs {
 		x := &pairs[i]
 		x.channel, x.user = p.chanTab.first(x.channelHash), p.userTab.first(x.userHash)
-		if x.channel != 0 {
-			w.sum += uint64(p.chans.at(x.channel).id)
-		}
-		if x.user != 0 {
-			w.sum += uint64(p.users.at(x.user).id)
-		}
-		w.sum += p.pairTab.peek(pairHash(x.channel, x.user))
+		x.pairHash = pairHash(x.channel, x.user)
 	}
 	for i := range pairs {
 		x := &pairs[i]
-		if x.channel != 0 {
-			c := p.chans.at(x.channel)
-			w.sum += uint64(p.blobs.first(c.id)) + uint64(p.blobs.first(c.tail[c.headSeq%tailLen])) + uint64(c.dirty)
-		}
-		if x.user != 0 {
-			w.sum += uint64(p.blobs.first(p.users.at(x.user).id))
-		}
-		if ref := p.pairTab.first(pairHash(x.channel, x.user)); ref != 0 {
-			r := p.rows.at(ref)
-			w.sum += uint64(r.ch) + uint64(r.lastR)
-		}
+		sum += p.pairTab.peek(x.pairHash) + uint64(p.chans.at(x.channel).id) + uint64(p.users.at(x.user).id)
 	}
+	for i := range pairs {
+		x := &pairs[i]
+		x.row = p.pairTab.first(x.pairHash)
+	}
+	for i := range pairs {
+		r := p.rows.at(pairs[i].row)
+		sum += uint64(r.ch) + uint64(r.lastR)
+	}
+	for i := range pairs {
+		c := p.chans.at(pairs[i].channel)
+		sum += uint64(c.tailTag[c.headSeq%tailLen]) + uint64(c.tail[c.headSeq%tailLen]) + uint64(c.dirty)
+	}
+	for i := range pairs {
+		c := p.chans.at(pairs[i].channel)
+		sum += uint64(p.blobs.first(c.id)) + uint64(p.blobs.first(c.tail[c.headSeq%tailLen])) +
+			uint64(p.blobs.first(p.users.at(pairs[i].user).id))
+	}
+	w.sum = sum
 }
 
 // warmRows is how many rows Drain warms at a time.
@@ -76,8 +81,8 @@ type warmth struct {
 }
 
 type warmPair struct {
-	channelHash, userHash uint64
-	channel, user         uint32
+	channelHash, userHash, pairHash uint64
+	channel, user, row              uint32 // 0: none
 }
 
 // peek loads the home slot of hash.
@@ -88,9 +93,17 @@ func (t *table) peek(hash uint64) uint64 {
 	return t.slots[hash&uint64(len(t.slots)-1)]
 }
 
-// first is the first reference whose tag matches, unverified.
+// first is the first reference whose tag matches, unverified, 0 if there is none.
 func (t *table) first(hash uint64) uint32 {
-	return t.find(hash, func(uint32) bool { return true })
+	if len(t.slots) == 0 {
+		return 0
+	}
+	mask, tag := uint64(len(t.slots)-1), hash>>32
+	for i := hash & mask; ; i = (i + 1) & mask {
+		if e := t.slots[i]; e == 0 || e>>32 == tag {
+			return uint32(e)
+		}
+	}
 }
 
 // first is the blob's first byte, 0 for none.
