@@ -21,8 +21,22 @@ type indexed struct {
 	logTime int64
 }
 
+const indexedFlags = entSilent | entReply | entBroadcast
+
 func indexedOf(e *entry) indexed {
-	return indexed{seq: e.seq, flags: e.flags & (entSilent | entReply | entBroadcast), time: e.time, logTime: e.logTime}
+	return indexed{seq: e.seq, flags: e.flags & indexedFlags, time: e.time, logTime: e.logTime}
+}
+
+// indexedFrom is indexedOf for the encoded entry of message seq, with its id; what comes after the id is not looked at.
+func indexedFrom(seq uint32, b []byte) (x indexed, id []byte, ok bool) {
+	r := reader{b: b}
+	x = indexed{seq: seq, flags: r.byte() & indexedFlags}
+	x.time = r.varint()
+	x.logTime = x.time + int64(r.uvarint())
+	r.uvarint() // offset
+	r.uvarint() // the sender's message before
+	id = r.bytes()
+	return x, id, r.err == nil
 }
 
 // appendIndexed encodes one index entry; the record of an id is one or more of them, by seq.
@@ -74,12 +88,12 @@ func (p *Partition) lookupTail(c *channel, id []byte, hash uint64, now int64) (i
 		if c.tailTag[s%tailLen] != tag {
 			continue
 		}
-		var e entry
-		if err := e.decode(s, p.blobs.get(c.tail[s%tailLen])); err != nil || !bytes.Equal(e.id, id) {
+		x, at, ok := indexedFrom(s, p.blobs.get(c.tail[s%tailLen]))
+		if !ok || !bytes.Equal(at, id) {
 			continue
 		}
-		if now-e.time <= p.settings.IndexRetention {
-			best = indexedOf(&e)
+		if now-x.time <= p.settings.IndexRetention {
+			best = x
 			if c.flags&chReposted == 0 {
 				break
 			}

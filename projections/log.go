@@ -12,7 +12,7 @@ import (
 // blockOf is the number of the block that seq is in; block b holds seqs b*tailLen+1 to (b+1)*tailLen.
 func blockOf(seq uint32) uint32 { return (seq - 1) / tailLen }
 
-func tagOf(hash uint64) uint32 { return uint32(hash >> 32) }
+func tagOf(hash uint64) uint16 { return uint16(hash >> 48) }
 
 // inTail reports whether seq is among the newest messages.
 func (c *channel) inTail(seq uint32) bool {

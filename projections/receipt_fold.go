@@ -154,12 +154,10 @@ func (p *Partition) note(c *channel, r *row, a advance) {
 	a.ord = pair.ord
 	if c.advances == 0 {
 		p.advanced = append(p.advanced, advancedChannel{ci: r.ch})
-		a.slot = uint32(len(p.advanced) - 1)
-	} else {
-		a.slot = p.advances[c.advances].slot
+		c.advanced = uint32(len(p.advanced) - 1)
 	}
+	a.slot, a.next = c.advanced, c.advances
 	p.advanced[a.slot].end++
-	a.next = c.advances
 	p.advances = append(p.advances, a)
 	c.advances = uint32(len(p.advances) - 1)
 	p.dirtyBytes += 24

@@ -19,40 +19,44 @@ const pageLen = 64
 // noOrdinal marks the row of a user who never joined: it is stored on its own, by user id.
 const noOrdinal = ^uint32(0)
 
-// channel is the hot state of one channel. It has no pointers.
+// channel is the hot state of one channel. It has no pointers. It fills four cache lines; what a read needs is in the first,
+// but for the message that it names, and what a message needs in the first three.
 type channel struct {
-	id         uint32 // blob
-	headSeq    uint32
-	headPos    uint32
-	latest     uint32 // seq of the newest live counted message, 0 = none
-	floor      uint32 // seqs up to here are purged
-	members    uint32 // present members
+	id       uint32 // blob
+	headSeq  uint32
+	ext      uint32          // index into exts, 0 = none
+	advances uint32          // newest of its Partition.advances, 0 = none
+	advanced uint32          // index into Partition.advanced, while it has advances
+	receipts uint32          // newest of its Partition.outReceipts, 0 = none
+	members  uint32          // present members
+	flags    uint8           // chDeleted and others
+	pending  uint8           // what the next Drain has to look at
+	dirty    uint8           // what the next Cut has to write
+	run      uint8           // messages in a row, up to the head, whose ids grew; runPlain at most
+	tailTag  [tailLen]uint16 // first 16 bits of the id's hash, at seq % tailLen
+
+	tail [tailLen]uint32 // blob of the entry, at seq % tailLen
+
+	headPos   uint32
+	latest    uint32 // seq of the newest live counted message, 0 = none
+	maxID     uint32 // blob: the largest id posted, byte by byte
+	maxSeq    uint32 // its message
+	anchor    uint32 // the message that had the largest id when the first of the open log block had been posted
+	plain     uint32 // newest message without an index entry of its own, see index.go
+	floor     uint32 // seqs up to here are purged
+	more      uint32 // index into memberLists, 0 = none
+	firstTime int64  // time of the oldest message
+	time      int64  // time of the head message, or minTime
+	logTime   int64  // log time at the head message
+	lastM     int64  // offset + 1 of the channel's last record in chat.messages
+
 	ords       uint32 // ordinals given: users who ever joined
-	first      [inlineMembers]uint32
-	more       uint32 // index into memberLists, 0 = none
 	rows       uint32 // list of all its rows, through row.nextRow
-	ext        uint32 // index into exts, 0 = none
-	maxID      uint32 // blob: the largest id posted, byte by byte
-	maxSeq     uint32 // its message
-	anchor     uint32 // the message that had the largest id when the first of the open log block had been posted
-	plain      uint32 // newest message without an index entry of its own, see index.go
-	flags      uint8
-	pending    uint8 // what the next Drain has to look at
-	run        uint8 // messages in a row, up to the head, whose ids grew; runPlain at most
-	_          uint8
-	tailTag    [tailLen]uint32 // first 32 bits of the id's hash, at seq % tailLen
-	tail       [tailLen]uint32 // blob of the entry, at seq % tailLen
-	firstTime  int64           // time of the oldest message
-	time       int64           // time of the head message, or minTime
-	logTime    int64           // log time at the head message
-	lastM      int64           // offset + 1 of the channel's last record in chat.messages
-	hash       [2]uint64       // of the stored channel record
-	pageH      [2]uint64       // of the stored page 0
-	advances   uint32          // newest of its Partition.advances, 0 = none
-	receipts   uint32          // newest of its Partition.outReceipts, 0 = none
-	expired    uint32          // blocks of receipts that are gone for their age: not state, a memory
-	expireFull uint32          // newest message of the full block that expired was found for
-	dirty      uint8
+	first      [inlineMembers]uint32
+	hash       [2]uint64 // of the stored channel record
+	pageH      [2]uint64 // of the stored page 0
+	expired    uint32    // blocks of receipts that are gone for their age: not state, a memory
+	expireFull uint32    // newest message of the full block that expired was found for
 }
 
 const inlineMembers = 4

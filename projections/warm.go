@@ -41,7 +41,7 @@ func (p *Partition) Warm(messages []*events.Message, reads []*events.Read) {
 	}
 	for i := range pairs {
 		c := p.chans.at(pairs[i].channel)
-		sum += uint64(c.tailTag[c.headSeq%tailLen]) + uint64(c.tail[c.headSeq%tailLen]) + uint64(c.dirty)
+		sum += uint64(c.tail[c.headSeq%tailLen])
 	}
 	for i := range pairs {
 		c := p.chans.at(pairs[i].channel)

@@ -17,7 +17,7 @@ import (
 //
 // In a build without cgo the cache is in the Go heap, and the heap's limit includes it.
 //
-// The hot state (about 115 bytes for each (user, channel) pair, 270 for each channel) and all that queries need must fit
+// The hot state (about 115 bytes for each (user, channel) pair, 256 for each channel) and all that queries need must fit
 // into the heap. It is a soft limit: what does not fit makes the collector run more, then the process grows.
 type Memory struct {
 	Limit    Bytes

@@ -1,0 +1,57 @@
+package projections
+
+import (
+	"math/rand"
+	"testing"
+	"unsafe"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// TestWarmChangesNothing warms, at random moments of random logs, records of which some name what is not there yet: what
+// is folded and stored is the same as without, and an empty partition is warmed as well.
+func TestWarmChangesNothing(t *testing.T) {
+	seed := rand.Int63()
+	t.Logf("seeds from %d", seed)
+	for i := range int64(20) {
+		var dumps [2]string
+		for warm := range dumps {
+			l, order := newRandomLog(seed+i), rand.New(rand.NewSource(seed+i))
+			var messages []*events.Message
+			var reads []*events.Read
+			for j := range l.messages {
+				messages = append(messages, l.messages[j].message)
+			}
+			for j := range l.reads {
+				reads = append(reads, l.reads[j].read)
+			}
+			p := mustOpen(t, vfs.NewMem(), testIdentity())
+			l.foldTo(p, int64(len(messages)), int64(len(reads)), func() bool {
+				if warm == 1 {
+					p.Warm(messages, reads)
+				}
+				return order.Intn(2) == 0
+			})
+			mustCut(t, p)
+			dumps[warm] = dump(t, p)
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if dumps[0] != dumps[1] {
+			t.Fatalf("seed %d: without warming\n%s\nwith it\n%s", seed+i, dumps[0], dumps[1])
+		}
+	}
+}
+
+// TestHotRecordsFillCacheLines: what is folded at random is laid out so that as few lines as possible are missed.
+func TestHotRecordsFillCacheLines(t *testing.T) {
+	if size := unsafe.Sizeof(channel{}); size != 256 {
+		t.Errorf("a channel has %d bytes, not four cache lines", size)
+	}
+	if size := unsafe.Sizeof(row{}); size != 128 {
+		t.Errorf("a row has %d bytes, not two cache lines", size)
+	}
+}
