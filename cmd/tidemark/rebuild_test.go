@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tidemark/tidemark/cache"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/rebuild"
 	"github.com/tidemark/tidemark/internal/testkit"
@@ -59,11 +61,17 @@ func (s *site) run(args ...string) (url string, stop func()) {
 // folded lets a node fold and cache what input says, and stops it.
 func (s *site) folded(input string) {
 	s.t.Helper()
+	s.emits(input, s.cached)
+}
+
+// emits lets a node fold what input says, and stops it after await.
+func (s *site) emits(input string, await func()) {
+	s.t.Helper()
 	url, stop := s.run()
 	awaitReady(s.t, url)
 	tokens := lines(ok(s.t, input, "emit", "--brokers", s.broker))
 	ok(s.t, "", "query", "channel", "general", "--addr", url, "--after", strings.Join(tokens, ","))
-	s.cached()
+	await()
 	stop()
 }
 
@@ -338,6 +346,57 @@ func TestVerifyOfAnEarlierStore(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &res); err != nil || r.code != exitDone || res.Total != 0 || res.Redis.Newer != 3 {
 		t.Errorf("two inboxes and a channel are newer than the store: %+v", r)
 	}
+}
+
+// TestVerifyOfAStoreThatIsBehind: a partition has moved away, and its old store is compared while Redis goes on: what was taken
+// out of Redis, or changed without a new message, is newer too.
+func TestVerifyOfAStoreThatIsBehind(t *testing.T) {
+	s := newSite(t, embedded(t), 2)
+	rdb := s.rdb()
+	defer rdb.Close()
+	holds := func(what string, is func(ctx context.Context) bool) {
+		t.Helper()
+		for deadline := time.Now().Add(2 * time.Minute); !is(t.Context()); time.Sleep(5 * time.Millisecond) { // nothing is judged by it
+			if time.Now().After(deadline) {
+				t.Fatalf("Redis never holds %s; the node said\n%s", what, s.said)
+			}
+		}
+	}
+	thread := cache.ThreadField("talk", "t1")
+	s.emits(story+"\n"+`{"topic":"chat.messages","event":{"channel_id":"talk","members_joined":{"user_ids":["ann","bob"]}}}
+{"topic":"chat.messages","event":{"channel_id":"talk","message_posted":{"message_id":"t1","sender_id":"ann"}}}
+{"topic":"chat.messages","event":{"channel_id":"talk","message_posted":{"message_id":"t2","sender_id":"bob","thread_id":"t1"}}}
+{"topic":"chat.messages","event":{"channel_id":"side","members_joined":{"user_ids":["ann","dan"]}}}
+{"topic":"chat.messages","event":{"channel_id":"side","message_posted":{"message_id":"s1","sender_id":"dan"}}}`, func() {
+		s.cached()
+		holds("what the store has", func(ctx context.Context) bool {
+			return rdb.Exists(ctx, "channel-latest:side", "channel-latest:talk").Val() == 2 && rdb.HExists(ctx, "inbox:ann", "side").Val() &&
+				rdb.HExists(ctx, "inbox-threads:ann", thread).Val() && rdb.HExists(ctx, "inbox-threads:bob", thread).Val()
+		})
+	})
+	behind := s.data
+	verified := func(newer int) {
+		t.Helper()
+		r := s.verb("verify", "--redis", s.redis, "--json")
+		var res rebuild.Result
+		if err := json.Unmarshal([]byte(r.out), &res); err != nil || r.code != exitDone || res.Total != 0 || res.Redis.Newer != newer {
+			t.Errorf("want %d newer and nothing else: %+v", newer, r)
+		}
+	}
+	verified(0)
+	s.data = filepath.Join(t.TempDir(), "data")
+	s.emits(`{"topic":"chat.messages","event":{"channel_id":"general","members_left":{"user_ids":["bob"]}}}
+{"topic":"chat.messages","event":{"channel_id":"general","message_deleted":{"message_id":"m3"}}}
+{"topic":"chat.reads","event":{"channel_id":"talk","user_id":"ann","thread_unfollowed":{"thread_id":"t1"}}}
+{"topic":"chat.messages","event":{"channel_id":"side","channel_deleted":{}}}`, func() {
+		holds("what came later", func(ctx context.Context) bool {
+			return !rdb.HExists(ctx, "inbox:bob", "general").Val() && rdb.HGet(ctx, "channel-latest:general", "latest_id").Val() == "m2" &&
+				!rdb.HExists(ctx, "inbox-threads:ann", thread).Val() && rdb.Exists(ctx, "channel-latest:side").Val() == 0 &&
+				!rdb.HExists(ctx, "inbox:ann", "side").Val() && !rdb.HExists(ctx, "inbox:dan", "side").Val()
+		})
+	})
+	s.data = behind
+	verified(7) // general, ann and bob in it; ann's thread; side, ann and dan in it
 }
 
 // listed are the names in a directory.

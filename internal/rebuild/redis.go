@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,26 +113,52 @@ func (r *redisCheck) channel(ctx context.Context, number int32, p *projections.P
 	got, err := r.reader.Channel(ctx, id)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
-		r.differs(Difference{Partition: number, Channel: id, Field: "the key", Is: "missing", Want: fmt.Sprintf("message_seq %d", want.HeadSeq)}, key, "")
-		return nil
+		got = nil
 	case err != nil:
 		return err
 	case got.HeadSeq > want.HeadSeq:
 		r.out.Newer++
 		return nil
 	}
-	r.fields(number, id, "", key, "", []field{
+	fields := channelFields(&want, got)
+	if got != nil && !wrong(fields) {
+		return nil
+	}
+	if newer, err := r.channelBeyond(ctx, number, id); err != nil {
+		return err
+	} else if newer { // without a new message: somebody joined, a message was deleted, the channel was
+		r.out.Newer++
+		return nil
+	}
+	if got == nil {
+		r.differs(Difference{Partition: number, Channel: id, Field: "the key", Is: "missing", Want: fmt.Sprintf("message_seq %d", want.HeadSeq)}, key, "")
+		return nil
+	}
+	r.fields(number, id, "", key, "", fields)
+	return nil
+}
+
+// channelFields are those of a channel's hash; none without a hash.
+func channelFields(want *projections.ChannelView, got *cache.Channel) []field {
+	if got == nil {
+		return nil
+	}
+	return []field{
 		{"message_seq", u(got.HeadSeq), u(want.HeadSeq)},
 		{"message_pos", u(got.HeadPos), u(want.HeadPos)},
 		{"member_count", u(got.MemberCount), u(want.MemberCount)},
 		{"latest_id", got.LatestID, told(want.Latest.MessageID, want.Latest.Seq, got.LatestID)},
 		{"latest_at", millis(got.LatestAt.UnixMilli(), got.LatestAt.IsZero()), millis(want.Latest.At, want.Latest.Seq == 0)},
-	})
-	return nil
+	}
 }
 
 // field is one that is compared.
 type field struct{ name, is, want string }
+
+// wrong reports whether any is.
+func wrong(fields []field) bool {
+	return slices.ContainsFunc(fields, func(f field) bool { return f.is != f.want })
+}
 
 func (r *redisCheck) fields(number int32, channel, user, key, of string, fields []field) {
 	for _, f := range fields {
@@ -186,6 +213,14 @@ func (r *redisCheck) user(ctx context.Context, number int32, p *projections.Part
 			r.out.Newer++
 			continue
 		}
+		if e == nil && v.Member {
+			if gone, err := r.goneBeyond(ctx, number, user, id); err != nil {
+				return err
+			} else if gone {
+				r.out.Newer++
+				continue
+			}
+		}
 		r.entry(number, &v, e)
 		if v.Member {
 			r.pointer(number, &v, pointers[i].Val())
@@ -209,37 +244,6 @@ func (r *redisCheck) compares(channel string) (number int32, ok bool) {
 	number = r.of(channel)
 	_, ok = r.partitions[number]
 	return number, ok
-}
-
-// beyond reports whether a stamp names records that the store does not have: of what it stands for the store knows
-// nothing, so it is no stray. A store that stayed where its partition has moved away from is far behind Redis.
-func (r *redisCheck) beyond(number int32, s events.Stamp) bool {
-	at := r.partitions[number]
-	return s.M > at[0] || s.R > at[1] || s.D > at[2]
-}
-
-// newChannel reports whether the record of a channel that the store does not know is from beyond it. Its stamp is a key
-// of the cache's own: `fold_version.m` (docs/redis.md).
-func (r *redisCheck) newChannel(ctx context.Context, number int32, id string) (bool, error) {
-	stamp, err := r.c.Redis.Get(ctx, cache.ChannelStampKey(id)).Result()
-	if errors.Is(err, redis.Nil) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("asking Redis: %w", err)
-	}
-	_, of, _ := strings.Cut(stamp, ".")
-	m, err := strconv.ParseInt(of, 10, 64)
-	return err == nil && r.beyond(number, events.Stamp{M: m}), nil // one that cannot be read says nothing
-}
-
-func (r *redisCheck) stray(number int32, user string, e *cache.Entry) {
-	if r.beyond(number, e.Stamp) {
-		r.out.Newer++
-		return
-	}
-	r.differs(Difference{Partition: number, Channel: e.ChannelID, User: user, Field: "the entry", Is: fmt.Sprintf("there, with unread %d", e.Unread),
-		Want: "none: the user is no member"}, cache.InboxKey(user), e.ChannelID)
 }
 
 func (r *redisCheck) entry(number int32, v *projections.View, e *cache.Entry) {
@@ -292,85 +296,4 @@ func (r *redisCheck) pointer(number int32, v *projections.View, hash map[string]
 	if r.out.Differences > before { // a pointer is written with its entry, if that is not there already
 		r.spoil(cache.InboxKey(v.UserID), v.ChannelID)
 	}
-}
-
-// strays finds inboxes and channels that no partition knows of.
-func (r *redisCheck) strays(ctx context.Context) error {
-	inbox := cache.InboxKey("")
-	seen := map[string]bool{} // a scan may name a key twice
-	it := r.c.Redis.Scan(ctx, 0, inbox+"*", 1000).Iterator()
-	for it.Next(ctx) {
-		if seen[it.Val()] {
-			continue
-		}
-		seen[it.Val()] = true
-		user := strings.TrimPrefix(it.Val(), inbox)
-		entries, _, err := r.reader.Inbox(ctx, user)
-		if err != nil && !errors.Is(err, cache.ErrMiss) {
-			return err
-		}
-		for i := range entries {
-			if n, ok := r.compares(entries[i].ChannelID); ok && !r.visited[visit{user, n}] {
-				r.stray(n, user, &entries[i])
-			}
-		}
-	}
-	if err := it.Err(); err != nil {
-		return fmt.Errorf("asking Redis: %w", err)
-	}
-	if err := r.strayThreads(ctx); err != nil {
-		return err
-	}
-	latest := cache.ChannelLatestKey("")
-	it = r.c.Redis.Scan(ctx, 0, latest+"*", 1000).Iterator()
-	for it.Next(ctx) {
-		id := strings.TrimPrefix(it.Val(), latest)
-		if n, ok := r.compares(id); ok && !r.channels[id] {
-			r.channels[id] = true
-			newer, err := r.newChannel(ctx, n, id)
-			if err != nil {
-				return err
-			}
-			if newer {
-				r.out.Newer++
-				continue
-			}
-			r.differs(Difference{Partition: n, Channel: id, Field: "the key", Is: "there", Want: "none: there is no such channel"}, it.Val(), "")
-		}
-	}
-	if err := it.Err(); err != nil {
-		return fmt.Errorf("asking Redis: %w", err)
-	}
-	return nil
-}
-
-// repair takes out what is wrong, and asks the cache to fill Redis from the start of its topics. In this order: what has a
-// stamp that is too high would stay.
-func (r *redisCheck) repair(ctx context.Context) error {
-	if len(r.wrong) == 0 {
-		return nil
-	}
-	for key, fields := range r.wrong {
-		if len(fields) == 0 {
-			id, isChannel := strings.CutPrefix(key, cache.ChannelLatestKey(""))
-			keys := []string{key}
-			if isChannel {
-				keys = append(keys, "channel-stamp:"+id)
-			}
-			if err := r.c.Redis.Del(ctx, keys...).Err(); err != nil {
-				return fmt.Errorf("asking Redis: %w", err)
-			}
-			continue
-		}
-		for f := range fields {
-			if err := r.c.Redis.HDel(ctx, key, f).Err(); err != nil {
-				return fmt.Errorf("asking Redis: %w", err)
-			}
-		}
-	}
-	if err := r.c.Redis.Del(ctx, epochKey).Err(); err != nil {
-		return fmt.Errorf("asking Redis: %w", err)
-	}
-	r.out.Repaired = true
-	return nil
 }

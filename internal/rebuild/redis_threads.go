@@ -31,13 +31,21 @@ func (r *redisCheck) threads(ctx context.Context, number int32, p *projections.P
 			cached[cache.ThreadField(e.ChannelID, e.ThreadID)] = e
 		}
 	}
+	var failed error
 	err = p.Threads(user, func(v *projections.ThreadView) bool {
-		if field := cache.ThreadField(v.ChannelID, v.ThreadID); cached[field] == nil {
+		field := cache.ThreadField(v.ChannelID, v.ThreadID)
+		if cached[field] != nil {
+			return true
+		}
+		var gone bool
+		if gone, failed = r.goneBeyond(ctx, number, user, field); gone {
+			r.out.Newer++
+		} else if failed == nil {
 			r.threadDiffers(number, user, v.ChannelID, v.ThreadID, "the entry", "missing", fmt.Sprintf("there, with unread %d", v.Unread))
 		}
-		return true
+		return failed == nil
 	})
-	if err != nil {
+	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
 	for _, e := range cached {

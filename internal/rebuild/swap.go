@@ -56,7 +56,7 @@ func (l locks) release() (err error) {
 }
 
 // Swap puts the stores of these partitions that are in from in the place of those in dataDir, which are moved to aside. It
-// refuses, before anything is moved, while a process uses one of either. Each store is moved by one rename, so from and
+// refuses, before anything is moved, while a process uses one of either, or if one is missing in from. Each store is moved by one rename, so from and
 // aside must be on the file system of dataDir; a crash in between leaves a partition with its old store, its new one, or
 // none, each of which a node can open: one that has none is rebuilt.
 func Swap(dataDir, from string, numbers []int32, aside string) (err error) {
@@ -70,13 +70,15 @@ func Swap(dataDir, from string, numbers []int32, aside string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, fresh.release()) }()
+	for _, n := range numbers {
+		if fresh[n] == nil {
+			return fmt.Errorf("there is no rebuilt store at %s, and nothing was changed", processor.StoreDir(from, n))
+		}
+	}
 	if err := os.MkdirAll(aside, 0o755); err != nil {
 		return err
 	}
 	for _, n := range numbers {
-		if fresh[n] == nil {
-			return fmt.Errorf("there is no rebuilt store at %s", processor.StoreDir(from, n))
-		}
 		if err := snapshot.Install(vfs.Default, processor.StoreDir(from, n), processor.StoreDir(dataDir, n), processor.StoreDir(aside, n)); err != nil {
 			return err
 		}

@@ -1,0 +1,9 @@
+package rebuild
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.LeakFree(m) }
