@@ -114,7 +114,7 @@ func (p *Processor) share() {
 // hold tells the group, with the next join, that this member has the stores of partitions. mu is held.
 func (p *Processor) hold(numbers []int32) {
 	p.held = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.held), numbers...))))
-	p.balancer.setData(memberData{Advertise: p.cfg.Advertise, Held: p.held, Standbys: p.cfg.Standbys})
+	p.balancer.setData(memberData{Advertise: p.cfg.Advertise, RelayKey: p.relayKey, Held: p.held, Standbys: p.cfg.Standbys})
 }
 
 // adjustOffsets decides where the new partitions start. It waits for their stores to be opened, and for the brokers to

@@ -38,9 +38,9 @@ func TestJoinMetadataIsDeterministic(t *testing.T) {
 }
 
 func TestMemberDataFromOthers(t *testing.T) {
-	d := memberData{Advertise: "http://a:1", Held: []int32{0, 7}}
+	d := memberData{Advertise: "http://a:1", RelayKey: "key", Held: []int32{0, 7}}
 	newer := append(d.encode(), 0x72, 2, 'h', 'i', 0x78, 5) // fields 14 and 15 of a later version
-	if got := decodeMemberData(newer); got.Advertise != d.Advertise || !slices.Equal(got.Held, d.Held) {
+	if got := decodeMemberData(newer); got.Advertise != d.Advertise || got.RelayKey != d.RelayKey || !slices.Equal(got.Held, d.Held) {
 		t.Errorf("got %+v, want %+v: unknown fields are left out", got, d)
 	}
 	for _, b := range [][]byte{nil, {0xFF}, []byte("not a message"), {0x0A, 200, 1}, {0x12, 1, 0x80}} {
@@ -48,6 +48,9 @@ func TestMemberDataFromOthers(t *testing.T) {
 	}
 	if got := decodeMemberData((&memberData{Advertise: strings.Repeat("x", maxAdvertise+1)}).encode()); got.Advertise != "" {
 		t.Error("a URL beyond the limit was believed")
+	}
+	if got := decodeMemberData((&memberData{RelayKey: strings.Repeat("x", maxRelayKey+1)}).encode()); got.RelayKey != "" {
+		t.Error("a key beyond the limit was believed")
 	}
 }
 

@@ -10,8 +10,10 @@ import (
 // message, so that members of different versions understand what they have in common:
 //
 //	1 string advertise     2 packed uint32 held     3 packed uint32 open     4 packed uint64 at     5 uint32 standbys
+//	6 string relay_key
 type memberData struct {
 	Advertise string          // URL at which this member answers queries; empty if it does not
+	RelayKey  string          // what a caller there shows to be known as another node: only who may ask the group has it
 	Held      []int32         // partitions whose stores it has on disk, ascending
 	At        map[int32]int64 // how far it has folded those that it has open: the sum of a position's three offsets
 	Standbys  int             // how many standbys it wants each partition to have
@@ -20,6 +22,7 @@ type memberData struct {
 // maxAdvertise and maxHeld bound what is believed of another member's data.
 const (
 	maxAdvertise = 2048
+	maxRelayKey  = 64
 	maxHeld      = 1 << 16
 	maxStandbys  = 16
 )
@@ -41,6 +44,10 @@ func (d *memberData) encode() []byte {
 	if d.Standbys > 0 {
 		b = protowire.AppendTag(b, 5, protowire.VarintType)
 		b = protowire.AppendVarint(b, uint64(d.Standbys))
+	}
+	if d.RelayKey != "" {
+		b = protowire.AppendTag(b, 6, protowire.BytesType)
+		b = protowire.AppendString(b, d.RelayKey)
 	}
 	return b
 }
@@ -78,6 +85,10 @@ func decodeMemberData(b []byte) memberData {
 			at = unpack[int64](v)
 		case 5:
 			d.Standbys = int(min(n, maxStandbys))
+		case 6:
+			if len(v) <= maxRelayKey && utf8.Valid(v) {
+				d.RelayKey = string(v)
+			}
 		}
 	})
 	for i := range min(len(open), len(at)) {

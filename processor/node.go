@@ -68,6 +68,15 @@ func (p *Processor) Owner(ctx context.Context, n int32) (string, error) {
 	return p.directory.owner(ctx, n, p.cfg.Advertise)
 }
 
+// RelayKey is what the node at a URL has told the group, as of the last stable view of it: a caller who shows it there is
+// another node, for nobody else may ask the group. For this process's own URL it is its own. Empty: none is known.
+func (p *Processor) RelayKey(url string) string {
+	if url == p.cfg.Advertise {
+		return p.relayKey
+	}
+	return p.directory.relayKey(url)
+}
+
 // Status is that of each partition that this process owns, in order.
 func (p *Processor) Status() []PartitionStatus {
 	ws := p.owned()

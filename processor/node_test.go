@@ -93,6 +93,9 @@ func TestWatchAndOwner(t *testing.T) {
 			for _, asked := range []*member{a, b} {
 				var got string
 				until(t, "the owner is known", func() bool { got, _ = asked.Owner(ctx, p); return got == want })
+				if key := asked.RelayKey(want); key == "" || key != owner.relayKey {
+					t.Errorf("partition %d: the key of its owner is known as %q, want %q", p, key, owner.relayKey)
+				}
 			}
 		}
 		b.stop()

@@ -17,7 +17,8 @@ type directory struct {
 	now      func() time.Time
 
 	mu      sync.Mutex
-	owners  map[int32]string // of the last stable view
+	owners  map[int32]string  // of the last stable view
+	keys    map[string]string // of its members, by URL
 	asked   time.Time
 	err     error
 	pending chan struct{} // closed when the question that is under way is answered
@@ -85,20 +86,31 @@ func (d *directory) refresh(done chan struct{}) {
 	defer close(done)
 	d.pending, d.asked, d.err = nil, d.now(), err
 	if err == nil && g.State == "Stable" {
-		d.owners = ownersOf(g, d.topic)
+		d.owners, d.keys = ownersOf(g, d.topic)
 	}
 }
 
-// ownersOf reads the owners' URLs, by partition of topic, from what the members told the group.
-func ownersOf(g kadm.DescribedGroup, topic string) map[int32]string {
-	owners := map[int32]string{}
+// relayKey is what the node at a URL has told the group, as of the last stable view; empty if it has told nothing.
+func (d *directory) relayKey(url string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.keys[url]
+}
+
+// ownersOf reads the owners' URLs, by partition of topic, and the members' relay keys, by URL, from what they told the group.
+func ownersOf(g kadm.DescribedGroup, topic string) (owners map[int32]string, keys map[string]string) {
+	owners, keys = map[int32]string{}, map[string]string{}
 	for _, m := range g.Members {
 		join, ok := m.Join.AsConsumer()
 		assigned, ok2 := m.Assigned.AsConsumer()
 		if !ok || !ok2 {
 			continue
 		}
-		url := decodeMemberData(join.UserData).Advertise
+		data := decodeMemberData(join.UserData)
+		url := data.Advertise
+		if url != "" {
+			keys[url] = data.RelayKey
+		}
 		for _, t := range assigned.Topics {
 			if t.Topic != topic {
 				continue
@@ -108,5 +120,5 @@ func ownersOf(g kadm.DescribedGroup, topic string) map[int32]string {
 			}
 		}
 	}
-	return owners
+	return owners, keys
 }

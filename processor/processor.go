@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,6 +32,7 @@ type Processor struct {
 
 	balancer  *balancer
 	directory *directory
+	relayKey  string // of this member; see memberData
 	producer  *kgo.Client
 	admin     *kadm.Client
 	publisher *publisher
@@ -79,10 +81,12 @@ func New(cfg Config) (*Processor, error) {
 			return nil, err
 		}
 	}
+	relayKey := rand.Text()
 	p := &Processor{
-		cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), workers: map[int32]*worker{}, leaving: map[int32]<-chan struct{}{}, held: held,
+		relayKey: relayKey,
+		cfg:      cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), workers: map[int32]*worker{}, leaving: map[int32]<-chan struct{}{}, held: held,
 		stopping: make(chan struct{}),
-		balancer: newBalancer(cfg.Topics.Inputs[:], memberData{Advertise: cfg.Advertise, Held: held, Standbys: cfg.Standbys}),
+		balancer: newBalancer(cfg.Topics.Inputs[:], memberData{Advertise: cfg.Advertise, RelayKey: relayKey, Held: held, Standbys: cfg.Standbys}),
 	}
 	p.standbys = newStandbys(p)
 	p.balancer.near, p.balancer.positions, p.balancer.assigned = cfg.NearRecords, p.positions, p.standbys.assigned

@@ -22,6 +22,8 @@ const (
 	headerHops = "Tidemark-Hops"
 	// headerPartitions restricts a call about a user to these partitions of the receiving node ("0,3,7").
 	headerPartitions = "Tidemark-Partitions"
+	// headerRelayKey shows the receiving node that the caller is another one: RelayKey of its URL.
+	headerRelayKey = "Tidemark-Relay-Key"
 )
 
 func invalid(format string, args ...any) error {

@@ -23,6 +23,7 @@ func (noNode) Partitions() int32                                      { return 0
 func (noNode) Live(int32) (*projections.Partition, error)             { return nil, errNoNode }
 func (noNode) Wait(context.Context, int32, events.Input, int64) error { return errNoNode }
 func (noNode) Owner(context.Context, int32) (string, error)           { return "", errNoNode }
+func (noNode) RelayKey(string) string                                 { return "" }
 func (noNode) Watch(int32, string) (Watcher, error)                   { return nil, errNoNode }
 
 // serve runs h with the server that NewServer makes.

@@ -25,6 +25,9 @@ type Node interface {
 	// Owner is the URL at which the owner of partition p serves queries. It fails while no owner is known.
 	Owner(ctx context.Context, p int32) (url string, err error)
 
+	// RelayKey is what the node at url has told the group of nodes alone: who shows it there is a node. Empty: none is known.
+	RelayKey(url string) string
+
 	// Watch reports what changes for userID in partition p from now on. It fails if p is not live here.
 	Watch(p int32, userID string) (Watcher, error)
 }
@@ -48,6 +51,7 @@ func NodeOf[W Watcher](n interface {
 	Live(p int32) (*projections.Partition, error)
 	Wait(ctx context.Context, p int32, in events.Input, offset int64) error
 	Owner(ctx context.Context, p int32) (url string, err error)
+	RelayKey(url string) string
 	Watch(p int32, userID string) (W, error)
 },
 ) Node {
@@ -60,6 +64,7 @@ type unwatched interface {
 	Live(p int32) (*projections.Partition, error)
 	Wait(ctx context.Context, p int32, in events.Input, offset int64) error
 	Owner(ctx context.Context, p int32) (url string, err error)
+	RelayKey(url string) string
 }
 
 type adapter[W Watcher] struct {

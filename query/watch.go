@@ -50,7 +50,7 @@ func (s *service) WatchUnread(ctx context.Context, req *connect.Request[queryv1.
 		return err
 	}
 	limit := s.watches
-	if only != nil {
+	if only != nil && s.fromNode(req.Header()) {
 		limit = s.relays
 	}
 	release, err := limit.acquire(m.UserId)

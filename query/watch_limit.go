@@ -1,6 +1,8 @@
 package query
 
 import (
+	"crypto/subtle"
+	"net/http"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -8,6 +10,13 @@ import (
 
 // relayFactor is how many nodes a cluster may have before the limits on watches bind between nodes.
 const relayFactor = 32
+
+// fromNode reports whether a call comes from another node, for one of its own callers. Anybody could say so: it shows the
+// key that this node told the group alone.
+func (s *service) fromNode(h http.Header) bool {
+	own := s.node.RelayKey(s.self)
+	return own != "" && subtle.ConstantTimeCompare([]byte(h.Get(headerRelayKey)), []byte(own)) == 1
+}
 
 // watchLimit bounds open streams, together and for one user.
 type watchLimit struct {

@@ -167,6 +167,9 @@ func (s *service) watchRemote(ctx context.Context, userID string, r remoteOwner,
 	}
 	req := connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: userID, After: tokens})
 	req.Header().Set(headerPartitions, joinPartitions(r.partitions))
+	if key := s.node.RelayKey(r.url); key != "" {
+		req.Header().Set(headerRelayKey, key)
+	}
 	s.metrics.forwarded.Inc()
 
 	silence := time.AfterFunc(maxCall+3*s.heartbeat, cancel)

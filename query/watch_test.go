@@ -331,6 +331,43 @@ func TestWatchLimits(t *testing.T) {
 	c.nodes[0].watch(t, t.Context(), "ann").next()
 }
 
+// A stream that another node opens for one of its callers does not count against the limits on callers here: it counted
+// there. Who only says that he is a node is a caller.
+func TestWatchLimitsBetweenNodes(t *testing.T) {
+	c := newCluster(t, 2, 2, func(cfg *Config) { cfg.MaxWatches, cfg.MaxWatchesPerUser = 3, 2 })
+	open := func(name, key string) error {
+		t.Helper()
+		req := connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: "ann"})
+		req.Header().Set(headerPartitions, "0")
+		if key != "" {
+			req.Header().Set(headerRelayKey, key)
+		}
+		stream, err := c.nodes[0].query.WatchUnread(t.Context(), req)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		t.Cleanup(func() { _ = stream.Close() }) // with the test's context it has ended
+		if stream.Receive() {
+			return nil
+		}
+		return stream.Err()
+	}
+	for _, n := range c.nodes { // two of ann's on each node, each of which is followed on the other one as well
+		n.watch(t, t.Context(), "ann").next()
+		n.watch(t, t.Context(), "ann").next()
+	}
+	for name, key := range map[string]string{
+		"without a key": "", "with another key": "key", "with that of another node": "the key of " + c.nodes[1].srv.URL,
+	} {
+		if err := open(name, key); connect.CodeOf(err) != connect.CodeResourceExhausted {
+			t.Errorf("%s: %v, want resource_exhausted", name, err)
+		}
+	}
+	if err := open("a node", "the key of "+c.nodes[0].srv.URL); err != nil {
+		t.Errorf("a node: %v", err)
+	}
+}
+
 func TestWatchHeartbeat(t *testing.T) {
 	c := newCluster(t, 2, 2, func(cfg *Config) { cfg.HeartbeatEvery = 20 * time.Millisecond })
 	token := c.join(c.channelOn("c", 1), "ann")
