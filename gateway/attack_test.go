@@ -341,7 +341,17 @@ func TestConnectionsPerUser(t *testing.T) {
 	if _, code := refused(t, s.URL+"/v1/socket?user_id=ann", nil); code != gateway.CloseRate {
 		t.Errorf("a third of one user: %d", code)
 	}
-	dialed(t, s.URL, "bob")
+	// Who was refused counts until his close has been answered.
+	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		bob, res, err := websocket.Dial(within(t), s.URL+"/v1/socket?user_id=bob", nil) //nolint:bodyclose // Dial sees to it
+		if err == nil {
+			defer func() { _ = bob.CloseNow() }()
+			break
+		}
+		if res == nil || res.StatusCode != http.StatusServiceUnavailable || time.Now().After(until) {
+			t.Fatal(err)
+		}
+	}
 	if status, _ := refused(t, s.URL+"/v1/socket?user_id=cleo", nil); status != http.StatusServiceUnavailable {
 		t.Errorf("one more than the gateway takes: %d", status)
 	}

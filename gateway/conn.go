@@ -40,10 +40,13 @@ type conn struct {
 	loading  bool             // its inbox is being read: what changes meanwhile is held by the user
 	reloads  int              // inboxes to read when the one under way is done
 	released bool
+	touched  bool // it is among the hub's dirty ones
+
+	stuck bool // it did not take what it was given, and is written to apart; guarded by the lock of writers
 
 	mu      sync.Mutex
 	queue   queue
-	writing bool // a goroutine writes
+	writing bool // it has a turn to write, or waits for one
 	closing closing
 }
 
@@ -71,7 +74,7 @@ func (c *conn) send(it item) {
 	}
 	if c.queue.bytes > corkBytes/4 && !c.writing {
 		c.writing = true // a long batch of records is not waited for
-		go c.write()
+		c.g.writers.add(c)
 	}
 }
 
@@ -81,7 +84,7 @@ func (c *conn) kick() {
 	defer c.mu.Unlock()
 	if !c.writing && (!c.queue.empty() || c.closing.code != 0) {
 		c.writing = true
-		go c.write()
+		c.g.writers.add(c)
 	}
 }
 
@@ -103,35 +106,37 @@ func (c *conn) shut(code websocket.StatusCode, reason string) {
 	c.kick()
 }
 
-// write writes until nothing is queued.
-func (c *conn) write() {
-	var batch []item
-	for {
-		c.mu.Lock()
-		if why := c.closing; why.code != 0 {
-			c.mu.Unlock() // writing stays true: nothing is written after a close
-			c.g.metrics.closed(why.code)
-			_ = c.ws.Close(why.code, why.reason) // the peer may be gone
+// write writes what is queued, or a part of it where that is much. It reports whether there is more.
+func (c *conn) write() bool {
+	c.mu.Lock()
+	if why := c.closing; why.code != 0 {
+		c.mu.Unlock() // writing stays true: nothing is written after a close
+		c.g.metrics.closed(why.code)
+		go func() { // the peer answers it, or does not
+			_ = c.ws.Close(why.code, why.reason) // it may be gone
 			c.cancel()
-			return
-		}
-		batch = c.queue.take(corkBytes, batch[:0])
-		if len(batch) == 0 {
-			c.writing = false
-			c.mu.Unlock()
-			return
-		}
-		c.mu.Unlock()
-		c.g.metrics.frames.Add(float64(len(batch)))
-		if err := c.link.send(c.ctx, c.ws, batch); err != nil {
-			if isTimeout(err) {
-				c.g.metrics.slow.Inc()
-			}
-			c.cancel() // the reader ends, and releases
-			return
-		}
+		}()
+		return false
+	}
+	batch := c.queue.take(corkBytes)
+	c.mu.Unlock()
+	c.g.metrics.frames.Add(float64(len(batch)))
+	err := c.link.send(c.ws, batch)
+	if err == nil {
 		c.g.delivered.taken(c, batch)
 	}
+	recycle(batch)
+	if err != nil {
+		if isTimeout(err) {
+			c.g.metrics.slow.Inc()
+		}
+		c.cancel() // the reader ends, and releases; writing stays true
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writing = !c.queue.empty() || c.closing.code != 0
+	return c.writing
 }
 
 func isTimeout(err error) bool {

@@ -21,6 +21,7 @@ type Gateway struct {
 	cfg       Config
 	id        string // of this process, in ws:<user>
 	hub       *hub
+	writers   *writers
 	query     queryv1connect.QueryServiceClient
 	metrics   *metrics
 	snapshots chan struct{}
@@ -55,7 +56,7 @@ func New(c Config) (*Gateway, error) {
 	}
 	l := c.Limits
 	g := &Gateway{
-		cfg: c, id: randomID(), hub: newHub(), seen: map[int32]int64{}, began: c.Now(),
+		cfg: c, id: randomID(), hub: newHub(), writers: newWriters(), seen: map[int32]int64{}, began: c.Now(),
 		query:     queryv1connect.NewQueryServiceClient(&http.Client{Transport: inProcess{c.Query}}, "http://this.node"),
 		snapshots: make(chan struct{}, l.Snapshots),
 		asks:      make(chan ask, maxAsks),

@@ -246,7 +246,7 @@ func (g *Gateway) serve(c *conn, who identity) {
 		if who, first, err = g.firstFrame(c, who.named); err != nil {
 			if len(first) > 0 {
 				refused := errorFrame(first, refuse("unauthenticated", "auth: no valid token"))
-				_ = c.link.send(c.ctx, c.ws, []item{{body: refused}}) // the close says the same
+				_ = c.link.send(c.ws, []item{{body: refused}}) // the close says the same
 			}
 			c.deny()
 			return
@@ -275,7 +275,7 @@ func (g *Gateway) serve(c *conn, who identity) {
 	if len(first) > 0 {
 		greeting = append(greeting, item{body: ackFrame(first, nil)})
 	}
-	if c.link.send(c.ctx, c.ws, greeting) != nil {
+	if c.link.send(c.ws, greeting) != nil {
 		return // gone before it began
 	}
 	if g.draining.Load() { // it came after everybody was sent away

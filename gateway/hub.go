@@ -83,13 +83,21 @@ func (h *hub) disconnect(c *conn) bool {
 }
 
 // touch notes that a connection has something to send. Called with the lock.
-func (h *hub) touch(c *conn) { h.dirty = append(h.dirty, c) }
+func (h *hub) touch(c *conn) {
+	if !c.touched {
+		c.touched = true
+		h.dirty = append(h.dirty, c)
+	}
+}
 
 // kick lets everybody send who got something. It is called without the lock.
 func (h *hub) kick() {
 	h.mu.Lock()
 	dirty := h.dirty
 	h.dirty = nil
+	for _, c := range dirty {
+		c.touched = false
+	}
 	h.mu.Unlock()
 	for _, c := range dirty {
 		c.kick()
@@ -112,6 +120,18 @@ func (h *hub) has(userID string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.users[userID] != nil
+}
+
+// away adds those users to a list who have no connection here.
+func (h *hub) away(users, list []string) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, id := range users {
+		if h.users[id] == nil {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // names are the users of this moment.

@@ -39,11 +39,12 @@ type link struct {
 }
 
 // send writes a text frame for each item, together where they are small.
-func (l *link) send(ctx context.Context, ws *websocket.Conn, batch []item) error {
+func (l *link) send(ws *websocket.Conn, batch []item) error {
 	l.cork()
 	var failed error
 	for i := range batch {
-		if failed = ws.Write(ctx, websocket.MessageText, batch[i].body); failed != nil {
+		// Without a context that ends: the link has its own bound, and frames are many.
+		if failed = ws.Write(context.Background(), websocket.MessageText, batch[i].body); failed != nil {
 			break
 		}
 	}

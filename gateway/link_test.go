@@ -43,7 +43,7 @@ func TestFramesLeaveTogether(t *testing.T) {
 		mu.Lock()
 		writes = nil // without the answer to the handshake
 		mu.Unlock()
-		sent <- l.send(r.Context(), ws, batch)
+		sent <- l.send(ws, batch)
 		_ = ws.Close(websocket.StatusNormalClosure, "")
 	}))
 	defer server.Close()

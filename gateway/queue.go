@@ -1,5 +1,7 @@
 package gateway
 
+import "sync"
+
 // item is a frame that waits to be sent.
 type item struct {
 	key  string // of the value it is the newest of; empty: every such frame counts
@@ -17,10 +19,13 @@ type item struct {
 // replaces the one with the same key, and moves to the end: so what is sent last was true last, totals too.
 type queue struct {
 	items []item
-	index map[string]int // of keys; made when there is more than one frame, since most queues never hold a second
+	index map[string]int // of keys; made when there are more than a few frames, which most queues never hold
 	bytes int
 	dead  int // replaced items
 }
+
+// maxUnindexed is how many frames are searched one by one for a key.
+const maxUnindexed = 16
 
 // overhead is what a waiting frame costs beside its bytes, roughly.
 const overhead = 96
@@ -35,15 +40,31 @@ func (q *queue) add(it item) {
 				q.compact()
 			}
 		}
-		if q.index == nil && len(q.items) > 0 {
+		if q.index == nil && len(q.items) >= maxUnindexed {
 			q.reindex()
 		}
 		if q.index != nil {
 			q.index[it.key] = len(q.items)
 		}
 	}
+	if q.items == nil {
+		q.items = *lists.Get().(*[]item)
+	}
 	q.items = append(q.items, it)
 	q.bytes += len(it.body) + overhead
+}
+
+// lists is memory for the frames of a queue or a write, which exists only while there are some.
+var lists = sync.Pool{New: func() any { l := make([]item, 0, maxUnindexed); return &l }}
+
+// recycle gives memory back that take gave.
+func recycle(list []item) {
+	if cap(list) > 256 {
+		return
+	}
+	clear(list)
+	list = list[:0]
+	lists.Put(&list)
 }
 
 func (q *queue) find(key string) (int, bool) {
@@ -81,12 +102,14 @@ func (q *queue) compact() {
 	q.reindex()
 }
 
-// take removes the first frames, up to about limit bytes and at least one. What stays can still be replaced.
-func (q *queue) take(limit int, into []item) []item {
+// take removes the first frames, up to about limit bytes and at least one. What stays can still be replaced. The list is
+// the caller's, who recycles it.
+func (q *queue) take(limit int) []item {
 	n, bytes := 0, 0
+	list := *lists.Get().(*[]item)
 	for ; n < len(q.items) && (bytes == 0 || bytes < limit); n++ {
 		if it := q.items[n]; it.body != nil {
-			into = append(into, it)
+			list = append(list, it)
 			bytes += len(it.body)
 			q.bytes -= len(it.body) + overhead
 		} else {
@@ -94,12 +117,16 @@ func (q *queue) take(limit int, into []item) []item {
 		}
 	}
 	if n == len(q.items) {
+		recycle(q.items)
 		q.clear()
-		return into
+		return list
 	}
 	q.items = append(q.items[:0:0], q.items[n:]...)
-	q.reindex()
-	return into
+	q.index = nil
+	if len(q.items) >= maxUnindexed {
+		q.reindex()
+	}
+	return list
 }
 
 // drop removes the values, which a fresh inbox replaces, and an inbox that still waits: behind the fresh one it would bring

@@ -30,7 +30,7 @@ func TestWhatWaitsForWhoLeft(t *testing.T) {
 		}
 		another := q.dropChannel("general")
 		var got []string
-		for _, it := range q.take(1<<20, nil) {
+		for _, it := range q.take(1 << 20) {
 			got = append(got, string(it.body))
 		}
 		if !slices.Equal(got, c.want) || another != c.another || q.bytes != 0 {

@@ -29,6 +29,7 @@ type queuer struct {
 	rosters *rosters
 	moved   atomic.Bool // partitions were assigned or taken away since the last batch
 	decoder decoder
+	away    []string // memory of members
 }
 
 const (
@@ -152,7 +153,8 @@ func (q *queuer) members(ctx context.Context, r *kgo.Record, list []absent) ([]a
 	if err != nil || known.large && m.MemberCount == 0 {
 		return list, err
 	}
-	for _, user := range known.users {
+	q.away = q.g.hub.away(known.users, q.away[:0]) // most are here, if it is busy
+	for _, user := range q.away {
 		if user != string(m.SenderID) {
 			list = append(list, absent{user, string(m.ChannelID), string(m.MessageID)})
 		}
