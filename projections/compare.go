@@ -271,7 +271,7 @@ func usersOf(id string, ps ...*Partition) []string {
 		}
 		for ref := p.chans.at(ci).rows; ref != 0; {
 			r := p.rows.at(ref)
-			all = append(all, string(p.blobs.get(p.users.at(r.user).id)))
+			all = append(all, string(p.userID(r.user)))
 			ref = r.nextRow
 		}
 	}

@@ -185,7 +185,7 @@ func (p *Partition) cutGuest(ref uint32) {
 	}
 	c := p.chans.at(r.ch)
 	var kb [keyBuf]byte
-	key := append(appendHot(kb[:0], p.blobs.get(c.id), hotGuest), p.blobs.get(p.users.at(r.user).id)...)
+	key := append(appendHot(kb[:0], p.blobs.get(c.id), hotGuest), p.userID(r.user)...)
 	p.scratch = p.scratch[:0]
 	r.flags &^= rowStored
 	if !r.idle() {
@@ -201,7 +201,7 @@ func (p *Partition) cutExc(ref uint32) {
 	if x == nil {
 		return
 	}
-	channel, who := p.blobs.get(p.chans.at(r.ch).id), p.blobs.get(p.users.at(r.user).id)
+	channel, who := p.blobs.get(p.chans.at(r.ch).id), p.userID(r.user)
 	kinds := [...]byte{hotMentions, hotSingles, hotHeld, hotOpen}
 	if r.flags&rowThread != 0 {
 		kinds = [...]byte{hotThreadMentions, hotThreadSingles, hotThreadHeld, hotThreadOpen}

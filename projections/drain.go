@@ -238,7 +238,7 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 	p.keepOwn(r, &s)
 	u := p.users.at(r.user)
 	*m = events.UnreadDelta{
-		UserID: p.blobs.get(u.id), ChannelID: p.blobs.get(c.id),
+		UserID: p.userID(r.user), ChannelID: p.blobs.get(c.id),
 		Member: r.flags&rowMember != 0, Muted: r.flags&rowMuted != 0, Large: c.flags&chLarge != 0,
 		ReadEpoch: r.marks + 1, Stamp: p.stampOf(c, r),
 	}

@@ -49,7 +49,7 @@ type Partition struct {
 	hints       int      // triggers made since forgetHints
 	hintLimit   int
 
-	advances    []advance // receipts since the last cut, through advance.next
+	advances    slab[advance] // receipts since the last cut, through advance.next
 	advanced    []advancedChannel
 	erasedPairs []erasedPair
 
@@ -74,6 +74,8 @@ type Partition struct {
 	outMerging      []outReceipt
 
 	merging    []advance
+	sorted     []advance
+	sortKeys   []uint64
 	blockBuf   [2][]advance
 	scratch    []byte
 	sigBuf     []byte
@@ -89,7 +91,7 @@ func newPartition(id Identity) *Partition {
 	return &Partition{
 		id: id, settings: id.Settings,
 		logTime: minTime, readTime: minTime, deliveryTime: minTime,
-		memberLists: make([]*memberList, 1), threads: make([]*thread, 1), exts: make([]*ext, 1), excs: make([]*exc, 1), advances: make([]advance, 1), outReceipts: make([]outReceipt, 1),
+		memberLists: make([]*memberList, 1), threads: make([]*thread, 1), exts: make([]*ext, 1), excs: make([]*exc, 1), outReceipts: make([]outReceipt, 1),
 		dirtyGuests: map[uint32]struct{}{}, dirtyExcs: map[uint32]struct{}{},
 		dirtyThreads: map[uint32]struct{}{}, dirtyFollows: map[uint32]struct{}{},
 		now: &overlay{}, hintLimit: 4096,
@@ -170,6 +172,6 @@ func (p *Partition) Stats() Stats {
 	)
 	s.HotBytes = int64(s.Channels)*chanBytes + int64(s.Pairs)*rowBytes + int64(s.Users)*userBytes +
 		p.blobs.bytes() + p.chanTab.bytes() + p.pairTab.bytes() + p.userTab.bytes() + p.now.bytes +
-		int64(cap(p.advances)+cap(p.merging))*advanceBytes
+		int64(p.advances.room()+cap(p.merging)+cap(p.sorted))*advanceBytes
 	return s
 }

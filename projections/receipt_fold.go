@@ -158,8 +158,7 @@ func (p *Partition) note(c *channel, r *row, a advance) {
 	}
 	a.slot, a.next = c.advanced, c.advances
 	p.advanced[a.slot].end++
-	p.advances = append(p.advances, a)
-	c.advances = uint32(len(p.advances) - 1)
+	c.advances = p.advances.push(a)
 	p.dirtyBytes += 24
 }
 

@@ -94,7 +94,7 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *channel, list []outReceipt) {
 			}
 		}
 		e := p.entryAt(c, o.seq)
-		r := events.Receipt{UserID: p.blobs.get(p.users.at(o.user).id), Seq: o.seq, At: o.at}
+		r := events.Receipt{UserID: p.userID(o.user), Seq: o.seq, At: o.at}
 		if c.tells(&e, p.settings.IndexRetention) {
 			r.MessageID = e.id
 		}

@@ -49,7 +49,8 @@ func (p *Partition) cutReceipts() error {
 		}
 		from = a.end
 	}
-	p.advanced, p.advances, p.erasedPairs = p.advanced[:0], p.advances[:1], p.erasedPairs[:0]
+	p.advanced, p.erasedPairs = p.advanced[:0], p.erasedPairs[:0]
+	p.advances.reset()
 	return nil
 }
 
@@ -62,13 +63,13 @@ func (p *Partition) gathered() []advance {
 		a.end, at = at, at+a.end
 	}
 	p.merging = slices.Grow(p.merging[:0], int(at))[:at]
-	for i := 1; i < len(p.advances); i++ {
-		if a := &p.advances[i]; a.kind != entryDropped {
+	p.advances.each(func(_ uint32, a *advance) {
+		if a.kind != entryDropped {
 			end := &p.advanced[a.slot].end
 			p.merging[*end] = *a
 			*end++
 		}
-	}
+	})
 	return p.merging
 }
 
@@ -79,7 +80,7 @@ func (p *Partition) mergeChannel(c *channel, list []advance) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, rank)
+	list = p.sortAdvances(list)
 	for len(list) > 0 && err == nil {
 		n := 1
 		for n < len(list) && list[n].sameBlock(&list[0]) {
@@ -95,8 +96,8 @@ func (p *Partition) mergeChannel(c *channel, list []advance) error {
 
 // eachAdvance calls fn for the entries of a channel that are not in a block yet.
 func (p *Partition) eachAdvance(c *channel, fn func(*advance)) {
-	for i := c.advances; i != 0; i = p.advances[i].next {
-		if a := &p.advances[i]; a.kind != entryDropped {
+	for i := c.advances; i != 0; i = p.advances.at(i).next {
+		if a := p.advances.at(i); a.kind != entryDropped {
 			fn(a)
 		}
 	}

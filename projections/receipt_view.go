@@ -81,7 +81,7 @@ func (p *Partition) Receipts(channelID, messageID string, from uint32, limit int
 			v.Delivered++
 		}
 		if listed {
-			x.UserID = string(p.blobs.get(p.users.at(r.user).id))
+			x.UserID = string(p.userID(r.user))
 			v.List = append(v.List, x)
 		}
 	}
@@ -299,7 +299,7 @@ func (p *Partition) Readers(channelID string, from uint32, limit int) (v Readers
 			v.Next = ord
 			break
 		}
-		x := Reader{UserID: string(p.blobs.get(p.users.at(r.user).id))}
+		x := Reader{UserID: string(p.userID(r.user))}
 		seq, at, _ := p.furthest(c, r)
 		if own := p.ownLast(r); own > 0 && own >= seq {
 			seq, at = own, r.ownAt

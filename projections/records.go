@@ -262,7 +262,7 @@ func (r *row) idle() bool {
 func (p *Partition) appendPage(b []byte, c *channel, page uint32) []byte {
 	for ord := page * pageLen; ord < min((page+1)*pageLen, c.ords); ord++ {
 		r := p.rows.at(p.member(c, ord))
-		b = appendBytes(b, p.blobs.get(p.users.at(r.user).id))
+		b = appendBytes(b, p.userID(r.user))
 		b = appendRow(b, r)
 	}
 	return b

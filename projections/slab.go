@@ -45,6 +45,19 @@ func (s *slab[T]) release(i uint32) {
 	s.free = append(s.free, i)
 }
 
+// push allocates an element for v, and returns its index.
+func (s *slab[T]) push(v T) uint32 {
+	i := s.alloc()
+	*s.at(i) = v
+	return i
+}
+
+// reset takes back all elements of a slab that is only pushed to. It keeps their memory.
+func (s *slab[T]) reset() { s.next = min(s.next, 1) }
+
+// room is the number of elements that there is memory for.
+func (s *slab[T]) room() int { return len(s.first) + len(s.chunks)*slabSize }
+
 func (s *slab[T]) at(i uint32) *T {
 	if i < slabFirst {
 		return &s.first[i]

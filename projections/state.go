@@ -137,12 +137,17 @@ const (
 	rowThread  // the scope is a thread
 )
 
-// userState is one user id, known to this partition.
+// userState is one user id, known to this partition. It fills a cache line, so that ids of usual length are compared and
+// stored with a single miss.
 type userState struct {
-	id    uint32 // blob
 	part  uint32 // murmur2 of the id
 	first uint32 // list of rows, through row.nextUser
+	long  uint32 // blob of an id that does not fit into short
+	n     uint8  // bytes of the id in short, 0 = it is long
+	short [shortID]byte
 }
+
+const shortID = 51
 
 // ext holds what few channels have: sets of seqs, and the reads that wait for the timeline.
 type ext struct {
@@ -204,8 +209,17 @@ func (p *Partition) ensureChannel(id []byte) (uint32, *channel) {
 	return i, c
 }
 
+// userID is the id of a user. It must not be changed, and stays valid.
+func (p *Partition) userID(ref uint32) []byte {
+	u := p.users.at(ref)
+	if u.n == 0 {
+		return p.blobs.get(u.long)
+	}
+	return u.short[:u.n:u.n]
+}
+
 func (p *Partition) userOf(id []byte) uint32 {
-	return p.userTab.find(idHash(id), func(ref uint32) bool { return bytes.Equal(p.blobs.get(p.users.at(ref).id), id) })
+	return p.userTab.find(idHash(id), func(ref uint32) bool { return bytes.Equal(p.userID(ref), id) })
 }
 
 func (p *Partition) ensureUser(id []byte) uint32 {
@@ -214,7 +228,11 @@ func (p *Partition) ensureUser(id []byte) uint32 {
 	}
 	i := p.users.alloc()
 	u := p.users.at(i)
-	u.id = p.blobs.put(id)
+	if len(id) <= shortID {
+		u.n = uint8(copy(u.short[:], id))
+	} else {
+		u.long = p.blobs.put(id)
+	}
 	u.part = events.Murmur2(id) & 0x7fffffff
 	p.userTab.insert(idHash(id), i)
 	return i

@@ -97,7 +97,7 @@ func (p *Partition) dropGuest(ref uint32, r *row) {
 	r.flags &^= rowStored
 	c := p.chans.at(r.ch)
 	var kb [keyBuf]byte
-	p.replace(append(appendHot(kb[:0], p.blobs.get(c.id), hotGuest), p.blobs.get(p.users.at(r.user).id)...), nil)
+	p.replace(append(appendHot(kb[:0], p.blobs.get(c.id), hotGuest), p.userID(r.user)...), nil)
 }
 
 // deleteChannel forgets all of a channel but that it is gone (DESIGN §4.1). Its cost is that of what is forgotten.

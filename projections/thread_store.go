@@ -9,7 +9,7 @@ import (
 
 // appendFollower encodes who follows what: user id, 0x00, thread id.
 func (p *Partition) appendFollower(b []byte, r *row) []byte {
-	b = append(append(b, p.blobs.get(p.users.at(r.user).id)...), 0)
+	b = append(append(b, p.userID(r.user)...), 0)
 	return append(b, p.blobs.get(p.threads[p.follows.at(r.scope).thread].id)...)
 }
 

@@ -160,7 +160,7 @@ func (p *Partition) drainThread(d *Deltas, c *channel, r *row, replied bool) {
 	u := p.users.at(r.user)
 	m := &p.out
 	*m = events.UnreadDelta{
-		UserID: p.blobs.get(u.id), ChannelID: p.blobs.get(c.id), ThreadID: p.blobs.get(s.t.id),
+		UserID: p.userID(r.user), ChannelID: p.blobs.get(c.id), ThreadID: p.blobs.get(s.t.id),
 		Member:    s.follows && s.pair.flags&rowMember != 0 && c.flags&chDeleted == 0,
 		ReadEpoch: r.marks + 1, Stamp: p.stampOf(c, s.pair),
 	}

@@ -29,7 +29,7 @@ func (p *Partition) Warm(messages []*events.Message, reads []*events.Read) {
 	}
 	for i := range pairs {
 		x := &pairs[i]
-		sum += p.pairTab.peek(x.pairHash) + uint64(p.chans.at(x.channel).id) + uint64(p.users.at(x.user).id)
+		sum += p.pairTab.peek(x.pairHash) + uint64(p.chans.at(x.channel).id) + uint64(p.users.at(x.user).n)
 	}
 	for i := range pairs {
 		x := &pairs[i]
@@ -45,8 +45,7 @@ func (p *Partition) Warm(messages []*events.Message, reads []*events.Read) {
 	}
 	for i := range pairs {
 		c := p.chans.at(pairs[i].channel)
-		sum += uint64(p.blobs.first(c.id)) + uint64(p.blobs.first(c.tail[c.headSeq%tailLen])) +
-			uint64(p.blobs.first(p.users.at(pairs[i].user).id))
+		sum += uint64(p.blobs.first(c.id)) + uint64(p.blobs.first(c.tail[c.headSeq%tailLen]))
 	}
 	w.sum = sum
 }
@@ -64,13 +63,13 @@ func (p *Partition) warmDrain(rows []outRow) {
 	for i := range rows {
 		r := p.rows.at(rows[i].ref)
 		c := p.chans.at(r.ch)
-		w.sum += uint64(c.id) + uint64(c.tail[c.latest%tailLen]) + uint64(c.lastM) + uint64(p.users.at(r.user).id)
+		w.sum += uint64(c.id) + uint64(c.tail[c.latest%tailLen]) + uint64(c.lastM) + uint64(p.users.at(r.user).n)
 	}
 	for i := range rows {
 		r := p.rows.at(rows[i].ref)
 		c := p.chans.at(r.ch)
 		w.sum += uint64(p.blobs.first(c.id)) + uint64(p.blobs.first(c.tail[c.latest%tailLen])) +
-			uint64(p.blobs.first(p.users.at(r.user).id)) + uint64(p.blobs.first(r.lastID)) + uint64(p.blobs.first(r.firstID))
+			uint64(p.blobs.first(r.lastID)) + uint64(p.blobs.first(r.firstID))
 	}
 }
 
