@@ -283,6 +283,8 @@ func (b *browser) scheme(value string) {
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
 		b.fail("browser: %v", err)
 	}
+	// What was on its way before goes on all the same.
+	b.until("nothing moves", `document.getAnimations().forEach((a) => a.effect.getComputedTiming().endTime < Infinity && a.finish()) ?? true`)
 }
 
 // device is the selector of a device on the page.

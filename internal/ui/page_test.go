@@ -185,6 +185,8 @@ const cutOff = `(() => {
 	const bad = [...document.querySelectorAll('.top > *, dialog[open], dialog[open] .sheet > *, main > *')].filter((e) => beyond(undefined, e));
 	for (const part of document.querySelectorAll('.device-head, .channels, .conversation-head, .banner.shown, .composer'))
 		bad.push(...[...part.querySelectorAll('button, .count, .at, input')].filter((e) => beyond(part, e)));
+	for (const name of document.querySelectorAll('.by b, .name h2, .row-name, .conversation-head h3'))
+		if (beyond(name.parentElement, name) || name.nextElementSibling && beyond(name.closest('.message, .device-head, .row, .conversation-head'), name.nextElementSibling)) bad.push(name.textContent);
 	return bad.map((e) => e.ariaLabel || e.className || e.tagName).join('; ');
 })()`
 

@@ -220,7 +220,7 @@ class App {
             this.activate(d);
             document.getElementById(d.id)?.scrollIntoView({ behavior: 'smooth', inline: 'start', block: 'nearest' });
           },
-        }, avatar(d.user, 'tiny'), h('span', {}, title(d.user)), icon(d.kind), d.inbox.badge > 0 && h('span', { class: 'pip' }, capped(d.inbox.badge))))),
+        }, avatar(d.user, 'tiny'), h('span', { class: 'cast-name', dir: 'auto' }, title(d.user)), icon(d.kind), d.inbox.badge > 0 && h('span', { class: 'pip' }, capped(d.inbox.badge))))),
       this.devices.length
         ? h('div', { class: 'devices' }, this.devices.map((d) => pane(d)))
         : this.messages.peopleKnown && h('div', { class: 'welcome' }, h('h2', {}, 'Nobody is here yet'),

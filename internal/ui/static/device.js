@@ -3,7 +3,7 @@
 import { TidemarkClient } from '/ui/client/index.js';
 import { currentToken, markAllRead, publish, query } from '/ui/api.js';
 import { announce } from '/ui/dom.js';
-import { channelName, isDirect, title } from '/ui/words.js';
+import { among, calls, channelName, isDirect, title } from '/ui/words.js';
 
 let posts = 0;
 const run = Date.now().toString(36);
@@ -17,6 +17,8 @@ export class Device {
   panel = ''; // '', 'threads', or the id of the thread that is open
   line = ''; // id of the message above which the unread line is
   lineCount = 0;
+  threadLine = ''; // the same in the thread that is open
+  threadCount = 0;
   #kept; // which channel or thread was marked unread here: it stays so until it is opened again
   atBottom = true;
   draft = '';
@@ -81,9 +83,13 @@ export class Device {
     this.app.redraw();
   }
 
+  /** Opens a thread where its reading had stopped. */
   openThread(id) {
     this.blur();
     this.panel = id;
+    const t = this.threadEntry(id);
+    this.threadLine = t?.unread ? t.first_unread?.message_id ?? '' : '';
+    this.threadCount = t?.unread ?? 0;
     if (this.kept) this.#kept = undefined;
     this.pane = 'messages';
     this.look();
@@ -196,7 +202,8 @@ export class Device {
   /** Writes a message; tells whether it was written. What went wrong is said in the pane. */
   async post(text, thread) {
     const members = this.app.messages.channel(this.selected).members;
-    const mentions = [...new Set([...text.matchAll(/@([\w-]+)/g)].map((m) => m[1]))].filter((u) => members.includes(u));
+    const called = new Set(calls(text, among(members)).map((part) => part.user).filter(Boolean));
+    const everybody = ['all', 'channel'].some((word) => called.delete(word));
     const id = `${this.user}-${run}-${++posts}`;
     this.#kept = undefined;
     this.line = '';
@@ -206,8 +213,8 @@ export class Device {
       message: {
         channel_id: this.selected,
         message_posted: {
-          message_id: id, sender_id: this.user, preview: text, ...(mentions.length && { mentions }),
-          ...(/@(all|channel)\b/.test(text) && { mention_all: true }), ...(thread && { thread_id: thread }),
+          message_id: id, sender_id: this.user, preview: text, ...(called.size && { mentions: [...called] }),
+          ...(everybody && { mention_all: true }), ...(thread && { thread_id: thread }),
         },
       },
     }));

@@ -79,7 +79,7 @@ function explained(device, channel, x) {
     h('ol', { class: 'evidence' }, (x.message_ids ?? []).map((id, i) => {
       const m = c.byId.get(id);
       return h('li', { key: id || i }, m
-        ? [h('b', {}, title(m.sender_id)), ' ', h('span', {}, m.preview), h('time', {}, timeOf(m.at))]
+        ? [h('b', { dir: 'auto' }, title(m.sender_id)), ' ', h('span', { dir: 'auto' }, m.preview), h('time', {}, timeOf(m.at))]
         : h('code', {}, id || 'older than the index'));
     })),
     h('p', { class: 'note' }, 'At the command line: ', h('code', {}, `tidemark query explain ${device.user} ${channel}`)),
@@ -90,7 +90,7 @@ function explained(device, channel, x) {
 export async function receipts(device, m, readers) {
   const label = 'Who has it';
   const channel = device.selected;
-  const quote = h('blockquote', {}, h('b', {}, title(m.sender_id)), ' ', m.preview);
+  const quote = h('blockquote', {}, h('b', { dir: 'auto' }, title(m.sender_id)), ' ', h('bdi', {}, m.preview));
   show(label, [quote, people('Read by', readers.map((u) => ({ user_id: u })))]);
   try {
     const x = await query('GetReceipts', { channel_id: channel, message_id: m.message_id });
@@ -105,5 +105,5 @@ export async function receipts(device, m, readers) {
 
 function people(label, list, when) {
   return list.length > 0 && [h('h3', {}, `${label} ${count(list.length)}`),
-    h('ul', { class: 'evidence' }, list.map((r) => h('li', { key: r.user_id }, h('b', {}, title(r.user_id)), when && r[when] && h('time', {}, exactTime(r[when])))))];
+    h('ul', { class: 'evidence' }, list.map((r) => h('li', { key: r.user_id }, h('b', { dir: 'auto' }, title(r.user_id)), when && r[when] && h('time', {}, exactTime(r[when])))))];
 }

@@ -97,7 +97,7 @@ export class Operators {
     const r = this.now;
     return h('main', { class: 'operators', id: 'main', tabindex: '-1', key: 'operators' },
       this.trouble && h('p', { class: 'trouble', role: 'alert' }, `The node does not answer: ${this.trouble}. Trying again every second.`),
-      r ? [this.head(r), this.tiles(r), this.partitions(r), h('div', { class: 'two' }, this.phases(r), h('div', { class: 'column' }, this.store(r), this.verify())), this.dead()]
+      r ? [this.head(r), this.tiles(r), this.partitions(r), h('div', { class: 'two' }, this.phases(r), this.store(r)), this.dead(), this.verify()]
         : h('p', { class: 'empty middle' }, 'Reading …'));
   }
 
@@ -170,10 +170,10 @@ export class Operators {
       r.snapshots_error && h('p', { class: 'trouble' }, r.snapshots_error),
       r.snapshots_error && !r.snapshots?.length ? undefined
         : !r.snapshots?.length ? h('p', { class: 'empty' }, r.snapshots ? 'None was taken yet.' : ['This node keeps none: ', h('code', {}, '--snapshots file:///dir'), ' or ', h('code', {}, 's3://bucket'), ' turns them on.'])
-          : h('table', { class: 'grid' }, h('thead', {}, h('tr', {}, ['Partition', 'Taken', 'Position', 'Size', 'Kept', 'Digest'].map((t, i) => h('th', { key: t, scope: 'col', class: i === 3 || i === 4 ? 'right' : undefined }, t)))),
+          : h('div', { class: 'scroll few', tabindex: '0', role: 'region', 'aria-label': 'Snapshots' }, h('table', { class: 'grid' }, h('thead', {}, h('tr', {}, ['Partition', 'Taken', 'Position', 'Size', 'Kept', 'Digest'].map((t, i) => h('th', { key: t, scope: 'col', class: i === 3 || i === 4 ? 'right' : undefined }, t)))),
             h('tbody', {}, r.snapshots.map((s) => h('tr', { key: s.partition, 'data-snapshot': s.partition }, h('th', { scope: 'row' }, s.partition),
               h('td', { title: exactTime(s.at) }, ago(r.at - Date.parse(s.at))), h('td', {}, h('span', { class: 'position' }, s.position.map((n, i) => h('span', { key: i }, count(n))))),
-              h('td', { class: 'right' }, bytes(s.bytes)), h('td', { class: 'right' }, count(s.count)), h('td', {}, print(s.digest, s.digest)))))));
+              h('td', { class: 'right' }, bytes(s.bytes)), h('td', { class: 'right' }, count(s.count)), h('td', {}, print(s.digest, s.digest))))))));
   }
 
   dead() {
@@ -183,7 +183,7 @@ export class Operators {
       list.length ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'h-dead' }, h('table', { class: 'grid' },
         h('thead', {}, h('tr', {}, ['Written', 'Reason', 'From', 'Key', 'What is wrong', ''].map((t, i) => h('th', { key: i, scope: 'col' }, t || h('span', { class: 'hidden-text' }, 'Actions'))))),
         h('tbody', {}, list.map((l) => h('tr', { key: `${l.partition}/${l.offset}`, 'data-letter': `${l.partition}/${l.offset}` },
-          h('td', {}, exactTime(l.written)), h('td', {}, h('span', { class: 'reason' }, l.reason)), h('td', {}, h('code', {}, `${l.topic}/${l.from}`)), h('td', {}, l.key), h('td', { class: 'detail' }, l.detail),
+          h('td', {}, exactTime(l.written)), h('td', {}, h('span', { class: 'reason' }, l.reason)), h('td', {}, h('code', {}, `${l.topic}/${l.from}`)), h('td', { class: 'key' }, l.key), h('td', { class: 'detail' }, wrong(l)),
           h('td', { class: 'right' }, h('button', { class: 'chip', type: 'button', onclick: () => this.look(l) }, icon('look'), 'Look')))))))
         : this.letters && h('p', { class: 'empty' }, 'None. A record that cannot be used would be here with why, and its partition would go on.'),
       list.length > 0 && h('p', { class: 'note' }, `${plural(this.letters.total, 'dead letter')} in all; they stay 30 days.`));
@@ -205,8 +205,8 @@ export class Operators {
 
   drawLetter(l, more) {
     show(`Dead letter ${l.partition}/${l.offset}`, [
-      h('dl', { class: 'pairs' }, [['reason', l.reason], ['what is wrong', l.detail], ['from', `${l.topic}/${l.from}`], ['key', l.key], ['size', bytes(l.bytes)]].map(([k, v]) => h('div', { key: k }, h('dt', {}, k), h('dd', {}, v)))),
-      h('pre', { tabindex: '0', 'aria-label': 'The value as it was' }, l.hex ? l.value : pretty(l.value), l.cut && '\n…'),
+      h('dl', { class: 'pairs' }, [['reason', l.reason], ['what is wrong', wrong(l)], ['from', `${l.topic}/${l.from}`], ['key', l.key], ['size', bytes(l.bytes)]].map(([k, v]) => h('div', { key: k }, h('dt', {}, k), h('dd', {}, v)))),
+      h('pre', { class: l.hex ? 'bytes' : undefined, tabindex: '0', 'aria-label': 'The value as it was' }, l.hex ? l.value : pretty(l.value), l.cut && '\n…'),
       more,
       h('p', { class: 'actions' }, h('button', { class: 'primary', type: 'button', disabled: !l.usable, onclick: () => void this.replay() }, 'Write it again'),
         h('span', { class: 'note' }, l.usable ? 'To its topic, with its channel as key and its own time.' : 'This build would refuse it again.')),
@@ -228,7 +228,7 @@ export class Operators {
     ];
     const links = [['/readyz', 'a line for each partition'], ['/metrics', 'for Prometheus'], ['/healthz', 'alive']];
     return h('section', { class: 'card', 'aria-labelledby': 'h-verify' }, h('h2', { id: 'h-verify' }, 'Do not believe it, check it'),
-      commands.map(([why, command]) => [h('p', {}, why), h('pre', { tabindex: '0', 'aria-label': 'Command' }, command)]),
+      h('div', { class: 'checks' }, commands.map(([why, command]) => h('div', { key: why }, h('p', {}, why), h('pre', { tabindex: '0', 'aria-label': 'Command' }, command)))),
       h('p', { class: 'links' }, links.map(([href, what]) => h('a', { key: href, href }, h('code', {}, href), ` ${what}`))));
   }
 }
@@ -239,6 +239,9 @@ const swatch = (digest) => h('svg', { class: 'print', viewBox: '0 0 18 6', 'aria
 
 /** A digest, short; that of no record at all is a word. */
 const print = (digest, title) => (/^0+$/.test(digest) ? h('span', { class: 'note' }, 'empty') : h('code', { class: 'digest', title }, swatch(digest), digest.slice(0, 12)));
+
+/** What is wrong with a dead letter, without the reason that stands beside it. */
+const wrong = (l) => (l.detail.startsWith(`${l.reason}: `) ? l.detail.slice(l.reason.length + 2) : l.detail);
 
 /** How long ago, from milliseconds. */
 const ago = (ms) => (ms < 1500 ? 'just now' : `${ms < 120_000 ? `${Math.round(ms / 1000)} s` : ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} days`} ago`);

@@ -3,9 +3,9 @@
 import { explain } from '/ui/explain.js';
 import { h, icon } from '/ui/dom.js';
 import { SMALL } from '/ui/device.js';
-import { capped, channelName, count, dayOf, exactTime, hue, isDirect, names, plural, timeOf, title } from '/ui/words.js';
+import { among, calls, capped, channelName, count, dayOf, exactTime, hue, initial, isDirect, names, others, plural, timeOf, title } from '/ui/words.js';
 
-export const avatar = (user, size = '') => h('span', { class: `avatar ${size}`, 'aria-hidden': 'true', vars: { '--hue': hue(user) } }, (user || '·')[0].toUpperCase());
+export const avatar = (user, size = '') => h('span', { class: `avatar ${size}`, 'aria-hidden': 'true', vars: { '--hue': hue(user) } }, initial(user));
 
 /** A number that can be asked what is behind it. */
 function number(device, scope, n, kind, label) {
@@ -26,13 +26,13 @@ function row(device, c) {
       tabindex: here || (!device.selected && device.inbox.sorted[0]?.channel_id === c.channel_id) ? '0' : '-1', onclick: () => device.open(c.channel_id),
     },
     h('span', { class: 'dot', 'aria-hidden': 'true' }),
-    isDirect(c.channel_id) ? avatar(name.toLowerCase(), 'tiny') : h('span', { class: 'hash', 'aria-hidden': 'true' }, '#'),
-    h('span', { class: 'row-name' }, name),
+    isDirect(c.channel_id) ? avatar(others(c.channel_id, device.user)[0] ?? device.user, 'tiny') : h('span', { class: 'hash', 'aria-hidden': 'true' }, '#'),
+    h('span', { class: 'row-name', dir: 'auto' }, name),
     c.muted && h('span', { class: 'row-mute' }, icon('mute'))),
-    h('span', { class: 'row-counts' },
+    (c.offline_unread > 0 || c.mentions > 0) && h('span', { class: 'row-more' },
       c.offline_unread > 0 && number(device, c.channel_id, c.offline_unread, 'away', `${count(c.offline_unread)} in ${name} that came while offline`),
-      c.mentions > 0 && h('span', { key: 'at', class: 'at', title: plural(c.mentions, 'mention') }, `@${c.mentions > 1 ? capped(c.mentions) : ''}`),
-      c.unread > 0 && number(device, c.channel_id, c.unread, c.mentions ? 'mention' : '', `${count(c.unread)} unread in ${name}`)));
+      c.mentions > 0 && h('span', { key: 'at', class: 'at', title: plural(c.mentions, 'mention') }, `@${c.mentions > 1 ? capped(c.mentions) : ''}`)),
+    c.unread > 0 && number(device, c.channel_id, c.unread, c.mentions ? 'mention' : '', `${count(c.unread)} unread in ${name}`));
 }
 
 /** Up and down go through the list; right goes to the number, left back. */
@@ -84,30 +84,29 @@ function readBy(device, m, last) {
 const spoken = (text) => String(text ?? '').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '·');
 
 /** Text with names that are called set apart. */
-function body(m, user) {
+function body(m, device) {
   if (m.deleted) return h('span', { class: 'gone' }, 'deleted');
-  return spoken(m.preview).split(/(@[\w-]+)/).map((part) => {
-    if (!part.startsWith('@')) return part;
-    const me = part === `@${user}` || part === '@all' || part === '@channel';
-    return h('span', { class: `called ${me ? 'me' : ''}` }, part);
-  });
+  return calls(spoken(m.preview), among(device.app.messages.channel(device.selected).members))
+    .map((part) => (part.user ? h('bdi', { class: `called ${[device.user, 'all', 'channel'].includes(part.user) ? 'me' : ''}` }, part.text) : part));
 }
 
 function message(device, m, before, options) {
   const { thread, replies, last } = options;
-  if (m.silent) return h('li', { key: m.message_id, class: 'message silent', 'data-id': m.message_id }, h('span', {}, spoken(m.preview) || 'something changed'), h('time', {}, timeOf(m.at)));
+  if (m.silent) return h('li', { key: m.message_id, class: 'message silent', 'data-id': m.message_id }, h('span', { dir: 'auto' }, spoken(m.preview) || 'something changed'), h('time', {}, timeOf(m.at)));
   const joined = before && !before.silent && before.sender_id === m.sender_id && m.at - before.at < 300_000 && !options.broken;
   const own = m.sender_id === device.user;
   const called = !own && (m.mention_all || m.mentions?.includes(device.user));
+  const [sent, read] = [ticks(device, m), readBy(device, m, last)];
+  const foot = replies > 0 || read;
   const tool = (label, sign, fn) => h('button', { class: 'tool', type: 'button', tabindex: '-1', 'aria-label': label, title: label, onclick: fn }, icon(sign));
   return h('li', { key: m.message_id, class: `message ${joined ? 'joined' : ''} ${own ? 'own' : ''} ${called ? 'called-me' : ''}`, 'data-id': m.message_id, tabindex: '-1' },
     joined ? h('time', { class: 'side', title: exactTime(m.at) }, timeOf(m.at)) : avatar(m.sender_id),
     h('div', { class: 'message-main' },
-      !joined && h('div', { class: 'by' }, h('b', {}, title(m.sender_id)), h('time', { title: exactTime(m.at) }, timeOf(m.at)),
+      !joined && h('div', { class: 'by' }, h('b', { dir: 'auto', title: title(m.sender_id) }, title(m.sender_id)), h('time', { title: exactTime(m.at) }, timeOf(m.at)),
         m.broadcast && h('span', { class: 'tag' }, 'reply')),
-      h('div', { class: 'text' }, body(m, device.user), m.edited && !m.deleted && h('span', { class: 'tag' }, ' edited')),
-      (replies || ticks(device, m) || readBy(device, m, last)) && h('div', { class: 'foot' },
-        ticks(device, m), readBy(device, m, last),
+      h('div', { class: 'text', dir: 'auto' }, body(m, device), m.edited && !m.deleted && h('span', { class: 'tag' }, ' edited'), !foot && sent),
+      foot && h('div', { class: 'foot' },
+        sent, read,
         replies > 0 && !thread && h('button', { class: 'replies', type: 'button', tabindex: '-1', onclick: () => device.openThread(m.message_id) }, icon('thread'), plural(replies, 'reply', 'replies')))),
     h('div', { class: 'tools' },
       !m.deleted && tool('Mark unread from here', 'unread', () => device.markUnread(m)),
@@ -173,7 +172,7 @@ function scroller(device, channel) {
       const target = el.querySelector('.line') ?? el.querySelector(`[data-id="${CSS.escape(jump)}"]`);
       if (!target && !device.app.messages.channel(channel).loaded) return; // not drawn yet
       device.jump = '';
-      el.scrollTop = target ? Math.max(0, target.offsetTop - el.clientHeight / 3) : el.scrollHeight; // it may be older than what is kept
+      el.scrollTop = target ? placeIn(el, target) : el.scrollHeight; // it may be older than what is kept
     } else if (jump === 'end' || (device.atBottom && !device.thread)) {
       el.scrollTop = el.scrollHeight;
       if (el.querySelector('.message')) device.jump = '';
@@ -186,6 +185,24 @@ function scroller(device, channel) {
     if (atBottom) device.look();
   };
 }
+
+/** Puts a thread that was opened where its reading had stopped, else to its end; there it stays while the end is in sight. */
+function threadScroller(device, length) {
+  const settle = (el) => {
+    const was = Number(el.dataset.drawn ?? 0); // height of the list when it was drawn last
+    const opened = el.dataset.thread !== device.thread;
+    if (opened && length < 2) return; // not there yet, or nothing but the root
+    const start = opened && el.querySelector('.line');
+    if (start) el.scrollTop = placeIn(el, start);
+    else if (opened || was - el.scrollTop - el.clientHeight < 40) el.scrollTop = el.scrollHeight;
+    el.dataset.thread = device.thread;
+    el.dataset.drawn = el.scrollHeight;
+  };
+  return (el) => queueMicrotask(() => settle(el)); // what is drawn below it takes of its height
+}
+
+/** Where a list is scrolled to so that an item of it stands a third below its top. */
+const placeIn = (el, item) => Math.max(0, el.scrollTop + item.getBoundingClientRect().top - el.getBoundingClientRect().top - el.clientHeight / 3);
 
 function onScroll(device) {
   return (e) => {
@@ -210,7 +227,7 @@ function composer(device, thread) {
       if (!await device.post(text, thread)) input.value ||= text; // not lost, unless somebody goes on writing
     },
   },
-  h('input', { class: 'say', 'aria-label': to, placeholder: to, autocomplete: 'off', maxlength: '140', enterkeyhint: 'send' }),
+  h('input', { class: 'say', 'aria-label': to, placeholder: to, dir: 'auto', autocomplete: 'off', maxlength: '140', enterkeyhint: 'send' }),
   h('button', { class: 'send', type: 'submit', 'aria-label': 'Send' }, icon('send')));
 }
 
@@ -225,8 +242,11 @@ function threadView(device) {
       h('h3', {}, 'Thread'),
       entry?.unread > 0 && h('button', { class: 'count', type: 'button', 'aria-label': `${entry.unread} unread in this thread: explain`, onclick: () => explain(device, device.selected, id) }, capped(entry.unread)),
       h('button', { class: 'chip', type: 'button', 'aria-pressed': String(Boolean(entry)), onclick: () => device.follow(id, !entry) }, entry ? 'Following' : 'Follow')),
-    h('ol', { class: 'messages', role: 'log', 'aria-label': 'Messages of the thread', tabindex: '0', onkeydown: messageKeys },
-      list.map((m, i) => message(device, m, i > 1 ? list[i - 1] : undefined, { thread: true, last: i === list.length - 1 }))),
+    h('ol', { class: 'messages', role: 'log', 'aria-label': 'Messages of the thread', tabindex: '0', onkeydown: messageKeys, ref: threadScroller(device, list.length) },
+      list.map((m, i) => {
+        const first = i > 0 && m.message_id === device.threadLine;
+        return [first && line(device, device.threadCount), message(device, m, i > 1 && !first ? list[i - 1] : undefined, { thread: true, last: i === list.length - 1 })];
+      })),
     composer(device, id));
 }
 
@@ -242,8 +262,8 @@ function threadList(device) {
         return h('li', { key: `${t.channel_id} ${t.thread_id}`, class: t.unread ? 'unread' : '', 'data-thread': t.thread_id },
           h('button', { type: 'button', class: 'thread-row', onclick: () => { device.open(t.channel_id); device.openThread(t.thread_id); } },
             h('span', { class: 'thread-where' }, `#${channelName(t.channel_id, device.user)}`),
-            h('span', { class: 'thread-root' }, root?.preview || t.thread_id),
-            t.last_reply?.preview && h('span', { class: 'thread-last' }, `${title(t.last_reply.sender_id)}: ${t.last_reply.preview}`)),
+            h('span', { class: 'thread-root', dir: 'auto' }, root?.preview || t.thread_id),
+            t.last_reply?.preview && h('span', { class: 'thread-last' }, h('bdi', {}, title(t.last_reply.sender_id)), ': ', h('bdi', {}, t.last_reply.preview))),
           t.unread > 0 && h('button', { class: 'count', type: 'button', 'aria-label': `${t.unread} unread: explain`, onclick: () => explain(device, t.channel_id, t.thread_id) }, capped(t.unread)));
       }))
       : h('p', { class: 'empty' }, 'None yet. Reply to a message, or follow a thread, and it is listed here with a count of its own.'));
@@ -251,7 +271,8 @@ function threadList(device) {
 
 function conversation(device) {
   if (device.panel === 'threads') return h('div', { class: 'conversation', key: 'threads' }, threadList(device));
-  if (!device.selected) return h('div', { class: 'conversation', key: 'none' }, h('p', { class: 'empty middle' }, 'Pick a channel.'));
+  const { inbox } = device;
+  if (!device.selected) return h('div', { class: 'conversation', key: 'none' }, inbox.channels.size > 0 && h('p', { class: 'empty middle' }, 'Pick a channel.'));
   const id = device.selected;
   const name = channelName(id, device.user);
   const { items, loaded, empty } = messageItems(device);
@@ -261,7 +282,7 @@ function conversation(device) {
   return h('div', { class: 'conversation', key: `in ${id}` },
     h('header', { class: 'conversation-head' },
       h('button', { class: 'plain only-narrow', type: 'button', 'aria-label': 'Back to the channels', onclick: () => { device.blur(); device.pane = 'list'; device.app.redraw(); } }, icon('back')),
-      h('h3', {}, !isDirect(id) && h('span', { class: 'hash', 'aria-hidden': 'true' }, '#'), name),
+      h('h3', {}, !isDirect(id) && h('span', { class: 'hash', 'aria-hidden': 'true' }, '#'), h('bdi', {}, name)),
       h('span', { class: 'members', title: names(members, 30) }, isDirect(id) || !members.length ? '' : plural(members.length, 'member')),
       h('button', { class: 'plain', type: 'button', 'aria-pressed': String(Boolean(c?.muted)), 'aria-label': c?.muted ? `Unmute ${name}` : `Mute ${name}`, title: c?.muted ? 'Muted: left out of the badge' : 'Mute', onclick: () => device.mute(id, !c?.muted) }, icon(c?.muted ? 'mute' : 'bell'))),
     h('div', { class: `banner ${waiting ? 'shown' : ''}`, 'aria-hidden': waiting ? undefined : 'true', inert: !waiting },
@@ -291,7 +312,7 @@ export function pane(device) {
   },
   h('header', { class: 'device-head' },
     h('span', { class: 'who' }, avatar(device.user), h('span', { class: `presence ${state}`, 'aria-hidden': 'true' })),
-    h('div', { class: 'name' }, h('h2', {}, name), h('span', { class: 'kind' }, icon(device.kind), device.kind, state !== 'online' && h('b', { class: 'state' }, state === 'offline' ? 'offline' : 'connecting …'))),
+    h('div', { class: 'name' }, h('h2', { dir: 'auto', title: name }, name), h('span', { class: 'kind' }, icon(device.kind), device.kind, state !== 'online' && h('b', { class: 'state' }, state === 'offline' ? 'offline' : 'connecting …'))),
     inbox.known && h('button', {
       class: `count total ${inbox.totals.mentions ? 'mention' : ''} ${total ? '' : 'none'}`, type: 'button', 'data-total': total,
       'aria-label': total ? `${count(total)} unread in all: explain` : 'Nothing unread: explain', title: 'What this number is made of', onclick: () => explain(device),

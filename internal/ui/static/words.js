@@ -11,16 +11,21 @@ export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one
 export const timeOf = (at) => clock.format(new Date(at));
 export const exactTime = (at) => exact.format(new Date(at));
 export const dayOf = (at) => date.format(new Date(at));
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** What stands for a name where there is room for one character: a letter, or a whole emoji however many it is made of. */
+export const initial = (name) => graphemes.segment(name || '·')[Symbol.iterator]().next().value.segment.toUpperCase();
+
 export const title = (user) => (user ? user[0].toUpperCase() + user.slice(1) : 'system');
 
-/** Channels of two are shown as the other one. */
-export function channelName(id, user) {
-  if (!id.startsWith('dm:')) return id;
-  const others = id.slice(3).split(':').filter((u) => u !== user);
-  return others.length ? others.map(title).join(', ') : id;
-}
-
 export const isDirect = (id) => id.startsWith('dm:');
+
+/** Those with whom a user is in a direct channel. */
+export const others = (id, user) => id.slice(3).split(':').filter((u) => u !== user);
+
+/** Direct channels are shown as the others in them. */
+export const channelName = (id, user) => (isDirect(id) && others(id, user).map(title).join(', ')) || id;
 
 /** "ann, bob and cleo". */
 export function names(list, most = 12) {
@@ -28,6 +33,28 @@ export function names(list, most = 12) {
   if (list.length > most) shown.push(`${count(list.length - most)} more`);
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }
+
+/** A text in parts: what calls somebody (`@` and a name that `find` knows) is {user, text}. A name may hold any characters, as
+ * ids do, so the longest one that is known counts; an address (`ann@example.com`) calls nobody. */
+export function calls(text, find) {
+  const parts = [];
+  let from = 0;
+  for (const m of text.matchAll(/@(\S+)/g)) {
+    if (m.index < from || /[\p{L}\p{N}]$/u.test(text.slice(0, m.index))) continue;
+    for (let n = m[1].length; n > 0; n--) {
+      const user = /^[\p{L}\p{N}]/u.test(m[1].slice(n)) ? undefined : find(m[1].slice(0, n));
+      if (!user) continue;
+      parts.push(text.slice(from, m.index), { user, text: `@${m[1].slice(0, n)}` });
+      from = m.index + 1 + n;
+      break;
+    }
+  }
+  parts.push(text.slice(from));
+  return parts.filter(Boolean);
+}
+
+/** Finds who is called by a name among those there are: people see names with a capital letter, and write them so. */
+export const among = (people) => (name) => [name, name.toLowerCase()].find((n) => n === 'all' || n === 'channel' || people.includes(n));
 
 /** A stable hue for a name. */
 export function hue(name) {
