@@ -85,7 +85,7 @@ func (c *chunk) addChannel(i int32) {
 	c.values++
 }
 
-// writes are the commands that write what is pending and ask who wants to hear of it, none if nothing is.
+// writes are the commands that write what is pending, leave the mark and ask who wants to hear of it, none if all was skipped.
 func (c *chunk) writes(goneFor string) [][]any {
 	c.out.reset()
 	c.dropPointers() // first: a key that two of them share keeps what is written
@@ -97,7 +97,7 @@ func (c *chunk) writes(goneFor string) [][]any {
 			c.writeChannel(r, goneFor)
 		}
 	}
-	if len(c.out.firsts) > 0 {
+	if c.vouches() {
 		c.mark()
 	}
 	c.audience()

@@ -2,20 +2,26 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/testkit"
 )
 
-// beforeCursors runs something once, before the cursors are moved on.
-type beforeCursors struct{ do atomic.Pointer[func()] }
+// beforeCursors runs something before the cursors are moved on, which does not happen if its context ends with that.
+type beforeCursors struct {
+	do atomic.Pointer[func(context.Context)]
+}
 
 func (b *beforeCursors) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
@@ -25,7 +31,10 @@ func (b *beforeCursors) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if strings.HasPrefix(cmd.Name(), "eval") && slices.ContainsFunc(cmd.Args(), func(a any) bool { return a == "a" }) {
 			if do := b.do.Load(); do != nil {
-				(*do)()
+				(*do)(ctx)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 		}
 		return next(ctx, cmd)
@@ -57,7 +66,7 @@ func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 	copyAll(t, plain, replica, strs)
 
 	var failed atomic.Bool
-	failOver := func() { // cursors are moved by one goroutine
+	failOver := func(context.Context) { // cursors are moved by one goroutine
 		held := map[string]map[string]string{}
 		copyAll(t, plain, held, map[string]string{})
 		if failed.Load() || maps.EqualFunc(held, replica, maps.Equal) {
@@ -76,6 +85,46 @@ func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 	m.ready(t)
 	if n := counterOf(m.metrics.fillings.WithLabelValues("empty")) + counterOf(m.metrics.fillings.WithLabelValues("epoch")); n != 1 {
 		t.Errorf("%v fillings: the rest should have been read, not everything", n)
+	}
+}
+
+// A member that dies between the writing of a batch and the moving of its cursors: the next one finds all of it in Redis,
+// and is done.
+func TestCrashBeforeTheCursorsMove(t *testing.T) {
+	kafka := testkit.FakeKafka(t)
+	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
+	mini := testkit.Miniredis(t)
+	plain := redisClient(t, "redis://"+mini.Addr())
+	hooked := redisClient(t, "redis://"+mini.Addr())
+	hook := new(beforeCursors)
+	hooked.AddHook(hook)
+	cl := producer(t, kafka.ListenAddrs())
+	first := start(t, kafka.ListenAddrs(), topics, hooked)
+	produce(t, cl, topics, 1, unreadRecord(small("u", "before", 1, 0))) // so that the next one is news, and not a filling
+	cursor := topics.Name(events.TopicUnread) + "/0"
+	moved := func(to string) func() bool {
+		return func() bool { return plain.HGet(t.Context(), cursorsKey, cursor).Val() == to }
+	}
+	eventually(t, "the first cursor", moved("1"))
+	first.ready(t)
+	written := func(ctx context.Context) bool { return plain.HExists(ctx, InboxKey("u"), "c").Val() }
+	died := make(chan struct{})
+	var once sync.Once
+	dies := func(ctx context.Context) {
+		if written(ctx) {
+			once.Do(func() { close(died) })
+			<-ctx.Done()
+		}
+	}
+	hook.do.Store(&dies)
+	produce(t, cl, topics, 1, unreadRecord(small("u", "c", 1, 0)))
+	<-died
+	first.stop()
+	next := start(t, kafka.ListenAddrs(), topics, plain)
+	eventually(t, "the next cursor", moved("2"))
+	next.ready(t)
+	if !written(t.Context()) {
+		t.Error("what was written is gone")
 	}
 }
 
@@ -103,4 +152,42 @@ func TestCursorsNeedTheMarksOfTheirBatch(t *testing.T) {
 		moves("one is of another batch", false, &written{key: key, batch: 7, slots: []int{0, 2, 3}})
 		moves("one is missing", false, &written{key: key, batch: 7, slots: []int{0, 1, 2}})
 	})
+}
+
+// A batch that Redis holds already is read again, as its writer crashed before it moved the cursor. The next one moves it, and
+// has a mark for that: what it found may be gone with a failover as well as what it writes.
+func TestCursorsMoveOverWhatWasFound(t *testing.T) {
+	for name, begun := range map[string]int64{"written by another, to be published again": 1 << 40, "known to be published": 0} {
+		t.Run(name, func(t *testing.T) {
+			redises(t, func(t *testing.T, rdb *redis.Client) {
+				c := open(t, rdb, "topics", 1, "empty")
+				c.begin(0, 0, 100, 0)
+				d := reading(small("u", "c", 5, 1), "m4", 4, t0)
+				if n := own(t, rdb).apply(t, d); n != 1 {
+					t.Fatalf("applied %d", n)
+				}
+				next := own(t, rdb)
+				next.part.begun = begun
+				b := next.join(new(batch), unreadRecord(d))
+				if n := next.send(t, b); n != 0 {
+					t.Fatalf("applied %d of what Redis holds", n)
+				}
+				move := func() error {
+					_, err := c.filling.advance(t.Context(), []step{{partition{"t", 0}, 0, 1}}, &b.written)
+					return err
+				}
+				if ttl := rdb.TTL(t.Context(), next.marks).Val(); ttl <= 23*time.Hour {
+					t.Errorf("marks are kept for %v, want a day", ttl)
+				}
+				rdb.Rename(t.Context(), next.marks, "elsewhere") // as a replica that never had it
+				if err := move(); !errors.Is(err, errReopen) {
+					t.Errorf("without the mark: %v, want errReopen", err)
+				}
+				rdb.Rename(t.Context(), "elsewhere", next.marks)
+				if err := move(); err != nil {
+					t.Errorf("with the mark: %v", err)
+				}
+			})
+		})
+	}
 }

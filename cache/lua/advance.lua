@@ -28,7 +28,6 @@ if marks > 0 then
   for _, mark in ipairs(call('HMGET', KEYS[4], unpack(ARGV, 5, 4 + marks))) do
     if mark ~= ARGV[3] then return { 'lost', 0 } end
   end
-  call('EXPIRE', KEYS[4], 86400)
 end
 for i = first, #ARGV, 4 do
   local have = at[ARGV[i]]
