@@ -2,11 +2,11 @@
 
 import { currentToken, own, refused, tell, useToken } from '/ui/api.js';
 import { Device } from '/ui/device.js';
-import { announce, drawing, h, icon } from '/ui/dom.js';
+import { announce, avatar, drawing, h, icon } from '/ui/dom.js';
 import { hide, receipts } from '/ui/explain.js';
 import { Messages } from '/ui/messages.js';
 import { Operators } from '/ui/operators.js';
-import { avatar, pane } from '/ui/pane.js';
+import { pane } from '/ui/pane.js';
 import { capped, duration, names, title } from '/ui/words.js';
 
 const themes = { auto: 'light dark', light: 'light', dark: 'dark' };

@@ -1,6 +1,8 @@
 // Drawing: h describes an element, draw makes a parent's children what is described, and changes only what differs, so
 // focus, selection and scroll positions stay. Text is only ever set as text.
 
+import { hue, initial } from '/ui/words.js';
+
 const SVG = 'http://www.w3.org/2000/svg';
 const made = new WeakMap(); // by node: what it was made from
 
@@ -117,6 +119,9 @@ const shapes = {
 
 /** A drawn sign. It says nothing to a screen reader: what holds it has a label. */
 export const icon = (name) => h('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true', focusable: 'false' }, h('path', { d: shapes[name] }));
+
+/** What stands for a person: a letter in the colour of the name. */
+export const avatar = (user, size = '') => h('span', { class: `avatar ${size}`, 'aria-hidden': 'true', vars: { '--hue': hue(user) } }, initial(user));
 
 /** Says something to people who do not see the page. */
 export function announce(text) {

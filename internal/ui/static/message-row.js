@@ -1,0 +1,78 @@
+// One message as it is drawn: who wrote it, its text, who has it, and what can be done with it.
+
+import { avatar, h, icon } from '/ui/dom.js';
+import { SMALL } from '/ui/device.js';
+import { among, calls, count, exactTime, names, plural, timeOf, title } from '/ui/words.js';
+
+/** Replies are read in their thread, and nobody's thread pointer but one's own is told to a page. */
+const inThreadOnly = (m) => m.thread_id && !m.broadcast;
+
+function ticks(device, m) {
+  if (inThreadOnly(m)) return undefined;
+  if (m.sender_id !== device.user || m.silent || m.deleted) return undefined;
+  const { members } = device.app.messages.channel(device.selected);
+  if (members.length > SMALL || members.length < 2) return undefined;
+  const status = device.statusOf(m);
+  return h('span', { class: `ticks ${status}`, role: 'img', 'aria-label': status, title: status },
+    h('svg', { viewBox: '0 0 20 12', 'aria-hidden': 'true' }, h('path', { d: 'M2 6l3.500 4L12 2' }), status !== 'sent' && h('path', { d: 'M9 9l1 1L17 2' })));
+}
+
+function readBy(device, m, last) {
+  if (inThreadOnly(m) || m.deleted || m.silent || (m.sender_id !== device.user && !last)) return undefined;
+  const who = device.readersOf(m);
+  if (!who.length) return undefined;
+  return h('button', {
+    class: 'read-by', type: 'button', tabindex: '-1', title: `Read by ${names(who)}`, 'aria-label': `Read by ${who.length}: ${names(who)}`, 'data-names': names(who),
+    onclick: () => device.app.showReceipts(device, m, who),
+  }, who.slice(0, 3).map((u) => avatar(u, 'dotty')), `Read by ${count(who.length)}`);
+}
+
+/** Text without what has no shape: a control character would be drawn as an empty box. */
+const spoken = (text) => String(text ?? '').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '·');
+
+/** Text with names that are called set apart. */
+function body(m, device) {
+  if (m.deleted) return h('span', { class: 'gone' }, 'deleted');
+  return calls(spoken(m.preview), among(device.app.messages.channel(device.selected).members))
+    .map((part) => (part.user ? h('bdi', { class: `called ${[device.user, 'all', 'channel'].includes(part.user) ? 'me' : ''}` }, part.text) : part));
+}
+
+export function message(device, m, before, options) {
+  const { thread, replies, last } = options;
+  if (m.silent) return h('li', { key: m.message_id, class: 'message silent', 'data-id': m.message_id }, h('span', { dir: 'auto' }, spoken(m.preview) || 'something changed'), h('time', {}, timeOf(m.at)));
+  const joined = before && !before.silent && before.sender_id === m.sender_id && m.at - before.at < 300_000 && !options.broken;
+  const own = m.sender_id === device.user;
+  const called = !own && (m.mention_all || m.mentions?.includes(device.user));
+  const [sent, read] = [ticks(device, m), readBy(device, m, last)];
+  const foot = replies > 0 || read;
+  const tool = (label, sign, fn) => h('button', { class: 'tool', type: 'button', tabindex: '-1', 'aria-label': label, title: label, onclick: fn }, icon(sign));
+  return h('li', { key: m.message_id, class: `message ${joined ? 'joined' : ''} ${own ? 'own' : ''} ${called ? 'called-me' : ''}`, 'data-id': m.message_id, tabindex: '-1' },
+    joined ? h('time', { class: 'side', title: exactTime(m.at) }, timeOf(m.at)) : avatar(m.sender_id),
+    h('div', { class: 'message-main' },
+      !joined && h('div', { class: 'by' }, h('b', { dir: 'auto', title: title(m.sender_id) }, title(m.sender_id)), h('time', { title: exactTime(m.at) }, timeOf(m.at)),
+        m.broadcast && h('span', { class: 'tag' }, 'reply')),
+      h('div', { class: 'text', dir: 'auto' }, body(m, device), m.edited && !m.deleted && h('span', { class: 'tag' }, ' edited'), !foot && sent),
+      foot && h('div', { class: 'foot' },
+        sent, read,
+        replies > 0 && !thread && h('button', { class: 'replies', type: 'button', tabindex: '-1', onclick: () => device.openThread(m.message_id) }, icon('thread'), plural(replies, 'reply', 'replies')))),
+    h('div', { class: 'tools' },
+      !m.deleted && tool('Mark unread from here', 'unread', () => device.markUnread(m)),
+      !thread && !m.deleted && tool('Reply in thread', 'reply', () => device.openThread(m.message_id)),
+      own && !m.deleted && tool('Delete', 'close', () => device.erase(m))));
+}
+
+/** Up and down go through the messages, right and left through what can be done with one: a list is one stop of the Tab key. */
+export function messageKeys(e) {
+  const at = e.target.closest('.message');
+  const go = (list, from, step) => list[Math.max(0, Math.min(list.length - 1, from + step))];
+  const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[e.key];
+  const across = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+  let to;
+  if (step !== undefined) {
+    const all = [...e.currentTarget.querySelectorAll('.message')];
+    to = at ? go(all, all.indexOf(at), step) : all.at(e.key === 'Home' ? 0 : -1);
+  } else if (across && at) to = go([at, ...at.querySelectorAll('button')], [at, ...at.querySelectorAll('button')].indexOf(e.target), across);
+  if (!to) return;
+  to.focus();
+  e.preventDefault();
+}
