@@ -10,6 +10,7 @@
 //	snapshot.go   the inbox of a connection, read from the owners, and what changed while it was read
 //	queue.go      what a connection has still to send: absolute values replace each other, bytes are bounded
 //	conn.go       a socket: reading commands, writing what is queued
+//	writers.go    whose turn it is to write
 //	command.go    what a client may ask for; it becomes events in chat.reads
 //	presence.go   which users have a socket somewhere (Redis)
 //	queued.go     what is reported for members who have none; roster.go: who the members are

@@ -40,6 +40,9 @@ func (g *sockets) frames(ctx context.Context, c crowd) ([]Result, error) {
 		return nil, err
 	}
 	rate := float64(c.messages) / full.seconds / 2
+	if err := g.settled(ctx); err != nil { // what is left of before: receipts
+		return nil, err
+	}
 	g.s.env.say("%.0f messages a second", rate)
 	half, err := g.paced(ctx, int(rate*c.half.Seconds()), time.Duration(float64(time.Second)/rate), channels, busyMembers)
 	if err != nil {
