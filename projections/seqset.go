@@ -244,13 +244,12 @@ func (s *seqset) newest(dst []uint32, seq uint32, n int) []uint32 {
 	if s.big == nil {
 		return append(dst, s.small[skip:]...)
 	}
-	for i := skip; i < int(s.count()); i++ {
-		m, err := s.big.Select(uint32(i))
-		if err != nil {
-			break // there are not so many
-		}
-		dst = append(dst, m)
+	start := len(dst)
+	it := s.big.ReverseIterator()
+	for k := skip; k < int(s.count()) && it.HasNext(); k++ {
+		dst = append(dst, it.Next())
 	}
+	slices.Reverse(dst[start:])
 	return dst
 }
 

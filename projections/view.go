@@ -214,14 +214,14 @@ func (p *Partition) excludedOf(c *channel, s *scope, above uint32) []uint32 {
 	}
 	var seqs []uint32
 	x := p.extOf(c)
-	if x == nil || x.uncounted.max() <= above {
-		seqs = s.singles.newest(seqs, above, listed)
-	} else {
-		for q := s.singles.next(above + 1); q != 0; q = s.singles.next(q + 1) {
-			if !x.uncounted.contains(q) {
-				seqs = append(seqs, q)
-			}
+	silent := x != nil && x.uncounted.max() > above
+	for n, more := listed, true; more; n *= 2 { // from the newest on, until there are enough that count
+		seqs = s.singles.newest(seqs[:0], above, n)
+		more = len(seqs) == n
+		if silent {
+			seqs = slices.DeleteFunc(seqs, x.uncounted.contains)
 		}
+		more = more && len(seqs) < listed
 	}
 	for _, q := range s.own {
 		if q > above {

@@ -204,10 +204,10 @@ func TestInterleave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := random.Draw(t)
 		order := c.Log.Interleave(func(left []events.Input) int { return rapid.IntRange(0, len(left)-1).Draw(t, "pick") })
-		var next [events.NumInputs]int64
+		var next [events.NumInputs]int
 		for _, r := range order {
-			if r.Offset != next[r.Input] {
-				t.Fatalf("%s/%d, want offset %d", r.Input, r.Offset, next[r.Input])
+			if want := c.Log[r.Input][next[r.Input]].Offset; r.Offset != want {
+				t.Fatalf("%s/%d, want offset %d", r.Input, r.Offset, want)
 			}
 			next[r.Input]++
 		}

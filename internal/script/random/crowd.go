@@ -19,7 +19,7 @@ func DrawCrowd(t *rapid.T) *Case {
 	c := m.settings(t)
 	b := &beginning{mix: m, c: c, now: script.Start, channel: []byte(script.DefaultChannel)}
 	b.join(t)
-	for range rapid.IntRange(1, 5).Draw(t, "runs") {
+	for range rapid.IntRange(1, 6).Draw(t, "runs") {
 		b.run(t, rapid.SampledFrom([]int{3, 20, 70, 120}).Draw(t, "run of"))
 		b.now += rapid.SampledFrom(m.steps).Draw(t, "step")
 	}
@@ -35,7 +35,8 @@ type beginning struct {
 	c       *Case
 	now     int64
 	channel []byte
-	crowd   int // p0 to p<crowd-1>
+	crowd   int  // p0 to p<crowd-1>
+	away    bool // many of them have left
 }
 
 func (b *beginning) message(e *events.Message) {
@@ -75,7 +76,7 @@ func (b *beginning) join(t *rapid.T) {
 		ids = ids[n:]
 	}
 	if crowd > 0 && oneIn(t, 2, "some leave") {
-		b.message(&events.Message{Kind: events.KindMembersLeft, IDs: b.many(t)})
+		b.turn(t)
 	}
 	for range min(crowd, rapid.IntRange(0, 2).Draw(t, "of the crowd")) {
 		u := fmt.Sprintf("p%d", rapid.IntRange(0, crowd-1).Draw(t, "who does something"))
@@ -85,10 +86,20 @@ func (b *beginning) join(t *rapid.T) {
 	}
 }
 
+// turn lets a good part of the crowd leave, or come back.
+func (b *beginning) turn(t *rapid.T) {
+	e := &events.Message{Kind: events.KindMembersLeft, IDs: b.many(t)}
+	if b.away {
+		e.Kind, e.CountHistory = events.KindMembersJoined, oneIn(t, 4, "count history")
+	}
+	b.away = !b.away
+	b.message(e)
+}
+
 // many are a good part of the crowd, which is there.
 func (b *beginning) many(t *rapid.T) (ids [][]byte) {
 	every := rapid.IntRange(1, 3).Draw(t, "one in")
-	for n := rapid.IntRange(0, b.crowd-1).Draw(t, "from"); n < b.crowd; n += every {
+	for n := rapid.SampledFrom([]int{0, 0, b.crowd / 2}).Draw(t, "from"); n < b.crowd; n += every {
 		ids = append(ids, fmt.Appendf(nil, "p%d", n))
 	}
 	return ids
@@ -97,16 +108,12 @@ func (b *beginning) many(t *rapid.T) (ids [][]byte) {
 // run adds n events of one sort.
 func (b *beginning) run(t *rapid.T, n int) {
 	who := b.user(t)
-	sort := rapid.IntRange(0, 12).Draw(t, "of")
-	switch {
-	case sort > 10 && b.crowd > 0:
-		e := &events.Message{Kind: events.KindMembersLeft, IDs: b.many(t)}
-		if sort == 12 {
-			e.Kind, e.CountHistory = events.KindMembersJoined, oneIn(t, 4, "count history")
-		}
-		b.message(e)
+	if b.crowd > 0 && oneIn(t, 2, "they come and go") {
+		b.turn(t)
 		return
-	case len(b.posted) == 0 || sort > 10:
+	}
+	sort := rapid.IntRange(0, 10).Draw(t, "of")
+	if len(b.posted) == 0 {
 		sort = min(sort, 4)
 	}
 	if sort <= 4 {

@@ -1,0 +1,46 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// TestExcludedOfWhoReadsSingly: somebody reads all of a large channel message by message, silent ones too, and his deltas list
+// the newest of those that count, also where more than a list of silent ones are newer.
+func TestExcludedOfWhoReadsSingly(t *testing.T) {
+	id := testIdentity()
+	id.Settings.FanoutLimit = 0
+	p := mustOpen(t, vfs.NewMem(), id)
+	defer p.Close()
+	const n, most = 6000, 25 // messages; read with one event
+	silent := func(i int) bool { return i%7 == 0 || i >= 2000 && i < 4500 }
+	p.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("c"), IDs: [][]byte{[]byte("a"), []byte("b")}, OccurredAt: 1}, 0, 1)
+	for i := range n {
+		p.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: fmt.Appendf(nil, "m%08d", i), SenderID: []byte("b"),
+			Silent: silent(i), OccurredAt: 1}, p.pos[events.Messages], 1)
+	}
+	c := p.chans.at(p.channelOf([]byte("c")))
+	var counted []uint32 // seqs
+	var ids [][]byte
+	for i := 11; i < n; i++ { // what is before stays unread
+		ids = append(ids, fmt.Appendf(nil, "m%08d", i))
+		if !silent(i) {
+			counted = append(counted, uint32(i+1))
+		}
+		if len(ids) < most {
+			continue
+		}
+		p.FoldRead(&events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("c"), UserID: []byte("a"), IDs: ids, OccurredAt: 1}, p.pos[events.Reads], 1)
+		ids = ids[:0]
+		v, _ := p.View("a", "c")
+		want := p.positions(c, slices.Clone(counted[max(0, len(counted)-listed):]))
+		if !slices.Equal(v.Excluded, want) {
+			t.Fatalf("after %d single reads %d positions are listed, from %d on; want %d from %d on", i-10, len(v.Excluded), v.Excluded[:1], len(want), want[:1])
+		}
+	}
+}
