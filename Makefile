@@ -98,6 +98,7 @@ test-tools:
 	command -v mvn >/dev/null || missing+=(maven); \
 	command -v redis-server >/dev/null || missing+=(redis-server); \
 	command -v node >/dev/null || missing+=(nodejs); \
+	command -v tsc >/dev/null || missing+=(node-typescript); \
 	command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium fonts-liberation); \
 	if [[ $${#missing[@]} -gt 0 ]]; then \
 	  if [[ $$(id -u) -ne 0 ]] || ! command -v apt-get >/dev/null; then \

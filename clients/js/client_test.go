@@ -22,6 +22,14 @@ func TestInNode(t *testing.T) {
 	}
 }
 
+// TestTypes compiles what is declared for TypeScript together with the code that it declares, and with a program that uses it.
+func TestTypes(t *testing.T) {
+	tsc := testkit.Program(t, "tsc")
+	if out, err := exec.CommandContext(t.Context(), tsc, "--project", "tsconfig.json").CombinedOutput(); err != nil { //nolint:gosec // the program is TypeScript's compiler
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // TestModulesImportOnlyEachOther: a browser finds all that a module names.
 func TestModulesImportOnlyEachOther(t *testing.T) {
 	files := js.Files()

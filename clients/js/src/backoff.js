@@ -6,7 +6,7 @@
 export class Backoff {
   #tries = 0;
 
-  /** @param {{min?: number, max?: number, random?: () => number}} [options] times in milliseconds */
+  /** @param {{min?: number, max?: number, random?: () => number}} options times in milliseconds */
   constructor({ min = 250, max = 20_000, random = Math.random } = {}) {
     if (!(min > 0) || !(max >= min)) throw new RangeError(`backoff: min ${min} and max ${max} make no range`);
     this.min = min;

@@ -1,5 +1,11 @@
 // Compiled, never run: what a TypeScript program may write, and what it may not.
-import { TidemarkClient, TidemarkError, type ChannelUnread } from '../src/index.js';
+import { Backoff, Inbox, Observable, TidemarkClient, TidemarkError, byActivity, dominates, parseStamp, type ChannelUnread } from '../src/index.js';
+import * as backoff from '../src/backoff.js';
+import * as client_ from '../src/client.js';
+import * as error from '../src/error.js';
+import * as inbox_ from '../src/inbox.js';
+import * as observable from '../src/observable.js';
+import * as stamp from '../src/stamp.js';
 
 const client = new TidemarkClient({ url: 'wss://chat.example/v1/socket', token: async () => 'header.payload.signature' });
 const stop: () => void = client.badge.subscribe((n: number) => console.log(n));
@@ -16,3 +22,10 @@ client.focus(7);
 // @ts-expect-error there is no such frame
 client.on('message.old', () => {});
 stop();
+
+// What is declared is what there is.
+const implemented: {
+  Backoff: typeof Backoff; Inbox: typeof Inbox; Observable: typeof Observable; TidemarkClient: typeof TidemarkClient;
+  TidemarkError: typeof TidemarkError; byActivity: typeof byActivity; dominates: typeof dominates; parseStamp: typeof parseStamp;
+} = { ...backoff, ...inbox_, ...observable, ...client_, ...error, ...stamp };
+console.log(implemented);

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Backoff, Inbox, Observable, dominates, parseStamp } from '../src/index.js';
 import { channel, inbox, totals } from './fake.js';
+
+test('what is declared for TypeScript is exported, and nothing else', async () => {
+  const declared = await readFile(new URL('../src/index.d.ts', import.meta.url), 'utf8');
+  const names = [...declared.matchAll(/^export declare (?:class|function|const) (\w+)/gm)].map((m) => m[1]);
+  assert.deepEqual(names.sort(), Object.keys(await import('../src/index.js')).sort());
+});
 
 test('a stamp dominates when every part does', () => {
   assert.ok(dominates('1.5.2.0', '1.5.2.0'));
