@@ -16,7 +16,7 @@
 //	queued.go     what is reported for members who have none; roster.go: who the members are
 //
 // All of hub, users and channels is guarded by the hub's one lock, which is never held while anything waits: sockets are
-// written from queues by goroutines of their own, and only while there is something to write.
+// written from queues by a few goroutines that exist only while there is something to write.
 //
 // What is not here: the fold's rules. The gateway repeats what was folded, and adds up.
 package gateway
