@@ -101,3 +101,33 @@ func TestNobodyWaitsForACut(t *testing.T) {
 		s.ack()
 	}
 }
+
+// TestSilentPartitionsCutRarely: of a partition that tells nobody a share of what is in memory may be dirty; once it is live,
+// no more than CutBytes.
+func TestSilentPartitionsCutRarely(t *testing.T) {
+	s := newStage(t, opening{until: projections.Position{0, 100, 0}, published: true}, func(c *Config) {
+		c.CutBytes, c.CutEvery, c.lockRecords = 10, time.Hour, 5
+	})
+	s.fold.rareCut = 60
+	s.add(events.Reads, 59)
+	s.step()
+	if s.fold.cuts != 0 {
+		t.Fatalf("%d cuts of a silent partition with less dirty than the share", s.fold.cuts)
+	}
+	s.add(events.Reads, 6)
+	s.step()
+	if s.fold.cuts != 1 {
+		t.Fatalf("%d cuts of a silent partition with the share dirty, want 1", s.fold.cuts)
+	}
+	s.write()
+	s.add(events.Reads, 35)
+	s.step()
+	if s.w.State() != StateLive {
+		t.Fatal("the partition is not live at its goal")
+	}
+	s.add(events.Reads, 1)
+	s.step()
+	if s.fold.cuts != 2 {
+		t.Errorf("%d cuts after the partition is live with more than CutBytes dirty, want 2", s.fold.cuts)
+	}
+}

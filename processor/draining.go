@@ -19,7 +19,7 @@ func (w *worker) drainIfDue(now time.Time, waiting bool) {
 	backlog := !waiting && w.stopping == stopNone && w.merge.any()
 	dirty := position != w.stored
 	cutDue := !w.cutting && !w.full && !w.room.gaveUp() && dirty &&
-		(w.stopping != stopNone || w.fold.DirtyBytes() >= w.cfg.CutBytes || now.Sub(w.lastCut) >= w.cfg.CutEvery)
+		(w.stopping != stopNone || w.fold.DirtyBytes() >= w.cutBytes() || now.Sub(w.lastCut) >= w.cfg.CutEvery)
 	fanoutDue := now.Sub(w.lastFull) >= w.cfg.FanoutDelay
 	rested := w.stopping != stopNone || !now.Before(w.restsUntil())
 	switch {
@@ -35,6 +35,15 @@ func (w *worker) drainIfDue(now time.Time, waiting bool) {
 	}
 	records := !backlog || now.Sub(w.lastRecords) >= min(recordsShare*w.recordsTook, w.cfg.FanoutDelay)
 	w.drain(now, !backlog && rested || fanoutDue || cutDue, records, cutDue)
+}
+
+// cutBytes is how much is dirty when the store is written. Of a silent partition nobody asks anything, so that nobody waits
+// while it is cut, and its cuts may be large.
+func (w *worker) cutBytes() int64 {
+	if !w.silent {
+		return w.cfg.CutBytes
+	}
+	return max(w.cfg.CutBytes, w.fold.RareCut())
 }
 
 // held reports whether something is folded, or drained in part, that is not published.

@@ -27,6 +27,7 @@ type fakeFold struct {
 	recordDrains     int // of channels' records alone
 	cuts             int
 	dirty            int64
+	rareCut          int64
 	users            int // whom an event that is no fan-out concerns, 0 = 1
 	outcome          projections.Outcome
 	panicAt          int64 // offset; -1: never
@@ -95,6 +96,7 @@ func (f *fakeFold) DrainRecords(d *projections.Deltas) {
 
 func (f *fakeFold) Undrained() int    { return (f.changed - f.fanout) * max(1, f.users) }
 func (f *fakeFold) DirtyBytes() int64 { return f.dirty }
+func (f *fakeFold) RareCut() int64    { return f.rareCut }
 
 func (f *fakeFold) Warm([]*events.Message, []*events.Read) {}
 

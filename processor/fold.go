@@ -21,6 +21,7 @@ type fold interface {
 	DrainRecords(d *projections.Deltas)
 	Undrained() int
 	DirtyBytes() int64
+	RareCut() int64
 	takeCut() (cut, error)
 
 	Position() projections.Position

@@ -178,7 +178,7 @@ const maxUndrained = 1 << 18
 // nothing is folded.
 func (w *worker) mayFold() bool {
 	return !w.full && (w.silent || w.pending < 4*w.cfg.BatchRecords && w.fold.Undrained() < maxUndrained) &&
-		w.fold.DirtyBytes() < 2*w.cfg.CutBytes
+		w.fold.DirtyBytes() < 2*w.cutBytes()
 }
 
 // published reports whether all that was folded is acknowledged.

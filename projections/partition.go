@@ -164,14 +164,18 @@ func (p *Partition) Stats() Stats {
 			s.Waiting++
 		}
 	}
-	const (
-		chanBytes    = int64(unsafe.Sizeof(channel{}))
-		rowBytes     = int64(unsafe.Sizeof(row{}))
-		userBytes    = int64(unsafe.Sizeof(userState{}))
-		advanceBytes = int64(unsafe.Sizeof(advance{}))
-	)
-	s.HotBytes = int64(s.Channels)*chanBytes + int64(s.Pairs)*rowBytes + int64(s.Users)*userBytes +
-		p.blobs.bytes() + p.chanTab.bytes() + p.pairTab.bytes() + p.userTab.bytes() + p.now.bytes +
-		int64(p.advances.room()+cap(p.merging)+cap(p.sorted))*advanceBytes
+	const advanceBytes = int64(unsafe.Sizeof(advance{}))
+	s.HotBytes = p.stateBytes() + p.now.bytes + int64(p.advances.room()+cap(p.merging)+cap(p.sorted))*advanceBytes
 	return s
+}
+
+// stateBytes is the memory of the hot state, without what waits for the next cut.
+func (p *Partition) stateBytes() int64 {
+	const (
+		chanBytes = int64(unsafe.Sizeof(channel{}))
+		rowBytes  = int64(unsafe.Sizeof(row{}))
+		userBytes = int64(unsafe.Sizeof(userState{}))
+	)
+	return int64(p.chans.len())*chanBytes + int64(p.rows.len())*rowBytes + int64(p.users.len())*userBytes +
+		p.blobs.bytes() + p.chanTab.bytes() + p.pairTab.bytes() + p.userTab.bytes()
 }

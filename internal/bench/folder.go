@@ -50,7 +50,8 @@ func (f *folder) close() error {
 	return f.p.Close()
 }
 
-// foldAll folds records in batches of 256, drains every 10,000 and cuts every 300,000.
+// foldAll folds records in batches of 256. It drains every 10,000 and cuts every 300,000, or if nobody is told anything
+// drains and cuts when a silent partition does.
 func (f *folder) foldAll(recs []record) error {
 	for from := 0; from < len(recs); from += 256 {
 		part := recs[from:min(from+256, len(recs))]
@@ -90,10 +91,15 @@ func (f *folder) foldAll(recs []record) error {
 		}
 		f.p.Unlock()
 		f.fold += time.Since(t1)
-		if before := from / 10_000; (from+256)/10_000 != before {
+		crossed := func(n int) bool { return from/n != (from+256)/n }
+		cutDue := crossed(300_000)
+		if f.silent {
+			cutDue = f.p.DirtyBytes() >= max(32<<20, f.p.RareCut())
+		}
+		if cutDue || !f.silent && crossed(10_000) {
 			f.drainNow()
 		}
-		if before := from / 300_000; (from+256)/300_000 != before {
+		if cutDue {
 			if err := f.cutNow(); err != nil {
 				return err
 			}
