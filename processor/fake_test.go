@@ -27,6 +27,7 @@ type fakeFold struct {
 	recordDrains     int // of channels' records alone
 	cuts             int
 	dirty            int64
+	quiet            bool
 	rareCut          int64
 	users            int // whom an event that is no fan-out concerns, 0 = 1
 	outcome          projections.Outcome
@@ -93,6 +94,8 @@ func (f *fakeFold) DrainRecords(d *projections.Deltas) {
 	f.recordDrains++
 	d.Records = append(d.Records, projections.OutRecord{Topic: projections.OutChannels, Key: []byte("c"), Value: []byte("v")})
 }
+
+func (f *fakeFold) Quiet(on bool) { f.quiet = on }
 
 func (f *fakeFold) Undrained() int    { return (f.changed - f.fanout) * max(1, f.users) }
 func (f *fakeFold) DirtyBytes() int64 { return f.dirty }

@@ -17,6 +17,7 @@ type fold interface {
 	FoldDelivery(d *events.Delivery, offset, timestamp int64) projections.Outcome
 	Skip(in events.Input, next int64)
 
+	Quiet(on bool)
 	Drain(d *projections.Deltas, fanout bool)
 	DrainRecords(d *projections.Deltas)
 	Undrained() int

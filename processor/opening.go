@@ -41,6 +41,7 @@ func (w *worker) start(now time.Time, o opening, ends projections.Position) {
 	if w.silent {
 		w.limit(&o.until)
 	}
+	w.quiet()
 	remaining, _ := o.remaining(w.fold.Position())
 	w.log.Info("partition opens", "partition", w.number, "position", w.fold.Position(), "until", o.until,
 		"records", remaining, "silent", w.silent)
@@ -85,9 +86,17 @@ func (w *worker) advanceOpening(now time.Time) {
 // the other. It is not to answer with less than what readers may have seen.
 func (w *worker) speak(now time.Time, goal projections.Position) {
 	w.silent = false
+	w.quiet()
 	w.limit(nil)
 	w.plan.until = goal
 	w.arrive(now)
+}
+
+// quiet lets the fold know whether anybody is told. Everything is drained.
+func (w *worker) quiet() {
+	w.fold.Lock()
+	defer w.fold.Unlock()
+	w.fold.Quiet(w.silent)
 }
 
 // arrive makes a partition that opens and is not silent live once it has come to its goal.

@@ -30,11 +30,17 @@ func TestSilentFoldPublishesNothing(t *testing.T) {
 	if len(s.cuts) != 1 {
 		t.Fatal("a rebuild is not stored as it goes")
 	}
+	if !s.fold.quiet {
+		t.Error("the fold does not know that nobody is told")
+	}
 	s.write()
 	s.add(events.Reads, 6)
 	s.step()
 	if s.w.State() != StateLive || s.w.live.Load() == nil {
 		t.Fatal("it has caught up and is not live")
+	}
+	if s.fold.quiet {
+		t.Error("the fold does not know that it is to tell")
 	}
 	if len(s.sent) != 1 || len(s.sent[0]) != 13 {
 		t.Fatalf("published %d sets, want the 12 messages and the read beyond what was committed in one", len(s.sent))

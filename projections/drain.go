@@ -88,6 +88,9 @@ type outRow struct {
 // emitRead is emit for a change that a read itself caused: the delta echoes its origin.
 func (p *Partition) emitRead(ref uint32, origin []byte) {
 	p.emit(ref)
+	if p.quiet {
+		return
+	}
 	o := &p.outRows[p.rows.at(ref).out-1]
 	o.from = uint32(len(p.origins))
 	p.origins = append(p.origins, origin...)
@@ -149,6 +152,10 @@ func (p *Partition) comparing(c *channel, change func()) {
 		before = before[1:]
 	})
 }
+
+// Quiet says whether nobody will be told what is folded from here on: then Drain is called with nil, and what only a
+// record would say is not noted. It changes nothing else and may be left out. Everything must have been drained. Lock is held.
+func (p *Partition) Quiet(on bool) { p.quiet = on }
 
 // Undrained is how many pairs Drain(d, false) has to look at: one event that lets many users join lists as many.
 func (p *Partition) Undrained() int { return len(p.outRows) }

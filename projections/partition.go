@@ -63,6 +63,7 @@ type Partition struct {
 	now          *overlay // written since the last cut
 	pending      *overlay // of the cut that is not applied yet
 
+	quiet    bool // nobody is told what changes
 	outRows  []outRow
 	outChans []uint32
 

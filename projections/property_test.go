@@ -219,6 +219,7 @@ func TestPropertySilent(t *testing.T) {
 		defer closePartition(t, silent)
 		order := interleaving(t, &c.Log, "order")
 		until := rapid.IntRange(0, len(order)).Draw(t, "silent until")
+		silent.Quiet(until > 0 && rapid.Bool().Draw(t, "quiet"))
 		drain := func(p *projections.Partition, full, records bool) string {
 			var d projections.Deltas
 			p.Drain(&d, full)
@@ -241,6 +242,9 @@ func TestPropertySilent(t *testing.T) {
 			if i < until {
 				drain(told, true, false)
 				silent.Drain(nil, true)
+				if last {
+					silent.Quiet(false)
+				}
 				continue
 			}
 			full, records := rapid.Bool().Draw(t, "full"), rapid.Bool().Draw(t, "records")

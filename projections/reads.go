@@ -11,12 +11,13 @@ import (
 func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 	p.pos[events.Reads] = offset + 1
 	p.readTime = max(p.readTime, m.OccurredAt)
-	ci, c := p.ensureChannel(m.ChannelID)
+	near := p.warmth.nextRead()
+	ci, c := p.ensureChannelNear(near.channel, m.ChannelID)
 	if c.flags&chDeleted != 0 {
 		return OutcomeIgnored
 	}
 	p.firstTouch(ci, c)
-	ref, r := p.ensureRow(ci, p.ensureUser(m.UserID))
+	ref, r := p.ensureRowNear(near.row, ci, p.ensureUserNear(near.user, m.UserID))
 	r.lastR = offset + 1
 	p.touchRow(ref, r)
 	if len(m.ThreadID) > 0 {

@@ -22,6 +22,9 @@ const (
 
 // emitReceipt notes a receipt, where the message is small and the user can be its recipient.
 func (p *Partition) emitReceipt(ref uint32, c *channel, r *row, kind uint8, seq uint32, at int64) {
+	if p.quiet {
+		return
+	}
 	pair := p.pairOf(r)
 	from, ever := p.firstMember(pair)
 	if !ever || from >= seq || !p.isSmall(c, seq) {

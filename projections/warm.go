@@ -1,17 +1,22 @@
 package projections
 
-import "github.com/tidemark/tidemark/events"
+import (
+	"bytes"
+
+	"github.com/tidemark/tidemark/events"
+)
 
 // Warm touches the memory that folding these events will need. Folding is bound by cache misses, each depending on the
 // last: id to channel to row to message. Here every step is taken for all events before the next, so that the misses of
 // one step overlap. It changes nothing and may be left out. Lock is held. Callers pass what they fold next, some
-// hundred events at a time: more than that falls out of the cache again.
+// hundred events at a time: more than that falls out of the cache again. What it finds by hash is remembered for the
+// reads, which are folded in that order and look whether it is theirs.
 func (p *Partition) Warm(messages []*events.Message, reads []*events.Read) {
 	if p.rows.next == 0 {
 		return // nothing is there, and of no slab element 0 either
 	}
 	w := &p.warmth
-	w.pairs = w.pairs[:0]
+	w.pairs, w.read = w.pairs[:0], len(messages)
 	for _, m := range messages {
 		w.pairs = append(w.pairs, warmPair{channelHash: idHash(m.ChannelID), userHash: idHash(m.SenderID)})
 	}
@@ -75,13 +80,51 @@ func (p *Partition) warmDrain(rows []outRow) {
 
 // warmth is the memory of Warm. sum keeps the loads from being left out.
 type warmth struct {
-	pairs []warmPair
+	pairs []warmPair // of messages, then of reads
+	read  int        // the pair of the next read
 	sum   uint64
 }
 
 type warmPair struct {
 	channelHash, userHash, pairHash uint64
 	channel, user, row              uint32 // 0: none
+}
+
+// nextRead is what was found for the read that is folded next, if it is one that was warmed; it may be another's.
+func (w *warmth) nextRead() (x warmPair) {
+	if w.read < len(w.pairs) {
+		x = w.pairs[w.read]
+		w.read++
+	}
+	return x
+}
+
+// ensureChannelNear is ensureChannel with a guess, 0 for none.
+func (p *Partition) ensureChannelNear(guess uint32, id []byte) (uint32, *channel) {
+	if guess != 0 {
+		if c := p.chans.at(guess); bytes.Equal(p.blobs.get(c.id), id) {
+			return guess, c
+		}
+	}
+	return p.ensureChannel(id)
+}
+
+// ensureUserNear is ensureUser with a guess, 0 for none.
+func (p *Partition) ensureUserNear(guess uint32, id []byte) uint32 {
+	if guess != 0 && bytes.Equal(p.userID(guess), id) {
+		return guess
+	}
+	return p.ensureUser(id)
+}
+
+// ensureRowNear is ensureRow with a guess, 0 for none.
+func (p *Partition) ensureRowNear(guess, ch, user uint32) (uint32, *row) {
+	if guess != 0 {
+		if r := p.rows.at(guess); r.ch == ch && r.user == user && r.flags&rowThread == 0 {
+			return guess, r
+		}
+	}
+	return p.ensureRow(ch, user)
 }
 
 // peek loads the home slot of hash.
