@@ -45,20 +45,25 @@ func (b *beforeCursors) ProcessPipelineHook(next redis.ProcessPipelineHook) redi
 	return next
 }
 
+// site is topics of one partition, and a Redis by two clients, of which the second has the hook.
+func site(t *testing.T) (kafka []string, topics testkit.TopicSet, plain, hooked *redis.Client, hook *beforeCursors) {
+	t.Helper()
+	kafka = testkit.FakeKafka(t).ListenAddrs()
+	topics = testkit.Topics(t, kafka, 1, 1)
+	url := "redis://" + testkit.Miniredis(t).Addr()
+	plain, hooked, hook = redisClient(t, url), redisClient(t, url), new(beforeCursors)
+	hooked.AddHook(hook)
+	return kafka, topics, plain, hooked, hook
+}
+
 // A failover between the writing of a batch and the moving of its cursors: the new primary never had the batch, and its
 // cursors are just where they were. What was lost is read again all the same.
 func TestFailoverBeforeTheCursorsMove(t *testing.T) {
-	kafka := testkit.FakeKafka(t)
-	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
-	mini := testkit.Miniredis(t)
-	plain := redisClient(t, "redis://"+mini.Addr())
-	hooked := redisClient(t, "redis://"+mini.Addr())
-	hook := new(beforeCursors)
-	hooked.AddHook(hook)
-	cl := producer(t, kafka.ListenAddrs())
+	kafka, topics, plain, hooked, hook := site(t)
+	cl := producer(t, kafka)
 	h := newHistory()
 	rng := seeded(t)
-	m := start(t, kafka.ListenAddrs(), topics, hooked)
+	m := start(t, kafka, topics, hooked)
 	m.ready(t)
 	produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
 	caughtUp(t, h, m)
@@ -91,15 +96,9 @@ func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 // A member that dies between the writing of a batch and the moving of its cursors: the next one finds all of it in Redis,
 // and is done.
 func TestCrashBeforeTheCursorsMove(t *testing.T) {
-	kafka := testkit.FakeKafka(t)
-	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
-	mini := testkit.Miniredis(t)
-	plain := redisClient(t, "redis://"+mini.Addr())
-	hooked := redisClient(t, "redis://"+mini.Addr())
-	hook := new(beforeCursors)
-	hooked.AddHook(hook)
-	cl := producer(t, kafka.ListenAddrs())
-	first := start(t, kafka.ListenAddrs(), topics, hooked)
+	kafka, topics, plain, hooked, hook := site(t)
+	cl := producer(t, kafka)
+	first := start(t, kafka, topics, hooked)
 	produce(t, cl, topics, 1, unreadRecord(small("u", "before", 1, 0))) // so that the next one is news, and not a filling
 	cursor := topics.Name(events.TopicUnread) + "/0"
 	moved := func(to string) func() bool {
@@ -120,7 +119,7 @@ func TestCrashBeforeTheCursorsMove(t *testing.T) {
 	produce(t, cl, topics, 1, unreadRecord(small("u", "c", 1, 0)))
 	<-died
 	first.stop()
-	next := start(t, kafka.ListenAddrs(), topics, plain)
+	next := start(t, kafka, topics, plain)
 	eventually(t, "the next cursor", moved("2"))
 	next.ready(t)
 	if !written(t.Context()) {

@@ -146,6 +146,21 @@ func TestAnAddressThatLeadsElsewhere(t *testing.T) {
 	}
 }
 
+// judged checks whether a token is valid, and how often keys have been read by then.
+func judged(t *testing.T, keys *Keys, readings *atomic.Int32) func(what, token string, valid bool, want int32) {
+	t.Helper()
+	v, err := NewVerifier(Config{Keys: keys, Issuer: "https://id.example", Audience: "tidemark", Now: func() time.Time { return noon }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(what, token string, valid bool, want int32) {
+		t.Helper()
+		if _, err := v.Verify(t.Context(), token); (err == nil) != valid || readings.Load() != want {
+			t.Errorf("%s: %v after %d readings, want valid %v after %d", what, err, readings.Load(), valid, want)
+		}
+	}
+}
+
 // A file is looked at with every token: the next one already is judged by the keys that stand in it now, named or not. One
 // that cannot be read takes nothing away, is read once a second at most, and is told once.
 func TestRotationOfAFile(t *testing.T) {
@@ -161,17 +176,8 @@ func TestRotationOfAFile(t *testing.T) {
 	keys.read = func(ctx context.Context) ([]key, error) { readings.Add(1); return read(ctx) }
 	now := keys.readAt
 	keys.now = func() time.Time { return now }
-	v, err := NewVerifier(Config{Keys: keys, Issuer: "https://id.example", Audience: "tidemark", Now: func() time.Time { return noon }})
-	if err != nil {
-		t.Fatal(err)
-	}
 	old, fresh := sign(t, jose.RS256, k.rsa, nil, claims()), sign(t, jose.RS256, k.other, nil, claims())
-	is := func(what, token string, valid bool, want int32) {
-		t.Helper()
-		if _, err := v.Verify(t.Context(), token); (err == nil) != valid || readings.Load() != want {
-			t.Errorf("%s: %v after %d readings, want valid %v after %d", what, err, readings.Load(), valid, want)
-		}
-	}
+	is := judged(t, keys, &readings)
 	replace := func(content []byte) {
 		t.Helper()
 		if err := os.WriteFile(name+".new", content, 0o600); err != nil {
@@ -218,17 +224,8 @@ func TestRotationWithoutNames(t *testing.T) {
 	}
 	now := keys.readAt
 	keys.now = func() time.Time { return now }
-	v, err := NewVerifier(Config{Keys: keys, Issuer: "https://id.example", Audience: "tidemark", Now: func() time.Time { return noon }})
-	if err != nil {
-		t.Fatal(err)
-	}
 	old, fresh := sign(t, jose.RS256, k.rsa, nil, claims()), sign(t, jose.RS256, k.other, nil, claims())
-	is := func(what, token string, valid bool, want int32) {
-		t.Helper()
-		if _, err := v.Verify(t.Context(), token); (err == nil) != valid || calls.Load() != want {
-			t.Errorf("%s: %v after %d readings, want valid %v after %d", what, err, calls.Load(), valid, want)
-		}
-	}
+	is := judged(t, keys, &calls)
 	set(jwks(jose.JSONWebKey{Key: &k.other.PublicKey}))
 	for range 3 {
 		is("just after a reading", fresh, false, 1)

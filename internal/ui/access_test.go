@@ -147,8 +147,6 @@ func TestContrast(t *testing.T) {
 	b.click(annLaptop + ` .row:has([data-channel=general]) .count`)
 	b.until("an explanation", `document.querySelector('dialog[open] .evidence')`)
 	judge("explanation")
-	b.do(chromedp.KeyEvent(kb.Escape))
-	b.click(`.tab[href="#operators"]`)
-	b.until("partitions", `document.querySelector('[data-partition] .state-live')`)
+	b.turnToOperators()
 	judge("operators")
 }

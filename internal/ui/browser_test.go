@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/testkit"
@@ -301,6 +302,14 @@ func (b *browser) openChannel(of, channel string) {
 	b.t.Helper()
 	b.click(fmt.Sprintf(`%s .row-open[data-channel=%q]`, of, channel))
 	b.until(channel+" is open", fmt.Sprintf(`document.querySelector('%s .conversation > .messages[data-channel=%q]')`, of, channel))
+}
+
+// turnToOperators closes a dialog and turns to the other view.
+func (b *browser) turnToOperators() {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.click(`.tab[href="#operators"]`)
+	b.until("partitions", `document.querySelector('[data-partition] .state-live')`)
 }
 
 // unread waits until a device shows a number at a channel; 0: none.

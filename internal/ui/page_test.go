@@ -229,9 +229,7 @@ func TestSizesAndColours(t *testing.T) {
 		b.click(annLaptop + ` .total`)
 		b.until("the sum", `document.querySelector('dialog[open] .sum')`)
 		look("dialog")
-		b.do(chromedp.KeyEvent(kb.Escape))
-		b.click(`.tab[href="#operators"]`)
-		b.until("partitions", `document.querySelector('[data-partition] .state-live')`)
+		b.turnToOperators()
 		look("operators")
 	}
 }
