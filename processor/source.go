@@ -180,7 +180,8 @@ func (w *worker) closer(ctx context.Context, local, snap projections.Position) b
 }
 
 // restore brings a snapshot into place and opens it, in *f. The store that was there, if there is one, is closed as soon as
-// all of the snapshot is here and found right, and is removed when the snapshot is open.
+// all of the snapshot is here and found right, and is removed when the snapshot is open; if it does not open, the store is
+// there again, closed.
 func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, f *fold) error {
 	w.restoringOnce.Do(func() { close(w.restoring) })
 	w.log.Info("partition is being restored", "partition", w.number, "position", m.Position(), "bytes", m.Bytes(), "from", w.cfg.Snapshots.String())
@@ -214,10 +215,7 @@ func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, 
 		return err
 	}
 	if *f, err = w.openDir(dir); err != nil {
-		if projections.IsCorrupt(err) {
-			err = errors.Join(err, w.quarantine(dir, err))
-		}
-		return err
+		return errors.Join(err, w.takeBack(dir, aside, err))
 	}
 	w.p.metrics.restored("done")
 	w.log.Info("partition is restored", "partition", w.number, "position", m.Position(), "bytes", m.Bytes(), "after", w.cfg.now().Sub(began))
@@ -225,6 +223,26 @@ func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, 
 		w.log.Warn("a replaced store is left behind", "dir", aside, "err", err)
 	}
 	return nil
+}
+
+// takeBack puts the store that a snapshot had replaced in its place again, since the snapshot does not open: it may be all
+// that the log can be folded on from. Without one, a snapshot that may open later stays.
+func (w *worker) takeBack(dir, aside string, why error) error {
+	fs, replaced := w.fs(), w.hasStore(aside)
+	switch {
+	case projections.IsCorrupt(why):
+		if err := w.quarantine(dir, why); err != nil {
+			return err
+		}
+	case replaced:
+		if err := fs.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	if !replaced {
+		return nil
+	}
+	return snapshot.MoveAside(fs, aside, dir)
 }
 
 // quarantine moves a corrupt store aside, where it stays for whoever wants to know what happened.
