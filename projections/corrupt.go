@@ -40,6 +40,11 @@ func isCorruption(err error) bool {
 		strings.Contains(err.Error(), "name from file") // and of options that are not those of any store of ours
 }
 
+// isLocked reports whether somebody else has a store open: another process, or this one.
+func isLocked(err error) bool {
+	return errors.Is(err, syscall.EAGAIN) || err != nil && strings.Contains(err.Error(), "lock held")
+}
+
 // isIO reports whether err comes from the file system, which says nothing about what is stored.
 func isIO(err error) bool {
 	var path *fs.PathError

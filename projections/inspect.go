@@ -80,7 +80,9 @@ func openReadOnly(dir string, o *pebble.Options) (db *pebble.DB, tables bool, er
 	if err == nil {
 		tables = slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == ".sst" })
 		o.ReadOnly, o.ErrorIfNotExists = true, true
-		db, err = pebble.Open(dir, o)
+		if db, err = pebble.Open(dir, o); err != nil && isCorruption(err) {
+			return nil, false, &CorruptError{dir, err}
+		}
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("store %s: %w", dir, err)

@@ -76,6 +76,8 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 		err = f.broken()
 	case err != nil && isCorruption(err):
 		err = &CorruptError{dir, err}
+	case isLocked(err):
+		err = fmt.Errorf("store %s: in use by another process: give each node a data directory of its own, or end the other (%w)", dir, err)
 	case err != nil:
 		err = fmt.Errorf("store %s: %w", dir, err)
 	default:

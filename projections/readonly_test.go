@@ -3,6 +3,7 @@ package projections
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -18,6 +19,9 @@ func TestOpenReadOnly(t *testing.T) {
 	formatsLog(t, p)
 	if _, err := OpenReadOnly("store", fs); err == nil {
 		t.Fatal("a store that is in use was opened")
+	}
+	if _, err := Open("store", testIdentity(), Options{FS: fs}); err == nil || IsCorrupt(err) || !strings.Contains(err.Error(), "in use by another process") {
+		t.Fatalf("a second owner of the store: %v", err)
 	}
 	users := p.Users("c")
 	if len(users) < 2 || !slices.IsSorted(users) || p.Users("nowhere") != nil {
@@ -50,6 +54,17 @@ func TestOpenReadOnly(t *testing.T) {
 	}
 	if after := contents(t, fs); !slices.Equal(before, after) {
 		t.Errorf("looking changed the store: %v, before %v", after, before)
+	}
+
+	for _, name := range before {
+		if name, _, _ := strings.Cut(name, " "); strings.HasPrefix(name, "MANIFEST") {
+			if err := fs.Remove("store/" + name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := OpenReadOnly("store", fs); !IsCorrupt(err) || !strings.Contains(err.Error(), "move the directory away") {
+		t.Errorf("a store without its manifest: %v", err)
 	}
 
 	empty := vfs.NewMem()

@@ -101,7 +101,7 @@ func (d *recordDecoder) aboutRead() string {
 	case r.Target == events.TargetTime:
 		s += ", time " + time.UnixMilli(r.TargetTime).UTC().Format(time.RFC3339Nano)
 	case len(r.IDs) > 0:
-		s += fmt.Sprintf(", %d messages", len(r.IDs))
+		s += ", " + plural(len(r.IDs), "message")
 	case r.Kind == events.KindChannelMuted:
 		s += fmt.Sprintf(", muted %t", r.Muted)
 	}

@@ -25,6 +25,7 @@ func TestRecordsOfAllTopicsAreDescribed(t *testing.T) {
 		{events.TopicReads, `{"channel_id":"c","user_id":"u","read_up_to":{"time":"2026-01-02T03:04:05Z"}}`, "read_up_to",
 			"channel c, user u, time 2026-01-02T03:04:05Z"},
 		{events.TopicReads, `{"channel_id":"c","user_id":"u","messages_read":{"message_ids":["a","b"]}}`, "messages_read", "channel c, user u, 2 messages"},
+		{events.TopicReads, `{"channel_id":"c","user_id":"u","messages_read":{"message_ids":["a"]}}`, "messages_read", "channel c, user u, 1 message"},
 		{events.TopicReads, `{"channel_id":"c","user_id":"u","channel_muted":{"muted":true}}`, "channel_muted", "channel c, user u, muted true"},
 		{events.TopicDeliveries, `{"channel_id":"c","user_id":"u","delivered":{"up_to_message_id":"m"}}`, "delivered", "channel c, user u, up to m"},
 		{events.TopicUnread, string(delta), "unread", "user ann, channel c, large, no member, stamp 1.2.3.0"},

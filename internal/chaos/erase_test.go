@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -50,7 +51,7 @@ func (a *attack) erase() {
 	}
 	var cmds []*exec.Cmd
 	for i := range 200 {
-		cmds = append(cmds, command(a.t, "erase-user", "--user", e.user, "--brokers", a.kafka.Brokers[0], "--redis", a.redis.URL,
+		cmds = append(cmds, command(a.t, "erase-user", "--user", e.user, "--brokers", strings.Join(a.kafka.Brokers, ","), "--redis", a.redis.URL,
 			"--addr", a.nodes[i%len(a.nodes)].url, "--wait", "10s"))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), longPatience)

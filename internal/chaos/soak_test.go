@@ -129,8 +129,8 @@ func asking(ctx context.Context, n *node, users, channels []string, seed uint64)
 }
 
 // TestSoak (R12): a node under load for TIDEMARK_SOAK minutes, beside one that is killed or stopped again and again, so that
-// partitions come and go here. What it holds must not grow in the second half beyond what is said below; in the end all is
-// compared with the model.
+// partitions come and go here, and people are erased meanwhile. What it holds must not grow in the second half beyond what is
+// said below; in the end all is compared with the model, and who was erased is gone.
 func TestSoak(t *testing.T) {
 	minutes := number(t, "TIDEMARK_SOAK", 0)
 	if minutes == 0 {
@@ -176,6 +176,7 @@ func TestSoak(t *testing.T) {
 		if now.After(nextFault) {
 			nextFault = now.Add(time.Duration(20+a.r.IntN(40)) * time.Second)
 			restarts++
+			a.erase()
 			if a.r.IntN(2) == 0 {
 				other.kill()
 			} else {
