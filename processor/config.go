@@ -66,7 +66,7 @@ type Config struct {
 	FanoutDelay time.Duration
 	// CutEvery and CutBytes say when the store is written: so long after the last time, or when so much is dirty;
 	// 1 s and 32 MiB by default. A partition that is silent (opening, standby, rebuild) may have a quarter of what it
-	// has in memory dirty, if that is more.
+	// has in memory dirty, up to 256 MiB, if that is more.
 	CutEvery time.Duration
 	CutBytes int64
 	// CommitEvery is the least time between two commits of group offsets; 100 ms by default. It bounds what is published

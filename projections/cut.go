@@ -23,9 +23,14 @@ func (p *Partition) DirtyBytes() int64 { return p.dirtyBytes + p.now.bytes }
 // what is locked while it is cut: a share of what is in memory. A cut writes a page for each channel that changed, so the
 // more channels there are the longer it takes until an event costs less than a page of its own: with 5 million pairs a cut
 // for each 32 MiB costs three times what all else does.
-func (p *Partition) RareCut() int64 { return p.stateBytes() / rareCutShare }
+func (p *Partition) RareCut() int64 { return rareCut(p.stateBytes()) }
 
-const rareCutShare = 4
+// rareCut has an upper limit so that a cut stays far from the 4 GiB that a batch of Pebble can hold: a page of long ids is
+// some times larger than DirtyBytes takes it for.
+func rareCut(stateBytes int64) int64 {
+	const share, most = 4, 256 << 20
+	return min(stateBytes/share, most)
+}
 
 // Cut encodes all dirty state, with the present position and digest, into one batch. Nothing is written until Apply:
 // the fold goes on meanwhile, and a cut that is never applied was never there. Only one may be outstanding. Everything
