@@ -21,25 +21,8 @@ import (
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/auth/authtest"
 	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/internal/testkit"
 )
-
-// logs is a log that a test looks at.
-type logs struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logs) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // refused dials and returns the status that the handshake was refused with, or the code of the close.
 func refused(t *testing.T, url string, o *websocket.DialOptions) (int, websocket.StatusCode) {
@@ -64,7 +47,7 @@ func refused(t *testing.T, url string, o *websocket.DialOptions) (int, websocket
 // With keys a token says who connects: in a header, a subprotocol or a first frame, never in the URL; and nothing of it
 // gets into the log.
 func TestTokens(t *testing.T) {
-	var log logs
+	var log testkit.Output
 	s := start(t, dev.Config{
 		Verifier: authtest.Verifier(t), Gateway: gateway.Config{ServiceToken: authtest.Service(t)},
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -438,7 +421,7 @@ func TestSlowloris(t *testing.T) {
 
 // What a client sends cannot write lines of its own into the log, nor message text.
 func TestLogInjection(t *testing.T) {
-	var log logs
+	var log testkit.Output
 	s := start(t, dev.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	emit(t, s.URL, joined("general", "ann", "bob"))
 	c := dialed(t, s.URL, "ann")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/internal/testkit"
 )
 
 // What people write stands in no log, whatever its level, in no metric and in no health page, on whichever way it comes:
@@ -19,7 +20,7 @@ import (
 // from level info on, nor tokens (TestTokens).
 func TestPrivacyCanary(t *testing.T) {
 	const canary, person = "canary-7d1", "person-4c9"
-	var log logs
+	var log testkit.Output
 	s, err := dev.Start(within(t), dev.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)

@@ -15,10 +15,10 @@ import (
 )
 
 // background runs a verb until the returned function is called, which gives the exit code and what it said.
-func background(t *testing.T, args ...string) (out, errout *lockedBuffer, stop func() int) {
+func background(t *testing.T, args ...string) (out, errout *testkit.Output, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	out, errout = &lockedBuffer{}, &lockedBuffer{}
+	out, errout = &testkit.Output{}, &testkit.Output{}
 	code, done := 0, make(chan struct{})
 	go func() {
 		defer close(done)
@@ -44,7 +44,7 @@ func TestDevPrintsWhatToTryAndStops(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"dev", "--listen", "127.0.0.1:0", "--kafka-listen", "127.0.0.1:0", "--redis-listen", "127.0.0.1:0", "--data-dir", dir}
 	out, errout, stop := background(t, append(args, "--no-demo")...)
-	out.await(t, "Ctrl-C stops it.")
+	out.Await(t, "Ctrl-C stops it.")
 	banner := out.String()
 	url, broker := pageURL.FindStringSubmatch(banner), kafkaAt.FindStringSubmatch(banner)
 	if url == nil || broker == nil {
@@ -67,7 +67,7 @@ func TestDevPrintsWhatToTryAndStops(t *testing.T) {
 
 	// Again, with the demo: what was there is there.
 	out, _, stop = background(t, args...)
-	out.await(t, "Ctrl-C stops it.")
+	out.Await(t, "Ctrl-C stops it.")
 	url = pageURL.FindStringSubmatch(out.String())
 	if got := ok(t, "", "query", "explain", "ann", "general", "--addr", url[1]); !strings.Contains(got, "hello-1") {
 		t.Errorf("after a restart:\n%s", got)
@@ -80,7 +80,7 @@ func TestDevPrintsWhatToTryAndStops(t *testing.T) {
 func TestDevRemovesItsTemporaryData(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	out, _, stop := background(t, "dev", "--listen", "127.0.0.1:0", "--kafka-listen", "127.0.0.1:0", "--redis-listen", "127.0.0.1:0")
-	out.await(t, "Ctrl-C stops it.")
+	out.Await(t, "Ctrl-C stops it.")
 	if code := stop(); code != exitDone || !strings.Contains(out.String(), "the temporary data is removed") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
@@ -100,7 +100,7 @@ func TestRunOnRealServers(t *testing.T) {
 	args := []string{"run", "--brokers", brokers, "--redis", redis, "--data-dir", dir, "--listen", "127.0.0.1:0", "--memory", "256MiB"}
 	for round := range 2 {
 		_, errout, stop := background(t, args...)
-		errout.await(t, "node started")
+		errout.Await(t, "node started")
 		url := "http://" + listenAt.FindStringSubmatch(errout.String())[1]
 		awaitReady(t, url)
 		tokens := ok(t, joinLine+"\n"+postLine("m1", "x")+"\n"+postLine("m2", "y")+"\n"+readLine, "emit", "--brokers", brokers)
@@ -121,7 +121,7 @@ func TestRunWithThePage(t *testing.T) {
 	ok(t, "", "topics", "create", "--brokers", brokers, "--partitions", "2", "--replication-factor", "1")
 	_, errout, stop := background(t, "run", "--ui", "--brokers", brokers, "--redis", redis, "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0",
 		"--memory", "256MiB", "--auth-keys", authtest.KeyFile(t), "--auth-issuer", authtest.Issuer)
-	errout.await(t, "node started")
+	errout.Await(t, "node started")
 	if !strings.Contains(errout.String(), "processor,cache,query,gateway") {
 		t.Errorf("the page's people have nothing to connect to:\n%s", errout)
 	}
@@ -165,11 +165,11 @@ func TestGatewayIsANodeWithoutState(t *testing.T) {
 	redis := "redis://" + testkit.Miniredis(t).Addr()
 	ok(t, "", "topics", "create", "--brokers", brokers, "--partitions", "2", "--replication-factor", "1")
 	_, nodeLog, _ := background(t, "run", "--brokers", brokers, "--redis", redis, "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0", "--memory", "256MiB")
-	nodeLog.await(t, "node started")
+	nodeLog.Await(t, "node started")
 	awaitReady(t, "http://"+listenAt.FindStringSubmatch(nodeLog.String())[1])
 	t.Chdir(t.TempDir())
 	_, errout, stop := background(t, "gateway", "--brokers", brokers, "--redis", redis, "--listen", "127.0.0.1:0")
-	errout.await(t, "node started")
+	errout.Await(t, "node started")
 	url := "http://" + listenAt.FindStringSubmatch(errout.String())[1]
 	ok(t, joinLine+"\n"+postLine("m1", "x"), "emit", "--brokers", brokers)
 	eventually(t, "unread          1", "query", "unread", "ann", "general", "--addr", url)
@@ -183,7 +183,7 @@ func TestGatewayIsANodeWithoutState(t *testing.T) {
 
 func TestThePageNeedsTheRoleQuery(t *testing.T) {
 	_, errout, stop := background(t, "run", "--ui", "--roles", "cache")
-	errout.await(t, "--ui needs the role query")
+	errout.Await(t, "--ui needs the role query")
 	if code := stop(); code != exitUsage {
 		t.Errorf("exit %d\n%s", code, errout)
 	}

@@ -47,7 +47,7 @@ func (s *site) run(args ...string) (url string, stop func()) {
 	_, errout, cancel := background(s.t, append([]string{"run", "--brokers", s.broker, "--redis", s.redis, "--data-dir", s.data,
 		"--listen", "127.0.0.1:0"}, args...)...)
 	s.said = errout
-	errout.await(s.t, "listen=")
+	errout.Await(s.t, "listen=")
 	m := listenAt.FindStringSubmatch(errout.String())
 	url = "http://" + m[1]
 	return url, func() {

@@ -152,7 +152,7 @@ func awaitOK(t *testing.T, url string) {
 func (r secured) start(t *testing.T) (url string, stop func() int) {
 	t.Helper()
 	_, errout, stop := background(t, append(r.args, "--listen", "127.0.0.1:0")...)
-	errout.await(t, "node started")
+	errout.Await(t, "node started")
 	return "http://" + listenAt.FindStringSubmatch(errout.String())[1], stop
 }
 

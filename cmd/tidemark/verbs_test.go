@@ -134,15 +134,15 @@ func TestEmitLeavesOutUnknownFields(t *testing.T) {
 func TestEmitAnswersAsItGoes(t *testing.T) {
 	s := stack(t)
 	in, feed := io.Pipe()
-	var out lockedBuffer
+	var out testkit.Output
 	code := make(chan int)
 	go func() {
 		code <- execute(context.Background(), []string{"tidemark", "emit", "--brokers", s.Broker}, in, &out, io.Discard)
 	}()
 	fmt.Fprintln(feed, joinLine)
-	out.await(t, "chat.messages/")
+	out.Await(t, "chat.messages/")
 	fmt.Fprintln(feed, readLine)
-	out.await(t, "chat.reads/")
+	out.Await(t, "chat.reads/")
 	if err := feed.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,15 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidemark/tidemark/internal/testkit"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
 // watch runs `query watch` until the returned function is called, which gives the exit code.
-func watch(t *testing.T, args ...string) (*lockedBuffer, func() int) {
+func watch(t *testing.T, args ...string) (*testkit.Output, func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	var out lockedBuffer
+	var out testkit.Output
 	code := make(chan int, 1)
 	go func() {
 		code <- execute(ctx, append([]string{"tidemark", "query", "watch"}, args...), strings.NewReader(""), &out, io.Discard)
@@ -33,11 +34,11 @@ func TestWatchPrintsALineForEachChange(t *testing.T) {
 	s := stack(t)
 	joined := ok(t, joinLine, "emit", "--brokers", s.Broker)
 	out, stop := watch(t, "ann", "--addr", s.URL, "--after", lines(joined)[0])
-	out.await(t, "snapshot of 1 channel; total: 0 unread")
+	out.Await(t, "snapshot of 1 channel; total: 0 unread")
 	ok(t, postLine("m1", "x"), "emit", "--brokers", s.Broker)
-	out.await(t, "general: unread 1, mentions 0; total 1")
+	out.Await(t, "general: unread 1, mentions 0; total 1")
 	ok(t, `{"topic":"chat.messages","event":{"channel_id":"general","members_left":{"user_ids":["ann"]}}}`, "emit", "--brokers", s.Broker)
-	out.await(t, "general: left; total 0")
+	out.Await(t, "general: left; total 0")
 	if code := stop(); code != exitDone {
 		t.Errorf("interrupted: exit %d", code)
 	}
@@ -47,9 +48,9 @@ func TestWatchAsJSON(t *testing.T) {
 	s := stack(t)
 	ok(t, joinLine, "emit", "--brokers", s.Broker)
 	out, stop := watch(t, "ann", "--addr", s.URL, "--json")
-	out.await(t, `"snapshot"`)
+	out.Await(t, `"snapshot"`)
 	ok(t, postLine("m1", "x"), "emit", "--brokers", s.Broker)
-	out.await(t, `"update"`)
+	out.Await(t, `"update"`)
 	stop()
 	for _, l := range lines(out.String()) {
 		if !json.Valid([]byte(l)) {
@@ -63,11 +64,11 @@ func TestWatchIsTakenUpAgain(t *testing.T) {
 	s := stack(t)
 	ok(t, joinLine, "emit", "--brokers", s.Broker)
 	out, stop := watch(t, "ann", "--addr", s.URL)
-	out.await(t, "snapshot")
+	out.Await(t, "snapshot")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	out.await(t, "trying again")
+	out.Await(t, "trying again")
 	if code := stop(); code != exitDone {
 		t.Errorf("interrupted while it tries: exit %d", code)
 	}

@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +23,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/testkit"
 )
 
 // certificate writes a certificate for 127.0.0.1 that vouches for itself, and its key.
@@ -168,7 +169,7 @@ func TestRedisByTLS(t *testing.T) {
 func TestServedCertificateIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := certificate(t, dir, "first")
-	var log safeBuffer
+	var log testkit.Output
 	c, err := ServedTLS(certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +230,7 @@ func TestServedCertificateIsReplaced(t *testing.T) {
 // tells apart. It is served all the same; and what is wrong is said once, not with every second.
 func TestServedCertificateIsTriedAgain(t *testing.T) {
 	certFile, keyFile := certificate(t, t.TempDir(), "first")
-	var log safeBuffer
+	var log testkit.Output
 	now := time.Now()
 	s := &served{certFile: certFile, keyFile: keyFile, log: slog.New(slog.NewTextHandler(&log, nil)), now: func() time.Time { return now }}
 	if err := s.load(); err != nil {
@@ -283,22 +284,4 @@ func content(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// safeBuffer is a buffer that goroutines share.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

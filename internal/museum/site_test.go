@@ -1,7 +1,6 @@
 package museum
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +58,7 @@ type site struct {
 	told     *told
 	shown    *shown
 
-	log    *logged
+	log    *testkit.Output
 	url    string
 	query  queryv1connect.QueryServiceClient
 	ingest ingestv1connect.IngestServiceClient
@@ -72,7 +71,7 @@ type site struct {
 // newSite starts a site that ends with the test.
 func newSite(t *testing.T, env testkit.Env) *site {
 	t.Helper()
-	s := &site{t: t, env: env, set: env.Topics(t, partitions), group: testkit.UniqueName(t, "museum"), dir: filepath.Join(t.TempDir(), "state"), log: new(logged)}
+	s := &site{t: t, env: env, set: env.Topics(t, partitions), group: testkit.UniqueName(t, "museum"), dir: filepath.Join(t.TempDir(), "state"), log: new(testkit.Output)}
 	for i, name := range events.InputTopics {
 		s.topics.Inputs[i] = s.set.Name(name)
 	}
@@ -179,22 +178,4 @@ func (s *site) ownPartition(t *testing.T) int32 {
 		t.Fatalf("more than %d stories are alone: make more partitions", partitions-shared)
 	}
 	return shared + s.alone - 1
-}
-
-// logged is what the node has logged.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (g *logged) Write(b []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.text.Write(b)
-}
-
-func (g *logged) String() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.text.String()
 }
