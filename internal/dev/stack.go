@@ -112,12 +112,15 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// StopTimeout is that of every node, since the time for a rebalance follows from it: the embedded broker waits for a member
+	// that was killed as long as the most patient member says, and anew with each join. One that gave up earlier and came
+	// back would never get in again.
 	s.node, err = node.New(ctx, node.Config{
 		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
 		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
 		Verifier: c.Verifier, Gateway: c.Gateway, Settings: c.Settings, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat),
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery,
-		StopTimeout: 10 * time.Second, Build: c.Build, Logger: c.Logger,
+		Build: c.Build, Logger: c.Logger,
 	})
 	if err != nil {
 		return nil, err
