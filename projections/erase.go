@@ -19,9 +19,8 @@ func (r *row) erased() bool { return r.floorH == noOwn }
 // userErased folds an erasure; ref is the user's row in the channel.
 func (p *Partition) userErased(ref uint32, c *channel, r *row, m *events.Read) Outcome {
 	before := p.signature(c, r)
-	if x := p.excOf(r); x != nil && x.openInTime() {
-		p.emitRead(ref, m.InstanceID) // what it reached was not told
-	}
+	// It is told whatever it changed here: an owner before this one may have told more of him, which readers are to forget.
+	p.emitRead(ref, m.InstanceID)
 	p.eraseRow(ref, r)
 	p.forgetReceipts(c, r)
 	r.flags &^= rowMuted

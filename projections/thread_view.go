@@ -90,7 +90,7 @@ func (p *Partition) threadSignature(c *channel, r *row) uint64 {
 	}
 	s := p.threadScopeOf(c, r)
 	shown := s.follows && s.pair.flags&rowMember != 0
-	if !s.chosen && s.ptr == 0 && r.marks == 0 {
+	if !s.chosen && s.ptr == 0 && r.marks == 0 && s.f.flags&foUnfollowed == 0 {
 		return 0
 	}
 	b := p.sigBuf[:0]
@@ -105,6 +105,9 @@ func (p *Partition) threadSignature(c *channel, r *row) uint64 {
 	put(s.ptr, uint32(s.at), uint32(s.at>>32), r.marks)
 	if s.chosen {
 		put(2) // also where it is not shown: folded in another order it may have been
+	}
+	if s.f.flags&foUnfollowed != 0 {
+		put(3) // also where he did not follow: in another order he may have, and readers were told
 	}
 	if shown {
 		n := p.threadCounts(r, &s)
