@@ -43,6 +43,11 @@ func (g *Gateway) addReceipts(ch *channel, to *receipts, kind string, list []*ev
 			to.waiting[r.UserId] = r
 		}
 	}
+	g.dueReceipts(ch, to, kind)
+}
+
+// dueReceipts sends what waits if that is allowed, else once it is. Called with the lock.
+func (g *Gateway) dueReceipts(ch *channel, to *receipts, kind string) {
 	wait := g.cfg.ReceiptsEvery - g.cfg.Now().Sub(to.last)
 	if wait <= 0 {
 		g.frameReceipts(ch, to, kind)
@@ -56,7 +61,7 @@ func (g *Gateway) addReceipts(ch *channel, to *receipts, kind string, list []*ev
 		g.hub.mu.Lock()
 		to.timer = false
 		if len(to.waiting) > 0 {
-			g.frameReceipts(ch, to, kind)
+			g.dueReceipts(ch, to, kind) // a late timer may come just behind a frame
 		}
 		g.hub.mu.Unlock()
 		g.hub.kick()
