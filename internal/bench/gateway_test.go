@@ -45,7 +45,7 @@ func TestGatewayOn(t *testing.T) {
 			}
 		}
 	}
-	if len(out) != 9 {
+	if len(out) != 10 {
 		t.Errorf("%d lines", len(out))
 	}
 }
