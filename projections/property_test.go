@@ -70,6 +70,15 @@ func interleaving(t *rapid.T, l *script.Log, label string) []script.Record {
 	return l.Interleave(func(left []events.Input) int { return rapid.IntRange(0, len(left)-1).Draw(t, label) })
 }
 
+// ranThrough is the bytes of a partition that folds everything, in an order of its own, and is cut once.
+func ranThrough(t *rapid.T, c *random.Case) string {
+	p := open(t, vfs.NewMem(), c.Settings)
+	defer closePartition(t, p)
+	fold(p, interleaving(t, &c.Log, "order"))
+	cut(t, p)
+	return dump(t, p)
+}
+
 // TestPropertyModel: after every event, in a random interleaving, everything that can be asked has the model's answer
 // (DESIGN §4.6, law 1), and exactly what changed was emitted.
 func TestPropertyModel(t *testing.T) {
@@ -151,11 +160,7 @@ func TestPropertyInterleavings(t *testing.T) {
 // readers miss nothing all the same.
 func TestPropertyRestart(t *testing.T) {
 	scripts(t, 15, func(t *rapid.T, c *random.Case) {
-		through := open(t, vfs.NewMem(), c.Settings)
-		defer closePartition(t, through)
-		fold(through, interleaving(t, &c.Log, "order"))
-		cut(t, through)
-
+		through := ranThrough(t, c)
 		fs := vfs.NewMem()
 		p := open(t, fs, c.Settings)
 		defer func() { closePartition(t, p) }()
@@ -188,7 +193,7 @@ func TestPropertyRestart(t *testing.T) {
 		told.drain(t, p, m, "at the end", false)
 		told.check(t, m, "at the end")
 		cut(t, p)
-		if a, b := dump(t, p), dump(t, through); a != b {
+		if a, b := dump(t, p), through; a != b {
 			t.Fatalf("the bytes differ with restarts:\n%s\nand without:\n%s", a, b)
 		}
 	})

@@ -17,11 +17,7 @@ import (
 // kill takes everything with it that was not written, a cut that was on its way too.
 func TestPropertyRuntime(t *testing.T) {
 	scripts(t, 20, func(t *rapid.T, c *random.Case) {
-		through := open(t, vfs.NewMem(), c.Settings)
-		defer closePartition(t, through)
-		fold(through, interleaving(t, &c.Log, "order"))
-		cut(t, through)
-
+		through := ranThrough(t, c)
 		fs := vfs.NewMem()
 		p := open(t, fs, c.Settings)
 		defer func() { closePartition(t, p) }()
@@ -79,7 +75,7 @@ func TestPropertyRuntime(t *testing.T) {
 		told.drain(t, p, m, "at the end", false)
 		told.check(t, m, "at the end")
 		cut(t, p)
-		if a, b := dump(t, p), dump(t, through); a != b {
+		if a, b := dump(t, p), through; a != b {
 			t.Fatalf("the bytes differ:\n%s\nof one that ran through:\n%s", a, b)
 		}
 	})
