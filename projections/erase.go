@@ -19,8 +19,6 @@ func (r *row) erased() bool { return r.floorH == noOwn }
 // userErased folds an erasure; ref is the user's row in the channel.
 func (p *Partition) userErased(ref uint32, c *channel, r *row, m *events.Read) Outcome {
 	before := p.signature(c, r)
-	// It is told whatever it changed here: an owner before this one may have told more of him, which readers are to forget.
-	p.emitRead(ref, m.InstanceID)
 	p.eraseRow(ref, r)
 	p.forgetReceipts(c, r)
 	r.flags &^= rowMuted
@@ -30,7 +28,12 @@ func (p *Partition) userErased(ref uint32, c *channel, r *row, m *events.Read) O
 		f.erase()
 	}
 	p.emitFollows(r)
-	return p.outcome(ref, c, r, before, false, m.InstanceID)
+	out := p.outcome(ref, c, r, before, false, m.InstanceID)
+	if out == OutcomeDuplicate {
+		// It is told whatever it changed here: an owner before this one may have told more of him, which readers are to forget.
+		p.emitRead(ref, m.InstanceID)
+	}
+	return out
 }
 
 // eraseRow forgets what reads and marks made of one scope. Its mentions and own posts are the timeline's.
