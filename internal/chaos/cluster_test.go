@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/internal/checker"
 	"github.com/tidemark/tidemark/internal/testkit"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -41,6 +42,7 @@ type cluster struct {
 	admin  *kadm.Client
 	nodes  []*node
 	seats  seats
+	found  []*checker.Findings
 }
 
 // newCluster starts brokers, a Redis and nodes, and returns when all nodes are members of their groups. Each partition is
@@ -81,12 +83,23 @@ func newCluster(t *testing.T, brokers, nodes, standbys int) *cluster {
 			}
 			c.keepLog(n)
 		}
+		for _, f := range c.found {
+			t.Log(f) // once more: behind the logs it is not overlooked
+		}
 	})
 	for _, n := range c.nodes {
 		n.start()
 		c.until(n.name+" is a member", func() bool { return c.seat(n) })
 	}
 	return c
+}
+
+// report fails the test if there are findings.
+func (c *cluster) report(f *checker.Findings) {
+	c.t.Helper()
+	if f.Report(c.t); f.Count > 0 {
+		c.found = append(c.found, f)
+	}
 }
 
 // produce writes a record without waiting. settle waits for all.

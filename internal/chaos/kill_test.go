@@ -100,8 +100,8 @@ func (a *attack) check(lateWriter bool) {
 	}
 	begun := time.Now()
 	tr := a.truth()
-	a.checkAnswers(tr, a.r).Report(a.t)
-	a.checkGone(tr, gone).Report(a.t)
+	a.report(a.checkAnswers(tr, a.r))
+	a.report(a.checkGone(tr, gone))
 
 	f := &checker.Findings{What: "tidemark.unread against the model of the log"}
 	h := checker.NewHistory(a.records(events.TopicUnread), f)
@@ -109,11 +109,11 @@ func (a *attack) check(lateWriter bool) {
 	again, back := h.Stamps(f)
 	late := h.Newest(tr, !lateWriter, f)
 	checked := h.Each(tr, a.r, 1500, f)
-	f.Report(a.t)
+	a.report(f)
 
-	a.checkCached(tr).Report(a.t)
+	a.report(a.checkCached(tr))
 	letters := a.records(events.TopicDeadLetters)
-	checkDead(tr, letters).Report(a.t)
+	a.report(checkDead(tr, letters))
 	for _, n := range a.nodes {
 		n.stop()
 	}
