@@ -14,9 +14,10 @@ export class Backoff {
     this.random = random;
   }
 
-  /** The next wait in milliseconds. */
-  next() {
-    const bound = Math.min(this.max, this.min * 2 ** Math.min(this.#tries++, 30));
+  /** The next wait in milliseconds.
+   * @param {number} [bound] of it, at least, as far as `max` allows */
+  next(bound = 0) {
+    bound = Math.min(this.max, Math.max(bound, this.min * 2 ** Math.min(this.#tries++, 30)));
     return bound / 2 + (bound / 2) * this.random();
   }
 

@@ -2,28 +2,30 @@ import { Backoff } from './backoff.js';
 import { TidemarkError } from './error.js';
 import { Inbox, threadKey } from './inbox.js';
 import { Observable } from './observable.js';
+import { Outbox } from './outbox.js';
 import { tell } from './tell.js';
 
 /** @typedef {import('./index.js').Frame} Frame */
 /** @typedef {import('./index.js').ClientOptions} ClientOptions */
 /** @typedef {import('./index.js').ConnectionState} ConnectionState */
 /** @typedef {import('./index.js').SocketLike} SocketLike */
-/**
- * A command without its answer.
- * @typedef {{frame: Frame, resolve: (answer: any) => void, reject: (err: Error) => void, timer: any}} Pending
- */
 
 const OPEN = 1; // WebSocket.OPEN, also of constructors that do not have the constant
+
+/** Too many frames or connections: the close code after which a client is to wait longer, and for how long at least. */
+const TOO_MANY = 4429;
+const TOO_MANY_WAIT = 4_000;
 
 /**
  * One device of one user, connected to a gateway.
  *
  * The connection is kept: when it ends it is made again, after a wait that grows (Backoff), and with what was focused.
  * Every connection begins with a snapshot, so nothing that was missed stays missed. Commands that had no answer are sent
- * again on the next connection: all of them name what they mean, so doing one twice is doing it once.
+ * again on the next connection: all of them name what they mean, so doing one twice is doing it once. However many they
+ * are, they are sent no faster than the gateway takes them (Outbox).
  */
 export class TidemarkClient {
-  /** @type {Map<string, Pending>} */ #pending = new Map();
+  /** @type {Outbox} */ #outbox;
   /** @type {Map<string, Set<(frame: any) => void>>} */ #handlers = new Map();
   /** @type {Map<string, {channel_id: string, thread_id?: string}>} */ #focused = new Map();
   /** @type {Map<string, number>} */ #heads = new Map();
@@ -31,7 +33,6 @@ export class TidemarkClient {
   /** @type {any} */ #retry;
   /** @type {any} */ #watchdog;
   #attempt = 0; // of connecting; an older one that is still waiting for its token gives up
-  #ids = 0;
   #hidden = false;
   #wanted = false;
   /** @type {() => void} */ #unwatch = () => {};
@@ -42,6 +43,7 @@ export class TidemarkClient {
       commandTimeout: 30_000, quietTimeout: 60_000, answerTimeout: 10_000, maxPending: 1000, ...options,
     };
     this.backoff = new Backoff(options.backoff);
+    this.#outbox = new Outbox(this.options);
     /** Whether there is a connection. @type {Observable<ConnectionState>} */
     this.state = new Observable(/** @type {ConnectionState} */ ('closed'));
     /** All that is known. Kept while the connection is away: then it is old, and `state` says so. @type {Observable<Inbox>} */
@@ -69,7 +71,7 @@ export class TidemarkClient {
     this.#unwatch();
     this.#drop();
     this.state.set('closed');
-    for (const p of [...this.#pending.values()]) p.reject(new TidemarkError('closed', `${p.frame.type}: the client was closed`));
+    this.#outbox.end();
   }
 
   /** Calls `fn` with each frame of a type, `*` for all, until the function that it returns is called.
@@ -89,7 +91,7 @@ export class TidemarkClient {
   focus(channelId, threadId) {
     const scope = scopeOf(channelId, threadId);
     this.#focused.set(JSON.stringify(scope), scope);
-    if (!this.#hidden) this.#cast({ type: 'channel.focus', ...scope });
+    if (!this.#hidden) this.#outbox.say({ type: 'channel.focus', ...scope });
   }
 
   /** The user looks elsewhere.
@@ -97,7 +99,7 @@ export class TidemarkClient {
    * @param {string} [threadId] */
   blur(channelId, threadId) {
     const scope = scopeOf(channelId, threadId);
-    if (this.#focused.delete(JSON.stringify(scope)) && !this.#hidden) this.#cast({ type: 'channel.blur', ...scope });
+    if (this.#focused.delete(JSON.stringify(scope)) && !this.#hidden) this.#outbox.say({ type: 'channel.blur', ...scope });
   }
 
   /** Reads a channel, or a thread, up to a message.
@@ -162,30 +164,10 @@ export class TidemarkClient {
   sync() { return this.send({ type: 'sync' }); }
 
   /** Sends a command and waits for its answer: an `ack`, or the frame that was asked for. Without a connection it is sent
-   * when there is one.
+   * when there is one, and where many wait, when it is its turn.
    * @param {Frame} frame
    * @returns {Promise<any>} */
-  send(frame) {
-    if (this.#pending.size >= this.options.maxPending) {
-      return Promise.reject(new TidemarkError('overflow', `${this.#pending.size} commands wait for an answer already`));
-    }
-    const id = `${frame.type}-${++this.#ids}`;
-    return new Promise((resolve, reject) => {
-      const settle = (/** @type {(v: any) => void} */ fn) => (/** @type {any} */ v) => {
-        clearTimeout(pending.timer);
-        this.#pending.delete(id);
-        fn(v);
-      };
-      /** @type {Pending} */
-      const pending = { frame: { ...frame, id }, resolve: settle(resolve), reject: settle(reject), timer: undefined };
-      pending.timer = setTimeout(
-        () => pending.reject(new TidemarkError('timeout', `${frame.type}: no answer within ${this.options.commandTimeout} ms`)),
-        this.options.commandTimeout,
-      );
-      this.#pending.set(id, pending);
-      this.#cast(pending.frame);
-    });
-  }
+  send(frame) { return this.#outbox.ask(frame); }
 
   // A connection
 
@@ -225,7 +207,7 @@ export class TidemarkClient {
   #lost(code, reason) {
     this.#drop();
     if (!this.#wanted) return;
-    const wait = this.backoff.next();
+    const wait = this.backoff.next(code === TOO_MANY ? TOO_MANY_WAIT : 0);
     this.#emit({ type: 'disconnected', code, reason, retry_in: Math.round(wait) });
     this.state.set('waiting');
     this.#retry = setTimeout(() => void this.#open(), wait);
@@ -236,15 +218,18 @@ export class TidemarkClient {
     this.#attempt++;
     clearTimeout(this.#retry);
     clearTimeout(this.#watchdog);
+    this.#outbox.close();
     const socket = this.#socket;
     this.#socket = undefined;
     if (socket) socket.close(1000);
   }
 
-  /** Sends a frame if that is possible now. What must arrive is among the pending ones, or is said anew on connecting.
-   * @param {Frame} frame */
-  #cast(frame) {
-    if (this.state.value === 'open' && this.#socket?.readyState === OPEN) this.#socket.send(JSON.stringify(frame));
+  /** Writes a frame. It reports whether the connection took it.
+   * @param {string} text */
+  #write(text) {
+    if (this.#socket?.readyState !== OPEN) return false;
+    this.#socket.send(text);
+    return true;
   }
 
   /** A connection that says nothing for a while is asked; one that does not answer is given up. Without that a cut cable
@@ -282,9 +267,8 @@ export class TidemarkClient {
       case 'hello':
         this.userId = frame.user_id;
         this.instanceId = frame.instance_id;
+        this.#outbox.open((text) => this.#write(text), this.#hidden ? [] : this.#scopes('channel.focus'), frame.limits);
         this.state.set('open');
-        if (!this.#hidden) for (const scope of this.#focused.values()) this.#cast({ type: 'channel.focus', ...scope });
-        for (const p of this.#pending.values()) this.#cast(p.frame);
         break;
       case 'inbox':
         this.backoff.reset(); // not at the hello: a gateway that accepts and then fails is met more and more slowly
@@ -298,13 +282,15 @@ export class TidemarkClient {
       case 'message.new':
         this.#heads.set(frame.channel_id, Math.max(frame.seq, this.#heads.get(frame.channel_id) ?? 0));
         break;
-      case 'error':
-        if (frame.id) this.#pending.get(frame.id)?.reject(new TidemarkError(frame.code, frame.message));
-        return;
       default:
     }
-    if (frame.id) this.#pending.get(frame.id)?.resolve(frame);
+    if (frame.id !== undefined || frame.type === 'error') this.#outbox.answered(frame);
   }
+
+  /** A frame for each channel or thread that is focused.
+   * @param {string} type
+   * @returns {Frame[]} */
+  #scopes(type) { return [...this.#focused.values()].map((scope) => ({ type, ...scope })); }
 
   /** @param {Frame} frame */
   #emit(frame) {
@@ -333,7 +319,7 @@ export class TidemarkClient {
   #show(visible) {
     if (visible !== this.#hidden) return;
     this.#hidden = !visible;
-    for (const scope of this.#focused.values()) this.#cast({ type: visible ? 'channel.focus' : 'channel.blur', ...scope });
+    for (const frame of this.#scopes(visible ? 'channel.focus' : 'channel.blur')) this.#outbox.say(frame);
     if (visible && this.state.value === 'waiting') void this.#open();
     else if (visible && this.state.value === 'open') this.sync().catch(() => {});
   }

@@ -157,7 +157,8 @@ export declare class TidemarkError extends Error { constructor(code: string, mes
 
 export declare class Backoff {
   constructor(options?: { min?: number; max?: number; random?: () => number });
-  next(): number;
+  /** `bound`: at least so much, as far as `max` allows. */
+  next(bound?: number): number;
   reset(): void;
 }
 

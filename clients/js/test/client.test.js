@@ -181,13 +181,26 @@ test('focus lasts over a reconnect, and rests while the page is hidden', async (
   net.last.says(hello(2));
   assert.deepEqual(net.last.of('channel.focus'), [], 'hidden');
   page.show(true);
-  assert.deepEqual(net.last.of('channel.focus'), [
+  assert.deepEqual(net.last.of('channel.focus').map(({ id: _, ...f }) => f), [
     { type: 'channel.focus', channel_id: 'a' }, { type: 'channel.focus', channel_id: 'b', thread_id: 'thread' }]);
   net.last.ends();
   t.mock.timers.tick(200);
   await settled();
   net.last.says(hello(3));
   assert.deepEqual(net.last.of('channel.focus').map((f) => f.channel_id), ['a', 'b']);
+});
+
+test('who was too fast for the gateway stays away for seconds', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { c, net } = await connected(t, [], { backoff: { min: 100, max: 20_000, random: () => 1 } });
+  const waits = [];
+  c.on('disconnected', (f) => waits.push(f.retry_in));
+  net.last.ends(4429, 'too many frames: wait longer');
+  t.mock.timers.tick(4000);
+  await settled();
+  net.last.says(hello(2), inbox([]));
+  net.last.ends(1006);
+  assert.deepEqual(waits, [4000, 100]);
 });
 
 test('a page that comes back does not wait for the next try', async (t) => {

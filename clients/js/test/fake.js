@@ -1,7 +1,7 @@
 // A gateway as far as a client can tell: sockets whose other end is the test.
 
-/** Makes a WebSocket class whose instances the test drives, newest last in `all`. */
-export function sockets() {
+/** Makes a WebSocket class whose instances the test drives, newest last in `all`. What is sent goes to `taken` as well. */
+export function sockets(taken = () => {}) {
   const all = [];
   class FakeSocket {
     readyState = 0;
@@ -10,7 +10,10 @@ export function sockets() {
       Object.assign(this, { url, protocols });
       all.push(this);
     }
-    send(text) { this.sent.push(JSON.parse(text)); }
+    send(text) {
+      this.sent.push(JSON.parse(text));
+      taken(this, this.sent.at(-1));
+    }
     close(code) { this.readyState = 3; this.closedWith ??= code; }
     /** The gateway says something. */
     says(...frames) {
@@ -33,6 +36,30 @@ export const channel = (id, unread, more = {}) => ({ channel_id: id, member: tru
 export const inbox = (channels, sum = channels.reduce((n, c) => n + c.unread, 0)) => ({
   type: 'inbox', channels, threads: [], totals: totals(sum),
 });
+
+/** The limits of a gateway (gateway/limit.go), with answers that are on their way for a moment: a bucket for all connections
+ * of one user. `done` are the frames that were accepted, `refused` those that were not. */
+export class Limited {
+  done = [];
+  refused = [];
+  constructor({ perSecond = 50, burst = 200 } = {}) {
+    Object.assign(this, { perSecond, burst, tokens: burst, at: Date.now() });
+    this.net = sockets((socket, frame) => this.take(socket, frame));
+  }
+  get hello() { return { ...hello(), limits: { frame_bytes: 65_536, focused: 128, message_ids: 1000, frames_per_second: this.perSecond, frames_burst: this.burst } }; }
+  take(socket, frame) {
+    this.tokens = Math.min(this.burst, this.tokens + (Date.now() - this.at) * this.perSecond / 1000);
+    this.at = Date.now();
+    const accepted = this.tokens >= 1;
+    if (accepted) this.tokens--;
+    (accepted ? this.done : this.refused).push(frame);
+    socket.strikes = accepted ? Math.max(0, (socket.strikes ?? 0) - 1) : (socket.strikes ?? 0) + 1;
+    if (socket.strikes > this.burst) throw new Error('the gateway would close this connection');
+    setTimeout(() => socket.says(accepted
+      ? { type: 'ack', id: frame.id, after: [] }
+      : { type: 'error', id: frame.id, code: 'resource_exhausted', message: 'too many frames: wait a little' }), 40);
+  }
+}
 
 /** A page that a test shows and hides. */
 export class FakePage extends EventTarget {

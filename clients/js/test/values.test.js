@@ -30,6 +30,8 @@ test('waits double up to their bound, and are spread over its upper half', () =>
   low.reset();
   assert.equal(low.next(), 50);
   for (let i = 0; i < 5000; i++) assert.ok(low.next() <= 1000);
+  const least = new Backoff({ min: 100, max: 1000, random: () => 0 });
+  assert.deepEqual([least.next(700), least.next(), least.next(5000), least.next()], [350, 100, 500, 400]);
   assert.throws(() => new Backoff({ min: 0 }), RangeError);
   assert.throws(() => new Backoff({ min: 10, max: 5 }), RangeError);
 });
