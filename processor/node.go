@@ -59,8 +59,9 @@ func (p *Processor) Watch(n int32, userID string) (*Watcher, error) {
 	return w.hub.watch(userID)
 }
 
-// Owner is the URL that the owner of partition n advertises, possibly empty, as of the last stable view of the group,
-// which is at most about half a second old. For a partition that is live here it is this process's own.
+// Owner is the URL that the owner of partition n advertises, possibly empty, as of the last stable view of the group:
+// where that is asked for often, and the brokers answer, it is about half a second old. For a partition that is live here
+// it is this process's own.
 func (p *Processor) Owner(ctx context.Context, n int32) (string, error) {
 	if w := p.worker(n); w != nil && w.live.Load() != nil {
 		return p.cfg.Advertise, nil

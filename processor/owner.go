@@ -19,6 +19,7 @@ type directory struct {
 	mu      sync.Mutex
 	owners  map[int32]string  // of the last stable view
 	keys    map[string]string // of its members, by URL
+	seen    time.Time         // when that was
 	asked   time.Time
 	err     error
 	pending chan struct{} // closed when the question that is under way is answered
@@ -27,6 +28,8 @@ type directory struct {
 const (
 	directoryAge     = 500 * time.Millisecond // a view younger than this is not asked for again
 	directoryWrong   = 50 * time.Millisecond  // the same for one that is known to be wrong
+	directoryStale   = 5 * time.Second        // up to this age it is used while the next one is asked for
+	directoryWait    = 500 * time.Millisecond // so long is an older one held back for the next one
 	directoryTimeout = 5 * time.Second
 )
 
@@ -44,25 +47,40 @@ func newDirectory(admin *kadm.Client, group, topic string, now func() time.Time)
 	}
 }
 
-// owner is the URL of a partition's owner as of the last stable view of the group. During a rebalance that is the one
-// before it. Any number of callers share one question to the brokers. A view that says not is wrong: it is asked for again
-// soon.
+// owner is the URL of a partition's owner as of the last stable view of the group. During a rebalance, and while the
+// brokers do not answer, that is the one before it: an owner that has moved knows so itself. Any number of callers share
+// one question to the brokers, and none waits for its answer who can do with the view that there is: only those whom it
+// tells nothing, or not, which is wrong, and for a moment those who find it stale.
 func (d *directory) owner(ctx context.Context, partition int32, not string) (string, error) {
 	d.mu.Lock()
+	known, ok := d.owners[partition]
+	ok = ok && known != not
 	age := directoryAge
-	if url, ok := d.owners[partition]; !ok || url == not {
+	if !ok {
 		age = directoryWrong
 	}
-	if d.now().Sub(d.asked) >= age && d.pending == nil {
+	now := d.now()
+	if now.Sub(d.asked) >= age && d.pending == nil {
 		d.pending = make(chan struct{})
 		go d.refresh(d.pending)
 	}
-	pending := d.pending
+	pending, stale := d.pending, now.Sub(d.seen) >= directoryStale
 	d.mu.Unlock()
+	switch {
+	case ok && !stale:
+		return known, nil
+	case ok:
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, directoryWait)
+		defer cancel()
+	}
 	if pending != nil {
 		select {
 		case <-pending:
 		case <-ctx.Done():
+			if ok {
+				return known, nil
+			}
 			return "", context.Cause(ctx)
 		}
 	}
@@ -87,6 +105,7 @@ func (d *directory) refresh(done chan struct{}) {
 	d.pending, d.asked, d.err = nil, d.now(), err
 	if err == nil && g.State == "Stable" {
 		d.owners, d.keys = ownersOf(g, d.topic)
+		d.seen = d.asked
 	}
 }
 
