@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -30,8 +31,7 @@ func (c *cluster) checkAnswers(tr *checker.Log, r *rand.Rand) *checker.Findings 
 		for _, user := range append([]string{stranger}, tr.Users...) {
 			at := r.IntN(len(clients))
 			who := c.nodes[at].name
-			res, err := clients[at].GetUnread(ctx, connect.NewRequest(&queryv1.GetUnreadRequest{
-				UserId: user, ChannelId: channel, After: tr.After}))
+			res, err := ask(ctx, c, clients[at].GetUnread, &queryv1.GetUnreadRequest{UserId: user, ChannelId: channel, After: tr.After})
 			want, ok := tr.View(user, channel)
 			switch {
 			case connect.CodeOf(err) == connect.CodeNotFound && err != nil:
@@ -41,13 +41,29 @@ func (c *cluster) checkAnswers(tr *checker.Log, r *rand.Rand) *checker.Findings 
 			case err != nil:
 				f.Add("%s, %s: %s says: %v", user, channel, who, err)
 			case !ok:
-				f.Add("%s, %s: %s says %+v, but the channel is gone", user, channel, who, answered(res.Msg))
-			case answered(res.Msg) != answerOf(&want):
-				f.Add("%s, %s: %s says\n    %+v\n  but it is\n    %+v", user, channel, who, answered(res.Msg), answerOf(&want))
+				f.Add("%s, %s: %s says %+v, but the channel is gone", user, channel, who, answered(res))
+			case answered(res) != answerOf(&want):
+				f.Add("%s, %s: %s says\n    %+v\n  but it is\n    %+v", user, channel, who, answered(res), answerOf(&want))
 			}
 		}
 	}
 	return f
+}
+
+// ask repeats a question while it cannot be answered now, as clients are told to: on a busy machine a broker or a node may
+// stand still for seconds.
+func ask[Req, Res any](ctx context.Context, c *cluster, method func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error), req *Req) (*Res, error) {
+	deadline := time.Now().Add(c.retries)
+	for {
+		res, err := method(ctx, connect.NewRequest(req))
+		switch {
+		case err == nil:
+			return res.Msg, nil
+		case connect.CodeOf(err) != connect.CodeUnavailable || time.Now().After(deadline):
+			return nil, err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 // answer is all that GetUnread tells, comparable.

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -42,7 +44,9 @@ type cluster struct {
 	admin  *kadm.Client
 	nodes  []*node
 	seats  seats
-	found  []*checker.Findings
+	// retries is for how long a question is repeated that is answered with unavailable.
+	retries time.Duration
+	found   []*checker.Findings
 }
 
 // newCluster starts brokers, a Redis and nodes, and returns when all nodes are members of their groups. Each partition is
@@ -51,7 +55,7 @@ func newCluster(t *testing.T, brokers, nodes, standbys int) *cluster {
 	t.Helper()
 	testkit.NeedsServer(t)
 	tidemark(t)
-	c := &cluster{t: t, kafka: testkit.KafkaN(t, brokers), redis: testkit.Redis(t), seats: seats{}}
+	c := &cluster{t: t, kafka: testkit.KafkaN(t, brokers), redis: testkit.Redis(t), seats: seats{}, retries: patience}
 	c.client = testkit.Client(t, c.kafka.Brokers, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	c.admin = testkit.Admin(t, c.kafka.Brokers)
 	for _, group := range groups {
@@ -114,7 +118,7 @@ func (c *cluster) produce(r *kgo.Record) {
 // keepLog prints the end of a node's log if the test has failed, and keeps all of it where TIDEMARK_CHAOS_LOGS says.
 func (c *cluster) keepLog(n *node) {
 	if c.t.Failed() {
-		c.t.Logf("the end of the log of %s:\n%s", n.name, n.tail(30))
+		c.t.Logf("what %s warned of:\n%s\nthe end of its log:\n%s", n.name, strings.Join(n.warned(40), "\n"), n.tail(15))
 	}
 	dir := os.Getenv("TIDEMARK_CHAOS_LOGS")
 	if dir == "" {
@@ -127,6 +131,19 @@ func (c *cluster) keepLog(n *node) {
 	if err != nil {
 		c.t.Logf("the log of %s is not kept: %v", n.name, err)
 	}
+}
+
+// overtaken is the line of some node's log that says that partitions were taken from it before it had finished with them,
+// empty if none was: its successor may have begun by then.
+func (c *cluster) overtaken() string {
+	for _, n := range c.nodes {
+		for _, line := range n.warned(math.MaxInt) {
+			if strings.Contains(line, `msg="partitions lost"`) || strings.Contains(line, "are cut off") {
+				return n.name + ": " + line
+			}
+		}
+	}
+	return ""
 }
 
 // freeAddr is an address that nobody listens on, below the ports that are given to outgoing connections: a node that

@@ -143,25 +143,25 @@ func (c *cluster) checkGone(tr *checker.Log, users []string) *checker.Findings {
 			if !slices.Contains(gone, user) {
 				f.Add("%s: the log does not say that he is gone", user)
 			}
-			known, err := client.ListUserChannels(ctx, connect.NewRequest(&queryv1.ListUserChannelsRequest{OfUserId: user, PageSize: 1000, After: tr.After}))
+			known, err := ask(ctx, c, client.ListUserChannels, &queryv1.ListUserChannelsRequest{OfUserId: user, PageSize: 1000, After: tr.After})
 			if err != nil {
 				f.Add("channels of %s: %s says %v", user, n.name, err)
 				continue
 			}
-			if len(known.Msg.Channels) == 0 {
+			if len(known.Channels) == 0 {
 				f.Add("%s knows no channel of %s, of whom each should keep that he was erased", n.name, user)
 			}
-			for _, channel := range known.Msg.Channels {
+			for _, channel := range known.Channels {
 				if channel.Member || !channel.Erased {
 					f.Add("%s, %s: %s says member %t, erased %t", user, channel.ChannelId, n.name, channel.Member, channel.Erased)
 				}
 			}
-			inbox, err := client.GetInbox(ctx, connect.NewRequest(&queryv1.GetInboxRequest{UserId: user, After: tr.After}))
-			if err != nil || len(inbox.Msg.Channels) > 0 || inbox.Msg.GetTotals().GetUnread() > 0 {
+			inbox, err := ask(ctx, c, client.GetInbox, &queryv1.GetInboxRequest{UserId: user, After: tr.After})
+			if err != nil || len(inbox.Channels) > 0 || inbox.GetTotals().GetUnread() > 0 {
 				f.Add("inbox of %s: %s says %v, %v", user, n.name, inbox, err)
 			}
-			threads, err := client.GetThreads(ctx, connect.NewRequest(&queryv1.GetThreadsRequest{UserId: user, After: tr.After}))
-			if err != nil || len(threads.Msg.Threads) > 0 {
+			threads, err := ask(ctx, c, client.GetThreads, &queryv1.GetThreadsRequest{UserId: user, After: tr.After})
+			if err != nil || len(threads.Threads) > 0 {
 				f.Add("threads of %s: %s says %v, %v", user, n.name, threads, err)
 			}
 		}
@@ -175,14 +175,14 @@ func (c *cluster) checkGone(tr *checker.Log, users []string) *checker.Findings {
 
 // checkGoneFromLists wants none of the users among a channel's readers and the recipients of its latest message.
 func (c *cluster) checkGoneFromLists(ctx context.Context, client queryv1connect.QueryServiceClient, tr *checker.Log, channel string, users []string, f *checker.Findings) {
-	readers, err := client.GetReaders(ctx, connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: channel, PageSize: 1000, After: tr.After}))
+	readers, err := ask(ctx, c, client.GetReaders, &queryv1.GetReadersRequest{ChannelId: channel, PageSize: 1000, After: tr.After})
 	if err != nil {
 		if connect.CodeOf(err) != connect.CodeNotFound {
 			f.Add("readers of %s: %v", channel, err)
 		}
 		return
 	}
-	for _, r := range readers.Msg.Readers {
+	for _, r := range readers.Readers {
 		if slices.Contains(users, r.UserId) {
 			f.Add("%s is among the readers of %s", r.UserId, channel)
 		}
@@ -191,13 +191,13 @@ func (c *cluster) checkGoneFromLists(ctx context.Context, client queryv1connect.
 	if !ok || v.Latest.MessageID == "" {
 		return
 	}
-	receipts, err := client.GetReceipts(ctx, connect.NewRequest(&queryv1.GetReceiptsRequest{ChannelId: channel, MessageId: v.Latest.MessageID,
-		PageSize: 1000, After: tr.After}))
+	receipts, err := ask(ctx, c, client.GetReceipts, &queryv1.GetReceiptsRequest{ChannelId: channel, MessageId: v.Latest.MessageID,
+		PageSize: 1000, After: tr.After})
 	if err != nil {
 		f.Add("receipts of %s in %s: %v", v.Latest.MessageID, channel, err)
 		return
 	}
-	for _, r := range receipts.Msg.Recipients {
+	for _, r := range receipts.Recipients {
 		if slices.Contains(users, r.UserId) {
 			f.Add("%s is among the recipients of %s in %s", r.UserId, v.Latest.MessageID, channel)
 		}

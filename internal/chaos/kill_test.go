@@ -90,11 +90,16 @@ func (a *attack) ticksUntil(what string, done func() bool) {
 	}
 }
 
-// check settles and compares everything. With lateWriter a process was paused and may have written after its successor.
+// check settles and compares everything. With lateWriter a process was paused and may have written after its successor, which
+// is so as well if the machine stood still for so long that a member lost its partitions.
 func (a *attack) check(lateWriter bool) {
 	a.t.Helper()
 	gone := a.erased()
 	a.settle()
+	if line := a.overtaken(); line != "" {
+		a.t.Logf("a successor did not wait for a member, as when it is paused: %s", line)
+		lateWriter, a.reopened = true, true
+	}
 	if lateWriter {
 		a.decide()
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -171,10 +172,22 @@ func (n *node) ready(ctx context.Context) (ok bool, live int, said string) {
 
 // tail is the last lines of the node's log.
 func (n *node) tail(lines int) string {
+	all := n.lines()
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// warned is the last of the log's warnings and errors, but for those of bad records, which are there on purpose.
+func (n *node) warned(lines int) []string {
+	all := slices.DeleteFunc(n.lines(), func(line string) bool {
+		return !strings.Contains(line, "level=WARN") && !strings.Contains(line, "level=ERROR") || strings.Contains(line, `msg="bad record goes`)
+	})
+	return all[max(0, len(all)-lines):]
+}
+
+func (n *node) lines() []string {
 	log, err := os.ReadFile(n.log)
 	if err != nil {
-		return err.Error()
+		return []string{err.Error()}
 	}
-	all := strings.Split(strings.TrimRight(string(log), "\n"), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
+	return strings.Split(strings.TrimRight(string(log), "\n"), "\n")
 }
