@@ -51,6 +51,27 @@ export const publish = (...events) => post('/tidemark.ingest.v1.IngestService/Pu
 export const own = async (path) => read(await fetch(`/ui/api/${path}`, { headers: headers() }));
 export const tell = (path, body) => post(`/ui/api/${path}`, body);
 
+const READY_TIMEOUT = 5000; // milliseconds that a node may take to say how it is
+let readyNow;
+
+/** How the node is, by its own word: whether it was reached, whether it is ready, and the first thing that is wrong. All who ask
+ * within a second share an answer. */
+export function readiness() {
+  readyNow ??= askReady().finally(() => setTimeout(() => { readyNow = undefined; }, 1000));
+  return readyNow;
+}
+
+async function askReady() {
+  try {
+    const res = await fetch('/readyz', { signal: AbortSignal.timeout(READY_TIMEOUT) });
+    const lines = (await res.text()).trim().split('\n').slice(1);
+    const fine = /^partition \d+ (?:live, \d+ records behind$|standby)/;
+    return { reached: true, ready: res.ok, wrong: res.ok ? '' : lines.find((l) => !fine.test(l)) ?? '' };
+  } catch {
+    return { reached: false, ready: false, wrong: '' };
+  }
+}
+
 // A page that was left may be kept by the browser, to be shown again at once, and its streams with it. Of those a browser has
 // six for an address: pages that nobody sees must not hold up the one that is opened next.
 let left = new AbortController();

@@ -3,6 +3,7 @@
 import { TidemarkClient } from '/ui/client/index.js';
 import { currentToken, markAllRead, publish, query } from '/ui/api.js';
 import { announce } from '/ui/dom.js';
+import { explainOutage } from '/ui/outage.js';
 import { among, calls, channelName, isDirect, title } from '/ui/words.js';
 
 let posts = 0;
@@ -26,6 +27,8 @@ export class Device {
   delivered = new Map();
   threads = [];
   error = '';
+  away; // {why, says} while it is not connected, until an inbox has come: the reason, and the node's own words
+  #outages = 0;
   jump = ''; // id of a message to scroll to when it is drawn
   online = true;
   attentive = false; // somebody looks at its messages
@@ -43,7 +46,8 @@ export class Device {
     this.client.on('message.new', (m) => this.#news(m));
     this.client.on('receipt.read', (f) => this.#receipts(this.readers, f));
     this.client.on('receipt.delivered', (f) => this.#receipts(this.delivered, f));
-    this.client.on('disconnected', redraw);
+    this.client.on('disconnected', (f) => this.#lost(f));
+    this.client.on('inbox', () => this.#back());
     this.client.connect();
   }
 
@@ -54,12 +58,34 @@ export class Device {
   setOnline(online) {
     this.online = online;
     if (online) this.client.connect();
-    else this.client.close();
+    else {
+      this.client.close();
+      this.#outages++;
+      this.away = undefined;
+    }
     announce(`${title(this.user)}'s ${this.kind} is ${online ? 'online' : 'offline'}`);
     this.app.redraw();
   }
 
   close() { this.client.close(); }
+
+  #lost(frame) {
+    const outage = ++this.#outages;
+    void explainOutage(frame, Boolean(this.away), (why, says) => {
+      if (outage !== this.#outages) return;
+      // The same words for all devices, which are said once; what the node says of its progress is for those who look.
+      if (why !== this.away?.why || (says && !this.away.says)) announce(`${why}${says && ` The node says: ${says}`}`);
+      this.away = { why, says };
+      this.app.redraw();
+    });
+    this.app.redraw();
+  }
+
+  #back() {
+    this.#outages++;
+    if (this.away) announce(`${title(this.user)}'s ${this.kind} is connected again`);
+    this.away = undefined;
+  }
 
   // Reading
 

@@ -60,7 +60,8 @@ const states = { open: 'online', connecting: 'connecting', waiting: 'connecting'
 /** A device. */
 export function pane(device) {
   const { inbox } = device;
-  const state = device.online ? states[device.client.state.value] : 'offline';
+  // A connection that opens and has no inbox yet, where others have failed, is none: it would come and go.
+  const state = device.online ? (device.away ? 'connecting' : states[device.client.state.value]) : 'offline';
   const name = title(device.user);
   const total = inbox.badge;
   const threads = inbox.totals.thread_unread;
@@ -84,6 +85,8 @@ export function pane(device) {
       }, icon('thread'), threads > 0 && h('span', { class: 'pip' }, capped(threads))),
       h('button', { class: 'switch', type: 'button', role: 'switch', 'aria-checked': String(device.online), 'aria-label': `${name}'s ${device.kind} is online`, title: device.online ? 'Take offline' : 'Go online', onclick: () => device.setOnline(!device.online) }, h('span', { class: 'knob' })),
       h('button', { class: 'plain', type: 'button', 'aria-label': `Remove this device of ${name}`, title: 'Remove', onclick: () => device.app.remove(device) }, icon('close')))),
-  device.error && h('p', { class: 'trouble', role: 'alert' }, device.error),
+  device.away && h('p', { key: 'away', class: 'away-why' }, `${device.away.why} It is tried again by itself.`,
+    device.away.says && h('span', { class: 'away-says', dir: 'ltr' }, `The node says: ${device.away.says}`)),
+  device.error && h('p', { key: 'trouble', class: 'trouble', role: 'alert' }, device.error),
   h('div', { class: 'device-body' }, channelList(device), conversation(device)));
 }
