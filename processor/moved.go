@@ -104,8 +104,8 @@ func (p *Processor) noteUnused(n int32) (since time.Time, due bool, err error) {
 	if err := fs.RemoveAll(beside(dir, removingMark)); err != nil { // of a sweep that a crash cut short
 		return since, false, err
 	}
-	if names, err := fs.List(dir); err != nil || len(names) == 0 {
-		return since, false, nil // there is none
+	if !hasStore(fs, dir) && !hasStore(fs, beside(dir, replacedMark)) {
+		return since, false, nil
 	}
 	now := p.cfg.now()
 	since, err = readMark(fs, beside(dir, unusedMark))
@@ -140,17 +140,26 @@ func (p *Processor) letGo(n int32) {
 	p.hold(nil)
 }
 
-// removeStore removes a store that no process uses: under another name first, so that what a crash leaves is no store.
-func removeStore(fs vfs.FS, dir string) (err error) {
-	held, err := projections.OpenStopped(dir, fs)
-	if err != nil {
-		return err
+// removeStore removes a store that no process uses, and what a restore has left beside it that a crash cut short: the store
+// that was replaced, and a snapshot in part.
+func removeStore(fs vfs.FS, dir string) error {
+	removing := beside(dir, removingMark)
+	if hasStore(fs, dir) {
+		held, err := projections.OpenStopped(dir, fs)
+		if err != nil {
+			return err
+		}
+		err = snapshot.MoveAside(fs, dir, removing)
+		if err = errors.Join(err, held.Close(), fs.RemoveAll(removing)); err != nil {
+			return err
+		}
 	}
-	err = snapshot.MoveAside(fs, dir, beside(dir, removingMark))
-	if err = errors.Join(err, held.Close()); err != nil {
-		return err
+	if aside := beside(dir, replacedMark); hasStore(fs, aside) {
+		if err := discard(fs, aside, removing); err != nil {
+			return err
+		}
 	}
-	return errors.Join(fs.RemoveAll(beside(dir, removingMark)), fs.RemoveAll(beside(dir, unusedMark)))
+	return errors.Join(fs.RemoveAll(beside(dir, restoringMark)), fs.RemoveAll(beside(dir, unusedMark)))
 }
 
 // readMark reads since when a store is not used.

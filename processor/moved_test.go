@@ -151,7 +151,9 @@ func TestAStoreThatComesBackStays(t *testing.T) {
 	m.left("at first", m.sweep(0), 1, 2, 3)
 	m.now = m.now.Add(23 * time.Hour)
 	w := m.newWorker(1, nil)
-	w.tidy(StoreDir(dir, 1))
+	if err := w.tidy(StoreDir(dir, 1)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, text string
 	}{{"partition-2.unused", "yesterday"}, {"partition-3.unused", "2036-01-01T00:00:00Z"}} {
@@ -168,6 +170,38 @@ func TestAStoreThatComesBackStays(t *testing.T) {
 	}
 	m.left("is not over", m.sweep(24*time.Hour-time.Second), 1, 2, 3)
 	m.left("is over", m.sweep(time.Second))
+}
+
+// TestWhatAKillLeftOfARestoreGoesToo: a process is killed while a snapshot takes the place of a store, and the partition moves
+// away: the store that was replaced, which may be all there is, and a snapshot in part go with the store in place.
+func TestWhatAKillLeftOfARestoreGoesToo(t *testing.T) {
+	dir := t.TempDir()
+	stores(t, dir, 1, 2)
+	for from, to := range map[string]string{
+		StoreDir(dir, 1): beside(StoreDir(dir, 1), replacedMark), // between the two renames of an installation
+		StoreDir(dir, 2): beside(StoreDir(dir, 2), replacedMark),
+	} {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stores(t, dir, 2)
+	if err := os.Mkdir(beside(StoreDir(dir, 1), restoringMark), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := newMover(t, dir, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	if !slices.Equal(m.held, []int32{1, 2}) {
+		t.Errorf("the group is told that stores %v are here", m.held)
+	}
+	m.owners[1], m.owners[2] = "http://there:1", "http://there:1"
+	m.left("at first", m.sweep(0), 2)
+	if names, err := filepath.Glob(filepath.Join(dir, "*."+replacedMark)); err != nil || len(names) != 2 {
+		t.Errorf("before it is time there are %v, %v", names, err)
+	}
+	m.left("when it is time", m.sweep(24*time.Hour))
+	if names, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(names) > 0 {
+		t.Errorf("left: %v, %v", names, err)
+	}
 }
 
 // TestWhoComesWhileAStoreGoesWaits: a partition that is assigned at that moment is opened when the store is gone.

@@ -69,9 +69,10 @@ func TestPanicWhileOpening(t *testing.T) {
 	}{
 		{name: "listing the snapshots", list: true},
 		{name: "bringing a file of one", get: true, opens: true},
-		{name: "looking for room beside the store, which is closed", disk: nth(1, errorfs.OpRemoveAll, "."+replacedMark)},
+		{name: "looking beside the store, which is open", disk: nth(1, errorfs.OpStat, "."+replacedMark)},
+		{name: "looking for room beside the store, which is closed", disk: nth(2, errorfs.OpStat, "."+replacedMark)},
 		{name: "moving the snapshot into place", disk: nth(1, errorfs.OpRename, "."+restoringMark)},
-		{name: "removing what it replaces, once it is open", disk: nth(2, errorfs.OpRemoveAll, "."+replacedMark)},
+		{name: "removing what it replaces, once it is open", disk: nth(1, errorfs.OpRemoveAll, "."+removingMark)},
 	} {
 		old, ahead := t.TempDir(), t.TempDir()
 		m := s.start(s.with(old, b)).ready(1) // a store that a snapshot will be ahead of

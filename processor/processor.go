@@ -9,8 +9,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,7 +75,7 @@ func New(cfg Config) (*Processor, error) {
 		if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
 			return nil, fmt.Errorf("the data directory cannot be made (%w): name with --data-dir one that this user may write to", err)
 		}
-		if held, err = storesIn(cfg.DataDir); err != nil {
+		if held, err = heldIn(cfg.DataDir); err != nil {
 			return nil, err
 		}
 	}
@@ -97,26 +95,6 @@ func New(cfg Config) (*Processor, error) {
 	p.publisher = &publisher{client: p.producer, metrics: p.metrics}
 	p.directory = newDirectory(p.admin, cfg.Group, cfg.Topics.Inputs[events.Messages], cfg.now)
 	return p, nil
-}
-
-// Stores lists the partitions that have a store in a data directory, in order.
-func Stores(dataDir string) ([]int32, error) { return storesIn(dataDir) }
-
-// storesIn lists the partitions that have a store in a data directory.
-func storesIn(dir string) ([]int32, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("the data directory cannot be read (%w): name the right one with --data-dir", err)
-	}
-	var numbers []int32
-	for _, e := range entries {
-		name, ok := strings.CutPrefix(e.Name(), storePrefix)
-		if n, err := strconv.ParseInt(name, 10, 32); ok && err == nil && n >= 0 && e.IsDir() {
-			numbers = append(numbers, int32(n))
-		}
-	}
-	slices.Sort(numbers)
-	return numbers, nil
 }
 
 // Run joins the group and folds until ctx is done; then it finishes what it has begun, publishes, writes the stores,

@@ -199,7 +199,7 @@ func (r *rebuild) fresh() error {
 	if err := os.MkdirAll(r.p.cfg.DataDir, 0o755); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
-	held, err := storesIn(r.p.cfg.DataDir)
+	held, err := Stores(r.p.cfg.DataDir)
 	if err != nil || r.c.Resume {
 		return err
 	}

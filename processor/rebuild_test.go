@@ -84,7 +84,7 @@ func TestRebuildOfSomePartitions(t *testing.T) {
 	if len(list) != 1 || list[0].Partition != 2 || list[0].Err != nil || list[0].Dir != StoreDir(dir, 2) {
 		t.Fatalf("%+v", list)
 	}
-	if held, err := storesIn(dir); err != nil || len(held) != 1 {
+	if held, err := Stores(dir); err != nil || len(held) != 1 {
 		t.Errorf("stores %v, %v", held, err)
 	}
 }

@@ -37,12 +37,11 @@ func (w *worker) openStore() (f fold, err error) {
 		}
 	}()
 	dir := StoreDir(w.cfg.DataDir, w.number)
-	w.tidy(dir)
+	if err := w.tidy(dir); err != nil {
+		return nil, err
+	}
 	if w.cfg.Snapshots == nil || w.hasStore(dir) {
-		if f, err = w.openDir(dir); projections.IsCorrupt(err) {
-			err = w.quarantine(dir, err)
-		}
-		if err != nil {
+		if err := w.openLocal(dir, &f); err != nil {
 			return nil, err
 		}
 	}
@@ -52,6 +51,11 @@ func (w *worker) openStore() (f fold, err error) {
 		}
 	}
 	if f == nil {
+		if err := w.openLocal(dir, &f); err != nil {
+			return nil, err
+		}
+	}
+	if f == nil { // what was there is all in quarantine: a new one
 		return w.openDir(dir)
 	}
 	return f, nil
@@ -108,7 +112,7 @@ func (w *worker) orSnapshot(dir string, f *fold) error {
 	for i := range list {
 		m := list[i].Manifest
 		err := w.restore(ctx, m, dir, f)
-		for errors.Is(err, syscall.ENOSPC) && ctx.Err() == nil {
+		for errors.Is(err, syscall.ENOSPC) && ctx.Err() == nil && !w.stranded(dir, f) {
 			w.log.Error("the disk is too full for a snapshot; it is tried again until there is room", "partition", w.number,
 				"bytes", m.Bytes(), "err", err)
 			select {
@@ -122,6 +126,8 @@ func (w *worker) orSnapshot(dir string, f *fold) error {
 			return nil
 		case ctx.Err() != nil:
 			return errors.Join(fmt.Errorf("partition %d: its restoring was interrupted: %w", w.number, context.Cause(ctx)), letGo(f))
+		case w.stranded(dir, f):
+			return fmt.Errorf("partition %d: the store that a snapshot was to replace cannot be put back yet: %w", w.number, err)
 		}
 		w.p.metrics.restored("failed")
 		w.snapshotTrouble = err
@@ -177,83 +183,6 @@ func (w *worker) closer(ctx context.Context, local, snap projections.Position) b
 		}
 	}
 	return false
-}
-
-// restore brings a snapshot into place and opens it, in *f. The store that was there, if there is one, is closed as soon as
-// all of the snapshot is here and found right, and is removed when the snapshot is open; if it does not open, the store is
-// there again, closed.
-func (w *worker) restore(ctx context.Context, m *snapshot.Manifest, dir string, f *fold) error {
-	w.restoringOnce.Do(func() { close(w.restoring) })
-	w.log.Info("partition is being restored", "partition", w.number, "position", m.Position(), "bytes", m.Bytes(), "from", w.cfg.Snapshots.String())
-	began, said := w.cfg.now(), w.cfg.now()
-	temp := beside(dir, restoringMark)
-	err := w.cfg.Snapshots.Download(ctx, m, temp, func(p snapshot.Progress) {
-		o := &openingProgress{bytes: true, rate: p.Rate, eta: p.ETA}
-		if p.Total > 0 {
-			o.done = float64(p.Done) / float64(p.Total)
-		}
-		if p.Phase == snapshot.PhaseCheck {
-			o = &openingProgress{bytes: true, done: 1}
-		}
-		w.opening.Store(o)
-		if now := w.cfg.now(); now.Sub(said) >= sayEvery {
-			said = now
-			w.log.Info("partition is being restored", "partition", w.number, "phase", string(p.Phase), "done", o.done,
-				"bytes_per_second", int64(p.Rate), "eta", p.ETA.Round(time.Second))
-		}
-	})
-	w.opening.Store(nil)
-	fs := w.fs()
-	if err != nil {
-		return errors.Join(err, fs.RemoveAll(temp))
-	}
-	if err := letGo(f); err != nil {
-		w.log.Warn("the store that a snapshot replaces is not closed in order", "partition", w.number, "err", err)
-	}
-	aside := beside(dir, replacedMark)
-	if err := errors.Join(fs.RemoveAll(aside), snapshot.Install(fs, temp, dir, aside)); err != nil {
-		return err
-	}
-	if *f, err = w.openDir(dir); err != nil {
-		return errors.Join(err, w.takeBack(dir, aside, err))
-	}
-	w.p.metrics.restored("done")
-	w.log.Info("partition is restored", "partition", w.number, "position", m.Position(), "bytes", m.Bytes(), "after", w.cfg.now().Sub(began))
-	if err := fs.RemoveAll(aside); err != nil {
-		w.log.Warn("a replaced store is left behind", "dir", aside, "err", err)
-	}
-	return nil
-}
-
-// takeBack puts the store that a snapshot had replaced in its place again, since the snapshot does not open: it may be all
-// that the log can be folded on from. Without one, a snapshot that may open later stays.
-func (w *worker) takeBack(dir, aside string, why error) error {
-	fs, replaced := w.fs(), w.hasStore(aside)
-	switch {
-	case projections.IsCorrupt(why):
-		if err := w.quarantine(dir, why); err != nil {
-			return err
-		}
-	case replaced:
-		if err := fs.RemoveAll(dir); err != nil {
-			return err
-		}
-	}
-	if !replaced {
-		return nil
-	}
-	return snapshot.MoveAside(fs, aside, dir)
-}
-
-// quarantine moves a corrupt store aside, where it stays for whoever wants to know what happened.
-func (w *worker) quarantine(dir string, why error) error {
-	to := beside(dir, corruptMark) + "-" + w.cfg.now().UTC().Format("20060102T150405.000")
-	if err := snapshot.MoveAside(w.fs(), dir, to); err != nil {
-		return errors.Join(why, fmt.Errorf("partition %d: the corrupt store cannot be moved aside: %w", w.number, err))
-	}
-	w.p.metrics.quarantined.Inc()
-	w.log.Error("the store is corrupt; it is moved aside, and rebuilt from a snapshot or the log", "partition", w.number, "moved_to", to, "err", why)
-	return nil
 }
 
 // untilStopped is a context that ends when the worker is told to stop while its store is being opened.
