@@ -96,15 +96,20 @@ func (p *Processor) groupFailed(err error) {
 	p.log.Error("group session ended, joining again", "group", p.cfg.Group, "err", err)
 }
 
-// breathe delays the next poll while more is fetched than the partitions can fold: a pause throws away what was
-// fetched, a delay does not. It ends as soon as any partition has nothing to do, for then what is missing is with others.
+// breathe delays the next poll while more is fetched than the partitions can fold.
 func (p *Processor) breathe(ctx context.Context) {
-	if p.queued.Load() < p.cfg.QueueBytes {
+	breathe(ctx, p.cfg.QueueBytes, p.queued.Load, p.hungry)
+}
+
+// breathe returns once no more than half of limit bytes is queued, if limit was reached: a pause throws away what was
+// fetched, a delay does not. It ends as soon as any partition has nothing to do, for then what is missing is with others.
+func breathe(ctx context.Context, limit int64, queued func() int64, hungry func() bool) {
+	if queued() < limit {
 		return
 	}
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for p.queued.Load() >= p.cfg.QueueBytes/2 && !p.hungry() {
+	for queued() > limit/2 && !hungry() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

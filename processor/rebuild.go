@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/projections"
 )
@@ -64,7 +63,7 @@ func Rebuild(ctx context.Context, c RebuildConfig) ([]Rebuilt, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
+	defer closeFeeders(r.feeders)
 	if err := r.survey(ctx); err != nil {
 		return nil, err
 	}
@@ -73,7 +72,9 @@ func Rebuild(ctx context.Context, c RebuildConfig) ([]Rebuilt, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var polling sync.WaitGroup
-	polling.Go(func() { r.feeder.run(ctx, r.p.deliver, r.p.breathe) })
+	for _, f := range r.feeders {
+		polling.Go(func() { f.run(ctx, r.p.deliver, func(ctx context.Context) { r.breathe(ctx, f) }) })
+	}
 	defer polling.Wait()
 	defer cancel()
 
@@ -98,7 +99,7 @@ func Rebuild(ctx context.Context, c RebuildConfig) ([]Rebuilt, error) {
 type rebuild struct {
 	c       RebuildConfig
 	p       *Processor // of which only what concerns partitions is used
-	feeder  *feeder
+	feeders []*feeder
 	numbers []int32
 	plans   map[int32]opening // how each partition is folded; its store may be further than from
 	refused map[int32]error
@@ -111,6 +112,7 @@ type rebuild struct {
 func newRebuild(c RebuildConfig) (*rebuild, error) {
 	def(&c.Group, "rebuild") // the name of none: nothing is joined
 	def(&c.CutEvery, 5*time.Second)
+	def(&c.MergeWait, 5*time.Second) // nobody waits, and reads that are folded before what they name cost several times as much
 	cfg, err := c.withDefaults()
 	if err != nil {
 		return nil, err
@@ -120,16 +122,12 @@ func newRebuild(c RebuildConfig) (*rebuild, error) {
 		cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), inputsOnly: true,
 		workers: map[int32]*worker{}, leaving: map[int32]<-chan struct{}{},
 	}
-	client, err := kgo.NewClient(append(r.p.tailOptions(), kgo.ClientID("tidemark-rebuild"), kgo.FetchMaxWait(rebuildFetchWait))...)
-	if err != nil {
+	if r.feeders, err = r.p.rebuildFeeders(); err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}
-	r.feeder = newFeeder(client, cfg.Topics.Inputs)
-	r.p.admin = kadm.NewClient(client)
+	r.p.admin = kadm.NewClient(r.feeders[0].client)
 	return r, nil
 }
-
-func (r *rebuild) close() { r.feeder.client.Close() }
 
 // survey learns what the topics are and plans every partition.
 func (r *rebuild) survey(ctx context.Context) error {

@@ -14,7 +14,7 @@ func (r *rebuild) some(ctx context.Context, numbers []int32) ([]Rebuilt, error) 
 	var ws []*worker
 	r.p.mu.Lock()
 	for _, n := range numbers {
-		w := r.p.newWorker(n, r.feeder.client)
+		w := r.p.newWorker(n, r.feederOf(n).client)
 		w.inbox.setMax(r.p.cfg.inputBytes(len(numbers)))
 		w.refused = r.refused[n]
 		r.p.workers[n] = w
@@ -60,7 +60,7 @@ func (r *rebuild) begin(w *worker) {
 	}
 	r.plans[w.number] = plan
 	w.begin(order{plan: plan, ends: plan.until, standing: true})
-	r.feeder.feed(w, plan.from)
+	r.feederOf(w.number).feed(w, plan.from)
 }
 
 // goOn plans a partition whose store has been folded up to some position already.
@@ -107,7 +107,7 @@ func (r *rebuild) await(ctx context.Context, ws []*worker) error {
 			if plan := r.plans[w.number]; w.started.Load() && !ending[w] && plan.reached(w.progress.at()) {
 				ending[w] = true
 				w.inbox.stop(stopClean)
-				r.feeder.leave(w) // what comes after it is for others
+				r.feederOf(w.number).leave(w) // what comes after it is for others
 			}
 		}
 		if now := r.p.cfg.now(); now.Sub(said) >= reportEvery {
@@ -131,11 +131,6 @@ func (r *rebuild) await(ctx context.Context, ws []*worker) error {
 const (
 	rebuildTick = 5 * time.Millisecond
 	reportEvery = 250 * time.Millisecond
-
-	// rebuildFetchWait is how long a fetch that finds nothing is held by a broker. An input that is resumed waits for the
-	// fetch under way, and of a rebuild's inputs some are at their ends while others are paused: with the wait of a live
-	// node most of a rebuild would be waiting.
-	rebuildFetchWait = 10 * time.Millisecond
 )
 
 // report tells the progress of ws and of all that is finished.

@@ -35,7 +35,7 @@ func TestRebuildEqualsTheLiveState(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
-		const n = 4
+		const n = rebuildClients + 1 // two are fed by the same client
 		s := newSite(t, env.Brokers, n)
 		tr := newTraffic(s, seed, 20)
 		tr.run(1500)
@@ -62,7 +62,7 @@ func TestRebuildEqualsTheLiveState(t *testing.T) {
 		if last.Partitions != n || last.Finished != n || last.Done != last.Total || last.Total == 0 || last.Rate <= 0 {
 			t.Errorf("the last report is %+v", last)
 		}
-		for _, r := range s.rebuild(dir, func(c *RebuildConfig) { c.Resume = true }) {
+		for _, r := range s.rebuild(dir, func(c *RebuildConfig) { c.Resume, c.QueueBytes = true, 1 }) {
 			if r.Err != nil || r.From != middle[r.Partition] {
 				t.Errorf("resumed: %+v, want it to begin at %v", r, middle[r.Partition])
 			}

@@ -1,0 +1,57 @@
+package processor
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// rebuildClients is how many clients fetch for a rebuild. A client has one fetch under way at a broker, and makes records
+// of all that comes in the answer before it hands any over: with a single one, all partitions wait for that, and then it
+// for the processors that they keep busy. With a few, one partition folds while another is fetched.
+const rebuildClients = 4
+
+// rebuildFetchWait is how long a fetch that finds nothing is held by a broker. An input that is resumed waits for the
+// fetch under way, and of a rebuild's inputs some are at their ends while others are paused: with the wait of a live
+// node most of a rebuild would be waiting.
+const rebuildFetchWait = 10 * time.Millisecond
+
+// rebuildFeeders are those of a rebuild: partitions are spread over them.
+func (p *Processor) rebuildFeeders() (list []*feeder, err error) {
+	for i := range rebuildClients {
+		id := kgo.ClientID("tidemark-rebuild-" + strconv.Itoa(i))
+		client, err := kgo.NewClient(append(p.tailOptions(), id, kgo.FetchMaxWait(rebuildFetchWait))...)
+		if err != nil {
+			closeFeeders(list)
+			return nil, err
+		}
+		list = append(list, newFeeder(client, p.cfg.Topics.Inputs))
+	}
+	return list, nil
+}
+
+func closeFeeders(list []*feeder) {
+	for _, f := range list {
+		f.client.Close()
+	}
+}
+
+// feederOf is the one that feeds partition n.
+func (r *rebuild) feederOf(n int32) *feeder { return r.feeders[int(n)%len(r.feeders)] }
+
+// breathe delays f's next poll while more is fetched than its partitions can fold.
+func (r *rebuild) breathe(ctx context.Context, f *feeder) {
+	fed := slices.DeleteFunc(r.p.owned(), func(w *worker) bool { return r.feederOf(w.number) != f })
+	queued := func() (n int64) {
+		for _, w := range fed {
+			n += w.inbox.queued()
+		}
+		return n
+	}
+	breathe(ctx, max(r.p.cfg.QueueBytes/int64(len(r.feeders)), 1), queued, func() bool {
+		return slices.ContainsFunc(fed, func(w *worker) bool { return w.hungry.Load() })
+	})
+}
