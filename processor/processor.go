@@ -183,10 +183,6 @@ func (p *Processor) awaitStores() {
 	}
 }
 
-// topicsPatience is for how long topics that are not as they should be are looked at again: a broker may be behind the
-// others with what it says of them.
-const topicsPatience = 3 * time.Second
-
 // identify learns what the cluster and the topics are. It waits for brokers that cannot be reached.
 func (p *Processor) identify(ctx context.Context) error {
 	began := p.cfg.now()
@@ -196,7 +192,7 @@ func (p *Processor) identify(ctx context.Context) error {
 			p.cluster.Store(id)
 			return nil
 		}
-		if isWrong(err) && p.cfg.now().Sub(began) >= topicsPatience {
+		if isWrong(err) && p.cfg.now().Sub(began) >= kafkaadmin.TopicsPatience {
 			return err
 		}
 		p.setGroupErr(err)

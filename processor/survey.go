@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
 // topicsChanged says in words how the topics differ from what they were when the processor started; nil if they do not.
@@ -81,7 +82,7 @@ func (p *Processor) survey(ctx context.Context, ws []*worker) (*survey, error) {
 		if err == nil {
 			p.setGroupErr(nil)
 			asked := time.Since(began)
-			if s.wrong != nil && asked >= topicsPatience || s.wrong == nil && (s.complete(ws) || asked >= surveyPatience) {
+			if s.wrong != nil && asked >= kafkaadmin.TopicsPatience || s.wrong == nil && (s.complete(ws) || asked >= surveyPatience) {
 				return s, nil
 			}
 		}

@@ -73,7 +73,7 @@ func (c *emitCmd) Run(a *app) error {
 		return err
 	}
 	defer cl.Close()
-	if _, _, _, err := kafkaadmin.Identities(a.ctx, kadm.NewClient(cl), events.InputTopics[:]); err != nil {
+	if _, _, _, err := kafkaadmin.SettledIdentities(a.ctx, kadm.NewClient(cl), events.InputTopics[:]); err != nil {
 		return err
 	}
 

@@ -6,11 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
@@ -155,6 +158,47 @@ func TestAWrongSettingIsRefusedByTheRealBroker(t *testing.T) {
 	spec.Configs = map[string]string{"retention.ms": "for ever"}
 	if err := kafkaadmin.Create(ctx, adm, []events.TopicSpec{spec}); err == nil || !strings.Contains(err.Error(), "retention.ms") {
 		t.Errorf("retention.ms = for ever: %v", err)
+	}
+}
+
+// Whoever starts as the topics are created may ask a broker that has not heard of them yet.
+func TestSettledIdentitiesAskAgain(t *testing.T) {
+	ctx, fake := testContext(t), testkit.FakeKafka(t)
+	adm := testkit.Admin(t, fake.ListenAddrs())
+	specs := prefixed(t, adm, 2, 1)[:2]
+	if err := kafkaadmin.Create(ctx, adm, specs); err != nil {
+		t.Fatal(err)
+	}
+	var behind atomic.Int32
+	fake.ControlKey(int16(kmsg.Metadata), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		fake.KeepControl()
+		req := r.(*kmsg.MetadataRequest)
+		if len(req.Topics) == 0 || behind.Add(-1) < 0 {
+			return nil, nil, false
+		}
+		res := req.ResponseKind().(*kmsg.MetadataResponse)
+		res.ClusterID = kmsg.StringPtr("c")
+		for _, asked := range req.Topics {
+			topic := kmsg.NewMetadataResponseTopic()
+			topic.Topic, topic.ErrorCode = asked.Topic, kerr.UnknownTopicOrPartition.Code
+			res.Topics = append(res.Topics, topic)
+		}
+		return res, nil, true
+	})
+	behind.Store(1)
+	if _, _, _, err := kafkaadmin.Identities(ctx, adm, names(specs)); !errors.Is(err, kafkaadmin.ErrNoTopic) {
+		t.Errorf("a broker that is behind: %v", err)
+	}
+	behind.Store(3)
+	_, ids, partitions, err := kafkaadmin.SettledIdentities(ctx, adm, names(specs))
+	if err != nil || len(ids) != 2 || partitions[specs[0].Name] != 2 || behind.Load() >= 0 {
+		t.Errorf("a broker that catches up: %v of %v partitions, %v", ids, partitions, err)
+	}
+	behind.Store(1 << 20)
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if _, _, _, err := kafkaadmin.SettledIdentities(short, adm, names(specs)); err == nil {
+		t.Error("topics that nobody has heard of are found")
 	}
 }
 

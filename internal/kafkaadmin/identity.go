@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -43,6 +44,26 @@ func Identities(ctx context.Context, adm *kadm.Client, topics []string) (cluster
 		partitions[name] = int32(len(topic.Partitions))
 	}
 	return md.Cluster, ids, partitions, nil
+}
+
+// TopicsPatience is for how long topics that are not as they should be are worth another look: a broker may be behind the
+// others with what it says of them.
+const TopicsPatience = 3 * time.Second
+
+// SettledIdentities is Identities for topics that may have been created a moment ago: one that is missing is asked for again
+// for TopicsPatience, of whatever broker answers then.
+func SettledIdentities(ctx context.Context, adm *kadm.Client, topics []string) (clusterID string, ids map[string][16]byte, partitions map[string]int32, err error) {
+	for deadline := time.Now().Add(TopicsPatience); ; {
+		clusterID, ids, partitions, err = Identities(ctx, adm, topics)
+		if !errors.Is(err, ErrNoTopic) || time.Now().After(deadline) {
+			return clusterID, ids, partitions, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return clusterID, ids, partitions, err
+		}
+	}
 }
 
 // freshMetadata asks a broker about topics. Without the request for authorised operations kadm answers from the

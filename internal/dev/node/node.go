@@ -118,7 +118,7 @@ func (n *Node) connect(ctx context.Context) (*kgo.Client, error) {
 func (n *Node) partitions(ctx context.Context) (int32, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.Patience)
 	defer cancel()
-	_, _, counts, err := kafkaadmin.Identities(ctx, kadm.NewClient(n.client), n.cfg.Topics.Inputs[:])
+	_, _, counts, err := kafkaadmin.SettledIdentities(ctx, kadm.NewClient(n.client), n.cfg.Topics.Inputs[:])
 	if err != nil {
 		return 0, err
 	}
