@@ -68,7 +68,7 @@ func New(c Config) (*Gateway, error) {
 	g.metrics, g.delivered.g = newMetrics(c.Registerer, g), g
 	g.setFeed(errNoFeed)
 	if c.Redis != nil {
-		g.presence = &presence{g: g, rdb: c.Redis, gone: make(chan string, 4096), came: make(chan string, 4096)}
+		g.presence = newPresence(g)
 		g.queuer = &queuer{g: g, rosters: newRosters(g.listMembers, c.ReceiptLimit)}
 	}
 	if c.Verifier != nil && c.ServiceToken == "" && g.queuer != nil {

@@ -12,10 +12,12 @@ import (
 // presence keeps ws:<user> in Redis while a user has a socket at some gateway (DESIGN §8). Its value is the gateway that
 // said so last. A gateway whose last socket of a user closes deletes the key if it is its own, and tells the others: one
 // that has a socket of the user says so again at once. So the key is there while a socket is, but for a moment in which
-// one of several gateways has just let go; and it outlives a gateway that died by PresenceTTL.
+// one of several gateways has just let go; it outlives a gateway that died by PresenceTTL; and where Redis has lost it, it
+// is written again as soon as that is noticed (beat).
 type presence struct {
 	g    *Gateway
 	rdb  redis.UniversalClient
+	beat *beat
 	came chan string
 	gone chan string
 }
@@ -35,6 +37,13 @@ var release = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
   return 1
 end
 return 0`)
+
+func newPresence(g *Gateway) *presence {
+	c := &g.cfg
+	return &presence{
+		g: g, rdb: c.Redis, beat: newBeat(g.id, c.PresenceTTL, c.Now), came: make(chan string, 4096), gone: make(chan string, 4096),
+	}
+}
 
 // arrived notes a connection. It never waits: what does not fit is said with the next refresh.
 func (p *presence) arrived(user string) {
@@ -59,6 +68,9 @@ func (p *presence) run(ctx context.Context) {
 	others := sub.Channel()
 	refresh := time.NewTicker(p.g.cfg.PresenceTTL / 3)
 	defer refresh.Stop()
+	beats := time.NewTicker(p.beat.every)
+	defer beats.Stop()
+	due := p.look(ctx, false) // everybody is to be said again
 	for {
 		select {
 		case user := <-p.came:
@@ -70,7 +82,9 @@ func (p *presence) run(ctx context.Context) {
 				p.say(ctx, []string{m.Payload})
 			}
 		case <-refresh.C:
-			p.say(ctx, p.g.hub.names())
+			due = !p.say(ctx, p.g.hub.names())
+		case <-beats.C:
+			due = p.look(ctx, due)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 			defer cancel()
@@ -78,6 +92,19 @@ func (p *presence) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// look looks whether Redis has lost what it was told, and says everybody again if so, or if that is due. It reports whether
+// it is due still.
+func (p *presence) look(ctx context.Context, due bool) bool {
+	lost, err := p.beat.next(ctx, p.rdb, p.g.cfg.PresenceTTL)
+	if lost {
+		p.g.cfg.Logger.Warn("Redis has lost what was written to it: who is connected is said again")
+	}
+	if due = due || lost; due && err == nil {
+		due = !p.say(ctx, p.g.hub.names())
+	}
+	return due
 }
 
 // gather is a list with everything that waits behind it.
@@ -93,8 +120,8 @@ func (p *presence) gather(c chan string, list ...string) []string {
 	return list
 }
 
-// say sets the keys of those who are still connected.
-func (p *presence) say(ctx context.Context, users []string) {
+// say sets the keys of those who are still connected. It reports whether all were set.
+func (p *presence) say(ctx context.Context, users []string) bool {
 	for len(users) > 0 {
 		n := min(len(users), presenceBatch)
 		_, err := p.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -107,10 +134,11 @@ func (p *presence) say(ctx context.Context, users []string) {
 		})
 		if err != nil && ctx.Err() == nil {
 			p.g.cfg.Logger.Warn("presence could not be written to Redis; it is tried again", "users", n, "err", err)
-			return
+			return false
 		}
 		users = users[n:]
 	}
+	return true
 }
 
 // unsay deletes the keys of those who are not connected here any more.
@@ -132,7 +160,7 @@ func (p *presence) unsay(ctx context.Context, users []string) {
 }
 
 // without is those of a list whose users have a socket nowhere. It asks for each user once, presenceBatch of them at a
-// time, and not for those who are connected here.
+// time, and not for those who are connected here. While Redis does not have what it was told, nobody can say.
 func (p *presence) without(ctx context.Context, list []absent) ([]absent, error) {
 	here := map[string]bool{} // or at another gateway
 	var ask []string
@@ -144,16 +172,24 @@ func (p *presence) without(ctx context.Context, list []absent) ([]absent, error)
 		}
 	}
 	for users := range slices.Chunk(ask, presenceBatch) {
-		keys := make([]string, len(users))
+		keys := make([]string, len(users)+1)
 		for i, user := range users {
 			keys[i] = presencePrefix + user
 		}
+		keys[len(users)] = p.beat.key
+		acked := p.beat.acked.Load()
 		values, err := p.rdb.MGet(ctx, keys...).Result()
 		if err != nil {
 			return nil, fmt.Errorf("presence in Redis: %w", err)
 		}
-		for i, v := range values {
-			here[users[i]] = v != nil
+		if number, _ := values[len(users)].(string); isBefore(number, acked) {
+			p.beat.lose()
+		}
+		if err := p.beat.settled(); err != nil { // asked last: what Redis lost before it answered is noted by now
+			return nil, fmt.Errorf("presence in Redis: %w", err)
+		}
+		for i, user := range users {
+			here[user] = values[i] != nil
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(a absent) bool { return here[a.user] }), nil
