@@ -22,6 +22,7 @@ type task struct {
 	settings projections.Settings
 	silent   bool // without deltas
 	n        int  // events, after a fourth as many for a steady state
+	pace     pace
 }
 
 // foldRun folds the events of a task over its joined channels. Its goals are the figures that tasks are judged by; the
@@ -42,10 +43,18 @@ func foldRun(t task) (r Result, allocs float64, err error) {
 		return Result{}, 0, err
 	}
 	f.silent = t.silent
-	if err := f.foldAll(records(g, t.n/4)); err != nil {
+	if t.pace.drain > 0 {
+		f.pace = t.pace
+	}
+	draw := func(n int) []record { return records(g.Next, n) }
+	if t.pace.apart {
+		a := &apart{g: g}
+		draw = func(n int) []record { return records(a.next, n) }
+	}
+	if err := f.foldAll(draw(t.n / 4)); err != nil {
 		return Result{}, 0, err
 	}
-	recs := records(g, t.n)
+	recs := draw(t.n)
 	runtime.GC()
 	f.phases = phases{}
 	var before, after runtime.MemStats
@@ -82,11 +91,11 @@ func Fold(context.Context) ([]Result, error) {
 		task
 		cpu float64
 	}{
-		{task{"fold alone, mix B, 1M pairs", mix, projections.DefaultSettings(), true, n}, 2},
-		{task{"fold and deltas, mix B, 1M pairs, fan-out off", mix, fanoutOff(), false, n}, 0},
-		{task{"fold and deltas, mix B, 1M pairs, fan-out 50", mix, projections.DefaultSettings(), false, n}, 0},
-		{task{"fold alone, mix B with deliveries and threads, 1M pairs", all, projections.DefaultSettings(), true, n}, 2.5},
-		{task{"fold and deltas, the same, fan-out off", all, fanoutOff(), false, n}, 0},
+		{task{"fold alone, mix B, 1M pairs", mix, projections.DefaultSettings(), true, n, pace{}}, 2},
+		{task{"fold and deltas, mix B, 1M pairs, fan-out off", mix, fanoutOff(), false, n, pace{}}, 0},
+		{task{"fold and deltas, mix B, 1M pairs, fan-out 50", mix, projections.DefaultSettings(), false, n, pace{}}, 0},
+		{task{"fold alone, mix B with deliveries and threads, 1M pairs", all, projections.DefaultSettings(), true, n, pace{}}, 2.5},
+		{task{"fold and deltas, the same, fan-out off", all, fanoutOff(), false, n, pace{}}, 0},
 	} {
 		r, allocs, err := foldRun(t.task)
 		if err != nil {
@@ -101,22 +110,31 @@ func Fold(context.Context) ([]Result, error) {
 	return out, nil
 }
 
-// Scale measures what the cost of the fold does as state grows: 10,000 to 5 million pairs, and channels of 2 to 100,000
-// members at an equal number of pairs.
+// Scale measures what the cost of the fold does as state grows: 10,000 to 5 million pairs, as they come and with equal
+// work for each event, and channels of 2 to 100,000 members at an equal number of pairs.
+//
+// As they come, few pairs cost less for two reasons: they are in the cache, and there is less to do, since many reads of a
+// pair are one delta, and many changes of a page are one write of it. With equal work each event has a delta of its own, and
+// a page is written for as many events at either end: what is left is the memory.
 func Scale(context.Context) ([]Result, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent))
-	var pairs, members []task
+	var pairs, equal, members []task
 	for _, channels := range []int{200, 20_000, 100_000} {
 		mix := load.Mixes["B"]
 		mix.Channels = channels
-		pairs = append(pairs, task{fmt.Sprintf("fold and deltas, mix B, fan-out off, %d pairs", channels*mix.Members), mix, fanoutOff(), false, 1_500_000})
+		pairs = append(pairs, task{fmt.Sprintf("fold and deltas, mix B, fan-out off, %d pairs", channels*mix.Members), mix, fanoutOff(), false, 1_500_000, pace{}})
+		equal = append(equal, task{fmt.Sprintf("the same with equal work for each event, %d pairs", channels*mix.Members), mix, fanoutOff(), false, 3_000_000, equalPace(mix)})
 	}
 	for _, c := range []struct{ channels, members int }{{50_000, 2}, {100, 1_000}, {1, 100_000}} {
 		mix := load.Mix{Name: "M", Channels: c.channels, Members: c.members, Users: 100_000, Seed: 9}
-		members = append(members, task{fmt.Sprintf("messages into %d members, fan-out off", c.members), mix, fanoutOff(), false, 400_000})
+		members = append(members, task{fmt.Sprintf("messages into %d members, fan-out off", c.members), mix, fanoutOff(), false, 400_000, pace{}})
 	}
 	grown, err := compare(pairs, 1.5)
 	if err != nil {
+		return grown, err
+	}
+	same, err := compare(equal, 1.5)
+	if grown = append(grown, same...); err != nil {
 		return grown, err
 	}
 	larger, err := compare(members, 1.2)

@@ -15,16 +15,43 @@ type folder struct {
 	p        *projections.Partition
 	cache    *pebble.Cache
 	dec      events.Decoder
-	messages [256]events.Message
-	reads    [256]events.Read
-	news     [256]events.Delivery
+	messages [foldBatch]events.Message
+	reads    [foldBatch]events.Read
+	news     [foldBatch]events.Delivery
 	warmM    []*events.Message
 	warmR    []*events.Read
 	deltas   projections.Deltas
 	offsets  [events.NumInputs]int64
 	silent   bool // changes are settled, and nobody is told
+	pace     pace
 
 	phases
+}
+
+// foldBatch is how many records are folded at once.
+const foldBatch = 256
+
+// pace is what a folder does how often.
+type pace struct {
+	drain, cut int  // events between two of them
+	apart      bool // a pair of user and channel comes up once in a batch
+}
+
+// equalPace is one at which each event has a delta of its own, and a page of the store is written for 15 events, however many
+// channels a mix has.
+func equalPace(m load.Mix) pace {
+	const eventsPerPage = 15
+	g, pages := load.New(m), map[string]bool{}
+	for range eventsPerPage * m.Channels { // so that all channels have messages to read
+		g.Next()
+	}
+	for n := 1; ; n++ {
+		e := g.Next()
+		pages[string(e.Key)] = true
+		if n >= eventsPerPage*len(pages) {
+			return pace{drain: foldBatch, cut: n, apart: true}
+		}
+	}
 }
 
 // phases is where the time of a folder went, and what it made.
@@ -39,7 +66,7 @@ func openFolder(dir string, s projections.Settings) (*folder, error) {
 		id.Topics[i].Name = name
 	}
 	const memtable = 32 << 20
-	f := &folder{cache: pebble.NewCache(128<<20 + 2*memtable)}
+	f := &folder{cache: pebble.NewCache(128<<20 + 2*memtable), pace: pace{drain: 10_000, cut: 300_000}}
 	var err error
 	f.p, err = projections.Open(dir, id, projections.Options{Cache: f.cache, MemTableSize: memtable})
 	return f, err
@@ -50,11 +77,11 @@ func (f *folder) close() error {
 	return f.p.Close()
 }
 
-// foldAll folds records in batches of 256. It drains every 10,000 and cuts every 300,000, or if nobody is told anything
-// drains and cuts when a silent partition does.
+// foldAll folds records in batches. It drains and cuts at its pace, or if nobody is told anything when a silent partition
+// does.
 func (f *folder) foldAll(recs []record) error {
-	for from := 0; from < len(recs); from += 256 {
-		part := recs[from:min(from+256, len(recs))]
+	for from := 0; from < len(recs); from += foldBatch {
+		part := recs[from:min(from+foldBatch, len(recs))]
 		t0 := time.Now()
 		f.warmM, f.warmR = f.warmM[:0], f.warmR[:0]
 		for i := range part {
@@ -91,12 +118,12 @@ func (f *folder) foldAll(recs []record) error {
 		}
 		f.p.Unlock()
 		f.fold += time.Since(t1)
-		crossed := func(n int) bool { return from/n != (from+256)/n }
-		cutDue := crossed(300_000)
+		crossed := func(n int) bool { return from/n != (from+foldBatch)/n }
+		cutDue := crossed(f.pace.cut)
 		if f.silent {
 			cutDue = f.p.DirtyBytes() >= max(32<<20, f.p.RareCut())
 		}
-		if cutDue || !f.silent && crossed(10_000) {
+		if cutDue || !f.silent && crossed(f.pace.drain) {
 			f.drainNow()
 		}
 		if cutDue {
@@ -144,13 +171,13 @@ type record struct {
 	input  events.Input
 }
 
-// records are the next n events of a generator, in one piece of memory.
-func records(g *load.Generator, n int) []record {
+// records are the next n events, in one piece of memory.
+func records(next func() load.Event, n int) []record {
 	var arena []byte
 	recs := make([]record, 0, n)
 	ends := make([]int, 0, n)
 	for range n {
-		e := g.Next()
+		e := next()
 		arena = append(arena, e.Value...)
 		ends = append(ends, len(arena))
 		recs = append(recs, record{millis: e.Millis, input: e.Input})
@@ -187,4 +214,43 @@ func (f *folder) join(g *load.Generator) (err error) {
 	}
 	f.deltasOut = 0
 	return err
+}
+
+// apart hands out the events of a generator, without reads of a pair that came up in the same batch before.
+type apart struct {
+	g    *load.Generator
+	seen map[string]bool
+	n    int // handed out
+	dec  events.Decoder
+}
+
+func (a *apart) next() load.Event {
+	if a.n%foldBatch == 0 {
+		a.seen = map[string]bool{}
+	}
+	a.n++
+	for {
+		e := a.g.Next()
+		pair := a.pair(&e)
+		if e.Input == events.Reads && a.seen[pair] {
+			continue
+		}
+		a.seen[pair] = true
+		return e
+	}
+}
+
+// pair is the channel and the user of an event of a mix without deliveries.
+func (a *apart) pair(e *load.Event) string {
+	if e.Input == events.Reads {
+		var r events.Read
+		if a.dec.Read(e.Value, e.Millis, &r) == nil {
+			return string(r.ChannelID) + " " + string(r.UserID)
+		}
+	}
+	var m events.Message
+	if a.dec.Message(e.Value, e.Millis, &m) == nil {
+		return string(m.ChannelID) + " " + string(m.SenderID)
+	}
+	return ""
 }

@@ -109,20 +109,31 @@ func Messages(ctx context.Context, env Env) ([]Result, error) {
 	return out, nil
 }
 
-// Growth measures the whole path with mix B, fan-out off, at 10,000 pairs and at 5 million.
+// Growth measures the whole path with mix B, fan-out off, at 10,000 pairs and at 5 million: as fast as it goes, and at a
+// rate at which it keeps up.
 func Growth(ctx context.Context, env Env) ([]Result, error) {
-	var out []Result
+	fastest, err := grow(ctx, env, "as fast as it goes", func(s *stage, name string) (Result, error) {
+		return s.measure(ctx, line{name, 0, false, 400_000, 1_200_000}, nil)
+	})
+	if err != nil {
+		return fastest, err
+	}
+	const rate, seconds = 20_000, 20
+	steady, err := grow(ctx, env, fmt.Sprintf("%d events a second", rate), func(s *stage, name string) (Result, error) {
+		return s.steady(ctx, steadyLine{name, rate, seconds, 400_000})
+	})
+	return append(fastest, steady...), err
+}
+
+// grow measures with few and with many pairs.
+func grow(ctx context.Context, env Env, how string, measure func(s *stage, name string) (Result, error)) (out []Result, err error) {
 	for _, channels := range []int{200, 100_000} {
 		mix := load.Mixes["B"]
 		mix.Channels = channels
 		err := on(ctx, env, mix, func(s *stage) error {
-			name := fmt.Sprintf("whole path, mix B, fan-out off, %d pairs", channels*mix.Members)
-			res, err := s.measure(ctx, line{name, 0, false, 400_000, 1_200_000}, nil)
-			if err != nil {
-				return err
-			}
+			res, err := measure(s, fmt.Sprintf("whole path, mix B, fan-out off, %s, %d pairs", how, channels*mix.Members))
 			out = append(out, res)
-			return nil
+			return err
 		})
 		if err != nil {
 			return out, err

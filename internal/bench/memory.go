@@ -38,7 +38,7 @@ func Memory(context.Context) ([]Result, error) {
 		return nil, err
 	}
 	for range 4 {
-		if err := f.foldAll(records(g, 250_000)); err != nil {
+		if err := f.foldAll(records(g.Next, 250_000)); err != nil {
 			return nil, err
 		}
 	}

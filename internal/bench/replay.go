@@ -15,8 +15,12 @@ import (
 	"github.com/tidemark/tidemark/processor"
 )
 
-// replayEvents is how many events are rebuilt from.
-const replayEvents = 2_000_000
+// replayEvents is how many events are rebuilt from on the embedded broker, and replayKafkaEvents on brokers of their own:
+// enough of them that opening and closing the stores, and half a million new pairs, are a small part.
+const (
+	replayEvents      = 2_000_000
+	replayKafkaEvents = 6_000_000
+)
 
 // kafkaName names the brokers that are a process of their own.
 const kafkaName = "Kafka"
@@ -33,7 +37,7 @@ func Replay(ctx context.Context, env Env) ([]Result, error) {
 	if err != nil || len(env.Brokers) == 0 {
 		return out, err
 	}
-	real, err := replayOn(ctx, env, kafkaName, replayEvents)
+	real, err := replayOn(ctx, env, kafkaName, replayKafkaEvents)
 	return append(out, real...), err
 }
 

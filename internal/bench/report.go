@@ -6,7 +6,7 @@
 //	cpu.go     CPU time of this process and of the servers
 //	folder.go  one partition driven without a processor; fold.go and memory.go measure with it
 //	stage.go   a mix in topics of its own; echo.go the floor on it, zset.go the design compared with
-//	run.go     a processor, and a cache role, on a stage; live.go measures with it
+//	run.go     a processor, and a cache role, on a stage; live.go measures with it; steady.go at a rate at which it keeps up
 //	handover.go  for how long nobody answers when a partition moves; seat.go the members that it moves between
 //	snapshot.go  snapshots: what they upload, and the time to serve again
 //	replay.go  stores rebuilt from the topics, beside a bare consume

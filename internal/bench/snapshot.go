@@ -57,7 +57,7 @@ func snapshots(ctx context.Context, channels int) (_ []Result, err error) {
 		return nil, err
 	}
 	pairs := f.p.Stats().Pairs
-	if err := f.foldAll(records(g, pairs/5)); err != nil {
+	if err := f.foldAll(records(g.Next, pairs/5)); err != nil {
 		return nil, err
 	}
 	if f, err = f.rested(filepath.Join(dir, "store")); err != nil {
@@ -82,7 +82,7 @@ func snapshots(ctx context.Context, channels int) (_ []Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.foldAll(records(g, pairs/100)); err != nil {
+	if err := f.foldAll(records(g.Next, pairs/100)); err != nil {
 		return nil, err
 	}
 	m, third, _, err := take()

@@ -1,0 +1,23 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// TestSteady: events come no faster than the rate says, and all that are measured are folded and published.
+func TestSteady(t *testing.T) {
+	env := Env{Brokers: testkit.FakeKafka(t).ListenAddrs()}
+	if err := on(t.Context(), env, load.Mixes["S"], func(s *stage) error {
+		const rate = 500
+		r, err := s.steady(t.Context(), steadyLine{"small", rate, 1, 200})
+		if err == nil && (r.Rate <= 0 || r.Rate > 2*rate || r.Note == "") {
+			t.Errorf("%+v", r)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
