@@ -349,7 +349,8 @@ func TestVerifyOfAnEarlierStore(t *testing.T) {
 }
 
 // TestVerifyOfAStoreThatIsBehind: a partition has moved away, and its old store is compared while Redis goes on: what was taken
-// out of Redis, or changed without a new message, is newer too.
+// out of Redis, or changed without a new message, is newer too, for as long as the store is kept: also after a day, when Redis
+// does not know any more when it was taken out. What is not there and should be is told all the same.
 func TestVerifyOfAStoreThatIsBehind(t *testing.T) {
 	s := newSite(t, embedded(t), 2)
 	rdb := s.rdb()
@@ -397,6 +398,23 @@ func TestVerifyOfAStoreThatIsBehind(t *testing.T) {
 	})
 	s.data = behind
 	verified(7) // general, ann and bob in it; ann's thread; side, ann and dan in it
+	if n, err := rdb.Del(t.Context(), "channel-stamp:side", "inbox-gone:ann", "inbox-gone:bob", "inbox-gone:dan").Result(); err != nil || n != 4 {
+		t.Fatalf("of 4 keys that a day takes %d were there: %v", n, err)
+	}
+	verified(7)
+	if n, err := rdb.HDel(t.Context(), "inbox:ann", "talk").Result(); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	r := s.verb("verify", "--redis", s.redis, "--json")
+	var res rebuild.Result
+	if err := json.Unmarshal([]byte(r.out), &res); err != nil || r.code != exitDifferences || res.Total != 1 || res.Redis.Newer != 7 ||
+		res.Differences[0].Channel != "talk" || res.Differences[0].User != "ann" {
+		t.Errorf("want ann's entry of talk, and 7 newer: %+v", r)
+	}
+	kept := s.verb("verify", "--redis", s.redis, "--repair", "--json")
+	if err := json.Unmarshal([]byte(kept.out), &res); err != nil || kept.code != exitDifferences || !res.Redis.Repaired || res.Aside != "" {
+		t.Errorf("--repair: %+v", kept)
+	}
 }
 
 // listed are the names in a directory.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/tidemark/tidemark/cache"
@@ -66,6 +67,23 @@ func (r *redisCheck) strays(ctx context.Context) error {
 		return fmt.Errorf("asking Redis: %w", err)
 	}
 	return nil
+}
+
+// onlyWrong leaves only that to repair which others find wrong, too.
+func (r *redisCheck) onlyWrong(others map[string]map[string]bool) {
+	for key, fields := range r.wrong {
+		theirs, there := others[key]
+		if len(fields) == 0 || there && len(theirs) == 0 { // the key as a whole
+			if !there {
+				delete(r.wrong, key)
+			}
+			continue
+		}
+		maps.DeleteFunc(fields, func(f string, _ bool) bool { return !theirs[f] })
+		if len(fields) == 0 {
+			delete(r.wrong, key)
+		}
+	}
 }
 
 // repair takes out what is wrong, and asks the cache to fill Redis from the start of its topics. In this order: what has a

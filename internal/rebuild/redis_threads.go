@@ -111,13 +111,13 @@ func (r *redisCheck) thread(ctx context.Context, number int32, v *projections.Th
 
 // threadDiffers is a difference in a field of inbox-threads. Neither 0x00 nor a thread of its own has a place in Difference.
 func (r *redisCheck) threadDiffers(number int32, user, channel, thread, name, is, want string) {
-	r.differs(Difference{Partition: number, Channel: channel, User: user, Field: "thread " + thread + ", " + name, Is: is, Want: want},
+	r.differs(Difference{Partition: number, Channel: channel, User: user, Field: "thread " + thread + ", " + name, Is: is, Want: want, thread: thread},
 		cache.InboxThreadsKey(user), cache.ThreadField(channel, thread))
 }
 
 // pointerDiffers is a difference in thread-read. A pointer is written with its entry, if that is not there already.
 func (r *redisCheck) pointerDiffers(number int32, v *projections.ThreadView, is, want string) {
-	r.differs(Difference{Partition: number, Channel: v.ChannelID, User: v.UserID, Field: "the pointer", Is: is, Want: want},
+	r.differs(Difference{Partition: number, Channel: v.ChannelID, User: v.UserID, Field: "the pointer", Is: is, Want: want, thread: v.ThreadID},
 		cache.ThreadReadKey(v.UserID, v.ThreadID), "")
 	r.spoil(cache.InboxThreadsKey(v.UserID), cache.ThreadField(v.ChannelID, v.ThreadID))
 }

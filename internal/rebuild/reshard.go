@@ -33,6 +33,8 @@ type ReshardConfig struct {
 	Logger   *slog.Logger
 	// Report gets the progress of a phase: copy, old, new.
 	Report func(phase string, p processor.RebuildProgress)
+
+	buffered int // bytes; copyBuffered unless a test sets it
 }
 
 // Resharded is what Reshard did.
@@ -46,8 +48,14 @@ type Resharded struct {
 	Total       int          `json:"total"`
 }
 
-// copiedBytes lets the longest event through, with its key and headers.
-const copiedBytes = events.MaxValueBytes + 64<<10
+const (
+	// copiedBytes lets the longest event through, with its key and headers.
+	copiedBytes = events.MaxValueBytes + 64<<10
+	// copyBuffered is how many bytes of records wait for their acknowledgements at a time; reading waits for them, with
+	// copyFetched in each broker's answer.
+	copyBuffered = 64 << 20
+	copyFetched  = 16 << 20
+)
 
 // Reshard writes new topics with another number of partitions from the old ones, as they are when it begins: each
 // channel's records in their order, with their timestamps. Then it rebuilds from both and compares what every user sees of
@@ -60,10 +68,13 @@ func Reshard(ctx context.Context, c ReshardConfig) (*Resharded, error) {
 	if c.Limit == 0 {
 		c.Limit = 20
 	}
+	if c.buffered == 0 {
+		c.buffered = copyBuffered
+	}
 	c.From, c.To = named(c.From), named(c.To)
 	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.Brokers...), kgo.DisableClientMetrics(),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(kgo.AllISRAcks()),
-		kgo.ProducerBatchMaxBytes(copiedBytes)}, c.ClientOptions...)...)
+		kgo.ProducerBatchMaxBytes(copiedBytes), kgo.MaxBufferedBytes(c.buffered)}, c.ClientOptions...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +191,7 @@ func (r *resharding) copy(ctx context.Context, in events.Input) error {
 	}
 	reader, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(r.Brokers...), kgo.DisableClientMetrics(),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchMaxBytes(copyFetched), kgo.FetchMaxPartitionBytes(copyFetched / 4),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords()}, r.ClientOptions...)...)
 	if err != nil {
 		return err

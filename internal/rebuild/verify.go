@@ -48,6 +48,8 @@ type Difference struct {
 	Field     string `json:"field"`
 	Is        string `json:"is"`
 	Want      string `json:"want"` // what the topics say
+
+	thread string // of the user's, if it is about one in Redis; Field names it
 }
 
 // String is the difference in one line.

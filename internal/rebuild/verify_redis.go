@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/tidemark/tidemark/processor"
@@ -14,6 +16,10 @@ import (
 // runs there is more: what Redis holds may be newer than the copies of the stores, and not everything in it has a stamp that
 // says so; and it is always a little behind. So what was found then is looked at again, with newer copies: a value that is
 // wrong stays what it is, and one that was only early or late does not.
+//
+// A store that stayed where its partition has moved away from is behind Redis by any time. Stamps say so, of what was taken
+// out of Redis for a day; what nobody remembers after that the log does: so what was found beside a store that nobody uses is
+// looked at once more, with the store folded on to where the log ends.
 
 const (
 	// maxConfirmed is how many differences are kept to be confirmed; where there are more, they are told as they are.
@@ -30,6 +36,14 @@ func (v *verification) compareRedis(ctx context.Context, list []processor.Rebuil
 		return err
 	}
 	out := v.redis.out
+	if v.Checkpoint == nil && len(kept) > 0 && out.Differences <= maxConfirmed {
+		before := values(kept)
+		if kept, err = v.settle(ctx, list, kept); err != nil {
+			return err
+		}
+		out.Newer += before - values(kept)
+		out.Differences = len(kept)
+	}
 	for range confirmations {
 		if v.Checkpoint == nil || len(kept) == 0 || out.Differences > maxConfirmed {
 			break
@@ -52,6 +66,56 @@ func (v *verification) compareRedis(ctx context.Context, list []processor.Rebuil
 	}
 	v.res.Total += out.Differences - len(kept) // those beyond maxConfirmed
 	return nil
+}
+
+// settle keeps those differences that are there too if the rebuilt stores are folded on to where the log ends now, and has no
+// others repaired. It folds copies: what is put in a store's place is no further than that was.
+func (v *verification) settle(ctx context.Context, list []processor.Rebuilt, kept []Difference) ([]Difference, error) {
+	dir := filepath.Join(filepath.Dir(v.rebuilt), "further")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	var numbers []int32
+	for _, r := range list {
+		if !slices.ContainsFunc(kept, func(d Difference) bool { return d.Partition == r.Partition }) {
+			continue
+		}
+		if err := copyStopped(r.Dir, processor.StoreDir(dir, r.Partition)); err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, r.Partition)
+	}
+	further, err := v.fold(ctx, dir, numbers, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	first := v.redis
+	now, err := v.redisPass(ctx, further)
+	if err != nil {
+		return nil, err
+	}
+	settled := both(kept, now)
+	all := true
+	for _, r := range further {
+		if r.Err != nil { // where the log goes on in a way that this build does not know, what was found is told as it is
+			all = false
+			settled = append(settled, slices.DeleteFunc(slices.Clone(kept), func(d Difference) bool { return d.Partition != r.Partition })...)
+		}
+	}
+	if all {
+		first.onlyWrong(v.redis.wrong)
+	}
+	v.redis = first
+	return settled, nil
+}
+
+// copyStopped copies a store that no process uses, which costs no room.
+func copyStopped(dir, to string) error {
+	held, err := projections.OpenStopped(dir, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(held.Checkpoint(to), held.Close())
 }
 
 // again takes new copies of the stores, goes on rebuilding up to them, and compares Redis with that.
@@ -99,6 +163,16 @@ func (v *verification) redisPartition(ctx context.Context, r processor.Rebuilt) 
 	}
 	defer func() { err = errors.Join(err, want.Close()) }()
 	return v.redis.partition(ctx, r.Partition, want)
+}
+
+// values is how many channels, users in channels, and users in threads differences are of.
+func values(list []Difference) int {
+	type value struct{ channel, user, thread string }
+	seen := map[value]bool{}
+	for _, d := range list {
+		seen[value{d.Channel, d.User, d.thread}] = true
+	}
+	return len(seen)
 }
 
 // both are those differences of a that are in b too: the same value at the same place, whatever it should be.

@@ -100,10 +100,15 @@ type verification struct {
 
 // rebuild folds the topics up to where the copies are; again after the first time, from where that has ended.
 func (v *verification) rebuild(ctx context.Context, partitions []int32, again bool) ([]processor.Rebuilt, error) {
+	return v.fold(ctx, v.rebuilt, partitions, v.until, again)
+}
+
+// fold folds the topics into the stores below dir, up to until, or without one to where the logs end now.
+func (v *verification) fold(ctx context.Context, dir string, partitions []int32, until map[int32]projections.Position, resume bool) ([]processor.Rebuilt, error) {
 	return processor.Rebuild(ctx, processor.RebuildConfig{
-		Config: processor.Config{Brokers: v.Brokers, ClientOptions: v.ClientOptions, Topics: v.Topics, DataDir: v.rebuilt,
+		Config: processor.Config{Brokers: v.Brokers, ClientOptions: v.ClientOptions, Topics: v.Topics, DataDir: dir,
 			Settings: v.settings, Skip: v.Skip, Logger: v.Logger},
-		Partitions: partitions, Until: v.until, Resume: again, AcceptGap: v.AcceptGap, Report: v.Report,
+		Partitions: partitions, Until: until, Resume: resume, AcceptGap: v.AcceptGap, Report: v.Report,
 	})
 }
 
@@ -155,7 +160,7 @@ func (v *verification) partition(r processor.Rebuilt) (err error) {
 	defer func() { v.res.Partitions = append(v.res.Partitions, found) }()
 	is := func(d projections.Difference) bool {
 		found.Differences++
-		v.res.add(v.Limit, Difference{"store", r.Partition, d.Channel, d.User, d.Field, d.A, d.B})
+		v.res.add(v.Limit, Difference{Where: "store", Partition: r.Partition, Channel: d.Channel, User: d.User, Field: d.Field, Is: d.A, Want: d.B})
 		return true
 	}
 	want, err := projections.Open(r.Dir, r.Identity, projections.Options{})
