@@ -33,7 +33,7 @@ type beat struct {
 const maxBeatEvery = time.Second
 
 // errForgotten is why nobody can be said to be absent.
-var errForgotten = errors.New("Redis has lost what was written to it: until all gateways have said again who is connected, nobody is taken to be absent")
+var errForgotten = errors.New("what was written to Redis is lost there: until all gateways have said again who is connected, nobody is taken to be absent")
 
 func newBeat(gateway string, ttl time.Duration, now func() time.Time) *beat {
 	// No user has a control character in his id, and whoever may write the keys of users may write this one.

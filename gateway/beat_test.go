@@ -18,7 +18,7 @@ import (
 func TestNothingIsQueuedForThoseWhomRedisForgot(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
-		a, b := c.node(10 * time.Minute), c.node(10 * time.Minute)
+		a, b := c.node(10*time.Minute), c.node(10*time.Minute)
 		c.settled(2)
 		a.connect("ann")
 		b.connect("bob")
