@@ -11,8 +11,9 @@ import (
 
 // rebuildClients is how many clients fetch for a rebuild. A client has one fetch under way at a broker, and makes records
 // of all that comes in the answer before it hands any over: with a single one, all partitions wait for that, and then it
-// for the processors that they keep busy. With a few, one partition folds while another is fetched.
-const rebuildClients = 4
+// for the processors that they keep busy. With two, some partitions fold while others are fetched; more hold more in memory
+// and were no faster.
+const rebuildClients = 2
 
 // rebuildFetchWait is how long a fetch that finds nothing is held by a broker. An input that is resumed waits for the
 // fetch under way, and of a rebuild's inputs some are at their ends while others are paused: with the wait of a live

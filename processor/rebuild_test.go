@@ -35,7 +35,7 @@ func TestRebuildEqualsTheLiveState(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
-		const n = rebuildClients + 1 // two are fed by the same client
+		const n = rebuildClients + 2 // some are fed by the same client
 		s := newSite(t, env.Brokers, n)
 		tr := newTraffic(s, seed, 20)
 		tr.run(1500)
