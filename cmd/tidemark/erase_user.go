@@ -14,17 +14,17 @@ import (
 )
 
 type eraseUserCmd struct {
+	topicsFlags
 	brokersFlags
 	redisFlags
 	nodeFlags
 	jsonFlag
-	User        string        `required:"" placeholder:"ID" help:"User id."`
-	Channel     []string      `placeholder:"ID" help:"Only in these channels; else in all that know of the user."`
-	TopicPrefix string        `placeholder:"PREFIX" help:"Prefix of the names of all topics, after a reshard; none by default."`
-	NoRedis     bool          `help:"Leave what is cached to the cache role alone."`
-	Snapshots   string        `placeholder:"URL" help:"Where snapshots are, to name those from before the erasure."`
-	Wait        time.Duration `default:"30s" placeholder:"DURATION" help:"How long the nodes, and then the cache, may take to follow (${default})."`
-	DryRun      bool          `help:"Only say where the user is known, and what would remain."`
+	User      string        `required:"" placeholder:"ID" help:"User id."`
+	Channel   []string      `placeholder:"ID" help:"Only in these channels; else in all that know of the user."`
+	NoRedis   bool          `help:"Leave what is cached to the cache role alone."`
+	Snapshots string        `placeholder:"URL" help:"Where snapshots are, to name those from before the erasure."`
+	Wait      time.Duration `default:"30s" placeholder:"DURATION" help:"How long the nodes, and then the cache, may take to follow (${default})."`
+	DryRun    bool          `help:"Only say where the user is known, and what would remain."`
 }
 
 func (eraseUserCmd) Help() string {
@@ -57,7 +57,7 @@ func (c *eraseUserCmd) Validate() error {
 // Run erases and prints what was done.
 func (c *eraseUserCmd) Run(a *app) (err error) {
 	conf := erase.Config{
-		User: c.User, Channels: c.Channel, DryRun: c.DryRun, Query: c.service(), Topics: prefixed(c.TopicPrefix),
+		User: c.User, Channels: c.Channel, DryRun: c.DryRun, Query: c.service(), Topics: c.topics(),
 		Patience: c.Wait, Report: newProgress(a, "erase-user").phase,
 	}
 	if c.Snapshots != "" {

@@ -51,6 +51,13 @@ func (f brokersFlags) client(a *app, opts ...kgo.Opt) (*kgo.Client, error) {
 	return k.Client(a.ctx, patience, opts...)
 }
 
+// topicsFlags are those of the verbs that read or write what a node does.
+type topicsFlags struct {
+	TopicPrefix string `placeholder:"PREFIX" help:"Prefix of the names of all topics, after a reshard; none by default."`
+}
+
+func (f topicsFlags) topics() processor.Topics { return prefixed(f.TopicPrefix) }
+
 type redisFlags struct {
 	Redis             string `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"Redis (${default}). A password is not for the command line: give the URL in the environment, or a file."`
 	RedisPasswordFile string `placeholder:"FILE" help:"File with the password of Redis."`

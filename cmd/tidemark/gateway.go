@@ -17,6 +17,7 @@ import (
 type gatewayCmd struct {
 	brokersFlags
 	tlsFlags
+	topicsFlags
 	redisFlags
 	authFlags
 	socketFlags
@@ -147,7 +148,7 @@ func (c *gatewayCmd) Run(a *app) error {
 	settings := projections.DefaultSettings()
 	settings.ReceiptLimit = c.ReceiptLimit
 	n, err := node.New(a.ctx, node.Config{
-		Roles: config.Roles{config.RoleQuery, config.RoleGateway}, Kafka: kafka, Redis: redis, Group: c.Group,
+		Roles: config.Roles{config.RoleQuery, config.RoleGateway}, Kafka: kafka, Redis: redis, Group: c.Group, Topics: c.topics(),
 		Settings: settings, Listener: ln, TLS: served, PeerTLS: peers, Patience: patience, Build: a.build, Logger: log,
 		Verifier: verifier, StopTimeout: c.DrainFor + 10*time.Second,
 		Gateway: c.gateway(token, c.Origins),

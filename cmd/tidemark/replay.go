@@ -10,7 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/rebuild"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
@@ -18,6 +17,7 @@ import (
 
 type replayCmd struct {
 	brokersFlags
+	topicsFlags
 	foldFlags
 	skipFlags
 	partitionsFlags
@@ -92,7 +92,7 @@ func (c *replayCmd) Run(a *app) error {
 	began := time.Now()
 	meter := newProgress(a, "replay")
 	list, err := processor.Rebuild(a.ctx, processor.RebuildConfig{
-		Config: processor.Config{Brokers: c.Brokers, ClientOptions: kafka.Options, DataDir: into, Settings: c.settings(), Skip: skip,
+		Config: processor.Config{Brokers: c.Brokers, ClientOptions: kafka.Options, Topics: c.topics(), DataDir: into, Settings: c.settings(), Skip: skip,
 			Logger: slog.New(slog.DiscardHandler)},
 		Partitions: c.Partition, Until: published, Parallel: c.Parallel, Resume: c.Resume, AcceptGap: c.AcceptGap, Report: meter.rebuild,
 	})
@@ -152,7 +152,7 @@ func (c *replayCmd) published(a *app) (map[int32]projections.Position, error) {
 		return nil, err
 	}
 	defer cl.Close()
-	return rebuild.Published(a.ctx, kadm.NewClient(cl), c.Group, events.InputTopics)
+	return rebuild.Published(a.ctx, kadm.NewClient(cl), c.Group, c.topics().Inputs)
 }
 
 // reachable says that no broker answers, rather than wait for one.

@@ -44,10 +44,16 @@ func TestReshard(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		r := tidemark(t, "", "query", "unread", "ann", "general", "--addr", url) // unavailable while the partition opens
 		if r.code == exitDone && strings.Contains(r.out, "unread          2") {
-			return
+			break
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("on the new topics: %+v", r)
 		}
+	}
+	if r := tidemark(t, "", "replay", "--brokers", s.broker, "--topic-prefix", "v2.", "--group", "v2", "--into", filepath.Join(t.TempDir(), "rebuilt")); r.code != exitDone || !strings.Contains(r.out, "5 partitions") {
+		t.Errorf("a replay of the new topics: %+v", r)
+	}
+	if r := tidemark(t, "", "verify", "--brokers", s.broker, "--topic-prefix", "v2.", "--node", url, "--no-redis"); r.code != exitDone {
+		t.Errorf("a comparison with the new topics: %+v", r)
 	}
 }

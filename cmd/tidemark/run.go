@@ -17,14 +17,14 @@ import (
 )
 
 type runCmd struct {
+	topicsFlags
 	brokersFlags
 	redisFlags
 	foldFlags
 	skipFlags
-	Roles       []string `default:"processor,cache,query" placeholder:"ROLE" help:"What this node does: processor (folds and publishes), cache (fills Redis), query (answers, and takes events), gateway (sockets; with query) (${default})."`
-	TopicPrefix string   `placeholder:"PREFIX" help:"Prefix of the names of all topics, after a reshard; none by default."`
-	Group       string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
-	DataDir     string   `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
+	Roles   []string `default:"processor,cache,query" placeholder:"ROLE" help:"What this node does: processor (folds and publishes), cache (fills Redis), query (answers, and takes events), gateway (sockets; with query) (${default})."`
+	Group   string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
+	DataDir string   `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
 	memberFlags
 	NoBreaker bool `help:"Do not stop a partition where most records are bad: put them into the dead letters, once their producer is repaired."`
 	authFlags
@@ -176,7 +176,7 @@ func (c *runCmd) Run(a *app) error {
 		log.Warn("other nodes cannot reach this one: --listen names no host that they could use; set --advertise", "listen", c.Listen)
 	}
 	n, err := node.New(a.ctx, node.Config{
-		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip, Topics: prefixed(c.TopicPrefix),
+		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), Skip: skip, Topics: c.topics(),
 		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention, NoBreaker: c.NoBreaker,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, TLS: served, PeerTLS: peers, Memory: c.Memory, Patience: patience, Build: a.build, Logger: log,
 		Verifier: verifier, Gateway: c.gateway(token, c.Origins), UI: page,

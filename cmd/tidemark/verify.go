@@ -12,6 +12,7 @@ import (
 
 type verifyCmd struct {
 	brokersFlags
+	topicsFlags
 	redisFlags
 	partitionsFlags
 	skipFlags
@@ -62,7 +63,7 @@ func (c *verifyCmd) Run(a *app) (err error) {
 	}
 	v := rebuild.Config{
 		Skip:    skip,
-		Brokers: c.Brokers, ClientOptions: kafka.Options, DataDir: c.DataDir, Partitions: c.Partition, Repair: c.Repair,
+		Brokers: c.Brokers, ClientOptions: kafka.Options, Topics: c.topics(), DataDir: c.DataDir, Partitions: c.Partition, Repair: c.Repair,
 		Limit: c.Limit, AcceptGap: c.AcceptGap, Logger: slog.New(slog.DiscardHandler), Report: newProgress(a, "verify").rebuild,
 	}
 	if !c.NoRedis {
