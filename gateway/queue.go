@@ -105,6 +105,11 @@ func (q *queue) compact() {
 // take removes the first frames, up to about limit bytes and at least one. What stays can still be replaced. The list is
 // the caller's, who recycles it.
 func (q *queue) take(limit int) []item {
+	if len(q.items) > 0 && q.dead == 0 && q.bytes-overhead*len(q.items) <= limit {
+		list := q.items // all of them, as they are
+		q.clear()
+		return list
+	}
 	n, bytes := 0, 0
 	list := *lists.Get().(*[]item)
 	for ; n < len(q.items) && (bytes == 0 || bytes < limit); n++ {

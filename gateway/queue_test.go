@@ -38,3 +38,53 @@ func TestWhatWaitsForWhoLeft(t *testing.T) {
 		}
 	}
 }
+
+// What is taken whole is what was added, however it was replaced, and so is what is taken in parts.
+func TestWhatIsTakenIsWhatWasAdded(t *testing.T) {
+	for _, limit := range []int{1, 7, 1 << 20} {
+		var q queue
+		var want []string
+		for round := range 3 {
+			want = want[:0]
+			for _, key := range []string{"", "a", "b", "", "a", "c", ""} {
+				body := key + string(rune('0'+round))
+				if i := slices.Index(want, body); key != "" && i >= 0 {
+					want = slices.Delete(want, i, i+1)
+				}
+				q.add(item{key: key, body: []byte(body)})
+				want = append(want, body)
+			}
+			var got []string
+			for !q.empty() {
+				list := q.take(limit)
+				for _, it := range list {
+					got = append(got, string(it.body))
+				}
+				recycle(list)
+			}
+			if !slices.Equal(got, want) || q.bytes != 0 {
+				t.Errorf("limit %d, round %d: %q, %d bytes; want %q", limit, round, got, q.bytes, want)
+			}
+			if list := q.take(limit); len(list) != 0 {
+				t.Errorf("limit %d: an empty queue has %d frames", limit, len(list))
+			}
+		}
+	}
+}
+
+// BenchmarkQueueTakenWhole is what a connection's frames cost between the feed and the write that takes all of them.
+func BenchmarkQueueTakenWhole(b *testing.B) {
+	body := make([]byte, 300)
+	for name, n := range map[string]int{"1": 1, "4": 4, "64": 64} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var q queue
+			for b.Loop() {
+				for range n {
+					q.add(item{body: body})
+				}
+				recycle(q.take(corkBytes))
+			}
+		})
+	}
+}
