@@ -1,12 +1,9 @@
 package bench
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -143,7 +140,6 @@ func (sv *server) inbox(ctx context.Context) (Result, error) {
 func (sv *server) getUnread(ctx context.Context) (Result, error) {
 	const rate, seconds, workers = 5_000, 5, 16
 	sv.s.env.say("GetUnread, %d requests a second", rate)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}}
 	body := []byte(fmt.Sprintf(`{"user_id":%q,"channel_id":%q}`, load.UserID(0), load.ChannelID(7)))
 	var mu sync.Mutex
 	var took []time.Duration
@@ -153,11 +149,13 @@ func (sv *server) getUnread(ctx context.Context) (Result, error) {
 	for range workers {
 		wg.Go(func() {
 			var mine []time.Duration
-			var err error
+			c, err := dialCaller(ctx, sv.url+queryv1connect.QueryServiceGetUnreadProcedure, body)
+			if err == nil {
+				defer c.conn.Close()
+			}
 			for t := range due {
-				if e := post(ctx, client, sv.url+queryv1connect.QueryServiceGetUnreadProcedure, body); e != nil {
-					err = cmp.Or(err, e)
-					continue
+				if err == nil {
+					err = c.call()
 				}
 				mine = append(mine, time.Since(t))
 			}
@@ -185,26 +183,6 @@ func (sv *server) getUnread(ctx context.Context) (Result, error) {
 		Goals: []Goal{atMost("ms, p99", p99, 1)},
 		Note:  fmt.Sprintf("p50 %.2f ms, largest %.1f ms of %d; client and server share the cores", p50, largest, len(took)),
 	}, nil
-}
-
-func post(ctx context.Context, client *http.Client, url string, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, resp.Status)
-	}
-	return nil
 }
 
 // watch measures from the production of a message to its update, a message every 20 ms.
