@@ -127,7 +127,7 @@ func (w *worker) orSnapshot(dir string, f *fold) error {
 		case ctx.Err() != nil:
 			return errors.Join(fmt.Errorf("partition %d: its restoring was interrupted: %w", w.number, context.Cause(ctx)), letGo(f))
 		case w.stranded(dir, f):
-			return fmt.Errorf("partition %d: the store that a snapshot was to replace cannot be put back yet: %w", w.number, err)
+			return fmt.Errorf("partition %d: the store that a snapshot was to replace cannot be put back: %w", w.number, err)
 		}
 		w.p.metrics.restored("failed")
 		w.snapshotTrouble = err
