@@ -3,13 +3,11 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/internal/testkit"
 )
 
@@ -18,28 +16,14 @@ import (
 func TestNothingIsQueuedForThoseWhomRedisForgot(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
-		a, b := c.node(10*time.Minute), c.node(10*time.Minute)
-		c.settled(2)
-		a.connect("ann")
-		b.connect("bob")
-		c.at("ann", a)
-		c.at("bob", b)
+		a, b := c.couple(10*time.Minute, 10*time.Minute)
 		for _, n := range []*node{a, b} {
 			c.await("a number is in Redis", func() bool { return n.presence.beat.acked.Load() > 0 })
 		}
 		if err := c.rdb.Del(t.Context(), "ws:ann", "ws:bob", a.presence.beat.key, b.presence.beat.key).Err(); err != nil {
 			t.Fatal(err)
 		}
-		var list []*eventsv1.MessageEvent
-		var want []string
-		for i := range 30 {
-			channel := fmt.Sprintf("c%d", i)
-			c.members[channel] = []string{"ann", "bob", "cleo"}
-			list = append(list, message(channel, "m", "dan"))
-			want = append(want, "cleo "+channel+" m")
-		}
-		c.post(list...)
-		c.wants(want...)
+		c.queuesInAll(30, "dan", "cleo")
 		c.at("ann", a) // long before the next refresh
 		c.at("bob", b)
 	})

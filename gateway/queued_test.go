@@ -143,6 +143,18 @@ func (c *cluster) at(user string, n *node) {
 	})
 }
 
+// couple is two gateways, with presence that lasts for so long, at which ann and bob are connected.
+func (c *cluster) couple(ofAnn, ofBob time.Duration) (a, b *node) {
+	c.t.Helper()
+	a, b = c.node(ofAnn), c.node(ofBob)
+	c.settled(2)
+	a.connect("ann")
+	b.connect("bob")
+	c.at("ann", a)
+	c.at("bob", b)
+	return a, b
+}
+
 func (c *cluster) post(list ...*eventsv1.MessageEvent) {
 	c.t.Helper()
 	var records []*kgo.Record
@@ -219,6 +231,21 @@ func (c *cluster) wants(want ...string) {
 	}
 }
 
+// queuesInAll posts a message by sender into each of n channels of ann, bob and cleo, and wants it queued for one of them alone.
+func (c *cluster) queuesInAll(n int, sender, absent string) {
+	c.t.Helper()
+	var list []*eventsv1.MessageEvent
+	var want []string
+	for i := range n {
+		channel := fmt.Sprintf("c%d", i)
+		c.members[channel] = []string{"ann", "bob", "cleo"}
+		list = append(list, message(channel, "m", sender))
+		want = append(want, absent+" "+channel+" m")
+	}
+	c.post(list...)
+	c.wants(want...)
+}
+
 // Three gateways: each message is judged by one of them, and queued for the members who are at none, but not for its
 // sender, and not in a large channel, nor where it counts for nobody.
 func TestQueuedAmongThreeGateways(t *testing.T) {
@@ -283,24 +310,10 @@ func TestQueuedWhenAUserMoves(t *testing.T) {
 func TestQueuedWhenAGatewayDies(t *testing.T) {
 	dies := func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
-		a, b := c.node(1500*time.Millisecond), c.node(time.Minute)
-		c.settled(2)
-		a.connect("ann")
-		b.connect("bob")
-		c.at("ann", a)
-		c.at("bob", b)
+		a, _ := c.couple(1500*time.Millisecond, time.Minute)
 		a.die()
 		c.at("ann", nil)
-		var list []*eventsv1.MessageEvent
-		var want []string
-		for i := range 20 {
-			channel := fmt.Sprintf("c%d", i)
-			c.members[channel] = []string{"ann", "bob", "cleo"}
-			list = append(list, message(channel, "m", "cleo"))
-			want = append(want, "ann "+channel+" m")
-		}
-		c.post(list...)
-		c.wants(want...)
+		c.queuesInAll(20, "cleo", "ann")
 	}
 	t.Run("embedded", func(t *testing.T) {
 		r := testkit.Miniredis(t)

@@ -12,6 +12,18 @@ function client(t, gateway, options = {}) {
   return c;
 }
 
+/** A client that is connected to a gateway, on a clock that the test moves from now on. */
+async function connected(t, limits = {}, options = {}) {
+  t.mock.timers.enable(clock);
+  const gateway = new Limited(limits);
+  const c = client(t, gateway, options);
+  c.connect();
+  await settled();
+  const socket = gateway.net.last;
+  socket.says(gateway.hello);
+  return { gateway, c, socket };
+}
+
 /** Moves the clock until a promise is settled. */
 async function during(t, promise, most = 200_000) {
   let done = false;
@@ -47,12 +59,7 @@ test('what waited for a connection goes out as fast as the gateway takes it: all
 });
 
 test('a connection that ends in between loses nothing, and the next one is not met by all of it either', async (t) => {
-  t.mock.timers.enable(clock);
-  const gateway = new Limited();
-  const c = client(t, gateway);
-  c.connect();
-  await settled();
-  gateway.net.last.says(gateway.hello);
+  const { gateway, c } = await connected(t);
   const all = Promise.all(Array.from({ length: 600 }, (_, i) => c.markRead('a', `m${i}`)));
   for (let n = 0; n < 3; n++) {
     await during(t, new Promise((resolve) => { setTimeout(resolve, 900); }));
@@ -87,13 +94,7 @@ test('devices of one user share what the gateway allows: what is refused is sent
 });
 
 test('what was sent behind a refused command of the same channel is done again behind it', async (t) => {
-  t.mock.timers.enable(clock);
-  const gateway = new Limited();
-  const c = client(t, gateway);
-  c.connect();
-  await settled();
-  const socket = gateway.net.last;
-  socket.says(gateway.hello);
+  const { gateway, c, socket } = await connected(t);
   gateway.tokens = 0.5; // another device was there
   const all = [c.markUnread('a', 'm1', { headSeq: 5 })];
   gateway.tokens = 2.5;
@@ -104,12 +105,7 @@ test('what was sent behind a refused command of the same channel is done again b
 });
 
 test('a focus that was refused is said again', async (t) => {
-  t.mock.timers.enable(clock);
-  const gateway = new Limited();
-  const c = client(t, gateway);
-  c.connect();
-  await settled();
-  gateway.net.last.says(gateway.hello);
+  const { gateway, c } = await connected(t);
   gateway.tokens = 0.5;
   c.focus('a');
   await during(t, new Promise((resolve) => { setTimeout(resolve, 3000); }));
@@ -136,12 +132,7 @@ test('a focus that is one too many is not said for ever', async (t) => {
 });
 
 test('who waits for his turn is not late; who is refused for good is', async (t) => {
-  t.mock.timers.enable(clock);
-  const slow = new Limited({ perSecond: 2, burst: 4 });
-  const c = client(t, slow, { commandTimeout: 5000 });
-  c.connect();
-  await settled();
-  slow.net.last.says(slow.hello);
+  const { gateway: slow, c } = await connected(t, { perSecond: 2, burst: 4 }, { commandTimeout: 5000 });
   await during(t, Promise.all(Array.from({ length: 40 }, (_, i) => c.markRead('a', `m${i}`))));
   assert.deepEqual(slow.refused, []);
   slow.perSecond = 0;
