@@ -223,6 +223,14 @@ type member struct {
 // start runs a Cache with short intervals until the test ends or it is stopped.
 func start(t testing.TB, brokers []string, topics testkit.TopicSet, rdb *redis.Client, change ...func(*Config)) *member {
 	t.Helper()
+	m := launch(t, brokers, topics, rdb, change...)
+	t.Cleanup(m.stop)
+	return m
+}
+
+// launch is start for a member that the caller stops.
+func launch(t testing.TB, brokers []string, topics testkit.TopicSet, rdb *redis.Client, change ...func(*Config)) *member {
+	t.Helper()
 	cfg := Config{
 		Brokers: brokers, ClientOptions: testkit.FastClientOpts(), Group: topics.Prefix + "cache",
 		Unread: topics.Name(events.TopicUnread), Channels: topics.Name(events.TopicChannels), Redis: rdb,
@@ -257,7 +265,6 @@ func start(t testing.TB, brokers []string, topics testkit.TopicSet, rdb *redis.C
 			t.Error("Run did not return after its context ended")
 		}
 	}
-	t.Cleanup(stop)
 	return &member{Cache: c, reg: reg, stop: stop}
 }
 

@@ -129,7 +129,7 @@ func (w *writer) transact(ctx context.Context, c *chunk) error {
 		err = c.take(answers)
 	}
 	if err != nil {
-		unwatch(conn)
+		abandon(conn)
 		return err
 	}
 	writes := c.writes(w.goneFor)
@@ -139,10 +139,12 @@ func (w *writer) transact(ctx context.Context, c *chunk) error {
 	}
 	c.tried = true
 	answers, err = w.run(ctx, conn.TxPipeline(), writes)
-	if !errors.Is(err, redis.TxFailedErr) {
-		c.marked = true
+	if errors.Is(err, redis.TxFailedErr) {
+		return err // nothing was written, and nothing is watched any more
 	}
+	c.marked = true
 	if err != nil {
+		abandon(conn)
 		return err
 	}
 	if err = c.hear(answers); err != nil {
@@ -154,12 +156,23 @@ func (w *writer) transact(ctx context.Context, c *chunk) error {
 	return err
 }
 
-// unwatch lets go of a connection that goes back to the pool. One that cannot be asked is broken, and does not; were it
-// to, the next transaction on it would fail once, and be repeated.
-func unwatch(conn *redis.Conn) {
+// unwatch lets go of a connection that goes back to the pool.
+func unwatch(conn *redis.Conn) { last(conn, "unwatch") }
+
+// abandon lets go of one on which something failed. A server that takes the beginning of a transaction and refuses its end
+// leaves the connection in the middle of it: whoever got it next would be refused for ever.
+func abandon(conn *redis.Conn) { last(conn, "discard", "unwatch") } // discard is an error where there is no transaction
+
+// last says the last words on a connection. One that cannot be told is broken, and does not go back; were it to watch
+// something still, the next transaction on it would fail once, and be repeated.
+func last(conn *redis.Conn, words ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	conn.Do(ctx, "unwatch")
+	pipe := conn.Pipeline()
+	for _, word := range words {
+		pipe.Do(ctx, word)
+	}
+	_, _ = pipe.Exec(ctx)
 }
 
 func (w *writer) run(ctx context.Context, pipe redis.Pipeliner, list [][]any) ([]*redis.Cmd, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/internal/testkit"
@@ -132,5 +133,30 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 	mini.SetError("")
 	if n := w.apply(t, small("u", "c", 1, 0)); n != 1 {
 		t.Errorf("afterwards: applied %d, want 1", n)
+	}
+}
+
+// TestRefusedEndOfATransaction: a server that takes the beginning of a transaction and refuses its end, and what is said
+// after that too, leaves a connection in the middle of it. It is not in the way of what comes later.
+func TestRefusedEndOfATransaction(t *testing.T) {
+	mini := testkit.Miniredis(t)
+	rdb := redisClient(t, "redis://"+mini.Addr(), func(o *redis.Options) { o.PoolSize = 1 })
+	r := own(t, rdb)
+	var refusals atomic.Int64
+	refusals.Store(4) // the end, and what is said to a connection that is given up
+	begun := false    // of the server's goroutine
+	mini.Server().SetPreHook(func(p *server.Peer, command string, _ ...string) bool {
+		begun = begun || command == "EXEC"
+		if !begun || refusals.Add(-1) < 0 {
+			return false
+		}
+		p.WriteError("LOADING Redis is loading the dataset in memory")
+		return true
+	})
+	if n := r.apply(t, small("u", "c", 5, 0)); n != 1 {
+		t.Errorf("%d values were applied, want 1", n)
+	}
+	if refusals.Load() >= 0 {
+		t.Error("nothing was refused")
 	}
 }

@@ -37,6 +37,7 @@ type node struct {
 	index int
 	srv   *httptest.Server
 	query queryv1connect.QueryServiceClient
+	url   string // as the group knows it; guarded by the cluster's mu
 }
 
 const testMoving = -1
@@ -79,6 +80,7 @@ func newCluster(t testing.TB, partitions, nodes int, configure ...func(*Config))
 		}
 		n.srv.Config = NewServer(Handler(cfg))
 		n.srv.Start()
+		n.url = n.srv.URL
 		t.Cleanup(n.srv.Close)
 		n.query = queryv1connect.NewQueryServiceClient(n.srv.Client(), n.srv.URL)
 		c.nodes = append(c.nodes, n)
@@ -228,7 +230,7 @@ func (n *node) Owner(_ context.Context, p int32) (string, error) {
 	if n.c.owner[p] == testMoving {
 		return "", errors.New("the group is rebalancing")
 	}
-	return n.c.nodes[n.c.owner[p]].srv.URL, nil
+	return n.c.nodes[n.c.owner[p]].url, nil
 }
 
 func (n *node) RelayKey(url string) string { return "the key of " + url }

@@ -55,6 +55,8 @@ type Config struct {
 	sendTimeout time.Duration
 	// bodyTimeout bounds how long the body of a request may take to arrive. 0 = 30 s. Tests set it.
 	bodyTimeout time.Duration
+	// answerTimeout bounds how long an answer that is no stream may take. 0 = 1 min. Tests set it.
+	answerTimeout time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -87,6 +89,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.bodyTimeout == 0 {
 		c.bodyTimeout = bodyTimeout
+	}
+	if c.answerTimeout == 0 {
+		c.answerTimeout = answerTimeout
 	}
 	if c.Transport == nil {
 		c.Transport = PeerTransport(nil)

@@ -24,9 +24,9 @@ const (
 	// bodyTimeout bounds how long a request's body may take to arrive. It is well beyond maxCall, because over HTTP/1.1
 	// a deadline that passes while a call is being answered would cancel it.
 	bodyTimeout = 30 * time.Second
-	// writeTimeout bounds how long an answer that is no stream may take, calling included: a client that does not read
+	// answerTimeout bounds how long an answer that is no stream may take, calling included: a client that does not read
 	// is cut off.
-	writeTimeout = time.Minute
+	answerTimeout = time.Minute
 )
 
 // method is one procedure as the front door sees it.
@@ -44,7 +44,7 @@ type front struct {
 	names   string
 	errors  *connect.ErrorWriter
 
-	bodyTimeout time.Duration
+	bodyTimeout, answerTimeout time.Duration
 }
 
 // Handler serves QueryService and, with a Producer, IngestService, by Connect, gRPC, gRPC-Web and plain JSON; nothing
@@ -63,7 +63,7 @@ func Handler(c Config) http.Handler {
 			return connect.NewError(connect.CodeInternal, fmt.Errorf("%s failed on a bug; the node's log has it", spec.Procedure))
 		}),
 	}
-	f := &front{methods: map[string]method{}, errors: connect.NewErrorWriter(options...), bodyTimeout: c.bodyTimeout}
+	f := &front{methods: map[string]method{}, errors: connect.NewErrorWriter(options...), bodyTimeout: c.bodyTimeout, answerTimeout: c.answerTimeout}
 
 	_, query := queryv1connect.NewQueryServiceHandler(s, append(options, connect.WithReadMaxBytes(maxQueryBody))...)
 	for _, p := range []string{
@@ -125,7 +125,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.stream {
 		r = r.WithContext(context.WithValue(r.Context(), controllerKey{}, c))
 	} else {
-		_ = c.SetWriteDeadline(time.Now().Add(writeTimeout))
+		_ = c.SetWriteDeadline(time.Now().Add(f.answerTimeout))
 	}
 	m.handler.ServeHTTP(w, r)
 	// The connection is used again, and net/http resets only the deadline for reading.

@@ -16,9 +16,15 @@ import (
 
 // peers are clients of the other nodes, by URL. A client holds no connection of its own: the transport pools them.
 type peers struct {
-	http    *http.Client
-	clients sync.Map // url string -> queryv1connect.QueryServiceClient
+	http *http.Client
+
+	mu      sync.RWMutex
+	clients map[string]queryv1connect.QueryServiceClient
 }
+
+// maxClients bounds the clients that are remembered: nodes come back at other addresses, for as long as this one lives. When
+// it is reached all are forgotten; whoever is still there is soon known again.
+const maxClients = 256
 
 // PeerTransport multiplexes the calls to a node, its watches included, over few connections. The configuration is for
 // nodes that are reached by TLS; nil trusts the system's authorities.
@@ -37,11 +43,16 @@ func PeerTransport(c *tls.Config) *http.Transport {
 	}
 }
 
-func newPeers(t http.RoundTripper) *peers { return &peers{http: &http.Client{Transport: t}} }
+func newPeers(t http.RoundTripper) *peers {
+	return &peers{http: &http.Client{Transport: t}, clients: map[string]queryv1connect.QueryServiceClient{}}
+}
 
 func (p *peers) client(rawURL string) (queryv1connect.QueryServiceClient, error) {
-	if c, ok := p.clients.Load(rawURL); ok {
-		return c.(queryv1connect.QueryServiceClient), nil
+	p.mu.RLock()
+	known := p.clients[rawURL]
+	p.mu.RUnlock()
+	if known != nil {
+		return known, nil
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -49,8 +60,13 @@ func (p *peers) client(rawURL string) (queryv1connect.QueryServiceClient, error)
 	}
 	c := queryv1connect.NewQueryServiceClient(p.http, rawURL,
 		connect.WithReadMaxBytes(maxPeerAnswer), connect.WithInterceptors(&authorizer{}))
-	actual, _ := p.clients.LoadOrStore(rawURL, c)
-	return actual.(queryv1connect.QueryServiceClient), nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.clients) >= maxClients {
+		clear(p.clients)
+	}
+	p.clients[rawURL] = c
+	return c, nil
 }
 
 // maxPeerAnswer bounds what another node may answer: a page of 1,000 channels with previews is below 2 MiB.

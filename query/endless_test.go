@@ -1,0 +1,236 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/testkit/proxy"
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+// Hundreds of deaths (B9): what a node takes for calls and streams to other nodes it gives back, however these end.
+
+// peer is a node that dies and comes back, as a process does: with nothing of what it had.
+type peer struct {
+	*node
+	line      *proxy.Proxy // of its first address
+	home      string       // that address
+	server    *http.Server
+	transport *http.Transport
+	serving   sync.WaitGroup
+}
+
+// soon is when timers run out. net/http holds a connection on which a stream was open until then, also once it has ended:
+// here that would be all of a process that is long dead.
+const soon = 100 * time.Millisecond
+
+// mortal makes a node of a cluster a peer.
+func mortal(t *testing.T, n *node) *peer {
+	p := &peer{node: n}
+	n.srv.Close()
+	t.Cleanup(func() { p.die() })
+	p.live("127.0.0.1:0")
+	p.home = p.server.Addr
+	p.line = proxy.New(t, p.home)
+	p.comeHome()
+	return p
+}
+
+// live starts a process at an address.
+func (p *peer) live(addr string) {
+	p.c.t.Helper()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		p.c.t.Fatal(err)
+	}
+	p.transport = PeerTransport(nil)
+	url := "http://" + l.Addr().String()
+	p.server = NewServer(Handler(Config{Node: p.node, Self: url, Logger: slog.New(slog.DiscardHandler), Transport: p.transport,
+		sendTimeout: soon, bodyTimeout: soon, answerTimeout: soon}))
+	p.server.IdleTimeout = soon
+	p.server.Addr = l.Addr().String()
+	p.serving.Go(func() { _ = p.server.Serve(l) }) // ends with die
+	p.tell(url)
+}
+
+// comeHome makes others reach it over its line.
+func (p *peer) comeHome() { p.tell("http://" + p.line.Addr()) }
+
+// tell makes the group know where it is.
+func (p *peer) tell(url string) {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	p.url = url
+}
+
+func (p *peer) die() {
+	_ = p.server.Close()
+	p.serving.Wait()
+	p.transport.CloseIdleConnections()
+}
+
+// TestHundredsOfDeaths (B9): the peers of a node die hundreds of times, come back where they were or elsewhere, break off,
+// freeze, and hand partitions over, while calls and streams go from it to them. Memory, files and goroutines of the second
+// half are those of the first, and no answer is wrong.
+func TestHundredsOfDeaths(t *testing.T) {
+	const partitions = 6
+	transport := PeerTransport(nil)
+	transport.IdleConnTimeout = soon
+	c := newCluster(t, partitions, 3, func(c *Config) { c.Transport = transport })
+	peers := []*peer{mortal(t, c.nodes[1]), mortal(t, c.nodes[2])}
+	var channels []string
+	for p := range int32(partitions) {
+		channel := c.channelOn("room", p)
+		channels = append(channels, channel)
+		c.join(channel, "ann", "bob")
+		c.post(channel, "m1", "bob")
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	asked := c.nodes[0]
+	var tally struct {
+		sync.Mutex
+		answers, refusals int
+	}
+	said := func(err error, wrong string) {
+		tally.Lock()
+		defer tally.Unlock()
+		switch code := connect.CodeOf(err); {
+		case err == nil && wrong == "":
+			tally.answers++
+		case err == nil:
+			t.Error(wrong)
+		case code == connect.CodeUnavailable, code == connect.CodeDeadlineExceeded, code == connect.CodeCanceled:
+			tally.refusals++
+		default:
+			t.Errorf("where a node died, the answer is %v", err)
+		}
+	}
+	// calls puts every kind of question at once; whoever asks loses patience after a while. A stream is left after so many
+	// frames; the second never comes, so that the stream is there when something happens.
+	calls := func(patience time.Duration, frames int) *sync.WaitGroup {
+		var wg sync.WaitGroup
+		ask := func(f func(ctx context.Context) (wrong string, err error)) {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				wrong, err := f(ctx)
+				said(err, wrong)
+			})
+		}
+		channel := channels[r.IntN(partitions)]
+		ask(func(ctx context.Context) (string, error) {
+			res, err := asked.query.GetUnread(ctx, connect.NewRequest(&queryv1.GetUnreadRequest{UserId: "ann", ChannelId: channel}))
+			if err == nil && res.Msg.Unread != 1 {
+				return fmt.Sprintf("%s has %d unread, want 1", channel, res.Msg.Unread), nil
+			}
+			return "", err
+		})
+		ask(func(ctx context.Context) (string, error) {
+			res, err := asked.query.GetInbox(ctx, connect.NewRequest(&queryv1.GetInboxRequest{UserId: "ann"}))
+			if err == nil && res.Msg.Totals.Unread != partitions {
+				return fmt.Sprintf("%d unread in all, want %d", res.Msg.Totals.Unread, partitions), nil
+			}
+			return "", err
+		})
+		ask(func(ctx context.Context) (string, error) {
+			stream, err := asked.query.WatchUnread(ctx, connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: "ann"}))
+			if err != nil {
+				return "", err
+			}
+			defer func() { _ = stream.Close() }() // it has ended, or is left
+			for range frames {
+				if !stream.Receive() {
+					return "", stream.Err()
+				}
+				if n := stream.Msg().GetSnapshot().GetTotals().GetUnread(); n != partitions {
+					return fmt.Sprintf("a stream begins with %d unread, want %d", n, partitions), nil
+				}
+			}
+			return "", nil
+		})
+		return &wg
+	}
+	deaths := 0
+	happen := func() {
+		p := peers[r.IntN(len(peers))]
+		patience, frames := 10*time.Millisecond, 1+r.IntN(3)/2
+		switch r.IntN(12) {
+		case 0:
+			patience = 5 * time.Millisecond
+			p.line.Freeze()
+			defer p.line.Mend()
+		case 1:
+			number := int32(1 + r.IntN(2))
+			c.mu.Lock()
+			from := c.owner[number]
+			c.mu.Unlock()
+			c.move(number, testMoving)
+			defer c.move(number, 3-from)
+		case 2, 3:
+			wg := calls(patience, frames)
+			defer wg.Wait()
+			p.line.Break()
+		default:
+			wg := calls(patience, frames)
+			p.die()
+			deaths++
+			wg.Wait()
+			if r.IntN(12) == 0 {
+				p.live("127.0.0.1:0")
+			} else {
+				p.live(p.home)
+				p.comeHome()
+			}
+		}
+		calls(patience, frames).Wait()
+	}
+	total := 300
+	if testing.Short() {
+		total = 100
+	}
+	begun := time.Now()
+	testkit.NoGrowth(t, testkit.Usage{Goroutines: 10, Descriptors: 10, Heap: 2 << 20, Resident: 48 << 20}, func() {
+		for goal := deaths + total/2; deaths < goal; {
+			happen()
+		}
+		before := tally.answers
+		for tally.answers < before+3 { // of the three none fails
+			before = tally.answers
+			calls(20*time.Second, 1).Wait()
+		}
+	})
+	t.Logf("%d deaths, %d answers, %d refusals in %s", deaths, tally.answers, tally.refusals, time.Since(begun).Round(time.Millisecond))
+	if tally.refusals == 0 {
+		t.Error("nobody was refused: the deaths came too late")
+	}
+}
+
+// TestClientsOfPeersAreBounded: nodes that come back at other addresses, for ever.
+func TestClientsOfPeersAreBounded(t *testing.T) {
+	p := newPeers(http.DefaultTransport)
+	for i := range 10 * maxClients {
+		url := fmt.Sprintf("http://10.0.%d.%d:8080", i/256, i%256)
+		c, err := p.client(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := p.client(url); err != nil || again != c {
+			t.Fatalf("%s has another client at once, %v", url, err)
+		}
+		if len(p.clients) > maxClients {
+			t.Fatalf("%d clients are remembered, want at most %d", len(p.clients), maxClients)
+		}
+	}
+}
