@@ -50,8 +50,8 @@ type cluster struct {
 }
 
 // newCluster starts brokers, a Redis and nodes, and returns when all nodes are members of their groups. Each partition is
-// followed by so many standbys, and is on every broker.
-func newCluster(t *testing.T, brokers, nodes, standbys int) *cluster {
+// followed by so many standbys, and is on every broker. The nodes get flags beside their own.
+func newCluster(t *testing.T, brokers, nodes, standbys int, flags ...string) *cluster {
 	t.Helper()
 	testkit.NeedsServer(t)
 	tidemark(t)
@@ -74,9 +74,9 @@ func newCluster(t *testing.T, brokers, nodes, standbys int) *cluster {
 		addr := freeAddr(t)
 		c.nodes = append(c.nodes, &node{
 			t: t, name: name, url: "http://" + addr, data: filepath.Join(dir, name), log: filepath.Join(dir, name+".log"), guard: g,
-			args: []string{"run", "--brokers", addrs, "--redis", c.redis.URL, "--roles", "processor,cache,query",
+			args: append([]string{"run", "--brokers", addrs, "--redis", c.redis.URL, "--roles", "processor,cache,query",
 				"--data-dir", filepath.Join(dir, name), "--listen", addr, "--advertise", "http://" + addr,
-				"--fanout-limit", strconv.Itoa(fanoutLimit), "--memory", "256MiB", "--standbys", strconv.Itoa(standbys)},
+				"--fanout-limit", strconv.Itoa(fanoutLimit), "--memory", "256MiB", "--standbys", strconv.Itoa(standbys)}, flags...),
 		})
 	}
 	t.Cleanup(func() {

@@ -26,7 +26,7 @@ type attack struct {
 	erasures []*erasure
 }
 
-func newAttack(t *testing.T, brokers, nodes int) *attack {
+func newAttack(t *testing.T, brokers, nodes int, flags ...string) *attack {
 	t.Helper()
 	seed := rand.Uint64()
 	if env := os.Getenv("TIDEMARK_CHAOS_SEED"); env != "" {
@@ -37,7 +37,7 @@ func newAttack(t *testing.T, brokers, nodes int) *attack {
 	}
 	standbys := int(seed % 2)
 	t.Logf("seed %d (TIDEMARK_CHAOS_SEED), %d standbys", seed, standbys)
-	c := newCluster(t, brokers, nodes, standbys)
+	c := newCluster(t, brokers, nodes, standbys, flags...)
 	return &attack{cluster: c, w: newWorkload(seed, c.produce), r: rand.New(rand.NewPCG(seed, 2))}
 }
 

@@ -99,7 +99,7 @@ func asking(ctx context.Context, n *node, users, channels []string, seed uint64)
 		user, channel := users[r.IntN(len(users))], channels[r.IntN(len(channels))]
 		one, cancel := context.WithTimeout(ctx, 2*time.Second)
 		var err error
-		switch r.IntN(4) {
+		switch r.IntN(9) {
 		case 0:
 			_, err = client.GetUnread(one, connect.NewRequest(&queryv1.GetUnreadRequest{UserId: user, ChannelId: channel}))
 		case 1:
@@ -107,6 +107,19 @@ func asking(ctx context.Context, n *node, users, channels []string, seed uint64)
 		case 2:
 			_, err = client.GetReaders(one, connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: channel}))
 		case 3:
+			_, err = client.GetThreads(one, connect.NewRequest(&queryv1.GetThreadsRequest{UserId: user}))
+		case 4:
+			_, err = client.ExplainUnread(one, connect.NewRequest(&queryv1.ExplainUnreadRequest{UserId: user, ChannelId: channel}))
+		case 5:
+			_, err = client.ListUserChannels(one, connect.NewRequest(&queryv1.ListUserChannelsRequest{OfUserId: user}))
+		case 6, 7:
+			var latest *connect.Response[queryv1.GetChannelResponse]
+			if latest, err = client.GetChannel(one, connect.NewRequest(&queryv1.GetChannelRequest{ChannelId: channel})); err == nil {
+				if id := latest.Msg.GetLatest().GetMessageId(); id != "" {
+					_, err = client.GetReceipts(one, connect.NewRequest(&queryv1.GetReceiptsRequest{ChannelId: channel, MessageId: id}))
+				}
+			}
+		case 8:
 			var stream *connect.ServerStreamForClient[queryv1.WatchUnreadResponse]
 			if stream, err = client.WatchUnread(one, connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user})); err == nil {
 				for range 1 + r.IntN(3) {
@@ -128,15 +141,15 @@ func asking(ctx context.Context, n *node, users, channels []string, seed uint64)
 	return answers, errs
 }
 
-// TestSoak (R12): a node under load for TIDEMARK_SOAK minutes, beside one that is killed or stopped again and again, so that
-// partitions come and go here, and people are erased meanwhile. What it holds must not grow in the second half beyond what is
+// TestSoak (R12): a node under load of every kind of event, question and stream for TIDEMARK_SOAK minutes, beside one that is
+// killed or stopped again and again, so that partitions come and go here. People are erased meanwhile, and snapshots taken. What it holds must not grow in the second half beyond what is
 // said below; in the end all is compared with the model, and who was erased is gone.
 func TestSoak(t *testing.T) {
 	minutes := number(t, "TIDEMARK_SOAK", 0)
 	if minutes == 0 {
 		t.Skip("runs for minutes: make soak MINUTES=10")
 	}
-	a := newAttack(t, 1, 2)
+	a := newAttack(t, 1, 2, "--snapshots", "file://"+t.TempDir(), "--snapshot-every", "1m")
 	stays, other := a.nodes[0], a.nodes[1]
 	var users, channels []string
 	for i := range 30 {

@@ -12,6 +12,6 @@ import (
 // and what the others say must not have expired then. A day is what 860,000 events take.
 func newWorkload(seed uint64, send func(*kgo.Record)) *workload.Workload {
 	return workload.New(seed, workload.Company{Partitions: partitions, People: 30,
-		Busy: []int{2, 2, 3, 3, 4, 5, 5, 6, 7, 8, 13, 15, 18, 4}, Quiet: 90,
+		Busy: []int{2, 2, 3, 3, 4, 5, 5, 6, 7, 8, 13, 15, 18, 4}, Quiet: 90, Varied: true,
 		Epoch: time.Now().Add(-24 * time.Hour).Truncate(time.Second)}, send)
 }

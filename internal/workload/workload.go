@@ -35,6 +35,7 @@ type Workload struct {
 	rooms      []*room // the busy ones first
 	made       int
 	busy       int // rooms
+	varied     bool
 }
 
 type room struct {
@@ -53,6 +54,9 @@ type Company struct {
 	// Epoch is the time of the first event; a day in 2025 if zero. Where others write into the same log, by a clock that is
 	// right, it must not be long ago: what expires does so by the latest time in the log.
 	Epoch time.Time
+	// Varied adds more deliveries, of single messages too, reads and marks in threads, private single reads, and messages
+	// whose sender says how many members there are. A seed gives other events with it.
+	Varied bool
 }
 
 // New makes the rooms, and sends their first events.
@@ -60,7 +64,7 @@ func New(seed uint64, c Company, send func(*kgo.Record)) *Workload {
 	if c.Epoch.IsZero() {
 		c.Epoch = epoch
 	}
-	w := &Workload{partitions: c.Partitions, epoch: c.Epoch, r: rand.New(rand.NewPCG(seed, 1)), send: send, busy: len(c.Busy)}
+	w := &Workload{partitions: c.Partitions, epoch: c.Epoch, r: rand.New(rand.NewPCG(seed, 1)), send: send, busy: len(c.Busy), varied: c.Varied}
 	for i := range len(c.Busy) + c.Quiet {
 		n := 2 + i%2
 		if i < len(c.Busy) {
@@ -92,12 +96,16 @@ func (w *Workload) next() *kgo.Record {
 	if w.oneIn(5) {
 		m = w.rooms[w.r.IntN(len(w.rooms))]
 	}
+	deliveries := 25
+	if w.varied {
+		deliveries = 100
+	}
 	switch k := w.r.IntN(1000); {
 	case k < 5:
 		return w.garbage(m)
 	case k < 580:
 		return w.timeline(m, w.messageEvent(m, k))
-	case k < 975:
+	case k < 1000-deliveries:
 		return w.read(m, w.readEvent(m))
 	default:
 		return w.delivery(m)
@@ -131,6 +139,9 @@ func (w *Workload) messageEvent(m *room, k int) *eventsv1.MessageEvent {
 	if e.MessageId = w.message(m); !w.oneIn(25) { // else it may be a duplicate
 		e.MessageId = name(m.posted)
 		m.posted++
+	}
+	if w.varied && w.oneIn(6) {
+		e.MemberCount = uint32(1 + w.r.IntN(120)) // on either side of the receipt limit
 	}
 	return &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessagePosted{MessagePosted: e}}
 }
@@ -169,11 +180,17 @@ func (w *Workload) readEvent(m *room) *eventsv1.ReadEvent {
 		if w.oneIn(20) {
 			r.ThreadId = w.message(m)
 		}
+		if w.varied && r.ThreadId == "" {
+			r.ThreadId = w.scope(m)
+		}
 		e.Kind = &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: r}
 	case k < 29:
 		r := &eventsv1.MessagesRead{ReadEpoch: w.readEpoch()}
 		for range 1 + w.r.IntN(3) {
 			r.MessageIds = append(r.MessageIds, name(w.recent(m)))
+		}
+		if w.varied {
+			r.ThreadId, r.Private = w.scope(m), w.oneIn(8)
 		}
 		e.Kind = &eventsv1.ReadEvent_MessagesRead{MessagesRead: r}
 	case k < 36:
@@ -184,6 +201,9 @@ func (w *Workload) readEvent(m *room) *eventsv1.ReadEvent {
 			r.HeadSeq = uint32(1 + at + w.r.IntN(4))
 		case 1:
 			r.HeadMessageId = name(at + w.r.IntN(4))
+		}
+		if w.varied {
+			r.ThreadId = w.scope(m)
 		}
 		e.Kind = &eventsv1.ReadEvent_MarkedUnread{MarkedUnread: r}
 	case k < 39:
@@ -217,8 +237,19 @@ func (w *Workload) delivery(m *room) *kgo.Record {
 		return w.record(events.Deliveries, m.id, e)
 	}
 	d := &eventsv1.Delivered{Target: &eventsv1.Delivered_UpToMessageId{UpToMessageId: name(w.recent(m))}}
+	if w.varied && w.oneIn(2) {
+		d = &eventsv1.Delivered{Target: &eventsv1.Delivered_MessageId{MessageId: name(w.recent(m))}, DeviceId: "phone"}
+	}
 	e.Kind = &eventsv1.DeliveryEvent_Delivered{Delivered: d}
 	return w.record(events.Deliveries, m.id, e)
+}
+
+// scope is the channel, now and then a thread of it: one that may be, named by one of a few roots.
+func (w *Workload) scope(m *room) string {
+	if !w.oneIn(5) {
+		return ""
+	}
+	return name(w.r.IntN(min(m.posted, 40) + 1))
 }
 
 // garbage is a record that must become a dead letter.

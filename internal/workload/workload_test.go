@@ -12,9 +12,53 @@ import (
 
 // made are the records of n events of a seed.
 func made(seed uint64, n int) (records []*kgo.Record) {
-	w := New(seed, Company{Partitions: 3, People: 12, Busy: []int{3, 7}, Quiet: 5}, func(r *kgo.Record) { records = append(records, r) })
+	return madeBy(seed, n, false)
+}
+
+func madeBy(seed uint64, n int, varied bool) (records []*kgo.Record) {
+	w := New(seed, Company{Partitions: 3, People: 12, Busy: []int{3, 7}, Quiet: 5, Varied: varied}, func(r *kgo.Record) { records = append(records, r) })
 	w.Write(n)
 	return records
+}
+
+// TestVariedAddsWhatIsRare: single deliveries, reads and marks in threads, private single reads, stated sizes.
+func TestVariedAddsWhatIsRare(t *testing.T) {
+	for _, varied := range []bool{false, true} {
+		seen := map[string]int{}
+		for _, r := range madeBy(3, 5000, varied) {
+			ms := r.Timestamp.UnixMilli()
+			var d events.Decoder
+			var m events.Message
+			var rd events.Read
+			var dl events.Delivery
+			switch r.Topic {
+			case events.TopicMessages:
+				if d.Message(r.Value, ms, &m) == nil && m.MemberCount > 0 {
+					seen["size"]++
+				}
+			case events.TopicReads:
+				if d.Read(r.Value, ms, &rd) != nil {
+					continue
+				}
+				if rd.Kind == events.KindMarkedUnread && len(rd.ThreadID) > 0 {
+					seen["mark in a thread"]++
+				}
+				if rd.Kind == events.KindMessagesRead && len(rd.ThreadID) > 0 {
+					seen["single read in a thread"]++
+				}
+				if rd.Kind == events.KindMessagesRead && rd.Private {
+					seen["private single read"]++
+				}
+			case events.TopicDeliveries:
+				if d.Delivery(r.Value, ms, &dl) == nil && dl.Kind == events.KindDelivered && len(dl.MessageID) > 0 {
+					seen["single delivery"]++
+				}
+			}
+		}
+		if want := map[bool]int{true: 5}[varied]; len(seen) != want {
+			t.Errorf("varied %t: %v, want %d kinds of what is rare", varied, seen, want)
+		}
+	}
 }
 
 // TestEventsAreAFunctionOfTheSeed: an attack can be repeated.
