@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -22,7 +23,8 @@ type RebuildConfig struct {
 	// Until is up to where each partition is folded, exactly. A partition that is not in it is folded to where its logs
 	// end when Rebuild begins.
 	Until map[int32]projections.Position
-	// Parallel is how many partitions are rebuilt at the same time; 0: all. Each needs the memory of a live one.
+	// Parallel is how many partitions are rebuilt at the same time; 0: as many as there are processors. Each needs the
+	// memory of a live one.
 	Parallel int
 	// Resume goes on with stores that are in DataDir already, from wherever they are: an interrupted rebuild, a restored
 	// snapshot. Else DataDir must hold none.
@@ -79,17 +81,9 @@ func Rebuild(ctx context.Context, c RebuildConfig) ([]Rebuilt, error) {
 	defer cancel()
 
 	r.began = r.p.cfg.now()
-	var all []Rebuilt
-	step := r.c.Parallel
-	if step <= 0 {
-		step = len(r.numbers)
-	}
-	for part := range slices.Chunk(r.numbers, max(step, 1)) {
-		done, err := r.some(ctx, part)
-		all = append(all, done...)
-		if err != nil {
-			return all, err
-		}
+	all, err := r.fold(ctx)
+	if err != nil {
+		return all, err
 	}
 	r.report(nil)
 	return all, nil
@@ -97,13 +91,14 @@ func Rebuild(ctx context.Context, c RebuildConfig) ([]Rebuilt, error) {
 
 // rebuild is one call of Rebuild.
 type rebuild struct {
-	c       RebuildConfig
-	p       *Processor // of which only what concerns partitions is used
-	feeders []*feeder
-	numbers []int32
-	plans   map[int32]opening // how each partition is folded; its store may be further than from
-	refused map[int32]error
-	began   time.Time
+	c        RebuildConfig
+	p        *Processor // of which only what concerns partitions is used
+	parallel int
+	feeders  []*feeder
+	numbers  []int32
+	plans    map[int32]opening // how each partition is folded; its store may be further than from
+	refused  map[int32]error
+	began    time.Time
 
 	finished int
 	done     int64 // offsets folded by the partitions that are finished
@@ -117,7 +112,10 @@ func newRebuild(c RebuildConfig) (*rebuild, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rebuild{c: c, plans: map[int32]opening{}, refused: map[int32]error{}}
+	r := &rebuild{c: c, parallel: c.Parallel, plans: map[int32]opening{}, refused: map[int32]error{}}
+	if r.parallel <= 0 {
+		r.parallel = max(runtime.GOMAXPROCS(0), rebuildClients)
+	}
 	r.p = &Processor{
 		cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Topics), inputsOnly: true,
 		workers: map[int32]*worker{}, leaving: map[int32]<-chan struct{}{},

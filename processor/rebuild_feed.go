@@ -2,7 +2,6 @@ package processor
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 
@@ -40,19 +39,20 @@ func closeFeeders(list []*feeder) {
 	}
 }
 
-// feederOf is the one that feeds partition n.
-func (r *rebuild) feederOf(n int32) *feeder { return r.feeders[int(n)%len(r.feeders)] }
-
-// breathe delays f's next poll while more is fetched than its partitions can fold.
+// breathe delays f's next poll while more is fetched than its partitions can fold. Only f's own goroutine calls it.
 func (r *rebuild) breathe(ctx context.Context, f *feeder) {
-	fed := slices.DeleteFunc(r.p.owned(), func(w *worker) bool { return r.feederOf(w.number) != f })
 	queued := func() (n int64) {
-		for _, w := range fed {
+		for _, w := range f.fed {
 			n += w.inbox.queued()
 		}
 		return n
 	}
 	breathe(ctx, max(r.p.cfg.QueueBytes/int64(len(r.feeders)), 1), queued, func() bool {
-		return slices.ContainsFunc(fed, func(w *worker) bool { return w.hungry.Load() })
+		for _, w := range f.fed {
+			if w.hungry.Load() || isDone(w.done) {
+				return true
+			}
+		}
+		return false
 	})
 }

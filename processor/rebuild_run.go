@@ -4,49 +4,127 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tidemark/tidemark/projections"
 )
 
-// some rebuilds these partitions at the same time.
-func (r *rebuild) some(ctx context.Context, numbers []int32) ([]Rebuilt, error) {
-	var ws []*worker
-	r.p.mu.Lock()
-	for _, n := range numbers {
-		w := r.p.newWorker(n, r.feederOf(n).client)
-		w.inbox.setMax(r.p.cfg.inputBytes(len(numbers)))
-		w.refused = r.refused[n]
-		r.p.workers[n] = w
-		ws = append(ws, w)
-	}
-	r.p.mu.Unlock()
-	for _, w := range ws {
-		go w.main()
-	}
-	for _, w := range ws {
+// underway is a partition that is being rebuilt.
+type underway struct {
+	*worker
+	feeder        *feeder
+	begun, ending bool
+}
+
+// fold rebuilds the partitions, so many at the same time that the processors are busy and no more, for what is hot of one
+// pushes that of the others out of the caches: where one ends the next begins. Its results are in the order of r.numbers.
+func (r *rebuild) fold(ctx context.Context) ([]Rebuilt, error) {
+	tick := time.NewTicker(rebuildTick)
+	defer tick.Stop()
+	cancelled := ctx.Done()
+	all := map[int32]Rebuilt{}
+	var running []*underway
+	for said, next := r.p.cfg.now(), 0; ; {
+		for next < len(r.numbers) && len(running) < r.parallel && ctx.Err() == nil {
+			running = append(running, r.sit(r.numbers[next], running))
+			next++
+		}
+		for _, s := range running {
+			r.look(s)
+		}
+		running = slices.DeleteFunc(running, func(s *underway) bool {
+			done := isDone(s.done)
+			if done {
+				all[s.number] = r.end(s)
+			}
+			return done
+		})
+		if now := r.p.cfg.now(); now.Sub(said) >= reportEvery {
+			said = now
+			r.report(running)
+		}
+		if len(running) == 0 && (next == len(r.numbers) || ctx.Err() != nil) {
+			break
+		}
 		select {
-		case <-w.opened:
-			r.begin(w)
-		case <-w.done:
-		case <-ctx.Done():
+		case <-tick.C:
+		case <-cancelled:
+			for _, s := range running {
+				s.inbox.stop(stopAbort)
+			}
+			cancelled = nil
 		}
 	}
-	err := r.await(ctx, ws)
-	list := make([]Rebuilt, len(ws))
-	for i, w := range ws {
-		list[i] = r.result(w)
-		r.done += list[i].folded()
+	var out []Rebuilt
+	for _, n := range r.numbers {
+		if one, ok := all[n]; ok {
+			out = append(out, one)
+		}
 	}
-	r.finished += len(ws)
+	return out, ctx.Err()
+}
+
+const (
+	rebuildTick = 5 * time.Millisecond
+	reportEvery = 250 * time.Millisecond
+)
+
+// sit starts the worker of partition n, fed by whom the fewest of the others are fed by.
+func (r *rebuild) sit(n int32, others []*underway) *underway {
+	f := slices.MinFunc(r.feeders, func(a, b *feeder) int { return fedBy(others, a) - fedBy(others, b) })
+	w := r.p.newWorker(n, f.client)
+	w.inbox.setMax(r.p.cfg.inputBytes(min(r.parallel, len(r.numbers))))
+	w.refused = r.refused[n]
 	r.p.mu.Lock()
-	clear(r.p.workers)
+	r.p.workers[n] = w
 	r.p.mu.Unlock()
-	return list, err
+	go w.main()
+	return &underway{worker: w, feeder: f}
+}
+
+func fedBy(running []*underway, f *feeder) (n int) {
+	for _, s := range running {
+		if s.feeder == f {
+			n++
+		}
+	}
+	return n
+}
+
+// look moves a partition on: it begins when its store is open, and ends where it is to end.
+func (r *rebuild) look(s *underway) {
+	plan := r.plans[s.number]
+	switch {
+	case isDone(s.done):
+	case !s.begun:
+		if s.begun = isDone(s.opened); s.begun {
+			r.begin(s)
+		}
+	case !s.ending && s.started.Load() && plan.reached(s.progress.at()):
+		s.ending = true
+		s.inbox.stop(stopClean)
+		s.feeder.leave(s.worker) // what comes after it is for others
+	}
+}
+
+// end takes a worker that is done away and says what became of it.
+func (r *rebuild) end(s *underway) Rebuilt {
+	r.p.mu.Lock()
+	delete(r.p.workers, s.number)
+	r.p.mu.Unlock()
+	if s.begun && !s.ending {
+		s.feeder.leave(s.worker)
+	}
+	one := r.result(s.worker)
+	r.done += one.folded()
+	r.finished++
+	return one
 }
 
 // begin lets a worker whose store is open start, or gives it up.
-func (r *rebuild) begin(w *worker) {
+func (r *rebuild) begin(s *underway) {
+	w := s.worker
 	plan := r.plans[w.number]
 	if w.storedAt != (projections.Position{}) {
 		var err error
@@ -60,7 +138,7 @@ func (r *rebuild) begin(w *worker) {
 	}
 	r.plans[w.number] = plan
 	w.begin(order{plan: plan, ends: plan.until, standing: true})
-	r.feederOf(w.number).feed(w, plan.from)
+	s.feeder.feed(w, plan.from)
 }
 
 // goOn plans a partition whose store has been folded up to some position already.
@@ -91,50 +169,8 @@ func (r *rebuild) gap(n int32, plan opening) error {
 	return nil
 }
 
-// await ends each worker where it is to end, and returns when all are done.
-func (r *rebuild) await(ctx context.Context, ws []*worker) error {
-	tick := time.NewTicker(rebuildTick)
-	defer tick.Stop()
-	cancelled := ctx.Done()
-	ending := map[*worker]bool{}
-	for said := r.p.cfg.now(); ; {
-		running := false
-		for _, w := range ws {
-			if isDone(w.done) {
-				continue
-			}
-			running = true
-			if plan := r.plans[w.number]; w.started.Load() && !ending[w] && plan.reached(w.progress.at()) {
-				ending[w] = true
-				w.inbox.stop(stopClean)
-				r.feederOf(w.number).leave(w) // what comes after it is for others
-			}
-		}
-		if now := r.p.cfg.now(); now.Sub(said) >= reportEvery {
-			said = now
-			r.report(ws)
-		}
-		if !running {
-			return ctx.Err()
-		}
-		select {
-		case <-tick.C:
-		case <-cancelled:
-			for _, w := range ws {
-				w.inbox.stop(stopAbort)
-			}
-			cancelled = nil
-		}
-	}
-}
-
-const (
-	rebuildTick = 5 * time.Millisecond
-	reportEvery = 250 * time.Millisecond
-)
-
-// report tells the progress of ws and of all that is finished.
-func (r *rebuild) report(ws []*worker) {
+// report tells the progress of those that are rebuilt and of all that is finished.
+func (r *rebuild) report(running []*underway) {
 	if r.c.Report == nil {
 		return
 	}
@@ -143,7 +179,7 @@ func (r *rebuild) report(ws []*worker) {
 		plan := r.plans[n]
 		p.Total += behind(plan.until, plan.from)
 	}
-	for _, w := range ws {
+	for _, w := range running {
 		if w.started.Load() {
 			plan := r.plans[w.number]
 			left, total := plan.remaining(w.progress.at())

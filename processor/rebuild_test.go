@@ -100,9 +100,12 @@ func TestRebuildRefusals(t *testing.T) {
 
 	refused := func(what, text string, change func(*RebuildConfig)) {
 		t.Helper()
-		c := RebuildConfig{Config: s.config(t.TempDir())}
+		c := RebuildConfig{Config: s.config(t.TempDir()), Parallel: 1} // one that is refused must not keep the other from its turn
 		change(&c)
 		list, err := Rebuild(context.Background(), c)
+		if err == nil && len(list) != 2 {
+			t.Errorf("%s: %d partitions are in the result", what, len(list))
+		}
 		for _, r := range list {
 			if r.Partition == own {
 				err = errors.Join(err, r.Err)

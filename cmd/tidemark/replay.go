@@ -25,7 +25,7 @@ type replayCmd struct {
 	Group     string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the node: the stores end where it has published; at the end of the logs if it never did (${default})."`
 	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of the node (${default})."`
 	Into      string `placeholder:"DIR" help:"Where the rebuilt stores go: an empty directory, on the same disk if they are to be swapped in; by default rebuilt in --data-dir."`
-	Parallel  int    `default:"0" placeholder:"N" help:"How many partitions are rebuilt at the same time; 0 = all (${default}). Each needs the memory of a live one."`
+	Parallel  int    `default:"0" placeholder:"N" help:"How many partitions are rebuilt at the same time; 0 = as many as there are processors (${default}). Each needs the memory of a live one."`
 	Resume    bool   `help:"Go on with the stores that are in --into: of a replay that was interrupted, or of a snapshot."`
 	Swap      bool   `help:"When all is rebuilt, put it in the place of the stores in --data-dir, which are moved aside. The node must be stopped."`
 	AcceptGap bool   `help:"Where the beginning of a log is gone, begin at what is there: the counts are those of what is there."`
