@@ -87,11 +87,25 @@ func (p *Partition) queue(ref uint32, c *channel, r *row, seq uint32) bool {
 	}
 	p.touchExc(ref, r)
 	p.queuedIn(c, ref, r)
-	if r.flags&rowMember == 0 || p.offlineOf(c, r, &s) == before {
+	if r.flags&rowMember == 0 {
+		return false
+	}
+	if p.offlineOf(c, r, &s) == before {
+		// A message that is gone counted before: an owner that folded this first told so. In a small channel its end was told
+		// to whom it was unread.
+		if c.flags&chLarge != 0 && (seq <= c.floor || p.goneAt(c, seq)) {
+			p.emit(ref)
+		}
 		return false
 	}
 	p.emit(ref)
 	return true
+}
+
+// goneAt reports whether a counted message was deleted.
+func (p *Partition) goneAt(c *channel, seq uint32) bool {
+	x := p.extOf(c)
+	return x != nil && x.deleted.contains(seq)
 }
 
 // dropQueued forgets what was queued up to the furthest that the user ever read.

@@ -158,7 +158,7 @@ func (p *Partition) comparing(c *channel, change func()) {
 func (p *Partition) Quiet(on bool) { p.quiet = on }
 
 // Undrained is how many pairs Drain(d, false) has to look at: one event that lets many users join lists as many.
-func (p *Partition) Undrained() int { return len(p.outRows) }
+func (p *Partition) Undrained() int { return len(p.outRows) + len(p.farewells) }
 
 // Drain appends a record for everything that changed since the last Drain. With fanout false it leaves the channels'
 // records, and what messages changed for the members of small channels, for a later call: until then the position must
@@ -195,6 +195,7 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 		p.drainThreads(d)
 		p.drainReceipts(d)
 	}
+	p.drainFarewells(d)
 	for i := range p.outRows {
 		p.rows.at(p.outRows[i].ref).out = 0
 	}
@@ -223,7 +224,7 @@ func (p *Partition) DrainRecords(d *Deltas) {
 // drainRow emits one pair's delta. Unless changed is sure, it is left out where it would say what the last one did.
 func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed bool) {
 	if r.flags&rowThread != 0 {
-		p.drainThread(d, c, r, false)
+		p.drainThread(d, c, r, p.threads[p.follows.at(r.scope).thread].flags&thReplied != 0)
 		return
 	}
 	if x := p.excOf(r); x != nil && len(x.held)+len(x.floors) > 0 || !changed {
@@ -274,15 +275,7 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 		o := p.outRows[r.out-1]
 		m.InstanceID = p.origins[o.from:o.to]
 	}
-	p.outBuf = events.AppendUnreadDelta(p.outBuf[:0], m)
-	val := d.keep(p.outBuf)
-	p.outBuf = events.AppendUnreadKey(p.outBuf[:0], m.UserID, m.ChannelID, nil)
-	key := d.keep(p.outBuf)
-	nu := len(m.UserID)
-	d.Records = append(d.Records, OutRecord{
-		Topic: OutUnread, Partition: int32(u.part % uint32(p.id.Partitions)),
-		Key: key, Value: val, UserID: key[:nu:nu], ChannelID: key[nu+1:],
-	})
+	p.keepUnread(d, m, u.part)
 }
 
 // keepOwn keeps a user's own posts above the pointer in memory once there are many: after a mark far back, or where

@@ -26,11 +26,13 @@ func (p *Partition) userErased(ref uint32, c *channel, r *row, m *events.Read) O
 		f := p.follows.at(fi)
 		p.eraseRow(f.row, p.rows.at(f.row))
 		f.erase()
+		f.seen = seenUnknown
 	}
 	p.emitFollows(r)
 	out := p.outcome(ref, c, r, before, false, m.InstanceID)
 	if out == OutcomeDuplicate {
-		// It is told whatever it changed here: an owner before this one may have told more of him, which readers are to forget.
+		// It is told whatever it changed here, like what there was of threads: an owner before this one may have told more of
+		// him, which readers are to forget.
 		p.emitRead(ref, m.InstanceID)
 	}
 	return out

@@ -67,6 +67,8 @@ type Partition struct {
 	outRows  []outRow
 	outChans []uint32
 
+	farewells []farewell
+
 	outThreads []uint32
 	origins    []byte
 

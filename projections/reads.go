@@ -14,6 +14,7 @@ func (p *Partition) FoldRead(m *events.Read, offset, timestamp int64) Outcome {
 	near := p.warmth.nextRead()
 	ci, c := p.ensureChannelNear(near.channel, m.ChannelID)
 	if c.flags&chDeleted != 0 {
+		p.sayFarewell(ci, m, offset)
 		return OutcomeIgnored
 	}
 	p.firstTouch(ci, c)

@@ -55,6 +55,7 @@ func (p *Partition) afterPost(c *channel, e *entry, in reply) {
 
 func (p *Partition) replied(c *channel, e *entry, in reply) {
 	t := p.threads[in.thread]
+	wasGone := t.gone(c)
 	switch {
 	case e.flags&entBroadcast != 0:
 		t.casts.add(e.seq)
@@ -77,8 +78,12 @@ func (p *Partition) replied(c *channel, e *entry, in reply) {
 		p.emitCheck(in.sender)
 	}
 	p.mentionInThread(t.ch, in.thread, e, e.users, nil)
-	p.outThread(in.thread)
 	t.flags |= thReplied
+	if wasGone { // and may be gone again when it is drained
+		p.listThread(in.thread)
+	} else {
+		p.outThread(in.thread)
+	}
 }
 
 // followByRoot makes the root's author follow from the first reply on.
@@ -99,6 +104,9 @@ func (p *Partition) followFromReply(ref, seq uint32) {
 	if f := p.follows.at(r.scope); f.auto == 0 || seq < f.auto {
 		f.auto = seq
 		p.touchRow(ref, r)
+		if f.flags&foUnfollowed == 0 {
+			f.seen = seenUnknown // replies that counted from here on may be read singly by now
+		}
 	}
 }
 
@@ -225,10 +233,13 @@ func (p *Partition) followByWord(ref uint32, c *channel, r *row, m *events.Read,
 		f.wordTime, f.wordHorizon, f.wordAt = min(f.wordTime, h.at), min(f.wordHorizon, h.horizon), max(f.wordAt, h.at)
 	}
 	f.closed = 0
-	if was.flags != f.flags || was.wordTime != f.wordTime || was.wordHorizon != f.wordHorizon || was.wordAt != f.wordAt {
-		p.touchRow(ref, r)
+	if was.flags == f.flags && was.wordTime == f.wordTime && was.wordHorizon == f.wordHorizon && was.wordAt == f.wordAt {
+		return p.outcome(ref, c, r, before, false, m.InstanceID)
 	}
-	return p.outcome(ref, c, r, before, false, m.InstanceID)
+	p.touchRow(ref, r)
+	f.seen = seenUnknown // replies that counted from here on may be gone by now
+	p.emitRead(ref, m.InstanceID)
+	return OutcomeApplied
 }
 
 // outThread notes that the followers of a thread are to be looked at. As with messages in a small channel, many changes

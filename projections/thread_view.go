@@ -189,13 +189,5 @@ func (p *Partition) drainThread(d *Deltas, c *channel, r *row, replied bool) {
 		o := p.outRows[r.out-1]
 		m.InstanceID = p.origins[o.from:o.to]
 	}
-	p.outBuf = events.AppendUnreadDelta(p.outBuf[:0], m)
-	val := d.keep(p.outBuf)
-	p.outBuf = events.AppendUnreadKey(p.outBuf[:0], m.UserID, m.ChannelID, m.ThreadID)
-	key := d.keep(p.outBuf)
-	nu, nc := len(m.UserID), len(m.ChannelID)
-	d.Records = append(d.Records, OutRecord{
-		Topic: OutUnread, Partition: int32(u.part % uint32(p.id.Partitions)),
-		Key: key, Value: val, UserID: key[:nu:nu], ChannelID: key[nu+1 : nu+1+nc : nu+1+nc],
-	})
+	p.keepUnread(d, m, u.part)
 }

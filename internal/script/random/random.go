@@ -43,10 +43,11 @@ type mix struct {
 	ids      int     // message ids are m1..m<ids>
 	steps    []int64 // between two records of chat.messages
 	retained int64
-	repeats  int  // one post in so many has any id, else the next
-	grow     bool // ids are in order byte by byte, too
-	near     int  // ids are as often among the last so many as among all; 0: all are the same
-	threads  int  // one read in so many is in a thread, and one post in half as many is a reply
+	repeats  int   // one post in so many has any id, else the next
+	grow     bool  // ids are in order byte by byte, too
+	near     int   // ids are as often among the last so many as among all; 0: all are the same
+	threads  int   // one read in so many is in a thread, and one post in half as many is a reply
+	longest  []int // of how many records a topic has at most, one is drawn
 
 	messageKinds []events.Kind
 	readKinds    []events.Kind
@@ -88,7 +89,7 @@ func (m *mix) settings(t *rapid.T) *Case {
 
 // draw appends records of all kinds to what the case has; its messages are from now on.
 func (m *mix) draw(t *rapid.T, c *Case, now int64) {
-	longest := rapid.SampledFrom([]int{8, 20, 20, 45}).Draw(t, "longest")
+	longest := rapid.SampledFrom(m.longest).Draw(t, "longest")
 	for i, e := range rapid.SliceOfN(rapid.Custom(m.message), 0, longest).Draw(t, "messages") {
 		now += e.step
 		e.event.OccurredAt = max(script.Start, now-e.behind)
@@ -122,6 +123,7 @@ func drawMix(t *rapid.T) *mix {
 		retained: rapid.SampledFrom([]int64{90 * day, 90 * day, 10 * day, hour, second}).Draw(t, "index retention"),
 		repeats:  rapid.SampledFrom([]int{5, 5, 2}).Draw(t, "repeats"),
 		grow:     rapid.Bool().Draw(t, "ids grow"),
+		longest:  []int{8, 20, 20, 45},
 	}
 	m.threads = rapid.SampledFrom([]int{12, 12, 2}).Draw(t, "one in a thread of")
 	if oneIn(t, 4, "two channels") {

@@ -1,0 +1,36 @@
+package random
+
+import (
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/script"
+)
+
+// DrawTakenBack draws a short case in which most of what is said is taken back again: hardly anybody does anything but follow
+// two threads and leave them, reply, mention and be queued for, and messages, threads and channels disappear amid it. So a
+// record is often without effect in one order of the topics and not in another, and little comes after it that would tell
+// the same.
+func DrawTakenBack(t *rapid.T) *Case {
+	m := &mix{
+		channels: []string{script.DefaultChannel},
+		users:    []string{"a", "b"},
+		ids:      rapid.SampledFrom([]int{3, 5}).Draw(t, "ids"),
+		retained: 90 * day,
+		repeats:  5,
+		threads:  2,
+		longest:  []int{5, 5, 9},
+		steps:    rapid.SampledFrom([][]int64{{0, second}, {0, second, 8 * day}}).Draw(t, "tempo"),
+	}
+	c := m.settings(t)
+	m.messageKinds = kinds(t, map[events.Kind]int{
+		events.KindMessagePosted: 10, events.KindMessageEdited: 3, events.KindMessageDeleted: 5, events.KindMessagesPurged: 3,
+		events.KindMembersJoined: 2, events.KindMembersLeft: 1, events.KindChannelDeleted: 1,
+	}, events.KindMessagePosted)
+	m.readKinds = kinds(t, map[events.Kind]int{
+		events.KindReadUpTo: 3, events.KindMessagesRead: 4, events.KindMarkedUnread: 1, events.KindChannelMuted: 1,
+		events.KindThreadFollowed: 4, events.KindThreadUnfollowed: 1, events.KindUserErased: 1,
+	}, events.KindThreadFollowed)
+	m.draw(t, c, script.Start)
+	return c
+}

@@ -1,0 +1,116 @@
+package projections_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/internal/model"
+	"github.com/tidemark/tidemark/internal/script"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// TestUnseenIsTakenBack: what an owner told who died before his group knew, and the next one never comes to see, for it
+// folds the rest in another order and all of it at once. Each case is one that a fold got wrong.
+func TestUnseenIsTakenBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		fanout    uint32
+		committed string
+		rest      string // a line for each record
+		before    []int  // what the first owner folds, in its order: numbers of lines from 0 on
+		now       []int  // all of it, in the order of the second
+	}{
+		"a thread is followed in a channel that is deleted": {
+			50, "a, b join", "delete the channel\na follows m1", []int{1}, []int{0, 1},
+		},
+		"who is no member reads in a channel that is deleted": {
+			50, "b joins\nb posts m1", "delete the channel\na reads up to m1\na mutes", []int{1, 2}, []int{0, 1, 2},
+		},
+		"a message is queued in a large channel, and deleted": {
+			0, "a, b join\nb posts m1", "delete m1\na misses m1", []int{1}, []int{0, 1},
+		},
+		"and purged": {
+			0, "a, b join\nb posts m1", "purge up to m1\na misses m1", []int{1}, []int{0, 1},
+		},
+		"a reply brings back a thread of which all was purged, and is deleted": {
+			50, "a, b join\nb posts m1\na posts r1 in thread m1\npurge up to r1", "b posts r2 in thread m1\ndelete r2", []int{0}, []int{0, 1},
+		},
+		"a reply comes and goes while something else of its follower closes": {
+			50, "a, b join\nb posts m1\na posts r1 in thread m1\nb posts r2 in thread m1\na marks unread r2 in thread m1 head seq 4",
+			"b posts m2\nb posts r3 in thread m1\ndelete r3", []int{0, 1}, []int{0, 1, 2},
+		},
+		"a read waits for its message, and its user is erased": {
+			50, "a, b join\na unfollows m4", "a reads up to m3 in thread m4\na is erased\nb posts m3", []int{2, 0}, []int{0, 1, 2},
+		},
+		"a follow from earlier on, of replies that are deleted": {
+			50, "a, b join\nb posts m1\nb posts r1 in thread m1\nb posts r2 in thread m1 @a",
+			"delete r1\na follows m1 at 0:00:02 recorded 0:00:09", []int{1}, []int{0, 1},
+		},
+		"an edit makes somebody follow from earlier on, of replies that he read singly": {
+			50, "a, b join\nb posts m1\nb posts r1 in thread m1\nb posts r2 in thread m1 @a",
+			"a reads r1 in thread m1\nedit r1 @a", []int{1}, []int{0, 1},
+		},
+		"the root comes after its replies, of which its author read the first singly": {
+			50, "a, b join\nb posts r1 in thread m1\nb posts r2 in thread m1 @a",
+			"a reads r1 in thread m1\na posts m1", []int{1}, []int{0, 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := projections.DefaultSettings()
+			s.FanoutLimit = c.fanout
+			m := model.New(s)
+			var parser script.Parser
+			var log script.Log
+			parse := func(text string) (out []script.Record) {
+				for line := range strings.Lines(text) {
+					records, err := parser.Parse(line)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, r := range records {
+						r = log.Add(r)
+						r.AddTo(m)
+						out = append(out, r)
+					}
+				}
+				return out
+			}
+			committed, rest := parse(c.committed), parse(c.rest)
+			for _, stored := range []bool{false, true} {
+				kept, before, now := newTold(), newTold(), newTold()
+				p := owner(t, s, m, committed, kept, stored)
+				for _, i := range c.before {
+					rest[i].Fold(p)
+					before.drain(t, p, m, "the owner before", false)
+				}
+				closePartition(t, p)
+				p = owner(t, s, m, committed, newTold(), stored)
+				for _, i := range c.now {
+					rest[i].Fold(p)
+				}
+				now.drain(t, p, m, "the owner", false)
+				closePartition(t, p)
+				kept.read(before)
+				kept.read(now)
+				kept.check(t, m, "what readers keep in the end")
+			}
+		})
+	}
+}
+
+// owner is a partition that has folded and told what is committed. Stored, it is opened from its store after that.
+func owner(t rapid.TB, s projections.Settings, m *model.Model, committed []script.Record, kept *told, stored bool) *projections.Partition {
+	t.Helper()
+	fs := vfs.NewMem()
+	p := open(t, fs, s)
+	fold(p, committed)
+	kept.drain(t, p, m, "what is committed", false)
+	if stored {
+		cut(t, p)
+		closePartition(t, p)
+		p = open(t, fs, s)
+	}
+	return p
+}
