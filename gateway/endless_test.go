@@ -1,0 +1,211 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/internal/testkit"
+)
+
+// A thousand devices (B9): what a gateway takes for a connection, its subscriptions and what waits for it, it gives back,
+// however the connection ends.
+
+// fleeting is a device that is gone in a moment.
+type fleeting struct {
+	url string
+	raw net.Conn // below the WebSocket
+	ws  *websocket.Conn
+}
+
+// dialRaw connects, and keeps hold of what is below.
+func dialRaw(ctx context.Context, url, user string) (*fleeting, error) {
+	f := &fleeting{url: url}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		f.raw = c
+		return c, err
+	}}
+	var err error
+	f.ws, _, err = websocket.Dial(ctx, url+"/v1/socket?user_id="+user, //nolint:bodyclose // Dial sees to it
+		&websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+	return f, err
+}
+
+// reset ends the connection without a word, as a machine that is gone does.
+func (f *fleeting) reset() {
+	if tcp, ok := f.raw.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = f.raw.Close()
+	_ = f.ws.CloseNow() // frees what the client has
+}
+
+// frames reads so many, fewer if the connection ends.
+func (f *fleeting) frames(ctx context.Context, n int) {
+	for range n {
+		if _, _, err := f.ws.Read(ctx); err != nil {
+			return
+		}
+	}
+}
+
+func (f *fleeting) say(ctx context.Context, text string) {
+	_ = f.ws.Write(ctx, websocket.MessageText, []byte(text)) // it may be closed already
+}
+
+// fates are the ways in which a connection ends.
+var fates = map[string]func(ctx context.Context, f *fleeting, r *rand.Rand){
+	"gone at once": func(context.Context, *fleeting, *rand.Rand) {},
+	"gone with everything focused": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
+		f.frames(ctx, 2)
+		for i := range 5 {
+			f.say(ctx, fmt.Sprintf(`{"type":"channel.focus","channel_id":"room%d"}`, i))
+			f.say(ctx, fmt.Sprintf(`{"type":"channel.focus","channel_id":"room%d","thread_id":"t%d"}`, i, i))
+		}
+		f.frames(ctx, 1)
+	},
+	"gone while inboxes are read": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
+		for range 5 {
+			f.say(ctx, `{"type":"sync"}`)
+		}
+	},
+	"gone while an owner is asked": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
+		f.frames(ctx, 2)
+		f.say(ctx, `{"type":"read_state","id":"1","channel_id":"room0"}`)
+		f.say(ctx, `{"type":"mark_read","id":"2","channel_id":"room0","message_id":"m0"}`)
+	},
+	"gone in the middle of a frame": func(_ context.Context, f *fleeting, _ *rand.Rand) {
+		_, _ = f.raw.Write([]byte{0x81, 0xfe, 0x10, 0, 1, 2, 3, 4, 'x'})
+	},
+	"closed in order": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
+		f.frames(ctx, 2)
+		f.say(ctx, `{"type":"channel.focus","channel_id":"room1"}`)
+		_ = f.ws.Close(websocket.StatusNormalClosure, "")
+	},
+	"closed for a frame that is none": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
+		_ = f.ws.Write(ctx, websocket.MessageBinary, []byte("text is meant"))
+		f.frames(ctx, 1000)
+	},
+	"closed for a frame that is too large": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
+		f.say(ctx, strings.Repeat(" ", 70_000))
+		f.frames(ctx, 1000)
+	},
+	"there for a while": func(ctx context.Context, f *fleeting, r *rand.Rand) { f.frames(ctx, 2+r.IntN(20)) },
+}
+
+// metric is the value of one that the node shows.
+func metric(t *testing.T, url, name string) string {
+	t.Helper()
+	res, err := http.Get(url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if n, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(n)
+		}
+	}
+	t.Fatalf("%s/metrics has no %s", url, name)
+	return ""
+}
+
+// TestThousandDevices (B9): devices connect and break off a thousand times while messages come, some so many at once that
+// what waits for a device is more than it may be. In the second half the process holds no more than in the first, and then
+// nobody is connected.
+func TestThousandDevices(t *testing.T) {
+	limits := boundless
+	limits.QueueBytes = 5 << 10 // a burst of messages is more
+	limits.FramesPerSecond, limits.FramesBurst = 1e6, 1e6
+	limits.AddressFramesPerSecond, limits.AddressFramesBurst = 1e6, 1e6
+	s := start(t, dev.Config{Gateway: gateway.Config{Limits: limits}})
+	users := []string{"ann", "bob", "cleo", "dora"}
+	var rooms []string
+	for i := range 5 {
+		rooms = append(rooms, joined(fmt.Sprintf("room%d", i), users...))
+	}
+	emit(t, s.URL, append(rooms, posted("room0", "m0", "zoe"))...)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	var names []string
+	for name := range fates {
+		names = append(names, name)
+	}
+	total := 1000
+	if testing.Short() {
+		total = 300
+	}
+	const atOnce = 5
+	var met, failed atomic.Int64
+	posts := 0
+	begun := time.Now()
+	const open = "tidemark_gateway_connections"
+	come := func(total int) {
+		var wg sync.WaitGroup
+		for w := range atOnce {
+			r := rand.New(rand.NewPCG(seed, uint64(w)))
+			wg.Go(func() {
+				for range total / atOnce {
+					ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+					f, err := dialRaw(ctx, s.URL, users[r.IntN(len(users))])
+					if err != nil {
+						failed.Add(1)
+					} else {
+						fates[names[r.IntN(len(names))]](ctx, f, r)
+						f.reset()
+						met.Add(1)
+					}
+					cancel()
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() { wg.Wait(); close(done) }()
+		for i := range 60 { // the brokers are in this process: what they keep is to be the same everywhere
+			burst := 1
+			if i%6 == 0 {
+				burst = 12
+			}
+			var list []string
+			for range burst {
+				posts++
+				list = append(list, posted(fmt.Sprintf("room%d", posts%5), fmt.Sprintf("m%d", posts), "zoe"))
+			}
+			emit(t, s.URL, list...)
+			select {
+			case <-done:
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		<-done
+		for until := time.Now().Add(patience); metric(t, s.URL, open) != "0"; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("%s connections are open, and nobody is there", metric(t, s.URL, open))
+			}
+		}
+	}
+	come(total / 5) // the first ones are met by stores that are still growing
+	testkit.NoGrowth(t, testkit.Usage{Goroutines: 12, Descriptors: 12, Heap: 3 << 19, Resident: 64 << 20}, func() { come(total * 2 / 5) })
+	t.Logf("%d connections, %d in vain, %s too slow, %d messages in %s", met.Load(), failed.Load(),
+		metric(t, s.URL, "tidemark_gateway_slow_clients_total"), posts, time.Since(begun).Round(time.Millisecond))
+	if met.Load() < int64(total/2) {
+		t.Error("most did not even connect")
+	}
+}
