@@ -1,6 +1,9 @@
 package events
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Names of the topics.
 const (
@@ -40,6 +43,17 @@ const (
 	// deadLetterBatchBytes lets any record through that fitted an input topic, with the headers that a dead letter adds.
 	deadLetterBatchBytes = inputBatchBytes + 64<<10
 )
+
+// Unprefixed is which of some topics it is that name names, with or without a prefix, as those have that a reshard made; empty
+// if it is none of them.
+func Unprefixed(name string, topics ...string) string {
+	for _, topic := range topics {
+		if strings.HasSuffix(name, topic) {
+			return topic
+		}
+	}
+	return ""
+}
 
 // TopicSpecs are all topics in the order of the constants above, each with the same number of partitions: one number
 // describes a deployment.

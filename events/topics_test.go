@@ -74,3 +74,12 @@ func TestInputString(t *testing.T) {
 		}
 	}
 }
+
+func TestUnprefixed(t *testing.T) {
+	for name, want := range map[string]string{"chat.reads": "chat.reads", "v2.chat.reads": "chat.reads", "chat.reads.old": "",
+		"tidemark.unread": "", "": ""} {
+		if got := events.Unprefixed(name, events.InputTopics[:]...); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/letters"
 )
 
@@ -29,6 +28,7 @@ Example:
 // letterFlags choose dead letters.
 type letterFlags struct {
 	brokersFlags
+	topicsFlags
 	jsonFlag
 	Reason []string      `placeholder:"REASON" help:"Only these reasons."`
 	Topic  []string      `placeholder:"TOPIC" help:"Only those from these topics."`
@@ -49,12 +49,12 @@ func (f *letterFlags) each(a *app, fn func(letters.Letter) error) error {
 	if err != nil {
 		return err
 	}
-	spans, err := spansOf(a.ctx, kadm.NewClient(cl), events.TopicDeadLetters)
+	spans, err := spansOf(a.ctx, kadm.NewClient(cl), f.topics().DeadLetters)
 	cl.Close()
 	if err != nil {
 		return err
 	}
-	return readSpans(a, f.brokersFlags, events.TopicDeadLetters, spans, func(r *kgo.Record) error {
+	return readSpans(a, f.brokersFlags, f.topics().DeadLetters, spans, func(r *kgo.Record) error {
 		if l := letters.Of(r); f.wants(&l) {
 			return fn(l)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ type recordInfo struct {
 	What      string    `json:"what"`
 }
 
+// described are the topics whose records are told apart.
+var described = append(slices.Clone(events.InputTopics[:]), events.TopicUnread, events.TopicChannels, events.TopicDeadLetters)
+
 // recordDecoder describes records of all of Tidemark's topics.
 type recordDecoder struct {
 	decoder  events.Decoder
@@ -39,7 +43,7 @@ func (d *recordDecoder) describe(r *kgo.Record) recordInfo {
 	}
 	millis := r.Timestamp.UnixMilli()
 	var err error
-	switch r.Topic {
+	switch events.Unprefixed(r.Topic, described...) {
 	case events.TopicMessages:
 		if err = d.decoder.Message(r.Value, millis, &d.message); err == nil {
 			info.Kind, info.What = d.message.Kind.String(), d.aboutMessage()

@@ -19,6 +19,7 @@ import (
 
 type emitCmd struct {
 	brokersFlags
+	topicsFlags
 	jsonFlag
 	Topic string `placeholder:"TOPIC" help:"Topic of lines that are bare events: chat.messages, chat.reads or chat.deliveries."`
 }
@@ -27,7 +28,7 @@ func (emitCmd) Help() string {
 	return `
 Reads one JSON object a line from standard input: ` + "`{\"topic\": \"chat.messages\", \"event\": {...}}`" + `, or with --topic the bare
 event. Each is checked, written with its channel as key, and answered by its place in the log as topic/partition/offset:
-a token to pass on as --after of a query. A field that no event has is left out, with a word
+a token to pass on as --after of a query. Lines and --topic name topics without their --topic-prefix. A field that no event has is left out, with a word
 on standard error. A bad line ends the run; what stood before it is written.
 
 Example:
@@ -73,7 +74,8 @@ func (c *emitCmd) Run(a *app) error {
 		return err
 	}
 	defer cl.Close()
-	if _, _, _, err := kafkaadmin.SettledIdentities(a.ctx, kadm.NewClient(cl), events.InputTopics[:]); err != nil {
+	inputs := c.topics().Inputs
+	if _, _, _, err := kafkaadmin.SettledIdentities(a.ctx, kadm.NewClient(cl), inputs[:]); err != nil {
 		return err
 	}
 
@@ -116,6 +118,7 @@ func (c *emitCmd) produce(ctx context.Context, cl *kgo.Client, in io.Reader, war
 		if r == nil {
 			continue
 		}
+		r.Topic = c.TopicPrefix + r.Topic
 		e := &emitted{line: line, record: r, done: make(chan struct{})}
 		select {
 		case flight <- e:

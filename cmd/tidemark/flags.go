@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/processor"
 )
@@ -57,6 +58,15 @@ type topicsFlags struct {
 }
 
 func (f topicsFlags) topics() processor.Topics { return prefixed(f.TopicPrefix) }
+
+// specs are what the topics should be.
+func (f topicsFlags) specs(partitions int32, replicas int16) []events.TopicSpec {
+	specs := events.TopicSpecs(partitions, replicas)
+	for i := range specs {
+		specs[i].Name = f.TopicPrefix + specs[i].Name
+	}
+	return specs
+}
 
 type redisFlags struct {
 	Redis             string `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"Redis (${default}). A password is not for the command line: give the URL in the environment, or a file."`

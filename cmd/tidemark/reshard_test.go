@@ -53,6 +53,18 @@ func TestReshard(t *testing.T) {
 	if r := tidemark(t, "", "replay", "--brokers", s.broker, "--topic-prefix", "v2.", "--group", "v2", "--into", filepath.Join(t.TempDir(), "rebuilt")); r.code != exitDone || !strings.Contains(r.out, "5 partitions") {
 		t.Errorf("a replay of the new topics: %+v", r)
 	}
+	if out := ok(t, "", "topics", "check", "--brokers", s.broker, "--topic-prefix", "v2.", "--partitions", "5", "--replication-factor", "1"); !strings.Contains(out, "as they should be") {
+		t.Errorf("topics check: %s", out)
+	}
+	if out := ok(t, `{"topic":"chat.reads","event":{"channel_id":"c0","user_id":"ann","channel_muted":{"muted":true}}}`, "emit", "--brokers", s.broker, "--topic-prefix", "v2."); !strings.HasPrefix(out, "v2.chat.reads/") {
+		t.Errorf("emit: %s", out)
+	}
+	if out := ok(t, "", "inspect", "topic", "v2.chat.reads", "--brokers", s.broker, "--records", "100"); !strings.Contains(out, "channel_muted") {
+		t.Errorf("inspect topic: %s", out)
+	}
+	if out := ok(t, "", "deadletters", "list", "--brokers", s.broker, "--topic-prefix", "v2."); !strings.Contains(out, "0 dead letters") {
+		t.Errorf("deadletters list: %s", out)
+	}
 	if r := tidemark(t, "", "verify", "--brokers", s.broker, "--topic-prefix", "v2.", "--node", url, "--no-redis"); r.code != exitDone {
 		t.Errorf("a comparison with the new topics: %+v", r)
 	}

@@ -5,12 +5,12 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
 type topicsCheckCmd struct {
 	brokersFlags
+	topicsFlags
 	jsonFlag
 	Partitions        int32 `default:"0" placeholder:"N" help:"Partitions that each topic should have; 0 = any number, the same for all inputs (${default})."`
 	ReplicationFactor int16 `default:"0" placeholder:"R" help:"Replicas that each partition should have; 0 = any number (${default})."`
@@ -34,7 +34,7 @@ func (c *topicsCheckCmd) Run(a *app) error {
 	}
 	defer cl.Close()
 	// Without a wanted number of replicas the configurations that follow from it are not compared.
-	specs := events.TopicSpecs(c.Partitions, c.ReplicationFactor)
+	specs := c.specs(c.Partitions, c.ReplicationFactor)
 	if c.ReplicationFactor == 0 {
 		for i := range specs {
 			delete(specs[i].Configs, "min.insync.replicas")

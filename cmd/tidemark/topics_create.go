@@ -5,12 +5,12 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
 type topicsCreateCmd struct {
 	brokersFlags
+	topicsFlags
 	jsonFlag
 	Partitions        int32 `default:"64" placeholder:"N" help:"Partitions of each topic (${default}). It cannot be changed later without moving to new topics."`
 	ReplicationFactor int16 `default:"3" placeholder:"R" help:"Replicas of each partition (${default}); 1 on a single broker."`
@@ -41,7 +41,7 @@ func (c *topicsCreateCmd) Run(a *app) error {
 		return err
 	}
 	defer cl.Close()
-	report, err := kafkaadmin.Ensure(a.ctx, kadm.NewClient(cl), events.TopicSpecs(c.Partitions, c.ReplicationFactor))
+	report, err := kafkaadmin.Ensure(a.ctx, kadm.NewClient(cl), c.specs(c.Partitions, c.ReplicationFactor))
 	if c.JSON {
 		if jsonErr := printJSON(a.stdout, report); err == nil {
 			err = jsonErr

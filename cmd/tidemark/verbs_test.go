@@ -168,6 +168,9 @@ func TestTopicsCreateAndCheck(t *testing.T) {
 	if out := ok(t, "", create...); strings.Count(out, "existed  ") != 7 || strings.Contains(out, "created") {
 		t.Errorf("create again:\n%s", out)
 	}
+	if out := ok(t, "", append(create, "--topic-prefix", "v2.")...); strings.Count(out, "created  v2.") != 7 {
+		t.Errorf("create with a prefix:\n%s", out)
+	}
 	var report struct{ Created, Existed []string }
 	if err := json.Unmarshal([]byte(ok(t, "", append(create, "--json")...)), &report); err != nil || len(report.Existed) != 7 {
 		t.Errorf("create --json: %+v, %v", report, err)

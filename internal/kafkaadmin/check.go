@@ -163,7 +163,7 @@ func mixedInputs(specs []events.TopicSpec, topics kadm.TopicDetails) []Differenc
 
 // isInput tells whether a topic is one of the inputs, under its own name or with something before it.
 func isInput(name string) bool {
-	return slices.ContainsFunc(events.InputTopics[:], func(input string) bool { return strings.HasSuffix(name, input) })
+	return events.Unprefixed(name, events.InputTopics[:]...) != ""
 }
 
 // Configs are the configuration values of those of the topics that exist, by topic and key, as the brokers state them.

@@ -79,7 +79,7 @@ func (l *Letter) Place() string { return fmt.Sprintf("%d/%d", l.Partition, l.Off
 // Again is the record to write. Its key is the channel of the event: a wrong one is a reason to be a dead letter. With
 // force it is made, too, of a value that this build would refuse again. Of a letter that is no whole copy there is none.
 func (l *Letter) Again(check *Checker, force bool) (*kgo.Record, error) {
-	if !slices.Contains(events.InputTopics[:], l.Topic) {
+	if events.Unprefixed(l.Topic, events.InputTopics[:]...) == "" {
 		return nil, fmt.Errorf("its header says topic %q, which is no input", l.Topic)
 	}
 	if l.LeftOut != "" {
@@ -109,12 +109,12 @@ type Checker struct {
 	delivery events.Delivery
 }
 
-// Check returns the channel of an input's value, or why the processor would not take it.
+// Check returns the channel of an input's value, or why the processor would not take it. The topic's name may have a prefix.
 func (c *Checker) Check(topic string, value []byte) ([]byte, error) {
 	now := time.Now().UnixMilli()
 	var channel []byte
 	var err error
-	switch topic {
+	switch events.Unprefixed(topic, events.InputTopics[:]...) {
 	case events.TopicMessages:
 		err = c.decoder.Message(value, now, &c.message)
 		channel = c.message.ChannelID

@@ -59,6 +59,15 @@ func TestWhatWouldBeRefusedAgainIsNotWrittenUnlessForced(t *testing.T) {
 	}
 }
 
+// Topics that a reshard has made have a prefix.
+func TestALetterOfAPrefixedTopicIsWrittenThereAgain(t *testing.T) {
+	l := letters.Of(dead("v2."+events.TopicReads, `{"channel_id":"general","user_id":"ann","read_up_to":{"seq":1}}`))
+	r, err := l.Again(new(letters.Checker), false)
+	if err != nil || r.Topic != "v2.chat.reads" || string(r.Key) != "general" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestWhatIsNoWholeCopyIsNotWritten(t *testing.T) {
 	r := dead(events.TopicReads, "")
 	r.Headers = append(r.Headers, header(processor.HeaderLeftOut, "the value of 5242880 bytes"))
