@@ -162,6 +162,25 @@ func (d *told) read(more *told) {
 	}
 }
 
+// same reports whether two readers keep the same values, stamps apart. Of a channel's record only the stamp is looked at.
+func (d *told) same(o *told) bool {
+	text := func(v projections.View) string {
+		v.Stamp = events.Stamp{}
+		return viewText(&v)
+	}
+	for key, v := range d.last {
+		if w, ok := o.last[key]; !ok || d.touched[key] != o.touched[key] || text(v) != text(w) {
+			return false
+		}
+	}
+	for key, r := range d.channel {
+		if w, ok := o.channel[key]; !ok || r.Stamp != w.Stamp {
+			return false
+		}
+	}
+	return len(d.last) == len(o.last) && len(d.channel) == len(o.channel)
+}
+
 // receipts checks that what is said to have been read or delivered is so, and where it may be said.
 func (d *told) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecord, at string) {
 	t.Helper()

@@ -193,10 +193,51 @@ func TestDrawsCrowds(t *testing.T) {
 	}
 }
 
+// TestDrawsWhatIsTakenBack: of what somebody does, much is gone with the messages, the thread or the channel, and his part in it.
+func TestDrawsWhatIsTakenBack(t *testing.T) {
+	const cases = 1000
+	s := drawn(cases, DrawTakenBack, func(s seen, c *Case) {
+		gone, active, channel := map[string]bool{}, map[string]bool{}, false
+		for _, r := range c.Log[events.Messages] {
+			switch e := r.Message; e.Kind {
+			case events.KindMessageDeleted:
+				gone[string(e.MessageID)] = true
+			case events.KindChannelDeleted:
+				channel = true
+			}
+		}
+		found := map[string]bool{}
+		note := func(is bool, what string) { found[what] = found[what] || is }
+		for _, r := range c.Log[events.Reads] {
+			e := r.Read
+			note(channel && e.Kind == events.KindThreadFollowed, "a follow in a channel that is deleted")
+			note(slices.ContainsFunc(e.IDs, func(id []byte) bool { return gone[string(id)] }), "what is read is deleted")
+			note(e.Kind == events.KindUserErased && active[string(e.UserID)], "who did something in a thread is erased")
+			active[string(e.UserID)] = active[string(e.UserID)] || len(e.ThreadID) > 0
+		}
+		for _, r := range c.Log[events.Deliveries] {
+			e := r.Delivery
+			note(e.Kind == events.KindQueued && gone[string(e.MessageID)], "what is queued is deleted")
+		}
+		for what, is := range found {
+			if is {
+				s[what]++
+			}
+		}
+	})
+	for _, what := range []string{
+		"a follow in a channel that is deleted", "what is read is deleted", "who did something in a thread is erased", "what is queued is deleted",
+	} {
+		if s[what] < 5 {
+			t.Errorf("%q comes up in %d of %d cases", what, s[what], cases)
+		}
+	}
+}
+
 // TestCasesAreWellFormed: what is drawn is what a decoder lets through, and comes out of its text as it was: a failing script
 // is to be a line of a golden file.
 func TestCasesAreWellFormed(t *testing.T) {
-	for name, draw := range map[string]func(*rapid.T) *Case{"Draw": Draw, "DrawCrowd": DrawCrowd} {
+	for name, draw := range map[string]func(*rapid.T) *Case{"Draw": Draw, "DrawCrowd": DrawCrowd, "DrawTakenBack": DrawTakenBack} {
 		g := rapid.Custom(draw)
 		for seed := range 40 {
 			c := g.Example(seed)

@@ -25,8 +25,11 @@ func DrawTakenBack(t *rapid.T) *Case {
 	c := m.settings(t)
 	m.messageKinds = kinds(t, map[events.Kind]int{
 		events.KindMessagePosted: 10, events.KindMessageEdited: 3, events.KindMessageDeleted: 5, events.KindMessagesPurged: 3,
-		events.KindMembersJoined: 2, events.KindMembersLeft: 1, events.KindChannelDeleted: 1,
+		events.KindMembersJoined: 2, events.KindMembersLeft: 1,
 	}, events.KindMessagePosted)
+	if oneIn(t, 4, "with deletion of the channel") {
+		m.messageKinds = append(m.messageKinds, events.KindChannelDeleted, events.KindChannelDeleted)
+	}
 	m.readKinds = kinds(t, map[events.Kind]int{
 		events.KindReadUpTo: 3, events.KindMessagesRead: 4, events.KindMarkedUnread: 1, events.KindChannelMuted: 1,
 		events.KindThreadFollowed: 4, events.KindThreadUnfollowed: 1, events.KindUserErased: 1,
