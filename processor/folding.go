@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/tidemark/tidemark/events"
 )
 
@@ -77,9 +79,10 @@ func (w *worker) judge() error {
 // account counts what was folded, and copies what is bad to the dead letters.
 func (w *worker) account() {
 	b := &w.batch
+	var last [events.NumInputs]*kgo.Record
 	for i := range b.slots {
 		s, it := &b.slots[i], &b.items[i]
-		w.lastTime[it.in].Store(millisOf(it.rec))
+		last[it.in] = it.rec
 		switch {
 		case s.control, w.standing: // the owner counts
 			continue
@@ -95,6 +98,11 @@ func (w *worker) account() {
 		w.log.Warn("bad record goes to the dead letters", "topic", it.rec.Topic, "partition", it.rec.Partition,
 			"offset", it.rec.Offset, "reason", string(reason), "err", s.err)
 		w.dead = append(w.dead, deadLetter(w.cfg.Topics.DeadLetters, it.rec, s.err))
+	}
+	for in, r := range last {
+		if r != nil {
+			w.lastTime[in].Store(millisOf(r))
+		}
 	}
 	w.metrics.flush()
 }
