@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -19,8 +20,12 @@ import (
 // enough of them that opening and closing the stores, and half a million new pairs, are a small part.
 const (
 	replayEvents      = 2_000_000
-	replayKafkaEvents = 6_000_000
+	replayKafkaEvents = 20_000_000
 )
+
+// replayGCPercent is the pace of the collector in `tidemark replay`, which no memory limit changes: Go's own. What is
+// fetched and decoded is garbage soon, and memory that is used again was not asked of the machine anew.
+const replayGCPercent = 100
 
 // kafkaName names the brokers that are a process of their own.
 const kafkaName = "Kafka"
@@ -116,6 +121,7 @@ func (s *stage) rebuild(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer debug.SetGCPercent(debug.SetGCPercent(replayGCPercent))
 	c := s.processor(dir, 50)
 	defer c.Cache.Unref()
 	s.env.say("replay")
