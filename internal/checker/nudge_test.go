@@ -72,10 +72,10 @@ func TestNudgesChangeWhatIsTold(t *testing.T) {
 }
 
 // TestUndecided: two values of which neither stamp dominates the other leave a key undecided, a third that dominates both
-// decides it.
+// decides it. Where both say the same there is nothing to decide.
 func TestUndecided(t *testing.T) {
 	value := func(m, r int64) *kgo.Record {
-		d := events.UnreadDelta{UserID: []byte("u"), ChannelID: []byte("c"), Member: true, Stamp: events.Stamp{FoldVersion: 1, M: m, R: r}}
+		d := events.UnreadDelta{UserID: []byte("u"), ChannelID: []byte("c"), Member: true, Unread: uint32(min(m, 3)), Stamp: events.Stamp{FoldVersion: 1, M: m, R: r}}
 		return &kgo.Record{Topic: events.TopicUnread, Key: events.AppendUnreadKey(nil, d.UserID, d.ChannelID, nil), Value: events.AppendUnreadDelta(nil, &d)}
 	}
 	var f Findings
@@ -86,6 +86,7 @@ func TestUndecided(t *testing.T) {
 		{[]*kgo.Record{value(1, 1), value(2, 1)}, 0},
 		{[]*kgo.Record{value(2, 1), value(1, 2)}, 1},
 		{[]*kgo.Record{value(2, 1), value(1, 2), value(2, 2)}, 0},
+		{[]*kgo.Record{value(4, 1), value(3, 2)}, 0},
 	} {
 		if got := NewHistory(c.records, &f).Undecided(); len(got) != c.want {
 			t.Errorf("undecided are %q, want %d", got, c.want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -102,21 +103,33 @@ func (h *History) Stamps(f *Findings) (again, back int) {
 	return again, back
 }
 
-// newest is the value that a reader ends with, who never replaces a dominating stamp; nil if there is none that
-// dominates all others.
+// newest is the value that a reader ends with, who never replaces a dominating stamp. Where there are several of which none
+// dominates another, a reader may end with any: nil if they do not say the same.
 func newest(values []published) *published {
 	var best *published
 	for i := range values {
-		if p := &values[i]; best == nil || p.stamp().Dominates(best.stamp()) {
-			best = p
+		p := &values[i]
+		if slices.ContainsFunc(values, func(q published) bool { return q.stamp() != p.stamp() && q.stamp().Dominates(p.stamp()) }) {
+			continue
 		}
-	}
-	for i := range values {
-		if !best.stamp().Dominates(values[i].stamp()) {
+		if best != nil && best.stamp() != p.stamp() && !bytes.Equal(best.said, p.said) {
 			return nil
 		}
+		best = p
 	}
 	return best
+}
+
+// undecided is what those values say of which no other dominates one.
+func undecided(values []published) string {
+	var b strings.Builder
+	for i := range values {
+		p := &values[i]
+		if !slices.ContainsFunc(values, func(q published) bool { return q.stamp() != p.stamp() && q.stamp().Dominates(p.stamp()) }) {
+			fmt.Fprintf(&b, "\n    %s, stamp %s: %s", p.at, script.FormatStamp(p.stamp()), script.FormatView(&p.view))
+		}
+	}
+	return b.String()
 }
 
 // Newest compares the newest value of every key with what the model says now, and wants one for each member. With
@@ -154,8 +167,7 @@ func (h *History) newestOf(m *model.Model, user, channel, thread string, lastIsN
 	}
 	best := newest(values)
 	if best == nil {
-		last := &values[len(values)-1]
-		f.Add("%q: no value dominates all others; the last is %s: %s", key, last.at, script.FormatView(&last.view))
+		f.Add("%q: no value dominates all others:%s", key, undecided(values))
 		return late
 	}
 	if last := &values[len(values)-1]; !bytes.Equal(last.said, best.said) {
