@@ -19,11 +19,16 @@ const rebuildClients = 2
 // node most of a rebuild would be waiting.
 const rebuildFetchWait = 10 * time.Millisecond
 
+// rebuildFetchBytes is how much of one input a fetch brings, in bytes as they are on the wire. While all processors fold, what
+// a broker has sent is noticed some 10 ms late, and then decompressed beside the folding: what came before must last that
+// long, and a megabyte, the client's default, does not always.
+const rebuildFetchBytes = 2 << 20
+
 // rebuildFeeders are those of a rebuild: partitions are spread over them.
 func (p *Processor) rebuildFeeders() (list []*feeder, err error) {
 	for i := range rebuildClients {
 		id := kgo.ClientID("tidemark-rebuild-" + strconv.Itoa(i))
-		client, err := kgo.NewClient(append(p.tailOptions(), id, kgo.FetchMaxWait(rebuildFetchWait))...)
+		client, err := kgo.NewClient(append(p.tailOptions(), id, kgo.FetchMaxWait(rebuildFetchWait), kgo.FetchMaxPartitionBytes(rebuildFetchBytes))...)
 		if err != nil {
 			closeFeeders(list)
 			return nil, err
