@@ -11,7 +11,8 @@ import (
 // Of a channel that is deleted nothing is kept, and reads of it are ignored. But an owner before this one may have folded
 // such a read first, before the deletion, and told that its user follows a thread, or where he stands. So whoever folds the
 // read says that there is nothing: once for each key that it names and Drain, under a stamp that none from before the
-// deletion dominates.
+// deletion dominates. How far the user's deliveries came is not known any more once the store is opened again, so for those
+// without a row the stamp says how far all of them did: it must not fall behind what was told before that.
 
 // farewell is a user, and the thread if the read was in one, of whom Drain says that there is nothing. They have no row.
 type farewell struct {
@@ -26,11 +27,11 @@ func (p *Partition) sayFarewell(ci uint32, m *events.Read, offset int64) {
 	if p.quiet {
 		return
 	}
-	f := farewell{ch: ci, lastR: offset + 1}
+	f := farewell{ch: ci, lastR: offset + 1, lastD: p.pos[events.Deliveries]}
 	if u := p.userOf(m.UserID); u != 0 {
 		if ref := p.rowOf(ci, u); ref != 0 { // from before the deletion
 			pair := p.rows.at(ref)
-			pair.lastR, f.lastD = offset+1, pair.lastD
+			pair.lastR = offset + 1
 			if len(m.ThreadID) > 0 {
 				if ref = p.threadRowOf(p.threadOf(ci, m.ThreadID), u); ref != 0 {
 					p.follows.at(p.rows.at(ref).scope).seen = seenUnknown

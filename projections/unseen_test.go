@@ -61,22 +61,7 @@ func TestUnseenIsTakenBack(t *testing.T) {
 			s := projections.DefaultSettings()
 			s.FanoutLimit = c.fanout
 			m := model.New(s)
-			var parser script.Parser
-			var log script.Log
-			parse := func(text string) (out []script.Record) {
-				for line := range strings.Lines(text) {
-					records, err := parser.Parse(line)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, r := range records {
-						r = log.Add(r)
-						r.AddTo(m)
-						out = append(out, r)
-					}
-				}
-				return out
-			}
+			parse := parser(t, m)
 			committed, rest := parse(c.committed), parse(c.rest)
 			for _, stored := range []bool{false, true} {
 				kept, before, now := newTold(), newTold(), newTold()
@@ -97,6 +82,52 @@ func TestUnseenIsTakenBack(t *testing.T) {
 				kept.check(t, m, "what readers keep in the end")
 			}
 		})
+	}
+}
+
+// parser gives the records of lines, one call after the other, and adds them to the model.
+func parser(t *testing.T, m *model.Model) func(text string) []script.Record {
+	var parser script.Parser
+	var log script.Log
+	return func(text string) (out []script.Record) {
+		t.Helper()
+		for line := range strings.Lines(text) {
+			records, err := parser.Parse(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range records {
+				r = log.Add(r)
+				r.AddTo(m)
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+}
+
+// TestFarewellsGoOn: what is said of a deleted channel after its store was opened again, when nothing is known of anybody in it
+// any more, has a stamp that dominates what was said before. One process that does otherwise would have gone back.
+func TestFarewellsGoOn(t *testing.T) {
+	s := projections.DefaultSettings()
+	m := model.New(s)
+	parse := parser(t, m)
+	committed := parse("a, b join\nb posts m1\nb posts r1 in thread m1 @a\nb posts m2\na gets m1\na gets m2\na follows m1\ndelete the channel")
+	rest := parse("a reads up to m2\na reads up to r1 in thread m1")
+	for _, stored := range []bool{false, true} {
+		before, now := newTold(), newTold()
+		p := owner(t, s, m, committed, before, stored)
+		fold(p, rest)
+		now.drain(t, p, m, "after the deletion", false)
+		closePartition(t, p)
+		if len(now.last) != 2 {
+			t.Fatalf("stored %t: %d keys are told, want that of the channel and that of the thread", stored, len(now.last))
+		}
+		for key, v := range now.last {
+			if was, ok := before.last[key]; !ok || was.Stamp.D == 0 || !v.Stamp.Dominates(was.Stamp) {
+				t.Errorf("stored %t: %q has the stamp %v, and had %v", stored, key, v.Stamp, was.Stamp)
+			}
+		}
 	}
 }
 
