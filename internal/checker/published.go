@@ -103,15 +103,22 @@ func (h *History) Stamps(f *Findings) (again, back int) {
 	return again, back
 }
 
-// newest is the value that a reader ends with, who never replaces a dominating stamp. Where there are several of which none
-// dominates another, a reader may end with any: nil if they do not say the same.
-func newest(values []published) *published {
-	var best *published
+// undominated are the values whose stamp none of another dominates, in the order in which they were published: a reader, who
+// never replaces a dominating stamp, ends with one of them.
+func undominated(values []published) (list []*published) {
 	for i := range values {
 		p := &values[i]
-		if slices.ContainsFunc(values, func(q published) bool { return q.stamp() != p.stamp() && q.stamp().Dominates(p.stamp()) }) {
-			continue
+		over := func(a, b *published) bool { return a.stamp() != b.stamp() && a.stamp().Dominates(b.stamp()) }
+		if !slices.ContainsFunc(list, func(q *published) bool { return over(q, p) }) {
+			list = append(slices.DeleteFunc(list, func(q *published) bool { return over(p, q) }), p)
 		}
+	}
+	return list
+}
+
+// newest is the last of those that a reader may end with; nil if they have different stamps and do not say the same.
+func newest(values []published) (best *published) {
+	for _, p := range undominated(values) {
 		if best != nil && best.stamp() != p.stamp() && !bytes.Equal(best.said, p.said) {
 			return nil
 		}
@@ -120,14 +127,11 @@ func newest(values []published) *published {
 	return best
 }
 
-// undecided is what those values say of which no other dominates one.
+// undecided is what those say that a reader may end with.
 func undecided(values []published) string {
 	var b strings.Builder
-	for i := range values {
-		p := &values[i]
-		if !slices.ContainsFunc(values, func(q published) bool { return q.stamp() != p.stamp() && q.stamp().Dominates(p.stamp()) }) {
-			fmt.Fprintf(&b, "\n    %s, stamp %s: %s", p.at, script.FormatStamp(p.stamp()), script.FormatView(&p.view))
-		}
+	for _, p := range undominated(values) {
+		fmt.Fprintf(&b, "\n    %s, stamp %s: %s", p.at, script.FormatStamp(p.stamp()), script.FormatView(&p.view))
 	}
 	return b.String()
 }
