@@ -44,6 +44,13 @@ func appendBytes(dst, b []byte) []byte {
 	return append(dst, b...)
 }
 
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
 // append encodes the entry as docs/formats.md says, without its seq.
 func (e *entry) append(dst []byte) []byte {
 	dst = append(dst, e.flags)
@@ -197,6 +204,16 @@ func (r *reader) bytes() []byte {
 		return nil
 	}
 	v := r.b[:n:n]
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) fixed(n int) []byte {
+	if len(r.b) < n {
+		r.fail(fmt.Sprintf("%d bytes", n))
+		return nil
+	}
+	v := r.b[:n]
 	r.b = r.b[n:]
 	return v
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Of a channel that is deleted nothing is kept, and reads of it are ignored. But an owner before this one may have folded
-// such a read first, before the deletion, and told that its user follows a thread, or where he stands. So whoever folds the
-// read says that there is nothing: once for each key that it names and Drain, under a stamp that none from before the
-// deletion dominates. How far the user's deliveries came is not known any more once the store is opened again, so for those
-// without a row the stamp says how far all of them did: it must not fall behind what was told before that.
+// Of a channel that is deleted nothing is kept, and reads of it are ignored. But an owner before this one may have
+// folded such a read first, before the deletion, and told that its user follows a thread, or where he stands. So
+// whoever folds the read says that there is nothing: once for each key that it names and Drain, under a stamp that
+// none from before the deletion dominates. How far the user's deliveries came is not known any more once the store is
+// opened again, so for those without a row the stamp says how far all of them did: it must not fall behind what was
+// told before that.
 
 // farewell is a user, and the thread if the read was in one, of whom Drain says that there is nothing. They have no row.
 type farewell struct {
@@ -84,17 +85,4 @@ func (p *Partition) drainFarewells(d *Deltas) {
 		m.UserID, m.ThreadID = f.of(p.origins)
 		p.keepUnread(d, m, events.Murmur2(m.UserID)&0x7fffffff)
 	}
-}
-
-// keepUnread appends a record of tidemark.unread; hash is that of the user's id.
-func (p *Partition) keepUnread(d *Deltas, m *events.UnreadDelta, hash uint32) {
-	p.outBuf = events.AppendUnreadDelta(p.outBuf[:0], m)
-	val := d.keep(p.outBuf)
-	p.outBuf = events.AppendUnreadKey(p.outBuf[:0], m.UserID, m.ChannelID, m.ThreadID)
-	key := d.keep(p.outBuf)
-	nu, nc := len(m.UserID), len(m.ChannelID)
-	d.Records = append(d.Records, OutRecord{
-		Topic: OutUnread, Partition: int32(hash % uint32(p.id.Partitions)),
-		Key: key, Value: val, UserID: key[:nu:nu], ChannelID: key[nu+1 : nu+1+nc : nu+1+nc],
-	})
 }

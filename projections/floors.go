@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A mark that was applied while its head is still open leaves a floor behind (suffix.go): it says up to where own posts do
-// not lift the pointer, which the timeline has yet to decide.
+// A mark that was applied while its head is still open leaves a floor behind (suffix.go): it says up to where own
+// posts do not lift the pointer, which the timeline has yet to decide.
 
 // floorSpec is the head of an applied mark that is still open: by time (own posts at or before it are below the floor)
 // or by seq.

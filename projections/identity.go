@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/tidemark/tidemark/events"
@@ -97,4 +98,59 @@ type header struct {
 	pos          Position
 	times        [events.NumInputs]int64
 	digest       digest
+}
+
+// append encodes the header record.
+func (h *header) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, h.format)
+	b = binary.AppendUvarint(b, h.fold)
+	b = appendBytes(b, []byte(h.id.ClusterID))
+	for i := range h.id.Topics {
+		b = appendBytes(b, []byte(h.id.Topics[i].Name))
+		b = append(b, h.id.Topics[i].ID[:]...)
+	}
+	b = binary.AppendUvarint(b, uint64(h.id.Partition))
+	b = binary.AppendUvarint(b, uint64(h.id.Partitions))
+	s := &h.id.Settings
+	b = binary.AppendUvarint(b, uint64(s.FanoutLimit))
+	b = binary.AppendUvarint(b, uint64(s.ReceiptLimit))
+	b = appendBool(b, s.SendMarksRead)
+	b = binary.AppendVarint(b, s.IndexRetention)
+	for _, v := range h.pos {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	for _, v := range h.times {
+		b = binary.AppendVarint(b, v)
+	}
+	d := h.digest.bytes()
+	return append(b, d[:]...)
+}
+
+// decode reads a header. The versions come first and stay first in every format, so that a newer store can be told.
+func (h *header) decode(b []byte) error {
+	r := reader{b: b}
+	h.format, h.fold = r.uvarint(), r.uvarint()
+	if r.err == nil && h.format != FormatVersion {
+		return nil
+	}
+	h.id.ClusterID = string(r.bytes())
+	for i := range h.id.Topics {
+		h.id.Topics[i].Name = string(r.bytes())
+		copy(h.id.Topics[i].ID[:], r.fixed(16))
+	}
+	h.id.Partition, h.id.Partitions = int32(r.u32()), int32(r.u32())
+	s := &h.id.Settings
+	s.FanoutLimit, s.ReceiptLimit = r.u32(), r.u32()
+	s.SendMarksRead = r.byte() != 0
+	s.IndexRetention = r.varint()
+	for i := range h.pos {
+		h.pos[i] = int64(r.uvarint())
+	}
+	for i := range h.times {
+		h.times[i] = r.varint()
+	}
+	if d := r.fixed(16); d != nil {
+		h.digest = digest{binary.BigEndian.Uint64(d[8:]), binary.BigEndian.Uint64(d[:8])}
+	}
+	return r.done()
 }

@@ -46,3 +46,37 @@ func TestInspect(t *testing.T) {
 		t.Fatalf("a record is missing: %v", err)
 	}
 }
+
+// TestInspectOfANewStore: made and never written is empty; where tables have lost their manifest it is not.
+func TestInspectOfANewStore(t *testing.T) {
+	fs := vfs.NewMem()
+	if err := mustOpen(t, fs, testIdentity()).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := Inspect("store", fs); !errors.Is(err, ErrEmpty) {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	f, err := fs.Create("store/000099.sst", vfs.WriteCategoryUnspecified)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, err := Inspect("store", fs); err == nil || !strings.Contains(err.Error(), "corrupt") {
+		t.Errorf("tables without a manifest: %+v, %v", x, err)
+	}
+}
+
+func TestInspectHeader(t *testing.T) {
+	fs := vfs.NewMem()
+	p := mustOpen(t, fs, testIdentity())
+	formatsLog(t, p)
+	want := p.Position()
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := InspectHeader("store", fs); err != nil || x.Position != want || x.Identity != testIdentity() || x.Records != nil {
+		t.Errorf("%+v, %v", x, err)
+	}
+}

@@ -1,8 +1,6 @@
 package projections
 
 import (
-	"encoding/binary"
-	"fmt"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -214,7 +212,8 @@ func (s *seqset) prevAbsent(from uint32) uint32 {
 }
 
 // run is the number of members in a row from seq, which is one, upwards (dir 1) or downwards (-1), by bisection over
-// ranks: roaring's own NextAbsentValue and PreviousAbsentValue are wrong above 65,535 (v2.30.0 shifts the high half twice).
+// ranks: roaring's own NextAbsentValue and PreviousAbsentValue are wrong above 65,535 (v2.30.0 shifts the high half
+// twice).
 func (s *seqset) run(seq uint32, dir int64) uint32 {
 	at := s.rank(seq)
 	whole := func(k int64) bool { // up: seq+1 to seq+k are members; down: seq-k+1 to seq are
@@ -251,86 +250,4 @@ func (s *seqset) newest(dst []uint32, seq uint32, n int) []uint32 {
 	}
 	slices.Reverse(dst[start:])
 	return dst
-}
-
-// encode appends the members with high half hi: a form byte, then gaps and run lengths (form 0) or 8,192 bytes of
-// bitmap (form 1), whichever is shorter. It appends nothing if there are none.
-func (s *seqset) encode(dst []byte, hi uint16) []byte {
-	base := uint32(hi) << 16
-	last := base | 0xffff
-	m := s.next(base)
-	if m == 0 || m > last {
-		return dst
-	}
-	start := len(dst)
-	dst = append(dst, 0)
-	at := base
-	for m != 0 && m <= last {
-		end := s.nextAbsent(m)
-		if end > last || end == 0 {
-			end = last + 1
-		}
-		dst = binary.AppendUvarint(dst, uint64(m-at))
-		dst = binary.AppendUvarint(dst, uint64(end-m))
-		at = end
-		if end == last+1 {
-			break
-		}
-		m = s.next(end)
-	}
-	if len(dst)-start-1 <= 8192 {
-		return dst
-	}
-	dst = append(dst[:start], 1)
-	dst = append(dst, make([]byte, 8192)...)
-	bits := dst[start+1:]
-	for m := s.next(base); m != 0 && m <= last; m = s.next(m + 1) {
-		bits[(m-base)>>3] |= 1 << ((m - base) & 7)
-		if m == last {
-			break
-		}
-	}
-	return dst
-}
-
-// decode adds the members of a record to s, without making it dirty.
-func (s *seqset) decode(hi uint16, v []byte) error {
-	base := uint32(hi) << 16
-	if len(v) == 0 || v[0] > 1 {
-		return fmt.Errorf("set record of unknown form")
-	}
-	if v[0] == 1 {
-		if len(v) != 8193 {
-			return fmt.Errorf("set bitmap of %d bytes instead of 8192", len(v)-1)
-		}
-		for i, b := range v[1:] {
-			for j := range 8 {
-				if b&(1<<j) != 0 {
-					s.add(base + uint32(i*8+j))
-				}
-			}
-		}
-		s.dirty = s.dirty[:0]
-		return nil
-	}
-	v = v[1:]
-	at := uint64(0)
-	for len(v) > 0 {
-		gap, n := binary.Uvarint(v)
-		if n <= 0 {
-			return fmt.Errorf("set record cut short")
-		}
-		run, k := binary.Uvarint(v[n:])
-		if k <= 0 || at+gap+run > 1<<16 {
-			return fmt.Errorf("set record cut short or beyond its range")
-		}
-		v = v[n+k:]
-		at += gap
-		for i := range run {
-			s.add(base + uint32(at+i))
-		}
-		at += run
-	}
-	s.dirty = s.dirty[:0]
-	return nil
 }

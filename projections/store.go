@@ -74,6 +74,98 @@ func (p *Partition) replace(key, val []byte) {
 	}
 }
 
+// scan calls fn for every record under prefix, pending ones included, in no order. fn may write. Only what is pending
+// is held in memory: a channel may have more records than fit there.
+func (p *Partition) scan(prefix []byte, fn func(key, val []byte)) error {
+	type record struct{ key, val []byte }
+	var found []record
+	seen := map[string]bool{}
+	for _, o := range []*overlay{p.now, p.pending} {
+		if o == nil {
+			continue
+		}
+		for i := range o.entries {
+			e := &o.entries[i]
+			if len(e.key) < len(prefix) || string(e.key[:len(prefix)]) != string(prefix) || seen[string(e.key)] {
+				continue
+			}
+			seen[string(e.key)] = true
+			if !e.deleted {
+				found = append(found, record{e.key, e.val})
+			}
+		}
+	}
+	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+	if err != nil {
+		return err
+	}
+	for it.First(); it.Valid(); it.Next() { // as the store was when it began
+		if !seen[string(it.Key())] {
+			fn(it.Key(), it.Value())
+		}
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return err
+	}
+	for _, r := range found {
+		fn(r.key, r.val)
+	}
+	return nil
+}
+
+// What is in memory is encoded by the next Cut. These mark it as out of date in the store.
+
+// touchChannel marks the channel record as out of date.
+func (p *Partition) touchChannel(i uint32, c *channel) {
+	c.dirty |= dirtyChannel
+	p.listDirty(i, c)
+}
+
+// firstTouch gives a record to a channel of which chat.messages has said nothing yet.
+func (p *Partition) firstTouch(i uint32, c *channel) {
+	if c.dirty&dirtyStored == 0 {
+		p.touchChannel(i, c)
+	}
+}
+
+func (p *Partition) listDirty(i uint32, c *channel) {
+	if c.dirty&dirtyListed == 0 {
+		c.dirty |= dirtyListed
+		p.dirtyChans = append(p.dirtyChans, i)
+		p.dirtyBytes += 400
+	}
+}
+
+// touchRow marks the record that holds the row as out of date.
+func (p *Partition) touchRow(i uint32, r *row) {
+	c := p.chans.at(r.ch)
+	switch {
+	case r.flags&rowThread != 0:
+		if _, known := p.dirtyFollows[i]; !known {
+			p.dirtyFollows[i] = struct{}{}
+			p.dirtyBytes += 64
+		}
+	case r.ord == noOrdinal:
+		if _, known := p.dirtyGuests[i]; !known {
+			p.dirtyGuests[i] = struct{}{}
+			p.dirtyBytes += 64
+		}
+	case r.ord < pageLen:
+		if c.dirty&dirtyPage0 == 0 {
+			c.dirty |= dirtyPage0
+			p.dirtyBytes += 1600
+		}
+		p.listDirty(r.ch, c)
+	default:
+		pg := &p.memberLists[c.more].pages[r.ord/pageLen-1]
+		if !pg.dirty {
+			pg.dirty = true
+			p.dirtyBytes += 1600
+		}
+		p.listDirty(r.ch, c)
+	}
+}
+
 // touchExc marks the pair's sets and what it holds as out of date in the store.
 func (p *Partition) touchExc(ref uint32, r *row) {
 	if _, known := p.dirtyExcs[ref]; !known {
@@ -156,43 +248,4 @@ func (p *Partition) deleteChannel(ci uint32, c *channel) {
 	*c = channel{id: c.id, flags: chDeleted, pending: c.pending &^ outMembers, lastM: c.lastM, rows: c.rows,
 		time: minTime, logTime: minTime, hash: c.hash, dirty: c.dirty &^ (dirtyPage0 | dirtyPage0Stored)}
 	p.emitChannel(ci, c)
-}
-
-// scan calls fn for every record under prefix, pending ones included, in no order. fn may write. Only what is pending is held in
-// memory: a channel may have more records than fit there.
-func (p *Partition) scan(prefix []byte, fn func(key, val []byte)) error {
-	type record struct{ key, val []byte }
-	var found []record
-	seen := map[string]bool{}
-	for _, o := range []*overlay{p.now, p.pending} {
-		if o == nil {
-			continue
-		}
-		for i := range o.entries {
-			e := &o.entries[i]
-			if len(e.key) < len(prefix) || string(e.key[:len(prefix)]) != string(prefix) || seen[string(e.key)] {
-				continue
-			}
-			seen[string(e.key)] = true
-			if !e.deleted {
-				found = append(found, record{e.key, e.val})
-			}
-		}
-	}
-	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
-	if err != nil {
-		return err
-	}
-	for it.First(); it.Valid(); it.Next() { // as the store was when it began
-		if !seen[string(it.Key())] {
-			fn(it.Key(), it.Value())
-		}
-	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil {
-		return err
-	}
-	for _, r := range found {
-		fn(r.key, r.val)
-	}
-	return nil
 }

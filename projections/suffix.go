@@ -1,6 +1,8 @@
 package projections
 
-import "slices"
+import (
+	"slices"
+)
 
 // The fold of reads keeps, for one user in one channel, a base that is final (row and exc.singles) and what is held:
 // the user's events that more timeline can still change ("open"), and those that stand behind such a one. What is held
@@ -16,48 +18,6 @@ import "slices"
 //
 // Everything that changes a normal form has a trigger (waiters): an id or a seq that appears, a time that passes, a
 // lapse, an own post. Triggers are hints: settle may be called at any time and changes nothing if nothing changed.
-
-// held is one event, or one message of a messages_read, that is kept.
-type held struct {
-	kind    uint8 // heldRead, heldSingle, heldMark; deliveries: heldDelivered, heldDeliveredTo, heldQueued
-	by      uint8 // how the target is named
-	headBy  uint8 // marks: how the head is named; byTime if it is not
-	closed  bool  // reads, singles: seq is final. Marks: seq is the message's
-	head    bool  // marks: headSeq is final
-	use     uint8 // of exc.open: forOthers, forFar
-	off     int64 // of the event's record
-	at      int64 // occurred_at
-	horizon int64 // log time after which it does not apply to new messages (7 days past the event)
-	now     int64 // log time of chat.reads at the event, for the index
-	time    int64 // byTime: the target
-	seq     uint32
-	headSeq uint32
-	id      []byte // byID
-	headID  []byte
-
-	sought, soughtHead uint32 // see awaited; not stored
-}
-
-const (
-	heldRead = iota + 1
-	heldSingle
-	heldMark
-	heldDelivered
-	heldDeliveredTo
-	heldQueued
-)
-
-const (
-	byID = iota + 1
-	bySeq
-	byTime
-)
-
-// lapseAfter is how far log time may move past an event that waits: 7 days (DESIGN §4.3).
-const lapseAfter = 7 * 24 * 3600 * 1000
-
-// maxHeld is the number of events of a user that may be held in a scope (DESIGN §4.3).
-const maxHeld = 1000
 
 // base is the final part of a scope, while it is worked on.
 type base struct {
@@ -77,144 +37,6 @@ func (b *base) read(seq uint32, at, off int64) bool {
 		return true
 	}
 	return false
-}
-
-// awaited is lookup for what is held: sought is the head up to which there was no such message, so that only what was posted
-// since can be it. All that a pair holds is resolved with each of its events; a thousand searches in the log for one event
-// would let one user stop a partition.
-func (p *Partition) awaited(c *channel, id []byte, now int64, sought *uint32) (x indexed, ok bool) {
-	switch {
-	case *sought == 0 || c.headSeq-*sought > tailLen:
-		x, ok = p.lookup(c, id, idHash(id), now)
-	case c.headSeq > *sought:
-		x, ok = p.lookupTail(c, id, idHash(id), now)
-	}
-	if !ok {
-		*sought = c.headSeq
-	}
-	return x, ok
-}
-
-// resolve closes what the timeline has decided. It reports whether the event is still alive: a waiting read that
-// lapsed, or a mark whose message or head lapsed, is void.
-func (p *Partition) resolve(c *channel, r *row, h *held) bool {
-	lapsed := p.logTime > h.horizon
-	if !h.closed {
-		switch h.by {
-		case byID:
-			if x, ok := p.awaited(c, h.id, h.now, &h.sought); ok && x.logTime <= h.horizon {
-				if h.kind == heldSingle && !p.inScope(c, r, x) {
-					return false // another scope's
-				}
-				h.closed, h.seq = true, x.seq
-			} else if lapsed {
-				return false
-			}
-		case bySeq:
-			if c.headSeq >= h.seq {
-				if !p.visible(c, h.seq, h.horizon) {
-					return false
-				}
-				h.closed = true
-			} else if lapsed {
-				return false
-			}
-		case byTime:
-			if (c.headSeq > 0 && c.time > h.time) || lapsed {
-				h.closed, h.seq = true, p.seqAt(c, h.time, h.horizon)
-			}
-		}
-	}
-	if h.kind == heldMark && !h.head {
-		switch h.headBy {
-		case byID:
-			if x, ok := p.awaited(c, h.headID, h.now, &h.soughtHead); ok && x.logTime <= h.horizon {
-				h.head, h.headSeq = true, x.seq
-			} else if lapsed {
-				return false
-			}
-		default:
-			if seq, final := p.headAt(c, floorSpec{h.headBy, h.headVal(), h.horizon}); final {
-				h.headSeq, h.head = seq, true
-			}
-		}
-	}
-	return true
-}
-
-// headVal is the time or seq that names a mark's head.
-func (h *held) headVal() int64 {
-	if h.headBy == bySeq {
-		return h.time
-	}
-	return h.at
-}
-
-// ownIn is the largest own post in (low, high], 0 if there is none, with its time and record.
-func (p *Partition) ownIn(c *channel, r *row, low, high uint32) (seq uint32, at, ev int64) {
-	if !p.settings.SendMarksRead {
-		return 0, 0, 0
-	}
-	s := r.lastOwn
-	if x := p.excOf(r); s > high && x != nil && x.ownKept && len(x.own) > 0 {
-		i, _ := slices.BinarySearch(x.own, high+1)
-		s = x.own[max(i, 1)-1]
-	}
-	for s > high {
-		e := p.entryAt(c, s)
-		s = e.previous(r)
-	}
-	if s <= low {
-		return 0, 0, 0
-	}
-	e := p.entryAt(c, s)
-	return s, e.time, evMessage(e.off)
-}
-
-// mark applies a mark whose message is known, and its head or what it is so far, to the base and its single reads.
-// certain: the pointer was at or past the message, whatever is still open before it. Else the mark is applied only if
-// its head is final and nothing open is before it (exact), and effective says whether it moved anything. The floor is
-// the caller's to raise.
-func (p *Partition) mark(c *channel, r *row, b *base, singles *seqset, h *held, floorsOpen, exact bool) (certain, effective bool) {
-	low := b.floorH
-	if floorsOpen {
-		low = c.headSeq
-	}
-	o, oat, oev := p.ownIn(c, r, low, h.headSeq)
-	ptr, at, ev := b.ptr, b.at, b.ev
-	if o != 0 && o >= ptr {
-		ptr, at, ev = o, oat, oev
-	}
-	if ptr >= h.seq {
-		b.ptr, b.at, b.ev = h.seq-1, h.at, evRead(h.off)
-		singles.removeTo(^uint32(0) - 1)
-		return true, true
-	}
-	if exact && h.head && singles.max() >= h.seq {
-		b.ptr, b.at, b.ev = ptr, at, ev
-		singles.removeFrom(h.seq)
-		singles.removeTo(ptr)
-		return false, true
-	}
-	return false, false
-}
-
-// keepHeldOwn keeps the own posts of a user who holds several events in memory, from the heads of his marks on: each
-// evaluation looks for one of them for each mark, and reading them off the log would cost their number every time.
-func (p *Partition) keepHeldOwn(c *channel, r *row, x *exc) {
-	if !p.settings.SendMarksRead || len(x.held) < 2 {
-		return
-	}
-	low := r.lastOwn
-	for i := range x.held {
-		if h := &x.held[i]; h.kind == heldMark && h.head {
-			low = min(low, h.headSeq)
-		}
-	}
-	if low >= r.lastOwn || (x.ownKept && x.ownFrom <= low) {
-		return
-	}
-	x.own, x.ownFrom, x.ownKept = p.ownSince(c, r, low), low, true
 }
 
 // settle brings what a pair holds into normal form, and moves into the base what is final. It reports whether anything
@@ -311,8 +133,118 @@ func (p *Partition) foldFront(b *base, x *exc) bool {
 	return len(keep) != n
 }
 
-// openInTime reports whether a time target is held that may still reach messages. What it reaches is told when it
-// closes, whatever was told before.
-func (x *exc) openInTime() bool {
-	return slices.ContainsFunc(x.held, func(h held) bool { return h.kind == heldRead && h.by == byTime && !h.closed })
+// mark applies a mark whose message is known, and its head or what it is so far, to the base and its single reads.
+// certain: the pointer was at or past the message, whatever is still open before it. Else the mark is applied only if
+// its head is final and nothing open is before it (exact), and effective says whether it moved anything. The floor is
+// the caller's to raise.
+func (p *Partition) mark(c *channel, r *row, b *base, singles *seqset, h *held, floorsOpen, exact bool) (certain, effective bool) {
+	low := b.floorH
+	if floorsOpen {
+		low = c.headSeq
+	}
+	o, oat, oev := p.ownIn(c, r, low, h.headSeq)
+	ptr, at, ev := b.ptr, b.at, b.ev
+	if o != 0 && o >= ptr {
+		ptr, at, ev = o, oat, oev
+	}
+	if ptr >= h.seq {
+		b.ptr, b.at, b.ev = h.seq-1, h.at, evRead(h.off)
+		singles.removeTo(^uint32(0) - 1)
+		return true, true
+	}
+	if exact && h.head && singles.max() >= h.seq {
+		b.ptr, b.at, b.ev = ptr, at, ev
+		singles.removeFrom(h.seq)
+		singles.removeTo(ptr)
+		return false, true
+	}
+	return false, false
+}
+
+// ownIn is the largest own post in (low, high], 0 if there is none, with its time and record.
+func (p *Partition) ownIn(c *channel, r *row, low, high uint32) (seq uint32, at, ev int64) {
+	if !p.settings.SendMarksRead {
+		return 0, 0, 0
+	}
+	s := r.lastOwn
+	if x := p.excOf(r); s > high && x != nil && x.ownKept && len(x.own) > 0 {
+		i, _ := slices.BinarySearch(x.own, high+1)
+		s = x.own[max(i, 1)-1]
+	}
+	for s > high {
+		e := p.entryAt(c, s)
+		s = e.previous(r)
+	}
+	if s <= low {
+		return 0, 0, 0
+	}
+	e := p.entryAt(c, s)
+	return s, e.time, evMessage(e.off)
+}
+
+// keepHeldOwn keeps the own posts of a user who holds several events in memory, from the heads of his marks on: each
+// evaluation looks for one of them for each mark, and reading them off the log would cost their number every time.
+func (p *Partition) keepHeldOwn(c *channel, r *row, x *exc) {
+	if !p.settings.SendMarksRead || len(x.held) < 2 {
+		return
+	}
+	low := r.lastOwn
+	for i := range x.held {
+		if h := &x.held[i]; h.kind == heldMark && h.head {
+			low = min(low, h.headSeq)
+		}
+	}
+	if low >= r.lastOwn || (x.ownKept && x.ownFrom <= low) {
+		return
+	}
+	x.own, x.ownFrom, x.ownKept = p.ownSince(c, r, low), low, true
+}
+
+// mergeSegments drops, between held marks, the closed reads that a further one in the same segment makes idle.
+func mergeSegments(x *exc) bool {
+	n := len(x.held)
+	first := slices.IndexFunc(x.held, func(h held) bool { return h.kind == heldMark })
+	if first < 0 || first == n-1 {
+		return false
+	}
+	keep := x.held[:first+1]
+	rest := slices.Clone(x.held[first+1:])
+	for len(rest) > 0 {
+		end := slices.IndexFunc(rest, func(h held) bool { return h.kind == heldMark })
+		if end < 0 {
+			end = len(rest)
+		}
+		keep = mergeSegment(keep, rest[:end])
+		if end < len(rest) {
+			keep = append(keep, rest[end])
+			end++
+		}
+		rest = rest[end:]
+	}
+	clear(x.held[len(keep):n])
+	x.held = keep
+	return len(keep) != n
+}
+
+func mergeSegment(keep, seg []held) []held {
+	far := -1
+	for i := range seg {
+		if seg[i].kind == heldRead && seg[i].closed && (far < 0 || seg[i].seq > seg[far].seq) {
+			far = i
+		}
+	}
+	for i := range seg {
+		h := &seg[i]
+		if h.closed && h.kind == heldRead && (i != far || h.seq == 0) {
+			continue
+		}
+		if h.kind == heldSingle && h.closed {
+			again := func(o held) bool { return o.kind == heldSingle && o.closed && o.seq == h.seq }
+			if (far >= 0 && h.seq <= seg[far].seq) || slices.ContainsFunc(seg[:i], again) {
+				continue
+			}
+		}
+		keep = append(keep, *h)
+	}
+	return keep
 }

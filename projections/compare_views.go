@@ -1,0 +1,144 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// views compares what readers see of a channel: the channel itself, then its users by name.
+func views(a, b *Partition, id string) (list []Difference) {
+	add := func(user, field string, va, vb any) {
+		if va != vb {
+			list = append(list, Difference{Channel: id, User: user, Field: field, A: fmt.Sprint(va), B: fmt.Sprint(vb)})
+		}
+	}
+	ca, oka := a.Channel(id)
+	cb, okb := b.Channel(id)
+	if oka != okb {
+		add("", "channel", there(oka), there(okb))
+		return list
+	}
+	add("", "head_seq", ca.HeadSeq, cb.HeadSeq)
+	add("", "head_pos", ca.HeadPos, cb.HeadPos)
+	add("", "member_count", ca.MemberCount, cb.MemberCount)
+	add("", "large", ca.Large, cb.Large)
+	add("", "latest", head(ca.Latest), head(cb.Latest))
+	if oka && ca.Latest.Preview != cb.Latest.Preview {
+		list = append(list, Difference{Channel: id, Field: "latest.preview", A: runes(ca.Latest.Preview), B: runes(cb.Latest.Preview)})
+	}
+	for _, user := range usersOf(id, a, b) {
+		va, _ := a.View(user, id)
+		vb, _ := b.View(user, id)
+		add(user, "member", va.Member, vb.Member)
+		add(user, "unread", va.Unread, vb.Unread)
+		add(user, "mentions", va.Mentions, vb.Mentions)
+		add(user, "offline_unread", va.OfflineUnread, vb.OfflineUnread)
+		add(user, "first_unread", ref(va.FirstUnread), ref(vb.FirstUnread))
+		add(user, "last_read", ref(va.LastRead), ref(vb.LastRead))
+		add(user, "last_read_at", instant(va.LastReadAt), instant(vb.LastReadAt))
+		add(user, "muted", va.Muted, vb.Muted)
+		add(user, "read_epoch", va.ReadEpoch, vb.ReadEpoch)
+		add(user, "stamp", stamp(va.Stamp), stamp(vb.Stamp))
+	}
+	return list
+}
+
+// threadViews compares what users see of those threads in which a record of theirs differs.
+func threadViews(a, b *Partition, c *channelRecords) (list []Difference) {
+	for _, of := range c.threads {
+		va, _ := a.Thread(of.user, c.id, of.thread)
+		vb, _ := b.Thread(of.user, c.id, of.thread)
+		add := func(field string, va, vb any) {
+			if va != vb {
+				list = append(list, Difference{c.id, of.user, fmt.Sprintf("thread %q, %s", of.thread, field), fmt.Sprint(va), fmt.Sprint(vb)})
+			}
+		}
+		add("following", va.Following, vb.Following)
+		add("unread", va.Unread, vb.Unread)
+		add("mentions", va.Mentions, vb.Mentions)
+		add("first_unread", ref(va.FirstUnread), ref(vb.FirstUnread))
+		add("last_read", ref(va.LastRead), ref(vb.LastRead))
+		add("last_read_at", instant(va.LastReadAt), instant(vb.LastReadAt))
+		add("last_reply", head(va.LastReply), head(vb.LastReply))
+		add("read_epoch", va.ReadEpoch, vb.ReadEpoch)
+	}
+	return list
+}
+
+// CompareChannel compares what readers see of a channel in two partitions, which may be of different logs: everything
+// but stamps, which are positions in them. RLock of both is held.
+func CompareChannel(a, b *Partition, id string) []Difference {
+	return slices.DeleteFunc(views(a, b, id), func(d Difference) bool { return d.Field == "stamp" })
+}
+
+// usersOf are the users who have a row in the channel in any of the partitions, in order.
+func usersOf(id string, ps ...*Partition) []string {
+	var all []string
+	for _, p := range ps {
+		ci := p.channelOf([]byte(id))
+		if ci == 0 {
+			continue
+		}
+		for ref := p.chans.at(ci).rows; ref != 0; {
+			r := p.rows.at(ref)
+			all = append(all, string(p.userID(r.user)))
+			ref = r.nextRow
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Channels calls fn for every channel that exists for readers, with the users who have done anything in it or belong to
+// it, in no order of channels, until fn returns false. RLock is held.
+func (p *Partition) Channels(fn func(id string, users []string) bool) {
+	stopped := false
+	p.chans.each(func(_ uint32, c *channel) {
+		if stopped || c.lastM == 0 || c.flags&chDeleted != 0 {
+			return
+		}
+		id := string(p.blobs.get(c.id))
+		stopped = !fn(id, usersOf(id, p))
+	})
+}
+
+func there(ok bool) string {
+	if ok {
+		return "there"
+	}
+	return "none"
+}
+
+func ref(r Ref) string {
+	switch {
+	case r.Seq == 0:
+		return "none"
+	case r.MessageID == "":
+		return fmt.Sprintf("seq %d", r.Seq)
+	}
+	return fmt.Sprintf("%s (seq %d)", r.MessageID, r.Seq)
+}
+
+func head(h Head) string {
+	if h.Seq == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%s at pos %d by %q at %s", ref(Ref{h.MessageID, h.Seq}), h.Pos, h.SenderID, instant(h.At))
+}
+
+// runes stands for a preview, which is nobody's business.
+func runes(s string) string {
+	return fmt.Sprintf("%d bytes (%x)", len(s), recordHash(nil, []byte(s))[0])
+}
+
+func stamp(s events.Stamp) string { return fmt.Sprintf("%d.%d.%d.%d", s.FoldVersion, s.M, s.R, s.D) }
+
+func instant(ms int64) string {
+	if ms == 0 {
+		return "none"
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+}
