@@ -119,4 +119,13 @@ func TopicSpecs(partitions int32, replication int16) []TopicSpec {
 	}
 }
 
+// PrefixedTopicSpecs are TopicSpecs with a prefix before each name, as reshard makes them.
+func PrefixedTopicSpecs(prefix string, partitions int32, replication int16) []TopicSpec {
+	specs := TopicSpecs(partitions, replication)
+	for i := range specs {
+		specs[i].Name = prefix + specs[i].Name
+	}
+	return specs
+}
+
 func millis(ms int64) string { return strconv.FormatInt(ms, 10) }

@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -71,6 +72,18 @@ func TestInputString(t *testing.T) {
 		events.Deliveries: "chat.deliveries", 7: "Input(7)"} {
 		if got := in.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestPrefixedTopicSpecs(t *testing.T) {
+	bare := events.TopicSpecs(12, 3)
+	for i, s := range events.PrefixedTopicSpecs("v2.", 12, 3) {
+		if s.Name != "v2."+bare[i].Name || events.Unprefixed(s.Name, bare[i].Name) != bare[i].Name {
+			t.Errorf("%s has the name %s", bare[i].Name, s.Name)
+		}
+		if s.Name = bare[i].Name; !reflect.DeepEqual(s, bare[i]) {
+			t.Errorf("with a prefix %+v, without %+v", s, bare[i])
 		}
 	}
 }

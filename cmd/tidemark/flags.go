@@ -61,11 +61,7 @@ func (f topicsFlags) topics() processor.Topics { return prefixed(f.TopicPrefix) 
 
 // specs are what the topics should be.
 func (f topicsFlags) specs(partitions int32, replicas int16) []events.TopicSpec {
-	specs := events.TopicSpecs(partitions, replicas)
-	for i := range specs {
-		specs[i].Name = f.TopicPrefix + specs[i].Name
-	}
-	return specs
+	return events.PrefixedTopicSpecs(f.TopicPrefix, partitions, replicas)
 }
 
 type redisFlags struct {

@@ -30,11 +30,7 @@ func testContext(t *testing.T) context.Context {
 // prefixed are Tidemark's topics under names that no other test has; they are deleted after the test.
 func prefixed(t *testing.T, adm *kadm.Client, partitions int32, replication int16) []events.TopicSpec {
 	t.Helper()
-	specs := events.TopicSpecs(partitions, replication)
-	prefix := testkit.UniqueName(t, "admin") + "."
-	for i := range specs {
-		specs[i].Name = prefix + specs[i].Name
-	}
+	specs := events.PrefixedTopicSpecs(testkit.UniqueName(t, "admin")+".", partitions, replication)
 	t.Cleanup(func() { _, _ = adm.DeleteTopics(context.Background(), names(specs)...) })
 	return specs
 }

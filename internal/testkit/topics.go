@@ -24,11 +24,11 @@ func (s TopicSet) Name(topic string) string { return s.Prefix + topic }
 // deletes them after the test. The options are added to those of the client that does.
 func Topics(t testing.TB, brokers []string, partitions int32, replication int16, opts ...kgo.Opt) TopicSet {
 	t.Helper()
-	set := TopicSet{Prefix: UniqueName(t, "t") + ".", Specs: events.TopicSpecs(partitions, replication)}
+	prefix := UniqueName(t, "t") + "."
+	set := TopicSet{Prefix: prefix, Specs: events.PrefixedTopicSpecs(prefix, partitions, replication)}
 	names := make([]string, len(set.Specs))
-	for i := range set.Specs {
-		set.Specs[i].Name = set.Name(set.Specs[i].Name)
-		names[i] = set.Specs[i].Name
+	for i, s := range set.Specs {
+		names[i] = s.Name
 	}
 	adm := Admin(t, brokers, opts...)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
