@@ -195,11 +195,7 @@ func TestThousandDevices(t *testing.T) {
 			}
 		}
 		<-done
-		for until := time.Now().Add(patience); metric(t, s.URL, open) != "0"; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatalf("%s connections are open, and nobody is there", metric(t, s.URL, open))
-			}
-		}
+		testkit.Await(t, "no connection is open, as nobody is there", func() bool { return metric(t, s.URL, open) == "0" })
 	}
 	come(total / 5) // the first ones are met by stores that are still growing
 	testkit.NoGrowth(t, testkit.Usage{Goroutines: 12, Descriptors: 12, Heap: 3 << 19, Resident: 64 << 20}, func() { come(total * 2 / 5) })

@@ -106,15 +106,10 @@ func TestLinesOfTheGatewayBreak(t *testing.T) {
 		t.Helper()
 		before := devices[0].heard()
 		attack()
-		for until := time.Now().Add(2 * patience); ; {
+		testkit.Await(t, "something is heard after: "+what, func() bool {
 			w.paced(6, devices[0])
-			if devices[0].heard() > before+5 {
-				return
-			}
-			if time.Now().After(until) {
-				t.Fatalf("nothing is heard after: %s", what)
-			}
-		}
+			return devices[0].heard() > before+5
+		})
 	}
 	round("nothing yet", func() {})
 	round("a fetch cut in its answer", func() { l.kafka.CutKafka(kmsg.Fetch, proxy.Answer, 2) })

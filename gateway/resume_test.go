@@ -2,7 +2,8 @@ package gateway_test
 
 import (
 	"testing"
-	"time"
+
+	"github.com/tidemark/tidemark/internal/testkit"
 )
 
 // A device that is cut off at every step of a connection (before hello, before its inbox, right after it, in the middle
@@ -18,12 +19,10 @@ func TestNeverASilentGap(t *testing.T) {
 		}
 		return n % 8 // 0: before hello
 	})
-	for until := time.Now().Add(2 * patience); cut.made() <= connections && time.Now().Before(until); {
+	testkit.Await(t, "it was cut off at every step", func() bool {
 		w.paced(8, stays)
-	}
-	if n := cut.made(); n <= connections {
-		t.Fatalf("%d connections", n)
-	}
+		return cut.made() > connections
+	})
 	w.paced(20, stays)
 	l := w.log()
 	cut.agrees(l)

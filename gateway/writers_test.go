@@ -11,6 +11,8 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tidemark/tidemark/internal/testkit"
 )
 
 // pair is a connection of g, and its client.
@@ -89,16 +91,11 @@ func TestNobodyWaitsForWhoTakesNothing(t *testing.T) {
 		c.sendNow([]byte("and then"))
 		expect(t, silent[i], []byte("and then"))
 	}
-	idle := func() bool {
+	testkit.Await(t, "no writer stays", func() bool {
 		g.writers.mu.Lock()
 		defer g.writers.mu.Unlock()
 		return len(g.writers.active) == 0 && len(g.writers.waiting) == 0
-	}
-	for until := time.Now().Add(time.Minute); !idle(); time.Sleep(time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("%d writers stay", len(g.writers.active))
-		}
-	}
+	})
 }
 
 // However many wait, each has its turn, and no more than a few write at once.

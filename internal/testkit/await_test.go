@@ -1,0 +1,44 @@
+package testkit
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// ended is a test that says with which words it ended, instead of failing.
+type ended struct {
+	testing.TB
+	words string
+}
+
+func (*ended) Helper() {}
+
+func (e *ended) Fatalf(format string, args ...any) {
+	e.words = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// TestAwait: it goes on as soon as what it waits for has come, and gives up in words after a minute.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		Await(t, "half a minute", func() bool { return time.Since(begun) >= 30*time.Second })
+		if took := time.Since(begun); took > 31*time.Second {
+			t.Errorf("what came after 30 s was seen after %v", took)
+		}
+		e, done := &ended{TB: t}, make(chan struct{})
+		begun = time.Now()
+		go func() {
+			defer close(done)
+			Await(e, "the moon", func() bool { return false })
+			t.Error("it went on without")
+		}()
+		<-done
+		if took := time.Since(begun); e.words != "within a minute never: the moon" || took < time.Minute || took > 61*time.Second {
+			t.Errorf("%q after %v", e.words, took)
+		}
+	})
+}
