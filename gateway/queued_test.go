@@ -47,6 +47,24 @@ func TestQueuedAmongThreeGateways(t *testing.T) {
 	})
 }
 
+// After a reshard gateways of the old topics and of the new ones may run beside each other, also in one group if their nodes
+// were not given another. Kafka shares out each topic among those who read it: every message is judged once, by a gateway of
+// its own topics.
+func TestQueuedBesideGatewaysOfOtherTopics(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		of, renamed := newCluster(t, env), newCluster(t, env)
+		renamed.group = of.group
+		nodes := []*node{of.node(time.Minute), renamed.node(time.Minute), of.node(time.Minute), renamed.node(time.Minute)}
+		of.share(4, clusterPartitions/2)
+		nodes[0].connect("ann")
+		nodes[1].connect("bob")
+		of.at("ann", nodes[0])
+		of.at("bob", nodes[1])
+		of.queuesInAll(20, "bob", "cleo")
+		renamed.queuesInAll(10, "bob", "cleo")
+	})
+}
+
 // A user's second gateway keeps him present when the first lets go; nobody does once he is gone.
 func TestQueuedWhenAUserMoves(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {

@@ -21,7 +21,7 @@ type gatewayCmd struct {
 	redisFlags
 	authFlags
 	socketFlags
-	Group        string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members are asked (${default})."`
+	Group        string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members are asked; the gateways' own is this with -gateway at its end (${default})."`
 	Listen       string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where sockets, queries, health and metrics are served (${default})."`
 	Insecure     bool   `help:"Listen where other machines can reach this node although there are no keys: everyone there may then be any user."`
 	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"As of the processors (${default}): members above which nothing is said about deliveries."`

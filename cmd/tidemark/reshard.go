@@ -112,8 +112,9 @@ func (c *reshardCmd) print(a *app, res *rebuild.Resharded) {
 	}
 	fmt.Fprintf(a.stdout, `
 Every number is the same. To switch:
-  1. stop all nodes; let producers write to the new topics: %[1]s, %[2]s, %[3]s
-  2. wipe Redis, and start the nodes with --topic-prefix %[4]s, a new --group, and empty data directories
-  3. when /readyz is 200 everywhere, the old topics, the old group and %[5]s may go
+  1. stop all nodes and gateways
+  2. wipe Redis, and start nodes and gateways with --topic-prefix %[4]s and a new --group, the nodes with empty data directories
+  3. when /readyz is 200 everywhere, let producers write to the new topics: %[1]s, %[2]s, %[3]s
+  4. the old topics, the old groups and %[5]s may go
 `, c.ToPrefix+events.TopicMessages, c.ToPrefix+events.TopicReads, c.ToPrefix+events.TopicDeliveries, c.ToPrefix, c.Dir)
 }

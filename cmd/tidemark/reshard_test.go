@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tidemark/tidemark/internal/testkit"
 )
 
 // TestReshard: from 2 partitions to 5, with every number the same, records of megabytes too, and a node that goes on from
@@ -39,7 +42,7 @@ func TestReshard(t *testing.T) {
 	if r := reshard(filepath.Join(t.TempDir(), "x")); r.code != exitFailed || !strings.Contains(r.errout, "has records already") {
 		t.Errorf("into the same topics: %+v", r)
 	}
-	url, stop := s.run("--topic-prefix", "v2.", "--group", "v2")
+	url, stop := s.run("--topic-prefix", "v2.", "--group", "v2", "--roles", "processor,cache,query,gateway")
 	defer stop()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		r := tidemark(t, "", "query", "unread", "ann", "general", "--addr", url) // unavailable while the partition opens
@@ -49,6 +52,18 @@ func TestReshard(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("on the new topics: %+v", r)
 		}
+	}
+	adm, groups := testkit.Admin(t, []string{s.broker}), []string(nil)
+	testkit.Await(t, "every role has a group that follows from --group", func() bool {
+		listed, err := adm.ListGroups(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups = listed.Groups()
+		return len(groups) >= 3
+	})
+	if !slices.Equal(groups, []string{"v2", "v2-cache", "v2-gateway"}) {
+		t.Errorf("the groups are %v", groups)
 	}
 	if r := tidemark(t, "", "replay", "--brokers", s.broker, "--topic-prefix", "v2.", "--group", "v2", "--into", filepath.Join(t.TempDir(), "rebuilt")); r.code != exitDone || !strings.Contains(r.out, "5 partitions") {
 		t.Errorf("a replay of the new topics: %+v", r)

@@ -23,7 +23,7 @@ type runCmd struct {
 	foldFlags
 	skipFlags
 	Roles   []string `default:"processor,cache,query" placeholder:"ROLE" help:"What this node does: processor (folds and publishes), cache (fills Redis), query (answers, and takes events), gateway (sockets; with query) (${default})."`
-	Group   string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end (${default})."`
+	Group   string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's is this with -cache at its end, the gateways' with -gateway (${default})."`
 	DataDir string   `default:"tidemark-data" placeholder:"DIR" help:"Where the stores of this node's partitions are (${default})."`
 	memberFlags
 	NoBreaker bool `help:"Do not stop a partition where most records are bad: put them into the dead letters, once their producer is repaired."`
