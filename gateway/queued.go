@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -129,7 +130,11 @@ func (q *queuer) judge(ctx context.Context, records []*kgo.Record) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		q.g.cfg.Logger.Warn("messages wait to be reported as queued", "messages", len(records), "err", err)
+		level := slog.LevelWarn
+		if errors.Is(err, errBegun) {
+			level = slog.LevelDebug // it is so with every start
+		}
+		q.g.cfg.Logger.Log(ctx, level, "messages wait to be reported as queued", "messages", len(records), "err", err)
 		sleep(ctx, pause)
 	}
 }
