@@ -16,87 +16,6 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// watching is a client of WatchUnread that keeps what it was told.
-type watching struct {
-	t        *testing.T
-	messages chan *queryv1.WatchUnreadResponse
-	err      chan error
-
-	channels map[string]*queryv1.ChannelUnread
-	totals   *queryv1.Totals
-	seen     after
-}
-
-func (n *node) watch(t *testing.T, ctx context.Context, user string) *watching {
-	t.Helper()
-	w := &watching{t: t, messages: make(chan *queryv1.WatchUnreadResponse), err: make(chan error, 1), seen: after{}}
-	ctx, cancel := context.WithCancel(ctx)
-	t.Cleanup(cancel)
-	stream, err := n.query.WatchUnread(ctx, connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer stream.Close()
-		for stream.Receive() {
-			select {
-			case w.messages <- stream.Msg():
-			case <-ctx.Done():
-				return
-			}
-		}
-		w.err <- stream.Err()
-	}()
-	return w
-}
-
-// next takes one message that is no heartbeat.
-func (w *watching) next() *queryv1.WatchUnreadResponse {
-	w.t.Helper()
-	timeout := time.After(20 * time.Second)
-	for {
-		select {
-		case m := <-w.messages:
-			w.apply(m)
-			if m.Event != nil {
-				return m
-			}
-		case err := <-w.err:
-			w.t.Fatalf("the stream ended: %v", err)
-		case <-timeout:
-			w.t.Fatal("nothing was sent for 20 s")
-		}
-	}
-}
-
-func (w *watching) apply(m *queryv1.WatchUnreadResponse) {
-	testTopics.merge(w.seen, m.AsOf)
-	switch e := m.Event.(type) {
-	case *queryv1.WatchUnreadResponse_Snapshot:
-		w.channels = map[string]*queryv1.ChannelUnread{}
-		for _, c := range e.Snapshot.Channels {
-			w.channels[c.ChannelId] = c
-		}
-		w.totals = e.Snapshot.Totals
-	case *queryv1.WatchUnreadResponse_Update:
-		w.channels[e.Update.Channel.ChannelId] = e.Update.Channel
-		w.totals = e.Update.Totals
-	}
-}
-
-// until takes messages until what was told is true of token's record.
-func (w *watching) until(token string) {
-	w.t.Helper()
-	topic, p, offset, _ := splitToken(token)
-	in, _ := testTopics.input(topic)
-	for {
-		if seen, ok := w.seen[p]; ok && seen[in] >= offset {
-			return
-		}
-		w.next()
-	}
-}
-
 func TestWatchSnapshotThenUpdates(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d nodes", nodes), func(t *testing.T) {
@@ -293,81 +212,6 @@ func TestWatchEndsWithUnavailableWhenNothingWasTold(t *testing.T) {
 	}
 }
 
-func TestWatchLimits(t *testing.T) {
-	c := newCluster(t, 1, 1, func(cfg *Config) { cfg.MaxWatches, cfg.MaxWatchesPerUser = 3, 2 })
-	ctx, cancel := context.WithCancel(t.Context())
-	refused := func(user, says string) {
-		t.Helper()
-		stream, err := c.nodes[0].query.WatchUnread(t.Context(), connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer stream.Close()
-		stream.Receive()
-		if err := stream.Err(); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), says) {
-			t.Errorf("got %v, want resource_exhausted … %s", err, says)
-		}
-	}
-	c.nodes[0].watch(t, ctx, "ann").next()
-	c.nodes[0].watch(t, ctx, "ann").next()
-	refused("ann", "user_id has 2 watches open on this node, which is the limit for one user")
-	c.nodes[0].watch(t, t.Context(), "bob").next()
-	refused("cyd", "this node has 3 watches open, which is its limit")
-
-	cancel() // what ends gives its places back, and its watchers
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		c.mu.Lock()
-		open := len(c.watchers)
-		c.mu.Unlock()
-		if open == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d watchers are open, want 1", open)
-		}
-		time.Sleep(time.Millisecond)
-	}
-	c.nodes[0].watch(t, t.Context(), "ann").next()
-}
-
-// A stream that another node opens for one of its callers does not count against the limits on callers here: it counted
-// there. Who only says that he is a node is a caller.
-func TestWatchLimitsBetweenNodes(t *testing.T) {
-	c := newCluster(t, 2, 2, func(cfg *Config) { cfg.MaxWatches, cfg.MaxWatchesPerUser = 3, 2 })
-	open := func(name, key string) error {
-		t.Helper()
-		req := connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: "ann"})
-		req.Header().Set(headerPartitions, "0")
-		if key != "" {
-			req.Header().Set(headerRelayKey, key)
-		}
-		stream, err := c.nodes[0].query.WatchUnread(t.Context(), req)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		t.Cleanup(func() { _ = stream.Close() }) // with the test's context it has ended
-		if stream.Receive() {
-			return nil
-		}
-		return stream.Err()
-	}
-	for _, n := range c.nodes { // two of ann's on each node, each of which is followed on the other one as well
-		n.watch(t, t.Context(), "ann").next()
-		n.watch(t, t.Context(), "ann").next()
-	}
-	for name, key := range map[string]string{
-		"without a key": "", "with another key": "key", "with that of another node": "the key of " + c.nodes[1].srv.URL,
-	} {
-		if err := open(name, key); connect.CodeOf(err) != connect.CodeResourceExhausted {
-			t.Errorf("%s: %v, want resource_exhausted", name, err)
-		}
-	}
-	if err := open("a node", "the key of "+c.nodes[0].srv.URL); err != nil {
-		t.Errorf("a node: %v", err)
-	}
-}
-
 func TestWatchHeartbeat(t *testing.T) {
 	c := newCluster(t, 2, 2, func(cfg *Config) { cfg.HeartbeatEvery = 20 * time.Millisecond })
 	token := c.join(c.channelOn("c", 1), "ann")
@@ -396,25 +240,5 @@ func TestStoppingEndsWatches(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("the stream goes on")
-	}
-}
-
-func TestSnapshotIsBounded(t *testing.T) {
-	c := newCluster(t, 2, 2)
-	const channels = maxSnapshot + 200
-	for i := range channels {
-		ch := fmt.Sprintf("c%d", i)
-		c.join(ch, "ann")
-		if i%2 == 0 {
-			c.post(ch, "m", "bob")
-		}
-	}
-	snap := c.nodes[0].watch(t, t.Context(), "ann").next().GetSnapshot()
-	if len(snap.Channels) != maxSnapshot || snap.Totals.Unread != channels/2 {
-		t.Fatalf("%d channels, totals %v", len(snap.Channels), snap.Totals)
-	}
-	rest := c.nodes[0].inbox(t, &queryv1.GetInboxRequest{UserId: "ann", PageSize: 1000, PageToken: snap.NextPageToken})
-	if len(rest.Channels) != channels-maxSnapshot || rest.NextPageToken != "" {
-		t.Errorf("the next page has %d channels", len(rest.Channels))
 	}
 }

@@ -19,5 +19,5 @@
 //	truth_test.go      the log as it was produced, by the model
 //	answers_test.go, cached_test.go, dead_test.go, and package checker  what is compared with it
 //	kill_test.go, pause_test.go, leader_test.go                        the attacks: on members, and on one of three brokers
-//	checks_test.go     that the comparisons see what is wrong
+//	checks_test.go     that the comparisons see what is wrong; checks_cache_test.go: in Redis
 package chaos

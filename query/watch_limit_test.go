@@ -1,0 +1,108 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+func TestWatchLimits(t *testing.T) {
+	c := newCluster(t, 1, 1, func(cfg *Config) { cfg.MaxWatches, cfg.MaxWatchesPerUser = 3, 2 })
+	ctx, cancel := context.WithCancel(t.Context())
+	refused := func(user, says string) {
+		t.Helper()
+		stream, err := c.nodes[0].query.WatchUnread(t.Context(), connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+		stream.Receive()
+		if err := stream.Err(); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want resource_exhausted … %s", err, says)
+		}
+	}
+	c.nodes[0].watch(t, ctx, "ann").next()
+	c.nodes[0].watch(t, ctx, "ann").next()
+	refused("ann", "user_id has 2 watches open on this node, which is the limit for one user")
+	c.nodes[0].watch(t, t.Context(), "bob").next()
+	refused("cyd", "this node has 3 watches open, which is its limit")
+
+	cancel() // what ends gives its places back, and its watchers
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		c.mu.Lock()
+		open := len(c.watchers)
+		c.mu.Unlock()
+		if open == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d watchers are open, want 1", open)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	c.nodes[0].watch(t, t.Context(), "ann").next()
+}
+
+// A stream that another node opens for one of its callers does not count against the limits on callers here: it counted
+// there. Who only says that he is a node is a caller.
+func TestWatchLimitsBetweenNodes(t *testing.T) {
+	c := newCluster(t, 2, 2, func(cfg *Config) { cfg.MaxWatches, cfg.MaxWatchesPerUser = 3, 2 })
+	open := func(name, key string) error {
+		t.Helper()
+		req := connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: "ann"})
+		req.Header().Set(headerPartitions, "0")
+		if key != "" {
+			req.Header().Set(headerRelayKey, key)
+		}
+		stream, err := c.nodes[0].query.WatchUnread(t.Context(), req)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		t.Cleanup(func() { _ = stream.Close() }) // with the test's context it has ended
+		if stream.Receive() {
+			return nil
+		}
+		return stream.Err()
+	}
+	for _, n := range c.nodes { // two of ann's on each node, each of which is followed on the other one as well
+		n.watch(t, t.Context(), "ann").next()
+		n.watch(t, t.Context(), "ann").next()
+	}
+	for name, key := range map[string]string{
+		"without a key": "", "with another key": "key", "with that of another node": "the key of " + c.nodes[1].srv.URL,
+	} {
+		if err := open(name, key); connect.CodeOf(err) != connect.CodeResourceExhausted {
+			t.Errorf("%s: %v, want resource_exhausted", name, err)
+		}
+	}
+	if err := open("a node", "the key of "+c.nodes[0].srv.URL); err != nil {
+		t.Errorf("a node: %v", err)
+	}
+}
+
+func TestSnapshotIsBounded(t *testing.T) {
+	c := newCluster(t, 2, 2)
+	const channels = maxSnapshot + 200
+	for i := range channels {
+		ch := fmt.Sprintf("c%d", i)
+		c.join(ch, "ann")
+		if i%2 == 0 {
+			c.post(ch, "m", "bob")
+		}
+	}
+	snap := c.nodes[0].watch(t, t.Context(), "ann").next().GetSnapshot()
+	if len(snap.Channels) != maxSnapshot || snap.Totals.Unread != channels/2 {
+		t.Fatalf("%d channels, totals %v", len(snap.Channels), snap.Totals)
+	}
+	rest := c.nodes[0].inbox(t, &queryv1.GetInboxRequest{UserId: "ann", PageSize: 1000, PageToken: snap.NextPageToken})
+	if len(rest.Channels) != channels-maxSnapshot || rest.NextPageToken != "" {
+		t.Errorf("the next page has %d channels", len(rest.Channels))
+	}
+}

@@ -1,0 +1,92 @@
+package query
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+// watching is a client of WatchUnread that keeps what it was told.
+type watching struct {
+	t        *testing.T
+	messages chan *queryv1.WatchUnreadResponse
+	err      chan error
+
+	channels map[string]*queryv1.ChannelUnread
+	totals   *queryv1.Totals
+	seen     after
+}
+
+func (n *node) watch(t *testing.T, ctx context.Context, user string) *watching {
+	t.Helper()
+	w := &watching{t: t, messages: make(chan *queryv1.WatchUnreadResponse), err: make(chan error, 1), seen: after{}}
+	ctx, cancel := context.WithCancel(ctx)
+	t.Cleanup(cancel)
+	stream, err := n.query.WatchUnread(ctx, connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer stream.Close()
+		for stream.Receive() {
+			select {
+			case w.messages <- stream.Msg():
+			case <-ctx.Done():
+				return
+			}
+		}
+		w.err <- stream.Err()
+	}()
+	return w
+}
+
+// next takes one message that is no heartbeat.
+func (w *watching) next() *queryv1.WatchUnreadResponse {
+	w.t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case m := <-w.messages:
+			w.apply(m)
+			if m.Event != nil {
+				return m
+			}
+		case err := <-w.err:
+			w.t.Fatalf("the stream ended: %v", err)
+		case <-timeout:
+			w.t.Fatal("nothing was sent for 20 s")
+		}
+	}
+}
+
+func (w *watching) apply(m *queryv1.WatchUnreadResponse) {
+	testTopics.merge(w.seen, m.AsOf)
+	switch e := m.Event.(type) {
+	case *queryv1.WatchUnreadResponse_Snapshot:
+		w.channels = map[string]*queryv1.ChannelUnread{}
+		for _, c := range e.Snapshot.Channels {
+			w.channels[c.ChannelId] = c
+		}
+		w.totals = e.Snapshot.Totals
+	case *queryv1.WatchUnreadResponse_Update:
+		w.channels[e.Update.Channel.ChannelId] = e.Update.Channel
+		w.totals = e.Update.Totals
+	}
+}
+
+// until takes messages until what was told is true of token's record.
+func (w *watching) until(token string) {
+	w.t.Helper()
+	topic, p, offset, _ := splitToken(token)
+	in, _ := testTopics.input(topic)
+	for {
+		if seen, ok := w.seen[p]; ok && seen[in] >= offset {
+			return
+		}
+		w.next()
+	}
+}
