@@ -171,8 +171,10 @@ func TestGatewayIsANodeWithoutState(t *testing.T) {
 	_, errout, stop := background(t, "gateway", "--brokers", brokers, "--redis", redis, "--listen", "127.0.0.1:0")
 	errout.Await(t, "node started")
 	url := "http://" + listenAt.FindStringSubmatch(errout.String())[1]
-	ok(t, joinLine+"\n"+postLine("m1", "x"), "emit", "--brokers", brokers)
-	eventually(t, "unread          1", "query", "unread", "ann", "general", "--addr", url)
+	after := lines(ok(t, joinLine+"\n"+postLine("m1", "x"), "emit", "--brokers", brokers))
+	if out := ok(t, "", "query", "unread", "ann", "general", "--addr", url, "--after", strings.Join(after, ",")); !strings.Contains(out, "unread          1") {
+		t.Errorf("by the gateway: %s", out)
+	}
 	if code := stop(); code != exitDone {
 		t.Errorf("exit %d\n%s", code, errout)
 	}

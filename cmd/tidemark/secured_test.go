@@ -75,7 +75,7 @@ func TestRolesWithTheRightsOfTheDocument(t *testing.T) {
 	awaitReady(t, url)
 	cacheURL, stopCache := cache.start(t)
 	gatewayURL, stopGateway := gateway.start(t)
-	ok(t, joinLine+"\n"+postLine("m1", "x")+"\n"+postLine("m2", "y")+"\n"+readLine, "emit", "--brokers", strings.Join(s.Open, ","))
+	after := lines(ok(t, joinLine+"\n"+postLine("m1", "x")+"\n"+postLine("m2", "y")+"\n"+readLine, "emit", "--brokers", strings.Join(s.Open, ",")))
 	cl, err := kgo.NewClient(kgo.SeedBrokers(s.Open...), kgo.DisableClientMetrics())
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,9 @@ func TestRolesWithTheRightsOfTheDocument(t *testing.T) {
 	if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "chat.messages", Key: []byte("general"), Value: []byte("{no event")}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "unread          1", "query", "unread", "ann", "general", "--addr", url)
+	if out := ok(t, "", "query", "unread", "ann", "general", "--addr", url, "--after", strings.Join(after, ",")); !strings.Contains(out, "unread          1") {
+		t.Errorf("by the node: %s", out)
+	}
 	eventually(t, "undecodable", append([]string{"deadletters", "list"}, "--brokers", strings.Join(s.Open, ","))...)
 	awaitOK(t, gatewayURL+"/readyz")
 	awaitOK(t, cacheURL+"/readyz")
