@@ -13,22 +13,23 @@ import (
 	"github.com/tidemark/tidemark/internal/dev"
 )
 
-// awaySays waits until all three devices say why they are not connected, and somebody who does not see the page is told; and
-// judges whether that can be read, light and dark.
-func (b *browser) awaySays(what, why string) {
+// allSay waits until all three devices say what is wrong, online or connecting, and somebody who does not see the page is told;
+// and judges whether that can be read, light and dark.
+func (b *browser) allSay(what, state, why string) {
 	b.t.Helper()
-	b.until(what, fmt.Sprintf(`[...document.querySelectorAll('.device.connecting .away-why')].filter((e) => e.textContent.includes(%q)).length === 3`, why))
+	b.until(what, fmt.Sprintf(`[...document.querySelectorAll('.device.%s .away-why')].filter((e) => e.textContent.includes(%q)).length === 3`, state, why))
 	b.until("a screen reader is told", fmt.Sprintf(`document.querySelector('[role=status][aria-live=polite]').textContent.includes(%q)`, why))
 	for _, scheme := range []string{"light", "dark"} {
 		b.scheme(scheme)
 		if bad := eval[string](b, contrast); bad != "" {
 			b.t.Errorf("%s, %s:\n%s", what, scheme, bad)
 		}
-		b.shot("away-" + scheme)
+		b.shot("away-" + state + "-" + scheme)
 	}
 }
 
-// TestThePageSaysWhyItIsNotConnected: a partition has stopped, so that no inbox can be read; then the node is away.
+// TestThePageSaysWhyItIsNotConnected: a partition has stopped, which devices that are connected hear of from the page alone, and
+// so that no inbox can be read; then the node is away.
 // That they come back is what TestTheNodeIsRestartedUnderThePage sees.
 func TestThePageSaysWhyItIsNotConnected(t *testing.T) {
 	s, b := town(t, dev.Config{DataDir: t.TempDir()})
@@ -50,9 +51,11 @@ func TestThePageSaysWhyItIsNotConnected(t *testing.T) {
 		res.Body.Close()
 		stopped = res.StatusCode == http.StatusServiceUnavailable
 	}
+	b.allSay("each device, connected still, says that numbers may be old", "online", "may be those of before")
+	b.until("and what the node says of it", `document.querySelector('.away-says').textContent.includes('needs version 99')`)
 	eval[bool](b, `window.tidemark.devices.forEach((d) => { d.client.close(); d.client.connect(); }) ?? true`)
-	b.awaySays("each device says that its inbox cannot be read", "inbox cannot be read")
+	b.allSay("each device says that its inbox cannot be read", "connecting", "inbox cannot be read")
 	b.until("and what the node says of it", `document.querySelector('.away-says').textContent.includes('needs version 99')`)
 	s.stop()
-	b.awaySays("each device says that the node does not answer", "does not answer")
+	b.allSay("each device says that the node does not answer", "connecting", "does not answer")
 }

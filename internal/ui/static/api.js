@@ -54,8 +54,8 @@ export const tell = (path, body) => post(`/ui/api/${path}`, body);
 const READY_TIMEOUT = 5000; // milliseconds that a node may take to say how it is
 let readyNow;
 
-/** How the node is, by its own word: whether it was reached, whether it is ready, and the first thing that is wrong. All who ask
- * within a second share an answer. */
+/** How the node is, by its own word: whether it was reached, whether it is ready, the first thing that is wrong, and the first
+ * partition that is not served. All who ask within a second share an answer. */
 export function readiness() {
   readyNow ??= askReady().finally(() => setTimeout(() => { readyNow = undefined; }, 1000));
   return readyNow;
@@ -66,9 +66,10 @@ async function askReady() {
     const res = await fetch('/readyz', { signal: AbortSignal.timeout(READY_TIMEOUT) });
     const lines = (await res.text()).trim().split('\n').slice(1);
     const fine = /^partition \d+ (?:live, \d+ records behind$|standby)/;
-    return { reached: true, ready: res.ok, wrong: res.ok ? '' : lines.find((l) => !fine.test(l)) ?? '' };
+    const wrong = res.ok ? [] : lines.filter((l) => !fine.test(l));
+    return { reached: true, ready: res.ok, wrong: wrong[0] ?? '', stopped: wrong.find((l) => l.startsWith('partition ')) ?? '' };
   } catch {
-    return { reached: false, ready: false, wrong: '' };
+    return { reached: false, ready: false, wrong: '', stopped: '' };
   }
 }
 

@@ -6,7 +6,8 @@ import { announce, avatar, drawing, h, icon } from '/ui/dom.js';
 import { hide, receipts } from '/ui/explain.js';
 import { Messages } from '/ui/messages.js';
 import { Operators } from '/ui/operators.js';
-import { pane } from '/ui/pane.js';
+import { watchPartitions } from '/ui/outage.js';
+import { pane, STOPPED } from '/ui/pane.js';
 import { capped, duration, names, title } from '/ui/words.js';
 
 const themes = { auto: 'light dark', light: 'light', dark: 'dark' };
@@ -20,6 +21,7 @@ class App {
   active;
   about = { dev: false, demo: null };
   theme = store.get('theme') ?? 'auto';
+  stopped = ''; // what the node says of a partition that it does not serve, while devices are connected
   latency = NaN; // seconds from a post to the first number on another device
   #clocks = new Map();
   #ids = 0;
@@ -41,6 +43,11 @@ class App {
     addEventListener('hashchange', () => { hide(); this.route(); });
     addEventListener('keydown', (e) => this.keys(e));
     document.addEventListener('visibilitychange', () => this.devices.forEach((d) => d.look()));
+    watchPartitions(() => this.devices.some((d) => d.connected), (says) => {
+      if (Boolean(says) !== Boolean(this.stopped)) announce(says ? `${STOPPED} The node says: ${says}` : 'All numbers are those of now again');
+      this.stopped = says;
+      this.redraw();
+    });
     void this.start();
   }
 

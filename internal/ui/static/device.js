@@ -53,6 +53,7 @@ export class Device {
 
   get inbox() { return this.client.inbox.value; }
   get channel() { return this.inbox.channels.get(this.selected); }
+  get connected() { return this.online && !this.away && this.client.state.value === 'open'; }
   get active() { return this.app.active === this; }
 
   setOnline(online) {
@@ -83,6 +84,7 @@ export class Device {
 
   #back() {
     this.#outages++;
+    this.app.stopped = ''; // an inbox is read from all partitions
     if (this.away) announce(`${title(this.user)}'s ${this.kind} is connected again`);
     this.away = undefined;
   }

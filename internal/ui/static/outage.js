@@ -1,4 +1,5 @@
-// Why a device is not connected, in words: what the close of its connection says, and what the node says of itself.
+// Why a device is not connected, in words: what the close of its connection says, and what the node says of itself. And what
+// a device that is connected is not told.
 
 import { readiness } from '/ui/api.js';
 
@@ -13,6 +14,8 @@ const ways = {
 /** How many characters of the node's own words are shown: the operators' view has all of them. */
 const MOST = 240;
 
+const short = (text) => (text.length > MOST ? `${text.slice(0, MOST)} …` : text);
+
 /** The words for a `disconnected` frame of the client, as far as it says why; empty: it does not. */
 const said = ({ code, reason }) => ways[code] ?? (code === 0 ? `No connection can be made: ${reason}` : '');
 
@@ -24,5 +27,20 @@ export async function explainOutage(frame, told, tell) {
   const own = frame.code === 4401 || frame.code === 4429; // not the node's doing
   const { reached, ready, wrong } = own ? { reached: true, ready: true, wrong: '' } : await readiness();
   if (!reached) tell('The node does not answer: it is away, or is being restarted.', '');
-  else tell(closed || (ready ? 'The connection has ended.' : 'The node is there, and not ready.'), wrong.length > MOST ? `${wrong.slice(0, MOST)} …` : wrong);
+  else tell(closed || (ready ? 'The connection has ended.' : 'The node is there, and not ready.'), short(wrong));
+}
+
+/** How often the node is asked whether all of its partitions are served, in milliseconds. */
+const LOOK = 5000;
+
+/** Tells the node's words for a partition that is not served, or '' if all are, for as long as a device is connected and somebody
+ * looks: no frame says so to those who are connected, they just hear nothing of the channels there. */
+export function watchPartitions(connected, tell) {
+  setTimeout(async () => {
+    if (connected() && document.visibilityState === 'visible') {
+      const { reached, stopped } = await readiness();
+      if (reached && connected()) tell(short(stopped));
+    }
+    watchPartitions(connected, tell);
+  }, LOOK);
 }

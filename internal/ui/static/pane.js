@@ -57,6 +57,9 @@ function channelList(device) {
 
 const states = { open: 'online', connecting: 'connecting', waiting: 'connecting', closed: 'offline' };
 
+/** What those are told who are connected while a partition is not served. */
+export const STOPPED = 'Some numbers may be those of before: a part of what they are made of is not served now.';
+
 /** A device. */
 export function pane(device) {
   const { inbox } = device;
@@ -87,6 +90,8 @@ export function pane(device) {
       h('button', { class: 'plain', type: 'button', 'aria-label': `Remove this device of ${name}`, title: 'Remove', onclick: () => device.app.remove(device) }, icon('close')))),
   device.away && h('p', { key: 'away', class: 'away-why' }, `${device.away.why} It is tried again by itself.`,
     device.away.says && h('span', { class: 'away-says', dir: 'ltr' }, `The node says: ${device.away.says}`)),
+  device.connected && device.app.stopped && h('p', { key: 'stopped', class: 'away-why' }, STOPPED,
+    h('span', { class: 'away-says', dir: 'ltr' }, `The node says: ${device.app.stopped}`)),
   device.error && h('p', { key: 'trouble', class: 'trouble', role: 'alert' }, device.error),
   h('div', { class: 'device-body' }, channelList(device), conversation(device)));
 }
