@@ -11,6 +11,9 @@
 //	store.go     what is written, and what is out of date      records.go   its bytes
 //	cut.go       all that is out of date, in one batch         open.go      a store is read back
 //
+// A query that reads much of the store looks at memory under the partition's lock, and reads what is stored after that, as it
+// was then: moment.go, moment_log.go, receipt_walk.go, explain.go.
+//
 // Channels, users and pairs are in slabs (slab.go, table.go, blobs.go); log.go and index.go keep the messages, with
 // entry.go, seqset.go the sets of them. The files of threads and receipts begin with thread and receipt. A cut holds
 // what changed, in packed pages, with the position it stands for. Nothing here knows Kafka, Redis, a wall clock or a

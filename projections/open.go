@@ -129,9 +129,12 @@ func survey(fs vfs.FS, dir string) (tables bool, err error) {
 	return false, nil
 }
 
-// Close closes the store. What was not cut and applied is not written: it will be folded again. The error may be one of
+// Close closes the store. What was not cut and applied is not written: it will be folded again. Answers that were begun
+// and not finished end soon, with ErrClosing, and are waited for. Where others may ask, Lock is held. The error may be one of
 // before, which nobody has asked Err for.
 func (p *Partition) Close() error {
+	p.closing.Store(true)
+	p.moments.Wait()
 	err := p.db.Close()
 	if failed := p.Err(); failed != nil {
 		err = failed // what Pebble says after that are consequences

@@ -31,6 +31,9 @@ type Partition struct {
 	err          atomic.Pointer[error]
 	room         *room // for writes; nil before the store is opened
 
+	closing atomic.Bool
+	moments sync.WaitGroup // begun under RLock; Close waits for them
+
 	chans       slab[channel]
 	rows        slab[row]
 	users       slab[userState]

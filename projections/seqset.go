@@ -24,6 +24,15 @@ func (s *seqset) touch(seq uint32) {
 	}
 }
 
+// clone is a copy that no change of s reaches; it is read only.
+func (s *seqset) clone() *seqset {
+	o := &seqset{small: slices.Clone(s.small)}
+	if s.big != nil {
+		o.big = s.big.Clone()
+	}
+	return o
+}
+
 // add reports whether seq was new.
 func (s *seqset) add(seq uint32) bool {
 	if s.big != nil {

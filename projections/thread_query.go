@@ -1,7 +1,5 @@
 package projections
 
-import "bytes"
-
 // The methods of this file read. They need RLock and change nothing.
 
 // Thread is what userID sees of a thread of channelID. It reports false where there is no such channel, as View does; a
@@ -123,62 +121,4 @@ func (p *Partition) threadsOf(pair *row, userID string, fn func(*ThreadView) boo
 		}
 	}
 	return true
-}
-
-// ExplainThread says which replies are behind the unread number of a user in a thread, and which other messages of the
-// thread above the pointer do not count; false as in Thread. Before the follow counts as before the join. Its cost is
-// proportional to the number of messages of the channel above the pointer.
-func (p *Partition) ExplainThread(userID, channelID, threadID string) (Explanation, bool) {
-	ci, c, ok := p.known(channelID)
-	if !ok {
-		return Explanation{}, false
-	}
-	var x Explanation
-	ti, u := p.threadOf(ci, []byte(threadID)), p.userOf([]byte(userID))
-	if ti == 0 || u == 0 {
-		return x, true
-	}
-	ref := p.threadRowOf(ti, u)
-	if ref == 0 {
-		return x, true
-	}
-	r := p.rows.at(ref)
-	s := p.threadScopeOf(c, r)
-	if s.ptr > 0 {
-		x.Pointer, x.PointerAt = Ref{p.messageID(c, s.ptr), s.ptr}, s.at
-		x.Event = p.eventOf(c, &s.scope)
-	}
-	if !s.counts {
-		return x, true
-	}
-	own := map[uint32]bool{}
-	for _, q := range s.own {
-		own[q] = true
-	}
-	from, _ := p.followFrom(c, s.f)
-	for q := s.ptr + 1; q <= c.headSeq; q++ {
-		e := p.entryAt(c, q)
-		if e.flags&entReply == 0 || !bytes.Equal(e.thread, []byte(threadID)) {
-			continue
-		}
-		switch {
-		case q <= c.floor:
-			x.Excluded.Deleted++
-		case q <= max(s.pair.base, from):
-			x.Excluded.BeforeJoin++
-		case e.flags&entDeleted != 0:
-			x.Excluded.Deleted++
-		case e.flags&entSilent != 0:
-			x.Excluded.Silent++
-		case e.flags&entBroadcast != 0:
-			x.Excluded.Thread++ // counts in the channel
-		case own[q]:
-			x.Excluded.Own++
-		case s.singles.contains(q):
-			x.Excluded.ReadSingly++
-		default:
-			p.explainUnread(c, q, &x)
-		}
-	}
-	return x, true
 }

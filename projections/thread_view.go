@@ -25,7 +25,12 @@ type threadScope struct {
 }
 
 func (p *Partition) threadScopeOf(c *channel, r *row) threadScope {
-	s := threadScope{scope: p.scopeOf(c, r), f: p.follows.at(r.scope)}
+	return p.threadScopeWith(c, r, p.scopeOf(c, r))
+}
+
+// threadScopeWith is threadScopeOf for a scope that is known.
+func (p *Partition) threadScopeWith(c *channel, r *row, of scope) threadScope {
+	s := threadScope{scope: of, f: p.follows.at(r.scope)}
 	s.t, s.pair = p.threads[s.f.thread], p.rows.at(s.f.pair)
 	from, is := p.followFrom(c, s.f)
 	s.chosen, s.follows = is, is && !s.t.gone(c)

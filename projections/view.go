@@ -21,6 +21,28 @@ var noSingles seqset
 
 // scopeOf evaluates a row. It changes nothing, so that readers may call it.
 func (p *Partition) scopeOf(c *channel, r *row) scope {
+	s := p.pointerOf(c, r)
+	if r.lastOwn > s.ptr {
+		var kept bool
+		if s.own, kept = p.keptOwn(r, s.ptr); !kept {
+			s.own = p.ownSince(c, r, s.ptr)
+		}
+	}
+	return s
+}
+
+// keptOwn is the row's own posts above low, ascending, if they are in memory.
+func (p *Partition) keptOwn(r *row, low uint32) (own []uint32, kept bool) {
+	x := p.excOf(r)
+	if x == nil || !x.ownKept || x.ownFrom > low {
+		return nil, false
+	}
+	i, _ := slices.BinarySearch(x.own, low+1)
+	return x.own[i:], true
+}
+
+// pointerOf is scopeOf without own posts above the pointer.
+func (p *Partition) pointerOf(c *channel, r *row) scope {
 	s := scope{ptr: r.ptr, at: r.at, ev: r.ev, singles: &noSingles}
 	floorH := r.floorH
 	if x := p.excOf(r); x != nil {
@@ -31,12 +53,6 @@ func (p *Partition) scopeOf(c *channel, r *row) scope {
 	}
 	if p.settings.SendMarksRead && r.lastOwn > floorH && r.lastOwn >= s.ptr {
 		s.ptr, s.at, s.ev = r.lastOwn, r.ownAt, evOwn
-	}
-	if x := p.excOf(r); r.lastOwn > s.ptr && x != nil && x.ownKept && x.ownFrom <= s.ptr {
-		i, _ := slices.BinarySearch(x.own, s.ptr+1)
-		s.own = x.own[i:]
-	} else if r.lastOwn > s.ptr {
-		s.own = p.ownSince(c, r, s.ptr)
 	}
 	return s
 }
@@ -61,10 +77,7 @@ func (p *Partition) evaluate(c *channel, r *row, x *exc) (ptr, floorH uint32, at
 	if len(x.floors) > 0 {
 		b.floorH = c.headSeq
 	}
-	work := seqset{small: slices.Clone(x.singles.small)}
-	if x.singles.big != nil {
-		work.big = x.singles.big.Clone()
-	}
+	work := x.singles.clone()
 	for i := range x.held {
 		h := x.held[i]
 		switch h.kind {
@@ -86,13 +99,13 @@ func (p *Partition) evaluate(c *channel, r *row, x *exc) (ptr, floorH uint32, at
 				h.headSeq = c.headSeq
 			}
 			h.head = true
-			if _, effective := p.mark(c, r, &b, &work, &h, false, true); effective {
+			if _, effective := p.mark(c, r, &b, work, &h, false, true); effective {
 				b.floorH = max(b.floorH, h.headSeq)
 			}
 		}
 		work.removeTo(b.ptr)
 	}
-	return b.ptr, b.floorH, b.at, b.ev, &work
+	return b.ptr, b.floorH, b.at, b.ev, work
 }
 
 // from is the seq above which messages can be unread.

@@ -63,15 +63,22 @@ func (s *service) GetReceipts(ctx context.Context, req *connect.Request[queryv1.
 		return nil, err
 	}
 	there := false // the channel; then it is the message that is not
-	res, err := routed(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) *queryv1.GetReceiptsResponse {
-		v, ok := p.Receipts(m.ChannelId, m.MessageId, page.from, page.size)
+	res, err := routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.GetReceiptsResponse] {
+		w, ok := p.BeginReceipts(m.ChannelId, m.MessageId, page.from, page.size)
 		if !ok {
 			_, there = p.Channel(m.ChannelId)
 			return nil
 		}
-		res := receipts(&v)
-		res.NextPageToken, res.AsOf = page.next(v.Next), s.topics.asOf(nil, number, p.Position())
-		return res
+		asOf := s.topics.asOf(nil, number, p.Position())
+		return func(ctx context.Context) (*queryv1.GetReceiptsResponse, error) {
+			v, err := w.End(ctx)
+			if err != nil {
+				return nil, err
+			}
+			res := receipts(&v)
+			res.NextPageToken, res.AsOf = page.next(v.Next), asOf
+			return res, nil
+		}
 	}, queryv1connect.QueryServiceClient.GetReceipts)
 	if there && connect.CodeOf(err) == connect.CodeNotFound {
 		return nil, messageNotFound(m.ChannelId, m.MessageId)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -27,9 +28,25 @@ type remoteCall[Req, Res any] func(queryv1connect.QueryServiceClient, context.Co
 func routed[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], channelID string, tokens []string,
 	local func(p *projections.Partition, number int32) *Res, remote remoteCall[Req, Res],
 ) (*connect.Response[Res], error) {
+	return routedInTwo(ctx, s, req, channelID, tokens, func(p *projections.Partition, number int32) rest[Res] {
+		res := local(p, number)
+		if res == nil {
+			return nil
+		}
+		return func(context.Context) (*Res, error) { return res, nil }
+	}, remote)
+}
+
+// rest completes an answer that was begun under a partition's lock, without it. It is called once.
+type rest[Res any] func(context.Context) (*Res, error)
+
+// routedInTwo is routed for answers that take longer than a lock may be held: begin runs under the partition's read lock, and
+// what it returns after that. An answer that the store is closed under is asked of the partition's next owner.
+func routedInTwo[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], channelID string, tokens []string,
+	begin func(p *projections.Partition, number int32) rest[Res], remote remoteCall[Req, Res],
+) (*connect.Response[Res], error) {
 	ctx, cancel := context.WithTimeout(ctx, maxCall)
 	defer cancel()
-
 	n, err := s.partitions()
 	if err != nil {
 		return nil, err
@@ -39,19 +56,25 @@ func routed[Req, Res any](ctx context.Context, s *service, req *connect.Request[
 		return nil, err
 	}
 	p := partitionOf(channelID, n)
-
 	_, notLive := s.node.Live(p)
 	if notLive == nil {
 		if err := s.wait(ctx, a, p); err != nil {
 			return nil, err
 		}
-		var res *Res
-		notLive = s.read(p, func(part *projections.Partition) { res = local(part, p) })
-		if notLive == nil {
-			if res == nil {
-				return nil, channelNotFound(channelID)
+		var end rest[Res]
+		notLive = s.read(p, func(part *projections.Partition) { end = begin(part, p) })
+		switch {
+		case end != nil: // whatever else is wrong: what was begun must be ended
+			res, err := end(ctx)
+			if err = cmp.Or(notLive, err); err == nil {
+				return connect.NewResponse(res), nil
 			}
-			return connect.NewResponse(res), nil
+			if ctx.Err() != nil {
+				return nil, unavailable("channel_id %q could not be read in time: %v", channelID, context.Cause(ctx))
+			}
+			notLive = err
+		case notLive == nil:
+			return nil, channelNotFound(channelID)
 		}
 	}
 	return forward(ctx, s, req, p, notLive, remote)

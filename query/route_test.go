@@ -6,12 +6,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 func TestEveryNodeAnswersForEveryChannel(t *testing.T) {
@@ -136,4 +140,96 @@ func TestForwardedErrorsKeepTheirCode(t *testing.T) {
 			t.Errorf("the owner says %q, the other %q", said[1], said[0])
 		}
 	}
+}
+
+// An answer that a store is closed under is asked of the partition's next owner; one that nobody waits for any more, and one
+// that no other node can give, say so. What was begun is ended each time.
+func TestAnAnswerThatTheStoreIsClosedUnder(t *testing.T) {
+	c := newCluster(t, 1, 2)
+	c.join("c", "ann", "bob")
+	c.post("c", "m1", "ann")
+	n := c.nodes[0]
+	s := newService(Config{Node: n, Self: n.url}.withDefaults(), newMetrics(nil))
+	const closing = "the store was closed before the answer was complete"
+	for _, x := range []struct {
+		name, says string
+		goes       func(cancel context.CancelFunc)
+		err        error
+	}{
+		{"to another node", "", func(context.CancelFunc) { c.move(0, 1) }, projections.ErrClosing},
+		{"to nobody yet", "has no known owner right now", func(context.CancelFunc) { c.move(0, testMoving) }, projections.ErrClosing},
+		{"nowhere", closing, func(context.CancelFunc) {}, projections.ErrClosing},
+		{"and the caller too", `channel_id "c" could not be read in time`, func(cancel context.CancelFunc) { cancel() }, context.Canceled},
+	} {
+		c.move(0, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := 0
+		req := connect.NewRequest(&queryv1.GetReceiptsRequest{ChannelId: "c", MessageId: "m1"})
+		res, err := routedInTwo(ctx, s, req, "c", nil, func(*projections.Partition, int32) rest[queryv1.GetReceiptsResponse] {
+			return func(context.Context) (*queryv1.GetReceiptsResponse, error) {
+				ended++
+				x.goes(cancel)
+				return nil, x.err
+			}
+		}, queryv1connect.QueryServiceClient.GetReceipts)
+		cancel()
+		switch {
+		case ended != 1:
+			t.Errorf("%s: ended %d times", x.name, ended)
+		case x.says == "" && (err != nil || res.Msg.RecipientCount != 1):
+			t.Errorf("%s: %v, %v", x.name, res, err)
+		case x.says != "" && (connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), x.says)):
+			t.Errorf("%s: %v, want unavailable with %q", x.name, err, x.says)
+		}
+	}
+}
+
+// The same while everything is real: stores are closed under many who ask, and each answer is right or says that there is none.
+func TestStoresAreClosedUnderThoseWhoAsk(t *testing.T) {
+	c := newCluster(t, 1, 1)
+	part, err := projections.Open("another", c.parts[0].Identity(), projections.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.parts[0] = part // which is closed once
+	c.join("c", "ann", "bob")
+	for i := range 300 {
+		c.post("c", fmt.Sprintf("m%03d", i), "ann")
+		c.readUpTo("c", "bob", uint32(i))
+	}
+	n := c.nodes[0]
+	var asking sync.WaitGroup
+	answered := make(chan struct{}, 1000)
+	for range 4 {
+		asking.Go(func() {
+			for {
+				res, err := n.query.GetReceipts(t.Context(), connect.NewRequest(&queryv1.GetReceiptsRequest{ChannelId: "c", MessageId: "m000"}))
+				var x *connect.Response[queryv1.ExplainUnreadResponse]
+				if err == nil {
+					x, err = n.query.ExplainUnread(t.Context(), connect.NewRequest(&queryv1.ExplainUnreadRequest{ChannelId: "c", UserId: "bob"}))
+				}
+				if err != nil {
+					wantCode(t, "while the store is closed", err, connect.CodeUnavailable)
+					return
+				}
+				if res.Msg.ReadCount != 1 || len(res.Msg.Recipients) != 1 || x.Msg.Unread != 1 {
+					t.Errorf("%v and %v", res.Msg, x.Msg)
+				}
+				select {
+				case answered <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	for range 20 {
+		<-answered
+	}
+	c.move(0, testMoving)
+	part.Lock()
+	if err := part.Close(); err != nil {
+		t.Error(err)
+	}
+	part.Unlock()
+	asking.Wait()
 }

@@ -69,14 +69,21 @@ func (s *service) ExplainUnread(ctx context.Context, req *connect.Request[queryv
 			return nil, err
 		}
 	}
-	return routed(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) *queryv1.ExplainUnreadResponse {
-		e, ok := explain(p, m)
+	return routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.ExplainUnreadResponse] {
+		w, ok := explain(p, m)
 		if !ok {
 			return nil
 		}
-		r := s.topics.explanation(&e, number)
-		r.AsOf = s.topics.asOf(nil, number, p.Position())
-		return r
+		asOf := s.topics.asOf(nil, number, p.Position())
+		return func(ctx context.Context) (*queryv1.ExplainUnreadResponse, error) {
+			e, err := w.End(ctx)
+			if err != nil {
+				return nil, err
+			}
+			r := s.topics.explanation(&e, number)
+			r.AsOf = asOf
+			return r, nil
+		}
 	}, queryv1connect.QueryServiceClient.ExplainUnread)
 }
 

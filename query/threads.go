@@ -104,10 +104,10 @@ func mergeThreads(parts []*queryv1.GetThreadsResponse, page *threadPage, now tim
 	return res
 }
 
-// explain explains a channel's number, or that of a thread.
-func explain(p *projections.Partition, m *queryv1.ExplainUnreadRequest) (projections.Explanation, bool) {
+// explain begins to explain a channel's number, or that of a thread.
+func explain(p *projections.Partition, m *queryv1.ExplainUnreadRequest) (*projections.ExplainWalk, bool) {
 	if m.ThreadId != "" {
-		return p.ExplainThread(m.UserId, m.ChannelId, m.ThreadId)
+		return p.BeginExplainThread(m.UserId, m.ChannelId, m.ThreadId)
 	}
-	return p.Explain(m.UserId, m.ChannelId)
+	return p.BeginExplain(m.UserId, m.ChannelId)
 }

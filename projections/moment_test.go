@@ -1,0 +1,269 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// walked is a room whose messages and receipts are in all places where a walk finds them: in Pebble, in a cut that is not
+// applied, and in memory.
+func walked(t *testing.T) (*receiptsRoom, *Cut) {
+	room := newReceiptsRoom(t, 150)
+	for n := range 100 {
+		room.post(n)
+		room.read(1+n, uint32(n))
+		if n == 40 {
+			mustCut(t, room.p)
+		}
+	}
+	var d Deltas
+	room.p.Drain(&d, true)
+	cut, err := room.p.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 100; n < 140; n++ {
+		room.post(n)
+		room.read(n, uint32(n))
+	}
+	return room, cut
+}
+
+func (r *receiptsRoom) apply(c *Cut) {
+	r.t.Helper()
+	if err := c.Apply(); err != nil {
+		r.t.Error(err)
+	}
+}
+
+// TestCloseWaitsForWalks: a store is not closed under an answer that was begun, and the answer ends soon, in words.
+func TestCloseWaitsForWalks(t *testing.T) {
+	room := receiptsRoom{t: t, p: mustOpen(t, vfs.NewMem(), testIdentity()), now: 1_790_000_000_000}
+	room.message(events.Message{Kind: events.KindMembersJoined, IDs: [][]byte{[]byte("user-00000"), []byte("user-00001")}})
+	for n := range 100 {
+		room.post(n)
+		room.read(1, uint32(n))
+	}
+	mustCut(t, room.p)
+	room.p.RLock()
+	receipts, _ := room.p.BeginReceipts("room", "m00003", 0, 10)
+	explain, _ := room.p.BeginExplain("user-00001", "room")
+	finished, _ := room.p.BeginReceipts("room", "m00003", 0, 10)
+	room.p.RUnlock()
+	if v, err := finished.End(context.Background()); err != nil || len(v.List) != 1 || v.List[0].ReadAt == 0 {
+		t.Fatalf("before the store is closed: %+v, %v", v, err)
+	}
+	closed := make(chan error, 1)
+	go func() {
+		room.p.Lock()
+		defer room.p.Unlock()
+		closed <- room.p.Close() // of a store that is in use Pebble says that an iterator leaks
+	}()
+	for !room.p.closing.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	if v, err := receipts.End(context.Background()); !errors.Is(err, ErrClosing) || v.Recipients != 0 {
+		t.Errorf("receipts while the store is closed: %+v, %v", v, err)
+	}
+	select {
+	case err := <-closed:
+		t.Fatalf("the store was closed under an answer: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	if x, err := explain.End(context.Background()); !errors.Is(err, ErrClosing) || x.Unread != 0 {
+		t.Errorf("an explanation while the store is closed: %+v, %v", x, err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWalksAreGivenUp: nobody waits for an answer any more, and nothing is wrong with the store.
+func TestWalksAreGivenUp(t *testing.T) {
+	room, cut := walked(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	gone := errors.New("the caller has gone")
+	cancel(gone)
+	receipts, _ := room.p.BeginReceipts("room", "m00003", 0, 10)
+	explain, _ := room.p.BeginExplain("user-00149", "room")
+	if _, err := receipts.End(ctx); !errors.Is(err, gone) {
+		t.Errorf("receipts: %v", err)
+	}
+	if _, err := explain.End(ctx); !errors.Is(err, gone) {
+		t.Errorf("an explanation: %v", err)
+	}
+	if err := room.p.Err(); err != nil {
+		t.Errorf("the store: %v", err)
+	}
+	room.apply(cut)
+}
+
+// TestWalksBesideTheFold: of several who ask at once each gets what is said under the lock, while another goroutine folds,
+// cuts and applies.
+func TestWalksBesideTheFold(t *testing.T) {
+	room, cut := walked(t)
+	room.apply(cut)
+	const asks = 50
+	left := atomic.Int32{}
+	var asking sync.WaitGroup
+	for seed := range uint64(4) {
+		left.Add(1)
+		asking.Go(func() {
+			defer left.Add(-1)
+			rng := rand.New(rand.NewPCG(seed, 3))
+			for range asks {
+				message, user := fmt.Sprintf("m%05d", rng.IntN(140)), fmt.Sprintf("user-%05d", rng.IntN(150))
+				from, limit := rng.Uint32N(150), rng.IntN(70)
+				room.p.RLock()
+				wantV, _ := room.p.Receipts("room", message, from, limit)
+				wantX, _ := room.p.Explain(user, "room")
+				v, _ := room.p.BeginReceipts("room", message, from, limit)
+				x, _ := room.p.BeginExplain(user, "room")
+				room.p.RUnlock()
+				if got, err := v.End(context.Background()); err != nil || !reflect.DeepEqual(got, wantV) {
+					t.Errorf("receipts of %s from %d: %+v, %v; under the lock %+v", message, from, got, err, wantV)
+				}
+				if got, err := x.End(context.Background()); err != nil || !reflect.DeepEqual(got, wantX) {
+					t.Errorf("explaining %s: %+v, %v; under the lock %+v", user, got, err, wantX)
+				}
+			}
+		})
+	}
+	rng := rand.New(rand.NewPCG(7, 7))
+	for n := 140; left.Load() > 0; n++ {
+		room.p.Lock()
+		room.post(n)
+		for range 5 {
+			room.read(rng.IntN(150), rng.Uint32N(uint32(n))+1)
+		}
+		room.message(events.Message{Kind: events.KindMessageDeleted, MessageID: fmt.Appendf(nil, "m%05d", rng.IntN(n))})
+		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "s%05d", n), Silent: true})
+		var cut *Cut
+		if n%7 == 0 {
+			var d Deltas
+			var err error
+			room.p.Drain(&d, true)
+			if cut, err = room.p.Cut(); err != nil {
+				t.Error(err)
+			}
+		}
+		room.p.Unlock()
+		if cut != nil {
+			room.apply(cut)
+		}
+	}
+	asking.Wait()
+}
+
+// TestFirstOwnPost: who posted after a message has read it at the time of the first post after it, whether he posted once, at
+// the end, or all the time, and wherever the log is.
+func TestFirstOwnPost(t *testing.T) {
+	room := newReceiptsRoom(t, 4)
+	say := func(n, user int, thread string) int64 {
+		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%05d", n), SenderID: fmt.Appendf(nil, "user-%05d", user), ThreadID: []byte(thread)})
+		return room.now
+	}
+	const messages = 400
+	first := map[string]map[int]int64{"m00000": {}, "m00001": {}}
+	note := func(message string, user int, at int64) {
+		if first[message][user] == 0 {
+			first[message][user] = at
+		}
+	}
+	say(0, 0, "")
+	say(1, 0, "m00000")
+	for n := 2; n < messages; n++ {
+		user, thread := 1, ""
+		switch {
+		case n == messages-2:
+			user = 2
+		case n == messages-1:
+			user, thread = 3, "m00000"
+		case n%3 == 0:
+			thread = "m00000"
+		}
+		at := say(n, user, thread)
+		if thread == "" {
+			note("m00000", user, at)
+		} else {
+			note("m00001", user, at)
+		}
+		if n == messages/2 {
+			mustCut(t, room.p)
+		}
+	}
+	for message, want := range first {
+		v, ok := room.p.Receipts("room", message, 0, 10)
+		if !ok || len(v.List) != 3 || int(v.Read) != len(want) {
+			t.Fatalf("%s: %+v", message, v)
+		}
+		for i, x := range v.List {
+			if x.ReadAt != want[i+1] || x.Read != (want[i+1] != 0) {
+				t.Errorf("%s: %+v, the first post after it was at %d", message, x, want[i+1])
+			}
+		}
+	}
+}
+
+// TestCountsOfMembersOnOtherPages: who is not listed is counted by what is stored of him where his row does not say it, on
+// whichever page of members he is, and whether that is in Pebble, in a cut that is not applied, or in memory: single reads
+// of any message, and deliveries of a small one.
+func TestCountsOfMembersOnOtherPages(t *testing.T) {
+	const members, messages = 1_000, 40
+	room := newReceiptsRoom(t, members)
+	for n := range messages {
+		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%05d", n), SenderID: []byte("user-00000"), MemberCount: uint32(10 + n%2*90)})
+	}
+	check := func(what string, message, read, delivered int) {
+		t.Helper()
+		v, ok := room.p.Receipts("room", fmt.Sprintf("m%05d", message), 0, 1)
+		if !ok || v.Recipients != members-1 || len(v.List) != 1 || int(v.Read) != read || int(v.Delivered) != delivered {
+			t.Errorf("%s: m%05d: %+v, want %d of %d read, %d delivered", what, message, v, read, members-1, delivered)
+		}
+	}
+	say := func(user int) {
+		room.now += 37
+		room.p.FoldRead(&events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
+			OccurredAt: room.now, IDs: [][]byte{[]byte("m00002"), []byte("m00003")}}, room.r, room.now)
+		room.r++
+		room.deliver(user+1, 2)
+		room.now += 37
+		room.p.FoldDelivery(&events.Delivery{Kind: events.KindDelivered, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user+2),
+			OccurredAt: room.now, UpToID: []byte("m00036")}, room.d, room.now)
+		room.d++
+	}
+	all := func(what string, each int) {
+		check(what, 2, each, 3*each)
+		check(what, 3, each, each)
+		check(what, 20, 0, each)
+		check(what, 38, 0, 0)
+	}
+	say(200)
+	all("in memory", 1)
+	var d Deltas
+	room.p.Drain(&d, true)
+	cut, err := room.p.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all("in a cut", 1)
+	say(500)
+	all("in a cut and in memory", 2)
+	room.apply(cut)
+	all("stored and in memory", 2)
+	mustCut(t, room.p)
+	all("stored", 2)
+	say(900)
+	all("stored, and more", 3)
+}

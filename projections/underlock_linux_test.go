@@ -1,0 +1,242 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// BenchmarkUnderLock is how long queries hold a partition's lock, in large channels: the CPU time of the thread, for who else
+// uses the machine has no part in it, and the longest of all. What they do after that is told as well.
+func BenchmarkUnderLock(b *testing.B) {
+	b.Run("crowd", func(b *testing.B) {
+		s := newLargeStore(b)
+		const members, messages = 100_000, 1_000
+		s.join("crowd", members)
+		for n := range messages {
+			s.post("crowd", n, "author", events.Message{})
+		}
+		rng := rand.New(rand.NewPCG(5, 5))
+		for u := range members {
+			s.read("crowd", u, 1+rng.Uint32N(messages))
+		}
+		for _, uncut := range []bool{true, false} {
+			name := ""
+			if uncut {
+				name = ", before the cut"
+			} else {
+				s.cut()
+			}
+			for _, at := range []struct {
+				name string
+				n    int
+			}{{"newest", messages - 1}, {"middle", messages / 2}, {"oldest", 0}} {
+				s.receipts(b, fmt.Sprintf("%s, page 50%s", at.name, name), "crowd", at.n, 50)
+				s.receipts(b, fmt.Sprintf("%s, page 1000%s", at.name, name), "crowd", at.n, 1000)
+			}
+			s.time(b, "readers, page 1000"+name, all(func() { s.p.Readers("crowd", 0, 1000) }))
+		}
+	})
+	b.Run("long", func(b *testing.B) {
+		s := newLargeStore(b)
+		const members, messages = 50, 200_000
+		s.join("long", members)
+		for n := range messages {
+			m := events.Message{}
+			switch n % 10 {
+			case 3:
+				m.Silent = true
+			case 5:
+				m.ThreadID = fmt.Appendf(nil, "m%07d", n/100*100)
+			case 7:
+				m.ThreadID = []byte("m0000000")
+			}
+			s.post("long", n, fmt.Sprintf("user-%06d", n%(members-1)), m)
+			if n%20 == 19 {
+				for u := range members - 1 {
+					s.read("long", u, uint32(n-u%20))
+				}
+			}
+			if n%20_000 == 19_999 {
+				s.cut()
+			}
+		}
+		s.cut()
+		last := s.user(members - 1)
+		s.receipts(b, "newest", "long", messages-1, 50)
+		s.receipts(b, "middle", "long", messages/2, 50)
+		s.receipts(b, "oldest", "long", 0, 50)
+		s.receipts(b, "reply, oldest", "long", 7, 50)
+		s.time(b, "explain", func() func() {
+			w, ok := s.p.BeginExplain(last, "long")
+			return s.explain(b, "explain", w, ok)
+		})
+		s.time(b, "view", all(func() { s.p.View(last, "long") }))
+		s.p.FoldRead(&events.Read{Kind: events.KindThreadFollowed, ChannelID: []byte("long"), UserID: []byte(last), ThreadID: []byte("m0000000"), OccurredAt: 1}, s.r, 1)
+		s.r++
+		s.time(b, "explain thread", func() func() {
+			w, ok := s.p.BeginExplainThread(last, "long", "m0000000")
+			return s.explain(b, "explain thread", w, ok)
+		})
+		s.time(b, "thread", all(func() { s.p.Thread(last, "long", "m0000000") }))
+	})
+	b.Run("inbox", func(b *testing.B) {
+		s := newLargeStore(b)
+		const channels = 25_000
+		for i := range channels {
+			id := fmt.Sprintf("channel-%06d", i)
+			s.join(id, 2)
+			s.post(id, 0, s.user(1), events.Message{})
+			for n := range 20 {
+				s.post(id, n+1, s.user(1), events.Message{ThreadID: []byte("m0000000"), IDs: [][]byte{[]byte(s.user(0))}})
+			}
+		}
+		s.cut()
+		s.time(b, "100,000 channels of 4 partitions, the newest 20 messages are replies", all(func() {
+			if err := s.p.Inbox(s.user(0), func(*InboxEntry) bool { return true }); err != nil {
+				b.Fatal(err)
+			}
+		}))
+		s.time(b, "25,000 threads", all(func() {
+			n := 0
+			if err := s.p.Threads(s.user(0), func(*ThreadView) bool { n++; return true }); err != nil || n != channels {
+				b.Fatal(n, err)
+			}
+		}))
+		s.time(b, "stats", all(func() { s.p.Stats() }))
+	})
+}
+
+// largeStore is a partition on disk that is filled without telling anybody.
+type largeStore struct {
+	b    *testing.B
+	p    *Partition
+	m, r int64
+	now  int64
+}
+
+func newLargeStore(b *testing.B) *largeStore {
+	b.Helper()
+	cache := pebble.NewCache(256 << 20)
+	b.Cleanup(cache.Unref)
+	p, err := Open(b.TempDir(), testIdentity(), Options{Cache: cache})
+	if err != nil {
+		b.Fatal(err)
+	}
+	p.Quiet(true)
+	b.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return &largeStore{b: b, p: p, now: 1_790_000_000_000}
+}
+
+func (s *largeStore) user(n int) string { return fmt.Sprintf("user-%06d", n) }
+
+func (s *largeStore) message(channel string, m events.Message) {
+	s.now += 17
+	m.ChannelID, m.OccurredAt = []byte(channel), s.now
+	s.p.FoldMessage(&m, s.m, s.now)
+	s.m++
+}
+
+func (s *largeStore) join(channel string, members int) {
+	for from := 0; from < members; from += 1000 {
+		var ids [][]byte
+		for u := from; u < min(from+1000, members); u++ {
+			ids = append(ids, []byte(s.user(u)))
+		}
+		s.message(channel, events.Message{Kind: events.KindMembersJoined, IDs: ids})
+	}
+}
+
+func (s *largeStore) post(channel string, n int, sender string, m events.Message) {
+	m.Kind, m.MessageID, m.SenderID, m.Preview = events.KindMessagePosted, fmt.Appendf(nil, "m%07d", n), []byte(sender), []byte("what is said in a message of usual length, more or less")
+	s.message(channel, m)
+}
+
+func (s *largeStore) read(channel string, user int, seq uint32) {
+	s.now += 3
+	s.p.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte(channel), UserID: []byte(s.user(user)), OccurredAt: s.now,
+		Target: events.TargetSeq, Seq: seq}, s.r, s.now)
+	s.r++
+}
+
+func (s *largeStore) cut() {
+	s.b.Helper()
+	mustCut(s.b, s.p)
+}
+
+// time measures begin, which is what is done under the lock, and what it returns, if anything, which is not.
+func (s *largeStore) time(b *testing.B, name string, begin func() (end func())) {
+	b.Run(name, func(b *testing.B) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var locked, longest, after time.Duration
+		for b.Loop() {
+			began := threadTime(b)
+			end := begin()
+			held := threadTime(b)
+			if end != nil {
+				end()
+			}
+			locked, longest, after = locked+held-began, max(longest, held-began), after+threadTime(b)-held
+		}
+		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(ms(locked)/float64(b.N), "ms-locked")
+		b.ReportMetric(ms(longest), "ms-longest")
+		b.ReportMetric(ms(after)/float64(b.N), "ms-after")
+	})
+}
+
+// threadTime is the CPU time that the thread has used.
+func threadTime(b *testing.B) time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(t.Nano())
+}
+
+func (s *largeStore) receipts(b *testing.B, name, channel string, message, page int) {
+	s.time(b, "receipts, "+name, func() func() {
+		w, ok := s.p.BeginReceipts(channel, fmt.Sprintf("m%07d", message), 0, page)
+		if !ok {
+			b.Fatal("no such message")
+		}
+		return func() {
+			if v, err := w.End(context.Background()); err != nil || v.Recipients == 0 || len(v.List) == 0 {
+				b.Fatalf("%+v, %v", v, err)
+			}
+		}
+	})
+}
+
+func (s *largeStore) explain(b *testing.B, name string, w *ExplainWalk, ok bool) func() {
+	if !ok {
+		b.Fatalf("%s: no such channel", name)
+	}
+	return func() {
+		if x, err := w.End(context.Background()); err != nil || x.Unread < maxExplained {
+			b.Fatalf("%d unread, %v", x.Unread, err)
+		}
+	}
+}
+
+// all is begin for what is answered under the lock.
+func all(answer func()) func() func() {
+	return func() func() {
+		answer()
+		return nil
+	}
+}
