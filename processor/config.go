@@ -126,6 +126,9 @@ type Config struct {
 	// lockRecords is how many records are folded at once, at most; 0: lockRecords. Tests set it lower, so that a backlog is
 	// there with few.
 	lockRecords int
+	// rebuildFetch is how many bytes of an input a rebuild fetches at once; 0: rebuildFetchBytes. Tests set it lower, so that
+	// few records are many fetches.
+	rebuildFetch int32
 	// openStore opens the store of a partition; nil: projections.Open. Tests set it.
 	openStore func(dir string, id projections.Identity, o projections.Options) (fold, error)
 }
@@ -190,6 +193,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	def(&c.closerRecords, closerRecords)
 	def(&c.lockRecords, lockRecords)
+	def(&c.rebuildFetch, rebuildFetchBytes)
 	if c.openStore == nil {
 		c.openStore = openProjection
 	}

@@ -7,6 +7,7 @@
 //	balancer.go   partition p of all inputs is assigned to one member     assign.go    what is done about it
 //	open.go       where a partition starts, and until where it is silent  poll.go      records into the inboxes
 //	merge.go      the three inputs in the order of their timestamps       folding.go   decode, judge, fold
+//	batches.go    those of a rebuild are decoded as they are picked       rebuild_fetch.go  and fetched apart
 //	worker.go     the steps of one partition                              draining.go  what changed, to outputs and store
 //	publish.go    to the brokers, and acknowledgements                    commit.go    group offsets
 //	lifecycle.go  how a partition begins and ends                         hub.go       who watches what changed

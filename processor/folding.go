@@ -14,14 +14,16 @@ import (
 func (w *worker) foldSome(now time.Time) (waitUntil time.Time) {
 	b := &w.batch
 	b.items, waitUntil = w.merge.pick(now, b.items[:0], w.cfg.lockRecords)
+	bytes, unreadable := w.merge.taken()
+	if unreadable != nil {
+		defer func() { w.fail(unreadable, stopClean) }()
+	}
+	if bytes != [events.NumInputs]int64{} {
+		defer w.inbox.consumed(bytes)
+	}
 	if len(b.items) == 0 {
 		return waitUntil
 	}
-	var bytes [events.NumInputs]int64
-	for _, it := range b.items {
-		bytes[it.in] += recordBytes(it.rec)
-	}
-	defer w.inbox.consumed(bytes)
 
 	t0 := w.cfg.now()
 	stop := b.decode(w.number, w.count, w.cfg.skips)

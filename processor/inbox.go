@@ -41,7 +41,9 @@ type news struct {
 
 type fetched struct {
 	records []*kgo.Record
-	end     int64 // the log's end when they were fetched
+	batches []byte // instead of records: batches that are not decoded yet
+	next    int64  // the offset after batches
+	end     int64  // the log's end when they were fetched
 }
 
 type outcome struct{ err error }
@@ -85,14 +87,25 @@ func (b *inbox) fetch(in events.Input, records []*kgo.Record, end int64) {
 	for _, r := range records {
 		n += recordBytes(r)
 	}
+	var next int64
+	if len(records) > 0 {
+		next = records[len(records)-1].Offset + 1
+	}
+	b.deliver(in, fetched{records: records, next: next, end: end}, n)
+}
+
+// fetchBatches is fetch for batches that are not decoded yet, which end before offset next.
+func (b *inbox) fetchBatches(in events.Input, batches []byte, next, end int64) {
+	b.deliver(in, fetched{batches: batches, next: next, end: end}, int64(len(batches)))
+}
+
+func (b *inbox) deliver(in events.Input, f fetched, n int64) {
 	b.change(func() {
 		if !b.begun {
 			return
 		}
-		b.news.fetched[in] = append(b.news.fetched[in], fetched{records, end})
-		if len(records) > 0 {
-			b.next[in] = max(b.next[in], records[len(records)-1].Offset+1)
-		}
+		b.news.fetched[in] = append(b.news.fetched[in], f)
+		b.next[in] = max(b.next[in], f.next)
 		b.bytes[in] += n
 		b.total.Add(n)
 		if b.bytes[in] >= b.max && !b.paused[in] {

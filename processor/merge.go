@@ -21,13 +21,18 @@ type item struct {
 type merger struct {
 	streams [events.NumInputs]stream
 	wait    time.Duration // how long an input that is behind is waited for
+	decoder *batchDecoder // set once undecoded batches come in
 }
 
 // stream is what is at hand of one input.
 type stream struct {
-	chunks [][]*kgo.Record // non-empty; of the first, those before at are handed out
-	at     int
+	records []*kgo.Record // decoded; those before at are handed out
+	at      int           // below len(records) if anything is at hand
+	memory  *batchMemory  // of records, nil if they are the client's
+	chunks  []chunk       // what comes after them
+	err     error         // why what is left of chunks cannot be read
 
+	taken int64 // bytes that were handed out, or decoded, since the last look
 	next  int64 // the offset after the last record that came in
 	end   int64 // the known end of the log: while next is below it, more is on its way
 	limit int64 // records from here on are held back
@@ -59,38 +64,98 @@ func (m *merger) add(in events.Input, records []*kgo.Record, end int64) (known [
 		return known
 	}
 	s.next = records[len(records)-1].Offset + 1
-	s.chunks = append(s.chunks, records)
-	s.waiting, s.deserted = false, false
+	m.append(s, chunk{records: records})
 	return known
+}
+
+// addBatches is add for batches that are not decoded yet: all of the log from where the last ones ended up to next.
+func (m *merger) addBatches(in events.Input, of source, batches []byte, next, end int64) {
+	s := &m.streams[in]
+	s.end = max(s.end, end)
+	if m.decoder == nil {
+		m.decoder = newBatchDecoder()
+	}
+	first := s.next
+	s.next = max(s.next, next)
+	m.append(s, chunk{batches: batches, of: of, from: first})
+}
+
+func (m *merger) append(s *stream, c chunk) {
+	s.chunks = append(s.chunks, c)
+	s.waiting, s.deserted = false, false
+	if s.at == len(s.records) {
+		m.load(s)
+	}
+}
+
+// load brings the next records to hand, if there are any. None are.
+func (m *merger) load(s *stream) {
+	s.records, s.at = nil, 0
+	if s.memory != nil {
+		m.decoder.leave(s.memory)
+		s.memory = nil
+	}
+	for len(s.chunks) > 0 && len(s.records) == 0 && s.err == nil {
+		c := &s.chunks[0]
+		if s.records = c.records; c.records == nil {
+			var n int
+			s.records, s.memory, n, s.err = m.decoder.next(c)
+			s.taken += int64(n)
+		}
+		if c.records != nil || len(c.batches) == 0 {
+			*c = chunk{}
+			s.chunks = s.chunks[1:]
+		}
+	}
+}
+
+// taken is how many bytes of each input were handed out since the last call, and why one cannot be read on.
+func (m *merger) taken() (bytes [events.NumInputs]int64, err error) {
+	for i := range m.streams {
+		s := &m.streams[i]
+		bytes[i], s.taken = s.taken, 0
+		if s.at == len(s.records) && s.err != nil {
+			err = s.err
+		}
+	}
+	return bytes, err
 }
 
 // head is the next record of the stream, nil if there is none or it is held back.
 func (s *stream) head() *kgo.Record {
-	if len(s.chunks) == 0 {
+	if s.at == len(s.records) {
 		return nil
 	}
-	if r := s.chunks[0][s.at]; r.Offset < s.limit {
+	if r := s.records[s.at]; r.Offset < s.limit {
 		return r
 	}
 	return nil
 }
 
-func (s *stream) advance() {
-	s.chunks[0][s.at] = nil // the fetch that it was part of can go piece by piece
+// advance goes on to the record after the head.
+func (m *merger) advance(s *stream) {
+	if s.memory == nil {
+		s.taken += recordBytes(s.records[s.at])
+	}
+	s.records[s.at] = nil // the fetch that it was part of can go piece by piece
 	s.at++
-	if s.at == len(s.chunks[0]) {
-		s.chunks[0] = nil
-		s.chunks = s.chunks[1:]
-		s.at = 0
+	if s.at == len(s.records) {
+		m.load(s)
 	}
 }
 
-// behind reports whether the stream has nothing at hand but will have.
-func (s *stream) behind() bool { return len(s.chunks) == 0 && s.next < min(s.end, s.limit) }
+// atHand reports whether there are records, be they held back.
+func (s *stream) atHand() bool { return s.at < len(s.records) }
 
-// pick appends up to n items to batch. If it returns none although there are some, an input that is behind is waited
+// behind reports whether the stream has nothing at hand but will have.
+func (s *stream) behind() bool { return !s.atHand() && s.next < min(s.end, s.limit) }
+
+// pick appends up to n items to batch, whose records are good until the next call. If it returns none although there are some, an input that is behind is waited
 // for until the time it returns; else that is zero.
 func (m *merger) pick(now time.Time, batch []item, n int) ([]item, time.Time) {
+	if m.decoder != nil {
+		m.decoder.reuse()
+	}
 	for i := range m.streams {
 		s := &m.streams[i]
 		if !s.behind() || s.deserted || !m.any() {
@@ -116,7 +181,7 @@ func (m *merger) pick(now time.Time, batch []item, n int) ([]item, time.Time) {
 				break
 			}
 			batch = append(batch, item{events.Input(first), r})
-			s.advance()
+			m.advance(s)
 			n--
 		}
 		if s.behind() && !s.deserted {

@@ -58,7 +58,7 @@ func (w *worker) advanceOpening(now time.Time) {
 	for i := range w.merge.streams {
 		s := &w.merge.streams[i]
 		// The next record is past the goal: what is missing in between is gone from the log.
-		if position[i] < w.plan.until[i] && len(s.chunks) > 0 && s.head() == nil {
+		if position[i] < w.plan.until[i] && s.atHand() && s.head() == nil {
 			w.fold.Skip(events.Input(i), w.plan.until[i])
 		}
 	}

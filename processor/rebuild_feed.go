@@ -28,7 +28,7 @@ const rebuildFetchBytes = 2 << 20
 func (p *Processor) rebuildFeeders() (list []*feeder, err error) {
 	for i := range rebuildClients {
 		id := kgo.ClientID("tidemark-rebuild-" + strconv.Itoa(i))
-		client, err := kgo.NewClient(append(p.tailOptions(), id, kgo.FetchMaxWait(rebuildFetchWait), kgo.FetchMaxPartitionBytes(rebuildFetchBytes))...)
+		client, err := kgo.NewClient(append(p.tailOptions(), id, kgo.FetchMaxWait(rebuildFetchWait), kgo.FetchMaxPartitionBytes(p.cfg.rebuildFetch))...)
 		if err != nil {
 			closeFeeders(list)
 			return nil, err

@@ -14,6 +14,7 @@ import (
 type underway struct {
 	*worker
 	feeder        *feeder
+	reader        *reader // set once it is begun
 	begun, ending bool
 }
 
@@ -104,7 +105,7 @@ func (r *rebuild) look(s *underway) {
 	case !s.ending && s.started.Load() && plan.reached(s.progress.at()):
 		s.ending = true
 		s.inbox.stop(stopClean)
-		s.feeder.leave(s.worker) // what comes after it is for others
+		s.reader.leave() // what comes after it is for others
 	}
 }
 
@@ -113,8 +114,8 @@ func (r *rebuild) end(s *underway) Rebuilt {
 	r.p.mu.Lock()
 	delete(r.p.workers, s.number)
 	r.p.mu.Unlock()
-	if s.begun && !s.ending {
-		s.feeder.leave(s.worker)
+	if s.reader != nil {
+		s.reader.leave()
 	}
 	one := r.result(s.worker)
 	r.done += one.folded()
@@ -138,7 +139,7 @@ func (r *rebuild) begin(s *underway) {
 	}
 	r.plans[w.number] = plan
 	w.begin(order{plan: plan, ends: plan.until, standing: true})
-	s.feeder.feed(w, plan.from)
+	s.reader = r.read(w, s.feeder, plan.from, plan.until)
 }
 
 // goOn plans a partition whose store has been folded up to some position already.

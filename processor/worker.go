@@ -154,6 +154,10 @@ func (w *worker) receive(now time.Time) {
 	var known [events.NumInputs]int64
 	for i := range n.fetched {
 		for _, f := range n.fetched[i] {
+			if f.batches != nil {
+				w.merge.addBatches(events.Input(i), source{w.cfg.Topics.Inputs[i], w.number}, f.batches, f.next, f.end)
+				continue
+			}
 			for _, r := range w.merge.add(events.Input(i), f.records, f.end) {
 				known[i] += recordBytes(r)
 			}
