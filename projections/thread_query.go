@@ -31,13 +31,18 @@ func (p *Partition) Thread(userID, channelID, threadID string) (ThreadView, bool
 // fillThread completes a view for a user who has done something with the thread.
 func (p *Partition) fillThread(c *channel, r *row, v *ThreadView) {
 	s := p.threadScopeOf(c, r)
+	v.TouchedAt = p.touchedAt(c, &s)
+	p.fillScope(c, r, &s, v)
+}
+
+// fillScope is fillThread but for TouchedAt.
+func (p *Partition) fillScope(c *channel, r *row, s *threadScope, v *ThreadView) {
 	v.Following, v.ReadEpoch = s.follows, r.marks+1
 	if s.ptr > 0 {
 		v.LastRead = Ref{p.messageID(c, s.ptr), s.ptr}
 		v.LastReadAt = s.at
 	}
-	v.TouchedAt = p.touchedAt(c, &s)
-	n := p.threadCounts(r, &s)
+	n := p.threadCounts(r, s)
 	v.Unread, v.Mentions = n.unread, n.mentions
 	if n.first > 0 {
 		v.FirstUnread = Ref{p.messageID(c, n.first), n.first}
@@ -100,25 +105,59 @@ func (p *Partition) ThreadsIn(userID, channelID string, fn func(*ThreadView) boo
 
 // threadsOf calls fn for the listed threads of a pair, and reports whether to go on.
 func (p *Partition) threadsOf(pair *row, userID string, fn func(*ThreadView) bool) bool {
+	var v ThreadView
+	return p.eachFollowed(pair, func(c *channel, r *row, s *threadScope) bool {
+		touched := p.touchedAt(c, s)
+		if p.logTime-touched > threadListed {
+			return true
+		}
+		v = ThreadView{
+			UserID: userID, ChannelID: string(p.blobs.get(c.id)), ThreadID: string(p.blobs.get(s.t.id)),
+			Member: true, Muted: pair.flags&rowMuted != 0, Stamp: p.stampOf(c, pair), TouchedAt: touched,
+		}
+		p.fillScope(c, r, s, &v)
+		return fn(&v)
+	})
+}
+
+// eachFollowed calls fn for the threads that the user of a pair follows, if he is a member of the channel, until fn returns
+// false, and reports whether to go on.
+func (p *Partition) eachFollowed(pair *row, fn func(c *channel, r *row, s *threadScope) bool) bool {
 	if pair.flags&rowMember == 0 {
 		return true
 	}
-	var v ThreadView
 	c := p.chans.at(pair.ch)
 	for fi := pair.scope; fi != 0; {
 		f := p.follows.at(fi)
 		fi = f.sibling
-		if _, is := p.followFrom(c, f); !is || p.threads[f.thread].gone(c) {
-			continue
-		}
-		v = ThreadView{
-			UserID: userID, ChannelID: string(p.blobs.get(c.id)), ThreadID: string(p.blobs.get(p.threads[f.thread].id)),
-			Member: true, Muted: pair.flags&rowMuted != 0, Stamp: p.stampOf(c, pair),
-		}
-		p.fillThread(c, p.rows.at(f.row), &v)
-		if p.logTime-v.TouchedAt <= threadListed && !fn(&v) {
+		r := p.rows.at(f.row)
+		if s := p.threadScopeOf(c, r); s.follows && !fn(c, r, &s) {
 			return false
 		}
 	}
 	return true
+}
+
+// ThreadCounts calls fn for every thread that Threads lists and that has anything unread, in no order, with its numbers and
+// whether its channel is muted. It reads one message of each of these, where Threads reads several of every thread.
+func (p *Partition) ThreadCounts(userID string, fn func(unread, mentions uint32, muted bool)) error {
+	u := p.userOf([]byte(userID))
+	if u == 0 {
+		return p.Err()
+	}
+	for ref := p.users.at(u).first; ref != 0; {
+		pair := p.rows.at(ref)
+		ref = pair.nextUser
+		if pair.scope == 0 {
+			continue
+		}
+		p.eachFollowed(pair, func(c *channel, r *row, s *threadScope) bool {
+			n := p.threadCounts(r, s)
+			if n.unread+n.mentions > 0 && p.logTime-p.touchedAt(c, s) <= threadListed {
+				fn(n.unread, n.mentions, pair.flags&rowMuted != 0)
+			}
+			return true
+		})
+	}
+	return p.Err()
 }

@@ -111,6 +111,12 @@ func BenchmarkUnderLock(b *testing.B) {
 				b.Fatal(n, err)
 			}
 		}))
+		s.time(b, "25,000 threads, as an inbox counts them", all(func() {
+			n := 0
+			if err := s.p.ThreadCounts(s.user(0), func(uint32, uint32, bool) { n++ }); err != nil || n != channels {
+				b.Fatal(n, err)
+			}
+		}))
 		s.time(b, "stats", all(func() { s.p.Stats() }))
 	})
 }

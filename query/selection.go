@@ -42,13 +42,15 @@ func (s *selection) take(p *projections.Partition, userID string) {
 		s.offer(e)
 		return true
 	})
-	_ = p.Threads(userID, func(v *projections.ThreadView) bool {
-		s.sums.addThread(v)
-		if s.eachThread != nil {
+	if s.eachThread == nil {
+		_ = p.ThreadCounts(userID, s.sums.addThread)
+	} else {
+		_ = p.Threads(userID, func(v *projections.ThreadView) bool {
+			s.sums.addThread(v.Unread, v.Mentions, v.Muted)
 			s.eachThread(v)
-		}
-		return true
-	})
+			return true
+		})
+	}
 	for i := range s.kept {
 		if s.kept[i].view == nil {
 			v, _ := p.View(userID, s.kept[i].key.channelID)
@@ -123,10 +125,10 @@ func keyOf(c *queryv1.ChannelUnread) sortKey {
 type sums struct{ unread, mentions, channels, threadUnread, threadMentions int64 }
 
 // addThread counts one listed thread.
-func (t *sums) addThread(v *projections.ThreadView) {
-	if !v.Muted {
-		t.threadUnread += int64(v.Unread)
-		t.threadMentions += int64(v.Mentions)
+func (t *sums) addThread(unread, mentions uint32, muted bool) {
+	if !muted {
+		t.threadUnread += int64(unread)
+		t.threadMentions += int64(mentions)
 	}
 }
 

@@ -74,7 +74,7 @@ func (s *service) localThreads(ctx context.Context, ps []int32, a after, page *t
 	res.AsOf, err = s.readAll(ctx, ps, a, "the threads", func(part *projections.Partition) {
 		// The error that Threads returns is the partition's Err, which read looks at.
 		_ = part.Threads(page.user, func(v *projections.ThreadView) bool {
-			all.addThread(v)
+			all.addThread(v.Unread, v.Mentions, v.Muted)
 			res.Threads = append(res.Threads, threadUnread(v))
 			return true
 		})

@@ -48,6 +48,9 @@ func (m *Model) Diff(p *projections.Partition) string {
 		} else if want := m.ThreadList(u); !slices.Equal(list, want) {
 			d.addf("Threads(%s):\n  model %+v\n  fold  %+v", u, want, list)
 		}
+		if got, want := threadCounts(p, u), m.threadCounts(u); !slices.Equal(got, want) {
+			d.addf("ThreadCounts(%s):\n  model %v\n  fold  %v", u, want, got)
+		}
 	}
 	if err := p.Err(); err != nil {
 		d.addf("the partition has an error: %v", err)
@@ -104,6 +107,26 @@ func threads(p *projections.Partition, user string) (out []projections.ThreadVie
 		return cmp.Or(strings.Compare(a.ChannelID, b.ChannelID), strings.Compare(a.ThreadID, b.ThreadID))
 	})
 	return out, err
+}
+
+// threadCounts is what the fold says of a user's threads that have anything unread: the numbers and whether they are muted,
+// in order.
+func threadCounts(p *projections.Partition, user string) (out []string) {
+	_ = p.ThreadCounts(user, func(unread, mentions uint32, muted bool) { // the error is that of Threads
+		out = append(out, fmt.Sprint(unread, mentions, muted))
+	})
+	slices.Sort(out)
+	return out
+}
+
+func (m *Model) threadCounts(user string) (out []string) {
+	for _, v := range m.ThreadList(user) {
+		if v.Unread > 0 {
+			out = append(out, fmt.Sprint(v.Unread, v.Mentions, v.Muted))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 type differences struct{ lines []string }
