@@ -39,7 +39,7 @@ func (p *Processor) onAssigned(_ context.Context, _ *kgo.Client, assigned map[st
 	p.metrics.rebalances.WithLabelValues("assigned").Add(float64(len(numbers)))
 	p.share()
 	p.hold(whole)
-	p.joined.Store(true) // only now: a member whose partitions are not known yet must not be taken for one that has none
+	p.joined = true // only now: a member whose partitions are not known yet must not be taken for one that has none
 	if len(numbers) > 0 {
 		p.log.Info("partitions assigned", "partitions", numbers)
 	}
@@ -58,8 +58,11 @@ func (p *Processor) onRevoked(_ context.Context, _ *kgo.Client, revoked map[stri
 }
 
 // onLost drops partitions that another member may already have. What was not acknowledged is not stored, and nothing is
-// published or committed any more.
+// published or committed any more. It is called at the end of each session that an error ends, also with no partitions.
 func (p *Processor) onLost(_ context.Context, _ *kgo.Client, lost map[string][]int32) {
+	p.mu.Lock()
+	p.joined = false // before they are gone: a member that has lost all must not be taken for one that owns nothing
+	p.mu.Unlock()
 	whole, torn := p.numbers(lost)
 	numbers := append(whole, torn...)
 	if len(numbers) == 0 {

@@ -72,6 +72,7 @@ func (p *Processor) consumerOptions() []kgo.Opt {
 		kgo.OnPartitionsAssigned(p.onAssigned),
 		kgo.OnPartitionsRevoked(p.onRevoked),
 		kgo.OnPartitionsLost(p.onLost),
+		kgo.WithHooks(sessionEnds(p.groupFailed)),
 		kgo.AdjustFetchOffsetsFn(p.adjustOffsets),
 	)
 }

@@ -45,12 +45,12 @@ func (p *Processor) runSweeps(ctx context.Context) {
 
 // sweepStores looks at the stores once.
 func (p *Processor) sweepStores(ctx context.Context) {
-	if !p.joined.Load() || p.groupErr.Load() != nil {
+	p.mu.RLock()
+	joined, held := p.joined, slices.Clone(p.held)
+	p.mu.RUnlock()
+	if !joined || p.groupErr.Load() != nil {
 		return // what this member is to do is not known
 	}
-	p.mu.RLock()
-	held := slices.Clone(p.held)
-	p.mu.RUnlock()
 	for _, n := range held {
 		if ctx.Err() != nil {
 			return

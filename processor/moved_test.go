@@ -39,7 +39,7 @@ func newMover(t *testing.T, dir string, now time.Time) *mover {
 	}
 	t.Cleanup(p.producer.Close)
 	p.cluster.Store(&identity{partitions: 16})
-	p.joined.Store(true)
+	p.joined = true
 	p.directory.describe = func(context.Context) (kadm.DescribedGroup, error) { return kadm.DescribedGroup{State: "Dead"}, nil }
 	p.directory.owners = m.owners
 	m.Processor = p
@@ -102,9 +102,9 @@ func TestStoresThatMovedAwayGo(t *testing.T) {
 	m.left("a second before the time", m.sweep(24*time.Hour-time.Second), 0, 1, 2, 3, 4, 5, 6, 7, 8)
 
 	m = begin(newMover(t, dir, m.now)) // a restart
-	m.joined.Store(false)
+	m.joined = false
 	m.left("before the group is joined", m.sweep(time.Second), 0, 1, 2, 3, 4, 5, 6, 7, 8)
-	m.joined.Store(true)
+	m.joined = true
 	m.setGroupErr(errors.New("no broker answers"))
 	m.left("while the group is not known", m.sweep(0), 0, 1, 2, 3, 4, 5, 6, 7, 8)
 	m.setGroupErr(nil)

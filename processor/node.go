@@ -91,6 +91,9 @@ func (p *Processor) Status() []PartitionStatus {
 // Ready reports whether the process is in its group and all partitions that it owns are live, with a line for each
 // partition and for what else is wrong. A member that owns nothing is ready.
 func (p *Processor) Ready() (bool, []string) {
+	p.mu.RLock()
+	joined, ws := p.joined, p.inOrder() // as of one moment: who owns nothing is ready only if that is what the group says
+	p.mu.RUnlock()
 	var lines []string
 	ready := true
 	switch err := p.groupErr.Load(); {
@@ -98,10 +101,13 @@ func (p *Processor) Ready() (bool, []string) {
 		ready, lines = false, append(lines, "stopped")
 	case err != nil:
 		ready, lines = false, append(lines, (*err).Error())
-	case !p.joined.Load():
+	case isDone(p.stopping):
+		ready, lines = false, append(lines, "stopping")
+	case !joined:
 		ready, lines = false, append(lines, "joining group "+p.cfg.Group)
 	}
-	for _, s := range p.Status() {
+	for _, w := range ws {
+		s := w.status()
 		ready = ready && s.State == StateLive && s.Full == nil
 		lines = append(lines, s.String())
 	}
@@ -120,6 +126,11 @@ func (p *Processor) worker(n int32) *worker {
 func (p *Processor) owned() []*worker {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
+	return p.inOrder()
+}
+
+// inOrder are the workers of the partitions that this process owns. mu is held.
+func (p *Processor) inOrder() []*worker {
 	ws := make([]*worker, 0, len(p.workers))
 	for _, w := range p.workers {
 		ws = append(ws, w)

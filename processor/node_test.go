@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -33,25 +34,22 @@ func TestOffsetsThatCannotBeReadShow(t *testing.T) {
 }
 
 // TestOffsetsThatNobodyAnswersFor (B12): each request for the group's offsets breaks off on its way. The member is not ready
-// for as long as that lasts, and goes on by itself.
+// for as long as that lasts, also between two sessions of its group, and goes on by itself.
 func TestOffsetsThatNobodyAnswersFor(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
 		line := proxy.NewLine(t)
 		c := s.config(t.TempDir())
 		c.ClientOptions = append(c.ClientOptions, kgo.Dialer(line.Dialer(nil)))
-		five := line.CutKafka(kmsg.OffsetFetch, proxy.Request, 5)
-		all := line.CutKafka(kmsg.OffsetFetch, proxy.Request, 1<<30)
+		const sessions = 3 // each asks several times before it ends
+		line.CutKafka(kmsg.OffsetFetch, proxy.Request, 1<<30)
 		m := s.start(c)
-		select {
-		case <-five:
-		case <-all:
-		case <-time.After(time.Minute):
-			t.Fatal("nobody asks for the group's offsets")
-		}
-		if ok, lines := m.Ready(); ok || len(lines) == 0 {
-			t.Errorf("ready: %v, %q", ok, lines)
-		}
+		until(t, "sessions end for want of the group's offsets", func() bool {
+			if ok, lines := m.Ready(); ok || len(lines) == 0 {
+				t.Fatalf("ready: %v, %q", ok, lines)
+			}
+			return counterValue(t, m.metrics.groupErrors) >= sessions
+		})
 		line.Mend()
 		m.ready(2)
 		m.unread(s.join("general", "alice"), "alice", "general")
@@ -113,7 +111,7 @@ func TestWatchAndOwner(t *testing.T) {
 // Without partitions it would say yes, and the next query would be told that they are being opened.
 func TestNotReadyBeforeItsPartitionsAreKnown(t *testing.T) {
 	m := newMover(t, t.TempDir(), time.Now())
-	m.joined.Store(false)
+	m.joined = false
 	m.mu.RLock()
 	done := make(chan struct{})
 	go func() {
@@ -124,7 +122,7 @@ func TestNotReadyBeforeItsPartitionsAreKnown(t *testing.T) {
 		m.mu.RUnlock()
 		runtime.Gosched()
 	}
-	if m.joined.Load() {
+	if m.joined {
 		t.Error("it has joined, and its partitions are not known yet")
 	}
 	m.mu.RUnlock()
@@ -132,4 +130,28 @@ func TestNotReadyBeforeItsPartitionsAreKnown(t *testing.T) {
 	if ready, lines := m.Ready(); !ready {
 		t.Errorf("with all that it owns, which is nothing: %v", lines)
 	}
+}
+
+// TestNotReadyOnceItsPartitionsAreLost: a member whose session an error has ended owns nothing, and is not ready for it. Why
+// is said until the next session, and not again when the client reports it once more, late, among what it fetches.
+func TestNotReadyOnceItsPartitionsAreLost(t *testing.T) {
+	m := newMover(t, t.TempDir(), time.Now())
+	state := func(when string, want bool, line string) {
+		t.Helper()
+		if ready, lines := m.Ready(); ready != want || strings.Join(lines, "\n") != line {
+			t.Errorf("%s: ready %v, %q", when, ready, lines)
+		}
+	}
+	state("in its group", true, "")
+	m.onLost(t.Context(), nil, nil)
+	state("after its partitions are lost", false, "joining group g")
+	err := errors.New("no broker answers")
+	sessionEnds(m.groupFailed).OnGroupManageError(err)
+	state("after its session ended", false, "group g: no broker answers")
+	m.onAssigned(t.Context(), nil, nil)
+	state("in the next session", true, "")
+	m.ofNoPartition(&kgo.ErrGroupSession{Err: err})
+	state("after a late poll", true, "")
+	close(m.stopping)
+	state("while it stops", false, "stopping")
 }

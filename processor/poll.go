@@ -29,7 +29,7 @@ func (p *Processor) poll(ctx context.Context) {
 			in, ok := input[t.Topic]
 			if !ok {
 				for i := range t.Partitions {
-					p.groupFailed(t.Partitions[i].Err)
+					p.ofNoPartition(t.Partitions[i].Err)
 				}
 				return
 			}
@@ -82,11 +82,24 @@ func (p *Processor) fetchError(in events.Input, f *kgo.FetchPartition, w *worker
 	return passing{fmt.Errorf("%s/%d at offset %d cannot be fetched: %w", topic, f.Partition, at, f.Err)}
 }
 
+// ofNoPartition notes an error that the client reports among what it fetches, and that is of no partition.
+func (p *Processor) ofNoPartition(err error) {
+	var session *kgo.ErrGroupSession
+	if err == nil || errors.As(err, &session) {
+		return // sessionEnds has told it, in its turn: by the time of this poll the member may be in its group again
+	}
+	p.groupFailed(err)
+}
+
+// sessionEnds calls a function with each error that ends a session of the group, as a hook of the client: after its
+// partitions are lost, and before the next session is assigned any.
+type sessionEnds func(error)
+
+// OnGroupManageError implements kgo.HookGroupManageError.
+func (f sessionEnds) OnGroupManageError(err error) { f(err) }
+
 // groupFailed notes that the member fell out of its group. The client joins again by itself.
 func (p *Processor) groupFailed(err error) {
-	if err == nil {
-		return
-	}
 	p.metrics.groupErrors.Inc()
 	if errors.Is(err, kerr.FencedInstanceID) {
 		err = fmt.Errorf("another process has joined the group with the instance id %q: give each its own, and start this one "+

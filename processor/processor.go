@@ -43,13 +43,13 @@ type Processor struct {
 
 	cluster  atomic.Pointer[identity]
 	groupErr atomic.Pointer[error] // why the member is not in its group
-	joined   atomic.Bool
 	ended    atomic.Bool
 	queued   atomic.Int64 // bytes of fetched records in all inboxes
 
 	stopping chan struct{} // closed when the partitions are to end
 
 	mu      sync.RWMutex
+	joined  bool // it is in its group, and workers are all that it owns there
 	workers map[int32]*worker
 	leaving map[int32]<-chan struct{} // closed when the last worker of a partition that was given up is done
 	held    []int32                   // partitions with a store on disk
