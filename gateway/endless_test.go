@@ -163,16 +163,18 @@ func TestThousandDevices(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, uint64(w)))
 			wg.Go(func() {
 				for range total / atOnce {
-					ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-					f, err := dialRaw(ctx, s.URL, users[r.IntN(len(users))])
+					dialing, cancel := context.WithTimeout(context.Background(), patience)
+					f, err := dialRaw(dialing, s.URL, users[r.IntN(len(users))])
+					cancel()
 					if err != nil {
 						failed.Add(1)
-					} else {
-						fates[names[r.IntN(len(names))]](ctx, f, r)
-						f.reset()
-						met.Add(1)
+						continue
 					}
+					ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond) // of which one that is there has a while
+					fates[names[r.IntN(len(names))]](ctx, f, r)
 					cancel()
+					f.reset()
+					met.Add(1)
 				}
 			})
 		}

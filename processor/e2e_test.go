@@ -103,8 +103,8 @@ func (s *site) start(c Config) *member {
 				if err != nil {
 					s.t.Errorf("Run: %v", err)
 				}
-			case <-time.After(30 * time.Second):
-				s.t.Error("Run did not return within 30 s")
+			case <-time.After(time.Minute): // it waits for several things, for some of them as long as StopTimeout
+				s.t.Error("Run did not return within a minute")
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func (m *member) ready(partitions int) *member {
 			return m
 		}
 		if time.Now().After(deadline) {
-			m.t.Fatalf("not ready with %d partitions within 30 s: %q", partitions, lines)
+			m.t.Fatalf("not ready with %d partitions within 2 minutes: %q", partitions, lines)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

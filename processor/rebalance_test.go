@@ -38,11 +38,12 @@ func TestRebalanceUnderTraffic(t *testing.T) {
 		s := newSite(t, env.Brokers, n)
 		tr := newTraffic(s, seed, 40)
 		dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+		const most = 4000 // events in a phase: a slow machine is not to be given more, the longer it takes
 		during := func(f func()) {
 			stop, done := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(done)
-				for {
+				for range most / 200 {
 					select {
 					case <-stop:
 						return
@@ -51,9 +52,11 @@ func TestRebalanceUnderTraffic(t *testing.T) {
 					}
 				}
 			}()
+			defer func() { // also where f gives up: the events of a test that has ended would fail another
+				close(stop)
+				<-done
+			}()
 			f()
-			close(stop)
-			<-done
 		}
 		a := s.start(s.config(dirs[0])).ready(n)
 		var b, c *member
