@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -103,7 +104,7 @@ func TestFocusLimit(t *testing.T) {
 }
 
 func TestFrameRate(t *testing.T) {
-	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 0.001, FramesBurst: 5}}})
+	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 0.001, FramesBurst: 5, PingEvery: time.Hour}}})
 	c := dialed(t, s.URL, "ann")
 	for range 5 {
 		if f := c.do("channel.blur", `"channel_id":"c"`); f["type"] != "ack" {

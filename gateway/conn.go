@@ -25,6 +25,7 @@ const (
 type conn struct {
 	g        *Gateway
 	user     *user
+	number   uint64 // of the connections that this gateway was asked for
 	instance string
 	address  string // where it comes from
 	token    string // of the user; empty without keys
@@ -164,16 +165,6 @@ func (c *conn) read(take func([]byte)) error {
 		}
 		_ = c.link.SetReadDeadline(time.Time{})
 		take(body)
-	}
-}
-
-// ping asks the peer for a sign of life, and ends the connection without one.
-func (c *conn) ping() {
-	ctx, cancel := context.WithTimeout(c.ctx, c.g.cfg.Limits.PongTimeout)
-	defer cancel()
-	if err := c.ws.Ping(ctx); err != nil {
-		c.cancel()
-		_ = c.ws.CloseNow()
 	}
 }
 

@@ -156,29 +156,6 @@ const sentElsewhere = "reconnect elsewhere"
 // closeTimeout is how long clients have to answer a close.
 const closeTimeout = 6 * time.Second
 
-// pingAll asks every connection for a sign of life every PingEvery, spread over that time.
-func (g *Gateway) pingAll(ctx context.Context) {
-	const steps = 25
-	ticks := time.NewTicker(max(g.cfg.Limits.PingEvery/steps, time.Millisecond))
-	defer ticks.Stop()
-	var round []*conn
-	for {
-		select {
-		case <-ticks.C:
-		case <-ctx.Done():
-			return
-		}
-		if len(round) == 0 {
-			round = g.hub.all()
-		}
-		n := min(len(round), max(1, g.hub.size()/steps+1))
-		for _, c := range round[:n] {
-			go c.ping()
-		}
-		round = round[n:]
-	}
-}
-
 // authorize adds what the query service asks for: the gateway's own token, or that of the user for whom it asks.
 func (g *Gateway) authorize(h http.Header, userToken string) {
 	switch {

@@ -64,7 +64,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // accept makes the request a socket.
 func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) {
-	c := &conn{g: g, address: address(r), instance: g.id[:10] + "-" + strconv.FormatUint(g.instances.Add(1), 36)}
+	number := g.instances.Add(1)
+	c := &conn{g: g, address: address(r), number: number, instance: g.id[:10] + "-" + strconv.FormatUint(number, 36)}
 	c.link = &link{timeout: g.cfg.Limits.WriteTimeout, sent: func(n int) { g.metrics.bytes.Add(float64(n)) }}
 	// A browser fails a connection whose offer is not answered; the token goes back only if there is nothing else.
 	chosen := []string{subprotocol}

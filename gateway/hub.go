@@ -144,10 +144,3 @@ func (h *hub) names() []string {
 	}
 	return list
 }
-
-// size is the number of connections.
-func (h *hub) size() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.conns
-}

@@ -189,7 +189,7 @@ func TestFrameRates(t *testing.T) {
 		return c.do("channel.blur", `"channel_id":"c"`).text("code") == "resource_exhausted"
 	}
 	t.Run("of a user", func(t *testing.T) {
-		s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 0.001, FramesBurst: 4}}})
+		s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 0.001, FramesBurst: 4, PingEvery: time.Hour}}})
 		phone, laptop, other := dialed(t, s.URL, "ann"), dialed(t, s.URL, "ann"), dialed(t, s.URL, "bob")
 		for i := range 2 {
 			if beyond(phone) || beyond(laptop) {
@@ -204,7 +204,7 @@ func TestFrameRates(t *testing.T) {
 		}
 	})
 	t.Run("of an address", func(t *testing.T) {
-		s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{AddressFramesPerSecond: 0.001, AddressFramesBurst: 2}}})
+		s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{AddressFramesPerSecond: 0.001, AddressFramesBurst: 2, PingEvery: time.Hour}}})
 		ann, bob := dialed(t, s.URL, "ann"), dialed(t, s.URL, "bob")
 		if beyond(ann) || beyond(bob) {
 			t.Fatal("the first frames are refused")
