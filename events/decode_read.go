@@ -11,6 +11,14 @@ import (
 // Beyond DESIGN §3: messages_read must name a message (no_target), thread_followed and thread_unfollowed a thread,
 // marked_unread a message; instance_id, thread_id and head_message_id, where they are set, must be valid ids.
 func (d *Decoder) Read(value []byte, recordMillis int64, r *Read) error {
+	if plainRead(value, recordMillis, r) {
+		return nil
+	}
+	return d.readFields(value, recordMillis, r)
+}
+
+// readFields decodes any value, field by field.
+func (d *Decoder) readFields(value []byte, recordMillis int64, r *Read) error {
 	*r = Read{IDs: reuse(r.IDs)}
 	c, err := d.start(value, recordMillis, func() proto.Message { return new(eventsv1.ReadEvent) })
 	if err != nil {

@@ -20,18 +20,7 @@ func ValidID(id []byte) bool {
 // hasControl reports whether valid UTF-8 contains a control character. Eight bytes at a time are looked at as one word
 // while they are printable ASCII.
 func hasControl(b []byte) bool {
-	const (
-		ones = 0x0101010101010101
-		high = 0x80 * ones
-	)
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		// The high bit of a byte of each term: not ASCII; below 0x20 (a borrow may mark a neighbour, which only costs the
-		// slow path); 0x7F.
-		del := w ^ 0x7F*ones
-		if (w|(w-0x20*ones)|(del-ones)&^del)&high != 0 {
-			break
-		}
+	for len(b) >= 8 && oddities(binary.LittleEndian.Uint64(b)) == 0 {
 		b = b[8:]
 	}
 	for i, c := range b {
@@ -40,6 +29,17 @@ func hasControl(b []byte) bool {
 		}
 	}
 	return false
+}
+
+// oddities is not 0 if one of the bytes of w is no printable ASCII. It may be so beside a byte that is 0x20.
+func oddities(w uint64) uint64 {
+	const (
+		ones = 0x0101010101010101
+		high = 0x80 * ones
+	)
+	// The high bit of a byte of each term: not ASCII; below 0x20, where a borrow may mark a neighbour; 0x7F.
+	del := w ^ 0x7F*ones
+	return (w | (w - 0x20*ones) | (del-ones)&^del) & high
 }
 
 // invalidID explains what ValidID refused.
