@@ -8,10 +8,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// rebuildClients is how many clients fetch for a rebuild. A client has one fetch under way at a broker, and makes records
-// of all that comes in the answer before it hands any over: with a single one, all partitions wait for that, and then it
-// for the processors that they keep busy. With two, some partitions fold while others are fetched; more hold more in memory
-// and were no faster.
+// rebuildClients is how many clients fetch for a rebuild. Answers come one after the other on a client's connection to a
+// broker, and where its consumer fetches it makes records of all that is in one before it hands any over: with two, some
+// partitions fold while others are fetched; more were no faster.
 const rebuildClients = 2
 
 // rebuildFetchWait is how long a fetch that finds nothing is held by a broker. An input that is resumed waits for the
@@ -20,8 +19,8 @@ const rebuildClients = 2
 const rebuildFetchWait = 10 * time.Millisecond
 
 // rebuildFetchBytes is how much of one input a fetch brings, in bytes as they are on the wire. While all processors fold, what
-// a broker has sent is noticed some 10 ms late, and then decompressed beside the folding: what came before must last that
-// long, and a megabyte, the client's default, does not always.
+// a broker has sent is noticed some 10 ms late: what came before must last that long, and a megabyte, the client's default,
+// does not always.
 const rebuildFetchBytes = 2 << 20
 
 // rebuildFeeders are those of a rebuild: partitions are spread over them.
