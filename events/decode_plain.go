@@ -13,7 +13,7 @@ import (
 // records are folded again.
 func plainRead(value []byte, recordMillis int64, r *Read) bool {
 	*r = Read{IDs: reuse(r.IDs)}
-	ok := true
+	var ok bool
 	for b := value; len(b) > 0; {
 		tag := b[0]
 		switch b = b[1:]; uint64(tag) {
