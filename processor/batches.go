@@ -92,20 +92,20 @@ func (d *batchDecoder) next(c *chunk) (records []*kgo.Record, memory *batchMemor
 	}
 	batch := c.batches[:length]
 	c.batches = c.batches[length:]
-	if next <= c.from {
-		return nil, nil, length, nil
-	}
 	d.now = d.take(length)
 	opts := kgo.ProcessFetchPartitionOpts{KeepControlRecords: true, Offset: c.from, Topic: c.of.topic, Partition: c.of.partition,
 		Pools: d.pools}
 	answer := kmsg.FetchResponseTopicPartition{Partition: c.of.partition, RecordBatches: batch}
-	got, _ := kgo.ProcessFetchPartition(opts, &answer, d.inner, func(m kgo.FetchBatchMetrics) {
+	got, at := kgo.ProcessFetchPartition(opts, &answer, d.inner, func(m kgo.FetchBatchMetrics) {
 		d.largest = max(d.largest, m.UncompressedBytes)
 	})
-	if got.Err != nil {
+	switch {
+	case got.Err != nil:
 		return nil, d.now, length, d.failed(c, got.Err)
+	case at < next: // the client would ask for the rest again
+		return nil, d.now, length, d.failed(c, errors.New("not all records that their batch counts can be read"))
 	}
-	c.from = next
+	c.from = at
 	return got.Records, d.now, length, nil
 }
 

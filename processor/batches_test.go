@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,10 +42,20 @@ func encodeBatch(t testing.TB, codec kgo.CompressionCodec, records []*kgo.Record
 	b := kmsg.RecordBatch{FirstOffset: first.Offset, Magic: 2, Attributes: int16(kind), LastOffsetDelta: int32(last.Offset - first.Offset),
 		FirstTimestamp: millisOf(first), MaxTimestamp: millisOf(last), NumRecords: int32(len(records)), ProducerID: -1, ProducerEpoch: -1,
 		FirstSequence: -1, Records: all}
-	out := b.AppendTo(nil)
-	binary.BigEndian.PutUint32(out[batchLengthAt:], uint32(len(out)-12))
-	binary.BigEndian.PutUint32(out[17:], crc32.Checksum(out[21:], crc32.MakeTable(crc32.Castagnoli)))
-	return out
+	return sealBatch(b.AppendTo(nil))
+}
+
+// sealBatch sets the length and the checksum of a batch.
+func sealBatch(b []byte) []byte {
+	binary.BigEndian.PutUint32(b[batchLengthAt:], uint32(len(b)-12))
+	binary.BigEndian.PutUint32(b[17:], crc32.Checksum(b[21:], crc32.MakeTable(crc32.Castagnoli)))
+	return b
+}
+
+// emptyBatch is what compaction leaves of a batch of which it has taken all records.
+func emptyBatch(from, next int64) []byte {
+	b := kmsg.RecordBatch{FirstOffset: from, Magic: 2, LastOffsetDelta: int32(next - 1 - from), ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1}
+	return sealBatch(b.AppendTo(nil))
 }
 
 // randomBatches is a log in batches of all sizes, and its records.
@@ -151,11 +162,44 @@ func TestDecodingUsesItsMemoryAgain(t *testing.T) {
 	}
 }
 
-// TestBatchThatCannotBeRead: what comes before it is handed out, and it is said which it is.
+// TestEmptyBatchBeforeTheClientsRecords: all bytes that came in are accounted for where a batch without records is followed
+// by what the client's consumer has fetched. An input whose bytes are not would be paused for good.
+func TestEmptyBatchBeforeTheClientsRecords(t *testing.T) {
+	_, records := randomBatches(t, rand.New(rand.NewPCG(1, 1)), kgo.NoCompression(), 20)
+	batches := append(encodeBatch(t, kgo.Lz4Compression(), records[:5]), emptyBatch(5, 9)...)
+	in := int64(len(batches))
+	for _, r := range records[9:] {
+		in += recordBytes(r)
+	}
+	m := newMerger(0)
+	m.addBatches(events.Reads, logOfTest, batches, 9, int64(len(records)))
+	m.add(events.Reads, slices.Clone(records[9:]), int64(len(records)))
+	picked, _ := m.pick(time.UnixMilli(1), nil, len(records))
+	taken, err := m.taken()
+	if want := len(records) - 4; len(picked) != want || err != nil {
+		t.Errorf("%d records, want %d, %v", len(picked), want, err)
+	}
+	if out := taken[events.Reads]; in != out {
+		t.Errorf("%d bytes came in and %d were accounted for", in, out)
+	}
+}
+
+// TestBatchThatCannotBeRead: what comes before it is handed out, and it is said which it is. None is left out without a word.
 func TestBatchThatCannotBeRead(t *testing.T) {
+	const delta, count = batchDeltaAt, batchHeader - 4 // where the last offset is, and the number of records
+	for name, spoil := range map[string]func(b []byte){
+		"a bit of its records":     func(b []byte) { b[len(b)-1] ^= 1 },
+		"a bit of its last offset": func(b []byte) { b[delta] ^= 0x80 },
+		"a record is missing":      func(b []byte) { b[delta+3]++; b[count+3]++; sealBatch(b) },
+	} {
+		t.Run(name, func(t *testing.T) { cannotBeRead(t, spoil) })
+	}
+}
+
+func cannotBeRead(t *testing.T, spoil func(batch []byte)) {
 	batches, _ := randomBatches(t, rand.New(rand.NewPCG(7, 7)), kgo.Lz4Compression(), 2000)
 	_, good, _ := batchAt(batches[0])
-	batches[1][len(batches[1])-1] ^= 1
+	spoil(batches[1])
 	piece := bytes.Join(batches, nil)
 	_, next, err := wholeBatches(piece)
 	if err != nil {

@@ -42,7 +42,7 @@ type news struct {
 type fetched struct {
 	records []*kgo.Record
 	batches []byte // instead of records: batches that are not decoded yet
-	next    int64  // the offset after batches
+	next    int64  // the offset after what came
 	end     int64  // the log's end when they were fetched
 }
 

@@ -88,14 +88,12 @@ func (m *merger) append(s *stream, c chunk) {
 	}
 }
 
-// load brings the next records to hand, if there are any. None are.
+// load brings the next records to hand, if there are any. All that were at hand are handed out.
 func (m *merger) load(s *stream) {
 	s.records, s.at = nil, 0
-	if s.memory != nil {
-		m.decoder.leave(s.memory)
-		s.memory = nil
-	}
+	m.leave(s)
 	for len(s.chunks) > 0 && len(s.records) == 0 && s.err == nil {
+		m.leave(s) // of a batch without records
 		c := &s.chunks[0]
 		if s.records = c.records; c.records == nil {
 			var n int
@@ -106,6 +104,13 @@ func (m *merger) load(s *stream) {
 			*c = chunk{}
 			s.chunks = s.chunks[1:]
 		}
+	}
+}
+
+func (m *merger) leave(s *stream) {
+	if s.memory != nil {
+		m.decoder.leave(s.memory)
+		s.memory = nil
 	}
 }
 
@@ -147,11 +152,14 @@ func (m *merger) advance(s *stream) {
 // atHand reports whether there are records, be they held back.
 func (s *stream) atHand() bool { return s.at < len(s.records) }
 
+// allOut reports whether all that came in is handed out.
+func (s *stream) allOut() bool { return !s.atHand() && s.err == nil }
+
 // behind reports whether the stream has nothing at hand but will have.
 func (s *stream) behind() bool { return !s.atHand() && s.next < min(s.end, s.limit) }
 
-// pick appends up to n items to batch, whose records are good until the next call. If it returns none although there are some, an input that is behind is waited
-// for until the time it returns; else that is zero.
+// pick appends up to n items to batch, whose records are good until the next call. If it returns none although there are
+// some, an input that is behind is waited for until the time it returns; else that is zero.
 func (m *merger) pick(now time.Time, batch []item, n int) ([]item, time.Time) {
 	if m.decoder != nil {
 		m.decoder.reuse()

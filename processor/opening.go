@@ -57,8 +57,9 @@ func (w *worker) advanceOpening(now time.Time) {
 	w.fold.Lock()
 	for i := range w.merge.streams {
 		s := &w.merge.streams[i]
-		// The next record is past the goal: what is missing in between is gone from the log.
-		if position[i] < w.plan.until[i] && s.atHand() && s.head() == nil {
+		// The next record, or the end of what was fetched, is past the goal: what is missing in between is gone from the log.
+		past := s.atHand() && s.head() == nil || s.allOut() && s.next >= w.plan.until[i]
+		if position[i] < w.plan.until[i] && past {
 			w.fold.Skip(events.Input(i), w.plan.until[i])
 		}
 	}

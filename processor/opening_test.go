@@ -3,6 +3,8 @@ package processor
 import (
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -57,6 +59,20 @@ func TestOpeningEndsOverAGap(t *testing.T) {
 	s.step()
 	if s.w.State() != StateLive {
 		t.Errorf("the position is %v and it is not live", s.fold.position)
+	}
+}
+
+// TestOpeningEndsWithAnEmptyBatch: what lies before the goal is gone from the log, and what was fetched ends there.
+func TestOpeningEndsWithAnEmptyBatch(t *testing.T) {
+	s := newStage(t, opening{until: projections.Position{10, 0, 0}, published: true}, nil)
+	var records []*kgo.Record
+	for range 4 {
+		records = append(records, s.record(events.Messages, eventValue(t, events.Messages)))
+	}
+	s.w.inbox.fetchBatches(events.Messages, append(encodeBatch(t, kgo.NoCompression(), records), emptyBatch(4, 10)...), 10, 10)
+	s.step()
+	if s.w.State() != StateLive || len(s.fold.folded) != 4 {
+		t.Errorf("the position is %v, %v, after %d records", s.fold.position, s.w.State(), len(s.fold.folded))
 	}
 }
 
