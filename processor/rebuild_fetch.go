@@ -44,11 +44,17 @@ func (r *rebuild) read(w *worker, f *feeder, from, until projections.Position) *
 		if err := rd.run(ctx, from, until); err != nil && ctx.Err() == nil {
 			r.p.log.Info("the rest of a partition is fetched by the client's consumer", "partition", w.number, "err", err)
 			w.inbox.setMax(r.p.cfg.inputBytes(min(r.parallel, len(r.numbers))))
-			w.inbox.reroute(r.p.flow(w.number, f.client))
-			f.feed(w, w.inbox.expected())
+			rd.handOver()
 		}
 	}()
 	return rd
+}
+
+// handOver lets the client's consumer fetch what is left. None of the inputs is being fetched.
+func (rd *reader) handOver() {
+	rd.feeder.feed(rd.w, rd.w.inbox.expected())
+	// After it, for it lifts all pauses: what is paused is so until now without the client.
+	rd.feeder.do(func() { rd.w.inbox.reroute(rd.p.flow(rd.w.number, rd.feeder.client)) })
 }
 
 // leave ends the fetching.

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/projections"
 )
 
 // askedByReader reports whether a request is a reader's fetch: the client's consumer fetches in sessions, and asks without one
@@ -33,6 +35,38 @@ func refuseFetch(f *kmsg.FetchRequest, err *kerr.Error) *kmsg.FetchResponse {
 	topic.Partitions = append(topic.Partitions, part)
 	resp.Topics = append(resp.Topics, topic)
 	return resp
+}
+
+// TestPausesOutliveTheHandOver: what is paused while the client's consumer takes over, because the disk is full or too much
+// waits to be folded, is not fetched by it.
+func TestPausesOutliveTheHandOver(t *testing.T) {
+	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
+	p := &Processor{cfg: s.config("")}
+	p.cfg.Topics = s.names()
+	cl := testkit.Client(t, s.brokers, kgo.ConsumeResetOffset(kgo.NoResetOffset()))
+	f := newFeeder(cl, s.names().Inputs)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	defer func() { cancel(); <-ended }()
+	go func() {
+		defer close(ended)
+		f.run(ctx, func(*worker, events.Input, *kgo.FetchPartition) {}, func(context.Context) {})
+	}()
+	w := &worker{inbox: newInbox(1<<20, new(atomic.Int64), func(events.Input, bool) {})}
+	w.inbox.expect(projections.Position{})
+	w.inbox.hold(true)
+
+	(&reader{p: p, w: w, feeder: f}).handOver()
+	over := make(chan struct{})
+	f.do(func() { close(over) })
+	<-over
+	if paused := cl.PauseFetchPartitions(nil); len(paused) != events.NumInputs {
+		t.Errorf("paused are %v, want all inputs", paused)
+	}
+	w.inbox.hold(false)
+	if paused := cl.PauseFetchPartitions(nil); len(paused) != 0 {
+		t.Errorf("paused are %v although there is room", paused)
+	}
 }
 
 // TestRebuildWhereFetchesFail: a rebuild's own fetches get answers that they make nothing of, at the first and in the middle.
