@@ -89,6 +89,7 @@ var noRefusals = map[string]string{
 	"closing the store of partition":                  "the store is as after a crash",
 	"the data directory cannot be":                    "of a flag, with the way out",
 	"no whole record batch where one should begin":    "only whole ones are kept",
+	"not all records that their batch counts":         "said behind \"cannot be fetched\", which has a section",
 	"there are aborted transactions":                  "the client's consumer goes on",
 	"a record batch did not come as a whole":          "the client's consumer goes on",
 	"the answer to a fetch is":                        "the client's consumer goes on",
