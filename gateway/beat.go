@@ -18,8 +18,7 @@ import (
 // Each gateway looks at its own number every beatEvery, and says all of its users again when it was lost. Until the others
 // have done so as well, which is within settleAfter, nobody may be taken to be absent. Whoever asks Redis for users asks for
 // the number in the same command: it is written again only once the loss is noted, so that no answer from between the loss
-// and the noting is believed. What was lost before its first number a gateway cannot notice; so it waits from there on as if it
-// had noticed a loss.
+// and the noting is believed.
 type beat struct {
 	key   string
 	every time.Duration
@@ -28,17 +27,13 @@ type beat struct {
 
 	acked     atomic.Int64 // the last number that Redis has acknowledged; 0: none
 	unsettled atomic.Int64 // until so long after began, in nanoseconds, nobody may be taken to be absent
-	noticed   atomic.Bool  // a loss
 }
 
 // maxBeatEvery bounds how long a loss is not noticed.
 const maxBeatEvery = time.Second
 
-// errForgotten and errBegun are why nobody can be said to be absent.
-var (
-	errForgotten = errors.New("what was written to Redis is lost there: until all gateways have said again who is connected, nobody is taken to be absent")
-	errBegun     = errors.New("this gateway has just begun: until it would know that Redis has lost what was written to it, nobody is taken to be absent")
-)
+// errForgotten is why nobody can be said to be absent.
+var errForgotten = errors.New("what was written to Redis is lost there: until all gateways have said again who is connected, nobody is taken to be absent")
 
 func newBeat(gateway string, ttl time.Duration, now func() time.Time) *beat {
 	// No user has a control character in his id, and whoever may write the keys of users may write this one.
@@ -62,9 +57,6 @@ func (b *beat) next(ctx context.Context, rdb redis.UniversalClient, ttl time.Dur
 	if err := rdb.Set(ctx, b.key, n, ttl).Err(); err != nil {
 		return lost, err
 	}
-	if n == 1 {
-		b.unsettle() // before the number is there for settled to see
-	}
 	b.acked.Store(n)
 	return lost, nil
 }
@@ -77,25 +69,12 @@ func isBefore(value string, acked int64) bool {
 }
 
 // lose notes that Redis has lost what it was told.
-func (b *beat) lose() {
-	b.noticed.Store(true)
-	b.unsettle()
-}
+func (b *beat) lose() { b.unsettled.Store(int64(b.now().Sub(b.began) + b.settleAfter())) }
 
-// unsettle begins to wait for all gateways to say again who is connected.
-func (b *beat) unsettle() { b.unsettled.Store(int64(b.now().Sub(b.began) + b.settleAfter())) }
-
-// settled returns errForgotten or errBegun until all gateways have said again who is connected.
+// settled returns errForgotten until all gateways have said again who is connected.
 func (b *beat) settled() error {
-	if b.acked.Load() == 0 {
-		return errBegun
-	}
-	left := time.Duration(b.unsettled.Load()) - b.now().Sub(b.began)
-	switch {
-	case left <= 0:
-		return nil
-	case b.noticed.Load():
+	if left := time.Duration(b.unsettled.Load()) - b.now().Sub(b.began); left > 0 {
 		return fmt.Errorf("%w, which takes %v more", errForgotten, left.Round(time.Millisecond))
 	}
-	return fmt.Errorf("%w, which takes %v more", errBegun, left.Round(time.Millisecond))
+	return nil
 }

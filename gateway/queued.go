@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -130,11 +129,7 @@ func (q *queuer) judge(ctx context.Context, records []*kgo.Record) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		level := slog.LevelWarn
-		if errors.Is(err, errBegun) {
-			level = slog.LevelDebug // it is so with every start
-		}
-		q.g.cfg.Logger.Log(ctx, level, "messages wait to be reported as queued", "messages", len(records), "err", err)
+		q.g.cfg.Logger.Warn("messages wait to be reported as queued", "messages", len(records), "err", err)
 		sleep(ctx, pause)
 	}
 }
