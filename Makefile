@@ -1,19 +1,19 @@
-# What a person types. `make help` lists it.
+# The commands that people use; `make help` lists them.
 #
-# Servers for tests are started by the tests themselves (internal/testkit), on free ports and without containers:
-# Apache Kafka from Maven's jars, kept in the user's cache folder, and redis-server.
+# Tests start their servers themselves (internal/test/testkit), on free ports and without containers:
+# Apache Kafka from Maven's jars, which they keep in the user's cache folder, redis-server and PostgreSQL.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
 GO       ?= go
-SERVERS  := $(GO) run ./internal/testkit/cmd/servers
+SERVERS  := $(GO) run ./internal/test/testkit/cmd/servers
 LINT     := $(GO) tool -modfile=tools/golangci.mod golangci-lint
 BUF      := $(GO) tool -modfile=tools/buf.mod buf
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PACKAGES ?= ./...
-# A measured broker gets a fixed heap and the collector it has in production.
+# A broker that is measured gets a fixed heap, and the collector that it has in production.
 BENCH_JVM ?= -Xms1g -Xmx1g -XX:+UseG1GC
 
 ##@ Use
@@ -31,7 +31,7 @@ build: ## build bin/tidemark
 .PHONY: test
 test: test-tools ## the whole suite against a real Kafka and a real Redis, then the short tests under the race detector
 	$(SERVERS) -- $(GO) test -timeout 15m $(PACKAGES)
-	$(GO) test -short -race -timeout 15m $(PACKAGES)
+	$(GO) test -short -race -timeout 30m $(PACKAGES)
 
 .PHONY: test-short
 test-short: ## the tests that need no server, in less than two minutes
@@ -43,60 +43,72 @@ race: test-tools ## the whole suite under the race detector
 
 .PHONY: sim
 sim: ## many runs of the simulator: SEEDS=10000, from seed FROM=0 on
-	TIDEMARK_SIM_SEEDS=$(or $(SEEDS),10000) TIDEMARK_SIM_FROM=$(or $(FROM),0) $(GO) test -count=1 -timeout 2h -v -run 'TestSimulate$$' ./processor
+	TIDEMARK_SIM_SEEDS=$(or $(SEEDS),10000) TIDEMARK_SIM_FROM=$(or $(FROM),0) $(GO) test -count=1 -timeout 2h -v -run 'TestSimulate$$' ./processor/internal/steps
 
 .PHONY: chaos
-chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (about 10 minutes), PAUSES=30 of members, LEADERS=20 of brokers
-	$(SERVERS) -- env TIDEMARK_CHAOS_ROUNDS=$(or $(ROUNDS),100) $(GO) test -count=1 -timeout 2h -v -run 'TestKill$$' ./internal/chaos
-	$(SERVERS) -- $(GO) test -count=$(or $(PAUSES),30) -timeout 2h -run 'TestPause$$' ./internal/chaos
-	TIDEMARK_CHAOS_LEADERS=$(or $(LEADERS),20) $(GO) test -count=1 -timeout 1h -v -run 'TestLeaderDies$$' ./internal/chaos
+chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (about 10 minutes), PAUSES=100 of members, LEADERS=20 of brokers
+	$(SERVERS) -- env TIDEMARK_CHAOS_ROUNDS=$(or $(ROUNDS),100) $(GO) test -count=1 -timeout 2h -v -run 'TestKill$$' ./internal/test/chaos
+	$(SERVERS) -- env TIDEMARK_CHAOS_PAUSES=$(or $(PAUSES),100) $(GO) test -count=1 -timeout 2h -v -run 'TestPause$$' ./internal/test/chaos
+	TIDEMARK_CHAOS_LEADERS=$(or $(LEADERS),20) $(GO) test -count=1 -timeout 1h -v -run 'TestLeaderDies$$' ./internal/test/chaos
 
 .PHONY: two-owners
-two-owners: ## two owners of the same partitions for RECORDS=1000000: where they stamp alike they say the same
+two-owners: ## two owners of the same partitions for RECORDS=1000000: values with equal stamps must be equal
 	TIDEMARK_TWO_OWNERS=$(or $(RECORDS),1000000) $(GO) test -count=1 -timeout 4h -v -run 'TestTwoOwnersEmitEqualBytes$$' ./processor
 
 .PHONY: soak
-soak: test-tools ## a node under load for MINUTES=10 on real servers, beside one that comes and goes: what it holds must not grow
-	TIDEMARK_SOAK=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 6h -v -run 'TestSoak$$' ./internal/chaos
+soak: test-tools ## a node under load for MINUTES=10 on real servers, beside one that restarts: its memory, files and goroutines must not grow
+	TIDEMARK_SOAK=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 6h -v -run 'TestSoak$$' ./internal/test/chaos
 
 .PHONY: fuzz
-fuzz: ## fuzz everything that decodes what others wrote, FOR=30s each
+fuzz: ## fuzz every decoder of outside data, FOR=30s each
 	@grep -r --include='*_test.go' '^func Fuzz' . | sed -E 's|^\./(.*)/[^/]*:func (Fuzz[A-Za-z]*).*|\1 \2|' | while read -r dir name; do \
 		echo "$$dir: $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FOR),30s) ./$$dir || exit 1; done
 
 .PHONY: lint
-lint: ## gofmt, go vet, golangci-lint, and that the modules are those of go.sum
+lint: ## gofmt, go vet, golangci-lint, builds for macOS and Windows, and a check of the modules against go.sum
 	@unformatted=$$(gofmt -l .); \
 	if [[ -n $$unformatted ]]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
+	cd tools/chart && $(GO) vet .
 	$(LINT) run $(PACKAGES)
+	GOOS=darwin $(GO) build $(PACKAGES)
+	GOOS=windows $(GO) build $(PACKAGES)
 	$(GO) mod verify
 
 .PHONY: bench
 bench: build test-tools ## measure on this machine, against a real Kafka and Redis (minutes)
 	$(SERVERS) -jvm "$(BENCH_JVM)" -- bin/tidemark bench $(ARGS)
 
+.PHONY: bench-compare
+bench-compare: build test-tools ## run the benches ARGS of commit BASE and of this tree by turns, ROUNDS=3 times, and print the ratios
+	@base=$$(mktemp -d); trap 'rm -rf "$$base"' EXIT; \
+	git archive $(or $(BASE),HEAD) | tar -x -C "$$base"; \
+	(cd "$$base" && $(GO) build -trimpath -o tidemark ./cmd/tidemark); \
+	$(SERVERS) -jvm "$(BENCH_JVM)" -- $(GO) run ./internal/test/benchcompare -rounds $(or $(ROUNDS),3) -base "$$base/tidemark" -head bin/tidemark $(ARGS)
+
 ##@ Make
 
 .PHONY: sbom
-sbom: build ## write bin/tidemark.cdx.json: what bin/tidemark is made of, as CycloneDX
+sbom: build ## write bin/tidemark.cdx.json: the modules of bin/tidemark, as CycloneDX
 	bin/tidemark version --sbom > bin/tidemark.cdx.json
 
 .PHONY: generate
-generate: ## generate the code of events/proto again
+generate: ## generate the Go code of events/proto
 	$(BUF) generate
 
 .PHONY: kafka-jars
 kafka-jars: ## fetch the jars of the broker that tests run (the tests do so themselves)
 	$(SERVERS) -fetch
 
-# What the suite needs beside Go. As root it is installed; else one line says what is missing.
+# What the suite needs beside Go. As root, this installs missing packages after one line that names them; else it fails and names them.
 .PHONY: test-tools
 test-tools:
 	@missing=(); \
 	command -v java >/dev/null || missing+=(openjdk-17-jdk-headless); \
 	command -v mvn >/dev/null || missing+=(maven); \
 	command -v redis-server >/dev/null || missing+=(redis-server); \
+	command -v postgres >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || missing+=(postgresql); \
+	command -v promtool >/dev/null || missing+=(prometheus); \
 	command -v node >/dev/null || missing+=(nodejs); \
 	command -v tsc >/dev/null || missing+=(node-typescript); \
 	command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium fonts-liberation); \
@@ -104,13 +116,16 @@ test-tools:
 	  if [[ $$(id -u) -ne 0 ]] || ! command -v apt-get >/dev/null; then \
 	    echo "the tests need $${missing[*]}: install them, on Debian with \`sudo apt-get install $${missing[*]}\`" >&2; exit 1; \
 	  fi; \
+	  echo "installing what the tests need: apt-get install $${missing[*]} (Ctrl-C to stop)"; \
 	  apt-get update -qq; \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}"; \
 	  if [[ " $${missing[*]} " == *" redis-server "* ]]; then service redis-server stop >/dev/null 2>&1 || true; fi; \
+	  if [[ " $${missing[*]} " == *" postgresql "* ]]; then service postgresql stop >/dev/null 2>&1 || true; fi; \
+	  if [[ " $${missing[*]} " == *" prometheus "* ]]; then service prometheus stop >/dev/null 2>&1 || true; fi; \
 	fi
 
 .PHONY: clean
-clean: ## remove what was built here
+clean: ## remove bin
 	rm -rf bin
 
 .PHONY: help

@@ -9,10 +9,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// The two users of docs/redis.md may do all that the cache role and a reader do, and no more than that.
+// The two users of docs/redis.md may do all that the cache role and a reader do, and no more than
+// that.
 func TestUsersOfTheDocument(t *testing.T) {
 	doc, err := os.ReadFile("../docs/redis.md")
 	if err != nil {

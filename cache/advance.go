@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// kept leaves out the partitions that moved to another owner meanwhile. errReopen: one of them did without the group
-// having said so. Either this member is cut off from the group, or the other one is; joining again finds out.
+// kept returns the partitions that have no other owner yet. It returns errReopen if one has, and
+// the group has not said so: either this member or the other one is cut off from the group, and
+// joining again shows which.
 func (s *session) kept(touched []*part) ([]*part, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,10 +30,12 @@ func (s *session) kept(touched []*part) ([]*part, error) {
 	return touched, nil
 }
 
-// advance moves the cursors of partitions on, and now and then compares those of all.
-func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time, w *written) error {
+// steps returns the moves of the cursors of touched, and every CheckEvery those of all partitions.
+func (s *session) steps(touched []*part) ([]*part, []step) {
 	now := time.Now()
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cfg.plant("advance")
 	if now.Sub(s.checked) >= s.cfg.CheckEvery || len(touched) == 0 {
 		s.checked = now
 		touched = touched[:0]
@@ -44,8 +47,12 @@ func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time
 	for i, p := range touched {
 		steps[i] = step{p.partition, p.stored, p.next}
 	}
-	s.mu.Unlock()
+	return touched, steps
+}
 
+// advance moves the cursors of touched, and every CheckEvery compares those of all partitions.
+func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time, w *written) error {
+	touched, steps := s.steps(touched)
 	var complete bool
 	var reopen error
 	err := s.cache.writer.persist(ctx, "move the cursors", func(ctx context.Context) (err error) {
@@ -57,7 +64,7 @@ func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time
 	if err = errors.Join(err, reopen); err != nil {
 		return err
 	}
-	s.cache.setComplete(complete)
+	s.cache.complete.set(complete)
 	s.cache.writer.trouble.Store(nil)
 
 	s.mu.Lock()

@@ -2,21 +2,24 @@ package cache
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/events"
 )
 
-// ask is a question to Redis about what it holds, and to whom its answer goes.
+// ask is one question to Redis about what it holds, with the group that takes the answer.
 type ask struct {
 	group *group // nil: about channels
 	of    asked
 	n     int // values
 }
 
-// asked is which hash of a user is asked about. Each value is asked for in its own and then among the removals.
+// asked names the hash of a user that is asked. A value is looked up in its own hash and then among
+// the removals.
 type asked uint8
 
 const (
@@ -25,27 +28,27 @@ const (
 	ofGone
 )
 
-// prefix is that of the hash's key.
+// prefix returns the prefix of the hash's key.
 func (a asked) prefix() string {
 	return [...]string{prefixInbox, prefixInboxThreads, prefixInboxGone}[a]
 }
 
-// about reports whether d is asked for there.
+// about reports whether d belongs to that hash.
 func (a asked) about(d *delta) bool {
 	return d.asked && (a == ofGone || d.thread() == (a == ofThreads))
 }
 
-// reads are the commands that a transaction begins with: from then on it fails if any partition gets another owner; who
-// owns its partitions; and what Redis holds of that which is not known.
+// reads returns the commands before a transaction. They watch the owners of its partitions, read
+// these owners, and read those values in Redis that are not known.
 func (c *chunk) reads() [][]any {
 	out := &c.out
-	out.reset()
-	out.command("watch")
-	out.str(ownersKey)
-	out.command("hmget")
-	out.str(ownersKey)
+	out.Reset()
+	out.Command("watch")
+	out.Str(ownersKey)
+	out.Command("hmget")
+	out.Str(ownersKey)
 	for _, p := range c.parts {
-		out.str(p.field())
+		out.Str(p.field())
 	}
 	c.asks = c.asks[:0]
 	for i := range c.groups {
@@ -61,7 +64,7 @@ func (c *chunk) reads() [][]any {
 					continue
 				}
 				if a.n++; a.n == 1 {
-					out.command("hmget")
+					out.Command("hmget")
 					out.key(of.prefix(), g.user.id)
 				}
 				out.field(d)
@@ -79,16 +82,17 @@ func (c *chunk) reads() [][]any {
 		}
 		if first {
 			first = false
-			out.command("mget")
+			out.Command("mget")
 			c.asks = append(c.asks, ask{})
 		}
 		out.key(prefixChannelStamp, r.ChannelID)
 	}
-	return out.list()
+	return out.List()
 }
 
-// take makes use of the answers to reads: what belongs to another owner is skipped, and what Redis turns out to dominate
-// is stale. It begins anew each time, as answers are those of this attempt.
+// take evaluates the answers to reads. Values of partitions with another owner are skipped, and
+// values that Redis dominates are stale. It starts over on each attempt, as each has answers of its
+// own.
 func (c *chunk) take(answers []*redis.Cmd) error {
 	owners, err := slice(answers[1], len(c.parts))
 	if err != nil {
@@ -112,6 +116,23 @@ func (c *chunk) take(answers []*redis.Cmd) error {
 		}
 	}
 	return nil
+}
+
+// skip marks the values of p as skipped.
+func (c *chunk) skip(p *part) {
+	for i := range c.groups {
+		if c.groups[i].user.part != p {
+			continue
+		}
+		for _, n := range c.groups[i].deltas {
+			c.batch.deltas[n].state = skipped
+		}
+	}
+	for _, i := range c.channels {
+		if r := &c.batch.channels[i]; r.part == p {
+			r.state = skipped
+		}
+	}
 }
 
 func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
@@ -140,7 +161,7 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 			k, ok = parseGone(value)
 		}
 		if !ok {
-			continue // not ours: replaced
+			continue // not a value that a cache wrote: it is replaced
 		}
 		switch d.known = k; {
 		case !k.refuses(&d.Stamp):
@@ -176,7 +197,7 @@ func (c *chunk) takeChannels(answer *redis.Cmd) error {
 			continue
 		}
 		r.state = pending
-		if stamp, err := parseStamp(value + ".0.0"); err == nil {
+		if stamp, err := events.ParseStamp(value + ".0.0"); err == nil {
 			if r.known = (known{stamp: stamp, there: true}); r.known.refuses(&r.Stamp) {
 				r.state = stale
 			}
@@ -185,9 +206,9 @@ func (c *chunk) takeChannels(answer *redis.Cmd) error {
 	return nil
 }
 
-// parseKnown reads what matters of a field of an inbox.
+// parseKnown reads the fields of an inbox value that table remembers.
 func parseKnown(value string) (known, bool) {
-	e, err := parseEntry("", value)
+	e, err := entry.Parse("", value)
 	if err != nil || e.Stamp == (events.Stamp{}) {
 		return known{}, false
 	}
@@ -200,16 +221,15 @@ func parseGone(value string) (known, bool) {
 	if dot < 0 {
 		return known{}, false
 	}
-	stamp, err := parseStamp(value[:dot])
+	stamp, err := events.ParseStamp(value[:dot])
 	if err != nil {
 		return known{}, false
 	}
-	p := ownParser{s: value[dot+1:], ok: true}
-	seq := p.uint32()
-	return known{stamp: stamp, seq: seq, at: atUnknown, there: true}, p.ok && p.s == ""
+	seq, err := strconv.ParseUint(value[dot+1:], 10, 32)
+	return known{stamp: stamp, seq: uint32(seq), at: atUnknown, there: true}, err == nil
 }
 
-// slice is an answer of n values.
+// slice returns an answer that must have n values.
 func slice(answer *redis.Cmd, n int) ([]any, error) {
 	values, err := answer.Slice()
 	if err == nil && len(values) != n {

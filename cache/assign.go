@@ -3,6 +3,7 @@ package cache
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,10 +11,13 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/retry"
 )
 
-// assign tells the client where newly assigned partitions start: at the cursors in Redis. It waits for Redis and for the
-// brokers; a rebalance (group) or the end of the session ends the wait.
+// assign returns the offsets at which newly assigned partitions start: the cursors in Redis. It
+// waits for Redis and for the brokers until the rebalance (group) or the session ends.
 func (s *session) assign(session, group context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	ctx, cancel := context.WithCancel(group)
 	defer cancel()
@@ -32,7 +36,7 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 	if err != nil {
 		return nil, err
 	}
-	token := random()
+	token := rand.Text()
 	var next []int64
 	var reopen error
 	err = s.cache.writer.persist(ctx, "begin partitions", func(ctx context.Context) (err error) {
@@ -53,9 +57,11 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.cfg.plant("assign")
 	for i, p := range list {
-		// What is below the group's offset was published once. Without one there was nobody to tell of what is in the
-		// log already, unless a cursor says that it was being read.
+		// Records below the group's offset were published before. Without an offset nobody listened
+		// to the records that are in the log already, unless a cursor shows that they were being
+		// read.
 		loud := offsets[p.topic][p.number].EpochOffset().Offset
 		if loud < 0 {
 			if loud = next[i]; next[i] == logs[i].start {
@@ -72,19 +78,18 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 	return offsets, nil
 }
 
-// extents asks the brokers where the logs begin and end, until they say so for all of them.
+// extents asks the brokers for the first and the next offset of each log, until all are known.
 func (s *session) extents(ctx context.Context, list []partition) ([]extent, error) {
-	pause := s.cfg.RetryMin
+	pause := retry.Backoff{Min: s.cfg.RetryMin, Max: s.cfg.RetryMax}
 	for {
 		logs, err := s.extentsOnce(ctx, list)
 		if err == nil {
 			return logs, nil
 		}
-		if !sleep(ctx, pause) {
+		if !pause.Wait(ctx) {
 			return nil, err
 		}
 		s.cfg.Logger.Warn("extent of the topics is not known, asking again", "error", err)
-		pause = min(2*pause, s.cfg.RetryMax)
 	}
 }
 
@@ -118,7 +123,8 @@ func (s *session) extentsOnce(ctx context.Context, list []partition) ([]extent, 
 	return logs, nil
 }
 
-// release forgets partitions that others take over. What is being written of them does no harm.
+// release forgets partitions that others take over. Writes of theirs that are under way do no harm:
+// Redis refuses them.
 func (s *session) release(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +137,18 @@ func (s *session) release(_ context.Context, _ *kgo.Client, gone map[string][]in
 	}
 }
 
-// uncommitted are the group offsets that are behind what was applied.
+// letGo runs release on the client's goroutine. A panic ends the session, so that every partition
+// is opened anew.
+func (s *session) letGo(ctx context.Context, cl *kgo.Client, gone map[string][]int32) {
+	if err := guard.Do("giving partitions away", func() { s.release(ctx, cl, gone) }); err != nil {
+		select {
+		case s.broken <- err:
+		default: // it ends
+		}
+	}
+}
+
+// uncommitted returns the group offsets that are behind the applied records.
 func (s *session) uncommitted() map[string]map[int32]kgo.EpochOffset {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +169,8 @@ func (s *session) uncommitted() map[string]map[int32]kgo.EpochOffset {
 	return offsets
 }
 
-// commit sends group offsets now and then. Nothing depends on it: a failed one is made up for by the next.
+// commit sends group offsets every CommitEvery. Only lag monitors need them, so a failed commit is
+// left to the next one.
 func (s *session) commit(ctx context.Context) {
 	if time.Since(s.committed) < s.cfg.CommitEvery {
 		return
@@ -163,11 +181,16 @@ func (s *session) commit(ctx context.Context) {
 	}
 }
 
-// lastCommit sends the group offsets of a session that ends, and waits a moment for it.
+// lastCommit sends the group offsets of a session that ends, and waits for a bounded time. The
+// client's own call ignores its context while an earlier commit is under way.
 func (s *session) lastCommit() {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if offsets := s.uncommitted(); offsets != nil {
-		s.client.CommitOffsetsSync(ctx, offsets, nil)
+	offsets := s.uncommitted()
+	if offsets == nil {
+		return
 	}
+	guard.Within(patience, "the cache's last commit", func(err *guard.Error) { s.cfg.Logger.Error("cache stops", "error", err) },
+		func() { s.client.CommitOffsetsSync(ctx, offsets, nil) })
 }

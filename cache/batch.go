@@ -2,14 +2,16 @@ package cache
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/zeebo/xxh3"
 
+	"github.com/tidemark/tidemark/cache/internal/hashindex"
 	"github.com/tidemark/tidemark/events"
 )
 
-// state is what became of a value.
+// state is the outcome of a value.
 type state uint8
 
 const (
@@ -48,7 +50,7 @@ type channel struct {
 	known known
 }
 
-// user is whose deltas a batch has. All are of one partition.
+// user groups the deltas of one user in a batch. All are of one partition.
 type user struct {
 	id          []byte
 	hash        uint64
@@ -56,7 +58,7 @@ type user struct {
 	first, last int32
 }
 
-// tally counts what became of records.
+// tally counts records by outcome.
 type tally struct {
 	applied, stale  int
 	skipped         int
@@ -65,7 +67,7 @@ type tally struct {
 	unread, records int // records of tidemark.unread, of both topics
 }
 
-// ended counts what became of a value.
+// ended counts the outcome of a value.
 func (t *tally) ended(s state) {
 	switch s {
 	case applied:
@@ -77,14 +79,14 @@ func (t *tally) ended(s state) {
 	}
 }
 
-// batch joins records: of each key it keeps the newest value, and the values of a user stand together. What it holds
-// borrows from the records. Reuse it with reset.
+// batch joins records: it keeps the newest value of each key, and groups values by user. It borrows
+// the memory of the records. Reuse it with reset.
 type batch struct {
 	deltas   []delta
 	users    []user
 	channels []channel
 
-	byKey, byUser, byChannel index
+	byKey, byUser, byChannel hashindex.Index
 	scratch                  delta
 	scratchChannel           channel
 
@@ -96,18 +98,18 @@ type batch struct {
 // reset empties the batch and makes room for n records.
 func (b *batch) reset(n int) {
 	b.deltas, b.users, b.channels = b.deltas[:0], b.users[:0], b.channels[:0]
-	b.byKey.reset(n)
-	b.byUser.reset(n)
-	b.byChannel.reset(n)
+	b.byKey.Reset(n)
+	b.byUser.Reset(n)
+	b.byChannel.Reset(n)
 	b.tally, b.lastBad = tally{}, nil
 	b.written = written{slots: b.written.slots[:0]}
 }
 
-// replaces reports whether a later value with stamp now takes the place of an earlier one of the same key. Of two that
-// cannot be compared either may stand.
+// replaces reports whether a later value, stamped now, replaces an earlier one of the same key. If
+// neither stamp dominates the other, the later value wins.
 func replaces(was, now *events.Stamp) bool { return now.Dominates(*was) || !was.Dominates(*now) }
 
-// addUnread takes a record of tidemark.unread from p.
+// addUnread adds a record of tidemark.unread from p.
 func (b *batch) addUnread(r *kgo.Record, p *part) {
 	b.tally.unread++
 	b.tally.records++
@@ -131,7 +133,7 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 	d.again = r.Offset < p.begun
 
 	n := int32(len(b.deltas))
-	at := b.byKey.find(d.id.Lo, n, func(i int32) bool {
+	at := b.byKey.Find(d.id.Lo, n, func(i int32) bool {
 		o := &b.deltas[i]
 		return o.id == d.id && o.part == p && bytes.Equal(o.ChannelID, channelID) && bytes.Equal(o.UserID, userID) && bytes.Equal(o.ThreadID, threadID)
 	})
@@ -144,7 +146,7 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 	b.attach(n)
 }
 
-// join puts scratch, a later record of the same key, in the place of was, unless that dominates it.
+// join replaces was by scratch, a later record of the same key, unless was dominates it.
 func (b *batch) join(was *delta) {
 	b.tally.coalesced++
 	d := &b.scratch
@@ -152,19 +154,19 @@ func (b *batch) join(was *delta) {
 		return
 	}
 	if len(d.InstanceID) == 0 && d.LastRead.Seq == was.LastRead.Seq {
-		d.InstanceID = was.InstanceID // the read that moved the pointer is still the one that put it there
+		d.InstanceID = was.InstanceID // the read that moved the pointer is still the earlier one
 	}
 	d.loud = d.loud || was.loud
 	d.next = was.next
 	*was, b.scratch = b.scratch, *was
 }
 
-// attach puts delta n at the end of its user's.
+// attach appends delta n to the list of its user.
 func (b *batch) attach(n int32) {
 	id, p := b.deltas[n].UserID, b.deltas[n].part
 	hash := xxh3.Hash(id)
 	next := int32(len(b.users))
-	at := b.byUser.find(hash, next, func(i int32) bool {
+	at := b.byUser.Find(hash, next, func(i int32) bool {
 		u := &b.users[i]
 		return u.hash == hash && u.part == p && bytes.Equal(u.id, id)
 	})
@@ -177,7 +179,7 @@ func (b *batch) attach(n int32) {
 	u.last = n
 }
 
-// addChannel takes a record of tidemark.channels from p.
+// addChannel adds a record of tidemark.channels from p.
 func (b *batch) addChannel(r *kgo.Record, p *part) {
 	b.tally.records++
 	if !validID(r.Key) {
@@ -197,7 +199,7 @@ func (b *batch) addChannel(r *kgo.Record, p *part) {
 	}
 	c.id, c.part, c.state = xxh3.Hash128(r.Key), p, pending
 	n := int32(len(b.channels))
-	at := b.byChannel.find(c.id.Lo, n, func(i int32) bool {
+	at := b.byChannel.Find(c.id.Lo, n, func(i int32) bool {
 		o := &b.channels[i]
 		return o.id == c.id && o.part == p && bytes.Equal(o.ChannelID, r.Key)
 	})
@@ -212,13 +214,15 @@ func (b *batch) addChannel(r *kgo.Record, p *part) {
 	b.channels[n], b.scratchChannel = b.scratchChannel, b.channels[n]
 }
 
-// bad notes a record that cannot be cached. It never stops the others: the next value of its key makes up for it.
+// bad counts a record that cannot be cached. The other records go on, and the next value of its key
+// replaces it.
 func (b *batch) bad(r *kgo.Record, err error) {
 	b.tally.bad++
 	b.lastBad = &RecordError{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Err: err}
 }
 
-// grow makes s longer by one, and keeps the lists that an element there has from before.
+// grow makes s longer by one. The new element keeps the lists that it had before s was shortened,
+// for reuse.
 func grow[T any](s []T) []T {
 	if len(s) < cap(s) {
 		return s[:len(s)+1]
@@ -226,3 +230,6 @@ func grow[T any](s []T) []T {
 	var zero T
 	return append(s, zero)
 }
+
+// validID reports whether id may be part of a key.
+func validID(id []byte) bool { return utf8.Valid(id) && events.ValidID(id) }

@@ -2,12 +2,14 @@ package cache
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"pgregory.net/rapid"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/events"
 )
 
@@ -43,7 +45,7 @@ func describe(b *batch) string {
 	for _, u := range b.users {
 		fmt.Fprintf(&s, "%s:", u.id)
 		for i := u.first; i >= 0; i = b.deltas[i].next {
-			fmt.Fprintf(&s, " %s@%s", b.deltas[i].ChannelID, stampText(b.deltas[i].Stamp))
+			fmt.Fprintf(&s, " %s@%s", b.deltas[i].ChannelID, b.deltas[i].Stamp.String())
 		}
 		s.WriteString("; ")
 	}
@@ -153,28 +155,43 @@ func content(b *batch) string {
 	var s strings.Builder
 	s.WriteString(describe(b))
 	for i := range b.deltas {
-		s.Write(appendValue(nil, &b.deltas[i].UnreadDelta))
-		s.Write(appendChange(nil, &b.deltas[i].UnreadDelta))
+		s.Write(entry.AppendValue(nil, &b.deltas[i].UnreadDelta))
+		s.Write(entry.AppendChange(nil, &b.deltas[i].UnreadDelta))
 		s.WriteByte('\n')
 	}
 	return s.String()
 }
 
-func TestIndexFindsAllUnderOneHash(t *testing.T) {
-	var x index
-	for _, n := range []int{0, 1, 7, 8, 1000, 3} {
-		x.reset(n)
-		keys := make([]int, 0, n)
-		for round := range 2 {
-			for k := range n {
-				at := x.find(uint64(k%3), int32(len(keys)), func(i int32) bool { return keys[i] == k })
-				if round == 0 {
-					keys = append(keys, k)
-				}
-				if int(at) != k {
-					t.Fatalf("%d keys: key %d found at %d", n, k, at)
-				}
-			}
+// anyDelta draws a delta with any of its parts left out.
+func anyDelta() *rapid.Generator[*events.UnreadDelta] {
+	return rapid.Custom(func(t *rapid.T) *events.UnreadDelta {
+		has := func(part string) bool { return rapid.Bool().Draw(t, part) }
+		n, at := rapid.Uint32Range(1, 9), rapid.Int64Range(1, 1<<40)
+		ref := func(name string) events.Ref {
+			return events.Ref{MessageID: []byte(rapid.StringMatching(`[a-z]{0,5}`).Draw(t, name)), Seq: n.Draw(t, name)}
 		}
-	}
+		d := &events.UnreadDelta{
+			Member: has("member"), Large: has("large"), Muted: has("muted"), OfflineUnread: n.Draw(t, "offline"), ReadEpoch: n.Draw(t, "epoch"),
+			Stamp: stampOf(at.Draw(t, "m"), at.Draw(t, "r")),
+		}
+		if has("read") {
+			d.LastRead, d.LastReadAt = ref("read"), at.Draw(t, "read at")
+		}
+		if has("lists") {
+			list := rapid.SliceOfNDistinct(n, 1, 5, rapid.ID[uint32])
+			d.ReadPos, d.Excluded, d.Mentioned = n.Draw(t, "read pos"), slices.Sorted(slices.Values(list.Draw(t, "excluded"))), slices.Sorted(slices.Values(list.Draw(t, "mentioned")))
+		}
+		if has("counts") {
+			d.Unread, d.Mentions, d.DirectMentions, d.FirstUnread, d.FirstMention = n.Draw(t, "unread"), n.Draw(t, "mentions"), n.Draw(t, "direct"), ref("first"), ref("first mention")
+			d.Latest = events.Head{Seq: n.Draw(t, "latest"), At: at.Draw(t, "latest at")}
+		}
+		if has("said") {
+			d.Level, d.Until, d.LevelAfter, d.IgnoreAll, d.Flagged, d.Ask = events.LevelMentions, at.Draw(t, "until"), events.LevelNone, has("ignores"), has("flagged"), has("ask")
+			d.Filed, d.Line, d.Labels = events.Filed{Is: true, Keep: has("keep"), Pos: n.Draw(t, "pos")}, ref("line"), [][]byte{ref("label").MessageID}
+		}
+		if has("touched") {
+			d.TouchedAt = at.Draw(t, "touched at")
+		}
+		return d
+	})
 }

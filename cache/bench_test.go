@@ -11,10 +11,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// benchRecords are deltas of a chat with ids as long as ULIDs: users × channels pairs, each at stamp m.
+// benchRecords are deltas of a chat with ids as long as ULIDs: users × channels pairs, each at
+// stamp m.
 func benchRecords(users, channels int, m int64) []*kgo.Record {
 	list := make([]*kgo.Record, 0, users*channels)
 	for u := range users {
@@ -27,7 +28,8 @@ func benchRecords(users, channels int, m int64) []*kgo.Record {
 	return list
 }
 
-// BenchmarkJoin is decoding and joining, for one record in which each key comes once, and in which it comes ten times.
+// BenchmarkJoin is decoding and joining, for one record in which each key comes once, and in which
+// it comes ten times.
 func BenchmarkJoin(b *testing.B) {
 	for _, times := range []int{1, 10} {
 		b.Run(fmt.Sprintf("%d-of-a-key", times), func(b *testing.B) {
@@ -48,9 +50,10 @@ func BenchmarkJoin(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite is one delta from a joined batch into a real Redis, comparing and encoding included, for users with one
-// delta in a batch, with five and with twenty. Published ones are sent to a pub/sub channel as well; cold: nothing is
-// known of what Redis holds. client-us and redis-us are CPU time.
+// BenchmarkWrite is one delta from a joined batch into a real Redis, comparing and encoding
+// included, for users with one delta in a batch, with five and with twenty. Published ones are sent
+// to a pub/sub channel as well; cold: nothing is known of what Redis holds. client-us and redis-us
+// are CPU time.
 func BenchmarkWrite(b *testing.B) {
 	for _, mode := range []string{"quiet", "published", "cold"} {
 		loud, cold := mode == "published", mode == "cold"
@@ -142,7 +145,7 @@ func BenchmarkInbox(b *testing.B) {
 			w := own(b, rdb)
 			var batch batch
 			w.send(b, w.join(&batch, benchRecords(1, channels, 1)...))
-			rdb.Set(b.Context(), epochKey, "e", 0)
+			rdb.Set(b.Context(), epochKey, keyFormat+"e", 0)
 			r := NewReader(rdb)
 			user := string(batch.users[0].id)
 			b.ReportAllocs()

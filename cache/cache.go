@@ -12,36 +12,42 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/internal/retry"
 )
 
-// Cache fills Redis from the compacted topics. Any number of processes may run one; the consumer group shares the
-// partitions among them.
+// Cache fills Redis from the compacted topics. Any number of processes may run one; the consumer
+// group shares the partitions among them.
 type Cache struct {
 	cfg     Config
 	metrics *metrics
 	writer  *writer
 	running atomic.Bool
 
-	complete atomic.Bool
+	complete completeness
+	blamed   blamed // of the session that there is
 
 	mu      sync.Mutex
 	session *session // nil between sessions
 	ended   error    // why the last session ended
 }
 
-// New checks cfg. Nothing is connected to before Run.
+// New checks cfg and fills in its defaults. It connects to nothing; Run does.
 func New(cfg Config) (*Cache, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	m := newMetrics(cfg.Registerer)
-	return &Cache{cfg: cfg, metrics: m, writer: newWriter(&cfg, m)}, nil
+	return &Cache{
+		cfg: cfg, metrics: m, writer: newWriter(&cfg, m), blamed: blamed{},
+		complete: completeness{gauge: m.complete, log: cfg.Logger},
+	}, nil
 }
 
-// Run fills Redis until ctx ends, and then returns nil. What can go wrong in between (Redis or Kafka down, a topic not
-// there yet) is tried again; Ready says what it is. It must be called once.
+// Run fills Redis until ctx ends, and then returns nil. It retries whatever fails in between (Redis
+// or Kafka is down, a topic does not exist yet); Ready names the failure. Call it once.
 func (c *Cache) Run(ctx context.Context) error {
 	if c.running.Swap(true) {
 		return errors.New("cache: Run was called twice")
@@ -52,10 +58,10 @@ func (c *Cache) Run(ctx context.Context) error {
 		return fmt.Errorf("cache: Kafka client: %w", err)
 	}
 	defer adm.Close()
-	pause := c.cfg.RetryMin
+	pause := retry.Backoff{Min: c.cfg.RetryMin, Max: c.cfg.RetryMax}
 	for ctx.Err() == nil {
 		begun := time.Now()
-		err := c.runSession(ctx, kadm.NewClient(adm))
+		err := guard.Err("the cache's session", func() error { return c.runSession(ctx, kadm.NewClient(adm)) })
 		if ctx.Err() != nil {
 			break
 		}
@@ -65,13 +71,12 @@ func (c *Cache) Run(ctx context.Context) error {
 		if errors.Is(err, errReopen) {
 			c.cfg.Logger.Warn("cache is opened again", "reason", err)
 		} else {
-			c.cfg.Logger.Error("cache session ended, trying again", "error", err)
+			c.cfg.Logger.Error("cache session ended, trying again", append(guard.Stack(err), "error", err)...)
 		}
 		if time.Since(begun) > 10*c.cfg.RetryMax {
-			pause = c.cfg.RetryMin
+			pause.Reset()
 		}
-		sleep(ctx, pause)
-		pause = min(2*pause, c.cfg.RetryMax)
+		pause.Wait(ctx)
 	}
 	return nil
 }
@@ -89,18 +94,30 @@ func (c *Cache) runSession(ctx context.Context, adm *kadm.Client) error {
 		total += int(counts[t])
 	}
 	var f filling
+	var clearing bool
 	err = c.writer.persist(ctx, "open", func(ctx context.Context) (err error) {
 		var why string
-		f, why, err = openFilling(ctx, c.cfg.Redis, identity, total)
+		f, why, clearing, err = openFilling(ctx, c.cfg.Redis, identity, total)
 		if why != "" {
 			c.metrics.fillings.WithLabelValues(why).Inc()
 			c.cfg.Logger.Info("redis is filled from the start of the topics", "reason", why, "filling", f.id)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return tellListing(ctx, c.cfg.Redis, c.cfg.ThreadsAlways)
 	})
 	if err != nil {
 		return err
 	}
+	if clearing {
+		removed, err := f.clear(ctx, c.writer.persist)
+		if err != nil {
+			return err
+		}
+		c.cfg.Logger.Info("keys of another format are removed from Redis", "keys", removed)
+	}
+	c.cfg.plant("fill")
 	s := newSession(c, adm, f)
 	c.mu.Lock()
 	c.session, c.ended = s, nil
@@ -109,25 +126,13 @@ func (c *Cache) runSession(ctx context.Context, adm *kadm.Client) error {
 		c.mu.Lock()
 		c.session = nil
 		c.mu.Unlock()
-		c.setComplete(false)
+		c.complete.set(false)
 	}()
 	return s.run(ctx)
 }
 
-func (c *Cache) setComplete(is bool) {
-	if c.complete.Swap(is) == is {
-		return
-	}
-	if is {
-		c.metrics.complete.Set(1)
-		c.cfg.Logger.Info("redis is complete")
-	} else {
-		c.metrics.complete.Set(0)
-	}
-}
-
-// Ready reports whether Redis is complete and takes what is written, with a line for what is not as it should be. A
-// process whose cache is not ready can serve all the same: readers miss, or see what was true a while ago.
+// Ready reports whether Redis is complete and accepts writes, with a line for each problem. A
+// process whose cache is not ready can still serve: readers miss, or see values of a while ago.
 func (c *Cache) Ready() (bool, []string) {
 	c.mu.Lock()
 	s, ended := c.session, c.ended
@@ -140,7 +145,7 @@ func (c *Cache) Ready() (bool, []string) {
 		return false, []string{"cache: " + ended.Error()}
 	case s == nil:
 		return false, []string{"cache: opening"}
-	case !c.complete.Load():
+	case !c.complete.is.Load():
 		return false, s.describe()
 	}
 	return true, nil

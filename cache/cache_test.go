@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // partitions of the topics in these tests.
@@ -159,7 +159,8 @@ func TestCompactedLog(t *testing.T) {
 	}
 }
 
-// What is read again to fill Redis was published before, and is not published again. What came meanwhile is.
+// What is read again to fill Redis was published before, and is not published again. What came
+// meanwhile is.
 func TestFillingDoesNotPublishThePast(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)

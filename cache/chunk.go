@@ -3,10 +3,13 @@ package cache
 import (
 	"strconv"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/jsonw"
 )
 
-// chunkValues is how many values are written by one transaction. Redis does nothing else while it runs: about 1 ms.
+// chunkValues is how many values are written by one transaction. Redis does nothing else while it
+// runs: about 1 ms.
 const chunkValues = 500
 
 // chunk is a part of a batch that is written by one transaction.
@@ -22,6 +25,7 @@ type chunk struct {
 	asks []ask
 
 	marked        bool    // an attempt may have left the mark
+	keepThreads   bool    // Config.ThreadsAlways
 	tried         bool    // an earlier attempt may have written all of it
 	listened      []int32 // groups with something to publish
 	pointersHeard bool    // somebody listens to pointers that move
@@ -52,8 +56,8 @@ func (c *chunk) addPart(p *part) {
 	c.parts = append(c.parts, p)
 }
 
-// addUser adds the deltas of u that are to be written, beginning with number next, until the chunk is full. It returns
-// the number of the first that is left, -1 for none.
+// addUser adds the deltas of u that are to be written, beginning with number next, until the chunk
+// is full. It returns the number of the first that is left, -1 for none.
 func (c *chunk) addUser(u *user, next int32) int32 {
 	var g *group
 	for ; next >= 0 && !c.full(); next = c.batch.deltas[next].next {
@@ -85,26 +89,34 @@ func (c *chunk) addChannel(i int32) {
 	c.values++
 }
 
-// writes are the commands that write what is pending, leave the mark and ask who wants to hear of it, none if all was skipped.
+// writes returns the commands that write the pending values, leave the mark and ask who listens. It
+// returns none if all values were skipped.
 func (c *chunk) writes(goneFor string) [][]any {
-	c.out.reset()
-	c.dropPointers() // first: a key that two of them share keeps what is written
+	c.out.Reset()
+	c.dropPointers() // before the writes: two users may share a key
 	for i := range c.groups {
 		c.writeGroup(&c.groups[i], goneFor)
 	}
+	updated := false // a channel has labels or is archived
 	for _, i := range c.channels {
 		if r := &c.batch.channels[i]; r.state == pending {
 			c.writeChannel(r, goneFor)
+			updated = updated || !r.gone && !r.Deleted && (r.Archived || len(r.Labels) > 0)
 		}
+	}
+	if updated {
+		c.out.Command("set")
+		c.out.Str(updatedKey)
+		c.out.Str("1")
 	}
 	if c.vouches() {
 		c.mark()
 	}
 	c.audience()
-	return c.out.list()
+	return c.out.List()
 }
 
-// writeGroup joins what changes one user's hashes, and adds a command for each pointer that moved.
+// writeGroup adds one command for each hash of the user, and one for each read pointer that moved.
 func (c *chunk) writeGroup(g *group, goneFor string) {
 	out, id := &c.out, g.user.id
 	each := func(name, prefix string, is func(d *delta) bool, args func(d *delta)) (any bool) {
@@ -115,7 +127,7 @@ func (c *chunk) writeGroup(g *group, goneFor string) {
 			}
 			if !any {
 				any = true
-				out.command(name)
+				out.Command(name)
 				out.key(prefix, id)
 			}
 			args(d)
@@ -126,21 +138,21 @@ func (c *chunk) writeGroup(g *group, goneFor string) {
 		threads := of == ofThreads
 		each("hset", of.prefix(), func(d *delta) bool { return d.thread() == threads && d.Member && !d.gone }, func(d *delta) {
 			out.field(d)
-			out.buf = appendValue(out.buf, &d.UnreadDelta)
-			out.end()
+			out.Buf = entry.AppendValue(out.Buf, &d.UnreadDelta)
+			out.End()
 		})
 		each("hdel", of.prefix(), func(d *delta) bool { return d.thread() == threads && (!d.Member || d.gone) }, out.field)
 	}
 	each("hdel", prefixInboxGone, func(d *delta) bool { return d.gone || d.Member && d.known.there && !d.known.member }, out.field)
 	if each("hset", prefixInboxGone, func(d *delta) bool { return !d.Member && !d.gone }, func(d *delta) {
 		out.field(d)
-		out.buf = appendStamp(out.buf, &d.Stamp)
-		out.buf = append(out.buf, '.')
-		out.number(d.LastRead.Seq)
+		out.Buf = d.Stamp.Append(out.Buf)
+		out.Buf = append(out.Buf, '.')
+		out.Number(d.LastRead.Seq)
 	}) {
-		out.command("expire")
+		out.Command("expire")
 		out.key(prefixInboxGone, id)
-		out.str(goneFor)
+		out.Str(goneFor)
 	}
 	for _, n := range g.deltas {
 		d := &c.batch.deltas[n]
@@ -150,66 +162,73 @@ func (c *chunk) writeGroup(g *group, goneFor string) {
 	}
 }
 
-// writeChannel adds what one record of a channel changes. The hash has no room for the stamp, which stands beside it.
+// writeChannel adds the commands for one channel record. DESIGN §8 gives the hash no field for the
+// stamp, so a key beside it has the stamp.
 func (c *chunk) writeChannel(r *channel, goneFor string) {
 	out := &c.out
 	if r.gone || r.Deleted {
-		out.command("del")
+		out.Command("del")
 		out.key(prefixChannelLatest, r.ChannelID)
 		if r.gone {
 			out.key(prefixChannelStamp, r.ChannelID)
 			return
 		}
 	} else {
-		out.command("hset")
+		out.Command("hset")
 		out.key(prefixChannelLatest, r.ChannelID)
 		appendChannel(out, &r.ChannelRecord)
 	}
-	out.command("set")
+	out.Command("set")
 	out.key(prefixChannelStamp, r.ChannelID)
-	out.buf = appendUint(out.buf, r.Stamp.FoldVersion)
-	out.buf = strconv.AppendInt(append(out.buf, '.'), r.Stamp.M, 10)
-	out.end()
+	out.Buf = entry.AppendUint(out.Buf, r.Stamp.FoldVersion)
+	out.Buf = strconv.AppendInt(append(out.Buf, '.'), r.Stamp.M, 10)
+	out.End()
 	if r.Deleted {
-		out.str("ex")
-		out.str(goneFor)
+		out.Str("ex")
+		out.Str(goneFor)
 	}
 }
 
 // appendChannel adds the fields of channel-latest and their values, in the order of DESIGN §8.
 func appendChannel(out *commands, r *events.ChannelRecord) {
-	out.str("latest_id")
-	out.text(r.Latest.MessageID)
-	out.str("latest_at")
+	out.Str("latest_id")
+	out.Text(r.Latest.MessageID)
+	out.Str("latest_at")
 	if r.Latest.Seq > 0 {
-		out.buf = appendTime(out.buf, r.Latest.At)
+		out.Buf = jsonw.AppendTime(out.Buf, r.Latest.At)
 	}
-	out.end()
-	out.str("latest_sender")
-	out.text(r.Latest.SenderID)
-	out.str("latest_preview")
-	out.text(r.Latest.Preview)
-	out.str("message_seq")
-	out.number(r.HeadSeq)
-	out.str("message_pos")
-	out.number(r.HeadPos)
-	out.str("holes")
-	out.buf = appendPositions(out.buf, r.Holes)
-	out.end()
-	out.str("holes_floor")
-	out.number(r.HolesFloor)
-	out.str("alls")
-	out.buf = appendPositions(out.buf, r.Alls)
-	out.end()
-	out.str("alls_floor")
-	out.number(r.AllsFloor)
-	out.str("purged_pos")
-	out.number(r.PurgedPos)
-	out.str("member_count")
-	out.number(r.MemberCount)
+	out.End()
+	out.Str("latest_sender")
+	out.Text(r.Latest.SenderID)
+	out.Str("latest_preview")
+	out.Text(r.Latest.Preview)
+	out.Str("message_seq")
+	out.Number(r.HeadSeq)
+	out.Str("message_pos")
+	out.Number(r.HeadPos)
+	out.Str("holes")
+	out.Buf = events.AppendPositions(out.Buf, r.Holes)
+	out.End()
+	out.Str("holes_floor")
+	out.Number(r.HolesFloor)
+	out.Str("alls")
+	out.Buf = events.AppendPositions(out.Buf, r.Alls)
+	out.End()
+	out.Str("alls_floor")
+	out.Number(r.AllsFloor)
+	out.Str("purged_pos")
+	out.Number(r.PurgedPos)
+	out.Str("member_count")
+	out.Number(r.MemberCount)
+	out.Str("labels")
+	out.Buf = entry.AppendLabels(out.Buf, r.Labels)
+	out.End()
+	out.Str("archived")
+	out.Buf = strconv.AppendBool(out.Buf, r.Archived)
+	out.End()
 }
 
-// done marks what was pending as applied.
+// done marks the pending values as applied.
 func (c *chunk) done() {
 	for i := range c.groups {
 		for _, n := range c.groups[i].deltas {
@@ -221,23 +240,6 @@ func (c *chunk) done() {
 	for _, i := range c.channels {
 		if r := &c.batch.channels[i]; r.state == pending {
 			r.state = applied
-		}
-	}
-}
-
-// skip gives up what belongs to p.
-func (c *chunk) skip(p *part) {
-	for i := range c.groups {
-		if c.groups[i].user.part != p {
-			continue
-		}
-		for _, n := range c.groups[i].deltas {
-			c.batch.deltas[n].state = skipped
-		}
-	}
-	for _, i := range c.channels {
-		if r := &c.batch.channels[i]; r.part == p {
-			r.state = skipped
 		}
 	}
 }

@@ -24,16 +24,19 @@ func head(channel string, m int64, seq uint32) *events.ChannelRecord {
 
 func TestChannelKeysByteForByte(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
-		if n := w.applyChannels(t, head("c:1", 12, 11), &events.ChannelRecord{ChannelID: []byte("empty"), MemberCount: 2, Stamp: events.Stamp{FoldVersion: 1, M: 1}}); n != 2 {
+		updated := head("c:1", 12, 11)
+		updated.Labels, updated.Archived = [][]byte{[]byte("a"), []byte(`b"c`)}, true
+		if n := w.applyChannels(t, updated, &events.ChannelRecord{ChannelID: []byte("empty"), MemberCount: 2, Stamp: events.Stamp{FoldVersion: 1, M: 1}}); n != 2 {
 			t.Errorf("applied %d of 2", n)
 		}
 		equalDump(t, rdb, map[string]string{
-			"channel-latest:c:1 latest_id": "m7", "channel-latest:c:1 latest_at": "2026-01-02T03:04:05.678Z",
-			"channel-latest:c:1 latest_sender": "ann", "channel-latest:c:1 latest_preview": "two\nlines",
-			"channel-latest:c:1 message_seq": "11", "channel-latest:c:1 message_pos": "10",
-			"channel-latest:c:1 holes": "3,7-9", "channel-latest:c:1 holes_floor": "2",
-			"channel-latest:c:1 alls": "5", "channel-latest:c:1 alls_floor": "1",
-			"channel-latest:c:1 purged_pos": "4", "channel-latest:c:1 member_count": "3",
+			"channel-latest:c%3A1 latest_id": "m7", "channel-latest:c%3A1 latest_at": "2026-01-02T03:04:05.678Z",
+			"channel-latest:c%3A1 latest_sender": "ann", "channel-latest:c%3A1 latest_preview": "two\nlines",
+			"channel-latest:c%3A1 message_seq": "11", "channel-latest:c%3A1 message_pos": "10",
+			"channel-latest:c%3A1 holes": "3,7-9", "channel-latest:c%3A1 holes_floor": "2",
+			"channel-latest:c%3A1 alls": "5", "channel-latest:c%3A1 alls_floor": "1",
+			"channel-latest:c%3A1 purged_pos": "4", "channel-latest:c%3A1 member_count": "3",
+			"channel-latest:c%3A1 labels": `["a","b\"c"]`, "channel-latest:c%3A1 archived": "true",
 
 			"channel-latest:empty latest_id": "", "channel-latest:empty latest_at": "",
 			"channel-latest:empty latest_sender": "", "channel-latest:empty latest_preview": "",
@@ -41,6 +44,7 @@ func TestChannelKeysByteForByte(t *testing.T) {
 			"channel-latest:empty holes": "", "channel-latest:empty holes_floor": "0",
 			"channel-latest:empty alls": "", "channel-latest:empty alls_floor": "0",
 			"channel-latest:empty purged_pos": "0", "channel-latest:empty member_count": "2",
+			"channel-latest:empty labels": "[]", "channel-latest:empty archived": "false",
 		})
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/events"
 )
 
@@ -37,15 +38,15 @@ func TestUnreadKeysByteForByte(t *testing.T) {
 			t.Errorf("applied %d of 3", n)
 		}
 		equalDump(t, rdb, map[string]string{
-			"inbox:u:1 c1": `{"unread":7,"mentions":1,"offline_unread":0,"first_unread_id":"m1","last_read_seq":4,"read_pos":0,` +
+			"inbox:u%3A1 c1": `{"unread":7,"mentions":1,"offline_unread":0,"first_unread_id":"m1","last_read_seq":4,"read_pos":0,` +
 				`"excluded":"","mentioned":"","latest_seq":7,"latest_at":"2026-01-02T03:04:05.685Z","large":false,"muted":false,"read_epoch":1,"stamp":"1.7.3.0"}`,
-			`inbox:u:1 c "2"`: `{"mentions":1,"offline_unread":0,"last_read_seq":0,"read_pos":3,"excluded":"5,7-9","mentioned":"6",` +
+			`inbox:u%3A1 c "2"`: `{"mentions":1,"offline_unread":0,"last_read_seq":0,"read_pos":3,"excluded":"5,7-9","mentioned":"6",` +
 				`"large":true,"muted":false,"read_epoch":2,"stamp":"1.40.2.1"}`,
 			"inbox:u2 c1": `{"unread":7,"mentions":1,"offline_unread":0,"first_unread_id":"m1","last_read_seq":0,"read_pos":0,` +
 				`"excluded":"","mentioned":"","latest_seq":7,"latest_at":"2026-01-02T03:04:05.685Z","large":false,"muted":false,"read_epoch":1,"stamp":"1.7.0.0"}`,
-			"read-pointer:u:1:c1 last_read_id":  `m"4\`,
-			"read-pointer:u:1:c1 last_read_at":  "2026-01-02T03:04:05.678Z",
-			"read-pointer:u:1:c1 last_read_seq": "4",
+			"read-pointer:u%3A1:c1 last_read_id":  `m"4\`,
+			"read-pointer:u%3A1:c1 last_read_at":  "2026-01-02T03:04:05.678Z",
+			"read-pointer:u%3A1:c1 last_read_seq": "4",
 		})
 	})
 }
@@ -55,8 +56,8 @@ func TestDominatingStampIsNeverReplaced(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		stands := func(user, stamp string) {
 			t.Helper()
-			v, err := rdb.HGet(t.Context(), "inbox:"+user, "c").Result()
-			if e, perr := parseEntry("c", v); err != nil || perr != nil || stampText(e.Stamp) != stamp {
+			v, err := rdb.HGet(t.Context(), InboxKey(user), "c").Result()
+			if e, perr := entry.Parse("c", v); err != nil || perr != nil || e.Stamp.String() != stamp {
 				t.Errorf("user %s: %s (%v, %v), want stamp %s", user, v, err, perr, stamp)
 			}
 		}
@@ -112,7 +113,7 @@ func TestLeavingRemovesAndStaysRemoved(t *testing.T) {
 		// A late writer, and a repeated suffix.
 		for _, d := range []*events.UnreadDelta{in, out, in} {
 			if n := w.apply(t, d); n != 0 {
-				t.Errorf("%v was applied after the user had left", stampText(d.Stamp))
+				t.Errorf("%v was applied after the user had left", d.Stamp.String())
 			}
 			has(false)
 		}
@@ -177,7 +178,7 @@ func TestReadPointerFollows(t *testing.T) {
 // collect gathers what is published until as many messages came.
 func collect(t *testing.T, sub *redis.PubSub, n int) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var got []string
 	for len(got) < n {
@@ -212,7 +213,7 @@ func TestPublishes(t *testing.T) {
 		w.apply(t, reading(small(`u"1`, `c\1`, 8, 3), `m"4`, 4, t0))
 		w.apply(t, small(`u"1`, `c\1`, 8, 4))
 
-		value := func(d *events.UnreadDelta) string { return string(appendValue(nil, d))[1:] }
+		value := func(d *events.UnreadDelta) string { return string(entry.AppendValue(nil, d))[1:] }
 		const who, unread, changes = `{"user_id":"u\"1","channel_id":"c\\1",`, `unread:u"1 `, "read-pointer:changes "
 		want := []string{
 			unread + who + `"member":true,` + value(first),
@@ -241,7 +242,7 @@ func TestManyChannelsOfOneUser(t *testing.T) {
 		for _, m := range []int64{3, 4} { // in the second round what Redis holds is known
 			var list []*events.UnreadDelta
 			for i := range n {
-				channel := "c" + stampText(stampOf(int64(i), 0))
+				channel := "c" + stampOf(int64(i), 0).String()
 				list = append(list, small("u", channel, m, 1), small("other", channel, m, 1))
 			}
 			commands = counterOf(w.metrics.commands)
@@ -253,8 +254,8 @@ func TestManyChannelsOfOneUser(t *testing.T) {
 		if got := rdb.HLen(t.Context(), "inbox:u").Val(); got != n {
 			t.Errorf("%d channels, want %d", got, n)
 		}
-		// A transaction has two commands of its own, asks with two, joins 500 deltas to one, leaves a mark with two, and asks who
-		// listens with two. Nobody does.
+		// A transaction has two commands of its own, asks with two, joins 500 deltas to one, leaves
+		// a mark with two, and asks who listens with two. Nobody does.
 		chunks := float64(2*n/chunkValues + 2)
 		most := 7 * chunks
 		if w.cold {

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,48 +17,67 @@ import (
 // DefaultGroup is the consumer group of the cache role.
 const DefaultGroup = "tidemark-cache"
 
-// Config says what a Cache is. Brokers and Redis must be set, for all else zero is a good value.
+// Config configures a Cache. Brokers and Redis are required; all other fields have defaults.
 type Config struct {
 	// Brokers are the addresses to begin with.
 	Brokers []string
-	// ClientOptions are added to the Kafka clients': TLS, SASL, a dialer. Those that say how to consume are the cache's
-	// own and must not be among them, but for time limits.
+	// ClientOptions are added to those of the Kafka clients: TLS, SASL, a dialer, time limits. They
+	// must not say how to consume, which the cache does itself.
 	ClientOptions []kgo.Opt
 	// Group is the consumer group; empty: DefaultGroup.
 	Group string
 	// Unread and Channels name the topics; empty: those of package events.
 	Unread, Channels string
 
-	// Redis is the primary, reached directly or through Sentinel. It is not Redis Cluster: what one transaction writes
-	// would lie in different slots. Its maxmemory-policy must be
-	// noeviction: an inbox of which Redis dropped a part at will looks like one that was never larger. With
+	// Redis is the primary, reached directly or through Sentinel. Redis Cluster does not work: the
+	// keys of one transaction would be in different slots. Its maxmemory-policy must be noeviction:
+	// nobody could tell an inbox that lost fields to eviction from a small one. With
 	// ContextTimeoutEnabled in its options Run ends at once even while Redis hangs.
 	Redis *redis.Client
-	// RemovalTTL is how long the stamp of a removal is kept, in seconds resolution: a delta from before it that arrives
-	// later than that is applied. 24 h by default.
+	// RemovalTTL is how long the stamp of a removal is kept, in whole seconds. An older delta that
+	// arrives after that is applied. 24 h by default.
 	RemovalTTL time.Duration
-	// Pipelines are how many are under way at once; 3 by default.
+	// Pipelines is how many pipelines are under way at once; 3 by default.
 	Pipelines int
-	// BatchRecords is how many records are joined and written at once, at most; 50,000 by default. It bounds memory
-	// together with FetchBytes.
+	// BatchRecords is how many records are joined and written at once, at most; 50,000 by default.
+	// It bounds memory together with FetchBytes.
 	BatchRecords int
-	// KnownPairs is of how many (user, channel) and channels it is remembered what Redis holds, which saves asking before
-	// a write; 2,000,000 by default, 110 bytes each.
+	// KnownPairs is for how many (user, channel) pairs and channels the cache remembers what Redis
+	// holds, which saves a question before each write; 2,000,000 by default, of 110 bytes each.
 	KnownPairs int
 	// FetchBytes bounds what is fetched ahead from one broker; 16 MiB by default.
 	FetchBytes int32
-	// CheckEvery is how long, at most, a wiped Redis goes unnoticed while there is nothing to write; 1 s by default.
+	// CheckEvery is how long, at most, a wiped Redis goes unnoticed while there is nothing to
+	// write; 1 s by default.
 	CheckEvery time.Duration
-	// CommitEvery is the least time between two commits of group offsets, which serve lag monitors and say what was
-	// published before; 1 s by default.
+	// CommitEvery is the least time between two commits of group offsets. They serve lag monitors,
+	// and show a new owner which records were published before; 1 s by default.
 	CommitEvery time.Duration
-	// RetryMin and RetryMax are the first and the longest pause after a failure; 50 ms and 2 s by default.
+	// SessionTimeout is how long a member may be silent before the group gives its partitions to
+	// others. Redis gets no updates for that long after a kill of the only member. 10 s by default;
+	// brokers by default allow 6 s to 30 min.
+	SessionTimeout time.Duration
+	// ThreadsAlways tells readers, in tidemark:thread-listing, that followed threads are listed
+	// whatever their age, and keeps their read pointers for good (DESIGN §4.7).
+	ThreadsAlways bool
+	// RetryMin and RetryMax are the first and the longest pause after a failure; 50 ms and 2 s by
+	// default.
 	RetryMin, RetryMax time.Duration
 
-	// Registerer gets the metrics; nil: nobody.
+	// Registerer registers the metrics; nil: they are not registered.
 	Registerer prometheus.Registerer
-	// Logger gets what happens; nil: nowhere.
+	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
+
+	// planted is called at named places, for tests that panic there; nil: none.
+	planted func(where string)
+}
+
+// plant lets a test panic at a place.
+func (c *Config) plant(where string) {
+	if c.planted != nil {
+		c.planted(where)
+	}
 }
 
 // withDefaults checks c and fills in what is not set.
@@ -68,18 +88,19 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Redis == nil:
 		return c, errors.New("cache: no Redis is configured")
 	}
-	def(&c.Group, DefaultGroup)
-	def(&c.Unread, events.TopicUnread)
-	def(&c.Channels, events.TopicChannels)
-	def(&c.RemovalTTL, 24*time.Hour)
-	def(&c.Pipelines, 3)
-	def(&c.BatchRecords, 50_000)
-	def(&c.FetchBytes, 16<<20)
-	def(&c.KnownPairs, 2_000_000)
-	def(&c.CheckEvery, time.Second)
-	def(&c.CommitEvery, time.Second)
-	def(&c.RetryMin, 50*time.Millisecond)
-	def(&c.RetryMax, 2*time.Second)
+	c.Group = cmp.Or(c.Group, DefaultGroup)
+	c.Unread = cmp.Or(c.Unread, events.TopicUnread)
+	c.Channels = cmp.Or(c.Channels, events.TopicChannels)
+	c.RemovalTTL = cmp.Or(c.RemovalTTL, 24*time.Hour)
+	c.Pipelines = cmp.Or(c.Pipelines, 3)
+	c.BatchRecords = cmp.Or(c.BatchRecords, 50_000)
+	c.FetchBytes = cmp.Or(c.FetchBytes, 16<<20)
+	c.KnownPairs = cmp.Or(c.KnownPairs, 2_000_000)
+	c.CheckEvery = cmp.Or(c.CheckEvery, time.Second)
+	c.CommitEvery = cmp.Or(c.CommitEvery, time.Second)
+	c.SessionTimeout = cmp.Or(c.SessionTimeout, 10*time.Second)
+	c.RetryMin = cmp.Or(c.RetryMin, 50*time.Millisecond)
+	c.RetryMax = cmp.Or(c.RetryMax, 2*time.Second)
 	if c.Unread == c.Channels {
 		return c, fmt.Errorf("cache: topic %q is configured for both unread and channels", c.Unread)
 	}
@@ -91,6 +112,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"BatchRecords is negative", c.BatchRecords < 1}, {"FetchBytes is negative", c.FetchBytes < 1},
 		{"KnownPairs is negative", c.KnownPairs < 1},
 		{"CheckEvery is negative", c.CheckEvery < 0}, {"CommitEvery is negative", c.CommitEvery < 0},
+		{"SessionTimeout is negative", c.SessionTimeout < 0},
 		{"RetryMin is negative", c.RetryMin < 0}, {"RetryMax is below RetryMin", c.RetryMax < c.RetryMin},
 	} {
 		if v.bad {
@@ -101,11 +123,4 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c, nil
-}
-
-func def[T comparable](v *T, d T) {
-	var zero T
-	if *v == zero {
-		*v = d
-	}
 }

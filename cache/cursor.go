@@ -3,38 +3,51 @@ package cache
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
+	_ "embed"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// filling is one filling of Redis, from empty to complete and for as long as it lasts. The next offset to read of each
-// partition stands in Redis beside what was written, and is as durable as that: what a restart, a failover or a wipe
-// takes away it takes from both. So it is where reading goes on; the group's offsets are for those who watch lag.
+var (
+	//go:embed lua/open.lua
+	openLua string
+	//go:embed lua/advance.lua
+	advanceLua string
+	//go:embed lua/clear.lua
+	clearLua string
+
+	openScript    = redis.NewScript(openLua)
+	advanceScript = redis.NewScript(advanceLua)
+	clearScript   = redis.NewScript(clearLua)
+)
+
+// filling is one filling of Redis, from empty to complete, until Redis loses it. Each partition's
+// cursor, its next offset to read, is stored in Redis beside the values and is as durable as they
+// are: a restart, a failover or a wipe takes both. Reading therefore resumes at the cursor. The
+// group's offsets only serve those who watch lag.
 type filling struct {
 	rdb redis.UniversalClient
 	id  string
 }
 
-// openFilling joins the filling that Redis is in, or begins one. why says why a new one was begun: "empty" (Redis was
-// wiped or is new), "topics" (it was filled from other topics), "epoch" (tidemark:epoch is gone); else it is empty.
-func openFilling(ctx context.Context, rdb redis.UniversalClient, topics string, total int) (f filling, why string, err error) {
-	answer, err := openScript.Run(ctx, rdb, []string{epochKey, cursorsKey, ownersKey}, random(), topics, total).StringSlice()
+// openFilling joins the filling that Redis has, or begins one. why is empty if it joined; otherwise
+// it is the reason for a new filling: "empty" (Redis was wiped or is new), "topics" (it was filled
+// from other topics), "epoch" (tidemark:epoch is gone) or "format" (a version with other key names
+// filled it). If clearing is true, call clear next.
+func openFilling(ctx context.Context, rdb redis.UniversalClient, topics string, total int) (f filling, why string, clearing bool, err error) {
+	// The topics begin with the format too, so that versions that know no format do not join this
+	// filling.
+	answer, err := openScript.Run(ctx, rdb, []string{epochKey, cursorsKey, ownersKey}, keyFormat+rand.Text(), keyFormat+topics, total, keyFormat).Slice()
 	if err != nil {
-		return filling{}, "", fmt.Errorf("open the cursors in Redis: %w", err)
+		return filling{}, "", false, fmt.Errorf("open the cursors in Redis: %w", err)
 	}
-	if len(answer) != 2 {
-		return filling{}, "", fmt.Errorf("open the cursors in Redis: answer of %d parts, want 2", len(answer))
+	if len(answer) != 3 {
+		return filling{}, "", false, fmt.Errorf("open the cursors in Redis: answer of %d parts, want 3", len(answer))
 	}
-	return filling{rdb: rdb, id: answer[0]}, answer[1], nil
-}
-
-func random() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
+	return filling{rdb: rdb, id: fmt.Sprint(answer[0])}, fmt.Sprint(answer[1]), fmt.Sprint(answer[2]) == "1", nil
 }
 
 // partition names one of the topics' partitions.
@@ -46,12 +59,13 @@ type partition struct {
 // field is its name in the hash of cursors.
 func (p partition) field() string { return p.topic + "/" + strconv.Itoa(int(p.number)) }
 
-// extent is where the log of a partition begins and ends: offsets of the first record and of the next one.
+// extent is where the log of a partition begins and ends: offsets of the first record and of the
+// next one.
 type extent struct{ start, end int64 }
 
-// begin makes who has token the owner of partitions, whoever was, and returns the offset at which to go on with each.
-// A token is for one begin: who gets a partition back must not take it for one that he kept. errReopen: the filling has
-// ended.
+// begin makes token the owner of partitions in place of any other owner, and returns the offset at
+// which to go on with each. Use a new token for each begin: a member that gets a partition back
+// must not take it for one that it kept. errReopen means that the filling has ended.
 func (f filling) begin(ctx context.Context, token string, parts []partition, logs []extent) ([]int64, error) {
 	args := make([]any, 0, 4+4*len(parts))
 	args = (&written{}).args(append(args, f.id, token))
@@ -74,14 +88,14 @@ func (f filling) begin(ctx context.Context, token string, parts []partition, log
 	return next, nil
 }
 
-// step moves a partition's cursor on: Redis held before, and now everything below next.
+// step moves a partition's cursor from before to next: Redis has every record below next.
 type step struct {
 	partition
 	before, next int64
 }
 
-// advance moves cursors on, over what w says was written, and reports whether Redis is complete. It also finds out whether
-// Redis still holds what it held, and what was written: errReopen if not, and then nothing was moved.
+// advance moves cursors past the records that w covers and reports whether Redis is complete. It
+// returns errReopen, and moves nothing, if Redis has lost a cursor or a mark of w.
 func (f filling) advance(ctx context.Context, steps []step, w *written) (complete bool, err error) {
 	args := make([]any, 0, 4+len(w.slots)+4*len(steps))
 	args = w.args(append(args, f.id, ""))
@@ -114,4 +128,36 @@ func (f filling) call(ctx context.Context, marks string, args []any) (rest []any
 	default:
 		return nil, false, fmt.Errorf("move the cursors in Redis: unknown answer %q", wrong)
 	}
+}
+
+// Cursors returns the next offset to read of each partition that Redis is filled from, by
+// "<topic>/<partition>". Redis has every record before it.
+func (r *Reader) Cursors(ctx context.Context) (map[string]int64, error) {
+	hash, err := r.rdb.HGetAll(ctx, cursorsKey).Result()
+	if err != nil {
+		return nil, fmt.Errorf("redis key %q: %w", cursorsKey, err)
+	}
+	out := map[string]int64{}
+	for field, value := range hash {
+		if !strings.Contains(field, "/") {
+			continue
+		}
+		next, _, _ := strings.Cut(value, "/") // a target follows while Redis is being filled
+		if out[field], err = strconv.ParseInt(next, 10, 64); err != nil {
+			return nil, fmt.Errorf("redis key %q, field %q: %w", cursorsKey, field, err)
+		}
+	}
+	return out, nil
+}
+
+// tellListing tells readers for how long threads are listed.
+func tellListing(ctx context.Context, rdb redis.UniversalClient, always bool) error {
+	listing := listedMonth
+	if always {
+		listing = listedAlways
+	}
+	if err := rdb.Set(ctx, listingKey, listing, 0).Err(); err != nil {
+		return fmt.Errorf("redis key %q: %w", listingKey, err)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"testing"
 
@@ -16,9 +17,9 @@ type cursors struct {
 
 func open(t testing.TB, rdb *redis.Client, topics string, total int, wantWhy string) *cursors {
 	t.Helper()
-	f, why, err := openFilling(t.Context(), rdb, topics, total)
-	if err != nil {
-		t.Fatal(err)
+	f, why, clearing, err := openFilling(t.Context(), rdb, topics, total)
+	if err != nil || clearing {
+		t.Fatal(clearing, err)
 	}
 	if why != wantWhy {
 		t.Errorf("opened because %q, want %q", why, wantWhy)
@@ -28,7 +29,7 @@ func open(t testing.TB, rdb *redis.Client, topics string, total int, wantWhy str
 
 func (c *cursors) begin(number int32, start, end, want int64) {
 	c.t.Helper()
-	next, err := c.filling.begin(context.Background(), random(), []partition{{"t", number}}, []extent{{start, end}})
+	next, err := c.filling.begin(context.Background(), rand.Text(), []partition{{"t", number}}, []extent{{start, end}})
 	if err != nil || next[0] != want {
 		c.t.Errorf("begin partition %d in [%d,%d): %v, %v; want %d", number, start, end, next, err, want)
 	}
@@ -79,7 +80,8 @@ func TestEpochComesWithTheLastPartition(t *testing.T) {
 	})
 }
 
-// A partition that changes hands during a filling keeps its target: the end of the log when the filling began.
+// A partition that changes hands during a filling keeps its target: the end of the log when the
+// filling began.
 func TestFillingGoesOnWithAnotherMember(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")

@@ -5,10 +5,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/events"
 )
 
-// What is derived from the bytes of Redis is what a naive program counts over the channel's messages.
+// What is derived from the bytes of Redis is what a naive program counts over the channel's
+// messages.
 func TestDerivedCountsAreBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type message struct{ deleted, all, own, read, mention bool }
@@ -48,7 +50,7 @@ func TestDerivedCountsAreBruteForce(t *testing.T) {
 			}
 		}
 		e, ch := throughRedis(t, d, c)
-		e.settle(ch)
+		e.Settle(ch)
 		if !e.Known || e.Unread != unread || e.Mentions != mentions {
 			t.Fatalf("known %v, unread %d, mentions %d; want %d and %d", e.Known, e.Unread, e.Mentions, unread, mentions)
 		}
@@ -57,19 +59,19 @@ func TestDerivedCountsAreBruteForce(t *testing.T) {
 
 // throughRedis is what a reader makes of the bytes that a writer makes of d and c.
 func throughRedis(t rapid.TB, d *events.UnreadDelta, c *events.ChannelRecord) (Entry, *Channel) {
-	e, err := parseEntry("c", string(appendValue(nil, d)))
+	e, err := entry.Parse("c", string(entry.AppendValue(nil, d)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out commands
-	out.command("hset")
+	out.Command("hset")
 	appendChannel(&out, c)
-	args := out.list()[0][1:]
+	args := out.List()[0][1:]
 	hash := map[string]string{}
 	for i := 0; i < len(args); i += 2 {
 		hash[*args[i].(*string)] = *args[i+1].(*string)
 	}
-	ch, err := parseChannel("c", hash)
+	ch, err := entry.ParseChannel(ChannelLatestKey("c"), "c", hash)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func throughRedis(t rapid.TB, d *events.UnreadDelta, c *events.ChannelRecord) (E
 }
 
 func TestDeriveSaysWhenItCannot(t *testing.T) {
-	full := make([]uint32, listed)
+	full := make([]uint32, events.MaxListed)
 	for i := range full {
 		full[i] = uint32(100 + 2*i)
 	}
@@ -103,7 +105,7 @@ func TestDeriveSaysWhenItCannot(t *testing.T) {
 		d, r := base()
 		c.change(d, r)
 		e, ch := throughRedis(t, d, r)
-		e.settle(ch)
+		e.Settle(ch)
 		if e.Known != c.known {
 			t.Errorf("%s: known %v, want %v", c.name, e.Known, c.known)
 		}
@@ -118,9 +120,30 @@ func TestDeriveWithAnOlderHead(t *testing.T) {
 	d := &events.UnreadDelta{Large: true, ReadPos: 10, Excluded: []uint32{12}, Mentioned: []uint32{13}, ReadEpoch: 1}
 	for head, want := range map[uint32]uint32{9: 0, 10: 0, 11: 1, 12: 1, 13: 2} {
 		e, ch := throughRedis(t, d, &events.ChannelRecord{HeadPos: head, HeadSeq: head})
-		e.settle(ch)
+		e.Settle(ch)
 		if !e.Known || e.Unread != want {
 			t.Errorf("head at %d: known %v, unread %d, want %d", head, e.Known, e.Unread, want)
 		}
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	for s, want := range map[string]int64{
+		"2026-01-02T03:04:05.678Z": t0, "2026-01-02T03:04:05Z": t0 - 678, "2026-01-02T04:04:05.678+01:00": t0,
+	} {
+		if got, err := entry.ParseTime(s); err != nil || got.UnixMilli() != want {
+			t.Errorf("%s: got %v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{
+		"yesterday", "2026-01-02", "2026-13-02T03:04:05.678Z", "2026-02-30T03:04:05.678Z", "2026-01-02T24:04:05.678Z",
+		"2026-01-02T03:60:05.678Z", "2026-01-02T03:04:60.678Z", "2026-01-02 03:04:05.678Z", "2026-01-02T03:04:0a.678Z", "2026-00-02T03:04:05.678Z",
+	} {
+		if got, err := entry.ParseTime(s); err == nil {
+			t.Errorf("%s was read as %v", s, got)
+		}
+	}
+	if got, err := entry.ParseTime(""); err != nil || !got.IsZero() {
+		t.Errorf("no time: got %v, %v", got, err)
 	}
 }

@@ -1,32 +1,46 @@
-// Package cache is the role that fills Redis from the compacted output topics, and the reader of what it wrote
-// (DESIGN §8). docs/redis.md has every key and byte.
+// Package cache is the role that fills Redis from the compacted output topics, and the reader of
+// what it wrote (DESIGN §8). docs/redis.md has every key and byte.
 //
 // A delta's way through the files:
 //
-//	cache.go      sessions, one after the other, until the context ends
+//	config.go     settings; errors.go and metrics.go what goes wrong and what is counted
+//	keys.go       the keys of DESIGN §8
+//	cache.go      sessions, one after the other, until the context ends; clear.go empties Redis
+//	complete.go   whether Redis is complete, for the metric and the log
 //	session.go    one membership of the consumer group: poll, apply, advance
 //	assign.go     where a partition starts: at the cursor that Redis itself holds
+//	cursor.go     the cursors beside the data, and the epoch that says "complete" (lua/)
 //	batch.go      decode, keep the newest value of each key, group by user
-//	known.go      what Redis holds, as far as the owner of a partition knows; settle.go finds what is stale
-//	write.go      transactions, repeated until Redis has taken all of them
+//	known.go      what Redis holds, as far as the owner of a partition knows
+//	settle.go     which values are stale, and for which Redis must be asked
+//	write.go      transactions, repeated until Redis has taken all of them; blamed.go finds a record that panics
 //	ask.go        who owns the partitions, and what Redis holds of that which is not known
-//	chunk.go      the commands of one transaction, pointer.go those of read pointers; encode.go the bytes
+//	chunk.go      the commands of one transaction
+//	pointer.go    the commands of read pointers
+//	commands.go   the bytes of keys and fields; internal/entry has those of values
 //	publish.go    who listens, and what they are told once it is written
+//	written.go    the marks by which a transaction of unknown outcome is recognised
 //	advance.go    what is written is so: cursors move on
-//	cursor.go     the position beside the data, and the epoch that says "complete" (lua/)
-//	reader.go     an inbox in two round trips; derive.go counts large channels
+//	entry.go      the values of an inbox, and channels, by which large ones are counted
+//	reader.go     a reader's single questions: is Redis complete, a channel's head, a read pointer
+//	threads.go    which threads are listed
+//	totals.go     what all of it adds up to
+//	view.go       an inbox in two round trips
 //
 // What stays true, whatever fails:
 //
-//   - A write never replaces a dominating stamp. Stamps are compared here; Redis runs what was decided only if each
-//     partition concerned still has the owner that it had before anything was compared. So a late writer, two members with one
-//     partition and a repeated or reordered suffix do no harm (write.go).
-//   - A partition's cursor in Redis moves on only after everything before it was written, and it is lost together with
-//     what was written: after a wipe or a failover the records are read again from where Redis says (lua/advance.lua).
-//   - tidemark:epoch exists only while Redis holds every partition up to where it stood when the filling began. Without it
-//     a reader answers with a miss, never with a number (reader.go).
-//   - The fold is never waited for, and never waits: this is a consumer of its topics with bounded memory.
+//   - A write never replaces a dominating stamp. Stamps are compared here; Redis runs what was
+//     decided only if each partition concerned still has the owner that it had before anything was
+//     compared. So a late writer, two members with one partition and a repeated or reordered suffix
+//     do no harm (write.go).
+//   - A partition's cursor in Redis moves on only after everything before it was written, and it is
+//     lost together with what was written: after a wipe or a failover the records are read again
+//     from where Redis says (lua/advance.lua).
+//   - tidemark:epoch exists only while Redis holds every partition up to where it stood when the
+//     filling began. Without it a reader answers with a miss, never with a number (view.go).
+//   - The fold is never waited for, and never waits: this is a consumer of its topics with bounded
+//     memory.
 //
-// Redis is a single primary, with or without replicas and Sentinel, and no Redis Cluster: what one transaction writes
-// would lie in different slots.
+// Redis is a single primary, with or without replicas and Sentinel, and no Redis Cluster: what one
+// transaction writes would lie in different slots.
 package cache

@@ -5,18 +5,19 @@ import (
 	"fmt"
 )
 
-// ErrMiss is what a reader answers while Redis cannot say: the key is not there, or Redis is not complete. Ask the query
-// service. A miss is never zero.
+// ErrMiss is what a reader answers while Redis cannot say: the key is not there, or Redis is not
+// complete. Ask the query service. A miss is never zero.
 var ErrMiss = errors.New("not in the cache")
 
 var (
 	errKey      = errors.New("the key is none of this topic: user 0x00 channel in tidemark.unread, channel in tidemark.channels")
+	errPanics   = errors.New("each try to take it panicked: this is a bug in Tidemark: the log has the stack")
 	errOtherKey = errors.New("the value is about other ids than the key")
 	// errReopen ends a session whose cursors are no longer true.
 	errReopen = errors.New("redis lost writes")
 )
 
-// RecordError says which record could not be cached. It was skipped.
+// RecordError is about a record that could not be cached. It was skipped.
 type RecordError struct {
 	Topic     string
 	Partition int32

@@ -2,13 +2,15 @@ package cache
 
 import (
 	"context"
+	"crypto/rand"
 	"net"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // between runs something between what a transaction reads and what it writes, once.
@@ -30,7 +32,8 @@ func (b *between) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// The partition moves after the former owner compared and before it writes: Redis refuses the write.
+// The partition moves after the former owner compared and before it writes: Redis refuses the
+// write.
 func TestOwnerThatLosesThePartitionInBetween(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		own(t, rdb).apply(t, small("u", "c", 1, 0))
@@ -51,15 +54,15 @@ func TestOwnerThatLosesThePartitionInBetween(t *testing.T) {
 		if _, known := old.part.table.get(batchOf(small("u", "c", 8, 0)).deltas[0].id); known {
 			t.Error("the former owner remembers what it did not write")
 		}
-		equalDump(t, rdb, map[string]string{"inbox:u c": string(appendValue(nil, small("u", "c", 9, 0)))})
+		equalDump(t, rdb, map[string]string{"inbox:u c": string(entry.AppendValue(nil, small("u", "c", 9, 0)))})
 	})
 }
 
-// The partition moves away and comes back in between: what was known of Redis is of the first ownership, and no longer
-// true in the second.
+// The partition moves away and comes back in between: what was known of Redis is of the first
+// ownership, and no longer true in the second.
 func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
-		f, _, err := openFilling(t.Context(), rdb, "topics", 1)
+		f, _, _, err := openFilling(t.Context(), rdb, "topics", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +71,7 @@ func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
 		hooked.AddHook(hook)
 		w := own(t, hooked)
 		again := func() { // as assign does it
-			token := random()
+			token := rand.Text()
 			if _, err := f.begin(t.Context(), token, []partition{w.part.partition}, []extent{{0, 0}}); err != nil {
 				t.Error(err)
 			}
@@ -78,7 +81,7 @@ func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
 		if n := w.apply(t, small("u", "c", 8, 0)); n != 0 || hook.do != nil {
 			t.Errorf("applied %d deltas of the first ownership", n)
 		}
-		equalDump(t, rdb, map[string]string{"inbox:u c": string(appendValue(nil, small("u", "c", 9, 0)))})
+		equalDump(t, rdb, map[string]string{"inbox:u c": string(entry.AppendValue(nil, small("u", "c", 9, 0)))})
 	})
 }
 
@@ -99,8 +102,9 @@ func TestOwnerOfAnotherPartitionChangesInBetween(t *testing.T) {
 	})
 }
 
-// Redis is emptied in between: nothing is written into the empty one. The embedded Redis does not count that as a change
-// of a watched key; there the cursors tell, right after (TestWipedRedisIsFilledAgain).
+// Redis is emptied in between: nothing is written into the empty one. The embedded Redis does not
+// count that as a change of a watched key; there the cursors tell, right after
+// (TestWipedRedisIsFilledAgain).
 func TestRedisIsEmptiedInBetween(t *testing.T) {
 	rdb := redisClient(t, testkit.Redis(t).URL)
 	hook := new(between)
@@ -120,7 +124,7 @@ func TestRedisIsEmptiedInBetween(t *testing.T) {
 func TestOneOfTwoPartitionsIsLost(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		w := own(t, rdb)
-		other := &part{partition: partition{"t", 1}, token: random(), table: newTable(10)}
+		other := &part{partition: partition{"t", 1}, token: rand.Text(), table: newTable(10)}
 		rdb.HSet(t.Context(), ownersKey, other.field(), "somebody")
 		b := new(batch)
 		b.reset(3)
@@ -133,11 +137,12 @@ func TestOneOfTwoPartitionsIsLost(t *testing.T) {
 		if w.part.lost.Load() || !other.lost.Load() {
 			t.Error("the wrong partition is lost")
 		}
-		equalDump(t, rdb, map[string]string{"inbox:u c": string(appendValue(nil, small("u", "c", 1, 0)))})
+		equalDump(t, rdb, map[string]string{"inbox:u c": string(entry.AppendValue(nil, small("u", "c", 1, 0)))})
 	})
 }
 
-// A member that the group has forgotten takes a partition as it wakes up. The rightful owner takes it back.
+// A member that the group has forgotten takes a partition as it wakes up. The rightful owner takes
+// it back.
 func TestStolenPartitionIsTakenBack(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)

@@ -18,10 +18,11 @@ type known struct {
 // atUnknown stands for a time that was not read back from Redis.
 const atUnknown = -1
 
-// refuses reports whether a value with stamp would replace one that dominates it, or say the same again.
+// refuses reports whether the stamp in Redis dominates stamp: the value is older than Redis', or
+// equal to it.
 func (k *known) refuses(stamp *events.Stamp) bool { return k.there && k.stamp.Dominates(*stamp) }
 
-// moved reports whether the read pointer of d is another one than Redis has.
+// moved reports whether d moves the read pointer that Redis has.
 func (k *known) moved(d *events.UnreadDelta) bool {
 	switch {
 	case !k.there || k.seq != d.LastRead.Seq:
@@ -29,20 +30,21 @@ func (k *known) moved(d *events.UnreadDelta) bool {
 	case d.LastRead.Seq == 0:
 		return false
 	case k.at == atUnknown:
-		// Only a read moves it in time alone. That not every read does costs a write, and no more.
+		// Only a read changes the pointer's time alone. Not every read does; those cost one
+		// needless write.
 		return k.stamp.R != d.Stamp.R
 	}
 	return k.at != d.LastReadAt
 }
 
-// after is what Redis holds once d is applied.
+// after returns what Redis holds once d is applied.
 func after(d *events.UnreadDelta) known {
 	return known{stamp: d.Stamp, seq: d.LastRead.Seq, at: d.LastReadAt, member: d.Member, there: true}
 }
 
-// table remembers what Redis holds, so that it need not be asked before each write. It is true because nobody but the
-// owner of a partition writes its keys, and it lives no longer than the ownership. It holds no pointers and forgets
-// anything at random once it is full; what it has forgotten is read again.
+// table remembers what Redis holds, which saves a question before each write. Only the owner of a
+// partition writes its keys and a table is dropped with the ownership, so it is never stale. It
+// holds no pointers. A full table forgets random entries; forgotten ones are read from Redis again.
 type table struct {
 	entries map[xxh3.Uint128]known
 	limit   int

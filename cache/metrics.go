@@ -38,7 +38,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		redisErrors: prometheus.NewCounter(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "redis_errors_total",
 			Help: "Failed attempts to use Redis. Each is repeated."}),
 		fillings: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "rebuilds_total",
-			Help: "Fillings of Redis begun here: empty (new or wiped), epoch (its key is gone), topics (filled from others)."},
+			Help: "Fillings of Redis begun here: empty (new or wiped), epoch (its key is gone), topics (filled from others), format (filled by another version)."},
 			[]string{"reason"}),
 		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "lag_records",
 			Help: "Offsets between what is applied and the end of the log."}, []string{"topic", "partition"}),

@@ -10,10 +10,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/jsonw"
 )
 
-// history is what a fold might publish: for each key values whose stamps grow, in the order of the topic.
+// history is what a fold might publish: for each key values whose stamps grow, in the order of the
+// topic.
 type history struct {
 	records []*kgo.Record
 	last    map[string]*events.UnreadDelta
@@ -79,12 +82,12 @@ func (h *history) want() map[string]string {
 			continue
 		}
 		if d.Member {
-			out["inbox:"+string(d.UserID)+" "+string(d.ChannelID)] = string(appendValue(nil, d))
+			out["inbox:"+string(d.UserID)+" "+string(d.ChannelID)] = string(entry.AppendValue(nil, d))
 		}
 		if d.LastRead.Seq > 0 {
 			key := "read-pointer:" + string(d.UserID) + ":" + string(d.ChannelID) + " "
 			out[key+"last_read_id"] = string(d.LastRead.MessageID)
-			out[key+"last_read_at"] = string(appendTime(nil, d.LastReadAt))
+			out[key+"last_read_at"] = string(jsonw.AppendTime(nil, d.LastReadAt))
 			out[key+"last_read_seq"] = strconv.Itoa(int(d.LastRead.Seq))
 		}
 	}
@@ -95,7 +98,7 @@ func (h *history) want() map[string]string {
 		for f, v := range map[string]string{
 			"latest_id": "m7", "latest_at": "2026-01-02T03:04:05.678Z", "latest_sender": "ann", "latest_preview": "two\nlines",
 			"message_seq": fmt.Sprint(c.HeadSeq), "message_pos": fmt.Sprint(c.HeadPos), "holes": "3,7-9", "holes_floor": "2",
-			"alls": "5", "alls_floor": "1", "purged_pos": "4", "member_count": "3",
+			"alls": "5", "alls_floor": "1", "purged_pos": "4", "member_count": "3", "labels": "[]", "archived": "false",
 		} {
 			out["channel-latest:"+id+" "+f] = v
 		}
@@ -105,12 +108,12 @@ func (h *history) want() map[string]string {
 
 func (h *history) wantThread(out map[string]string, d *events.UnreadDelta) {
 	if d.Member {
-		out["inbox-threads:"+string(d.UserID)+" "+string(d.ChannelID)+"\x00"+string(d.ThreadID)] = string(appendValue(nil, d))
+		out["inbox-threads:"+string(d.UserID)+" "+string(d.ChannelID)+"\x00"+string(d.ThreadID)] = string(entry.AppendValue(nil, d))
 	}
 	if d.LastRead.Seq > 0 {
 		key := "thread-read:" + string(d.UserID) + ":" + string(d.ThreadID) + " "
 		out[key+"last_read_id"] = string(d.LastRead.MessageID)
-		out[key+"last_read_at"] = string(appendTime(nil, d.LastReadAt))
+		out[key+"last_read_at"] = string(jsonw.AppendTime(nil, d.LastReadAt))
 	}
 }
 
@@ -155,8 +158,8 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// Any suffix may come again, in batches cut anywhere, by one owner after the other, even in another order: Redis ends with
-// the values that dominate.
+// Any suffix may come again, in batches cut anywhere, by one owner after the other, even in another
+// order: Redis ends with the values that dominate.
 func TestRepeatedAndReorderedSuffixes(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		rng := seeded(t)

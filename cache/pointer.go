@@ -1,55 +1,65 @@
 package cache
 
-// threadReadFor is how long the pointer of a thread is kept after it moved, in seconds: 30 days (DESIGN §8).
+import "github.com/tidemark/tidemark/internal/jsonw"
+
+// threadReadFor is how long the pointer of a thread is kept after it moved, in seconds: 30 days
+// (DESIGN §8), unless threads are listed for good.
 const threadReadFor = "2592000"
 
-// writePointer adds what brings the read pointer of d about, if it is known to have moved.
+// writePointer adds the commands that set or remove the read pointer of d, if d is known to move
+// it.
 func (c *chunk) writePointer(d *delta) {
 	if !d.pointerMoved() {
 		return
 	}
 	out := &c.out
 	if d.LastRead.Seq == 0 {
-		out.command("del")
+		out.Command("del")
 		c.pointerKey(d)
 	} else {
-		out.command("hset")
+		out.Command("hset")
 		c.pointerKey(d)
-		out.str("last_read_id")
-		out.text(d.LastRead.MessageID)
-		out.str("last_read_at")
-		out.buf = appendTime(out.buf, d.LastReadAt)
-		out.end()
+		out.Str("last_read_id")
+		out.Text(d.LastRead.MessageID)
+		out.Str("last_read_at")
+		if d.LastReadAt != 0 || !d.thread() { // no time is told of a thread that was read with its channel
+			out.Buf = jsonw.AppendTime(out.Buf, d.LastReadAt)
+		}
+		out.End()
 		if !d.thread() {
-			out.str("last_read_seq")
-			out.number(d.LastRead.Seq)
+			out.Str("last_read_seq")
+			out.Number(d.LastRead.Seq)
 			return
 		}
-		out.command("expire")
+		if c.keepThreads {
+			out.Command("persist") // it may have been written while threads were listed for 30 days
+			c.pointerKey(d)
+			return
+		}
+		out.Command("expire")
 		c.pointerKey(d)
-		out.str(threadReadFor)
+		out.Str(threadReadFor)
 	}
 }
 
-// pointerMoved reports whether the read pointer of d is known to be another one than Redis has.
+// pointerMoved reports whether d is known to move the read pointer that Redis has.
 func (d *delta) pointerMoved() bool { return !d.maybePointer() && d.known.moved(&d.UnreadDelta) }
 
 func (c *chunk) pointerKey(d *delta) {
-	out := &c.out
 	prefix, id := prefixReadPointer, d.ChannelID
 	if d.thread() {
 		prefix, id = prefixThreadRead, d.ThreadID
 	}
-	out.buf = append(append(append(append(out.buf, prefix...), d.UserID...), ':'), id...)
-	out.end()
+	c.out.keyOf(prefix, d.UserID, id)
 }
 
-// maybePointer reports whether d has no read pointer, and it is not known whether Redis has one: it tells nothing of the
-// pair, but the stamp of a removal does not last for ever.
+// maybePointer reports whether d has no read pointer while Redis may have one. Redis holds nothing
+// else of the pair then, but that does not prove the absence of a pointer: the stamp of a removal
+// expires before the pointer may.
 func (d *delta) maybePointer() bool { return d.gone || d.LastRead.Seq == 0 && !d.known.there }
 
-// dropPointers removes, in one command, the read pointers that may be there and must not. Nobody is told, as nobody moved
-// them.
+// dropPointers removes, in one command, the read pointers that maybePointer found. It publishes
+// nothing, because nobody moved them.
 func (c *chunk) dropPointers() {
 	first := true
 	for i := range c.groups {
@@ -60,7 +70,7 @@ func (c *chunk) dropPointers() {
 			}
 			if first {
 				first = false
-				c.out.command("del")
+				c.out.Command("del")
 			}
 			c.pointerKey(d)
 		}

@@ -4,16 +4,21 @@ import (
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/tidemark/tidemark/cache/internal/entry"
 )
 
-// Publishing a delta costs Redis more than writing it, and hardly anybody listens to all of them. So the last commands of
-// a transaction ask who does, and only what somebody hears is published after it. Who subscribes after that question
-// finds the values written when he reads them, so nobody misses one.
+// Publishing a delta costs Redis more than writing it, and few deltas have a listener. The last
+// commands of a transaction therefore ask who listens, and only deltas with a listener are
+// published after it. A client that subscribes after the question reads the values that were
+// already written, so that it misses none.
 //
-// A crash between the two leaves values that were written and not published. Their partition's cursor has not moved on
-// then: its next owner reads them again, asks Redis what it holds, and publishes those that it holds already (unsaid).
+// A crash between writing and publishing leaves values that were never published. The cursor of
+// their partition has not moved then: the next owner reads the records again, asks Redis for its
+// values, and publishes those that are already there (unsaid).
 
-// audience adds the questions about who listens: to patterns, to each user of the chunk, and to pointers that move.
+// audience adds the questions about who listens: to patterns, to each user of the chunk, and to
+// read pointers.
 func (c *chunk) audience() {
 	c.listened = c.listened[:0]
 	moved := false
@@ -34,31 +39,31 @@ func (c *chunk) audience() {
 		return
 	}
 	out := &c.out
-	out.command("pubsub")
-	out.str("numpat")
-	out.command("pubsub")
-	out.str("numsub")
+	out.Command("pubsub")
+	out.Str("numpat")
+	out.Command("pubsub")
+	out.Str("numsub")
 	for _, i := range c.listened {
 		out.key(prefixUnreadChannel, c.groups[i].user.id)
 	}
 	if moved {
-		out.str(changesChannel)
+		out.Str(changesChannel)
 	}
 }
 
-// tells reports whether d is to be published: it is news, and written.
+// tells reports whether to publish d: it was written, and is new.
 func (d *delta) tells() bool {
 	return d.loud && !d.gone && (d.state == pending || d.state == unsaid)
 }
 
-// tellsPointer reports whether d may move a read pointer of which somebody is told: one of a channel. Of what was written before it is not
-// known whether it moved one.
+// tellsPointer reports whether d may have moved a read pointer that is published: that of a
+// channel. It is not known whether a value that was already in Redis moved one.
 func (d *delta) tellsPointer() bool {
 	return !d.thread() && d.tells() && (d.pointerMoved() || d.state == unsaid && d.LastRead.Seq > 0)
 }
 
-// hear takes the answers to audience, which are the last of a transaction's, and keeps only the groups somebody listens
-// to.
+// hear evaluates the answers to audience, the last ones of a transaction, and keeps only the groups
+// with a listener.
 func (c *chunk) hear(answers []*redis.Cmd) error {
 	c.pointersHeard = false
 	if len(c.listened) == 0 {
@@ -87,10 +92,10 @@ func (c *chunk) hear(answers []*redis.Cmd) error {
 	return nil
 }
 
-// publishes are the commands that tell of what was written.
+// publishes returns the commands that publish the written values.
 func (c *chunk) publishes() [][]any {
 	out := &c.out
-	out.reset()
+	out.Reset()
 	for _, i := range c.listened {
 		g := &c.groups[i]
 		if !g.heard && !c.pointersHeard {
@@ -99,18 +104,18 @@ func (c *chunk) publishes() [][]any {
 		for _, n := range g.deltas {
 			d := &c.batch.deltas[n]
 			if g.heard && d.tells() {
-				out.command("publish")
+				out.Command("publish")
 				out.key(prefixUnreadChannel, g.user.id)
-				out.buf = appendUpdate(out.buf, &d.UnreadDelta)
-				out.end()
+				out.Buf = entry.AppendUpdate(out.Buf, &d.UnreadDelta)
+				out.End()
 			}
 			if c.pointersHeard && d.tellsPointer() {
-				out.command("publish")
-				out.str(changesChannel)
-				out.buf = appendChange(out.buf, &d.UnreadDelta)
-				out.end()
+				out.Command("publish")
+				out.Str(changesChannel)
+				out.Buf = entry.AppendChange(out.Buf, &d.UnreadDelta)
+				out.End()
 			}
 		}
 	}
-	return out.list()
+	return out.List()
 }

@@ -26,8 +26,8 @@ func (m *muted) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// TestOnlyWhatIsHeardIsPublished: without a listener nothing is published, with one only what he listens to, and who
-// listens to a pattern hears all.
+// TestOnlyWhatIsHeardIsPublished: without subscribers the cache publishes nothing. It publishes
+// what has a subscriber, and everything to one that subscribes to a pattern.
 func TestOnlyWhatIsHeardIsPublished(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		published := func(m int64) float64 {
@@ -66,8 +66,8 @@ func TestOnlyWhatIsHeardIsPublished(t *testing.T) {
 	})
 }
 
-// TestWrittenAndNotPublished: an owner writes and dies before it publishes. The next one reads the same records, finds
-// them in Redis, and publishes them; those that come after once only.
+// TestWrittenAndNotPublished: an owner writes and dies before it publishes. The next one reads the
+// same records, finds them in Redis, and publishes them; those that come after once only.
 func TestWrittenAndNotPublished(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		sub := rdb.Subscribe(t.Context(), UnreadChannel("u"))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // An emptied Redis is filled again; meanwhile readers miss, and never see a part.
@@ -99,7 +99,8 @@ func TestRedisDownAndBack(t *testing.T) {
 	h.check(t, rdb)
 }
 
-// A failover to a replica that had not everything: data and cursors are older, and the difference is read again.
+// A failover to a replica that had not everything: data and cursors are older, and the difference
+// is read again.
 func TestFailoverThatLostWrites(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
@@ -141,7 +142,8 @@ func copyAll(t *testing.T, rdb *redis.Client, hashes map[string]map[string]strin
 	}
 }
 
-// putBack makes Redis hold what copyAll has copied, and nothing else: all at once, as a failover does it.
+// putBack makes Redis hold what copyAll has copied, and nothing else: all at once, as a failover
+// does it.
 func putBack(ctx context.Context, rdb *redis.Client, hashes map[string]map[string]string, strs map[string]string) error {
 	pipe := rdb.TxPipeline()
 	pipe.FlushAll(ctx)

@@ -11,13 +11,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/plugin/kprom"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/internal/loglimit"
 )
 
-// session is one membership of the group, with one filling of Redis. It ends when the filling does: then every
-// partition is opened anew.
+// session is one membership of the group, with one filling of Redis. It ends when the filling does:
+// then every partition is opened anew.
 //
-// A rebalance waits for nothing here: what is being written of a partition that moves is refused by Redis once the new
-// owner has begun it, and read again by that one.
+// A rebalance never waits for a session. Once the new owner of a partition has begun it, Redis
+// refuses the writes that the old owner still has under way, and the new owner reads those records
+// again.
 type session struct {
 	cache  *Cache
 	cfg    *Config
@@ -30,20 +36,21 @@ type session struct {
 	parts map[partition]*part // owned now
 
 	// Of the poll loop alone.
-	batch      batch
-	checked    time.Time // when all cursors were last compared
-	committed  time.Time
-	complained time.Time
+	batch     batch
+	checked   time.Time // when all cursors were last compared
+	committed time.Time
+	bad       loglimit.Limiter // records that were not cached and are not logged yet
+	lastBad   error
 }
 
 // part is a partition that a session owns. session.mu guards what changes.
 type part struct {
 	partition
-	token  string      // by which Redis tells that it is owned by this part
-	loud   int64       // what comes from this offset on is published; before it, it was
-	begun  int64       // what comes before this offset, the end of the log then, may have been written by another owner
+	token  string      // names this ownership in Redis
+	loud   int64       // records from this offset on are published; older ones already were
+	begun  int64       // the end of the log when this ownership began: another owner may have written records before it
 	table  *table      // of the poll loop
-	lost   atomic.Bool // Redis says that somebody else owns it
+	lost   atomic.Bool // Redis names another owner
 	stored int64       // the cursor that Redis is known to hold
 	next   int64       // everything below was applied
 	commit int64       // the group's offset
@@ -65,6 +72,8 @@ func (s *session) run(ctx context.Context) error {
 		kgo.FetchMaxWait(250 * time.Millisecond),
 		kgo.FetchMaxBytes(s.cfg.FetchBytes),
 		kgo.FetchMaxPartitionBytes(min(s.cfg.FetchBytes, 4<<20)),
+		kgo.SessionTimeout(s.cfg.SessionTimeout),
+		kgo.HeartbeatInterval(min(time.Second, s.cfg.SessionTimeout/5)),
 	}
 	opts = append(opts, s.cfg.ClientOptions...)
 	opts = append(opts,
@@ -77,10 +86,15 @@ func (s *session) run(ctx context.Context) error {
 		kgo.DisableAutoCommit(),
 		kgo.KeepControlRecords(), // the last record of a log may be one
 		kgo.AdjustFetchOffsetsFn(func(group context.Context, o map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-			return s.assign(ctx, group, o)
+			var to map[string]map[int32]kgo.Offset
+			err := guard.Err("taking partitions over", func() (err error) {
+				to, err = s.assign(ctx, group, o)
+				return err
+			})
+			return to, err
 		}),
-		kgo.OnPartitionsRevoked(s.release),
-		kgo.OnPartitionsLost(s.release),
+		kgo.OnPartitionsRevoked(s.letGo),
+		kgo.OnPartitionsLost(s.letGo),
 	)
 	if r := s.cfg.Registerer; r != nil { // its collectors come and go with the client
 		opts = append(opts, kgo.WithHooks(kprom.NewMetrics("tidemark", kprom.Subsystem("cache_kafka"), kprom.Registerer(r))))
@@ -89,10 +103,15 @@ func (s *session) run(ctx context.Context) error {
 	if s.client, err = kgo.NewClient(opts...); err != nil {
 		return fmt.Errorf("client of Kafka: %w", err)
 	}
-	defer s.client.Close()
-	defer cancel() // first: Close waits for assign
+	defer func() {
+		cancel() // first: leaving waits for assign
+		s.lastCommit()
+		if err := kafkaadmin.Leave(s.client, kafkaadmin.LeavePatience); err != nil {
+			s.cfg.Logger.Warn("cache stops", "group", s.cfg.Group, "error", err)
+		}
+	}()
 	err = s.consume(ctx)
-	s.lastCommit()
+	s.complain(s.bad.Rest())
 	return err
 }
 
@@ -110,10 +129,11 @@ func (s *session) consume(ctx context.Context) error {
 	}
 }
 
-// poll returns what there is, after CheckEvery also nothing.
+// poll returns the records that were fetched, or none after CheckEvery.
 func (s *session) poll(ctx context.Context) (kgo.Fetches, error) {
 	wait, cancel := context.WithTimeout(ctx, s.cfg.CheckEvery)
 	defer cancel()
+	s.cfg.plant("poll")
 	fetches := s.client.PollRecords(wait, s.cfg.BatchRecords)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -130,54 +150,84 @@ func (s *session) poll(ctx context.Context) (kgo.Fetches, error) {
 		case errors.Is(err, context.DeadlineExceeded) && wait.Err() != nil: // nothing came in time
 		case errors.As(err, &group): // the client joins again by itself
 			s.cfg.Logger.Warn("cache lost its group, joining again", "group", s.cfg.Group, "error", err)
+		case inflate.Deferred(err): // it is fetched again
 		case failed == nil:
-			failed = fmt.Errorf("fetch %s/%d: %w", topic, number, err)
+			failed = fmt.Errorf("fetch %s/%d: %w", topic, number, inflate.InWords(err, inflate.Limit(s.client)))
 		}
 	})
 	return fetches, failed
 }
 
-// apply writes what was fetched, and then moves the cursors on. It returns once Redis has all of it.
+// apply writes the fetched records to Redis and then moves the cursors. It returns once Redis has
+// all of them.
 func (s *session) apply(ctx context.Context, fetches kgo.Fetches) error {
 	b := &s.batch
 	b.reset(fetches.NumRecords())
-	var touched []*part
-	var oldest time.Time
-	fetches.EachPartition(func(f kgo.FetchTopicPartition) {
-		p := s.note(&f)
-		if p == nil {
-			return
-		}
-		touched = append(touched, p)
-		if at := f.Records[0].Timestamp; oldest.IsZero() || at.Before(oldest) {
-			oldest = at
-		}
-		for _, r := range f.Records {
-			switch {
-			case r.Attrs.IsControl():
-			case f.Topic == s.cfg.Unread:
-				b.addUnread(r, p)
-			default:
-				b.addChannel(r, p)
-			}
-		}
-	})
+	touched, oldest, err := s.join(fetches)
+	if err != nil {
+		return err
+	}
 	if b.tally.records > 0 {
 		if err := s.cache.writer.write(ctx, b); err != nil {
 			return err
 		}
 		s.cache.metrics.count(b.tally)
-		s.complain()
+		if b.lastBad != nil {
+			s.bad.Add(b.tally.bad)
+			s.lastBad = b.lastBad
+		}
 	}
-	touched, err := s.kept(touched)
+	s.complain(s.bad.Due(time.Now()))
+	touched, err = s.kept(touched)
 	if err != nil {
 		return err
 	}
 	return s.advance(ctx, touched, oldest, &b.written)
 }
 
-// note takes down how far the records of f reach. It returns nil for a partition that was released meanwhile, whose
-// new owner will read them, and if there are none.
+// join adds the fetched records to the batch. It returns their partitions and the time of the
+// oldest record. A panic at a record ends the session; see blamed.
+func (s *session) join(fetches kgo.Fetches) (touched []*part, oldest time.Time, err error) {
+	b := &s.batch
+	var last *kgo.Record
+	err = guard.Err("the taking of a record", func() error {
+		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
+			p := s.note(&f)
+			if p == nil {
+				return
+			}
+			touched = append(touched, p)
+			if at := f.Records[0].Timestamp; oldest.IsZero() || at.Before(oldest) {
+				oldest = at
+			}
+			for _, r := range f.Records {
+				last = r
+				switch {
+				case r.Attrs.IsControl():
+				case s.cache.blamed.skips(r):
+					b.tally.records++
+					b.bad(r, errPanics)
+				case f.Topic == s.cfg.Unread:
+					if s.cfg.planted != nil {
+						s.cfg.planted("apply " + string(r.Key))
+					}
+					b.addUnread(r, p)
+				default:
+					b.addChannel(r, p)
+				}
+			}
+		})
+		return nil
+	})
+	if guard.Of(err) != nil && last != nil {
+		s.cache.blamed.add(last)
+		err = fmt.Errorf("%s/%d/%d: %w", last.Topic, last.Partition, last.Offset, err)
+	}
+	return touched, oldest, err
+}
+
+// note remembers how far the records of f reach. It returns nil if f has no records, or if its
+// partition was released meanwhile: the new owner reads them.
 func (s *session) note(f *kgo.FetchTopicPartition) *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,15 +241,14 @@ func (s *session) note(f *kgo.FetchTopicPartition) *part {
 	return p
 }
 
-// complain logs what was skipped, once a second at most.
-func (s *session) complain() {
-	if s.batch.lastBad != nil && time.Since(s.complained) > time.Second {
-		s.complained = time.Now()
-		s.cfg.Logger.Error("records were not cached; the last of them is named", "count", s.batch.tally.bad, "error", s.batch.lastBad)
+// complain logs that count records were skipped.
+func (s *session) complain(count int) {
+	if count > 0 {
+		s.cfg.Logger.Error("records were not cached; the last of them is named", "count", count, "error", s.lastBad)
 	}
 }
 
-// describe says how far the filling is.
+// describe returns lines about the progress of the filling.
 func (s *session) describe() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

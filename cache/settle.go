@@ -1,6 +1,7 @@
 package cache
 
-// settle looks up what Redis is known to hold, and finds what is stale and for what Redis must be asked.
+// settle compares the values with what Redis is known to hold. It marks the stale ones, and those
+// about which Redis must be asked.
 func (b *batch) settle() {
 	for i := range b.deltas {
 		d := &b.deltas[i]
@@ -20,7 +21,8 @@ func (b *batch) settle() {
 	}
 }
 
-// learn remembers what Redis holds now, and counts. Every value was written or found stale, unless it was skipped.
+// learn remembers what Redis holds now and counts outcomes. Every value is written, stale or
+// skipped by then.
 func (b *batch) learn() {
 	for i := range b.deltas {
 		d := &b.deltas[i]

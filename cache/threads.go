@@ -5,27 +5,36 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/tidemark/tidemark/cache/internal/entry"
 )
 
 // threadListed is how long a thread is listed after it was touched, in log time (DESIGN §4.4).
 const threadListed = 30 * 24 * time.Hour
 
-// Threads returns all threads that a user follows, in no order and whatever their age, in one round trip. None is no
-// miss: Redis is complete, and he follows none that it was told of. Muted is false, as it stands with the channels.
+// Values of listingKey.
+const (
+	listedMonth  = "30d"
+	listedAlways = "always"
+)
+
+// Threads returns all threads that a user follows, in no order and of any age, in one round trip.
+// An empty answer is no miss: Redis is complete and knows of none. What is set for channels is not
+// in the entries: Levels, Muted, Archived and Labels.
 func (r *Reader) Threads(ctx context.Context, user string) ([]Entry, error) {
 	pipe := r.rdb.Pipeline()
 	threads := pipe.HGetAll(ctx, InboxThreadsKey(user))
-	epoch := pipe.Exists(ctx, epochKey)
-	if _, err := pipe.Exec(ctx); err != nil {
+	epoch := pipe.Get(ctx, epochKey)
+	if err := exec(ctx, pipe); err != nil {
 		return nil, fmt.Errorf("threads of user %q: %w", user, err)
 	}
-	if epoch.Val() == 0 {
+	if !complete(epoch) {
 		return nil, fmt.Errorf("threads of user %q: %w", user, ErrMiss)
 	}
 	return parseThreads(user, threads.Val())
 }
 
-// parseThreads reads the hash of a user's threads.
+// parseThreads parses the hash of a user's threads.
 func parseThreads(user string, hash map[string]string) ([]Entry, error) {
 	if len(hash) == 0 {
 		return nil, nil
@@ -36,7 +45,7 @@ func parseThreads(user string, hash map[string]string) ([]Entry, error) {
 		if !ok {
 			return nil, fmt.Errorf("redis key %q: field %q is not channel, 0x00 and thread", InboxThreadsKey(user), field)
 		}
-		e, err := parseEntry(channel, value)
+		e, err := entry.Parse(channel, value)
 		if err != nil {
 			return nil, fmt.Errorf("redis key %q, thread %q: %w", InboxThreadsKey(user), thread, err)
 		}
@@ -46,32 +55,29 @@ func parseThreads(user string, hash map[string]string) ([]Entry, error) {
 	return entries, nil
 }
 
-// listThreads adds those threads that are listed, in channels that the user is a member of.
-func (v *View) listThreads(all []Entry) {
+// listThreads adds to v the listed threads of channels that the user is a member of; always: of any
+// age.
+func (v *View) listThreads(all []Entry, always bool) {
 	if len(all) == 0 {
 		return
 	}
-	muted := make(map[string]bool, len(v.Channels))
+	channels := make(map[string]*Entry, len(v.Channels))
 	var newest time.Time
 	for i := range v.Channels {
 		e := &v.Channels[i]
-		muted[e.ChannelID] = e.Muted
+		channels[e.ChannelID] = e
 		newest = later(newest, e.LatestAt)
 	}
 	for i := range all {
 		newest = later(newest, all[i].LatestAt)
 	}
 	for _, e := range all {
-		is, member := muted[e.ChannelID]
-		if !member || newest.Sub(e.TouchedAt) > threadListed {
+		in := channels[e.ChannelID]
+		if in == nil || !always && newest.Sub(e.TouchedAt) > threadListed {
 			continue
 		}
-		e.Muted = is
+		e.Levels, e.Muted, e.Archived, e.Labels, e.OwnLabels = in.Levels, in.Muted, in.Archived, in.Labels, in.OwnLabels
 		v.Threads = append(v.Threads, e)
-		if !is {
-			v.Totals.ThreadUnread += uint64(e.Unread)
-			v.Totals.ThreadMentions += uint64(e.Mentions)
-		}
 	}
 }
 
@@ -82,25 +88,26 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// ThreadRead is where a user stands in a thread.
+// ThreadRead is the read pointer of a user in a thread.
 type ThreadRead struct {
 	MessageID string // empty if it has left the index
 	At        time.Time
 }
 
-// ThreadRead returns where a user stands in a thread, where thread ids are unique across channels. It is ErrMiss if Redis
-// is not complete, and also if the user has not moved there in the last 30 days.
+// ThreadRead returns the read pointer of a user in a thread. Thread ids must be unique across
+// channels. It returns ErrMiss if Redis is not complete, or if the pointer has not moved for 30
+// days.
 func (r *Reader) ThreadRead(ctx context.Context, user, thread string) (ThreadRead, error) {
 	key := ThreadReadKey(user, thread)
 	pipe := r.rdb.Pipeline()
 	hash := pipe.HGetAll(ctx, key)
-	epoch := pipe.Exists(ctx, epochKey)
-	if _, err := pipe.Exec(ctx); err != nil {
+	epoch := pipe.Get(ctx, epochKey)
+	if err := exec(ctx, pipe); err != nil {
 		return ThreadRead{}, fmt.Errorf("redis key %q: %w", key, err)
 	}
-	if epoch.Val() == 0 || len(hash.Val()) == 0 {
+	if !complete(epoch) || len(hash.Val()) == 0 {
 		return ThreadRead{}, fmt.Errorf("redis key %q: %w", key, ErrMiss)
 	}
-	p := hashParser{key: key, hash: hash.Val()}
-	return ThreadRead{MessageID: p.text("last_read_id"), At: p.time("last_read_at")}, p.err
+	p := entry.Hash{Key: key, Fields: hash.Val()}
+	return ThreadRead{MessageID: p.Text("last_read_id"), At: p.Time("last_read_at")}, p.Err
 }

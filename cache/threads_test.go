@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/events"
 )
 
@@ -24,9 +25,9 @@ func TestThreadBesideItsChannel(t *testing.T) {
 			t.Errorf("applied %d, want 3", n)
 		}
 		want := map[string]string{
-			"inbox:u c":                    string(appendValue(nil, small("u", "c", 7, 1))),
-			"inbox-threads:u c\x00t":       string(appendValue(nil, thread)),
-			"inbox-threads:u d\x00t":       string(appendValue(nil, inThread(small("u", "d", 1, 0), "t"))),
+			"inbox:u c":                    string(entry.AppendValue(nil, small("u", "c", 7, 1))),
+			"inbox-threads:u c\x00t":       string(entry.AppendValue(nil, thread)),
+			"inbox-threads:u d\x00t":       string(entry.AppendValue(nil, inThread(small("u", "d", 1, 0), "t"))),
 			"thread-read:u:t last_read_id": "m4",
 			"thread-read:u:t last_read_at": "2026-01-02T03:04:05.678Z",
 		}
@@ -46,9 +47,21 @@ func TestThreadBesideItsChannel(t *testing.T) {
 		w.apply(t, inThread(small("u", "c", 5, 2), "t")) // marked unread from the root on
 		delete(want, "thread-read:u:t last_read_id")
 		delete(want, "thread-read:u:t last_read_at")
-		want["inbox-threads:u c\x00t"] = string(appendValue(nil, inThread(small("u", "c", 5, 2), "t")))
+		want["inbox-threads:u c\x00t"] = string(entry.AppendValue(nil, inThread(small("u", "c", 5, 2), "t")))
 		if got := dump(t, rdb); !maps.Equal(got, want) {
 			t.Errorf("after the mark Redis holds %v, want %v", got, want)
+		}
+	})
+}
+
+// With threads listed for good their pointers stay, also those that were written before.
+func TestThreadsKeptForGood(t *testing.T) {
+	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
+		w.apply(t, inThread(reading(small("u", "c", 5, 1), "m4", 4, t0), "t"))
+		w.keepThreads = true
+		w.apply(t, inThread(reading(small("u", "c", 6, 1), "m5", 5, t0), "t"))
+		if ttl := rdb.TTL(t.Context(), "thread-read:u:t").Val(); ttl != -1 {
+			t.Errorf("the pointer is kept for %v, want for good", ttl)
 		}
 	})
 }
@@ -72,7 +85,7 @@ func TestThreadThatIsLeft(t *testing.T) {
 		has(false)
 		for _, late := range []*events.UnreadDelta{in, out} {
 			if n := w.apply(t, late); n != 0 {
-				t.Errorf("%v was applied after the thread was left", stampText(late.Stamp))
+				t.Errorf("%v was applied after the thread was left", late.Stamp.String())
 			}
 			has(false)
 		}
@@ -98,8 +111,8 @@ func TestThreadIsPublished(t *testing.T) {
 		// That a pointer moved is told of channels alone: the message has no place for a thread.
 		got := collect(t, sub, 3)
 		want := []string{
-			`unread:u {"user_id":"u","channel_id":"c","thread_id":"t\"1","member":true,` + string(appendValue(nil, thread))[1:],
-			`unread:u {"user_id":"u","channel_id":"c","member":true,` + string(appendValue(nil, reading(small("u", "c", 5, 2), "m4", 4, t0)))[1:],
+			`unread:u {"user_id":"u","channel_id":"c","thread_id":"t\"1","member":true,` + string(entry.AppendValue(nil, thread))[1:],
+			`unread:u {"user_id":"u","channel_id":"c","member":true,` + string(entry.AppendValue(nil, reading(small("u", "c", 5, 2), "m4", 4, t0)))[1:],
 			`read-pointer:changes {"user_id":"u","channel_id":"c","last_read_id":"m4","last_read_at":"2026-01-02T03:04:05.678Z","instance_id":""}`,
 		}
 		if !slices.Equal(got, want) {
@@ -112,12 +125,12 @@ func TestThreadIsPublished(t *testing.T) {
 	})
 }
 
-// View lists threads for 30 days before the newest message that the user can know of, and sums up those of channels that
-// are not muted.
+// View lists threads for 30 days before the newest message that the user can know of, and sums up
+// those of channels that are not muted.
 func TestViewListsThreads(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		const days = 24 * 3600 * 1000
-		rdb.Set(t.Context(), epochKey, "e", 0)
+		rdb.Set(t.Context(), epochKey, keyFormat+"e", 0)
 		w := own(t, rdb)
 		touched := func(channel, id string, unread uint32, at int64) *events.UnreadDelta {
 			d := inThread(small("u", channel, 9, 1), id)
@@ -148,11 +161,23 @@ func TestViewListsThreads(t *testing.T) {
 		if want := []string{"c/just listed", "muted/m", "c/new", "c/read"}; !slices.Equal(got, want) {
 			t.Errorf("threads %v, want %v", got, want)
 		}
-		if want := (Totals{Unread: 8, Mentions: 2, UnreadChannels: 2, ThreadUnread: 9, ThreadMentions: 3}); v.Totals != want {
+		if want := (Totals{Unread: 8, Mentions: 2, UnreadChannels: 2, ThreadUnread: 9, ThreadMentions: 3, UnreadThreads: 3, Badge: 17}); v.Totals != want {
 			t.Errorf("totals %+v, want %+v", v.Totals, want)
 		}
 		if _, totals, err := r.Inbox(t.Context(), "u"); err != nil || totals != v.Totals {
 			t.Errorf("totals of the inbox: %+v, %v; want those of the view", totals, err)
+		}
+		if err := tellListing(t.Context(), rdb, true); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := r.View(t.Context(), "u"); err != nil || len(v.Threads) != 5 || v.Totals.ThreadUnread != 14 {
+			t.Errorf("with --thread-listing always: %d threads, %+v, %v; want also c/old", len(v.Threads), v.Totals, err)
+		}
+		if err := tellListing(t.Context(), rdb, false); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := r.View(t.Context(), "u"); err != nil || again.Totals != v.Totals {
+			t.Errorf("with 30d again: %+v, %v; want %+v", again.Totals, err, v.Totals)
 		}
 		all, err := r.Threads(t.Context(), "u")
 		if err != nil || len(all) != 6 {
@@ -172,7 +197,7 @@ func TestThreadsOfTheReader(t *testing.T) {
 		if _, err := r.ThreadRead(t.Context(), "u", "t"); !errors.Is(err, ErrMiss) {
 			t.Errorf("pointer without the epoch: %v, want ErrMiss", err)
 		}
-		rdb.Set(t.Context(), epochKey, "e", 0)
+		rdb.Set(t.Context(), epochKey, keyFormat+"e", 0)
 		got, err := r.Threads(t.Context(), "u")
 		want := []Entry{{
 			ChannelID: "c", ThreadID: "t", Known: true, Unread: 5, Mentions: 1, FirstUnreadID: "m1", LastReadSeq: 4, LatestSeq: 5,
@@ -186,6 +211,10 @@ func TestThreadsOfTheReader(t *testing.T) {
 		}
 		if _, err := r.ThreadRead(t.Context(), "u", "other"); !errors.Is(err, ErrMiss) {
 			t.Errorf("pointer of a thread that was not read: %v, want ErrMiss", err)
+		}
+		w.apply(t, inThread(reading(small("u", "c", 6, 2), "m5", 5, 0), "with its channel"))
+		if p, err := r.ThreadRead(t.Context(), "u", "with its channel"); err != nil || p != (ThreadRead{MessageID: "m5"}) {
+			t.Errorf("pointer without a time %+v, %v", p, err)
 		}
 		if none, err := r.Threads(t.Context(), "nobody"); err != nil || len(none) != 0 {
 			t.Errorf("threads of nobody: %v, %v", none, err)

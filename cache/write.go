@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,49 +12,55 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/retry"
 )
 
 // writer sends batches to Redis.
 //
-// Comparing stamps inside Redis, in a script, costs five to ten times the writing; asking for them first, twice. So they
-// are compared here, with what is known of Redis (table), and that is true because nobody else writes: each transaction
-// holds only if, at its end, each partition it writes to still has the owner for whom the table was made, as it had before
-// anything was compared. WATCH makes Redis see to that. A member that lost a partition and does not know it, or whose last words
-// reach Redis late, is refused by Redis itself.
+// Comparing stamps in a script inside Redis costs five to ten times as much as the writes, and
+// asking for them first twice as much. The writer compares them here instead, with what table knows
+// of Redis. That is correct because there is no other writer: WATCH lets a transaction commit only
+// if every partition that it writes to has the same owner as before the comparison. Redis itself
+// thus refuses a member that lost a partition and does not know it, or whose writes arrive late.
 type writer struct {
-	rdb      *redis.Client
-	parallel int
-	goneFor  string // seconds
-	metrics  *metrics
-	log      *slog.Logger
-	retryMin time.Duration
-	retryMax time.Duration
-	marks    string                // the key of its marks
-	batches  int64                 // that it has written
-	trouble  atomic.Pointer[error] // why an attempt failed; nil once the cursors were found to be true again
-	chunks   sync.Pool
+	rdb         *redis.Client
+	parallel    int
+	goneFor     string // seconds
+	keepThreads bool   // Config.ThreadsAlways
+	metrics     *metrics
+	log         *slog.Logger
+	retryMin    time.Duration
+	retryMax    time.Duration
+	plant       func(where string)
+	marks       string                // the key of its marks
+	batches     int64                 // that it has written
+	trouble     atomic.Pointer[error] // why an attempt failed; nil once the cursors were found in Redis again
+	chunks      sync.Pool
 }
 
 func newWriter(cfg *Config, m *metrics) *writer {
 	return &writer{
 		rdb: cfg.Redis, parallel: cfg.Pipelines, metrics: m, log: cfg.Logger,
-		goneFor:  strconv.FormatInt(int64(cfg.RemovalTTL/time.Second), 10),
-		retryMin: cfg.RetryMin, retryMax: cfg.RetryMax,
-		marks:  prefixWritten + random(),
+		keepThreads: cfg.ThreadsAlways,
+		goneFor:     strconv.FormatInt(int64(cfg.RemovalTTL/time.Second), 10),
+		retryMin:    cfg.RetryMin, retryMax: cfg.RetryMax, plant: cfg.plant,
+		marks:  prefixWritten + rand.Text(),
 		chunks: sync.Pool{New: func() any { return new(chunk) }},
 	}
 }
 
-// write brings b into Redis and returns once every value is applied, stale or skipped, however often that must be tried;
-// it fails only with ctx. After a failure any chunk of b may have been written. Writing it again is harmless.
+// write writes b to Redis. It retries until every value is applied, stale or skipped, and fails
+// only when ctx is done. Any chunk of b may have been written by then; writing it again is
+// harmless.
 func (w *writer) write(ctx context.Context, b *batch) error {
 	b.settle()
 	w.batches++
 	b.written.key, b.written.batch = w.marks, w.batches
 	var mu sync.Mutex // guards the slots
 	chunks := 0
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := guard.WithContext(ctx)
 	g.SetLimit(w.parallel)
 	var c *chunk
 	room := func() *chunk {
@@ -68,7 +75,7 @@ func (w *writer) write(ctx context.Context, b *batch) error {
 	send := func() {
 		full := c
 		c = nil
-		g.Go(func() error {
+		g.Go("the writing to Redis", func() error {
 			defer w.chunks.Put(full)
 			err := w.send(ctx, full)
 			if full.marked {
@@ -111,7 +118,7 @@ func (w *writer) send(ctx context.Context, c *chunk) error {
 			if !errors.Is(err, redis.TxFailedErr) {
 				return err
 			}
-			// A partition got another owner meanwhile, perhaps none of these. Then it says so now.
+			// A partition got another owner meanwhile. The next attempt asks which one.
 		}
 	})
 	if err == nil {
@@ -123,8 +130,22 @@ func (w *writer) send(ctx context.Context, c *chunk) error {
 // transact runs one attempt, on a connection of its own.
 func (w *writer) transact(ctx context.Context, c *chunk) error {
 	conn := w.rdb.Conn()
-	defer func() { _ = conn.Close() }() // gives it back to the pool, which cannot fail
+	done := false
+	defer func() {
+		if !done { // a panic, in the middle of anything
+			abandon(conn)
+		}
+		_ = conn.Close() // gives it back to the pool, which cannot fail
+	}()
+	err := w.attempt(ctx, conn, c)
+	done = true
+	return err
+}
+
+// attempt runs transact on conn and leaves conn without a transaction and without watched keys.
+func (w *writer) attempt(ctx context.Context, conn *redis.Conn, c *chunk) error {
 	answers, err := w.run(ctx, conn.Pipeline(), c.reads())
+	w.plant("write")
 	if err == nil {
 		err = c.take(answers)
 	}
@@ -132,6 +153,7 @@ func (w *writer) transact(ctx context.Context, c *chunk) error {
 		abandon(conn)
 		return err
 	}
+	c.keepThreads = w.keepThreads
 	writes := c.writes(w.goneFor)
 	if len(writes) == 0 {
 		unwatch(conn)
@@ -156,15 +178,16 @@ func (w *writer) transact(ctx context.Context, c *chunk) error {
 	return err
 }
 
-// unwatch lets go of a connection that goes back to the pool.
+// unwatch clears the watched keys of a connection before it returns to the pool.
 func unwatch(conn *redis.Conn) { last(conn, "unwatch") }
 
-// abandon lets go of one on which something failed. A server that takes the beginning of a transaction and refuses its end
-// leaves the connection in the middle of it: whoever got it next would be refused for ever.
+// abandon clears a connection on which something failed. A server that accepts MULTI and refuses
+// EXEC leaves the connection inside the transaction, where every later use of it would fail.
 func abandon(conn *redis.Conn) { last(conn, "discard", "unwatch") } // discard is an error where there is no transaction
 
-// last says the last words on a connection. One that cannot be told is broken, and does not go back; were it to watch
-// something still, the next transaction on it would fail once, and be repeated.
+// last sends commands without arguments before a connection returns to the pool. A connection that
+// cannot take them is broken, and the pool drops it. Were it still to watch a key, the next
+// transaction on it would fail once and be repeated.
 func last(conn *redis.Conn, words ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
@@ -185,10 +208,11 @@ func (w *writer) run(ctx context.Context, pipe redis.Pipeliner, list [][]any) ([
 	return cmds, err
 }
 
-// persist repeats what until it succeeds, with pauses that grow. It fails only with ctx. The trouble that it notes
-// stays until a session has seen, by its cursors, that Redis still holds what it held.
+// persist repeats do until it succeeds, with growing pauses. It fails only when ctx is done. The
+// error that it notes in trouble stays until a session has seen that its cursors are still in
+// Redis.
 func (w *writer) persist(ctx context.Context, what string, do func(context.Context) error) error {
-	pause, since := w.retryMin, time.Time{}
+	pause, since := retry.Backoff{Min: w.retryMin, Max: w.retryMax}, time.Time{}
 	for {
 		err := do(ctx)
 		switch {
@@ -207,20 +231,8 @@ func (w *writer) persist(ctx context.Context, what string, do func(context.Conte
 			since = time.Now()
 			w.log.Warn("redis failed, trying until it answers", "what", what, "error", err)
 		}
-		if !sleep(ctx, pause) {
+		if !pause.Wait(ctx) {
 			return ctx.Err()
 		}
-		pause = min(2*pause, w.retryMax)
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

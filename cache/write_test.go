@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -11,7 +12,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/cache/internal/entry"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // cutter makes connections that break after so many written bytes, as often as asked.
@@ -48,8 +50,8 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	return n, errors.New("cut")
 }
 
-// A connection that breaks in the middle of a pipeline leaves a part applied. The repeat brings the rest, and nothing
-// twice.
+// A connection that breaks in the middle of a pipeline leaves a part applied. The repeat brings the
+// rest, and nothing twice.
 func TestHalfAppliedPipeline(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		rng := seeded(t)
@@ -74,8 +76,8 @@ func TestHalfAppliedPipeline(t *testing.T) {
 	})
 }
 
-// What an owner had sent before it lost its partition may reach Redis after what the new owner wrote: a paused Redis
-// takes up both, in any order.
+// What an owner had sent before it lost its partition may reach Redis after what the new owner
+// wrote: a paused Redis takes up both, in any order.
 func TestLateWriterIsHarmless(t *testing.T) {
 	server := testkit.Redis(t)
 	rdb := redisClient(t, server.URL)
@@ -104,13 +106,13 @@ func TestLateWriterIsHarmless(t *testing.T) {
 			now.send(t, now.join(latter, unreadRecord(reading(small("u", "c", m, 2), "m9", 9, t0)), unreadRecord(left("u", "d", m, 2))))
 		}
 		equalDump(t, rdb, map[string]string{
-			"inbox:u c":                      string(appendValue(nil, reading(small("u", "c", m, 2), "m9", 9, t0))),
+			"inbox:u c":                      string(entry.AppendValue(nil, reading(small("u", "c", m, 2), "m9", 9, t0))),
 			"read-pointer:u:c last_read_id":  "m9",
 			"read-pointer:u:c last_read_at":  "2026-01-02T03:04:05.678Z",
 			"read-pointer:u:c last_read_seq": "9",
 		})
 		for _, w := range []*rig{old, now} { // as with a new ownership
-			w.part = &part{partition: w.part.partition, token: random(), table: newTable(100)}
+			w.part = &part{partition: w.part.partition, token: rand.Text(), table: newTable(100)}
 		}
 		old.claim(t, rdb)
 	}
@@ -136,8 +138,9 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestRefusedEndOfATransaction: a server that takes the beginning of a transaction and refuses its end, and what is said
-// after that too, leaves a connection in the middle of it. It is not in the way of what comes later.
+// TestRefusedEndOfATransaction: a server accepts MULTI and then refuses EXEC and every command
+// after it, which leaves the connection inside the transaction. Later transactions do not meet that
+// connection.
 func TestRefusedEndOfATransaction(t *testing.T) {
 	mini := testkit.Miniredis(t)
 	rdb := redisClient(t, "redis://"+mini.Addr(), func(o *redis.Options) { o.PoolSize = 1 })

@@ -15,10 +15,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// beforeCursors runs something before the cursors are moved on, which does not happen if its context ends with that.
+// beforeCursors runs something before the cursors are moved on, which does not happen if its
+// context ends with that.
 type beforeCursors struct {
 	do atomic.Pointer[func(context.Context)]
 }
@@ -56,8 +57,9 @@ func site(t *testing.T) (kafka []string, topics testkit.TopicSet, plain, hooked 
 	return kafka, topics, plain, hooked, hook
 }
 
-// A failover between the writing of a batch and the moving of its cursors: the new primary never had the batch, and its
-// cursors are just where they were. What was lost is read again all the same.
+// A failover between the writing of a batch and the moving of its cursors: the new primary never
+// had the batch, and its cursors are just where they were. What was lost is read again all the
+// same.
 func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 	kafka, topics, plain, hooked, hook := site(t)
 	cl := producer(t, kafka)
@@ -93,8 +95,8 @@ func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 	}
 }
 
-// A member that dies between the writing of a batch and the moving of its cursors: the next one finds all of it in Redis,
-// and is done.
+// A member that dies between the writing of a batch and the moving of its cursors: the next one
+// finds all of it in Redis, and is done.
 func TestCrashBeforeTheCursorsMove(t *testing.T) {
 	kafka, topics, plain, hooked, hook := site(t)
 	cl := producer(t, kafka)
@@ -153,8 +155,9 @@ func TestCursorsNeedTheMarksOfTheirBatch(t *testing.T) {
 	})
 }
 
-// A batch that Redis holds already is read again, as its writer crashed before it moved the cursor. The next one moves it, and
-// has a mark for that: what it found may be gone with a failover as well as what it writes.
+// A batch that Redis holds already is read again, as its writer crashed before it moved the cursor.
+// The next one moves it, and has a mark for that: what it found may be gone with a failover as well
+// as what it writes.
 func TestCursorsMoveOverWhatWasFound(t *testing.T) {
 	for name, begun := range map[string]int64{"written by another, to be published again": 1 << 40, "known to be published": 0} {
 		t.Run(name, func(t *testing.T) {

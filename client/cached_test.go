@@ -9,10 +9,11 @@ import (
 
 	"github.com/tidemark/tidemark/cache"
 	"github.com/tidemark/tidemark/client"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// What a cache left in Redis is read without a node; what Redis cannot say is a miss, and never zero.
+// A client reads the content of Redis without a node. If Redis lacks an answer, the result is a
+// miss and never zero.
 func TestCachedNeedsNoNode(t *testing.T) {
 	m := testkit.Miniredis(t)
 	rdb := redis.NewClient(&redis.Options{Addr: m.Addr()})
@@ -26,7 +27,7 @@ func TestCachedNeedsNoNode(t *testing.T) {
 	}
 	m.HSet(cache.InboxKey("ann"), "general", `{"unread":3,"muted":false,"latest_at":"2026-01-02T03:04:05.678Z","stamp":"1.2.3.0"}`)
 	m.HSet(cache.InboxThreadsKey("ann"), cache.ThreadField("general", "m1"), `{"unread":2,"touched_at":"2026-01-02T03:04:05.678Z","stamp":"1.2.3.0"}`)
-	if err := m.Set("tidemark:epoch", "e"); err != nil {
+	if err := m.Set("tidemark:epoch", "4/e"); err != nil {
 		t.Fatal(err)
 	}
 	v, err := c.Cached(t.Context(), "ann")

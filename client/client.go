@@ -1,8 +1,8 @@
-// Package client reads Tidemark from a Go service: unread counts and inboxes from the query service, again where a
-// partition is moving, and never older than what was read or written before.
+// Package client reads Tidemark from a Go service: unread counts and inboxes from the query
+// service, again where a partition is moving, and never older than what was read or written before.
 //
-// With a Redis in its Config it also reads what the cache role left there, without a node; that alone is package cache's
-// Reader.
+// With a Redis in its Config it also reads what the cache role left there, without a node; that
+// alone is package cache's Reader.
 package client
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/cache"
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 	"github.com/tidemark/tidemark/query/queryv1"
@@ -29,8 +30,8 @@ type Config struct {
 	HTTP  *http.Client // nil: http.DefaultClient
 	// Redis is one that a cache fills, or a replica of it; nil: Cached cannot be asked.
 	Redis redis.UniversalClient
-	// Tries bounds how often a call is made that the node answers with unavailable; 5. Between two there are 50 ms and
-	// more, doubling, spread over the upper half.
+	// Tries bounds how often a call is made that the node answers with unavailable; 5. Between two
+	// there are 50 ms and more, doubling, spread over the upper half.
 	Tries int
 }
 
@@ -57,10 +58,10 @@ func New(c Config) (*Client, error) {
 	}, nil
 }
 
-// Unread is what a user sees of a channel. after are tokens of records to be included: those that Publish returned, or
-// the AsOf of an earlier answer (DESIGN §9).
+// Unread is what a user sees of a channel. after are tokens of records to be included: those that
+// Publish returned, or the AsOf of an earlier answer (DESIGN §9).
 func (c *Client) Unread(ctx context.Context, user, channel string, after ...string) (*queryv1.ChannelUnread, error) {
-	return call(ctx, c, c.query.GetUnread, &queryv1.GetUnreadRequest{UserId: user, ChannelId: channel, After: after})
+	return call(ctx, c, c.query.GetUnread, &queryv1.GetUnreadRequest{UserId: user, ChannelId: channel, After: events.LatestTokens(after)})
 }
 
 // Inbox is a page of a user's channels, with totals over all of them.
@@ -83,14 +84,16 @@ func (c *Client) Readers(ctx context.Context, r *queryv1.GetReadersRequest) (*qu
 	return call(ctx, c, c.query.GetReaders, r)
 }
 
-// Channel is what is known of a channel whoever asks: its latest message, how many there were, how many members it has.
+// Channel is what is known of a channel whoever asks: its latest message, how many there were, how
+// many members it has.
 func (c *Client) Channel(ctx context.Context, channel string, after ...string) (*queryv1.GetChannelResponse, error) {
-	return call(ctx, c, c.query.GetChannel, &queryv1.GetChannelRequest{ChannelId: channel, After: after})
+	return call(ctx, c, c.query.GetChannel, &queryv1.GetChannelRequest{ChannelId: channel, After: events.LatestTokens(after)})
 }
 
-// Cached is what Redis holds of a user: channels, threads and what they come to, in two round trips and without a node. It
-// may be older than what was written before. cache.ErrMiss: Redis cannot say, so ask Inbox and Threads; a miss is never
-// zero, and an entry that is not Known (DESIGN §7) neither.
+// Cached is what Redis holds of a user: channels, threads and what they come to, in two round trips
+// and without a node. It may be older than what was written before. cache.ErrMiss: Redis cannot
+// say, so ask Inbox and Threads; a miss is never zero, and an entry that is not Known (DESIGN §7)
+// neither.
 func (c *Client) Cached(ctx context.Context, user string) (*cache.View, error) {
 	if c.cfg.Redis == nil {
 		return nil, errors.New("client: no Redis is given, so there is nothing cached to read")
@@ -103,23 +106,35 @@ func (c *Client) Explain(ctx context.Context, r *queryv1.ExplainUnreadRequest) (
 	return call(ctx, c, c.query.ExplainUnread, r)
 }
 
-// Publish writes events and returns the tokens to pass as after. It is tried once: a mark that was written although the
-// answer was lost would be made twice.
-func (c *Client) Publish(ctx context.Context, events ...*ingestv1.Event) (after []string, err error) {
-	res, err := c.ingest.Publish(ctx, request(c, &ingestv1.PublishRequest{Events: events}))
+// Publish writes events and returns the tokens to pass as after, the last of each partition. It is
+// tried once: a mark that was written although the answer was lost would be made twice.
+func (c *Client) Publish(ctx context.Context, list ...*ingestv1.Event) (after []string, err error) {
+	res, err := c.ingest.Publish(ctx, request(c, &ingestv1.PublishRequest{Events: list}))
 	if err != nil {
 		return nil, err
 	}
-	return res.Msg.After, nil
+	return events.LatestTokens(res.Msg.After), nil
 }
 
-// MarkAllRead reads all that a user has unread, and returns the tokens to pass as after. It is tried once, as Publish is.
-func (c *Client) MarkAllRead(ctx context.Context, user string) (after []string, err error) {
-	res, err := c.ingest.MarkAllRead(ctx, request(c, &ingestv1.MarkAllReadRequest{UserId: user}))
+// MarkAll says what MarkAllRead reads. The zero MarkAll is all channels, without their threads.
+type MarkAll struct {
+	Label   string // only channels that have it, the channel's own or the user's; empty: all
+	Threads bool   // their threads too
+	// InstanceID is the origin that the deltas of these reads echo; empty: none.
+	InstanceID string
+	After      []string // tokens of records to be included when the channels are looked up
+}
+
+// MarkAllRead reads what a user has unread, muted and archived channels too, and returns the tokens
+// to pass as after. It is tried once, as Publish is.
+func (c *Client) MarkAllRead(ctx context.Context, user string, what MarkAll) (after []string, err error) {
+	res, err := c.ingest.MarkAllRead(ctx, request(c, &ingestv1.MarkAllReadRequest{
+		UserId: user, InstanceId: what.InstanceID, Threads: what.Threads, Label: what.Label, After: events.LatestTokens(what.After),
+	}))
 	if err != nil {
 		return nil, err
 	}
-	return res.Msg.After, nil
+	return events.LatestTokens(res.Msg.After), nil
 }
 
 func request[T any](c *Client, m *T) *connect.Request[T] {

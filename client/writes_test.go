@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,7 +17,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// broken is a node that answers each write, and each first read, with unavailable, though a write may have been made.
+// broken is a node that answers each write, and each first read, with unavailable, although it may
+// have made the write.
 type broken struct {
 	moving
 	ingestv1connect.UnimplementedIngestServiceHandler
@@ -37,7 +39,7 @@ func (b *broken) Publish(context.Context, *connect.Request[ingestv1.PublishReque
 }
 
 func (b *broken) MarkAllRead(_ context.Context, r *connect.Request[ingestv1.MarkAllReadRequest]) (*connect.Response[ingestv1.MarkAllReadResponse], error) {
-	return connect.NewResponse(&ingestv1.MarkAllReadResponse{After: []string{"chat.reads/0/1"}}), b.wrote("mark all read of " + r.Msg.UserId)
+	return connect.NewResponse(&ingestv1.MarkAllReadResponse{After: []string{"chat.reads/0/1"}}), b.wrote(fmt.Sprintf("mark all read of %s: %q %t %s %s", r.Msg.UserId, r.Msg.Label, r.Msg.Threads, r.Msg.InstanceId, r.Msg.After))
 }
 
 func (b *broken) GetChannel(_ context.Context, r *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error) {
@@ -47,7 +49,7 @@ func (b *broken) GetChannel(_ context.Context, r *connect.Request[queryv1.GetCha
 	return connect.NewResponse(&queryv1.GetChannelResponse{ChannelId: r.Msg.ChannelId, HeadSeq: 3}), nil
 }
 
-// A read is made again where the node says that it cannot answer yet; a write is made once, whatever is said of it.
+// A client repeats a read that is unavailable, and makes a write only once, whatever its answer.
 func TestWritesAreTriedOnce(t *testing.T) {
 	b := &broken{}
 	mux := http.NewServeMux()
@@ -65,8 +67,8 @@ func TestWritesAreTriedOnce(t *testing.T) {
 	for _, works := range []bool{false, true} {
 		b.works, b.writes = works, nil
 		published, err1 := c.Publish(t.Context(), &ingestv1.Event{})
-		marked, err2 := c.MarkAllRead(t.Context(), "ann")
-		if want := []string{"publish", "mark all read of ann"}; !slices.Equal(b.writes, want) {
+		marked, err2 := c.MarkAllRead(t.Context(), "ann", client.MarkAll{Label: "work", Threads: true, InstanceID: "phone", After: []string{"chat.messages/0/1", "chat.messages/0/2"}})
+		if want := []string{"publish", `mark all read of ann: "work" true phone [chat.messages/0/2]`}; !slices.Equal(b.writes, want) {
 			t.Errorf("written: %v, want %v", b.writes, want)
 		}
 		if works && (err1 != nil || err2 != nil || !slices.Equal(published, []string{"chat.messages/0/1"}) || !slices.Equal(marked, []string{"chat.reads/0/1"})) {

@@ -1,5 +1,5 @@
-// Package deploy_test checks the files with which Tidemark is deployed. No container engine runs here: the files are
-// parsed, and what they name is compared with what there is.
+// Package deploy_test checks the files with which Tidemark is deployed. No container engine runs
+// here: the files are parsed, and what they name is compared with what there is.
 package deploy_test
 
 import (
@@ -12,10 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/tidemark/tidemark/internal/testkit/servers"
+	"github.com/tidemark/tidemark/internal/test/testkit/servers"
 )
 
 // compose is as much of the Compose file format as kafka-compose.yml uses.
@@ -25,8 +26,11 @@ type compose struct {
 }
 
 type service struct {
-	Image       string
-	Build       struct{ Context, Dockerfile string }
+	Image string
+	Build struct {
+		Context, Dockerfile string
+		Args                map[string]string
+	}
 	Command     []string
 	Ports       []string
 	Environment map[string]string
@@ -35,6 +39,7 @@ type service struct {
 	CapDrop     []string                              `yaml:"cap_drop"`
 	DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
 	Healthcheck struct{ Test []string }
+	StopGrace   time.Duration `yaml:"stop_grace_period"`
 }
 
 func readFile(t *testing.T, path string) string {
@@ -77,7 +82,8 @@ func TestComposeHasTheWholePath(t *testing.T) {
 
 func hasKey[V any](m map[string]V, key string) bool { _, ok := m[key]; return ok }
 
-// The host reaches each server where the command's flags look for it by default, and nobody else does.
+// The host reaches each server where the command's flags look for it by default, and nobody else
+// does.
 func TestComposePublishesToLoopbackOnly(t *testing.T) {
 	c := readCompose(t)
 	for name, want := range map[string][]string{
@@ -115,7 +121,8 @@ func TestComposeStartsInOrder(t *testing.T) {
 	}
 }
 
-// kafkaSettings are the broker's properties, by the rule with which the image reads its environment.
+// kafkaSettings are the broker's properties, by the rule with which the image reads its
+// environment.
 func kafkaSettings(c compose) map[string]string {
 	settings := map[string]string{}
 	for name, value := range c.Services["kafka"].Environment {
@@ -126,8 +133,8 @@ func kafkaSettings(c compose) map[string]string {
 	return settings
 }
 
-// Listeners are the part of a broker's configuration that is most easily wrong: a client gets in, and is sent on to an
-// address that it cannot reach.
+// Listeners are the part of a broker's configuration that is most easily wrong: a client gets in,
+// and is sent on to an address that it cannot reach.
 func TestComposeListenersFitTogether(t *testing.T) {
 	c := readCompose(t)
 	settings := kafkaSettings(c)
@@ -164,7 +171,8 @@ func TestComposeListenersFitTogether(t *testing.T) {
 	}
 }
 
-// Every variable is that of a flag of the verb that the service runs, as the command's own help lists it.
+// Every variable is that of a flag of the verb that the service runs, as the command's own help
+// lists it.
 func TestComposeVariablesAreFlagsOfTheCommand(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "tidemark")
 	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/tidemark").CombinedOutput(); err != nil {
@@ -196,10 +204,32 @@ func TestContainersOfTidemarkAreConfined(t *testing.T) {
 		if s.Build.Context != "." || s.Build.Dockerfile != "deploy/Dockerfile" {
 			t.Errorf("%s is built from %+v", name, s.Build)
 		}
+		for arg := range s.Build.Args {
+			if !strings.Contains(readFile(t, "deploy/Dockerfile"), "ARG "+arg) {
+				t.Errorf("%s is built with %s, which the image does not take", name, arg)
+			}
+		}
+		if s.Build.Args["VERSION"] == "" {
+			t.Errorf("%s does not say which version it is", name)
+		}
 	}
 	data := c.Services["tidemark"].Environment["TIDEMARK_DATA_DIR"]
 	if !slices.ContainsFunc(c.Services["tidemark"].Volumes, func(v string) bool { return strings.HasSuffix(v, ":"+data) }) {
 		t.Errorf("the data directory %s is on no volume: %v", data, c.Services["tidemark"].Volumes)
+	}
+}
+
+// A node that is killed while it stops leaves work to the next start.
+func TestComposeLetsANodeStop(t *testing.T) {
+	if grace := readCompose(t).Services["tidemark"].StopGrace; grace < time.Minute {
+		t.Errorf("tidemark is killed %s after it was asked to stop", grace)
+	}
+}
+
+// A browser that opens the published port sees the page, and its people have sockets.
+func TestComposeShowsThePage(t *testing.T) {
+	if ui := readCompose(t).Services["tidemark"].Environment["TIDEMARK_UI"]; ui != "true" {
+		t.Errorf("TIDEMARK_UI is %q", ui)
 	}
 }
 
@@ -234,7 +264,11 @@ func TestImageIsPinnedAndRunsAsNobody(t *testing.T) {
 
 // What the image needs to build must not be kept from it.
 func TestNothingNeededIsIgnored(t *testing.T) {
-	for line := range bytes.Lines([]byte(readFile(t, "deploy/Dockerfile.dockerignore"))) {
+	ignored := readFile(t, "deploy/Dockerfile.dockerignore")
+	if strings.Contains(ignored, "\ndocs\n") && !strings.Contains(ignored, "\n!docs/docs.go\n!docs/runbook.md\n") {
+		t.Error("the command contains docs/runbook.md, which is ignored")
+	}
+	for line := range bytes.Lines([]byte(ignored)) {
 		switch pattern := strings.TrimSpace(string(line)); pattern {
 		case "go.mod", "go.sum", "cmd", "events", "internal", "projections", "processor", "cache", "query", "*", "**":
 			t.Errorf("%s is ignored", pattern)

@@ -76,7 +76,7 @@ func BenchmarkDecodeReadJSON(b *testing.B) {
 	benchmarkDecode(b, value, new(events.Decoder).Read)
 }
 
-// BenchmarkDecodeReadGenerated is what the generated code costs for the same, without any validation.
+// BenchmarkDecodeReadGenerated measures the generated code on the same values, without validation.
 func BenchmarkDecodeReadGenerated(b *testing.B) {
 	benchmarkDecode(b, mustMarshal(b, benchRead()), func(value []byte, _ int64, _ *struct{}) error {
 		return proto.Unmarshal(value, new(pb.ReadEvent))

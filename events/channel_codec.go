@@ -1,7 +1,7 @@
 package events
 
-// AppendChannelRecord appends the value of a record of tidemark.channels. Equal records have equal bytes. Latest.At must
-// not be negative.
+// AppendChannelRecord appends the value of a record of tidemark.channels. Equal records have equal
+// bytes. Latest.At must not be negative.
 func AppendChannelRecord(b []byte, r *ChannelRecord) []byte {
 	b = appendText(b, 1, r.ChannelID)
 	b = appendHead(b, 2, &r.Latest)
@@ -15,12 +15,14 @@ func AppendChannelRecord(b []byte, r *ChannelRecord) []byte {
 	b = appendUint(b, 10, uint64(r.PurgedPos))
 	b = appendBool(b, 11, r.Large)
 	b = appendBool(b, 12, r.Deleted)
-	return appendStamp(b, 13, &r.Stamp)
+	b = appendStamp(b, 13, &r.Stamp)
+	b = appendTexts(b, 14, r.Labels)
+	return appendBool(b, 15, r.Archived)
 }
 
 // DecodeChannelRecord decodes a value of tidemark.channels into r, in the way of DecodeUnreadDelta.
 func DecodeChannelRecord(value []byte, r *ChannelRecord) error {
-	*r = ChannelRecord{Holes: r.Holes[:0], Alls: r.Alls[:0]}
+	*r = ChannelRecord{Holes: r.Holes[:0], Alls: r.Alls[:0], Labels: r.Labels[:0]}
 	var latestAt wireTime
 	c := cursor{b: value}
 	for c.next() {
@@ -55,6 +57,10 @@ func DecodeChannelRecord(value []byte, r *ChannelRecord) error {
 			r.Deleted = c.bool()
 		case 13<<3 | wireBytes:
 			r.Stamp.decode(&c)
+		case 14<<3 | wireBytes:
+			r.Labels = append(r.Labels, c.text())
+		case 15<<3 | wireVarint:
+			r.Archived = c.bool()
 		default:
 			c.skip()
 		}

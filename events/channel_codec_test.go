@@ -15,7 +15,7 @@ func (r random) channel() *events.ChannelRecord {
 	return &events.ChannelRecord{
 		ChannelID: r.text(255), Latest: r.head(), HeadSeq: r.uint32(), HeadPos: r.uint32(), MemberCount: r.uint32(),
 		Holes: r.list(), HolesFloor: r.uint32(), Alls: r.list(), AllsFloor: r.uint32(), PurgedPos: r.uint32(),
-		Large: r.bool(), Deleted: r.bool(), Stamp: r.stamp(),
+		Large: r.bool(), Deleted: r.bool(), Stamp: r.stamp(), Labels: r.texts(), Archived: r.bool(),
 	}
 }
 
@@ -24,6 +24,7 @@ func pbChannel(c *events.ChannelRecord) *pb.ChannelRecord {
 		ChannelId: string(c.ChannelID), Latest: pbHead(c.Latest), HeadSeq: c.HeadSeq, HeadPos: c.HeadPos,
 		MemberCount: c.MemberCount, Holes: c.Holes, HolesFloor: c.HolesFloor, Alls: c.Alls, AllsFloor: c.AllsFloor,
 		PurgedPos: c.PurgedPos, Large: c.Large, Deleted: c.Deleted, Stamp: pbStamp(c.Stamp),
+		Labels: strs(c.Labels), Archived: c.Archived,
 	}
 }
 
@@ -81,6 +82,7 @@ func FuzzChannelRecord(f *testing.F) {
 			ChannelID: []byte(p.ChannelId), Latest: fromHead(p.Latest), HeadSeq: p.HeadSeq, HeadPos: p.HeadPos,
 			MemberCount: p.MemberCount, Holes: p.Holes, HolesFloor: p.HolesFloor, Alls: p.Alls, AllsFloor: p.AllsFloor,
 			PurgedPos: p.PurgedPos, Large: p.Large, Deleted: p.Deleted, Stamp: fromStamp(p.Stamp),
+			Labels: texts(p.Labels...), Archived: p.Archived,
 		})
 	})
 }

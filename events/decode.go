@@ -6,27 +6,30 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Version is the version of the input contract (DESIGN §3) that this build understands.
-const Version = 1
+// MaxSeeded is the largest count of messages_seeded.
+const MaxSeeded = 1 << 31
 
-// MaxValueBytes is the length of the longest value that is decoded. It bounds the work for one record, and is far
-// beyond what the contract needs: a list of 100,000 ids of 26 bytes has 2.8 MB.
+// MaxValueBytes is the length of the longest value that is decoded. It bounds the work for one
+// record and leaves ample room for real events: a list of 100,000 ids of 26 bytes has 2.8 MB.
 const MaxValueBytes = 4 << 20
 
-// Decoder decodes and validates records of the input topics. The zero value is ready; it is not safe for concurrent use.
+// Decoder decodes and validates records of the input topics. The zero value is ready; it is not
+// safe for concurrent use.
 //
-// A value that begins with '{' is JSON, any other Protobuf. Where a field is repeated that should not be, the
-// last wins and messages are merged, as in every Protobuf implementation. Unknown fields are ignored.
+// A value that begins with '{' is JSON, any other Protobuf; either may be in the frame of a schema
+// registry (frame.go). Where a field is repeated that should not be, the last wins and messages are
+// merged, as in every Protobuf implementation. Unknown fields are ignored.
 //
-// Decoding Protobuf allocates nothing, but for errors and for lists of ids that are longer than any before in the same
-// event struct. What is decoded borrows from the value (from a private copy of it if it was JSON).
+// Decoding Protobuf allocates nothing, but for errors and for lists of ids that are longer than any
+// before in the same event struct. What is decoded borrows from the value (from a private copy of
+// it if it was JSON).
 //
-// All errors are *Error. They are found in this order: no value, too large, undecodable, newer version, no kind, then the
-// fields, those common to all kinds first. Only a value that is readable to its end can be of a newer version; it is so
-// even if it does not fit this schema.
+// All errors are *Error. They are found in this order: no value, too large, undecodable, newer
+// version, no kind, then the fields, those common to all kinds first. Only a value that can be read
+// to its end can report a newer version. It reports one even if it does not fit this schema.
 //
-// recordMillis is the record's timestamp in Unix milliseconds, taken as 0 if negative ("no timestamp") and as
-// the end of year 9999 if beyond it.
+// recordMillis is the record's timestamp in Unix milliseconds, taken as 0 if negative ("no
+// timestamp") and as the end of year 9999 if beyond it.
 type Decoder struct {
 	at     wireTime // occurred_at
 	target wireTime // time, up_to_time
@@ -35,8 +38,8 @@ type Decoder struct {
 	minVersion uint32
 }
 
-// start resets the decoder for a value and gives a cursor over its Protobuf form; shape is an empty event of its type,
-// used for JSON only.
+// start resets the decoder for a value and returns a cursor over its Protobuf form. shape returns
+// an empty event of the value's type; only JSON needs it.
 func (d *Decoder) start(value []byte, recordMillis int64, shape func() proto.Message) (cursor, error) {
 	*d = Decoder{clock: clock{record: min(max(recordMillis, 0), maxSeconds*1000)}}
 	switch {
@@ -48,29 +51,39 @@ func (d *Decoder) start(value []byte, recordMillis int64, shape func() proto.Mes
 	case value[0] == '{':
 		encoded, err := fromJSON(value, shape())
 		return cursor{b: encoded}, err
+	case value[0] == frameMagic:
+		return framed(value, shape)
 	}
 	return cursor{b: value}, nil
 }
 
-// finish judges what all events have in common, once the whole value was walked over.
-func (d *Decoder) finish(c *cursor, value []byte, kind Kind) error {
+// finish checks the fields that all events have in common, after the whole value was read. beyond
+// names the parts of the event that are in unfolded.
+func (d *Decoder) finish(c *cursor, value []byte, kind Kind, beyond string) error {
 	if c.fault != faultNone {
-		if v := protoMinVersion(value); v > Version {
+		plain := value
+		if value[0] == frameMagic {
+			plain = unframe(value)
+		}
+		if v := protoMinVersion(plain); v > Version {
 			return newerVersion(v)
 		}
-		return c.err()
+		return inFrame(c.err(), value)
 	}
 	if d.minVersion > Version {
 		return newerVersion(d.minVersion)
 	}
-	if kind == KindNone {
+	if beyond != "" && d.minVersion == Version {
+		return lacking(beyond)
+	}
+	if kind == KindNone || unfolded.kinds[kind] {
 		return &Error{Reason: ReasonNoKind, Detail: "no kind that version " + strconv.Itoa(Version) + " knows is set"}
 	}
 	return nil
 }
 
-// protoMinVersion is the min_version of a value that does not fit this schema but is Protobuf at its top level; 0 if it
-// is not, or states none.
+// protoMinVersion is the min_version of a value that does not fit this schema but is Protobuf at
+// its top level; 0 if it is not, or states none.
 func protoMinVersion(value []byte) uint32 {
 	var v uint32
 	c := cursor{b: value}
@@ -87,13 +100,8 @@ func protoMinVersion(value []byte) uint32 {
 	return v
 }
 
-func newerVersion(v uint32) error {
-	return &Error{Reason: ReasonNewerVersion, Field: "min_version", Detail: "the record needs version " +
-		strconv.FormatUint(uint64(v), 10) + ", this build understands " + strconv.Itoa(Version) + ": upgrade it"}
-}
-
-// longList is the capacity beyond which a list of ids is not kept for the next event, so that one huge event does not
-// hold its memory for ever.
+// longList is the capacity beyond which a list of ids is not kept for the next event, so that one
+// huge event does not hold its memory for ever.
 const longList = 4096
 
 // reuse empties a list of ids.
@@ -102,4 +110,14 @@ func reuse(ids [][]byte) [][]byte {
 		return nil
 	}
 	return ids[:0]
+}
+
+// readKind sets the kind. A different kind discards the fields of the previous one; the same kind
+// again is merged with them.
+func (d *Decoder) readKind(r *Read, k Kind) {
+	if r.Kind != k && r.Kind != KindNone {
+		*r = Read{ChannelID: r.ChannelID, UserID: r.UserID, InstanceID: r.InstanceID, IDs: r.IDs[:0]}
+		d.target = wireTime{}
+	}
+	r.Kind = k
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// Delivery decodes and validates a value of chat.deliveries into v, whatever v held before. After an error v is
-// undefined. Of MessageID and UpToID exactly one is set. device_id, where it is set, must be a valid id.
+// Delivery decodes and validates a value of chat.deliveries into v, whatever v held before. After
+// an error v is undefined. Of MessageID and UpToID exactly one is set. device_id, where it is set,
+// must be a valid id.
 func (d *Decoder) Delivery(value []byte, recordMillis int64, v *Delivery) error {
 	*v = Delivery{}
 	c, err := d.start(value, recordMillis, func() proto.Message { return new(eventsv1.DeliveryEvent) })
@@ -40,13 +41,13 @@ func (d *Decoder) Delivery(value []byte, recordMillis int64, v *Delivery) error 
 			c.skip()
 		}
 	}
-	if err := d.finish(&c, value, v.Kind); err != nil {
+	if err := d.finish(&c, value, v.Kind, ""); err != nil {
 		return err
 	}
 	return d.checkDelivery(v, target)
 }
 
-// deliveredTarget says which member of Delivered's target is set.
+// deliveredTarget is the member of Delivered's target that is set.
 type deliveredTarget uint8
 
 const (
@@ -55,7 +56,7 @@ const (
 	deliveredUpTo
 )
 
-// become sets the kind and forgets what another kind said.
+// become sets the kind and discards the fields of another kind.
 func (v *Delivery) become(k Kind) {
 	*v = Delivery{Kind: k, ChannelID: v.ChannelID, UserID: v.UserID}
 }

@@ -1,17 +1,20 @@
 package events
 
 import (
+	"strconv"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// Message decodes and validates a value of chat.messages into m, whatever m held before. After an error m is undefined.
+// Message decodes and validates a value of chat.messages into m, whatever m held before. After an
+// error m is undefined.
 //
-// Beyond DESIGN §3: joins and leaves must name somebody (no_target), a deletion must name the message by id even where
-// it states the seq, and thread_id, where it is set, must be a valid id.
+// Beyond DESIGN §3: joins and leaves must name somebody (no_target), a deletion must name the
+// message by id or by seq, and thread_id, where it is set, must be a valid id.
 func (d *Decoder) Message(value []byte, recordMillis int64, m *Message) error {
-	*m = Message{IDs: reuse(m.IDs)}
+	*m = Message{IDs: reuse(m.IDs), HiddenFrom: reuse(m.HiddenFrom)}
 	c, err := d.start(value, recordMillis, func() proto.Message { return new(eventsv1.MessageEvent) })
 	if err != nil {
 		return err
@@ -45,20 +48,31 @@ func (d *Decoder) Message(value []byte, recordMillis int64, m *Message) error {
 		case 16<<3 | wireBytes:
 			d.messageKind(m, KindChannelDeleted)
 			nothing(&c)
+		case 17<<3 | wireBytes:
+			d.messageKind(m, KindMessagesSeeded)
+			m.seeded(&c)
+		case 18<<3 | wireBytes:
+			d.messageKind(m, KindChannelUpdated)
+			m.updated(&c)
 		default:
 			c.skip()
 		}
 	}
-	if err := d.finish(&c, value, m.Kind); err != nil {
+	beyond := m.beyond()
+	if err := d.finish(&c, value, m.Kind, beyond); err != nil {
 		return err
+	}
+	if beyond != "" {
+		m.forget()
 	}
 	return d.checkMessage(m)
 }
 
-// messageKind sets the kind. What another kind said before is gone; the same kind again is merged with it.
+// messageKind sets the kind. A different kind discards the fields of the previous one; the same
+// kind again is merged with them.
 func (d *Decoder) messageKind(m *Message, k Kind) {
 	if m.Kind != k && m.Kind != KindNone {
-		*m = Message{ChannelID: m.ChannelID, IDs: m.IDs[:0]}
+		*m = Message{ChannelID: m.ChannelID, IDs: m.IDs[:0], HiddenFrom: m.HiddenFrom[:0]}
 		d.target = wireTime{}
 	}
 	m.Kind = k
@@ -86,6 +100,10 @@ func (m *Message) posted(c *cursor) {
 			m.MentionAll = sub.bool()
 		case 9<<3 | wireVarint:
 			m.MemberCount = sub.uint32()
+		case 10<<3 | wireBytes:
+			m.HiddenFrom = append(m.HiddenFrom, sub.text())
+		case 11<<3 | wireVarint:
+			m.MarksRead = sub.choice()
 		default:
 			sub.skip()
 		}
@@ -129,6 +147,33 @@ func (m *Message) deleted(c *cursor) {
 	c.done(&sub)
 }
 
+func (m *Message) seeded(c *cursor) {
+	sub := c.message()
+	for sub.next() {
+		if sub.tag == 1<<3|wireVarint {
+			m.Count = sub.uint32()
+		} else {
+			sub.skip()
+		}
+	}
+	c.done(&sub)
+}
+
+func (m *Message) updated(c *cursor) {
+	sub := c.message()
+	for sub.next() {
+		switch sub.tag {
+		case 1<<3 | wireBytes:
+			m.IDs = append(m.IDs, sub.text())
+		case 2<<3 | wireVarint:
+			m.Archived = sub.bool()
+		default:
+			sub.skip()
+		}
+	}
+	c.done(&sub)
+}
+
 func (d *Decoder) purged(c *cursor, m *Message) {
 	sub := c.message()
 	for sub.next() {
@@ -149,7 +194,7 @@ func (d *Decoder) purged(c *cursor, m *Message) {
 	c.done(&sub)
 }
 
-// members reads joins and leaves; count_history exists in joins only.
+// members decodes joins and leaves. Only joins have count_history.
 func (m *Message) members(c *cursor) {
 	sub := c.message()
 	for sub.next() {
@@ -165,7 +210,7 @@ func (m *Message) members(c *cursor) {
 	c.done(&sub)
 }
 
-// nothing reads a message without fields.
+// nothing decodes a message without fields.
 func nothing(c *cursor) {
 	sub := c.message()
 	for sub.next() {
@@ -191,13 +236,20 @@ func (d *Decoder) checkMessage(m *Message) error {
 			err = each("message_edited.mentions", m.IDs)
 		}
 	case KindMessageDeleted:
-		err = required("message_deleted.message_id", m.MessageID)
+		err = requiredOrSeq("message_deleted.message_id", m.MessageID, m.Seq)
 	case KindMessagesPurged:
 		m.TargetTime, err = d.checkTarget(&purgeTarget, m.Target, m.MessageID, m.Seq)
+	case KindMessagesSeeded:
+		if m.Count == 0 || m.Count > MaxSeeded {
+			err = &Error{Reason: ReasonInvalidCount, Field: "messages_seeded.count", Detail: strconv.FormatUint(uint64(m.Count), 10) +
+				" is not in the range from 1 to " + strconv.Itoa(MaxSeeded)}
+		}
 	case KindMembersJoined:
 		err = checkList("members_joined.user_ids", m.IDs)
 	case KindMembersLeft:
 		err = checkList("members_left.user_ids", m.IDs)
+	case KindChannelUpdated:
+		err = checkLabels("channel_updated.labels", m.IDs)
 	}
 	m.ClockReplaced = d.clock.replaced
 	return err
@@ -214,10 +266,29 @@ func (m *Message) checkPosted() error {
 	if len(m.ThreadID) > 0 && !ValidID(m.ThreadID) {
 		return invalidID("message_posted.thread_id", m.ThreadID)
 	}
-	return each("message_posted.mentions", m.IDs)
+	if err := each("message_posted.mentions", m.IDs); err != nil || len(m.HiddenFrom) == 0 {
+		return err
+	}
+	return checkBounded("message_posted.hidden_from", m.HiddenFrom)
 }
 
-// checkList checks a list that must name somebody or something.
+// checkBounded checks a list of at most MaxListed ids.
+func checkBounded(field string, ids [][]byte) error {
+	if err := atMost(field, len(ids), MaxListed); err != nil {
+		return err
+	}
+	return each(field, ids)
+}
+
+// requiredOrSeq checks an id that may be missing if a seq names the message.
+func requiredOrSeq(field string, id []byte, seq uint32) error {
+	if len(id) == 0 && seq != 0 {
+		return nil
+	}
+	return required(field, id)
+}
+
+// checkList checks a list that must have an entry.
 func checkList(field string, ids [][]byte) error {
 	if len(ids) == 0 {
 		return &Error{Reason: ReasonNoTarget, Field: field, Detail: "names nothing"}
@@ -233,7 +304,8 @@ var (
 	readTarget  = targetFields{"read_up_to", "read_up_to.message_id", "read_up_to.seq", "read_up_to.time"}
 )
 
-// checkTarget checks the target of a purge or a read and gives its time, 0 if it is another.
+// checkTarget checks the target of a purge or a read. It returns the target's time, or 0 if the
+// target is not a time.
 func (d *Decoder) checkTarget(f *targetFields, t Target, id []byte, seq uint32) (int64, error) {
 	switch t {
 	case TargetMessageID:

@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +35,12 @@ func TestMessageFields(t *testing.T) {
 		{Kind: events.KindMembersJoined, IDs: texts("u1", "u2"), CountHistory: true},
 		{Kind: events.KindMembersLeft, IDs: texts("u1")},
 		{Kind: events.KindChannelDeleted},
+		{Kind: events.KindMessagesSeeded, Count: 70000},
+		{Kind: events.KindMessageDeleted, Seq: 3},
+		{Kind: events.KindMessagePosted, MessageID: []byte("m1"), SenderID: []byte("u1"), HiddenFrom: texts("u2", "u3"), MarksRead: events.No},
+		{Kind: events.KindMessagePosted, MessageID: []byte("m1"), SenderID: []byte("u1"), MarksRead: events.Yes},
+		{Kind: events.KindChannelUpdated, IDs: texts("acme", "Größe L"), Archived: true},
+		{Kind: events.KindChannelUpdated},
 	}
 	samples := sampleMessages()
 	if len(samples) != len(want) {
@@ -50,7 +57,15 @@ func TestMessageFields(t *testing.T) {
 	}
 }
 
-// badEvent is an event that must be refused for a reason and a field.
+// many returns n ids.
+func many(n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, "x"+strconv.Itoa(i))
+	}
+	return ids
+}
+
+// badEvent is an event that the decoder must refuse with a reason and a field.
 type badEvent struct {
 	event  proto.Message
 	reason events.Reason
@@ -80,7 +95,7 @@ func TestMessageRefused(t *testing.T) {
 		"no channel":         {mutated(func(e *pb.MessageEvent) { e.ChannelId = "" }), events.ReasonInvalidID, "channel_id"},
 		"long channel":       {mutated(func(e *pb.MessageEvent) { e.ChannelId = strings.Repeat("c", long) }), events.ReasonInvalidID, "channel_id"},
 		"newline in channel": {mutated(func(e *pb.MessageEvent) { e.ChannelId = "c\n1" }), events.ReasonInvalidID, "channel_id"},
-		"newer":              {mutated(func(e *pb.MessageEvent) { e.MinVersion = 2 }), events.ReasonNewerVersion, "min_version"},
+		"newer":              {mutated(func(e *pb.MessageEvent) { e.MinVersion = 3 }), events.ReasonNewerVersion, "min_version"},
 		"newer without kind": {&pb.MessageEvent{MinVersion: 7}, events.ReasonNewerVersion, "min_version"},
 		"before 1970": {mutated(func(e *pb.MessageEvent) { e.OccurredAt.Seconds = -1 }),
 			events.ReasonInvalidTime, "occurred_at"},
@@ -95,8 +110,8 @@ func TestMessageRefused(t *testing.T) {
 		"edited without id": {message(&pb.MessageEdited{Preview: "x"}), events.ReasonInvalidID, "message_edited.message_id"},
 		"edited, bad mention": {message(&pb.MessageEdited{MessageId: "m1", Mentions: []string{"\x7f"}}),
 			events.ReasonInvalidID, "message_edited.mentions[0]"},
-		"deleted by seq alone": {message(&pb.MessageDeleted{Seq: 3}), events.ReasonInvalidID, "message_deleted.message_id"},
-		"purged nothing":       {message(&pb.MessagesPurged{}), events.ReasonNoTarget, "messages_purged"},
+		"deleted without a name": {message(&pb.MessageDeleted{}), events.ReasonInvalidID, "message_deleted.message_id"},
+		"purged nothing":         {message(&pb.MessagesPurged{}), events.ReasonNoTarget, "messages_purged"},
 		"purged to empty id": {message(&pb.MessagesPurged{Target: &pb.MessagesPurged_UpToMessageId{}}),
 			events.ReasonInvalidID, "messages_purged.up_to_message_id"},
 		"purged to seq 0": {message(&pb.MessagesPurged{Target: &pb.MessagesPurged_UpToSeq{}}),
@@ -104,6 +119,13 @@ func TestMessageRefused(t *testing.T) {
 		"nobody joined": {message(&pb.MembersJoined{}), events.ReasonNoTarget, "members_joined.user_ids"},
 		"bad joiner": {message(&pb.MembersJoined{UserIds: []string{"u1", "u\t2"}}),
 			events.ReasonInvalidID, "members_joined.user_ids[1]"},
+		"hidden from a bad user": {message(&pb.MessagePosted{MessageId: "m1", SenderId: "u1", HiddenFrom: []string{"u2", ""}}),
+			events.ReasonInvalidID, "message_posted.hidden_from[1]"},
+		"hidden from 1,001": {message(&pb.MessagePosted{MessageId: "m1", SenderId: "u1", HiddenFrom: many(1001)}),
+			events.ReasonTooMany, "message_posted.hidden_from"},
+		"17 labels of a channel": {message(&pb.ChannelUpdated{Labels: many(17)}), events.ReasonTooMany, "channel_updated.labels"},
+		"a label of 200 bytes": {message(&pb.ChannelUpdated{Labels: []string{"a", strings.Repeat("l", 200)}}),
+			events.ReasonInvalidLabel, "channel_updated.labels[1]"},
 		"nobody left": {message(&pb.MembersLeft{}), events.ReasonNoTarget, "members_left.user_ids"},
 	}
 	var d events.Decoder
@@ -116,8 +138,8 @@ func TestMessageRefused(t *testing.T) {
 	}
 }
 
-// The protobuf rules for repeated fields, written out: what a later kind says replaces an earlier kind, the same kind
-// again is merged, and nothing is left over.
+// The Protobuf rules for repeated fields: a later kind replaces an earlier one, the same kind again
+// is merged, and nothing else remains.
 func TestMessageMerging(t *testing.T) {
 	posted := mustMarshal(t, message(&pb.MessagePosted{MessageId: "m1", SenderId: "u1", Mentions: []string{"a"}, Silent: true}))
 	more := mustMarshal(t, message(&pb.MessagePosted{MessageId: "m2", Mentions: []string{"b"}}))

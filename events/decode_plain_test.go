@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// plainSample is a read as most are.
+// plainSample returns a typical read.
 func plainSample() *eventsv1.ReadEvent {
 	return &eventsv1.ReadEvent{ChannelId: "general", UserId: "alice", OccurredAt: &timestamppb.Timestamp{Seconds: 1_767_225_600, Nanos: 5_000_000},
 		Kind: &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{
@@ -30,7 +30,8 @@ func bytesOf(t testing.TB, e *eventsv1.ReadEvent) []byte {
 
 const plainNow = 1_767_225_600_000
 
-// TestPlainReads: the usual forms of a read are decoded in the short way, what is unusual in any of its fields is not.
+// TestPlainReads: plainRead decodes the usual forms of a read, and rejects a read with an unusual
+// field.
 func TestPlainReads(t *testing.T) {
 	upTo := func(e *eventsv1.ReadEvent) *eventsv1.ReadUpTo { return e.GetReadUpTo() }
 	for name, c := range map[string]struct {
@@ -49,7 +50,7 @@ func TestPlainReads(t *testing.T) {
 		"no time":             {false, func(e *eventsv1.ReadEvent) { e.OccurredAt = nil }},
 		"the year 1":          {false, func(e *eventsv1.ReadEvent) { e.OccurredAt.Seconds = -62135596800 }},
 		"a clock ahead":       {false, func(e *eventsv1.ReadEvent) { e.OccurredAt.Seconds += 400 }},
-		"a newer version":     {false, func(e *eventsv1.ReadEvent) { e.MinVersion = 2 }},
+		"a newer version":     {false, func(e *eventsv1.ReadEvent) { e.MinVersion = 3 }},
 		"private":             {false, func(e *eventsv1.ReadEvent) { upTo(e).Private = true }},
 		"a thread":            {false, func(e *eventsv1.ReadEvent) { upTo(e).ThreadId = "t" }},
 		"up to a seq":         {false, func(e *eventsv1.ReadEvent) { upTo(e).Target = &eventsv1.ReadUpTo_Seq{Seq: 4} }},
@@ -66,7 +67,8 @@ func TestPlainReads(t *testing.T) {
 	}
 }
 
-// TestPlainReadsSayNothingElse changes values at random: what the short way takes, the long one takes for the same.
+// TestPlainReadsSayNothingElse changes values at random: if plainRead accepts one, readFields
+// decodes it to the same event.
 func TestPlainReadsSayNothingElse(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -6,10 +6,12 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// Read decodes and validates a value of chat.reads into r, whatever r held before. After an error r is undefined.
+// Read decodes and validates a value of chat.reads into r, whatever r held before. After an error r
+// is undefined.
 //
-// Beyond DESIGN §3: messages_read must name a message (no_target), thread_followed and thread_unfollowed a thread,
-// marked_unread a message; instance_id, thread_id and head_message_id, where they are set, must be valid ids.
+// Beyond DESIGN §3: messages_read, messages_hidden and messages_viewed must name a message
+// (no_target), thread_followed and thread_unfollowed a thread, marked_unread a message by id or by
+// seq; instance_id, thread_id and head_message_id, where they are set, must be valid ids.
 func (d *Decoder) Read(value []byte, recordMillis int64, r *Read) error {
 	if plainRead(value, recordMillis, r) {
 		return nil
@@ -57,23 +59,21 @@ func (d *Decoder) readFields(value []byte, recordMillis int64, r *Read) error {
 		case 16<<3 | wireBytes:
 			d.readKind(r, KindUserErased)
 			nothing(&c)
+		case 17<<3 | wireBytes, 18<<3 | wireBytes, 19<<3 | wireBytes, 20<<3 | wireBytes, 21<<3 | wireBytes,
+			22<<3 | wireBytes, 23<<3 | wireBytes:
+			d.readMore(&c, r)
 		default:
 			c.skip()
 		}
 	}
-	if err := d.finish(&c, value, r.Kind); err != nil {
+	beyond := r.beyond()
+	if err := d.finish(&c, value, r.Kind, beyond); err != nil {
 		return err
 	}
-	return d.checkRead(r)
-}
-
-// readKind sets the kind. What another kind said before is gone; the same kind again is merged with it.
-func (d *Decoder) readKind(r *Read, k Kind) {
-	if r.Kind != k && r.Kind != KindNone {
-		*r = Read{ChannelID: r.ChannelID, UserID: r.UserID, InstanceID: r.InstanceID, IDs: r.IDs[:0]}
-		d.target = wireTime{}
+	if beyond != "" {
+		r.WithThreads = false
 	}
-	r.Kind = k
+	return d.checkRead(r)
 }
 
 func (d *Decoder) readUpTo(c *cursor, r *Read) {
@@ -95,6 +95,8 @@ func (d *Decoder) readUpTo(c *cursor, r *Read) {
 			r.ReadEpoch = sub.uint32()
 		case 6<<3 | wireVarint:
 			r.Private = sub.bool()
+		case 7<<3 | wireVarint:
+			r.WithThreads = sub.bool()
 		default:
 			sub.skip()
 		}
@@ -133,6 +135,8 @@ func (r *Read) markedUnread(c *cursor) {
 			r.HeadMessageID = sub.text()
 		case 4<<3 | wireVarint:
 			r.HeadSeq = sub.uint32()
+		case 5<<3 | wireVarint:
+			r.Seq = sub.uint32()
 		default:
 			sub.skip()
 		}
@@ -140,7 +144,7 @@ func (r *Read) markedUnread(c *cursor) {
 	c.done(&sub)
 }
 
-// thread reads a follow or an unfollow.
+// thread decodes a follow or an unfollow.
 func (r *Read) thread(c *cursor) {
 	sub := c.message()
 	for sub.next() {
@@ -184,12 +188,15 @@ func (d *Decoder) checkRead(r *Read) error {
 		if r.TargetTime, err = d.checkTarget(&readTarget, r.Target, r.MessageID, r.Seq); err == nil {
 			err = optional("read_up_to.thread_id", r.ThreadID)
 		}
+		if err == nil && r.WithThreads && len(r.ThreadID) > 0 {
+			err = &Error{Reason: ReasonInvalidID, Field: "read_up_to.thread_id", Detail: "must be empty beside with_threads"}
+		}
 	case KindMessagesRead:
 		if err = checkList("messages_read.message_ids", r.IDs); err == nil {
 			err = optional("messages_read.thread_id", r.ThreadID)
 		}
 	case KindMarkedUnread:
-		if err = required("marked_unread.message_id", r.MessageID); err == nil {
+		if err = requiredOrSeq("marked_unread.message_id", r.MessageID, r.Seq); err == nil {
 			err = optional("marked_unread.thread_id", r.ThreadID)
 		}
 		if err == nil {
@@ -199,6 +206,8 @@ func (d *Decoder) checkRead(r *Read) error {
 		err = required("thread_followed.thread_id", r.ThreadID)
 	case KindThreadUnfollowed:
 		err = required("thread_unfollowed.thread_id", r.ThreadID)
+	default:
+		err = d.checkMore(r)
 	}
 	r.ClockReplaced = d.clock.replaced
 	return err

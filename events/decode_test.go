@@ -35,12 +35,12 @@ func TestUndecodable(t *testing.T) {
 		"deep groups":           {bytes.Repeat([]byte{0x0b}, 1<<20), events.ReasonUndecodable},
 		"not UTF-8":             {append(bytes.Clone(good), field(1, "c\xff")...), events.ReasonUndecodable},
 		"surrogate":             {append(bytes.Clone(good), field(1, "c\xed\xa0\x80")...), events.ReasonUndecodable},
-		"not UTF-8 and newer":   {append(bytes.Clone(good), append(field(1, "c\xff"), 0x48, 0x02)...), events.ReasonNewerVersion},
-		"number 2^29 and newer": {[]byte{0x48, 0x02, 0x80, 0x80, 0x80, 0x80, 0x10, 0x00}, events.ReasonUndecodable},
-		"cut and newer":         {append([]byte{0x48, 0x02}, good[:len(good)-1]...), events.ReasonUndecodable},
-		"unknown kind":          {append(field(1, "c1"), field(17, "")...), events.ReasonNoKind},
-		"unknown kind, newer":   {append([]byte{0x48, 0x02}, append(field(1, "c1"), field(17, "")...)...), events.ReasonNewerVersion},
-		"unknown beside known":  {append(bytes.Clone(good), field(17, "x")...), ""},
+		"not UTF-8 and newer":   {append(bytes.Clone(good), append(field(1, "c\xff"), 0x48, 0x03)...), events.ReasonNewerVersion},
+		"number 2^29 and newer": {[]byte{0x48, 0x03, 0x80, 0x80, 0x80, 0x80, 0x10, 0x00}, events.ReasonUndecodable},
+		"cut and newer":         {append([]byte{0x48, 0x03}, good[:len(good)-1]...), events.ReasonUndecodable},
+		"unknown kind":          {append(field(1, "c1"), field(24, "")...), events.ReasonNoKind},
+		"unknown kind, newer":   {append([]byte{0x48, 0x03}, append(field(1, "c1"), field(24, "")...)...), events.ReasonNewerVersion},
+		"unknown beside known":  {append(bytes.Clone(good), field(24, "x")...), ""},
 		"version 1":             {append(bytes.Clone(good), 0x48, 0x01), ""},
 	}
 	var d events.Decoder
@@ -85,7 +85,7 @@ func TestDecodeAllocations(t *testing.T) {
 	}
 }
 
-// What is decoded must not let an append of one field run into the next.
+// Appending to one decoded field must not overwrite the next.
 func TestBorrowedCapacity(t *testing.T) {
 	var d events.Decoder
 	var r events.Read

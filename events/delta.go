@@ -1,12 +1,13 @@
 package events
 
-// Ref names a message. The zero Ref is none; a Ref with a Seq and no MessageID has left the index (DESIGN §4.6).
+// Ref names a message. The zero Ref names none. A Ref with a Seq and no MessageID names a message
+// that has left the index (DESIGN §4.6).
 type Ref struct {
 	MessageID []byte
 	Seq       uint32
 }
 
-// Head describes a message that stands for its channel. The zero Head is none.
+// Head describes the message that represents its channel. The zero Head means none.
 type Head struct {
 	MessageID []byte
 	Seq       uint32
@@ -16,19 +17,18 @@ type Head struct {
 	Preview   []byte
 }
 
-// Stamp says how far the inputs of one value had been folded: M, R and D are next offsets (last record + 1, so that
-// offset 0 is not "none") of the last record of the channel and of the last records of this user in it.
-type Stamp struct {
-	FoldVersion uint32
-	M, R, D     int64
+// Filed is how a user filed a channel. Inboxes list a filed channel apart while the position of its
+// head is at most Pos, or permanently with Keep.
+type Filed struct {
+	Is, Keep bool
+	Pos      uint32
 }
 
-// Dominates reports whether every part of s is at least that of o: a value with stamp s may then replace one with o.
-func (s Stamp) Dominates(o Stamp) bool {
-	return s.FoldVersion >= o.FoldVersion && s.M >= o.M && s.R >= o.R && s.D >= o.D
-}
+// Holds reports whether the channel is still filed with its head at a position.
+func (f Filed) Holds(headPos uint32) bool { return f.Is && (f.Keep || headPos <= f.Pos) }
 
-// UnreadDelta is the value of a record of tidemark.unread (DESIGN §7): the absolute state of one user in one channel.
+// UnreadDelta is the value of a record of tidemark.unread (DESIGN §7): the absolute state of one
+// user in one channel.
 type UnreadDelta struct {
 	UserID, ChannelID, ThreadID []byte
 
@@ -38,7 +38,7 @@ type UnreadDelta struct {
 	OfflineUnread uint32
 	FirstUnread   Ref
 	LastRead      Ref
-	LastReadAt    int64 // Unix milliseconds; meaningful only if LastRead.Seq > 0
+	LastReadAt    int64 // Unix milliseconds; 0: none, of a thread that was read with its channel; meaningful only if LastRead.Seq > 0
 	Latest        Head
 	Large         bool
 	Muted         bool
@@ -48,7 +48,29 @@ type UnreadDelta struct {
 	ReadPos       uint32
 	Excluded      []uint32
 	Mentioned     []uint32
-	TouchedAt     int64 // of a thread the user follows: its last reply, or his last read or follow in it; 0 for none
+
+	DirectMentions uint32 // those of Mentions that name the user
+	FirstMention   Ref    // the lowest of Mentions; none where Large
+	Level          Level  // as it was said: Until may have passed
+	LevelAfter     Level  // that holds again after Until; LevelAll without one
+	IgnoreAll      bool   // ignore_mention_all: Mentions are DirectMentions
+	Flagged        bool
+	Ask            bool  // a reader cannot derive counts and filing
+	Until          int64 // Unix milliseconds; 0 for none
+	Filed          Filed
+	Line           Ref      // as the user said it: by id or by seq
+	Labels         [][]byte // the user's own, ascending
+
+	TouchedAt int64 // of a thread the user follows: its last reply, or their last read or follow in it; 0 for none
+}
+
+// SaidLevel returns Level. It also works for a delta of fold version 1, which has Muted alone for a
+// plain mute.
+func (d *UnreadDelta) SaidLevel() Level {
+	if d.Muted && d.Until == 0 {
+		return LevelNone
+	}
+	return d.Level
 }
 
 // ChannelRecord is the value of a record of tidemark.channels (DESIGN §7).
@@ -64,6 +86,8 @@ type ChannelRecord struct {
 	AllsFloor   uint32
 	PurgedPos   uint32
 	Large       bool
-	Deleted     bool  // the channel is gone for good
-	Stamp       Stamp // R and D are zero
+	Deleted     bool     // the channel is gone for good
+	Stamp       Stamp    // R and D are zero
+	Labels      [][]byte // ascending
+	Archived    bool     // filed for everybody
 }

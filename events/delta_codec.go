@@ -1,7 +1,7 @@
 package events
 
-// AppendUnreadDelta appends the value of a record of tidemark.unread. Equal deltas have equal bytes. LastReadAt is
-// written if LastRead.Seq > 0; times must not be negative.
+// AppendUnreadDelta appends the value of a record of tidemark.unread. Equal deltas have equal
+// bytes. LastReadAt is written if LastRead.Seq > 0 and it is not 0; times must not be negative.
 func AppendUnreadDelta(b []byte, d *UnreadDelta) []byte {
 	b = appendText(b, 1, d.UserID)
 	b = appendText(b, 2, d.ChannelID)
@@ -12,7 +12,7 @@ func AppendUnreadDelta(b []byte, d *UnreadDelta) []byte {
 	b = appendUint(b, 7, uint64(d.OfflineUnread))
 	b = appendRef(b, 8, &d.FirstUnread)
 	b = appendRef(b, 9, &d.LastRead)
-	if d.LastRead.Seq > 0 {
+	if d.LastRead.Seq > 0 && d.LastReadAt != 0 {
 		b = appendTime(b, 10, d.LastReadAt)
 	}
 	b = appendHead(b, 11, &d.Latest)
@@ -24,20 +24,33 @@ func AppendUnreadDelta(b []byte, d *UnreadDelta) []byte {
 	b = appendUint(b, 17, uint64(d.ReadPos))
 	b = appendPacked(b, 18, d.Excluded)
 	b = appendPacked(b, 19, d.Mentioned)
+	b = appendUint(b, 20, uint64(d.DirectMentions))
+	b = appendUint(b, 21, uint64(d.Level))
+	if d.Until > 0 {
+		b = appendTime(b, 22, d.Until)
+	}
+	b = appendBool(b, 23, d.IgnoreAll)
+	b = appendBool(b, 24, d.Flagged)
+	b = appendFiled(b, 25, d.Filed)
+	b = appendRef(b, 26, &d.Line)
+	b = appendUint(b, 27, uint64(d.LevelAfter))
+	b = appendRef(b, 28, &d.FirstMention)
+	b = appendBool(b, 29, d.Ask)
+	b = appendTexts(b, 30, d.Labels)
 	if d.TouchedAt > 0 {
-		b = appendTime(b, 20, d.TouchedAt)
+		b = appendTime(b, 31, d.TouchedAt)
 	}
 	return b
 }
 
-// DecodeUnreadDelta decodes a value of tidemark.unread into d, whatever d held before; its lists are reused, all else
-// borrows from value. Errors are *Error: the value is no UnreadDelta, or has a time outside of 1970 to 9999. After an
-// error d is undefined.
+// DecodeUnreadDelta decodes a value of tidemark.unread into d, whatever d held before; its lists
+// are reused, all else borrows from value. Errors are *Error: the value is no UnreadDelta, or has a
+// time outside of 1970 to 9999. After an error d is undefined.
 //
 // An empty value decodes to the zero delta: a consumer tells a tombstone by the record's nil value.
 func DecodeUnreadDelta(value []byte, d *UnreadDelta) error {
-	*d = UnreadDelta{Excluded: d.Excluded[:0], Mentioned: d.Mentioned[:0]}
-	var lastReadAt, latestAt, touchedAt wireTime
+	*d = UnreadDelta{Excluded: d.Excluded[:0], Mentioned: d.Mentioned[:0], Labels: d.Labels[:0]}
+	var lastReadAt, latestAt, touchedAt, until wireTime
 	c := cursor{b: value}
 	for c.next() {
 		switch c.tag {
@@ -83,8 +96,30 @@ func DecodeUnreadDelta(value []byte, d *UnreadDelta) error {
 			d.Mentioned = c.packed(d.Mentioned)
 		case 19<<3 | wireVarint:
 			d.Mentioned = c.single(d.Mentioned)
-		case 20<<3 | wireBytes:
+		case 20<<3 | wireVarint:
+			d.DirectMentions = c.uint32()
+		case 20<<3 | wireBytes, 31<<3 | wireBytes: // 20: of fold version 1
 			touchedAt.merge(&c)
+		case 21<<3 | wireVarint:
+			d.Level = c.level()
+		case 22<<3 | wireBytes:
+			until.merge(&c)
+		case 23<<3 | wireVarint:
+			d.IgnoreAll = c.bool()
+		case 24<<3 | wireVarint:
+			d.Flagged = c.bool()
+		case 25<<3 | wireBytes:
+			d.Filed.decode(&c)
+		case 26<<3 | wireBytes:
+			d.Line.decode(&c)
+		case 27<<3 | wireVarint:
+			d.LevelAfter = c.level()
+		case 28<<3 | wireBytes:
+			d.FirstMention.decode(&c)
+		case 29<<3 | wireVarint:
+			d.Ask = c.bool()
+		case 30<<3 | wireBytes:
+			d.Labels = append(d.Labels, c.text())
 		default:
 			c.skip()
 		}
@@ -97,6 +132,9 @@ func DecodeUnreadDelta(value []byte, d *UnreadDelta) error {
 		return err
 	}
 	if d.TouchedAt, err = outputMillis(&touchedAt, "touched_at"); err != nil {
+		return err
+	}
+	if d.Until, err = outputMillis(&until, "until"); err != nil {
 		return err
 	}
 	d.Latest.At, err = outputMillis(&latestAt, "latest.at")

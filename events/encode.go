@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The append functions below write one field each, with proto3's rule that a zero is left out. Messages are written in
-// the order of their field numbers, so equal values have equal bytes.
+// The append functions below write one field each, with proto3's rule that a zero is left out.
+// Messages are written in the order of their field numbers, so equal values have equal bytes.
 
 func appendVarint(b []byte, v uint64) []byte {
 	if v < 0x80 {
@@ -39,6 +39,14 @@ func appendText(b []byte, num uint64, v []byte) []byte {
 	return append(b, v...)
 }
 
+// appendTexts writes a repeated field. An empty text in it is written too.
+func appendTexts(b []byte, num uint64, list [][]byte) []byte {
+	for _, v := range list {
+		b = append(appendLen(b, num, len(v)), v...)
+	}
+	return b
+}
+
 // appendLen begins a message of n bytes, which must follow.
 func appendLen(b []byte, num uint64, n int) []byte {
 	return appendVarint(appendVarint(b, num<<3|wireBytes), uint64(n))
@@ -59,7 +67,8 @@ func appendPacked(b []byte, num uint64, list []uint32) []byte {
 	return b
 }
 
-// appendTime writes a Timestamp, also the zero one: a set message is not a missing one. Millis are not negative.
+// appendTime writes a Timestamp, also the zero one: a set message is not a missing one. Millis are
+// not negative.
 func appendTime(b []byte, num uint64, millis int64) []byte {
 	seconds, nanos := splitMillis(millis)
 	b = appendLen(b, num, sizeUint(seconds)+sizeUint(nanos))
@@ -88,6 +97,13 @@ func sizeText(v []byte) int {
 		return 0
 	}
 	return 1 + sizeVarint(uint64(len(v))) + len(v)
+}
+
+func sizeBool(v bool) int {
+	if !v {
+		return 0
+	}
+	return 2
 }
 
 // sizeTime is that of a Timestamp, whose own length is a single byte.

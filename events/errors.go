@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Reason says in one word why a record is bad. It is the header `reason` of its dead letter and a metric's label.
+// Reason says in one word why a record is bad. It is the header `reason` of its dead letter and a
+// metric's label.
 type Reason string
 
 // Reasons. All but ReasonNewerVersion make a dead letter; that one stops the partition.
@@ -18,25 +19,37 @@ const (
 	ReasonInvalidID      Reason = "invalid_id"      // a required id is missing, or one is too long or has control characters
 	ReasonNoTarget       Reason = "no_target"       // names nothing: a target that is not set, a list without ids
 	ReasonZeroSeq        Reason = "zero_seq"        // seqs count from 1
+	ReasonInvalidCount   Reason = "invalid_count"   // messages_seeded with no message, or more than MaxSeeded
 	ReasonInvalidTime    Reason = "invalid_time"    // before 1970, after 9999, or nanoseconds out of range
+	ReasonInvalidLevel   Reason = "invalid_level"   // notify_set with a level that the schema does not have
+	ReasonInvalidLabel   Reason = "invalid_label"   // a label is empty, longer than MaxLabelBytes, or has control characters
+	ReasonTooMany        Reason = "too_many"        // more than MaxLabels labels, or MaxListed ids in a list that is bounded
 	ReasonWrongPartition Reason = "wrong_partition" // the channel belongs to another partition
 	ReasonTooManyHeld    Reason = "too_many_held"   // beyond the held events of a user (DESIGN §4.3); decided by the fold
 	ReasonChannelFull    Reason = "channel_full"    // the channel has as many messages as seqs can number; decided by the fold
-	ReasonNewerVersion   Reason = "newer_version"   // min_version is newer than Version
+	ReasonNewerVersion   Reason = "newer_version"   // min_version is newer than Version, or than what this build has of it
 )
 
-// ErrNewerVersion is what errors.Is finds in the error of a record whose min_version is newer than this build.
-// Such a record must not be skipped: that would be silent loss.
+// LetterReasons are the reasons that make a dead letter, in the order above.
+var LetterReasons = []Reason{
+	ReasonEmptyValue, ReasonTooLarge, ReasonUndecodable, ReasonNoKind, ReasonInvalidID, ReasonNoTarget, ReasonZeroSeq,
+	ReasonInvalidCount, ReasonInvalidTime, ReasonInvalidLevel, ReasonInvalidLabel, ReasonTooMany, ReasonWrongPartition,
+	ReasonTooManyHeld, ReasonChannelFull,
+}
+
+// ErrNewerVersion is what errors.Is finds in the error of a record that needs a newer build: see
+// Version. Such a record must not be skipped: that would be silent loss.
 var ErrNewerVersion = errors.New("events: record needs a newer version of Tidemark")
 
-// Error says why a record is bad. It is safe to log: it never contains a preview, and of an id at most a quoted start.
+// Error explains why a record is bad. It is safe to log: it never contains a preview, and at most
+// the quoted start of an id.
 type Error struct {
 	Reason Reason
 	Field  string // path of the field in snake_case, such as message_posted.mentions[3]; empty: the whole value
 	Detail string // what is wrong with it and what would be right
 }
 
-// Error joins the three parts.
+// Error joins reason, field and detail.
 func (e *Error) Error() string {
 	s := "bad event: " + string(e.Reason)
 	if e.Field != "" {

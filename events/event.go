@@ -1,6 +1,7 @@
 package events
 
-// Input numbers the three input topics in the order in which the one definition of DESIGN §4 takes them.
+// Input numbers the three input topics in the order in which the one definition of DESIGN §4 takes
+// them.
 type Input uint8
 
 // The inputs, in that order. They index Position in package projections.
@@ -11,10 +12,10 @@ const (
 	NumInputs = 3
 )
 
-// Kind says which member of an event's oneof is set.
+// Kind is the member of an event's oneof that is set.
 type Kind uint8
 
-// Kinds of all three event types; the zero Kind is no valid event.
+// Kinds of all three event types; the zero Kind is not a valid event.
 const (
 	KindNone Kind = iota
 	KindMessagePosted
@@ -24,6 +25,8 @@ const (
 	KindMembersJoined
 	KindMembersLeft
 	KindChannelDeleted
+	KindMessagesSeeded
+	KindChannelUpdated
 	KindReadUpTo
 	KindMessagesRead
 	KindMarkedUnread
@@ -31,12 +34,19 @@ const (
 	KindThreadUnfollowed
 	KindChannelMuted
 	KindUserErased
+	KindNotifySet
+	KindFlagSet
+	KindChannelFiled
+	KindMessagesHidden
+	KindLineSet
+	KindMessagesViewed
+	KindLabelsSet
 	KindDelivered
 	KindQueued
 	NumKinds
 )
 
-// Target says which member of a target oneof is set.
+// Target is the member of a target oneof that is set.
 type Target uint8
 
 // Targets of reads and purges.
@@ -47,8 +57,38 @@ const (
 	TargetTime
 )
 
-// Message is a decoded and validated record of chat.messages. Byte slices borrow from the record's value and live as
-// long as it does; IDs is reused by the next Decode into the same Message.
+// Level determines what a channel adds to its user's badge (DESIGN §4.7).
+type Level uint8
+
+// Levels, with the numbers of the schema.
+const (
+	LevelAll Level = iota
+	LevelMentions
+	LevelNone // muted
+	NumLevels
+)
+
+// Choice is a bool that may be missing.
+type Choice uint8
+
+// Choices.
+const (
+	NotStated Choice = iota
+	No
+	Yes
+)
+
+// Or returns the choice as a bool, and otherwise if the choice is missing.
+func (c Choice) Or(otherwise bool) bool {
+	if c == NotStated {
+		return otherwise
+	}
+	return c == Yes
+}
+
+// Message is a decoded and validated record of chat.messages. Byte slices borrow from the record's
+// value and live as long as it does; IDs and HiddenFrom are reused by the next Decode into the same
+// Message.
 //
 // Times are Unix milliseconds, truncated downwards.
 type Message struct {
@@ -56,7 +96,7 @@ type Message struct {
 	ChannelID  []byte
 	OccurredAt int64
 
-	MessageID []byte // posted, edited, deleted; purged: up_to_message_id
+	MessageID []byte // posted, edited, deleted (empty if only Seq names it); purged: up_to_message_id
 	SenderID  []byte
 	Preview   []byte // cut to 140 characters (Unicode code points) by the decoder
 	ThreadID  []byte
@@ -66,9 +106,14 @@ type Message struct {
 	MentionAll   bool
 	KeepMentions bool // edited
 	CountHistory bool // members_joined
+	Archived     bool // channel_updated
 
-	IDs         [][]byte // posted, edited: mentions; joined, left: user ids
+	MarksRead Choice // posted
+
+	IDs         [][]byte // posted, edited: mentions; joined, left: user ids; channel_updated: labels
+	HiddenFrom  [][]byte // posted: for whom the message does not exist
 	MemberCount uint32
+	Count       uint32 // messages_seeded
 	Seq         uint32 // deleted: seq if known; purged: up_to_seq
 	Target      Target // purged
 	TargetTime  int64  // purged: up_to_time
@@ -84,20 +129,28 @@ type Read struct {
 	InstanceID []byte
 	OccurredAt int64
 
-	Target     Target // read_up_to
-	MessageID  []byte // read_up_to, marked_unread
-	Seq        uint32
+	Target     Target // read_up_to, line_set
+	MessageID  []byte // read_up_to, line_set, marked_unread (empty if only Seq names it)
+	Seq        uint32 // read_up_to, line_set, marked_unread, messages_hidden (up_to_seq); 0 = not stated
 	TargetTime int64
 	ThreadID   []byte
 	ReadEpoch  uint32 // 0 = not stated
 	Private    bool
 
-	IDs           [][]byte // messages_read
-	HeadMessageID []byte   // marked_unread; empty = not stated
-	HeadSeq       uint32   // marked_unread; 0 = not stated
-	Muted         bool
+	Muted     bool   // channel_muted
+	Flagged   bool   // flag_set
+	Archived  bool   // channel_filed
+	Keep      bool   // channel_filed
+	Level     Level  // notify_set
+	IgnoreAll Choice // notify_set: ignore_mention_all
 
-	ClockReplaced bool
+	IDs           [][]byte // messages_read, hidden, viewed: message ids; labels_set: labels
+	HeadMessageID []byte   // marked_unread; empty = not stated
+	HeadSeq       uint32   // marked_unread, flag_set, channel_filed; 0 = not stated
+
+	WithThreads   bool  // read_up_to
+	ClockReplaced bool  // as in Message
+	Until         int64 // notify_set: Unix milliseconds, at least 1; 0 = not stated
 }
 
 // Delivery is a decoded and validated record of chat.deliveries. Slices borrow as in Message.

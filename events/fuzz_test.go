@@ -47,8 +47,8 @@ func equal(t *testing.T, got, want any) {
 	}
 }
 
-// compare decodes a value with both decoders. d and got are reused between values, as a partition does it: nothing may
-// be left over from the value before.
+// compare decodes a value with both decoders. d and got are reused between values, as a partition
+// does it: nothing may remain of the previous value.
 func compare[E any](t *testing.T, value []byte, record int64,
 	decode func([]byte, int64, *E) error, got *E, reference func([]byte, int64) (E, events.Reason)) {
 	t.Helper()
@@ -82,12 +82,15 @@ func addSeeds(f *testing.F, list []proto.Message, texts ...string) {
 		f.Add(b, record)
 		f.Add(j, record)
 		f.Add(b, int64(-1))
+		for _, framed := range frames(b, j) {
+			f.Add(framed, record)
+		}
 	}
 	for _, s := range texts {
 		f.Add([]byte(s), record)
 	}
-	f.Add([]byte(`{"min_version":2,"channel_id":[1]}`), record)
-	f.Add([]byte("\x48\x02\x0a\x01\xff"), record)     // newer, and a text that is not UTF-8
+	f.Add([]byte(`{"min_version":3,"channel_id":[1]}`), record)
+	f.Add([]byte("\x48\x03\x0a\x01\xff"), record)     // newer, and a text that is not UTF-8
 	f.Add([]byte("\x0b\x0b\x0c\x0c"), record)         // groups
 	f.Add([]byte("\x08\x01\x52\x00"), record)         // channel_id as a varint
 	f.Add([]byte("\x52\x02\x0c\x0c"), record)         // stray end of a group
@@ -122,10 +125,12 @@ func FuzzDelivery(f *testing.F) {
 	})
 }
 
-// clampRecord keeps timestamps below what adding five minutes to would overflow; Kafka's own end long before.
+// clampRecord keeps timestamps small enough that adding five minutes cannot overflow. Kafka's own
+// timestamps end long before.
 func clampRecord(record int64) int64 { return record % (1 << 60) }
 
-// TestMutations runs the differential comparison over random mutations of good events in every test run.
+// TestMutations runs the differential comparison over random mutations of good events in every test
+// run.
 func TestMutations(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -139,7 +144,8 @@ func TestMutations(t *testing.T) {
 	mutations(t, rnd, sampleDeliveries(), func(b []byte) { compare(t, b, record, d.Delivery, &v, referenceDelivery) })
 }
 
-// mutations gives fn encodings of the list, joined with one another (which merges them), cut, and with bytes changed.
+// mutations calls fn with encodings of the list: concatenated (which merges them), truncated, and
+// with changed bytes.
 func mutations(t *testing.T, rnd *rand.Rand, list []proto.Message, fn func([]byte)) {
 	t.Helper()
 	var encoded [][]byte
@@ -154,6 +160,10 @@ func mutations(t *testing.T, rnd *rand.Rand, list []proto.Message, fn func([]byt
 		b := bytes.Clone(encoded[rnd.IntN(len(encoded))])
 		if rnd.IntN(2) == 0 {
 			b = append(b, encoded[rnd.IntN(len(encoded))]...)
+		}
+		if rnd.IntN(4) == 0 {
+			framed := frames(b, nil)
+			b = framed[rnd.IntN(len(framed))]
 		}
 		for range rnd.IntN(3) {
 			if len(b) > 0 {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestGeneratedCodeIsCurrent generates into a temporary directory and compares with what is checked in.
+// TestGeneratedCodeIsCurrent generates the code into a temporary directory and compares it with the
+// committed files.
 func TestGeneratedCodeIsCurrent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("generating builds buf (about a minute when cold): left out by -short")
@@ -65,7 +66,7 @@ func files(t *testing.T, dir string) map[string][]byte {
 	return found
 }
 
-// The schemas follow buf's rules, but for the exception that buf.yaml explains.
+// The schemas follow buf's rules, with the exception that buf.yaml explains.
 func TestSchemasLint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("linting builds buf (about a minute when cold): left out by -short")

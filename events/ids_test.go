@@ -40,7 +40,7 @@ func TestValidID(t *testing.T) {
 	}
 }
 
-// ValidID looks at eight bytes at a time; here is the same rule a character at a time.
+// ValidID examines eight bytes at a time; this test has the same rule for one character at a time.
 func TestValidIDRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -3,24 +3,27 @@ package events
 import (
 	"encoding/json"
 	"math"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/events/internal/jsonwhy"
 )
 
-// maxJSONDepth is well above what the schema nests; deeper is refused instead of recursed into, also in unknown fields.
-const maxJSONDepth = 64
-
-// fromJSON gives the Protobuf encoding of a JSON event, so that both forms are decoded and validated by the same code.
-// shape is an empty message of the event's type.
+// fromJSON returns the Protobuf encoding of a JSON event, so that the same code decodes and
+// validates both forms. shape is an empty message of the event's type.
 func fromJSON(value []byte, shape proto.Message) ([]byte, error) {
-	o := protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: maxJSONDepth}
+	o := protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: jsonwhy.MaxDepth}
 	if err := o.Unmarshal(value, shape); err != nil {
 		if v := jsonMinVersion(value); v > Version {
 			return nil, newerVersion(v)
 		}
-		return nil, &Error{Reason: ReasonUndecodable, Detail: "not JSON of this event" + position(err.Error())}
+		return nil, WhyNotJSON(value, shape.ProtoReflect().Descriptor())
+	}
+	if e, ok := shape.(*eventsv1.ReadEvent); ok && e.GetNotifySet() != nil && unknownLevel(value) {
+		e.GetNotifySet().Level = eventsv1.NotifySet_Level(NumLevels)
 	}
 	encoded, err := proto.Marshal(shape)
 	if err != nil {
@@ -29,8 +32,8 @@ func fromJSON(value []byte, shape proto.Message) ([]byte, error) {
 	return encoded, nil
 }
 
-// jsonMinVersion is the min_version of JSON that does not fit this schema; 0 if it is no JSON, or states none that is a
-// uint32.
+// jsonMinVersion returns the min_version of a JSON value that does not fit this schema. It returns
+// 0 if the value is not JSON, or has no min_version that is a uint32.
 func jsonMinVersion(value []byte) uint32 {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(value, &fields) != nil {
@@ -51,16 +54,27 @@ func jsonMinVersion(value []byte) uint32 {
 	return version
 }
 
-// position takes "line:column" out of an error of protojson. The rest of such a text may quote the value, previews
-// included, and must not reach a log.
-func position(text string) string {
-	_, after, ok := strings.Cut(text, "(line ")
-	if !ok {
-		return ""
+// WhyNotJSON explains why protojson refused a JSON value. The error depends on the value alone and
+// quotes nothing of it.
+func WhyNotJSON(value []byte, md protoreflect.MessageDescriptor) *Error {
+	field, detail := jsonwhy.Why(value, md)
+	return &Error{Reason: ReasonUndecodable, Field: field, Detail: detail}
+}
+
+// unknownLevel reports whether a notify_set names a level that the schema does not have. protojson
+// drops unknown names, which would make the level ALL.
+func unknownLevel(value []byte) bool {
+	var event map[string]json.RawMessage
+	if json.Unmarshal(value, &event) != nil {
+		return false
 	}
-	at, _, ok := strings.Cut(after, ")")
-	if !ok || strings.Trim(at, "0123456789:") != "" {
-		return ""
+	for _, name := range []string{"notify_set", "notifySet"} {
+		var fields map[string]any
+		_ = json.Unmarshal(event[name], &fields) // what is missing has no fields
+		if level, ok := fields["level"].(string); ok {
+			_, known := eventsv1.NotifySet_Level_value[level]
+			return !known
+		}
 	}
-	return " (line:column " + at + ")"
+	return false
 }

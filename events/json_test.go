@@ -64,9 +64,9 @@ func TestJSON(t *testing.T) {
 		"lone surrogate":       {`{"channel_id":"\ud800"}`, events.ReasonUndecodable},
 		"bad time":             {`{` + posted + `,"occurred_at":"yesterday"}`, events.ReasonUndecodable},
 		"year 1":               {`{` + posted + `,"occurred_at":"0001-01-01T00:00:00Z"}`, events.ReasonInvalidTime},
-		"newer":                {`{` + posted + `,"min_version":2}`, events.ReasonNewerVersion},
-		"newer, other shape":   {`{"channel_id":["c1"],"minVersion":"2"}`, events.ReasonNewerVersion},
-		"newer, but no JSON":   {`{"min_version":2,`, events.ReasonUndecodable},
+		"newer":                {`{` + posted + `,"min_version":3}`, events.ReasonNewerVersion},
+		"newer, other shape":   {`{"channel_id":["c1"],"minVersion":"3"}`, events.ReasonNewerVersion},
+		"newer, but no JSON":   {`{"min_version":3,`, events.ReasonUndecodable},
 		"version 1, bad shape": {`{"channel_id":["c1"],"min_version":1}`, events.ReasonUndecodable},
 		"deep":                 {`{"x":` + strings.Repeat(`[`, 1<<20), events.ReasonUndecodable},
 		"deep objects":         {`{"x":` + strings.Repeat(`{"x":`, 1<<18) + `1` + strings.Repeat(`}`, 1<<18) + `}`, events.ReasonUndecodable},
@@ -83,7 +83,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What was decoded from JSON does not share memory with the next event decoded.
+// An event that was decoded from JSON does not share memory with the next one.
 func TestJSONKeepsItsBytes(t *testing.T) {
 	var d events.Decoder
 	var a, b events.Message

@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// A kind is called what its field in the schema is called, and the numbers follow the order of the schema.
+// A kind has the name of its field in the schema, and the numbers follow the order of the schema.
 func TestKindNames(t *testing.T) {
 	want := []string{"none"}
 	for _, m := range []proto.Message{sampleMessages()[0], sampleReads()[0], sampleDeliveries()[0]} {
@@ -25,7 +25,7 @@ func TestKindNames(t *testing.T) {
 			t.Errorf("%d: got %q, want %q", k, got, name)
 		}
 	}
-	if got := events.NumKinds.String(); got != "Kind(17)" {
+	if got := events.NumKinds.String(); got != "Kind(26)" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -28,7 +28,8 @@ func TestMurmur2(t *testing.T) {
 	}
 }
 
-// The same partition as the client that producers here use, which follows Kafka's default.
+// PartitionOf equals the partitioner of the client that producers here use, which follows Kafka's
+// default.
 func TestPartitionOf(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -1,7 +1,7 @@
 package events
 
-// This file encodes and decodes the messages that output records have in common. An append function takes the number of
-// the field that it writes the message into.
+// This file encodes and decodes the messages that output records have in common. An append function
+// takes the number of the field that it writes the message into.
 
 // IsZero reports whether r is none.
 func (r *Ref) IsZero() bool { return r.Seq == 0 && len(r.MessageID) == 0 }
@@ -26,6 +26,31 @@ func (r *Ref) decode(c *cursor) {
 			r.MessageID = sub.text()
 		case 2<<3 | wireVarint:
 			r.Seq = sub.uint32()
+		default:
+			sub.skip()
+		}
+	}
+	c.done(&sub)
+}
+
+func appendFiled(b []byte, num uint64, f Filed) []byte {
+	if !f.Is {
+		return b
+	}
+	b = appendLen(b, num, sizeBool(f.Keep)+sizeUint(uint64(f.Pos)))
+	b = appendBool(b, 1, f.Keep)
+	return appendUint(b, 2, uint64(f.Pos))
+}
+
+func (f *Filed) decode(c *cursor) {
+	f.Is = true
+	sub := c.message()
+	for sub.next() {
+		switch sub.tag {
+		case 1<<3 | wireVarint:
+			f.Keep = sub.bool()
+		case 2<<3 | wireVarint:
+			f.Pos = sub.uint32()
 		default:
 			sub.skip()
 		}

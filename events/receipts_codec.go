@@ -1,21 +1,28 @@
 package events
 
-// Receipt says how far a user came in a record of tidemark.receipts.
+// Receipt is how far a user has read or received, in a record of tidemark.receipts.
 type Receipt struct {
 	UserID    []byte
 	MessageID []byte // empty where it has left the index
 	Seq       uint32
 	At        int64 // Unix milliseconds, not negative
+
+	// WithThreads is set for a reader who also read each thread up to its last reply at or before
+	// the message.
+	WithThreads bool
 }
 
-// ReceiptsRecord is the value of a record of tidemark.receipts (DESIGN §7): what changed in one channel in one batch.
+// ReceiptsRecord is the value of a record of tidemark.receipts (DESIGN §7): the receipts that
+// changed in one channel in one batch.
 type ReceiptsRecord struct {
 	ChannelID []byte
 	Readers   []Receipt // who read up to a message
 	Delivered []Receipt // to whom a message was delivered
+	Viewed    []Receipt // who played or opened a message
 }
 
-// AppendReceiptsRecord appends the value of a record of tidemark.receipts. Equal records have equal bytes.
+// AppendReceiptsRecord appends the value of a record of tidemark.receipts. Equal records have equal
+// bytes.
 func AppendReceiptsRecord(b []byte, r *ReceiptsRecord) []byte {
 	b = appendText(b, 1, r.ChannelID)
 	for i := range r.Readers {
@@ -24,20 +31,25 @@ func AppendReceiptsRecord(b []byte, r *ReceiptsRecord) []byte {
 	for i := range r.Delivered {
 		b = appendReceipt(b, 3, &r.Delivered[i])
 	}
+	for i := range r.Viewed {
+		b = appendReceipt(b, 4, &r.Viewed[i])
+	}
 	return b
 }
 
 func appendReceipt(b []byte, num uint64, r *Receipt) []byte {
-	b = appendLen(b, num, sizeText(r.UserID)+sizeText(r.MessageID)+sizeUint(uint64(r.Seq))+sizeTime(r.At))
+	b = appendLen(b, num, sizeText(r.UserID)+sizeText(r.MessageID)+sizeUint(uint64(r.Seq))+sizeTime(r.At)+sizeBool(r.WithThreads))
 	b = appendText(b, 1, r.UserID)
 	b = appendText(b, 2, r.MessageID)
 	b = appendUint(b, 3, uint64(r.Seq))
-	return appendTime(b, 4, r.At)
+	b = appendTime(b, 4, r.At)
+	return appendBool(b, 5, r.WithThreads)
 }
 
-// DecodeReceiptsRecord decodes a value of tidemark.receipts into r, in the way of DecodeUnreadDelta.
+// DecodeReceiptsRecord decodes a value of tidemark.receipts into r, in the way of
+// DecodeUnreadDelta.
 func DecodeReceiptsRecord(value []byte, r *ReceiptsRecord) error {
-	*r = ReceiptsRecord{Readers: r.Readers[:0], Delivered: r.Delivered[:0]}
+	*r = ReceiptsRecord{Readers: r.Readers[:0], Delivered: r.Delivered[:0], Viewed: r.Viewed[:0]}
 	c := cursor{b: value}
 	for c.next() {
 		switch c.tag {
@@ -55,6 +67,12 @@ func DecodeReceiptsRecord(value []byte, r *ReceiptsRecord) error {
 				return err
 			}
 			r.Delivered = append(r.Delivered, x)
+		case 4<<3 | wireBytes:
+			x, err := decodeReceipt(&c, "viewed.at")
+			if err != nil {
+				return err
+			}
+			r.Viewed = append(r.Viewed, x)
 		default:
 			c.skip()
 		}
@@ -78,6 +96,8 @@ func decodeReceipt(c *cursor, field string) (r Receipt, err error) {
 			r.Seq = sub.uint32()
 		case 4<<3 | wireBytes:
 			at.merge(&sub)
+		case 5<<3 | wireVarint:
+			r.WithThreads = sub.bool()
 		default:
 			sub.skip()
 		}

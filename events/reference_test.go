@@ -1,8 +1,10 @@
 package events_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"math"
+	"strings"
 	"unicode"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,10 +16,10 @@ import (
 	pb "github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// The reference decoder: generated code, then the rules of DESIGN §3 in the plainest form. It is what the hand-written
-// decoder is compared with. An empty reason means that the event is good.
+// The reference decoder runs generated code, then the rules of DESIGN §3 in their plainest form.
+// Tests compare the hand-written decoder with it. An empty reason means that the event is good.
 
-// reference carries what the rules need; the first broken rule stays.
+// reference has the input of the rules, and the first broken rule.
 type reference struct {
 	record   int64
 	replaced bool
@@ -32,7 +34,7 @@ func (r *reference) broken(reason events.Reason) {
 	}
 }
 
-// unmarshal is the part that all events share, up to the fields.
+// unmarshal does the common part of all events, up to the fields.
 func (r *reference) unmarshal(value []byte, m proto.Message) {
 	switch {
 	case len(value) == 0:
@@ -42,8 +44,13 @@ func (r *reference) unmarshal(value []byte, m proto.Message) {
 		r.broken(events.ReasonTooLarge)
 		return
 	}
+	value, ok := withoutFrame(value)
+	if !ok {
+		r.broken(events.ReasonUndecodable)
+		return
+	}
 	var err error
-	if value[0] == '{' {
+	if len(value) > 0 && value[0] == '{' {
 		if err = (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(value, m); err != nil {
 			var v map[string]any
 			if json.Unmarshal(value, &v) == nil && (newer(v["min_version"]) || newer(v["minVersion"])) {
@@ -66,7 +73,33 @@ func (r *reference) unmarshal(value []byte, m proto.Message) {
 	}
 }
 
-// newer judges a min_version in JSON that does not fit the schema.
+// withoutFrame removes the frame of a schema registry, following Confluent's description. ok is
+// false if the value begins like a frame and is not one.
+func withoutFrame(value []byte) (plain []byte, ok bool) {
+	if value[0] != 0 {
+		return value, true
+	}
+	if len(value) < 6 {
+		return nil, false
+	}
+	value = value[5:]
+	if value[0] == '{' {
+		return value, true
+	}
+	var count int64 = -1
+	for i := int64(-1); i < max(count, 0); i++ {
+		v, n := binary.Varint(value) // zigzag
+		if n <= 0 || v < 0 || i < 0 && v > 32 {
+			return nil, false
+		}
+		if value = value[n:]; i < 0 {
+			count = v
+		}
+	}
+	return value, len(value) == 0 || value[0] != '{' && value[0] != 0
+}
+
+// newer reports whether the min_version of JSON that does not fit the schema is a newer one.
 func newer(v any) bool {
 	if s, ok := v.(string); ok {
 		if json.Unmarshal([]byte(s), &v) != nil {
@@ -114,6 +147,13 @@ func (r *reference) optionalID(s string) []byte {
 	return r.id(s)
 }
 
+func (r *reference) idOrSeq(s string, seq uint32) []byte {
+	if seq != 0 {
+		return r.optionalID(s)
+	}
+	return r.id(s)
+}
+
 func (r *reference) ids(list []string) (out [][]byte) {
 	for _, s := range list {
 		out = append(out, r.id(s))
@@ -126,6 +166,33 @@ func (r *reference) someIDs(list []string) [][]byte {
 		r.broken(events.ReasonNoTarget)
 	}
 	return r.ids(list)
+}
+
+func (r *reference) most(n, most int) {
+	if n > most {
+		r.broken(events.ReasonTooMany)
+	}
+}
+
+func (r *reference) labels(list []string) (out [][]byte) {
+	r.most(len(list), 16)
+	for _, s := range list {
+		if s == "" || len(s) > 128 || strings.ContainsFunc(s, unicode.IsControl) {
+			r.broken(events.ReasonInvalidLabel)
+		}
+		out = append(out, []byte(s))
+	}
+	return out
+}
+
+func choice(b *bool) events.Choice {
+	switch {
+	case b == nil:
+		return events.NotStated
+	case *b:
+		return events.Yes
+	}
+	return events.No
 }
 
 func (r *reference) seq(n uint32) uint32 {
@@ -174,12 +241,15 @@ func referenceMessage(value []byte, record int64) (m events.Message, reason even
 		}
 		m.ThreadID, m.IDs = r.optionalID(p.ThreadId), r.ids(p.Mentions)
 		m.Broadcast, m.Silent, m.MentionAll, m.MemberCount = p.Broadcast, p.Silent, p.MentionAll, p.MemberCount
+		r.most(len(p.HiddenFrom), 1000)
+		m.HiddenFrom, m.MarksRead = r.ids(p.HiddenFrom), choice(p.MarksRead)
 	case *pb.MessageEvent_MessageEdited:
 		p := k.MessageEdited
 		m.Kind, m.MessageID, m.Preview = events.KindMessageEdited, r.id(p.MessageId), r.preview(p.Preview)
 		m.IDs, m.MentionAll, m.KeepMentions = r.ids(p.Mentions), p.MentionAll, p.KeepMentions
 	case *pb.MessageEvent_MessageDeleted:
-		m.Kind, m.MessageID, m.Seq = events.KindMessageDeleted, r.id(k.MessageDeleted.MessageId), k.MessageDeleted.Seq
+		p := k.MessageDeleted
+		m.Kind, m.MessageID, m.Seq = events.KindMessageDeleted, r.idOrSeq(p.MessageId, p.Seq), p.Seq
 	case *pb.MessageEvent_MessagesPurged:
 		m.Kind = events.KindMessagesPurged
 		switch t := k.MessagesPurged.Target.(type) {
@@ -199,6 +269,13 @@ func referenceMessage(value []byte, record int64) (m events.Message, reason even
 		m.Kind, m.IDs = events.KindMembersLeft, r.someIDs(k.MembersLeft.UserIds)
 	case *pb.MessageEvent_ChannelDeleted:
 		m.Kind = events.KindChannelDeleted
+	case *pb.MessageEvent_MessagesSeeded:
+		m.Kind, m.Count = events.KindMessagesSeeded, k.MessagesSeeded.Count
+		if m.Count == 0 || m.Count > 1<<31 {
+			r.broken(events.ReasonInvalidCount)
+		}
+	case *pb.MessageEvent_ChannelUpdated:
+		m.Kind, m.IDs, m.Archived = events.KindChannelUpdated, r.labels(k.ChannelUpdated.Labels), k.ChannelUpdated.Archived
 	}
 	m.ClockReplaced = r.replaced
 	return m, r.reason
@@ -225,14 +302,18 @@ func referenceRead(value []byte, record int64) (m events.Read, reason events.Rea
 		default:
 			r.broken(events.ReasonNoTarget)
 		}
-		m.ThreadID, m.ReadEpoch, m.Private = r.optionalID(p.ThreadId), p.ReadEpoch, p.Private
+		m.ThreadID, m.ReadEpoch, m.Private, m.WithThreads = r.optionalID(p.ThreadId), p.ReadEpoch, p.Private, p.WithThreads
+		if p.WithThreads && p.ThreadId != "" {
+			r.broken(events.ReasonInvalidID)
+		}
 	case *pb.ReadEvent_MessagesRead:
 		p := k.MessagesRead
 		m.Kind, m.IDs = events.KindMessagesRead, r.someIDs(p.MessageIds)
 		m.ThreadID, m.ReadEpoch, m.Private = r.optionalID(p.ThreadId), p.ReadEpoch, p.Private
 	case *pb.ReadEvent_MarkedUnread:
 		p := k.MarkedUnread
-		m.Kind, m.MessageID, m.ThreadID = events.KindMarkedUnread, r.id(p.MessageId), r.optionalID(p.ThreadId)
+		m.Kind, m.MessageID, m.ThreadID = events.KindMarkedUnread, r.idOrSeq(p.MessageId, p.Seq), r.optionalID(p.ThreadId)
+		m.Seq = p.Seq
 		m.HeadMessageID, m.HeadSeq = r.optionalID(p.HeadMessageId), p.HeadSeq
 	case *pb.ReadEvent_ThreadFollowed:
 		m.Kind, m.ThreadID = events.KindThreadFollowed, r.id(k.ThreadFollowed.ThreadId)
@@ -242,9 +323,55 @@ func referenceRead(value []byte, record int64) (m events.Read, reason events.Rea
 		m.Kind, m.Muted = events.KindChannelMuted, k.ChannelMuted.Muted
 	case *pb.ReadEvent_UserErased:
 		m.Kind = events.KindUserErased
+	case *pb.ReadEvent_NotifySet:
+		r.notify(&m, k.NotifySet)
+	case *pb.ReadEvent_FlagSet:
+		m.Kind, m.Flagged, m.HeadSeq = events.KindFlagSet, k.FlagSet.Flagged, k.FlagSet.HeadSeq
+	case *pb.ReadEvent_ChannelFiled:
+		p := k.ChannelFiled
+		m.Kind, m.Archived, m.Keep, m.HeadSeq = events.KindChannelFiled, p.Archived, p.Keep, p.HeadSeq
+	case *pb.ReadEvent_MessagesHidden:
+		p := k.MessagesHidden
+		if len(p.MessageIds) == 0 && p.UpToSeq == 0 {
+			r.broken(events.ReasonNoTarget)
+		}
+		r.most(len(p.MessageIds), 1000)
+		m.Kind, m.IDs, m.Seq = events.KindMessagesHidden, r.ids(p.MessageIds), p.UpToSeq
+	case *pb.ReadEvent_LineSet:
+		m.Kind = events.KindLineSet
+		switch t := k.LineSet.Target.(type) {
+		case *pb.LineSet_MessageId:
+			m.Target, m.MessageID = events.TargetMessageID, r.id(t.MessageId)
+		case *pb.LineSet_Seq:
+			m.Target, m.Seq = events.TargetSeq, r.seq(t.Seq)
+		default:
+			r.broken(events.ReasonNoTarget)
+		}
+	case *pb.ReadEvent_MessagesViewed:
+		m.Kind, m.IDs = events.KindMessagesViewed, r.someIDs(k.MessagesViewed.MessageIds)
+		r.most(len(m.IDs), 1000)
+	case *pb.ReadEvent_LabelsSet:
+		m.Kind, m.IDs = events.KindLabelsSet, r.labels(k.LabelsSet.Labels)
 	}
 	m.ClockReplaced = r.replaced
 	return m, r.reason
+}
+
+// notify checks a notify_set. Its until is a future time, so the clock rule does not apply.
+func (r *reference) notify(m *events.Read, p *pb.NotifySet) {
+	m.Kind, m.IgnoreAll = events.KindNotifySet, choice(p.IgnoreMentionAll)
+	if p.Level < 0 || p.Level > 2 {
+		r.broken(events.ReasonInvalidLevel)
+		return
+	}
+	m.Level = events.Level(p.Level)
+	if p.Until != nil {
+		if !p.Until.IsValid() || p.Until.Seconds < 0 {
+			r.broken(events.ReasonInvalidTime)
+			return
+		}
+		m.Until = max(1, p.Until.AsTime().UnixMilli())
+	}
 }
 
 func referenceDelivery(value []byte, record int64) (m events.Delivery, reason events.Reason) {

@@ -7,7 +7,7 @@ import (
 	pb "github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// at is a time in tests, relative to the record's timestamp in milliseconds.
+// at returns a time relative to the record's timestamp, in milliseconds.
 func at(delta int64) *timestamppb.Timestamp {
 	ms := record + delta
 	return &timestamppb.Timestamp{Seconds: ms / 1000, Nanos: int32(ms%1000) * 1_000_000}
@@ -29,8 +29,12 @@ func message(kind any) *pb.MessageEvent {
 		e.Kind = &pb.MessageEvent_MembersJoined{MembersJoined: k}
 	case *pb.MembersLeft:
 		e.Kind = &pb.MessageEvent_MembersLeft{MembersLeft: k}
+	case *pb.MessagesSeeded:
+		e.MinVersion, e.Kind = 2, &pb.MessageEvent_MessagesSeeded{MessagesSeeded: k}
 	case *pb.ChannelDeleted:
 		e.Kind = &pb.MessageEvent_ChannelDeleted{ChannelDeleted: k}
+	case *pb.ChannelUpdated:
+		e.Kind = &pb.MessageEvent_ChannelUpdated{ChannelUpdated: k}
 	}
 	return e
 }
@@ -53,6 +57,20 @@ func read(kind any) *pb.ReadEvent {
 		e.Kind = &pb.ReadEvent_ChannelMuted{ChannelMuted: k}
 	case *pb.UserErased:
 		e.Kind = &pb.ReadEvent_UserErased{UserErased: k}
+	case *pb.NotifySet:
+		e.Kind = &pb.ReadEvent_NotifySet{NotifySet: k}
+	case *pb.FlagSet:
+		e.Kind = &pb.ReadEvent_FlagSet{FlagSet: k}
+	case *pb.ChannelFiled:
+		e.Kind = &pb.ReadEvent_ChannelFiled{ChannelFiled: k}
+	case *pb.MessagesHidden:
+		e.Kind = &pb.ReadEvent_MessagesHidden{MessagesHidden: k}
+	case *pb.LineSet:
+		e.Kind = &pb.ReadEvent_LineSet{LineSet: k}
+	case *pb.MessagesViewed:
+		e.Kind = &pb.ReadEvent_MessagesViewed{MessagesViewed: k}
+	case *pb.LabelsSet:
+		e.Kind = &pb.ReadEvent_LabelsSet{LabelsSet: k}
 	}
 	return e
 }
@@ -83,6 +101,12 @@ func sampleMessages() []proto.Message {
 		message(&pb.MembersJoined{UserIds: []string{"u1", "u2"}, CountHistory: true}),
 		message(&pb.MembersLeft{UserIds: []string{"u1"}}),
 		message(&pb.ChannelDeleted{}),
+		message(&pb.MessagesSeeded{Count: 70000}),
+		message(&pb.MessageDeleted{Seq: 3}),
+		message(&pb.MessagePosted{MessageId: "m1", SenderId: "u1", HiddenFrom: []string{"u2", "u3"}, MarksRead: proto.Bool(false)}),
+		message(&pb.MessagePosted{MessageId: "m1", SenderId: "u1", MarksRead: proto.Bool(true)}),
+		message(&pb.ChannelUpdated{Labels: []string{"acme", "Größe L"}, Archived: true}),
+		message(&pb.ChannelUpdated{}),
 	}
 }
 
@@ -93,10 +117,26 @@ func sampleReads() []proto.Message {
 		read(&pb.ReadUpTo{Target: &pb.ReadUpTo_Time{Time: at(-7)}}),
 		read(&pb.MessagesRead{MessageIds: []string{"m1", "m2"}, ReadEpoch: 2, Private: true, ThreadId: "m0"}),
 		read(&pb.MarkedUnread{MessageId: "m1", ThreadId: "m0", HeadMessageId: "m9", HeadSeq: 9}),
+		read(&pb.MarkedUnread{Seq: 3, HeadSeq: 9}),
 		read(&pb.ThreadFollowed{ThreadId: "m0"}),
 		read(&pb.ThreadUnfollowed{ThreadId: "m0"}),
 		read(&pb.ChannelMuted{Muted: true}),
 		read(&pb.UserErased{}),
+		read(&pb.ReadUpTo{Target: &pb.ReadUpTo_Seq{Seq: 300}, Private: true, WithThreads: true}),
+		read(&pb.NotifySet{Level: pb.NotifySet_MENTIONS, Until: at(86_400_000), IgnoreMentionAll: proto.Bool(true)}),
+		read(&pb.NotifySet{Level: pb.NotifySet_NONE, IgnoreMentionAll: proto.Bool(false)}),
+		read(&pb.NotifySet{Until: &timestamppb.Timestamp{}}),
+		read(&pb.FlagSet{Flagged: true, HeadSeq: 9}),
+		read(&pb.FlagSet{}),
+		read(&pb.ChannelFiled{Archived: true, Keep: true, HeadSeq: 9}),
+		read(&pb.ChannelFiled{}),
+		read(&pb.MessagesHidden{MessageIds: []string{"m1", "m2"}, UpToSeq: 7}),
+		read(&pb.MessagesHidden{UpToSeq: 7}),
+		read(&pb.LineSet{Target: &pb.LineSet_MessageId{MessageId: "m1"}}),
+		read(&pb.LineSet{Target: &pb.LineSet_Seq{Seq: 7}}),
+		read(&pb.MessagesViewed{MessageIds: []string{"m1", "m2"}}),
+		read(&pb.LabelsSet{Labels: []string{"work", "pinned"}}),
+		read(&pb.LabelsSet{}),
 	}
 }
 

@@ -2,14 +2,16 @@ package events
 
 import "strconv"
 
-// MaxClockAhead is how far a time may be ahead of its record's timestamp, in milliseconds. What is further is replaced
-// by that timestamp: one wrong clock must not expire a partition or read a channel for ever.
+// MaxClockAhead is how far a time may be ahead of its record's timestamp, in milliseconds. The
+// decoder replaces a later time by that timestamp: one wrong clock must not expire a partition, or
+// keep a channel read for ever.
 const MaxClockAhead = 5 * 60 * 1000
 
 // maxSeconds is the last second of year 9999, where google.protobuf.Timestamp ends.
 const maxSeconds = 253402300799
 
-// wireTime is a google.protobuf.Timestamp as it comes. Where a message repeats the field, its parts are merged.
+// wireTime is a google.protobuf.Timestamp as it was decoded. Where a message repeats the field, its
+// parts are merged.
 type wireTime struct {
 	seconds int64
 	nanos   int32
@@ -32,8 +34,9 @@ func (t *wireTime) merge(c *cursor) {
 	c.done(&sub)
 }
 
-// millis is the time in Unix milliseconds, truncated downwards. Times before 1970 are refused like those that
-// Timestamp itself excludes: nothing here happened then, and no format has to make room for them.
+// millis is the time in Unix milliseconds, truncated downwards. Times before 1970 are refused like
+// those that Timestamp itself excludes: nothing here happened then, and no format has to make room
+// for them.
 func (t *wireTime) millis(field string) (int64, error) {
 	if t.seconds < 0 || t.seconds > maxSeconds || t.nanos < 0 || t.nanos > 999_999_999 {
 		return 0, &Error{Reason: ReasonInvalidTime, Field: field, Detail: "seconds " + strconv.FormatInt(t.seconds, 10) +
@@ -42,7 +45,8 @@ func (t *wireTime) millis(field string) (int64, error) {
 	return t.seconds*1000 + int64(t.nanos)/1_000_000, nil
 }
 
-// clock is the timestamp of the record that is being decoded, never negative, and what it did to the event's times.
+// clock has the timestamp of the record that is being decoded, never negative, and whether it
+// replaced one of the event's times.
 type clock struct {
 	record   int64
 	replaced bool

@@ -16,7 +16,8 @@ const (
 	TopicDeadLetters = "tidemark.dead-letters"
 )
 
-// InputTopics are the names of the inputs, indexed by Input. They have the same number of partitions.
+// InputTopics are the names of the inputs, indexed by Input. They have the same number of
+// partitions.
 var InputTopics = [NumInputs]string{Messages: TopicMessages, Reads: TopicReads, Deliveries: TopicDeliveries}
 
 // String is the topic's name.
@@ -27,7 +28,7 @@ func (in Input) String() string {
 	return "Input(" + strconv.Itoa(int(in)) + ")"
 }
 
-// TopicSpec says how a topic is to be created, and what a check compares.
+// TopicSpec describes a topic: how to create it, and what a check compares.
 type TopicSpec struct {
 	Name        string
 	Partitions  int32
@@ -38,14 +39,15 @@ type TopicSpec struct {
 const (
 	day = 24 * 60 * 60 * 1000 // milliseconds
 
-	// inputBatchBytes lets the longest value through with its key and the overhead of a batch.
+	// inputBatchBytes has room for the longest value, its key and the overhead of a batch.
 	inputBatchBytes = MaxValueBytes + 64<<10
-	// deadLetterBatchBytes lets any record through that fitted an input topic, with the headers that a dead letter adds.
+	// deadLetterBatchBytes has room for any record of an input topic and the headers that a dead
+	// letter adds.
 	deadLetterBatchBytes = inputBatchBytes + 64<<10
 )
 
-// Unprefixed is which of some topics it is that name names, with or without a prefix, as those have that a reshard made; empty
-// if it is none of them.
+// Unprefixed returns the topic that name ends in, or "" if there is none. A reshard puts a prefix
+// before the names of topics.
 func Unprefixed(name string, topics ...string) string {
 	for _, topic := range topics {
 		if strings.HasSuffix(name, topic) {
@@ -55,20 +57,23 @@ func Unprefixed(name string, topics ...string) string {
 	return ""
 }
 
-// TopicSpecs are all topics in the order of the constants above, each with the same number of partitions: one number
-// describes a deployment.
+// TopicSpecs are all topics in the order of the constants above, each with the same number of
+// partitions: one number describes a deployment.
 //
-//   - Inputs are kept for ever. They are the durable log of which all else is a function: rebuild, verify and the
-//     reading of history need their start. Who has snapshots and wants less sets retention.ms above their age.
-//     Timestamps are the producers' (a copy into other topics keeps them, so it folds to the same bytes), but the broker
-//     refuses those more than an hour ahead, since the record's timestamp bounds what the event's clock may say.
+//   - Inputs are kept for ever. They are the durable log, and everything else is a function of it:
+//     rebuild, verify and reading history need its start. A deployment with snapshots may lower
+//     retention.ms, to more than the age of its snapshots. Timestamps are the producers' (a copy
+//     into other topics keeps them, so it folds to the same bytes), but the broker refuses those
+//     more than an hour ahead, since the record's timestamp bounds what the event's clock may say.
 //     That setting exists since Kafka 3.6.
-//   - tidemark.unread and tidemark.channels hold the newest value of each key. A reader that starts at the beginning
-//     sees every key, so values need not survive compaction for any time; a tombstone stays a week, longer than a cache is
-//     ever down. After a week at most an old value is gone, which bounds how long what was erased remains.
-//   - tidemark.receipts is kept 7 days, dead letters 30. Segments of a day make that precise to a day.
+//   - tidemark.unread and tidemark.channels hold the newest value of each key. A reader that starts
+//     at the beginning sees every key, so values need not survive compaction for any time; a
+//     tombstone stays a week, longer than a cache is ever down. After a week at most an old value
+//     is gone, which bounds how long what was erased remains.
+//   - tidemark.receipts is kept 7 days, dead letters 30. With segments of one day these times are
+//     precise to a day.
 //
-// With three replicas or more a write needs two of them.
+// With three or more replicas a write needs two in sync.
 func TopicSpecs(partitions int32, replication int16) []TopicSpec {
 	spec := func(name string, configs map[string]string) TopicSpec {
 		configs["min.insync.replicas"] = "1"
@@ -119,7 +124,7 @@ func TopicSpecs(partitions int32, replication int16) []TopicSpec {
 	}
 }
 
-// PrefixedTopicSpecs are TopicSpecs with a prefix before each name, as reshard makes them.
+// PrefixedTopicSpecs returns TopicSpecs with a prefix before each name, as reshard creates them.
 func PrefixedTopicSpecs(prefix string, partitions int32, replication int16) []TopicSpec {
 	specs := TopicSpecs(partitions, replication)
 	for i := range specs {

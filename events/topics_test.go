@@ -47,7 +47,7 @@ func TestTopicSpecs(t *testing.T) {
 	}
 }
 
-// A dead letter holds any record that an input topic takes, with its headers.
+// A dead letter has room for any record of an input topic, with its headers.
 func TestDeadLettersHoldInputs(t *testing.T) {
 	limit := map[string]int{}
 	for _, s := range events.TopicSpecs(1, 1) {

@@ -21,9 +21,10 @@ const (
 	wireBytes  = uint64(protowire.BytesType)
 )
 
-// cursor walks over the fields of an encoded Protobuf message without copying. It accepts and refuses exactly what the
-// generated code does: a known number with another wire type is an unknown field, groups are skipped, numbers out of
-// range and stray ends of groups are malformed. Once something was wrong, next is false and fault says what it was.
+// cursor walks over the fields of an encoded Protobuf message without copying. It accepts and
+// refuses exactly what the generated code does: a known number with another wire type is an unknown
+// field, groups are skipped, numbers out of range and stray ends of groups are malformed. After the
+// first error next returns false, and fault is its kind.
 //
 // Callers switch on tag and take the value with one of the methods below, skip being the default.
 type cursor struct {
@@ -80,6 +81,17 @@ func (c *cursor) uint32() uint32 { return uint32(c.varint()) }
 // bool takes a varint.
 func (c *cursor) bool() bool { return c.varint() != 0 }
 
+// level takes a level. It returns NumLevels for a level that this build does not know.
+func (c *cursor) level() Level { return Level(min(c.uint32(), uint32(NumLevels))) }
+
+// choice takes a bool that is present in the message.
+func (c *cursor) choice() Choice {
+	if c.bool() {
+		return Yes
+	}
+	return No
+}
+
 // bytes takes a length-delimited value. Its capacity ends with it.
 func (c *cursor) bytes() []byte {
 	n := c.varint()
@@ -102,10 +114,11 @@ func (c *cursor) text() []byte {
 	return v
 }
 
-// message takes a length-delimited value to walk over; give its end back to done.
+// message takes a length-delimited value and returns a cursor over it. Pass that cursor to done at
+// its end.
 func (c *cursor) message() cursor { return cursor{b: c.bytes()} }
 
-// done takes over what was wrong inside a message.
+// done takes over the fault of a cursor over a nested message.
 func (c *cursor) done(sub *cursor) {
 	if sub.fault != faultNone {
 		c.fail(sub.fault)

@@ -10,12 +10,13 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/auth/authtest"
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/authtest"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// refused dials and returns the status that the handshake was refused with, or the code of the close.
+// refused dials and returns the status that the handshake was refused with, or the code of the
+// close.
 func refused(t *testing.T, url string, o *websocket.DialOptions) (int, websocket.StatusCode) {
 	t.Helper()
 	ws, res, err := websocket.Dial(within(t), url, o) //nolint:bodyclose // Dial sees to it
@@ -35,12 +36,12 @@ func refused(t *testing.T, url string, o *websocket.DialOptions) (int, websocket
 	}
 }
 
-// With keys a token says who connects: in a header, a subprotocol or a first frame, never in the URL; and nothing of it
-// gets into the log.
+// With keys a token says who connects: in a header, a subprotocol or a first frame, never in the
+// URL; and nothing of it gets into the log.
 func TestTokens(t *testing.T) {
 	var log testkit.Output
 	s := start(t, dev.Config{
-		Verifier: authtest.Verifier(t), Gateway: gateway.Config{ServiceToken: authtest.Service(t)},
+		Verifier: authtest.Verifier(t), Gateway: gateway.Config{OwnAccount: func() error { return nil }},
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	socket := s.URL + "/v1/socket"
@@ -116,7 +117,7 @@ func TestTokens(t *testing.T) {
 
 // A connection ends when its token does.
 func TestATokenThatExpires(t *testing.T) {
-	s := start(t, dev.Config{Verifier: authtest.Verifier(t), Gateway: gateway.Config{ServiceToken: authtest.Service(t)}})
+	s := start(t, dev.Config{Verifier: authtest.Verifier(t), Gateway: gateway.Config{OwnAccount: func() error { return nil }}})
 	// Clocks may differ by 30 s, so this one has two seconds left.
 	c := dial(t, s.URL+"/v1/socket", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Authorization": {"Bearer " + authtest.Token(t, "ann", -28*time.Second)}},
@@ -152,5 +153,30 @@ func TestOrigins(t *testing.T) {
 	rebound.Host = "evil.example.com"
 	if status, _ := refused(t, own.URL+"/v1/socket?user_id=ann", rebound); status != http.StatusForbidden {
 		t.Errorf("a rebound name: %d", status)
+	}
+}
+
+// TestLoopbackOrigins: a page that is being developed on this machine connects, another site's does
+// not, and the log names it once.
+func TestLoopbackOrigins(t *testing.T) {
+	var log testkit.Output
+	s := start(t, dev.Config{
+		Gateway: gateway.Config{Origins: []string{"http://192.168.1.7:5173"}, LoopbackOrigins: true},
+		Logger:  slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	socket := s.URL + "/v1/socket?user_id=ann"
+	origin := func(o string) *websocket.DialOptions {
+		return &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {o}}}
+	}
+	for _, o := range []string{"http://localhost:3000", "http://127.0.0.1:5173", "http://[::1]:5173", "http://app.localhost:8000", "http://192.168.1.7:5173", s.URL} {
+		dial(t, socket, origin(o)).until("hello", "")
+	}
+	for _, o := range []string{"http://192.168.1.8:5173", "http://localhost.evil.example", "http://evil.example", "null", "http://127.0.0.1.evil.example:3000"} {
+		if status, _ := refused(t, socket, origin(o)); status != http.StatusForbidden {
+			t.Errorf("%s: %d", o, status)
+		}
+	}
+	if got := log.String(); strings.Count(got, "origin is not on the list") != 1 || !strings.Contains(got, "http://192.168.1.8:5173") {
+		t.Errorf("the log names the first refused origin, once a minute:\n%s", got)
 	}
 }

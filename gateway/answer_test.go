@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/auth/authtest"
 	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// A frame's id comes back in its answer as it was: strings and numbers, 0 too. Without one there is no answer but to
-// what is refused.
+// A frame's id comes back in its answer as it was: strings and numbers, 0 too. Without one there is
+// no answer but to what is refused.
 func TestIDsAreEchoed(t *testing.T) {
 	s := start(t, dev.Config{})
 	folded(t, s.URL, "ann", "general", joined("general", "ann"))
@@ -46,8 +46,8 @@ func TestIDsAreEchoed(t *testing.T) {
 	}
 }
 
-// A private read covers no public one: who says in public that he has read what he read in private before is told to
-// the others, and said again it is dropped.
+// A private read does not hide a later public one: a user who reads the same messages in public is
+// shown to the others. A second public read of them is dropped.
 func TestPublicReadAfterAPrivateOne(t *testing.T) {
 	s := start(t, dev.Config{})
 	emit(t, s.URL, joined("general", "ann", "bob"))
@@ -76,7 +76,7 @@ func TestPublicReadAfterAPrivateOne(t *testing.T) {
 
 // The frame that brings the token is answered as any other: after hello, or before the close.
 func TestAuthIsAnswered(t *testing.T) {
-	s := start(t, dev.Config{Verifier: authtest.Verifier(t), Gateway: gateway.Config{ServiceToken: authtest.Service(t)}})
+	s := start(t, dev.Config{Verifier: authtest.Verifier(t), Gateway: gateway.Config{OwnAccount: func() error { return nil }}})
 	socket := s.URL + "/v1/socket"
 	c := dial(t, socket, nil)
 	c.say(`{"type":"auth","id":1,"token":%q}`, authtest.Token(t, "ann", time.Hour))
@@ -101,7 +101,7 @@ func TestAuthIsAnswered(t *testing.T) {
 func TestNoTokenCame(t *testing.T) {
 	s := start(t, dev.Config{
 		Verifier: authtest.Verifier(t),
-		Gateway:  gateway.Config{ServiceToken: authtest.Service(t), Limits: gateway.Limits{AuthTimeout: 50 * time.Millisecond}},
+		Gateway:  gateway.Config{OwnAccount: func() error { return nil }, Limits: gateway.Limits{AuthTimeout: 50 * time.Millisecond}},
 	})
 	if code := dial(t, s.URL+"/v1/socket", nil).closed(); code != gateway.CloseToken {
 		t.Errorf("closed with %d", code)

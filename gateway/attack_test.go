@@ -16,7 +16,7 @@ import (
 
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // Whatever a client sends that is wrong is answered in words, and the connection goes on.
@@ -122,7 +122,8 @@ func TestFrameRate(t *testing.T) {
 	}
 }
 
-// TestPingFlood: pings count as frames do. They are answered as long as there is a share, then the connection is closed.
+// TestPingFlood: pings count as frames do. They are answered as long as there is a share, then the
+// connection is closed.
 func TestPingFlood(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 0.001, FramesBurst: 5}}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -179,7 +180,7 @@ func TestConnectionsPerUser(t *testing.T) {
 	if _, code := refused(t, s.URL+"/v1/socket?user_id=ann", nil); code != gateway.CloseRate {
 		t.Errorf("a third of one user: %d", code)
 	}
-	// Who was refused counts until his close has been answered.
+	// A refused connection counts until its close has been answered.
 	testkit.Await(t, "bob may connect", func() bool {
 		bob, res, err := websocket.Dial(within(t), s.URL+"/v1/socket?user_id=bob", nil) //nolint:bodyclose // Dial sees to it
 		if err != nil {

@@ -1,27 +1,32 @@
 package gateway
 
-import "github.com/tidemark/tidemark/events/eventsv1"
+import (
+	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/gateway/internal/sequence"
+	"github.com/tidemark/tidemark/gateway/internal/view"
+)
 
-// autoRead is the reading, on behalf of a user, of what comes into a channel that he looks at. One event is under way at
-// a time; what comes meanwhile is read by the next.
+// autoRead is the state of the reads that this gateway writes for a user who has a channel focused.
+// One event is under way at a time; the next covers what comes meanwhile.
 type autoRead struct {
-	next  ref // zero: nothing came meanwhile
+	next  view.Ref // zero: nothing came meanwhile
 	epoch uint32
 	from  *conn
 }
 
-// autoRead reads a message for a user who has its channel or thread focused on some device. It states the epoch that was
-// known when he focused it: a mark that he made since, here or elsewhere, has made a newer one, so that nothing is read
-// until he looks again. Called with the lock.
-func (g *Gateway) autoRead(u *user, e *entry, p *posted) {
-	if u.id == p.sender || p.id == "" {
+// autoRead writes a read of a message for a user who has its channel or thread focused on some
+// device. The event has the read epoch of the moment when they focused it. If they have marked
+// something as unread since, on any device, the epoch is newer, and nothing is read until they
+// focus the channel again. Called with the lock.
+func (g *Gateway) autoRead(u *user, e *entry, p *sequence.Message) {
+	if u.id == p.Sender || p.ID == "" {
 		return
 	}
-	s := scope{channel: e.view.channel}
-	if p.thread != "" && !p.broadcast {
-		s.thread = p.thread
+	s := scope{channel: e.view.Channel}
+	if p.Thread != "" && !p.Broadcast {
+		s.thread = p.Thread
 	}
-	if p.seq > 0 && p.seq <= u.last(e, s).seq {
+	if p.Seq > 0 && p.Seq <= u.last(e, s).Seq {
 		return
 	}
 	for _, c := range u.conns {
@@ -29,42 +34,42 @@ func (g *Gateway) autoRead(u *user, e *entry, p *posted) {
 		if !focused || epoch != u.epoch(s) {
 			continue
 		}
-		r := ref{id: p.id, seq: p.seq}
+		r := view.Ref{ID: p.ID, Seq: p.Seq}
 		if s.thread == "" && e.reading != nil {
 			e.reading.next, e.reading.epoch, e.reading.from = r, epoch, c
 			return
 		}
-		if s.thread == "" {
+		g.emitRead(u, e, s, r, epoch, c)
+		if s.thread == "" { // only now, so that nothing is under way after a panic; the answer waits for the lock
 			e.reading = &autoRead{}
 		}
-		g.emitRead(u, e, s, r, epoch, c)
 		return
 	}
 }
 
-// emitRead writes a read. Called with the lock.
-func (g *Gateway) emitRead(u *user, e *entry, s scope, r ref, epoch uint32, c *conn) {
+// emitRead writes the event of a read. Called with the lock.
+func (g *Gateway) emitRead(u *user, e *entry, s scope, r view.Ref, epoch uint32, c *conn) {
 	g.metrics.autoReads.Inc()
-	ev := g.readEvent(u.id, s.channel, c.instance)
+	ev := g.readEvent(u.id, s.channel, c.Instance)
 	ev.Kind = &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{
-		Target: &eventsv1.ReadUpTo_MessageId{MessageId: r.id}, ThreadId: s.thread, ReadEpoch: epoch,
+		Target: &eventsv1.ReadUpTo_MessageId{MessageId: r.ID}, ThreadId: s.thread, ReadEpoch: epoch,
 	}}
-	done := u.unsettle(e, s.thread)
+	done := e.unsettle()
 	g.produce(g.cfg.Topics.Reads, s.channel, ev, func(_ string, offset int64, err error) {
-		g.hub.mu.Lock()
-		defer g.hub.mu.Unlock()
+		u.hub.mu.Lock()
+		defer u.hub.mu.Unlock()
 		done(offset, err)
 		if s.thread != "" || e.reading == nil {
 			return
 		}
 		next := *e.reading
-		e.reading.next = ref{}
-		// What came meanwhile is read only if he still looks, and has marked nothing.
-		if focused, there := next.from.focusedAt(s); next.next.id == "" || !there || focused != next.epoch || next.epoch != u.epoch(s) {
-			e.reading = nil
+		e.reading = nil
+		// What came meanwhile is read only if the channel is still focused, and nothing was marked.
+		if focused, there := next.from.focusedAt(s); next.next.ID == "" || !there || focused != next.epoch || next.epoch != u.epoch(s) {
 			return
 		}
 		g.emitRead(u, e, s, next.next, next.epoch, next.from)
+		e.reading = &autoRead{}
 	})
 }
 

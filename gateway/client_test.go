@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for what has to come.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func within(t testing.TB) context.Context {
 	t.Helper()
@@ -70,8 +70,9 @@ func (f frame) at(path string) (v any) {
 	return v
 }
 
-// client is one device. It takes what comes, and answers pings, whatever the test is busy with: one that does not is dropped
-// for being slow, which on a slow machine happens to a test that writes for half a minute.
+// client is one device. It takes what comes, and answers pings, whatever the test is busy with: one
+// that does not is dropped for being slow, which on a slow machine happens to a test that writes
+// for half a minute.
 type client struct {
 	t    testing.TB
 	ws   *websocket.Conn
@@ -156,6 +157,12 @@ func (c *client) next() frame {
 	if err != nil {
 		c.t.Fatalf("%v; frames so far: %v", err, c.seen)
 	}
+	return c.note(b)
+}
+
+// note notes a frame that came.
+func (c *client) note(b []byte) frame {
+	c.t.Helper()
 	var f frame
 	if err := json.Unmarshal(b, &f); err != nil {
 		c.t.Fatalf("frame %s: %v", b, err)
@@ -164,8 +171,8 @@ func (c *client) next() frame {
 	return f
 }
 
-// until reads up to a frame of a kind, of a channel if one is named, that fulfils all conditions. It begins where the
-// last one ended: what came while a command was answered is looked at as well.
+// until reads up to a frame of a kind, of a channel if one is named, that fulfils all conditions.
+// It begins where the last one ended: what came while a command was answered is looked at as well.
 func (c *client) until(kind, channel string, where ...func(frame) bool) frame {
 	c.t.Helper()
 	for {
@@ -192,7 +199,8 @@ func (c *client) say(format string, args ...any) {
 	}
 }
 
-// do sends a command, given as its fields, and returns its answer. What comes before that is in seen.
+// do sends a command, given as its fields, and returns its answer. What comes before that is in
+// seen.
 func (c *client) do(kind, fields string) frame {
 	c.t.Helper()
 	c.ids++

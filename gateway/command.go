@@ -3,48 +3,57 @@ package gateway
 import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/gateway/internal/frames"
+	"github.com/tidemark/tidemark/gateway/internal/reads"
+	"github.com/tidemark/tidemark/gateway/internal/view"
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// handle does what a client's frame asks for, and answers it if it has an id.
+// handle carries out a client's frame, and answers it if it has an id.
 func (g *Gateway) handle(c *conn, body []byte) {
 	g.metrics.commands.Inc()
-	cmd, err := parse(body)
-	if err == nil {
-		err = g.do(c, &cmd)
+	var cmd frames.Command
+	err := guard.Err("the handling of a frame", func() (err error) {
+		if cmd, err = frames.Parse(body); err != nil {
+			return err
+		}
+		g.plant("frame")
+		return g.do(c, &cmd)
+	})
+	if guard.Of(err) != nil {
+		g.cfg.Logger.Error("a frame is answered with an error", append(guard.Attrs(err), "instance", c.Instance)...)
 	}
 	if err != nil {
-		c.sendNow(errorFrame(cmd.ID, err))
+		c.SendNow(frames.Failure(cmd.ID, err))
 	}
 }
 
-// do does a command. Those that become events are answered when these are acknowledged, all others at once.
-func (g *Gateway) do(c *conn, cmd *command) error {
+// do carries out a command. A command that becomes an event is answered when the event is
+// acknowledged, any other at once.
+func (g *Gateway) do(c *conn, cmd *frames.Command) error {
 	switch cmd.Type {
 	case "":
-		return refuse(codeInvalid, "type is missing")
+		return frames.Refuse(frames.Invalid, "type is missing")
 	case "auth":
-		return refuse(codeInvalid, "auth: this connection has a user; connect again to be somebody else")
+		return frames.Refuse(frames.Invalid, "auth: this connection has a user; connect again to be somebody else")
 	case "sync":
-		g.hub.mu.Lock()
-		g.reloadConn(c)
-		g.hub.mu.Unlock()
+		c.user.hub.locked(func() { g.reloadConn(c) })
 		c.answer(cmd, nil)
 		return nil
-	case "channel.focus", "channel.blur", "mark_read", "mark_unread", "messages_read", "thread.follow", "thread.unfollow",
-		"channel.mute", "read_state":
+	case "channel.focus", "channel.blur", "read_state":
 	default:
-		return refuse(codeInvalid, "there is no frame type %.40q", cmd.Type)
+		if !reads.Types[cmd.Type] {
+			return frames.Refuse(frames.Invalid, "there is no frame type %.40q", cmd.Type)
+		}
 	}
-	if err := need("channel_id", cmd.ChannelID); err != nil {
+	if err := frames.Need("channel_id", cmd.ChannelID); err != nil {
 		return err
 	}
 	switch cmd.Type {
 	case "channel.focus":
 		return g.focus(c, cmd)
 	case "channel.blur":
-		g.hub.mu.Lock()
-		delete(c.focused, scope{cmd.ChannelID, cmd.ThreadID})
-		g.hub.mu.Unlock()
+		c.user.hub.locked(func() { delete(c.focused, scope{cmd.ChannelID, cmd.ThreadID}) })
 		c.answer(cmd, nil)
 		return nil
 	case "read_state":
@@ -54,138 +63,144 @@ func (g *Gateway) do(c *conn, cmd *command) error {
 		g.readState(c, *cmd)
 		return nil
 	}
-	return g.write(c, cmd)
+	err := g.write(c, cmd)
+	if err != nil {
+		g.door.NoteEvent(c.bearer, c.user.id, c.remote, err)
+	}
+	return err
 }
 
-// answer acknowledges a command, if it asked for that.
-func (c *conn) answer(cmd *command, after []string) {
+// answer acknowledges a command, if it has an id.
+func (c *conn) answer(cmd *frames.Command, after []string) {
 	if len(cmd.ID) > 0 {
-		c.sendNow(ackFrame(cmd.ID, after))
+		c.SendNow(frames.Ack(cmd.ID, after))
 	}
 }
 
-// notMember is what a user is told of every channel that is not his, whether or not it exists.
+// notMember is the answer for every channel that is not the user's, whether or not it exists.
 func notMember(channelID string) error {
-	return refuse(codeNotFound, "channel_id %q: no such channel, or it was deleted", channelID)
+	return frames.Refuse(frames.NotFound, "channel_id %q: no such channel, or it was deleted", channelID)
 }
 
-// member checks that the user is a member now, as far as fold and timeline have said.
+// member checks that the user is a member now, as far as this gateway knows.
 func (g *Gateway) member(c *conn, channelID string) error {
-	g.hub.mu.Lock()
-	defer g.hub.mu.Unlock()
+	c.user.hub.mu.Lock()
+	defer c.user.hub.mu.Unlock()
 	if e := c.user.entries[channelID]; e == nil || e.ch == nil {
 		return notMember(channelID)
 	}
 	return nil
 }
 
-func (g *Gateway) focus(c *conn, cmd *command) error {
-	g.hub.mu.Lock()
-	defer g.hub.mu.Unlock()
+func (g *Gateway) focus(c *conn, cmd *frames.Command) error {
+	c.user.hub.mu.Lock()
+	defer c.user.hub.mu.Unlock()
 	e := c.user.entries[cmd.ChannelID]
 	if e == nil || e.ch == nil {
 		return notMember(cmd.ChannelID)
 	}
 	s := scope{cmd.ChannelID, cmd.ThreadID}
 	if _, there := c.focused[s]; !there && len(c.focused) >= g.cfg.Limits.Focused {
-		return refuse(codeExhausted, "%d channels are focused, which is the limit: blur one", g.cfg.Limits.Focused)
+		return frames.Refuse(frames.Exhausted, "%d channels are focused, which is the limit: blur one", g.cfg.Limits.Focused)
 	}
 	if c.focused == nil {
 		c.focused = map[scope]uint32{}
 	}
+	g.plant("focus")
 	c.focused[s] = c.user.epoch(s)
+	if s.thread == "" && e.view.Flagged() {
+		g.seeFlagged(c, e, cmd)
+		return nil
+	}
 	c.answer(cmd, nil)
 	return nil
 }
 
-// epoch is the read epoch of a scope that is known. Called with the lock.
+// seeFlagged takes the flag off a channel that the user looks at: with a read up to its head, or
+// where it has none, by word. Called with the lock.
+func (g *Gateway) seeFlagged(c *conn, e *entry, cmd *frames.Command) {
+	ev := g.readEvent(c.user.id, cmd.ChannelID, c.Instance)
+	head := max(e.pushed, e.view.Latest.Seq)
+	if e.ch.Record != nil {
+		head = max(head, e.ch.Record.HeadSeq)
+	}
+	if head > 0 {
+		ev.Kind = &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{
+			Target: &eventsv1.ReadUpTo_Seq{Seq: head}, ReadEpoch: c.user.epoch(scope{channel: cmd.ChannelID}),
+		}}
+	} else {
+		ev.Kind = &eventsv1.ReadEvent_FlagSet{FlagSet: &eventsv1.FlagSet{}}
+	}
+	events.StateVersion(ev)
+	u, done, answer := c.user, e.unsettle(), *cmd
+	g.produce(g.cfg.Topics.Reads, cmd.ChannelID, ev, func(token string, offset int64, err error) {
+		u.hub.locked(func() { done(offset, err) })
+		if err != nil {
+			c.SendNow(frames.Failure(answer.ID, err))
+			return
+		}
+		c.answer(&answer, []string{token})
+	})
+}
+
+// epoch returns the read epoch of a scope, as far as this gateway knows. Called with the lock.
 func (u *user) epoch(s scope) uint32 {
 	if s.thread != "" {
 		if t := u.threads[s]; t != nil {
-			return max(t.view.epoch, 1)
+			return max(t.view.Epoch, 1)
 		}
 		return 1
 	}
 	if e := u.entries[s.channel]; e != nil {
-		return max(e.view.epoch, 1)
+		return max(e.view.Epoch, 1)
 	}
 	return 1
 }
 
 // write turns a command into an event of chat.reads.
-func (g *Gateway) write(c *conn, cmd *command) error {
-	ev := g.readEvent(c.user.id, cmd.ChannelID, c.instance)
-	switch cmd.Type {
-	case "mark_read":
-		if err := need("message_id", cmd.MessageID); err != nil {
-			return err
-		}
-		ev.Kind = &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{
-			Target: &eventsv1.ReadUpTo_MessageId{MessageId: cmd.MessageID}, ThreadId: cmd.ThreadID, Private: cmd.Private,
-		}}
-	case "mark_unread":
-		if err := need("message_id", cmd.MessageID); err != nil {
-			return err
-		}
-		ev.Kind = &eventsv1.ReadEvent_MarkedUnread{MarkedUnread: &eventsv1.MarkedUnread{
-			MessageId: cmd.MessageID, ThreadId: cmd.ThreadID, HeadSeq: cmd.HeadSeq,
-		}}
-	case "messages_read":
-		if err := checkIDs(cmd.MessageIDs, g.cfg.Limits.MessageIDs); err != nil {
-			return err
-		}
-		ev.Kind = &eventsv1.ReadEvent_MessagesRead{MessagesRead: &eventsv1.MessagesRead{
-			MessageIds: cmd.MessageIDs, Private: cmd.Private, ThreadId: cmd.ThreadID,
-		}}
-	case "thread.follow", "thread.unfollow":
-		if err := need("thread_id", cmd.ThreadID); err != nil {
-			return err
-		}
-		if cmd.Type == "thread.follow" {
-			ev.Kind = &eventsv1.ReadEvent_ThreadFollowed{ThreadFollowed: &eventsv1.ThreadFollowed{ThreadId: cmd.ThreadID}}
-		} else {
-			ev.Kind = &eventsv1.ReadEvent_ThreadUnfollowed{ThreadUnfollowed: &eventsv1.ThreadUnfollowed{ThreadId: cmd.ThreadID}}
-		}
-	case "channel.mute":
-		if cmd.Muted == nil {
-			return refuse(codeInvalid, "muted is missing")
-		}
-		ev.Kind = &eventsv1.ReadEvent_ChannelMuted{ChannelMuted: &eventsv1.ChannelMuted{Muted: *cmd.Muted}}
+func (g *Gateway) write(c *conn, cmd *frames.Command) error {
+	u := c.user
+	ev := g.readEvent(u.id, cmd.ChannelID, c.Instance)
+	if err := reads.Fill(ev, cmd, g.cfg.Limits.MessageIDs, u.newest(cmd.ChannelID)); err != nil {
+		return err
 	}
-
-	g.hub.mu.Lock()
-	e := c.user.entries[cmd.ChannelID]
-	if e == nil || e.ch == nil {
-		g.hub.mu.Unlock()
-		return notMember(cmd.ChannelID)
-	}
-	if m := ev.GetMarkedUnread(); m != nil && m.HeadSeq == 0 {
-		m.HeadSeq = max(e.pushed, e.view.latest.seq) // the newest that the gateway pushed, or said in the inbox
-	}
-	settled := c.user.settled(e, cmd.ThreadID)
 	public := cmd.Type == "mark_read" && !cmd.Private
+	may := public && !cmd.WithThreads // be dropped, as one that changes nothing; threads may have something unread
 	where := scope{cmd.ChannelID, cmd.ThreadID}
-	// Where he stands may be a private read's doing, which covers no public one (DESIGN §4.5): so others must have been
-	// told, too.
-	if public && settled && c.user.last(e, where).id == cmd.MessageID && *c.user.told(e, where) == cmd.MessageID {
-		g.hub.mu.Unlock()
+	var e *entry
+	var done func(offset int64, err error)
+	member := false
+	u.hub.locked(func() {
+		if e = u.entries[cmd.ChannelID]; e == nil || e.ch == nil {
+			return
+		}
+		member = true
+		// The user's pointer may come from a private read, which covers no public one (DESIGN
+		// §4.5). So this gateway must have written the public read, too.
+		if may && !e.view.Flagged() && u.settled(e, cmd.ThreadID) && u.last(e, where).ID == cmd.MessageID && *u.publicRead(e, where) == cmd.MessageID {
+			return
+		}
+		done = e.unsettle()
+	})
+	switch {
+	case !member:
+		return notMember(cmd.ChannelID)
+	case done == nil: // the pointer is there already
 		g.metrics.unchanged.Inc()
-		c.answer(cmd, nil) // he stands there already
+		c.answer(cmd, nil)
 		return nil
 	}
-	u := c.user
-	done := u.unsettle(e, cmd.ThreadID)
-	g.hub.mu.Unlock()
-	answer := *cmd
+	answer, bearer := *cmd, c.bearer
 	g.produce(g.cfg.Topics.Reads, cmd.ChannelID, ev, func(token string, offset int64, err error) {
-		g.hub.mu.Lock()
-		done(offset, err)
-		if public && err == nil {
-			*u.told(e, where) = answer.MessageID
-		}
-		g.hub.mu.Unlock()
+		g.door.NoteEvent(bearer, u.id, c.remote, err)
+		u.hub.locked(func() {
+			done(offset, err)
+			if public && err == nil {
+				*u.publicRead(e, where) = answer.MessageID
+			}
+		})
 		if err != nil {
-			c.sendNow(errorFrame(answer.ID, err))
+			c.SendNow(frames.Failure(answer.ID, err))
 			return
 		}
 		c.answer(&answer, []string{token})
@@ -193,35 +208,37 @@ func (g *Gateway) write(c *conn, cmd *command) error {
 	return nil
 }
 
-// last is where the user stands in a scope.
-func (u *user) last(e *entry, s scope) ref {
+// last returns the read pointer of the user in a scope.
+func (u *user) last(e *entry, s scope) view.Ref {
 	if s.thread == "" {
-		return e.view.last
+		return e.view.Last
 	}
 	if t := u.threads[s]; t != nil {
-		return t.view.last
+		return t.view.Last
 	}
-	return ref{}
+	return view.Ref{}
 }
 
-// told is the message of the last public read that this gateway wrote for the user in a scope, while he still stands
-// somewhere; empty: none. Called with the lock.
-func (u *user) told(e *entry, s scope) *string {
+// publicRead returns where the message of the last public read in a scope is kept that this gateway
+// wrote for the user. It is empty if there was none, or if a mark has removed the pointer since.
+// Called with the lock.
+func (u *user) publicRead(e *entry, s scope) *string {
 	if s.thread == "" {
-		return &e.told
+		return &e.publicRead
 	}
 	if t := u.threads[s]; t != nil {
-		return &t.told
+		return &t.publicRead
 	}
-	return new(string) // a thread that he does not follow: nothing is known of it
+	return new(string) // a thread that they do not follow: this gateway knows nothing of it
 }
 
-// settled reports whether what is known of a user in a channel includes all that this gateway wrote for him there. Until
-// then nothing can be said to change nothing: a mark may be on its way.
+// settled reports whether the view of a channel or thread includes all events that this gateway
+// wrote for the user there. Until it does, no read can be dropped as one that changes nothing: a
+// mark may be on its way.
 func (u *user) settled(e *entry, thread string) bool {
 	s := &e.stamp
 	if thread != "" {
-		t := u.threads[scope{e.view.channel, thread}]
+		t := u.threads[scope{e.view.Channel, thread}]
 		if t == nil {
 			return false
 		}
@@ -230,8 +247,9 @@ func (u *user) settled(e *entry, thread string) bool {
 	return e.writing == 0 && s.R >= e.unsettled
 }
 
-// unsettle notes that an event is being written. The answer is to be called with the lock when it was.
-func (u *user) unsettle(e *entry, _ string) func(offset int64, err error) {
+// unsettle notes that an event is being written. The caller calls written, with the lock, when it
+// was.
+func (e *entry) unsettle() (written func(offset int64, err error)) {
 	e.writing++
 	return func(offset int64, err error) {
 		e.writing--
@@ -241,17 +259,14 @@ func (u *user) unsettle(e *entry, _ string) func(offset int64, err error) {
 	}
 }
 
-func checkIDs(ids []string, most int) error {
-	if len(ids) == 0 {
-		return refuse(codeInvalid, "message_ids is empty")
+// newest returns the seq of the newest message of a channel that this gateway has told the user of,
+// in a message.new or an inbox; 0 if there is none. Called without the lock.
+func (u *user) newest(channelID string) uint32 {
+	u.hub.mu.Lock()
+	defer u.hub.mu.Unlock()
+	e := u.entries[channelID]
+	if e == nil || e.ch == nil {
+		return 0
 	}
-	if len(ids) > most {
-		return refuse(codeExhausted, "message_ids has %d ids, the limit is %d", len(ids), most)
-	}
-	for _, id := range ids {
-		if !events.ValidID([]byte(id)) {
-			return refuse(codeInvalid, "message_ids: each has 1 to %d bytes without control characters", events.MaxIDBytes)
-		}
-	}
-	return nil
+	return max(e.pushed, e.view.Latest.Seq)
 }

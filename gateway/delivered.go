@@ -7,56 +7,61 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/gateway/internal/sequence"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// deliveredEvery is the least time between two reports of what was delivered. A report covers what came before it in its
-// channel, so while messages come fast one in that time is enough for each reader of each; the first goes out at once.
+// deliveredEvery is the least time between two reports of deliveries. A report covers the messages
+// before it in the channel, so one in that time is enough for each reader of each channel. The
+// first goes out at once.
 const deliveredEvery = 100 * time.Millisecond
 
-// deliveries are what connections have taken and nobody was told of: of each reader the newest message, since that
-// covers those before it.
+// deliveries are the messages that connections have taken and that are not reported yet: the newest
+// of each reader, which covers those before it.
 type deliveries struct {
 	g *Gateway
 
 	mu      sync.Mutex
 	waiting map[*entry]delivery
-	last    time.Time // when they were reported
-	timer   bool      // a report is on its way
+	last    time.Time // of the last report
+	timer   bool      // a report is due
 	ended   bool
 }
 
 // delivery is a message that was sent to a device.
 type delivery struct {
-	message  *posted
+	message  *sequence.Message
 	instance string
 }
 
-// taken notes what a connection has taken.
-func (d *deliveries) taken(c *conn, batch []item) {
-	var last *entry // frames of one channel tend to follow each other
+// taken notes which messages a connection has taken.
+func (d *deliveries) taken(instance string, batch []wire.Item) {
+	var last *entry // frames of one channel often follow each other
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := len(batch) - 1; i >= 0; i-- {
 		it := &batch[i]
-		if it.message == nil || it.reader == last {
+		if it.Message == nil || it.Reader == last {
 			continue
 		}
-		last = it.reader
-		if old := d.waiting[last]; old.message == nil || old.message.seq < it.message.seq {
+		message := it.Message.(*sequence.Message)
+		last = it.Reader.(*entry)
+		if old := d.waiting[last]; old.message == nil || old.message.Seq < message.Seq {
 			if d.waiting == nil {
 				d.waiting = map[*entry]delivery{}
 			}
-			d.waiting[last] = delivery{it.message, c.instance}
+			d.waiting[last] = delivery{message, instance}
 		}
 	}
 	if last == nil || d.timer || d.ended {
 		return
 	}
 	d.timer = true
-	time.AfterFunc(max(0, deliveredEvery-time.Since(d.last)), d.report)
+	guard.AfterFunc(max(0, deliveredEvery-time.Since(d.last)), "reporting deliveries", d.g.panicked("deliveries are not reported"), d.report)
 }
 
-// end reports what is left; nothing is reported after it.
+// end reports what is left, and nothing afterwards.
 func (d *deliveries) end() {
 	d.report()
 	d.mu.Lock()
@@ -64,7 +69,8 @@ func (d *deliveries) end() {
 	d.ended, d.waiting = true, nil
 }
 
-// report writes a Delivered for each reader. A user's second device reports nothing anew.
+// report writes a Delivered for each reader. It writes none for a message that another device of
+// the user has reported.
 func (d *deliveries) report() {
 	d.mu.Lock()
 	if d.ended {
@@ -78,22 +84,33 @@ func (d *deliveries) report() {
 	g := d.g
 	now := timestamppb.New(g.cfg.Now())
 	events := make([]*eventsv1.DeliveryEvent, 0, len(waiting))
-	g.hub.mu.Lock()
 	for e, was := range waiting {
-		if e.ch == nil || was.message.seq <= e.delivered {
+		channelID, news := e.deliver(was.message.Seq)
+		if !news {
 			continue
 		}
-		e.delivered = was.message.seq
 		events = append(events, &eventsv1.DeliveryEvent{
-			ChannelId: e.view.channel, UserId: e.user.id, OccurredAt: now,
+			ChannelId: channelID, UserId: e.user.id, OccurredAt: now,
 			Kind: &eventsv1.DeliveryEvent_Delivered{Delivered: &eventsv1.Delivered{
-				Target: &eventsv1.Delivered_UpToMessageId{UpToMessageId: was.message.id}, DeviceId: was.instance,
+				Target: &eventsv1.Delivered_UpToMessageId{UpToMessageId: was.message.ID}, DeviceId: was.instance,
 			}},
 		})
 	}
-	g.hub.mu.Unlock()
 	for _, e := range events {
 		g.metrics.delivered.Inc()
-		g.produce(g.cfg.Topics.Deliveries, e.ChannelId, e, func(string, int64, error) {}) // what is lost is reported by the next
+		g.produce(g.cfg.Topics.Deliveries, e.ChannelId, e, func(string, int64, error) {}) // the next report covers one that is lost
 	}
+}
+
+// deliver notes that a message is being reported as delivered. It returns the message's channel,
+// and whether it was not reported before.
+func (e *entry) deliver(seq uint32) (channelID string, news bool) {
+	h := e.user.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e.ch == nil || seq <= e.delivered {
+		return "", false
+	}
+	e.delivered = seq
+	return e.view.Channel, true
 }

@@ -4,100 +4,87 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// listedMax is how many positions a list of exceptions holds at most (DESIGN §7): one that is full may have left out
-// older ones.
-const listedMax = 1000
-
-// exceptions are what a user's counts in a large channel are derived from, beside the channel's record.
-type exceptions struct {
-	readPos             uint32
-	excluded, mentioned []uint32 // ascending
-}
-
-func newExceptions(d *events.UnreadDelta) *exceptions {
-	x := &exceptions{readPos: d.ReadPos, excluded: slices.Clone(d.Excluded), mentioned: slices.Clone(d.Mentioned)}
-	slices.Sort(x.excluded)
-	slices.Sort(x.mentioned)
-	return x
-}
-
-// derive counts by the rule of DESIGN §7: of the positions above what was read or purged and up to the head, those that
-// are neither holes nor excluded. ok is false where a list does not reach back that far; then only the owner knows.
-func derive(r *events.ChannelRecord, x *exceptions) (unread, mentions uint32, ok bool) {
-	above := max(x.readPos, r.PurgedPos)
-	if above >= r.HeadPos {
-		return 0, 0, true
-	}
-	if r.HolesFloor > above || r.AllsFloor > above || len(x.excluded) >= listedMax || len(x.mentioned) >= listedMax {
-		return 0, 0, false
-	}
-	not := func(pos uint32) bool {
-		_, hole := slices.BinarySearch(r.Holes, pos)
-		if !hole {
-			_, hole = slices.BinarySearch(x.excluded, pos)
+// exceptionsOf returns a copy of the exceptions in a delta, which borrows from the fetch.
+func exceptionsOf(d *events.UnreadDelta) *events.Exceptions {
+	set := func(list []uint32) events.Positions {
+		if !slices.IsSorted(list) {
+			list = slices.Sorted(slices.Values(list))
 		}
-		return hole
+		return events.PositionsOf(list)
 	}
-	unread = r.HeadPos - above
-	count := func(list []uint32, counts func(uint32) bool) (n uint32) {
-		from, _ := slices.BinarySearch(list, above+1)
-		for _, pos := range list[from:] {
-			if pos > r.HeadPos {
-				break
-			}
-			if counts(pos) {
-				n++
-			}
-		}
-		return n
-	}
-	unread -= count(r.Holes, func(uint32) bool { return true })
-	unread -= count(x.excluded, func(pos uint32) bool { _, twice := slices.BinarySearch(r.Holes, pos); return !twice })
-	mentions = count(x.mentioned, func(pos uint32) bool { return !not(pos) })
-	mentions += count(r.Alls, func(pos uint32) bool {
-		_, twice := slices.BinarySearch(x.mentioned, pos)
-		return !twice && !not(pos)
-	})
-	return unread, mentions, true
+	return &events.Exceptions{ReadPos: d.ReadPos, Excluded: set(d.Excluded), Mentioned: set(d.Mentioned)}
 }
 
-// deriveInto fills in what a delta of a large channel leaves out, from the channel's record. What neither says stays as
-// it was known before; where the counts cannot be derived the owner is asked. Called with the lock; e.view is still the
-// view before v.
-func (g *Gateway) deriveInto(e *entry, v *view) {
+// deriveInto fills in the fields that a delta of a large channel leaves out, from the channel's
+// record. Fields that neither has keep their values, and the owner is asked for counts that cannot
+// be derived. Called with the lock; e.view is still the view before v.
+func (g *Gateway) deriveInto(e *entry, v *view.View) {
 	ch := e.ch
-	v.unread, v.mentions, v.first, v.latest = e.view.unread, e.view.mentions, e.view.first, e.view.latest
-	if ch == nil || ch.record == nil {
+	v.Unread, v.Mentions, v.Direct, v.First, v.Latest = e.view.Unread, e.view.Mentions, e.view.Direct, e.view.First, e.view.Latest
+	if ch == nil || ch.Record == nil {
 		g.ask(e)
 		return
 	}
 	g.deriveCounts(e, v)
 }
 
-// deriveCounts sets the counts, the latest and the first unread of v from the channel's record. It reports whether they
-// are known now.
-func (g *Gateway) deriveCounts(e *entry, v *view) bool {
-	r := e.ch.record
-	v.latest = e.ch.latest
+// learnFirsts notes which messages an answer names as the first ones, if what can be derived is the
+// same as it says.
+func (e *entry) learnFirsts(v *view.View) {
+	e.firsts = view.Firsts{}
+	if e.ch == nil || e.ch.Record == nil || e.exceptions == nil || e.ch.Latest.Seq != v.Latest.Seq {
+		return
+	}
+	if n, ok := e.derived(v); ok {
+		e.firsts.Learn(v, &n)
+	}
+}
+
+// derived counts by the channel's record, which must be known, and the exceptions of the user.
+func (e *entry) derived(v *view.View) (events.Counts, bool) {
+	x := *e.exceptions
+	x.IgnoreAll = v.Said != nil && v.Said.IgnoreAll
+	return e.ch.Timeline.Count(&x)
+}
+
+// deriveCounts sets the counts, the latest and the first unread message of v from the channel's
+// record. It reports whether they could be derived.
+func (g *Gateway) deriveCounts(e *entry, v *view.View) bool {
+	v.Latest = e.ch.Latest
 	if e.exceptions == nil {
 		g.ask(e)
 		return false
 	}
-	unread, mentions, ok := derive(r, e.exceptions)
+	n, ok := e.derived(v)
 	if !ok {
 		g.ask(e)
 		return false
 	}
-	switch {
-	case unread == 0:
-		v.first = ref{}
-	case v.unread == 0 && unread == 1 && v.latest.seq > v.last.seq:
-		v.first = v.latest.ref // the only one
-	case v.first.seq <= v.last.seq:
-		v.first = ref{} // read past, and which is the next one is not known here
-	}
-	v.unread, v.mentions = unread, mentions
+	e.firsts.Derive(v, &e.view, &n, e.ch.LatestAt)
+	v.Unread, v.Mentions, v.Direct = n.Unread, n.Mentions, n.Direct
 	return true
+}
+
+// complete fills into a view of a delta or of an answer what the channel's record tells: whether
+// the channel is archived, and its labels. Without a record an answer is believed, and what a delta
+// leaves open is asked. headPos is the position of the head that the view's source tells. Called
+// with the lock; e.view is the view before.
+func (g *Gateway) complete(e *entry, v *view.View, headPos uint32, answer bool) {
+	ch := e.ch
+	if ch == nil {
+		return
+	}
+	if ch.Record == nil && answer {
+		ch.whole.Learn(v)
+		return
+	}
+	if ch.Record != nil {
+		headPos = max(headPos, ch.Record.HeadPos)
+	}
+	if ch.whole.Complete(v, &e.view, headPos, ch.Record != nil) {
+		g.ask(e)
+	}
 }

@@ -5,15 +5,17 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// ann reads a large channel on another device, and an inbox tells this one before the delta has come, which then says
-// nothing new. What she had not read before is no base for counting what comes after it.
+// ann reads a large channel on another device, and an inbox tells this one before the delta has
+// come, which then says nothing new. What she had not read before is no base for counting what
+// comes after it.
 func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
 	record := func(m int64, head uint32) {
-		g.applyChannel(&events.ChannelRecord{
+		g.applyChannel(g.hubs.list[0], &events.ChannelRecord{
 			ChannelID: []byte("crowd"), Large: true, HeadSeq: head, HeadPos: head, MemberCount: 1000,
 			Latest: events.Head{Seq: head}, Stamp: events.Stamp{FoldVersion: 1, M: m},
 		})
@@ -26,11 +28,11 @@ func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	}
 	is := func(what string, unread uint32, asks int) {
 		t.Helper()
-		if v := u.entries["crowd"].view; v.unread != unread || u.totals.unread != uint64(unread) || len(g.asks) != asks {
-			t.Fatalf("%s: %d unread, %d in total, %d questions; want %d, and %d questions", what, v.unread, u.totals.unread, len(g.asks), unread, asks)
+		if v := u.entries["crowd"].view; v.Unread != unread || u.totals.Unread != uint64(unread) || len(g.asks) != asks {
+			t.Fatalf("%s: %d unread, %d in total, %d questions; want %d, and %d questions", what, v.Unread, u.totals.Unread, len(g.asks), unread, asks)
 		}
 	}
-	g.hub.setMember(u, u.entryOf("crowd"), "crowd", true)
+	g.hubs.list[0].setMember(u, u.entryOf("crowd"), "crowd", true)
 	record(50, 50)
 	answered := func() { // that the owner had nothing to add
 		<-g.asks
@@ -40,10 +42,10 @@ func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	delta(50, 1, 10)
 	is("derived", 40, 0)
 	inbox := &inbox{
-		channels: []view{{channel: "crowd", member: true, last: ref{seq: 50}, latest: head{ref: ref{seq: 50}}}},
-		at:       position{0: {M: 50, R: 8}}, heard: position{0: {M: 50, R: 8}},
+		channels: []view.View{{Channel: "crowd", Member: true, Last: view.Ref{Seq: 50}, Latest: view.Head{Ref: view.Ref{Seq: 50}}}},
+		at:       view.Position{0: {M: 50, R: 8}}, threadsAt: view.Position{0: {M: 50, R: 8}},
 	}
-	g.install(&conn{g: g, user: u, loading: true}, inbox, false)
+	g.install(g.loadingDevice(t, u), inbox, false)
 	is("an inbox in which she has read everything", 0, 0)
 	record(51, 51)
 	is("a message before the delta of her read", 0, 1) // which the owner will be asked about
@@ -55,17 +57,18 @@ func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	is("the next delta", 2, 0)
 }
 
-// What the owner answers about a large channel is to be as new as the record for which it was asked: one that has just taken
-// the partition over may be behind what the last one published, and nobody would ask again.
+// What the owner answers about a large channel is to be as new as the record for which it was
+// asked: one that has just taken the partition over may be behind what the last one published, and
+// nobody would ask again.
 func TestAnAnswerIsAsNewAsTheRecord(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
 	g.device(t, u)
 	o := &owner{member: true}
 	g.query = o
-	g.hub.setMember(u, u.entryOf("crowd"), "crowd", true)
-	u.entries["crowd"].view.channel = "crowd"
-	g.applyChannel(&events.ChannelRecord{
+	g.hubs.list[0].setMember(u, u.entryOf("crowd"), "crowd", true)
+	u.entries["crowd"].view.Channel = "crowd"
+	g.applyChannel(g.hubs.list[0], &events.ChannelRecord{
 		ChannelID: []byte("crowd"), Large: true, HeadSeq: 50, HeadPos: 50, MemberCount: 1000, Stamp: events.Stamp{FoldVersion: 1, M: 70},
 	})
 	g.answerAsk(t.Context(), <-g.asks)

@@ -17,10 +17,11 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/checker"
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/testkit"
-	"github.com/tidemark/tidemark/internal/workload"
+	"github.com/tidemark/tidemark/internal/test/checker"
+	"github.com/tidemark/tidemark/internal/test/script/random"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/test/workload"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -46,7 +47,7 @@ func newTown(t *testing.T) *town {
 	w.cl = testkit.Client(t, []string{w.Broker}, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	seed := rand.Uint64()
 	t.Logf("seed of the company: %d", seed)
-	w.work = workload.New(seed, workload.Company{Partitions: townPartitions, People: 5, Busy: []int{4}, Quiet: 4},
+	w.work = workload.New(seed, workload.Company{Partitions: townPartitions, People: 5, Busy: []int{4}, Quiet: 4, Said: random.Admitted()},
 		func(r *kgo.Record) { w.batch = append(w.batch, r) })
 	w.event(&eventsv1.MessageEvent{ChannelId: "pulse", Kind: &eventsv1.MessageEvent_MembersJoined{
 		MembersJoined: &eventsv1.MembersJoined{UserIds: []string{"user0", "user1"}}}})
@@ -57,7 +58,8 @@ func newTown(t *testing.T) *town {
 
 var boundless = gateway.Limits{HandshakesPerSecond: 1e6, HandshakesBurst: 1e6}
 
-// write writes some events of the company, and a message into a channel of each size that every device is a member of.
+// write writes some events of the company, and a message into a channel of each size that every
+// device is a member of.
 func (w *town) write(n int) {
 	w.t.Helper()
 	w.work.Write(n)
@@ -109,7 +111,8 @@ func (w *town) log() *checker.Log {
 type device struct {
 	t   *testing.T
 	url string
-	// frames is how many frames of its n-th connection it takes before it ends it; negative: all. Nil: all of each.
+	// frames is how many frames of its n-th connection it takes before it ends it; negative: all.
+	// Nil: all of each.
 	frames func(n int) int
 
 	mu          sync.Mutex
@@ -177,8 +180,9 @@ func (d *device) heard() int {
 	return d.is.Messages
 }
 
-// paced writes no faster than what is written is folded and sent: a device would otherwise wait for its inbox, which
-// includes all that was written when it came, and not be cut off where it is to be.
+// paced writes no faster than what is written is folded and sent: a device would otherwise wait for
+// its inbox, which includes all that was written when it came, and not be cut off where it is to
+// be.
 func (w *town) paced(n int, listener *device) {
 	before := listener.heard()
 	w.write(n)
@@ -199,7 +203,7 @@ func (d *device) agrees(l *checker.Log) {
 	d.t.Helper()
 	for until := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		d.mu.Lock()
-		findings, wrong := d.is.Check(l), d.wrong
+		findings, wrong := d.is.Check(l, time.Now().UnixMilli()), d.wrong
 		d.mu.Unlock()
 		if wrong != nil {
 			d.t.Error(wrong)

@@ -1,25 +1,60 @@
-// Package gateway is the WebSocket gateway of DESIGN §10: one socket a device, live counts, read pointers, messages and
-// receipts. docs/gateway.md has every frame.
+// Package gateway is the WebSocket gateway of DESIGN §10: a socket for each device, with live
+// counts, read pointers, messages and receipts. docs/gateway.md has every frame.
 //
-// A value's way through the files:
+// Below it are packages that know no Gateway:
 //
-//	feed.go       reads the output topics and chat.messages from their ends; a gap makes everything be read afresh
-//	hub.go        who is connected, and which channels somebody connected is a member of
-//	user.go       what one connected user sees: the newest stamp of each channel stands
-//	channel.go    messages wait for the channel's record that gives them their seq, then go to the members
-//	snapshot.go   the inbox of a connection, read from the owners
-//	install.go    what it makes of what the user sees, and what changed while it was read
-//	queue.go      what a connection has still to send: absolute values replace each other, bytes are bounded
-//	conn.go       a socket: reading commands, writing what is queued
-//	writers.go    whose turn it is to write
-//	command.go    what a client may ask for; it becomes events in chat.reads
-//	presence.go   which users have a socket somewhere (Redis)
-//	queued.go     what is reported for members who have none; roster.go: who the members are
+//	internal/bounds      what one client can cost at most
+//	internal/view        what a user sees of a channel or thread, and its text in a frame
+//	internal/sequence    which seq a message of chat.messages has got
+//	internal/frames      the text of frames, in and out
+//	internal/interest    which shards of users have which channel
+//	internal/reads       the events that frames of clients become
+//	internal/receipts    who has read or got a message, until a frame tells it
+//	internal/wire        a device's socket: what waits for it, and which one writes next
+//	internal/admission   who may connect
+//	internal/presence    who has a socket at any gateway, and which messages are queued for the others
 //
-// Who may connect at all is said in admission.go; handler.go is the life of a connection from there.
+// What a gateway is:
 //
-// All of hub, users and channels is guarded by the hub's one lock, which is never held while anything waits: sockets are
-// written from queues by a few goroutines that exist only while there is something to write.
+//	config.go       its configuration
+//	gateway.go      its parts, and its life from New to the end of Run
+//	queries.go      what it reads from the owners of partitions
+//	metrics.go      what it counts
+//	panic.go        what a panic ends
 //
-// What is not here: the fold's rules. The gateway repeats what was folded, and adds up.
+// What comes from Kafka, on its way to the devices:
+//
+//	feed.go         reads the output topics and chat.messages; a gap begins a new session
+//	hub.go          the shards of users, each with its lock
+//	user.go         a user, their channels and threads, and the deltas that change them
+//	membership.go   from which message on a user is a member of a channel
+//	listed.go       which threads are too old for the panel
+//	channel.go      a channel sends its messages when they have got their seqs
+//	receipts.go     when frames tell who has read or got a message
+//	until.go        levels that hold until a time
+//	derive.go       the counts of large channels, and labels, from the channel's record
+//	ask.go          counts that cannot be derived are read from the owner
+//
+// A device's life:
+//
+//	handler.go         from the handshake to the end of the connection
+//	conn.go            a device of a user
+//	snapshot.go        reads its inbox from the owners
+//	install.go         makes the inbox the user's state
+//	install_frame.go   sends the inbox, and what changed while it was read
+//
+// What devices send, and what becomes of it:
+//
+//	command.go     the frames of clients
+//	readers.go     read_state, which an owner answers
+//	autoread.go    reads for users who have a channel focused
+//	delivered.go   deliveries of messages that a device has taken
+//	produce.go     writes events to Kafka
+//
+// Users are spread over hubs, each with one lock for its users and their channels. Records are
+// decoded before the lock is taken, and frames are encoded after, by the connection that writes
+// first. Sockets are written from their queues by a few goroutines, which exist only while there is
+// something to write.
+//
+// The gateway has no rules of the fold. It repeats what was folded, and adds up.
 package gateway

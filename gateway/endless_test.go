@@ -17,11 +17,11 @@ import (
 
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A thousand devices (B9): what a gateway takes for a connection, its subscriptions and what waits for it, it gives back,
-// however the connection ends.
+// A thousand devices (B9): what a gateway takes for a connection, its subscriptions and what waits
+// for it, it gives back, however the connection ends.
 
 // fleeting is a device that is gone in a moment.
 type fleeting struct {
@@ -127,9 +127,9 @@ func metric(t *testing.T, url, name string) string {
 	return ""
 }
 
-// TestThousandDevices (B9): devices connect and break off a thousand times while messages come, some so many at once that
-// what waits for a device is more than it may be. In the second half the process holds no more than in the first, and then
-// nobody is connected.
+// TestThousandDevices (B9): devices connect and break off a thousand times while messages come,
+// some so many at once that what waits for a device is more than it may be. In the second half the
+// process holds no more than in the first, and then nobody is connected.
 func TestThousandDevices(t *testing.T) {
 	limits := boundless
 	limits.QueueBytes = 5 << 10 // a burst of messages is more

@@ -11,11 +11,12 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A partition fails under a device. Its channels elsewhere go on; of the one there nothing comes, and no frame says so: who
-// asks for an inbox learns it, and so does who comes now. What the device writes is kept for when the partition is back.
+// A partition fails under a device. Its channels elsewhere go on; of the one there nothing comes,
+// and no frame says so: who asks for an inbox learns it, and so does who comes now. What the device
+// writes is kept for when the partition is back.
 func TestAPartitionFailsUnderADevice(t *testing.T) {
 	const fails, partitions = "general", 4
 	s := start(t, dev.Config{Partitions: partitions})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -13,31 +12,34 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/internal/retry"
 )
 
-// feed reads the topics until ctx is done, in sessions. Each begins at the ends of the topics, and with fresh inboxes for
-// everybody who is connected: what lay between two sessions is in them.
+// feed reads the topics until ctx is done, in sessions. Each session begins at the ends of the
+// topics, and with a fresh inbox for every connection, which includes what lies between two
+// sessions.
 func (g *Gateway) feed(ctx context.Context) error {
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+	pause := retry.Backoff{Min: 50 * time.Millisecond, Max: 2 * time.Second}
+	for {
 		began := time.Now()
-		err := g.session(ctx)
+		err := guard.Err("the feed", func() error { return g.session(ctx) })
 		g.setFeed(err)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // it was told to end
 		}
-		g.cfg.Logger.Warn("the feed broke off and begins anew", "err", err)
+		g.cfg.Logger.Warn("the feed broke off and begins anew", guard.Attrs(err)...)
 		if time.Since(began) > time.Minute {
-			pause = 50 * time.Millisecond
+			pause.Reset()
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !pause.Wait(ctx) {
 			return nil
 		}
 	}
 }
 
-// topics are those of the feed.
+// feedTopics returns the topics that the feed reads.
 func (g *Gateway) feedTopics() []string {
 	t := &g.cfg.Topics
 	return []string{t.Unread, t.Channels, t.Receipts, t.Messages}
@@ -46,7 +48,7 @@ func (g *Gateway) feedTopics() []string {
 func (g *Gateway) session(ctx context.Context) error {
 	cl, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(g.cfg.Brokers...), kgo.ClientID("tidemark-gateway"),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // a gap is an error: then everybody is told anew
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // a gap is an error, which ends the session
 		kgo.FetchMaxWait(time.Second), kgo.FetchMinBytes(1), kgo.DisableClientMetrics(),
 	}, g.cfg.ClientOptions...)...)
 	if err != nil {
@@ -59,17 +61,7 @@ func (g *Gateway) session(ctx context.Context) error {
 	}
 	cl.AddConsumePartitions(from)
 
-	g.hub.mu.Lock()
-	g.seen, g.begun = seen, maps.Clone(seen)
-	for _, ch := range g.hub.channels {
-		*ch = channel{id: ch.id, members: ch.members, record: ch.record, latest: ch.latest, read: ch.read, delivered: ch.delivered}
-	}
-	for _, u := range g.hub.users {
-		u.doubt()
-		g.reload(u)
-	}
-	g.hub.mu.Unlock()
-	g.hub.kick()
+	g.begin(seen)
 	g.setFeed(nil)
 
 	var d decoder
@@ -80,19 +72,41 @@ func (g *Gateway) session(ctx context.Context) error {
 		}
 		var broken error
 		fetches.EachError(func(topic string, p int32, err error) {
-			if broken == nil {
-				broken = fmt.Errorf("topic %s, partition %d: %w", topic, p, err)
+			if broken == nil && !inflate.Deferred(err) {
+				broken = fmt.Errorf("topic %s, partition %d: %w", topic, p, inflate.InWords(err, inflate.Limit(cl)))
 			}
 		})
 		if broken != nil {
 			return broken
 		}
 		g.take(fetches, &d)
-		g.hub.kick()
+		g.hubs.kick()
 	}
 }
 
-// ends lists the ends of all topics, and for chat.messages also as the offsets from which messages are seen.
+// begin begins a session that sees chat.messages from these offsets on. Messages that wait for
+// their seq from an earlier session are dropped, and every connection gets a fresh inbox.
+func (g *Gateway) begin(seen map[int32]int64) {
+	for p := range g.seen {
+		g.seen[p].Store(seen[int32(p)])
+	}
+	for _, h := range g.hubs.list {
+		h.locked(func() {
+			h.begun = seen
+			g.plant("begin")
+			for _, ch := range h.channels {
+				ch.Restart()
+			}
+			for _, u := range h.users {
+				u.unconfirm()
+				g.reload(u)
+			}
+		})
+		h.kick()
+	}
+}
+
+// ends lists the ends of all topics: for the client, and those of chat.messages for begin.
 func (g *Gateway) ends(ctx context.Context, cl *kgo.Client) (map[string]map[int32]kgo.Offset, map[int32]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -121,7 +135,7 @@ func (g *Gateway) ends(ctx context.Context, cl *kgo.Client) (map[string]map[int3
 	return from, seen, nil
 }
 
-// decoder is memory that decoding uses again and again.
+// decoder is memory that is reused for every record.
 type decoder struct {
 	events  events.Decoder
 	message events.Message
@@ -129,8 +143,8 @@ type decoder struct {
 	record  events.ChannelRecord
 }
 
-// take applies what was fetched. Users' deltas come before channels' records: so a message seldom waits for a member's
-// count to say that it is unread.
+// take applies what was fetched. Deltas come before the channels' records, so that a client seldom
+// gets a message before the count that includes it.
 func (g *Gateway) take(fetches kgo.Fetches, d *decoder) {
 	t := &g.cfg.Topics
 	for _, step := range []struct {
@@ -151,68 +165,81 @@ func (g *Gateway) take(fetches kgo.Fetches, d *decoder) {
 	}
 }
 
-// takeDelta decodes only what is about somebody who is connected.
+// takeDelta decodes the deltas of connected users only.
 func (g *Gateway) takeDelta(r *kgo.Record, d *decoder) error {
 	user, _, _, ok := events.SplitUnreadKey(r.Key)
 	if !ok {
 		return errors.New("its key is not user, channel and thread")
 	}
 	if r.Value == nil {
-		return nil // compaction removes what no reader needs any more; the removal itself was a delta
+		return nil // a tombstone, for compaction: the removal itself was a delta
 	}
-	g.hub.mu.Lock()
-	defer g.hub.mu.Unlock()
-	u := g.hub.users[string(user)]
-	if u == nil {
+	id := string(user)
+	if !g.hubs.Has(id) {
 		return nil
 	}
 	if err := events.DecodeUnreadDelta(r.Value, &d.delta); err != nil {
 		return err
 	}
-	g.applyDelta(u, &d.delta)
+	h := g.hubs.of(id)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if u := h.users[id]; u != nil { // they may have left meanwhile
+		g.applyDelta(u, &d.delta)
+	}
 	g.metrics.latency(r.Timestamp, g.cfg.Now())
 	return nil
 }
 
 func (g *Gateway) takeChannel(r *kgo.Record, d *decoder) error {
-	g.hub.mu.Lock()
-	defer g.hub.mu.Unlock()
-	if r.Value == nil || g.hub.channels[string(r.Key)] == nil {
+	concerned := g.hubs.interest.Of(r.Key)
+	if r.Value == nil || concerned == 0 {
 		return nil
 	}
 	if err := events.DecodeChannelRecord(r.Value, &d.record); err != nil {
 		return err
 	}
-	g.applyChannel(&d.record)
+	g.each(concerned, func(h *hub) { g.applyChannel(h, &d.record) })
 	return nil
 }
 
-// takeMessage notes how far the timeline was seen, whatever the record says: what is bad goes to the dead letters, which
-// is not for a gateway to do.
+// each calls fn for each shard that has a bit, with its lock.
+func (g *Gateway) each(bits uint64, fn func(*hub)) {
+	for _, h := range g.hubs.list {
+		if bits&(1<<h.number) != 0 {
+			h.locked(func() { fn(h) })
+		}
+	}
+}
+
+// takeMessage notes how far the feed has seen chat.messages, whether or not it can read the record.
+// The processor writes bad records to the dead letters; the gateway passes over them.
 func (g *Gateway) takeMessage(r *kgo.Record, d *decoder) error {
-	g.hub.mu.Lock()
-	defer g.hub.mu.Unlock()
-	g.seen[r.Partition] = r.Offset + 1
-	if err := d.events.Message(r.Value, r.Timestamp.UnixMilli(), &d.message); err != nil {
-		return nil
+	if int(r.Partition) >= len(g.seen) {
+		return nil // the topic has got more partitions than this gateway knows
 	}
-	if events.CheckPartition(d.message.ChannelID, r.Partition, g.cfg.Partitions) != nil {
-		return nil
+	g.seen[r.Partition].Store(r.Offset + 1) // before interest is read: see there
+	err := d.events.Message(r.Value, r.Timestamp.UnixMilli(), &d.message)
+	if err == nil {
+		err = events.CheckPartition(d.message.ChannelID, r.Partition, g.cfg.Partitions)
 	}
+	if err != nil {
+		return nil //nolint:nilerr // a dead letter, which the processor writes
+	}
+	g.passTime(r.Partition, d.message.OccurredAt)
 	g.applyMessage(&d.message, r.Offset)
 	return nil
 }
 
 func (g *Gateway) takeReceipts(r *kgo.Record, _ *decoder) error {
-	g.hub.mu.Lock()
-	defer g.hub.mu.Unlock()
-	if g.hub.channels[string(r.Key)] == nil {
+	concerned := g.hubs.interest.Of(r.Key)
+	if concerned == 0 {
 		return nil
 	}
 	var record eventsv1.ReceiptsRecord
 	if err := proto.Unmarshal(r.Value, &record); err != nil {
 		return err
 	}
-	g.applyReceipts(&record)
+	g.each(concerned, func(h *hub) { g.applyReceipts(h, &record) })
 	return nil
 }

@@ -2,53 +2,59 @@ package gateway
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"connectrpc.com/connect"
-
-	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/query/queryv1"
-	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+	"github.com/tidemark/tidemark/gateway/internal/admission"
+	"github.com/tidemark/tidemark/gateway/internal/presence"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
+	"github.com/tidemark/tidemark/internal/alarm"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/limit"
 )
 
 // Gateway serves sockets. New makes it, Run runs it, ServeHTTP is its /v1/socket.
 type Gateway struct {
 	cfg       Config
-	id        string // of this process, in ws:<user>
-	hub       *hub
-	writers   *writers
-	query     queryv1connect.QueryServiceClient
+	id        string // of this process; the value of its keys ws:<user>
+	hubs      *hubs
+	door      *admission.Door
+	wire      *wire.Settings
+	query     Queries
 	metrics   *metrics
 	snapshots chan struct{}
-	presence  *presence // nil without Redis
-	queuer    *queuer   // nil without presence, or without the right to list members
+	presence  *presence.Presence // nil without Redis
+	reporter  *presence.Reporter // nil without presence, or without the right to list members
 	delivered deliveries
 	began     time.Time
 
-	// seen is, per partition, the next offset of chat.messages after what the feed has passed on, and begun where its
-	// session began. Guarded by the hub's lock.
-	seen, begun map[int32]int64
+	// seen is, per partition of chat.messages, the next offset after the record that the feed has
+	// begun to pass on.
+	seen []atomic.Int64
+	// logTimes are, per partition, how late the log time of chat.messages is at least, in Unix
+	// milliseconds; see listed.go.
+	logTimes []atomic.Int64
 
-	asks      chan ask
-	addresses *limiters // handshakes, by address
-	arrivals  *limiters // handshakes, by user
-	commands  *limiters // frames, by user
-	crowds    *limiters // frames, by address
+	asks   chan ask
+	alarms *alarm.Set[*user]
+
+	arrivals  *limit.Rates // handshakes, by user
+	commands  *limit.Rates // frames, by user
+	crowds    *limit.Rates // frames, by address
 	count     atomic.Int64
 	instances atomic.Uint64
 	draining  atomic.Bool
-	feedState atomic.Pointer[error] // nil: no session yet; else why there is none now
+	feedState atomic.Pointer[error] // why the feed does not run; it points to nil while it does
 	open      sync.WaitGroup        // connections
 }
 
 var errNoFeed = errors.New("the feed has not begun")
 
-// New makes a gateway. It connects to nothing yet.
+// New makes a gateway. It connects to nothing: Run does.
 func New(c Config) (*Gateway, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -56,29 +62,59 @@ func New(c Config) (*Gateway, error) {
 	}
 	l := c.Limits
 	g := &Gateway{
-		cfg: c, id: randomID(), hub: newHub(), writers: newWriters(), seen: map[int32]int64{}, began: c.Now(),
-		query:     queryv1connect.NewQueryServiceClient(&http.Client{Transport: inProcess{c.Query}}, "http://this.node"),
+		cfg: c, id: crand.Text(), seen: make([]atomic.Int64, c.Partitions), began: c.Now(),
+		query:     c.Query,
+		logTimes:  make([]atomic.Int64, c.Partitions),
 		snapshots: make(chan struct{}, l.Snapshots),
 		asks:      make(chan ask, maxAsks),
-		addresses: newLimiters(l.HandshakesPerSecond, l.HandshakesBurst, c.Now),
-		arrivals:  newLimiters(l.HandshakesPerSecond, l.HandshakesBurst, c.Now),
-		commands:  newLimiters(l.FramesPerSecond, l.FramesBurst, c.Now),
-		crowds:    newLimiters(l.AddressFramesPerSecond, l.AddressFramesBurst, c.Now),
+		door: admission.New(admission.Config{
+			Verifier: c.Verifier, Origins: c.Origins, LoopbackOrigins: c.LoopbackOrigins, Audit: c.Audit, Logger: c.Logger,
+			Addresses: limit.NewRates(l.HandshakesPerSecond, l.HandshakesBurst, c.Now),
+		}),
+		arrivals: limit.NewRates(l.HandshakesPerSecond, l.HandshakesBurst, c.Now),
+		commands: limit.NewRates(l.FramesPerSecond, l.FramesBurst, c.Now),
+		crowds:   limit.NewRates(l.AddressFramesPerSecond, l.AddressFramesBurst, c.Now),
 	}
+	g.alarms = alarm.New(c.Now, g.ring)
+	g.hubs = newHubs(shards, g.alarms)
 	g.metrics, g.delivered.g = newMetrics(c.Registerer, g), g
+	g.wire = g.wireSettings()
 	g.setFeed(errNoFeed)
 	if c.Redis != nil {
-		g.presence = newPresence(g)
-		g.queuer = &queuer{g: g, rosters: newRosters(g.listMembers, c.ReceiptLimit)}
-	}
-	if c.Verifier != nil && c.ServiceToken == "" && g.queuer != nil {
-		c.Logger.Warn("messages are not reported as queued: without a service token the members of channels cannot be asked for")
-		g.queuer = nil
+		g.presence = presence.New(presence.Config{
+			Gateway: g.id, Sockets: g.hubs, Redis: c.Redis, TTL: c.PresenceTTL, Now: c.Now, Logger: c.Logger,
+		})
+		if c.Verifier == nil || c.OwnAccount != nil {
+			g.reporter = g.newReporter()
+		} else {
+			c.Logger.Warn("messages are not reported as queued: with neither --peer-secret-file nor --peer-cert nor --service-token-file the members of channels cannot be asked for")
+		}
 	}
 	return g, nil
 }
 
-// setFeed notes why the feed does not run; nil: it does.
+// newReporter makes the reporter of messages that are queued for members without a socket.
+func (g *Gateway) newReporter() *presence.Reporter {
+	c := &g.cfg
+	return presence.NewReporter(presence.ReporterConfig{
+		Brokers: c.Brokers, ClientOptions: c.ClientOptions, Messages: c.Topics.Messages, Deliveries: c.Topics.Deliveries, Partitions: c.Partitions,
+		Group: c.Group, GroupSession: c.GroupSession, Producer: c.Producer, Presence: g.presence, Members: g.listMembers, MayAsk: g.mayAsk,
+		Limit: c.ReceiptLimit, Within: c.QueueWithin, Began: g.began, Now: c.Now, Logger: c.Logger,
+		Queued: g.metrics.queued, Late: g.metrics.queuedLate, Unknown: g.metrics.queuedUnknown, Failed: g.metrics.queuedFailed, Planted: c.planted,
+	})
+}
+
+// wireSettings returns the settings of all connections.
+func (g *Gateway) wireSettings() *wire.Settings {
+	l, m := &g.cfg.Limits, g.metrics
+	return &wire.Settings{
+		Writers: wire.NewWriters(), FrameBytes: l.FrameBytes, QueueBytes: l.QueueBytes, WriteTimeout: l.WriteTimeout,
+		FrameTimeout: l.FrameTimeout, PongTimeout: l.PongTimeout, Logger: g.cfg.Logger,
+		Bytes: m.bytes, Frames: m.frames, Slow: m.slow, Closed: m.closed, Taken: g.delivered.taken, Planted: g.cfg.planted,
+	}
+}
+
+// setFeed notes why the feed does not run; nil if it does.
 func (g *Gateway) setFeed(err error) { g.feedState.Store(&err) }
 
 // Ready reports whether sockets are served, with a line that says why not.
@@ -89,24 +125,30 @@ func (g *Gateway) Ready() (bool, []string) {
 	if err := *g.feedState.Load(); err != nil {
 		return false, []string{"gateway: " + err.Error()}
 	}
+	if err := g.mayAsk(); err != nil {
+		return false, []string{"gateway: " + err.Error()}
+	}
 	return true, nil
 }
 
-// Run serves until ctx is done, then sends everybody away, spread over DrainFor, and returns nil.
+// Run serves until ctx is done, then closes all connections, spread over DrainFor, and returns nil.
 func (g *Gateway) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = g.feed(work) })
+	begunAgain := g.panicked("a part of the gateway panicked and is begun again")
+	loop := func(what string, f func()) { wg.Go(func() { guard.Loop(work, what, begunAgain, f) }) }
+	loop("the feed", func() { _ = g.feed(work) })
 	for range askers {
-		wg.Go(func() { g.answerAsks(work) })
+		loop("the asking", func() { g.answerAsks(work) })
 	}
-	wg.Go(func() { g.pingAll(work) })
+	loop("the alarms", func() { g.alarms.Run(work) })
+	loop("the pings", func() { wire.PingAll(work, g.cfg.Limits.PingEvery, g.hubs.all) })
 	if g.presence != nil {
-		wg.Go(func() { g.presence.run(work) })
+		loop("presence", func() { g.presence.Run(work) })
 	}
-	if g.queuer != nil {
-		wg.Go(func() { g.queuer.run(work) })
+	if g.reporter != nil {
+		loop("the reporting of what is queued", func() { g.reporter.Run(work) })
 	}
 	<-ctx.Done()
 	g.drain()
@@ -116,34 +158,36 @@ func (g *Gateway) Run(ctx context.Context) error {
 	return nil
 }
 
-// drain sends all connections away. The moments are spread, so that those who take them over are not met by everybody at
-// once; new ones are refused meanwhile.
+// drain closes all connections with CloseElsewhere, at random moments: so the gateways that take
+// them over do not get all of them at once. New connections are refused meanwhile.
 func (g *Gateway) drain() {
 	g.draining.Store(true)
-	list := g.hub.all()
+	list := g.hubs.all()
 	over := min(g.cfg.DrainFor, time.Duration(len(list))*time.Millisecond)
 	var wg sync.WaitGroup
 	for _, c := range list {
-		wg.Go(func() {
-			if over > 0 {
-				time.Sleep(rand.N(over))
-			}
-			c.shut(CloseElsewhere, sentElsewhere)
+		wg.Add(1)
+		guard.AfterFunc(rand.N(max(over, 1)), "sending a connection elsewhere", c.Panicked, func() {
+			defer wg.Done()
+			c.Shut(CloseElsewhere, sentElsewhere)
 		})
 	}
 	wg.Wait()
-	for _, c := range g.hub.all() {
-		c.shut(CloseElsewhere, sentElsewhere) // came between
+	for _, c := range g.hubs.all() {
+		c.Shut(CloseElsewhere, sentElsewhere) // it came meanwhile
 	}
 	done := make(chan struct{})
-	go func() { g.open.Wait(); close(done) }()
+	guard.Go("waiting for connections", g.panicked("connections are not waited for"), func() { g.open.Wait(); close(done) })
 	select {
 	case <-done:
 	case <-time.After(closeTimeout):
-		for _, c := range g.hub.all() {
-			wg.Go(func() { // what is gathered for one, and TLS's own last word, may take a while each
-				c.cancel()
-				_ = c.ws.CloseNow() // it does not answer
+		for _, c := range g.hubs.all() {
+			wg.Add(1)
+			// Writing what is gathered for one, and the alert with which TLS ends, may take a while
+			// each.
+			guard.Go("the closing of a connection", c.Panicked, func() {
+				defer wg.Done()
+				c.End() // the client has not answered the close
 			})
 		}
 		wg.Wait()
@@ -154,116 +198,4 @@ func (g *Gateway) drain() {
 const sentElsewhere = "reconnect elsewhere"
 
 // closeTimeout is how long clients have to answer a close.
-const closeTimeout = 6 * time.Second
-
-// authorize adds what the query service asks for: the gateway's own token, or that of the user for whom it asks.
-func (g *Gateway) authorize(h http.Header, userToken string) {
-	switch {
-	case g.cfg.ServiceToken != "":
-		h.Set("Authorization", "Bearer "+g.cfg.ServiceToken)
-	case userToken != "":
-		h.Set("Authorization", "Bearer "+userToken)
-	}
-}
-
-// ask is a question to the owner about one channel of a user, whose counts cannot be derived here.
-type ask struct {
-	user    *user
-	channel string
-}
-
-const (
-	maxAsks = 65_536 // waiting; beyond, a channel's counts stay as they are until its next change
-	askers  = 4
-	// askPause is how long an owner that did not answer is left alone.
-	askPause = 500 * time.Millisecond
-)
-
-// ask has the owner asked about a channel, once at a time. Called with the lock.
-func (g *Gateway) ask(e *entry) {
-	if e.asking || e.ch == nil {
-		return
-	}
-	u := e.user
-	select {
-	case g.asks <- ask{u, e.view.channel}:
-		e.asking = true
-	default:
-		g.metrics.asksDropped.Inc()
-	}
-}
-
-func (g *Gateway) answerAsks(ctx context.Context) {
-	for {
-		select {
-		case a := <-g.asks:
-			g.answerAsk(ctx, a)
-			g.hub.kick()
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// askAgain asks once more after a while: until then the counts are those of before, and nobody else may change them.
-func (g *Gateway) askAgain(ctx context.Context, e *entry) {
-	if errors.Is(context.Cause(ctx), context.Canceled) {
-		return // the gateway stops
-	}
-	time.AfterFunc(askPause, func() {
-		g.hub.mu.Lock()
-		defer g.hub.mu.Unlock()
-		if g.hub.users[e.user.id] == e.user {
-			g.ask(e)
-		}
-	})
-}
-
-func (g *Gateway) answerAsk(ctx context.Context, a ask) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	g.hub.mu.Lock()
-	token := ""
-	if len(a.user.conns) > 0 {
-		token = a.user.conns[0].token
-	}
-	e := a.user.entries[a.channel]
-	gone := len(a.user.conns) == 0 || e == nil
-	var after []string // the record that the answer is to be as new as: an owner that has just taken over may be behind it
-	if e != nil && e.ch != nil {
-		after = g.passed(nil, events.PartitionOf([]byte(a.channel), g.cfg.Partitions), e.ch.told())
-	}
-	if e != nil {
-		e.asking = false // what changes from here on may ask again
-	}
-	g.hub.mu.Unlock()
-	if gone {
-		return
-	}
-	g.metrics.asked.Inc()
-	req := connect.NewRequest(&queryv1.GetUnreadRequest{UserId: a.user.id, ChannelId: a.channel, After: after})
-	g.authorize(req.Header(), token)
-	res, err := g.query.GetUnread(ctx, req)
-	if err != nil {
-		g.cfg.Logger.Debug("an owner could not be asked", "err", err)
-		g.askAgain(ctx, e)
-		return
-	}
-	at := position{}
-	at.add(&g.cfg.Topics, res.Msg.AsOf)
-	stamp := g.stampAt(at, a.channel)
-	g.hub.mu.Lock()
-	defer g.hub.mu.Unlock()
-	if e.ch == nil || stamp.M < e.floorM || !covers(&stamp, &e.stamp) {
-		return
-	}
-	v := viewOfAnswer(res.Msg)
-	if v == e.view {
-		return
-	}
-	a.user.count(e, -1)
-	g.says(a.user, e, v.channel, v.member, stamp.M)
-	e.view = v
-	a.user.count(e, +1)
-	g.frameUpdate(a.user, e, "")
-}
+const closeTimeout = 3 * time.Second

@@ -6,8 +6,9 @@ import (
 	"github.com/tidemark/tidemark/internal/dev"
 )
 
-// A message reaches both members with its seq, and what is unread of it only the one who did not write it; reading it on
-// one device moves badge and pointer on the other, which sees whose doing it was.
+// A message reaches both members with its seq, and what is unread of it only the one who did not
+// write it; reading it on one device moves badge and pointer on the other, which sees whose doing
+// it was.
 func TestTwoPeopleThreeDevices(t *testing.T) {
 	s := start(t, dev.Config{})
 	emit(t, s.URL, joined("general", "ann", "bob"), joined("other", "bob"))
@@ -50,8 +51,8 @@ func TestTwoPeopleThreeDevices(t *testing.T) {
 	}
 }
 
-// What comes into a focused channel is read for the user, nothing before it is, and nothing after he marked something
-// unread, until he looks again.
+// The gateway reads new messages of a focused channel for its user, and no older ones. After the
+// user marks a message unread, it reads none until they focus the channel again.
 func TestAutoRead(t *testing.T) {
 	s := start(t, dev.Config{})
 	emit(t, s.URL, joined("general", "ann", "bob"))

@@ -14,34 +14,47 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/tidemark/tidemark/gateway/internal/admission"
+	"github.com/tidemark/tidemark/gateway/internal/frames"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/limit"
 )
 
-// subprotocol is what a client may offer beside the one that carries its token, to be answered with this one instead.
+// subprotocol is what a client may offer beside the subprotocol that carries its token. The answer
+// then names this one, and not the token.
 const subprotocol = "tidemark.v1"
 
 // ServeHTTP is GET /v1/socket.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	status, why := g.admission(r)
+	status, why := g.refuses(r)
 	if status != 0 {
 		g.metrics.handshakes.WithLabelValues(strconv.Itoa(status)).Inc()
 		if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 			w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(5)))
 		}
+		g.door.NoteStatus(r, status, why)
 		http.Error(w, why, status)
 		return
 	}
-	who, status, why := g.identify(r)
+	who, status, why := g.door.Identify(r)
 	if status != 0 {
 		g.metrics.handshakes.WithLabelValues(strconv.Itoa(status)).Inc()
 		if status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
+		g.door.NoteStatus(r, status, why)
 		http.Error(w, why, status)
 		return
 	}
+	taken := false // the connection's goroutine gives its place back
+	defer func() {
+		if !taken {
+			g.count.Add(-1)
+		}
+	}()
 	if g.count.Add(1) > int64(g.cfg.Limits.Connections) {
-		g.count.Add(-1)
 		g.metrics.handshakes.WithLabelValues("full").Inc()
 		w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(5)))
 		http.Error(w, "this gateway has as many connections as it takes: try another", http.StatusServiceUnavailable)
@@ -49,27 +62,37 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c, err := g.accept(w, r)
 	if err != nil {
-		g.count.Add(-1)
 		g.metrics.handshakes.WithLabelValues("failed").Inc()
-		return // the answer was written
+		return // it has answered the request
 	}
 	g.open.Add(1)
-	// The rest runs in a goroutine of its own, so that what the HTTP server needed for the request is given back.
-	go func() {
+	taken = true
+	// The rest runs in a goroutine of its own, so that the HTTP server frees what it needed for the
+	// request.
+	guard.Go("a connection", c.Panicked, func() {
 		defer g.open.Done()
 		defer g.count.Add(-1)
 		g.serve(c, who)
-	}()
+	})
+}
+
+// refuses returns the status and the reason with which a request is refused whoever asks; 0 if it
+// is not.
+func (g *Gateway) refuses(r *http.Request) (status int, why string) {
+	if ready, lines := g.Ready(); !ready {
+		return http.StatusServiceUnavailable, strings.Join(lines, "\n")
+	}
+	return g.door.Refuses(r)
 }
 
 // accept makes the request a socket.
 func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) {
 	number := g.instances.Add(1)
-	c := &conn{g: g, address: address(r), number: number, instance: g.id[:10] + "-" + strconv.FormatUint(number, 36)}
-	c.link = &link{timeout: g.cfg.Limits.WriteTimeout, sent: func(n int) { g.metrics.bytes.Add(float64(n)) }}
-	// A browser fails a connection whose offer is not answered; the token goes back only if there is nothing else.
+	c := &conn{g: g, remote: r.RemoteAddr, address: limit.Network(r.RemoteAddr)}
+	// A browser fails a connection if none of its offers is chosen. The offer with the token is
+	// chosen only if there is no other.
 	chosen := []string{subprotocol}
-	if offered := protocols(r); !slices.Contains(offered, subprotocol) {
+	if offered := admission.Protocols(r); !slices.Contains(offered, subprotocol) {
 		chosen = nil
 		for _, p := range offered {
 			if strings.HasPrefix(p, auth.SubprotocolPrefix) {
@@ -77,130 +100,158 @@ func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) 
 			}
 		}
 	}
-	ws, err := websocket.Accept(&hijack{w, c.link}, r, &websocket.AcceptOptions{
-		Subprotocols: chosen, CompressionMode: websocket.CompressionDisabled, InsecureSkipVerify: true, // Origin was judged
-		OnPingReceived: func(context.Context, []byte) bool { return c.mayAsk() },
-		OnPongReceived: func(context.Context, []byte) { c.mayAsk() }, // nobody has to ask for a pong
+	var err error
+	c.Conn, err = wire.Accept(w, r, g.wire, wire.Handshake{
+		Instance: g.id[:10] + "-" + strconv.FormatUint(number, 36), Number: number, Subprotocols: chosen, MayPing: c.mayAsk,
 	})
-	if err != nil {
-		return nil, err
-	}
-	ws.SetReadLimit(int64(g.cfg.Limits.FrameBytes))
-	c.ws = ws
-	c.ctx, c.cancel = context.WithCancel(context.Background())
-	return c, nil
+	return c, err
 }
 
 // serve is the life of a connection.
-func (g *Gateway) serve(c *conn, who identity) {
-	defer func() {
-		c.cancel()
-		_ = c.ws.CloseNow() // it has ended
-	}()
-	if who.denied {
+func (g *Gateway) serve(c *conn, who admission.Identity) {
+	defer c.End()
+	if who.Denied {
 		c.deny()
 		return
 	}
-	var first frameID // of the frame that brought the token, if it wants an answer
-	if who.user == "" {
+	var first frames.ID // of the frame that brought the token; empty if it wants no answer
+	if who.User == "" {
 		var err error
-		if who, first, err = g.firstFrame(c, who.named); err != nil {
+		if who, first, err = g.firstFrame(c, who.Named); err != nil {
 			if len(first) > 0 {
-				refused := errorFrame(first, refuse("unauthenticated", "auth: no valid token"))
-				_ = c.link.send(c.ws, []item{{body: refused}}) // the close says the same
+				refused := frames.Failure(first, frames.Refuse("unauthenticated", "auth: no valid token"))
+				_ = c.WriteFirst(wire.Item{Frame: frames.Ready(refused)}) // the close says the same
 			}
 			c.deny()
 			return
 		}
 	}
-	if !g.arrivals.allow(who.user) {
-		c.closeNow(CloseRate, "too many connections: wait a little")
+	c.bearer = who.Bearer
+	if !g.arrivals.Take(who.User) {
+		c.refuse(who.Bearer, "too many connections: wait a little")
 		return
 	}
-	c.token = who.token
-	u, ok := g.hub.connect(c, who.user, g.cfg.Limits.PerUser)
+	u, ok := g.hubs.of(who.User).connect(c, who.User, g.cfg.Limits.PerUser)
 	if !ok {
-		c.closeNow(CloseRate, "this user has as many connections as one may have")
+		c.refuse(who.Bearer, "this user has as many connections as one may have")
 		return
 	}
 	defer g.leave(c)
-	if !who.expires.IsZero() {
-		expiry := time.AfterFunc(time.Until(who.expires), func() { c.shut(CloseToken, "the token has expired: connect again with another") })
-		defer expiry.Stop()
-	}
+	defer g.cfg.Verifier.Hold(who.Bearer, func(why error) {
+		reason := "the token has expired: connect again with another"
+		if errors.Is(why, auth.ErrRevoked) {
+			reason = "the token was revoked: connect again with another"
+			g.door.Note(who.Bearer, c.remote, admission.NotAuthenticated, reason)
+		}
+		c.Shut(CloseToken, reason)
+	})()
 	g.metrics.handshakes.WithLabelValues("accepted").Inc()
+	g.plant("serve")
 	if g.presence != nil {
-		g.presence.arrived(u.id)
+		g.presence.Arrived(u.id)
 	}
-	greeting := []item{{body: g.helloFrame(c, u)}}
+	greeting := []wire.Item{{Frame: frames.Ready(g.helloFrame(c, u))}}
 	if len(first) > 0 {
-		greeting = append(greeting, item{body: ackFrame(first, nil)})
+		greeting = append(greeting, wire.Item{Frame: frames.Ready(frames.Ack(first, nil))})
 	}
-	if c.link.send(c.ws, greeting) != nil {
-		return // gone before it began
+	if c.WriteFirst(greeting...) != nil {
+		return // the client has gone
 	}
-	if g.draining.Load() { // it came after everybody was sent away
-		c.shut(CloseElsewhere, sentElsewhere)
+	if g.draining.Load() { // it came after drain has closed all others
+		c.Shut(CloseElsewhere, sentElsewhere)
 	}
-	g.hub.mu.Lock()
-	g.startLoad(c)
-	g.hub.mu.Unlock()
-	err := c.read(func(body []byte) {
+	u.hub.locked(func() { g.startLoad(c) })
+	err := c.Read(func(body []byte) {
 		if c.mayAsk() {
 			g.handle(c, body)
 		} else if c.refused <= g.cfg.Limits.FramesBurst {
-			cmd, _ := parse(body)
-			c.sendNow(errorFrame(cmd.ID, refuse(codeExhausted, "too many frames: wait a little")))
+			cmd, _ := frames.Parse(body)
+			c.SendNow(frames.Failure(cmd.ID, frames.Refuse(frames.Exhausted, "too many frames: wait a little")))
 		}
 	})
-	if websocket.CloseStatus(err) == -1 && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && c.ctx.Err() == nil {
-		g.cfg.Logger.Debug("a connection broke", "instance", c.instance, "err", err)
+	if websocket.CloseStatus(err) == -1 && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && c.Context().Err() == nil {
+		g.cfg.Logger.Debug("a connection broke", "instance", c.Instance, "err", err)
 	}
 }
 
-// mayAsk takes one frame, ping or pong from the shares of the user and of the address. Whoever goes on without a share is
-// closed; who has had one since is forgiven as many, so that a connection of weeks does not end by its sum. Called by the
-// reader alone.
+// firstFrame waits for the frame auth. Its token has to be valid for the user whom the URL names,
+// if it names one. The frame's id is returned even with an error, if it was read.
+func (g *Gateway) firstFrame(c *conn, named string) (admission.Identity, frames.ID, error) {
+	body, text, err := c.First(g.cfg.Limits.AuthTimeout, CloseToken, "no token came")
+	if err != nil {
+		return admission.Identity{}, nil, err
+	}
+	if !text {
+		return admission.Identity{}, nil, auth.ErrInvalid
+	}
+	f, err := frames.Parse(body)
+	if err != nil || f.Type != "auth" {
+		return admission.Identity{}, f.ID, auth.ErrInvalid
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), g.cfg.Limits.AuthTimeout)
+	defer cancel()
+	who, err := g.door.Judge(ctx, f.Token, named)
+	return who, f.ID, err
+}
+
+// mayAsk counts a frame, ping or pong against the rates of the user and of the address. It reports
+// whether that is allowed. A connection with more than FramesBurst refusals is closed; each frame
+// that is allowed takes back one refusal, so a connection of weeks does not end by their sum.
+// Called by the reader alone.
 func (c *conn) mayAsk() bool {
 	g := c.g
-	if (c.user == nil || g.commands.allow(c.user.id)) && g.crowds.allow(c.address) {
+	if (c.user == nil || g.commands.Take(c.user.id)) && g.crowds.Take(c.address) {
 		c.refused = max(0, c.refused-1)
 		return true
 	}
 	g.metrics.refused.Inc()
 	if c.refused++; c.refused > g.cfg.Limits.FramesBurst {
-		c.shut(CloseRate, "too many frames: wait longer")
+		const why = "too many frames: wait longer"
+		if c.refused == g.cfg.Limits.FramesBurst+1 {
+			g.door.Note(c.bearer, c.remote, admission.Exhausted, why)
+		}
+		c.Shut(CloseRate, why)
 	}
 	return false
 }
 
-// leave ends what serve began.
+// leave removes a connection from its user.
 func (g *Gateway) leave(c *conn) {
-	if last := g.hub.disconnect(c); last && g.presence != nil {
-		g.presence.left(c.user.id)
+	if last := c.user.hub.disconnect(c); last && g.presence != nil {
+		g.presence.Left(c.user.id)
 	}
 }
 
-// deny closes a connection that nobody was found for.
-func (c *conn) deny() { c.closeNow(CloseToken, "no valid token") }
+// deny closes a connection without a valid token.
+func (c *conn) deny() {
+	const why = "no valid token"
+	c.g.door.Note(auth.Identity{}, c.remote, admission.NotAuthenticated, why)
+	c.closeNow(CloseToken, why)
+}
 
-// closeNow closes a connection that nothing was queued for yet.
+// refuse closes a connection of a user who has too many.
+func (c *conn) refuse(id auth.Identity, why string) {
+	c.g.door.Note(id, c.remote, admission.Exhausted, why)
+	c.closeNow(CloseRate, why)
+}
+
+// closeNow closes a connection for which nothing was queued yet.
 func (c *conn) closeNow(code websocket.StatusCode, reason string) {
 	c.g.metrics.handshakes.WithLabelValues(strconv.Itoa(int(code))).Inc()
-	_ = c.ws.Close(code, reason) // the peer may be gone
+	c.Close(code, reason)
 }
 
 // helloFrame says who the client is and what it may do.
 func (g *Gateway) helloFrame(c *conn, u *user) []byte {
 	l := &g.cfg.Limits
-	b := text(begin(make([]byte, 0, 256), "hello"), "user_id", u.id)
-	b = text(b, "instance_id", c.instance)
-	b = append(key(b, "limits"), '{')
-	b = number(b, "frame_bytes", uint64(l.FrameBytes))
-	b = number(b, "focused", uint64(l.Focused))
-	b = number(b, "message_ids", uint64(l.MessageIDs))
-	b = number(b, "frames_per_second", uint64(l.FramesPerSecond))
-	b = number(b, "frames_burst", uint64(l.FramesBurst))
-	b = number(b, "ping_seconds", uint64(l.PingEvery/time.Second))
+	b := frames.Text(frames.Begin(make([]byte, 0, 256), "hello"), "user_id", u.id)
+	b = frames.Text(b, "instance_id", c.Instance)
+	b = append(frames.Key(b, "limits"), '{')
+	b = frames.Number(b, "frame_bytes", uint64(l.FrameBytes))
+	b = frames.Number(b, "focused", uint64(l.Focused))
+	b = frames.Number(b, "message_ids", uint64(l.MessageIDs))
+	b = frames.Number(b, "frames_per_second", uint64(l.FramesPerSecond))
+	b = frames.Number(b, "frames_burst", uint64(l.FramesBurst))
+	b = frames.Number(b, "ping_seconds", uint64(l.PingEvery/time.Second))
 	return append(b, '}', '}')
 }

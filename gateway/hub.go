@@ -1,28 +1,110 @@
 package gateway
 
 import (
+	"hash/maphash"
 	"sync"
+
+	"github.com/tidemark/tidemark/gateway/internal/interest"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
+	"github.com/tidemark/tidemark/internal/alarm"
 )
 
-// hub is who is connected and what they are members of. Its lock guards every user, channel and entry; nothing waits
-// while it is held.
+// shards is how many hubs a gateway has. The id of a user decides which one they are in, so work
+// that takes a while for one user holds up only the users of the same hub.
+const shards = 16
+
+// hub is one shard of the connected users, with the channels that they are members of. Its lock
+// guards every user, channel and entry in it. No code waits while it holds the lock, nor works for
+// long: records are decoded before the lock is taken, and frames are encoded after. Work that grows
+// with one user's channels (an inbox may list 100,000) lets go of the lock every sliceSteps steps.
+//
+// A channel whose members are in several shards has a channel in each, for its members there.
 type hub struct {
+	number   int // of the shard
+	interest *interest.Interest
+	alarms   *alarm.Set[*user]
+
 	mu       sync.Mutex
 	users    map[string]*user
 	channels map[string]*channel
-	conns    int
+	// begun is, per partition of chat.messages, where the feed's session began.
+	begun map[int32]int64
 	// dirty are connections that got frames since the last kick.
 	dirty []*conn
+	// between is called each time that long work has let go of the lock. Tests set it.
+	between func()
 }
 
-func newHub() *hub { return &hub{users: map[string]*user{}, channels: map[string]*channel{}} }
+// hubs are all shards.
+type hubs struct {
+	list     []*hub
+	seed     maphash.Seed
+	interest interest.Interest
+}
 
-// channelOf is the channel with an id, made if nobody was interested so far. Called with the lock.
+// newHubs makes n shards, at most 64, whose users have alarms.
+func newHubs(n int, alarms *alarm.Set[*user]) *hubs {
+	hs := &hubs{seed: maphash.MakeSeed()}
+	for i := range n {
+		hs.list = append(hs.list, &hub{number: i, interest: &hs.interest, alarms: alarms, users: map[string]*user{}, channels: map[string]*channel{}})
+	}
+	return hs
+}
+
+// of returns the hub of a user.
+func (hs *hubs) of(userID string) *hub {
+	return hs.list[maphash.String(hs.seed, userID)%uint64(len(hs.list))]
+}
+
+// kick has the connections write that got frames. Called without a lock.
+func (hs *hubs) kick() {
+	for _, h := range hs.list {
+		h.kick()
+	}
+}
+
+// all returns the connections of this moment.
+func (hs *hubs) all() (list []*wire.Conn) {
+	for _, h := range hs.list {
+		h.mu.Lock()
+		for _, u := range h.users {
+			for _, c := range u.conns {
+				list = append(list, c.Conn)
+			}
+		}
+		h.mu.Unlock()
+	}
+	return list
+}
+
+// Has reports whether a user has a connection here.
+func (hs *hubs) Has(userID string) bool {
+	h := hs.of(userID)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.users[userID] != nil
+}
+
+// Names returns the users of this moment.
+func (hs *hubs) Names() []string {
+	var list []string
+	for _, h := range hs.list {
+		h.mu.Lock()
+		for id := range h.users {
+			list = append(list, id)
+		}
+		h.mu.Unlock()
+	}
+	return list
+}
+
+// channelOf returns the channel with an id, and makes it if there is none. Called with the lock.
 func (h *hub) channelOf(id string) *channel {
 	ch := h.channels[id]
 	if ch == nil {
-		ch = &channel{id: id, members: map[*user]*entry{}}
+		ch = &channel{id: id, hub: h, members: map[*user]*entry{}}
 		h.channels[id] = ch
+		h.interest.Set(id, h.number, true)
 	}
 	return ch
 }
@@ -30,18 +112,20 @@ func (h *hub) channelOf(id string) *channel {
 // leave ends a user's interest in a channel. Called with the lock.
 func (h *hub) leave(u *user, ch *channel) {
 	delete(ch.members, u)
-	if len(ch.members) == 0 {
+	if len(ch.members) == 0 && h.channels[ch.id] == ch {
 		delete(h.channels, ch.id)
+		h.interest.Set(ch.id, h.number, false)
 	}
 }
 
-// connect adds a connection of a user. It returns false if he has too many.
+// connect adds a connection of a user, whose hub this is. It returns false if they have too many.
 func (h *hub) connect(c *conn, userID string, perUser int) (*user, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	u := h.users[userID]
 	if u == nil {
-		u = &user{id: userID, entries: map[string]*entry{}}
+		u = &user{id: userID, hub: h, entries: map[string]*entry{}}
+		u.alarm.Of = u
 		h.users[userID] = u
 	}
 	if len(u.conns) >= perUser {
@@ -50,7 +134,6 @@ func (h *hub) connect(c *conn, userID string, perUser int) (*user, bool) {
 	c.user = u
 	c.loading = true
 	u.conns = append(u.conns, c)
-	h.conns++
 	return u, true
 }
 
@@ -62,7 +145,6 @@ func (h *hub) disconnect(c *conn) bool {
 		return false
 	}
 	c.released = true
-	h.conns--
 	u := c.user
 	for i, other := range u.conns {
 		if other == c {
@@ -73,12 +155,17 @@ func (h *hub) disconnect(c *conn) bool {
 	if len(u.conns) > 0 {
 		return false
 	}
+	delete(h.users, u.id) // nobody finds this user any more: one who comes back is a new user
+	if u.timed.Len() > 0 {
+		h.alarms.Drop(&u.alarm)
+	}
+	s := slice{h: h}
 	for _, e := range u.entries {
 		if e.ch != nil {
-			h.leave(u, e.ch)
+			h.leave(u, e.ch) // e.ch stays: deliveries to the last device are still to be reported
 		}
+		s.step()
 	}
-	delete(h.users, u.id)
 	return true
 }
 
@@ -90,7 +177,14 @@ func (h *hub) touch(c *conn) {
 	}
 }
 
-// kick lets everybody send who got something. It is called without the lock.
+// locked runs f with the lock, and lets go of it even if f panics.
+func (h *hub) locked(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f()
+}
+
+// kick has the connections write that got frames. Called without the lock.
 func (h *hub) kick() {
 	h.mu.Lock()
 	dirty := h.dirty
@@ -100,47 +194,37 @@ func (h *hub) kick() {
 	}
 	h.mu.Unlock()
 	for _, c := range dirty {
-		c.kick()
+		c.Kick()
 	}
 }
 
-// all are the connections of this moment.
-func (h *hub) all() []*conn {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	list := make([]*conn, 0, h.conns)
-	for _, u := range h.users {
-		list = append(list, u.conns...)
-	}
-	return list
+// sliceSteps is how many entries are worked on before the lock is let go. Each takes some
+// microseconds at most.
+const sliceSteps = 512
+
+// slice divides long work under a hub's lock: step lets go of the lock now and then, so that others
+// get it. These may change the map or list that the work iterates over.
+type slice struct {
+	h     *hub
+	steps int
+	hold  bool // step keeps the lock
 }
 
-// has reports whether a user has a connection here.
-func (h *hub) has(userID string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.users[userID] != nil
+// step counts one step. It reports whether the lock was let go.
+func (s *slice) step() bool {
+	if s.steps++; s.hold || s.steps%sliceSteps != 0 {
+		return false
+	}
+	s.h.unlocked(func() {})
+	return true
 }
 
-// away adds those users to a list who have no connection here.
-func (h *hub) away(users, list []string) []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, id := range users {
-		if h.users[id] == nil {
-			list = append(list, id)
-		}
+// unlocked runs fn without the lock, which the caller holds.
+func (h *hub) unlocked(fn func()) {
+	h.mu.Unlock()
+	defer h.mu.Lock()
+	fn()
+	if h.between != nil {
+		h.between()
 	}
-	return list
-}
-
-// names are the users of this moment.
-func (h *hub) names() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	list := make([]string, 0, len(h.users))
-	for id := range h.users {
-		list = append(list, id)
-	}
-	return list
 }

@@ -1,212 +1,248 @@
 package gateway
 
-import "github.com/tidemark/tidemark/events"
+import (
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/view"
+)
 
-// install makes an inbox the user's, and sends it with what it does not cover. If again is allowed and something may
-// have been missed, nothing is sent, and the answer is how far the inbox has to reach when it is read once more.
+// installTries is how often an inbox is encoded again because the user was removed from a channel
+// meanwhile. After that it is encoded with the lock held.
+const installTries = 5
+
+// installing is an inbox on its way to a connection. It is installed under the lock of the user's
+// hub, in slices. Deltas and messages that come between two slices change entries as always, and
+// these entries are noted as late: they follow the inbox.
+type installing struct {
+	g     *Gateway
+	c     *conn
+	u     *user
+	in    *inbox
+	slice slice
+}
+
+// install makes an inbox the user's state and sends it, followed by the values that it does not
+// cover. If again is true and the inbox may lack something that nobody will send, install sends
+// nothing and returns how far the inbox has to reach when it is read once more.
 func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
-	h := g.hub
+	in.unique()
+	h := c.user.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	w := &installing{g: g, c: c, u: c.user, in: in, slice: slice{h: h}}
+	after = w.register()
+	switch {
+	case c.released:
+		return nil
+	case again && len(after) > 0:
+		return after
+	}
+	listed := w.channels()
+	confirm := w.unlisted(listed)
+	w.threads()
+	b := w.frame()
 	if c.released {
 		return nil
 	}
-	u := c.user
-	if after = g.register(u, in); again && len(after) > 0 {
-		return after
-	}
-	listed := make(map[string]bool, len(in.channels))
-	shown := in.channels[:0]
-	for i := range in.channels {
-		v := in.channels[i]
-		if listed[v.channel] {
-			continue // it moved between two pages
-		}
-		e, stamp := u.entryOf(v.channel), g.stampAt(in.at, v.channel)
-		listed[v.channel] = true
-		if stamp.M < e.floorM {
-			continue // he has left since
-		}
-		shown = append(shown, v)
-		if e.stamp != (events.Stamp{}) && !covers(&stamp, &e.stamp) {
-			continue // newer: it follows
-		}
-		u.replace(g, e, &v, stamp)
-		if e.ch != nil && e.ch.record != nil && e.ch.record.Large && e.ch.told() > stamp.M {
-			g.ask(e) // no delta will say what the record included beyond the inbox
-		}
-	}
-	for id, e := range u.entries {
-		stamp := g.stampAt(in.at, id)
-		if e.ch == nil || listed[id] || !covers(&stamp, &e.stamp) || stamp.M < e.floorM {
-			continue
-		}
-		gone := view{channel: id, epoch: e.view.epoch}
-		u.replace(g, e, &gone, stamp)
-	}
-	g.installThreads(u, in)
-	u.total()
-	u.known = true
-
-	c.mu.Lock()
-	c.queue.drop()
-	waiting := c.queue
-	c.queue.clear()
-	c.mu.Unlock()
-	c.send(item{body: g.inboxFrame(u, shown), inbox: true})
-	for id, e := range u.entries {
-		if stamp := g.stampAt(in.at, id); e.view.channel != "" && !covers(&stamp, &e.stamp) {
-			c.send(g.updateItem(u, e, ""))
-		}
-	}
-	for s, t := range u.threads {
-		if stamp := g.stampAt(in.heard, s.channel); !covers(&stamp, &t.stamp) {
-			c.send(g.threadItem(u, t, ""))
-		}
-	}
-	for _, it := range waiting.items {
-		c.send(it)
-	}
-	c.loading = false
-	if c.reloads > 0 || u.unsure() {
+	w.send(b)
+	if c.reloads > 0 || confirm || c.confirm {
 		c.reloads = 0
 		g.startLoad(c)
 	}
 	h.touch(c)
+	w.sendLate()
 	return nil
 }
 
-// register notes an interest in all channels of an inbox, before it counts as read. It returns which events the feed has
-// passed that the inbox does not include, if there were some in a channel of which this user was not told: because nobody
-// here was interested in it, or because others were, and have been told of more than the inbox includes.
-func (g *Gateway) register(u *user, in *inbox) (after []string) {
-	passed := map[int32]int64{} // how far the inbox has to reach
+// unique keeps the first of the channels that are listed twice, as they moved from one page to the
+// next while the inbox was read.
+func (in *inbox) unique() {
+	seen := make(map[string]bool, len(in.channels))
+	kept := in.channels[:0]
 	for i := range in.channels {
-		id := in.channels[i].channel
+		if id := in.channels[i].Channel; !seen[id] {
+			seen[id] = true
+			kept = append(kept, in.channels[i])
+		}
+	}
+	in.channels = kept
+}
+
+// register makes the user a member of all channels of an inbox that are new to them. From then on
+// the feed's records reach them. It returns how far the inbox has to reach when it is read once
+// more, or nil if it need not be. The inbox lacks something if the feed has passed it in a channel
+// that is new to this user. If their shard had no such channel, nobody kept what the feed passed.
+// If it had, the other members may have been told more than the inbox includes.
+func (w *installing) register() (after []string) {
+	g, u, in := w.g, w.u, w.in
+	passed := map[int32]int64{} // how far the inbox has to reach, by partition
+	for i := range in.channels {
+		w.slice.step()
+		if w.c.released {
+			return nil
+		}
+		id := in.channels[i].Channel
 		e := u.entryOf(id)
 		p := events.PartitionOf([]byte(id), g.cfg.Partitions)
 		s := in.at[p]
-		if (e.ch != nil && e.since != unsure) || s.M < e.floorM || (e.stamp != (events.Stamp{}) && !covers(&s, &e.stamp)) {
+		if (e.ch != nil && e.since != unconfirmed) || s.M < e.floorM || (e.stamp != (events.Stamp{}) && !view.Covers(&s, &e.stamp)) {
 			continue
 		}
-		reach, known := g.seen[p], e.ch == nil && g.hub.channels[id] != nil
-		if known {
-			reach = g.hub.channels[id].told()
+		known := u.hub.channels[id]
+		if e.ch != nil {
+			known = nil
 		}
-		u.count(e, -1)
-		e.view.channel = id
-		g.says(u, e, id, true, s.M)
-		u.count(e, +1)
+		u.change(e, func() {
+			e.view.Channel = id
+			g.applyMembership(u, e, id, true, s.M)
+		})
+		reach := g.seen[p].Load() // only now, after applyMembership: see interest
+		if known != nil {
+			reach = known.Reach()
+		}
 		passed[p] = max(passed[p], reach)
 	}
 	for p, reach := range passed {
 		if reach > in.at[p].M {
-			after = g.passed(after, p, max(reach, g.seen[p]))
+			after = g.passed(after, p, max(reach, g.seen[p].Load()))
 		}
 	}
 	return after
 }
 
-// installThreads makes the threads of an inbox the user's.
-func (g *Gateway) installThreads(u *user, in *inbox) {
-	listed := map[scope]bool{}
-	for i := range in.threads {
-		v := in.threads[i]
-		s, stamp := scope{v.channel, v.thread}, g.stampAt(in.heard, v.channel)
+// channels puts the channels of the inbox in the place of the entries that it covers. It returns
+// which channels the inbox lists.
+func (w *installing) channels() (listed map[string]bool) {
+	g, u := w.g, w.u
+	listed = make(map[string]bool, len(w.in.channels))
+	for i := range w.in.channels {
+		if w.c.released {
+			return listed
+		}
+		v := w.in.channels[i]
+		e, stamp := u.entryOf(v.Channel), g.stampAt(w.in.at, v.Channel)
+		listed[v.Channel] = true
+		switch {
+		case stamp.M < e.floorM: // they have left since
+		case e.stamp != (events.Stamp{}) && !view.Covers(&stamp, &e.stamp): // the entry is newer: it follows the inbox
+			w.c.late.add(e, nil)
+		default:
+			u.replace(g, e, &v, stamp)
+			w.in.channels[i] = v        // with what the channel's record says
+			delete(w.c.late.entries, e) // it is in the inbox
+			if e.ch != nil && e.ch.Record != nil && e.ch.Record.Large && e.ch.Reach() > stamp.M {
+				g.ask(e) // no delta will bring what the record includes beyond the inbox
+			}
+		}
+		w.slice.step()
+	}
+	return listed
+}
+
+// unlisted takes away the channels that the inbox does not list, unless their entries are newer. It
+// reports whether another inbox has to confirm that the user is a member of one of the others.
+func (w *installing) unlisted(listed map[string]bool) (confirm bool) {
+	w.c.confirm = false
+	for id, e := range w.u.entries {
+		if w.c.released {
+			return false
+		}
+		stamp := w.g.stampAt(w.in.at, id)
+		newer := !view.Covers(&stamp, &e.stamp)
+		switch {
+		case e.ch == nil || listed[id] || newer || stamp.M < e.floorM || e.memberUpTo > stamp.M:
+			if newer && e.view.Channel != "" {
+				w.c.late.add(e, nil)
+			}
+		default:
+			gone := view.View{Channel: id, Epoch: e.view.Epoch}
+			w.u.replace(w.g, e, &gone, stamp)
+			delete(w.c.late.entries, e)
+		}
+		confirm = confirm || e.ch != nil && e.since == unconfirmed
+		w.slice.step()
+	}
+	return confirm
+}
+
+// threads puts the threads of the inbox in the place of those that it covers.
+func (w *installing) threads() {
+	u := w.u
+	listed := make(map[scope]bool, len(w.in.threads))
+	for i := range w.in.threads {
+		if w.c.released {
+			return
+		}
+		v := w.in.threads[i]
+		s, stamp := scope{v.Channel, v.Thread}, w.g.stampAt(w.in.threadsAt, v.Channel)
 		listed[s] = true
-		t := u.threads[s]
-		if t != nil && !covers(&stamp, &t.stamp) {
-			continue
+		if t := u.threads[s]; t == nil || view.Covers(&stamp, &t.stamp) {
+			u.setThread(s, &thread{stamp: stamp, view: v})
+			delete(w.c.late.threads, s)
 		}
-		if u.threads == nil {
-			u.threads = map[scope]*thread{}
-		}
-		u.threads[s] = &thread{stamp: stamp, view: v}
+		w.slice.step()
 	}
 	for s, t := range u.threads {
-		if stamp := g.stampAt(in.heard, s.channel); !listed[s] && covers(&stamp, &t.stamp) {
-			delete(u.threads, s)
+		if w.c.released {
+			return
 		}
+		stamp := w.g.stampAt(w.in.threadsAt, s.channel)
+		switch covered := view.Covers(&stamp, &t.stamp); {
+		case !covered:
+			w.c.late.add(nil, t)
+		case !listed[s]:
+			u.setThread(s, nil)
+			delete(w.c.late.threads, s)
+		}
+		w.slice.step()
 	}
 }
 
-// stampAt is the stamp of what was read of a channel.
-func (g *Gateway) stampAt(at position, channel string) events.Stamp {
+// stampAt returns the stamp of a channel that was read at a position.
+func (g *Gateway) stampAt(at view.Position, channel string) events.Stamp {
 	s := at[events.PartitionOf([]byte(channel), g.cfg.Partitions)]
-	s.FoldVersion = ofInbox
+	s.FoldVersion = view.OfInbox
 	return s
 }
 
-// replace puts what an inbox says in place of an entry, and tells the user's other devices if that is news.
-func (u *user) replace(g *Gateway, e *entry, v *view, stamp events.Stamp) {
+// replace puts the view of an inbox in the place of an entry's, and sends it to the user's other
+// devices if it has changed.
+func (u *user) replace(g *Gateway, e *entry, v *view.View, stamp events.Stamp) {
 	was := e.view
-	changed := e.stamp != (events.Stamp{}) && *v != was
-	u.count(e, -1)
-	g.says(u, e, v.channel, v.member, stamp.M)
-	e.view, e.stamp = *v, stamp
-	// Whether a delta that changed them is in the inbox, nobody says, and one that is will not be looked at: the owner is
-	// asked until the next.
-	e.exceptions = nil
-	if e.ch != nil && e.ch.record != nil && e.ch.record.Large {
-		e.stamp.M = max(e.stamp.M, 1)
-	}
-	u.count(e, +1)
-	if changed && u.known {
+	changed := e.stamp != (events.Stamp{}) && !v.Same(&was)
+	u.change(e, func() {
+		g.applyMembership(u, e, v.Channel, v.Member, stamp.M)
+		g.plant("install")
+		v.Judge(g.cfg.Now().UnixMilli())
+		g.complete(e, v, 0, true)
+		e.view, e.stamp = *v, stamp
+		// The inbox does not show whether it includes the latest exceptions, and a delta that it
+		// covers is ignored. So ours are dropped, and the owner is asked until the next delta
+		// comes.
+		e.exceptions, e.firsts = nil, view.Firsts{}
+		if e.ch != nil && e.ch.Record != nil && e.ch.Record.Large {
+			e.stamp.M = max(e.stamp.M, 1)
+		}
+	})
+	if changed && u.inboxRead {
 		g.frameUpdate(u, e, "")
 	}
 }
 
-// total adds everything up anew.
-func (u *user) total() {
-	u.totals = totals{}
-	for _, e := range u.entries {
-		e.threads = threadSums{}
-	}
-	for s, t := range u.threads {
-		u.entryOf(s.channel).threads.add(&t.view, +1)
-	}
-	for _, e := range u.entries {
-		u.count(e, +1)
-	}
-}
-
-// inboxFrame lists what was read, unread and newest first. What exceeds the limit is left out: the totals count it, and
-// its changes are sent like all others.
-func (g *Gateway) inboxFrame(u *user, list []view) []byte {
-	b := begin(make([]byte, 0, 256+320*min(len(list), 2500)), "inbox")
-	b = append(key(b, "channels"), '[')
-	truncated := false
-	for i := range list {
-		if len(b) > g.cfg.Limits.InboxBytes {
-			truncated = true
-			break
+// setThread replaces a thread of the user, and keeps the totals right; nil removes it.
+func (u *user) setThread(s scope, t *thread) {
+	e := u.entryOf(s.channel)
+	u.change(e, func() {
+		if old := u.threads[s]; old != nil {
+			e.threads.Add(&old.view, -1)
 		}
-		if i > 0 {
-			b = append(b, ',')
+		if t == nil {
+			delete(u.threads, s)
+			return
 		}
-		b = append(list[i].append(append(b, '{'), !g.cfg.PreviewsOff), '}')
-	}
-	b = append(b, ']')
-	b = append(key(b, "threads"), '[')
-	first := true
-	for _, t := range u.threads {
-		if e := u.entries[t.view.channel]; !t.view.member || e == nil || e.ch == nil {
-			continue
+		if u.threads == nil {
+			u.threads = map[scope]*thread{}
 		}
-		if len(b) > g.cfg.Limits.InboxBytes {
-			truncated = true
-			break
-		}
-		if !first {
-			b = append(b, ',')
-		}
-		first = false
-		b = append(t.view.append(append(b, '{'), !g.cfg.PreviewsOff), '}')
-	}
-	b = append(b, ']')
-	b = u.totals.append(b)
-	if truncated {
-		b = boolean(b, "truncated", true)
-	}
-	return append(b, '}')
+		u.threads[s] = t
+		e.threads.Add(&t.view, +1)
+	})
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/auth/authtest"
 	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
 // No forged token connects, wherever it stands.
 func TestForgedTokens(t *testing.T) {
 	s := start(t, dev.Config{
-		Verifier: authtest.VerifierOfTwo(t), Gateway: gateway.Config{ServiceToken: authtest.Service(t), Limits: gateway.Limits{HandshakesBurst: 1000}},
+		Verifier: authtest.VerifierOfTwo(t), Gateway: gateway.Config{OwnAccount: func() error { return nil }, Limits: gateway.Limits{HandshakesBurst: 1000}},
 	})
 	socket := s.URL + "/v1/socket"
 	for name, token := range authtest.Forged(t) {
@@ -40,7 +40,8 @@ func TestForgedTokens(t *testing.T) {
 	dial(t, socket, &websocket.DialOptions{Subprotocols: []string{"tidemark.bearer." + authtest.Token(t, "ann", time.Hour)}}).until("inbox", "")
 }
 
-// A channel of others and one that is not there are the same to who guesses its name, whatever he sends.
+// A user who guesses the name of a channel cannot tell one of others from one that does not exist,
+// whatever they send.
 func TestGuessingChannels(t *testing.T) {
 	s := start(t, dev.Config{})
 	folded(t, s.URL, "bob", "theirs", joined("theirs", "bob", "cleo"), posted("theirs", "m1", "bob"), joined("hers", "ann"))
@@ -69,7 +70,8 @@ func TestGuessingChannels(t *testing.T) {
 	}
 }
 
-// masked is a frame of a client: first byte (FIN, reserved bits, opcode), payload, masked with zeros.
+// masked is a frame of a client: first byte (FIN, reserved bits, opcode), payload, masked with
+// zeros.
 func masked(first byte, payload string) []byte {
 	b := []byte{first}
 	switch n := len(payload); {
@@ -81,7 +83,8 @@ func masked(first byte, payload string) []byte {
 	return append(append(b, 0, 0, 0, 0), payload...)
 }
 
-// closeCode reads up to the frame that closes, and returns its code; 0 if the connection ends without one.
+// closeCode reads up to the frame that closes, and returns its code; 0 if the connection ends
+// without one.
 func closeCode(t *testing.T, conn net.Conn) websocket.StatusCode {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -112,7 +115,8 @@ func closeCode(t *testing.T, conn net.Conn) websocket.StatusCode {
 	}
 }
 
-// What no WebSocket may send ends the connection, and costs no memory; the code says what was wrong where there is one.
+// What no WebSocket may send ends the connection, and costs no memory; the code says what was wrong
+// where there is one.
 func TestFramesThatBreakTheProtocol(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{HandshakesBurst: 1000}}})
 	var fragments []byte // each is small, together they are a byte too long
@@ -152,7 +156,7 @@ func TestNoCompression(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "GET /v1/socket?user_id=ann HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+	fmt.Fprintf(conn, "GET /v1/socket?user_id=ann HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"+
 		"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits, x-webkit-deflate-frame\r\n\r\n")
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // it ends with the connection
@@ -170,7 +174,7 @@ func from(ip string) *websocket.DialOptions {
 	return &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}}
 }
 
-// Connections are counted for the user as well: with many addresses he has no more of them.
+// Connections are counted for the user as well: many addresses do not allow them more.
 func TestHandshakeRateOfAUser(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{HandshakesPerSecond: 0.001, HandshakesBurst: 3}}})
 	url := s.URL + "/v1/socket?user_id="
@@ -183,7 +187,8 @@ func TestHandshakeRateOfAUser(t *testing.T) {
 	dial(t, url+"bob", from("127.0.0.6")).until("hello", "")
 }
 
-// Frames are counted for the user, over all his connections, and for the address, over all its users.
+// Frames are counted for the user, over all their connections, and for the address, over all its
+// users.
 func TestFrameRates(t *testing.T) {
 	beyond := func(c *client) bool {
 		return c.do("channel.blur", `"channel_id":"c"`).text("code") == "resource_exhausted"

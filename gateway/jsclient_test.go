@@ -11,15 +11,17 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// manyCommands is a program of Node: two devices of one user have 600 commands each before they connect, the last of which
-// say of each channel that it is not muted. It prints what became of them, and the records of the last ones.
+// manyCommands is a program of Node: two devices of one user have 600 commands each before they
+// connect, the last of which say of each channel that it is not muted. It prints what became of
+// them, and the records of the last ones.
 const manyCommands = `
 const { TidemarkClient } = await import(process.argv[2]);
 let answered = 0, refused = 0, lost = 0;
@@ -42,8 +44,9 @@ await Promise.all([device(0), device(3)]);
 console.log(JSON.stringify({ answered, refused, lost, after, why: [...why] }));
 `
 
-// TestTheJavaScriptClientStaysWithinTheLimits: what a device had to say while it was away is more than the gateway takes at
-// once, and all of it is done. Two devices of one user share his limit, so that some of it may be refused first.
+// TestTheJavaScriptClientStaysWithinTheLimits: a device comes back with more frames than the
+// gateway takes at once, and all of them take effect. Two devices of one user share the user's
+// limit, so the gateway may refuse some frames first.
 func TestTheJavaScriptClientStaysWithinTheLimits(t *testing.T) {
 	node := testkit.Program(t, "node")
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 1000}}})
@@ -79,7 +82,7 @@ func TestTheJavaScriptClientStaysWithinTheLimits(t *testing.T) {
 	}
 	t.Logf("%d refusals on the way", got.Refused)
 	for _, c := range channels {
-		req := connect.NewRequest(&queryv1.GetUnreadRequest{UserId: "ann", ChannelId: c, After: got.After})
+		req := connect.NewRequest(&queryv1.GetUnreadRequest{UserId: "ann", ChannelId: c, After: events.LatestTokens(got.After)})
 		if res, err := queryv1connect.NewQueryServiceClient(http.DefaultClient, s.URL).GetUnread(within(t), req); err != nil || res.Msg.Muted {
 			t.Errorf("%s: %v, %v", c, res, err)
 		}

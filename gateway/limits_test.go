@@ -1,17 +1,17 @@
 package gateway
 
 import (
-	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tidemark/tidemark/internal/limit"
 )
 
-// The limits that hold where nobody set others are those of RELIABILITY §5, and those that docs/gateway.md lists.
+// The limits by default are those that docs/gateway.md lists.
 func TestLimitsByDefault(t *testing.T) {
-	l := Limits{}.withDefaults()
+	l := Limits{}.WithDefaults()
 	for _, c := range []struct{ what, got, want string }{
 		{"a frame", size(l.FrameBytes), "64 KiB"}, {"the queue", size(l.QueueBytes), "1 MiB"},
 		{"a write", l.WriteTimeout.String(), time.Second.String()}, {"a ping", l.PingEvery.String(), (25 * time.Second).String()},
@@ -29,7 +29,7 @@ func TestLimitsByDefault(t *testing.T) {
 	}
 	for _, row := range []string{
 		"| frame | 64 KiB | `--frame-bytes` |", "| focused channels of a connection | 128 | `--max-focused` |",
-		"| what waits for a connection | 1 MiB | `--send-queue` |", "| a write of 64 KiB | 1 s | `--write-timeout` |", "| ping | 25 s | `--ping-every` |",
+		"| bytes that wait for a connection | 1 MiB | `--send-queue` |", "| a write of 64 KiB | 1 s | `--write-timeout` |", "| ping | 25 s | `--ping-every` |",
 		"| frames of a user | 50/s, 200 at once | `--frame-rate`, `--frame-burst` |",
 		"| frames of an address | 2,000/s, 8,000 at once | `--address-frame-rate`, `--address-frame-burst` |",
 		"| new connections of an address, of a user | 20/s, 100 at once | `--handshake-rate`, `--handshake-burst` |",
@@ -51,35 +51,13 @@ func size(n int) string {
 	return "something else"
 }
 
-// A flood of names costs no more than maxLimiters of them, and does not forget who is being held back while others rest.
-func TestLimitersAreBounded(t *testing.T) {
-	now := time.Unix(0, 0)
-	l := newLimiters(1, 2, func() time.Time { return now })
-	for i := range maxLimiters - 1 {
-		l.allow(strconv.Itoa(i))
-	}
-	now = now.Add(time.Minute) // those are at rest
-	for range 2 {
-		if !l.allow("greedy") {
-			t.Fatal("within the burst")
-		}
-	}
-	l.allow("one more")
-	if len(l.all) > 3 {
-		t.Errorf("%d are remembered", len(l.all))
-	}
-	if l.allow("greedy") {
-		t.Error("it was forgotten that somebody had his share")
-	}
-}
-
 // Who has an address of IPv6 has 2^64 of them.
 func TestAddressesOfOneNetworkShareItsLimits(t *testing.T) {
 	for remote, want := range map[string]string{
 		"192.0.2.7:1234": "192.0.2.7", "[::ffff:192.0.2.7]:1234": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::/64",
 		"[2001:db8:1:2::9]:1": "2001:db8:1:2::/64", "[fe80::1%eth0]:1": "fe80::/64", "a pipe": "a pipe",
 	} {
-		if got := address(&http.Request{RemoteAddr: remote}); got != want {
+		if got := limit.Network(remote); got != want {
 			t.Errorf("%s counts as %s, want %s", remote, got, want)
 		}
 	}

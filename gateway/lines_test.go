@@ -2,12 +2,8 @@ package gateway_test
 
 import (
 	"context"
-	"io"
-	"log"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -17,8 +13,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/testkit"
-	"github.com/tidemark/tidemark/internal/testkit/proxy"
+	"github.com/tidemark/tidemark/internal/test/remote"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
 )
 
 // lines are those of a gateway to everything that it talks to, and of devices to it.
@@ -27,7 +24,8 @@ type lines struct {
 	devices              *proxy.Proxy
 }
 
-// gatewayBehindLines starts a gateway of its own beside a stack. Its address goes over the devices' line.
+// gatewayBehindLines starts a gateway of its own beside a stack. Its address goes over the devices'
+// line.
 func (w *town) gatewayBehindLines() (l lines, url string) {
 	w.t.Helper()
 	l = lines{kafka: proxy.NewLine(w.t), redis: proxy.NewLine(w.t), owners: proxy.NewLine(w.t)}
@@ -67,17 +65,11 @@ func (w *town) gatewayBehindLines() (l lines, url string) {
 	return l, "http://" + l.devices.Addr()
 }
 
-// ownersOver forwards queries to the stack over a line.
-func (w *town) ownersOver(l *proxy.Line) http.Handler {
-	to, err := url.Parse(w.URL)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	p := httputil.NewSingleHostReverseProxy(to)
-	p.Transport = &http.Transport{DialContext: l.Dialer(nil), ResponseHeaderTimeout: time.Second}
-	p.ErrorLog = log.New(io.Discard, "", 0)
-	p.ErrorHandler = func(rw http.ResponseWriter, _ *http.Request, _ error) { rw.WriteHeader(http.StatusServiceUnavailable) }
-	return p
+// ownersOver calls the query service of the stack over a line.
+func (w *town) ownersOver(l *proxy.Line) gateway.Queries {
+	transport := &http.Transport{DialContext: l.Dialer(nil), ResponseHeaderTimeout: time.Second}
+	w.t.Cleanup(transport.CloseIdleConnections)
+	return remote.At(&http.Client{Transport: transport}, w.URL)
 }
 
 // until writes until something has happened.
@@ -95,9 +87,10 @@ func (w *town) until(happened <-chan struct{}) {
 	}
 }
 
-// R7, R10: a gateway and its devices behind lines that break while the company goes on: the gateway's to Kafka, in the
-// middle of answers and half-open; to the owners, while inboxes are read; to Redis; and the devices', in the middle of
-// frames, frozen, and slow. In the end every device knows what the log says, and none has heard what it had no right to.
+// R7, R10: a gateway and its devices behind lines that break while the company goes on: the
+// gateway's to Kafka, in the middle of answers and half-open; to the owners, while inboxes are
+// read; to Redis; and the devices', in the middle of frames, frozen, and slow. In the end every
+// device knows what the log says, and none has heard what it had no right to.
 func TestLinesOfTheGatewayBreak(t *testing.T) {
 	w := newTown(t)
 	l, addr := w.gatewayBehindLines()

@@ -5,67 +5,64 @@ import (
 	"math"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// Who is a member is said by three: the timeline (who joined and who left, as the feed reads it), deltas, and inboxes.
-// They are not in step, and nothing of a channel may reach somebody for a time in which he was no member. So beside being
-// a member or not, an entry has since: the offset of chat.messages from which on he has been one without a break, as far
-// as is known. A message before it is not sent: if he had a right to it, the inbox or delta that made him a member
-// includes it.
+// A gateway learns who is a member of a channel from three sources: the timeline (the joins and
+// leaves that the feed reads), deltas and inboxes. They are not in step, and nothing of a channel
+// may reach a user from a time when they were not a member. So an entry has since: the offset of
+// chat.messages from which on the user has been a member without a break, as far as is known.
+// Messages before it are not sent. If the user had a right to one, the inbox or delta that made
+// them a member includes it.
 //
-// A join that the timeline tells is exact. A delta or inbox that reaches up to offset M says that he is a member at M; a
-// join that the timeline tells later, but which was before M, moves since back to it.
+// A join in the timeline is exact. A delta or inbox that reaches up to offset M shows that the user
+// is a member at M. If the feed later reads a join from before M, since moves back to it.
 
-// unsure is the since of somebody who was a member when the feed broke off: he may have left in what the feed did not
-// see. Nothing is sent to him before an inbox has said that he still is.
-const unsure = math.MaxInt64
+// unconfirmed is the since of a user who was a member when the feed broke off. They may have left
+// in what the feed did not see. Nothing is sent to them before an inbox confirms that they are
+// still a member.
+const unconfirmed = math.MaxInt64
 
-// doubt makes a user unsure of everything, as a gap in the feed does.
-func (u *user) doubt() {
+// unconfirm makes all memberships of a user unconfirmed, after a gap in the feed.
+func (u *user) unconfirm() {
 	for _, e := range u.entries {
 		if e.ch != nil {
-			e.since = unsure
+			e.since = unconfirmed
 		}
 	}
 }
 
-// unsure reports whether there is a channel of which an inbox still has to say that he is a member.
-func (u *user) unsure() bool {
-	for _, e := range u.entries {
-		if e.ch != nil && e.since == unsure {
-			return true
-		}
-	}
-	return false
-}
-
-// says takes what an inbox or a delta says, which includes chat.messages up to an offset. Called with the lock.
-func (g *Gateway) says(u *user, e *entry, channelID string, member bool, next int64) {
-	fresh, was := e.ch == nil || e.since == unsure, e.ch != nil
-	g.hub.setMember(u, e, channelID, member)
+// applyMembership applies the membership that an inbox or a delta states, which includes
+// chat.messages up to next. Called with the lock.
+func (g *Gateway) applyMembership(u *user, e *entry, channelID string, member bool, next int64) {
+	fresh, was := e.ch == nil || e.since == unconfirmed, e.ch != nil
+	u.hub.setMember(u, e, channelID, member)
 	if !member {
 		if was {
 			g.forget(u, channelID)
 		}
 		return
 	}
-	e.word = next
+	e.memberUpTo = next
 	if !fresh {
 		return
 	}
 	e.since = next
-	if p := events.PartitionOf([]byte(channelID), g.cfg.Partitions); next < g.begun[p] {
-		// Between there and where the feed began he may have left again: an inbox that reaches further has to say.
-		e.since = unsure
+	if p := events.PartitionOf([]byte(channelID), g.cfg.Partitions); next < u.hub.begun[p] {
+		// They may have left again between next and where the feed began: an inbox that reaches
+		// further has to confirm it.
+		e.since = unconfirmed
 		for _, c := range u.conns {
-			if !c.loading {
+			if c.loading {
+				c.confirm = true // the inbox that is being installed may have passed this channel
+			} else {
 				g.startLoad(c)
 			}
 		}
 	}
 }
 
-// setMember makes u a member of a channel, or not. Called with the lock.
+// setMember makes u a member of a channel or ends their membership. Called with the lock.
 func (h *hub) setMember(u *user, e *entry, channelID string, member bool) {
 	switch {
 	case member && e.ch == nil:
@@ -80,66 +77,71 @@ func (h *hub) setMember(u *user, e *entry, channelID string, member bool) {
 	}
 }
 
-// revoke takes the rights of those who left at once: nothing of the channel reaches them after their leaving was read,
-// whichever topic is ahead.
-func (g *Gateway) revoke(m *events.Message, offset int64) {
+// revoke ends the memberships of users who left as soon as the feed reads it. Nothing of the
+// channel reaches them from then on, whichever topic is ahead. Called with the lock.
+func (g *Gateway) revoke(h *hub, m *events.Message, offset int64) {
 	for _, id := range m.IDs {
-		u := g.hub.users[string(id)]
+		u := h.users[string(id)]
 		if u == nil {
 			continue
 		}
 		e := u.entryOf(string(m.ChannelID))
 		switch {
 		case e.floorM > offset:
-			// Seen before.
+			// The entry has it already.
 		case e.stamp.M > offset:
-			// What is known includes it: he is back, or no member. If he is, then since some later event.
-			if e.ch != nil && e.since != unsure {
-				e.since = max(e.since, e.word)
+			// The entry includes the leave. If they are a member all the same, they have joined
+			// again since.
+			if e.ch != nil && e.since != unconfirmed {
+				e.since = max(e.since, e.memberUpTo)
 			}
 		default:
-			u.count(e, -1)
-			e.floorM = offset + 1
-			g.hub.setMember(u, e, string(m.ChannelID), false)
-			// What he had there is over, his threads too: if he is back before the fold has said so it must not count again.
-			e.view = view{channel: string(m.ChannelID), muted: e.view.muted, epoch: e.view.epoch}
-			maps.DeleteFunc(u.threads, func(s scope, _ *thread) bool { return s.channel == string(m.ChannelID) })
-			e.threads = threadSums{}
-			u.count(e, +1)
+			u.change(e, func() {
+				e.floorM = offset + 1
+				u.revoked++
+				h.setMember(u, e, string(m.ChannelID), false)
+				// Their counts there are over, and those of their threads, too: they must not count
+				// again if the user joins again before the fold has cleared them.
+				e.view = view.View{Channel: string(m.ChannelID), Level: e.view.Level, Epoch: e.view.Epoch}
+				maps.DeleteFunc(u.threads, func(s scope, _ *thread) bool { return s.channel == string(m.ChannelID) })
+				e.threads = view.Threads{}
+			})
 			g.forget(u, string(m.ChannelID))
 		}
 	}
 }
 
-// forget drops what is queued for the devices of somebody who has left a channel. Called with the lock.
+// forget drops the frames of a channel that are queued for the devices of a user who has left it.
+// Called with the lock.
 func (g *Gateway) forget(u *user, channelID string) {
 	for _, c := range u.conns {
-		if c.forget(channelID) {
+		if c.DropChannel(channelID) {
 			g.reloadConn(c)
 		}
 	}
 }
 
-// admit makes those who join members from the next message on. What they have unread the fold will say.
-func (g *Gateway) admit(m *events.Message, offset int64) {
+// admit makes users who join members from the next message on. A delta will bring their counts.
+// Called with the lock.
+func (g *Gateway) admit(h *hub, m *events.Message, offset int64) {
 	for _, id := range m.IDs {
-		u := g.hub.users[string(id)]
+		u := h.users[string(id)]
 		if u == nil {
 			continue
 		}
 		e := u.entryOf(string(m.ChannelID))
 		switch {
 		case e.floorM > offset:
-			// He has left since.
+			// They have left since.
 		case e.ch != nil:
-			if e.since != unsure {
+			if e.since != unconfirmed {
 				e.since = min(e.since, offset+1)
 			}
 		case e.stamp.M <= offset:
-			e.view.channel = string(m.ChannelID)
-			g.hub.setMember(u, e, string(m.ChannelID), true)
+			e.view.Channel = string(m.ChannelID)
+			h.setMember(u, e, string(m.ChannelID), true)
 			u.count(e, +1)
-			e.word, e.since = offset+1, offset+1
+			e.memberUpTo, e.since = offset+1, offset+1
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -8,15 +9,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the gateway's, without ids of people.
+// metrics are those of a gateway. No label has the id of a user.
 type metrics struct {
-	frames, bytes, commands, refused, slow, bad    prometheus.Counter
-	produceErrors, unchanged, autoReads, delivered prometheus.Counter
-	queued, queuedUnknown                          prometheus.Counter
-	asked, asksDropped                             prometheus.Counter
-	closes                                         *prometheus.CounterVec
-	handshakes                                     *prometheus.CounterVec
-	inboxes, behind                                prometheus.Histogram
+	frames, bytes, commands, refused, slow, bad     prometheus.Counter
+	produceErrors, unchanged, autoReads, delivered  prometheus.Counter
+	queued, queuedUnknown, queuedLate, queuedFailed prometheus.Counter
+	asked, asksDropped                              prometheus.Counter
+	closes                                          *prometheus.CounterVec
+	handshakes                                      *prometheus.CounterVec
+	inboxes, behind                                 prometheus.Histogram
 }
 
 func newMetrics(r prometheus.Registerer, g *Gateway) *metrics {
@@ -49,7 +50,7 @@ func newMetrics(r prometheus.Registerer, g *Gateway) *metrics {
 			Namespace: "tidemark", Subsystem: "gateway", Name: "connections", Help: "Open sockets.",
 		}, func() float64 { return float64(g.count.Load()) }))
 	}
-	return &metrics{
+	m := &metrics{
 		frames:        counter("frames_sent_total", "Frames written to sockets."),
 		bytes:         counter("bytes_sent_total", "Bytes written to sockets."),
 		commands:      counter("frames_received_total", "Frames of clients."),
@@ -62,6 +63,8 @@ func newMetrics(r prometheus.Registerer, g *Gateway) *metrics {
 		delivered:     counter("delivered_total", "Messages reported as delivered."),
 		queued:        counter("queued_total", "Messages reported as queued for a member without a socket."),
 		queuedUnknown: counter("queued_unknown_total", "Messages passed over because the channel's members could not be asked for."),
+		queuedFailed:  counter("queued_failed_total", "Messages passed over because judging whether they are queued panics."),
+		queuedLate:    counter("queued_late_total", "Messages that nobody is told of as queued because their records are older than --queue-within."),
 		asked:         counter("owner_asked_total", "Counts that could not be derived and were asked for."),
 		asksDropped:   counter("owner_asks_dropped_total", "Counts that could not be derived nor asked for."),
 		closes:        vector("closed_total", "code", "Connections that the gateway closed, by code."),
@@ -69,17 +72,33 @@ func newMetrics(r prometheus.Registerer, g *Gateway) *metrics {
 		inboxes:       histogram("inbox_seconds", "Reading an inbox."),
 		behind:        histogram("delta_age_seconds", "From a delta's record to its frame."),
 	}
+	m.begin()
+	return m
+}
+
+// begin makes all series from the start, so that an alert on an increase notices the first event.
+func (m *metrics) begin() {
+	for _, code := range []websocket.StatusCode{CloseToken, CloseSlow, CloseRate, CloseElsewhere, CloseTryAgain, websocket.StatusUnsupportedData} {
+		m.closes.WithLabelValues(strconv.Itoa(int(code)))
+	}
+	for _, result := range []string{"accepted", "full", "failed"} {
+		m.handshakes.WithLabelValues(result)
+	}
+	for _, result := range []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
+		http.StatusServiceUnavailable, CloseToken, CloseRate, int(CloseTryAgain)} {
+		m.handshakes.WithLabelValues(strconv.Itoa(result))
+	}
 }
 
 func (m *metrics) closed(code websocket.StatusCode) {
 	m.closes.WithLabelValues(strconv.Itoa(int(code))).Inc()
 }
 
-// timed observes the time until the answer is called.
+// timed returns a function that observes the time since timed was called.
 func (m *metrics) timed(h prometheus.Histogram) func() {
 	began := time.Now()
 	return func() { h.Observe(time.Since(began).Seconds()) }
 }
 
-// latency notes how old a record was when it became a frame.
+// latency observes how old a record was when it became a frame.
 func (m *metrics) latency(at, now time.Time) { m.behind.Observe(max(0, now.Sub(at).Seconds())) }

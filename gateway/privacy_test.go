@@ -12,12 +12,12 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// What people write stands in no log, whatever its level, in no metric and in no health page, on whichever way it comes:
-// posted, edited, in a thread, in a record that is bad, in a call or a frame that is refused. Neither do the ids of people
-// from level info on, nor tokens (TestTokens).
+// What people write stands in no log, whatever its level, in no metric and in no health page, on
+// whichever way it comes: posted, edited, in a thread, in a record that is bad, in a call or a
+// frame that is refused. Neither do the ids of people from level info on, nor tokens (TestTokens).
 func TestPrivacyCanary(t *testing.T) {
 	const canary, person = "canary-7d1", "person-4c9"
 	var log testkit.Output

@@ -2,41 +2,63 @@ package gateway
 
 import (
 	"context"
-	"strconv"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 // produceTimeout bounds how long an event may take to be acknowledged.
 const produceTimeout = 10 * time.Second
 
-// produce writes an event to a topic and says where it is, or why not, in a goroutine of the client. It never waits, so
-// it may be called with the hub's lock, which done may take.
+// produce writes an event to a topic. It never waits, so it may be called with the hub's lock. A
+// goroutine of the client calls done, with the event's token and offset or with an error. done may
+// take the lock.
 func (g *Gateway) produce(topic, channelID string, event proto.Message, done func(token string, offset int64, err error)) {
-	value, err := proto.Marshal(event)
-	if err != nil {
-		go done("", 0, err) // the ids of a command are valid UTF-8: it came as JSON
+	panicked := g.panicked("what follows from an event is left out")
+	var once sync.Once // done counts the events that are being written: it is called once for each, whatever panics
+	said := func(token string, offset int64, err error) {
+		once.Do(func() {
+			if bug := guard.Do("the answer to an event", func() { done(token, offset, err) }); bug != nil {
+				panicked(guard.Of(bug))
+			}
+		})
+	}
+	err := guard.Err("the writing of an event", func() error {
+		g.plant("produce")
+		value, err := proto.Marshal(event)
+		if err != nil {
+			return err // it does not happen: the ids came as JSON, so they are valid UTF-8
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), produceTimeout)
+		g.cfg.Producer.TryProduce(ctx, &kgo.Record{Topic: topic, Key: []byte(channelID), Value: value}, func(r *kgo.Record, err error) {
+			cancel()
+			if err != nil {
+				g.metrics.produceErrors.Inc()
+				g.cfg.Logger.Warn("an event was not written", "topic", topic, "err", err)
+				said("", 0, err)
+				return
+			}
+			said(events.RecordID{Topic: topic, Partition: r.Partition, Offset: r.Offset}.String(), r.Offset, nil)
+		})
+		return nil
+	})
+	if err == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), produceTimeout)
-	g.cfg.Producer.TryProduce(ctx, &kgo.Record{Topic: topic, Key: []byte(channelID), Value: value}, func(r *kgo.Record, err error) {
-		cancel()
-		if err != nil {
-			g.metrics.produceErrors.Inc()
-			g.cfg.Logger.Warn("an event was not written", "topic", topic, "err", err)
-			done("", 0, err)
-			return
-		}
-		done(topic+"/"+strconv.Itoa(int(r.Partition))+"/"+strconv.FormatInt(r.Offset, 10), r.Offset, nil)
-	})
+	if bug := guard.Of(err); bug != nil {
+		g.panicked("an event was not written")(bug)
+	}
+	guard.Go("the answer to an event", panicked, func() { said("", 0, err) })
 }
 
-// readEvent is an event of a user in a channel, now.
+// readEvent makes an event of a user in a channel, with the time of now.
 func (g *Gateway) readEvent(userID, channelID, instance string) *eventsv1.ReadEvent {
 	return &eventsv1.ReadEvent{
 		ChannelId: channelID, UserId: userID, InstanceId: instance, OccurredAt: timestamppb.New(g.cfg.Now()),

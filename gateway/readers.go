@@ -9,6 +9,9 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/frames"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -18,25 +21,27 @@ const maxReaders = 5_000
 // maxAsking bounds the read_state frames of a connection that wait for their answers.
 const maxAsking = 8
 
-// readState answers a command with where all members of a channel stand. It asks the owner, beside the connection, like
-// an inbox does; and whoever has left by the time the answer comes is not told.
-func (g *Gateway) readState(c *conn, cmd command) {
+// readState answers a command with the read pointers of all members of a channel. It asks the
+// owner, in a goroutine of its own. A user who has left by the time that the answer comes does not
+// get it.
+func (g *Gateway) readState(c *conn, cmd frames.Command) {
 	answer := func() ([]byte, error) {
-		ctx, cancel := context.WithTimeout(c.ctx, 10*time.Second)
+		g.plant("read_state")
+		ctx, cancel := context.WithTimeout(c.Context(), 10*time.Second)
 		defer cancel()
 		select {
 		case g.snapshots <- struct{}{}:
 			defer func() { <-g.snapshots }()
 		case <-ctx.Done():
-			return nil, refuse(codeUnavailable, "read_state: the gateway is busy: try again")
+			return nil, frames.Refuse(frames.Unavailable, "read_state: the gateway is busy: try again")
 		}
-		list, more, _, err := g.readers(ctx, c.token, cmd.ChannelID, g.memberSince(c, cmd.ChannelID), maxReaders)
+		list, more, _, err := g.readers(g.as(ctx, c.user.id), cmd.ChannelID, g.memberSince(c, cmd.ChannelID), maxReaders)
 		if connect.CodeOf(err) == connect.CodeNotFound && err != nil {
 			return nil, notMember(cmd.ChannelID)
 		}
 		if err != nil {
-			g.cfg.Logger.Debug("the readers of a channel could not be asked for", "instance", c.instance, "err", err)
-			return nil, refuse(codeUnavailable, "read_state: the channel's owner did not answer: try again")
+			g.cfg.Logger.Debug("the readers of a channel could not be asked for", "instance", c.Instance, "err", err)
+			return nil, frames.Refuse(frames.Unavailable, "read_state: the channel's owner did not answer: try again")
 		}
 		if err := g.member(c, cmd.ChannelID); err != nil {
 			return nil, err
@@ -44,94 +49,94 @@ func (g *Gateway) readState(c *conn, cmd command) {
 		if err := g.listed(ctx, c, cmd.ChannelID, list, more); err != nil {
 			return nil, err
 		}
-		b := begin(make([]byte, 0, 128+128*len(list)), "read_state")
-		b = idIf(b, cmd.ID)
-		b = appendReaders(text(b, "channel_id", cmd.ChannelID), list)
+		b := frames.Begin(make([]byte, 0, 128+128*len(list)), "read_state")
+		b = frames.IDIf(b, cmd.ID)
+		b = frames.Readers(frames.Text(b, "channel_id", cmd.ChannelID), list)
 		if more {
-			b = boolean(b, "truncated", true)
+			b = frames.Bool(b, "truncated", true)
 		}
 		return append(b, '}'), nil
 	}
 	if c.asking.Add(1) > maxAsking {
 		c.asking.Add(-1)
-		c.sendNow(errorFrame(cmd.ID, refuse(codeExhausted, "read_state: %d wait for their answers, which is the limit", maxAsking)))
+		c.SendNow(frames.Failure(cmd.ID, frames.Refuse(frames.Exhausted, "read_state: %d wait for their answers, which is the limit", maxAsking)))
 		return
 	}
-	go func() {
-		b, err := answer()
+	guard.Go("read_state", c.Panicked, func() {
+		var b []byte
+		err := guard.Err("read_state", func() (err error) { b, err = answer(); return err })
 		c.asking.Add(-1)
-		if err != nil {
-			b = errorFrame(cmd.ID, err)
+		if guard.Of(err) != nil {
+			g.cfg.Logger.Error("read_state is not answered", guard.Attrs(err)...)
 		}
-		c.send(item{body: b, channel: cmd.ChannelID})
-		c.kick()
-	}()
+		if err != nil {
+			b = frames.Failure(cmd.ID, err)
+		}
+		c.Send(wire.Item{Frame: frames.Ready(b), Channel: cmd.ChannelID})
+		c.Kick()
+	})
 }
 
-// memberSince is the event of the timeline from which on a user is known to be a member: a list that includes it has him in
-// it, unless he has left again. Empty: none was seen.
+// memberSince returns the token of the event of chat.messages from which on a user is known to be a
+// member: a list that includes it has them in it, unless they have left again. Empty: no such event
+// is known.
 func (g *Gateway) memberSince(c *conn, channelID string) string {
-	g.hub.mu.Lock()
-	defer g.hub.mu.Unlock()
+	c.user.hub.mu.Lock()
+	defer c.user.hub.mu.Unlock()
 	e := c.user.entries[channelID]
 	if e == nil || e.ch == nil {
 		return ""
 	}
-	return strings.Join(g.passed(nil, events.PartitionOf([]byte(channelID), g.cfg.Partitions), e.word), "")
+	return strings.Join(g.passed(nil, events.PartitionOf([]byte(channelID), g.cfg.Partitions), e.memberUpTo), "")
 }
 
-// listed checks that a user is among the members of a channel by what its owner answered: the feed may be behind, or cut
-// off, and not know yet that he has left. Of a list that goes on behind its end the owner is asked.
+// listed checks that the owner's list has the user. The feed may be behind or cut off, so that this
+// gateway does not know yet that they have left. If the list has more than was read of it, the
+// owner is asked about the user.
 func (g *Gateway) listed(ctx context.Context, c *conn, channelID string, list []*queryv1.Reader, more bool) error {
 	if slices.ContainsFunc(list, func(r *queryv1.Reader) bool { return r.UserId == c.user.id }) {
 		return nil
 	}
 	if more {
-		req := connect.NewRequest(&queryv1.GetUnreadRequest{UserId: c.user.id, ChannelId: channelID})
-		g.authorize(req.Header(), c.token)
-		res, err := g.query.GetUnread(ctx, req)
+		res, err := g.query.GetUnread(g.as(ctx, c.user.id), &queryv1.GetUnreadRequest{UserId: c.user.id, ChannelId: channelID})
 		switch {
 		case err != nil && connect.CodeOf(err) != connect.CodeNotFound:
-			return refuse(codeUnavailable, "read_state: the channel's owner did not answer: try again")
-		case err == nil && res.Msg.Member:
+			return frames.Refuse(frames.Unavailable, "read_state: the channel's owner did not answer: try again")
+		case err == nil && res.Member:
 			return nil
 		}
 	}
 	return notMember(channelID)
 }
 
-// readers are the members of a channel and how far each has read, at most limit; more says that there are others. next
-// is how far the answer reaches in the channel's partition of chat.messages.
-func (g *Gateway) readers(ctx context.Context, token, channelID, after string, limit int) (list []*queryv1.Reader, more bool, next int64, err error) {
+// readers returns at most limit members of a channel with how far each has read, and whether there
+// are more. next is how far the answer reaches in the channel's partition of chat.messages.
+func (g *Gateway) readers(ctx context.Context, channelID, after string, limit int) (list []*queryv1.Reader, more bool, next int64, err error) {
 	var tokens []string
 	if after != "" {
 		tokens = []string{after}
 	}
 	for page := ""; ; {
 		size := uint32(min(limit-len(list), inboxPage))
-		req := connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: channelID, PageSize: size, PageToken: page, After: tokens})
-		g.authorize(req.Header(), token)
-		res, err := g.query.GetReaders(ctx, req)
+		res, err := g.query.GetReaders(ctx, &queryv1.GetReadersRequest{ChannelId: channelID, PageSize: size, PageToken: page, After: tokens})
 		if err != nil {
 			return nil, false, 0, err
 		}
 		if page == "" {
-			at := position{}
-			at.add(&g.cfg.Topics, res.Msg.AsOf)
-			next = at[events.PartitionOf([]byte(channelID), g.cfg.Partitions)].M
+			next = g.position(res.AsOf)[events.PartitionOf([]byte(channelID), g.cfg.Partitions)].M
 		}
-		list = append(list, res.Msg.Readers...)
-		if page = res.Msg.NextPageToken; page == "" || len(list) >= limit {
+		list = append(list, res.Readers...)
+		if page = res.NextPageToken; page == "" || len(list) >= limit {
 			return list, page != "", next, nil
 		}
 	}
 }
 
-// listMembers is who may have messages queued: it is asked on the gateway's own account.
+// listMembers is the presence.Lister of the reporter. It asks on the gateway's own account.
 func (g *Gateway) listMembers(ctx context.Context, channelID, after string, limit int) (users []string, next int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	list, _, next, err := g.readers(ctx, "", channelID, after, limit+1)
+	list, _, next, err := g.readers(g.asItself(ctx), channelID, after, limit+1)
 	for _, r := range list {
 		users = append(users, r.UserId)
 	}

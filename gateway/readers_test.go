@@ -12,13 +12,14 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/frames"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
 	"github.com/tidemark/tidemark/query/queryv1"
-	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 // owner answers for a channel what a test says.
 type owner struct {
-	queryv1connect.QueryServiceClient
+	Queries
 	readers []string
 	member  bool
 	err     error
@@ -26,32 +27,33 @@ type owner struct {
 	asked   int      // questions about one user
 }
 
-func (o *owner) GetReaders(_ context.Context, r *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error) {
+func (o *owner) GetReaders(_ context.Context, r *queryv1.GetReadersRequest) (*queryv1.GetReadersResponse, error) {
 	res := &queryv1.GetReadersResponse{}
 	from := 0
-	if r.Msg.PageToken != "" {
-		_, _ = fmt.Sscan(r.Msg.PageToken, &from)
+	if r.PageToken != "" {
+		_, _ = fmt.Sscan(r.PageToken, &from)
 	} else {
-		o.after = r.Msg.After
+		o.after = r.After
 	}
-	to := min(from+int(r.Msg.PageSize), len(o.readers))
+	to := min(from+int(r.PageSize), len(o.readers))
 	for _, id := range o.readers[from:to] {
 		res.Readers = append(res.Readers, &queryv1.Reader{UserId: id})
 	}
 	if to < len(o.readers) {
 		res.NextPageToken = fmt.Sprint(to)
 	}
-	return connect.NewResponse(res), nil
+	return res, nil
 }
 
-func (o *owner) GetUnread(_ context.Context, r *connect.Request[queryv1.GetUnreadRequest]) (*connect.Response[queryv1.ChannelUnread], error) {
+func (o *owner) GetUnread(_ context.Context, r *queryv1.GetUnreadRequest) (*queryv1.ChannelUnread, error) {
 	o.asked++
-	o.after = r.Msg.After
-	return connect.NewResponse(&queryv1.ChannelUnread{ChannelId: r.Msg.ChannelId, Member: o.member}), o.err
+	o.after = r.After
+	return &queryv1.ChannelUnread{ChannelId: r.ChannelId, Member: o.member}, o.err
 }
 
-// While the feed is behind or cut off, a user who has left is a member as far as this gateway knows. What the others have
-// read since is not told to him: the owner's list, which has to be as new as his joining, does not have him.
+// While the feed is behind or cut off, a user who has left is a member as far as this gateway
+// knows. They do not get what the others have read since: the owner's list, which has to be as new
+// as their joining, does not have them.
 func TestWhoLeftUnseenIsNotToldWhoRead(t *testing.T) {
 	crowd := make([]string, maxReaders+1)
 	for i := range crowd {
@@ -63,11 +65,11 @@ func TestWhoLeftUnseenIsNotToldWhoRead(t *testing.T) {
 		asked int
 	}{
 		"a member":                            {owner{readers: []string{"ann", "bob"}}, "read_state", 0},
-		"one who has left":                    {owner{readers: []string{"bob"}}, codeNotFound, 0},
+		"one who has left":                    {owner{readers: []string{"bob"}}, frames.NotFound, 0},
 		"a member behind the end of the list": {owner{readers: crowd, member: true}, "read_state", 1},
-		"nobody behind the end of the list":   {owner{readers: crowd}, codeNotFound, 1},
-		"the channel is gone by then":         {owner{readers: crowd, err: connect.NewError(connect.CodeNotFound, errors.New("gone"))}, codeNotFound, 1},
-		"its owner says nothing more by then": {owner{readers: crowd, err: connect.NewError(connect.CodeUnavailable, errors.New("moving"))}, codeUnavailable, 1},
+		"nobody behind the end of the list":   {owner{readers: crowd}, frames.NotFound, 1},
+		"the channel is gone by then":         {owner{readers: crowd, err: connect.NewError(connect.CodeNotFound, errors.New("gone"))}, frames.NotFound, 1},
+		"its owner says nothing more by then": {owner{readers: crowd, err: connect.NewError(connect.CodeUnavailable, errors.New("moving"))}, frames.Unavailable, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -75,9 +77,9 @@ func TestWhoLeftUnseenIsNotToldWhoRead(t *testing.T) {
 				g.snapshots = make(chan struct{}, 1)
 				g.query = &c.owner
 				u := g.someone("ann")
-				g.admit(members(events.KindMembersJoined, "general", "ann"), 11)
+				g.admit(g.hubs.list[0], members(events.KindMembersJoined, "general", "ann"), 11)
 				d := g.device(t, u)
-				g.readState(d, command{ID: frameID(`"1"`), ChannelID: "general"})
+				g.readState(d, frames.Command{ID: frames.ID(`"1"`), ChannelID: "general"})
 				synctest.Wait()
 				list := d.waiting(t)
 				if len(list) != 1 || firstOf(list[0], "code", "type") != c.want || c.owner.asked != c.asked {
@@ -93,21 +95,24 @@ func TestWhoLeftUnseenIsNotToldWhoRead(t *testing.T) {
 
 // device is a connection of a user that takes nothing: what is sent to it stays queued.
 func (g *Gateway) device(t *testing.T, u *user) *conn {
-	c := &conn{g: g, user: u, ctx: t.Context(), writing: true}
+	c := g.loadingDevice(t, u)
+	c.loading = false
 	u.conns = append(u.conns, c)
 	return c
+}
+
+// loadingDevice is a connection whose inbox is being read, and of which its user does not know yet.
+func (g *Gateway) loadingDevice(t *testing.T, u *user) *conn {
+	return &conn{g: g, Conn: wire.Unconnected(t.Context(), g.wireSettings(), "device"), user: u, loading: true}
 }
 
 // waiting is what is queued for a connection.
 func (c *conn) waiting(t *testing.T) (list []map[string]any) {
 	t.Helper()
-	for _, it := range c.queue.items {
-		if it.body == nil {
-			continue // replaced
-		}
+	for _, it := range c.Waiting() {
 		var f map[string]any
-		if err := json.Unmarshal(it.body, &f); err != nil {
-			t.Fatalf("%s: %v", it.body, err)
+		if err := json.Unmarshal(it.Bytes(), &f); err != nil {
+			t.Fatalf("%s: %v", it.Bytes(), err)
 		}
 		list = append(list, f)
 	}

@@ -1,53 +1,46 @@
 package gateway
 
 import (
-	"slices"
-	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/gateway/internal/receipts"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// receipts are those of one kind in one channel that wait for their turn: one frame every ReceiptsEvery.
-type receipts struct {
-	waiting map[string]*eventsv1.Receipt // by user, the furthest
-	last    time.Time                    // when a frame was sent
-	timer   bool                         // one is set
+// receiptsOf are the receipts of one kind in one channel that wait for the next frame, of which
+// there is one every ReceiptsEvery.
+type receiptsOf struct {
+	receipts.Waiting
+	last  time.Time // when a frame was sent
+	timer bool      // a timer runs for the next frame
 }
 
-// maxReceipts bounds how many users wait in one channel; only small channels have receipts.
-const maxReceipts = 1000
-
-// applyReceipts takes a record of tidemark.receipts. Called with the lock.
-func (g *Gateway) applyReceipts(r *eventsv1.ReceiptsRecord) {
-	ch := g.hub.channels[r.ChannelId]
+// applyReceipts applies a record of tidemark.receipts in a shard. Called with its lock.
+func (g *Gateway) applyReceipts(h *hub, r *eventsv1.ReceiptsRecord) {
+	ch := h.channels[r.ChannelId]
 	if ch == nil {
 		return
 	}
+	g.plant("receipts")
 	g.addReceipts(ch, &ch.read, "receipt.read", r.Readers)
 	g.addReceipts(ch, &ch.delivered, "receipt.delivered", r.Delivered)
+	g.addReceipts(ch, &ch.viewed, "receipt.viewed", r.Viewed)
 }
 
-// addReceipts joins receipts with those that wait, and sends them at once if that is allowed, else in time.
-func (g *Gateway) addReceipts(ch *channel, to *receipts, kind string, list []*eventsv1.Receipt) {
+// addReceipts adds receipts to those that wait, and sends them when they are due.
+func (g *Gateway) addReceipts(ch *channel, to *receiptsOf, kind string, list []*eventsv1.Receipt) {
 	if len(list) == 0 {
 		return
 	}
-	if to.waiting == nil {
-		to.waiting = map[string]*eventsv1.Receipt{}
-	}
-	for _, r := range list {
-		if old := to.waiting[r.UserId]; (old == nil && len(to.waiting) < maxReceipts) || (old != nil && r.Seq >= old.Seq) {
-			to.waiting[r.UserId] = r
-		}
-	}
+	to.Add(list, to == &ch.viewed)
 	g.dueReceipts(ch, to, kind)
 }
 
-// dueReceipts sends what waits if that is allowed, else once it is. Called with the lock.
-func (g *Gateway) dueReceipts(ch *channel, to *receipts, kind string) {
+// dueReceipts sends what waits if ReceiptsEvery has passed since the last frame, else once it has.
+// Called with the lock.
+func (g *Gateway) dueReceipts(ch *channel, to *receiptsOf, kind string) {
 	wait := g.cfg.ReceiptsEvery - g.cfg.Now().Sub(to.last)
 	if wait <= 0 {
 		g.frameReceipts(ch, to, kind)
@@ -57,56 +50,24 @@ func (g *Gateway) dueReceipts(ch *channel, to *receipts, kind string) {
 		return
 	}
 	to.timer = true
-	time.AfterFunc(wait, func() {
-		g.hub.mu.Lock()
-		to.timer = false
-		if len(to.waiting) > 0 {
-			g.dueReceipts(ch, to, kind) // a late timer may come just behind a frame
-		}
-		g.hub.mu.Unlock()
-		g.hub.kick()
+	guard.AfterFunc(wait, "the sending of receipts", g.panicked("receipts are not sent"), func() {
+		defer ch.hub.kick()
+		ch.hub.locked(func() {
+			to.timer = false
+			if to.Len() > 0 {
+				g.dueReceipts(ch, to, kind) // a timer that was late may fire just after a frame
+			}
+		})
 	})
 }
 
-// frameReceipts sends what waits to those who are members now.
-func (g *Gateway) frameReceipts(ch *channel, to *receipts, kind string) {
-	list := make([]*eventsv1.Receipt, 0, len(to.waiting))
-	for _, r := range to.waiting {
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(a, b *eventsv1.Receipt) int { return strings.Compare(a.UserId, b.UserId) })
-	to.waiting, to.last = nil, g.cfg.Now()
-	b := text(begin(make([]byte, 0, 64+120*len(list)), kind), "channel_id", ch.id)
-	b = append(appendReaders(b, list), '}')
+// frameReceipts sends the receipts that wait to the present members.
+func (g *Gateway) frameReceipts(ch *channel, to *receiptsOf, kind string) {
+	to.last = g.cfg.Now()
+	f := to.Frame(kind, ch.id)
 	for u, e := range ch.members {
-		if e.since != unsure {
-			g.hub.broadcast(u, item{channel: ch.id, body: b})
+		if e.since != unconfirmed {
+			u.broadcast(wire.Item{Channel: ch.id, Frame: f}, nil, nil)
 		}
 	}
-}
-
-// reader is a line of a list of readers; Receipt of the events and Reader of the queries are.
-type reader interface {
-	GetUserId() string
-	GetMessageId() string
-	GetSeq() uint32
-	GetAt() *timestamppb.Timestamp
-}
-
-// appendReaders writes a list of readers. Who has read nothing has no message, and no time.
-func appendReaders[R reader](b []byte, list []R) []byte {
-	b = append(key(b, "readers"), '[')
-	for i, r := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = text(append(b, '{'), "user_id", r.GetUserId())
-		b = textIf(b, "message_id", r.GetMessageId())
-		b = number(b, "seq", uint64(r.GetSeq()))
-		if at := r.GetAt(); at != nil {
-			b = instant(b, "at", at.AsTime().UnixMilli())
-		}
-		b = append(b, '}')
-	}
-	return append(b, ']')
 }

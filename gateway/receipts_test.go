@@ -28,8 +28,8 @@ func readBy(user, message string) func(frame) bool {
 	return func(f frame) bool { r := reader(f, user); return r != nil && r["message_id"] == message }
 }
 
-// Who sent a message hears that it was delivered, when its frame was written to a member, and that it was read; all
-// members do, nobody else, and not in a large channel.
+// Who sent a message hears that it was delivered, when its frame was written to a member, and that
+// it was read; all members do, nobody else, and not in a large channel.
 func TestReceipts(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{ReceiptsEvery: time.Millisecond}})
 	var crowd []string
@@ -82,7 +82,7 @@ func TestReceipts(t *testing.T) {
 		}
 	}
 	if dan.sees("receipt.read", "general") || dan.sees("receipt.delivered", "general") || dan.sees("receipt.delivered", "crowd") {
-		t.Error("dan heard of a channel that is not his")
+		t.Error("dan heard of a channel that is not theirs")
 	}
 }
 
@@ -103,7 +103,8 @@ func offlineUnread(t *testing.T, url, user, channel string, want uint32) {
 	}
 }
 
-// However fast people read, there is one frame for a channel and kind in ReceiptsEvery, with the furthest of each.
+// However fast people read, there is one frame for a channel and kind in ReceiptsEvery, with the
+// furthest of each.
 func TestReceiptsAreJoined(t *testing.T) {
 	const every = 400 * time.Millisecond
 	s := start(t, dev.Config{Gateway: gateway.Config{ReceiptsEvery: every}})

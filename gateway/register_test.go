@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// Found by a device that had nothing of the newest message until it connected again, on a machine that was slow: ann's
-// inbox is read; a message comes into a large channel of hers, is folded, and bob is told of it; only then is ann's inbox
-// installed. No delta says what she missed, and nobody sends it again: the inbox has to be read once more.
+// Found by a device that had nothing of the newest message until it connected again, on a machine
+// that was slow: ann's inbox is read; a message comes into a large channel of hers, is folded, and
+// bob is told of it; only then is ann's inbox installed. No delta says what she missed, and nobody
+// sends it again: the inbox has to be read once more.
 func TestAnInboxReachesWhatOthersWereTold(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -26,16 +28,18 @@ func TestAnInboxReachesWhatOthersWereTold(t *testing.T) {
 		{"nobody was told, and the inbox includes what was seen", false, 0, 10, 10, nil, false},
 		{"nobody was told, and the feed has seen more", false, 0, 12, 10, []string{"chat.messages/0/11"}, false},
 	} {
-		g := &Gateway{cfg: Config{Partitions: 1, Topics: Topics{Messages: events.TopicMessages}, Limits: Limits{}.withDefaults()}, hub: newHub(),
-			seen: map[int32]int64{0: c.seen}, begun: map[int32]int64{}, asks: make(chan ask, 1)}
+		g := bare()
+		g.asks = make(chan ask, 1)
+		g.seen[0].Store(c.seen)
+		h := g.hubs.list[0]
 		if c.known {
-			bob := &user{id: "bob", entries: map[string]*entry{}}
-			g.hub.setMember(bob, bob.entryOf("crowd"), "crowd", true)
-			g.hub.channels["crowd"].record = &events.ChannelRecord{Large: true, Stamp: events.Stamp{M: c.told}}
+			bob := &user{id: "bob", hub: h, entries: map[string]*entry{}}
+			h.setMember(bob, bob.entryOf("crowd"), "crowd", true)
+			h.channels["crowd"].Record = &events.ChannelRecord{Large: true, Stamp: events.Stamp{M: c.told}}
 		}
-		ann := &user{id: "ann", entries: map[string]*entry{}}
-		in := &inbox{channels: []view{{channel: "crowd", member: true}}, at: position{0: {M: c.inbox}}, heard: position{}}
-		device := &conn{g: g, user: ann, loading: true}
+		ann := &user{id: "ann", hub: h, entries: map[string]*entry{}}
+		in := &inbox{channels: []view.View{{Channel: "crowd", Member: true}}, at: view.Position{0: {M: c.inbox}}, threadsAt: view.Position{}}
+		device := g.loadingDevice(t, ann)
 		if after := g.install(device, in, true); !slices.Equal(after, c.want) || device.loading != (c.want != nil) {
 			t.Errorf("%s: read once more up to %v, want %v", c.name, after, c.want)
 		}

@@ -3,12 +3,13 @@ package gateway_test
 import (
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A device that is cut off at every step of a connection (before hello, before its inbox, right after it, in the middle
-// of what changes) while the world goes on, and comes back each time, ends up knowing what the log says; so does one that
-// is never cut off. Each connection begins with an inbox of its own: nothing is resumed, so nothing can be missing.
+// A device that is cut off at every step of a connection (before hello, before its inbox, right
+// after it, in the middle of what changes) while the world goes on, and comes back each time, ends
+// up knowing what the log says; so does one that is never cut off. Each connection begins with an
+// inbox of its own: nothing is resumed, so nothing can be missing.
 func TestNeverASilentGap(t *testing.T) {
 	w := newTown(t)
 	const connections = 24

@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/internal/dev"
 )
 
-// A client that takes nothing while messages come is closed as too slow, and what waits for it stays bounded; everybody
-// else goes on. It connects again, and has everything.
+// A client that takes nothing while messages come is closed as too slow, and what waits for it
+// stays bounded; everybody else goes on. It connects again, and has everything.
 func TestASlowClientIsClosed(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{QueueBytes: 192 << 10}}})
 	emit(t, s.URL, joined("general", "ann", "bob"))
@@ -69,7 +69,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// Nothing about a channel reaches somebody after his leaving: neither messages nor counts, whatever was queued.
+// Nothing about a channel reaches a user who has left it: neither messages nor counts, whatever was
+// queued.
 func TestWhoLeftHearsNothing(t *testing.T) {
 	s := start(t, dev.Config{})
 	emit(t, s.URL, joined("general", "ann", "bob"), joined("mark", "ann", "bob"))

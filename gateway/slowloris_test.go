@@ -24,7 +24,7 @@ func handshake(t *testing.T, s *dev.Stack) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	fmt.Fprintf(conn, "GET /v1/socket?user_id=ann HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+	fmt.Fprintf(conn, "GET /v1/socket?user_id=ann HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
 	res, err := http.ReadResponse(bufio.NewReaderSize(conn, 1<<16), nil) //nolint:bodyclose // it ends with the connection
 	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
@@ -49,7 +49,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &ne) && ne.Timeout()
 }
 
-// A client that drips a frame, or fragments of one, for ever is cut off; so is one that answers no ping.
+// A client that drips a frame, or fragments of one, for ever is cut off; so is one that answers no
+// ping.
 func TestSlowloris(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{
 		FrameTimeout: 200 * time.Millisecond, PingEvery: 50 * time.Millisecond, PongTimeout: 300 * time.Millisecond,
@@ -90,7 +91,7 @@ func TestSlowloris(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		fmt.Fprintf(conn, "GET /v1/socket?user_id=ann HTTP/1.1\r\nHost: x\r\nX-Drip: ")
+		fmt.Fprintf(conn, "GET /v1/socket?user_id=ann HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Drip: ")
 		endsItself(t, conn)
 	})
 }

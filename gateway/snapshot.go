@@ -2,50 +2,46 @@ package gateway
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
-	"connectrpc.com/connect"
-
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/view"
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
 const (
-	// ofInbox is the fold version of a stamp that is a position: everything up to there is in the value, whichever
-	// version folded it.
-	ofInbox = math.MaxUint32
-	// maxThreads bounds the threads of a user that are kept here.
+	// maxThreads bounds the threads of a user that an inbox lists.
 	maxThreads = 10_000
 	// inboxPage is the largest page of GetInbox.
 	inboxPage = 1000
-	// snapshotTries is how often an inbox is read before the connection is told to try again later.
+	// snapshotTries is how often reading an inbox may fail before the connection is closed with
+	// CloseTryAgain.
 	snapshotTries = 6
 )
 
-// inbox is a user's inbox as it was read.
+// inbox is a user's inbox as the owners answered it.
 type inbox struct {
-	channels []view
-	at       position
-	threads  []view
-	heard    position // of the threads
+	channels  []view.View
+	at        view.Position
+	threads   []view.View
+	threadsAt view.Position // of the threads
 }
 
-// load reads the inbox of a connection and sends it. It runs beside the connection.
+// load reads the inbox of a connection and sends it, in a goroutine of its own.
 //
-// What changes while it is being read is not lost: deltas go into the user's entries, and those that the inbox does not
-// cover follow it. The inbox includes what the feed had passed when the user came: nobody kept that for him. A channel in
-// which nobody here was interested may have had records since then: if the feed has gone past the inbox by the time the
-// channel is registered, the inbox is read once more, at least up to there.
+// Nothing that changes while it is being read is lost. Deltas go into the user's entries, and those
+// that the inbox does not cover follow it. The inbox includes what the feed had passed when the
+// user came, which nobody kept for them. A channel without members here may have had records since
+// then. If the feed has passed the inbox by the time that the channel is registered, the inbox is
+// read once more, at least up to there.
 func (g *Gateway) load(c *conn) {
 	pause := 20 * time.Millisecond
-	g.hub.mu.Lock()
 	var after []string
-	for p, seen := range g.seen {
-		after = g.passed(after, p, seen)
+	for p := range g.seen {
+		after = g.passed(after, int32(p), g.seen[p].Load())
 	}
-	g.hub.mu.Unlock()
 	for try := 1; ; try++ {
 		in, err := g.readInbox(c, after)
 		if err == nil {
@@ -54,51 +50,50 @@ func (g *Gateway) load(c *conn) {
 			}
 			continue
 		}
-		if c.ctx.Err() != nil {
+		if c.Context().Err() != nil {
 			return
 		}
 		if try >= snapshotTries {
-			g.cfg.Logger.Warn("no inbox could be read", "instance", c.instance, "err", err)
-			c.shut(CloseTryAgain, "no inbox could be read: try again later")
+			g.cfg.Logger.Warn("no inbox could be read", "instance", c.Instance, "err", err)
+			c.Shut(CloseTryAgain, "no inbox could be read: try again later")
 			return
 		}
-		after = nil // an owner that lags must not keep people out
+		after = nil // an owner that lags must not keep users out
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
-		case <-c.ctx.Done():
+		case <-c.Context().Done():
 			return
 		}
 		pause = min(2*pause, time.Second)
 	}
 }
 
-// readInbox reads all pages. At most Limits.Snapshots do so at once.
+// readInbox reads all pages. At most Limits.Snapshots inboxes are read at once.
 func (g *Gateway) readInbox(c *conn, after []string) (*inbox, error) {
 	select {
 	case g.snapshots <- struct{}{}:
 		defer func() { <-g.snapshots }()
-	case <-c.ctx.Done():
-		return nil, context.Cause(c.ctx)
+	case <-c.Context().Done():
+		return nil, context.Cause(c.Context())
 	}
 	defer g.metrics.timed(g.metrics.inboxes)()
-	ctx, cancel := context.WithTimeout(c.ctx, 15*time.Second)
+	ctx, cancel := context.WithTimeout(g.as(c.Context(), c.user.id), 15*time.Second)
 	defer cancel()
-	in := &inbox{at: position{}}
+	in := &inbox{}
 	for token := ""; ; {
-		req := connect.NewRequest(&queryv1.GetInboxRequest{UserId: c.user.id, PageSize: inboxPage, PageToken: token, After: after})
-		g.authorize(req.Header(), c.token)
-		res, err := g.query.GetInbox(ctx, req)
+		res, err := g.query.GetInbox(ctx, &queryv1.GetInboxRequest{UserId: c.user.id, Archived: "all", PageSize: inboxPage, PageToken: token, After: after})
 		if err != nil {
 			return nil, err
 		}
-		for _, ch := range res.Msg.Channels {
-			in.channels = append(in.channels, viewOfAnswer(ch))
+		for _, ch := range res.Channels {
+			in.channels = append(in.channels, view.OfAnswer(ch))
+			g.passTimeOf(&in.channels[len(in.channels)-1])
 		}
-		// The first page is the oldest: what it covers, later ones do.
+		// The first page is the oldest: later ones cover at least what it covers.
 		if len(in.at) == 0 {
-			in.at.add(&g.cfg.Topics, res.Msg.AsOf)
+			in.at = g.position(res.AsOf)
 		}
-		if token = res.Msg.NextPageToken; token == "" {
+		if token = res.NextPageToken; token == "" {
 			return in, g.readThreads(ctx, c, in)
 		}
 	}
@@ -106,49 +101,53 @@ func (g *Gateway) readInbox(c *conn, after []string) (*inbox, error) {
 
 // readThreads reads the threads, which are no older than the channels.
 func (g *Gateway) readThreads(ctx context.Context, c *conn, in *inbox) error {
-	in.heard = position{}
 	for token := ""; ; {
-		req := connect.NewRequest(&queryv1.GetThreadsRequest{UserId: c.user.id, PageSize: inboxPage, PageToken: token, After: g.tokens(in.at)})
-		g.authorize(req.Header(), c.token)
-		res, err := g.query.GetThreads(ctx, req)
+		res, err := g.query.GetThreads(ctx, &queryv1.GetThreadsRequest{UserId: c.user.id, PageSize: inboxPage, PageToken: token, After: g.tokens(in.at)})
 		if err != nil {
 			return err
 		}
-		for _, t := range res.Msg.Threads {
-			in.threads = append(in.threads, viewOfThread(t))
+		for _, t := range res.Threads {
+			in.threads = append(in.threads, view.OfThread(t))
+			g.passTimeOf(&in.threads[len(in.threads)-1])
 		}
-		if len(in.heard) == 0 {
-			in.heard.add(&g.cfg.Topics, res.Msg.AsOf)
+		if len(in.threadsAt) == 0 {
+			in.threadsAt = g.position(res.AsOf)
 		}
-		if token = res.Msg.NextPageToken; token == "" || len(in.threads) >= maxThreads {
+		if token = res.NextPageToken; token == "" || len(in.threads) >= maxThreads {
 			return nil
 		}
 	}
 }
 
-// tokens say how far a position is, for an after.
-func (g *Gateway) tokens(at position) (after []string) {
+// position returns the position that the tokens of an as_of state.
+func (g *Gateway) position(asOf []string) view.Position {
+	t := &g.cfg.Topics
+	return view.PositionOf(t.Messages, t.Reads, t.Deliveries, asOf)
+}
+
+// tokens returns the tokens of a position, for the field after of a request.
+func (g *Gateway) tokens(at view.Position) (after []string) {
 	for p, s := range at {
 		after = g.passed(after, p, s.M)
 	}
 	return after
 }
 
-// passed adds the last event of chat.messages before an offset.
+// passed appends the token of the last event of chat.messages before an offset.
 func (g *Gateway) passed(after []string, p int32, next int64) []string {
 	if next == 0 {
 		return after
 	}
-	return append(after, g.cfg.Topics.Messages+"/"+strconv.Itoa(int(p))+"/"+strconv.FormatInt(next-1, 10))
+	return append(after, events.RecordID{Topic: g.cfg.Topics.Messages, Partition: p, Offset: next - 1}.String())
 }
 
-// startLoad reads the inbox of a connection beside everything else. Called with the lock.
+// startLoad begins to read the inbox of a connection. Called with the lock.
 func (g *Gateway) startLoad(c *conn) {
 	c.loading = true
-	go func() {
+	guard.Go("the reading of an inbox", c.Panicked, func() {
 		g.load(c)
-		g.hub.kick()
-	}()
+		c.user.hub.kick()
+	})
 }
 
 // reload sends all devices of a user a fresh inbox. Called with the lock.

@@ -3,11 +3,18 @@ package processor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/processor/internal/engine"
+	"github.com/tidemark/tidemark/processor/internal/failure"
+	"github.com/tidemark/tidemark/processor/internal/inbox"
+	"github.com/tidemark/tidemark/processor/internal/life"
+	"github.com/tidemark/tidemark/processor/internal/steps"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -15,10 +22,10 @@ import (
 
 // onAssigned makes a worker for each new partition; their stores are opened in the background.
 func (p *Processor) onAssigned(_ context.Context, _ *kgo.Client, assigned map[string][]int32) {
-	p.setGroupErr(nil)
+	p.engine.SetGroupErr(nil)
 	whole, torn := p.numbers(assigned)
 	numbers := append(slices.Clone(whole), torn...)
-	p.release(numbers, stopAbort) // none is owned, unless the client forgot to say that it was lost
+	p.release(numbers, inbox.StopAbort, p.revoked()) // normally none is owned: the client may not have reported a lost one
 	p.resume(numbers)
 
 	p.mu.Lock()
@@ -31,18 +38,39 @@ func (p *Processor) onAssigned(_ context.Context, _ *kgo.Client, assigned map[st
 		w := p.newWorker(n, p.consumer)
 		p.workers[n] = w
 		if slices.Contains(torn, n) {
-			w.refuse(fmt.Errorf("partition %d was assigned for some of the input topics only: another consumer uses the group %s; "+
+			w.Refuse(fmt.Errorf("partition %d was assigned for some of the input topics only: another consumer uses the group %s; "+
 				"give it a group of its own", n, p.cfg.Group))
 		}
-		go w.main()
+		w.Launch()
 	}
-	p.metrics.rebalances.WithLabelValues("assigned").Add(float64(len(numbers)))
+	p.metrics.Rebalances.WithLabelValues("assigned").Add(float64(len(numbers)))
 	p.share()
-	p.hold(whole)
+	p.noteStores(whole)
 	p.joined = true // only now: a member whose partitions are not known yet must not be taken for one that has none
 	if len(numbers) > 0 {
 		p.log.Info("partitions assigned", "partitions", numbers)
 	}
+}
+
+// onFetched reads the metadata of the committed offsets of new partitions: it names their former
+// producers.
+func (p *Processor) onFetched(_ context.Context, _ *kgo.Client, answer *kmsg.OffsetFetchResponse) error {
+	for _, group := range answer.Groups {
+		for _, topic := range group.Topics {
+			for _, at := range topic.Partitions {
+				metadata := ""
+				if at.Metadata != nil {
+					metadata = *at.Metadata
+				}
+				p.publisher.Roster.Take(at.Partition, metadata)
+			}
+		}
+	}
+	select {
+	case p.renewLease <- struct{}{}:
+	default:
+	}
+	return nil
 }
 
 func (p *Processor) onRevoked(_ context.Context, _ *kgo.Client, revoked map[string][]int32) {
@@ -52,13 +80,14 @@ func (p *Processor) onRevoked(_ context.Context, _ *kgo.Client, revoked map[stri
 		return
 	}
 	p.log.Info("partitions revoked", "partitions", numbers)
-	p.metrics.rebalances.WithLabelValues("revoked").Add(float64(len(numbers)))
-	p.release(numbers, stopClean)
+	p.metrics.Rebalances.WithLabelValues("revoked").Add(float64(len(numbers)))
+	p.release(numbers, inbox.StopClean, p.revoked())
 	p.resume(numbers)
 }
 
-// onLost drops partitions that another member may already have. What was not acknowledged is not stored, and nothing is
-// published or committed any more. It is called at the end of each session that an error ends, also with no partitions.
+// onLost drops partitions that another member may already own. It stores only acknowledged changes,
+// and publishes and commits nothing more. The client calls it at the end of each session that an
+// error ends, even without partitions.
 func (p *Processor) onLost(_ context.Context, _ *kgo.Client, lost map[string][]int32) {
 	p.mu.Lock()
 	p.joined = false // before they are gone: a member that has lost all must not be taken for one that owns nothing
@@ -69,13 +98,12 @@ func (p *Processor) onLost(_ context.Context, _ *kgo.Client, lost map[string][]i
 		return
 	}
 	p.log.Warn("partitions lost", "partitions", numbers)
-	p.metrics.rebalances.WithLabelValues("lost").Add(float64(len(numbers)))
-	p.committer.forget(numbers)
-	p.release(numbers, stopAbort)
+	p.disown(numbers)
+	p.release(numbers, inbox.StopAbort, p.revoked())
 	p.resume(numbers)
 }
 
-// numbers are the partition numbers that are there for all inputs, and those that are not.
+// numbers returns the partitions that exist in every input topic (whole) and in only some (torn).
 func (p *Processor) numbers(of map[string][]int32) (whole, torn []int32) {
 	count := map[int32]int{}
 	for _, topic := range p.cfg.Topics.Inputs {
@@ -83,7 +111,7 @@ func (p *Processor) numbers(of map[string][]int32) (whole, torn []int32) {
 			count[n]++
 		}
 	}
-	for _, n := range sortedKeys(count) {
+	for _, n := range slices.Sorted(maps.Keys(count)) {
 		if count[n] == events.NumInputs {
 			whole = append(whole, n)
 		} else {
@@ -93,37 +121,14 @@ func (p *Processor) numbers(of map[string][]int32) (whole, torn []int32) {
 	return whole, torn
 }
 
-// resume lifts the pauses of partitions. They outlive a rebalance.
-func (p *Processor) resume(numbers []int32) {
-	all := map[string][]int32{}
-	for _, topic := range p.cfg.Topics.Inputs {
-		all[topic] = slices.Clone(numbers)
-	}
-	if len(numbers) > 0 {
-		p.consumer.ResumeFetchPartitions(all)
-	}
-}
-
-// share divides the memory for fetched records among the partitions. mu is held.
-func (p *Processor) share() {
-	partitions := len(p.workers) + len(p.standbys.workers)
-	for _, of := range []map[int32]*worker{p.workers, p.standbys.workers} {
-		for _, w := range of {
-			w.inbox.setMax(p.cfg.inputBytes(partitions))
-		}
-	}
-}
-
-// hold tells the group, with the next join, that this member has the stores of partitions. mu is held.
-func (p *Processor) hold(numbers []int32) {
-	p.held = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.held), numbers...))))
-	p.balancer.setData(memberData{Advertise: p.cfg.Advertise, RelayKey: p.relayKey, Held: p.held, Standbys: p.cfg.Standbys})
-}
-
-// adjustOffsets decides where the new partitions start. It waits for their stores to be opened, and for the brokers to
-// say where the logs begin and end; a rebalance ends the wait, and the client asks again after it. A partition that
-// cannot be opened is left out, so that nothing of it is fetched.
+// adjustOffsets decides where the new partitions start. It waits for their stores to be opened, and
+// for the brokers to say where the logs begin and end; a rebalance ends the wait, and the client
+// asks again after it. A partition that cannot be opened is left out, so that nothing of it is
+// fetched.
 func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	if p.cfg.Planted != nil {
+		p.cfg.Planted("offsets")
+	}
 	asked := map[int32]bool{}
 	for topic, partitions := range offsets {
 		if !slices.Contains(p.cfg.Topics.Inputs[:], topic) {
@@ -134,125 +139,71 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 			asked[n] = true
 		}
 	}
-	var ws []*worker
-	for _, n := range sortedKeys(asked) {
+	var ws []*steps.Worker
+	for _, n := range slices.Sorted(maps.Keys(asked)) {
 		if w := p.worker(n); w != nil {
 			ws = append(ws, w)
 		}
 	}
-	// A standby that takes over is not to wait for stores that are only opened now: they come later.
-	takesOver := slices.ContainsFunc(ws, func(w *worker) bool { return w.tails.Load() })
+	// A standby that takes over is not to wait for stores that are only opened now: they come
+	// later.
+	takesOver := slices.ContainsFunc(ws, func(w *steps.Worker) bool { return w.Tails.Load() })
 	for _, w := range ws {
 		if takesOver {
 			break
 		}
 		select {
-		case <-w.opened:
-		case <-w.done:
-		case <-w.restoring: // the others do not wait for it
+		case <-w.Opened:
+		case <-w.Done:
+		case <-w.Home.Slow: // the others do not wait for it
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	logs, err := p.survey(ctx, ws)
+	logs, err := p.engine.Survey(ctx, numbersOf(ws))
 	if err != nil {
 		return nil, err
 	}
-	if logs.wrong != nil {
-		for _, w := range p.owned() { // those that run are as wrong as those that begin
-			w.inbox.fail(logs.wrong)
+	if logs.Wrong != nil {
+		for _, w := range p.owned() { // running partitions are as wrong as new ones
+			w.Inbox.Fail(logs.Wrong)
 		}
 	}
 	for _, w := range ws {
 		from, err := p.openOrPostpone(w, offsets, logs)
-		if err != nil && mayPass(err) {
+		if err != nil && failure.MayPass(err) {
 			// It is assigned and not fetched, so that it can begin once it can be opened.
-			p.pause(w.number)
+			p.pause(w.Number)
 			for _, topic := range p.cfg.Topics.Inputs {
-				if o, ok := offsets[topic][w.number]; ok {
-					offsets[topic][w.number] = kgo.NewOffset().At(max(o.EpochOffset().Offset, 0)).WithEpoch(-1)
+				if o, ok := offsets[topic][w.Number]; ok {
+					offsets[topic][w.Number] = kgo.NewOffset().At(max(o.EpochOffset().Offset, 0)).WithEpoch(-1)
 				}
 			}
-			w.giveUp(err)
+			w.GiveUp(err)
 			continue
 		}
 		for i, topic := range p.cfg.Topics.Inputs {
 			if err != nil {
-				delete(offsets[topic], w.number)
+				delete(offsets[topic], w.Number)
 				continue
 			}
-			offsets[topic][w.number] = kgo.NewOffset().At(from[i]).WithEpoch(-1)
+			offsets[topic][w.Number] = kgo.NewOffset().At(from[i]).WithEpoch(-1)
 		}
 		if err != nil {
-			w.giveUp(err)
+			w.GiveUp(err)
 		}
 	}
 	return offsets, nil
 }
 
 // openOrPostpone is open, but for a worker whose store is still being restored or opened.
-func (p *Processor) openOrPostpone(w *worker, offsets map[string]map[int32]kgo.Offset, logs *survey) (projections.Position, error) {
-	if isDone(w.done) || w.started.Load() || isDone(w.opened) && !w.postponed.Load() {
+func (p *Processor) openOrPostpone(w *steps.Worker, offsets map[string]map[int32]kgo.Offset, logs *engine.Survey) (projections.Position, error) {
+	if life.Done(w.Done) || w.Started.Load() || life.Done(w.Opened) && !w.Postponed.Load() {
 		return p.open(w, offsets, logs)
 	}
 	var committed projections.Position
 	for i, topic := range p.cfg.Topics.Inputs {
-		committed[i] = offsets[topic][w.number].EpochOffset().Offset
+		committed[i] = offsets[topic][w.Number].EpochOffset().Offset
 	}
 	return p.postpone(w, committed), nil
-}
-
-// open starts a worker whose store is open and returns where to fetch from.
-func (p *Processor) open(w *worker, offsets map[string]map[int32]kgo.Offset, logs *survey) (projections.Position, error) {
-	select {
-	case <-w.done:
-		return projections.Position{}, w.failed()
-	default:
-	}
-	if logs.wrong != nil {
-		return projections.Position{}, logs.wrong
-	}
-	tails := w.tails.Load()
-	if from, started := w.resumeAt(); started && !tails {
-		return from, nil
-	}
-	at := w.storedAt
-	if tails {
-		at = w.progress.at()
-	}
-	var h history
-	for i, topic := range p.cfg.Topics.Inputs {
-		committed, ok := offsets[topic][w.number]
-		if !ok {
-			return projections.Position{}, passing{fmt.Errorf("%s/%d: the group's offset could not be read", topic, w.number)}
-		}
-		// Where nothing is committed the client has put the start of the log, which is negative.
-		h.committed[i] = max(committed.EpochOffset().Offset, none)
-		var err error
-		if h.start[i], h.end[i], err = logs.bounds(i, w.number); err != nil {
-			p.log.Warn("where the log begins and ends is not known; it is taken to have what is needed, and fetching will tell",
-				"topic", topic, "partition", w.number, "err", err)
-			h.start[i], h.end[i] = at[i], max(at[i], h.committed[i])
-		}
-	}
-	plan, err := planOpening(w.number, &p.cfg.Topics.Inputs, at, h)
-	if err != nil {
-		if w.snapshotTrouble != nil {
-			err = fmt.Errorf("%w (no snapshot helps: %w)", err, w.snapshotTrouble)
-		}
-		return projections.Position{}, err
-	}
-	p.committer.own(w.number, h.committed)
-	if tails {
-		w.tails.Store(false)
-		w.inbox.promote(order{plan: plan, ends: h.end})
-		return w.inbox.expected(), nil
-	}
-	if at != (projections.Position{}) && !plan.published {
-		// What is stored was published. Where it is beyond what the group has, a crash came before the commit; without
-		// this the group would show a lag until the next record.
-		p.committer.note(w.number, at)
-	}
-	w.begin(order{plan: plan, ends: h.end})
-	return plan.from, nil
 }

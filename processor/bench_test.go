@@ -12,11 +12,12 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// BenchmarkWholePath folds and publishes b.N events, 1 message to 15 reads in channels of 50, that are in the topics of
-// an embedded broker already. cpu-us/event is the processor's and the broker's together.
+// BenchmarkWholePath folds and publishes b.N events, 1 message to 15 reads in channels of 50, that
+// are in the topics of an embedded broker already. cpu-us/event is the processor's and the broker's
+// together.
 func BenchmarkWholePath(b *testing.B) {
 	for _, limit := range []uint32{0, 50} {
 		b.Run(fmt.Sprintf("fanout=%d", limit), func(b *testing.B) {

@@ -4,11 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestBrokersComeAndGo: under traffic the leaders of inputs and outputs move, one of three brokers is killed and comes
-// back. Nothing is lost, nothing stands twice with different bytes, no partition stops.
+// TestBrokersComeAndGo: under traffic the leaders of inputs and outputs move, one of three brokers
+// is killed and comes back. Nothing is lost, nothing stands twice with different bytes, no
+// partition stops.
 func TestBrokersComeAndGo(t *testing.T) {
 	k := testkit.KafkaN(t, 3)
 	s := newReplicatedSite(t, k.Brokers, 2, 3)

@@ -11,13 +11,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// answers are the errors with which brokers answer requests of each kind that a member makes, each of which passes by
-// itself or with what the member does about it. REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND are said after the
-// request was applied.
+// answers are the errors with which brokers answer requests of each kind that a member makes, each
+// of which passes by itself or with what the member does about it. REQUEST_TIMED_OUT and
+// NOT_ENOUGH_REPLICAS_AFTER_APPEND are said after the request was applied.
 var answers = []struct {
 	key  kmsg.Key
 	errs []*kerr.Error
-	// opens says that the request is made when a partition is opened, so that the member is made to lose all of its own.
+	// opens says that the request is made when a partition is opened, so that the member is made to
+	// lose all of its own.
 	opens bool
 }{
 	{kmsg.Produce, []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.NotEnoughReplicas,
@@ -44,8 +45,8 @@ var answers = []struct {
 	{kmsg.Metadata, []*kerr.Error{kerr.LeaderNotAvailable, kerr.UnknownTopicOrPartition, kerr.TopicAuthorizationFailed}, true},
 }
 
-// TestEveryErrorPasses: each kind of request that a member makes is answered with each error that passes, some times in a
-// row, under traffic. Afterwards every invariant holds.
+// TestEveryErrorPasses: each kind of request that a member makes is answered with each error that
+// passes, some times in a row, under traffic. Afterwards every invariant holds.
 func TestEveryErrorPasses(t *testing.T) {
 	for _, a := range answers {
 		t.Run(a.key.Name(), func(t *testing.T) {
@@ -55,13 +56,17 @@ func TestEveryErrorPasses(t *testing.T) {
 					begun := time.Now()
 					// Only what members ask for: what refuses the test's own events proves nothing.
 					fault := b.k.Fault(kfake.Fault{Keys: []kmsg.Key{a.key}, Err: answer, Count: 3, When: ofMembers})
-					if a.opens {
-						for _, err := range []*kerr.Error{kerr.NotCoordinator, kerr.UnknownMemberID} {
-							b.k.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: err, Count: 1})
-						}
+					var lost []*kfake.FaultHandle
+					if a.opens { // the client heartbeats, and so does the lease: all of them are answered so
+						beat := []kmsg.Key{kmsg.Heartbeat}
+						lost = append(lost, b.k.Fault(kfake.Fault{Keys: beat, Err: kerr.NotCoordinator, Count: 2}),
+							b.k.Fault(kfake.Fault{Keys: beat, Err: kerr.UnknownMemberID, Count: -1}))
 					}
 					b.tr.write(40)
 					until(t, a.key.Name()+" is answered with "+answer.Message, func() bool { return fault.Hits() > 0 })
+					for _, f := range lost {
+						f.Remove()
+					}
 					b.tr.write(20)
 					fault.Remove() // the test asks brokers, too
 					b.caughtUpAfter(answer.Message)
@@ -75,8 +80,8 @@ func TestEveryErrorPasses(t *testing.T) {
 	}
 }
 
-// ofMembers tells requests that are about the members' business: of those that name topics to write to, the ones that name
-// an output. It is asked on the cluster's own goroutine.
+// ofMembers tells requests that are about the members' business: of those that name topics to write
+// to, the ones that name an output. It is asked on the cluster's own goroutine.
 func (b *bubble) ofMembers() func(kmsg.Request) bool {
 	names, ids := b.names(), map[[16]byte]bool{}
 	outputs := []string{names.Unread, names.Channels, names.Receipts, names.DeadLetters}

@@ -13,13 +13,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/checker"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/internal/test/checker"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestStalledMember: a member's line is frozen for ten sessions, in the middle of traffic. The other one takes its partitions
-// over. When it wakes up it still thinks that it owns them.
+// TestStalledMember: a member's line is frozen for ten sessions, in the middle of traffic. The
+// other one takes its partitions over. When it wakes up it still thinks that it owns them.
 func TestStalledMember(t *testing.T) {
 	for _, standbys := range []int{0, 1} {
 		inBubble(t, 4, 1, func(_ *testing.T, b *bubble) {
@@ -41,8 +41,8 @@ func TestStalledMember(t *testing.T) {
 	}
 }
 
-// TestBrokersSilentForAnHour: no request of any member is answered, none fails, for an hour: what was being produced and
-// committed may have been applied or not. Queries go on with what is known.
+// TestBrokersSilentForAnHour: no request of any member is answered, none fails, for an hour: what
+// was being produced and committed may have been applied or not. Queries go on with what is known.
 func TestBrokersSilentForAnHour(t *testing.T) {
 	inBubble(t, 4, 2, func(t *testing.T, b *bubble) {
 		b.tr.write(300)
@@ -71,8 +71,8 @@ func TestBrokersSilentForAnHour(t *testing.T) {
 	})
 }
 
-// TestLeadersMove: the leaders of all partitions of all topics move again and again. (That brokers die and come back is
-// for the real ones: TestBrokersComeAndGo.)
+// TestLeadersMove: the leaders of all partitions of all topics move again and again. (That brokers
+// die and come back is for the real ones: TestBrokersComeAndGo.)
 func TestLeadersMove(t *testing.T) {
 	inBubble(t, 4, 2, func(_ *testing.T, b *bubble) {
 		b.slow()
@@ -84,7 +84,8 @@ func TestLeadersMove(t *testing.T) {
 	})
 }
 
-// TestCoordinatorsMove: the group's coordinator moves again and again, also in the middle of a rebalance.
+// TestCoordinatorsMove: the group's coordinator moves again and again, also in the middle of a
+// rebalance.
 func TestCoordinatorsMove(t *testing.T) {
 	onTheClock(t, 4, 1, func(_ *testing.T, b *bubble) {
 		for round := range 8 {
@@ -100,8 +101,8 @@ func TestCoordinatorsMove(t *testing.T) {
 	})
 }
 
-// TestRecordsDeletedBelowThePosition: retention that comes right up to what is folded disturbs nobody, and neither does
-// one up to what a stopped member has stored.
+// TestRecordsDeletedBelowThePosition: retention that comes right up to what is folded disturbs
+// nobody, and neither does one up to what a stopped member has stored.
 func TestRecordsDeletedBelowThePosition(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		b.tr.write(300)
@@ -123,7 +124,8 @@ func TestRecordsDeletedBelowThePosition(t *testing.T) {
 		b.restart(m)
 		b.settled()
 		m.stop()
-		// The beginning of the log is gone, so that no model can be made of it: what counts is that nothing was refused.
+		// The beginning of the log is gone, so that no model can be made of it: what counts is that
+		// nothing was refused.
 		b.digests(b.cfg, m.dir)
 	})
 }
@@ -137,8 +139,9 @@ func (b *bubble) deleteBefore(t *testing.T, partition int32, at projections.Posi
 	}
 }
 
-// TestRecordsDeletedBeforeTheyAreFolded: a member is cut off for so long that retention deletes what it has not folded.
-// The partition stops with the gap in words, the other one goes on; a restart says the same.
+// TestRecordsDeletedBeforeTheyAreFolded: a member is cut off for so long that retention deletes
+// what it has not folded. The partition stops with the gap in words, the other one goes on; a
+// restart says the same.
 func TestRecordsDeletedBeforeTheyAreFolded(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		m := b.of[0]
@@ -161,8 +164,8 @@ func TestRecordsDeletedBeforeTheyAreFolded(t *testing.T) {
 	})
 }
 
-// TestTopicCreatedAgainWhileRunning: an input topic is deleted and made anew under a running member. Not one record of the
-// new topic is folded onto the old one's state.
+// TestTopicCreatedAgainWhileRunning: an input topic is deleted and made anew under a running
+// member. Not one record of the new topic is folded onto the old one's state.
 func TestTopicCreatedAgainWhileRunning(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		m := b.of[0]
@@ -193,8 +196,8 @@ func TestTopicCreatedAgainWhileRunning(t *testing.T) {
 	})
 }
 
-// TestRetention: the broker's own retention, by size, deletes from the inputs. A member that keeps up is not disturbed;
-// one that comes back with a store older than what is left refuses.
+// TestRetention: the broker's own retention, by size, deletes from the inputs. A member that keeps
+// up is not disturbed; one that comes back with a store older than what is left refuses.
 func TestRetention(t *testing.T) {
 	inBubble(t, 1, 1, func(t *testing.T, b *bubble) {
 		m := b.of[0]

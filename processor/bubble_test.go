@@ -10,13 +10,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/tidemark/tidemark/internal/testkit"
-	"github.com/tidemark/tidemark/internal/testkit/proxy"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
 )
 
-// bubble is a site in a bubble of testing/synctest (R4): the real clients and members, the embedded brokers, a network in
-// memory and a clock that stands still while anybody has something to do. A session of an hour is over at once, and no
-// outcome depends on how fast the machine is.
+// bubble is a site in a bubble of testing/synctest (R4): the real clients and members, the embedded
+// brokers, a network in memory and a clock that stands still while anybody has something to do. A
+// session of an hour is over at once, and no outcome depends on how fast the machine is.
 type bubble struct {
 	*site
 	k   *kfake.Cluster
@@ -38,14 +38,16 @@ type seat struct {
 	line *proxy.Line
 }
 
-// inBubble runs body in a bubble, with three brokers, some traffic, and so many members that share the partitions.
+// inBubble runs body in a bubble, with three brokers, some traffic, and so many members that share
+// the partitions.
 func inBubble(t *testing.T, partitions int32, members int, body func(t *testing.T, b *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { onTheClock(t, partitions, members, body) })
 }
 
-// onTheClock is inBubble with the machine's clock. It is for what makes the client sleep with a lock that it wants
-// elsewhere, as it does between the attempts of a commit while it joins: who waits for a lock holds up a bubble's clock.
+// onTheClock is inBubble with the machine's clock. It is for what makes the client sleep with a
+// lock that it wants elsewhere, as it does between the attempts of a commit while it joins: who
+// waits for a lock holds up a bubble's clock.
 func onTheClock(t *testing.T, partitions int32, members int, body func(t *testing.T, b *bubble)) {
 	t.Helper()
 	b := &bubble{net: &kfake.VirtualNetwork{}, line: proxy.NewLine(t)}
@@ -62,8 +64,9 @@ func onTheClock(t *testing.T, partitions int32, members int, body func(t *testin
 	body(t, b)
 }
 
-// warm settles, after so many events that everybody has produced. A client gets its producer's id under a lock, and who
-// waits for a lock holds up the clock: asked for over a line that is slow or frozen, it would never come.
+// warm settles, after so many events that everybody has produced. A client gets its producer's id
+// under a lock, and who waits for a lock holds up the clock: asked for over a line that is slow or
+// frozen, it would never come.
 func (b *bubble) warm() {
 	b.t.Helper()
 	b.settled()
@@ -79,8 +82,9 @@ func (b *bubble) warm() {
 // latency is that of the network after slow.
 const latency = 500 * time.Microsecond
 
-// slow gives the network a latency. A client that asks again at once what it was refused does so for ever without: the
-// clock stands still meanwhile, and with it the pause after which it learns better. It is for after warm.
+// slow gives the network a latency. A client that asks again at once what it was refused does so
+// for ever without: the clock stands still meanwhile, and with it the pause after which it learns
+// better. It is for after warm.
 func (b *bubble) slow() {
 	b.line.SetDelay(latency)
 	for _, m := range b.of {
@@ -115,7 +119,8 @@ func (b *bubble) members() (list []*member) {
 	return list
 }
 
-// settled waits until the members have shared the partitions, and folded, published and committed everything.
+// settled waits until the members have shared the partitions, and folded, published and committed
+// everything.
 func (b *bubble) settled() {
 	b.t.Helper()
 	until(b.t, "the members have shared the partitions", func() bool {
@@ -143,15 +148,11 @@ func (b *bubble) settled() {
 	})
 }
 
-// check settles, stops the members, and compares everything that they have left behind with the model. late says that a
-// member may have lost partitions without knowing it.
+// check settles, stops the members, and compares everything that they have left behind with the
+// model. late says that a member may have lost partitions without knowing it.
 func (b *bubble) check(late bool) {
 	b.t.Helper()
 	b.settled()
-	if late {
-		b.tr.nudge(b.cfg.Settings)
-		b.settled()
-	}
 	var dirs []string
 	for _, m := range b.of {
 		m.stop()

@@ -1,40 +1,51 @@
 package processor
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/plugin/kprom"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/processor/internal/engine"
+	"github.com/tidemark/tidemark/processor/internal/outputs"
+	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
 // maxRecordBytes lets any dead letter through.
-const maxRecordBytes = copiedBytes + 64<<10
+const maxRecordBytes = steps.MaxCopied + 64<<10
 
-func (p *Processor) commonOptions(role string) []kgo.Opt {
-	return []kgo.Opt{
-		kgo.SeedBrokers(p.cfg.Brokers...),
-		kgo.ClientID("tidemark-" + role),
-		kgo.WithHooks(kprom.NewMetrics("tidemark", kprom.Subsystem("processor_kafka"), kprom.WithClientLabel(),
-			kprom.Registerer(p.cfg.Registerer))),
-		kgo.DisableClientMetrics(),
-	}
+// askerOptions returns the options of the client that only sends requests for metadata and offsets.
+func (p *Processor) askerOptions() []kgo.Opt {
+	opts := []kgo.Opt{kgo.WithLogger(engine.ClientLog{To: p.log})}
+	opts = append(opts, p.cfg.ClientOptions...)
+	return append(opts, p.engine.ClientOptions("admin")...)
 }
 
-// producerOptions are those of the client that produces and asks. Records say their partition themselves; a dead letter
-// goes to that of its record, as far as the topic has one.
-func (p *Processor) producerOptions() []kgo.Opt {
-	opts := []kgo.Opt{kgo.ProducerLinger(0), kgo.WithLogger(clientLog{p.log})}
+// producerOptions are those of a client that produces through an outlet. Records say their
+// partition themselves; a dead letter goes to that of its record, as far as the topic has one.
+func (p *Processor) producerOptions(o *outputs.Outlet) []kgo.Opt {
+	opts := []kgo.Opt{kgo.ProducerLinger(0), kgo.WithLogger(engine.ClientLog{To: p.log})}
 	opts = append(opts, p.cfg.ClientOptions...)
-	opts = append(opts, p.commonOptions("producer")...)
+	opts = append(opts, p.engine.ClientOptions("producer")...)
 	return append(opts,
+		kgo.Dialer(o.Dial),
+		kgo.DialTLSConfig(nil), // the outlet's own dialer does that
 		kgo.RequiredAcks(kgo.AllISRAcks()),
+		// The client must not send records that a fence refused again under another epoch before
+		// the group confirms the ownership.
+		kgo.StopProducerOnDataLossDetected(),
 		kgo.ProducerBatchCompression(kgo.Lz4Compression(), kgo.NoCompression()),
 		kgo.MaxBufferedRecords(1<<18),
 		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 {
 			if topic == p.cfg.Topics.DeadLetters {
 				return maxRecordBytes
 			}
-			return 1_000_012 // what a topic accepts if it does not say otherwise
+			return 1_000_012 // Kafka's default limit of a topic
 		}),
 		kgo.RecordPartitioner(kgo.BasicConsistentPartitioner(func(string) func(*kgo.Record, int) int {
 			return func(r *kgo.Record, n int) int { return int(r.Partition) % n }
@@ -42,50 +53,73 @@ func (p *Processor) producerOptions() []kgo.Opt {
 	)
 }
 
-// consumerOptions are those of the group member. There is no offset to reset to: where a partition starts is decided
-// when it is opened, and a gap is an error.
+// consumerOptions are those of the group member. There is no offset to reset to: where a partition
+// starts is decided when it is opened, and a gap is an error.
 func (p *Processor) consumerOptions() []kgo.Opt {
 	opts := []kgo.Opt{
-		kgo.WithLogger(clientLog{p.log}),
+		kgo.WithLogger(engine.ClientLog{To: p.log}),
 		kgo.RebalanceTimeout(2 * p.cfg.StopTimeout),
 		// A partition that is resumed or newly assigned waits for the fetch that is under way.
 		kgo.FetchMaxWait(250 * time.Millisecond),
 		kgo.SessionTimeout(p.cfg.SessionTimeout),
-		// A member learns of a rebalance by its next heartbeat, and a partition that moves answers nobody meanwhile.
+		// A member learns of a rebalance with its next heartbeat. Until then a moving partition
+		// answers no queries.
 		kgo.HeartbeatInterval(min(200*time.Millisecond, p.cfg.SessionTimeout/3)),
 	}
 	if p.cfg.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(p.cfg.InstanceID))
 	}
 	opts = append(opts, p.cfg.ClientOptions...)
-	opts = append(opts, p.commonOptions("consumer")...)
+	opts = append(opts, p.engine.ClientOptions("consumer")...)
 	return append(opts,
 		kgo.ConsumerGroup(p.cfg.Group),
 		kgo.Balancers(p.balancer),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		// The end of a transaction is a record: without it a position would never reach the end of the log.
+		// The end of a transaction is a record: without it a position would never reach the end of
+		// the log.
 		kgo.KeepControlRecords(),
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(),
-		kgo.OnPartitionsAssigned(p.onAssigned),
-		kgo.OnPartitionsRevoked(p.onRevoked),
-		kgo.OnPartitionsLost(p.onLost),
+		kgo.OnPartitionsAssigned(p.callback("taking partitions over", p.onAssigned)),
+		kgo.OnPartitionsRevoked(p.callback("giving partitions away", p.onRevoked)),
+		kgo.OnPartitionsLost(p.callback("dropping lost partitions", p.onLost)),
 		kgo.WithHooks(sessionEnds(p.groupFailed)),
-		kgo.AdjustFetchOffsetsFn(p.adjustOffsets),
+		kgo.OnOffsetsFetched(func(ctx context.Context, cl *kgo.Client, r *kmsg.OffsetFetchResponse) error {
+			return guard.Err("reading the group's offsets", func() error { return p.onFetched(ctx, cl, r) })
+		}),
+		kgo.AdjustFetchOffsetsFn(func(ctx context.Context, o map[string]map[int32]kgo.Offset) (to map[string]map[int32]kgo.Offset, err error) {
+			err = guard.Err("the opening of partitions", func() (err error) {
+				to, err = p.adjustOffsets(ctx, o)
+				return err
+			})
+			return to, err
+		}),
 	)
 }
 
-// tailOptions are those of the client that fetches for standbys. It belongs to no group and commits nothing.
-func (p *Processor) tailOptions() []kgo.Opt {
-	opts := []kgo.Opt{kgo.WithLogger(clientLog{p.log}), kgo.FetchMaxWait(250 * time.Millisecond)}
-	opts = append(opts, p.cfg.ClientOptions...)
-	opts = append(opts, p.commonOptions("standby")...)
-	return append(opts,
-		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.KeepControlRecords(),
-	)
+// callback wraps f for the client's goroutine, where a panic would end the process. After a panic
+// the member is not ready until the group has assigned partitions again.
+func (p *Processor) callback(where string, f func(context.Context, *kgo.Client, map[string][]int32)) func(context.Context, *kgo.Client, map[string][]int32) {
+	return func(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) {
+		if err := guard.Do(where, func() { f(ctx, cl, partitions) }); err != nil {
+			p.log.Error("a rebalance could not be finished", append(guard.Attrs(err), "partitions", partitions)...)
+			p.groupFailed(err)
+		}
+	}
+}
+
+// newProducer makes a client that has no id yet.
+func (p *Processor) newProducer() (*outputs.Producer, error) {
+	dial, ok := p.asker.OptValue(kgo.Dialer).(func(context.Context, string, string) (net.Conn, error))
+	if !ok {
+		return nil, errors.New("processor: the Kafka client has no dial function")
+	}
+	o := outputs.NewOutlet(p.lease, dial)
+	client, err := kgo.NewClient(p.producerOptions(o)...)
+	if err != nil {
+		return nil, fmt.Errorf("processor: producer: %w", err)
+	}
+	return &outputs.Producer{Client: client, Outlet: o}, nil
 }

@@ -2,15 +2,17 @@ package processor
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/processor/internal/life"
+	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// collector reads the gauges of the partitions when they are asked for: a partition that moves away takes its gauges
-// with it.
+// collector reads the gauges of the partitions and Pebble's own counters at each scrape, so the
+// gauges of a partition that moves away disappear.
 type collector struct{ p *Processor }
 
 var (
@@ -29,11 +31,20 @@ var (
 	waiterGauge    = gauge("waiting_queries", "Queries that wait for a record to be folded.", "partition")
 	standbyLag     = gauge("standby_lag_records", "Records between the position of a standby and the end of the log.", "topic", "partition")
 	snapshotAge    = gauge("snapshot_age_seconds", "Time since this process found the snapshot of a partition up to date.", "partition")
+	snapshotEvery  = gauge("snapshot_interval_seconds", "Time between two snapshots of a partition (--snapshot-every); absent: none are taken.")
+	storeBytes     = gauge("store_bytes", "Bytes of a partition's store on disk.", "partition")
+	levelBytes     = gauge("store_level_bytes", "Bytes of the tables of a store, by Pebble's level.", "partition", "level")
+	sublevels      = gauge("store_l0_sublevels", "Sublevels of a store's level 0. Pebble delays writes beyond 12.", "partition")
+	readAmp        = gauge("store_read_amplification", "Tables of a store that one read may have to look at.", "partition")
+	debtBytes      = gauge("store_compaction_debt_bytes", "Bytes that compactions of a store have still to write.", "partition")
+	compactions    = gauge("store_compactions_total", "Compactions of a store since it was opened.", "partition")
+	stalls         = gauge("store_write_stalls_total", "Times that Pebble made writes of a store wait, since it was opened.", "partition")
 	readyGauge     = gauge("ready", "1 while the member is in its group and all of its partitions are live.")
 )
 
 var gauges = []*prometheus.Desc{partitionState, positionGauge, lagRecords, lagSeconds, openProgress, openETA, diskFull, queuedBytes,
-	waitingReads, storeEntries, hotBytes, watcherGauge, waiterGauge, standbyLag, snapshotAge, readyGauge}
+	waitingReads, storeEntries, hotBytes, watcherGauge, waiterGauge, standbyLag, snapshotAge, snapshotEvery,
+	storeBytes, levelBytes, sublevels, readAmp, debtBytes, compactions, stalls, readyGauge}
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("tidemark_processor_"+name, help, labels, nil)
@@ -49,65 +60,84 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	send := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+		kind := prometheus.GaugeValue
+		if d == compactions || d == stalls {
+			kind = prometheus.CounterValue
+		}
+		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
 	}
-	now := c.p.cfg.now()
 	for _, w := range c.p.owned() {
-		number := strconv.Itoa(int(w.number))
-		s := w.status()
-		for state, name := range stateNames {
-			send(partitionState, boolean(s.State == State(state)), number, name)
-		}
-		for i, topic := range c.p.cfg.Topics.Inputs {
-			send(positionGauge, float64(s.Position[i]), topic, number)
-			send(lagRecords, float64(s.Lag[i]), topic, number)
-			send(lagSeconds, w.lagSeconds(events.Input(i), s.Lag[i], now), topic, number)
-		}
-		send(openProgress, s.Progress, number)
-		send(openETA, s.ETA.Seconds(), number)
-		send(diskFull, boolean(s.Full != nil), number)
-		send(queuedBytes, float64(w.inbox.queued()), number)
-		send(watcherGauge, float64(w.hub.watchers.Load()), number)
-		send(waiterGauge, float64(w.progress.waiting.Load()), number)
-		if at, ok := c.p.metrics.snapshotTimes.get(w.number); ok {
-			send(snapshotAge, now.Sub(at).Seconds(), number)
-		}
-		c.store(send, w, number)
+		c.attempt(func() { c.partition(send, w) })
 	}
-	for _, s := range c.p.Standbys() {
-		for i, topic := range c.p.cfg.Topics.Inputs {
-			send(standbyLag, float64(s.Lag[i]), topic, strconv.Itoa(int(s.Partition)))
+	c.attempt(func() {
+		for _, s := range c.p.Standbys() {
+			for i, topic := range c.p.cfg.Topics.Inputs {
+				send(standbyLag, float64(s.Lag[i]), topic, strconv.Itoa(int(s.Partition)))
+			}
 		}
-	}
-	ready, _ := c.p.Ready()
-	send(readyGauge, boolean(ready))
+		ready, _ := c.p.Ready()
+		send(readyGauge, boolean(ready))
+		if c.p.cfg.Snapshots != nil && c.p.cfg.SnapshotEvery > 0 {
+			send(snapshotEvery, c.p.cfg.SnapshotEvery.Seconds())
+		}
+	})
 }
 
-func (c collector) store(send func(*prometheus.Desc, float64, ...string), w *worker, number string) {
-	part := w.live.Load()
+// attempt runs f and recovers from a panic, which would end the process in the registry's
+// goroutine. The scrape then lacks these values.
+func (c collector) attempt(f func()) {
+	if err := guard.Do("the reading of gauges", f); err != nil {
+		c.p.log.Error("metrics are left out", guard.Attrs(err)...)
+	}
+}
+
+func (c collector) partition(send func(*prometheus.Desc, float64, ...string), w *steps.Worker) {
+	now := c.p.cfg.Now()
+	number := strconv.Itoa(int(w.Number))
+	s := w.Status()
+	for _, word := range life.Words() {
+		send(partitionState, boolean(s.State.String() == word), number, word)
+	}
+	for i, topic := range c.p.cfg.Topics.Inputs {
+		send(positionGauge, float64(s.Position[i]), topic, number)
+		send(lagRecords, float64(s.Lag[i]), topic, number)
+		send(lagSeconds, w.LagSeconds(events.Input(i), s.Lag[i], now), topic, number)
+	}
+	send(openProgress, s.Progress, number)
+	send(openETA, s.ETA.Seconds(), number)
+	send(diskFull, boolean(s.Full != nil), number)
+	send(queuedBytes, float64(w.Inbox.Queued()), number)
+	send(watcherGauge, float64(w.Hub.Watchers.Load()), number)
+	send(waiterGauge, float64(w.Progress.Waiting.Load()), number)
+	if at, ok := c.p.metrics.Times.Get(w.Number); ok {
+		send(snapshotAge, now.Sub(at).Seconds(), number)
+	}
+	c.store(send, w, number)
+}
+
+func (c collector) store(send func(*prometheus.Desc, float64, ...string), w *steps.Worker, number string) {
+	part := w.Live.Load()
 	if part == nil {
 		return
 	}
-	part.RLock()
-	if w.live.Load() != part { // it was closed in between
-		part.RUnlock()
-		return
+	stats, disk, live := w.Stats(part)
+	if !live {
+		return // it was closed in between
 	}
-	stats := part.Stats()
-	part.RUnlock()
 	send(waitingReads, float64(stats.Waiting), number)
 	send(storeEntries, float64(stats.Channels), number, "channels")
 	send(storeEntries, float64(stats.Pairs), number, "pairs")
 	send(storeEntries, float64(stats.Users), number, "users")
 	send(hotBytes, float64(stats.HotBytes), number)
-}
-
-// lagSeconds is how old the last folded record of an input is while there are more.
-func (w *worker) lagSeconds(in events.Input, lag int64, now time.Time) float64 {
-	if last := w.lastTime[in].Load(); lag > 0 && last > 0 {
-		return max(now.Sub(time.UnixMilli(last)).Seconds(), 0)
+	send(storeBytes, float64(disk.Bytes), number)
+	for level, bytes := range disk.Levels {
+		send(levelBytes, float64(bytes), number, strconv.Itoa(level))
 	}
-	return 0
+	send(sublevels, float64(disk.L0Sublevels), number)
+	send(readAmp, float64(disk.ReadAmp), number)
+	send(debtBytes, float64(disk.Debt), number)
+	send(compactions, float64(disk.Compactions), number)
+	send(stalls, float64(disk.Stalls), number)
 }
 
 func boolean(b bool) float64 {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -28,6 +28,9 @@ type site struct {
 	partitions int32
 	client     *kgo.Client // produces to any partition
 	opts       []kgo.Opt   // of every client of this site: a dialer
+
+	asking sync.Once
+	asks   *kadm.Client
 }
 
 func newSite(t testing.TB, brokers []string, partitions int32) *site {
@@ -51,8 +54,12 @@ func (s *site) newClient(opts ...kgo.Opt) *kgo.Client {
 	return testkit.Client(s.t, s.brokers, append(slices.Clone(s.opts), opts...)...)
 }
 
-// admin asks the site's cluster. It ends with the test.
-func (s *site) admin() *kadm.Client { return testkit.Admin(s.t, s.brokers, s.opts...) }
+// admin asks the site's cluster, always over the same connections: tests ask it in loops. It ends
+// with the test.
+func (s *site) admin() *kadm.Client {
+	s.asking.Do(func() { s.asks = testkit.Admin(s.t, s.brokers, s.opts...) })
+	return s.asks
+}
 
 func (s *site) names() Topics {
 	t := Topics{
@@ -185,7 +192,7 @@ func (s *site) read(channel, user, id string) *kgo.Record {
 // unread waits for the record and answers with the user's unread number.
 func (m *member) unread(after *kgo.Record, user, channel string) uint32 {
 	m.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	in := events.Input(slices.Index(m.cfg.Topics.Inputs[:], after.Topic))
 	if err := m.Wait(ctx, after.Partition, in, after.Offset); err != nil {
@@ -218,4 +225,15 @@ func TestOneEventGoesThrough(t *testing.T) {
 			t.Errorf("bob has %d unread after reading, want 0", n)
 		}
 	})
+}
+
+// header returns the value of a record's header; "" if it has none.
+func header(r *kgo.Record, key string) string {
+	v := ""
+	for _, h := range r.Headers {
+		if h.Key == key {
+			v = string(h.Value)
+		}
+	}
+	return v
 }

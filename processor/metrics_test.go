@@ -8,10 +8,12 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/metrics"
 )
 
-// gathered are the metrics of a registry: value by name and labels, such as name{a="1",b="2"}; a histogram's is its count.
+// gathered are the metrics of a registry: value by name and labels, such as name{a="1",b="2"}; a
+// histogram's is its count.
 func gathered(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -77,7 +79,17 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v (there: %v), want %v", name, v, ok, want)
 		}
 	}
-	for _, phase := range phaseNames[:phaseCut] {
+	for name, least := range map[string]float64{
+		"tidemark_processor_store_bytes{partition=0}":               1,
+		"tidemark_processor_store_level_bytes{level=6,partition=0}": 0,
+		"tidemark_processor_store_write_stalls_total{partition=0}":  0,
+		"tidemark_processor_event_to_badge_seconds":                 1,
+	} {
+		if v, ok := got[name]; !ok || v < least {
+			t.Errorf("%s is %v (there: %v), want %v or more", name, v, ok, least)
+		}
+	}
+	for _, phase := range metrics.PhaseNames[:metrics.PhaseCut] {
 		if got["tidemark_processor_phase_seconds{phase="+phase+"}"] == 0 {
 			t.Errorf("phase %s was never timed", phase)
 		}

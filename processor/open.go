@@ -3,92 +3,68 @@ package processor
 import (
 	"fmt"
 
-	"github.com/tidemark/tidemark/events"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/processor/internal/engine"
+	"github.com/tidemark/tidemark/processor/internal/failure"
+	"github.com/tidemark/tidemark/processor/internal/opening"
+	"github.com/tidemark/tidemark/processor/internal/outputs"
+	"github.com/tidemark/tidemark/processor/internal/steps"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// none is the committed offset of an input for which the group has none.
-const none = -1
-
-// history is what the cluster knows of a partition when it is opened.
-type history struct {
-	start, end projections.Position // first offset that is still there; the one after the last that may be read
-	committed  projections.Position // the group's offsets, or none
-}
-
-// opening is how a partition is opened: it starts at from, which is the store's position, and folds without publishing up
-// to until; then it is live.
-type opening struct {
-	from, until projections.Position
-	// published says that all up to until was published by whoever committed it. Else it is published again, which is
-	// harmless: deltas are absolute and stamped.
-	published bool
-	// begun says that nothing was ever folded here and the log does not begin at offset 0.
-	begun bool
-}
-
-// planOpening decides how a partition whose store is at the position stored is opened (DESIGN §6). It is the one path
-// for first start, restart, rebalance and rebuild: only what stored is differs.
-//
-// It refuses to leave a gap. A partition that was never folded by this group starts where its logs do; any other goes
-// on where its store is, and if the log no longer reaches back to that, or not that far, nothing else would be right.
-func planOpening(number int32, topics *[events.NumInputs]string, stored projections.Position, h history) (opening, error) {
-	o := opening{from: stored, until: stored}
-	first := stored == projections.Position{}
-	for i := range h.committed {
-		first = first && h.committed[i] == none
+// open starts a worker whose store is open and returns where to fetch from.
+func (p *Processor) open(w *steps.Worker, offsets map[string]map[int32]kgo.Offset, logs *engine.Survey) (projections.Position, error) {
+	select {
+	case <-w.Done:
+		return projections.Position{}, w.Failed()
+	default:
 	}
-	if first {
-		o.begun = h.start != projections.Position{}
-		o.from, o.until = h.start, h.start
-		return o, nil
+	if logs.Wrong != nil {
+		return projections.Position{}, logs.Wrong
 	}
-	behind, ahead := false, false
-	for i, topic := range topics {
-		committed := max(h.committed[i], 0)
-		switch {
-		case stored[i] < h.start[i]:
-			return o, fmt.Errorf("%s/%d: the log begins at offset %d, and the store at %d: records %d to %d are gone, and without "+
-				"them counts would be wrong; bring back a store or snapshot that is at %d or later, or reset the group's offsets and "+
-				"remove the store to begin anew at the start of the log", topic, number, h.start[i], stored[i],
-				stored[i], h.start[i]-1, h.start[i])
-		case stored[i] > h.end[i]:
-			return o, fmt.Errorf("%s/%d: the log ends at offset %d, and the store is already at %d: the log has lost records that "+
-				"were folded; if the log is right, remove the store and the group's offsets to rebuild from it", topic, number,
-				h.end[i], stored[i])
-		case committed > h.end[i]:
-			return o, fmt.Errorf("%s/%d: the log ends at offset %d, and the group has committed %d: the log has lost records whose "+
-				"changes were published; if the log is right, remove the group's offsets to go on from it", topic, number,
-				h.end[i], committed)
+	tails := w.Tails.Load()
+	if from, started := w.ResumeAt(); started && !tails {
+		return from, nil
+	}
+	at := w.StoredAt
+	if tails {
+		at = w.Progress.At()
+	}
+	var h opening.History
+	for i, topic := range p.cfg.Topics.Inputs {
+		committed, ok := offsets[topic][w.Number]
+		if !ok {
+			return projections.Position{}, failure.Passing(fmt.Errorf("%s/%d: the group's offset could not be read", topic, w.Number))
 		}
-		behind = behind || stored[i] < committed
-		ahead = ahead || stored[i] > committed
-		o.until[i] = max(stored[i], committed)
-	}
-	// Neither before nor after what was committed: two members have folded this partition at the same time, one left
-	// this store and the other those offsets. Nobody has published what both together say.
-	o.published = behind && !ahead
-	if ahead && !behind {
-		o.until = stored
-	}
-	return o, nil
-}
-
-// reached reports whether position has come to until.
-func (o *opening) reached(position projections.Position) bool {
-	for i := range position {
-		if position[i] < o.until[i] {
-			return false
+		// Where nothing is committed the client has put the start of the log, which is negative.
+		h.Committed[i] = max(committed.EpochOffset().Offset, outputs.None)
+		var err error
+		if h.Start[i], h.End[i], err = logs.Bounds(i, w.Number); err != nil {
+			p.log.Warn("the ends of the log are not known; the partition opens as if the log had every record that it needs, and "+
+				"fetching shows whether it has",
+				"topic", topic, "partition", w.Number, "err", err)
+			h.Start[i], h.End[i] = at[i], max(at[i], h.Committed[i])
 		}
 	}
-	return true
-}
-
-// remaining is how many offsets lie between position and until, and total how many did at first.
-func (o *opening) remaining(position projections.Position) (remaining, total int64) {
-	for i := range position {
-		remaining += max(o.until[i]-position[i], 0)
-		total += max(o.until[i]-o.from[i], 0)
+	plan, err := opening.Decide(w.Number, &p.cfg.Topics.Inputs, at, h)
+	if err != nil {
+		if w.Home.SnapshotTrouble != nil {
+			err = fmt.Errorf("%w (no snapshot helps: %w)", err, w.Home.SnapshotTrouble)
+		}
+		return projections.Position{}, err
 	}
-	return remaining, total
+	p.committer.Own(w.Number, h.Written())
+	if tails {
+		w.Tails.Store(false)
+		w.Inbox.Promote(opening.Order{Plan: plan, Ends: h.End})
+		return w.Inbox.Expected(), nil
+	}
+	if at != (projections.Position{}) && !plan.Published && !plan.Republish {
+		// The stored changes were published, but the group has no offsets: they may have expired.
+		// Without this commit the group would show a lag until the next record.
+		p.committer.Note(w.Number, at)
+	}
+	w.Begin(opening.Order{Plan: plan, Ends: h.End})
+	return plan.From, nil
 }

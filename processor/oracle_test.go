@@ -13,8 +13,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/checker"
-	"github.com/tidemark/tidemark/internal/workload"
+	"github.com/tidemark/tidemark/internal/test/checker"
+	"github.com/tidemark/tidemark/internal/test/workload"
+	"github.com/tidemark/tidemark/processor/internal/steps"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -42,7 +43,8 @@ func (s *site) company(seed uint64) *company {
 	return c
 }
 
-// write writes n events, now and then erases somebody for good while a few go on, and waits for the acknowledgement of all.
+// write writes n events, now and then erases somebody for good while a few go on, and waits for the
+// acknowledgement of all.
 func (c *company) write(n int) {
 	c.s.t.Helper()
 	c.w.Write(n)
@@ -58,14 +60,6 @@ func (c *company) write(n int) {
 	}
 	c.n += len(c.waiting)
 	c.waiting = nil
-}
-
-// nudge changes every pair once more: what two owners said at the same time is settled by the one that stays.
-func (c *company) nudge(s projections.Settings) {
-	c.s.t.Helper()
-	l := c.s.remains(s).log
-	c.waiting = l.Nudges(c.w.Now())
-	c.write(0)
 }
 
 // forCompany is the site's configuration with the settings of a company.
@@ -92,19 +86,13 @@ func (s *site) remains(settings projections.Settings) *remains {
 	return r
 }
 
-// records are all records of some topics up to their ends as they are now, in the order of each partition and under the
-// names of package events.
+// records are all records of some topics up to their ends as they are now, in the order of each
+// partition and under the names of package events.
 func (s *site) records(topics ...string) []*kgo.Record {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	ends, err := s.admin().ListEndOffsets(ctx, topics...)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
-		s.t.Fatalf("ends of %v: %v", topics, err)
-	}
+	ends := s.endsOf(topics...)
 	open := map[string]map[int32]int64{}
 	from := map[string]map[int32]kgo.Offset{}
 	left := 0
@@ -144,8 +132,9 @@ func (s *site) records(topics ...string) []*kgo.Record {
 	return all
 }
 
-// checkStores wants a store at the end of the log for each partition in one of the data directories, each of which must
-// say what the model says and have the digest of a replay in an order of its own (O1 to O5, O11).
+// checkStores wants a store at the end of the log for each partition in one of the data
+// directories, each of which must say what the model says and have the digest of a replay in an
+// order of its own (O1 to O5, O11).
 func (s *site) checkStores(r *remains, c Config, dirs ...string) {
 	s.t.Helper()
 	s.withStores(c, dirs, func(p *projections.Partition) {
@@ -183,9 +172,9 @@ func interleaved(records []*kgo.Record, partition int32) (out []*kgo.Record) {
 	}
 }
 
-// checkOutputs compares everything that was published with the model (O6), and the dead letters with the bad records
-// (G5). late says that a member may have lost a partition without knowing: it may have
-// written after its successor, and may have had it again.
+// checkOutputs compares everything that was published with the model (O6), and the dead letters
+// with the bad records (G5). late says that a member may have lost a partition without knowing, and
+// may have had it again.
 func (s *site) checkOutputs(r *remains, late bool) {
 	s.t.Helper()
 	names := s.names()
@@ -193,10 +182,10 @@ func (s *site) checkOutputs(r *remains, late bool) {
 	h := checker.NewHistory(s.records(names.Unread), f)
 	h.Reopened = late
 	again, back := h.Stamps(f)
-	h.Newest(r.log, !late, f)
+	h.Newest(r.log, f)
 	checked := h.Each(r.log, rand.New(rand.NewPCG(1, 1)), 400, f)
 	f.Report(s.t)
-	letters := simLetters(s.records(names.DeadLetters))
+	letters := lettersOf(s.records(names.DeadLetters))
 	for i := range letters {
 		letters[i].Source = strings.TrimPrefix(letters[i].Source, s.topics.Prefix)
 	}
@@ -208,10 +197,11 @@ func (s *site) checkOutputs(r *remains, late bool) {
 	}
 }
 
-// checkRedis waits until Redis is what the model says (O7), and fails with the differences that stay.
+// checkRedis waits until Redis is what the model says (O7), and fails with the differences that
+// stay.
 func (s *site) checkRedis(r *remains, rdb *redis.Client) {
 	s.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		f := checker.Redis(context.Background(), r.log, rdb)
 		if f.Count == 0 {
@@ -225,7 +215,8 @@ func (s *site) checkRedis(r *remains, rdb *redis.Client) {
 	}
 }
 
-// TestInterleavedKeepsTheOrderOfEachTopic: the digests of checkStores are of another order than that of the offsets.
+// TestInterleavedKeepsTheOrderOfEachTopic: the digests of checkStores are of another order than
+// that of the offsets.
 func TestInterleavedKeepsTheOrderOfEachTopic(t *testing.T) {
 	var records []*kgo.Record
 	for i := range 300 {
@@ -245,4 +236,13 @@ func TestInterleavedKeepsTheOrderOfEachTopic(t *testing.T) {
 	if slices.IsSortedFunc(out, func(a, b *kgo.Record) int { return int(a.Offset - b.Offset) }) {
 		t.Error("the topics are not interleaved")
 	}
+}
+
+func lettersOf(records []*kgo.Record) (out []checker.DeadLetter) {
+	for _, r := range records {
+		l := checker.DeadLetter{Record: r, Source: strings.Join([]string{header(r, steps.HeaderTopic), header(r, steps.HeaderPartition), header(r, steps.HeaderOffset)}, "/")}
+		l.Reason, l.Detail, l.Timestamp = header(r, steps.HeaderReason), header(r, steps.HeaderDetail), header(r, steps.HeaderTimestamp)
+		out = append(out, l)
+	}
+	return out
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/snapshot"
 )
 
@@ -47,8 +48,9 @@ func (f *fragile) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (f *fragile) String() string { return "a panic" }
 
-// TestPanicWhileOpening: whatever panics on the way to a store takes one partition down and nothing else, and gives back
-// what it had open: the next to open the directory, in this process, finds it free and everything there.
+// TestPanicWhileOpening: whatever panics on the way to a store takes one partition down and nothing
+// else, and gives back what it had open: the next to open the directory, in this process, finds it
+// free and everything there.
 func TestPanicWhileOpening(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	b, _ := bucket(t)
@@ -69,10 +71,10 @@ func TestPanicWhileOpening(t *testing.T) {
 	}{
 		{name: "listing the snapshots", list: true},
 		{name: "bringing a file of one", get: true, opens: true},
-		{name: "looking beside the store, which is open", disk: nth(1, errorfs.OpStat, "."+replacedMark)},
-		{name: "looking for room beside the store, which is closed", disk: nth(2, errorfs.OpStat, "."+replacedMark)},
-		{name: "moving the snapshot into place", disk: nth(1, errorfs.OpRename, "."+restoringMark)},
-		{name: "removing what it replaces, once it is open", disk: nth(1, errorfs.OpRemoveAll, "."+removingMark)},
+		{name: "looking beside the store, which is open", disk: nth(1, errorfs.OpStat, ".replaced")},
+		{name: "looking for room beside the store, which is closed", disk: nth(2, errorfs.OpStat, ".replaced")},
+		{name: "moving the snapshot into place", disk: nth(1, errorfs.OpRename, ".restoring")},
+		{name: "removing what it replaces, once it is open", disk: nth(1, errorfs.OpRemoveAll, ".removing")},
 	} {
 		old, ahead := t.TempDir(), t.TempDir()
 		m := s.start(s.with(old, b)).ready(1) // a store that a snapshot will be ahead of
@@ -91,7 +93,7 @@ func TestPanicWhileOpening(t *testing.T) {
 		}
 		config := s.with(old, f)
 		config.FS = errorfs.Wrap(vfs.Default, f)
-		config.closerRecords = 1
+		setup.HooksOf(&config).CloserRecords = 1
 		m = s.start(config)
 		if c.opens {
 			m.ready(1)

@@ -11,11 +11,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// TestPoisonBecomesADeadLetter: whatever is in the value, the record is copied with its reason, the others are folded,
-// and the position moves on for good.
+// TestPoisonBecomesADeadLetter: whatever is in the value, the record is copied with its reason, the
+// others are folded, and the position moves on for good.
 func TestPoisonBecomesADeadLetter(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -51,20 +52,20 @@ func TestPoisonBecomesADeadLetter(t *testing.T) {
 		}
 		for _, r := range letters {
 			if string(r.Key) == "huge" {
-				if header(r, HeaderReason) != string(events.ReasonTooLarge) || header(r, HeaderTopic) != s.names().Inputs[events.Reads] ||
-					header(r, HeaderOffset) != fmt.Sprint(huge.Offset) || header(r, HeaderLeftOut) == "" || len(r.Value) > 0 {
+				if header(r, steps.HeaderReason) != string(events.ReasonTooLarge) || header(r, steps.HeaderTopic) != s.names().Inputs[events.Reads] ||
+					header(r, steps.HeaderOffset) != fmt.Sprint(huge.Offset) || header(r, steps.HeaderLeftOut) == "" || len(r.Value) > 0 {
 					t.Errorf("of a record that is too large to be copied: headers %v, value of %d bytes", r.Headers, len(r.Value))
 				}
 				continue
 			}
-			reason := events.Reason(header(r, HeaderReason))
+			reason := events.Reason(header(r, steps.HeaderReason))
 			partition, offset := own, offsets[reason]
 			want := poison[reason]
 			if reason == events.ReasonWrongPartition {
 				partition, offset, want = 1-own, elsewhere.Offset, elsewhere.Value
 			}
-			if header(r, HeaderTopic) != s.names().Inputs[0] || header(r, HeaderPartition) != fmt.Sprint(partition) ||
-				header(r, HeaderOffset) != fmt.Sprint(offset) || !bytes.Equal(r.Value, want) || string(r.Key) != "general" {
+			if header(r, steps.HeaderTopic) != s.names().Inputs[0] || header(r, steps.HeaderPartition) != fmt.Sprint(partition) ||
+				header(r, steps.HeaderOffset) != fmt.Sprint(offset) || !bytes.Equal(r.Value, want) || string(r.Key) != "general" {
 				t.Errorf("%s: headers %v, value of %d bytes, want that of offset %d with %d bytes", reason, r.Headers, len(r.Value), offset, len(want))
 			}
 		}
@@ -75,16 +76,13 @@ func TestPoisonBecomesADeadLetter(t *testing.T) {
 func (s *site) deadLetters() []*kgo.Record {
 	s.t.Helper()
 	topic := s.names().DeadLetters
-	listed, err := s.admin().ListEndOffsets(context.Background(), topic)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	listed := s.endsOf(topic)
 	want := int64(0)
 	listed.Each(func(o kadm.ListedOffset) { want += o.Offset })
 	client := s.newClient(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	defer client.Close()
 	var all []*kgo.Record
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for int64(len(all)) < want {
 		fetches := client.PollFetches(ctx)
@@ -102,8 +100,8 @@ func TestNewerVersionStopsOnlyItsPartition(t *testing.T) {
 		m := s.start(s.config(t.TempDir())).ready(3)
 		own := events.PartitionOf([]byte("general"), 3)
 		s.join("general", "alice")
-		r := s.raw(events.Messages, own, []byte("general"), []byte(`{"channelId":"general","minVersion":2,"someday":{}}`))
-		m.failedWith(own, 3, fmt.Sprintf("%s/%d at offset %d", r.Topic, own, r.Offset), "version 2")
+		r := s.raw(events.Messages, own, []byte("general"), []byte(`{"channelId":"general","minVersion":3,"someday":{}}`))
+		m.failedWith(own, 3, fmt.Sprintf("%s/%d at offset %d", r.Topic, own, r.Offset), "version 3")
 		until(t, "what came before is committed", func() bool { return s.committed()[own][events.Messages] == r.Offset })
 		for _, channel := range []string{"a", "b", "c", "d", "e"} {
 			if events.PartitionOf([]byte(channel), 3) != own {

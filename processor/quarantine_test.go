@@ -10,12 +10,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestCorruptStoreIsQuarantined: whatever file of the store is damaged or missing, the store is moved aside, or nothing of it
-// was lost; a snapshot or the log takes its place, and all is as it was.
+// TestCorruptStoreIsQuarantined: whatever file of the store is damaged or missing, the store is
+// moved aside, or nothing of it was lost; a snapshot or the log takes its place, and all is as it
+// was.
 func TestCorruptStoreIsQuarantined(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -45,7 +47,7 @@ func TestCorruptStoreIsQuarantined(t *testing.T) {
 			}
 			m = s.start(config).ready(1)
 			s.caughtUp(m)
-			if got := counterValue(t, m.metrics.quarantined); got != 1 {
+			if got := counterValue(t, m.metrics.Quarantined); got != 1 {
 				t.Errorf("round %d: %v stores were quarantined", round, got)
 			}
 			if got := m.restored("done") == 1; got != withSnapshot {
@@ -75,8 +77,8 @@ func damage(t testing.TB, name string) {
 	}
 }
 
-// TestCorruptWhileLive: a fold finds its store corrupt in the middle of its work. The partition is rebuilt without a
-// rebalance, once; the others go on all the while.
+// TestCorruptWhileLive: a fold finds its store corrupt in the middle of its work. The partition is
+// rebuilt without a rebalance, once; the others go on all the while.
 func TestCorruptWhileLive(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -86,7 +88,7 @@ func TestCorruptWhileLive(t *testing.T) {
 		dir := t.TempDir()
 		c := s.with(dir, b)
 		var bad failing
-		c.openStore = bad.open
+		setup.HooksOf(&c).OpenStore = bad.open
 		m := s.start(c).ready(2)
 		s.caughtUp(m)
 		m.snapshots(2)
@@ -95,7 +97,7 @@ func TestCorruptWhileLive(t *testing.T) {
 		before := m.worker(1)
 		bad.fail(0, &projections.CorruptError{Dir: "partition-0", Err: errors.New("planted")})
 		tr.run(100)
-		until(t, "the partition is rebuilt", func() bool { return counterValue(t, m.metrics.quarantined) == 1 })
+		until(t, "the partition is rebuilt", func() bool { return counterValue(t, m.metrics.Quarantined) == 1 })
 		m.ready(2)
 		s.caughtUp(m)
 		if m.restored("done") != 1 {
@@ -121,7 +123,7 @@ func (f *failing) fail(n int32, err error) {
 	f.bad = map[int32]error{n: err}
 }
 
-func (f *failing) open(dir string, id projections.Identity, o projections.Options) (fold, error) {
+func (f *failing) open(dir string, id projections.Identity, o projections.Options) (setup.Fold, error) {
 	p, err := projections.Open(dir, id, o)
 	if err != nil {
 		return nil, err
@@ -129,11 +131,11 @@ func (f *failing) open(dir string, id projections.Identity, o projections.Option
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.bad, id.Partition) // what is opened anew is good again
-	return failingFold{&projection{p}, f, id.Partition}, nil
+	return failingFold{setup.FoldOf(p), f, id.Partition}, nil
 }
 
 type failingFold struct {
-	fold
+	setup.Fold
 	f *failing
 	n int32
 }
@@ -141,7 +143,7 @@ type failingFold struct {
 func (p failingFold) Err() error {
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
-	return errors.Join(p.f.bad[p.n], p.fold.Err())
+	return errors.Join(p.f.bad[p.n], p.Fold.Err())
 }
 
 func counterValue(t testing.TB, c prometheus.Counter) float64 {

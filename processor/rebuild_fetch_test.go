@@ -1,7 +1,6 @@
 package processor
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"sync"
@@ -14,12 +13,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
-	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/internal/test/recordbatch"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/setup"
 )
 
-// askedByReader reports whether a request is a reader's fetch: the client's consumer fetches in sessions, and asks without one
-// to end it.
+// askedByReader reports whether a request is a reader's fetch: the client's consumer fetches in
+// sessions, and asks without one to end it.
 func askedByReader(req kmsg.Request) (*kmsg.FetchRequest, bool) {
 	f, ok := req.(*kmsg.FetchRequest)
 	return f, ok && f.SessionEpoch == -1 && len(f.Topics) == 1
@@ -37,40 +37,9 @@ func refuseFetch(f *kmsg.FetchRequest, err *kerr.Error) *kmsg.FetchResponse {
 	return resp
 }
 
-// TestPausesOutliveTheHandOver: what is paused while the client's consumer takes over, because the disk is full or too much
-// waits to be folded, is not fetched by it.
-func TestPausesOutliveTheHandOver(t *testing.T) {
-	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
-	p := &Processor{cfg: s.config("")}
-	p.cfg.Topics = s.names()
-	cl := testkit.Client(t, s.brokers, kgo.ConsumeResetOffset(kgo.NoResetOffset()))
-	f := newFeeder(cl, s.names().Inputs)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	defer func() { cancel(); <-ended }()
-	go func() {
-		defer close(ended)
-		f.run(ctx, func(*worker, events.Input, *kgo.FetchPartition) {}, func(context.Context) {})
-	}()
-	w := &worker{inbox: newInbox(1<<20, new(atomic.Int64), func(events.Input, bool) {})}
-	w.inbox.expect(projections.Position{})
-	w.inbox.hold(true)
-
-	(&reader{p: p, w: w, feeder: f}).handOver()
-	over := make(chan struct{})
-	f.do(func() { close(over) })
-	<-over
-	if paused := cl.PauseFetchPartitions(nil); len(paused) != events.NumInputs {
-		t.Errorf("paused are %v, want all inputs", paused)
-	}
-	w.inbox.hold(false)
-	if paused := cl.PauseFetchPartitions(nil); len(paused) != 0 {
-		t.Errorf("paused are %v although there is room", paused)
-	}
-}
-
-// TestRebuildWhereFetchesFail: a rebuild's own fetches get answers that they make nothing of, at the first and in the middle.
-// The client's consumer goes on with what is left, and the state is the same.
+// TestRebuildWhereFetchesFail: a rebuild's own fetches get answers that they make nothing of, at
+// the first and in the middle. The client's consumer goes on with what is left, and the state is
+// the same.
 func TestRebuildWhereFetchesFail(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -105,7 +74,7 @@ func TestRebuildWhereFetchesFail(t *testing.T) {
 		refused.Store(0)
 		answer.Store(&by)
 		dir := t.TempDir()
-		for _, r := range s.rebuild(dir, func(c *RebuildConfig) { c.rebuildFetch = 1000 }) {
+		for _, r := range s.rebuild(dir, func(c *RebuildConfig) { setup.HooksOf(&c.Config).RebuildFetch = 1000 }) {
 			if r.Err != nil || r.Digest != want[r.Partition] {
 				t.Errorf("%s: partition %d: %+v, want digest %x", what, r.Partition, r, want[r.Partition])
 			}
@@ -149,7 +118,7 @@ func TestRebuildWhereFetchesFail(t *testing.T) {
 			return nil, nil
 		}
 		resp := refuseFetch(f, &kerr.Error{})
-		whole, _ := randomBatches(t, rand.New(rand.NewPCG(1, 1)), kgo.Lz4Compression(), 1)
+		whole, _ := recordbatch.Random(t, rand.New(rand.NewPCG(1, 1)), kgo.Lz4Compression(), 1)
 		resp.Topics[0].Partitions[0].RecordBatches = whole[0][:70]
 		return resp, nil
 	})

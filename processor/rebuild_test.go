@@ -10,7 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/rebuild"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -29,13 +30,13 @@ func (s *site) rebuild(dir string, change func(*RebuildConfig)) []Rebuilt {
 	return list
 }
 
-// TestRebuildEqualsTheLiveState: into an empty directory, up to the positions of stores that stopped in the middle of the
-// log, and on from there to its end.
+// TestRebuildEqualsTheLiveState: into an empty directory, up to the positions of stores that
+// stopped in the middle of the log, and on from there to its end.
 func TestRebuildEqualsTheLiveState(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
-		const n = rebuildClients + 2 // some are fed by the same client
+		const n = rebuild.Clients + 2 // some are fed by the same client
 		s := newSite(t, env.Brokers, n)
 		tr := newTraffic(s, seed, 20)
 		tr.run(1500)
@@ -89,7 +90,8 @@ func TestRebuildOfSomePartitions(t *testing.T) {
 	}
 }
 
-// TestRebuildRefusals: what would not be the state of the whole log is not passed off as it, and the other partitions go on.
+// TestRebuildRefusals: what would not be the state of the whole log is not passed off as it, and
+// the other partitions go on.
 func TestRebuildRefusals(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 2)
 	own := events.PartitionOf([]byte("general"), 2)

@@ -13,11 +13,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// allFail waits until every partition of a member has failed with all of the texts, and the member says so.
+// allFail waits until every partition of a member has failed with all of the texts, and the member
+// says so.
 func (m *member) allFail(texts ...string) {
 	m.t.Helper()
 	until(m.t, fmt.Sprintf("every partition fails with %q", texts), func() bool {
@@ -37,8 +38,9 @@ func (m *member) allFail(texts ...string) {
 	})
 }
 
-// TestPartitionsAddedWhileRunning: topics get another partition under a running member: keys move from then on, so that
-// all of its partitions stop before a record of the new one is folded. A restart says the same.
+// TestPartitionsAddedWhileRunning: topics get another partition under a running member: keys move
+// from then on, so that all of its partitions stop before a record of the new one is folded. A
+// restart says the same.
 func TestPartitionsAddedWhileRunning(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		names := b.names()
@@ -80,8 +82,8 @@ func (b *bubble) addPartitions(t *testing.T, topics ...string) {
 	time.Sleep(6 * time.Minute)
 }
 
-// TestStoreOfANewerFormat: one partition's store was written by a newer build. That partition stops, the others go on, and
-// the store is left as it is.
+// TestStoreOfANewerFormat: one partition's store was written by a newer build. That partition
+// stops, the others go on, and the store is left as it is.
 func TestStoreOfANewerFormat(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 3)
 	dir := t.TempDir()
@@ -90,7 +92,7 @@ func TestStoreOfANewerFormat(t *testing.T) {
 	m.unread(s.join("general", "alice"), "alice", "general")
 	m.stop()
 	header := []byte("H")
-	newer := []byte{projections.FormatVersion + 1, projections.FoldVersion}
+	newer := []byte{projections.NewestFormat + 1, projections.FoldVersion}
 	inStore := func(do func(*pebble.DB) error) {
 		t.Helper()
 		db, err := pebble.Open(StoreDir(dir, own), &pebble.Options{FormatMajorVersion: pebble.FormatNewest})
@@ -118,7 +120,8 @@ func TestStoreOfANewerFormat(t *testing.T) {
 	})
 }
 
-// TestStoreOfAnotherClusterOrTopic: a data directory is given to a member of another cluster, and of other topics.
+// TestStoreOfAnotherClusterOrTopic: a data directory is given to a member of another cluster, and
+// of other topics.
 func TestStoreOfAnotherClusterOrTopic(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 2)

@@ -10,11 +10,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/outputs"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestReadyAtOnceWithNothingToDo (B1): a first start on empty topics, and a restart at the end, need no record to come.
+// TestReadyAtOnceWithNothingToDo (B1): a first start on empty topics, and a restart at the end,
+// need no record to come.
 func TestReadyAtOnceWithNothingToDo(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 3)
@@ -67,7 +69,7 @@ func (s *site) committed() []projections.Position {
 	list := make([]projections.Position, s.partitions)
 	for i, topic := range s.names().Inputs {
 		for p := range list {
-			list[p][i] = none
+			list[p][i] = outputs.None
 			if o, ok := offsets.Lookup(topic, int32(p)); ok {
 				list[p][i] = o.At
 			}
@@ -76,8 +78,8 @@ func (s *site) committed() []projections.Position {
 	return list
 }
 
-// TestTransactionalTail (B2): the last offset of a log is the end of a transaction, committed or aborted. What was
-// aborted is not folded, and a rebuild ends.
+// TestTransactionalTail (B2): the last offset of a log is the end of a transaction, committed or
+// aborted. What was aborted is not folded, and a rebuild ends.
 func TestTransactionalTail(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -97,7 +99,8 @@ func TestTransactionalTail(t *testing.T) {
 			}
 			return r.Offset + 1
 		}
-		// One transaction in a hundred is aborted on the embedded broker although its client was told that it is committed.
+		// One transaction in a hundred is aborted on the embedded broker although its client was
+		// told that it is committed.
 		for !s.commits(transact("kept", kgo.TryCommit)) {
 			t.Log("the broker has aborted what was committed: once more")
 		}
@@ -128,7 +131,7 @@ func (s *site) commits(marker int64) bool {
 		topic: {0: kgo.NewOffset().At(marker)},
 	}))
 	defer cl.Close()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	records := cl.PollFetches(ctx).Records()
 	if len(records) == 0 || records[0].Offset != marker || !records[0].Attrs.IsControl() || len(records[0].Key) < 4 {
@@ -138,7 +141,8 @@ func (s *site) commits(marker int64) bool {
 	return records[0].Key[3] == commit
 }
 
-// TestLostStoreIsRebuiltInSilence: the state comes from the log, and nothing that was published is published again.
+// TestLostStoreIsRebuiltInSilence: the state comes from the log, and nothing that was published is
+// published again.
 func TestLostStoreIsRebuiltInSilence(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -164,8 +168,9 @@ func TestLostStoreIsRebuiltInSilence(t *testing.T) {
 	})
 }
 
-// TestKilledMemberFallsBackAndFoldsAgain: a copy of the store from a moment before is what a killed process leaves. What
-// was published after it is not published again, what was not is, and the bytes are the same.
+// TestKilledMemberFallsBackAndFoldsAgain: a copy of the store from a moment before is what a killed
+// process leaves. What was published after it is not published again, what was not is, and the
+// bytes are the same.
 func TestKilledMemberFallsBackAndFoldsAgain(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -199,9 +204,9 @@ func TestKilledMemberFallsBackAndFoldsAgain(t *testing.T) {
 	})
 }
 
-// TestQuietPartitionOutlivesItsLog (B6): nothing has come for a partition for long, and its log was deleted up to the end. A
-// member that is cut off from the brokers and ends has what it needs on disk: its store is at the end of the log, and the
-// next one goes on from there.
+// TestQuietPartitionOutlivesItsLog (B6): nothing has come for a partition for long, and its log was
+// deleted up to the end. A member that is cut off from the brokers and ends has what it needs on
+// disk: its store is at the end of the log, and the next one goes on from there.
 func TestQuietPartitionOutlivesItsLog(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)

@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestSnapshotThatDoesNotOpenGivesTheStoreBack: a snapshot that is far ahead of the store takes its place and turns out to be
-// corrupt on this disk. The store is the next that is good: the log, which does not reach back any further than that, would
-// not do without it.
+// TestSnapshotThatDoesNotOpenGivesTheStoreBack: a snapshot that is far ahead of the store takes its
+// place and turns out to be corrupt on this disk. The store is the next that is good: the log,
+// which does not reach back any further than that, would not do without it.
 func TestSnapshotThatDoesNotOpenGivesTheStoreBack(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	b, _ := bucket(t)
@@ -33,14 +34,14 @@ func TestSnapshotThatDoesNotOpenGivesTheStoreBack(t *testing.T) {
 
 	var opened, planted atomic.Int32
 	config := s.with(old, b)
-	config.closerRecords = 1
-	config.openStore = func(dir string, id projections.Identity, o projections.Options) (fold, error) {
+	setup.HooksOf(&config).CloserRecords = 1
+	setup.HooksOf(&config).OpenStore = func(dir string, id projections.Identity, o projections.Options) (setup.Fold, error) {
 		opened.Add(1)
 		if x, err := projections.InspectHeader(dir, nil); err == nil && x.Position == to {
 			planted.Add(1)
 			return nil, &projections.CorruptError{Dir: dir, Err: errors.New("planted")}
 		}
-		return openProjection(dir, id, o)
+		return setup.Open(dir, id, o)
 	}
 	m = s.start(config).ready(1)
 	s.caughtUp(m)
@@ -51,10 +52,10 @@ func TestSnapshotThatDoesNotOpenGivesTheStoreBack(t *testing.T) {
 	if got, want := s.digests(s.config(""), old)[0], s.digests(s.config(""), ahead)[0]; got != want {
 		t.Errorf("the digest is %x, want %x", got, want)
 	}
-	if left, _ := filepath.Glob(filepath.Join(old, "*."+replacedMark)); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(old, "*.replaced")); len(left) > 0 {
 		t.Errorf("it left %v", left)
 	}
-	if left, _ := filepath.Glob(filepath.Join(old, "*."+corruptMark+"*")); len(left) != 1 {
+	if left, _ := filepath.Glob(filepath.Join(old, "*.corrupt*")); len(left) != 1 {
 		t.Errorf("stores in quarantine: %v, want the snapshot's", left)
 	}
 }

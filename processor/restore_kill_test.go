@@ -15,12 +15,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/processor/internal/home"
+	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// ends is a disk that is cut off at its n-th write: what is on it then is kept as after a crash, and nothing is written to it
-// after that.
+// ends is a disk that is cut off at its n-th write: what is on it then is kept as after a crash,
+// and nothing is written to it after that.
 type ends struct {
 	disk  *vfs.MemFS
 	crash vfs.CrashCloneCfg
@@ -51,7 +53,8 @@ func (e *ends) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (e *ends) String() string { return "a kill" }
 
-// replacing is a member whose store of partition 0 a snapshot is far ahead of. Each disk that it is given holds that store.
+// replacing is a member whose store of partition 0 a snapshot is far ahead of. Each disk that it is
+// given holds that store.
 type replacing struct {
 	*mover
 	bucket    snapshot.Bucket
@@ -70,7 +73,7 @@ func newReplacing(t *testing.T) *replacing {
 	if err := r.untouched.MkdirAll(m.cfg.DataDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p, err := projections.Open(dir, m.identityOf(0), projections.Options{FS: r.untouched})
+	p, err := projections.Open(dir, m.engine.IdentityOf(0), projections.Options{FS: r.untouched})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +88,7 @@ func newReplacing(t *testing.T) *replacing {
 	}
 	r.to, r.new = postTo(t, p, 9)
 	repository := snapshot.New(r.bucket, snapshot.Options{FS: r.untouched})
-	if _, _, err := repository.Create(t.Context(), p, beside(dir, checkpointMark), snapshot.CreateOptions{}); err != nil {
+	if _, _, err := repository.Create(t.Context(), p, home.CheckpointDir(dir), snapshot.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Close(); err != nil {
@@ -129,41 +132,44 @@ func (r *replacing) disk() *vfs.MemFS {
 	return disk
 }
 
-// open opens the partition on a disk, whose snapshots are corrupt once they are in place, or are not.
-func (r *replacing) open(disk vfs.FS, corrupt bool) (fold, error) {
-	r.cfg.FS, r.cfg.closerRecords, r.opened = disk, 1, false
+// open opens the partition on a disk, whose snapshots are corrupt once they are in place, or are
+// not.
+func (r *replacing) open(disk vfs.FS, corrupt bool) (setup.Fold, error) {
+	r.cfg.FS, r.cfg.CloserRecords, r.opened = disk, 1, false
 	r.cfg.Snapshots = snapshot.New(r.bucket, snapshot.Options{FS: disk, Parallel: 1})
-	r.cfg.openStore = func(dir string, id projections.Identity, o projections.Options) (fold, error) {
+	r.cfg.OpenStore = func(dir string, id projections.Identity, o projections.Options) (setup.Fold, error) {
 		x, err := projections.InspectHeader(dir, disk)
 		snapshots := err == nil && x.Position == r.to
 		if corrupt && snapshots {
 			return nil, &projections.CorruptError{Dir: dir, Err: errors.New("planted")}
 		}
-		f, err := openProjection(dir, id, o)
+		f, err := setup.Open(dir, id, o)
 		r.opened = snapshots && err == nil
 		return f, err
 	}
-	return r.newWorker(0, nil).openStore()
+	return r.newWorker(0, nil).Home.Open()
 }
 
-// check compares what was opened with what is to be, and looks at what lies beside it; then it closes it.
-func (r *replacing) check(when string, f fold, disk vfs.FS, at projections.Position, digest [16]byte) {
+// check compares what was opened with what is to be, and looks at what lies beside it; then it
+// closes it.
+func (r *replacing) check(when string, f setup.Fold, disk vfs.FS, at projections.Position, digest [16]byte) {
 	r.t.Helper()
-	if got := f.projection().Digest(); f.StoredPosition() != at || got != digest {
+	if got := f.Projection().Digest(); f.StoredPosition() != at || got != digest {
 		r.t.Fatalf("%s: opened at %v with digest %x, want %v with %x\n%s", when, f.StoredPosition(), got, at, digest, &r.log)
 	}
 	names, err := disk.List(r.cfg.DataDir)
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return name == filepath.Base(StoreDir("", 0)) || strings.Contains(name, "."+corruptMark+"-")
+		return name == filepath.Base(StoreDir("", 0)) || strings.Contains(name, ".corrupt-")
 	})
 	if err = errors.Join(err, f.Close()); err != nil || len(names) > 0 {
 		r.t.Fatalf("%s: %v; beside the store there are %v", when, err, names)
 	}
 }
 
-// TestKilledWhileASnapshotTakesThePlace: a process is killed, or its machine loses its power, before each write of a
-// restore over a store that the log cannot be folded on without. If the snapshot, which was never open until then, turns out
-// to be corrupt, the next start has the store; and if not, the snapshot. Nothing is left beside them.
+// TestKilledWhileASnapshotTakesThePlace: a process is killed, or its machine loses its power,
+// before each write of a restore over a store that the log cannot be folded on without. If the
+// snapshot, which was never open until then, turns out to be corrupt, the next start has the store;
+// and if not, the snapshot. Nothing is left beside them.
 func TestKilledWhileASnapshotTakesThePlace(t *testing.T) {
 	r := newReplacing(t)
 	seed := rand.Uint64()
@@ -172,7 +178,8 @@ func TestKilledWhileASnapshotTakesThePlace(t *testing.T) {
 	for _, first := range []bool{false, true} { // whether it is found corrupt before the kill already
 		writes := 0
 		for ended := false; !ended; writes++ {
-			// All or nothing of what is not synced: Pebble's own opening needs names to reach a directory in their order.
+			// All or nothing of what is not synced: Pebble's own opening needs names to reach a
+			// directory in their order.
 			e := &ends{disk: r.disk(), writes: writes, crash: vfs.CrashCloneCfg{UnsyncedDataPercent: 100 * rnd.IntN(2), RNG: rnd}}
 			f, err := r.open(errorfs.Wrap(e.disk, e), first)
 			if err == nil {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 )
 
 // counted is the value of a counter of the member.
 func (m *member) restored(outcome string) int {
-	return int(counterValue(m.t, m.metrics.restores.WithLabelValues(outcome)))
+	return int(counterValue(m.t, m.metrics.Restores.WithLabelValues(outcome)))
 }
 
 func (m *member) trimmed(s *site, to projections.Position, partition int32) {
@@ -29,8 +29,9 @@ func (m *member) trimmed(s *site, to projections.Position, partition int32) {
 	}
 }
 
-// TestRestoreWithoutStore: a member with an empty disk starts from the snapshots and publishes nothing again; the log may
-// even be gone. In the end all is as a replay of the whole log would make it.
+// TestRestoreWithoutStore: a member with an empty disk starts from the snapshots and publishes
+// nothing again; the log may even be gone. In the end all is as a replay of the whole log would
+// make it.
 func TestRestoreWithoutStore(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 2
@@ -60,8 +61,8 @@ func TestRestoreWithoutStore(t *testing.T) {
 	})
 }
 
-// TestRestoreWhenTheLogIsTrimmed: the log does not reach back to the store any more, but to a snapshot. Without one the
-// partition is refused.
+// TestRestoreWhenTheLogIsTrimmed: the log does not reach back to the store any more, but to a
+// snapshot. Without one the partition is refused.
 func TestRestoreWhenTheLogIsTrimmed(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -114,7 +115,8 @@ func (s *site) digestAfter(dir string) [16]byte {
 	return s.digests(s.config(""), dir)[0]
 }
 
-// TestRestoreFallsBack: the newest snapshot is damaged, so the one before is used; then that too, and the log is folded.
+// TestRestoreFallsBack: the newest snapshot is damaged, so the one before is used; then that too,
+// and the log is folded.
 func TestRestoreFallsBack(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)

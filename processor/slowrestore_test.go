@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/snapshot"
 )
 
@@ -40,8 +40,9 @@ func (g *gated) Get(ctx context.Context, key string) (io.ReadCloser, snapshot.Ob
 	return g.Bucket.Get(ctx, key)
 }
 
-// TestSlowRestoreHoldsUpNobody (B5, B8): while one partition is restored, the other one of the same assignment is live,
-// /readyz says what goes on, and members come and go. A restore whose partition goes away is cancelled and leaves nothing.
+// TestSlowRestoreHoldsUpNobody (B5, B8): while one partition is restored, the other one of the same
+// assignment is live, /readyz says what goes on, and members come and go. A restore whose partition
+// goes away is cancelled and leaves nothing.
 func TestSlowRestoreHoldsUpNobody(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)

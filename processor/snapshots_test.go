@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
 )
@@ -32,7 +32,8 @@ func (s *site) with(dir string, b snapshot.Bucket) Config {
 	return c
 }
 
-// snapshots takes one of every partition, of all that was folded: the store follows a little later, and is waited for.
+// snapshots takes one of every partition, of all that was folded: the store follows a little later,
+// and is waited for.
 func (m *member) snapshots(partitions int32) {
 	m.t.Helper()
 	for n := range partitions {

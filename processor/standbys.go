@@ -2,47 +2,54 @@ package processor
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/tidemark/tidemark/processor/internal/fetch"
+	"github.com/tidemark/tidemark/processor/internal/group"
+	"github.com/tidemark/tidemark/processor/internal/inbox"
+	"github.com/tidemark/tidemark/processor/internal/life"
+	"github.com/tidemark/tidemark/processor/internal/steps"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// standbys are the partitions that this member tails for others, as the group's leader says (balancer.go). There are two
-// sorts: those that are kept for the case that the owner fails, and those that are to move here once they are near.
+// standbys are the partitions that this member tails, as the group's leader assigns them
+// (internal/group). A standby proper takes over if the owner fails; one that warms up becomes the
+// owner once it is near.
 type standbys struct {
 	p      *Processor
-	feeder *feeder // set by Run
+	feeder *fetch.Feeder // set by Run
 	wake   chan struct{}
 
 	// Under p.mu:
-	workers map[int32]*worker
-	want    duties
+	workers map[int32]*steps.Worker
+	want    group.Duties
 	owned   map[int32]bool // by the last assignment, which the client may not have acted on
 	retry   map[int32]time.Time
 	since   time.Time // of the last assignment, or of the last time that the group was asked to move what is near
 	asked   bool
 	ended   bool
 
-	told map[int32]projections.Position // how far each may fold; of the goroutine of run
+	allowed map[int32]projections.Position // the last limit that each was given; only the goroutine of run uses it
 }
 
 const (
 	standbyRetry   = 30 * time.Second // after which a standby that failed is tried again
-	warmPatience   = 30 * time.Second // after which what is near moves, though the rest is not
+	warmPatience   = 30 * time.Second // after which the partitions that are near move without the rest
 	offsetsTimeout = 5 * time.Second
 )
 
 func newStandbys(p *Processor) *standbys {
-	return &standbys{p: p, wake: make(chan struct{}, 1), workers: map[int32]*worker{}, owned: map[int32]bool{},
-		retry: map[int32]time.Time{}, told: map[int32]projections.Position{}}
+	return &standbys{p: p, wake: make(chan struct{}, 1), workers: map[int32]*steps.Worker{}, owned: map[int32]bool{},
+		retry: map[int32]time.Time{}, allowed: map[int32]projections.Position{}}
 }
 
-// assigned takes what the group's leader says.
-func (s *standbys) assigned(owned map[string][]int32, d duties) {
+// assigned takes an assignment of the group's leader.
+func (s *standbys) assigned(owned map[string][]int32, d group.Duties) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
-	s.want, s.since, s.asked = d, s.p.cfg.now(), false
+	s.want, s.since, s.asked = d, s.p.cfg.Now(), false
 	clear(s.owned)
 	for _, numbers := range owned {
 		for _, n := range numbers {
@@ -76,17 +83,17 @@ func (s *standbys) run(ctx context.Context) {
 	}
 }
 
-// step starts and ends standbys, and tells them how far they may fold.
+// step starts and ends standbys, and passes the committed offsets on to them: they fold no further.
 func (s *standbys) step(ctx context.Context) error {
 	s.reconcile()
 	s.p.mu.RLock()
-	var fresh, tailing []*worker
-	for _, n := range sortedKeys(s.workers) {
+	var fresh, tailing []*steps.Worker
+	for _, n := range slices.Sorted(maps.Keys(s.workers)) {
 		switch w := s.workers[n]; {
-		case w.failure.Load() != nil:
-		case w.tails.Load():
+		case w.Failure.Load() != nil:
+		case w.Tails.Load():
 			tailing = append(tailing, w)
-		case isDone(w.opened):
+		case life.Done(w.Opened):
 			fresh = append(fresh, w)
 		}
 	}
@@ -106,38 +113,38 @@ func (s *standbys) step(ctx context.Context) error {
 		}
 	}
 	for _, w := range tailing {
-		if c, ok := committed[w.number]; ok && c != s.told[w.number] {
-			s.told[w.number] = c
-			w.inbox.allow(c)
+		if c, ok := committed[w.Number]; ok && c != s.allowed[w.Number] {
+			s.allowed[w.Number] = c
+			w.Inbox.Allow(c)
 		}
 	}
 	s.moveIfNear(committed)
 	return nil
 }
 
-// reconcile starts and ends standbys so that they are those that the leader wants.
+// reconcile starts and ends standbys until they match the leader's last assignment.
 func (s *standbys) reconcile() {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	if s.ended {
 		return
 	}
-	now := s.p.cfg.now()
+	now := s.p.cfg.Now()
 	wanted := map[int32]bool{}
 	for _, n := range append(slices.Clone(s.want.Standby), s.want.Warming...) {
-		wanted[n] = n < s.p.Partitions()
+		wanted[n] = n < s.p.engine.Partitions()
 	}
 	changed := false
-	for _, n := range sortedKeys(s.workers) {
+	for _, n := range slices.Sorted(maps.Keys(s.workers)) {
 		w := s.workers[n]
 		switch {
 		case !wanted[n] && !s.owned[n]:
-			w.inbox.stop(stopClean)
-		case !isDone(w.done):
-			continue // what is assigned here is promoted when the client says so
+			w.Inbox.Stop(inbox.StopClean)
+		case !life.Done(w.Done):
+			continue // an assigned partition is promoted when the client reports the assignment
 		case s.retry[n].IsZero():
 			s.retry[n] = now.Add(standbyRetry)
-			s.feeder.leave(w)
+			s.feeder.Leave(w.Inbox)
 			continue // so that /readyz shows why
 		case now.Before(s.retry[n]):
 			continue
@@ -145,55 +152,57 @@ func (s *standbys) reconcile() {
 		s.drop(n)
 		changed = true
 	}
-	for _, n := range sortedKeys(wanted) {
+	for _, n := range slices.Sorted(maps.Keys(wanted)) {
 		if !wanted[n] || s.workers[n] != nil || s.p.workers[n] != nil || s.owned[n] {
 			continue
 		}
 		delete(s.retry, n)
-		w := s.p.newWorker(n, s.feeder.client)
+		w := s.p.newWorker(n, s.feeder.Client)
 		s.workers[n] = w
-		go w.main()
+		w.Launch()
 		s.p.log.Info("partition is tailed for its owner", "partition", n)
 		changed = true
 	}
 	if changed {
 		s.p.share()
-		s.p.hold(sortedKeys(s.workers))
+		s.p.noteStores(slices.Sorted(maps.Keys(s.workers)))
 	}
 }
 
-// drop forgets a standby. Whoever opens its store waits until it is closed. p.mu is held.
+// drop forgets a standby. The next worker that opens its store waits until it is closed. p.mu is
+// held.
 func (s *standbys) drop(n int32) {
-	s.feeder.leave(s.workers[n])
-	s.p.leaving[n] = s.workers[n].done
+	s.feeder.Leave(s.workers[n].Inbox)
+	s.p.leaving[n] = s.workers[n].Done
 	delete(s.workers, n)
 	delete(s.retry, n)
 }
 
-// promote takes the standby of a partition that this member has come to own, nil if there is none that is well. From
-// here on the group's client fetches for it. p.mu is held.
-func (s *standbys) promote(n int32) *worker {
+// promote returns the standby of a partition that this member now owns, nil if it has none that
+// works. From here on the group's client fetches for it. p.mu is held.
+func (s *standbys) promote(n int32) *steps.Worker {
 	w := s.workers[n]
 	if w == nil {
 		return nil
 	}
 	s.drop(n)
-	if w.failure.Load() != nil || isDone(w.done) {
+	if w.Failure.Load() != nil || life.Done(w.Done) {
 		return nil
 	}
 	delete(s.p.leaving, n)
-	w.inbox.reroute(s.p.flow(n, s.p.consumer))
-	w.state.CompareAndSwap(uint32(StateStandby), uint32(StateOpening))
+	w.Inbox.Reroute(s.p.engine.Flow(n, s.p.consumer))
+	w.Life.Promote()
 	return w
 }
 
-// stop ends all standbys in order. Their stores are waited for with those of the partitions that are owned.
+// stop ends all standbys in order. Their stores are waited for with those of the partitions that
+// are owned.
 func (s *standbys) stop() {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	s.ended = true
-	for _, n := range sortedKeys(s.workers) {
-		s.workers[n].inbox.stop(stopClean)
+	for _, n := range slices.Sorted(maps.Keys(s.workers)) {
+		s.workers[n].Inbox.Stop(inbox.StopClean)
 		s.drop(n)
 	}
 }
@@ -203,21 +212,12 @@ func (p *Processor) Standbys() []PartitionStatus {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	var list []PartitionStatus
-	for _, n := range sortedKeys(p.standbys.workers) {
-		st := p.standbys.workers[n].status()
-		if st.State == StateOpening {
+	for _, n := range slices.Sorted(maps.Keys(p.standbys.workers)) {
+		st := p.standbys.workers[n].Status()
+		if st.State.Opens() {
 			st.State = StateStandby // its store is being opened
 		}
 		list = append(list, st)
 	}
 	return list
-}
-
-func isDone(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

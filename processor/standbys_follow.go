@@ -6,20 +6,23 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tidemark/tidemark/processor/internal/engine"
+	"github.com/tidemark/tidemark/processor/internal/opening"
+	"github.com/tidemark/tidemark/processor/internal/steps"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// What standbys follow are the offsets that the group has committed, and no further (standby.go). From them this
-// member says which of those that are to move here are near.
+// Standbys fold up to the offsets that the group has committed and no further (steps/standby.go).
+// The same offsets show which of the partitions that will move here have nearly caught up.
 
-// committed are the group's offsets by partition, of those for which it has all.
+// committed returns the group's offsets of the partitions for which it has all three.
 func (s *standbys) committed(ctx context.Context) (map[int32]projections.Position, error) {
 	offsets, err := s.p.admin.FetchOffsets(ctx, s.p.cfg.Group)
 	if err != nil {
 		return nil, fmt.Errorf("the offsets of group %s cannot be read: %w", s.p.cfg.Group, err)
 	}
 	all := map[int32]projections.Position{}
-	for n := range s.p.Partitions() {
+	for n := range s.p.engine.Partitions() {
 		var position projections.Position
 		known := true
 		for i, topic := range s.p.cfg.Topics.Inputs {
@@ -35,93 +38,85 @@ func (s *standbys) committed(ctx context.Context) (map[int32]projections.Positio
 	return all, nil
 }
 
-// begin lets standbys start whose stores are open, as far as there is something to follow.
-func (s *standbys) begin(ctx context.Context, ws []*worker, committed map[int32]projections.Position) error {
-	ws = slices.DeleteFunc(ws, func(w *worker) bool { _, ok := committed[w.number]; return !ok })
+// begin starts the standbys whose stores are open and for whose partitions the group has committed
+// offsets.
+func (s *standbys) begin(ctx context.Context, ws []*steps.Worker, committed map[int32]projections.Position) error {
+	ws = slices.DeleteFunc(ws, func(w *steps.Worker) bool { _, ok := committed[w.Number]; return !ok })
 	if len(ws) == 0 {
 		return nil
 	}
-	logs, err := s.p.surveyOnce(ctx)
+	logs, err := s.p.engine.SurveyOnce(ctx)
 	if err != nil {
 		return fmt.Errorf("the brokers do not say where the logs begin and end: %w", err)
 	}
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	for _, w := range ws {
-		if s.workers[w.number] != w {
+		if s.workers[w.Number] != w {
 			continue // it has become the owner, or is no standby any more
 		}
-		o, err := s.order(w, committed[w.number], logs)
+		o, err := s.order(w, committed[w.Number], logs)
 		if err != nil {
-			w.giveUp(fmt.Errorf("standby: %w", err))
+			w.GiveUp(fmt.Errorf("standby: %w", err))
 			continue
 		}
-		w.begin(o)
-		s.feeder.feed(w, o.plan.from)
-		delete(s.told, w.number)
+		w.Begin(o)
+		s.feeder.Feed(w.Inbox, o.Plan.From)
+		delete(s.allowed, w.Number)
 	}
 	return nil
 }
 
-func (s *standbys) order(w *worker, committed projections.Position, logs *survey) (order, error) {
-	if logs.wrong != nil {
-		return order{}, logs.wrong
+func (s *standbys) order(w *steps.Worker, committed projections.Position, logs *engine.Survey) (opening.Order, error) {
+	if logs.Wrong != nil {
+		return opening.Order{}, logs.Wrong
 	}
-	h := history{committed: committed}
+	h := opening.History{Committed: committed}
 	for i, topic := range s.p.cfg.Topics.Inputs {
 		var err error
-		if h.start[i], h.end[i], err = logs.bounds(i, w.number); err != nil {
-			return order{}, fmt.Errorf("where %s/%d begins and ends is not known: %w", topic, w.number, err)
+		if h.Start[i], h.End[i], err = logs.Bounds(i, w.Number); err != nil {
+			return opening.Order{}, fmt.Errorf("where %s/%d begins and ends is not known: %w", topic, w.Number, err)
 		}
 	}
-	plan, err := planOpening(w.number, &s.p.cfg.Topics.Inputs, w.storedAt, h)
+	plan, err := opening.Decide(w.Number, &s.p.cfg.Topics.Inputs, w.StoredAt, h)
 	if err != nil {
-		return order{}, err
+		return opening.Order{}, err
 	}
-	plan, ok := planStandby(plan, w.storedAt, h)
+	plan, ok := opening.DecideStandby(plan, w.StoredAt, h)
 	if !ok {
-		return order{}, errors.New("the group has committed nothing")
+		return opening.Order{}, errors.New("the group has committed nothing")
 	}
-	return order{plan: plan, ends: h.end, standing: true}, nil
+	return opening.Order{Plan: plan, Ends: h.End, Standby: true}, nil
 }
 
-// moveIfNear asks for a rebalance when the partitions that are to move here are near.
+// moveIfNear asks for a rebalance once the partitions that will move here have nearly caught up.
 func (s *standbys) moveIfNear(committed map[int32]projections.Position) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	near := 0
 	for _, n := range s.want.Warming {
-		if w := s.workers[n]; w != nil && w.tails.Load() && 2*behind(committed[n], w.progress.at()) <= s.p.cfg.NearRecords {
+		if w := s.workers[n]; w != nil && w.Tails.Load() && 2*opening.Behind(committed[n], w.Progress.At()) <= s.p.cfg.NearRecords {
 			near++
 		}
 	}
-	waited := s.p.cfg.now().Sub(s.since) >= warmPatience
+	waited := s.p.cfg.Now().Sub(s.since) >= warmPatience
 	if near == 0 || s.asked && !waited || near < len(s.want.Warming) && !waited {
 		return
 	}
-	s.asked, s.since = true, s.p.cfg.now()
-	s.p.log.Info("partitions that are to move here are near", "near", near, "of", len(s.want.Warming))
+	s.asked, s.since = true, s.p.cfg.Now()
+	s.p.log.Info("partitions that will move here have nearly caught up", "near", near, "of", len(s.want.Warming))
 	s.p.consumer.ForceRebalance()
 }
 
-// behind is how many offsets position lacks of committed.
-func behind(committed, position projections.Position) int64 {
-	var n int64
-	for i := range committed {
-		n += max(committed[i]-position[i], 0)
-	}
-	return n
-}
-
-// positions is how far this member has folded what it has open, for the group's leader.
+// positions returns how far this member has folded each open partition, for the group's leader.
 func (p *Processor) positions() map[int32]int64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	all := map[int32]int64{}
-	for _, of := range []map[int32]*worker{p.workers, p.standbys.workers} {
+	for _, of := range []map[int32]*steps.Worker{p.workers, p.standbys.workers} {
 		for n, w := range of {
-			if w.started.Load() && w.failure.Load() == nil {
-				all[n] = behind(w.progress.at(), projections.Position{})
+			if w.Started.Load() && w.Failure.Load() == nil {
+				all[n] = opening.Behind(w.Progress.At(), projections.Position{})
 			}
 		}
 	}

@@ -2,8 +2,11 @@ package processor
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,7 +14,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/failure"
+	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -52,15 +57,16 @@ type opens struct {
 	gate  chan struct{} // nil: open at once
 }
 
-func (o *opens) open(dir string, id projections.Identity, opts projections.Options) (fold, error) {
+func (o *opens) open(dir string, id projections.Identity, opts projections.Options) (setup.Fold, error) {
 	o.count.Add(1)
 	if o.gate != nil {
 		<-o.gate
 	}
-	return openProjection(dir, id, opts)
+	return setup.Open(dir, id, opts)
 }
 
-// follows waits until a member tails so many partitions, all of them up to what the group has committed.
+// follows waits until a member tails so many partitions, all of them up to what the group has
+// committed.
 func (m *member) follows(s *site, partitions int) {
 	m.t.Helper()
 	until(m.t, "the standbys are where the group is", func() bool {
@@ -92,8 +98,9 @@ func (s *site) matchesReplay(owners int, dirs ...string) {
 	sameNewest(s.t, "published", published, replayed)
 }
 
-// TestStandbyTakesOver: the owner of half of the partitions dies in the middle of its work. The other member goes on
-// with what it has folded, without opening a store again, and nothing is missing.
+// TestStandbyTakesOver: the owner of half of the partitions dies in the middle of its work. The
+// other member goes on with what it has folded, without opening a store again, and nothing is
+// missing.
 func TestStandbyTakesOver(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4
@@ -109,7 +116,8 @@ func TestStandbyTakesOver(t *testing.T) {
 			ca.ClientOptions = append(ca.ClientOptions, kgo.SessionTimeout(time.Second))
 		}
 		ca.StopTimeout = time.Second
-		cb.openStore = stores.open
+		setup.HooksOf(&cb).OpenStore = stores.open
+		cb.ShutdownTimeout = 30 * time.Second // it finishes in order, however busy the machine is
 		a, b := s.start(ca), s.start(cb)
 		a.ready(n / 2)
 		b.ready(n / 2)
@@ -131,7 +139,49 @@ func TestStandbyTakesOver(t *testing.T) {
 	})
 }
 
-// TestStandbyDoesNotWaitForOthers: what was tailed is live though another partition that came with it takes long to open.
+// TestStandbyFailsWhileItBecomesTheOwner: nobody else opens its partition, so that it does.
+func TestStandbyFailsWhileItBecomesTheOwner(t *testing.T) {
+	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
+	tr := newTraffic(s, rand.Uint64(), 20)
+	tr.run(200)
+	ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
+	ca.Standbys, cb.Standbys = 1, 1
+	ca.NearRecords, cb.NearRecords = 1, 1 // so that nothing moves while its owner is well
+	a := s.start(ca).ready(1)
+	s.caughtUp(a)
+	var b *member
+	var failed atomic.Bool
+	setup.HooksOf(&cb).RetryAfter = func(int) time.Duration { return time.Millisecond }
+	setup.HooksOf(&cb).Planted = func(where string) {
+		if where != "offsets" {
+			return
+		}
+		if w := b.worker(0); w != nil && w.Tails.Load() && failed.CompareAndSwap(false, true) {
+			w.Inbox.Fail(failure.Passing(errors.New("planted")))
+			<-w.Done
+		}
+	}
+	built := make(chan struct{})
+	setup.HooksOf(&cb).OpenStore = func(dir string, id projections.Identity, o projections.Options) (setup.Fold, error) {
+		<-built
+		return setup.Open(dir, id, o)
+	}
+	b = s.start(cb)
+	close(built)
+	b.follows(s, 1)
+	a.stop()
+	b.ready(1)
+	if !failed.Load() { // between its assignment and the offsets it had not tailed the partition any more
+		t.Log("the standby ended before it was the owner, which others test")
+	}
+	tr.run(200)
+	s.caughtUp(b)
+	b.stop()
+	s.matchesReplay(2, cb.DataDir)
+}
+
+// TestStandbyDoesNotWaitForOthers: what was tailed is live though another partition that came with
+// it takes long to open.
 func TestStandbyDoesNotWaitForOthers(t *testing.T) {
 	const n = 2
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)
@@ -147,11 +197,11 @@ func TestStandbyDoesNotWaitForOthers(t *testing.T) {
 	s.caughtUp(a)
 	const slow = 1 // the partition that is to move, and takes long; the other is tailed as a standby
 	gate := make(chan struct{})
-	cb.openStore = func(dir string, id projections.Identity, o projections.Options) (fold, error) {
+	setup.HooksOf(&cb).OpenStore = func(dir string, id projections.Identity, o projections.Options) (setup.Fold, error) {
 		if id.Partition == slow {
 			<-gate
 		}
-		return openProjection(dir, id, o)
+		return setup.Open(dir, id, o)
 	}
 	b := s.start(cb)
 	until(t, "the other partition is tailed", func() bool {
@@ -177,8 +227,8 @@ func TestStandbyDoesNotWaitForOthers(t *testing.T) {
 	s.matchesReplay(2, cb.DataDir)
 }
 
-// TestPlannedMoveWaitsUntilTheNewOwnerIsNear: what is to move is served where it is until the new owner, which has to
-// fold it from the start, is near.
+// TestPlannedMoveWaitsUntilTheNewOwnerIsNear: what is to move is served where it is until the new
+// owner, which has to fold it from the start, is near.
 func TestPlannedMoveWaitsUntilTheNewOwnerIsNear(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4
@@ -188,7 +238,7 @@ func TestPlannedMoveWaitsUntilTheNewOwnerIsNear(t *testing.T) {
 		ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
 		ca.NearRecords, cb.NearRecords = 20, 20
 		stores := opens{gate: make(chan struct{})}
-		cb.openStore = stores.open
+		setup.HooksOf(&cb).OpenStore = stores.open
 		a := s.start(ca).ready(n)
 		s.caughtUp(a)
 		b := s.start(cb)
@@ -215,8 +265,9 @@ func TestPlannedMoveWaitsUntilTheNewOwnerIsNear(t *testing.T) {
 	})
 }
 
-// TestMembersComeAndGoWithStandbys: members of a group of up to three come, stop and die under traffic, in a random
-// order, and what is folded in the end has the digests, and the newest values, of a replay.
+// TestMembersComeAndGoWithStandbys: members of a group of up to three come, stop and die under
+// traffic, in a random order, and what is folded in the end has the digests, and the newest values,
+// of a replay.
 func TestMembersComeAndGoWithStandbys(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -263,7 +314,7 @@ func TestMembersComeAndGoWithStandbys(t *testing.T) {
 		})
 	}
 	t.Logf("%d of them died", deaths)
-	for _, i := range sortedKeys(members) {
+	for _, i := range slices.Sorted(maps.Keys(members)) {
 		members[i].stop()
 	}
 	last := s.start(s.config(dirs[0])).ready(n) // with time to stop

@@ -8,7 +8,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // moved is how many partitions were assigned to, revoked from and lost by a member.
@@ -17,7 +17,7 @@ func (m *member) moved() map[string]int {
 	moved := map[string]int{}
 	for _, how := range []string{"assigned", "revoked", "lost"} {
 		var v dto.Metric
-		if err := m.metrics.rebalances.WithLabelValues(how).Write(&v); err != nil {
+		if err := m.metrics.Rebalances.WithLabelValues(how).Write(&v); err != nil {
 			m.t.Fatal(err)
 		}
 		moved[how] = int(v.GetCounter().GetValue())
@@ -34,9 +34,10 @@ func (m *member) numbers() []int32 {
 	return all
 }
 
-// TestStaticMemberComesBack: a process that stops and starts again under its instance id has its partitions again, and
-// the other member notices nothing, whichever of the two leads the group, and although it tails what the other owns.
-// The embedded broker rebalances where Apache Kafka does not: with standbys they would take over there.
+// TestStaticMemberComesBack: a process that stops and starts again under its instance id has its
+// partitions again, and the other member notices nothing, whichever of the two leads the group, and
+// although it tails what the other owns. The embedded broker rebalances where Apache Kafka does
+// not: with standbys they would take over there.
 func TestStaticMemberComesBack(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4

@@ -12,7 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/engine"
+	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -43,28 +45,28 @@ func reversed(list []string) []string {
 
 // diaryFold notes what is done to a store.
 type diaryFold struct {
-	fold
+	setup.Fold
 	d *diary
 }
 
-func (f diaryFold) takeCut() (cut, error) {
-	c, err := f.fold.takeCut()
+func (f diaryFold) TakeCut() (setup.Cut, error) {
+	c, err := f.Fold.TakeCut()
 	return diaryCut{c, f.d}, err
 }
 
 func (f diaryFold) Close() error {
 	f.d.note("close")
-	return f.fold.Close()
+	return f.Fold.Close()
 }
 
 type diaryCut struct {
-	cut
+	setup.Cut
 	d *diary
 }
 
 func (c diaryCut) Apply() error {
 	c.d.note("store")
-	return c.cut.Apply()
+	return c.Cut.Apply()
 }
 
 // outputTopics are the names and ids of the topics that deltas go to.
@@ -82,16 +84,16 @@ func (s *site) outputTopics() map[string]bool {
 	return all
 }
 
-// TestGracefulStopInOrder: publish, store, close, commit, leave. The offsets that are committed then are those of the
-// store, so that whoever opens it next has nothing to fold again.
+// TestGracefulStopInOrder: publish, store, close, commit, leave. The offsets that are committed
+// then are those of the store, so that whoever opens it next has nothing to fold again.
 func TestGracefulStopInOrder(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 1)
 	c := s.config(t.TempDir())
 	c.CutEvery, c.CommitEvery = time.Hour, time.Hour // so that the stop has something to store and to commit
 	var d diary
-	c.openStore = func(dir string, id projections.Identity, o projections.Options) (fold, error) {
-		f, err := openProjection(dir, id, o)
+	setup.HooksOf(&c).OpenStore = func(dir string, id projections.Identity, o projections.Options) (setup.Fold, error) {
+		f, err := setup.Open(dir, id, o)
 		return diaryFold{f, &d}, err
 	}
 	m := s.start(c).ready(1)
@@ -128,13 +130,13 @@ func TestGracefulStopInOrder(t *testing.T) {
 	if slices.Min(order) < 0 || !slices.IsSorted(order) {
 		t.Errorf("it stopped in this order: %q", d.entries)
 	}
-	p := &Processor{cfg: c, admin: testkit.Admin(t, s.brokers)}
-	id, err := p.lookUp(t.Context())
+	p := &engine.Engine{Config: setup.Checked{Config: c}, Admin: testkit.Admin(t, s.brokers)}
+	id, err := p.LookUp(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.cluster.Store(id)
-	store, err := projections.Open(StoreDir(c.DataDir, 0), p.identityOf(0), projections.Options{})
+	p.Cluster.Store(id)
+	store, err := projections.Open(StoreDir(c.DataDir, 0), p.IdentityOf(0), projections.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +146,9 @@ func TestGracefulStopInOrder(t *testing.T) {
 	}
 }
 
-// TestSlowOpeningKeepsItsSession (B8): stores that take longer to open than the session and many heartbeats, while other
-// members come and go. The member stays in its group all the while, and is ready when its stores are open.
+// TestSlowOpeningKeepsItsSession (B8): stores that take longer to open than the session and many
+// heartbeats, while other members come and go. The member stays in its group all the while, and is
+// ready when its stores are open.
 func TestSlowOpeningKeepsItsSession(t *testing.T) {
 	const n = 4
 	k := testkit.FakeKafka(t)
@@ -160,15 +163,15 @@ func TestSlowOpeningKeepsItsSession(t *testing.T) {
 	})
 	ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
 	stores := opens{gate: make(chan struct{})}
-	ca.openStore = stores.open
-	ca.ClientOptions = append(ca.ClientOptions, kgo.SessionTimeout(500*time.Millisecond), kgo.HeartbeatInterval(50*time.Millisecond))
+	setup.HooksOf(&ca).OpenStore = stores.open
+	ca.ClientOptions = append(ca.ClientOptions, kgo.SessionTimeout(3*time.Second), kgo.HeartbeatInterval(50*time.Millisecond))
 	ca.Standbys, cb.Standbys = 1, 1
 	a := s.start(ca)
 	until(t, "the stores are being opened", func() bool { return stores.count.Load() == n })
 	for range 2 {
 		b := s.start(cb).ready(n / 2)
 		alone := beats.Load()
-		until(t, "heartbeats of more than a session", func() bool { return beats.Load() > alone+30 })
+		until(t, "heartbeats of more than a session", func() bool { return beats.Load() > alone+120 })
 		b.stop()
 	}
 	if moved := a.moved(); moved["lost"] != 0 {

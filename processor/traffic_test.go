@@ -17,17 +17,23 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/test/workload"
+	wrap "github.com/tidemark/tidemark/internal/traffic"
+	"github.com/tidemark/tidemark/processor/internal/engine"
+	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// traffic writes random events of a small company: channels of 2 to 80 members (some above the fan-out limit) who post,
-// read, mark and leave. It is a function of its seed but for the offsets, which depend on nothing else.
+// traffic writes random events of a small company: channels of 2 to 80 members (some above the
+// fan-out limit) who post, read, mark and leave. It is a function of its seed but for the offsets,
+// which depend on nothing else.
 type traffic struct {
 	s        *site
 	r        *rand.Rand
 	channels [][]string // members by channel
 	posted   []int
 	written  int
+	said     workload.Said
 }
 
 func newTraffic(s *site, seed uint64, channels int) *traffic {
@@ -52,6 +58,7 @@ func newTraffic(s *site, seed uint64, channels int) *traffic {
 func (tr *traffic) name(c int) string { return fmt.Sprintf("channel-%d", c) }
 
 func (tr *traffic) record(in events.Input, c int, m proto.Message) *kgo.Record {
+	events.StateVersion(m)
 	v, err := proto.Marshal(m)
 	if err != nil {
 		tr.s.t.Fatal(err)
@@ -76,12 +83,23 @@ func (tr *traffic) run(n int) {
 		c := tr.r.IntN(len(tr.channels))
 		user := tr.channels[c][tr.r.IntN(len(tr.channels[c]))]
 		message := fmt.Sprintf("m%d", tr.r.IntN(tr.posted[c]+2)) // now and then one that is not there yet
+		if !tr.said.Nothing() && tr.r.IntN(5) == 0 {
+			switch body := tr.said.Body(tr.r, tr.posted[c], time.Unix(1_760_000_000, 0)).(type) {
+			case nil:
+			case *eventsv1.ChannelUpdated:
+				records = append(records, tr.record(events.Messages, c, wrap.Message(tr.name(c), body)))
+			default:
+				records = append(records, tr.record(events.Reads, c, wrap.Read(tr.name(c), user, body)))
+			}
+		}
 		switch k := tr.r.IntN(20); {
 		case k < 8:
-			records = append(records, tr.record(events.Messages, c, &eventsv1.MessageEvent{ChannelId: tr.name(c),
-				Kind: &eventsv1.MessageEvent_MessagePosted{MessagePosted: &eventsv1.MessagePosted{
-					MessageId: fmt.Sprintf("m%d", tr.posted[c]), SenderId: user, Preview: "hello", Mentions: []string{tr.channels[c][0]},
-					Silent: k == 0}}}))
+			post := &eventsv1.MessagePosted{MessageId: fmt.Sprintf("m%d", tr.posted[c]), SenderId: user, Preview: "hello",
+				Mentions: []string{tr.channels[c][0]}, Silent: k == 0}
+			if !tr.said.Nothing() {
+				tr.said.Post(tr.r, post, tr.channels[c][tr.r.IntN(len(tr.channels[c]))])
+			}
+			records = append(records, tr.record(events.Messages, c, wrap.Message(tr.name(c), post)))
 			tr.posted[c]++
 		case k == 8:
 			records = append(records, tr.record(events.Messages, c, &eventsv1.MessageEvent{ChannelId: tr.name(c),
@@ -96,21 +114,37 @@ func (tr *traffic) run(n int) {
 			records = append(records, tr.record(events.Deliveries, c, &eventsv1.DeliveryEvent{ChannelId: tr.name(c), UserId: user,
 				Kind: &eventsv1.DeliveryEvent_Queued{Queued: &eventsv1.Queued{MessageId: message}}}))
 		default:
-			records = append(records, tr.record(events.Reads, c, &eventsv1.ReadEvent{ChannelId: tr.name(c), UserId: user,
-				Kind: &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{Target: &eventsv1.ReadUpTo_MessageId{MessageId: message}}}}))
+			read := wrap.ReadID(message)
+			tr.said.Read(tr.r, read)
+			records = append(records, tr.record(events.Reads, c, wrap.Read(tr.name(c), user, read)))
 		}
 	}
 	tr.write(records)
+}
+
+// endsOf lists the ends of topics. It asks again until each partition's leader has answered: a
+// partition that has none at the moment is told in its own error, with an offset of -1.
+func (s *site) endsOf(topics ...string) kadm.ListedOffsets {
+	s.t.Helper()
+	var listed kadm.ListedOffsets
+	var err error
+	for range 100 {
+		if listed, err = s.admin().ListEndOffsets(context.Background(), topics...); err == nil {
+			if err = listed.Error(); err == nil {
+				return listed
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	s.t.Fatalf("ends of %v: %v", topics, err)
+	return nil
 }
 
 // ends are the ends of the input logs, by partition.
 func (s *site) ends() []projections.Position {
 	s.t.Helper()
 	inputs := s.names().Inputs
-	listed, err := s.admin().ListEndOffsets(context.Background(), inputs[:]...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	listed := s.endsOf(inputs[:]...)
 	ends := make([]projections.Position, s.partitions)
 	for i, topic := range inputs {
 		for p := range ends {
@@ -157,17 +191,17 @@ func (s *site) digests(c Config, dirs ...string) [][16]byte {
 	return digests
 }
 
-// withStores shows a store of each partition that has everything. One of the data directories must have such a store;
-// where several do their digests must agree.
+// withStores shows a store of each partition that has everything. One of the data directories must
+// have such a store; where several do their digests must agree.
 func (s *site) withStores(c Config, dirs []string, show func(*projections.Partition)) {
 	s.t.Helper()
 	ends := s.ends()
-	p := &Processor{cfg: c, admin: s.admin()}
-	id, err := p.lookUp(context.Background())
+	p := &engine.Engine{Config: setup.Checked{Config: c}, Admin: s.admin()}
+	id, err := p.LookUp(context.Background())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p.cluster.Store(id)
+	p.Cluster.Store(id)
 	for n := range s.partitions {
 		var digest [16]byte
 		found := false
@@ -176,7 +210,7 @@ func (s *site) withStores(c Config, dirs []string, show func(*projections.Partit
 			if matches, _ := filepath.Glob(path); len(matches) == 0 {
 				continue
 			}
-			store, err := projections.Open(path, p.identityOf(n), projections.Options{})
+			store, err := projections.Open(path, p.IdentityOf(n), projections.Options{})
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -198,39 +232,37 @@ func (s *site) withStores(c Config, dirs []string, show func(*projections.Partit
 	}
 }
 
-// outputs are the values with the dominating stamps, by topic and key.
-type outputs struct {
+// published are the values with the dominating stamps, by topic and key.
+type published struct {
 	newest map[string][]byte
 	last   map[string]events.Stamp
-	count  int
-	again  int // values with a stamp that was there before
+	// standing are the values that stand last in the log, which is what compaction leaves.
+	standing map[string][]byte
+	count    int
+	again    int // values with a stamp that was there before
 }
 
 // outputs reads what one owner at a time has published.
-func (s *site) outputs() *outputs {
+func (s *site) outputs() *published {
 	s.t.Helper()
 	return s.outputsOf(1)
 }
 
-// outputsOf reads the output topics to their ends, as a cache would. Wherever two records of a key have the same stamp
-// they must have the same bytes (but for the origin's name), and of two stamps of a key one must dominate, unless there
-// were several owners at once.
-func (s *site) outputsOf(owners int) *outputs {
+// outputsOf reads the output topics to their ends, as a cache would. Wherever two records of a key
+// have the same stamp they must have the same bytes (but for the origin's name), and of two stamps
+// of a key one must dominate, unless there were several owners at once.
+func (s *site) outputsOf(owners int) *published {
 	s.t.Helper()
 	names := s.names()
 	topics := []string{names.Unread, names.Channels}
-	adm := s.admin()
-	listed, err := adm.ListEndOffsets(context.Background(), topics...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	listed := s.endsOf(topics...)
 	want := int64(0)
 	listed.Each(func(o kadm.ListedOffset) { want += o.Offset })
 	client := s.newClient(kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	defer client.Close()
-	o := &outputs{newest: map[string][]byte{}, last: map[string]events.Stamp{}}
+	o := &published{newest: map[string][]byte{}, last: map[string]events.Stamp{}, standing: map[string][]byte{}}
 	seen := map[xxh3.Uint128]xxh3.Uint128{} // what was said with a stamp of a key, hashed: there may be millions
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second+time.Duration(want)*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute+time.Duration(want)*time.Millisecond)
 	defer cancel()
 	for int64(o.count) < want {
 		fetches := client.PollFetches(ctx)
@@ -249,6 +281,7 @@ func (s *site) outputsOf(owners int) *outputs {
 				}
 			}
 			seen[at] = said
+			o.standing[key] = value
 			old := o.last[key]
 			if owners == 1 && !stamp.Dominates(old) && !old.Dominates(stamp) {
 				s.t.Errorf("%s %q: of stamps %v and %v neither dominates", r.Topic, r.Key, old, stamp)
@@ -261,8 +294,9 @@ func (s *site) outputsOf(owners int) *outputs {
 	return o
 }
 
-// comparable is a value without its stamp and its origin's name, and the stamp. The origin is a hint. Which of the
-// records that changed nothing the newest value's stamp counts in depends on where batches ended.
+// comparable is a value without its stamp and its origin's name, and the stamp. The origin is a
+// hint. Which of the records that changed nothing the newest value's stamp counts in depends on
+// where batches ended.
 func (s *site) comparable(r *kgo.Record) ([]byte, events.Stamp) {
 	s.t.Helper()
 	if r.Topic == s.names().Channels {
@@ -293,7 +327,7 @@ func readable(value []byte) string {
 }
 
 // sameNewest fails unless both have the same newest value of every key.
-func sameNewest(t testing.TB, what string, got, want *outputs) {
+func sameNewest(t testing.TB, what string, got, want *published) {
 	t.Helper()
 	if len(got.newest) != len(want.newest) {
 		t.Errorf("%s: %d keys, want %d", what, len(got.newest), len(want.newest))
@@ -310,4 +344,10 @@ func sameNewest(t testing.TB, what string, got, want *outputs) {
 	if wrong > 0 {
 		t.Errorf("%s: %d of %d newest values differ", what, wrong, len(want.newest))
 	}
+}
+
+// sameStanding fails unless the values that stand last in the log are those that want has.
+func sameStanding(t testing.TB, what string, got, want *published) {
+	t.Helper()
+	sameNewest(t, what+", as compaction leaves it", &published{newest: got.standing, last: got.last}, want)
 }

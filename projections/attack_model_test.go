@@ -28,18 +28,20 @@ func newLongLog(seed int64, messages, reads int) *randomLog {
 	return l
 }
 
-func (l *randomLog) end() Position { return Position{int64(len(l.messages)), int64(len(l.reads))} }
+func (l *randomLog) end() Position {
+	return Position{int64(len(l.messages)), int64(len(l.reads))}
+}
 
 // attackOptions are those of the attacked stores.
 func attackOptions(fs vfs.FS) Options { return Options{FS: fs, MemTableSize: 256 << 10} }
 
-// foldOn folds the rest of the log into an open store, with cuts, flushes and compactions on the way, as the seed says.
-// It is what the runtime does, without Kafka.
+// foldOn folds the rest of the log into an open store, with cuts, flushes and compactions on the
+// way, as the seed says. It is what the runtime does, without Kafka.
 func foldOn(p *Partition, l *randomLog, seed uint64) error {
 	rng := randv2.New(randv2.NewPCG(seed, 11))
 	var d Deltas
-	for end := l.end(); p.Position() != end; {
-		pos := p.Position()
+	for end := l.end(); p.rules.Position() != end; {
+		pos := p.rules.Position()
 		l.foldTo(p, min(end[0], pos[0]+rng.Int64N(24)), min(end[1], pos[1]+rng.Int64N(16)), func() bool { return rng.IntN(2) == 0 })
 		p.Drain(&d, true)
 		d.Reset()
@@ -57,7 +59,8 @@ func foldOn(p *Partition, l *randomLog, seed uint64) error {
 	return nil
 }
 
-// foldStore opens the store, folds the rest of the log and closes it. The first error counts; the store is closed.
+// foldStore opens the store, folds the rest of the log and closes it. The first error counts; the
+// store is closed.
 func foldStore(fs vfs.FS, l *randomLog, seed uint64) error {
 	p, err := Open("store", testIdentity(), attackOptions(fs))
 	if err != nil {
@@ -94,11 +97,11 @@ func (m *models) at(t *testing.T, pos Position) string {
 // judge is invariant O1: what an opened store says is the fold of the log up to its position.
 func (m *models) judge(t *testing.T, p *Partition) error {
 	got := everything(p)
-	if err := p.Err(); err != nil {
+	if err := p.rules.Err(); err != nil {
 		return fmt.Errorf("%w: %w", errHonest, err)
 	}
-	if want := m.at(t, p.Position()); got != want {
-		return fmt.Errorf("wrong answers at position %v:\n%s", p.Position(), difference(got, want))
+	if want := m.at(t, p.rules.Position()); got != want {
+		return fmt.Errorf("wrong answers at position %v:\n%s", p.rules.Position(), difference(got, want))
 	}
 	return nil
 }
@@ -106,15 +109,15 @@ func (m *models) judge(t *testing.T, p *Partition) error {
 // errHonest marks a store that says that it is broken.
 var errHonest = errors.New("the store says that it is broken")
 
-// everything is all that a store says of the users and channels of a random log: records, digest, views, explanations,
-// inboxes. Of a broken store it is worth nothing.
+// everything is all that a store says of the users and channels of a random log: records, digest,
+// views, explanations, inboxes. Of a broken store it is worth nothing.
 func everything(p *Partition) string {
 	var b strings.Builder
 	err := p.Dump(func(k, v []byte) error { fmt.Fprintf(&b, "%q %x\n", k, v); return nil })
 	if err != nil {
-		p.corrupt(err)
+		p.rules.Fail(err)
 	}
-	fmt.Fprintf(&b, "digest %x\n", p.Digest())
+	fmt.Fprintf(&b, "digest %x\n", p.rules.Digest())
 	for _, u := range logUsers {
 		for _, c := range logChannels {
 			v, ok := p.View(u, c)
@@ -157,7 +160,8 @@ func difference(got, want string) string {
 	return strings.Join(out, "\n")
 }
 
-// attempt runs fn as the runtime runs a step: a panic ends as an error. What takes too long is a hang.
+// attempt runs fn as the runtime runs a step: a panic ends as an error. What takes too long is a
+// hang.
 func attempt(t *testing.T, what string, fn func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -172,7 +176,7 @@ func attempt(t *testing.T, what string, fn func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		panic(what + " hangs") // with the stacks of all goroutines
 	}
 }

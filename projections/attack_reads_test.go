@@ -31,7 +31,8 @@ func (d *badReads) MaybeError(op errorfs.Op) error {
 	return errDisk
 }
 
-// crashed makes disks with what a crash leaves of a store: tables, and a log that is only in part in them.
+// crashed makes disks with what a crash leaves of a store: tables, and a log that is only in part
+// in them.
 func crashed(t *testing.T, l *randomLog) func() *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -58,8 +59,9 @@ func crashed(t *testing.T, l *randomLog) func() *vfs.MemFS {
 	}
 }
 
-// TestEveryReadOfAnOpeningFails: a store that was left behind by a crash is opened, and every single read of that fails
-// once. It opens and is right, or says why not, and is right at the next opening.
+// TestEveryReadOfAnOpeningFails: a store that was left behind by a crash is opened, and every
+// single read of that fails once. It opens and is right, or says why not, and is right at the next
+// opening.
 func TestEveryReadOfAnOpeningFails(t *testing.T) {
 	l := newLongLog(1, 120, 80)
 	m := newModels(l)
@@ -95,9 +97,10 @@ func TestEveryReadOfAnOpeningFails(t *testing.T) {
 	}
 }
 
-// TestListFailsAtTheEndOfAnOpening: the log of a crashed store was written to a table, whose statistics a goroutine of
-// Pebble is about to read, when the directory cannot be listed. Pebble would close the tables that the goroutine reads, and
-// the process would end with its panic, more often than not once in these tries.
+// TestListFailsAtTheEndOfAnOpening: the log of a crashed store was written to a table, whose
+// statistics a goroutine of Pebble is about to read, when the directory cannot be listed. Pebble
+// would close the tables that the goroutine reads, and the process would end with its panic, more
+// often than not once in these tries.
 func TestListFailsAtTheEndOfAnOpening(t *testing.T) {
 	l := newLongLog(1, 120, 80)
 	m := newModels(l)

@@ -2,28 +2,32 @@ package projections_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/model"
-	"github.com/tidemark/tidemark/internal/script"
-	"github.com/tidemark/tidemark/internal/script/random"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script"
+	"github.com/tidemark/tidemark/internal/test/script/random"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPropertyAnOwnerBefore: an owner publishes what it folds and dies before its group and its store know; the next one
-// folds everything in another order, and most of it at once. What readers keep is right all the same: what the first said
-// and the second never comes to see, the second takes back. Each script has several of both, and each of the first meets
-// each of the second.
+// TestPropertyAnOwnerBefore: an owner publishes what it folds and dies before its group and its
+// store know; the next one folds everything in another order, and most of it at once. What readers
+// keep is right all the same: what the first said and the second never comes to see, the second
+// takes back. Each script has several of both, and each of the first meets each of the second.
 func TestPropertyAnOwnerBefore(t *testing.T) {
 	draw := func(t *rapid.T) *random.Case {
-		if rapid.IntRange(0, 3).Draw(t, "of any kind") == 3 {
-			return random.Draw(t)
+		switch rapid.IntRange(0, 4).Draw(t, "of any kind") {
+		case 4:
+			return random.DrawRule(rapid.SampledFrom(random.Rules()).Draw(t, "rule"))(t)
+		case 3:
+			return random.DrawMore(folded...)(t)
 		}
-		return random.DrawTakenBack(t)
+		return random.DrawTakenBackMore(folded...)(t)
 	}
 	scriptsOf(t, 20, draw, func(t *rapid.T, c *random.Case) {
 		m := model.New(c.Settings)
@@ -80,7 +84,8 @@ func TestPropertyAnOwnerBefore(t *testing.T) {
 	})
 }
 
-// oneFirst draws an order of the log's records; in most one topic is folded before the others, or after them.
+// oneFirst draws an order of the log's records; in most one topic is folded before the others, or
+// after them.
 func oneFirst(t *rapid.T, l *script.Log) []script.Record {
 	in := events.Input(rapid.IntRange(0, events.NumInputs-1).Draw(t, "topic"))
 	where := rapid.IntRange(0, 2).Draw(t, "first, last, between")
@@ -94,4 +99,51 @@ func oneFirst(t *rapid.T, l *script.Log) []script.Record {
 		}
 		return at
 	})
+}
+
+// TestAnOwnerBefore has what TestPropertyAnOwnerBefore seldom draws: an owner folds the reads of the
+// rest, publishes and dies; the next one folds the messages of the rest first, and then the reads.
+func TestAnOwnerBefore(t *testing.T) {
+	for what, c := range map[string]struct{ committed, rest []string }{
+		// The first says that the read put the pointer at r1. The second finds no reply that it
+		// could put it at, and what it deletes was not unread.
+		"a reply that was hidden is deleted under a read with threads": {
+			[]string{"a, b join", "b posts m1", "a follows m1", "b posts r1, r2 in thread m1", "a hides r1"},
+			[]string{"delete r1", "a reads up to r1 with threads"},
+		},
+		"a reply that was read singly is deleted under a read with threads": {
+			[]string{"a, b join", "b posts m1", "a follows m1", "b posts r1, r2 in thread m1", "a reads r1 in thread m1"},
+			[]string{"delete r1", "a reads up to r1 with threads"},
+		},
+	} {
+		for name, between := range map[string]bool{"at once": false, "one by one": true} {
+			t.Run(what+", "+name, func(t *testing.T) {
+				s := projections.DefaultSettings()
+				m, store := model.New(s), open(t, vfs.NewMem(), s)
+				defer closePartition(t, store)
+				parse := parser(t, m)
+				committed, rest := parse(strings.Join(c.committed, "\n")), parse(strings.Join(c.rest, "\n"))
+				owner := func(topics ...events.Input) *told {
+					p, said := projections.Beside(store), newTold()
+					fold(p, committed)
+					said.drain(t, p, m, "what is committed", false)
+					for _, in := range topics {
+						for i := range rest {
+							if rest[i].Input == in {
+								rest[i].Fold(p)
+							}
+						}
+						if between {
+							said.drain(t, p, m, "an owner", false)
+						}
+					}
+					said.drain(t, p, m, "an owner", false)
+					return said
+				}
+				kept := owner(events.Reads)
+				kept.read(owner(events.Messages, events.Reads))
+				kept.check(t, m, "what readers keep in the end")
+			})
+		}
+	}
 }

@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// Difference is one way in which two stores of a partition differ, in words. User and Channel are empty where it is not
-// about one.
+// Difference is one way in which two stores of a partition differ, in words. User and Channel are
+// empty where it is not about one.
 type Difference struct {
 	Channel string `json:"channel,omitempty"`
 	User    string `json:"user,omitempty"`
@@ -36,13 +38,14 @@ func (d Difference) String() string {
 // comparedChannels bounds how many channels that differ are looked at in detail.
 const comparedChannels = 1000
 
-// Compare compares what is stored of two partitions, record by record, and says of each channel that differs what a
-// reader would see of it: first in numbers and pointers of users, and where those agree, which records do not. fn gets
-// the differences in the order of channels, until it returns false. more is how many channels differ beyond the first
-// 1,000, which are all that fn hears of. Both must be cut and applied, and RLock held.
+// Compare compares what is stored of two partitions, record by record, and says of each channel
+// that differs what a reader would see of it: first in numbers and pointers of users, and where
+// those agree, which records do not. fn gets the differences in the order of channels, until it
+// returns false. more is how many channels differ beyond the first 1,000, which are all that fn
+// hears of. Both must be cut and applied, and RLock held.
 func Compare(a, b *Partition, fn func(Difference) bool) (more int, err error) {
-	if a.pos != b.pos {
-		fn(Difference{Field: "position", A: fmt.Sprint(a.pos), B: fmt.Sprint(b.pos)})
+	if a.rules.Positions != b.rules.Positions {
+		fn(Difference{Field: "position", A: fmt.Sprint(a.rules.Positions), B: fmt.Sprint(b.rules.Positions)})
 		return 0, nil // everything may differ
 	}
 	found, more, err := differing(a.db, b.db)
@@ -50,20 +53,20 @@ func Compare(a, b *Partition, fn func(Difference) bool) (more int, err error) {
 		return 0, err
 	}
 	for _, c := range found {
-		list := append(views(a, b, c.id), threadViews(a, b, c)...)
+		list := append(compareViews(a, b, c.id), threadViews(a, b, c)...)
 		if len(list) == 0 {
 			list = c.records
 		}
 		for _, d := range list {
 			if !fn(d) {
-				return more, errors.Join(a.Err(), b.Err())
+				return more, errors.Join(a.rules.Err(), b.rules.Err())
 			}
 		}
 	}
-	if len(found) == 0 && a.digest != b.digest {
-		fn(Difference{Field: "digest in the header (all records are equal)", A: fmt.Sprintf("%x", a.Digest()), B: fmt.Sprintf("%x", b.Digest())})
+	if len(found) == 0 && a.rules.Written.Digest != b.rules.Written.Digest {
+		fn(Difference{Field: "digest in the header (all records are equal)", A: fmt.Sprintf("%x", a.rules.Digest()), B: fmt.Sprintf("%x", b.rules.Digest())})
 	}
-	return more, errors.Join(a.Err(), b.Err())
+	return more, errors.Join(a.rules.Err(), b.rules.Err())
 }
 
 // channelRecords are the records of one channel that differ.
@@ -75,7 +78,8 @@ type channelRecords struct {
 
 type userThread struct{ user, thread string }
 
-// differing finds the channels that have records which differ, by going through both stores side by side.
+// differing finds the channels that have records which differ, by going through both stores side by
+// side.
 func differing(a, b *pebble.DB) (found []*channelRecords, more int, err error) {
 	ia, err := a.NewIter(nil)
 	if err != nil {
@@ -90,7 +94,7 @@ func differing(a, b *pebble.DB) (found []*channelRecords, more int, err error) {
 
 	known := map[string]*channelRecords{}
 	note := func(key, va, vb []byte) {
-		if key[0] == keyHeader || key[0] == keyCut {
+		if key[0] == keys.Header || key[0] == keys.Cut {
 			return
 		}
 		id, kind, of := describeKey(key)
@@ -145,28 +149,28 @@ func sizeOf(val []byte) string {
 	if val == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%d bytes (%x)", len(val), recordHash(nil, val)[0])
+	return fmt.Sprintf("%d bytes (%x)", len(val), keys.RecordHash(nil, val)[0])
 }
 
 // describeKey says what a record is about.
 func describeKey(key []byte) (channel, kind string, of userThread) {
 	id, rest, ok := bytes.Cut(key[1:], []byte{0})
-	i := kindOf(key)
+	i := keys.KindOf(key)
 	if !ok || i < 0 {
 		return "", fmt.Sprintf("%q, which is of no known kind", key), of
 	}
-	kind = recordKinds[i].name
-	if key[0] == keyIndex {
+	kind = keys.Kinds[i].Name
+	if key[0] == keys.Index {
 		return string(id), fmt.Sprintf("%s %q", kind, rest), of
 	}
-	if key[0] == keyReceipts {
+	if key[0] == keys.Receipts {
 		if len(rest) >= 8 {
 			kind += fmt.Sprintf(" %d of page %d", binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:]))
 			of.thread = string(rest[8:])
 		}
 		return string(id), kind, of
 	}
-	if key[0] == keyLog {
+	if key[0] == keys.Log {
 		if len(rest) == 4 {
 			kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest))
 		}
@@ -174,15 +178,15 @@ func describeKey(key []byte) (channel, kind string, of userThread) {
 	}
 	first, more, _ := bytes.Cut(rest[1:], []byte{0})
 	switch rest[0] {
-	case hotPage:
+	case keys.HotPage:
 		if len(rest) == 5 {
 			kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest[1:]))
 		}
-	case hotGuest, hotHeld, hotMentions, hotSingles, hotOpen, hotWaiting, hotQueued, hotSpans:
+	case keys.HotGuest, keys.HotHeld, keys.HotMentions, keys.HotSingles, keys.HotOpen, keys.HotWaiting, keys.HotQueued, keys.HotSpans, keys.HotSaid, keys.HotUnseen, keys.HotHidden, keys.HotHiddenTo, keys.HotReadAll:
 		of.user = string(first)
-	case hotThread, hotReplies, hotBroadcasts, hotThreadAlls:
+	case keys.HotThread, keys.HotReplies, keys.HotBroadcasts, keys.HotThreadAlls:
 		of.thread = string(first)
-	case hotFollow, hotThreadHeld, hotThreadMentions, hotThreadSingles, hotThreadOpen:
+	case keys.HotFollow, keys.HotThreadHeld, keys.HotThreadMentions, keys.HotThreadSingles, keys.HotThreadOpen, keys.HotThreadReadAll:
 		thread, _, _ := bytes.Cut(more, []byte{0})
 		of = userThread{string(first), string(thread)}
 	}

@@ -10,9 +10,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// compared opens two stores that were folded alike, changes the first under Pebble's hands, and compares them.
+// compared opens two stores that were folded alike, changes the first under Pebble's hands, and
+// compares them.
 func compared(t *testing.T, change func(db *pebble.DB) error, diverge func(p *Partition)) []string {
 	t.Helper()
 	var ps [2]*Partition
@@ -52,11 +54,12 @@ func TestCompareEqualStores(t *testing.T) {
 	}
 }
 
-// TestCompareSaysWhatAReaderSees: one store has folded another record at the same offset than the other.
+// TestCompareSaysWhatAReaderSees: one store has folded another record at the same offset than the
+// other.
 func TestCompareSaysWhatAReaderSees(t *testing.T) {
 	seq := func(p *Partition, n uint32) {
 		e := events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c"), UserID: []byte("ann"), OccurredAt: 5000, Target: events.TargetSeq, Seq: n}
-		p.FoldRead(&e, 3, 5000) // the offset of the last of formatsLog: the position is the same
+		p.rules.FoldRead(&e, 3, 5000) // the offset of the last of formatsLog: the position is the same
 	}
 	got := compared(t, nil, func(p *Partition) { seq(p, 17) })
 	want := []string{
@@ -78,8 +81,8 @@ func TestCompareSaysWhatAReaderSees(t *testing.T) {
 // TestCompareSaysWhichRecords: what no reader sees is told as a record, whoever lacks it.
 func TestCompareSaysWhichRecords(t *testing.T) {
 	got := compared(t, func(db *pebble.DB) error {
-		return errors.Join(db.Delete(appendIndexKey(nil, []byte("c"), []byte("m2")), pebble.NoSync),
-			db.Set(appendIndexKey(nil, []byte("d"), []byte("x")), []byte{1}, pebble.NoSync))
+		return errors.Join(db.Delete(keys.AppendIndex(nil, []byte("c"), []byte("m2")), pebble.NoSync),
+			db.Set(keys.AppendIndex(nil, []byte("d"), []byte("x")), []byte{1}, pebble.NoSync))
 	}, nil)
 	if len(got) != 2 || !strings.HasPrefix(got[0], `channel "c", record message index "m2": none, `) ||
 		!strings.HasPrefix(got[1], `channel "d", record message index "x": 1 bytes`) {
@@ -88,7 +91,7 @@ func TestCompareSaysWhichRecords(t *testing.T) {
 }
 
 func TestCompareOtherPositions(t *testing.T) {
-	got := compared(t, nil, func(p *Partition) { p.Skip(events.Deliveries, 7) })
+	got := compared(t, nil, func(p *Partition) { p.rules.Skip(events.Deliveries, 7) })
 	if len(got) != 1 || got[0] != "position: [20 4 7], [20 4 0]" {
 		t.Errorf("%q", got)
 	}

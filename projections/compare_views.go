@@ -3,13 +3,16 @@ package projections
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// views compares what readers see of a channel: the channel itself, then its users by name.
-func views(a, b *Partition, id string) (list []Difference) {
+// compareViews compares what readers see of a channel: the channel itself, then its users by name.
+func compareViews(a, b *Partition, id string) (list []Difference) {
 	add := func(user, field string, va, vb any) {
 		if va != vb {
 			list = append(list, Difference{Channel: id, User: user, Field: field, A: fmt.Sprint(va), B: fmt.Sprint(vb)})
@@ -25,6 +28,8 @@ func views(a, b *Partition, id string) (list []Difference) {
 	add("", "head_pos", ca.HeadPos, cb.HeadPos)
 	add("", "member_count", ca.MemberCount, cb.MemberCount)
 	add("", "large", ca.Large, cb.Large)
+	add("", "labels", strings.Join(ca.Labels, ", "), strings.Join(cb.Labels, ", "))
+	add("", "archived", ca.Archived, cb.Archived)
 	add("", "latest", head(ca.Latest), head(cb.Latest))
 	if oka && ca.Latest.Preview != cb.Latest.Preview {
 		list = append(list, Difference{Channel: id, Field: "latest.preview", A: runes(ca.Latest.Preview), B: runes(cb.Latest.Preview)})
@@ -39,9 +44,20 @@ func views(a, b *Partition, id string) (list []Difference) {
 		add(user, "first_unread", ref(va.FirstUnread), ref(vb.FirstUnread))
 		add(user, "last_read", ref(va.LastRead), ref(vb.LastRead))
 		add(user, "last_read_at", instant(va.LastReadAt), instant(vb.LastReadAt))
+		add(user, "direct_mentions", va.DirectMentions, vb.DirectMentions)
+		add(user, "first_mention", ref(va.FirstMention), ref(vb.FirstMention))
 		add(user, "muted", va.Muted, vb.Muted)
+		add(user, "level", events.LevelNames[va.Level], events.LevelNames[vb.Level])
+		add(user, "until", instant(va.Until), instant(vb.Until))
+		add(user, "level_after", events.LevelNames[va.LevelAfter], events.LevelNames[vb.LevelAfter])
+		add(user, "ignore_mention_all", va.IgnoreAll, vb.IgnoreAll)
+		add(user, "flagged", va.Flagged, vb.Flagged)
+		add(user, "filed", filed(va.Filed), filed(vb.Filed))
+		add(user, "line", line(va.Line), line(vb.Line))
+		add(user, "labels", strings.Join(va.Labels, ", "), strings.Join(vb.Labels, ", "))
+		add(user, "ask", va.Ask, vb.Ask)
 		add(user, "read_epoch", va.ReadEpoch, vb.ReadEpoch)
-		add(user, "stamp", stamp(va.Stamp), stamp(vb.Stamp))
+		add(user, "stamp", va.Stamp.String(), vb.Stamp.String())
 	}
 	return list
 }
@@ -59,7 +75,9 @@ func threadViews(a, b *Partition, c *channelRecords) (list []Difference) {
 		add("following", va.Following, vb.Following)
 		add("unread", va.Unread, vb.Unread)
 		add("mentions", va.Mentions, vb.Mentions)
+		add("direct_mentions", va.DirectMentions, vb.DirectMentions)
 		add("first_unread", ref(va.FirstUnread), ref(vb.FirstUnread))
+		add("first_mention", ref(va.FirstMention), ref(vb.FirstMention))
 		add("last_read", ref(va.LastRead), ref(vb.LastRead))
 		add("last_read_at", instant(va.LastReadAt), instant(vb.LastReadAt))
 		add("last_reply", head(va.LastReply), head(vb.LastReply))
@@ -68,39 +86,39 @@ func threadViews(a, b *Partition, c *channelRecords) (list []Difference) {
 	return list
 }
 
-// CompareChannel compares what readers see of a channel in two partitions, which may be of different logs: everything
-// but stamps, which are positions in them. RLock of both is held.
+// CompareChannel compares what readers see of a channel in two partitions, which may be of
+// different logs: everything but stamps, which are positions in them. RLock of both is held.
 func CompareChannel(a, b *Partition, id string) []Difference {
-	return slices.DeleteFunc(views(a, b, id), func(d Difference) bool { return d.Field == "stamp" })
+	return slices.DeleteFunc(compareViews(a, b, id), func(d Difference) bool { return d.Field == "stamp" })
 }
 
 // usersOf are the users who have a row in the channel in any of the partitions, in order.
 func usersOf(id string, ps ...*Partition) []string {
 	var all []string
 	for _, p := range ps {
-		ci := p.channelOf([]byte(id))
+		ci := p.rules.ChannelOf([]byte(id))
 		if ci == 0 {
 			continue
 		}
-		for ref := p.chans.at(ci).rows; ref != 0; {
-			r := p.rows.at(ref)
-			all = append(all, string(p.userID(r.user)))
-			ref = r.nextRow
+		for ref := p.rules.Channels.At(ci).Rows; ref != 0; {
+			r := p.rules.Rows.At(ref)
+			all = append(all, string(p.rules.UserID(r.User)))
+			ref = r.NextRow
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Channels calls fn for every channel that exists for readers, with the users who have done anything in it or belong to
-// it, in no order of channels, until fn returns false. RLock is held.
+// Channels calls fn for every channel that exists for readers, with the users who have done
+// anything in it or belong to it, in no order of channels, until fn returns false. RLock is held.
 func (p *Partition) Channels(fn func(id string, users []string) bool) {
 	stopped := false
-	p.chans.each(func(_ uint32, c *channel) {
-		if stopped || c.lastM == 0 || c.flags&chDeleted != 0 {
+	p.rules.Channels.Each(func(_ uint32, c *state.Channel) {
+		if stopped || c.LastM == 0 || c.Flags&state.ChannelDeleted != 0 {
 			return
 		}
-		id := string(p.blobs.get(c.id))
+		id := string(p.rules.Blobs.Get(c.ID))
 		stopped = !fn(id, usersOf(id, p))
 	})
 }
@@ -122,19 +140,35 @@ func ref(r Ref) string {
 	return fmt.Sprintf("%s (seq %d)", r.MessageID, r.Seq)
 }
 
+func filed(f events.Filed) string {
+	switch {
+	case !f.Is:
+		return "none"
+	case f.Keep:
+		return "for good"
+	}
+	return fmt.Sprintf("up to pos %d", f.Pos)
+}
+
+// line is a line as its user drew it: under an id or under a seq.
+func line(r Ref) string {
+	if r.MessageID != "" {
+		return r.MessageID
+	}
+	return ref(r)
+}
+
 func head(h Head) string {
 	if h.Seq == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%s at pos %d by %q at %s", ref(Ref{h.MessageID, h.Seq}), h.Pos, h.SenderID, instant(h.At))
+	return fmt.Sprintf("%s at pos %d by %q at %s", ref(Ref{MessageID: h.MessageID, Seq: h.Seq}), h.Pos, h.SenderID, instant(h.At))
 }
 
 // runes stands for a preview, which is nobody's business.
 func runes(s string) string {
-	return fmt.Sprintf("%d bytes (%x)", len(s), recordHash(nil, []byte(s))[0])
+	return fmt.Sprintf("%d bytes (%x)", len(s), keys.RecordHash(nil, []byte(s))[0])
 }
-
-func stamp(s events.Stamp) string { return fmt.Sprintf("%d.%d.%d.%d", s.FoldVersion, s.M, s.R, s.D) }
 
 func instant(ms int64) string {
 	if ms == 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestDamagedStoresAreCorrupt (R2): a store of which any file is damaged, cut off or missing either opens as what it was,
-// or is said to be corrupt, so that whoever opens it moves it aside and rebuilds it. It is never refused for another reason, for
-// then nobody would.
+// TestDamagedStoresAreCorrupt (R2): a store of which any file is damaged, cut off or missing either
+// opens as what it was, or is said to be corrupt, so that whoever opens it moves it aside and
+// rebuilds it. It is never refused for another reason, for then nobody would.
 func TestDamagedStoresAreCorrupt(t *testing.T) {
 	good := vfs.NewMem()
 	id := projections.Identity{ClusterID: "test", Partitions: 1, Settings: projections.DefaultSettings()}
@@ -49,7 +49,7 @@ func TestDamagedStoresAreCorrupt(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	corrupt := 0
+	corrupt, elsewhere := 0, 0
 	for _, dir := range []string{"store", "copy"} {
 		names, err := good.List(dir)
 		if err != nil {
@@ -66,6 +66,10 @@ func TestDamagedStoresAreCorrupt(t *testing.T) {
 					flipped[rnd.IntN(n)] ^= 1 << rnd.IntN(8)
 					damages[fmt.Sprint("flip ", i)] = flipped
 				}
+			}
+			if options := bytes.Replace(data, []byte("wal_dir="), []byte("wal_dir=x"), 1); !bytes.Equal(options, data) {
+				damages["a log elsewhere"] = options
+				elsewhere++
 			}
 			for what, now := range damages {
 				fs := vfs.NewMem()
@@ -100,8 +104,8 @@ func TestDamagedStoresAreCorrupt(t *testing.T) {
 			}
 		}
 	}
-	if corrupt == 0 {
-		t.Error("nothing was found corrupt")
+	if corrupt == 0 || elsewhere == 0 {
+		t.Errorf("%d damages were found corrupt, %d options were changed", corrupt, elsewhere)
 	}
 }
 

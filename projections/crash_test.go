@@ -10,8 +10,9 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestCrash is invariant O1: whatever part of what was not synced survives a power cut, the store that opens is that of
-// its own position, and folding the rest of the log gives what an undisturbed fold gives.
+// TestCrash is invariant O1: whatever part of what was not synced survives a power cut, the store
+// that opens is that of its own position, and folding the rest of the log gives what an undisturbed
+// fold gives.
 func TestCrash(t *testing.T) {
 	n := scripts(t, 200)
 	t.Logf("seeds 0 to %d", n-1)
@@ -29,7 +30,7 @@ func TestCrash(t *testing.T) {
 		fs := vfs.NewCrashableMem()
 		p := mustOpen(t, fs, testIdentity())
 		for crashes := 0; ; {
-			pos := p.Position()
+			pos := p.rules.Position()
 			if pos[0] == all[0] && pos[1] == all[1] {
 				break
 			}
@@ -43,7 +44,7 @@ func TestCrash(t *testing.T) {
 				fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(3) * 50, RNG: rng})
 				_ = p.Close() // of the file system that is no more
 				p = mustOpen(t, fs, testIdentity())
-				if at := p.Position(); at[0] > stored[0] || at[1] > stored[1] {
+				if at := p.rules.Position(); at[0] > stored[0] || at[1] > stored[1] {
 					t.Fatalf("seed %d: reopened at %v, beyond the last applied cut %v", seed, at, stored)
 				}
 			}
@@ -83,8 +84,8 @@ func TestCutNotApplied(t *testing.T) {
 	}
 	p = mustOpen(t, fs, testIdentity())
 	defer p.Close()
-	if p.Position() != (Position{}) || p.Stats().Channels != 0 {
-		t.Fatalf("position %v, %+v", p.Position(), p.Stats())
+	if p.rules.Position() != (Position{}) || p.Stats().Channels != 0 {
+		t.Fatalf("position %v, %+v", p.rules.Position(), p.Stats())
 	}
 }
 
@@ -92,8 +93,8 @@ func TestCutNotApplied(t *testing.T) {
 func TestOffsetZero(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())
-	p.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: []byte("m"), SenderID: []byte("b"), OccurredAt: 5}, 0, 5)
-	p.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c"), UserID: []byte("a"), OccurredAt: 6, Target: events.TargetSeq, Seq: 1}, 0, 6)
+	p.rules.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: []byte("m"), SenderID: []byte("b"), OccurredAt: 5}, 0, 5)
+	p.rules.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c"), UserID: []byte("a"), OccurredAt: 6, Target: events.TargetSeq, Seq: 1}, 0, 6)
 	mustCut(t, p)
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
@@ -101,13 +102,14 @@ func TestOffsetZero(t *testing.T) {
 	p = mustOpen(t, fs, testIdentity())
 	defer p.Close()
 	v, ok := p.View("a", "c")
-	if !ok || v.LastRead.Seq != 1 || v.Stamp != (events.Stamp{FoldVersion: FoldVersion, M: 1, R: 1}) || p.Position() != (Position{1, 1, 0}) {
-		t.Fatalf("%+v at %v", v, p.Position())
+	if !ok || v.LastRead.Seq != 1 || v.Stamp != (events.Stamp{FoldVersion: FoldVersion, M: 1, R: 1}) || p.rules.Position() != (Position{1, 1, 0}) {
+		t.Fatalf("%+v at %v", v, p.rules.Position())
 	}
 }
 
-// TestInterruptedMaking: a crash while a store is made can leave the marker that names the manifest without the
-// manifest. It holds nothing and opens as new; with any file of state beside it, it is refused.
+// TestInterruptedMaking: a crash while a store is made can leave the marker that names the manifest
+// without the manifest. It holds nothing and opens as new; with any file of state beside it, it is
+// refused.
 func TestInterruptedMaking(t *testing.T) {
 	const marker = "store/marker.manifest.000001.MANIFEST-000001"
 	for file, refused := range map[string]bool{"": false, "store/LOCK": false, "store/000002.log": true, "store/000003.sst": true} {

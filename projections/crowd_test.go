@@ -7,16 +7,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
-	"github.com/tidemark/tidemark/internal/model"
-	"github.com/tidemark/tidemark/internal/script/random"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script/random"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPropertyCrowd is laws 1, 3 and 8 of DESIGN §4.6 for scripts of many members and long runs: of two interleavings,
-// one of them with cuts, restarts and crashes, both have the model's answers at the end, the same bytes, the same deltas
-// under the same stamp, and readers of either know what is.
+// TestPropertyCrowd is laws 1, 3 and 8 of DESIGN §4.6 for scripts of many members and long runs: of
+// two interleavings, one of them with cuts, restarts and crashes, both have the model's answers at
+// the end, the same bytes, the same deltas under the same stamp, and readers of either know what
+// is.
 func TestPropertyCrowd(t *testing.T) {
-	scriptsOf(t, 2, random.DrawCrowd, func(t *rapid.T, c *random.Case) {
+	scriptsOf(t, 2, random.DrawCrowdMore(folded...), func(t *rapid.T, c *random.Case) {
 		fs := vfs.NewMem()
 		p := [2]*projections.Partition{open(t, vfs.NewMem(), c.Settings), open(t, fs, c.Settings)}
 		defer func() { closePartition(t, p[0]); closePartition(t, p[1]) }()

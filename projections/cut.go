@@ -3,8 +3,17 @@ package projections
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/projections/internal/identity"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/overlay"
+	"github.com/tidemark/tidemark/projections/internal/records"
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
 // Cut is dirty state with the position it stands for, encoded and not yet written.
@@ -16,231 +25,320 @@ type Cut struct {
 	batch *pebble.Batch
 }
 
-// DirtyBytes estimates what the next Cut will write.
-func (p *Partition) DirtyBytes() int64 { return p.dirtyBytes + p.now.bytes }
+// cutting encodes a cut. It runs on the goroutine that folds, and without the partition's lock:
+// nobody else writes, so what it reads stands still, and queries are answered meanwhile as if there
+// were no cut. Therefore it writes nothing that they read before finish does, under the lock:
+// records and digests are its own until then, and what is for the next cut alone (marks of what is
+// dirty, hashes of what is stored) nobody else reads.
+type cutting struct {
+	*Partition
+	written overlay.Written // shadows the partition's, over which its records are
 
-// RareCut is how much may be dirty, in bytes as DirtyBytes counts them, where nobody needs a recent store nor waits for
-// what is locked while it is cut: a share of what is in memory. A cut writes a page for each channel that changed, so the
-// more channels there are the longer it takes until an event costs less than a page of its own: with 5 million pairs a cut
-// for each 32 MiB costs three times what all else does.
-func (p *Partition) RareCut() int64 { return rareCut(p.stateBytes()) }
+	batch  *pebble.Batch
+	guests []uint32 // rows whose RowStored has changed
+	excs   []uint32 // rows whose exc can do without something
 
-// rareCut has an upper limit so that a cut stays far from the 4 GiB that a batch of Pebble can hold: a page of long ids is
-// some times larger than DirtyBytes takes it for.
-func rareCut(stateBytes int64) int64 {
-	const share, most = 4, 256 << 20
-	return min(stateBytes/share, most)
+	unknown []uint32 // channels of which chat.messages has said nothing
+	idle    []uint32 // rows in threads that say nothing
 }
 
-// Cut encodes all dirty state, with the present position and digest, into one batch. Nothing is written until Apply:
-// the fold goes on meanwhile, and a cut that is never applied was never there. Only one may be outstanding. Everything
-// must have been drained. Lock is held.
+// Cut encodes all dirty state, with the present position and digest, into one batch. Nothing is
+// written until Apply: the fold goes on meanwhile, and a cut that is never applied was never there.
+// Only one may be outstanding. Everything must have been drained.
+//
+// It belongs to the goroutine that folds, which must not hold Lock: Cut takes it itself, only at
+// its end, and each time for no more than keptPerHold small changes in memory, however much is
+// dirty.
 func (p *Partition) Cut() (*Cut, error) {
-	if err := p.Err(); err != nil {
+	if err := p.rules.Err(); err != nil {
 		return nil, err
 	}
-	if len(p.outRows)+len(p.outChans)+len(p.outThreads)+len(p.outReceiptChans) > 0 {
+	if len(p.rules.OutRows)+len(p.rules.OutChannels)+len(p.rules.OutThreads)+len(p.rules.OutReceiptChannels)+len(p.rules.Retractions) > 0 {
 		return nil, errors.New("changes are not drained: a cut now would hold what was never published")
 	}
-	if p.pending != nil {
+	if p.outstanding() {
 		return nil, errors.New("a cut is outstanding: apply it before the next")
 	}
-	b := p.db.NewBatchWithSize(int(p.DirtyBytes()) + 4096)
-	for ref := range p.dirtyGuests {
-		p.cutGuest(ref)
-	}
-	for ref := range p.dirtyExcs {
-		p.cutExc(ref)
-	}
-	p.cutThreads()
-	if err := p.cutReceipts(); err != nil {
-		return nil, p.first(err)
-	}
-	for _, ci := range p.dirtyChans {
-		if err := p.cutChannel(b, p.chans.at(ci)); err != nil {
-			return nil, p.first(err)
-		}
-	}
-	for i := range p.now.entries {
-		e := &p.now.entries[i]
-		var err error
-		if e.deleted {
-			err = b.Delete(e.key, nil)
-		} else {
-			err = b.Set(e.key, e.val, nil)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("building a batch: %w", err)
-		}
-	}
-	if err := p.Err(); err != nil {
-		return nil, err
-	}
-	h := p.header()
-	p.scratch = h.append(p.scratch[:0])
-	if err := b.Set([]byte{keyHeader}, p.scratch, nil); err != nil {
-		return nil, fmt.Errorf("building a batch: %w", err)
-	}
-	if err := p.link(b); err != nil {
-		return nil, fmt.Errorf("building a batch: %w", err)
-	}
-	p.pending, p.now = p.now, &overlay{}
-	p.dirtyChans = p.dirtyChans[:0]
-	clear(p.dirtyGuests)
-	clear(p.dirtyExcs)
-	p.dirtyBytes = 0
-	return &Cut{Position: p.pos, Bytes: b.Len(), p: p, batch: b}, nil
-}
-
-// Apply writes the cut without waiting for the disk: Kafka is the durable log. It takes Lock for a moment at its end.
-func (c *Cut) Apply() error {
-	err := c.batch.Commit(pebble.NoSync)
+	k := &cutting{Partition: p, written: p.rules.Written, batch: p.db.NewBatchWithSize(int(p.rules.DirtyBytes()) + 4096)}
+	k.written.Now = &overlay.Overlay{Below: p.rules.Written.Now}
+	err := k.encode()
 	if err == nil {
-		err = c.batch.Close()
-	}
-	c.p.Lock()
-	defer c.p.Unlock()
-	if err == nil {
-		err = c.p.Err() // what failed in Pebble's background, where it reports success
+		err = p.rules.Err()
 	}
 	if err != nil {
-		err = fmt.Errorf("writing the state at position %v: %w", c.Position, err)
-		c.p.corrupt(err)
+		return nil, p.rules.FirstError(err) // what is dirty is not known any more
+	}
+	c := &Cut{Position: p.rules.Positions, Bytes: k.batch.Len(), p: p, batch: k.batch}
+	k.finish()
+	return c, nil
+}
+
+// outstanding reports whether a cut is not applied yet, which another goroutine may be about.
+func (p *Partition) outstanding() bool {
+	p.RLock()
+	defer p.RUnlock()
+	return p.stored.Pending != nil
+}
+
+// encode fills the batch.
+func (k *cutting) encode() error {
+	for ref := range k.rules.DirtyGuests {
+		k.cutGuest(ref)
+		k.step()
+	}
+	for ref := range k.rules.DirtyPairExtras {
+		k.cutExc(ref)
+		k.step()
+	}
+	k.cutThreads()
+	if err := k.cutReceipts(); err != nil {
 		return err
 	}
-	c.p.pending = nil
-	c.p.stored = c.Position
-	return nil
-}
-
-func (p *Partition) header() header {
-	return header{
-		format: FormatVersion, fold: FoldVersion, id: p.id, pos: p.pos,
-		times: [...]int64{p.logTime, p.readTime, p.deliveryTime}, digest: p.digest,
+	for _, ci := range k.rules.DirtyChannels {
+		c := k.rules.Channels.At(ci)
+		k.note(ci, c)
+		if err := k.cutChannel(c); err != nil {
+			return err
+		}
+		k.step()
 	}
-}
-
-// set writes a hot record whose old hash is known.
-func (p *Partition) set(b *pebble.Batch, key, val []byte, hash *[2]uint64, stored bool) error {
-	if stored {
-		p.digest.sub(*hash)
-		p.hot.sub(*hash)
-	}
-	*hash = recordHash(key, val)
-	p.digest.add(*hash)
-	p.hot.add(*hash)
-	return b.Set(key, val, nil)
-}
-
-func (p *Partition) cutChannel(b *pebble.Batch, c *channel) error {
-	id := p.blobs.get(c.id)
-	var kb [keyBuf]byte
-	var err error
-	if c.dirty&dirtyChannel != 0 {
-		p.scratch = p.appendChannel(p.scratch[:0], c)
-		err = p.set(b, appendHot(kb[:0], id, hotChannel), p.scratch, &c.hash, c.dirty&dirtyStored != 0)
-		c.dirty |= dirtyStored
-	}
-	if err == nil && c.dirty&dirtyPage0 != 0 {
-		p.scratch = p.appendPage(p.scratch[:0], c, 0)
-		err = p.set(b, appendPageKey(kb[:0], id, 0), p.scratch, &c.pageH, c.dirty&dirtyPage0Stored != 0)
-		c.dirty |= dirtyPage0Stored
-	}
-	if c.more != 0 {
-		pages := p.memberLists[c.more].pages
-		for i := range pages {
-			if err == nil && pages[i].dirty {
-				p.scratch = p.appendPage(p.scratch[:0], c, uint32(i+1))
-				err = p.set(b, appendPageKey(kb[:0], id, uint32(i+1)), p.scratch, &pages[i].hash, pages[i].stored)
-				pages[i].dirty, pages[i].stored = false, true
+	for _, o := range []*overlay.Overlay{k.written.Now.Below, k.written.Now} { // what is below is shadowed
+		for i := range o.Entries {
+			e := &o.Entries[i]
+			var err error
+			if e.Deleted {
+				err = k.batch.Delete(e.Key, nil)
+			} else {
+				err = k.batch.Set(e.Key, e.Val, nil)
+			}
+			if err != nil {
+				return fmt.Errorf("building a batch: %w", err)
 			}
 		}
 	}
-	if x := p.extOf(c); x != nil {
-		p.cutSet(&x.uncounted, id, hotUncounted, nil)
-		p.cutSet(&x.deleted, id, hotDeleted, nil)
-		p.cutSet(&x.alls, id, hotAlls, nil)
-		if x.sizesDirty {
-			p.scratch = appendSizes(p.scratch[:0], x.sizes)
-			p.replace(appendHot(kb[:0], id, hotSizes), p.scratch)
-			x.sizesDirty = false
-		}
+	h := k.header(k.written.Digest)
+	k.rules.Scratch = h.Append(k.rules.Scratch[:0])
+	err := k.batch.Set([]byte{keys.Header}, k.rules.Scratch, nil)
+	if err == nil {
+		k.cuts, err = store.Link(k.batch, k.cuts, k.written.Hot)
 	}
-	c.dirty &= dirtyStored | dirtyPage0Stored
 	if err != nil {
 		return fmt.Errorf("building a batch: %w", err)
 	}
 	return nil
 }
 
-func (p *Partition) pageHash(c *channel, page uint32) (hash [2]uint64, stored bool) {
-	if page == 0 {
-		return c.pageH, c.dirty&dirtyPage0Stored != 0
+// keptPerHold is how many rows finish changes under one hold of the lock.
+const keptPerHold = 1024
+
+// finish shows the cut to readers, and forgets what was dirty.
+func (k *cutting) finish() {
+	p := k.Partition
+	p.exclusive("cut", func() {
+		p.stored.Pending = k.written.Now
+		p.rules.Written = overlay.Written{Now: &overlay.Overlay{}, Digest: k.written.Digest, Hot: k.written.Hot}
+		p.rules.ReceiptChannels, p.rules.ErasedPairs = p.rules.ReceiptChannels[:0], p.rules.ErasedPairs[:0]
+		p.rules.ReceiptEntries.Reset()
+		p.mergeRoom = cap(p.merging) + p.sorter.Room()
+	})
+	p.rules.DirtyChannels = p.rules.DirtyChannels[:0]
+	for _, m := range []map[uint32]struct{}{p.rules.DirtyGuests, p.rules.DirtyPairExtras, p.rules.DirtyThreads, p.rules.DirtyFollows} {
+		clear(m)
 	}
-	s := &p.memberLists[c.more].pages[page-1]
-	return s.hash, s.stored
+	p.rules.MarkedBytes = 0
+	p.eachHeld(k.guests, func(ref uint32) { p.rules.Rows.At(ref).Flags ^= state.RowStored })
+	p.eachHeld(k.excs, p.trimExc)
+	p.leave(k)
 }
 
-// cutSet writes the records of a set that changed.
-func (p *Partition) cutSet(s *seqset, channel []byte, kind byte, user []byte) {
-	var kb [keyBuf]byte
-	for _, hi := range s.dirty {
-		p.scratch = s.encode(p.scratch[:0], hi)
-		p.replace(appendSetKey(kb[:0], channel, kind, user, hi), p.scratch)
+// eachHeld calls fn for rows under Lock, which it lets go of in between.
+func (p *Partition) eachHeld(refs []uint32, fn func(ref uint32)) {
+	for some := range slices.Chunk(refs, keptPerHold) {
+		p.exclusive("cut", func() {
+			for _, ref := range some {
+				fn(ref)
+			}
+		})
+		p.step()
 	}
-	s.dirty = s.dirty[:0]
 }
 
-func (p *Partition) cutGuest(ref uint32) {
-	r := p.rows.at(ref)
-	if r.ord != noOrdinal {
+// Apply writes the cut without waiting for the disk: Kafka is the durable log. It takes Lock for a
+// moment at its end.
+func (c *Cut) Apply() error {
+	err := guard.Err("writing a batch", func() error {
+		if err := c.batch.Commit(pebble.NoSync); err != nil {
+			return err
+		}
+		return c.batch.Close()
+	})
+	if guard.Of(err) != nil {
+		c.p.fuse.Blow(err) // nobody knows what of it Pebble has done
+	}
+	c.p.Lock()
+	defer c.p.Unlock()
+	defer c.p.Held("apply")()
+	if err == nil {
+		err = c.p.rules.Err() // what failed in Pebble's background, where it reports success
+	}
+	if err != nil {
+		err = fmt.Errorf("writing the state at position %v: %w", c.Position, err)
+		c.p.rules.Fail(err)
+		return err
+	}
+	c.p.stored.Pending = nil
+	c.p.applied = c.Position
+	return nil
+}
+
+// header is that of a store with this digest.
+func (p *Partition) header(d keys.Digest) identity.Header {
+	format := uint64(FormatVersion)
+	switch {
+	case p.rules.SaidPairs > 0:
+		format = NewestFormat
+	case p.rules.SeededChannels > 0:
+		format = identity.SeededFormat
+	}
+	return identity.Header{
+		Format: format, Fold: FoldVersion, Identity: p.id, Position: p.rules.Positions,
+		Times: [...]int64{p.rules.MessageTime, p.rules.ReadTime, p.rules.DeliveryTime}, Digest: d,
+	}
+}
+
+// set writes a hot record whose old hash is known.
+func (k *cutting) set(key, val []byte, hash *[2]uint64, stored bool) error {
+	if stored {
+		k.written.Digest.Sub(*hash)
+		k.written.Hot.Sub(*hash)
+	}
+	*hash = keys.RecordHash(key, val)
+	k.written.Digest.Add(*hash)
+	k.written.Hot.Add(*hash)
+	return k.batch.Set(key, val, nil)
+}
+
+func (k *cutting) cutChannel(c *state.Channel) error {
+	id := k.rules.Blobs.Get(c.ID)
+	var kb [keys.Buf]byte
+	var err error
+	if c.Dirty&state.DirtyChannel != 0 {
+		k.rules.Scratch = k.appendChannel(k.rules.Scratch[:0], c)
+		key := keys.AppendHot(kb[:0], id, keys.HotChannel)
+		err = k.set(key, k.rules.Scratch, &c.Hash, c.Dirty&state.DirtyStored != 0)
+		c.Dirty |= state.DirtyStored
+		if c.Flags&state.ChannelDeleted != 0 {
+			k.written.Now.Put(key, k.rules.Scratch, false) // to be found before the cut is applied: the channel leaves memory
+		}
+	}
+	if err == nil && c.Dirty&state.DirtyPage0 != 0 {
+		k.rules.Scratch = k.appendPage(k.rules.Scratch[:0], c, 0)
+		err = k.set(keys.AppendPage(kb[:0], id, 0), k.rules.Scratch, &c.PageH, c.Dirty&state.DirtyPage0Stored != 0)
+		c.Dirty |= state.DirtyPage0Stored
+	}
+	if c.More != 0 {
+		pages := k.rules.MemberLists.At(c.More).Pages
+		for i := range pages {
+			if err == nil && pages[i].Dirty {
+				k.rules.Scratch = k.appendPage(k.rules.Scratch[:0], c, uint32(i+1))
+				err = k.set(keys.AppendPage(kb[:0], id, uint32(i+1)), k.rules.Scratch, &pages[i].Hash, pages[i].Stored)
+				pages[i].Dirty, pages[i].Stored = false, true
+			}
+		}
+	}
+	if x := k.rules.ExtraOf(c); x != nil {
+		k.cutSet(&x.Uncounted, id, keys.HotUncounted, nil)
+		k.cutSet(&x.Deleted, id, keys.HotDeleted, nil)
+		k.cutSet(&x.Alls, id, keys.HotAlls, nil)
+		if x.SizesDirty {
+			k.rules.Scratch = records.AppendSizes(k.rules.Scratch[:0], x.Sizes)
+			k.replace(keys.AppendHot(kb[:0], id, keys.HotSizes), k.rules.Scratch)
+			x.SizesDirty = false
+		}
+	}
+	c.Dirty &= state.DirtyStored | state.DirtyPage0Stored
+	if err != nil {
+		return fmt.Errorf("building a batch: %w", err)
+	}
+	return nil
+}
+
+func (k *cutting) cutGuest(ref uint32) {
+	r := k.rules.Rows.At(ref)
+	if r.Ord != state.NoOrdinal {
 		return
 	}
-	c := p.chans.at(r.ch)
-	var kb [keyBuf]byte
-	key := append(appendHot(kb[:0], p.blobs.get(c.id), hotGuest), p.userID(r.user)...)
-	p.scratch = p.scratch[:0]
-	r.flags &^= rowStored
-	if !r.idle() {
-		p.scratch = appendRow(p.scratch, r)
-		r.flags |= rowStored
+	c := k.rules.Channels.At(r.Channel)
+	k.note(r.Channel, c)
+	var kb [keys.Buf]byte
+	key := append(keys.AppendHot(kb[:0], k.rules.Blobs.Get(c.ID), keys.HotGuest), k.rules.UserID(r.User)...)
+	k.rules.Scratch = k.rules.Scratch[:0]
+	if !r.Idle() {
+		k.rules.Scratch = records.AppendRow(k.rules.Scratch, r, k.rules.ExtraOfPair(r))
 	}
-	p.replace(key, p.scratch)
+	if stored := r.Flags&state.RowStored != 0; stored != (len(k.rules.Scratch) > 0) {
+		k.guests = append(k.guests, ref)
+	}
+	k.replace(key, k.rules.Scratch)
 }
 
-func (p *Partition) cutExc(ref uint32) {
-	r := p.rows.at(ref)
-	x := p.excOf(r)
+func (k *cutting) cutExc(ref uint32) {
+	r := k.rules.Rows.At(ref)
+	x := k.rules.ExtraOfPair(r)
 	if x == nil {
 		return
 	}
-	channel, who := p.blobs.get(p.chans.at(r.ch).id), p.userID(r.user)
-	kinds := [...]byte{hotMentions, hotSingles, hotHeld, hotOpen}
-	if r.flags&rowThread != 0 {
-		kinds = [...]byte{hotThreadMentions, hotThreadSingles, hotThreadHeld, hotThreadOpen}
-		var ub [keyBuf]byte
-		who = p.appendFollower(ub[:0], r)
+	c := k.rules.Channels.At(r.Channel)
+	k.note(r.Channel, c)
+	channel, who := k.rules.Blobs.Get(c.ID), k.rules.UserID(r.User)
+	kinds := [...]byte{keys.HotMentions, keys.HotSingles, keys.HotHeld, keys.HotOpen, keys.HotReadAll}
+	if r.Flags&state.RowThread != 0 {
+		kinds = [...]byte{keys.HotThreadMentions, keys.HotThreadSingles, keys.HotThreadHeld, keys.HotThreadOpen, keys.HotThreadReadAll}
+		var ub [keys.Buf]byte
+		who = k.appendFollower(ub[:0], r)
 	}
-	p.cutSet(&x.mentions, channel, kinds[0], who)
-	p.cutSet(&x.singles, channel, kinds[1], who)
+	k.cutSet(&x.Mentions, channel, kinds[0], who)
+	k.cutSet(&x.Singles, channel, kinds[1], who)
 	put := func(kind byte, val []byte) {
-		var kb [keyBuf]byte
-		p.scratch = val
-		p.replace(append(appendHot(kb[:0], channel, kind), who...), val)
+		var kb [keys.Buf]byte
+		k.rules.Scratch = val
+		k.replace(append(keys.AppendHot(kb[:0], channel, kind), who...), val)
 	}
-	put(kinds[2], x.appendHeld(p.scratch[:0]))
-	put(kinds[3], appendEvents(p.scratch[:0], x.open))
-	if r.flags&rowThread == 0 {
-		p.cutSet(&x.queued, channel, hotQueued, who)
-		put(hotWaiting, appendEvents(p.scratch[:0], x.waiting))
-		put(hotSpans, appendSpans(p.scratch[:0], x.spans))
+	put(kinds[2], records.AppendUnsettled(k.rules.Scratch[:0], x))
+	put(kinds[3], records.AppendEvents(k.rules.Scratch[:0], x.OpenReads))
+	if w := x.WithThreads; w != nil && w.Dirty {
+		put(kinds[4], records.AppendWithThreads(k.rules.Scratch[:0], w))
+		w.Dirty = false
 	}
-	if x.ownKept && r.lastOwn <= r.ptr {
-		x.own, x.ownKept = nil, false
+	if r.Flags&state.RowThread == 0 {
+		k.cutSet(&x.Queued, channel, keys.HotQueued, who)
+		put(keys.HotWaiting, records.AppendEvents(k.rules.Scratch[:0], x.WaitingDeliveries))
+		put(keys.HotSpans, records.AppendSpans(k.rules.Scratch[:0], x.Spans))
+		if x.Hidden != nil {
+			k.cutSet(&x.Hidden.From, channel, keys.HotUnseen, who)
+			k.cutSet(&x.Hidden.Own, channel, keys.HotHidden, who)
+			if x.Hidden.ToDirty {
+				put(keys.HotHiddenTo, records.AppendHiddenTo(k.rules.Scratch[:0], x.Hidden))
+				x.Hidden.ToDirty = false
+			}
+		}
+		if x.SaidDirty {
+			put(keys.HotSaid, records.AppendMarkers(k.rules.Scratch[:0], x.Said))
+			x.SaidDirty = false
+		}
 	}
-	if x.empty() {
-		p.excs[r.exc] = nil
-		p.freeExcs = append(p.freeExcs, r.exc)
-		r.exc = 0
+	if x.Spent(r) || x.Empty() {
+		k.excs = append(k.excs, ref)
+	}
+}
+
+// trimExc gives back what a row's exc can do without. Lock is held.
+func (p *Partition) trimExc(ref uint32) {
+	r := p.rules.Rows.At(ref)
+	x := p.rules.ExtraOfPair(r)
+	x.Forget(r)
+	if x.Empty() {
+		p.rules.PairExtras.Drop(r.Extra)
+		r.Extra = 0
 	}
 }

@@ -9,17 +9,18 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestQueuedWhileAway: tens of thousands of messages that were queued for somebody who is away are counted exactly, and with
-// each further one. A count that goes through all of them would take minutes here.
+// TestQueuedWhileAway: tens of thousands of messages that were queued for somebody who is away are
+// counted exactly, and with each further one. A count that goes through all of them would take
+// minutes here.
 func TestQueuedWhileAway(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
 	const n = 30_000
-	p.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("c"), IDs: [][]byte{[]byte("a"), []byte("b")}, OccurredAt: 1}, 0, 1)
+	p.rules.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("c"), IDs: [][]byte{[]byte("a"), []byte("b")}, OccurredAt: 1}, 0, 1)
 	for i := range int64(n) {
 		id := fmt.Sprintf("m%08d", i)
 		post(p, "c", id, "b", 1)
-		p.FoldDelivery(&events.Delivery{Kind: events.KindQueued, ChannelID: []byte("c"), UserID: []byte("a"), MessageID: []byte(id), OccurredAt: 1}, i, 1)
+		p.rules.FoldDelivery(&events.Delivery{Kind: events.KindQueued, ChannelID: []byte("c"), UserID: []byte("a"), MessageID: []byte(id), OccurredAt: 1}, i, 1)
 		p.Drain(nil, true)
 	}
 	want := func(what string, offline uint32) {
@@ -30,7 +31,7 @@ func TestQueuedWhileAway(t *testing.T) {
 	}
 	want("all", n)
 	for i := range 100 {
-		p.FoldMessage(&events.Message{Kind: events.KindMessageDeleted, ChannelID: []byte("c"), MessageID: fmt.Appendf(nil, "m%08d", 2*i), OccurredAt: 1}, p.pos[events.Messages], 1)
+		p.rules.FoldMessage(&events.Message{Kind: events.KindMessageDeleted, ChannelID: []byte("c"), MessageID: fmt.Appendf(nil, "m%08d", 2*i), OccurredAt: 1}, p.rules.Positions[events.Messages], 1)
 	}
 	want("without those that were deleted", n-100)
 	readID(p, "a", "m00000099", 1)

@@ -2,79 +2,26 @@ package projections
 
 import (
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/rules"
+	"github.com/tidemark/tidemark/projections/internal/seqset"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// OutTopic says which output topic a record is for.
-type OutTopic uint8
-
-// Output topics.
-const (
-	OutUnread OutTopic = iota
-	OutChannels
-	OutReceipts
-)
-
-// OutRecord is one record to publish. Its slices live until the Deltas it is in is Reset.
-type OutRecord struct {
-	Topic     OutTopic
-	Partition int32
-	Key       []byte
-	Value     []byte
-	UserID    []byte // OutUnread only
-	ChannelID []byte
-}
-
-// Deltas collects what Drain emits; reuse it to reuse its memory.
-type Deltas struct {
-	Records []OutRecord
-	chunks  [][]byte // all full but the last one in use
-	used    int      // chunks in use
-}
-
-const deltaChunk = 256 << 10
-
-// Reset empties d and makes the slices of its records invalid.
-func (d *Deltas) Reset() {
-	d.Records = d.Records[:0]
-	for i := range d.chunks {
-		d.chunks[i] = d.chunks[i][:0]
-	}
-	d.used = 0
-}
-
-// room returns a chunk with at least n free bytes; chunks never move.
-func (d *Deltas) room(n int) *[]byte {
-	for ; d.used < len(d.chunks); d.used++ {
-		if c := &d.chunks[d.used]; cap(*c)-len(*c) >= n {
-			return c
-		}
-	}
-	d.chunks = append(d.chunks, make([]byte, 0, max(deltaChunk, n)))
-	return &d.chunks[d.used]
-}
-
-// keep copies b into the chunks.
-func (d *Deltas) keep(b []byte) []byte {
-	c := d.room(len(b))
-	n := len(*c)
-	*c = append(*c, b...)
-	return (*c)[n:len(*c):len(*c)]
-}
-
-// drainRow emits one pair's delta. Unless changed is sure, it is left out where it would say what the last one did.
-func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed bool) {
-	if r.flags&rowThread != 0 {
-		p.drainThread(d, c, r, p.threads[p.follows.at(r.scope).thread].flags&thReplied != 0)
+// drainRow emits one pair's delta. Unless changed is sure, it is left out where it would say what
+// the last one did.
+func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.Row, changed bool) {
+	if r.Flags&state.RowThread != 0 {
+		p.drainThread(d, c, r, p.rules.Threads.At(p.rules.Follows.At(r.Scope).Thread).Flags&state.ThreadReplied != 0)
 		return
 	}
-	if x := p.excOf(r); x != nil && len(x.held)+len(x.floors) > 0 || !changed {
-		sig := p.signature(c, r)
+	if x := p.rules.ExtraOfPair(r); x != nil && len(x.Unsettled)+len(x.Floors) > 0 || !changed {
+		sig := p.rules.Signature(c, r)
 		if x != nil {
-			if !changed && x.seen == sig {
+			if !changed && x.LastSeen == sig {
 				return
 			}
-			if !x.openInTime() {
-				x.seen = sig
+			if x.LastSeen = sig; c.Flags&state.ChannelLarge != 0 && x.OpenInTime() {
+				x.LastSeen = state.SeenUnknown // it is told again when it closes
 			}
 		}
 	}
@@ -82,60 +29,72 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *channel, r *row, changed 
 		return
 	}
 	m := &p.out
-	s := p.scopeOf(c, r)
+	s := p.rules.ScopeOf(c, r)
 	p.keepOwn(r, &s)
-	u := p.users.at(r.user)
+	u := p.rules.Users.At(r.User)
 	*m = events.UnreadDelta{
-		UserID: p.userID(r.user), ChannelID: p.blobs.get(c.id),
-		Member: r.flags&rowMember != 0, Muted: r.flags&rowMuted != 0, Large: c.flags&chLarge != 0,
-		ReadEpoch: r.marks + 1, Stamp: p.stampOf(c, r),
+		UserID: p.rules.UserID(r.User), ChannelID: p.rules.Blobs.Get(c.ID),
+		Member: r.Flags&state.RowMember != 0, Muted: r.Flags&state.RowMuted != 0, Large: c.Flags&state.ChannelLarge != 0,
+		ReadEpoch: r.Marks + 1, Stamp: p.rules.StampOf(c, r),
 	}
-	if s.ptr > 0 {
-		m.LastRead = events.Ref{MessageID: p.idBytes(c, s.ptr, &r.lastSeq, &r.lastID), Seq: s.ptr}
-		m.LastReadAt = s.at
+	if m.Muted {
+		m.Level = events.LevelNone
+	}
+	if said := p.rules.ExtraSaid(r); said != nil {
+		m.Level, m.LevelAfter, m.Until, m.IgnoreAll = said.Level(), said.After(), said.Until, said.IgnoreAll
+		m.Flagged = p.rules.Flagged(c, r, said)
+		m.Filed = p.rules.Filed(c, r, said)
+		m.Line, m.Labels = events.Ref{MessageID: []byte(said.Line.ID), Seq: said.Line.Seq}, textsOf(said.Labels)
+	}
+	if s.Pointer > 0 {
+		m.LastRead = events.Ref{MessageID: p.idBytes(c, s.Pointer, &r.LastSeq, &r.LastID), Seq: s.Pointer}
+		m.LastReadAt = s.At
 	}
 	if m.Member {
-		n := p.countsOf(c, r, &s)
-		m.Mentions, m.OfflineUnread = n.mentions, p.offlineOf(c, r, &s)
+		n := p.rules.CountsOf(c, r, &s)
+		m.Mentions, m.DirectMentions, m.OfflineUnread = n.Mentions, n.Direct, p.rules.OfflineUnread(c, r, &s)
 		if !m.Large {
-			m.Unread = n.unread
-			if n.first > 0 {
-				m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.first, &r.firstSeq, &r.firstID), Seq: n.first}
+			m.Unread = n.Unread
+			if n.First > 0 {
+				m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.First, &r.FirstSeq, &r.FirstID), Seq: n.First}
 			}
+			m.FirstMention = p.firstMention(c, r, &n)
 			m.Latest = p.latestBytes(c)
 		}
 	}
 	if m.Large && m.Member {
-		above := max(s.ptr, r.base)
-		m.ReadPos = p.posAt(c, above)
-		m.Excluded = p.excludedOf(c, &s, above)
-		m.Mentioned = p.mentionedOf(c, r, above)
+		above := max(s.Pointer, r.Baseline)
+		m.ReadPos = p.rules.PosAt(c, above)
+		m.Excluded = p.rules.ExcludedOf(c, &s, above)
+		m.Mentioned = p.rules.MentionedOf(c, r, above)
+		m.Ask = p.rules.AskOf(c, r, &s, above)
 	}
-	if r.out != 0 {
-		o := p.outRows[r.out-1]
-		m.InstanceID = p.origins[o.from:o.to]
+	if r.OutRow != 0 {
+		o := p.rules.OutRows[r.OutRow-1]
+		m.InstanceID = p.rules.Origins[o.From:o.To]
 	}
-	p.keepUnread(d, m, u.part)
+	p.keepUnread(d, m, u.Murmur)
 }
 
-// keepOwn keeps a user's own posts above the pointer in memory once there are many: after a mark far back, or where
-// sending does not read, reading them off the log for each delta would cost their number.
-func (p *Partition) keepOwn(r *row, s *scope) {
+// keepOwn keeps a user's own posts above the pointer in memory once there are many: after a mark
+// far back, or where sending does not read, reading them off the log for each delta would cost
+// their number.
+func (p *Partition) keepOwn(r *state.Row, s *rules.Scope) {
 	const many = 32
-	if len(s.own) < many {
+	if len(s.Own) < many {
 		return
 	}
-	if x := p.ensureExc(r); !x.ownKept || x.ownFrom > s.ptr {
-		x.own, x.ownFrom, x.ownKept = append([]uint32(nil), s.own...), s.ptr, true
+	if x := p.rules.EnsurePairExtra(r); !x.OwnKept || x.OwnFrom > s.Pointer {
+		x.Own, x.OwnFrom, x.OwnKept = append([]uint32(nil), s.Own...), s.Pointer, true
 	}
 }
 
 // keepUnread appends a record of tidemark.unread; hash is that of the user's id.
 func (p *Partition) keepUnread(d *Deltas, m *events.UnreadDelta, hash uint32) {
 	p.outBuf = events.AppendUnreadDelta(p.outBuf[:0], m)
-	val := d.keep(p.outBuf)
+	val := d.Keep(p.outBuf)
 	p.outBuf = events.AppendUnreadKey(p.outBuf[:0], m.UserID, m.ChannelID, m.ThreadID)
-	key := d.keep(p.outBuf)
+	key := d.Keep(p.outBuf)
 	nu, nc := len(m.UserID), len(m.ChannelID)
 	d.Records = append(d.Records, OutRecord{
 		Topic: OutUnread, Partition: int32(hash % uint32(p.id.Partitions)),
@@ -144,75 +103,180 @@ func (p *Partition) keepUnread(d *Deltas, m *events.UnreadDelta, hash uint32) {
 }
 
 // drainChannel emits the channel's record.
-func (p *Partition) drainChannel(d *Deltas, c *channel) {
+func (p *Partition) drainChannel(d *Deltas, c *state.Channel, updated bool) {
 	m := &p.outChannel
 	*m = events.ChannelRecord{
-		ChannelID: p.blobs.get(c.id), Latest: p.latestBytes(c), HeadSeq: c.headSeq, HeadPos: c.headPos,
-		MemberCount: c.members, PurgedPos: p.posAt(c, c.floor), Large: c.flags&chLarge != 0,
-		Deleted: c.flags&chDeleted != 0, Stamp: events.Stamp{FoldVersion: FoldVersion, M: c.lastM},
+		ChannelID: p.rules.Blobs.Get(c.ID), Latest: p.latestBytes(c), HeadSeq: c.HeadSeq, HeadPos: c.HeadPos,
+		MemberCount: c.Members, PurgedPos: p.rules.PosAt(c, c.Floor), Large: c.Flags&state.ChannelLarge != 0,
+		Deleted: c.Flags&state.ChannelDeleted != 0, Stamp: events.Stamp{FoldVersion: FoldVersion, M: c.LastM},
 	}
-	if x := p.extOf(c); x != nil {
-		m.Holes, m.HolesFloor = p.listedOf(c, &x.deleted)
-		m.Alls, m.AllsFloor = p.listedOf(c, &x.alls)
+	if x := p.rules.ExtraOf(c); x != nil {
+		m.Labels, m.Archived = textsOf(x.Labels), x.Archived
+		m.Holes, m.HolesFloor = p.listedOf(c, &x.Deleted)
+		m.Alls, m.AllsFloor = p.listedOf(c, &x.Alls)
 	}
 	p.outBuf = events.AppendChannelRecord(p.outBuf[:0], m)
-	val := d.keep(p.outBuf)
-	key := d.keep(m.ChannelID)
-	d.Records = append(d.Records, OutRecord{Topic: OutChannels, Partition: p.id.Partition, Key: key, Value: val, ChannelID: key})
+	val := d.Keep(p.outBuf)
+	key := d.Keep(m.ChannelID)
+	d.Records = append(d.Records, OutRecord{Topic: OutChannels, Partition: p.id.Partition, Key: key, Value: val, ChannelID: key, Updated: updated})
+}
+
+func textsOf(list []string) (texts [][]byte) {
+	for _, s := range list {
+		texts = append(texts, []byte(s))
+	}
+	return texts
 }
 
 // listedOf lists the newest positions of a set, and the position at or below which there are more.
-func (p *Partition) listedOf(c *channel, s *seqset) ([]uint32, uint32) {
-	if s.empty() {
+func (p *Partition) listedOf(c *state.Channel, s *seqset.Set) ([]uint32, uint32) {
+	if s.Empty() {
 		return nil, 0
 	}
-	seqs := s.newest(nil, 0, listed+1)
+	seqs := s.Newest(nil, 0, rules.MaxListed+1)
 	floor := uint32(0)
-	if len(seqs) > listed {
-		floor = p.posAt(c, seqs[0])
+	if len(seqs) > rules.MaxListed {
+		floor = p.rules.PosAt(c, seqs[0])
 		seqs = seqs[1:]
 	}
 	for i, q := range seqs {
-		seqs[i] = p.posAt(c, q)
+		seqs[i] = p.rules.PosAt(c, q)
 	}
 	return seqs, floor
 }
 
 // latestBytes is latestOf for deltas; it borrows.
-func (p *Partition) latestBytes(c *channel) events.Head {
-	if c.latest == 0 {
+func (p *Partition) latestBytes(c *state.Channel) events.Head {
+	if c.Latest == 0 {
 		return events.Head{}
 	}
-	e := p.entryAt(c, c.latest)
-	h := events.Head{Seq: c.latest, Pos: p.posAt(c, c.latest), At: e.time}
-	if c.tells(&e, p.settings.IndexRetention) {
-		h.MessageID, h.SenderID, h.Preview = e.id, e.sender, e.preview
+	e := p.rules.EntryAt(c, c.Latest)
+	h := events.Head{Seq: c.Latest, Pos: p.rules.PosAt(c, c.Latest), At: e.Time}
+	if c.Tells(&e, p.rules.Settings.IndexRetention) {
+		h.MessageID, h.SenderID, h.Preview = e.ID, e.Sender, e.Preview
 	}
 	return h
 }
 
-// idBytes is the id of message seq; the row remembers the last one told, so that a delta need not look it up again.
-func (p *Partition) idBytes(c *channel, seq uint32, memSeq, mem *uint32) []byte {
-	if *memSeq == seq && !c.pastRetention(p.settings.IndexRetention) {
-		return p.blobs.get(*mem)
+// firstMention names the lowest of a row's mentions. Its id is remembered as idBytes does it.
+func (p *Partition) firstMention(c *state.Channel, r *state.Row, n *rules.Counts) events.Ref {
+	seq := n.FirstMention
+	switch {
+	case seq == 0:
+		return events.Ref{}
+	case seq == n.First:
+		return events.Ref{MessageID: p.idBytes(c, seq, &r.FirstSeq, &r.FirstID), Seq: seq}
+	case c.InTail(seq):
+		e := p.rules.EntryAt(c, seq)
+		return events.Ref{MessageID: e.ID, Seq: seq}
 	}
-	e := p.entryAt(c, seq)
-	if c.inTail(seq) {
-		return e.id
+	var memory **state.Named
+	if x := p.rules.ExtraOfPair(r); x != nil {
+		memory = &x.Mention
+	} else {
+		memory = &p.rules.ExtraOf(c).Mention // it has the mentions of all
 	}
-	if !c.tells(&e, p.settings.IndexRetention) {
+	if *memory == nil {
+		*memory = &state.Named{}
+	}
+	known := *memory
+	if known.Seq != seq || c.PastRetention(p.rules.Settings.IndexRetention) {
+		e := p.rules.EntryAt(c, seq)
+		if !c.Tells(&e, p.rules.Settings.IndexRetention) {
+			return events.Ref{Seq: seq}
+		}
+		known.Seq, known.ID = seq, append(known.ID[:0], e.ID...)
+	}
+	return events.Ref{MessageID: known.ID, Seq: seq}
+}
+
+// idBytes is the id of message seq; the row remembers the last one told, so that a delta need not
+// look it up again.
+func (p *Partition) idBytes(c *state.Channel, seq uint32, memSeq, mem *uint32) []byte {
+	if *memSeq == seq && !c.PastRetention(p.rules.Settings.IndexRetention) {
+		return p.rules.Blobs.Get(*mem)
+	}
+	e := p.rules.EntryAt(c, seq)
+	if c.InTail(seq) {
+		return e.ID
+	}
+	if !c.Tells(&e, p.rules.Settings.IndexRetention) {
 		return nil
 	}
-	p.blobs.release(*mem)
-	*memSeq, *mem = seq, p.blobs.put(e.id)
-	return p.blobs.get(*mem)
+	p.rules.Blobs.Release(*mem)
+	*memSeq, *mem = seq, p.rules.Blobs.Put(e.ID)
+	return p.rules.Blobs.Get(*mem)
 }
 
-// tells reports whether a delta tells a message's id, sender and preview. Unlike a query it goes by the log time at the
-// channel's head, so that what a delta says is a function of its stamp.
-func (c *channel) tells(e *entry, retention int64) bool {
-	return c.inTail(e.seq) || c.logTime-e.time <= retention
+// drainThreads emits what changed for the followers of threads.
+func (p *Partition) drainThreads(d *Deltas, held *turn) {
+	for _, ti := range p.rules.OutThreads {
+		t := p.rules.Threads.At(ti)
+		replied := t.Flags&state.ThreadReplied != 0
+		t.Flags &^= state.ThreadListed | state.ThreadReplied
+		c := p.rules.Channels.At(t.Channel)
+		for fi := t.Follows; fi != 0; {
+			f := p.rules.Follows.At(fi)
+			fi = f.Next
+			r := p.rules.Rows.At(f.Row)
+			if r.OutRow == 0 { // else it was drained on its own before
+				p.drainThread(d, c, r, replied)
+			}
+			held.spend(1)
+		}
+	}
+	p.rules.OutThreads = p.rules.OutThreads[:0]
 }
 
-// pastRetention reports whether any message of the channel can have left the index, as tells sees it.
-func (c *channel) pastRetention(retention int64) bool { return c.logTime-c.firstTime > retention }
+// drainThread emits the delta of a user in a thread, unless it would say what the last one did. A
+// reply changed what they see for sure, even if it is gone again: an owner before this one may have
+// told it. member says whether the thread is one of theirs; where it is not, all counts are zero
+// and only the pointer is told.
+func (p *Partition) drainThread(d *Deltas, c *state.Channel, r *state.Row, replied bool) {
+	f := p.rules.Follows.At(r.Scope)
+	p.rules.CloseFollow(c, f)
+	sig := p.rules.ThreadSignature(c, r)
+	if sig == f.LastSeen && !(replied && p.rules.ShownIn(c, r)) {
+		return
+	}
+	f.LastSeen = sig
+	if x := p.rules.ExtraOfPair(r); x != nil && c.Flags&state.ChannelLarge != 0 && x.OpenInTime() {
+		f.LastSeen = state.SeenUnknown // it is told again when it closes
+	}
+	if d == nil {
+		return
+	}
+	s := p.rules.ThreadScopeOf(c, r)
+	p.keepOwn(r, &s.Scope)
+	u := p.rules.Users.At(r.User)
+	m := &p.out
+	*m = events.UnreadDelta{
+		UserID: p.rules.UserID(r.User), ChannelID: p.rules.Blobs.Get(c.ID), ThreadID: p.rules.Blobs.Get(s.Thread.ID),
+		Member:    s.Follows && s.Pair.Flags&state.RowMember != 0 && c.Flags&state.ChannelDeleted == 0,
+		ReadEpoch: r.Marks + 1, Stamp: p.rules.StampOf(c, s.Pair),
+	}
+	if s.Pointer > 0 {
+		m.LastRead = events.Ref{MessageID: p.idBytes(c, s.Pointer, &r.LastSeq, &r.LastID), Seq: s.Pointer}
+		m.LastReadAt = s.At
+	}
+	if m.Member {
+		n := p.rules.ThreadCounts(r, &s)
+		m.Unread, m.Mentions, m.TouchedAt = n.Unread, n.Mentions, p.rules.TouchedAt(c, &s)
+		m.DirectMentions, m.FirstMention = n.Direct, p.firstMention(c, r, &n)
+		if n.First > 0 {
+			m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.First, &r.FirstSeq, &r.FirstID), Seq: n.First}
+		}
+		if last := s.Newest; last != 0 {
+			e := p.rules.EntryAt(c, last)
+			m.Latest = events.Head{Seq: last, At: e.Time}
+			if c.Tells(&e, p.rules.Settings.IndexRetention) {
+				m.Latest.MessageID, m.Latest.SenderID, m.Latest.Preview = e.ID, e.Sender, e.Preview
+			}
+		}
+	}
+	if r.OutRow != 0 {
+		o := p.rules.OutRows[r.OutRow-1]
+		m.InstanceID = p.rules.Origins[o.From:o.To]
+	}
+	p.keepUnread(d, m, u.Murmur)
+}

@@ -1,21 +1,47 @@
-// Package projections is the fold of DESIGN §4 and its store.
+// Package projections is the fold of DESIGN §4 and its store: one Partition for each partition
+// number.
 //
-// An event's way through the files: what is known, what an event does to it, what is told of that, what is kept of it.
+// Rules change state and leave marks; work (drains, cuts, loads, queries) reads state and marks;
+// the store knows bytes and keys, and no channels. A Partition has all of them, and the lock.
 //
-//	state.go     channels, users and pairs, without pointers   find.go      each by what names it
-//	timeline.go  what chat.messages does to a channel          post.go      a new message in it
-//	members.go   who belongs to it                             reads.go     what chat.reads does to a pair
-//	held.go      what of it waits for the timeline             suffix.go    its normal form
-//	delivery.go  what chat.deliveries does to a pair           view.go      what a user sees
-//	drain.go     what has changed since the last drain         delta.go     the records that tell it
-//	store.go     what is written, and what is out of date      records.go   its bytes
-//	cut.go       all that is out of date, in one batch         open.go      a store is read back
+//	partition.go        a partition, its lock, its sizes
+//	names.go            names of the rooms below that are part of this package's surface
+//	answers.go          those of the queries
+//	fold.go             folding
+//	hold.go             no hold of the lock is long
+//	memory.go           how much memory it takes
+//	drain.go            what changed since the last drain
+//	drain_warm.go       touching the memory that a drain needs next
+//	delta.go            the records of pairs and channels
+//	receipt_out.go      those of receipts
+//	farewell.go         those of users of whom nothing is left in a deleted channel
+//	again.go            saying once more what an owner before may have said
+//	store.go            what the rules ask of the store
+//	records.go          the bytes of channels and pairs
+//	thread_store.go     the bytes of threads
+//	receipt_store.go    blocks of receipts
+//	cut.go              all that is out of date, in one batch
+//	cut_batch.go        what a cut has written so far
+//	leave.go            what is gone leaves memory behind a cut
+//	leave_threads.go    threads that nobody follows any more do
+//	open.go             a store is opened and closed
+//	load.go             its records become state
+//	cold.go             channels that are in the store alone
+//	checkpoint.go       a copy of the store on disk
+//	inspect.go          what a store holds, without opening it as a partition
+//	readonly.go         a store that is only read
+//	compare.go          how two stores differ
+//	compare_views.go    how what users see differs
 //
-// A query that reads much of the store looks at memory under the partition's lock, and reads what is stored after that, as it
-// was then: moment.go, moment_log.go, receipt_walk.go, explain.go.
+// The rooms, each of which may know those before it:
 //
-// Channels, users and pairs are in slabs (slab.go, table.go, blobs.go); log.go and index.go keep the messages, with
-// entry.go, seqset.go the sets of them. The files of threads and receipts begin with thread and receipt. A cut holds
-// what changed, in packed pages, with the position it stands for. Nothing here knows Kafka, Redis, a wall clock or a
-// goroutine.
+//	internal/wire, keys, seqset, arena   fields and names of records, sets of messages, memory
+//	internal/overlay, identity           what is written and not cut yet; what a store belongs to
+//	internal/history, receipts           entries of the log and the index; blocks of receipts
+//	internal/state                       channels, users, pairs, and marks
+//	internal/rules                       what an event does to them
+//	internal/records                     the bytes of rows and of what few pairs have
+//	internal/views                       what users see
+//	internal/outbox                      the records that a drain collects
+//	internal/store                       the database and its disk
 package projections

@@ -1,137 +1,119 @@
 package projections
 
-// emit notes that what the pair sees has changed.
-func (p *Partition) emit(ref uint32) { p.list(ref, rowChanged) }
+import "github.com/tidemark/tidemark/projections/internal/state"
 
-// emitCheck notes that what the pair sees may have changed.
-func (p *Partition) emitCheck(ref uint32) { p.list(ref, rowCheck) }
-
-func (p *Partition) list(ref uint32, flag uint8) {
-	r := p.rows.at(ref)
-	if r.out == 0 {
-		p.outRows = append(p.outRows, outRow{ref: ref})
-		r.out = uint32(len(p.outRows))
-	}
-	r.flags |= flag
-	if r.flags&rowThread != 0 {
-		p.noteThread(r)
-	}
-}
-
-// outRow is a pair to drain, with the origin of the read that changed it last, if one did.
-type outRow struct {
-	ref      uint32
-	from, to uint32 // in Partition.origins
-}
-
-// emitRead is emit for a change that a read itself caused: the delta echoes its origin.
-func (p *Partition) emitRead(ref uint32, origin []byte) {
-	p.emit(ref)
-	if p.quiet {
-		return
-	}
-	o := &p.outRows[p.rows.at(ref).out-1]
-	o.from = uint32(len(p.origins))
-	p.origins = append(p.origins, origin...)
-	o.to = uint32(len(p.origins))
-}
-
-// emitMention notes for a member of a large channel that message seq mentions him now, or no longer. In a small channel
-// all members are looked at.
-func (p *Partition) emitMention(ref uint32, seq uint32) {
-	r := p.rows.at(ref)
-	c := p.chans.at(r.ch)
-	if c.flags&chLarge == 0 || r.flags&rowMember == 0 {
-		return
-	}
-	if s := p.scopeOf(c, r); seq > max(s.ptr, r.base) {
-		p.emit(ref)
-	}
-}
-
-// emitChannel notes that the channel's own record has changed.
-func (p *Partition) emitChannel(ci uint32, c *channel) { p.listChannel(ci, c, outRecord) }
-
-// emitMembers notes that what every member sees has changed. In a large channel messages of others make no delta.
-func (p *Partition) emitMembers(ci uint32, c *channel) {
-	if c.flags&chLarge == 0 {
-		p.listChannel(ci, c, outMembers)
-	}
-}
-
-func (p *Partition) listChannel(ci uint32, c *channel, flag uint8) {
-	if c.pending&outListed == 0 {
-		c.pending |= outListed
-		p.outChans = append(p.outChans, ci)
-	}
-	c.pending |= flag
-}
-
-// Quiet says whether nobody will be told what is folded from here on: then Drain is called with nil, and what only a
-// record would say is not noted. It changes nothing else and may be left out. Everything must have been drained. Lock
-// is held.
-func (p *Partition) Quiet(on bool) { p.quiet = on }
-
-// Undrained is how many pairs Drain(d, false) has to look at: one event that lets many users join lists as many.
-func (p *Partition) Undrained() int { return len(p.outRows) + len(p.farewells) }
-
-// Drain appends a record for everything that changed since the last Drain. With fanout false it leaves the channels'
-// records, and what messages changed for the members of small channels, for a later call: until then the position must
-// neither be committed nor cut. Where d is nil nobody is told: what was published before is settled as if it had been
-// emitted, and nothing is looked up or encoded for it. Lock is held.
-func (p *Partition) Drain(d *Deltas, fanout bool) {
-	for i := range p.outRows {
-		if d != nil && i%warmRows == 0 {
-			p.warmDrain(p.outRows[i:min(i+warmRows, len(p.outRows))])
+// listOpen lists the rows, of whoever and in whatever thread, that have an open time target in a
+// channel in which emitOpen was called since the last drain.
+func (p *Partition) listOpen(t *turn) {
+	for _, ci := range p.rules.OutChannels {
+		c := p.rules.Channels.At(ci)
+		x := p.rules.ExtraOf(c)
+		if c.Pending&state.OutOpenChanged == 0 || x == nil {
+			continue
 		}
-		ref := p.outRows[i].ref
-		r := p.rows.at(ref)
-		changed := r.flags&rowChanged != 0
-		r.flags &^= rowChanged | rowCheck
-		c := p.chans.at(r.ch)
-		if fanout && c.pending&outMembers != 0 && r.flags&rowMember != 0 {
+		for _, w := range x.Wait.Times {
+			r := p.rules.Rows.At(w.Row)
+			if e := p.rules.ExtraOfPair(r); r.Channel == ci && e != nil && e.OpenInTime() {
+				p.rules.PairMayHaveChanged(w.Row)
+			}
+			t.spend(1)
+		}
+	}
+}
+
+// Drain appends a record for everything that changed since the last Drain. With fanout false it
+// leaves the channels' records, and what messages changed for the members of small channels, for a
+// later call: until then the position must neither be committed nor cut. Where d is nil nobody is
+// told: what was published before is settled as if it had been emitted, and nothing is looked up or
+// encoded for it.
+//
+// Like Cut it belongs to the goroutine that folds, which must not hold Lock: it takes it itself,
+// and lets go of it in between. It changes nothing that an answer depends on.
+func (p *Partition) Drain(d *Deltas, fanout bool) {
+	t := &turn{p: p, cause: "drain"}
+	t.begin()
+	defer t.end()
+	if fanout {
+		p.listOpen(t)
+	}
+	for i := range p.rules.OutRows {
+		if d != nil && i%warmRows == 0 {
+			p.warmDrain(p.rules.OutRows[i:min(i+warmRows, len(p.rules.OutRows))])
+		}
+		ref := p.rules.OutRows[i].Ref
+		r := p.rules.Rows.At(ref)
+		changed := r.Flags&state.RowChanged != 0
+		r.Flags &^= state.RowChanged | state.RowCheck
+		c := p.rules.Channels.At(r.Channel)
+		if fanout && c.Pending&state.OutMembersChanged != 0 && r.Flags&state.RowMember != 0 {
 			continue // with the other members, below
 		}
 		p.drainRow(d, ref, c, r, changed)
+		t.spend(1)
 	}
 	if fanout {
-		for _, ci := range p.outChans {
-			c := p.chans.at(ci)
-			pending := c.pending
-			c.pending = 0
-			if pending&outMembers != 0 {
-				p.eachMember(c, func(ref uint32, r *row) { p.drainRow(d, ref, c, r, true) })
+		for _, ci := range p.rules.OutChannels {
+			c := p.rules.Channels.At(ci)
+			pending := c.Pending
+			c.Pending = 0
+			if pending&state.OutMembersChanged != 0 {
+				p.rules.EachMember(c, func(ref uint32, r *state.Row) {
+					p.drainRow(d, ref, c, r, true)
+					t.spend(1)
+				})
 			}
-			if pending&outRecord != 0 && d != nil {
-				p.drainChannel(d, c)
+			if pending&state.OutRecordChanged != 0 && d != nil {
+				p.drainChannel(d, c, pending&state.OutUpdated != 0)
 			}
+			t.spend(1)
 		}
-		p.outChans = p.outChans[:0]
-		p.drainThreads(d)
-		p.drainReceipts(d)
+		p.rules.OutChannels = p.rules.OutChannels[:0]
+		p.drainThreads(d, t)
+		p.drainReceipts(d, t)
 	}
-	p.drainFarewells(d)
-	for i := range p.outRows {
-		p.rows.at(p.outRows[i].ref).out = 0
+	p.drainFarewells(d, t)
+	for i := range p.rules.OutRows {
+		p.rules.Rows.At(p.rules.OutRows[i].Ref).OutRow = 0
 	}
-	p.outRows = p.outRows[:0]
-	p.origins = p.origins[:0]
+	p.rules.OutRows = p.rules.OutRows[:0]
+	p.rules.Origins = p.rules.Origins[:0]
 }
 
-// DrainRecords appends the records of channels that changed, which Drain without the fan-out leaves. What their members
-// see is still left, and the position neither to be committed nor cut. Lock is held.
+// DrainRecords appends the records of channels that changed, which Drain without the fan-out
+// leaves. What their members see is still left, but for those who filed a channel, and the position
+// neither to be committed nor cut. It takes Lock as Drain does.
 func (p *Partition) DrainRecords(d *Deltas) {
-	kept := p.outChans[:0]
-	for _, ci := range p.outChans {
-		c := p.chans.at(ci)
-		if c.pending&outRecord != 0 {
-			p.drainChannel(d, c)
+	t := &turn{p: p, cause: "drain"}
+	t.begin()
+	defer t.end()
+	kept := p.rules.OutChannels[:0]
+	for _, ci := range p.rules.OutChannels {
+		c := p.rules.Channels.At(ci)
+		if c.Pending&state.OutRecordChanged != 0 {
+			p.drainFiled(d, c, t)
+			p.drainChannel(d, c, c.Pending&state.OutUpdated != 0)
 		}
-		if c.pending &^= outRecord; c.pending&outMembers == 0 {
-			c.pending = 0
+		t.spend(1)
+		if c.Pending &^= state.OutRecordChanged | state.OutUpdated; c.Pending&(state.OutMembersChanged|state.OutOpenChanged) == 0 {
+			c.Pending = 0
 			continue
 		}
 		kept = append(kept, ci)
 	}
-	p.outChans = kept
+	p.rules.OutChannels = kept
+}
+
+// drainFiled tells the members of a small channel who filed it, and for whom there is no news, how
+// far its head is. The channel's record is about to say that the head has moved, and a reader of it
+// would take that for news until the fan-out.
+func (p *Partition) drainFiled(d *Deltas, c *state.Channel, t *turn) {
+	if p.rules.SaidPairs == 0 || c.Pending&state.OutMembersChanged == 0 {
+		return
+	}
+	p.rules.EachMember(c, func(ref uint32, r *state.Row) {
+		if p.rules.FiledToHead(c, r) {
+			p.drainRow(d, ref, c, r, true)
+		}
+		t.spend(1)
+	})
 }

@@ -8,10 +8,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/rules"
 )
 
-// TestExcludedOfWhoReadsSingly: somebody reads all of a large channel message by message, silent ones too, and his deltas list
-// the newest of those that count, also where more than a list of silent ones are newer.
+// TestExcludedOfWhoReadsSingly: somebody reads all of a large channel message by message, silent
+// ones too, and their deltas list the newest of those that count, also where more than a list of
+// silent ones are newer.
 func TestExcludedOfWhoReadsSingly(t *testing.T) {
 	id := testIdentity()
 	id.Settings.FanoutLimit = 0
@@ -19,12 +21,12 @@ func TestExcludedOfWhoReadsSingly(t *testing.T) {
 	defer p.Close()
 	const n, most = 6000, 25 // messages; read with one event
 	silent := func(i int) bool { return i%7 == 0 || i >= 2000 && i < 4500 }
-	p.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("c"), IDs: [][]byte{[]byte("a"), []byte("b")}, OccurredAt: 1}, 0, 1)
+	p.rules.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("c"), IDs: [][]byte{[]byte("a"), []byte("b")}, OccurredAt: 1}, 0, 1)
 	for i := range n {
-		p.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: fmt.Appendf(nil, "m%08d", i), SenderID: []byte("b"),
-			Silent: silent(i), OccurredAt: 1}, p.pos[events.Messages], 1)
+		p.rules.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: fmt.Appendf(nil, "m%08d", i), SenderID: []byte("b"),
+			Silent: silent(i), OccurredAt: 1}, p.rules.Positions[events.Messages], 1)
 	}
-	c := p.chans.at(p.channelOf([]byte("c")))
+	c := p.rules.Channels.At(p.rules.ChannelOf([]byte("c")))
 	var counted []uint32 // seqs
 	var ids [][]byte
 	for i := 11; i < n; i++ { // what is before stays unread
@@ -35,12 +37,28 @@ func TestExcludedOfWhoReadsSingly(t *testing.T) {
 		if len(ids) < most {
 			continue
 		}
-		p.FoldRead(&events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("c"), UserID: []byte("a"), IDs: ids, OccurredAt: 1}, p.pos[events.Reads], 1)
+		p.rules.FoldRead(&events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("c"), UserID: []byte("a"), IDs: ids, OccurredAt: 1}, p.rules.Positions[events.Reads], 1)
 		ids = ids[:0]
 		v, _ := p.View("a", "c")
-		want := p.positions(c, slices.Clone(counted[max(0, len(counted)-listed):]))
+		want := p.rules.PositionsOf(c, slices.Clone(counted[max(0, len(counted)-rules.MaxListed):]))
 		if !slices.Equal(v.Excluded, want) {
 			t.Fatalf("after %d single reads %d positions are listed, from %d on; want %d from %d on", i-10, len(v.Excluded), v.Excluded[:1], len(want), want[:1])
 		}
+	}
+}
+
+// TestExcludedWhereNothingCounts: whoever hides silent messages of a large channel has no position
+// excluded, and no room is made for any.
+func TestExcludedWhereNothingCounts(t *testing.T) {
+	id := testIdentity()
+	id.Settings.FanoutLimit = 0
+	p := mustOpen(t, vfs.NewMem(), id)
+	defer p.Close()
+	f := &feed{p: p, now: 1000}
+	f.join("c", "ann")
+	f.message(events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: []byte("m1"), Silent: true})
+	f.saying("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 1})
+	if v, ok := p.View("ann", "c"); !ok || cap(v.Excluded) != 0 {
+		t.Errorf("%d positions are excluded, with room for %d, %t", len(v.Excluded), cap(v.Excluded), ok)
 	}
 }

@@ -4,52 +4,57 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
 )
 
-// FuzzEntry reads any bytes as a message of the log: what can be read is read again from what it is written as.
+// FuzzEntry reads any bytes as a message of the log: what can be read is read again from what it is
+// written as.
 func FuzzEntry(f *testing.F) {
-	e := entry{seq: 9, flags: entReply | entMentions, time: 5, logTime: 7, off: 8, prevOwn: 3, prevIn: 2,
-		id: []byte("m9"), sender: []byte("ann"), preview: []byte("hi"), thread: []byte("m1"), users: []byte("\x03bob")}
-	f.Add(e.append(nil))
+	e := history.Entry{Seq: 9, Flags: history.Reply | history.MentionsUsers, Time: 5, LogTime: 7, Offset: 8, PrevOwn: 3, PrevIn: 2,
+		ID: []byte("m9"), Sender: []byte("ann"), Preview: []byte("hi"), Thread: []byte("m1"), Users: []byte("\x03bob")}
+	f.Add(e.Append(nil))
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{0xff}, 40))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var e, again entry
-		if e.decode(1<<20, b) != nil {
+		var e, again history.Entry
+		if e.Decode(1<<20, b) != nil {
 			return
 		}
-		out := e.append(nil)
-		if err := again.decode(1<<20, out); err != nil {
+		out := e.Append(nil)
+		if err := again.Decode(1<<20, out); err != nil {
 			t.Fatalf("%x cannot be read again: %v", out, err)
 		}
-		if !bytes.Equal(again.append(nil), out) {
-			t.Errorf("%x is read again as %x", out, again.append(nil))
+		if !bytes.Equal(again.Append(nil), out) {
+			t.Errorf("%x is read again as %x", out, again.Append(nil))
 		}
 	})
 }
 
-// FuzzReceiptBlock reads any bytes as a block of receipts: all entries are of the block and of its page of members, and
-// what is written of them is read again.
+// FuzzReceiptBlock reads any bytes as a block of receipts: all entries are of the block and of its
+// page of members, and what is written of them is read again.
 func FuzzReceiptBlock(f *testing.F) {
 	const block, page = 3, 5
-	at := func(ord, seq uint32, kind uint8, at int64) advance {
-		return advance{ord: page*pageLen + ord, seq: block*receiptBlock + seq, kind: kind, at: at}
+	at := func(ord, seq uint32, kind uint8, at int64) receipts.Entry {
+		return receipts.Entry{Ord: page*keys.PageLen + ord, Seq: block*receipts.BlockLen + seq, Kind: kind, At: at}
 	}
-	list := []advance{at(0, 1, entryRead, 100), at(63, 8, entryRead, 90), at(1, 2, entrySingle, 95), at(2, 3, entryDelivered, 1), at(2, 8, entryDeliveredTo, 2)}
-	f.Add(encodeBlock(nil, list))
+	list := []receipts.Entry{at(0, 1, receipts.Read, 100), at(63, 8, receipts.Read, 90), at(1, 2, receipts.Single, 95), at(2, 3, receipts.Delivered, 1), at(2, 8, receipts.DeliveredTo, 2)}
+	f.Add(receipts.EncodeBlock(nil, list))
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{0xff}, 40))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		list, err := appendBlock(nil, b, block, page, 0)
+		list, err := receipts.DecodeBlock(nil, b, block, page, 0)
 		if err != nil || len(list) == 0 {
 			return
 		}
 		for i := range list {
-			if a := &list[i]; a.block() != block || a.ord/pageLen != page || a.kind > entryDeliveredTo {
+			if a := &list[i]; a.Block() != block || a.Ord/keys.PageLen != page || a.Kind > receipts.DeliveredTo {
 				t.Fatalf("entry %d: %+v", i, *a)
 			}
 		}
-		again, err := appendBlock(nil, encodeBlock(nil, list), block, page, 0)
+		again, err := receipts.DecodeBlock(nil, receipts.EncodeBlock(nil, list), block, page, 0)
 		if err != nil || !slices.Equal(again, list) {
 			t.Errorf("%v is read again as %v: %v", list, again, err)
 		}

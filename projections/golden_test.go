@@ -1,26 +1,24 @@
 package projections_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 
-	"github.com/tidemark/tidemark/internal/script"
+	"github.com/tidemark/tidemark/internal/test/script"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestGolden runs the stories of testdata. They are the documentation of the rules: `go test -run Golden -rewrite` writes
-// what they print, after which the difference is for a person to judge.
+// TestGolden runs the stories of testdata. They are the documentation of the rules: `go test -run
+// Golden -rewrite` writes what they print, after which the difference is for a person to judge.
 //
-// A file has one command, story, with the arguments fanout-limit, send-marks-read and index-retention. Its lines are
-// those of package script, folded in the order of the file, and:
+// A file has one command, story, with the arguments fanout-limit, send-marks-read and
+// index-retention. Its lines are those of package script, folded in the order of the file, and:
 //
 //	? a            what a user sees; also "? a #general"
 //	? #general     a channel
@@ -33,8 +31,9 @@ import (
 //	restart        closes the partition after a cut, and opens it again
 //	crash          closes the partition without a cut, opens it again, and folds what was lost
 //
-// Whatever a story asks for, at each of these lines and at its end the fold in the order of the file, the fold in three
-// random interleavings of the topics, and the model must agree in everything.
+// Whatever a story asks for, at each of these lines and at its end the fold in the order of the
+// file, the fold in three random interleavings of the topics, and the model must agree in
+// everything.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -45,15 +44,58 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSemanticsExamples: what docs/semantics.md quotes is what the stories say.
+// TestStoriesOfTheModel tells the fold the stories of package model's testdata, which are about what
+// else a user sees (DESIGN §4.7): at each question the fold in the order of the file, the fold in
+// random interleavings and the model agree in everything that the fold can be asked.
+func TestStoriesOfTheModel(t *testing.T) {
+	const folder = "../internal/test/model/testdata/"
+	for _, pattern := range []string{"*.txt", "museum/*.txt"} {
+		files, err := filepath.Glob(folder + pattern)
+		if err != nil || len(files) < 10 {
+			t.Fatalf("%d stories in %s: %v", len(files), pattern, err)
+		}
+		for _, file := range files {
+			t.Run(strings.TrimSuffix(strings.TrimPrefix(file, folder), ".txt"), func(t *testing.T) {
+				datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+					g := newGolden(t, script.Settings(t, d))
+					defer func() { g.close(t) }()
+					for line := range strings.Lines(d.Input) {
+						if line = strings.TrimSpace(line); strings.HasPrefix(line, "?") {
+							g.agree(t)
+						} else if err := g.fold(line); err != nil {
+							t.Error(err)
+						}
+					}
+					cut(t, g.live)
+					g.reopen(t)
+					return d.Expected
+				})
+			})
+		}
+	}
+}
+
+// TestSemanticsExamples: what docs/semantics*.md quote is what the stories say.
 func TestSemanticsExamples(t *testing.T) {
-	doc, err := os.ReadFile("../docs/semantics.md")
+	pages, err := filepath.Glob("../docs/semantics*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil {
-		t.Fatal(err)
+	var doc []byte
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc = append(doc, text...)
+	}
+	var files []string
+	for _, pattern := range []string{"testdata/*.txt", "../internal/test/model/testdata/*.txt"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	var stories []string
 	for _, file := range files {
@@ -65,7 +107,7 @@ func TestSemanticsExamples(t *testing.T) {
 	}
 	quotes := strings.Split(string(doc), "```story\n")[1:]
 	if len(quotes) < 40 {
-		t.Errorf("docs/semantics.md has only %d examples", len(quotes))
+		t.Errorf("docs/semantics*.md have only %d examples", len(quotes))
 	}
 	for _, quote := range quotes {
 		quote, _, closed := strings.Cut(quote, "```")
@@ -80,7 +122,7 @@ func runGolden(t *testing.T, file string) {
 		if d.Cmd != "story" {
 			d.Fatalf(t, "no such command: %s", d.Cmd)
 		}
-		return tell(t, settingsOf(t, d), d.Input)
+		return tell(t, script.Settings(t, d), d.Input)
 	})
 }
 
@@ -110,30 +152,4 @@ func tell(t rapid.TB, s projections.Settings, story string) string {
 	}
 	g.agree(t)
 	return strings.Join(out, "\n")
-}
-
-func settingsOf(t *testing.T, d *datadriven.TestData) projections.Settings {
-	s := projections.DefaultSettings()
-	for _, arg := range d.CmdArgs {
-		var err error
-		var n uint64
-		switch arg.Key {
-		case "fanout-limit":
-			n, err = strconv.ParseUint(arg.Vals[0], 10, 32)
-			s.FanoutLimit = uint32(n)
-		case "receipt-limit":
-			n, err = strconv.ParseUint(arg.Vals[0], 10, 32)
-			s.ReceiptLimit = uint32(n)
-		case "send-marks-read":
-			s.SendMarksRead, err = strconv.ParseBool(arg.Vals[0])
-		case "index-retention":
-			s.IndexRetention, err = script.ParseSpan(arg.Vals[0])
-		default:
-			err = fmt.Errorf("no such setting: %s", arg.Key)
-		}
-		if err != nil {
-			d.Fatalf(t, "%v", err)
-		}
-	}
-	return s
 }

@@ -9,50 +9,52 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/pending"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-func post(p *Partition, channel, id, sender string, at int64) Outcome {
-	return p.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte(channel), MessageID: []byte(id),
-		SenderID: []byte(sender), OccurredAt: at}, p.pos[events.Messages], at)
+func post(p *Partition, channel, id, sender string, at int64) state.Outcome {
+	return p.rules.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte(channel), MessageID: []byte(id),
+		SenderID: []byte(sender), OccurredAt: at}, p.rules.Positions[events.Messages], at)
 }
 
-func readID(p *Partition, user, id string, at int64) Outcome {
-	return p.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c"), UserID: []byte(user), OccurredAt: at,
-		Target: events.TargetMessageID, MessageID: []byte(id)}, p.pos[events.Reads], at)
+func readID(p *Partition, user, id string, at int64) state.Outcome {
+	return p.rules.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c"), UserID: []byte(user), OccurredAt: at,
+		Target: events.TargetMessageID, MessageID: []byte(id)}, p.rules.Positions[events.Reads], at)
 }
 
-// TestHeldLimit: 1,000 events of a user may be held; the next that would be is refused. A read of what is there is never
-// held, and other users are not concerned.
+// TestHeldLimit: 1,000 events of a user may be held; the next that would be is refused. A read of
+// what is there is never held, and other users are not concerned.
 func TestHeldLimit(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
 	post(p, "c", "known", "b", 1)
-	for i := range maxHeld {
-		if o := readID(p, "a", fmt.Sprintf("unknown-%d", i), 2); o != OutcomeWaiting {
+	for i := range pending.MaxUnsettled {
+		if o := readID(p, "a", fmt.Sprintf("unknown-%d", i), 2); o != state.OutcomeWaiting {
 			t.Fatalf("read %d: outcome %d", i, o)
 		}
 	}
-	if o := readID(p, "a", "one more", 2); o != OutcomeTooManyHeld {
-		t.Fatalf("read %d: outcome %d", maxHeld, o)
+	if o := readID(p, "a", "one more", 2); o != state.OutcomeTooManyHeld {
+		t.Fatalf("read %d: outcome %d", pending.MaxUnsettled, o)
 	}
 	mark := &events.Read{Kind: events.KindMarkedUnread, ChannelID: []byte("c"), UserID: []byte("a"), OccurredAt: 3, MessageID: []byte("known")}
-	if o := p.FoldRead(mark, p.pos[events.Reads], 3); o != OutcomeTooManyHeld {
+	if o := p.rules.FoldRead(mark, p.rules.Positions[events.Reads], 3); o != state.OutcomeTooManyHeld {
 		t.Fatalf("mark: outcome %d", o)
 	}
 	singles := &events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("c"), UserID: []byte("u"), OccurredAt: 3}
-	for i := range maxHeld + 1 {
+	for i := range pending.MaxUnsettled + 1 {
 		singles.IDs = append(singles.IDs, []byte(fmt.Sprintf("unknown-%d", i)))
 	}
-	if o := p.FoldRead(singles, p.pos[events.Reads], 3); o != OutcomeTooManyHeld {
-		t.Fatalf("%d single reads in one event: outcome %d", maxHeld+1, o)
+	if o := p.rules.FoldRead(singles, p.rules.Positions[events.Reads], 3); o != state.OutcomeTooManyHeld {
+		t.Fatalf("%d single reads in one event: outcome %d", pending.MaxUnsettled+1, o)
 	}
-	if o := readID(p, "a", "known", 4); o != OutcomeApplied {
+	if o := readID(p, "a", "known", 4); o != state.OutcomeApplied {
 		t.Fatalf("a read of what is there: outcome %d", o)
 	}
 	if v, _ := p.View("a", "c"); v.LastRead.Seq != 1 || v.ReadEpoch != 1 || v.Unread != 0 {
 		t.Fatalf("%+v", v)
 	}
-	if o := readID(p, "v", "unknown-1", 4); o != OutcomeWaiting {
+	if o := readID(p, "v", "unknown-1", 4); o != state.OutcomeWaiting {
 		t.Fatalf("another user: outcome %d", o)
 	}
 	post(p, "c", "unknown-7", "b", 5)
@@ -61,61 +63,63 @@ func TestHeldLimit(t *testing.T) {
 	}
 }
 
-// TestHeldLimitCountsSinglesBehindAMark: single reads of what is there are held, too, where a mark before them waits. Without
-// a limit on them one user could make every event of his cost as much as there are messages.
+// TestHeldLimitCountsSinglesBehindAMark: single reads of what is there are held, too, where a mark
+// before them waits. Without a limit on them one user could make every event of theirs cost as much
+// as there are messages.
 func TestHeldLimitCountsSinglesBehindAMark(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
-	p.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("c"), IDs: [][]byte{[]byte("a"), []byte("u")}, OccurredAt: 1}, 0, 1)
-	for i := range 3 * maxHeld {
+	p.rules.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("c"), IDs: [][]byte{[]byte("a"), []byte("u")}, OccurredAt: 1}, 0, 1)
+	for i := range 3 * pending.MaxUnsettled {
 		post(p, "c", fmt.Sprintf("m%05d", i), "b", 1)
 	}
-	singles := func(user string, from, to int) Outcome {
+	singles := func(user string, from, to int) state.Outcome {
 		e := &events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("c"), UserID: []byte(user), OccurredAt: 3}
 		for i := from; i < to; i++ {
 			e.IDs = append(e.IDs, fmt.Appendf(nil, "m%05d", i))
 		}
-		return p.FoldRead(e, p.pos[events.Reads], 3)
+		return p.rules.FoldRead(e, p.rules.Positions[events.Reads], 3)
 	}
 	mark := &events.Read{Kind: events.KindMarkedUnread, ChannelID: []byte("c"), UserID: []byte("a"), OccurredAt: 2, MessageID: []byte("unknown")}
-	if o := p.FoldRead(mark, 0, 2); o != OutcomeApplied { // its epoch
+	if o := p.rules.FoldRead(mark, 0, 2); o != state.OutcomeApplied { // its epoch
 		t.Fatalf("mark: outcome %d", o)
 	}
 	for _, step := range []struct {
 		from, to int
-		want     Outcome
+		want     state.Outcome
 	}{
-		{0, 600, OutcomeApplied},
-		{600, 1200, OutcomeTooManyHeld}, // with the mark 1,201
-		{0, 600, OutcomeDuplicate},      // nothing that is not held already
-		{200, 900, OutcomeApplied},
-		{900, 999, OutcomeApplied},
-		{999, 1000, OutcomeTooManyHeld},
+		{0, 600, state.OutcomeApplied},
+		{600, 1200, state.OutcomeTooManyHeld}, // with the mark 1,201
+		{0, 600, state.OutcomeDuplicate},      // nothing that is not held already
+		{200, 900, state.OutcomeApplied},
+		{900, 999, state.OutcomeApplied},
+		{999, 1000, state.OutcomeTooManyHeld},
 	} {
 		if o := singles("a", step.from, step.to); o != step.want {
 			t.Errorf("messages %d to %d: outcome %d, want %d", step.from, step.to, o, step.want)
 		}
 	}
-	if v, _ := p.View("a", "c"); v.Unread != 3*maxHeld-999 {
-		t.Errorf("%d unread, want %d", v.Unread, 3*maxHeld-999)
+	if v, _ := p.View("a", "c"); v.Unread != 3*pending.MaxUnsettled-999 {
+		t.Errorf("%d unread, want %d", v.Unread, 3*pending.MaxUnsettled-999)
 	}
-	if o := singles("u", 0, 3*maxHeld); o != OutcomeApplied {
+	if o := singles("u", 0, 3*pending.MaxUnsettled); o != state.OutcomeApplied {
 		t.Errorf("of a user who holds nothing: outcome %d", o)
 	}
 }
 
-// TestHintsAreForgotten: what closes early leaves triggers behind that wake nothing; they do not pile up.
+// TestHintsAreForgotten: what closes early leaves triggers behind that wake nothing; they do not
+// pile up.
 func TestHintsAreForgotten(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
 	const n = 30_000
 	for i := range int64(n) {
 		e := &events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c"), UserID: []byte("a"), OccurredAt: 2 * i, Target: events.TargetTime, TargetTime: 2 * i}
-		p.FoldRead(e, i, 2*i)
+		p.rules.FoldRead(e, i, 2*i)
 		post(p, "c", fmt.Sprintf("m%d", i), "b", 2*i+1)
 	}
-	x := p.extOf(p.chans.at(p.channelOf([]byte("c"))))
-	if got := len(p.lapses) + len(x.wait.times) + len(x.wait.seqs) + len(x.wait.ids); got > 2*4096+100 {
+	x := p.rules.ExtraOf(p.rules.Channels.At(p.rules.ChannelOf([]byte("c"))))
+	if got := len(p.rules.Lapses) + len(x.Wait.Times) + len(x.Wait.Seqs) + len(x.Wait.IDs); got > 2*4096+100 {
 		t.Fatalf("%d triggers are left of %d reads, of which one is open", got, n)
 	}
 	if v, _ := p.View("a", "c"); v.Unread != 1 {

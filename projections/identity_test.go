@@ -7,10 +7,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// TestMismatch: a store that belongs to something else is refused, each time with another kind and a sentence that
-// names what differs and the way out.
+// TestMismatch: a store that belongs to something else is refused, each time with another kind and
+// a sentence that names what differs and the way out.
 func TestMismatch(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -56,9 +58,9 @@ func putHeader(t *testing.T, fs vfs.FS, header []byte) {
 		t.Fatal(err)
 	}
 	if header == nil {
-		err = db.Delete([]byte{keyHeader}, pebble.Sync)
+		err = db.Delete([]byte{keys.Header}, pebble.Sync)
 	} else {
-		err = db.Set([]byte{keyHeader}, header, pebble.Sync)
+		err = db.Set([]byte{keys.Header}, header, pebble.Sync)
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -67,7 +69,7 @@ func putHeader(t *testing.T, fs vfs.FS, header []byte) {
 
 // TestNewerFormat: a store of a newer version is refused whatever else its header says.
 func TestNewerFormat(t *testing.T) {
-	for _, header := range [][]byte{{FormatVersion + 1, FoldVersion, 1, 2, 3}, {FormatVersion + 1, FoldVersion + 1}} {
+	for _, header := range [][]byte{{NewestFormat + 1, FoldVersion, 1, 2, 3}, {NewestFormat + 1, FoldVersion + 1}} {
 		fs := vfs.NewMem()
 		putHeader(t, fs, header)
 		refused(t, fs, testIdentity(), MismatchNewerFormat, "newer version")
@@ -80,11 +82,11 @@ func TestCorruptHeader(t *testing.T) {
 	p := mustOpen(t, fs, testIdentity())
 	newRandomLog(1).foldTo(p, 3, 0, func() bool { return true })
 	mustCut(t, p)
-	h := p.header()
+	h := p.header(p.rules.Written.Digest)
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	good := h.append(nil)
+	good := h.Append(nil)
 	for _, c := range []struct {
 		header []byte
 		says   string
@@ -101,12 +103,13 @@ func TestCorruptHeader(t *testing.T) {
 	putHeader(t, fs, good)
 	p = mustOpen(t, fs, testIdentity())
 	defer p.Close()
-	if p.Position() != h.pos {
-		t.Fatalf("position %v, want %v", p.Position(), h.pos)
+	if p.rules.Position() != h.Position {
+		t.Fatalf("position %v, want %v", p.rules.Position(), h.Position)
 	}
 }
 
-// TestCorruptRecord: a hot record that does not parse stops the store from opening, and the message names its key.
+// TestCorruptRecord: a hot record that does not parse stops the store from opening, and the message
+// names its key.
 func TestCorruptRecord(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())

@@ -8,10 +8,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// idSources are kinds of message ids: those that grow, that nearly do, that follow no order, and that change from one to
-// another.
+// idSources are kinds of message ids: those that grow, that nearly do, that follow no order, and
+// that change from one to another.
 var idSources = map[string]func(rng *rand.Rand, i int) string{
 	"growing": func(_ *rand.Rand, i int) string { return fmt.Sprintf("%06d", i) },
 	"several generators": func(rng *rand.Rand, i int) string {
@@ -27,9 +28,9 @@ var idSources = map[string]func(rng *rand.Rand, i int) string{
 	},
 }
 
-// TestIndexFindsEveryID compares the index with a map: for every id that was posted and for others, whatever order the
-// ids come in, at every length of the open block, before and after the store was opened again, and after the ids have
-// left the index and were posted again.
+// TestIndexFindsEveryID compares the index with a map: for every id that was posted and for others,
+// whatever order the ids come in, at every length of the open block, before and after the store was
+// opened again, and after the ids have left the index and were posted again.
 func TestIndexFindsEveryID(t *testing.T) {
 	for name, source := range idSources {
 		for seed := range uint64(4) {
@@ -47,7 +48,7 @@ func TestIndexFindsEveryID(t *testing.T) {
 				seq := uint32(0)
 				live := func(id string, now int64) uint32 {
 					for _, m := range posted[id] {
-						if now-m.time <= p.settings.IndexRetention {
+						if now-m.time <= p.rules.Settings.IndexRetention {
 							return m.seq
 						}
 					}
@@ -55,30 +56,30 @@ func TestIndexFindsEveryID(t *testing.T) {
 				}
 				post := func(id string) {
 					m := &events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: []byte(id), SenderID: []byte("b"), OccurredAt: now}
-					want := OutcomeApplied
+					want := state.OutcomeApplied
 					if live(id, now) != 0 {
-						want = OutcomeDuplicate
+						want = state.OutcomeDuplicate
 					} else {
 						seq++
 						posted[id] = append(posted[id], message{seq, now})
 						ids = append(ids, id)
 					}
-					if got := p.FoldMessage(m, off, now); got != want {
+					if got := p.rules.FoldMessage(m, off, now); got != want {
 						t.Fatalf("post of %q at seq %d: outcome %d instead of %d", id, seq, got, want)
 					}
 					off++
 				}
 				check := func(id string, at int64) {
-					x, _ := p.lookup(p.chans.at(p.channelOf([]byte("c"))), []byte(id), idHash([]byte(id)), at)
-					if want := live(id, at); x.seq != want {
-						t.Fatalf("id %q at log time %d after %d messages: seq %d instead of %d", id, at, seq, x.seq, want)
+					x, _ := p.rules.Lookup(p.rules.Channels.At(p.rules.ChannelOf([]byte("c"))), []byte(id), state.IDHash([]byte(id)), at)
+					if want := live(id, at); x.Seq != want {
+						t.Fatalf("id %q at log time %d after %d messages: seq %d instead of %d", id, at, seq, x.Seq, want)
 					}
 				}
 				n := 150 + rng.IntN(40)
 				for i := range n {
 					switch {
 					case i == n/2 && seed%2 == 1: // everything so far leaves the index
-						now += p.settings.IndexRetention + 1
+						now += p.rules.Settings.IndexRetention + 1
 					case rng.IntN(6) == 0 && len(ids) > 0:
 						post(ids[rng.IntN(len(ids))])
 					}
@@ -102,7 +103,7 @@ func TestIndexFindsEveryID(t *testing.T) {
 				for i := range 50 {
 					check(fmt.Sprintf("%06d~", i*20), now)
 				}
-				if err := p.Err(); err != nil {
+				if err := p.rules.Err(); err != nil {
 					t.Fatal(err)
 				}
 				if err := p.Close(); err != nil {
@@ -113,18 +114,18 @@ func TestIndexFindsEveryID(t *testing.T) {
 	}
 }
 
-// TestGrowingIDsCostNoEntry: a channel whose ids grow has index entries for its first messages only; one whose ids follow
-// no order has one for each, and never searches its log.
+// TestGrowingIDsCostNoEntry: a channel whose ids grow has index entries for its first messages
+// only; one whose ids follow no order has one for each, and never searches its log.
 func TestGrowingIDsCostNoEntry(t *testing.T) {
-	for name, want := range map[string]int64{"growing": runPlain, "random": 200} {
+	for name, want := range map[string]int64{"growing": state.RunPlain, "random": 200} {
 		fs := vfs.NewMem()
 		p := mustOpen(t, fs, testIdentity())
 		rng := rand.New(rand.NewPCG(3, 3))
 		for i := range int64(200) {
-			p.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), SenderID: []byte("b"),
+			p.rules.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), SenderID: []byte("b"),
 				MessageID: []byte(idSources[name](rng, int(i))), OccurredAt: i}, i, i)
 		}
-		if plain := p.chans.at(p.channelOf([]byte("c"))).plain; (plain == 0) != (name == "random") {
+		if plain := p.rules.Channels.At(p.rules.ChannelOf([]byte("c"))).Plain; (plain == 0) != (name == "random") {
 			t.Errorf("%s ids: the newest message without an entry is %d", name, plain)
 		}
 		mustCut(t, p)

@@ -1,16 +1,17 @@
 package projections
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/identity"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
 // Inspection is what a store says about itself.
@@ -25,7 +26,8 @@ type Inspection struct {
 	Records  []RecordStats
 }
 
-// ErrEmpty says that a store was made and nothing was ever written to it: it belongs to nothing yet.
+// ErrEmpty says that a store was made and nothing was ever written to it: it belongs to nothing
+// yet.
 var ErrEmpty = errors.New("nothing was written to it yet")
 
 // RecordStats counts the records of one kind.
@@ -36,64 +38,37 @@ type RecordStats struct {
 	ValueBytes int64
 }
 
-// recordKinds names the kinds in the order of docs/formats.md.
-var recordKinds = []struct {
-	top, hot byte
-	name     string
-}{
-	{keyHot, hotChannel, "channels"}, {keyHot, hotPage, "pages of members"}, {keyHot, hotGuest, "users who never joined"},
-	{keyHot, hotUncounted, "uncounted messages (sets)"}, {keyHot, hotDeleted, "deleted messages (sets)"},
-	{keyHot, hotAlls, "@all messages (sets)"}, {keyHot, hotMentions, "mentions (sets)"}, {keyHot, hotSingles, "single reads (sets)"},
-	{keyHot, hotHeld, "waiting reads"}, {keyHot, hotThread, "threads"}, {keyHot, hotReplies, "replies (sets)"},
-	{keyHot, hotBroadcasts, "broadcast replies (sets)"}, {keyHot, hotThreadAlls, "@all replies (sets)"},
-	{keyHot, hotFollow, "users in threads"}, {keyHot, hotThreadMentions, "mentions in threads (sets)"},
-	{keyHot, hotThreadSingles, "single reads in threads (sets)"}, {keyHot, hotThreadHeld, "waiting reads in threads"},
-	{keyHot, hotSizes, "receipt limits (changes)"}, {keyHot, hotOpen, "open reads, for receipts"},
-	{keyHot, hotThreadOpen, "open reads in threads, for receipts"}, {keyHot, hotWaiting, "waiting deliveries"},
-	{keyHot, hotQueued, "queued messages (sets)"}, {keyHot, hotSpans, "memberships"}, {keyReceipts, 0, "blocks of receipts"}, {keyIndex, 0, "message index"}, {keyLog, 0, "log blocks"},
-}
-
-// Inspect reads the store in dir without changing anything, and without knowing what it belongs to. It needs the
-// directory to itself: that of a running node is refused. fs nil is the operating system's.
+// Inspect reads the store in dir without changing anything, and without knowing what it belongs to.
+// It needs the directory to itself: that of a running node is refused. fs nil is the operating
+// system's.
 //
 // It recomputes the digest from all records; an error says if that is not the one in the header.
 func Inspect(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, true) }
 
-// InspectHeader is Inspect without going through the records, so that it is quick whatever the size of the store.
+// InspectHeader is Inspect without going through the records, so that it is quick whatever the size
+// of the store.
 func InspectHeader(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, false) }
 
 func look(dir string, fs vfs.FS, records bool) (x *Inspection, err error) {
-	db, tables, err := openReadOnly(dir, pebbleOptions(dir, Options{FS: fs}))
+	f := store.NewFuse(dir, store.Options{FS: fs}, func(error) {})
+	db, tables, err := store.OpenReadOnly(dir, store.PebbleOptions(f, store.Options{FS: fs}))
 	if err != nil {
 		return nil, err
 	}
-	err = whole(db, func() error {
+	if err := f.Whole(db, func() error {
 		x, err = inspect(dir, db, tables, records)
 		return err
-	})
-	return x, errors.Join(err, db.Close())
-}
-
-// openReadOnly opens the database in dir without changing anything. tables says that there are some.
-func openReadOnly(dir string, o *pebble.Options) (db *pebble.DB, tables bool, err error) {
-	names, err := o.FS.List(dir)
-	if err == nil {
-		tables = slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == ".sst" })
-		o.ReadOnly, o.ErrorIfNotExists = true, true
-		if db, err = pebble.Open(dir, o); err != nil && isCorruption(err) {
-			return nil, false, &CorruptError{dir, err}
-		}
+	}); err != nil {
+		return x, err
 	}
-	if err != nil {
-		return nil, false, fmt.Errorf("store %s: %w", dir, err)
-	}
-	return db, tables, nil
+	return x, db.Close()
 }
 
 func inspect(dir string, db *pebble.DB, tables, records bool) (*Inspection, error) {
-	v, closer, err := db.Get([]byte{keyHeader})
+	v, closer, err := db.Get([]byte{keys.Header})
 	if errors.Is(err, pebble.ErrNotFound) {
-		// By the rule of Open: no header is the state of a new store only if there is nothing else either.
+		// By the rule of Open: no header is the state of a new store only if there is nothing else
+		// either.
 		if err := (&Partition{db: db}).loadEmpty(dir, tables); err != nil {
 			return nil, err
 		}
@@ -102,17 +77,17 @@ func inspect(dir string, db *pebble.DB, tables, records bool) (*Inspection, erro
 	if err != nil {
 		return nil, fmt.Errorf("store %s: its header cannot be read: %w", dir, err)
 	}
-	var h header
-	err = errors.Join(h.decode(v), closer.Close())
+	var h identity.Header
+	err = errors.Join(h.Decode(v), closer.Close())
 	if err != nil {
 		return nil, fmt.Errorf("store %s: its header is corrupt: %w", dir, err)
 	}
-	x := &Inspection{Identity: h.id, Format: h.format, Fold: h.fold, Position: h.pos, Digest: h.digest.bytes()}
-	if h.format != FormatVersion {
-		return x, fmt.Errorf("store %s: format %d is not known to this build, which knows %d", dir, h.format, FormatVersion)
+	x := &Inspection{Identity: h.Identity, Format: h.Format, Fold: h.Fold, Position: h.Position, Digest: h.Digest.Bytes()}
+	if h.Format < FormatVersion || h.Format > NewestFormat {
+		return x, fmt.Errorf("store %s: format %d is not known to this build, which knows %d to %d", dir, h.Format, FormatVersion, NewestFormat)
 	}
-	for i, t := range h.times {
-		if t != minTime {
+	for i, t := range h.Times {
+		if t != state.MinTime {
 			x.LogTimes[i] = t
 		}
 	}
@@ -120,29 +95,29 @@ func inspect(dir string, db *pebble.DB, tables, records bool) (*Inspection, erro
 		return x, nil
 	}
 	sum, err := x.count(db)
-	if err == nil && sum != h.digest {
-		err = fmt.Errorf("store %s: its records have the digest %x, its header says %x: it is corrupt", dir, sum.bytes(), h.digest.bytes())
+	if err == nil && sum != h.Digest {
+		err = fmt.Errorf("store %s: its records have the digest %x, its header says %x: it is corrupt", dir, sum.Bytes(), h.Digest.Bytes())
 	}
 	return x, err
 }
 
 // count goes through all records.
-func (x *Inspection) count(db *pebble.DB) (sum digest, err error) {
+func (x *Inspection) count(db *pebble.DB) (sum keys.Digest, err error) {
 	it, err := db.NewIter(nil)
 	if err != nil {
 		return sum, err
 	}
-	x.Records = make([]RecordStats, len(recordKinds))
-	for i, k := range recordKinds {
-		x.Records[i].Kind = k.name
+	x.Records = make([]RecordStats, len(keys.Kinds))
+	for i, k := range keys.Kinds {
+		x.Records[i].Kind = k.Name
 	}
 	for it.First(); it.Valid(); it.Next() {
 		key, val := it.Key(), it.Value()
-		if key[0] == keyHeader || key[0] == keyCut {
+		if key[0] == keys.Header || key[0] == keys.Cut {
 			continue
 		}
-		sum.add(recordHash(key, val))
-		if i := kindOf(key); i >= 0 {
+		sum.Add(keys.RecordHash(key, val))
+		if i := keys.KindOf(key); i >= 0 {
 			s := &x.Records[i]
 			s.Count++
 			s.KeyBytes += int64(len(key))
@@ -152,18 +127,4 @@ func (x *Inspection) count(db *pebble.DB) (sum digest, err error) {
 		}
 	}
 	return sum, errors.Join(err, it.Error(), it.Close())
-}
-
-// kindOf is the index of the record's kind in recordKinds, -1 if it has none.
-func kindOf(key []byte) int {
-	var hot byte
-	if n := bytes.IndexByte(key, 0); key[0] == keyHot && n >= 0 && n+1 < len(key) {
-		hot = key[n+1]
-	}
-	for i, k := range recordKinds {
-		if k.top == key[0] && k.hot == hot {
-			return i
-		}
-	}
-	return -1
 }

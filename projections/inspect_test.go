@@ -7,9 +7,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// TestInspect reads a store as it stands, counts its records, and notices one that is not what the digest says.
+// TestInspect reads a store as it stands, counts its records, and notices one that is not what the
+// digest says.
 func TestInspect(t *testing.T) {
 	fs := vfs.NewMem()
 	if _, err := Inspect("store", fs); err == nil {
@@ -17,7 +20,7 @@ func TestInspect(t *testing.T) {
 	}
 	p := mustOpen(t, fs, testIdentity())
 	formatsLog(t, p)
-	want, digest := p.Position(), p.Digest()
+	want, digest := p.rules.Position(), p.rules.Digest()
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +42,7 @@ func TestInspect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(db.Delete(appendIndexKey(nil, []byte("c"), []byte("m2")), pebble.Sync), db.Close()); err != nil {
+	if err := errors.Join(db.Delete(keys.AppendIndex(nil, []byte("c"), []byte("m2")), pebble.Sync), db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Inspect("store", fs); err == nil || !strings.Contains(err.Error(), "corrupt") {
@@ -47,7 +50,8 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestInspectOfANewStore: made and never written is empty; where tables have lost their manifest it is not.
+// TestInspectOfANewStore: made and never written is empty; where tables have lost their manifest it
+// is not.
 func TestInspectOfANewStore(t *testing.T) {
 	fs := vfs.NewMem()
 	if err := mustOpen(t, fs, testIdentity()).Close(); err != nil {
@@ -72,7 +76,7 @@ func TestInspectHeader(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())
 	formatsLog(t, p)
-	want := p.Position()
+	want := p.rules.Position()
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}

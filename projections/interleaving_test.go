@@ -9,7 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// scripts is how many random logs a test runs: TIDEMARK_PROPERTY_SCRIPTS, or def, or a tenth of it with -short.
+// scripts is how many random logs a test runs: TIDEMARK_PROPERTY_SCRIPTS, or def, or a tenth of it
+// with -short.
 func scripts(t *testing.T, def int) int64 {
 	if s := os.Getenv("TIDEMARK_PROPERTY_SCRIPTS"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -24,8 +25,8 @@ func scripts(t *testing.T, def int) int64 {
 	return int64(def)
 }
 
-// TestInterleavings is law 3 of DESIGN §4.6: any interleaving of the topics gives the same bytes, at any position,
-// whether the store was cut, closed and opened again on the way or not.
+// TestInterleavings is law 3 of DESIGN §4.6: any interleaving of the topics gives the same bytes,
+// at any position, whether the store was cut, closed and opened again on the way or not.
 func TestInterleavings(t *testing.T) {
 	n := scripts(t, 500)
 	t.Logf("seeds 0 to %d", n-1)
@@ -47,7 +48,7 @@ func TestInterleavings(t *testing.T) {
 				next = func() bool { return true } // the one definition: messages first
 			}
 			for run == 3 {
-				pos := p.Position()
+				pos := p.rules.Position()
 				if pos[0] == messages && pos[1] == reads {
 					break
 				}

@@ -7,52 +7,76 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/zeebo/xxh3"
+
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/records"
+	"github.com/tidemark/tidemark/projections/internal/seqset"
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// loadHot reads everything under keyHot, which is ordered by channel, and rebuilds what is not stored: the user lists,
-// the message tails and the triggers of what waits.
+// loadHot reads everything under Hot, which is ordered by channel, and rebuilds what is not stored:
+// the user lists, the message tails and the triggers of what waits.
 func (p *Partition) loadHot() error {
-	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyHot}, UpperBound: []byte{keyHot + 1}})
+	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keys.Hot}, UpperBound: []byte{keys.Hot + 1}})
 	if err != nil {
 		return err
 	}
-	for it.First(); it.Valid(); it.Next() {
-		if err := p.loadRecord(it.Key()[1:], it.Value()); err != nil {
-			return errors.Join(fmt.Errorf("record %q: %w", it.Key(), err), it.Close())
-		}
-	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil {
+	if err := p.loadRecords(it); err != nil {
 		return err
 	}
-	p.chans.each(func(_ uint32, c *channel) {
-		if err == nil && c.id != 0 {
+	p.rules.Channels.Each(func(_ uint32, c *state.Channel) {
+		if err == nil && c.ID != 0 {
 			err = p.loadOlderTail(c)
 		}
-		if err == nil && c.id != 0 {
+		if err == nil && c.ID != 0 {
 			err = p.checkLoaded(c)
 		}
 	})
-	for _, t := range p.threads[1:] {
-		if t.first == 0 {
-			p.findRoot(p.chans.at(t.ch), t)
-		}
+	if err = errors.Join(err, p.rules.Err()); err != nil {
+		return err // what follows relies on what was checked
 	}
-	p.rows.each(func(ref uint32, r *row) {
-		if r.ch != 0 && r.flags&rowThread != 0 {
-			p.loadedFollow(r)
-		}
-		if r.ch == 0 || r.exc == 0 {
-			return
-		}
-		p.await(ref)
-		p.queuedIn(p.chans.at(r.ch), ref, r)
-		// What an open time target reached was not told. All else that is seen was.
-		x := p.excOf(r)
-		if len(x.held)+len(x.floors) > 0 && !x.openInTime() {
-			x.seen = p.signature(p.chans.at(r.ch), r)
+	if p.planted != nil {
+		p.planted("checked")
+	}
+	p.rules.Threads.Each(func(t *state.Thread) {
+		if t.First == 0 {
+			p.rules.FindRoot(p.rules.Channels.At(t.Channel), t)
 		}
 	})
-	return errors.Join(err, p.Err())
+	p.rules.Rows.Each(func(ref uint32, r *state.Row) {
+		if r.Channel != 0 && r.Flags&state.RowThread != 0 {
+			p.loadedFollow(r)
+		}
+		if r.Channel == 0 || r.Extra == 0 {
+			return
+		}
+		// A build that did not know of expired ids held what names one.
+		p.rules.SettleOpen(ref)
+		p.rules.Settle(ref)
+		p.rules.Await(ref)
+		p.rules.ListQueued(p.rules.Channels.At(r.Channel), ref, r)
+		// What an open time target reached was not told. All else that is seen was.
+		x := p.rules.ExtraOfPair(r)
+		if len(x.Unsettled)+len(x.Floors) > 0 && !x.OpenInTime() {
+			x.LastSeen = p.rules.Signature(p.rules.Channels.At(r.Channel), r)
+		}
+	})
+	p.leaveLoaded()
+	return p.rules.Err()
+}
+
+// loadRecords reads all that it has, and closes it.
+func (p *Partition) loadRecords(it *pebble.Iterator) (err error) {
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for it.First(); it.Valid(); it.Next() {
+		if err := p.loadRecord(it.Key()[1:], it.Value()); err != nil {
+			return fmt.Errorf("record %q: %w", it.Key(), err)
+		}
+	}
+	return it.Error()
 }
 
 func (p *Partition) loadRecord(key, val []byte) error {
@@ -61,15 +85,27 @@ func (p *Partition) loadRecord(key, val []byte) error {
 		return errors.New("malformed key")
 	}
 	id, kind, rest := key[:n], key[n+1], key[n+2:]
-	ci, c := p.ensureChannel(id)
-	hash := recordHash(append([]byte{keyHot}, key...), val)
-	p.hot.add(hash)
+	hash := keys.RecordHash(append([]byte{keys.Hot}, key...), val)
+	p.rules.Written.Hot.Add(hash)
+	if kind == keys.HotChannel && len(val) > 0 && val[0]&state.ChannelDeleted != 0 { // it is cold
+		p.rules.Cold.Add(xxh3.Hash(id))
+		return p.decodeChannel(&state.Channel{}, val)
+	}
+	ci := p.rules.ChannelOf(id)
+	if ci == 0 {
+		ci, _ = p.rules.NewChannel(id)
+	}
+	return p.loadInto(ci, p.rules.Channels.At(ci), kind, rest, hash, val)
+}
+
+// loadInto loads a record of a channel; rest is what follows its kind in the key, hash its hash.
+func (p *Partition) loadInto(ci uint32, c *state.Channel, kind byte, rest []byte, hash [2]uint64, val []byte) error {
 	switch kind {
-	case hotChannel:
-		c.hash = hash
-		c.dirty |= dirtyStored
+	case keys.HotChannel:
+		c.Hash = hash
+		c.Dirty |= state.DirtyStored
 		return p.decodeChannel(c, val)
-	case hotPage:
+	case keys.HotPage:
 		if len(rest) != 4 {
 			return errors.New("malformed key")
 		}
@@ -78,114 +114,136 @@ func (p *Partition) loadRecord(key, val []byte) error {
 			return err
 		}
 		if page == 0 {
-			c.pageH = hash
-			c.dirty |= dirtyPage0Stored
+			c.PageH = hash
+			c.Dirty |= state.DirtyPage0Stored
 			return nil
 		}
-		if c.more == 0 || int(page) > len(p.memberLists[c.more].pages) {
+		if c.More == 0 || int(page) > len(p.rules.MemberLists.At(c.More).Pages) {
 			return fmt.Errorf("page %d without its members", page)
 		}
-		s := &p.memberLists[c.more].pages[page-1]
-		s.hash, s.stored = hash, true
+		s := &p.rules.MemberLists.At(c.More).Pages[page-1]
+		s.Hash, s.Stored = hash, true
 		return nil
-	case hotGuest:
-		_, r := p.ensureRow(ci, p.ensureUser(rest))
-		rd := reader{b: val}
-		rd.row(r)
-		r.flags |= rowStored
-		return rd.done()
-	case hotHeld:
-		_, r := p.ensureRow(ci, p.ensureUser(rest))
-		return p.ensureExc(r).decodeHeld(val)
-	case hotOpen, hotWaiting, hotSpans:
-		_, r := p.ensureRow(ci, p.ensureUser(rest))
-		x, rd := p.ensureExc(r), reader{b: val}
+	case keys.HotGuest:
+		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
+		rd := wire.Reader{B: val}
+		records.ReadRow(&rd, r, &p.rules.State)
+		r.Flags |= state.RowStored
+		return rd.Done()
+	case keys.HotHeld:
+		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
+		return records.DecodeUnsettled(p.rules.EnsurePairExtra(r), val)
+	case keys.HotOpen, keys.HotWaiting, keys.HotSpans:
+		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
+		x, rd := p.rules.EnsurePairExtra(r), wire.Reader{B: val}
 		switch kind {
-		case hotOpen:
-			x.open = rd.events()
-		case hotWaiting:
-			x.waiting = rd.events()
+		case keys.HotOpen:
+			x.OpenReads = records.ReadEvents(&rd)
+		case keys.HotWaiting:
+			x.WaitingDeliveries = records.ReadEvents(&rd)
 		default:
-			x.spans = rd.spans()
+			x.Spans = records.ReadSpans(&rd)
 		}
-		return rd.done()
-	case hotSizes:
-		rd := reader{b: val}
-		p.ensureExt(c).sizes = rd.sizes()
-		return rd.done()
-	case hotUncounted, hotDeleted, hotAlls:
+		return rd.Done()
+	case keys.HotSaid:
+		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
+		rd := wire.Reader{B: val}
+		records.ReadMarkers(&rd, p.rules.LoadSaid(r))
+		return rd.Done()
+	case keys.HotHiddenTo:
+		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
+		rd := wire.Reader{B: val}
+		p.rules.EnsureHidden(r).To = rd.U32()
+		return rd.Done()
+	case keys.HotReadAll:
+		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
+		rd := wire.Reader{B: val}
+		records.ReadWithThreads(&rd, p.rules.EnsureWithThreads(r))
+		return rd.Done()
+	case keys.HotSizes:
+		rd := wire.Reader{B: val}
+		p.rules.EnsureExtra(c).Sizes = records.ReadSizes(&rd)
+		return rd.Done()
+	case keys.HotUncounted, keys.HotDeleted, keys.HotAlls:
 		if len(rest) != 2 {
 			return errors.New("malformed key")
 		}
-		x := p.ensureExt(c)
-		set := map[byte]*seqset{hotUncounted: &x.uncounted, hotDeleted: &x.deleted, hotAlls: &x.alls}[kind]
-		return set.decode(binary.BigEndian.Uint16(rest), val)
-	case hotMentions, hotSingles, hotQueued:
+		x := p.rules.EnsureExtra(c)
+		set := map[byte]*seqset.Set{keys.HotUncounted: &x.Uncounted, keys.HotDeleted: &x.Deleted, keys.HotAlls: &x.Alls}[kind]
+		return set.Decode(binary.BigEndian.Uint16(rest), val)
+	case keys.HotMentions, keys.HotSingles, keys.HotQueued, keys.HotUnseen, keys.HotHidden:
 		if len(rest) < 4 || rest[len(rest)-3] != 0 {
 			return errors.New("malformed key")
 		}
-		_, r := p.ensureRow(ci, p.ensureUser(rest[:len(rest)-3]))
-		x := p.ensureExc(r)
-		set := map[byte]*seqset{hotMentions: &x.mentions, hotSingles: &x.singles, hotQueued: &x.queued}[kind]
-		return set.decode(binary.BigEndian.Uint16(rest[len(rest)-2:]), val)
+		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest[:len(rest)-3]))
+		x := p.rules.EnsurePairExtra(r)
+		set := map[byte]*seqset.Set{keys.HotMentions: &x.Mentions, keys.HotSingles: &x.Singles, keys.HotQueued: &x.Queued}[kind]
+		switch kind {
+		case keys.HotUnseen:
+			set = &p.rules.EnsureHidden(r).From
+		case keys.HotHidden:
+			set = &p.rules.EnsureHidden(r).Own
+		}
+		return set.Decode(binary.BigEndian.Uint16(rest[len(rest)-2:]), val)
 	}
 	return p.loadThreadRecord(ci, kind, rest, val)
 }
 
-// checkLoaded compares what was loaded of a channel with what its record says: a record that is missing would else be
-// read as nothing.
-func (p *Partition) checkLoaded(c *channel) error {
+// checkLoaded compares what was loaded of a channel with what its record says: a record that is
+// missing would else be read as nothing.
+func (p *Partition) checkLoaded(c *state.Channel) error {
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("channel %q: %s", p.blobs.get(c.id), fmt.Sprintf(format, args...))
+		return fmt.Errorf("channel %q: %s", p.rules.Blobs.Get(c.ID), fmt.Sprintf(format, args...))
 	}
-	if c.dirty&dirtyStored == 0 {
+	if c.Dirty&state.DirtyStored == 0 {
 		return fail("its record is missing")
 	}
-	if c.ords > inlineMembers && (c.more == 0 || len(p.memberLists[c.more].rows) != int(c.ords-inlineMembers)) {
-		return fail("a page of its %d members is missing", c.ords)
+	if c.Ords > state.InlineMembers && (c.More == 0 || len(p.rules.MemberLists.At(c.More).Rows) != int(c.Ords-state.InlineMembers)) {
+		return fail("a page of its %d members is missing", c.Ords)
 	}
 	present := uint32(0)
-	for ord := range c.ords {
-		ref := p.member(c, ord)
+	for ord := range c.Ords {
+		ref := p.rules.MemberRow(c, ord)
 		if ref == 0 {
-			return fail("the record of member %d of %d is missing", ord, c.ords)
+			return fail("the record of member %d of %d is missing", ord, c.Ords)
 		}
-		if p.rows.at(ref).flags&rowMember != 0 {
+		if p.rules.Rows.At(ref).Flags&state.RowMember != 0 {
 			present++
 		}
 	}
 	uncounted := uint32(0)
-	if x := p.extOf(c); x != nil {
-		uncounted = x.uncounted.count()
+	if x := p.rules.ExtraOf(c); x != nil {
+		uncounted = x.Uncounted.Count()
 	}
 	switch {
-	case present != c.members:
-		return fail("%d members are present, its record says %d", present, c.members)
-	case c.headSeq-uncounted != c.headPos:
-		return fail("%d of its %d messages are not counted, its record says %d", uncounted, c.headSeq, c.headSeq-c.headPos)
+	case present != c.Members:
+		return fail("%d members are present, its record says %d", present, c.Members)
+	case c.HeadSeq-uncounted != c.HeadPos:
+		return fail("%d of its %d messages are not counted, its record says %d", uncounted, c.HeadSeq, c.HeadSeq-c.HeadPos)
 	}
 	return nil
 }
 
 // loadOlderTail completes the tail from the newest full block.
-func (p *Partition) loadOlderTail(c *channel) error {
-	full := c.headSeq / tailLen * tailLen
-	if full == 0 {
+func (p *Partition) loadOlderTail(c *state.Channel) error {
+	full := p.openBlock(c) - 1
+	seed := p.rules.SeedOf(c)
+	if full == seed {
 		return nil
 	}
-	b, err := p.block(c, blockOf(full))
+	b, err := p.rules.Block(c, history.BlockOf(full-seed))
 	if err != nil {
 		return err
 	}
-	r := reader{b: b}
-	r.uvarint()
-	for s := full - tailLen + 1; s <= full && r.err == nil; s++ {
-		enc := r.bytes()
-		if r.err == nil && c.inTail(s) {
+	r := wire.Reader{B: b}
+	r.Uvarint()
+	for s := full - history.BlockLen + 1; s <= full && r.Err == nil; s++ {
+		enc := r.Bytes()
+		if r.Err == nil && c.InTail(s) {
 			if err := p.loadTail(c, s, enc); err != nil {
 				return err
 			}
 		}
 	}
-	return r.done()
+	return r.Done()
 }

@@ -3,7 +3,7 @@ package projections
 import (
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.LeakFree(m) }

@@ -16,8 +16,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// walked is a room whose messages and receipts are in all places where a walk finds them: in Pebble, in a cut that is not
-// applied, and in memory.
+// walked is a room whose messages and receipts are in all places where a walk finds them: in
+// Pebble, in a cut that is not applied, and in memory.
 func walked(t *testing.T) (*receiptsRoom, *Cut) {
 	room := newReceiptsRoom(t, 150)
 	for n := range 100 {
@@ -47,7 +47,8 @@ func (r *receiptsRoom) apply(c *Cut) {
 	}
 }
 
-// TestCloseWaitsForWalks: a store is not closed under an answer that was begun, and the answer ends soon, in words.
+// TestCloseWaitsForWalks: a store is not closed under an answer that was begun, and the answer ends
+// soon, in words.
 func TestCloseWaitsForWalks(t *testing.T) {
 	room := receiptsRoom{t: t, p: mustOpen(t, vfs.NewMem(), testIdentity()), now: 1_790_000_000_000}
 	room.message(events.Message{Kind: events.KindMembersJoined, IDs: [][]byte{[]byte("user-00000"), []byte("user-00001")}})
@@ -57,9 +58,9 @@ func TestCloseWaitsForWalks(t *testing.T) {
 	}
 	mustCut(t, room.p)
 	room.p.RLock()
-	receipts, _ := room.p.BeginReceipts("room", "m00003", 0, 10)
+	receipts, _ := room.p.BeginReceipts("room", "m00003", 0, NewReceiptsRoom(10))
 	explain, _ := room.p.BeginExplain("user-00001", "room")
-	finished, _ := room.p.BeginReceipts("room", "m00003", 0, 10)
+	finished, _ := room.p.BeginReceipts("room", "m00003", 0, NewReceiptsRoom(10))
 	room.p.RUnlock()
 	if v, err := finished.End(context.Background()); err != nil || len(v.List) != 1 || v.List[0].ReadAt == 0 {
 		t.Fatalf("before the store is closed: %+v, %v", v, err)
@@ -70,7 +71,7 @@ func TestCloseWaitsForWalks(t *testing.T) {
 		defer room.p.Unlock()
 		closed <- room.p.Close() // of a store that is in use Pebble says that an iterator leaks
 	}()
-	for !room.p.closing.Load() {
+	for !room.p.stored.Closing.Load() {
 		time.Sleep(time.Millisecond)
 	}
 	if v, err := receipts.End(context.Background()); !errors.Is(err, ErrClosing) || v.Recipients != 0 {
@@ -95,7 +96,7 @@ func TestWalksAreGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	gone := errors.New("the caller has gone")
 	cancel(gone)
-	receipts, _ := room.p.BeginReceipts("room", "m00003", 0, 10)
+	receipts, _ := room.p.BeginReceipts("room", "m00003", 0, NewReceiptsRoom(10))
 	explain, _ := room.p.BeginExplain("user-00149", "room")
 	if _, err := receipts.End(ctx); !errors.Is(err, gone) {
 		t.Errorf("receipts: %v", err)
@@ -103,14 +104,14 @@ func TestWalksAreGivenUp(t *testing.T) {
 	if _, err := explain.End(ctx); !errors.Is(err, gone) {
 		t.Errorf("an explanation: %v", err)
 	}
-	if err := room.p.Err(); err != nil {
+	if err := room.p.rules.Err(); err != nil {
 		t.Errorf("the store: %v", err)
 	}
 	room.apply(cut)
 }
 
-// TestWalksBesideTheFold: of several who ask at once each gets what is said under the lock, while another goroutine folds,
-// cuts and applies.
+// TestWalksBesideTheFold: of several who ask at once each gets what is said under the lock, while
+// another goroutine folds, cuts and applies.
 func TestWalksBesideTheFold(t *testing.T) {
 	room, cut := walked(t)
 	room.apply(cut)
@@ -128,7 +129,7 @@ func TestWalksBesideTheFold(t *testing.T) {
 				room.p.RLock()
 				wantV, _ := room.p.Receipts("room", message, from, limit)
 				wantX, _ := room.p.Explain(user, "room")
-				v, _ := room.p.BeginReceipts("room", message, from, limit)
+				v, _ := room.p.BeginReceipts("room", message, from, NewReceiptsRoom(limit))
 				x, _ := room.p.BeginExplain(user, "room")
 				room.p.RUnlock()
 				if got, err := v.End(context.Background()); err != nil || !reflect.DeepEqual(got, wantV) {
@@ -149,25 +150,23 @@ func TestWalksBesideTheFold(t *testing.T) {
 		}
 		room.message(events.Message{Kind: events.KindMessageDeleted, MessageID: fmt.Appendf(nil, "m%05d", rng.IntN(n))})
 		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "s%05d", n), Silent: true})
-		var cut *Cut
+		room.p.Unlock()
 		if n%7 == 0 {
 			var d Deltas
-			var err error
 			room.p.Drain(&d, true)
-			if cut, err = room.p.Cut(); err != nil {
+			cut, err := room.p.Cut()
+			if err != nil {
 				t.Error(err)
+				continue
 			}
-		}
-		room.p.Unlock()
-		if cut != nil {
 			room.apply(cut)
 		}
 	}
 	asking.Wait()
 }
 
-// TestFirstOwnPost: who posted after a message has read it at the time of the first post after it, whether he posted once, at
-// the end, or all the time, and wherever the log is.
+// TestFirstOwnPost: who posted after a message has read it at the time of the first post after it,
+// whether they posted once, at the end, or all the time, and wherever the log is.
 func TestFirstOwnPost(t *testing.T) {
 	room := newReceiptsRoom(t, 4)
 	say := func(n, user int, thread string) int64 {
@@ -216,9 +215,10 @@ func TestFirstOwnPost(t *testing.T) {
 	}
 }
 
-// TestCountsOfMembersOnOtherPages: who is not listed is counted by what is stored of him where his row does not say it, on
-// whichever page of members he is, and whether that is in Pebble, in a cut that is not applied, or in memory: single reads
-// of any message, and deliveries of a small one.
+// TestCountsOfMembersOnOtherPages: who is not listed is counted by what is stored of them where
+// their row does not say it, on whichever page of members they are, and whether that is in Pebble,
+// in a cut that is not applied, or in memory: single reads of any message, and deliveries of a
+// small one.
 func TestCountsOfMembersOnOtherPages(t *testing.T) {
 	const members, messages = 1_000, 40
 	room := newReceiptsRoom(t, members)
@@ -234,12 +234,12 @@ func TestCountsOfMembersOnOtherPages(t *testing.T) {
 	}
 	say := func(user int) {
 		room.now += 37
-		room.p.FoldRead(&events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
+		room.p.rules.FoldRead(&events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
 			OccurredAt: room.now, IDs: [][]byte{[]byte("m00002"), []byte("m00003")}}, room.r, room.now)
 		room.r++
 		room.deliver(user+1, 2)
 		room.now += 37
-		room.p.FoldDelivery(&events.Delivery{Kind: events.KindDelivered, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user+2),
+		room.p.rules.FoldDelivery(&events.Delivery{Kind: events.KindDelivered, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user+2),
 			OccurredAt: room.now, UpToID: []byte("m00036")}, room.d, room.now)
 		room.d++
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// museum lists the defects of other products that concern the counts of channels and threads. Each is a story in testdata/museum;
-// its first lines say what users met and what went wrong there.
+// museum lists the defects of other products that concern the counts of channels and threads. Each
+// is a story in testdata/museum; its first lines say what users met and what went wrong there.
 var museum = []int{
 	1, 2, 4, 6, 9, 10, 12, 15, 16, 21, 23, 25, 28, 30, 31, 35, 38, 39, 40, 43, 46, 47, 48, 49, 50, 53, 55, 56, 57, 59, 62, 64,
 	68, 71, 73, 75,

@@ -1,9 +1,7 @@
 package projections_test
 
 import (
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -13,22 +11,23 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/model"
-	"github.com/tidemark/tidemark/internal/script"
-	"github.com/tidemark/tidemark/internal/script/random"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script"
+	"github.com/tidemark/tidemark/internal/test/script/random"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// defaultScripts is how many random scripts all properties of this file together try; the environment variable
-// TIDEMARK_PROPERTY_SCRIPTS says otherwise.
+// defaultScripts is how many random scripts all properties of this file together try; the
+// environment variable TIDEMARK_PROPERTY_SCRIPTS says otherwise.
 const defaultScripts = 2000
 
-// scripts runs a property over its share, in percent, of the random scripts. The seeds are printed: rapid's are the
-// first one plus 0, 1, 3, 6, 10, ...; -rapid.seed with the first one runs the same scripts again. A failing one is shrunk
-// and printed as the input of a golden file.
+// folded are the parts of what else a user sees that the fold knows (DESIGN §4.7).
+var folded = random.Folded()
+
+// scripts runs a property over its share, in percent, of the random scripts.
 func scripts(t *testing.T, share int, property func(*rapid.T, *random.Case)) {
 	t.Helper()
-	scriptsOf(t, share, random.Draw, property)
+	scriptsOf(t, share, random.DrawMore(folded...), property)
 }
 
 // scriptsOf is scripts for another sort of them.
@@ -41,28 +40,7 @@ func scriptsOf(t *testing.T, share int, draw func(*rapid.T) *random.Case, proper
 			t.Fatalf("TIDEMARK_PROPERTY_SCRIPTS=%q is no number of scripts", s)
 		}
 	}
-	n = max(1, n*share/100)
-	seed := flag.Lookup("rapid.seed").Value.String()
-	if seed == "0" {
-		seed = strconv.FormatUint(uint64(rand.Uint32())+1, 10)
-	}
-	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(n), "rapid.seed": seed, "rapid.nofailfile": "true"} {
-		old := flag.Lookup(name).Value.String()
-		if err := flag.Set(name, value); err != nil {
-			t.Fatal(err)
-		}
-		defer flag.Set(name, old)
-	}
-	if testing.Short() {
-		n /= 5 // as rapid does
-	}
-	first, _ := strconv.ParseUint(seed, 10, 64)
-	t.Logf("%d scripts, seeds %d to %d", n, first, first+uint64(n)*uint64(n-1)/2)
-	rapid.Check(t, func(t *rapid.T) {
-		c := draw(t)
-		t.Logf("script:\n%s", c)
-		property(t, c)
-	})
+	random.Scripts(t, max(1, n*share/100), draw, property)
 }
 
 // interleaving draws an order of the log's records.
@@ -70,7 +48,8 @@ func interleaving(t *rapid.T, l *script.Log, label string) []script.Record {
 	return l.Interleave(func(left []events.Input) int { return rapid.IntRange(0, len(left)-1).Draw(t, label) })
 }
 
-// ranThrough is the bytes of a partition that folds everything, in an order of its own, and is cut once.
+// ranThrough is the bytes of a partition that folds everything, in an order of its own, and is cut
+// once.
 func ranThrough(t *rapid.T, c *random.Case) string {
 	p := open(t, vfs.NewMem(), c.Settings)
 	defer closePartition(t, p)
@@ -79,85 +58,89 @@ func ranThrough(t *rapid.T, c *random.Case) string {
 	return dump(t, p)
 }
 
-// TestPropertyModel: after every event, in a random interleaving, everything that can be asked has the model's answer
-// (DESIGN §4.6, law 1), and exactly what changed was emitted.
+// TestPropertyModel: after every event, in a random interleaving, everything that can be asked has
+// the model's answer (DESIGN §4.6, law 1), and exactly what changed was emitted.
 func TestPropertyModel(t *testing.T) {
-	scripts(t, 40, func(t *rapid.T, c *random.Case) {
-		p := open(t, vfs.NewMem(), c.Settings)
-		defer closePartition(t, p)
-		m := model.New(c.Settings)
-		told := newTold()
-		for _, r := range interleaving(t, &c.Log, "order") {
-			told.before(m, &r)
-			r.Fold(p)
-			r.AddTo(m)
-			at := fmt.Sprintf("after %s/%d  %s", r.Input, r.Offset, script.Format(&r))
-			if d := m.Diff(p); d != "" {
-				t.Fatalf("%s:\n%s", at, d)
-			}
-			told.drain(t, p, m, at, true)
-			told.check(t, m, at)
-		}
-	})
+	scripts(t, 40, asTheModel)
 }
 
-// TestPropertyInterleavings: state is a function of the position (law 3). Two interleavings of the same records have the
-// same bytes at the same position, and the same deltas under the same stamp.
+func asTheModel(t *rapid.T, c *random.Case) {
+	p := open(t, vfs.NewMem(), c.Settings)
+	defer closePartition(t, p)
+	m := model.New(c.Settings)
+	told := newTold()
+	for _, r := range interleaving(t, &c.Log, "order") {
+		told.before(m, &r)
+		r.Fold(p)
+		r.AddTo(m)
+		at := fmt.Sprintf("after %s/%d  %s", r.Input, r.Offset, script.Format(&r))
+		if d := m.Diff(p); d != "" {
+			t.Fatalf("%s:\n%s", at, d)
+		}
+		told.drain(t, p, m, at, true)
+		told.check(t, m, at)
+	}
+}
+
+// TestPropertyInterleavings: state is a function of the position (law 3). Two interleavings of the
+// same records have the same bytes at the same position, and the same deltas under the same stamp.
 func TestPropertyInterleavings(t *testing.T) {
-	scripts(t, 30, func(t *rapid.T, c *random.Case) {
-		var p [2]*projections.Partition
-		var told [2]*told
-		for i := range p {
-			p[i] = open(t, vfs.NewMem(), c.Settings)
-			defer closePartition(t, p[i])
-			told[i] = newTold()
-		}
-		m := model.New(c.Settings)
-		stops := rapid.IntRange(1, 3).Draw(t, "stops")
-		var from [events.NumInputs]int
-		for stop := range stops {
-			var part script.Log
-			for in := range part {
-				to := len(c.Log[in])
-				if stop < stops-1 {
-					to = rapid.IntRange(from[in], to).Draw(t, "stop")
-				}
-				part[in] = c.Log[in][from[in]:to]
-				from[in] = to
-				for _, r := range part[in] {
-					r.AddTo(m)
-				}
-			}
-			at := fmt.Sprintf("at position %v", from)
-			for i := range p {
-				for _, r := range interleaving(t, &part, "order") {
-					r.Fold(p[i])
-					if rapid.IntRange(0, 3).Draw(t, "drain") == 3 {
-						told[i].drain(t, p[i], m, at, false)
-					}
-				}
-				told[i].drain(t, p[i], m, at, false)
-				told[i].check(t, m, at)
-				cut(t, p[i])
-				if d := m.Diff(p[i]); d != "" {
-					t.Fatalf("%s, interleaving %d:\n%s", at, i, d)
-				}
-			}
-			if a, b := dump(t, p[0]), dump(t, p[1]); a != b {
-				t.Fatalf("%s the bytes differ:\n%s\nand\n%s", at, a, b)
-			}
-		}
-		for stamp, a := range told[0].stamped {
-			if b, ok := told[1].stamped[stamp]; ok && a != b {
-				t.Fatalf("two deltas have the stamp %s:\n%s\nand\n%s", stamp, a, b)
-			}
-		}
-	})
+	scripts(t, 30, inAnyOrder)
 }
 
-// TestPropertyRestart: whenever a partition is cut, closed or killed and opened again, it arrives at the bytes of one
-// that ran through (law 8). As the processor does, what was published before is folded again without publishing, and
-// readers miss nothing all the same.
+func inAnyOrder(t *rapid.T, c *random.Case) {
+	var p [2]*projections.Partition
+	var told [2]*told
+	for i := range p {
+		p[i] = open(t, vfs.NewMem(), c.Settings)
+		defer closePartition(t, p[i])
+		told[i] = newTold()
+	}
+	m := model.New(c.Settings)
+	stops := rapid.IntRange(1, 3).Draw(t, "stops")
+	var from [events.NumInputs]int
+	for stop := range stops {
+		var part script.Log
+		for in := range part {
+			to := len(c.Log[in])
+			if stop < stops-1 {
+				to = rapid.IntRange(from[in], to).Draw(t, "stop")
+			}
+			part[in] = c.Log[in][from[in]:to]
+			from[in] = to
+			for _, r := range part[in] {
+				r.AddTo(m)
+			}
+		}
+		at := fmt.Sprintf("at position %v", from)
+		for i := range p {
+			for _, r := range interleaving(t, &part, "order") {
+				r.Fold(p[i])
+				if rapid.IntRange(0, 3).Draw(t, "drain") == 3 {
+					told[i].drain(t, p[i], m, at, false)
+				}
+			}
+			told[i].drain(t, p[i], m, at, false)
+			told[i].check(t, m, at)
+			cut(t, p[i])
+			if d := m.Diff(p[i]); d != "" {
+				t.Fatalf("%s, interleaving %d:\n%s", at, i, d)
+			}
+		}
+		if a, b := dump(t, p[0]), dump(t, p[1]); a != b {
+			t.Fatalf("%s the bytes differ:\n%s\nand\n%s", at, a, b)
+		}
+	}
+	for stamp, a := range told[0].stamped {
+		if b, ok := told[1].stamped[stamp]; ok && a != b {
+			t.Fatalf("two deltas have the stamp %s:\n%s\nand\n%s", stamp, a, b)
+		}
+	}
+}
+
+// TestPropertyRestart: whenever a partition is cut, closed or killed and opened again, it arrives
+// at the bytes of one that ran through (law 8). As the processor does, what was published before is
+// folded again without publishing, and readers miss nothing all the same.
 func TestPropertyRestart(t *testing.T) {
 	scripts(t, 15, func(t *rapid.T, c *random.Case) {
 		through := ranThrough(t, c)
@@ -199,7 +182,8 @@ func TestPropertyRestart(t *testing.T) {
 	})
 }
 
-// refold folds what a partition that was opened again does not have: of what was published nothing is told again.
+// refold folds what a partition that was opened again does not have: of what was published nothing
+// is told again.
 func refold(t rapid.TB, p *projections.Partition, published, rest []script.Record) {
 	pos := p.Position()
 	missing := func(records []script.Record) (out []script.Record) {
@@ -215,8 +199,8 @@ func refold(t rapid.TB, p *projections.Partition, published, rest []script.Recor
 	fold(p, missing(rest))
 }
 
-// TestPropertySilent: a partition that settled what it folded without telling anybody tells, from then on, exactly what
-// one tells that told everything, and has the same bytes.
+// TestPropertySilent: a partition that settled what it folded without telling anybody tells, from
+// then on, exactly what one tells that told everything, and has the same bytes.
 func TestPropertySilent(t *testing.T) {
 	scripts(t, 10, func(t *rapid.T, c *random.Case) {
 		told, silent := open(t, vfs.NewMem(), c.Settings), open(t, vfs.NewMem(), c.Settings)
@@ -268,8 +252,8 @@ func TestPropertySilent(t *testing.T) {
 	})
 }
 
-// TestPropertyDuplicates: every event applied twice changes nothing but the stamp (law 2). Only the epoch counts marks,
-// so they are not doubled.
+// TestPropertyDuplicates: every event applied twice changes nothing but the stamp (law 2). Only the
+// epoch counts marks and flags, so they are not doubled.
 func TestPropertyDuplicates(t *testing.T) {
 	scripts(t, 15, func(t *rapid.T, c *random.Case) {
 		// A post whose sender's clock is behind by more than the retention is not found again.
@@ -280,7 +264,7 @@ func TestPropertyDuplicates(t *testing.T) {
 				r.Offset *= 2
 				once.Log[in] = append(once.Log[in], r)
 				twice.Log[in] = append(twice.Log[in], r)
-				if r.Read == nil || r.Read.Kind != events.KindMarkedUnread {
+				if r.Read == nil || (r.Read.Kind != events.KindMarkedUnread && r.Read.Kind != events.KindFlagSet) {
 					r.Offset++
 					twice.Log[in] = append(twice.Log[in], r)
 				}

@@ -8,10 +8,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/pending"
 )
 
-// randomLog is a partition's log for tests: few users, channels and ids, so that duplicates, unknown ids, waiting reads
-// and ties are common; times that stand still, run backwards and jump past the 7 and the 90 days.
+// randomLog is a partition's log for tests: few users, channels and ids, so that duplicates,
+// unknown ids, waiting reads and ties are common; times that stand still, run backwards and jump
+// past the 7 and the 90 days.
 type randomLog struct {
 	rng      *rand.Rand
 	messages []logRecord
@@ -51,7 +53,7 @@ func newRandomLog(seed int64) *randomLog {
 func (l *randomLog) jump() int64 {
 	switch l.rng.Intn(56) {
 	case 0, 1, 2, 3:
-		return lapseAfter/2 + l.rng.Int63n(lapseAfter)
+		return pending.LapseAfter/2 + l.rng.Int63n(pending.LapseAfter)
 	case 4:
 		return 91 * 24 * 3600 * 1000
 	}
@@ -131,20 +133,21 @@ func (l *randomLog) read(t int64) *events.Read {
 
 // foldNext folds the next record of either topic.
 func (l *randomLog) foldNext(p *Partition, message bool) {
-	pos := p.Position()
+	pos := p.rules.Position()
 	if message {
 		r := l.messages[pos[events.Messages]]
-		p.FoldMessage(r.message, pos[events.Messages], r.timestamp)
+		p.rules.FoldMessage(r.message, pos[events.Messages], r.timestamp)
 	} else {
 		r := l.reads[pos[events.Reads]]
-		p.FoldRead(r.read, pos[events.Reads], r.timestamp)
+		p.rules.FoldRead(r.read, pos[events.Reads], r.timestamp)
 	}
 }
 
-// foldTo folds up to a position in an order that next draws: it reports whether the next record is a message.
+// foldTo folds up to a position in an order that next draws: it reports whether the next record is
+// a message.
 func (l *randomLog) foldTo(p *Partition, messages, reads int64, next func() bool) {
 	for {
-		pos := p.Position()
+		pos := p.rules.Position()
 		m, r := pos[events.Messages] < messages, pos[events.Reads] < reads
 		if !m && !r {
 			return
@@ -197,5 +200,5 @@ func dump(t testing.TB, p *Partition) string {
 			s += fmt.Sprintf("%t %+v\n", ok, v)
 		}
 	}
-	return s + fmt.Sprintf("digest %x\n", p.Digest())
+	return s + fmt.Sprintf("digest %x\n", p.rules.Digest())
 }

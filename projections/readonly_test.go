@@ -9,7 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What is opened for looking answers like the store itself, has its digest, and leaves every file as it was.
+// What is opened for looking answers like the store itself, has its digest, and leaves every file
+// as it was.
 func TestOpenReadOnly(t *testing.T) {
 	fs := vfs.NewMem()
 	if _, err := OpenReadOnly("store", fs); err == nil {
@@ -32,7 +33,7 @@ func TestOpenReadOnly(t *testing.T) {
 		v, _ := p.View(u, "c")
 		want = append(want, v)
 	}
-	position, digest := p.Position(), p.Digest()
+	position, digest := p.rules.Position(), p.rules.Digest()
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -41,15 +42,15 @@ func TestOpenReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Position() != position || r.Digest() != digest || r.Identity() != testIdentity() || !slices.Equal(r.Users("c"), users) {
-		t.Errorf("position %v, digest %x, %+v, users %q", r.Position(), r.Digest(), r.Identity(), r.Users("c"))
+	if r.rules.Position() != position || r.rules.Digest() != digest || r.Identity() != testIdentity() || !slices.Equal(r.Users("c"), users) {
+		t.Errorf("position %v, digest %x, %+v, users %q", r.rules.Position(), r.rules.Digest(), r.Identity(), r.Users("c"))
 	}
 	for i, u := range users {
 		if v, ok := r.View(u, "c"); !ok || v.Unread != want[i].Unread || v.LastRead != want[i].LastRead || v.Stamp != want[i].Stamp {
 			t.Errorf("%s: %+v, want %+v", u, v, want[i])
 		}
 	}
-	if err := errors.Join(r.Err(), r.Close()); err != nil {
+	if err := errors.Join(r.rules.Err(), r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if after := contents(t, fs); !slices.Equal(before, after) {

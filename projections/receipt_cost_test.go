@@ -7,6 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
 )
 
 // receiptsRoom is a channel of many members and messages, by one sender.
@@ -35,7 +37,7 @@ func newReceiptsRoom(t *testing.T, members int) *receiptsRoom {
 func (r *receiptsRoom) message(e events.Message) {
 	r.now += 1700
 	e.ChannelID, e.OccurredAt = []byte("room"), r.now
-	r.p.FoldMessage(&e, r.m, r.now)
+	r.p.rules.FoldMessage(&e, r.m, r.now)
 	r.m++
 }
 
@@ -45,26 +47,27 @@ func (r *receiptsRoom) post(n int) {
 
 func (r *receiptsRoom) read(user int, seq uint32) {
 	r.now += 37
-	r.p.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
+	r.p.rules.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
 		OccurredAt: r.now, Target: events.TargetSeq, Seq: seq}, r.r, r.now)
 	r.r++
 }
 
 func (r *receiptsRoom) deliver(user, n int) {
 	r.now += 37
-	r.p.FoldDelivery(&events.Delivery{Kind: events.KindDelivered, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
+	r.p.rules.FoldDelivery(&events.Delivery{Kind: events.KindDelivered, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
 		OccurredAt: r.now, MessageID: fmt.Appendf(nil, "m%05d", n)}, r.d, r.now)
 	r.d++
 }
 
-// stored counts the entries in the blocks of receipts, and the bytes of those records, keys included.
+// stored counts the entries in the blocks of receipts, and the bytes of those records, keys
+// included.
 func (r *receiptsRoom) stored() (entries, bytes int) {
 	mustCut(r.t, r.p)
 	if err := r.p.Dump(func(key, val []byte) error {
-		if key[0] != keyReceipts {
+		if key[0] != keys.Receipts {
 			return nil
 		}
-		list, err := appendBlock(nil, val, 0, 0, 0)
+		list, err := receipts.DecodeBlock(nil, val, 0, 0, 0)
 		entries, bytes = entries+len(list), bytes+len(key)+len(val)
 		return err
 	}); err != nil {
@@ -73,8 +76,8 @@ func (r *receiptsRoom) stored() (entries, bytes int) {
 	return entries, bytes
 }
 
-// TestReceiptsCostAdvances: 10,000 members who read 1,000 messages at once cost one entry each, not one for each message,
-// and every message's receipts are known all the same.
+// TestReceiptsCostAdvances: 10,000 members who read 1,000 messages at once cost one entry each, not
+// one for each message, and every message's receipts are known all the same.
 func TestReceiptsCostAdvances(t *testing.T) {
 	const members, messages = 10_000, 1_000
 	room := newReceiptsRoom(t, members)
@@ -97,7 +100,8 @@ func TestReceiptsCostAdvances(t *testing.T) {
 	}
 }
 
-// TestReceiptsAreSmall is what a receipt costs where each message is delivered to everyone and read by everyone alone.
+// TestReceiptsAreSmall is what a receipt costs where each message is delivered to everyone and read
+// by everyone alone.
 func TestReceiptsAreSmall(t *testing.T) {
 	const members, messages = 50, 400
 	delivered, read := newReceiptsRoom(t, members), newReceiptsRoom(t, members)
@@ -126,8 +130,8 @@ func TestReceiptsAreSmall(t *testing.T) {
 	}
 }
 
-// TestReceiptsExpire: blocks whose messages are all older than 90 days go when the channel moves on, reads of them are not
-// kept any more, and who has read them is still known.
+// TestReceiptsExpire: blocks whose messages are all older than 90 days go when the channel moves
+// on, reads of them are not kept any more, and who has read them is still known.
 func TestReceiptsExpire(t *testing.T) {
 	room := newReceiptsRoom(t, 3)
 	for n := range 20 {
@@ -137,7 +141,7 @@ func TestReceiptsExpire(t *testing.T) {
 	if entries, _ := room.stored(); entries != 20 {
 		t.Fatalf("%d entries", entries)
 	}
-	room.now += receiptsKept + 1000
+	room.now += receipts.Kept + 1000
 	for n := 20; n < 32; n++ {
 		room.post(n)
 	}

@@ -37,13 +37,13 @@ func (r *receiptsRoom) told() (out []string) {
 
 func (r *receiptsRoom) erase(user int) {
 	r.now += 37
-	r.p.FoldRead(&events.Read{Kind: events.KindUserErased, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
+	r.p.rules.FoldRead(&events.Read{Kind: events.KindUserErased, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
 		OccurredAt: r.now}, r.r, r.now)
 	r.r++
 }
 
-// TestReceiptsOfAnErasedUserAreNotTold: also not those that were noted before him in the same batch, and where they were
-// all that there was to tell, nothing is.
+// TestReceiptsOfAnErasedUserAreNotTold: also not those that were noted before the erasure in the
+// same batch, and where they were all that there was to tell, nothing is.
 func TestReceiptsOfAnErasedUserAreNotTold(t *testing.T) {
 	room := newReceiptsRoom(t, 4)
 	for n := range 3 {
@@ -69,8 +69,9 @@ func TestReceiptsOfAnErasedUserAreNotTold(t *testing.T) {
 	}
 }
 
-// TestReceiptsOfABacklogFitIntoRecords: what a whole batch has of one channel may be more than a topic takes in one record,
-// which would stop the partition. All of it is told, once, in records that fit.
+// TestReceiptsOfABacklogFitIntoRecords: what a whole batch has of one channel may be more than a
+// topic takes in one record, which would stop the partition. All of it is told, once, in records
+// that fit.
 func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
 	const members, posts = 40, 300
 	room := newReceiptsRoom(t, members)
@@ -110,8 +111,8 @@ func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
 	}
 }
 
-// TestReceiptsOfManyErasedUsersGoTogether: of users on several pages of members who are erased in one batch nothing is left,
-// and all of the others.
+// TestReceiptsOfManyErasedUsersGoTogether: of users on several pages of members who are erased in
+// one batch nothing is left, and all of the others.
 func TestReceiptsOfManyErasedUsersGoTogether(t *testing.T) {
 	const members, posts = 150, 20
 	room := newReceiptsRoom(t, members)

@@ -7,65 +7,61 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// What members read and what was delivered to them is kept in blocks: of receiptBlock messages and one page of members,
-// of the channel or of one thread. A block is a function of all that was ever said about its messages: of what one says
-// where another says more, only the other stays. Folding appends to a list in memory, without reading anything; blocks
-// are read and written at the next cut, each once for all that was appended.
+// What members read and what was delivered to them is kept in blocks: of BlockLen messages and one
+// page of members, of the channel or of one thread. A block is a function of all that was ever said
+// about its messages: of what one says where another says more, only the other stays. Folding
+// appends to a list in memory, without reading anything; blocks are read and written at the next
+// cut, each once for all that was appended.
 
-// receiptsKept is how long receipts are kept, in milliseconds of log time (DESIGN §4.5).
-const receiptsKept = 90 * 24 * 3600 * 1000
-
-// advancedChannel is a channel that has advances.
-type advancedChannel struct {
-	ci  uint32
-	end uint32 // number of its advances; while they are written, the end of its part of Partition.merging
-}
-
-func (p *Partition) receiptKey(dst []byte, c *channel, a *advance) []byte {
+func (p *Partition) receiptKey(dst []byte, c *state.Channel, a *receipts.Entry) []byte {
 	var thread []byte
-	if a.thread != 0 {
-		thread = p.blobs.get(p.threads[a.thread].id)
+	if a.Thread != 0 {
+		thread = p.rules.Blobs.Get(p.rules.Threads.At(a.Thread).ID)
 	}
-	return appendReceiptKey(dst, p.blobs.get(c.id), a.block(), a.ord/pageLen, thread)
+	return keys.AppendReceipt(dst, p.rules.Blobs.Get(c.ID), a.Block(), a.Ord/keys.PageLen, thread)
 }
 
-// cutReceipts writes the blocks of everything that was appended since the last cut, and drops those that are too old.
-func (p *Partition) cutReceipts() error {
-	for _, ci := range p.dirtyChans {
-		if _, err := p.expire(p.chans.at(ci)); err != nil {
+// cutReceipts writes the blocks of everything that was appended since the last cut, and drops those
+// that are too old.
+func (k *cutting) cutReceipts() error {
+	for _, ci := range k.rules.DirtyChannels {
+		if _, err := k.expire(k.rules.Channels.At(ci)); err != nil {
 			return err
 		}
 	}
-	if err := p.cutErased(); err != nil {
+	if err := k.cutErased(); err != nil {
 		return err
 	}
 	from := uint32(0)
-	for i, list := 0, p.gathered(); i < len(p.advanced); i++ {
-		a := p.advanced[i]
-		if err := p.mergeChannel(p.chans.at(a.ci), list[from:a.end]); err != nil {
+	for i, list := 0, k.gathered(); i < len(k.rules.ReceiptChannels); i++ {
+		a := k.rules.ReceiptChannels[i]
+		if err := k.mergeChannel(k.rules.Channels.At(a.Channel), list[from:a.End]); err != nil {
 			return err
 		}
-		from = a.end
+		from = a.End
 	}
-	p.advanced, p.erasedPairs = p.advanced[:0], p.erasedPairs[:0]
-	p.advances.reset()
 	return nil
 }
 
-// gathered is the advances, channel by channel in the order of Partition.advanced; the end of each part is in there.
-// They are read in the order in which they were folded: following each channel's chain would miss the cache every time.
-func (p *Partition) gathered() []advance {
+// gathered is the advances, channel by channel in the order of Partition.advanced; the end of each
+// part is in there. They are read in the order in which they were folded: following each channel's
+// chain would miss the cache every time.
+func (p *Partition) gathered() []receipts.Entry {
 	at := uint32(0)
-	for i := range p.advanced {
-		a := &p.advanced[i]
-		a.end, at = at, at+a.end
+	for i := range p.rules.ReceiptChannels {
+		a := &p.rules.ReceiptChannels[i]
+		a.End, at = at, at+a.End
 	}
 	p.merging = slices.Grow(p.merging[:0], int(at))[:at]
-	p.advances.each(func(_ uint32, a *advance) {
-		if a.kind != entryDropped {
-			end := &p.advanced[a.slot].end
+	p.rules.ReceiptEntries.Each(func(_ uint32, a *receipts.Entry) {
+		if a.Kind != receipts.Dropped {
+			end := &p.rules.ReceiptChannels[a.Slot].End
 			p.merging[*end] = *a
 			*end++
 		}
@@ -74,98 +70,90 @@ func (p *Partition) gathered() []advance {
 }
 
 // mergeChannel adds the entries of a channel to their blocks.
-func (p *Partition) mergeChannel(c *channel, list []advance) error {
-	c.advances = 0
-	expired, err := p.expire(c)
+func (k *cutting) mergeChannel(c *state.Channel, list []receipts.Entry) error {
+	expired, err := k.expire(c)
 	if err != nil {
 		return err
 	}
-	list = p.sortAdvances(list)
+	list = k.sorter.Sort(list)
 	for len(list) > 0 && err == nil {
 		n := 1
-		for n < len(list) && list[n].sameBlock(&list[0]) {
+		for n < len(list) && list[n].SameBlock(&list[0]) {
 			n++
 		}
-		if list[0].block() >= expired {
-			err = p.mergeBlock(c, list[:n])
+		if list[0].Block() >= expired {
+			err = k.mergeBlock(c, list[:n])
 		}
 		list = list[n:]
 	}
 	return err
 }
 
-// eachAdvance calls fn for the entries of a channel that are not in a block yet.
-func (p *Partition) eachAdvance(c *channel, fn func(*advance)) {
-	for i := c.advances; i != 0; i = p.advances.at(i).next {
-		if a := p.advances.at(i); a.kind != entryDropped {
-			fn(a)
-		}
-	}
-}
-
 // mergeBlock adds entries to their block.
-func (p *Partition) mergeBlock(c *channel, more []advance) error {
-	var kb [keyBuf]byte
-	key := p.receiptKey(kb[:0], c, &more[0])
-	old, stored, err := p.get(key)
+func (k *cutting) mergeBlock(c *state.Channel, more []receipts.Entry) error {
+	var kb [keys.Buf]byte
+	key := k.receiptKey(kb[:0], c, &more[0])
+	old, stored, err := k.get(key)
 	if err != nil {
 		return err
 	}
-	block, merged := &p.blockBuf[0], &p.blockBuf[1]
+	block, merged := &k.blockBuf[0], &k.blockBuf[1]
 	if stored {
-		*block, err = appendBlock((*block)[:0], old, more[0].block(), more[0].ord/pageLen, more[0].thread)
+		*block, err = receipts.DecodeBlock((*block)[:0], old, more[0].Block(), more[0].Ord/keys.PageLen, more[0].Thread)
 		if err != nil {
-			return fmt.Errorf("receipts of channel %q, record %q: %w", p.blobs.get(c.id), key, err)
+			return fmt.Errorf("receipts of channel %q, record %q: %w", k.rules.Blobs.Get(c.ID), key, err)
 		}
-		*merged = mergeBlocks((*merged)[:0], *block, more)
+		*merged = receipts.MergeBlocks((*merged)[:0], *block, more)
 		more = *merged
 	}
-	*block = joinBlock((*block)[:0], more)
-	p.scratch = encodeBlock(p.scratch[:0], *block)
+	*block = receipts.JoinBlock((*block)[:0], more)
+	k.rules.Scratch = receipts.EncodeBlock(k.rules.Scratch[:0], *block)
 	switch {
 	case !stored:
-		p.putNew(key, p.scratch)
-	case string(old) != string(p.scratch):
-		p.putOver(key, old, p.scratch)
+		k.written.PutNew(key, k.rules.Scratch)
+	case string(old) != string(k.rules.Scratch):
+		k.written.PutOver(key, old, k.rules.Scratch)
 	}
 	return nil
 }
 
-// expire removes the blocks, from the first on, whose messages are all older than receipts are kept, when the newest full
-// block of the channel was, and returns how many these are: a function of the timeline.
-func (p *Partition) expire(c *channel) (blocks uint32, err error) {
-	full := c.headSeq / receiptBlock * receiptBlock
-	if full == 0 || c.logTime-c.firstTime <= receiptsKept || c.expireFull == full {
-		return c.expired, nil
+// expire removes the blocks, from the first on, whose messages are all older than receipts are
+// kept, when the newest full block of the channel was, and returns how many these are: a function
+// of the timeline.
+func (k *cutting) expire(c *state.Channel) (blocks uint32, err error) {
+	full := c.HeadSeq / receipts.BlockLen * receipts.BlockLen
+	if full == 0 || c.LogTime-c.FirstTime <= receipts.Kept || c.ExpireFull == full {
+		return c.Expired, nil
 	}
-	e := p.entryAt(c, full)
-	expired := p.seqAt(c, e.logTime-receiptsKept-1, 1<<63-1) / receiptBlock
-	if expired > c.expired {
-		var lo, hi [keyBuf]byte
-		id := p.blobs.get(c.id)
-		err = p.eachStored(appendReceiptKey(lo[:0], id, c.expired, 0, nil), appendReceiptKey(hi[:0], id, expired, 0, nil), func(key, val []byte) error {
-			p.del(key, val)
+	e := k.rules.EntryAt(c, full)
+	expired := k.rules.SeqAt(c, e.LogTime-receipts.Kept-1, 1<<63-1) / receipts.BlockLen
+	if expired > c.Expired {
+		var lo, hi [keys.Buf]byte
+		id := k.rules.Blobs.Get(c.ID)
+		err = k.eachStored(keys.AppendReceipt(lo[:0], id, c.Expired, 0, nil), keys.AppendReceipt(hi[:0], id, expired, 0, nil), func(key, val []byte) error {
+			k.written.Del(key, val)
 			return nil
 		})
 		if err != nil {
-			return c.expired, err
+			return c.Expired, err
 		}
 	}
-	c.expired, c.expireFull = expired, full
+	c.Expired, c.ExpireFull = expired, full
 	return expired, nil
 }
 
-// cutErased removes the receipts of all who were erased since the last cut, with one reading of each channel.
-func (p *Partition) cutErased() error {
+// cutErased removes the receipts of all who were erased since the last cut, with one reading of
+// each channel.
+func (k *cutting) cutErased() error {
 	byChannel := map[uint32]map[uint32]bool{}
-	for _, e := range p.erasedPairs {
-		if byChannel[e.ch] == nil {
-			byChannel[e.ch] = map[uint32]bool{}
+	for _, e := range k.rules.ErasedPairs {
+		if byChannel[e.Channel] == nil {
+			byChannel[e.Channel] = map[uint32]bool{}
 		}
-		byChannel[e.ch][e.ord] = true
+		byChannel[e.Channel][e.Ord] = true
 	}
 	for ch, ords := range byChannel {
-		if err := p.eraseReceipts(p.chans.at(ch), ords); err != nil {
+		if err := k.eraseReceipts(k.rules.Channels.At(ch), ords); err != nil {
 			return err
 		}
 	}
@@ -173,43 +161,46 @@ func (p *Partition) cutErased() error {
 }
 
 // eraseReceipts removes everything that is kept of members.
-func (p *Partition) eraseReceipts(c *channel, ords map[uint32]bool) error {
+func (k *cutting) eraseReceipts(c *state.Channel, ords map[uint32]bool) error {
 	pages := map[uint32]bool{}
 	for ord := range ords {
-		pages[ord/pageLen] = true
+		pages[ord/keys.PageLen] = true
 	}
-	id := p.blobs.get(c.id)
-	prefix := append(append([]byte{keyReceipts}, id...), 0)
-	return p.eachStored(prefix, prefixEnd(prefix), func(key, val []byte) error {
+	id := k.rules.Blobs.Get(c.ID)
+	prefix := append(append([]byte{keys.Receipts}, id...), 0)
+	return k.eachStored(prefix, keys.PrefixEnd(prefix), func(key, val []byte) error {
 		at := key[len(prefix):]
 		if len(at) < 8 || !pages[binary.BigEndian.Uint32(at[4:])] {
 			return nil
 		}
-		list, err := appendBlock(nil, val, binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:]), 0)
+		list, err := receipts.DecodeBlock(nil, val, binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:]), 0)
 		if err != nil {
 			return fmt.Errorf("record %q: %w", key, err)
 		}
-		rest := slices.DeleteFunc(slices.Clone(list), func(a advance) bool { return ords[a.ord] })
+		rest := slices.DeleteFunc(slices.Clone(list), func(a receipts.Entry) bool { return ords[a.Ord] })
 		switch {
 		case len(rest) == len(list):
 		case len(rest) == 0:
-			p.del(key, val)
+			k.written.Del(key, val)
 		default:
-			p.putOver(key, val, encodeBlock(nil, rest))
+			k.written.PutOver(key, val, receipts.EncodeBlock(nil, rest))
 		}
 		return nil
 	})
 }
 
-// eachStored calls fn for the records of the store from lo to before hi as they are now, but for those that were added since
-// the last cut. No cut is outstanding. fn may write.
-func (p *Partition) eachStored(lo, hi []byte, fn func(key, val []byte) error) error {
-	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+// eachStored calls fn for the records of the store from lo to before hi as they are now, but for
+// those that were added since the last cut. fn may write.
+func (k *cutting) eachStored(lo, hi []byte, fn func(key, val []byte) error) error {
+	if k.onRead != nil {
+		k.onRead()
+	}
+	it, err := k.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
 		return err
 	}
 	for it.First(); it.Valid() && err == nil; it.Next() {
-		switch val, deleted, known := p.now.get(it.Key()); {
+		switch val, deleted, known := k.written.Now.Get(it.Key()); {
 		case !known:
 			err = fn(it.Key(), it.Value())
 		case !deleted:
@@ -217,27 +208,4 @@ func (p *Partition) eachStored(lo, hi []byte, fn func(key, val []byte) error) er
 		}
 	}
 	return errors.Join(err, it.Error(), it.Close())
-}
-
-// erasedPair is a member whose receipts are to be removed.
-type erasedPair struct{ ch, ord uint32 }
-
-// forgetReceipts removes what is kept of an erased user, and what was not told yet; his row is as before.
-func (p *Partition) forgetReceipts(c *channel, r *row) {
-	p.untellReceipts(c, r.user)
-	if r.ord == noOrdinal {
-		return
-	}
-	p.dropAdvances(c, func(a *advance) bool { return a.ord == r.ord })
-	p.erasedPairs = append(p.erasedPairs, erasedPair{r.ch, r.ord})
-}
-
-// dropAdvances drops those of a channel's advances.
-func (p *Partition) dropAdvances(c *channel, those func(*advance) bool) {
-	p.eachAdvance(c, func(a *advance) {
-		if those(a) {
-			a.kind = entryDropped
-			p.advanced[a.slot].end--
-		}
-	})
 }

@@ -14,10 +14,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/tidemark/tidemark/internal/testkit/fulldisk"
+	"github.com/tidemark/tidemark/internal/test/testkit/fulldisk"
 )
 
-// fullAt is a disk that is full from the operation with the number at on, until somebody makes room.
+// fullAt is a disk that is full from the operation with the number at on, until somebody makes
+// room.
 type fullAt struct {
 	at   int64
 	ops  atomic.Int64
@@ -26,10 +27,10 @@ type fullAt struct {
 
 func (d *fullAt) full(string) bool { return d.ops.Add(1)-1 >= d.at && !d.room.Load() }
 
-// TestDiskFullAtEveryWrite is recipe R8 below the processor: at every single write of a run the disk becomes full. The
-// write waits; while it does, whatever locks of Pebble it holds, everything that is in the store can be read and is
-// right. When there is room again the run goes on as if nothing had been, and so does a store that is opened on what a
-// power cut leaves.
+// TestDiskFullAtEveryWrite is recipe R8 below the processor: at every single write of a run the
+// disk becomes full. The write waits; while it does, whatever locks of Pebble it holds, everything
+// that is in the store can be read and is right. When there is room again the run goes on as if
+// nothing had been, and so does a store that is opened on what a power cut leaves.
 func TestDiskFullAtEveryWrite(t *testing.T) {
 	l := newLongLog(1, 100, 60)
 	m := newModels(l)
@@ -72,9 +73,9 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 					runtime.Gosched()
 				}
 				defer p.RUnlock()
-				got, want := answers(everything(p)), answers(m.at(t, p.Position()))
-				if err := p.Err(); err != nil || got != want {
-					read <- errors.Join(err, fmt.Errorf("at position %v: %s", p.Position(), difference(got, want)))
+				got, want := answers(everything(p)), answers(m.at(t, p.rules.Position()))
+				if err := p.rules.Err(); err != nil || got != want {
+					read <- errors.Join(err, fmt.Errorf("at position %v: %s", p.rules.Position(), difference(got, want)))
 					return
 				}
 				read <- nil
@@ -84,7 +85,7 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 				if err != nil {
 					t.Errorf("write %d waits: %v", at, err)
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(2 * time.Minute):
 				panic("reads wait for the full disk") // with the stacks of all goroutines
 			}
 			full.room.Store(true)
@@ -131,14 +132,14 @@ func answers(everything string) string {
 func foldLocked(p *Partition, l *randomLog, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 11))
 	var d Deltas
-	for end := l.end(); p.Position() != end; {
+	for end := l.end(); p.rules.Position() != end; {
 		p.Lock()
-		pos := p.Position()
+		pos := p.rules.Position()
 		l.foldTo(p, min(end[0], pos[0]+rng.Int64N(24)), min(end[1], pos[1]+rng.Int64N(16)), func() bool { return rng.IntN(2) == 0 })
+		p.Unlock()
 		p.Drain(&d, true)
 		d.Reset()
 		c, err := p.Cut()
-		p.Unlock()
 		if err == nil {
 			err = c.Apply()
 		}
@@ -152,8 +153,8 @@ func foldLocked(p *Partition, l *randomLog, seed uint64) error {
 	return nil
 }
 
-// TestNobodyWaitsForRoom: without somebody who waits, and when he gives up, a full disk is a failure like any other, and
-// closing does not hang.
+// TestNobodyWaitsForRoom: without somebody who waits, and when they give up, a full disk is a
+// failure like any other, and closing does not hang.
 func TestNobodyWaitsForRoom(t *testing.T) {
 	for _, wait := range []func(error) bool{nil, func(error) bool { return false }} {
 		full := &fullAt{at: 1 << 60}

@@ -7,14 +7,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
-	"github.com/tidemark/tidemark/internal/model"
-	"github.com/tidemark/tidemark/internal/script/random"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script/random"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPropertyRuntime is laws 1, 3 and 8 of DESIGN §4.6 for a partition that is run as the processor runs it: reads' own
-// deltas and channels' records go out before the fan-out does, a cut is written while the fold goes on and is asked, and a
-// kill takes everything with it that was not written, a cut that was on its way too.
+// TestPropertyRuntime is laws 1, 3 and 8 of DESIGN §4.6 for a partition that is run as the
+// processor runs it: reads' own deltas and channels' records go out before the fan-out does, a cut
+// is written while the fold goes on and is asked, and a kill takes everything with it that was not
+// written, a cut that was on its way too.
 func TestPropertyRuntime(t *testing.T) {
 	scripts(t, 20, func(t *rapid.T, c *random.Case) {
 		through := ranThrough(t, c)

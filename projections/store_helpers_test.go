@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/script"
+	"github.com/tidemark/tidemark/internal/test/script"
 	"github.com/tidemark/tidemark/projections"
 )
 

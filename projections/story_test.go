@@ -10,12 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/model"
-	"github.com/tidemark/tidemark/internal/script"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// golden is one story: its log, the model of it, and a live partition that folded it in the order of the file.
+// golden is one story: its log, the model of it, and a live partition that folded it in the order
+// of the file.
 type golden struct {
 	settings projections.Settings
 	parser   script.Parser
@@ -89,7 +90,8 @@ func (g *golden) agree(t rapid.TB) {
 	}
 }
 
-// reopen closes the live partition and opens it from its store; what the store does not have is folded again.
+// reopen closes the live partition and opens it from its store; what the store does not have is
+// folded again.
 func (g *golden) reopen(t rapid.TB) {
 	g.close(t)
 	g.live = open(t, g.fs, g.settings)

@@ -5,104 +5,104 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/records"
+	"github.com/tidemark/tidemark/projections/internal/seqset"
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
 // appendFollower encodes who follows what: user id, 0x00, thread id.
-func (p *Partition) appendFollower(b []byte, r *row) []byte {
-	b = append(append(b, p.userID(r.user)...), 0)
-	return append(b, p.blobs.get(p.threads[p.follows.at(r.scope).thread].id)...)
+func (p *Partition) appendFollower(b []byte, r *state.Row) []byte {
+	b = append(append(b, p.rules.UserID(r.User)...), 0)
+	return append(b, p.rules.Blobs.Get(p.rules.Threads.At(p.rules.Follows.At(r.Scope).Thread).ID)...)
 }
 
 // cutThreads encodes the threads and the follows that are dirty.
-func (p *Partition) cutThreads() {
-	var kb [keyBuf]byte
-	for ti := range p.dirtyThreads {
-		t := p.threads[ti]
-		channel, id := p.blobs.get(p.chans.at(t.ch).id), p.blobs.get(t.id)
-		p.cutSet(&t.live, channel, hotReplies, id)
-		p.cutSet(&t.casts, channel, hotBroadcasts, id)
-		p.cutSet(&t.alls, channel, hotThreadAlls, id)
-		p.scratch = p.scratch[:0]
-		if t.first != 0 { // else only reads name it, and what there is to know of its root is in the log
-			p.scratch = append(p.scratch, t.flags&thGone)
-			p.scratch = binary.AppendUvarint(p.scratch, uint64(t.root))
-			p.scratch = binary.AppendUvarint(p.scratch, uint64(t.first))
+func (k *cutting) cutThreads() {
+	var kb [keys.Buf]byte
+	for ti := range k.rules.DirtyThreads {
+		t := k.rules.Threads.At(ti)
+		k.note(t.Channel, k.rules.Channels.At(t.Channel))
+		channel, id := k.rules.Blobs.Get(k.rules.Channels.At(t.Channel).ID), k.rules.Blobs.Get(t.ID)
+		k.cutSet(&t.Live, channel, keys.HotReplies, id)
+		k.cutSet(&t.Casts, channel, keys.HotBroadcasts, id)
+		k.cutSet(&t.Alls, channel, keys.HotThreadAlls, id)
+		k.rules.Scratch = k.rules.Scratch[:0]
+		if t.First != 0 { // else only reads name it, and what there is to know of its root is in the log
+			k.rules.Scratch = append(k.rules.Scratch, t.Flags&(state.ThreadGone|state.ThreadUnseen))
+			k.rules.Scratch = binary.AppendUvarint(k.rules.Scratch, uint64(t.Root))
+			k.rules.Scratch = binary.AppendUvarint(k.rules.Scratch, uint64(t.First))
 		}
-		p.replace(append(appendHot(kb[:0], channel, hotThread), id...), p.scratch)
+		k.replace(append(keys.AppendHot(kb[:0], channel, keys.HotThread), id...), k.rules.Scratch)
+		k.step()
 	}
-	for ref := range p.dirtyFollows {
-		r := p.rows.at(ref)
-		key := p.appendFollower(appendHot(kb[:0], p.blobs.get(p.chans.at(r.ch).id), hotFollow), r)
-		p.scratch = p.scratch[:0]
-		if f := p.follows.at(r.scope); !p.idleFollow(r, f) {
-			p.scratch = appendFollow(p.scratch, f)
-			p.scratch = appendRow(p.scratch, r)
+	for ref := range k.rules.DirtyFollows {
+		r := k.rules.Rows.At(ref)
+		c := k.rules.Channels.At(r.Channel)
+		k.note(r.Channel, c)
+		key := k.appendFollower(keys.AppendHot(kb[:0], k.rules.Blobs.Get(c.ID), keys.HotFollow), r)
+		k.rules.Scratch = k.rules.Scratch[:0]
+		if f := k.rules.Follows.At(r.Scope); !k.rules.FollowIdle(r, f) {
+			k.rules.Scratch = records.AppendFollow(k.rules.Scratch, f)
+			k.rules.Scratch = records.AppendRow(k.rules.Scratch, r, k.rules.ExtraOfPair(r))
+		} else {
+			k.idle = append(k.idle, ref)
 		}
-		p.replace(key, p.scratch)
-	}
-	clear(p.dirtyThreads)
-	clear(p.dirtyFollows)
-}
-
-// appendFollow encodes a follow; the times of one by word only if there is one.
-func appendFollow(b []byte, f *follow) []byte {
-	b = append(b, f.flags)
-	b = binary.AppendUvarint(b, uint64(f.auto))
-	if f.flags&foWord != 0 {
-		b = binary.AppendVarint(b, f.wordTime)
-		b = binary.AppendVarint(b, f.wordHorizon)
-		b = binary.AppendVarint(b, f.wordAt)
-	}
-	return b
-}
-
-func (r *reader) follow(f *follow) {
-	f.flags, f.auto = r.byte(), r.u32()
-	if f.flags&foWord != 0 {
-		f.wordTime, f.wordHorizon, f.wordAt = r.varint(), r.varint(), r.varint()
+		k.replace(key, k.rules.Scratch)
+		k.step()
 	}
 }
 
 // loadThreadRecord loads the records of threads.
 func (p *Partition) loadThreadRecord(ci uint32, kind byte, rest, val []byte) error {
 	switch kind {
-	case hotThread:
-		t := p.threads[p.loadThread(ci, rest)]
-		r := reader{b: val}
-		t.flags, t.root, t.first = r.byte(), r.u32(), r.u32()
-		return r.done()
-	case hotReplies, hotBroadcasts, hotThreadAlls:
-		id, hi, err := cutHi(rest)
+	case keys.HotThread:
+		t := p.rules.Threads.At(p.loadThread(ci, rest))
+		r := wire.Reader{B: val}
+		t.Flags, t.Root, t.First = r.Byte(), r.U32(), r.U32()
+		return r.Done()
+	case keys.HotReplies, keys.HotBroadcasts, keys.HotThreadAlls:
+		id, hi, err := keys.CutHi(rest)
 		if err != nil {
 			return err
 		}
-		t := p.threads[p.loadThread(ci, id)]
-		return map[byte]*seqset{hotReplies: &t.live, hotBroadcasts: &t.casts, hotThreadAlls: &t.alls}[kind].decode(hi, val)
-	case hotFollow:
+		t := p.rules.Threads.At(p.loadThread(ci, id))
+		return map[byte]*seqset.Set{keys.HotReplies: &t.Live, keys.HotBroadcasts: &t.Casts, keys.HotThreadAlls: &t.Alls}[kind].Decode(hi, val)
+	case keys.HotFollow:
 		_, r, err := p.loadFollower(ci, rest)
 		if err != nil {
 			return err
 		}
-		rd := reader{b: val}
-		rd.follow(p.follows.at(r.scope))
-		rd.row(r)
-		return rd.done()
-	case hotThreadHeld:
+		rd := wire.Reader{B: val}
+		records.ReadFollow(&rd, p.rules.Follows.At(r.Scope))
+		records.ReadRow(&rd, r, &p.rules.State)
+		return rd.Done()
+	case keys.HotThreadHeld:
 		_, r, err := p.loadFollower(ci, rest)
 		if err != nil {
 			return err
 		}
-		return p.ensureExc(r).decodeHeld(val)
-	case hotThreadOpen:
+		return records.DecodeUnsettled(p.rules.EnsurePairExtra(r), val)
+	case keys.HotThreadOpen:
 		_, r, err := p.loadFollower(ci, rest)
 		if err != nil {
 			return err
 		}
-		rd := reader{b: val}
-		p.ensureExc(r).open = rd.events()
-		return rd.done()
-	case hotThreadMentions, hotThreadSingles:
-		who, hi, err := cutHi(rest)
+		rd := wire.Reader{B: val}
+		p.rules.EnsurePairExtra(r).OpenReads = records.ReadEvents(&rd)
+		return rd.Done()
+	case keys.HotThreadReadAll:
+		_, r, err := p.loadFollower(ci, rest)
+		if err != nil {
+			return err
+		}
+		rd := wire.Reader{B: val}
+		records.ReadWithThreads(&rd, p.rules.EnsureWithThreads(r))
+		return rd.Done()
+	case keys.HotThreadMentions, keys.HotThreadSingles:
+		who, hi, err := keys.CutHi(rest)
 		if err != nil {
 			return err
 		}
@@ -110,69 +110,41 @@ func (p *Partition) loadThreadRecord(ci uint32, kind byte, rest, val []byte) err
 		if err != nil {
 			return err
 		}
-		x := p.ensureExc(r)
-		return map[byte]*seqset{hotThreadMentions: &x.mentions, hotThreadSingles: &x.singles}[kind].decode(hi, val)
+		x := p.rules.EnsurePairExtra(r)
+		return map[byte]*seqset.Set{keys.HotThreadMentions: &x.Mentions, keys.HotThreadSingles: &x.Singles}[kind].Decode(hi, val)
 	}
 	return fmt.Errorf("unknown kind %q", kind)
 }
 
-// cutHi takes the high half of the seqs off the end of a set's key.
-func cutHi(rest []byte) (id []byte, hi uint16, err error) {
-	n := len(rest) - 3
-	if n <= 0 || rest[n] != 0 {
-		return nil, 0, errors.New("malformed key")
-	}
-	return rest[:n], binary.BigEndian.Uint16(rest[n+1:]), nil
-}
-
 func (p *Partition) loadThread(ci uint32, id []byte) uint32 {
-	if ti := p.threadOf(ci, id); ti != 0 {
+	if ti := p.rules.ThreadOf(ci, id); ti != 0 {
 		return ti
 	}
-	return p.makeThread(ci, p.chans.at(ci), id)
+	return p.rules.MakeThread(ci, p.rules.Channels.At(ci), id)
 }
 
-func (p *Partition) loadFollower(ci uint32, who []byte) (uint32, *row, error) {
+func (p *Partition) loadFollower(ci uint32, who []byte) (uint32, *state.Row, error) {
 	user, id, ok := bytes.Cut(who, []byte{0})
 	if !ok || len(user) == 0 || len(id) == 0 {
 		return 0, nil, errors.New("malformed key")
 	}
-	pair, _ := p.ensureRow(ci, p.ensureUser(user))
-	ref, r := p.ensureThreadRow(p.loadThread(ci, id), pair)
+	pair, _ := p.rules.EnsureRow(ci, p.rules.EnsureUser(user))
+	ref, r := p.rules.EnsureThreadRow(p.loadThread(ci, id), pair)
 	return ref, r, nil
 }
 
-// loadedFollow takes for told what a row in a thread shows at the start, but for what an open time target reached.
-func (p *Partition) loadedFollow(r *row) {
-	c := p.chans.at(r.ch)
-	f := p.follows.at(r.scope)
-	if f.flags&foUnfollowed == 0 && p.rows.at(f.pair).erased() { // it has no record, and was made before that of the pair was read
-		r.floorH, f.flags = noOwn, foUnfollowed
+// loadedFollow takes for told what a row in a thread shows at the start, but for what an open time
+// target reached.
+func (p *Partition) loadedFollow(r *state.Row) {
+	c := p.rules.Channels.At(r.Channel)
+	f := p.rules.Follows.At(r.Scope)
+	if f.Flags&state.FollowStopped == 0 && p.rules.Rows.At(f.Pair).Erased() { // it has no record, and was made before that of the pair was read
+		r.OwnFloor, f.Flags = state.NoOwn, state.FollowStopped
 	}
-	if x := p.excOf(r); x != nil && x.openInTime() {
-		f.seen = seenUnknown
+	if x := p.rules.ExtraOfPair(r); x != nil && x.OpenInTime() {
+		f.LastSeen = state.SeenUnknown
 		return
 	}
-	p.closeFollow(c, f)
-	f.seen = p.threadSignature(c, r)
-}
-
-// deleteThreads forgets the threads of a channel that is deleted; their records go with those of the channel. Whoever was
-// told anything of one is told that it is gone.
-func (p *Partition) deleteThreads(c *channel) {
-	x := p.extOf(c)
-	if x == nil {
-		return
-	}
-	for ti := x.threads; ti != 0; ti = p.threads[ti].next {
-		t := p.threads[ti]
-		*t = thread{ch: t.ch, id: t.id, next: t.next, follows: t.follows, flags: thGone | t.flags&thListed}
-		delete(p.dirtyThreads, ti)
-		for fi := t.follows; fi != 0; {
-			f := p.follows.at(fi)
-			fi = f.next
-			*f = follow{thread: f.thread, pair: f.pair, row: f.row, next: f.next, sibling: f.sibling, seen: f.seen}
-			p.emitCheck(f.row)
-		}
-	}
+	p.rules.CloseFollow(c, f)
+	f.LastSeen = p.rules.ThreadSignature(c, r)
 }

@@ -7,12 +7,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/model"
-	"github.com/tidemark/tidemark/internal/script"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// told is what a reader of the output topics knows: the last delta of each pair, the last record of each channel.
+// told is what a reader of the output topics knows: the last delta of each pair, the last record of
+// each channel.
 type told struct {
 	channel map[string]events.ChannelRecord
 	last    map[string]projections.View // by key
@@ -27,8 +28,8 @@ func newTold() *told {
 	return &told{channel: map[string]events.ChannelRecord{}, last: map[string]projections.View{}, stamped: map[string]string{}, touched: map[string]int64{}}
 }
 
-// before notes which pairs have an open time target before an event. It makes a delta when it closes (DESIGN §7), also where
-// the last one that went out for another reason said the same.
+// before notes which pairs have an open time target before an event. It makes a delta when it
+// closes (DESIGN §7), also where the last one that went out for another reason said the same.
 func (d *told) before(m *model.Model, r *script.Record) {
 	d.open, d.event = map[string]bool{}, r
 	for _, channel := range m.Channels() {
@@ -44,15 +45,16 @@ func key(user, channel, thread string) string {
 	return string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), []byte(thread)))
 }
 
-// mayRepeat reports whether the last event may make a delta that says what the one before said: where the topics are folded
-// in another order, it may have changed more. That is told in any case of an erasure, of a message that is queued after it
-// was deleted, and where somebody follows a thread from earlier on than before: by word, or because he is mentioned in a
-// reply that was there, or because the root comes after its replies.
+// mayRepeat reports whether the last event may make a delta that says what the one before said:
+// where the topics are folded in another order, it may have changed more. That is told in any case
+// of an erasure, of a message that is queued after it was deleted, of a reply that is deleted, and where somebody follows a
+// thread from earlier on than before: by word, or because they are mentioned in a reply that was
+// there, or because the root comes after its replies.
 func (d *told) mayRepeat(thread []byte) bool {
 	switch r := d.event; r.Input {
 	case events.Messages:
 		e := r.Message
-		return len(thread) > 0 && (e.Kind == events.KindMessageEdited || e.Kind == events.KindMessagePosted && string(e.MessageID) == string(thread))
+		return len(thread) > 0 && (e.Kind == events.KindMessageEdited || e.Kind == events.KindMessageDeleted || e.Kind == events.KindMessagePosted && string(e.MessageID) == string(thread))
 	case events.Reads:
 		switch e := r.Read; e.Kind {
 		case events.KindUserErased:
@@ -66,9 +68,11 @@ func (d *told) mayRepeat(thread []byte) bool {
 	}
 }
 
-// drain takes what the partition emits. With each, a delta that says what the one before said is an error, unless mayRepeat:
-// a drain after every event must find a change behind every delta. The farewell of a channel that is deleted may go to
-// whoever did anything in it. That a thread is not shown may be said again, for the reason of mayRepeat.
+// drain takes what the partition emits. With each, a delta that says what the one before said is an
+// error, unless mayRepeat: a drain after every event must find a change behind every delta. The
+// farewell of a channel that is deleted may go to whoever did anything in it. That a thread is not
+// shown may be said again, for the reason of mayRepeat. Whoever filed a channel is told before the
+// channel's record and with the fan-out.
 func (d *told) drain(t rapid.TB, p *projections.Partition, m *model.Model, at string, each bool) {
 	t.Helper()
 	var out projections.Deltas
@@ -79,8 +83,8 @@ func (d *told) drain(t rapid.TB, p *projections.Partition, m *model.Model, at st
 	d.take(t, &out, m, at, each)
 }
 
-// part takes what the partition emits between two drains of everything: what reads changed for those who read, and with
-// records what channels say of themselves.
+// part takes what the partition emits between two drains of everything: what reads changed for
+// those who read, and with records what channels say of themselves.
 func (d *told) part(t rapid.TB, p *projections.Partition, m *model.Model, at string, records bool) {
 	t.Helper()
 	var out projections.Deltas
@@ -89,6 +93,29 @@ func (d *told) part(t rapid.TB, p *projections.Partition, m *model.Model, at str
 		p.DrainRecords(&out)
 	}
 	d.take(t, &out, m, at, false)
+	if records {
+		d.checkFiled(t, m, at)
+	}
+}
+
+// checkFiled wants whoever filed a channel not to take for news what is none, also while the
+// fan-out is not told yet: the channel's record tells where the head is before it.
+func (d *told) checkFiled(t rapid.TB, m *model.Model, at string) {
+	t.Helper()
+	for _, channel := range m.Channels() {
+		record, was := d.channel[channel]
+		for _, user := range m.Users() {
+			now, ok := m.View(user, channel)
+			last := d.last[key(user, channel, "")]
+			if !was || !ok || !now.Member || now.Ask || record.Large != last.Large || !last.Filed.Is {
+				continue
+			}
+			if is := last.Filed.Holds(record.HeadPos); is != now.StillFiled {
+				t.Fatalf("%s: between two fan-outs %s is told that #%s is filed up to %d, and a head at %d: filed %t, but it is %t",
+					at, user, channel, last.Filed.Pos, record.HeadPos, is, now.StillFiled)
+			}
+		}
+	}
 }
 
 func (d *told) take(t rapid.TB, out *projections.Deltas, m *model.Model, at string, each bool) {
@@ -131,7 +158,8 @@ func (d *told) take(t rapid.TB, out *projections.Deltas, m *model.Model, at stri
 		}
 		_, _, thread, _ := events.SplitUnreadKey(r.Key)
 		if each && !d.open[key] && !m.Deleted(v.ChannelID) && (len(thread) == 0 || v.Member) && !d.mayRepeat(thread) {
-			if b, n := sayable(before, v), sayable(v, v); viewText(&b) == viewText(&n) && d.touched[key] == delta.TouchedAt {
+			again := v.Filed.Is && v.Stamp == before.Stamp
+			if b, n := sayable(before, v), sayable(v, v); viewText(&b) == viewText(&n) && d.touched[key] == delta.TouchedAt && !again {
 				t.Fatalf("%s: no change, but a delta:\n%s", at, viewText(&v))
 			}
 		}
@@ -162,7 +190,8 @@ func (d *told) read(more *told) {
 	}
 }
 
-// same reports whether two readers keep the same values, stamps apart. Of a channel's record only the stamp is looked at.
+// same reports whether two readers keep the same values, stamps apart. Of a channel's record only
+// the stamp is looked at.
 func (d *told) same(o *told) bool {
 	text := func(v projections.View) string {
 		v.Stamp = events.Stamp{}
@@ -184,8 +213,16 @@ func (d *told) same(o *told) bool {
 // receipts checks that what is said to have been read or delivered is so, and where it may be said.
 func (d *told) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecord, at string) {
 	t.Helper()
+	for _, r := range x.Viewed {
+		if !m.MayTellViewed(string(x.ChannelID), string(r.UserID), r.Seq, r.At) {
+			t.Fatalf("%s: a view that must not be told of %s for message %d of %s at %s", at, r.UserID, r.Seq, x.ChannelID, script.FormatTime(r.At))
+		}
+	}
 	for delivered, list := range map[bool][]events.Receipt{false: x.Readers, true: x.Delivered} {
 		for _, r := range list {
+			if r.WithThreads && !m.MayTellWithThreads(string(x.ChannelID), string(r.UserID), r.Seq, r.At) {
+				t.Fatalf("%s: a read with threads of %s that nothing says, at %s", at, r.UserID, script.FormatTime(r.At))
+			}
 			if !m.MayTell(string(x.ChannelID), delivered, string(r.UserID), r.Seq, r.At) {
 				t.Fatalf("%s: a receipt that must not be told (delivered: %t) of %s for message %d of %s at %s",
 					at, delivered, r.UserID, r.Seq, x.ChannelID, script.FormatTime(r.At))
@@ -194,8 +231,8 @@ func (d *told) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecord, at
 	}
 }
 
-// check compares the last delta of every pair with what the pair sees now, and the last record of every channel with the
-// channel.
+// check compares the last delta of every pair with what the pair sees now, and the last record of
+// every channel with the channel.
 func (d *told) check(t rapid.TB, m *model.Model, at string) {
 	t.Helper()
 	for _, channel := range m.Channels() {
@@ -214,20 +251,23 @@ func (d *told) check(t rapid.TB, m *model.Model, at string) {
 				last = untold(user, channel)
 			}
 			if m.OpenInTime(user, channel, "") {
-				// An open time target makes one delta when it closes, not one for each message that it reaches.
-				if now.Large || !now.Member {
+				// In a large channel an open time target makes one delta when it closes, not one
+				// for each message that it reaches.
+				if now.Member && last.OfflineUnread != now.OfflineUnread {
+					t.Fatalf("%s: the last delta of %s says %d offline, it is %d", at, user, last.OfflineUnread, now.OfflineUnread)
+				}
+				if now.Large {
 					continue
 				}
-				last.LastRead, last.LastReadAt = now.LastRead, now.LastReadAt
 			}
 			want, got := sayable(now, now), sayable(last, now)
-			if w, g := viewText(&want), viewText(&got); w != g {
-				t.Fatalf("%s: the last delta said\n%s\nbut it is\n%s", at, g, w)
+			if d := model.Differences(got, want); d != "" {
+				t.Fatalf("%s: the last delta of %s in #%s is wrong:\n%s", at, user, channel, d)
 			}
-			if now.Large && now.Member {
-				if unread, mentions := derive(&last, &record); unread != now.Unread || mentions != now.Mentions {
-					t.Fatalf("%s: %s derives %d unread, %d mentions in #%s from\n%s\nand\n%+v\nbut it is %d and %d",
-						at, user, unread, mentions, channel, viewText(&last), record, now.Unread, now.Mentions)
+			if now.Large && now.Member && !now.Ask {
+				if unread, mentions, direct := derive(&last, &record); unread != now.Unread || mentions != now.Mentions || direct != now.DirectMentions {
+					t.Fatalf("%s: %s derives %d unread, %d mentions, %d by name, in #%s from\n%s\nand\n%+v\nbut it is %d, %d and %d",
+						at, user, unread, mentions, direct, channel, viewText(&last), record, now.Unread, now.Mentions, now.DirectMentions)
 				}
 			}
 			for _, thread := range m.Threads(channel) {
@@ -237,14 +277,15 @@ func (d *told) check(t rapid.TB, m *model.Model, at string) {
 	}
 }
 
-// checkThread compares the last delta of a user in a thread with what he sees of it.
+// checkThread compares the last delta of a user in a thread with what they see of it.
 func (d *told) checkThread(t rapid.TB, m *model.Model, user, channel, thread, at string) {
 	t.Helper()
 	now, touched := untold(user, channel), int64(0)
 	if v, ok := m.Thread(user, channel, thread); ok {
-		now.Member, now.LastRead, now.LastReadAt, now.ReadEpoch = v.Member && v.Following, v.LastRead, v.LastReadAt, v.ReadEpoch
+		now.Member, now.LastRead, now.LastReadAt, now.ReadEpoch = v.Member && v.Following && v.LastReply.Seq > 0, v.LastRead, v.LastReadAt, v.ReadEpoch
 		if now.Member {
 			now.Unread, now.Mentions, now.FirstUnread, now.Latest = v.Unread, v.Mentions, v.FirstUnread, v.LastReply
+			now.DirectMentions, now.FirstMention = v.DirectMentions, v.FirstMention
 			touched = v.TouchedAt
 		}
 	}
@@ -252,14 +293,14 @@ func (d *told) checkThread(t rapid.TB, m *model.Model, user, channel, thread, at
 	if !was {
 		last = untold(user, channel)
 	}
-	if m.OpenInTime(user, channel, thread) {
+	if c, _ := m.Channel(channel); c.Large && m.OpenInTime(user, channel, thread) {
 		last.LastRead, last.LastReadAt = now.LastRead, now.LastReadAt
 	} else if told := d.touched[key(user, channel, thread)]; told != touched {
 		t.Fatalf("%s: %s in thread %s of #%s was told that it was touched at %d, but it was at %d", at, user, thread, channel, told, touched)
 	}
 	want, got := sayable(now, now), sayable(last, now)
-	if w, g := viewText(&want), viewText(&got); w != g {
-		t.Fatalf("%s: the last delta of thread %s said\n%s\nbut it is\n%s", at, thread, g, w)
+	if d := model.Differences(got, want); d != "" {
+		t.Fatalf("%s: the last delta of %s in thread %s of #%s is wrong:\n%s", at, user, thread, channel, d)
 	}
 }
 
@@ -284,18 +325,23 @@ func (d *told) checkChannel(t rapid.TB, m *model.Model, channel, at string) {
 	}
 }
 
-// derive is how a reader of a large channel gets the counts (DESIGN §7). Scripts are too short for any list to be cut.
-func derive(v *projections.View, c *events.ChannelRecord) (unread, mentions uint32) {
+// derive is how a reader of a large channel gets the counts (DESIGN §7). Scripts are too short for
+// any list to be cut.
+func derive(v *projections.View, c *events.ChannelRecord) (unread, mentions, direct uint32) {
 	for pos := max(v.ReadPos, c.PurgedPos) + 1; pos <= c.HeadPos; pos++ {
 		if slices.Contains(c.Holes, pos) || slices.Contains(v.Excluded, pos) {
 			continue
 		}
 		unread++
-		if slices.Contains(v.Mentioned, pos) || slices.Contains(c.Alls, pos) {
+		switch {
+		case slices.Contains(v.Mentioned, pos):
+			mentions++
+			direct++
+		case !v.IgnoreAll && slices.Contains(c.Alls, pos):
 			mentions++
 		}
 	}
-	return unread, mentions
+	return unread, mentions, direct
 }
 
 // untold is what is known of a pair that nothing was said about.
@@ -303,26 +349,17 @@ func untold(user, channel string) projections.View {
 	return projections.View{UserID: user, ChannelID: channel, ReadEpoch: 1}
 }
 
-// sayable keeps of v what a delta about a pair that now sees now promises (DESIGN §7): to those who are no members their
-// own doing, in a large channel what others' messages do not change. Ids that have left the index since are no change.
+// sayable is script.Promised without ids that have left the index since, which are no change.
 func sayable(v, now projections.View) projections.View {
-	v.Stamp = events.Stamp{}
-	if !now.Member {
-		v.OfflineUnread = 0
-		v.Unread, v.Mentions, v.FirstUnread, v.Latest = 0, 0, projections.Ref{}, projections.Head{}
-		v.Large, v.ReadPos, v.Excluded, v.Mentioned = false, 0, nil, nil
-	}
-	if now.Large {
-		v.Unread, v.Mentions, v.FirstUnread, v.Latest = 0, 0, projections.Ref{}, projections.Head{}
-	}
+	v = script.Promised(v, now)
 	if now.FirstUnread.MessageID == "" {
 		v.FirstUnread.MessageID = ""
 	}
+	if now.FirstMention.MessageID == "" {
+		v.FirstMention.MessageID = ""
+	}
 	if now.LastRead.MessageID == "" {
 		v.LastRead.MessageID = ""
-	}
-	if now.LastRead.Seq == 0 && v.LastRead.Seq == 0 {
-		v.LastReadAt = 0
 	}
 	if now.Latest.MessageID == "" {
 		v.Latest.MessageID, v.Latest.SenderID, v.Latest.Preview = "", "", ""

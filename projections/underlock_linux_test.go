@@ -12,10 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// BenchmarkUnderLock is how long queries hold a partition's lock, in large channels: the CPU time of the thread, for who else
-// uses the machine has no part in it, and the longest of all. What they do after that is told as well.
+// BenchmarkUnderLock is how long queries hold a partition's lock, in large channels: the CPU time
+// of the thread, for who else uses the machine has no part in it, and the longest of all. What they
+// do after that is told as well.
 func BenchmarkUnderLock(b *testing.B) {
 	b.Run("crowd", func(b *testing.B) {
 		s := newLargeStore(b)
@@ -42,7 +44,17 @@ func BenchmarkUnderLock(b *testing.B) {
 				s.receipts(b, fmt.Sprintf("%s, page 50%s", at.name, name), "crowd", at.n, 50)
 				s.receipts(b, fmt.Sprintf("%s, page 1000%s", at.name, name), "crowd", at.n, 1000)
 			}
-			s.time(b, "readers, page 1000"+name, all(func() { s.p.Readers("crowd", 0, 1000) }))
+			s.time(b, "readers, page 1000"+name, func() func() {
+				w, ok := s.p.BeginReaders("crowd", 0, NewReadersRoom(1000))
+				if !ok {
+					b.Fatal("no such channel")
+				}
+				return func() {
+					if _, err := w.End(context.Background()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 	})
 	b.Run("long", func(b *testing.B) {
@@ -80,7 +92,7 @@ func BenchmarkUnderLock(b *testing.B) {
 			return s.explain(b, "explain", w, ok)
 		})
 		s.time(b, "view", all(func() { s.p.View(last, "long") }))
-		s.p.FoldRead(&events.Read{Kind: events.KindThreadFollowed, ChannelID: []byte("long"), UserID: []byte(last), ThreadID: []byte("m0000000"), OccurredAt: 1}, s.r, 1)
+		s.p.rules.FoldRead(&events.Read{Kind: events.KindThreadFollowed, ChannelID: []byte("long"), UserID: []byte(last), ThreadID: []byte("m0000000"), OccurredAt: 1}, s.r, 1)
 		s.r++
 		s.time(b, "explain thread", func() func() {
 			w, ok := s.p.BeginExplainThread(last, "long", "m0000000")
@@ -100,23 +112,29 @@ func BenchmarkUnderLock(b *testing.B) {
 			}
 		}
 		s.cut()
-		s.time(b, "100,000 channels of 4 partitions, the newest 20 messages are replies", all(func() {
-			if err := s.p.Inbox(s.user(0), func(*InboxEntry) bool { return true }); err != nil {
-				b.Fatal(err)
+		for _, x := range []struct {
+			name string
+			Sweep
+		}{
+			{"inbox, 100,000 channels of 4 partitions, the newest 20 messages are replies, 25,000 threads", Sweep{Inbox: true, Panel: true}},
+			{"panel, the same threads", Sweep{Panel: true}},
+		} {
+			for _, page := range []int{50, 1000} {
+				s.sweep(b, fmt.Sprintf("%s, page of %d", x.name, page), s.user(0), x.Sweep, page)
 			}
-		}))
-		s.time(b, "25,000 threads", all(func() {
-			n := 0
-			if err := s.p.Threads(s.user(0), func(*ThreadView) bool { n++; return true }); err != nil || n != channels {
-				b.Fatal(n, err)
+		}
+		few := newLargeStore(b)
+		for i := range 100 {
+			id := fmt.Sprintf("channel-%06d", i)
+			few.join(id, 2)
+			for n := range 100 {
+				few.post(id, 2*n, few.user(1), events.Message{})
+				few.post(id, 2*n+1, few.user(1), events.Message{ThreadID: fmt.Appendf(nil, "m%07d", 2*n), IDs: [][]byte{[]byte(few.user(0))}})
 			}
-		}))
-		s.time(b, "25,000 threads, as an inbox counts them", all(func() {
-			n := 0
-			if err := s.p.ThreadCounts(s.user(0), func(uint32, uint32, bool) { n++ }); err != nil || n != channels {
-				b.Fatal(n, err)
-			}
-		}))
+		}
+		few.cut()
+		few.sweep(b, "panel, 10,000 threads of 100 channels, page of 50", few.user(0), Sweep{Panel: true}, 50)
+		few.sweep(b, "panel, the same, page of 1000", few.user(0), Sweep{Panel: true}, 1000)
 		s.time(b, "stats", all(func() { s.p.Stats() }))
 	})
 }
@@ -137,7 +155,7 @@ func newLargeStore(b *testing.B) *largeStore {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.Quiet(true)
+	p.rules.Quiet(true)
 	b.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			b.Error(err)
@@ -151,7 +169,7 @@ func (s *largeStore) user(n int) string { return fmt.Sprintf("user-%06d", n) }
 func (s *largeStore) message(channel string, m events.Message) {
 	s.now += 17
 	m.ChannelID, m.OccurredAt = []byte(channel), s.now
-	s.p.FoldMessage(&m, s.m, s.now)
+	s.p.rules.FoldMessage(&m, s.m, s.now)
 	s.m++
 }
 
@@ -172,7 +190,7 @@ func (s *largeStore) post(channel string, n int, sender string, m events.Message
 
 func (s *largeStore) read(channel string, user int, seq uint32) {
 	s.now += 3
-	s.p.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte(channel), UserID: []byte(s.user(user)), OccurredAt: s.now,
+	s.p.rules.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte(channel), UserID: []byte(s.user(user)), OccurredAt: s.now,
 		Target: events.TargetSeq, Seq: seq}, s.r, s.now)
 	s.r++
 }
@@ -182,7 +200,8 @@ func (s *largeStore) cut() {
 	mustCut(s.b, s.p)
 }
 
-// time measures begin, which is what is done under the lock, and what it returns, if anything, which is not.
+// time measures begin, which is what is done under the lock, and what it returns, if anything,
+// which is not.
 func (s *largeStore) time(b *testing.B, name string, begin func() (end func())) {
 	b.Run(name, func(b *testing.B) {
 		runtime.LockOSThread()
@@ -214,9 +233,62 @@ func threadTime(b *testing.B) time.Duration {
 	return time.Duration(t.Nano())
 }
 
+// sweep measures each hold of a sweep that ends with the views of a page, and the longest of them.
+func (s *largeStore) sweep(b *testing.B, name, user string, of Sweep, page int) {
+	b.Run(name, func(b *testing.B) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var longest, last, total time.Duration
+		holds := 0
+		for b.Loop() {
+			list := of
+			list.UserID = user
+			began := threadTime(b)
+			var views *Views
+			var room ViewRoom
+			for done := false; !done; holds++ {
+				if list.Room(); holds > 0 {
+					room.Reserve(page, page)
+				}
+				from := threadTime(b)
+				if done = list.Step(s.p); done {
+					views = s.p.BeginViewsIn(&room)
+					n, m := 0, 0
+					list.EachChannel(func(e *InboxEntry) {
+						if n++; list.Inbox && n <= page {
+							views.View(user, string(e.ChannelID))
+						}
+					})
+					list.EachThread(func(e *ThreadEntry) {
+						if m++; m <= page {
+							views.Thread(user, string(e.ChannelID), string(e.ThreadID))
+						}
+					})
+				}
+				held := threadTime(b) - from
+				longest = max(longest, held)
+				if done {
+					last += held
+				}
+			}
+			if err := views.End(context.Background()); err != nil || len(views.Wanted) == 0 {
+				b.Fatal(len(views.Wanted), err)
+			}
+			list.Free()
+			total += threadTime(b) - began
+		}
+		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(holds)/float64(b.N), "holds")
+		b.ReportMetric(ms(longest), "ms-longest")
+		b.ReportMetric(ms(last)/float64(b.N), "ms-last-hold")
+		b.ReportMetric(ms(total)/float64(b.N), "ms-in-all")
+	})
+}
+
 func (s *largeStore) receipts(b *testing.B, name, channel string, message, page int) {
 	s.time(b, "receipts, "+name, func() func() {
-		w, ok := s.p.BeginReceipts(channel, fmt.Sprintf("m%07d", message), 0, page)
+		w, ok := s.p.BeginReceipts(channel, fmt.Sprintf("m%07d", message), 0, NewReceiptsRoom(page))
 		if !ok {
 			b.Fatal("no such message")
 		}
@@ -233,7 +305,7 @@ func (s *largeStore) explain(b *testing.B, name string, w *ExplainWalk, ok bool)
 		b.Fatalf("%s: no such channel", name)
 	}
 	return func() {
-		if x, err := w.End(context.Background()); err != nil || x.Unread < maxExplained {
+		if x, err := w.End(context.Background()); err != nil || x.Unread < views.MaxExplained {
 			b.Fatalf("%d unread, %v", x.Unread, err)
 		}
 	}

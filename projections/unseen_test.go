@@ -7,13 +7,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
-	"github.com/tidemark/tidemark/internal/model"
-	"github.com/tidemark/tidemark/internal/script"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestUnseenIsTakenBack: what an owner told who died before his group knew, and the next one never comes to see, for it
-// folds the rest in another order and all of it at once. Each case is one that a fold got wrong.
+// TestUnseenIsTakenBack: an owner publishes deltas and dies before it commits. The next owner folds
+// the rest in another order and at once, so it never reaches the states behind these deltas, and
+// must still retract them. A fold once got each of these cases wrong.
 func TestUnseenIsTakenBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		fanout    uint32
@@ -106,8 +107,9 @@ func parser(t *testing.T, m *model.Model) func(text string) []script.Record {
 	}
 }
 
-// TestFarewellsGoOn: what is said of a deleted channel after its store was opened again, when nothing is known of anybody in it
-// any more, has a stamp that dominates what was said before. One process that does otherwise would have gone back.
+// TestFarewellsGoOn: what is said of a deleted channel after its store was opened again, when
+// nothing is known of anybody in it any more, has a stamp that dominates what was said before. One
+// process that does otherwise would have gone back.
 func TestFarewellsGoOn(t *testing.T) {
 	s := projections.DefaultSettings()
 	m := model.New(s)
@@ -131,7 +133,38 @@ func TestFarewellsGoOn(t *testing.T) {
 	}
 }
 
-// owner is a partition that has folded and told what is committed. Stored, it is opened from its store after that.
+// TestFarewellsOfTwoOwners: an owner that knows nothing of a user any more tells how far all
+// deliveries were; its successor, which still knows the user of before the deletion, has stamps that
+// dominate.
+func TestFarewellsOfTwoOwners(t *testing.T) {
+	s := projections.DefaultSettings()
+	m := model.New(s)
+	parse := parser(t, m)
+	committed := parse("a, b join\nb posts m1\nb posts r1 in thread m1 @a\na follows m1\nb gets m1\ndelete the channel")
+	first := parse("a reads up to m1\na reads up to r1 in thread m1")
+	then := parse("a reads up to m1\na reads up to r1 in thread m1")
+	was, now := newTold(), newTold()
+	p := owner(t, s, m, committed, newTold(), true)
+	fold(p, first)
+	was.drain(t, p, m, "the first owner", false)
+	closePartition(t, p)
+	p = owner(t, s, m, committed, newTold(), false)
+	defer closePartition(t, p)
+	fold(p, first)
+	fold(p, then)
+	now.drain(t, p, m, "the second owner", false)
+	for key, v := range was.last {
+		if next, ok := now.last[key]; !ok || !next.Stamp.Dominates(v.Stamp) {
+			t.Errorf("%q had the stamp %v, and has %v", key, v.Stamp, next.Stamp)
+		}
+	}
+	if len(was.last) != 2 {
+		t.Errorf("%d keys were told, want that of the channel and that of the thread", len(was.last))
+	}
+}
+
+// owner is a partition that has folded and told what is committed. Stored, it is opened from its
+// store after that.
 func owner(t rapid.TB, s projections.Settings, m *model.Model, committed []script.Record, kept *told, stored bool) *projections.Partition {
 	t.Helper()
 	fs := vfs.NewMem()

@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
-	"github.com/tidemark/tidemark/internal/model"
-	"github.com/tidemark/tidemark/internal/script/random"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script/random"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -25,7 +25,7 @@ type begun struct {
 func beginReceipts(t *rapid.T, p *projections.Partition, channel, message string, from uint32, limit int) *begun {
 	what := fmt.Sprintf("Receipts(%s, %s, %d, %d)", channel, message, from, limit)
 	want, ok := p.Receipts(channel, message, from, limit)
-	w, begins := p.BeginReceipts(channel, message, from, limit)
+	w, begins := p.BeginReceipts(channel, message, from, projections.NewReceiptsRoom(limit))
 	if ok != begins {
 		t.Fatalf("%s: there %t, begun %t", what, ok, begins)
 	}
@@ -61,8 +61,9 @@ func (b *begun) check(t *rapid.T, at string) {
 	}
 }
 
-// walks folds a case and asks all the time. What is begun at a position and ended after more was folded, cut, applied and
-// flushed is what was answered at that position, which TestPropertyModel compares with the model.
+// walks folds a case and asks all the time. What is begun at a position and ended after more was
+// folded, cut, applied and flushed is what was answered at that position, which TestPropertyModel
+// compares with the model.
 func walks(t *rapid.T, c *random.Case) {
 	p := open(t, vfs.NewMem(), c.Settings)
 	defer closePartition(t, p)
@@ -138,8 +139,8 @@ func walks(t *rapid.T, c *random.Case) {
 	}
 }
 
-// TestPropertyWalks: an answer that is begun under the lock and completed without it, while more is folded, cut and applied,
-// is true of the position at which it was begun.
+// TestPropertyWalks: an answer that is begun under the lock and completed without it, while more is
+// folded, cut and applied, is true of the position at which it was begun.
 func TestPropertyWalks(t *testing.T) {
 	scriptsOf(t, 20, random.Draw, walks)
 }

@@ -8,10 +8,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// TestWarmChangesNothing warms, at random moments of random logs, records of which some name what is not there yet: what
-// is folded and stored is the same as without, and an empty partition is warmed as well.
+// TestWarmChangesNothing warms, at random moments of random logs, records of which some name what
+// is not there yet: what is folded and stored is the same as without, and an empty partition is
+// warmed as well.
 func TestWarmChangesNothing(t *testing.T) {
 	seed := rand.Int63()
 	t.Logf("seeds from %d", seed)
@@ -30,7 +32,7 @@ func TestWarmChangesNothing(t *testing.T) {
 			p := mustOpen(t, vfs.NewMem(), testIdentity())
 			l.foldTo(p, int64(len(messages)), int64(len(reads)), func() bool {
 				if warm == 1 {
-					p.Warm(messages, reads)
+					p.rules.Warm(messages, reads)
 				}
 				return order.Intn(2) == 0
 			})
@@ -46,12 +48,13 @@ func TestWarmChangesNothing(t *testing.T) {
 	}
 }
 
-// TestHotRecordsFillCacheLines: what is folded at random is laid out so that as few lines as possible are missed.
+// TestHotRecordsFillCacheLines: what is folded at random is laid out so that as few lines as
+// possible are missed.
 func TestHotRecordsFillCacheLines(t *testing.T) {
-	if size := unsafe.Sizeof(channel{}); size != 256 {
+	if size := unsafe.Sizeof(state.Channel{}); size != 256 {
 		t.Errorf("a channel has %d bytes, not four cache lines", size)
 	}
-	if size := unsafe.Sizeof(row{}); size != 128 {
+	if size := unsafe.Sizeof(state.Row{}); size != 128 {
 		t.Errorf("a row has %d bytes, not two cache lines", size)
 	}
 }

@@ -6,27 +6,27 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
-// panics runs f and returns what it panics with.
-func panics(f func()) (value any) {
-	defer func() { value = recover() }()
-	f()
-	return nil
+// opened is a database behind a fuse of its own.
+func opened(t *testing.T, disk vfs.FS) (*store.Fuse, *pebble.DB) {
+	t.Helper()
+	f := store.NewFuse("store", store.Options{FS: disk}, func(error) {})
+	db, err := pebble.Open("store", store.PebbleOptions(f, store.Options{FS: disk}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, db
 }
 
-// TestPanicLetsTheStoreGo: what panics while a store is loaded goes on to whoever opens it, and the directory can be opened
-// again by the same process, also if an iterator was left open.
+// TestPanicLetsTheStoreGo: what panics while a store is loaded is an error to whoever opens it, and
+// the directory can be opened again by the same process, also if an iterator was left open.
 func TestPanicLetsTheStoreGo(t *testing.T) {
 	disk := vfs.NewMem()
-	open := func() *pebble.DB {
-		db, err := pebble.Open("store", pebbleOptions("store", Options{FS: disk}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db
-	}
-	for name, f := range map[string]func(db *pebble.DB) error{
+	for name, read := range map[string]func(db *pebble.DB) error{
 		"at once": func(*pebble.DB) error { panic("planted") },
 		"in the middle of an iteration": func(db *pebble.DB) error {
 			it, err := db.NewIter(nil)
@@ -36,14 +36,16 @@ func TestPanicLetsTheStoreGo(t *testing.T) {
 			it.First()
 			panic("planted")
 		},
+		"an error": func(*pebble.DB) error { return errDisk },
 	} {
-		db := open()
-		if got := panics(func() { _ = whole(db, func() error { return f(db) }) }); got != "planted" {
-			t.Errorf("%s: %v came out", name, got)
+		f, db := opened(t, disk)
+		err := f.Whole(db, func() error { return read(db) })
+		if bug := guard.Of(err); !errors.Is(err, errDisk) && (bug == nil || bug.Value != "planted") {
+			t.Errorf("%s: %v came out", name, err)
 		}
 	}
-	db := open()
-	if err := whole(db, func() error { return errDisk }); !errors.Is(err, errDisk) {
+	f, db := opened(t, disk)
+	if err := f.Whole(db, func() error { return nil }); err != nil {
 		t.Errorf("without a panic: %v", err)
 	}
 	if err := db.Close(); err != nil { // it was left open
@@ -56,12 +58,35 @@ type stuck chan struct{}
 
 func (s stuck) Close() error { <-s; panic("planted in Close") }
 
-// TestCloseThatWaitsHoldsNobodyUp: after a panic in Pebble what Close waits for may never come. Whoever opens the store hears
-// of the panic all the same, and of no other one.
+// TestCloseThatWaitsHoldsNobodyUp: after a panic in Pebble, Close may wait for ever for a lock that
+// Pebble held. Whoever opens the store hears of the panic all the same, and of no other one; the
+// directory can be opened again, and what the old database still does reaches it no more.
 func TestCloseThatWaitsHoldsNobodyUp(t *testing.T) {
+	disk := vfs.NewMem()
 	s := make(stuck)
 	defer close(s)
-	if got := panics(func() { _ = whole(s, func() error { panic("planted") }) }); got != "planted" {
-		t.Errorf("%v came out", got)
+	f, old := opened(t, disk)
+	defer old.Close()
+	if err := old.Set([]byte("before"), nil, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	if bug := guard.Of(f.Whole(s, func() error { panic("planted") })); bug == nil || bug.Value != "planted" {
+		t.Errorf("%v came out", bug)
+	}
+	_, db := opened(t, disk)
+	_ = old.Set([]byte("after"), nil, pebble.Sync) // says that it did
+	if err := errors.Join(old.Flush(), old.Compact(t.Context(), []byte("a"), []byte("z"), false), db.Close()); err != nil {
+		t.Error(err)
+	}
+	_, db = opened(t, disk)
+	defer db.Close()
+	for key, want := range map[string]error{"before": nil, "after": pebble.ErrNotFound} {
+		_, c, err := db.Get([]byte(key))
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", key, err, want)
+		}
+		if err == nil {
+			c.Close()
+		}
 	}
 }

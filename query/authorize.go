@@ -3,61 +3,66 @@ package query
 import (
 	"context"
 	"errors"
-	"net/http"
-	"time"
+	"fmt"
 
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/query/ingestv1"
+	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// authorizer decides who may call what (DESIGN §10, "Who is asking"), by default nobody anything:
+// authorizer decides who may call what (DESIGN §10, "Who is asking"), by default nobody anything.
+// judge.go has found out who calls:
 //
-//   - A service token may call everything.
-//   - A user's token may call what names its own user, or nobody, in which case it is filled in, and, if it names a
-//     channel, only while its user is a member. Everybody else gets the answer that an unknown channel gets.
-//   - What names neither user nor channel (Publish) is for services.
+//   - A token may call everything that its scopes are for: queries (read), events (publish),
+//     erasures (erase).
+//   - A user's token may call what names its own user, or nobody, in which case it is filled in,
+//     and, if it names a channel, only while its user is a member. Everybody else gets the answer
+//     that an unknown channel gets.
 //
-// The caller's token goes along when a call is forwarded, and the owner judges it again.
+// The node that forwards a call states for whom it does, and the owner judges that again.
 type authorizer struct {
-	verifier *auth.Verifier // nil: there are no keys, and everything is allowed; tokens are passed on all the same
+	verifier *auth.Verifier // nil: there are no keys, and everything is allowed
 	service  *service
 }
 
-// tokenKey finds the caller's token in the context of a call.
-type tokenKey struct{}
-
-func withToken(ctx context.Context, h http.Header) context.Context {
-	if token, ok := auth.Bearer(h); ok {
-		return context.WithValue(ctx, tokenKey{}, token)
-	}
-	return ctx
-}
-
-func unauthenticated(message string) error {
-	err := connect.NewError(connect.CodeUnauthenticated, errors.New(message))
-	err.Meta().Set("WWW-Authenticate", "Bearer")
-	return err
-}
-
-func (a *authorizer) who(ctx context.Context, h http.Header) (auth.Identity, error) {
-	token, ok := auth.Bearer(h)
-	if !ok {
-		return auth.Identity{}, unauthenticated("no token: send it as Authorization: Bearer")
-	}
-	id, err := a.verifier.Verify(ctx, token)
-	if err != nil {
-		a.service.log.Debug("a token was refused", "err", err)
-		return auth.Identity{}, unauthenticated("the token is not valid")
+// who returns the caller, whom judge.go has found out.
+func who(ctx context.Context) (auth.Identity, error) {
+	id, known := auth.IdentityOf(ctx)
+	if !known {
+		return id, fault.Unauthenticated("no token: send it as Authorization: Bearer")
 	}
 	return id, nil
 }
 
-// own makes m a request about the caller alone, or refuses it.
+// needed are the scopes that a request about anybody needs.
+func needed(m any) (s auth.Scopes) {
+	switch r := m.(type) {
+	case *ingestv1.PublishRequest:
+		for _, e := range r.Events {
+			if e.GetRead().GetUserErased() != nil {
+				s |= auth.ScopeErase
+			} else {
+				s |= auth.ScopePublish
+			}
+		}
+		if s == 0 {
+			s = auth.ScopePublish
+		}
+		return s
+	case *ingestv1.MarkAllReadRequest:
+		return auth.ScopePublish
+	}
+	return auth.ScopeRead
+}
+
+// own makes m a request that the caller may make: one that their scopes are for, or one about
+// themselves.
 func own(id auth.Identity, m any) error {
-	if id.Service {
+	needs := needed(m)
+	if id.Scopes.May(needs) {
 		return nil
 	}
 	u, about := m.(interface{ GetUserId() string })
@@ -69,24 +74,22 @@ func own(id auth.Identity, m any) error {
 	case about && u.GetUserId() == id.Subject, !about && channel:
 		return nil
 	}
-	return connect.NewError(connect.CodePermissionDenied, errors.New("a user's token is for the calls about that user alone; "+
-		"for others, and to publish, the token needs the scope "+auth.ServiceScope))
+	return errNotYours(needs)
 }
 
-// WrapUnary judges calls. Membership is looked at after the answer was made: then it is not older than the answer.
+func errNotYours(needs auth.Scopes) error {
+	return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("a user's token is for the calls about that user alone; "+
+		"for this call the token needs the scope %s (or %s)", needs, auth.ScopeService))
+}
+
+// WrapUnary judges calls. It checks the membership after the answer was made, so the check is not
+// older than the answer.
 func (a *authorizer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		if req.Spec().IsClient {
-			if token, ok := ctx.Value(tokenKey{}).(string); ok {
-				req.Header().Set("Authorization", "Bearer "+token)
-			}
-			return next(ctx, req)
-		}
-		ctx = withToken(ctx, req.Header())
 		if a.verifier == nil {
 			return next(ctx, req)
 		}
-		id, err := a.who(ctx, req.Header())
+		id, err := who(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -95,17 +98,18 @@ func (a *authorizer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		res, err := next(ctx, req)
 		c, ok := req.Any().(interface{ GetChannelId() string })
-		if id.Service || !ok || c.GetChannelId() == "" {
+		if !ok || c.GetChannelId() == "" || id.Scopes.May(needed(req.Any())) {
 			return res, err
 		}
-		// What is wrong with the request itself is wrong for every channel, and so is a partition that moves.
+		// What is wrong with the request itself is wrong for every channel, and so is a partition
+		// that moves.
 		if code := connect.CodeOf(err); err != nil && (code == connect.CodeInvalidArgument || code == connect.CodeUnavailable) {
 			return nil, err
 		}
 		if member, asked := a.member(ctx, id.Subject, c.GetChannelId()); asked != nil {
 			return nil, asked
 		} else if !member {
-			return nil, channelNotFound(c.GetChannelId())
+			return nil, fault.ChannelNotFound(c.GetChannelId())
 		}
 		return res, err
 	}
@@ -123,41 +127,32 @@ func (a *authorizer) member(ctx context.Context, userID, channelID string) (bool
 	return res.Msg.Member, nil
 }
 
-// WrapStreamingClient passes the caller's token on.
+// WrapStreamingClient is of no use here: a node calls no other by these interceptors.
 func (a *authorizer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		conn := next(ctx, spec)
-		if token, ok := ctx.Value(tokenKey{}).(string); ok {
-			conn.RequestHeader().Set("Authorization", "Bearer "+token)
-		}
-		return conn
-	}
+	return next
 }
 
-// WrapStreamingHandler judges streams once their request has come, and ends them when the token expires.
+// WrapStreamingHandler judges streams once their request has come, and ends them when the token is
+// valid no longer.
 func (a *authorizer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		ctx = withToken(ctx, conn.RequestHeader())
 		if a.verifier == nil {
 			return next(ctx, conn)
 		}
-		id, err := a.who(ctx, conn.RequestHeader())
+		id, err := who(ctx)
 		if err != nil {
 			return err
 		}
-		expired, cancel := context.WithCancelCause(ctx)
+		held, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		timer := time.AfterFunc(time.Until(id.Expires), func() { cancel(errExpired) })
-		defer timer.Stop()
-		err = next(expired, &ownStream{conn, id})
-		if errors.Is(context.Cause(expired), errExpired) {
-			return unauthenticated(errExpired.Error())
+		defer a.verifier.Hold(id, func(why error) { cancel(why) })()
+		err = next(held, &ownStream{conn, id})
+		if why := context.Cause(held); errors.Is(why, auth.ErrExpired) || errors.Is(why, auth.ErrRevoked) {
+			return fault.UnauthenticatedFor(why)
 		}
 		return err
 	}
 }
-
-var errExpired = errors.New("the token has expired: call again with another")
 
 // ownStream is a stream whose requests have to be about the caller.
 type ownStream struct {
@@ -173,7 +168,7 @@ func (s *ownStream) Receive(m any) error {
 	return own(s.id, m)
 }
 
-// fillUser names the caller in a request that names nobody.
+// fillUser makes the caller the user of a request without a user.
 func fillUser(m any, userID string) {
 	switch r := m.(type) {
 	case *queryv1.GetUnreadRequest:

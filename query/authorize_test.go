@@ -8,7 +8,11 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/tidemark/tidemark/internal/auth/authtest"
+	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/test/authtest"
+	"github.com/tidemark/tidemark/query/ingestv1"
+	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -28,8 +32,8 @@ func wantCode(t *testing.T, what string, err error, want connect.Code) {
 	}
 }
 
-// A user sees himself in the channels that he is a member of now, a service everything, anybody else nothing; on every
-// node, whoever owns the channel.
+// A user sees their own counts in the channels that they are a member of now. A service sees
+// everything, anybody else nothing. It is the same on every node, whichever owns the channel.
 func TestWhoMaySeeWhat(t *testing.T) {
 	c := newCluster(t, 4, 2, func(c *Config) { c.Verifier = authtest.Verifier(t) })
 	ann, service := authtest.Token(t, "ann", time.Hour), authtest.Service(t)
@@ -120,5 +124,61 @@ func TestWatchesNeedTokens(t *testing.T) {
 	wantCode(t, "an expiring token", err, connect.CodeUnauthenticated)
 	if snapshot == nil || len(snapshot.GetSnapshot().GetChannels()) != 1 {
 		t.Errorf("before it expired: %v", snapshot)
+	}
+}
+
+// A token does what its scopes are for: to read everybody's numbers, to publish, to erase; on the
+// node that was asked and on the owner's.
+func TestScopesOfCalls(t *testing.T) {
+	_, producer := newBroker(t)
+	c := newCluster(t, 2, 2, func(c *Config) { c.Verifier, c.Producer = authtest.Verifier(t), producer })
+	far := c.channelOn("far", 1)
+	c.join(far, "bob")
+	ingest := ingestv1connect.NewIngestServiceClient(c.nodes[0].srv.Client(), c.nodes[0].srv.URL)
+	message := &ingestv1.Event{Event: &ingestv1.Event_Message{Message: &eventsv1.MessageEvent{
+		ChannelId: far, Kind: &eventsv1.MessageEvent_MembersJoined{MembersJoined: &eventsv1.MembersJoined{UserIds: []string{"cleo"}}},
+	}}}
+	erasure := &ingestv1.Event{Event: &ingestv1.Event_Read{Read: &eventsv1.ReadEvent{
+		ChannelId: far, UserId: "bob", Kind: &eventsv1.ReadEvent_UserErased{UserErased: &eventsv1.UserErased{}},
+	}}}
+	publish := func(list ...*ingestv1.Event) func(string) error {
+		return func(token string) error {
+			_, err := ingest.Publish(t.Context(), called(&ingestv1.PublishRequest{Events: list}, token))
+			return err
+		}
+	}
+	for what, call := range map[string]struct {
+		scopes string // with which of them it is allowed
+		do     func(token string) error
+	}{
+		"another user's count": {"read", func(token string) error {
+			_, err := c.nodes[0].query.GetUnread(t.Context(), called(&queryv1.GetUnreadRequest{UserId: "bob", ChannelId: far}, token))
+			return err
+		}},
+		"another user's inbox": {"read", func(token string) error {
+			_, err := c.nodes[0].query.GetInbox(t.Context(), called(&queryv1.GetInboxRequest{UserId: "bob"}, token))
+			return err
+		}},
+		"another user's channels": {"read", func(token string) error {
+			_, err := c.nodes[0].query.ListUserChannels(t.Context(), called(&queryv1.ListUserChannelsRequest{OfUserId: "bob"}, token))
+			return err
+		}},
+		"another user's reads": {"publish", func(token string) error {
+			_, err := ingest.MarkAllRead(t.Context(), called(&ingestv1.MarkAllReadRequest{UserId: "bob"}, token))
+			return err
+		}},
+		"an event": {"publish", publish(message)}, "an erasure": {"erase", publish(erasure)},
+		"an erasure among events": {"publish erase", publish(message, erasure)},
+	} {
+		for _, scopes := range []string{"", "read", "publish", "erase", "admin", "publish erase", "read admin", "service", "services reader"} {
+			err := call.do(authtest.Scoped(t, "svc", scopes))
+			if scopes == "service" || auth.ParseScopes(scopes).May(auth.ParseScopes(call.scopes)) {
+				if err != nil {
+					t.Errorf("%s with %q: %v", what, scopes, err)
+				}
+			} else if wantCode(t, what+" with "+scopes, err, connect.CodePermissionDenied); err != nil && !strings.Contains(err.Error(), strings.Fields(call.scopes)[0]) {
+				t.Errorf("%s with %q: %v, which does not name %s", what, scopes, err, call.scopes)
+			}
+		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -40,8 +42,8 @@ func BenchmarkInbox100k(b *testing.B) {
 	}
 }
 
-// BenchmarkGetUnread sends GetUnread at a steady rate over loopback and reports how long answers take, counted from
-// when each call was due, so that a stall counts for all calls that it delays.
+// BenchmarkGetUnread sends GetUnread at a steady rate over loopback and reports how long answers
+// take, counted from when each call was due, so that a stall counts for all calls that it delays.
 // TIDEMARK_BENCH_RATE sets the calls per second, 5,000 if it is not set.
 func BenchmarkGetUnread(b *testing.B) {
 	rate := 5000
@@ -132,4 +134,31 @@ func call(conn net.Conn, r *bufio.Reader, request []byte) error {
 	}
 	_, err = r.Discard(length)
 	return err
+}
+
+// BenchmarkThreads10k is any page of a user who follows 10,000 threads in 100 channels, over HTTP.
+func BenchmarkThreads10k(b *testing.B) {
+	const channels, threads = 100, 10_000
+	c := newCluster(b, 4, 1)
+	for i := range channels {
+		c.join(fmt.Sprintf("channel-%06d", i), "ann", "bob")
+	}
+	for i := range threads {
+		ch, root := fmt.Sprintf("channel-%06d", i%channels), fmt.Sprintf("m%d", i/channels)
+		c.post(ch, root, "bob")
+		c.reply(ch, root, root+"-1", "bob", "ann")
+	}
+	for _, size := range []uint32{50, 1000} {
+		b.Run(fmt.Sprintf("pages of %d", size), func(b *testing.B) {
+			token := ""
+			for b.Loop() {
+				res, err := c.nodes[0].query.GetThreads(b.Context(), connect.NewRequest(&queryv1.GetThreadsRequest{
+					UserId: "ann", PageSize: size, PageToken: token}))
+				if err != nil || len(res.Msg.Threads) != int(size) {
+					b.Fatalf("%d threads, %v", len(res.Msg.Threads), err)
+				}
+				token = res.Msg.NextPageToken
+			}
+		})
+	}
 }

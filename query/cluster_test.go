@@ -2,10 +2,13 @@ package query
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -13,17 +16,23 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/internal/watch"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// cluster is what package processor is to this one: partitions that are folded, and nodes that own them. All partitions
-// are real; which node has which, and when it is told of changes, is up to the test.
+// cluster is what package processor is to this one: partitions that are folded, and nodes that own
+// them. All partitions are real; which node has which, and when it is told of changes, is up to the
+// test.
 type cluster struct {
 	t     testing.TB
 	parts []*projections.Partition
 	nodes []*node
 
+	folding  sync.Mutex // one folds at a time
 	mu       sync.Mutex
 	owner    []int         // by partition: index of the node, -1 while it moves
 	folded   chan struct{} // closed and replaced at every fold and move
@@ -37,6 +46,8 @@ type node struct {
 	index int
 	srv   *httptest.Server
 	query queryv1connect.QueryServiceClient
+	cfg   Config
+	proof peer.Proof
 	url   string // as the group knows it; guarded by the cluster's mu
 }
 
@@ -45,11 +56,24 @@ const testMoving = -1
 // newCluster gives partition p to node p mod nodes.
 func newCluster(t testing.TB, partitions, nodes int, configure ...func(*Config)) *cluster {
 	t.Helper()
+	return makeCluster(t, partitions, nodes, nil, configure...)
+}
+
+// newWatchedCluster is newCluster of one node, with what is told of each hold of a partition's
+// lock.
+func newWatchedCluster(t testing.TB, partitions int, onHold func(cause string) (done func())) *cluster {
+	t.Helper()
+	return makeCluster(t, partitions, 1, onHold)
+}
+
+func makeCluster(t testing.TB, partitions, nodes int, onHold func(cause string) (done func()), configure ...func(*Config)) *cluster {
+	t.Helper()
 	c := &cluster{
 		t: t, owner: make([]int, partitions), folded: make(chan struct{}), watchers: map[*watcher]bool{},
 		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli(),
 	}
 	fs := vfs.NewMem()
+	shared := testSecrets(t)
 	for p := range partitions {
 		id := projections.Identity{
 			ClusterID: "test", Partition: int32(p), Partitions: int32(partitions), Settings: projections.DefaultSettings(),
@@ -57,7 +81,7 @@ func newCluster(t testing.TB, partitions, nodes int, configure ...func(*Config))
 		for in := range id.Topics {
 			id.Topics[in].Name = events.InputTopics[in]
 		}
-		part, err := projections.Open(fmt.Sprintf("p%d", p), id, projections.Options{FS: fs})
+		part, err := projections.Open(fmt.Sprintf("p%d", p), id, projections.Options{FS: fs, OnHold: onHold})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,11 +98,12 @@ func newCluster(t testing.TB, partitions, nodes int, configure ...func(*Config))
 	for i := range nodes {
 		n := &node{c: c, index: i}
 		n.srv = httptest.NewUnstartedServer(nil)
-		cfg := Config{Node: n, Self: "http://" + n.srv.Listener.Addr().String(), Logger: slog.New(slog.DiscardHandler)}
+		cfg := Config{Node: n, Self: "http://" + n.srv.Listener.Addr().String(), Logger: slog.New(slog.DiscardHandler), Peers: peer.Proof{Secrets: shared}}
 		for _, f := range configure {
 			f(&cfg)
 		}
-		n.srv.Config = NewServer(Handler(cfg))
+		n.srv.Config = edge.NewServer(Handler(cfg))
+		n.cfg, n.proof = cfg, cfg.Peers
 		n.srv.Start()
 		n.url = n.srv.URL
 		t.Cleanup(n.srv.Close)
@@ -86,6 +111,20 @@ func newCluster(t testing.TB, partitions, nodes int, configure ...func(*Config))
 		c.nodes = append(c.nodes, n)
 	}
 	return c
+}
+
+// testSecrets is a secret of its own.
+func testSecrets(t testing.TB) *peer.Secrets {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "peers")
+	if err := os.WriteFile(file, []byte(rand.Text()+rand.Text()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := peer.OpenSecrets(file, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // move gives partition p to another node, or to testMoving.
@@ -113,17 +152,23 @@ func (c *cluster) fold(in events.Input, channel string, f func(p *projections.Pa
 	c.t.Helper()
 	number := partitionOf(channel, int32(len(c.parts)))
 	p := c.parts[number]
-	p.Lock()
-	defer p.Unlock()
+	c.folding.Lock()
+	defer c.folding.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.now += 1000
+	now := c.now
+	c.mu.Unlock()
+	p.Lock()
 	offset := p.Position()[in]
-	if o := f(p, offset, c.now); o == projections.OutcomeTooManyHeld {
+	o := f(p, offset, now)
+	p.Unlock()
+	if o == projections.OutcomeTooManyHeld {
 		c.t.Fatalf("%v at %d: too many held", in, offset)
 	}
 	var d projections.Deltas
 	p.Drain(&d, true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, r := range d.Records {
 		for w := range c.watchers {
 			if w.p != number || w.closed {
@@ -139,7 +184,7 @@ func (c *cluster) fold(in events.Input, channel string, f func(p *projections.Pa
 		}
 	}
 	c.wake()
-	return testTopics.token(in, number, offset)
+	return testTopics.Token(in, number, offset)
 }
 
 func (c *cluster) message(channel string, m events.Message) string {
@@ -235,7 +280,7 @@ func (n *node) Owner(_ context.Context, p int32) (string, error) {
 
 func (n *node) RelayKey(url string) string { return "the key of " + url }
 
-func (n *node) Watch(p int32, user string) (Watcher, error) {
+func (n *node) Watch(p int32, user string) (watch.Watcher, error) {
 	if _, err := n.Live(p); err != nil {
 		return nil, err
 	}
@@ -291,3 +336,7 @@ func (c *cluster) channelOn(prefix string, p int32) string {
 		}
 	}
 }
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+var testTopics = position.Topics(events.InputTopics)

@@ -10,7 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/peer"
 )
 
 // Config is what Handler is made of. Node must be set.
@@ -21,42 +23,57 @@ type Config struct {
 	// Self is the URL at which other nodes reach this one. A call is never forwarded to it.
 	Self string
 
-	// Verifier judges the tokens of callers. Nil: there are no keys, and whoever reaches the port may do everything
-	// (CheckListen).
+	// Verifier judges the tokens of callers. Nil: there are no keys, and whoever reaches the port
+	// may do everything (CheckListen).
 	Verifier *auth.Verifier
 
-	// Producer writes what Publish is given, with acks=all and the default (murmur2) partitioner. Nil: the ingest
-	// service is not served.
+	// Peers is what this node proves to others that it is one with. RelayKey and Self are filled
+	// in.
+	Peers peer.Proof
+
+	// Audit is the log of erasures, of what tokens of scope publish write, and of refusals. Nil:
+	// there is none.
+	Audit *audit.Log
+
+	// Producer writes what Publish is given, with acks=all and the default (murmur2) partitioner.
+	// Nil: the ingest service is not served.
 	Producer *kgo.Client
 
-	// MaxWatches bounds the WatchUnread streams that clients have with this node. 0 = 10,000. Each costs a goroutine or
-	// two and, for every channel that has unread, about 100 bytes.
+	// MaxWatches bounds the WatchUnread streams that clients have with this node. 0 = 10,000. Each
+	// costs a goroutine or two and, for every channel that has unread, about 100 bytes.
 	MaxWatches int
 	// MaxWatchesPerUser bounds those of one user. 0 = 100.
 	MaxWatchesPerUser int
-	// HeartbeatEvery is how long a WatchUnread stream is silent before it says so, with an empty message that carries
-	// only as_of. 0 = 25 s.
+	// HeartbeatEvery is how long a WatchUnread stream is silent before it says so, with an empty
+	// message that carries only as_of. 0 = 25 s.
 	HeartbeatEvery time.Duration
 
-	// Stopping, once done, ends all streams with unavailable, so that their clients go to another node and a graceful
-	// stop is not held up. Calls go on. Nil: never.
+	// Limits bound what callers may cost; the zero value bounds memory and waiting calls alone.
+	Limits Limits
+
+	// Stopping, once done, ends all streams with unavailable, so that their clients go to another
+	// node and a graceful stop is not held up. Calls go on. Nil: never.
 	Stopping context.Context
 
 	// Registerer takes the metrics. Nil: none.
 	Registerer prometheus.Registerer
-	// Logger takes what no caller is told: panics and failed writes. Nil: slog.Default().
+	// Logger logs what callers do not see: panics and failed writes. Nil: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock that page tokens age by. Nil: time.Now.
 	Now func() time.Time
-	// Transport carries calls to other nodes. Nil: unencrypted HTTP/2 for http URLs, HTTP/2 over TLS for https.
+	// Transport carries calls to other nodes. Nil: unencrypted HTTP/2 for http URLs, HTTP/2 over
+	// TLS for https.
 	Transport http.RoundTripper
 
-	// sendTimeout bounds how long a client may leave one message of a stream unread. 0 = 30 s. Tests set it.
+	// sendTimeout bounds how long a client may leave one message of a stream unread. 0 = 30 s.
+	// Tests set it.
 	sendTimeout time.Duration
 	// bodyTimeout bounds how long the body of a request may take to arrive. 0 = 30 s. Tests set it.
 	bodyTimeout time.Duration
 	// answerTimeout bounds how long an answer that is no stream may take. 0 = 1 min. Tests set it.
 	answerTimeout time.Duration
+	// planted is called under the read lock of a partition that is being read. Tests panic in it.
+	planted func(partition int32)
 }
 
 func (c Config) withDefaults() Config {
@@ -72,6 +89,7 @@ func (c Config) withDefaults() Config {
 	if c.MaxWatchesPerUser == 0 {
 		c.MaxWatchesPerUser = 100
 	}
+	c.Limits = c.Limits.withDefaults()
 	if c.HeartbeatEvery == 0 {
 		c.HeartbeatEvery = 25 * time.Second
 	}
@@ -93,6 +111,7 @@ func (c Config) withDefaults() Config {
 	if c.answerTimeout == 0 {
 		c.answerTimeout = answerTimeout
 	}
+	c.Peers.RelayKey, c.Peers.Self = c.Node.RelayKey, c.Self
 	if c.Transport == nil {
 		c.Transport = PeerTransport(nil)
 	}

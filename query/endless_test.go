@@ -13,15 +13,18 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/tidemark/tidemark/internal/testkit"
-	"github.com/tidemark/tidemark/internal/testkit/proxy"
+	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Hundreds of deaths (B9): what a node takes for calls and streams to other nodes it gives back, however these end.
+// Hundreds of deaths (B9): what a node takes for calls and streams to other nodes it gives back,
+// however these end.
 
-// peer is a node that dies and comes back, as a process does: with nothing of what it had.
-type peer struct {
+// mortalNode is a node that dies and comes back, as a process does: with nothing of what it had.
+type mortalNode struct {
 	*node
 	line      *proxy.Proxy // of its first address
 	home      string       // that address
@@ -30,24 +33,26 @@ type peer struct {
 	serving   sync.WaitGroup
 }
 
-// soon is when timers run out. net/http holds a connection on which a stream was open until then, also once it has ended:
-// here that would be all of a process that is long dead.
+// soon is when timers run out. net/http holds a connection on which a stream was open until then,
+// also once it has ended: here that would be all of a process that is long dead.
 const soon = 100 * time.Millisecond
 
 // mortal makes a node of a cluster a peer.
-func mortal(t *testing.T, n *node) *peer {
-	p := &peer{node: n}
+func mortal(t *testing.T, n *node) *mortalNode {
+	p := &mortalNode{node: n}
 	n.srv.Close()
 	t.Cleanup(func() { p.die() })
 	p.live("127.0.0.1:0")
 	p.home = p.server.Addr
 	p.line = proxy.New(t, p.home)
+	p.die() // and live as who is reached over that line
+	p.live(p.home)
 	p.comeHome()
 	return p
 }
 
 // live starts a process at an address.
-func (p *peer) live(addr string) {
+func (p *mortalNode) live(addr string) {
 	p.c.t.Helper()
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -55,7 +60,11 @@ func (p *peer) live(addr string) {
 	}
 	p.transport = PeerTransport(nil)
 	url := "http://" + l.Addr().String()
-	p.server = NewServer(Handler(Config{Node: p.node, Self: url, Logger: slog.New(slog.DiscardHandler), Transport: p.transport,
+	self := url
+	if addr == p.home {
+		self = "http://" + p.line.Addr()
+	}
+	p.server = edge.NewServer(Handler(Config{Node: p.node, Self: self, Peers: p.proof, Logger: slog.New(slog.DiscardHandler), Transport: p.transport,
 		sendTimeout: soon, bodyTimeout: soon, answerTimeout: soon}))
 	p.server.IdleTimeout = soon
 	p.server.Addr = l.Addr().String()
@@ -64,30 +73,31 @@ func (p *peer) live(addr string) {
 }
 
 // comeHome makes others reach it over its line.
-func (p *peer) comeHome() { p.tell("http://" + p.line.Addr()) }
+func (p *mortalNode) comeHome() { p.tell("http://" + p.line.Addr()) }
 
 // tell makes the group know where it is.
-func (p *peer) tell(url string) {
+func (p *mortalNode) tell(url string) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	p.url = url
 }
 
-func (p *peer) die() {
+func (p *mortalNode) die() {
 	_ = p.server.Close()
 	p.serving.Wait()
 	p.transport.CloseIdleConnections()
 }
 
-// TestHundredsOfDeaths (B9): the peers of a node die hundreds of times, come back where they were or elsewhere, break off,
-// freeze, and hand partitions over, while calls and streams go from it to them. Memory, files and goroutines of the second
-// half are those of the first, and no answer is wrong.
+// TestHundredsOfDeaths (B9): the peers of a node die hundreds of times, come back where they were
+// or elsewhere, break off, freeze, and hand partitions over, while calls and streams go from it to
+// them. Memory, files and goroutines of the second half are those of the first, and no answer is
+// wrong.
 func TestHundredsOfDeaths(t *testing.T) {
 	const partitions = 6
 	transport := PeerTransport(nil)
 	transport.IdleConnTimeout = soon
 	c := newCluster(t, partitions, 3, func(c *Config) { c.Transport = transport })
-	peers := []*peer{mortal(t, c.nodes[1]), mortal(t, c.nodes[2])}
+	peers := []*mortalNode{mortal(t, c.nodes[1]), mortal(t, c.nodes[2])}
 	var channels []string
 	for p := range int32(partitions) {
 		channel := c.channelOn("room", p)
@@ -117,8 +127,9 @@ func TestHundredsOfDeaths(t *testing.T) {
 			t.Errorf("where a node died, the answer is %v", err)
 		}
 	}
-	// calls puts every kind of question at once; whoever asks loses patience after a while. A stream is left after so many
-	// frames; the second never comes, so that the stream is there when something happens.
+	// calls puts every kind of question at once; whoever asks loses patience after a while. A
+	// stream is left after so many frames; the second never comes, so that the stream is there when
+	// something happens.
 	calls := func(patience time.Duration, frames int) *sync.WaitGroup {
 		var wg sync.WaitGroup
 		ask := func(f func(ctx context.Context) (wrong string, err error)) {
@@ -219,14 +230,14 @@ func TestHundredsOfDeaths(t *testing.T) {
 
 // TestClientsOfPeersAreBounded: nodes that come back at other addresses, for ever.
 func TestClientsOfPeersAreBounded(t *testing.T) {
-	p := newPeers(http.DefaultTransport)
+	p := newPeers(&peer.Proof{}, http.DefaultTransport)
 	for i := range 10 * maxClients {
 		url := fmt.Sprintf("http://10.0.%d.%d:8080", i/256, i%256)
-		c, err := p.client(url)
+		c, err := p.client(t.Context(), url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := p.client(url); err != nil || again != c {
+		if again, err := p.client(t.Context(), url); err != nil || again != c {
 			t.Fatalf("%s has another client at once, %v", url, err)
 		}
 		if len(p.clients) > maxClients {

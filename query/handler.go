@@ -4,16 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"mime"
 	"net/http"
-	"runtime/debug"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/internal/audit"
+	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/peer"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
+	"github.com/tidemark/tidemark/query/internal/codec"
+	"github.com/tidemark/tidemark/query/internal/ingest"
+	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
@@ -21,11 +29,11 @@ const (
 	// maxQueryBody and maxIngestBody bound the body of a request, after decompression too.
 	maxQueryBody  = 1 << 20
 	maxIngestBody = 8 << 20
-	// bodyTimeout bounds how long a request's body may take to arrive. It is well beyond maxCall, because over HTTP/1.1
-	// a deadline that passes while a call is being answered would cancel it.
+	// bodyTimeout bounds how long a request's body may take to arrive. It is well beyond maxCall,
+	// because over HTTP/1.1 a deadline that passes while a call is being answered would cancel it.
 	bodyTimeout = 30 * time.Second
-	// answerTimeout bounds how long an answer that is no stream may take, calling included: a client that does not read
-	// is cut off.
+	// answerTimeout bounds how long an answer that is no stream may take, calling included: a
+	// client that does not read is cut off.
 	answerTimeout = time.Minute
 )
 
@@ -33,37 +41,46 @@ const (
 type method struct {
 	handler http.Handler
 	maxBody int64
-	stream  bool // streams its answer
-	get     bool // may be called by GET
+	stream  bool        // streams its answer
+	scopes  auth.Scopes // one of which a token needs; 0: none
+	get     bool        // may be called by GET
 }
 
-// front refuses what is no call of these services, each time in one sentence, and bounds the rest before connect sees
-// it. Errors have connect's form, {"code": …, "message": …}.
+// front refuses requests that are no calls of these services, each in one sentence, and bounds the
+// rest before connect sees it. Errors have connect's form, {"code": …, "message": …}.
 type front struct {
 	methods map[string]method
 	names   string
 	errors  *connect.ErrorWriter
+	auth    *authorizer
+	service *service
+	guards  *guards
+	metrics *metrics
+
+	peers *peer.Proof
+	log   *slog.Logger
+	audit *audit.Log
+	// doubted logs calls that only say to be of nodes.
+	doubted *obs.Seldom
 
 	bodyTimeout, answerTimeout time.Duration
 }
 
-// Handler serves QueryService and, with a Producer, IngestService, by Connect, gRPC, gRPC-Web and plain JSON; nothing
-// else. It panics if c lacks what must be set.
+// Handler serves QueryService and, with a Producer, IngestService, by Connect, gRPC, gRPC-Web and
+// plain JSON; nothing else. It panics if c lacks what must be set.
 func Handler(c Config) http.Handler {
 	c = c.withDefaults()
-	m := newMetrics(c.Registerer)
+	m := newMetrics(c.Registerer, c.Logger)
 	s := newService(c, m)
-	options := []connect.HandlerOption{
-		connect.WithCodec(jsonCodec{"json"}),
-		connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
+	authorize := &authorizer{c.Verifier, s}
+	options := append(codec.Options(func() int { return position.MaxTokens(c.Node.Partitions()) }),
 		connect.WithCompressMinBytes(1024),
-		connect.WithInterceptors(m, &authorizer{c.Verifier, s}),
-		connect.WithRecover(func(_ context.Context, spec connect.Spec, _ http.Header, r any) error {
-			c.Logger.Error("panic while answering", "method", spec.Procedure, "panic", r, "stack", string(debug.Stack()))
-			return connect.NewError(connect.CodeInternal, fmt.Errorf("%s failed on a bug; the node's log has it", spec.Procedure))
-		}),
+		connect.WithInterceptors(interceptors(&c, m, authorize)...),
+	)
+	f := &front{
+		methods: map[string]method{}, errors: connect.NewErrorWriter(options...), auth: authorize, service: s, peers: &c.Peers, log: c.Logger, audit: c.Audit, doubted: obs.NewSeldom(c.Logger, nil), guards: newGuards(c.Limits), metrics: m,
+		bodyTimeout: c.bodyTimeout, answerTimeout: c.answerTimeout,
 	}
-	f := &front{methods: map[string]method{}, errors: connect.NewErrorWriter(options...), bodyTimeout: c.bodyTimeout, answerTimeout: c.answerTimeout}
 
 	_, query := queryv1connect.NewQueryServiceHandler(s, append(options, connect.WithReadMaxBytes(maxQueryBody))...)
 	for _, p := range []string{
@@ -72,14 +89,20 @@ func Handler(c Config) http.Handler {
 		queryv1connect.QueryServiceGetReadersProcedure, queryv1connect.QueryServiceGetReceiptsProcedure,
 		queryv1connect.QueryServiceListUserChannelsProcedure,
 	} {
-		f.methods[p] = method{handler: query, maxBody: maxQueryBody, get: true}
+		m := method{handler: query, maxBody: maxQueryBody, get: true}
+		if p == queryv1connect.QueryServiceListUserChannelsProcedure {
+			m.scopes = auth.ScopeRead
+		}
+		f.methods[p] = m
 	}
 	f.methods[queryv1connect.QueryServiceWatchUnreadProcedure] = method{handler: query, maxBody: maxQueryBody, stream: true}
 
 	if c.Producer != nil {
-		_, ingest := ingestv1connect.NewIngestServiceHandler(newIngest(c, s), append(options, connect.WithReadMaxBytes(maxIngestBody))...)
-		f.methods[ingestv1connect.IngestServicePublishProcedure] = method{handler: ingest, maxBody: maxIngestBody}
-		f.methods[ingestv1connect.IngestServiceMarkAllReadProcedure] = method{handler: ingest, maxBody: maxQueryBody}
+		_, publishing := ingestv1connect.NewIngestServiceHandler(ingest.New(ingest.Config{
+			Producer: c.Producer, Topics: c.Topics, Queries: s, Timeout: maxCall, Now: c.Now, Logger: c.Logger,
+		}), append(options, connect.WithReadMaxBytes(maxIngestBody))...)
+		f.methods[ingestv1connect.IngestServicePublishProcedure] = method{handler: publishing, maxBody: maxIngestBody, scopes: auth.ScopePublish | auth.ScopeErase}
+		f.methods[ingestv1connect.IngestServiceMarkAllReadProcedure] = method{handler: publishing, maxBody: maxQueryBody}
 	}
 	names := make([]string, 0, len(f.methods))
 	for p := range f.methods {
@@ -119,6 +142,13 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fmt.Sprintf("the body has %d bytes, the limit is %d", r.ContentLength, m.maxBody))
 		return
 	}
+	admitted, release, err := f.admit(&m, r)
+	if err != nil {
+		f.deny(w, admitted, err)
+		return
+	}
+	defer release()
+	r = admitted
 	c := http.NewResponseController(w)
 	// Not every ResponseWriter has deadlines (those of tests have not): then the server's own hold.
 	_ = c.SetReadDeadline(time.Now().Add(f.bodyTimeout))
@@ -128,14 +158,12 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = c.SetWriteDeadline(time.Now().Add(f.answerTimeout))
 	}
 	m.handler.ServeHTTP(w, r)
-	// The connection is used again, and net/http resets only the deadline for reading.
-	_ = c.SetWriteDeadline(time.Time{})
 }
 
 // controllerKey finds the *http.ResponseController of a stream in its context.
 type controllerKey struct{}
 
-// wrongContentType says what is wrong with a content type, empty if nothing.
+// wrongContentType returns what is wrong with a content type; empty if nothing is.
 func wrongContentType(header string, stream bool) string {
 	media, params, err := mime.ParseMediaType(header)
 	if cs := params["charset"]; err == nil && cs != "" && !strings.EqualFold(cs, "utf-8") {
@@ -162,7 +190,20 @@ func wrongContentType(header string, stream bool) string {
 	return fmt.Sprintf("Content-Type %.100q is not supported: send %s", header, want)
 }
 
-// refuse answers a request that is no call. Clients that speak a streaming protocol get the error in its form.
+// deny answers a call that was not admitted, in the form of its protocol.
+func (f *front) deny(w http.ResponseWriter, r *http.Request, err error) {
+	code := connect.CodeOf(err)
+	f.metrics.calls.WithLabelValues(path.Base(r.URL.Path), code.String()).Inc()
+	if audit.IsRefusal(code.String()) {
+		e := audit.Of(r.Context(), audit.Refusal, r.URL.Path, r.RemoteAddr)
+		e.Outcome, e.Why = code.String(), connectMessage(err)
+		f.audit.Note(e)
+	}
+	_ = f.errors.Write(w, r, err) // the caller may be gone
+}
+
+// refuse answers a request that is no call. Clients that speak a streaming protocol get the error
+// in its form.
 func (f *front) refuse(w http.ResponseWriter, r *http.Request, status int, code connect.Code, message string) {
 	media := r.Header.Get("Content-Type")
 	if r.Method == http.MethodPost && (strings.HasPrefix(media, "application/grpc") || strings.HasPrefix(media, "application/connect+")) &&
@@ -172,7 +213,7 @@ func (f *front) refuse(w http.ResponseWriter, r *http.Request, status int, code 
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client may be gone; there is nobody else to tell.
+	// It fails if the client has gone, who is the only one to tell.
 	_ = json.NewEncoder(w).Encode(struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`

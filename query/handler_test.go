@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/watch"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -24,12 +26,12 @@ func (noNode) Live(int32) (*projections.Partition, error)             { return n
 func (noNode) Wait(context.Context, int32, events.Input, int64) error { return errNoNode }
 func (noNode) Owner(context.Context, int32) (string, error)           { return "", errNoNode }
 func (noNode) RelayKey(string) string                                 { return "" }
-func (noNode) Watch(int32, string) (Watcher, error)                   { return nil, errNoNode }
+func (noNode) Watch(int32, string) (watch.Watcher, error)             { return nil, errNoNode }
 
 // serve runs h with the server that NewServer makes.
 func serve(t testing.TB, h http.Handler) *httptest.Server {
 	srv := httptest.NewUnstartedServer(nil)
-	srv.Config = NewServer(h)
+	srv.Config = edge.NewServer(h)
 	srv.Start()
 	t.Cleanup(srv.Close)
 	return srv
@@ -106,7 +108,8 @@ func TestFrontDoor(t *testing.T) {
 	}
 }
 
-// A body without a stated length is cut off at the limit, and so is one that only grows beyond it when decompressed.
+// A body without a stated length is cut off at the limit, and so is one that only grows beyond it
+// when decompressed.
 func TestBodyLimitWithoutLength(t *testing.T) {
 	srv := serve(t, Handler(Config{Node: noNode{}}))
 	body := io.MultiReader(strings.NewReader(`{"user_id":"`), io.LimitReader(endless{}, maxQueryBody))

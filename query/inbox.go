@@ -4,25 +4,49 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"connectrpc.com/connect"
 
-	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/answer"
+	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/paging"
+	"github.com/tidemark/tidemark/query/internal/position"
+	"github.com/tidemark/tidemark/query/internal/selection"
+	"github.com/tidemark/tidemark/query/internal/totals"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// GetInbox lists the channels of a user, with totals over all of them. It asks every owner for the first channels of
-// its partitions, merges them, and cuts the page.
+// GetInbox lists the channels of a user, with totals over all of them. It asks every owner for the
+// first channels of its partitions, merges them, and cuts the page.
 func (s *service) GetInbox(ctx context.Context, req *connect.Request[queryv1.GetInboxRequest]) (*connect.Response[queryv1.GetInboxResponse], error) {
-	m := req.Msg
-	l, err := s.listing(m, req.Header().Get(headerPartitions), id{"user_id", m.UserId}, m.UserId, m.UnreadOnly)
+	archived, err := selection.ParseArchived(req.Msg.Archived)
 	if err != nil {
 		return nil, err
 	}
+	m, now, err := evaluated(s, req.Msg)
+	if err != nil {
+		return nil, err
+	}
+	scope := inboxScope(m.UserId, m.Label, archived)
+	if snap := snapshotScope(m.UserId); archived != selection.OnlyArchived && m.Label == "" && paging.IsOf(m.PageToken, snap) {
+		scope = snap
+	}
+	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "user_id", Value: m.UserId}, scope, m.UnreadOnly)
+	if err != nil {
+		return nil, err
+	}
+	filter := selection.Filter{UnreadOnly: m.UnreadOnly, Label: m.Label, Archived: archived}
 	local := func(ctx context.Context, ps []int32) (*queryv1.GetInboxResponse, error) {
-		return s.localInbox(ctx, m.UserId, ps, l.after, &selection{size: l.size, from: l.from, unreadOnly: m.UnreadOnly})
+		w := &sweep{
+			call: "GetInbox", what: "the inbox",
+			Pages: selection.Pages{User: m.UserId, Now: now, Inbox: &selection.Selection{Size: l.size, From: l.from, Filter: filter}},
+		}
+		res, err := s.localInbox(ctx, ps, l.after, w)
+		if err == nil {
+			w.Room.Free()
+		}
+		return res, err
 	}
 	merge := func(parts []*queryv1.GetInboxResponse) *queryv1.GetInboxResponse {
 		return mergeInbox(m, parts, l.size, s)
@@ -30,70 +54,79 @@ func (s *service) GetInbox(ctx context.Context, req *connect.Request[queryv1.Get
 	return list(ctx, s, m, l, queryv1connect.QueryServiceClient.GetInbox, local, merge)
 }
 
+// inboxScope is what the page tokens of an inbox are bound to. No user id has a control character.
+func inboxScope(userID, label string, archived selection.Archived) string {
+	scope := userID
+	if archived != selection.WithoutArchived {
+		scope += "\x00archived\x00" + strconv.Itoa(int(archived))
+	}
+	if label != "" {
+		scope += "\x00label\x00" + label
+	}
+	return scope
+}
+
+// snapshotScope is what the page token of a watch's snapshot is bound to. A snapshot has archived
+// channels too, and GetInbox lists the rest with them or without, as clients did before there were
+// any.
+func snapshotScope(userID string) string { return userID + "\x00snapshot" }
+
+// forSnapshot makes the page token of an inbox that of a snapshot.
+func (s *service) forSnapshot(userID string, in *queryv1.GetInboxResponse) {
+	if in.NextPageToken != "" {
+		in.NextPageToken = paging.Encode(snapshotScope(userID), false, keyOf(in.Channels[len(in.Channels)-1]), s.now())
+	}
+}
+
 // localInbox reads the partitions ps, all of which must be live here.
-func (s *service) localInbox(ctx context.Context, userID string, ps []int32, a after, sel *selection) (*queryv1.GetInboxResponse, error) {
-	res := &queryv1.GetInboxResponse{}
-	var err error
-	if res.AsOf, err = s.readAll(ctx, ps, a, "the inbox", func(p *projections.Partition) { sel.take(p, userID) }); err != nil {
+func (s *service) localInbox(ctx context.Context, ps []int32, a position.After, w *sweep) (*queryv1.GetInboxResponse, error) {
+	asOf, err := s.sweep(ctx, ps, a, w)
+	if err != nil {
 		return nil, err
 	}
-	page := sel.page()
+	res := &queryv1.GetInboxResponse{
+		AsOf: asOf, Totals: w.Tally.All.Totals(), TotalsByLabel: w.Tally.ByLabel(), EvaluatedAt: answer.Timestamp(w.Now),
+	}
+	page := w.Inbox.Page()
 	for _, e := range page {
-		res.Channels = append(res.Channels, e.view)
+		res.Channels = append(res.Channels, answer.Channel(e.Channel, w.Now))
 	}
-	if sel.more && len(page) > 0 {
-		res.NextPageToken = encodePageToken(userID, sel.unreadOnly, page[len(page)-1].key, s.now())
+	if w.Inbox.More && len(page) > 0 {
+		f := &w.Inbox.Filter
+		res.NextPageToken = paging.Encode(inboxScope(w.User, f.Label, f.Archived), f.UnreadOnly, page[len(page)-1].Key, s.now())
 	}
-	res.Totals = sel.sums.totals()
 	return res, nil
 }
 
-// mergeInbox merges the pages of all owners into one. Each part's page is at least as long as its share of the result,
-// so the result is the page that one owner of everything would have given.
+// mergeInbox merges the pages of all owners into one. Each part's page is at least as long as its
+// share of the result, so the result is the page that one owner of everything would have given.
 func mergeInbox(m *queryv1.GetInboxRequest, parts []*queryv1.GetInboxResponse, size int, s *service) *queryv1.GetInboxResponse {
-	res := &queryv1.GetInboxResponse{}
-	var all sums
+	res := &queryv1.GetInboxResponse{EvaluatedAt: m.EvaluatedAt}
+	var all totals.Tally
 	more := false
 	for _, p := range parts {
 		res.Channels = append(res.Channels, p.Channels...)
 		res.AsOf = append(res.AsOf, p.AsOf...)
-		all.addTotals(p.Totals)
+		all.AddTotals(p.Totals, p.TotalsByLabel)
 		more = more || p.NextPageToken != ""
 	}
-	slices.SortFunc(res.Channels, func(a, b *queryv1.ChannelUnread) int { return keyOf(a).compare(keyOf(b)) })
+	slices.SortFunc(res.Channels, func(a, b *queryv1.ChannelUnread) int { return keyOf(a).Compare(keyOf(b)) })
 	if len(res.Channels) > size {
 		res.Channels, more = res.Channels[:size], true
 	}
 	if more && len(res.Channels) > 0 {
-		res.NextPageToken = encodePageToken(m.UserId, m.UnreadOnly, keyOf(res.Channels[len(res.Channels)-1]), s.now())
+		archived, _ := selection.ParseArchived(m.Archived) // GetInbox has looked at it
+		res.NextPageToken = paging.Encode(inboxScope(m.UserId, m.Label, archived), m.UnreadOnly, keyOf(res.Channels[len(res.Channels)-1]), s.now())
 	}
-	res.Totals = all.totals()
+	res.Totals, res.TotalsByLabel = all.All.Totals(), all.ByLabel()
 	return res
 }
 
-func joinPartitions(ps []int32) string {
-	var b strings.Builder
-	for i, p := range ps {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(int(p)))
+// keyOf is where an answered channel stands in the order.
+func keyOf(c *queryv1.ChannelUnread) paging.Key {
+	k := paging.Key{Unread: c.Unread > 0 || c.Flagged, ID: c.ChannelId}
+	if c.Latest != nil {
+		k.At = c.Latest.At.AsTime().UnixMilli()
 	}
-	return b.String()
-}
-
-// restriction parses headerPartitions; nil if there is none.
-func restriction(header string, n int32) ([]int32, error) {
-	if header == "" {
-		return nil, nil
-	}
-	var ps []int32
-	for f := range strings.SplitSeq(header, ",") {
-		p, err := strconv.ParseUint(f, 10, 31)
-		if err != nil || int32(p) >= n || len(ps) > 0 && int32(p) <= ps[len(ps)-1] {
-			return nil, invalid("header %s is %.100q, want ascending partitions below %d", headerPartitions, header, n)
-		}
-		ps = append(ps, int32(p))
-	}
-	return ps, nil
+	return k
 }

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/query/internal/paging"
+	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -50,7 +52,7 @@ func TestInboxOrderAndTotals(t *testing.T) {
 	c.post("unread-new", "m", "bob")
 
 	want := []string{"unread-new", "muted", "unread-old", "read-new", "read-old", "empty-a", "empty-b"}
-	totals := &queryv1.Totals{Unread: 3, Mentions: 1, UnreadChannels: 2}
+	totals := &queryv1.Totals{Unread: 3, Mentions: 1, UnreadChannels: 2, Badge: 3, Archived: &queryv1.ArchivedTotals{}}
 	for _, n := range c.nodes {
 		got := n.inbox(t, &queryv1.GetInboxRequest{UserId: "ann"})
 		if !slices.Equal(ids(got.Channels), want) {
@@ -64,7 +66,7 @@ func TestInboxOrderAndTotals(t *testing.T) {
 		}
 		for _, ch := range got.Channels {
 			single := n.unread(t, "ann", ch.ChannelId)
-			single.AsOf = nil
+			single.AsOf, single.EvaluatedAt = nil, nil
 			if !proto.Equal(ch, single) {
 				t.Errorf("node %d: the inbox says %v, GetUnread %v", n.index, ch, single)
 			}
@@ -99,7 +101,7 @@ func TestInboxWaitsOnEveryOwner(t *testing.T) {
 	var after []string
 	for p := range int32(4) {
 		c.join(c.channelOn("c", p), "ann")
-		after = append(after, testTopics.token(events.Messages, p, 1))
+		after = append(after, testTopics.Token(events.Messages, p, 1))
 	}
 	done := make(chan *queryv1.GetInboxResponse, 1)
 	go func() {
@@ -124,7 +126,8 @@ func TestInboxWaitsOnEveryOwner(t *testing.T) {
 	}
 }
 
-// Pages are positions in the order: what does not change is listed exactly once, however much the rest moves about.
+// Pages are positions in the order: what does not change is listed exactly once, however much the
+// rest moves about.
 func TestPagingIsStableWhileOthersChange(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -142,7 +145,7 @@ func TestPagingIsStableWhileOthersChange(t *testing.T) {
 		}
 	}
 	req := &queryv1.GetInboxRequest{UserId: "ann", PageSize: 4}
-	var last *sortKey
+	var last *paging.Key
 	for page := 0; ; page++ {
 		if page > 200 {
 			t.Fatal("paging does not end")
@@ -150,7 +153,7 @@ func TestPagingIsStableWhileOthersChange(t *testing.T) {
 		res := c.nodes[rnd.IntN(2)].inbox(t, req)
 		for _, ch := range res.Channels {
 			k := keyOf(ch)
-			if last != nil && !last.before(k) {
+			if last != nil && !last.Before(k) {
 				t.Errorf("page %d goes back from %v to %v", page, *last, k)
 			}
 			last = &k
@@ -188,14 +191,15 @@ func TestInboxTokenAges(t *testing.T) {
 		c.join(fmt.Sprintf("c%d", i), "ann")
 	}
 	token := c.nodes[0].inbox(t, &queryv1.GetInboxRequest{UserId: "ann", PageSize: 1}).NextPageToken
-	clock = clock.Add(pageTokenAge + time.Second)
+	clock = clock.Add(paging.MaxAge + time.Second)
 	status, got := c.nodes[0].callJSON(t, "GetInbox", fmt.Sprintf(`{"user_id":"ann","page_token":%q}`, token))
 	if status != 400 || !strings.Contains(got, "page_token has aged: it is good for 10 minutes: start again without page_token") {
 		t.Errorf("got %d %s", status, got)
 	}
 }
 
-// The clocks of two nodes may differ: the node that was asked judges a token's age, not those that it asks.
+// The clocks of two nodes may differ: the node that was asked judges a token's age, not those that
+// it asks.
 func TestInboxTokenAgesByOneClock(t *testing.T) {
 	nodes := 0
 	c := newCluster(t, 2, 2, func(cfg *Config) {
@@ -227,11 +231,11 @@ func TestInboxTokenAgesByOneClock(t *testing.T) {
 }
 
 func TestRestrictionIsChecked(t *testing.T) {
-	if got, err := restriction("0,2,3", 4); err != nil || !slices.Equal(got, []int32{0, 2, 3}) {
+	if got, err := position.ParsePartitions(headerPartitions, "0,2,3", 4); err != nil || !slices.Equal(got, []int32{0, 2, 3}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for _, bad := range []string{"x", "4", "-1", "1,1", "2,1", "1,", ","} {
-		if _, err := restriction(bad, 4); connect.CodeOf(err) != connect.CodeInvalidArgument {
+		if _, err := position.ParsePartitions(headerPartitions, bad, 4); connect.CodeOf(err) != connect.CodeInvalidArgument {
 			t.Errorf("%q: got %v", bad, err)
 		}
 	}

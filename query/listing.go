@@ -5,19 +5,22 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/paging"
+	"github.com/tidemark/tidemark/query/internal/position"
 )
 
-// listing is a question about all channels of a user, which all owners are asked. A call with headerPartitions is one of
-// these questions: it is about partitions that are live here.
+// listing is a question about all channels of a user, which all owners are asked. A call with
+// headerPartitions is one of these questions: it is about partitions that are live here.
 type listing struct {
 	partitions int32
 	only       []int32 // what a peer asks for; nil = everything
-	after      after
+	after      position.After
 	size       int
-	from       *sortKey // where the page before ended; nil = the first page
+	from       *paging.Key // where the page before ended; nil = the first page
 }
 
 // listRequest is what the requests of these calls have in common.
@@ -28,24 +31,24 @@ type listRequest interface {
 }
 
 // listing checks a request. Page tokens are bound to scope and unreadOnly.
-func (s *service) listing(req listRequest, partitions string, user id, scope string, unreadOnly bool) (l listing, err error) {
-	if err := checkIDs(user); err != nil {
+func (s *service) listing(req listRequest, partitions string, user fault.ID, scope string, unreadOnly bool) (l listing, err error) {
+	if err := fault.CheckIDs(user); err != nil {
 		return l, err
 	}
-	if req.GetPageSize() > maxPageSize {
-		return l, invalid("page_size is %d, the limit is %d", req.GetPageSize(), maxPageSize)
+	if req.GetPageSize() > paging.MaxSize {
+		return l, fault.Invalid("page_size is %d, the limit is %d", req.GetPageSize(), paging.MaxSize)
 	}
 	l.size = int(req.GetPageSize())
 	if l.size == 0 {
-		l.size = defaultPageSize
+		l.size = paging.DefaultSize
 	}
 	if l.partitions, err = s.partitions(); err != nil {
 		return l, err
 	}
-	if l.after, err = s.topics.parseAfter(req.GetAfter(), l.partitions); err != nil {
+	if l.after, err = s.topics.ParseAfter(req.GetAfter(), l.partitions); err != nil {
 		return l, err
 	}
-	if l.only, err = restriction(partitions, l.partitions); err != nil {
+	if l.only, err = position.ParsePartitions(headerPartitions, partitions, l.partitions); err != nil {
 		return l, err
 	}
 	if token := req.GetPageToken(); token != "" {
@@ -53,7 +56,7 @@ func (s *service) listing(req listRequest, partitions string, user id, scope str
 		if l.only != nil {
 			now = time.Time{} // the node that asks has judged the age, by its clock
 		}
-		from, err := decodePageToken(token, scope, unreadOnly, now)
+		from, err := paging.Decode(token, scope, unreadOnly, now)
 		if err != nil {
 			return l, err
 		}
@@ -62,8 +65,8 @@ func (s *service) listing(req listRequest, partitions string, user id, scope str
 	return l, nil
 }
 
-// list answers a listing: local reads partitions of this node, remote asks another one, and merge makes one page of the
-// pages of all.
+// list answers a listing: local reads partitions of this node, remote asks another one, and merge
+// makes one page of the pages of all.
 func list[Req, Res any](ctx context.Context, s *service, m *Req, l listing, remote remoteCall[Req, Res],
 	local func(ctx context.Context, ps []int32) (*Res, error), merge func([]*Res) *Res,
 ) (*connect.Response[Res], error) {
@@ -91,27 +94,28 @@ func list[Req, Res any](ctx context.Context, s *service, m *Req, l listing, remo
 	return connect.NewResponse(res), nil
 }
 
-// readAll reads partitions that are live here, each under its lock, as of after or later; what names what is read.
-func (s *service) readAll(ctx context.Context, ps []int32, a after, what string, read func(*projections.Partition)) (asOf []string, err error) {
+// readAll reads partitions that are live here, each under its lock, as of after or later; what
+// names what is read.
+func (s *service) readAll(ctx context.Context, ps []int32, a position.After, what string, read func(*projections.Partition)) (asOf []string, err error) {
 	if err := s.wait(ctx, a, ps...); err != nil {
 		return nil, err
 	}
 	for _, p := range ps {
 		if ctx.Err() != nil {
-			return nil, unavailable("%s could not be read in time: %v", what, ctx.Err())
+			return nil, fault.Unavailable("%s could not be read in time: %v", what, ctx.Err())
 		}
 		err := s.read(p, func(part *projections.Partition) {
 			read(part)
-			asOf = s.topics.asOf(asOf, p, part.Position())
+			asOf = s.topics.AsOf(asOf, p, part.Position())
 		})
 		if err != nil {
-			return nil, unavailable("partition %d cannot be read here: %v", p, err)
+			return nil, fault.Unavailable("partition %d cannot be read here: %v", p, err)
 		}
 	}
 	return asOf, nil
 }
 
-// owners says who answers for which partition.
+// owners returns which node answers for which partition.
 type owners struct {
 	local  []int32
 	remote []remoteOwner
@@ -146,31 +150,32 @@ func (s *service) owners(ctx context.Context, n int32) (owners, error) {
 	return o, nil
 }
 
-// gather asks all owners at once for their partitions: others by remote with the caller's request, this node by local. A
-// part that fails fails the whole.
+// gather asks all owners at once for their partitions: others by remote with the caller's request,
+// this node by local. A part that fails fails the whole.
 func gather[Req, Res any](ctx context.Context, s *service, m *Req, own owners, remote remoteCall[Req, Res],
 	local func(context.Context, []int32) (*Res, error),
 ) ([]*Res, error) {
 	parts := make([]*Res, len(own.remote)+1)
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := guard.WithContext(ctx)
 	for i, r := range own.remote {
-		g.Go(func() error {
-			client, err := s.peers.client(r.url)
+		g.Go("asking "+r.url, func() error {
+			client, err := s.peers.client(ctx, r.url)
 			if err != nil {
-				return unavailable("partitions %s: %v", joinPartitions(r.partitions), err)
+				return fault.UnavailableFor(err, "partitions %s: %v", position.JoinPartitions(r.partitions), err)
 			}
 			out := connect.NewRequest(m)
-			out.Header().Set(headerPartitions, joinPartitions(r.partitions))
+			out.Header().Set(headerPartitions, position.JoinPartitions(r.partitions))
 			s.metrics.forwarded.Inc()
 			res, err := remote(client, ctx, out)
 			if err != nil {
-				return peerError(ctx, r.url, err)
+				return s.peers.failed(ctx, r.url, err)
 			}
+			s.peers.proof.Doubts.Clear(r.url)
 			parts[i] = res.Msg
 			return nil
 		})
 	}
-	g.Go(func() (err error) {
+	g.Go("reading partitions "+position.JoinPartitions(own.local), func() (err error) {
 		parts[len(own.remote)], err = local(ctx, own.local)
 		return err
 	})

@@ -10,15 +10,17 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
+	"github.com/tidemark/tidemark/query/internal/paging"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// TestMarkAllRead: one event for each channel with unread messages, more of them than a page lists; once they are folded
-// nothing is unread, threads aside, and a mark takes any of them back. A mark made in between wins.
+// TestMarkAllRead: one event for each channel with unread messages, more of them than a page lists;
+// once they are folded nothing is unread, threads aside, and a mark takes any of them back. A mark
+// made in between wins.
 func TestMarkAllRead(t *testing.T) {
 	broker, producer := newBroker(t)
 	c := newCluster(t, ingestPartitions, 2, func(cfg *Config) { cfg.Producer = producer })
-	const unread = maxPageSize + 100
+	const unread = paging.MaxSize + 100
 	for i := range unread {
 		ch := fmt.Sprintf("ch%d", i)
 		c.join(ch, "ann", "bob")
@@ -62,6 +64,23 @@ func TestMarkAllRead(t *testing.T) {
 	c.read(events.Read{Kind: events.KindMarkedUnread, MessageID: []byte("m2")}, "ch5", "ann")
 	if v := c.nodes[0].unread(t, "ann", "ch5"); v.Unread != 1 || v.Mentions != 1 || v.FirstUnread.MessageId != "m2" {
 		t.Errorf("after a mark: %v", v)
+	}
+	// With threads: ch3 and ch5, which are marked, and ch7, in which only a thread has unread replies.
+	res, err = client.MarkAllRead(t.Context(), connect.NewRequest(&ingestv1.MarkAllReadRequest{UserId: "ann", Threads: true}))
+	if err != nil || res.Msg.Channels != 3 {
+		t.Fatalf("with threads: %v, %v", res, err)
+	}
+	for _, r := range consumeAll(t, broker, unread+3) {
+		var e events.Read
+		if err := d.Read(r.Value, r.Timestamp.UnixMilli(), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.WithThreads {
+			c.read(e, string(e.ChannelID), string(e.UserID))
+		}
+	}
+	if threads := c.nodes[0].threads(t, &queryv1.GetThreadsRequest{UserId: "ann"}); threads.Threads[0].Unread != 0 || threads.Totals.Badge != 0 {
+		t.Errorf("after a read with threads: %v", threads)
 	}
 	again, err := client.MarkAllRead(t.Context(), connect.NewRequest(&ingestv1.MarkAllReadRequest{UserId: "nobody"}))
 	if err != nil || again.Msg.Channels != 0 || len(again.Msg.After) != 0 {

@@ -2,25 +2,45 @@ package query
 
 import (
 	"context"
+	"log/slog"
 	"path"
 	"time"
 
 	"connectrpc.com/connect"
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/query/ingestv1"
+	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// metrics counts calls by method and code. It is an interceptor, so what never became a call (bad JSON, a wrong path)
-// is not in it.
+// metrics counts calls by method and code. It is an interceptor, so what never became a call (bad
+// JSON, a wrong path) is not in it.
 type metrics struct {
 	calls     *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec
 	forwarded prometheus.Counter
 	watches   prometheus.Gauge
 	relays    prometheus.Gauge
+	refused   *prometheus.CounterVec
+	log       *obs.Seldom
 }
 
-func newMetrics(r prometheus.Registerer) *metrics {
+// Why a call was refused, of metrics.refused.
+const (
+	refusedToken           = "token"
+	refusedUserRate        = "user_rate"
+	refusedUserConcurrency = "user_concurrency"
+	refusedAddressRate     = "address_rate"
+	refusedBodies          = "bodies"
+	refusedWaits           = "waits"
+)
+
+func newMetrics(r prometheus.Registerer, log *slog.Logger) *metrics {
 	m := &metrics{
+		log: obs.NewSeldom(log, nil),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tidemark_query_calls_total", Help: "Calls answered, streams when they end, by method and code.",
 		}, []string{"method", "code"}),
@@ -38,10 +58,46 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "tidemark_query_watch_relays", Help: "WatchUnread streams that other nodes have open for their clients.",
 		}),
 	}
+	m.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tidemark_query_refused_total", Help: "Calls refused by a limit or for their token, by reason.",
+	}, []string{"reason"})
+	for _, reason := range []string{refusedToken, refusedUserRate, refusedUserConcurrency, refusedAddressRate, refusedBodies, refusedWaits} {
+		m.refused.WithLabelValues(reason) // there from the start
+	}
+	for _, method := range methods() {
+		if !method.IsStreamingServer() {
+			m.seconds.WithLabelValues(string(method.Name()))
+		}
+		for _, code := range append([]string{"ok"}, callCodes...) {
+			m.calls.WithLabelValues(string(method.Name()), code)
+		}
+	}
 	if r != nil {
-		r.MustRegister(m.calls, m.seconds, m.forwarded, m.watches, m.relays)
+		r.MustRegister(m.calls, m.seconds, m.forwarded, m.watches, m.relays, m.refused)
 	}
 	return m
+}
+
+// callCodes are those with which calls of these services end. Their series stand at 0 from the
+// start: an alert on an increase would not see the first event of a series that begins with it.
+var callCodes = func() (names []string) {
+	for _, c := range []connect.Code{connect.CodeCanceled, connect.CodeInvalidArgument, connect.CodeDeadlineExceeded, connect.CodeNotFound,
+		connect.CodePermissionDenied, connect.CodeResourceExhausted, connect.CodeInternal, connect.CodeUnavailable, connect.CodeUnauthenticated} {
+		names = append(names, c.String())
+	}
+	return names
+}()
+
+// methods are those of all services that are served.
+func methods() (all []protoreflect.MethodDescriptor) {
+	for _, file := range []protoreflect.FileDescriptor{queryv1.File_tidemark_query_v1_query_proto, ingestv1.File_tidemark_ingest_v1_ingest_proto} {
+		for i := range file.Services().Len() {
+			for s, j := file.Services().Get(i), 0; j < s.Methods().Len(); j++ {
+				all = append(all, s.Methods().Get(j))
+			}
+		}
+	}
+	return all
 }
 
 func codeLabel(err error) string {
@@ -51,6 +107,13 @@ func codeLabel(err error) string {
 	return connect.CodeOf(err).String()
 }
 
+// reveal logs the cause of an error that the caller does not see.
+func (m *metrics) reveal(method string, err error) {
+	if why := fault.Cause(err); why != nil {
+		m.log.Warn("a call could not be answered", "method", method, "err", why)
+	}
+}
+
 // WrapUnary implements connect.Interceptor.
 func (m *metrics) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
@@ -58,6 +121,7 @@ func (m *metrics) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		res, err := next(ctx, req)
 		name := path.Base(req.Spec().Procedure)
 		m.calls.WithLabelValues(name, codeLabel(err)).Inc()
+		m.reveal(name, err)
 		m.seconds.WithLabelValues(name).Observe(time.Since(start).Seconds())
 		return res, err
 	}
@@ -68,6 +132,7 @@ func (m *metrics) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		err := next(ctx, conn)
 		m.calls.WithLabelValues(path.Base(conn.Spec().Procedure), codeLabel(err)).Inc()
+		m.reveal(path.Base(conn.Spec().Procedure), err)
 		return err
 	}
 }

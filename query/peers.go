@@ -1,7 +1,9 @@
 package query
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,23 +13,28 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// peers are clients of the other nodes, by URL. A client holds no connection of its own: the transport pools them.
+// peers are clients of the other nodes, by URL. A client holds no connection of its own: the
+// transport pools them.
 type peers struct {
-	http *http.Client
+	proof *peer.Proof
+	base  http.RoundTripper
 
 	mu      sync.RWMutex
 	clients map[string]queryv1connect.QueryServiceClient
 }
 
-// maxClients bounds the clients that are remembered: nodes come back at other addresses, for as long as this one lives. When
-// it is reached all are forgotten; whoever is still there is soon known again.
+// maxClients bounds the clients that are remembered: nodes come back at other addresses, for as
+// long as this one lives. When it is reached all are forgotten; whoever is still there is soon
+// known again.
 const maxClients = 256
 
-// PeerTransport multiplexes the calls to a node, its watches included, over few connections. The configuration is for
-// nodes that are reached by TLS; nil trusts the system's authorities.
+// PeerTransport multiplexes the calls to a node, its watches included, over few connections. The
+// configuration is for nodes that are reached by TLS; nil trusts the system's authorities.
 func PeerTransport(c *tls.Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP2(true)
@@ -43,11 +50,16 @@ func PeerTransport(c *tls.Config) *http.Transport {
 	}
 }
 
-func newPeers(t http.RoundTripper) *peers {
-	return &peers{http: &http.Client{Transport: t}, clients: map[string]queryv1connect.QueryServiceClient{}}
+func newPeers(proof *peer.Proof, base http.RoundTripper) *peers {
+	return &peers{proof: proof, base: base, clients: map[string]queryv1connect.QueryServiceClient{}}
 }
 
-func (p *peers) client(rawURL string) (queryv1connect.QueryServiceClient, error) {
+// client is that of the node at a URL, if it takes calls of this one for the caller of ctx.
+func (p *peers) client(ctx context.Context, rawURL string) (queryv1connect.QueryServiceClient, error) {
+	if err := p.proof.MaySend(ctx, rawURL); err != nil {
+		p.proof.Doubts.Add(rawURL, err.Error())
+		return nil, err
+	}
 	p.mu.RLock()
 	known := p.clients[rawURL]
 	p.mu.RUnlock()
@@ -56,10 +68,10 @@ func (p *peers) client(rawURL string) (queryv1connect.QueryServiceClient, error)
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("the owner advertises %q, which is no http or https URL: set --advertise there", rawURL)
+		return nil, fault.Hide("the owner advertises no http or https URL: set --advertise there", fmt.Errorf("the owner advertises %q", rawURL))
 	}
-	c := queryv1connect.NewQueryServiceClient(p.http, rawURL,
-		connect.WithReadMaxBytes(maxPeerAnswer), connect.WithInterceptors(&authorizer{}))
+	c := queryv1connect.NewQueryServiceClient(&http.Client{Transport: p.proof.Transport(p.base, rawURL)}, rawURL,
+		connect.WithReadMaxBytes(maxPeerAnswer))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.clients) >= maxClients {
@@ -69,5 +81,20 @@ func (p *peers) client(rawURL string) (queryv1connect.QueryServiceClient, error)
 	return c, nil
 }
 
-// maxPeerAnswer bounds what another node may answer: a page of 1,000 channels with previews is below 2 MiB.
+// failed returns the error that a caller gets when a call to the node at a URL has failed. If that
+// node does not believe this one, it is noted.
+func (p *peers) failed(ctx context.Context, rawURL string, err error) error {
+	proof, told := fault.FromPeer(ctx, rawURL, err)
+	var ce *connect.Error
+	switch {
+	case proof && errors.As(told, &ce):
+		p.proof.Doubts.Add(rawURL, ce.Message())
+	case connect.IsWireError(err):
+		p.proof.Doubts.Clear(rawURL) // it answered
+	}
+	return told
+}
+
+// maxPeerAnswer bounds what another node may answer: a page of 1,000 channels with previews is
+// below 2 MiB.
 const maxPeerAnswer = 16 << 20

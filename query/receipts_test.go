@@ -10,8 +10,10 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/auth/authtest"
+	"github.com/tidemark/tidemark/internal/test/authtest"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/answer"
+	"github.com/tidemark/tidemark/query/internal/paging"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -45,15 +47,15 @@ func receiptsText(r *queryv1.GetReceiptsResponse) string {
 	s := fmt.Sprintf("%s %d/%d/%d", r.Status, r.ReadCount, r.DeliveredCount, r.RecipientCount)
 	for _, x := range r.Recipients {
 		s += fmt.Sprintf(", %s %s", x.UserId, x.Status)
-		if (x.DeliveredAt != nil) != (x.Status != statusSent) || (x.ReadAt != nil) != (x.Status == statusRead) {
+		if (x.DeliveredAt != nil) != (x.Status != answer.StatusSent) || (x.ReadAt != nil) != (x.Status == answer.StatusRead) {
 			s += " with wrong times"
 		}
 	}
 	return s
 }
 
-// The ticks of a message, from one to two to blue: the status is the least over all recipients, on whichever node it is
-// asked; who joined later is none, who left stays one.
+// The ticks of a message, from one to two to blue: the status is the least over all recipients, on
+// whichever node it is asked; who joined later is none, who left stays one.
 func TestReceiptsFromSentToRead(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	c.join("c", "ann", "bob", "cid")
@@ -117,7 +119,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// Pages list each member once, while others join, leave and read between them; counts are over all on every page.
+// Pages list each member once, while others join, leave and read between them; counts are over all
+// on every page.
 func TestReceiptsAndReadersPageThroughAll(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	var users, first []string
@@ -149,7 +152,7 @@ func TestReceiptsAndReadersPageThroughAll(t *testing.T) {
 		}
 		for req := (&queryv1.GetReceiptsRequest{ChannelId: "c", MessageId: "m1", PageSize: 4}); ; {
 			res := n.receipts(t, req)
-			if res.RecipientCount != 25 || res.ReadCount != 13 || res.Status != statusSent {
+			if res.RecipientCount != 25 || res.ReadCount != 13 || res.Status != answer.StatusSent {
 				t.Errorf("node %d: %s", n.index, receiptsText(res))
 			}
 			for _, r := range res.Recipients {
@@ -205,14 +208,15 @@ func TestReceiptsAndReadersRefusals(t *testing.T) {
 		refused("readers of no channel", connect.CodeInvalidArgument, "channel_id is missing", list(&queryv1.GetReadersRequest{}))
 		refused("another channel's token", connect.CodeInvalidArgument, "page_token", list(&queryv1.GetReadersRequest{ChannelId: "d", PageToken: readers}))
 	}
-	now = now.Add(pageTokenAge + time.Second)
+	now = now.Add(paging.MaxAge + time.Second)
 	_, err := c.nodes[0].query.GetReaders(t.Context(), connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: "c", PageToken: readers}))
 	if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), "has aged") {
 		t.Errorf("an old token: %v", err)
 	}
 }
 
-// A user sees who has read in the channels that he is a member of now; a message of others looks like one that is not.
+// A user sees who has read in the channels that they are a member of now. A message of another
+// channel looks like one that does not exist.
 func TestReceiptsAreForMembers(t *testing.T) {
 	c := newCluster(t, 4, 2, func(c *Config) { c.Verifier = authtest.Verifier(t) })
 	c.join("mine", "ann", "bob")

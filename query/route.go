@@ -8,23 +8,33 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/peer"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 const (
+	// headerHops counts how often a call was forwarded, so that nodes with different views of the
+	// group cannot send it in a circle. Only nodes may send it, and headerPartitions.
+	headerHops = peer.HeaderHops
+	// headerPartitions restricts a call about a user to these partitions of the receiving node
+	// ("0,3,7").
+	headerPartitions = peer.HeaderPartitions
 	// maxHops: a call may follow a partition that moved while it was on its way, not go round.
 	maxHops = 3
-	// maxCall bounds a call that is no stream: a wait, the reading and two hops. It is beyond maxWait, so that a wait
-	// that fails says so in its own words.
+	// maxCall bounds a call that is no stream: a wait, the reading and two hops. It is beyond
+	// maxWait, so that a wait that fails says so in its own words.
 	maxCall = 2 * maxWait
 )
 
 // remoteCall is a method of the generated client.
 type remoteCall[Req, Res any] func(queryv1connect.QueryServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error)
 
-// routed answers a call about one channel: from the projections of its partition if they are live here, else by
-// forwarding to the owner. local runs under the partition's read lock; it returns nil for an unknown or deleted channel.
+// routed answers a call about one channel: from the projections of its partition if they are live
+// here, else by forwarding to the owner. local runs under the partition's read lock; it returns nil
+// for an unknown or deleted channel.
 func routed[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], channelID string, tokens []string,
 	local func(p *projections.Partition, number int32) *Res, remote remoteCall[Req, Res],
 ) (*connect.Response[Res], error) {
@@ -40,8 +50,9 @@ func routed[Req, Res any](ctx context.Context, s *service, req *connect.Request[
 // rest completes an answer that was begun under a partition's lock, without it. It is called once.
 type rest[Res any] func(context.Context) (*Res, error)
 
-// routedInTwo is routed for answers that take longer than a lock may be held: begin runs under the partition's read lock, and
-// what it returns after that. An answer that the store is closed under is asked of the partition's next owner.
+// routedInTwo is routed for answers that take longer than a lock may be held: begin runs under the
+// partition's read lock, and what it returns after that. An answer that the store is closed under
+// is asked of the partition's next owner.
 func routedInTwo[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], channelID string, tokens []string,
 	begin func(p *projections.Partition, number int32) rest[Res], remote remoteCall[Req, Res],
 ) (*connect.Response[Res], error) {
@@ -51,7 +62,7 @@ func routedInTwo[Req, Res any](ctx context.Context, s *service, req *connect.Req
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.topics.parseAfter(tokens, n)
+	a, err := s.topics.ParseAfter(tokens, n)
 	if err != nil {
 		return nil, err
 	}
@@ -70,39 +81,43 @@ func routedInTwo[Req, Res any](ctx context.Context, s *service, req *connect.Req
 				return connect.NewResponse(res), nil
 			}
 			if ctx.Err() != nil {
-				return nil, unavailable("channel_id %q could not be read in time: %v", channelID, context.Cause(ctx))
+				return nil, fault.Unavailable("channel_id %q could not be read in time: %v", channelID, context.Cause(ctx))
 			}
 			notLive = err
 		case notLive == nil:
-			return nil, channelNotFound(channelID)
+			return nil, fault.ChannelNotFound(channelID)
 		}
 	}
 	return forward(ctx, s, req, p, notLive, remote)
 }
 
-// forward sends a call to the owner of partition p. notLive says why it is not answered here.
+// forward sends a call to the owner of partition p. notLive is why it is not answered here.
 func forward[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], p int32, notLive error,
 	remote remoteCall[Req, Res],
 ) (*connect.Response[Res], error) {
-	hops, _ := strconv.Atoi(req.Header().Get(headerHops))
-	if hops >= maxHops {
-		return nil, unavailable("partition %d is moving: %d nodes in turn did not have it", p, hops+1)
+	hops, err := 0, error(nil)
+	if text := req.Header().Get(headerHops); text != "" {
+		hops, err = strconv.Atoi(text)
+	}
+	if err != nil || hops < 0 || hops >= maxHops {
+		return nil, fault.Unavailable("partition %d is moving: %d nodes in turn did not have it", p, hops+1)
 	}
 	url, err := s.owner(ctx, p, notLive)
 	if err != nil {
 		return nil, err
 	}
-	client, err := s.peers.client(url)
+	client, err := s.peers.client(ctx, url)
 	if err != nil {
-		return nil, unavailable("partition %d: %v", p, err)
+		return nil, fault.UnavailableFor(err, "partition %d: %v", p, err)
 	}
 	out := connect.NewRequest(req.Msg)
 	out.Header().Set(headerHops, strconv.Itoa(hops+1))
 	s.metrics.forwarded.Inc()
 	res, err := remote(client, ctx, out)
 	if err != nil {
-		return nil, peerError(ctx, url, err)
+		return nil, s.peers.failed(ctx, url, err)
 	}
+	s.peers.proof.Doubts.Clear(url)
 	return connect.NewResponse(res.Msg), nil
 }
 
@@ -113,11 +128,11 @@ func (s *service) owner(ctx context.Context, p int32, notLive error) (string, er
 	url, err := s.node.Owner(octx, p)
 	switch {
 	case err != nil:
-		return "", unavailable("partition %d has no known owner right now: %v", p, err)
+		return "", fault.UnavailableFor(err, "partition %d has no known owner right now: %s", p, fault.Sayable(err))
 	case url == "":
-		return "", unavailable("partition %d: its owner advertises no URL: set --advertise there", p)
+		return "", fault.Unavailable("partition %d: its owner advertises no URL: set --advertise there", p)
 	case url == s.self:
-		return "", unavailable("partition %d is not live here yet: %v", p, notLive)
+		return "", fault.Unavailable("partition %d is not live here yet: %v", p, notLive)
 	}
 	return url, nil
 }
@@ -127,5 +142,8 @@ func (s *service) partitions() (int32, error) {
 	if n := s.node.Partitions(); n > 0 {
 		return n, nil
 	}
-	return 0, unavailable("this node has not joined its group yet")
+	return 0, fault.Unavailable("this node has not joined its group yet")
 }
+
+// partitionOf is the input partition of a channel, of n.
+func partitionOf(channelID string, n int32) int32 { return events.PartitionOf([]byte(channelID), n) }

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tidemark/tidemark/internal/edge"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
@@ -77,7 +79,7 @@ func TestCallsDoNotGoInCircles(t *testing.T) {
 	}
 	urlOf := func(i int) string { return "http://" + nodes[i].Listener.Addr().String() }
 	for i, n := range nodes {
-		n.Config = NewServer(Handler(Config{Node: ownerAt{url: urlOf(1 - i)}, Self: urlOf(i)}))
+		n.Config = edge.NewServer(Handler(Config{Node: ownerAt{url: urlOf(1 - i)}, Self: urlOf(i)}))
 		n.Start()
 	}
 	n := &node{srv: nodes[0]}
@@ -93,6 +95,9 @@ type ownerAt struct {
 	url string
 }
 
+// RelayKey is what the group knows of all nodes.
+func (ownerAt) RelayKey(url string) string { return "the key of " + url }
+
 func (ownerAt) Partitions() int32 { return 1 }
 
 func (o ownerAt) Owner(context.Context, int32) (string, error) { return o.url, nil }
@@ -101,9 +106,9 @@ func TestAnOwnerThatCannotBeReached(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	for name, c := range map[string]struct{ url, says string }{
-		"not listening": {gone.URL, gone.URL + ", which owns the data, cannot be reached"},
+		"not listening": {gone.URL, "the node that owns the data cannot be reached"},
 		"no URL":        {"", "its owner advertises no URL: set --advertise there"},
-		"a bad URL":     {"10.0.0.1:80", `the owner advertises \"10.0.0.1:80\", which is no http or https URL`},
+		"a bad URL":     {"10.0.0.1:80", "the owner advertises no http or https URL: set --advertise there"},
 		"itself":        {"http://self", "partition 0 is not live here yet: no group"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,14 +147,15 @@ func TestForwardedErrorsKeepTheirCode(t *testing.T) {
 	}
 }
 
-// An answer that a store is closed under is asked of the partition's next owner; one that nobody waits for any more, and one
-// that no other node can give, say so. What was begun is ended each time.
+// An answer that a store is closed under is asked of the partition's next owner; one that nobody
+// waits for any more, and one that no other node can give, say so. What was begun is ended each
+// time.
 func TestAnAnswerThatTheStoreIsClosedUnder(t *testing.T) {
 	c := newCluster(t, 1, 2)
 	c.join("c", "ann", "bob")
 	c.post("c", "m1", "ann")
 	n := c.nodes[0]
-	s := newService(Config{Node: n, Self: n.url}.withDefaults(), newMetrics(nil))
+	s := newService(Config{Node: n, Self: n.url}.withDefaults(), newMetrics(nil, slog.New(slog.DiscardHandler)))
 	const closing = "the store was closed before the answer was complete"
 	for _, x := range []struct {
 		name, says string
@@ -184,7 +190,8 @@ func TestAnAnswerThatTheStoreIsClosedUnder(t *testing.T) {
 	}
 }
 
-// The same while everything is real: stores are closed under many who ask, and each answer is right or says that there is none.
+// The same while everything is real: stores are closed under many who ask, and each answer is right
+// or says that there is none.
 func TestStoresAreClosedUnderThoseWhoAsk(t *testing.T) {
 	c := newCluster(t, 1, 1)
 	part, err := projections.Open("another", c.parts[0].Identity(), projections.Options{FS: vfs.NewMem()})

@@ -7,7 +7,15 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/limit"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/answer"
+	"github.com/tidemark/tidemark/query/internal/expiry"
+	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/kept"
+	"github.com/tidemark/tidemark/query/internal/position"
+	"github.com/tidemark/tidemark/query/internal/streams"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
@@ -15,92 +23,107 @@ import (
 // service implements QueryService.
 type service struct {
 	node      Node
-	topics    topicNames
+	topics    position.Topics
 	self      string
 	peers     *peers
-	watches   *watchLimit // streams of clients
-	relays    *watchLimit // streams of other nodes, for their clients
+	watches   *streams.Limit // streams of clients
+	relays    *streams.Limit // streams of other nodes, for their clients
+	waits     *limit.Slots
+	lists     *kept.Lists // of users who have much, between their questions
 	stopping  context.Context
 	heartbeat time.Duration
-	// sendTimeout bounds how long a client may leave one message of a stream unread before the stream is ended.
+	// sendTimeout bounds how long a client may leave one message of a stream unread before the
+	// stream is ended.
 	sendTimeout time.Duration
 	now         func() time.Time
+	levels      *expiry.Clock // of all streams
 	log         *slog.Logger
 	metrics     *metrics
+	planted     func(partition int32)
 }
 
 var _ queryv1connect.QueryServiceHandler = (*service)(nil)
 
 func newService(c Config, m *metrics) *service {
 	return &service{
-		node: c.Node, topics: c.Topics, self: c.Self, peers: newPeers(c.Transport),
-		watches:   newWatchLimit(c.MaxWatches, c.MaxWatchesPerUser, m.watches),
-		relays:    newWatchLimit(relayFactor*c.MaxWatches, relayFactor*c.MaxWatchesPerUser, m.relays),
-		stopping:  c.Stopping,
-		heartbeat: c.HeartbeatEvery, sendTimeout: c.sendTimeout, now: c.Now, log: c.Logger, metrics: m,
+		node: c.Node, topics: c.Topics, self: c.Self, peers: newPeers(&c.Peers, c.Transport),
+		watches:  streams.NewLimit(c.MaxWatches, c.MaxWatchesPerUser, m.watches),
+		relays:   streams.NewLimit(streams.RelayFactor*c.MaxWatches, streams.RelayFactor*c.MaxWatchesPerUser, m.relays),
+		stopping: c.Stopping, waits: limit.NewSlots(c.Limits.Waits), lists: kept.New(c.Now),
+		levels:    expiry.New(c.Now, guard.Log(c.Logger, "streams do not tell when levels end")),
+		heartbeat: c.HeartbeatEvery, sendTimeout: c.sendTimeout, now: c.Now, log: c.Logger, metrics: m, planted: c.planted,
 	}
 }
 
 // GetUnread answers with what one user sees of one channel.
 func (s *service) GetUnread(ctx context.Context, req *connect.Request[queryv1.GetUnreadRequest]) (*connect.Response[queryv1.ChannelUnread], error) {
 	m := req.Msg
-	if err := checkIDs(id{"user_id", m.UserId}, id{"channel_id", m.ChannelId}); err != nil {
+	if err := fault.CheckIDs(fault.ID{Field: "user_id", Value: m.UserId}, fault.ID{Field: "channel_id", Value: m.ChannelId}); err != nil {
+		return nil, err
+	}
+	now, err := s.at(m.EvaluatedAt)
+	if err != nil {
 		return nil, err
 	}
 	return routed(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) *queryv1.ChannelUnread {
+		defer p.Held("GetUnread")()
 		v, ok := p.View(m.UserId, m.ChannelId)
 		if !ok {
 			return nil
 		}
-		c := channelUnread(&v)
-		c.AsOf = s.topics.asOf(nil, number, p.Position())
+		c := answer.Channel(&v, now)
+		c.EvaluatedAt = answer.Timestamp(now)
+		c.AsOf = s.topics.AsOf(nil, number, p.Position())
 		return c
 	}, queryv1connect.QueryServiceClient.GetUnread)
 }
 
-// ExplainUnread says which messages are behind a number and what does not count.
+// ExplainUnread returns which messages are behind a number, and which do not count.
 func (s *service) ExplainUnread(ctx context.Context, req *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error) {
 	m := req.Msg
-	if err := checkIDs(id{"user_id", m.UserId}, id{"channel_id", m.ChannelId}); err != nil {
+	if err := fault.CheckIDs(fault.ID{Field: "user_id", Value: m.UserId}, fault.ID{Field: "channel_id", Value: m.ChannelId}); err != nil {
 		return nil, err
 	}
 	if m.ThreadId != "" {
-		if err := checkIDs(id{"thread_id", m.ThreadId}); err != nil {
+		if err := fault.CheckIDs(fault.ID{Field: "thread_id", Value: m.ThreadId}); err != nil {
 			return nil, err
 		}
 	}
 	return routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.ExplainUnreadResponse] {
-		w, ok := explain(p, m)
+		defer p.Held("ExplainUnread")()
+		asOf := s.topics.AsOf(nil, number, p.Position())
+		w, ok := explain(p, m) // last: from here on somebody must end it
 		if !ok {
 			return nil
 		}
-		asOf := s.topics.asOf(nil, number, p.Position())
 		return func(ctx context.Context) (*queryv1.ExplainUnreadResponse, error) {
 			e, err := w.End(ctx)
 			if err != nil {
 				return nil, err
 			}
-			r := s.topics.explanation(&e, number)
+			r := answer.Explanation(&s.topics, &e, number)
 			r.AsOf = asOf
 			return r, nil
 		}
 	}, queryv1connect.QueryServiceClient.ExplainUnread)
 }
 
-// GetChannel answers with what is known of a channel, whoever asks.
+// GetChannel returns what is known of a channel, the same for every caller.
 func (s *service) GetChannel(ctx context.Context, req *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error) {
 	m := req.Msg
-	if err := checkIDs(id{"channel_id", m.ChannelId}); err != nil {
+	if err := fault.CheckIDs(fault.ID{Field: "channel_id", Value: m.ChannelId}); err != nil {
 		return nil, err
 	}
 	return routed(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) *queryv1.GetChannelResponse {
+		defer p.Held("GetChannel")()
 		v, ok := p.Channel(m.ChannelId)
 		if !ok {
 			return nil
 		}
 		return &queryv1.GetChannelResponse{
-			ChannelId: v.ChannelID, Latest: latest(&v.Latest), HeadSeq: v.HeadSeq, HeadPos: v.HeadPos,
-			MemberCount: v.MemberCount, Large: v.Large, AsOf: s.topics.asOf(nil, number, p.Position()),
+			ChannelId: v.ChannelID, Latest: answer.Latest(&v.Latest), HeadSeq: v.HeadSeq, HeadPos: v.HeadPos,
+			MemberCount: v.MemberCount, Large: v.Large, Labels: v.Labels, Archived: v.Archived,
+			AsOf: s.topics.AsOf(nil, number, p.Position()),
 		}
 	}, queryv1connect.QueryServiceClient.GetChannel)
 }

@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/query/queryv1"
@@ -35,7 +36,9 @@ func (n *node) callJSON(t testing.TB, method, body string) (status int, answer s
 
 func (n *node) unread(t testing.TB, user, channel string, after ...string) *queryv1.ChannelUnread {
 	t.Helper()
-	res, err := n.query.GetUnread(t.Context(), connect.NewRequest(&queryv1.GetUnreadRequest{UserId: user, ChannelId: channel, After: after}))
+	res, err := n.query.GetUnread(t.Context(), connect.NewRequest(&queryv1.GetUnreadRequest{
+		UserId: user, ChannelId: channel, After: after, EvaluatedAt: timestamppb.New(noon),
+	}))
 	if err != nil {
 		t.Fatalf("GetUnread(%s, %s): %v", user, channel, err)
 	}
@@ -61,26 +64,30 @@ func TestAnswersInJSON(t *testing.T) {
 	c := newCluster(t, 1, 1)
 	general(c)
 	for _, g := range []struct{ method, body, want string }{
-		{"GetUnread", `{"user_id":"ann","channel_id":"general"}`,
+		{"GetUnread", `{"user_id":"ann","channel_id":"general","evaluated_at":"2026-01-02T00:00:00Z"}`,
 			`{"channel_id":"general","member":true,"unread":3,"mentions":2,"offline_unread":0,` +
 				`"first_unread":{"message_id":"m2","seq":2},` +
 				`"last_read":{"message_id":"m1","seq":1,"at":"2026-01-02T03:04:16Z"},` +
 				`"latest":{"message_id":"m6","seq":6,"at":"2026-01-02T03:04:13Z","sender_id":"bob","preview":"hi m6"},` +
-				`"muted":false,"read_epoch":2,"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
-		{"GetUnread", `{"userId":"stranger","channelId":"general"}`,
+				`"muted":false,"read_epoch":2,` +
+				`"direct_mentions":2,"first_mention":{"message_id":"m2","seq":2},"level":"ALL","level_after":"ALL","ignore_mention_all":false,"flagged":false,"archived":false,"labels":[],"own_labels":[],` +
+				`"as_of":["chat.messages/0/8","chat.reads/0/1"],"evaluated_at":"2026-01-02T00:00:00Z"}`},
+		{"GetUnread", `{"userId":"stranger","channelId":"general","evaluatedAt":"2026-01-02T00:00:00Z"}`,
 			`{"channel_id":"general","member":false,"unread":5,"mentions":0,"offline_unread":0,` +
 				`"first_unread":{"message_id":"m1","seq":1},` +
 				`"latest":{"message_id":"m6","seq":6,"at":"2026-01-02T03:04:13Z","sender_id":"bob","preview":"hi m6"},` +
-				`"muted":false,"read_epoch":1,"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
+				`"muted":false,"read_epoch":1,` +
+				`"direct_mentions":0,"level":"ALL","level_after":"ALL","ignore_mention_all":false,"flagged":false,"archived":false,"labels":[],"own_labels":[],` +
+				`"as_of":["chat.messages/0/8","chat.reads/0/1"],"evaluated_at":"2026-01-02T00:00:00Z"}`},
 		{"ExplainUnread", `{"user_id":"ann","channel_id":"general"}`,
 			`{"unread":3,"message_ids":["m2","m5","m6"],"more":false,` +
-				`"excluded":{"own":1,"deleted":1,"silent":1,"thread":0,"read_singly":0,"before_join":0},` +
-				`"pointer":{"message_id":"m1","seq":1,"at":"2026-01-02T03:04:16Z","event":"chat.reads/0/1"},` +
+				`"excluded":{"own":1,"deleted":1,"silent":1,"thread":0,"read_singly":0,"before_join":0,"hidden":0},` +
+				`"pointer":{"message_id":"m1","seq":1,"at":"2026-01-02T03:04:16Z","event":"chat.reads/0/1"},"unnamed":0,` +
 				`"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
 		{"GetChannel", `{"channel_id":"general"}`,
 			`{"channel_id":"general",` +
 				`"latest":{"message_id":"m6","seq":6,"at":"2026-01-02T03:04:13Z","sender_id":"bob","preview":"hi m6"},` +
-				`"head_seq":7,"head_pos":6,"member_count":2,"large":false,"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
+				`"head_seq":7,"head_pos":6,"member_count":2,"large":false,"labels":[],"archived":false,"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
 		{"GetReaders", `{"channel_id":"general"}`,
 			`{"readers":[{"user_id":"ann","message_id":"m3","seq":3,"at":"2026-01-02T03:04:09Z"},` +
 				`{"user_id":"bob","message_id":"m7","seq":7,"at":"2026-01-02T03:04:14Z"}],"next_page_token":"",` +
@@ -88,23 +95,29 @@ func TestAnswersInJSON(t *testing.T) {
 		{"GetReceipts", `{"channel_id":"general","message_id":"m2"}`,
 			`{"channel_id":"general","message_id":"m2","seq":2,"status":"read","recipient_count":1,"delivered_count":1,"read_count":1,` +
 				`"recipients":[{"user_id":"ann","status":"read","delivered_at":"2026-01-02T03:04:09Z","read_at":"2026-01-02T03:04:09Z"}],` +
-				`"next_page_token":"","as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
+				`"next_page_token":"","viewed_count":0,"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
 		{"GetReceipts", `{"channel_id":"general","message_id":"m6"}`,
 			`{"channel_id":"general","message_id":"m6","seq":6,"status":"sent","recipient_count":1,"delivered_count":0,"read_count":0,` +
-				`"recipients":[{"user_id":"ann","status":"sent"}],"next_page_token":"","as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
+				`"recipients":[{"user_id":"ann","status":"sent"}],"next_page_token":"","viewed_count":0,"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
 		{"ListUserChannels", `{"of_user_id":"ann"}`,
 			`{"channels":[{"channel_id":"general","member":true,"erased":false}],"next_page_token":"",` +
 				`"as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
-		{"GetInbox", `{"user_id":"bob"}`,
+		{"GetInbox", `{"user_id":"bob","evaluated_at":"2026-01-02T00:00:00Z"}`,
 			`{"channels":[{"channel_id":"general","member":true,"unread":0,"mentions":0,"offline_unread":0,` +
 				`"last_read":{"message_id":"m7","seq":7,"at":"2026-01-02T03:04:14Z"},` +
 				`"latest":{"message_id":"m6","seq":6,"at":"2026-01-02T03:04:13Z","sender_id":"bob","preview":"hi m6"},` +
-				`"muted":false,"read_epoch":1,"as_of":[]}],` +
-				`"totals":{"unread":0,"mentions":0,"unread_channels":0,"thread_unread":0,"thread_mentions":0},` +
-				`"next_page_token":"","as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
-		{"GetInbox", `{"user_id":"nobody"}`,
-			`{"channels":[],"totals":{"unread":0,"mentions":0,"unread_channels":0,"thread_unread":0,"thread_mentions":0},` +
-				`"next_page_token":"","as_of":["chat.messages/0/8","chat.reads/0/1"]}`},
+				`"muted":false,"read_epoch":1,` +
+				`"direct_mentions":0,"level":"ALL","level_after":"ALL","ignore_mention_all":false,"flagged":false,"archived":false,"labels":[],"own_labels":[],` +
+				`"as_of":[]}],` +
+				`"totals":{"unread":0,"mentions":0,"unread_channels":0,"thread_unread":0,"thread_mentions":0,` +
+				`"badge":0,"unread_threads":0,"flagged":0,` +
+				`"archived":{"unread_channels":0,"mentions":0}},` +
+				`"next_page_token":"","totals_by_label":{},"as_of":["chat.messages/0/8","chat.reads/0/1"],"evaluated_at":"2026-01-02T00:00:00Z"}`},
+		{"GetInbox", `{"user_id":"nobody","evaluated_at":"2026-01-02T00:00:00Z"}`,
+			`{"channels":[],"totals":{"unread":0,"mentions":0,"unread_channels":0,"thread_unread":0,"thread_mentions":0,` +
+				`"badge":0,"unread_threads":0,"flagged":0,` +
+				`"archived":{"unread_channels":0,"mentions":0}},` +
+				`"next_page_token":"","totals_by_label":{},"as_of":["chat.messages/0/8","chat.reads/0/1"],"evaluated_at":"2026-01-02T00:00:00Z"}`},
 	} {
 		status, got := c.nodes[0].callJSON(t, g.method, g.body)
 		if status != 200 || got != g.want {
@@ -126,7 +139,9 @@ func TestEveryProtocolAnswersTheSame(t *testing.T) {
 		"gzip":          queryv1connect.NewQueryServiceClient(http.DefaultClient, c.nodes[1].srv.URL, connect.WithSendGzip()),
 		"Connect HTTP2": queryv1connect.NewQueryServiceClient(h2c, c.nodes[1].srv.URL),
 	} {
-		res, err := client.GetUnread(t.Context(), connect.NewRequest(&queryv1.GetUnreadRequest{UserId: "ann", ChannelId: "general"}))
+		res, err := client.GetUnread(t.Context(), connect.NewRequest(&queryv1.GetUnreadRequest{
+			UserId: "ann", ChannelId: "general", EvaluatedAt: timestamppb.New(noon),
+		}))
 		if err != nil || !proto.Equal(res.Msg, want) {
 			t.Errorf("%s: got %v, %v, want %v", name, res, err, want)
 		}
@@ -175,8 +190,8 @@ func TestAfterWaitsForItsRecord(t *testing.T) {
 		go func() {
 			res, err := n.query.GetUnread(t.Context(), connect.NewRequest(&queryv1.GetUnreadRequest{
 				UserId: "ann", ChannelId: channel, After: []string{
-					testTopics.token(events.Messages, 1, next),
-					testTopics.token(events.Messages, 0, 1<<40), // another partition's: ignored
+					testTopics.Token(events.Messages, 1, next),
+					testTopics.Token(events.Messages, 0, 1<<40), // another partition's: ignored
 				},
 			}))
 			done <- result{res, err}
@@ -201,7 +216,7 @@ func TestAfterThatNeverComesIsUnavailable(t *testing.T) {
 	c := newCluster(t, 2, 2)
 	channel := c.channelOn("c", 1)
 	c.join(channel, "ann")
-	token := testTopics.token(events.Reads, 1, 7)
+	token := testTopics.Token(events.Reads, 1, 7)
 	ask := func(n *node, patience time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
@@ -211,7 +226,8 @@ func TestAfterThatNeverComesIsUnavailable(t *testing.T) {
 	for _, n := range c.nodes {
 		patience := 300 * time.Millisecond
 		err := ask(n, patience)
-		// On a slow machine what is left of the deadline may be less than an answer takes; the longest wait leaves the most.
+		// On a slow machine what is left of the deadline may be less than an answer takes; the
+		// longest wait leaves the most.
 		for connect.CodeOf(err) == connect.CodeDeadlineExceeded && patience < 2*maxCall {
 			patience *= 2
 			err = ask(n, patience)

@@ -8,19 +8,28 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/answer"
+	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/paging"
+	"github.com/tidemark/tidemark/query/internal/position"
+	"github.com/tidemark/tidemark/query/internal/selection"
+	"github.com/tidemark/tidemark/query/internal/totals"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// GetThreads lists the threads that a user follows, unread first, then by newest reply. Like GetInbox it asks every owner
-// and merges.
+// GetThreads lists the threads that a user follows, unread first, then by newest reply. Like
+// GetInbox it asks every owner and merges.
 func (s *service) GetThreads(ctx context.Context, req *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error) {
-	m := req.Msg
-	l, err := s.listing(m, req.Header().Get(headerPartitions), id{"user_id", m.UserId}, threadScope(m.UserId), false)
+	m, now, err := evaluated(s, req.Msg)
 	if err != nil {
 		return nil, err
 	}
-	page := &threadPage{user: m.UserId, size: l.size, from: l.from}
+	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "user_id", Value: m.UserId}, threadScope(m.UserId), false)
+	if err != nil {
+		return nil, err
+	}
+	page := &threadPage{user: m.UserId, size: l.size, from: l.from, evaluatedAt: now}
 	local := func(ctx context.Context, ps []int32) (*queryv1.GetThreadsResponse, error) {
 		return s.localThreads(ctx, ps, l.after, page)
 	}
@@ -30,20 +39,23 @@ func (s *service) GetThreads(ctx context.Context, req *connect.Request[queryv1.G
 	return list(ctx, s, m, l, queryv1connect.QueryServiceClient.GetThreads, local, merge)
 }
 
-// threadScope is what the page tokens of a user's threads are bound to. No user id has a control character.
+// threadScope is what the page tokens of a user's threads are bound to. No user id has a control
+// character.
 func threadScope(userID string) string { return userID + "\x00threads" }
 
-// threadPage cuts a page out of threads. A user follows few enough of them to be sorted.
+// threadPage cuts a page out of those of several owners.
 type threadPage struct {
 	user string
 	size int
-	from *sortKey
+	from *paging.Key
+
+	evaluatedAt int64 // Unix milliseconds
 }
 
 func (p *threadPage) cut(res *queryv1.GetThreadsResponse, now time.Time) {
-	slices.SortFunc(res.Threads, func(a, b *queryv1.ThreadUnread) int { return threadKey(a).compare(threadKey(b)) })
+	slices.SortFunc(res.Threads, func(a, b *queryv1.ThreadUnread) int { return threadKey(a).Compare(threadKey(b)) })
 	if p.from != nil {
-		res.Threads = slices.DeleteFunc(res.Threads, func(t *queryv1.ThreadUnread) bool { return !p.from.before(threadKey(t)) })
+		res.Threads = slices.DeleteFunc(res.Threads, func(t *queryv1.ThreadUnread) bool { return !p.from.Before(threadKey(t)) })
 	}
 	more := res.NextPageToken != ""
 	res.NextPageToken = ""
@@ -51,56 +63,65 @@ func (p *threadPage) cut(res *queryv1.GetThreadsResponse, now time.Time) {
 		res.Threads, more = res.Threads[:p.size], true
 	}
 	if more && len(res.Threads) > 0 {
-		res.NextPageToken = encodePageToken(threadScope(p.user), false, threadKey(res.Threads[len(res.Threads)-1]), now)
+		res.NextPageToken = paging.Encode(threadScope(p.user), false, threadKey(res.Threads[len(res.Threads)-1]), now)
 	}
 }
 
 // threadKey is where a thread stands in the order.
-func threadKey(t *queryv1.ThreadUnread) sortKey {
-	k := sortKey{unread: t.Unread > 0, channelID: t.ChannelId + "\x00" + t.ThreadId}
+func threadKey(t *queryv1.ThreadUnread) paging.Key {
+	k := paging.Key{Unread: t.Unread > 0, ID: paging.ThreadID(t.ChannelId, t.ThreadId)}
 	if t.LastReply != nil {
-		k.at = t.LastReply.At.AsTime().UnixMilli()
+		k.At = t.LastReply.At.AsTime().UnixMilli()
 	}
 	return k
 }
 
 // localThreads reads the partitions ps, all of which must be live here.
-func (s *service) localThreads(ctx context.Context, ps []int32, a after, page *threadPage) (*queryv1.GetThreadsResponse, error) {
-	res := &queryv1.GetThreadsResponse{}
-	var (
-		all sums
-		err error
-	)
-	res.AsOf, err = s.readAll(ctx, ps, a, "the threads", func(part *projections.Partition) {
-		// The error that Threads returns is the partition's Err, which read looks at.
-		_ = part.Threads(page.user, func(v *projections.ThreadView) bool {
-			all.addThread(v.Unread, v.Mentions, v.Muted)
-			res.Threads = append(res.Threads, threadUnread(v))
-			return true
-		})
-	})
+func (s *service) localThreads(ctx context.Context, ps []int32, a position.After, page *threadPage) (*queryv1.GetThreadsResponse, error) {
+	w := &sweep{call: "GetThreads", what: "the threads", Pages: selection.Pages{
+		User: page.user, Now: page.evaluatedAt, Threads: &selection.Selection{Size: page.size, From: page.from},
+	}}
+	asOf, err := s.sweep(ctx, ps, a, w)
 	if err != nil {
 		return nil, err
 	}
-	page.cut(res, s.now())
-	res.Totals = all.totals()
+	res := &queryv1.GetThreadsResponse{
+		AsOf: asOf, Totals: w.Tally.All.Totals(), Threads: threadsOf(w.Threads, w.Now), EvaluatedAt: answer.Timestamp(w.Now),
+	}
+	if n := len(res.Threads); w.Threads.More && n > 0 {
+		res.NextPageToken = paging.Encode(threadScope(page.user), false, threadKey(res.Threads[n-1]), s.now())
+	}
+	w.Room.Free()
 	return res, nil
+}
+
+// threadsOf is the page of a selection of threads.
+func threadsOf(sel *selection.Selection, now int64) []*queryv1.ThreadUnread {
+	page := sel.Page()
+	if len(page) == 0 {
+		return nil
+	}
+	out, answers := make([]*queryv1.ThreadUnread, 0, len(page)), answer.NewThreads(len(page))
+	for i := range page {
+		out = append(out, answers.Thread(page[i].Thread, page[i].StandingOf(), now))
+	}
+	return out
 }
 
 // mergeThreads merges the pages of all owners into one.
 func mergeThreads(parts []*queryv1.GetThreadsResponse, page *threadPage, now time.Time) *queryv1.GetThreadsResponse {
-	res := &queryv1.GetThreadsResponse{}
-	var all sums
+	res := &queryv1.GetThreadsResponse{EvaluatedAt: answer.Timestamp(page.evaluatedAt)}
+	var all totals.Sums
 	for _, p := range parts {
 		res.Threads = append(res.Threads, p.Threads...)
 		res.AsOf = append(res.AsOf, p.AsOf...)
-		all.addTotals(p.Totals)
+		all.AddTotals(p.Totals)
 		if p.NextPageToken != "" {
 			res.NextPageToken = p.NextPageToken // that there is more
 		}
 	}
 	page.cut(res, now)
-	res.Totals = all.totals()
+	res.Totals = all.Totals()
 	return res
 }
 

@@ -36,7 +36,8 @@ func threadIDs(list []*queryv1.ThreadUnread) (out []string) {
 	return out
 }
 
-// TestThreadsOrderAndTotals: whoever is asked lists the same threads, and the inbox' totals are the sum of theirs.
+// TestThreadsOrderAndTotals: whoever is asked lists the same threads, and the inbox' totals are the
+// sum of theirs.
 func TestThreadsOrderAndTotals(t *testing.T) {
 	c := newCluster(t, 4, 3)
 	for _, ch := range []string{"c1", "c2", "muted"} {
@@ -52,7 +53,7 @@ func TestThreadsOrderAndTotals(t *testing.T) {
 	c.reply("c2", "root", "r2", "bob")
 
 	want := []string{"c2/root", "muted/root", "c1/root", "c1/other"}
-	totals := &queryv1.Totals{ThreadUnread: 3, ThreadMentions: 1}
+	totals := &queryv1.Totals{ThreadUnread: 3, ThreadMentions: 1, UnreadThreads: 2, Badge: 3, Archived: &queryv1.ArchivedTotals{}}
 	for _, n := range c.nodes {
 		got := n.threads(t, &queryv1.GetThreadsRequest{UserId: "ann"})
 		if !slices.Equal(threadIDs(got.Threads), want) {
@@ -108,8 +109,8 @@ func TestExplainThread(t *testing.T) {
 	}
 }
 
-// TestWatchTellsThreads: the snapshot lists threads, an update names the one that changed, and one that is followed no
-// longer is told once.
+// TestWatchTellsThreads: the snapshot lists threads, an update names the one that changed, and one
+// that is followed no longer is told once.
 func TestWatchTellsThreads(t *testing.T) {
 	c := newCluster(t, 2, 2)
 	c.join("c", "ann", "bob")

@@ -9,22 +9,26 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/paging"
+	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// ListUserChannels lists the channels in which anything is known of a user, by id: what an erasure has to go through
-// (DESIGN §12, erase-user). Its request names no user_id, so that a user's token is refused: channels that he has left are
-// none that he may ask about. Like GetInbox it asks every owner and merges.
+// ListUserChannels lists the channels in which anything is known of a user, by id: an erasure goes
+// through them (DESIGN §12, erase-user). Its request has no field user_id, so that a user's token
+// is refused: they may not ask about channels that they have left. Like GetInbox it asks every
+// owner and merges.
 func (s *service) ListUserChannels(ctx context.Context, req *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error) {
 	m := req.Msg
-	l, err := s.listing(m, req.Header().Get(headerPartitions), id{"of_user_id", m.OfUserId}, userChannelScope(m.OfUserId), false)
+	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "of_user_id", Value: m.OfUserId}, userChannelScope(m.OfUserId), false)
 	if err != nil {
 		return nil, err
 	}
 	page := &userChannelPage{user: m.OfUserId, size: l.size}
 	if l.from != nil {
-		page.after = l.from.channelID
+		page.after = l.from.ID
 	}
 	local := func(ctx context.Context, ps []int32) (*queryv1.ListUserChannelsResponse, error) {
 		return s.localUserChannels(ctx, ps, l.after, page)
@@ -48,7 +52,8 @@ func mergeUserChannels(parts []*queryv1.ListUserChannelsResponse, page *userChan
 	return res
 }
 
-// userChannelScope is what the page tokens of a user's channels are bound to. No user id has a control character.
+// userChannelScope is what the page tokens of a user's channels are bound to. No user id has a
+// control character.
 func userChannelScope(userID string) string { return userID + "\x00channels" }
 
 // userChannelPage cuts a page out of channels.
@@ -64,26 +69,27 @@ func (p *userChannelPage) cut(res *queryv1.ListUserChannelsResponse, more bool, 
 		res.Channels, more = res.Channels[:p.size], true
 	}
 	if more {
-		last := sortKey{channelID: res.Channels[len(res.Channels)-1].ChannelId}
-		res.NextPageToken = encodePageToken(userChannelScope(p.user), false, last, now)
+		last := paging.Key{ID: res.Channels[len(res.Channels)-1].ChannelId}
+		res.NextPageToken = paging.Encode(userChannelScope(p.user), false, last, now)
 	}
 }
 
 // localUserChannels reads the partitions ps, all of which must be live here.
-func (s *service) localUserChannels(ctx context.Context, ps []int32, a after, page *userChannelPage) (*queryv1.ListUserChannelsResponse, error) {
+func (s *service) localUserChannels(ctx context.Context, ps []int32, a position.After, page *userChannelPage) (*queryv1.ListUserChannelsResponse, error) {
 	res := &queryv1.ListUserChannelsResponse{}
-	var err error
-	res.AsOf, err = s.readAll(ctx, ps, a, "the channels", func(part *projections.Partition) {
-		// The error that UserRows returns is the partition's Err, which read looks at.
-		_ = part.UserRows(page.user, func(r *projections.UserRow) bool {
-			if string(r.ChannelID) > page.after {
-				res.Channels = append(res.Channels, &queryv1.UserChannel{ChannelId: string(r.ChannelID), Member: r.Member, Erased: r.Erased})
-			}
-			return true
+	for _, p := range ps { // each is waited for and read by itself, so that what is found is copied without the lock
+		rows := projections.NewUserPage(page.after, page.size+1)
+		asOf, err := s.readAll(ctx, []int32{p}, a, "the channels", func(part *projections.Partition) {
+			defer part.Held("ListUserChannels")()
+			_ = rows.Fill(part, page.user) // the error is the partition's Err, which read looks at
 		})
-	})
-	if err != nil {
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
+		res.AsOf = append(res.AsOf, asOf...)
+		for _, r := range rows.Rows {
+			res.Channels = append(res.Channels, &queryv1.UserChannel{ChannelId: string(r.ChannelID), Member: r.Member, Erased: r.Erased})
+		}
 	}
 	page.cut(res, false, s.now())
 	return res, nil

@@ -9,7 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/auth/authtest"
+	"github.com/tidemark/tidemark/internal/test/authtest"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -29,8 +29,8 @@ func userChannelText(list []*queryv1.UserChannel) (out []string) {
 	return out
 }
 
-// Every channel in which a user ever did anything is listed, whichever node is asked, on pages of any size; deleted ones
-// are gone.
+// Every channel in which a user ever did anything is listed, whichever node is asked, on pages of
+// any size; deleted ones are gone.
 func TestListUserChannels(t *testing.T) {
 	c := newCluster(t, 4, 3)
 	for _, ch := range []string{"deleted", "erased", "erased-and-back", "follows", "guest", "left", "member", "posted", "strangers"} {
@@ -87,14 +87,15 @@ func TestListUserChannels(t *testing.T) {
 	}
 }
 
-// A user may not ask where he has been: that is more than what he is a member of now.
+// A user may not ask where they have been: that is more than the channels that they are a member of
+// now.
 func TestListUserChannelsIsForServices(t *testing.T) {
 	c := newCluster(t, 2, 1, func(c *Config) { c.Verifier = authtest.Verifier(t) })
 	c.join("c", "ann")
 	q := c.nodes[0].query
 	req := &queryv1.ListUserChannelsRequest{OfUserId: "ann"}
 	_, err := q.ListUserChannels(t.Context(), called(req, authtest.Token(t, "ann", time.Hour)))
-	wantCode(t, "a user about himself", err, connect.CodePermissionDenied)
+	wantCode(t, "a user about themselves", err, connect.CodePermissionDenied)
 	if res, err := q.ListUserChannels(t.Context(), called(req, authtest.Service(t))); err != nil || len(res.Msg.Channels) != 1 {
 		t.Errorf("a service: %v, %v", res, err)
 	}

@@ -3,10 +3,16 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/query/internal/answer"
+	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/position"
+	"github.com/tidemark/tidemark/query/internal/totals"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -19,9 +25,9 @@ type sourced struct {
 	err    error // the source has ended
 }
 
-// watchMerged merges the local partitions and one stream from every other owner into one. It ends when any of them
-// does.
-func (s *service) watchMerged(ctx context.Context, userID string, o owners, a after, e emit) error {
+// watchMerged merges the local partitions and one stream from every other owner into one. It ends
+// when any of them does.
+func (s *service) watchMerged(ctx context.Context, userID string, o owners, a position.After, now int64, e emit) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	in := make(chan sourced)
 	started := make(chan struct{})
@@ -30,7 +36,7 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 		i := running
 		running++
 		var snapshot bool
-		go func() {
+		guard.Go("a source of a watch", func(e *guard.Error) { in <- sourced{source: i, err: e} }, func() {
 			err := follow(func(m *queryv1.WatchUnreadResponse) error {
 				if snapshot {
 					// Updates wait until all sources have given their snapshot.
@@ -49,7 +55,7 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 				}
 			})
 			in <- sourced{source: i, err: err}
-		}()
+		})
 	}
 	// No source outlives the session: its watchers and its stream end with it.
 	defer func() {
@@ -60,28 +66,21 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 			}
 		}
 	}()
-	tokens := s.topics.tokens(a)
+	tokens := s.topics.Tokens(a)
 	for _, r := range o.remote {
-		run(func(e emit) error { return s.watchRemote(ctx, userID, r, tokens, e) })
+		run(func(e emit) error { return s.watchRemote(ctx, userID, r, tokens, now, e) })
 	}
 	if len(o.local) > 0 {
-		own := after{}
+		own := position.After{}
 		for _, p := range o.local {
 			if r, ok := a[p]; ok {
 				own[p] = r
 			}
 		}
-		run(func(e emit) error { return s.watchLocal(ctx, userID, o.local, own, e) })
+		run(func(e emit) error { return s.watchLocal(ctx, userID, o.local, own, now, e) })
 	}
 
-	totals := make([]*queryv1.Totals, running)
-	sum := func() *queryv1.Totals {
-		var all sums
-		for _, t := range totals {
-			all.addTotals(t)
-		}
-		return all.totals()
-	}
+	latest := totals.NewSources(running)
 	receive := func(until <-chan time.Time) (sourced, error) {
 		select {
 		case m := <-in:
@@ -106,23 +105,26 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 		case err != nil:
 			return err
 		case m.source < 0:
-			return unavailable("%d of %d owners gave no snapshot within %v", want-len(parts), want, maxCall)
+			return fault.Unavailable("%d of %d owners gave no snapshot within %v", want-len(parts), want, maxCall)
 		case m.msg.GetSnapshot() == nil:
 			return connect.NewError(connect.CodeInternal, errNoSnapshot)
 		}
 		snap := m.msg.GetSnapshot()
-		totals[m.source] = snap.Totals
+		latest.Snapshot(m.source, snap)
 		threads = append(threads, snap.Threads...)
 		parts = append(parts, &queryv1.GetInboxResponse{
-			Channels: snap.Channels, Totals: snap.Totals, NextPageToken: snap.NextPageToken, AsOf: m.msg.AsOf,
+			Channels: snap.Channels, Totals: snap.Totals, NextPageToken: snap.NextPageToken,
+			TotalsByLabel: snap.TotalsByLabel, AsOf: m.msg.AsOf,
 		})
 	}
-	whole := mergeInbox(&queryv1.GetInboxRequest{UserId: userID}, parts, maxSnapshot, s)
+	whole := mergeInbox(&queryv1.GetInboxRequest{UserId: userID, EvaluatedAt: answer.Timestamp(now)}, parts, maxSnapshot, s)
+	s.forSnapshot(userID, whole)
 	err := e(&queryv1.WatchUnreadResponse{
 		Event: &queryv1.WatchUnreadResponse_Snapshot{Snapshot: &queryv1.WatchSnapshot{
 			Channels: whole.Channels, Totals: whole.Totals, NextPageToken: whole.NextPageToken, Threads: firstThreads(threads),
+			TotalsByLabel: whole.TotalsByLabel,
 		}},
-		AsOf: whole.AsOf,
+		AsOf: whole.AsOf, EvaluatedAt: whole.EvaluatedAt,
 	})
 	if err != nil {
 		return err
@@ -143,10 +145,12 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 		case u == nil:
 			continue // a source's heartbeat
 		default:
-			totals[m.source] = u.Totals
+			all, byLabel := latest.Update(m.source, u)
 			out = &queryv1.WatchUnreadResponse{
-				Event: &queryv1.WatchUnreadResponse_Update{Update: &queryv1.WatchUpdate{Channel: u.Channel, Thread: u.Thread, Totals: sum()}},
-				AsOf:  m.msg.AsOf,
+				Event: &queryv1.WatchUnreadResponse_Update{Update: &queryv1.WatchUpdate{
+					Channel: u.Channel, Thread: u.Thread, Totals: all, TotalsByLabel: byLabel,
+				}},
+				AsOf: m.msg.AsOf, EvaluatedAt: m.msg.EvaluatedAt,
 			}
 		}
 		if err := e(out); err != nil {
@@ -156,30 +160,28 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a af
 	}
 }
 
-// watchRemote passes on what the owner of r's partitions streams about them. An owner that is silent for three
-// heartbeats is taken for gone.
-func (s *service) watchRemote(ctx context.Context, userID string, r remoteOwner, tokens []string, e emit) error {
+// watchRemote passes on what the owner of r's partitions streams about them. An owner that is
+// silent for three heartbeats is taken for gone.
+func (s *service) watchRemote(ctx context.Context, userID string, r remoteOwner, tokens []string, now int64, e emit) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	client, err := s.peers.client(r.url)
+	client, err := s.peers.client(ctx, r.url)
 	if err != nil {
-		return unavailable("partitions %s: %v", joinPartitions(r.partitions), err)
+		return fault.UnavailableFor(err, "partitions %s: %v", position.JoinPartitions(r.partitions), err)
 	}
-	req := connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: userID, After: tokens})
-	req.Header().Set(headerPartitions, joinPartitions(r.partitions))
-	if key := s.node.RelayKey(r.url); key != "" {
-		req.Header().Set(headerRelayKey, key)
-	}
+	req := connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: userID, After: tokens, EvaluatedAt: answer.Timestamp(now)})
+	req.Header().Set(headerPartitions, position.JoinPartitions(r.partitions))
 	s.metrics.forwarded.Inc()
 
 	silence := time.AfterFunc(maxCall+3*s.heartbeat, cancel)
 	defer silence.Stop()
 	stream, err := client.WatchUnread(ctx, req)
 	if err != nil {
-		return peerError(ctx, r.url, err)
+		return s.peers.failed(ctx, r.url, err)
 	}
 	defer func() { _ = stream.Close() }() // it has ended, or ctx ends it
 	for stream.Receive() {
+		s.peers.proof.Doubts.Clear(r.url)
 		silence.Stop() // a slow client of ours is no fault of theirs
 		if err := e(stream.Msg()); err != nil {
 			return err
@@ -187,7 +189,7 @@ func (s *service) watchRemote(ctx context.Context, userID string, r remoteOwner,
 		silence.Reset(3 * s.heartbeat)
 	}
 	if err := stream.Err(); err != nil {
-		return peerError(ctx, r.url, err)
+		return s.peers.failed(ctx, r.url, err)
 	}
-	return unavailable("%s ended the watch of partitions %s", r.url, joinPartitions(r.partitions))
+	return fault.UnavailableFor(fmt.Errorf("%s ended it", r.url), "the owner ended the watch of partitions %s", position.JoinPartitions(r.partitions))
 }

@@ -7,6 +7,8 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -18,12 +20,12 @@ type watching struct {
 
 	channels map[string]*queryv1.ChannelUnread
 	totals   *queryv1.Totals
-	seen     after
+	seen     position.After
 }
 
 func (n *node) watch(t *testing.T, ctx context.Context, user string) *watching {
 	t.Helper()
-	w := &watching{t: t, messages: make(chan *queryv1.WatchUnreadResponse), err: make(chan error, 1), seen: after{}}
+	w := &watching{t: t, messages: make(chan *queryv1.WatchUnreadResponse), err: make(chan error, 1), seen: position.After{}}
 	ctx, cancel := context.WithCancel(ctx)
 	t.Cleanup(cancel)
 	stream, err := n.query.WatchUnread(ctx, connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
@@ -47,7 +49,7 @@ func (n *node) watch(t *testing.T, ctx context.Context, user string) *watching {
 // next takes one message that is no heartbeat.
 func (w *watching) next() *queryv1.WatchUnreadResponse {
 	w.t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(2 * time.Minute)
 	for {
 		select {
 		case m := <-w.messages:
@@ -58,13 +60,13 @@ func (w *watching) next() *queryv1.WatchUnreadResponse {
 		case err := <-w.err:
 			w.t.Fatalf("the stream ended: %v", err)
 		case <-timeout:
-			w.t.Fatal("nothing was sent for 20 s")
+			w.t.Fatal("nothing was sent for two minutes")
 		}
 	}
 }
 
 func (w *watching) apply(m *queryv1.WatchUnreadResponse) {
-	testTopics.merge(w.seen, m.AsOf)
+	testTopics.Merge(w.seen, m.AsOf)
 	switch e := m.Event.(type) {
 	case *queryv1.WatchUnreadResponse_Snapshot:
 		w.channels = map[string]*queryv1.ChannelUnread{}
@@ -81,10 +83,13 @@ func (w *watching) apply(m *queryv1.WatchUnreadResponse) {
 // until takes messages until what was told is true of token's record.
 func (w *watching) until(token string) {
 	w.t.Helper()
-	topic, p, offset, _ := splitToken(token)
-	in, _ := testTopics.input(topic)
+	id, err := events.ParseRecordID(token)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	in, _ := testTopics.Input(id.Topic)
 	for {
-		if seen, ok := w.seen[p]; ok && seen[in] >= offset {
+		if seen, ok := w.seen[id.Partition]; ok && seen[in] >= id.Offset {
 			return
 		}
 		w.next()

@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// filled is a bucket with snapshots at the offsets.
+// filled returns a bucket with snapshots at the offsets.
 func filled(t testing.TB, fs vfs.FS, stores map[int64]frozen, offsets ...int64) *memory {
 	t.Helper()
 	b := newMemory()
@@ -28,9 +28,9 @@ func filled(t testing.TB, fs vfs.FS, stores map[int64]frozen, offsets ...int64) 
 	return b
 }
 
-// TestEveryDamageIsNoticed (R2): whatever byte of whatever object of the newest snapshot is changed, and wherever it is
-// cut off, made longer or removed, what is restored is that snapshot or the one before it, right in every record. A manifest
-// that is changed is never taken for one.
+// TestEveryDamageIsNoticed (R2) changes bytes of the objects of the newest snapshot, and truncates,
+// extends and removes the objects. A restore must give that snapshot or the one before it, right in
+// every record. It never accepts a changed manifest.
 func TestEveryDamageIsNoticed(t *testing.T) {
 	fs := vfs.NewMem()
 	stores := freeze(t, fs, 600, 900)
@@ -45,7 +45,7 @@ func TestEveryDamageIsNoticed(t *testing.T) {
 	if len(list) != 2 {
 		t.Fatalf("%d snapshots, want 2", len(list))
 	}
-	needed, before := map[string]bool{}, map[string]bool{} // what the newest one has, and the one before it
+	needed, before := map[string]bool{}, map[string]bool{} // the objects of the newest snapshot, and of the one before it
 	for _, f := range list[0].Manifest.Files {
 		needed["partition-3/"+f.Object] = true
 	}
@@ -61,7 +61,8 @@ func TestEveryDamageIsNoticed(t *testing.T) {
 		damages++
 		switch got := restorable(t, b); got {
 		case 900:
-			// There is a copy of the manifest, and the other files are those of the snapshot before alone.
+			// There is a copy of the manifest, and the other files are those of the snapshot before
+			// alone.
 			if needed[key] {
 				t.Errorf("%s: the damage was not noticed", key)
 			}
@@ -114,7 +115,7 @@ func TestEveryByteOfTheManifest(t *testing.T) {
 	clean := filled(t, fs, freeze(t, fs, 100), 100)
 	const key = "partition-3/current.manifest"
 	good := clean.objects[key]
-	for name := range clean.objects { // only the one that is changed
+	for name := range clean.objects { // only the changed one
 		if strings.Contains(name, "/manifests/") {
 			delete(clean.objects, name)
 		}
@@ -128,13 +129,14 @@ func TestEveryByteOfTheManifest(t *testing.T) {
 	}
 	for i := range good.data {
 		data := bytes.Clone(good.data)
-		data[i] ^= 0x20 // upper to lower case is the least that could be overlooked
+		data[i] ^= 0x20 // a change of case is the easiest to overlook
 		noticed(fmt.Sprint("byte ", i), data)
 		noticed(fmt.Sprint("length ", i), good.data[:i])
 	}
 }
 
-// TestNewerManifestIsLeftAlone: it is neither replaced nor pruned around.
+// TestNewerManifestIsLeftAlone: a manifest of a newer version is not replaced, and prevents
+// pruning.
 func TestNewerManifestIsLeftAlone(t *testing.T) {
 	fs := vfs.NewMem()
 	stores := freeze(t, fs, 100, 200)
@@ -153,7 +155,7 @@ func TestNewerManifestIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestCorruptStoreIsNoSnapshot: what is damaged on the disk is not uploaded as if it were right.
+// TestCorruptStoreIsNoSnapshot: a damaged store is not uploaded.
 func TestCorruptStoreIsNoSnapshot(t *testing.T) {
 	fs := vfs.NewMem()
 	stores := freeze(t, fs, 2000)

@@ -11,13 +11,13 @@ import (
 
 // Errors of a Bucket.
 var (
-	// ErrNotExist says that there is no object with that key.
+	// ErrNotExist means that there is no object with that key.
 	ErrNotExist = errors.New("no such object")
-	// ErrConflict says that a conditional write found something else than it was to replace.
+	// ErrConflict means that a conditional write found an object other than the one to replace.
 	ErrConflict = errors.New("somebody else has written it in the meantime")
 )
 
-// Object is what a bucket says about one of its objects.
+// Object describes an object of a bucket.
 type Object struct {
 	Key      string
 	Size     int64
@@ -26,30 +26,32 @@ type Object struct {
 	Version string
 }
 
-// Bucket is object storage below one prefix. Keys are slash-separated and relative to it. What a call has written
-// without error is there for every later call of anybody, and readers see an object whole or not at all.
+// Bucket is object storage below one prefix. Keys are slash-separated and relative to it. Every
+// later call of any process sees a successful write, and readers see an object whole or not at all.
 type Bucket interface {
-	// Put writes size bytes from r, whatever is there.
+	// Put writes size bytes from r and replaces any object with that key.
 	Put(ctx context.Context, key string, r io.ReadSeeker, size int64) error
-	// PutIf writes data only if the object's version is still that given, or, if version is empty, only if there is no
-	// such object; else ErrConflict. After any other error the object may or may not have been written.
+	// PutIf writes data only if the object still has the given version; an empty version means that
+	// there must be no object. Otherwise it returns ErrConflict. After any other error the object
+	// may or may not have been written.
 	PutIf(ctx context.Context, key string, data []byte, version string) error
 	// Get opens an object; ErrNotExist if there is none.
 	Get(ctx context.Context, key string) (io.ReadCloser, Object, error)
 	// List calls fn for each object whose key begins with prefix, in no particular order.
 	List(ctx context.Context, prefix string, fn func(Object) error) error
-	// Delete removes an object; that there is none is no error.
+	// Delete removes an object. A missing object is not an error.
 	Delete(ctx context.Context, key string) error
-	// String is where it is, without secrets.
+	// String names the place without secrets.
 	String() string
 }
 
-// OpenBucket opens file:///dir or s3://bucket/prefix. For S3 the query may say endpoint, region, path_style and insecure;
-// keys come from the environment or from the machine's role, never from the URL (docs/operations.md).
+// OpenBucket opens file:///dir or s3://bucket/prefix. For S3 the query may set endpoint, region,
+// path_style and insecure; keys come from the environment or from the machine's role, never from
+// the URL (docs/deploy.md).
 func OpenBucket(rawURL string) (Bucket, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		// The error of url.Parse quotes the URL, which may hold what somebody took for the right place of a secret.
+		// The error of url.Parse quotes the URL, in which somebody may have put a secret.
 		return nil, errors.New("snapshots: the URL cannot be read: write file:///dir or s3://bucket/prefix")
 	}
 	if u.User != nil {

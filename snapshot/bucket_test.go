@@ -19,7 +19,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// buckets runs a test with a directory and with S3, through the URLs that a user would write.
+// buckets runs a test with a directory and with S3, through the URLs of a user.
 func buckets(t *testing.T, test func(t *testing.T, open func() snapshot.Bucket)) {
 	t.Helper()
 	t.Run("directory", func(t *testing.T) {
@@ -84,7 +84,7 @@ func keys(t *testing.T, b snapshot.Bucket, prefix string) (list []string) {
 	return list
 }
 
-// TestBucket is what any object storage has to do.
+// TestBucket tests the contract of every object storage.
 func TestBucket(t *testing.T) {
 	buckets(t, func(t *testing.T, open func() snapshot.Bucket) {
 		b := open()
@@ -168,7 +168,7 @@ func TestBucketConditional(t *testing.T) {
 	})
 }
 
-// TestBucketRace lets many write in place of one version: exactly one may succeed.
+// TestBucketRace: of many conditional writes over one version exactly one succeeds.
 func TestBucketRace(t *testing.T) {
 	buckets(t, func(t *testing.T, open func() snapshot.Bucket) {
 		b := open()
@@ -205,7 +205,7 @@ func TestBucketURL(t *testing.T) {
 		"file://host/dir":               "names no directory",
 		"file:relative":                 "names no directory",
 		"s3:///prefix":                  "names no bucket",
-		"s3://bucket/p?secret=hunter2":  `"secret" is no option`,
+		"s3://bucket/p?secret=hunter2":  `"secret" is not an option`,
 		"s3://key:hunter2@bucket/p":     "keys come from the environment",
 		"s3://b/p?insecure=maybe":       "insecure must be true or false",
 		"s3://bucket/\x7fhunter2":       "cannot be read",

@@ -16,8 +16,9 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// TestCrashWhileCreating: the bucket fails at each operation of a snapshot, before or after it was done. What restores is
-// the old snapshot or the new one, the next try succeeds, and pruning leaves nothing that is not needed.
+// TestCrashWhileCreating: the bucket fails at each operation of a snapshot, before or after doing
+// it. A restore gives the old snapshot or the new one, the next attempt succeeds, and pruning
+// leaves no unneeded file.
 func TestCrashWhileCreating(t *testing.T) {
 	fs := vfs.NewMem()
 	stores := freeze(t, fs, 300, 500)
@@ -66,7 +67,8 @@ func TestCrashWhileCreating(t *testing.T) {
 	}
 }
 
-// TestCrashWhilePruning: it fails at each operation; what is kept restores, and the next one finishes.
+// TestCrashWhilePruning: the bucket fails at each operation of a prune. The kept snapshots still
+// restore, and the next prune finishes.
 func TestCrashWhilePruning(t *testing.T) {
 	fs := vfs.NewMem()
 	stores := freeze(t, fs, 100, 200, 300)
@@ -102,14 +104,14 @@ func TestCrashWhilePruning(t *testing.T) {
 			t.Fatalf("operation %d failed: of the kept ones offset %d is restored", i, at)
 		}
 	}
-	// Only the owner of the current one prunes by itself.
+	// Only the owner of the current snapshot prunes on its own.
 	if _, err := later(clean).Prune(t.Context(), 3, &projections.Position{200}, false); !errors.Is(err, snapshot.ErrNotCurrent) {
 		t.Errorf("a former owner prunes: %v", err)
 	}
 }
 
-// TestCrashWhileRestoring (R1): the disk fails at each operation, and the machine with it. What is in place afterwards is
-// nothing, or the old store, or the new one, right in every record; and the next try succeeds.
+// TestCrashWhileRestoring (R1): the machine fails at each operation of the disk. Afterwards there
+// is no store, the old one, or the new one, right in every record, and the next attempt succeeds.
 func TestCrashWhileRestoring(t *testing.T) {
 	source := vfs.NewMem()
 	b := filled(t, source, freeze(t, source, 300), 300)

@@ -9,46 +9,51 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Source is a store that can be copied: a *projections.Partition that is open, or a *projections.Stopped.
+// Source is a store that can be copied: a *projections.Partition that is open, or a
+// *projections.Stopped.
 type Source interface {
 	// Checkpoint makes dir, which must not exist, a copy of the store as of its last cut.
 	Checkpoint(dir string) error
 }
 
-// Stats say what a snapshot took.
+// Stats are the sizes and the upload of a snapshot.
 type Stats struct {
 	Files, Bytes                 int64 // of the snapshot
 	UploadedFiles, UploadedBytes int64 // what the bucket did not have
 	Checkpoint, Check, Upload    time.Duration
 }
 
-// CreateOptions say how a snapshot is taken. The zero value is for every day.
+// CreateOptions set how to take a snapshot. The zero value fits regular snapshots.
 type CreateOptions struct {
 	// Full uploads everything again, which repairs files that are damaged in the bucket.
 	Full bool
 	// MaxUpload is how many bytes may be uploaded; 0: any number.
 	MaxUpload int64
-	// Report gets the progress; nil: nobody asks.
+	// Report gets the progress; it may be nil.
 	Report Report
 }
 
-// Errors of Create that are of the normal course of things.
+// Errors of Create that occur in normal operation.
 var (
-	// ErrDominated says that a snapshot was refused because the current one is not older: another owner has written it.
+	// ErrDominated means that a snapshot was refused because the current one is not older: another
+	// owner has written it.
 	ErrDominated = errors.New("the snapshot is refused: its position does not dominate that of the current one")
-	// ErrUnchanged says that the current snapshot is of just this position already.
+	// ErrUnchanged means that the current snapshot already has this position.
 	ErrUnchanged = errors.New("nothing was folded since the current snapshot")
-	// ErrTooLarge says that more would have to be uploaded than CreateOptions allow.
+	// ErrTooLarge means that more would have to be uploaded than CreateOptions allow.
 	ErrTooLarge = errors.New("the snapshot would upload more than it may")
 )
 
-// maxTries bounds how often a snapshot starts anew because somebody else wrote one that it dominates.
+// maxTries bounds how often a snapshot starts anew because somebody else wrote one that it
+// dominates.
 const maxTries = 4
 
-// Create takes a snapshot of src and makes it the current one of its partition. scratch is a directory that is made for
-// the checkpoint and removed again; it must be on the same file system as the store. What is uploaded was read whole and
-// has the digest that its header says, so a damaged store does not become a snapshot. If the error is ErrUnchanged the
-// manifest is the current one. A store in which nothing was ever folded is refused with projections.ErrEmpty.
+// Create takes a snapshot of src and makes it the current one of its partition. Create makes the
+// directory scratch for the checkpoint and removes it again; it must be on the file system of the
+// store. Create reads the whole checkpoint and compares its digest with its header before it
+// uploads anything, so a damaged store does not become a snapshot. If the error is ErrUnchanged the
+// manifest is the current one. A store in which nothing was ever folded is refused with
+// projections.ErrEmpty.
 func (r *Repository) Create(ctx context.Context, src Source, scratch string, o CreateOptions) (m *Manifest, s Stats, err error) {
 	began := r.o.Now()
 	if err := r.o.FS.RemoveAll(scratch); err != nil {
@@ -79,7 +84,7 @@ func (r *Repository) Create(ctx context.Context, src Source, scratch string, o C
 	return m, s, err
 }
 
-// describe reads a checkpoint whole and makes its manifest, without objects.
+// describe reads a whole checkpoint and returns its manifest, without objects.
 func (r *Repository) describe(dir string, report Report) (*Manifest, error) {
 	files, err := r.files(dir)
 	if err != nil {
@@ -102,8 +107,8 @@ func (r *Repository) describe(dir string, report Report) (*Manifest, error) {
 	return m, nil
 }
 
-// publish uploads what the bucket lacks and then writes the manifest in place of the current one. ErrConflict: somebody
-// else has done so meanwhile.
+// publish uploads the files that the bucket lacks and then replaces the current manifest.
+// ErrConflict means that another process has replaced it meanwhile.
 func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began time.Time, o CreateOptions, s *Stats) error {
 	list, err := r.List(ctx, m.Partition)
 	if err != nil {
@@ -131,7 +136,8 @@ func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began
 	}
 	key := partitionPrefix(m.Partition) + currentName
 	if err := r.bucket.PutIf(ctx, key, data, version); err != nil {
-		// It may have been written all the same, by this call: an answer that was lost is asked for again by the client.
+		// This call may have written it all the same: the client repeats a request whose answer was
+		// lost.
 		now, _, rerr := r.read(ctx, key)
 		if rerr != nil || string(now) != string(data) {
 			return err
@@ -140,8 +146,9 @@ func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began
 	return r.copyToHistory(ctx, m)
 }
 
-// base is the snapshot that m replaces, nil if there is none, and the version of the manifest that is to be replaced. It
-// refuses what the rules of docs/formats.md refuse. full replaces a snapshot of the same position too.
+// base returns the snapshot that m replaces (nil if there is none) and the version of the manifest
+// to replace. It enforces the rules of docs/formats.md. With full it also replaces a snapshot of
+// the same position.
 func (r *Repository) base(list []Entry, m *Manifest, full bool) (base *Manifest, version string, err error) {
 	for i := range list {
 		e := &list[i]
@@ -177,8 +184,8 @@ func (r *Repository) base(list []Entry, m *Manifest, full bool) (base *Manifest,
 	return base, version, nil
 }
 
-// sameSource refuses to put a snapshot of something else in place of one. Settings and versions may differ: who changes
-// them rebuilds the store.
+// sameSource refuses to replace a snapshot of another cluster, topic or partition. Settings and
+// versions may differ: changing them requires a rebuild of the store.
 func sameSource(e *Entry, m *Manifest) error {
 	old, new := e.Manifest.Identity(), m.Identity()
 	old.Settings = new.Settings

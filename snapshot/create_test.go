@@ -10,7 +10,8 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// TestRoundTrip: what comes back is the store of the cut, and folding on from there gives the same as without.
+// TestRoundTrip: a restore gives the store of the cut, and folding from there gives the same as
+// without a restore.
 func TestRoundTrip(t *testing.T) {
 	buckets(t, func(t *testing.T, open func() snapshot.Bucket) {
 		dir := t.TempDir()
@@ -22,7 +23,7 @@ func TestRoundTrip(t *testing.T) {
 			m.Identity() != identity() {
 			t.Errorf("manifest %+v, stats %+v", m, stats)
 		}
-		f.to(t, 4000) // what follows is not in it
+		f.to(t, 4000) // later records are not in the snapshot
 		f.close(t)
 
 		list, err := r.List(t.Context(), 3)
@@ -56,7 +57,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestIncremental: the second snapshot uploads what is new, and one without news nothing.
+// TestIncremental: the second snapshot uploads only new files, and one without changes uploads
+// nothing.
 func TestIncremental(t *testing.T) {
 	dir := t.TempDir()
 	b := openBucket(t, "file://"+filepath.Join(dir, "bucket"))

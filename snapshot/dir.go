@@ -14,14 +14,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tidemark/tidemark/internal/private"
 )
 
-// dirBucket is a directory, local or mounted. Objects are files; a file is written under a temporary name, synced and
-// renamed. Conditional writes hold a lock file while they look and rename, so they are atomic among all processes that
-// share the directory's locks (on a network file system: if it supports flock).
+// dirBucket is a directory, local or mounted. Objects are files; a file is written under a
+// temporary name, synced and renamed. Conditional writes hold a lock file from the check to the
+// rename, so they are atomic among all processes that share the directory's locks (on a network
+// file system: if it supports flock).
 type dirBucket struct{ root string }
 
-// tempMark begins the names of files that are being written, lockName is that of the lock. Neither is an object.
+// tempMark begins the names of files that are being written, lockName is that of the lock. Neither
+// is an object.
 const (
 	tempMark = ".writing-"
 	lockName = ".lock"
@@ -31,7 +35,7 @@ func openDir(u *url.URL) (Bucket, error) {
 	if u.Host != "" || !filepath.IsAbs(u.Path) || u.RawQuery != "" {
 		return nil, fmt.Errorf("snapshots: %q names no directory: write file:///absolute/dir", u.Redacted())
 	}
-	if err := os.MkdirAll(u.Path, 0o755); err != nil {
+	if err := os.MkdirAll(u.Path, private.DirMode); err != nil { // the permissions of an existing directory are up to its owner
 		return nil, fmt.Errorf("snapshots: %w", err)
 	}
 	return &dirBucket{filepath.Clean(u.Path)}, nil
@@ -64,7 +68,7 @@ func (d *dirBucket) write(ctx context.Context, path string, r io.Reader, size in
 		return "", err
 	}
 	temp = filepath.Join(filepath.Dir(path), tempMark+rand.Text())
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, private.FileMode)
 	if err != nil {
 		return "", fmt.Errorf("snapshots: %w", err)
 	}
@@ -89,9 +93,12 @@ func (d *dirBucket) publish(temp, path string) error {
 // mkdir makes a directory below the root, durably.
 func (d *dirBucket) mkdir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
+		if dir != d.root {
+			private.Tighten(dir)
+		}
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, private.DirMode); err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
 	for at := dir; at != d.root && strings.HasPrefix(at, d.root); at = filepath.Dir(at) {
@@ -116,6 +123,9 @@ func (d *dirBucket) PutIf(ctx context.Context, key string, data []byte, version 
 		return errors.Join(fmt.Errorf("snapshots: locking %s: %w", d.root, err), os.Remove(temp))
 	}
 	defer unlock()
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return errors.Join(notRegular(path, info), os.Remove(temp))
+	}
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(fmt.Errorf("snapshots: %w", err), os.Remove(temp))
@@ -131,6 +141,11 @@ func (d *dirBucket) Get(_ context.Context, key string) (io.ReadCloser, Object, e
 	if err != nil {
 		return nil, Object{}, err
 	}
+	// Opening a pipe would block, and a link could lead anywhere. Only the owner of the directory
+	// could put one there between this check and the opening.
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, Object{}, notRegular(path, info)
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Object{}, fmt.Errorf("snapshots: %s: %w", path, ErrNotExist)
@@ -145,7 +160,13 @@ func (d *dirBucket) Get(_ context.Context, key string) (io.ReadCloser, Object, e
 	return f, o, nil
 }
 
-// versioned is the size up to which a file's content is its version; what is larger is never written conditionally.
+// notRegular refuses everything but regular files.
+func notRegular(path string, info fs.FileInfo) error {
+	return fmt.Errorf("snapshots: %s is not a regular file (%s), and snapshots have only regular files: remove it", path, info.Mode().Type())
+}
+
+// versioned is the size up to which a file's content is its version. Larger files are never written
+// conditionally.
 const versioned = 16 << 20
 
 func (d *dirBucket) object(key string, f *os.File) (Object, error) {
@@ -153,8 +174,8 @@ func (d *dirBucket) object(key string, f *os.File) (Object, error) {
 	if err != nil {
 		return Object{}, fmt.Errorf("snapshots: %w", err)
 	}
-	if info.IsDir() {
-		return Object{}, fmt.Errorf("snapshots: %s is a directory", f.Name())
+	if !info.Mode().IsRegular() {
+		return Object{}, notRegular(f.Name(), info)
 	}
 	o := Object{Key: key, Size: info.Size(), Modified: info.ModTime(), Version: "-"}
 	if o.Size <= versioned && strings.HasSuffix(key, manifestSuffix) {

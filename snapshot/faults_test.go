@@ -18,8 +18,8 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// memory is a bucket in memory with a clock of its own. before is called before each operation and may fail it; an
-// error that is errLost fails it after it was done.
+// memory is a bucket in memory with its own clock. It calls before ahead of each operation; an
+// error of before fails the operation, and errLost fails it after it was done.
 type memory struct {
 	before func(op, key string) error
 	now    func() time.Time
@@ -118,7 +118,7 @@ func (m *memory) Delete(_ context.Context, key string) error {
 	return m.do("delete", key, func() error { delete(m.objects, key); return nil })
 }
 
-// clone is a bucket with the same content and no faults.
+// clone returns a bucket with the same content and without faults.
 func (m *memory) clone() *memory {
 	c := newMemory()
 	for k, o := range m.objects {
@@ -145,7 +145,7 @@ func (m *memory) failAt(n int, err error) (hit *bool) {
 	return hit
 }
 
-// frozen is a store of the made-up log at an offset, copied as often as it is asked for.
+// frozen is a store of the synthetic log at an offset, which can be copied any number of times.
 type frozen struct {
 	fs  vfs.FS
 	dir string
@@ -156,7 +156,7 @@ func (f frozen) Checkpoint(dir string) error {
 	return err
 }
 
-// freeze folds the made-up log and keeps the store at each of the offsets.
+// freeze folds the synthetic log and keeps the store at each of the offsets.
 func freeze(t testing.TB, fs vfs.FS, offsets ...int64) map[int64]frozen {
 	t.Helper()
 	f := openStore(t, "store", fs)
@@ -173,7 +173,8 @@ func freeze(t testing.TB, fs vfs.FS, offsets ...int64) map[int64]frozen {
 	return all
 }
 
-// restorable returns the offset of the newest snapshot that restores, 0 if there is none. What restores must be right.
+// restorable returns the offset of the newest snapshot that restores, 0 if there is none. It fails
+// the test if the restored store is wrong.
 func restorable(t testing.TB, b snapshot.Bucket) int64 {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -204,7 +205,7 @@ func restorable(t testing.TB, b snapshot.Bucket) int64 {
 
 var knownDigests sync.Map
 
-// digests is digestAt, remembered.
+// digests is digestAt with a cache.
 func digests(t testing.TB, at int64) string {
 	if d, ok := knownDigests.Load(at); ok {
 		return d.(string)

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// FuzzManifest reads any bytes as a manifest, as they are and sealed with the right hash, as only its writer could: what
-// is read is read again from what it is written as, and each of its files stays in the folder it is restored into.
+// FuzzManifest decodes any bytes as a manifest, unchanged and with a correct hash. A decoded
+// manifest survives encoding and decoding, and each of its files stays in the folder that it is
+// restored to.
 func FuzzManifest(f *testing.F) {
 	for _, body := range []string{``, `{}`, `null`, `{"format":1}`, `{"format":99}`, `{"format":1,"files":[{"name":"../x","size":-1}]}`} {
 		f.Add([]byte(body))

@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestHashesOfTablesThatWentAreForgotten: a node that takes snapshots for months remembers as many hashes as there are
-// tables, and reads none of these twice.
+// TestHashesOfTablesThatWentAreForgotten: a node that takes snapshots for months keeps one hash for
+// each current table, and reads no table twice.
 func TestHashesOfTablesThatWentAreForgotten(t *testing.T) {
 	fs := vfs.NewMem()
 	r := New(nil, Options{FS: fs})

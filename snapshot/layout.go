@@ -15,9 +15,10 @@ import (
 //	partition-3/manifests/<m>-<r>-<d>.manifest      a copy of each snapshot that was current, by position
 //	partition-3/files/<sha256>.<milliseconds>       files of the stores, by content and time of their upload
 //
-// The position has 20 digits for each topic, so that names sort like positions. No name of a file is ever used twice: a prune
-// that has one on its list and sleeps before it removes it must not find another file under it. (Earlier builds left the
-// time out where they saw no file with that content. What they named is read like the rest.)
+// The position has 20 digits for each topic, so that names sort like positions. No file name is
+// ever used twice: a prune that is paused between listing a name and removing it must not remove a
+// newer file. (Earlier builds left out the time if they saw no file with that content. Such names
+// are read like the rest.)
 
 const (
 	manifestSuffix = ".manifest"
@@ -26,7 +27,7 @@ const (
 	filesPrefix    = "files/"
 )
 
-// partitionPrefix is where all of a partition is.
+// partitionPrefix is the prefix of all keys of a partition.
 func partitionPrefix(partition int32) string { return fmt.Sprintf("partition-%d/", partition) }
 
 // partitionOf is the partition that a key belongs to.
@@ -47,12 +48,12 @@ func Name(v projections.Position) string { return fmt.Sprintf("%020d-%020d-%020d
 func ParseName(s string) (v projections.Position, err error) {
 	parts := strings.Split(s, "-")
 	if len(parts) != len(v) {
-		return v, fmt.Errorf("%q is no snapshot: write its position as m-r-d", s)
+		return v, fmt.Errorf("%q is not a snapshot: write its position as m-r-d", s)
 	}
 	for i, part := range parts {
 		n, err := strconv.ParseUint(part, 10, 63)
 		if err != nil {
-			return v, fmt.Errorf("%q is no snapshot: write its position as m-r-d", s)
+			return v, fmt.Errorf("%q is not a snapshot: write its position as m-r-d", s)
 		}
 		v[i] = int64(n)
 	}
@@ -61,7 +62,7 @@ func ParseName(s string) (v projections.Position, err error) {
 
 func historyKey(v projections.Position) string { return historyPrefix + Name(v) + manifestSuffix }
 
-// fileKey is where a file with that content goes if none is there that could be relied on.
+// fileKey is the key for a new file with that content.
 func fileKey(sha string, now time.Time) string {
 	return filesPrefix + sha + "." + strconv.FormatInt(now.UnixMilli(), 10)
 }

@@ -7,11 +7,14 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tidemark/tidemark/internal/private"
 )
 
-// lockFile waits for the lock of a file, which is made if there is none. The lock ends with the process.
+// lockFile waits for the lock of a file, which is made if there is none. The lock ends with the
+// process.
 func lockFile(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, private.FileMode)
 	if err != nil {
 		return nil, err
 	}

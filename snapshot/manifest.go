@@ -16,7 +16,7 @@ import (
 // Format is the version of the manifest of docs/formats.md.
 const Format = 1
 
-// Manifest says what a snapshot is: whose store, at which position, with which digest, in which files.
+// Manifest describes a snapshot: the identity of its store, its position, its digest and its files.
 type Manifest struct {
 	Format     int          `json:"format"`
 	WrittenAt  time.Time    `json:"written_at"`
@@ -54,11 +54,11 @@ type File struct {
 	Object string `json:"object"` // its key below the partition's prefix
 }
 
-// ManifestError says that a manifest cannot be used, and why.
+// ManifestError explains why a manifest cannot be used.
 type ManifestError struct {
 	Where  string
 	Reason string
-	// Newer says that it is in order, but from a newer version.
+	// Newer means that the manifest is from a newer version, and not damaged.
 	Newer bool
 }
 
@@ -91,7 +91,7 @@ func (m *Manifest) Identity() projections.Identity {
 		Settings: projections.Settings(m.Settings)}
 	for i := range id.Topics {
 		id.Topics[i].Name = m.Topics[i].Name
-		_, _ = hex.Decode(id.Topics[i].ID[:], []byte(m.Topics[i].ID)) // check has looked at it
+		_, _ = hex.Decode(id.Topics[i].ID[:], []byte(m.Topics[i].ID)) // check has validated it
 	}
 	return id
 }
@@ -114,7 +114,7 @@ const (
 	bodyAt   = len(sealHead) + 2*sha256.Size + len(sealMid)
 )
 
-// maxManifest bounds what is read as a manifest.
+// maxManifest bounds the size of a manifest.
 const maxManifest = 64 << 20
 
 // encode is the manifest as it is stored. Equal manifests have equal bytes.
@@ -168,7 +168,7 @@ func decodeManifest(where string, data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// check refuses what no writer writes. Names become paths, so they are looked at closely.
+// check refuses values that no writer writes. Names become paths, so it checks them strictly.
 func (m *Manifest) check() error {
 	switch {
 	case m.Format != Format:

@@ -2,17 +2,17 @@ package snapshot_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// panicky is a bucket whose files panic when they are touched.
+// panicky is a bucket whose files panic when they are read.
 type panicky struct {
 	*memory
 	on bool
@@ -34,7 +34,8 @@ func (p *panicky) Get(ctx context.Context, key string) (io.ReadCloser, snapshot.
 	return p.memory.Get(ctx, key)
 }
 
-// TestPanicIsAnError: files are brought and uploaded in goroutines, where a panic would end the process.
+// TestPanicIsAnError: files are downloaded and uploaded in goroutines, where a panic would end the
+// process.
 func TestPanicIsAnError(t *testing.T) {
 	fs := vfs.NewMem()
 	b := &panicky{memory: newMemory()}
@@ -44,8 +45,8 @@ func TestPanicIsAnError(t *testing.T) {
 	f.to(t, 200)
 	planted := func(what string, err error) {
 		t.Helper()
-		var p *snapshot.PanicError
-		if !errors.As(err, &p) || p.Value != "planted" || !strings.Contains(p.Error(), what) || !strings.Contains(string(p.Stack), "panic_test.go") {
+		p := guard.Of(err)
+		if p == nil || p.Value != "planted" || !strings.Contains(p.Error(), what) || !strings.Contains(string(p.Stack), "panic_test.go") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

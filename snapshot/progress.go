@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Phase is a part of the work on a snapshot.
+// Phase is a step of the work on a snapshot.
 type Phase string
 
 // Phases, in the order in which they come.
@@ -17,7 +17,7 @@ const (
 	PhaseCheck      Phase = "check" // the digest of all records
 )
 
-// Progress is how far a phase has come.
+// Progress is the progress of a phase.
 type Progress struct {
 	Phase       Phase
 	Done, Total int64         // bytes; Total 0 = not known
@@ -25,7 +25,8 @@ type Progress struct {
 	ETA         time.Duration // until the end of the phase; 0 = not known
 }
 
-// Report gets the progress; it is called often, by one goroutine at a time, and must be quick. nil: nobody asks.
+// Report receives the progress. It is called often, by one goroutine at a time, and must be quick.
+// It may be nil.
 type Report func(Progress)
 
 // meter measures a phase.
@@ -60,7 +61,7 @@ func (m *meter) add(n int64) {
 	m.report(m.p)
 }
 
-// Write counts what passes.
+// Write counts the bytes that pass.
 func (m *meter) Write(b []byte) (int, error) {
 	m.add(int64(len(b)))
 	return len(b), nil

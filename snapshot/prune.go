@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Pruned says what prune removed, or would remove.
+// Pruned is what Prune has removed, or would remove.
 type Pruned struct {
 	Snapshots []string // names
 	Files     int
@@ -18,21 +18,23 @@ type Pruned struct {
 	Kept      int // snapshots that are left
 }
 
-// ErrNotCurrent says that prune was refused because somebody else has written the current snapshot.
+// ErrNotCurrent means that Prune was refused because another process has written the current
+// snapshot.
 var ErrNotCurrent = errors.New("another owner has written the current snapshot: pruning is left to it")
 
-// Prune removes the snapshots of a partition but for the newest Keep, and the files that are named by none of those left
-// and older than the grace period. own is the position of the current snapshot as the caller wrote it, nil for an
-// operator. dry removes nothing.
+// Prune removes a partition's snapshots except the newest Keep, and the files that no remaining
+// snapshot names and that are older than the grace period. own is the position of the current
+// snapshot as the caller wrote it, nil for an operator. With dry it removes nothing.
 //
-// It cannot remove what a snapshot names or will name, even if it sleeps between looking and removing: a file that no
-// manifest names, and that is as old as the grace period, is never named again (upload.go). Manifests are read after the
-// files were listed, so that a file whose manifest was written in between counts as named. While there is a manifest that
-// cannot be read and might still be of use, no files are removed.
+// Prune cannot remove a file that a snapshot names or will name, even if it is paused between
+// listing and removing: no manifest ever again names a file that none names now and that is as old
+// as the grace period (upload.go). Prune reads the manifests after it has listed the files, so a
+// file whose manifest was written in between counts as named. While a manifest that may still be
+// needed cannot be read, Prune removes no files.
 func (r *Repository) Prune(ctx context.Context, partition int32, own *projections.Position, dry bool) (p Pruned, err error) {
 	prefix := partitionPrefix(partition)
 	now := r.o.Now()
-	var old []Object // everything that is no manifest and old enough
+	var old []Object // objects that are not manifests and old enough
 	if err := r.bucket.List(ctx, prefix, func(o Object) error {
 		if rest := o.Key[len(prefix):]; now.Sub(o.Modified) >= r.o.Grace && !isManifest(rest) {
 			old = append(old, o)
@@ -48,7 +50,7 @@ func (r *Repository) Prune(ctx context.Context, partition int32, own *projection
 	if own != nil && (len(list) == 0 || !list[0].Current || list[0].Manifest == nil || list[0].Manifest.Position() != *own) {
 		return p, fmt.Errorf("partition %d at position %v: %w", partition, *own, ErrNotCurrent)
 	}
-	drop, named, unsure := r.sort(list, now, &p)
+	drop, named, unreadable := r.sort(list, now, &p)
 	for _, e := range drop {
 		if e.Manifest != nil {
 			p.Snapshots = append(p.Snapshots, Name(e.Manifest.Position()))
@@ -59,8 +61,8 @@ func (r *Repository) Prune(ctx context.Context, partition int32, own *projection
 			}
 		}
 	}
-	if unsure != nil {
-		return p, fmt.Errorf("no files of partition %d are removed, since it is not known what this names: %w", partition, unsure)
+	if unreadable != nil {
+		return p, fmt.Errorf("no files of partition %d are removed, since a manifest that cannot be read may name them: %w", partition, unreadable)
 	}
 	for _, o := range old {
 		if named[o.Key[len(prefix):]] {
@@ -77,8 +79,9 @@ func (r *Repository) Prune(ctx context.Context, partition int32, own *projection
 	return p, nil
 }
 
-// sort decides which manifests go, and what those that stay name. unsure is why that is not known.
-func (r *Repository) sort(list []Entry, now time.Time, p *Pruned) (drop []Entry, named map[string]bool, unsure error) {
+// sort returns the manifests to drop and the files that the others name. unreadable is set if a
+// manifest that may be needed cannot be read.
+func (r *Repository) sort(list []Entry, now time.Time, p *Pruned) (drop []Entry, named map[string]bool, unreadable error) {
 	named = map[string]bool{}
 	for i := range list {
 		e := &list[i]
@@ -96,10 +99,10 @@ func (r *Repository) sort(list []Entry, now time.Time, p *Pruned) (drop []Entry,
 				drop = append(drop, *e) // nobody can restore it
 				continue
 			}
-			unsure = errors.Join(unsure, e.Err)
+			unreadable = errors.Join(unreadable, e.Err)
 		}
 	}
-	return drop, named, unsure
+	return drop, named, unreadable
 }
 
 func isManifest(rest string) bool {

@@ -9,9 +9,9 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// TestPruneThatSleepsRemovesNothingNew: a prune has an old file on its list that nothing names, and sleeps before it removes
-// it. Another one removes the file, and a snapshot uploads its content again, which the current manifest names from then on.
-// Then the first one wakes up.
+// TestPruneThatSleepsRemovesNothingNew: a prune has an unnamed old file on its list and pauses
+// before removing it. Another prune removes the file, and a snapshot uploads its content again,
+// which the current manifest then names. Then the first prune resumes.
 func TestPruneThatSleepsRemovesNothingNew(t *testing.T) {
 	fs := vfs.NewMem()
 	stores := freeze(t, fs, 100)
@@ -29,7 +29,7 @@ func TestPruneThatSleepsRemovesNothingNew(t *testing.T) {
 		}
 	}
 	take()
-	take() // the files of the first are named by nothing now
+	take() // no manifest names the files of the first now
 	now = now.Add(2 * time.Hour)
 
 	asleep := false

@@ -17,8 +17,8 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// turns lets several actors go one at a time, in an order that is a function of the seed: before each operation of the
-// bucket an actor waits for its turn.
+// turns runs several actors one at a time, in an order that is a function of the seed: before each
+// operation of the bucket an actor waits for its turn.
 type turns struct {
 	rnd   *rand.Rand
 	clock time.Time
@@ -52,7 +52,8 @@ func (s *turns) wait() {
 	<-turn
 }
 
-// start runs an actor. It returns when the actor waits for its first turn, so that they wait in the order of their starts.
+// start runs an actor. It returns when the actor waits for its first turn, so that they wait in the
+// order of their starts.
 func (s *turns) start(f func()) {
 	s.mu.Lock()
 	s.running++
@@ -74,7 +75,7 @@ func (s *turns) start(f func()) {
 	}
 }
 
-// run gives turns until all actors are done. Between two turns time passes, now and then a lot.
+// run gives turns until all actors are done. Time passes between two turns, now and then a lot.
 func (s *turns) run(between func()) {
 	for {
 		s.mu.Lock()
@@ -100,9 +101,10 @@ func (s *turns) run(between func()) {
 	}
 }
 
-// TestOwnersAndPrunersRace (R3, R11): several processes that all think that they own the partition take snapshots of it,
-// at positions that go on or are stale, and prune, while hours pass between any two of their steps. At every moment the
-// current manifest names only what is there, and its position never goes back; a stale snapshot is refused in words.
+// TestOwnersAndPrunersRace (R3, R11): several processes that all believe that they own the
+// partition take snapshots of it, at new or stale positions, and prune, while hours pass between
+// any two of their steps. At every moment the current manifest names only existing files, and its
+// position never goes back. A stale snapshot is refused with an explanation.
 func TestOwnersAndPrunersRace(t *testing.T) {
 	fs := vfs.NewMem()
 	offsets := []int64{60, 120, 180, 240, 300, 360}
@@ -134,8 +136,8 @@ func race(t *testing.T, fs vfs.FS, stores map[int64]frozen, offsets []int64, see
 	faults := rand.New(rand.NewPCG(seed, 99))
 	b.before = func(op, _ string) error {
 		s.wait()
-		if op == "put" && faults.IntN(10) == 0 { // one at a time: it is the caller's turn
-			return errDown // which leaves files that nothing names
+		if op == "put" && faults.IntN(10) == 0 { // without a race: it is the caller's turn
+			return errDown // leaves files that no manifest names
 		}
 		return nil
 	}
@@ -204,7 +206,8 @@ func race(t *testing.T, fs vfs.FS, stores map[int64]frozen, offsets []int64, see
 	}
 }
 
-// TestTwoOwnersOneBucket is the same with real buckets and no order: the newest wins, and restores.
+// TestTwoOwnersOneBucket does the same with real buckets in any order: the newest snapshot wins,
+// and restores.
 func TestTwoOwnersOneBucket(t *testing.T) {
 	fs := vfs.NewMem()
 	offsets := []int64{60, 120, 180, 240, 300, 360}
@@ -229,7 +232,7 @@ func TestTwoOwnersOneBucket(t *testing.T) {
 	})
 }
 
-// TestRefusals: what a snapshot does not replace, each with its reason.
+// TestRefusals: the snapshots that a new one does not replace, each with its reason.
 func TestRefusals(t *testing.T) {
 	fs := vfs.NewMem()
 	stores := freeze(t, fs, 100, 200)

@@ -12,21 +12,24 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tidemark/tidemark/internal/private"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Options are the means of a Repository. The zero value works.
+// Options configure a Repository. The zero value works.
 type Options struct {
 	// FS is where stores and checkpoints are; nil: the operating system's.
 	FS vfs.FS
-	// Keep is how many snapshots of a partition prune leaves, the current one included; 3 by default.
+	// Keep is how many snapshots of a partition prune leaves, the current one included; 3 by
+	// default.
 	Keep int
-	// Grace is how old an object must be, at least, before prune removes it; 24 h by default. A snapshot that takes
-	// longer than a quarter of it to upload is given up, so that nothing of it can have been pruned when it is done.
+	// Grace is how old an object must be, at least, before prune removes it; 24 h by default. A
+	// snapshot gives up if its upload takes longer than a quarter of it, so that none of its files
+	// can have been pruned before it is complete.
 	Grace time.Duration
-	// Parallel is how many files are moved at the same time; 4 by default.
+	// Parallel is how many files are transferred at the same time; 4 by default.
 	Parallel int
-	// Logger gets what was found damaged; nil: nowhere.
+	// Logger logs damaged snapshots; nil: nothing is logged.
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now. It is compared with the times of the object store.
 	Now func() time.Time
@@ -51,7 +54,7 @@ type Repository struct {
 // New makes the repository of a bucket.
 func New(b Bucket, o Options) *Repository {
 	if o.FS == nil {
-		o.FS = vfs.Default
+		o.FS = private.FS
 	}
 	if o.Keep < 1 {
 		o.Keep = DefaultKeep
@@ -74,7 +77,7 @@ func New(b Bucket, o Options) *Repository {
 // String is where the snapshots are, without secrets.
 func (r *Repository) String() string { return r.bucket.String() }
 
-// Entry is a snapshot that is there, or what is left of one.
+// Entry is a snapshot, possibly a damaged one.
 type Entry struct {
 	Partition int32
 	Key       string // of its manifest
@@ -87,8 +90,8 @@ type Entry struct {
 	data     []byte
 }
 
-// List is the snapshots of a partition, the newest first, and manifests that cannot be used after them. The current one
-// is listed once, though there is a copy of it in the history.
+// List returns the snapshots of a partition, the newest first, and after them the manifests that
+// cannot be used. It lists the current one once, although the history has a copy of it.
 func (r *Repository) List(ctx context.Context, partition int32) ([]Entry, error) {
 	prefix := partitionPrefix(partition)
 	keys := []string{prefix + currentName}
@@ -117,7 +120,8 @@ func (r *Repository) List(ctx context.Context, partition int32) ([]Entry, error)
 	}), nil
 }
 
-// compareEntries puts the newest first, of two with the same position the current one, and at the end those without.
+// compareEntries orders entries: the newest first, of two with the same position the current one
+// first, and entries without a manifest last.
 func compareEntries(a, b Entry) int {
 	switch {
 	case a.Err != nil && b.Err != nil:
@@ -142,7 +146,7 @@ func compareEntries(a, b Entry) int {
 	return 0
 }
 
-// newer orders positions; for those of one partition's snapshots it is the same as dominance.
+// newer orders positions. For the snapshots of one partition this order equals dominance.
 func newer(a, b projections.Position) bool {
 	var sa, sb int64
 	for i := range a {
@@ -155,7 +159,7 @@ func newer(a, b projections.Position) bool {
 	return slices.Compare(a[:], b[:]) > 0
 }
 
-// entry reads a manifest. What cannot be used as one is an entry with an Err.
+// entry reads a manifest. If it cannot be used, the entry has an Err.
 func (r *Repository) entry(ctx context.Context, partition int32, key string) (Entry, error) {
 	e := Entry{Partition: partition, Key: key, Current: key == partitionPrefix(partition)+currentName}
 	data, o, err := r.read(ctx, key)
@@ -189,7 +193,7 @@ func (r *Repository) read(ctx context.Context, key string) ([]byte, Object, erro
 	return data, o, nil
 }
 
-// Partitions are those that have anything in the bucket, in order.
+// Partitions returns the partitions that have objects in the bucket, in order.
 func (r *Repository) Partitions(ctx context.Context) ([]int32, error) {
 	found := map[int32]bool{}
 	err := r.bucket.List(ctx, "partition-", func(o Object) error {

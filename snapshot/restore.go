@@ -9,12 +9,12 @@ import (
 	"io"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// DamagedError says that a file of a snapshot is not what its manifest says.
+// DamagedError means that a file of a snapshot differs from its manifest.
 type DamagedError struct {
 	Where  string // the object, or the directory it was downloaded to
 	Reason string
@@ -24,7 +24,8 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("snapshot %s is damaged: %s", e.Where, e.Reason)
 }
 
-// Fits reports whether a snapshot is of what a store is wanted for; if not, the error says what differs, as for a store.
+// Fits reports whether a snapshot has the identity want. If not, the error names the difference, as
+// for a store.
 func (e *Entry) Fits(want projections.Identity) error {
 	if e.Err != nil {
 		return e.Err
@@ -32,10 +33,10 @@ func (e *Entry) Fits(want projections.Identity) error {
 	return projections.CheckIdentity(e.Key, e.Manifest.Store, e.Manifest.Fold, e.Manifest.Identity(), want)
 }
 
-// Download brings the store of a snapshot into dir, which is removed first if it is there, and checks all of it: the size
-// and hash of each file, that the store opens and is of the identity, versions and position that the manifest says, and the
-// digest of all its records. What is in dir after an error is of no use. A *DamagedError says that the snapshot is bad;
-// other errors may pass.
+// Download writes the store of a snapshot to dir, which it removes first if it exists, and checks
+// all of it: the size and hash of each file, that the store opens and has the manifest's identity,
+// versions and position, and the digest of all its records. After an error the content of dir is
+// useless. A *DamagedError means that the snapshot is bad; other errors may pass.
 func (r *Repository) Download(ctx context.Context, m *Manifest, dir string, report Report) error {
 	fs := r.o.FS
 	if err := fs.RemoveAll(dir); err != nil {
@@ -45,10 +46,10 @@ func (r *Repository) Download(ctx context.Context, m *Manifest, dir string, repo
 		return fmt.Errorf("restoring: %w", err)
 	}
 	progress := r.meter(report, PhaseDownload, m.Bytes())
-	g, gctx := errgroup.WithContext(ctx)
+	g, gctx := guard.WithContext(ctx)
 	g.SetLimit(r.o.Parallel)
 	for i := range m.Files {
-		g.Go(caught("bringing "+m.Files[i].Name, func() error { return r.fetch(gctx, m, &m.Files[i], dir, progress) }))
+		g.Go("bringing "+m.Files[i].Name, func() error { return r.fetch(gctx, m, &m.Files[i], dir, progress) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -72,6 +73,12 @@ func (r *Repository) fetch(ctx context.Context, m *Manifest, f *File, dir string
 		r.mu.Unlock()
 		return &DamagedError{r.bucket.String() + "/" + key, fmt.Sprintf(format, args...)}
 	}
+	var open []io.Closer
+	defer func() { // cleans up after a panic
+		for _, f := range open {
+			_ = f.Close()
+		}
+	}()
 	body, o, err := r.bucket.Get(ctx, key)
 	if errors.Is(err, ErrNotExist) {
 		return damaged("its file %s is missing", f.Name)
@@ -88,11 +95,13 @@ func (r *Repository) fetch(ctx context.Context, m *Manifest, f *File, dir string
 		return errors.Join(fmt.Errorf("restoring: %w", err), body.Close())
 	}
 	sum := sha256.New()
-	// The file comes last: a vfs.File may change the bytes that it is given.
+	open = []io.Closer{file, body}
+	// The file comes last: a vfs.File may modify the bytes that it writes.
 	n, err := io.Copy(io.MultiWriter(sum, progress, file), &contextReader{ctx, io.LimitReader(body, f.Size)})
 	if err == nil {
 		err = file.Sync()
 	}
+	open = nil
 	if err = errors.Join(err, file.Close(), body.Close()); err != nil {
 		return fmt.Errorf("restoring %s from %s: %w", at, key, err)
 	}
@@ -105,7 +114,7 @@ func (r *Repository) fetch(ctx context.Context, m *Manifest, f *File, dir string
 	return nil
 }
 
-// check reads a downloaded store whole.
+// check reads a whole downloaded store.
 func (r *Repository) check(m *Manifest, dir string) error {
 	where := r.bucket.String() + "/" + partitionPrefix(m.Partition) + Name(m.Position())
 	x, err := projections.Inspect(dir, r.o.FS)
@@ -121,8 +130,9 @@ func (r *Repository) check(m *Manifest, dir string) error {
 	return nil
 }
 
-// Install moves a downloaded store into place, durably. If there is a store already it is moved to aside first, which must
-// not exist; a crash in between leaves it there and no store in place.
+// Install moves a downloaded store into place, durably. If there is a store already, Install first
+// moves it to aside, which must not exist. A crash in between leaves the old store in aside and
+// none in place.
 func Install(fs vfs.FS, downloaded, dir, aside string) error {
 	if _, err := fs.Stat(dir); err == nil {
 		if err := MoveAside(fs, dir, aside); err != nil {

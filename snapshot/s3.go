@@ -15,9 +15,9 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// s3Bucket is a prefix of a bucket of S3, or of what speaks like it. The store must answer reads and lists with what
-// was written last, and refuse a conditional PUT whose condition does not hold: both are so at AWS, MinIO, Ceph,
-// Cloudflare R2 and others. CheckConditional finds out.
+// s3Bucket is a prefix of a bucket of S3 or a compatible store. The store must be strongly
+// consistent for reads and lists, and must refuse a conditional PUT whose condition does not hold.
+// AWS, MinIO, Ceph, Cloudflare R2 and others do both. CheckConditional tests it.
 type s3Bucket struct {
 	client *minio.Client
 	bucket string
@@ -25,8 +25,9 @@ type s3Bucket struct {
 	at     string
 }
 
-// openS3 reads s3://bucket/prefix?endpoint=host:port&region=…&path_style=true&insecure=true. Credentials are looked for
-// in AWS_ACCESS_KEY_ID and so on, in the shared credentials file, and in the machine's role, in this order.
+// openS3 reads s3://bucket/prefix?endpoint=host:port&region=…&path_style=true&insecure=true.
+// Credentials come from AWS_ACCESS_KEY_ID and so on, the shared credentials file, or the machine's
+// role, in this order.
 func openS3(u *url.URL) (Bucket, error) {
 	if u.Host == "" {
 		return nil, errors.New("snapshots: the URL names no bucket: write s3://bucket/prefix")
@@ -54,7 +55,8 @@ func openS3(u *url.URL) (Bucket, error) {
 				o.BucketLookup = minio.BucketLookupPath
 			}
 		default:
-			return nil, fmt.Errorf("snapshots: %s: %q is no option of an S3 URL: there are endpoint, region, path_style and insecure; keys come from the environment", s.at, name)
+			return nil, fmt.Errorf("snapshots: %s: %q is not an option of an S3 URL: the options are endpoint, region, path_style and "+
+				"insecure; keys come from the environment", s.at, name)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("snapshots: %s: %s must be true or false", s.at, name)
@@ -73,7 +75,7 @@ func openS3(u *url.URL) (Bucket, error) {
 
 func (s *s3Bucket) String() string { return s.at }
 
-// fail words an error. The client's own names the bucket's region and host, never a key.
+// fail wraps an error of the client. It may name the bucket's region and host, but never a key.
 func (s *s3Bucket) fail(what, key string, err error) error {
 	switch r := minio.ToErrorResponse(err); {
 	case r.StatusCode == http.StatusPreconditionFailed, r.StatusCode == http.StatusConflict, r.Code == "ConditionalRequestConflict":

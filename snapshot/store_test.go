@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// identity is that of partition 3 of 4 in the tests.
+// identity returns the identity of partition 3 of 4.
 func identity() projections.Identity {
 	id := projections.Identity{ClusterID: "test", Partition: 3, Partitions: 4, Settings: projections.DefaultSettings()}
 	for i, name := range events.InputTopics {
@@ -20,7 +20,7 @@ func identity() projections.Identity {
 	return id
 }
 
-// log folds a made-up log: of chat.messages, offset o posts a message to channel o % channels.
+// folder folds a synthetic log of chat.messages: offset o posts a message to channel o % channels.
 type folder struct {
 	p        *projections.Partition
 	channels int
@@ -35,7 +35,7 @@ func openStore(t testing.TB, dir string, fs vfs.FS) *folder {
 	return &folder{p: p, channels: 50}
 }
 
-// to folds the made-up log up to an offset and writes it.
+// to folds the synthetic log up to an offset and writes the store.
 func (f *folder) to(t testing.TB, end int64) {
 	t.Helper()
 	f.p.Lock()
@@ -50,10 +50,10 @@ func (f *folder) to(t testing.TB, end int64) {
 		}
 		f.p.FoldMessage(&m, o, base+o)
 	}
+	f.p.Unlock()
 	var d projections.Deltas
 	f.p.Drain(&d, true)
 	c, err := f.p.Cut()
-	f.p.Unlock()
 	if err == nil {
 		err = c.Apply()
 	}
@@ -79,7 +79,8 @@ func create(t testing.TB, r *snapshot.Repository, f *folder, scratch string) (*s
 	return m, s
 }
 
-// digestAt is the digest that a store has at an offset of the made-up log, folded without any snapshot.
+// digestAt returns the digest of a store at an offset of the synthetic log, folded without
+// snapshots.
 func digestAt(t testing.TB, end int64) string {
 	t.Helper()
 	f := openStore(t, "store", vfs.NewMem())

@@ -16,12 +16,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 func newBytes(b []byte) io.ReadSeeker { return bytes.NewReader(b) }
 
-// files are those of a checkpoint, in the order of their names.
+// files returns the files of a checkpoint, ordered by name.
 func (r *Repository) files(dir string) ([]File, error) {
 	names, err := r.o.FS.List(dir)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *Repository) files(dir string) ([]File, error) {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		if info.IsDir() || !plainName(name) {
-			return nil, fmt.Errorf("snapshot: %s in the checkpoint is no file of a store", name)
+			return nil, fmt.Errorf("snapshot: %s in the checkpoint is not a file of a store", name)
 		}
 		files = append(files, File{Name: name, Size: info.Size()})
 	}
@@ -52,24 +52,25 @@ type hashed struct {
 	sha  string
 }
 
-// hashAll hashes the files of a checkpoint. Of tables that are not in it any more nothing is remembered: compactions make
-// new ones for as long as a node lives.
+// hashAll hashes the files of a checkpoint. It forgets the hashes of tables that are no longer in
+// it: compactions make new tables for as long as a node lives.
 func (r *Repository) hashAll(dir string, files []File, progress *meter) (err error) {
-	there := map[string]bool{}
+	existing := map[string]bool{}
 	for i := range files {
 		f := &files[i]
 		if f.SHA256, err = r.hash(dir, f, progress); err != nil {
 			return err
 		}
-		there[r.o.FS.PathJoin(dir, f.Name)] = true
+		existing[r.o.FS.PathJoin(dir, f.Name)] = true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.hashes, func(at string, _ hashed) bool { return r.o.FS.PathDir(at) == dir && !there[at] })
+	maps.DeleteFunc(r.hashes, func(at string, _ hashed) bool { return r.o.FS.PathDir(at) == dir && !existing[at] })
 	return nil
 }
 
-// hash is that of a file's content. Tables never change, so theirs are remembered: the next checkpoint links the same ones.
+// hash returns the hash of a file's content. It remembers the hashes of tables, which never change:
+// the next checkpoint links the same ones.
 func (r *Repository) hash(dir string, f *File, progress *meter) (string, error) {
 	at := r.o.FS.PathJoin(dir, f.Name)
 	info, err := r.o.FS.Stat(at)
@@ -107,17 +108,18 @@ func (r *Repository) hash(dir string, f *File, progress *meter) (string, error) 
 	return sha, nil
 }
 
-// upload gives each file of m an object: that of base or another that will not be pruned meanwhile, or a new one.
+// upload gives each file of m an object: that of base or another that will not be pruned meanwhile,
+// or a new one.
 func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, o CreateOptions, s *Stats) error {
 	prefix := partitionPrefix(m.Partition)
-	there := map[string]Object{}
+	existing := map[string]Object{}
 	if err := r.bucket.List(ctx, prefix+filesPrefix, func(o Object) error {
-		there[o.Key[len(prefix):]] = o
+		existing[o.Key[len(prefix):]] = o
 		return nil
 	}); err != nil {
 		return err
 	}
-	known := map[string]string{} // what the current manifest names, by hash
+	known := map[string]string{} // objects that the current manifest names, by hash
 	if base != nil {
 		for i := range base.Files {
 			known[base.Files[i].SHA256] = base.Files[i].Object
@@ -128,7 +130,7 @@ func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, 
 	for i := range m.Files {
 		f := &m.Files[i]
 		if f.Object = ""; !o.Full {
-			f.Object = r.reuse(there, known, prefix, f)
+			f.Object = r.reuse(existing, known, prefix, f)
 		}
 		if f.Object == "" {
 			f.Object = fileKey(f.SHA256, r.o.Now())
@@ -140,10 +142,10 @@ func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, 
 		return fmt.Errorf("partition %d, %d bytes: %w", m.Partition, total, ErrTooLarge)
 	}
 	progress := r.meter(o.Report, PhaseUpload, total)
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := guard.WithContext(ctx)
 	g.SetLimit(r.o.Parallel)
 	for _, f := range missing {
-		g.Go(caught("uploading "+f.Name, func() error {
+		g.Go("uploading "+f.Name, func() error {
 			if err := r.put(ctx, prefix+f.Object, r.o.FS.PathJoin(dir, f.Name), f.Size); err != nil {
 				return err
 			}
@@ -151,17 +153,18 @@ func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, 
 			atomic.AddInt64(&s.UploadedBytes, f.Size)
 			progress.add(f.Size)
 			return nil
-		}))
+		})
 	}
 	return g.Wait()
 }
 
-// reuse is the object that has the content of f already and stays, or "". What the current manifest names is not pruned
-// while that is current, and if it is not in the end, the new manifest is not written. What nothing names is not pruned
-// before it has the age of the grace period: a creator that started when it had half of that is done long before.
-func (r *Repository) reuse(there map[string]Object, known map[string]string, prefix string, f *File) string {
+// reuse returns an existing object with the content of f that prune will not remove, or "". Prune
+// keeps an object that the current manifest names, and if another manifest becomes current, the new
+// one is not written. Prune keeps an object that no manifest names until it is as old as the grace
+// period. A creator that starts when the object has half that age is done long before.
+func (r *Repository) reuse(existing map[string]Object, known map[string]string, prefix string, f *File) string {
 	usable := func(key string) bool {
-		o, ok := there[key]
+		o, ok := existing[key]
 		r.mu.Lock()
 		_, bad := r.suspect[prefix+key]
 		r.mu.Unlock()
@@ -170,7 +173,7 @@ func (r *Repository) reuse(there map[string]Object, known map[string]string, pre
 	if key, ok := known[f.SHA256]; ok && usable(key) {
 		return key
 	}
-	for key, o := range there {
+	for key, o := range existing {
 		if strings.HasPrefix(key, filesPrefix+f.SHA256) && isObject(key, f.SHA256) && usable(key) && r.o.Now().Sub(o.Modified) < r.o.Grace/2 {
 			return key
 		}

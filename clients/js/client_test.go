@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/clients/js"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // TestInNode runs the client's own tests. They need Node and nothing else: no package is installed.
@@ -22,7 +22,8 @@ func TestInNode(t *testing.T) {
 	}
 }
 
-// TestTypes compiles what is declared for TypeScript together with the code that it declares, and with a program that uses it.
+// TestTypes compiles what is declared for TypeScript together with the code that it declares, and
+// with a program that uses it.
 func TestTypes(t *testing.T) {
 	tsc := testkit.Program(t, "tsc")
 	if out, err := exec.CommandContext(t.Context(), tsc, "--project", "tsconfig.json").CombinedOutput(); err != nil { //nolint:gosec // the program is TypeScript's compiler

@@ -2,55 +2,122 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
-	"strings"
 
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/query"
 )
 
-// authFlags say whose tokens are valid.
+// authFlags set the keys and claims by which tokens are valid.
 type authFlags struct {
-	AuthKeys         string   `name:"auth-keys" placeholder:"FILE|URL" help:"Keys of the tokens that callers send: a JWKS, public keys in PEM or a secret of 32 bytes or more in a file, or the https address of a JWKS. Without, there are no tokens."`
-	AuthIssuer       string   `placeholder:"NAME" help:"Who issues the tokens: their iss has to be this."`
-	AuthAudience     string   `default:"tidemark" placeholder:"NAME" help:"Their aud has to contain this (${default})."`
-	ServiceTokenFile string   `placeholder:"FILE" help:"File with a token of scope service, for what a gateway asks other nodes on its own account."`
-	Origins          []string `placeholder:"ORIGIN" help:"Pages that may open sockets, as browsers name them: https://chat.example.com. Without: only those of this very host."`
+	AuthKeys         string `name:"auth-keys" placeholder:"FILE|URL" help:"Keys of the tokens that callers send: a JWKS, public keys in PEM or a secret of 32 bytes or more in a file, or the https address of a JWKS. Without, there are no tokens."`
+	AuthIssuer       string `placeholder:"NAME" help:"Issuer of the tokens: their iss must be this."`
+	AuthAudience     string `default:"tidemark" placeholder:"NAME" help:"Audience of the tokens: their aud must contain this (${default})."`
+	AuthRevoked      string `placeholder:"FILE|URL" help:"List of revoked users and tokens: lines sub:USER and jti:ID, in a file or at an https address. Tidemark reads it again when it changes, and ends their sockets and streams within a minute."`
+	ServiceTokenFile string `placeholder:"FILE" help:"File with a token of scope service, with which a node calls other nodes if it has no --peer-secret-file and no --peer-cert. A renewed token is read at once."`
+	peerFlags
+	Origins []string `placeholder:"ORIGIN" help:"Origins of pages that may open sockets, such as https://chat.example.com. Without it, only pages of this very host."`
 }
 
-// verifier judges tokens; nil without keys.
+// guard returns the verifier of tokens, nil without keys. Without keys it refuses an address that
+// other machines can reach, unless insecure is set.
+func (f *authFlags) guard(ctx context.Context, log *slog.Logger, listen string, insecure bool) (*auth.Verifier, error) {
+	v, err := f.verifier(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := query.CheckListen(listen, insecure || v != nil); err != nil {
+		return nil, verbs.Usagef("%v", err)
+	}
+	return v, nil
+}
+
+// verifier returns the verifier of tokens, nil without keys.
 func (f *authFlags) verifier(ctx context.Context, log *slog.Logger) (*auth.Verifier, error) {
-	for _, o := range f.Origins {
-		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o {
-			return nil, usagef("--origins %q: want scheme and host, without a path, such as https://chat.example.com", o)
-		}
+	if err := checkOrigins(f.Origins); err != nil {
+		return nil, err
 	}
 	if f.AuthKeys == "" {
 		if f.AuthIssuer != "" {
-			return nil, usagef("--auth-issuer without --auth-keys: nobody could verify a token")
+			return nil, verbs.Usagef("--auth-issuer without --auth-keys: nobody could verify a token")
+		}
+		if f.AuthRevoked != "" {
+			return nil, verbs.Usagef("--auth-revoked without --auth-keys: there are no tokens that could be revoked")
 		}
 		return nil, nil
 	}
 	if f.AuthIssuer == "" {
-		return nil, usagef("--auth-keys needs --auth-issuer: without, a token that the same keys signed for another service would do")
+		return nil, verbs.Usagef("--auth-keys needs --auth-issuer: without, a token that the same keys signed for another service would do")
 	}
 	keys, err := auth.Open(ctx, f.AuthKeys, func(err error) { log.Warn("keys", "err", err) })
 	if err != nil {
 		return nil, fmt.Errorf("--auth-keys: %w", err)
 	}
-	return auth.NewVerifier(auth.Config{Keys: keys, Issuer: f.AuthIssuer, Audience: f.AuthAudience})
+	var revoked *auth.Revoked
+	if f.AuthRevoked != "" {
+		if revoked, err = auth.OpenRevoked(ctx, f.AuthRevoked, func(err error) { log.Error("revoked tokens", "err", err) }); err != nil {
+			return nil, fmt.Errorf("--auth-revoked: %w", err)
+		}
+	}
+	return auth.NewVerifier(auth.Config{Keys: keys, Revoked: revoked, Issuer: f.AuthIssuer, Audience: f.AuthAudience})
 }
 
-// serviceToken reads the node's own token; empty if there is none.
-func (f *authFlags) serviceToken() (string, error) {
-	if f.ServiceTokenFile == "" {
-		return "", nil
+// checkOrigins refuses values that no browser sends as Origin.
+func checkOrigins(list []string) error {
+	for _, o := range list {
+		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o {
+			return verbs.Usagef("--origins %q: want scheme and host, without a path, such as https://chat.example.com", o)
+		}
 	}
-	b, err := os.ReadFile(f.ServiceTokenFile)
-	if err != nil {
-		return "", fmt.Errorf("--service-token-file: %w", err)
+	return nil
+}
+
+// peerFlags set how nodes prove to each other that they are nodes.
+type peerFlags struct {
+	PeerSecretFile string `placeholder:"FILE" help:"File with a secret of 32 bytes or more that all nodes share and with which they prove to each other that they are nodes: openssl rand -base64 32. Further lines may have more valid secrets, while you change it. A changed file is read without a restart."`
+	PeerCert       string `placeholder:"FILE" help:"PEM file of a certificate with which this node proves to others that it is a node; a new one is read without a restart."`
+	PeerKey        string `placeholder:"FILE" help:"PEM file of its key."`
+	PeerCA         string `name:"peer-ca" placeholder:"FILE" help:"PEM file of authorities that sign certificates of nodes and nothing else: anyone with a certificate of theirs counts as a node. Without --tls-ca, calls to other nodes trust them too."`
+}
+
+func (f *peerFlags) certificates() config.PeerTLS {
+	return config.PeerTLS{CertFile: f.PeerCert, KeyFile: f.PeerKey, CAFile: f.PeerCA}
+}
+
+// peers returns the proofs that this node can give to others.
+func (f *authFlags) peers(ctx context.Context, v *auth.Verifier, t *tls.Config, roles config.Roles, log *slog.Logger) (p peer.Proof, err error) {
+	owner := roles.Has(config.RoleProcessor) // of partitions, which others ask for
+	p.Certificates = f.certificates().Set()
+	if p.Certificates && owner && t == nil {
+		return p, verbs.Usagef("--peer-cert without --tls-cert: other nodes show their certificates by TLS, so this one has to serve with it " +
+			"(--tls-cert, --tls-key), or use --peer-secret-file")
 	}
-	return strings.TrimSpace(string(b)), nil
+	if f.PeerSecretFile != "" {
+		if p.Secrets, err = peer.OpenSecrets(f.PeerSecretFile, log); err != nil {
+			return p, fmt.Errorf("--peer-secret-file: %w", err)
+		}
+	}
+	if f.ServiceTokenFile != "" {
+		token, err := auth.OpenTokenFile(ctx, f.ServiceTokenFile, v, auth.ScopeService)
+		if err != nil {
+			return p, fmt.Errorf("--service-token-file: %w", err)
+		}
+		p.ServiceToken = token.Token
+	}
+	switch proves := p.Secrets != nil || p.Certificates; {
+	case v == nil || proves:
+	case p.ServiceToken != nil:
+		log.Warn("the service token is sent to any address that a member of the group advertises: set --peer-secret-file, or " +
+			"--peer-cert, --peer-key and --peer-ca, and nodes no longer need it")
+	case !owner && roles.Has(config.RoleQuery):
+		return p, verbs.Usagef("a node without partitions asks others for everything, and has nothing to show them: no user's token is sent on. " +
+			"Give all nodes the same --peer-secret-file, or --peer-cert, --peer-key and --peer-ca")
+	}
+	return p, nil
 }

@@ -13,13 +13,18 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/internal/bench"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/bench/partition"
+	"github.com/tidemark/tidemark/internal/bench/swarm"
+	"github.com/tidemark/tidemark/internal/verbs"
 )
 
-// benchCmd measures this machine. It needs no node; the benches of the whole path need brokers and a Redis of their
-// own, which they fill. That of the gateway runs on embedded ones if there are none.
+// benchCmd measures this machine. It needs no node; the benches of the whole path need brokers and
+// a Redis of their own, which they fill. The benches of the locks and of the gateway run on
+// embedded servers if there are none.
 type benchCmd struct {
-	Names   []string `arg:"" optional:"" help:"Which: fold, scale, memory, snapshot, live, messages, growth, handover, replay, serve, gateway; all by default."`
-	Brokers []string `help:"Brokers to measure on; the benches of the whole path are left out without." env:"TIDEMARK_TEST_BROKERS"`
+	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, snapshot, live, messages, growth, handover, replay, serve, locks, gateway; all by default."`
+	Brokers []string `help:"Brokers to measure on; without them the benches of the whole path are left out." env:"TIDEMARK_TEST_BROKERS"`
 	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
 	Profile string   `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
 	JSON    bool     `name:"json" help:"Print one JSON object a line."`
@@ -35,27 +40,28 @@ Example:
 }
 
 // benches in the order in which they run.
-var benches = []string{"fold", "scale", "memory", "snapshot", "live", "messages", "growth", "handover", "replay", "serve", "gateway"}
+var benches = []string{"fold", "scale", "memory", "snapshot", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
 
-// swarm is the clients of the gateway's bench, which starts them in a process of their own.
-const swarm = "swarm"
+// swarmName is the bench that runs the clients of the bench of the gateway, which starts them in a
+// process of their own.
+const swarmName = "swarm"
 
 // Run measures and prints each bench as it ends.
-func (c *benchCmd) Run(a *app) error {
+func (c *benchCmd) Run(a *verbs.App) error {
 	names := c.Names
 	if len(names) == 0 {
 		names = benches
 		if len(c.Brokers) == 0 {
-			names = append(slices.Clone(benches[:4]), "gateway")
-			fmt.Fprintln(a.stderr, "no --brokers: the benches of the whole path are left out (make bench starts brokers)")
+			names = append(slices.Clone(benches[:4]), "locks", "gateway")
+			fmt.Fprintln(a.Stderr, "no --brokers: the benches of the whole path are left out (make bench starts brokers)")
 		}
 	}
-	if len(names) == 1 && names[0] == swarm {
-		return bench.Swarm(a.ctx, a.stdin, a.stdout)
+	if len(names) == 1 && names[0] == swarmName {
+		return swarm.Run(a.Ctx, a.Stdin, a.Stdout)
 	}
 	for _, name := range names {
 		if !slices.Contains(benches, name) {
-			return usagef("there is no bench %q; there are %s", name, strings.Join(benches, ", "))
+			return verbs.Usagef("there is no bench %q; there are %s", name, strings.Join(benches, ", "))
 		}
 	}
 	if c.Profile != "" {
@@ -67,9 +73,9 @@ func (c *benchCmd) Run(a *app) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("this program cannot be found, and so not be run as the clients of the gateway: %w", err)
+		return fmt.Errorf("this program's own file cannot be found, and the bench runs it again as the gateway's clients: %w", err)
 	}
-	env := bench.Env{Brokers: c.Brokers, Redis: c.Redis, Progress: a.stderr, Swarm: []string{self, "bench", swarm}}
+	env := bench.Env{Brokers: c.Brokers, Redis: c.Redis, Progress: a.Stderr, Swarm: []string{self, "bench", swarmName}}
 	for _, name := range names {
 		began := time.Now()
 		results, err := c.one(a, name, env)
@@ -78,14 +84,14 @@ func (c *benchCmd) Run(a *app) error {
 		}
 		if c.JSON {
 			for _, r := range results {
-				if err := json.NewEncoder(a.stdout).Encode(r); err != nil {
+				if err := json.NewEncoder(a.Stdout).Encode(r); err != nil {
 					return err
 				}
 			}
 			continue
 		}
-		fmt.Fprintf(a.stdout, "\n%s (%s)\n", name, time.Since(began).Round(time.Second))
-		if err := bench.Print(a.stdout, results); err != nil {
+		fmt.Fprintf(a.Stdout, "\n%s (%s)\n", name, time.Since(began).Round(time.Second))
+		if err := gauge.Print(a.Stdout, results); err != nil {
 			return err
 		}
 	}
@@ -107,38 +113,40 @@ func profile(file string) (stop func(), err error) {
 	}, nil
 }
 
-func (c *benchCmd) one(a *app, name string, env bench.Env) ([]bench.Result, error) {
+func (c *benchCmd) one(a *verbs.App, name string, env bench.Env) ([]gauge.Result, error) {
 	switch name {
 	case "fold":
-		return bench.Fold(a.ctx)
+		return partition.Fold(a.Ctx)
 	case "scale":
-		return bench.Scale(a.ctx)
+		return partition.Scale(a.Ctx)
 	case "memory":
 		if len(c.Names) == 1 {
-			return bench.Memory(a.ctx)
+			return partition.Memory(a.Ctx)
 		}
-		return memoryAlone(a.ctx)
+		return memoryAlone(a.Ctx)
 	case "snapshot":
-		return bench.Snapshots(a.ctx)
+		return partition.Snapshots(a.Ctx)
 	case "live":
-		return bench.Live(a.ctx, env)
+		return bench.Live(a.Ctx, env)
 	case "growth":
-		return bench.Growth(a.ctx, env)
+		return bench.Growth(a.Ctx, env)
 	case "handover":
-		return bench.Handover(a.ctx, env)
+		return bench.Handover(a.Ctx, env)
 	case "replay":
-		return bench.Replay(a.ctx, env)
+		return bench.Replay(a.Ctx, env)
 	case "messages":
-		return bench.Messages(a.ctx, env)
+		return bench.Messages(a.Ctx, env)
+	case "locks":
+		return bench.Locks(a.Ctx, env)
 	case "gateway":
-		return bench.Gateway(a.ctx, env)
+		return bench.Gateway(a.Ctx, env)
 	default:
-		return bench.Serve(a.ctx, env)
+		return bench.Serve(a.Ctx, env)
 	}
 }
 
 // memoryAlone runs the memory bench in a process of its own.
-func memoryAlone(ctx context.Context) ([]bench.Result, error) {
+func memoryAlone(ctx context.Context) ([]gauge.Result, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -149,9 +157,9 @@ func memoryAlone(ctx context.Context) ([]bench.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r bench.Result
+	var r gauge.Result
 	if err := json.Unmarshal(out, &r); err != nil {
 		return nil, err
 	}
-	return []bench.Result{r}, nil
+	return []gauge.Result{r}, nil
 }

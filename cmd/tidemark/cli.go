@@ -5,13 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/obs/codes"
+	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/internal/verbs/deadletters"
+	"github.com/tidemark/tidemark/internal/verbs/inspect"
+	"github.com/tidemark/tidemark/internal/verbs/query"
+	"github.com/tidemark/tidemark/internal/verbs/snapshots"
+	"github.com/tidemark/tidemark/internal/verbs/topics"
 )
 
 // Exit codes.
@@ -22,61 +29,51 @@ const (
 	exitDifferences = 3
 )
 
-// cli is what a person types. Every verb has a file of its name, a Run method and a Help method with an example.
+// cli is the command line. Every verb has a file of its name, a Run method, and a Help method with
+// an example.
 type cli struct {
-	Dev         devCmd         `cmd:"" help:"Run everything in one process: Kafka, Redis, Tidemark and a demo."`
-	Run         runCmd         `cmd:"" help:"Run a node."`
-	Gateway     gatewayCmd     `cmd:"" help:"Run a gateway: WebSockets for people's devices."`
-	Topics      topicsCmd      `cmd:"" help:"Create the topics, or check them."`
-	Emit        emitCmd        `cmd:"" help:"Write events, one JSON object a line, to the topics."`
-	Query       queryCmd       `cmd:"" help:"Ask a running node."`
-	Replay      replayCmd      `cmd:"" help:"Rebuild stores from the topics."`
-	Verify      verifyCmd      `cmd:"" help:"Compare stores and Redis with what the topics say."`
-	Reshard     reshardCmd     `cmd:"" help:"Move to another number of partitions, by new topics."`
-	Inspect     inspectCmd     `cmd:"" help:"Look into a store, snapshot or topic; nothing is changed."`
-	EraseUser   eraseUserCmd   `cmd:"" help:"Make a user disappear, and say what remains where until when."`
-	Snapshot    snapshotCmd    `cmd:"" help:"Take, list, check, restore and prune snapshots."`
-	Deadletters deadlettersCmd `cmd:"" help:"List bad records, or send them again."`
-	Bench       benchCmd       `cmd:"" help:"Measure this machine."`
-	Version     versionCmd     `cmd:"" help:"Say what this is."`
+	Dev         devCmd          `cmd:"" help:"Run everything in one process: Kafka, Redis, Tidemark and a demo."`
+	Run         runCmd          `cmd:"" help:"Run a node."`
+	Gateway     gatewayCmd      `cmd:"" help:"Run a gateway: WebSockets for people's devices."`
+	Topics      topics.Cmd      `cmd:"" help:"Create the topics, or check them."`
+	Emit        emitCmd         `cmd:"" help:"Write events, one JSON object per line, to the topics."`
+	Import      importCmd       `cmd:"" help:"Write the history of another chat product as events."`
+	Compare     compareCmd      `cmd:"" help:"Compare another chat product's numbers with ours, and say why they differ."`
+	Heal        healCmd         `cmd:"" help:"Print statements that set another chat product's numbers right."`
+	Query       query.Cmd       `cmd:"" help:"Ask a running node."`
+	Replay      replayCmd       `cmd:"" help:"Rebuild stores from the topics."`
+	Verify      verifyCmd       `cmd:"" help:"Compare stores and Redis with a rebuild from the topics."`
+	Reshard     reshardCmd      `cmd:"" help:"Move to new topics with another number of partitions."`
+	Inspect     inspect.Cmd     `cmd:"" help:"Look into a store, snapshot or topic without changing it."`
+	EraseUser   eraseUserCmd    `cmd:"" help:"Erase a user, and list what remains where and until when."`
+	Snapshot    snapshots.Cmd   `cmd:"" help:"Take, list, check, restore and prune snapshots."`
+	Deadletters deadletters.Cmd `cmd:"" help:"List bad records, or send them again."`
+	Token       tokenCmd        `cmd:"" help:"Make a token for a caller of a node with keys."`
+	Bench       benchCmd        `cmd:"" help:"Measure this machine."`
+	ExplainCode explainCodeCmd  `cmd:"" help:"Print what the runbook says of a code, such as TM017."`
+	Completion  completionCmd   `cmd:"" help:"Print a script that completes commands in a shell."`
+	Complete    completeCmd     `cmd:"" hidden:"" help:"What may stand at the cursor."`
+	Help        helpCmd         `cmd:"" help:"Print the help of a command."`
+	Version     versionCmd      `cmd:"" help:"Say what this is."`
+
+	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Say what this is."`
 }
-
-// app is what the verbs' Run methods are given.
-type app struct {
-	ctx    context.Context
-	name   string // how this program was called
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
-	build  obs.Build
-	given  map[string]bool // flags that stood on the command line, not in the environment
-}
-
-// usageError is a wrong command line that only the verb could find.
-type usageError struct{ text string }
-
-func (e usageError) Error() string { return e.text }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
-
-// errDifferences ends a verb that has printed the differences it found.
-var errDifferences = errors.New("differences were found")
 
 const description = `Tidemark turns chat events in Kafka into exact unread counts.
 
-Each flag has an environment variable, TIDEMARK_ and its name: --data-dir is TIDEMARK_DATA_DIR. Lists are separated by
-commas. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 differences found.
+Each flag has an environment variable, TIDEMARK_ and its name: --data-dir is TIDEMARK_DATA_DIR; but not those that choose
+what is destroyed, and --yes. Lists are separated by commas. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 differences found.
 
 Try it: ` + "`tidemark dev`" + `, and in another terminal ` + "`tidemark query watch ann`."
 
 // execute runs one command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{
-		ctx: ctx, name: filepath.Base(args[0]), stdin: stdin, stdout: stdout, stderr: stderr, build: obs.NewBuild(version),
-		given: map[string]bool{},
+	a := &verbs.App{
+		Ctx: ctx, Name: filepath.Base(args[0]), Stdin: stdin, Stdout: stdout, Stderr: stderr, Build: obs.NewBuild(version),
+		Given: map[string]bool{},
 	}
 	if strings.ContainsRune(args[0], filepath.Separator) && !filepath.IsAbs(args[0]) {
-		a.name = args[0] // examples that we print can be pasted
+		a.Name = args[0] // examples that we print can be pasted
 	}
 	helped := false
 	var c cli
@@ -86,6 +83,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { helped = true }),
 		kong.DefaultEnvars("TIDEMARK"),
+		kong.Vars{"version": a.Build.String()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
 	)
 	if err != nil {
@@ -100,55 +98,68 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if helped {
 		return exitDone
 	}
+	warn(a, k, ignored(parser.Model, environ()))
 	if err != nil {
-		return a.wrongUsage(err)
+		return wrongUsage(a, err)
 	}
 	for _, p := range k.Path {
 		if p.Flag != nil && !p.Resolved {
-			a.given[p.Flag.Name] = true
+			a.Given[p.Flag.Name] = true
 		}
 	}
-	return a.report(k.Run(a))
+	return report(a, k.Run(a, parser))
 }
 
-// wrongUsage says what is wrong with the command line and where the help is.
-func (a *app) wrongUsage(err error) int {
-	help := a.name + " --help"
+// warn names ignored variables, in the format of the verb's log if it has one.
+func warn(a *verbs.App, k *kong.Context, warnings []string) {
+	format := ""
+	if k != nil && k.Selected() != nil {
+		for _, f := range k.Selected().Flags {
+			if f.Name == "log-format" {
+				format = f.Target.String()
+			}
+		}
+	}
+	log, err := obs.NewLogger(a.Stderr, format, "warn")
+	for _, w := range warnings {
+		if format != "" && err == nil {
+			log.Warn(w)
+		} else {
+			fmt.Fprintf(a.Stderr, "tidemark: warning: %s\n", w)
+		}
+	}
+}
+
+// wrongUsage prints the error in the command line and how to get help.
+func wrongUsage(a *verbs.App, err error) int {
+	help := a.Name + " --help"
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {
 		if node := parse.Context.Selected(); node != nil {
 			help = node.FullPath() + " --help"
 		}
 	}
-	fmt.Fprintf(a.stderr, "tidemark: %v; `%s` has the usage\n", err, help)
+	fmt.Fprintf(a.Stderr, "tidemark: %s; `%s` has the usage\n", term.PrintableLines(err.Error()), help)
 	return exitUsage
 }
 
 // report prints a verb's error, if any, and returns the exit code.
-func (a *app) report(err error) int {
-	var usage usageError
+func report(a *verbs.App, err error) int {
+	var usage verbs.UsageError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, errDifferences):
+	case errors.Is(err, verbs.ErrDifferences):
 		return exitDifferences
 	case errors.As(err, &usage):
-		fmt.Fprintf(a.stderr, "tidemark: %v\n", err)
+		fmt.Fprintf(a.Stderr, "tidemark: %s\n", term.PrintableLines(err.Error()))
 		return exitUsage
-	case a.ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(a.stderr, "tidemark: interrupted")
+	case a.Ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.Stderr, "tidemark: interrupted")
 		return exitFailed
+	case err.Error() == context.Canceled.Error(): // libraries say so of connections, too
+		err = errors.New("the other side closed the connection: check that it is running, and try again")
 	}
-	fmt.Fprintf(a.stderr, "tidemark: %v\n", err)
+	fmt.Fprintf(a.Stderr, "tidemark: %s\n", term.PrintableLines(codes.Marked(err.Error())))
 	return exitFailed
-}
-
-// isTerminal reports whether w is a terminal that understands cursor movements.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -46,7 +46,7 @@ func TestExitCodesAndErrors(t *testing.T) {
 		{"run --memory lots", exitUsage, []string{"--memory", "lots", "512MiB"}},
 		{"run --log-level loud", exitUsage, []string{"--log-level", "debug"}},
 		{"run --redis redis://bob:hunter2@127.0.0.1:1", exitUsage, []string{"TIDEMARK_REDIS", "--redis-password-file"}},
-		{"run --listen 127.0.0.1:0 --brokers " + nobody, exitFailed, []string{"no Kafka broker answers at " + nobody}},
+		{"run --listen 127.0.0.1:0 --memory 1GiB --brokers " + nobody, exitFailed, []string{"no Kafka broker answers at " + nobody}},
 		{"dev --partitions 0", exitUsage, []string{"--partitions"}},
 		{"dev --kafka-listen 0.0.0.0:9092", exitUsage, []string{"--kafka-listen", "--insecure"}},
 		{"version extra", exitUsage, []string{"extra"}},

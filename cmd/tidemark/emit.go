@@ -14,13 +14,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 type emitCmd struct {
-	brokersFlags
-	topicsFlags
-	jsonFlag
+	verbs.BrokersFlags
+	verbs.TopicsFlags
+	verbs.JSONFlag
 	Topic string `placeholder:"TOPIC" help:"Topic of lines that are bare events: chat.messages, chat.reads or chat.deliveries."`
 }
 
@@ -29,14 +32,27 @@ func (emitCmd) Help() string {
 Reads one JSON object a line from standard input: ` + "`{\"topic\": \"chat.messages\", \"event\": {...}}`" + `, or with --topic the bare
 event. Each is checked, written with its channel as key, and answered by its place in the log as topic/partition/offset:
 a token to pass on as --after of a query. Lines and --topic name topics without their --topic-prefix. A field that no event has is left out, with a word
-on standard error. A bad line ends the run; what stood before it is written.
+on standard error. A bad line ends the run; what stood before it is written. emit states the min_version that an event needs, and refuses
+an event that this version of Tidemark would stop at.
 
 Example:
 
     echo '{"topic":"chat.messages","event":{"channel_id":"general","message_posted":{"message_id":"m1","sender_id":"bob"}}}' \
         | tidemark emit
 
-    echo '{"channel_id":"general","user_id":"ann","read_up_to":{"message_id":"m1"}}' | tidemark emit --topic chat.reads`
+    echo '{"channel_id":"general","user_id":"ann","read_up_to":{"message_id":"m1"}}' | tidemark emit --topic chat.reads
+
+What else users say of a channel are lines of chat.reads such as these, and what a service says of it is one of chat.messages:
+
+    {"channel_id":"general","user_id":"ann","notify_set":{"level":"MENTIONS","until":"2030-01-01T08:00:00Z"}}
+    {"channel_id":"general","user_id":"ann","flag_set":{"flagged":true}}
+    {"channel_id":"general","user_id":"ann","channel_filed":{"archived":true}}
+    {"channel_id":"general","user_id":"ann","messages_hidden":{"message_ids":["m1"]}}
+    {"channel_id":"general","user_id":"ann","messages_viewed":{"message_ids":["m1"]}}
+    {"channel_id":"general","user_id":"ann","line_set":{"message_id":"m1"}}
+    {"channel_id":"general","user_id":"ann","labels_set":{"labels":["family"]}}
+
+    echo '{"channel_id":"general","channel_updated":{"labels":["work"],"archived":false}}' | tidemark emit --topic chat.messages`
 }
 
 // Validate checks the topic.
@@ -61,9 +77,10 @@ type emitted struct {
 	done   chan struct{}
 }
 
-// Run writes what it reads. Tokens are printed in the order of the lines, each once its event is acknowledged.
-func (c *emitCmd) Run(a *app) error {
-	cl, err := c.client(a,
+// Run writes what it reads. Tokens are printed in the order of the lines, each once its event is
+// acknowledged.
+func (c *emitCmd) Run(a *verbs.App) error {
+	cl, err := c.Client(a,
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), // murmur2 of the key, as Kafka's own
 		kgo.ProducerLinger(0),
@@ -74,19 +91,22 @@ func (c *emitCmd) Run(a *app) error {
 		return err
 	}
 	defer cl.Close()
-	inputs := c.topics().Inputs
-	if _, _, _, err := kafkaadmin.SettledIdentities(a.ctx, kadm.NewClient(cl), inputs[:]); err != nil {
+	inputs := c.Topics().Inputs
+	if _, _, _, err := kafkaadmin.SettledIdentities(a.Ctx, kadm.NewClient(cl), inputs[:]); err != nil {
 		return err
 	}
 
-	ctx, cancel := context.WithCancel(a.ctx)
+	if term.OnTerminal(a.Stdin) {
+		fmt.Fprintln(a.Stderr, "reading events from the terminal, one a line; Ctrl-D ends")
+	}
+	ctx, cancel := context.WithCancel(a.Ctx)
 	defer cancel()
 	flight := make(chan *emitted, emitAhead)
 	var readErr error
-	go func() {
+	guard.Go("the reading of events", func(*guard.Error) {}, func() {
 		defer close(flight)
-		readErr = c.produce(ctx, cl, a.stdin, a.stderr, flight)
-	}()
+		readErr = guard.Err("the reading of events", func() error { return c.produce(ctx, cl, a.Input(), a.Stderr, flight) })
+	})
 	written, err := c.printTokens(a, flight)
 	if err != nil {
 		cancel()
@@ -94,8 +114,8 @@ func (c *emitCmd) Run(a *app) error {
 		}
 		return err
 	}
-	if readErr != nil && a.ctx.Err() == nil {
-		return fmt.Errorf("%w (%s before it written)", readErr, plural(written, "event"))
+	if readErr != nil && a.Ctx.Err() == nil {
+		return fmt.Errorf("%w (%s before it written)", readErr, term.Plural(written, "event"))
 	}
 	return readErr
 }
@@ -107,7 +127,7 @@ func (c *emitCmd) produce(ctx context.Context, cl *kgo.Client, in io.Reader, war
 	s.Buffer(make([]byte, 64<<10), maxLine)
 	line := 0
 	p := lineParser{unknown: func(reason string) {
-		fmt.Fprintf(warn, "tidemark: line %d: %s: no event has it, so it is left out\n", line, reason)
+		fmt.Fprintf(warn, "tidemark: line %d: %s: no event has it, so it is left out\n", line, term.Printable(reason))
 	}}
 	for s.Scan() {
 		line++
@@ -133,6 +153,9 @@ func (c *emitCmd) produce(ctx context.Context, cl *kgo.Client, in io.Reader, war
 	if errors.Is(s.Err(), bufio.ErrTooLong) {
 		return fmt.Errorf("line %d: longer than %d bytes, more than any event may have", line+1, maxLine)
 	}
+	if s.Err() != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if s.Err() != nil {
 		return fmt.Errorf("line %d: reading standard input: %w", line+1, s.Err())
 	}
@@ -140,8 +163,8 @@ func (c *emitCmd) produce(ctx context.Context, cl *kgo.Client, in io.Reader, war
 }
 
 // printTokens prints the token of each event when it is acknowledged, and returns how many were.
-func (c *emitCmd) printTokens(a *app, flight <-chan *emitted) (written int, err error) {
-	out := bufio.NewWriter(a.stdout)
+func (c *emitCmd) printTokens(a *verbs.App, flight <-chan *emitted) (written int, err error) {
+	out := bufio.NewWriter(a.Stdout)
 	defer func() {
 		if flushErr := out.Flush(); err == nil {
 			err = flushErr
@@ -167,12 +190,12 @@ func (c *emitCmd) printTokens(a *app, flight <-chan *emitted) (written int, err 
 		}
 		if e.err != nil {
 			return written, fmt.Errorf("line %d: not written to %s: %w (%s before it written)", e.line, e.record.Topic, e.err,
-				plural(written, "event"))
+				term.Plural(written, "event"))
 		}
 		written++
-		token := fmt.Sprintf("%s/%d/%d", e.record.Topic, e.record.Partition, e.record.Offset)
+		token := events.RecordID{Topic: e.record.Topic, Partition: e.record.Partition, Offset: e.record.Offset}.String()
 		if c.JSON {
-			err = printJSON(out, struct {
+			err = term.PrintJSON(out, struct {
 				Line  int    `json:"line"`
 				After string `json:"after"`
 			}{e.line, token})

@@ -19,20 +19,16 @@ import (
 	"github.com/tidemark/tidemark/internal/letters"
 )
 
-// lineParser turns lines into records. Fields that no event has are ignored, as in the topics (DESIGN §3); since in what
-// a person types they are slips, unknown is told of the first in a line.
+// lineParser turns lines into records. It ignores fields that no event has, as the topics do
+// (DESIGN §3). In typed input such a field is a slip, so unknown is called for the first one in a
+// line.
 type lineParser struct {
 	checker letters.Checker
 	unknown func(reason string)
 }
 
-// envelope is a line without --topic.
-type envelope struct {
-	Topic string          `json:"topic"`
-	Event json.RawMessage `json:"event"`
-}
-
-// parse makes the record of a line, nil for an empty one. topic is that of bare events; empty: the line says it.
+// parse makes the record of a line, nil for an empty one. topic is that of bare events; empty: the
+// line says it.
 func (p *lineParser) parse(topic string, line []byte) (*kgo.Record, error) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -40,41 +36,79 @@ func (p *lineParser) parse(topic string, line []byte) (*kgo.Record, error) {
 	}
 	event := line
 	if topic == "" {
-		var e envelope
-		d := json.NewDecoder(bytes.NewReader(line))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&e); err != nil {
-			return nil, fmt.Errorf(`want {"topic": "chat.messages", "event": {...}}, or a bare event and --topic: %w`, err)
-		}
-		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return nil, errors.New("more than one JSON value on the line")
-		}
-		topic, event = e.Topic, e.Event
-		if !slices.Contains(events.InputTopics[:], topic) {
-			return nil, fmt.Errorf("topic: %q is no input: want one of %s", topic, strings.Join(events.InputTopics[:], ", "))
-		}
-		if len(event) == 0 {
-			return nil, errors.New("event: missing")
+		var err error
+		if topic, event, err = unwrap(line); err != nil {
+			return nil, err
 		}
 	}
-	value, slip, err := encodeJSON(topic, event)
-	if err != nil {
-		return nil, err
+	if event[0] != '{' {
+		return nil, errors.New("event: must be a JSON object")
 	}
 	channel, err := p.checker.Check(topic, event)
+	if events.ReasonOf(err) == events.ReasonUndecodable {
+		return nil, err // it names the field
+	}
+	value, slip, encodeErr := encodeJSON(topic, event)
+	if encodeErr == nil && len(value) > 0 {
+		// As it is written it states the version that it needs, and a processor that lacks a part
+		// of that version would stop at it.
+		if _, stops := p.checker.Check(topic, value); errors.Is(stops, events.ErrNewerVersion) {
+			return nil, stops
+		}
+	}
 	switch {
 	case err != nil && slip != nil: // most likely why
 		return nil, fmt.Errorf("%w (event: %s)", err, jsonReason(slip))
-	case err != nil:
-		return nil, err
+	case err != nil || encodeErr != nil:
+		return nil, errors.Join(err, encodeErr)
 	case slip != nil:
 		p.unknown(jsonReason(slip))
 	}
 	return &kgo.Record{Topic: topic, Key: channel, Value: value}, nil
 }
 
-// encodeJSON gives the Protobuf form of an event in JSON. slip is what would be wrong with it if it had to have known
-// fields alone.
+// unwrap takes a line without --topic apart.
+func unwrap(line []byte) (topic string, event []byte, err error) {
+	var fields map[string]json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(line))
+	if err := d.Decode(&fields); err != nil {
+		return "", nil, fmt.Errorf(`want {"topic": "chat.messages", "event": {...}}, or a bare event and --topic: %s`, notJSON(err))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return "", nil, errors.New("more than one JSON value on the line")
+	}
+	for name := range fields {
+		if name != "topic" && name != "event" {
+			return "", nil, fmt.Errorf(`want {"topic": "chat.messages", "event": {...}}, or a bare event and --topic: unknown field %q`, name)
+		}
+	}
+	if err := json.Unmarshal(fields["topic"], &topic); err != nil && fields["topic"] != nil {
+		return "", nil, errors.New("topic: must be a string")
+	}
+	if !slices.Contains(events.InputTopics[:], topic) {
+		return "", nil, fmt.Errorf("topic: %q is no input: want one of %s", topic, strings.Join(events.InputTopics[:], ", "))
+	}
+	if len(fields["event"]) == 0 {
+		return "", nil, errors.New("event: missing")
+	}
+	return topic, fields["event"], nil
+}
+
+// notJSON describes the error of a line without the names of Go types.
+func notJSON(err error) string {
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return syntax.Error()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the JSON ends too early"
+	default:
+		return "the line is no JSON object"
+	}
+}
+
+// encodeJSON gives the Protobuf form of an event in JSON. slip is what would be wrong with it if it
+// had to have known fields alone.
 func encodeJSON(topic string, event []byte) (value []byte, slip, err error) {
 	var m proto.Message
 	switch topic {
@@ -87,14 +121,16 @@ func encodeJSON(topic string, event []byte) (value []byte, slip, err error) {
 	}
 	if slip = protojson.Unmarshal(event, m); slip != nil {
 		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(event, m); err != nil {
-			return nil, nil, fmt.Errorf("event: %s", jsonReason(err))
+			return nil, nil, err // the checker has taken it
 		}
 	}
+	events.StateVersion(m)
 	value, err = proto.Marshal(m)
 	return value, slip, err
 }
 
 var jsonNoise = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):)?\s*`)
 
-// jsonReason is what protojson complains about, without its prefix and the line that it always believes to be the first.
+// jsonReason returns protojson's complaint without its prefix and its line number, which is always
+// 1.
 func jsonReason(err error) string { return jsonNoise.ReplaceAllString(err.Error(), "") }

@@ -11,11 +11,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/internal/erase"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// eraseStory is of ann, who is a member of general and follows a thread there, has left a channel, posted to one and read
-// another without ever joining; and of bob, whom an erasure of ann is none of.
+// eraseStory is of ann, who is a member of general and follows a thread there, has left a channel,
+// posted to one and read another without ever joining; and of bob, whom an erasure of ann is none
+// of.
 var eraseStory = strings.Join([]string{
 	threadStory,
 	`{"topic":"chat.messages","event":{"channel_id":"left","members_joined":{"user_ids":["ann","bob"]}}}`,
@@ -39,7 +40,8 @@ func annsKeys(t *testing.T, rdb *redis.Client) (keys []string) {
 	return keys
 }
 
-// A user who is erased is gone from queries and from Redis, and a node that folds everything anew comes to the same.
+// A user who is erased is gone from queries and from Redis, and a node that folds everything anew
+// comes to the same.
 func TestEraseUser(t *testing.T) {
 	own(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env, 2)
@@ -54,10 +56,10 @@ func TestEraseUser(t *testing.T) {
 		awaitReady(t, url)
 		ok(t, eraseStory, "emit", "--brokers", s.broker)
 		erased := func(args ...string) result {
-			return tidemark(t, "", append([]string{"erase-user", "--brokers", s.broker, "--redis", s.redis, "--addr", url, "--user", "ann"}, args...)...)
+			return tidemark(t, "", append([]string{"erase-user", "--brokers", s.broker, "--redis", s.redis, "--addr", url, "--user", "ann", "--yes"}, args...)...)
 		}
 		r := erased("--dry-run")
-		if r.code != exitDone || !strings.Contains(r.out, "ann would leave 1 channel and be erased in 4; 0 have nothing of him left. Nothing was written.") ||
+		if r.code != exitDone || !strings.Contains(r.out, "ann would leave 1 channel and be erased in 4; 0 have nothing of them left. Nothing was written.") ||
 			!strings.Contains(r.out, "topic chat.reads ") {
 			t.Fatalf("--dry-run: %+v", r)
 		}
@@ -116,7 +118,7 @@ func TestEraseUser(t *testing.T) {
 			t.Errorf("inbox of bob: %v, before %v", now, bob)
 		}
 		r = erased()
-		if r.code != exitDone || !strings.Contains(r.out, "ann left 0 channels and was erased in 0; 4 had nothing of him left") {
+		if r.code != exitDone || !strings.Contains(r.out, "ann left 0 channels and was erased in 0; 4 had nothing of them left") {
 			t.Errorf("again: %+v", r)
 		}
 		stop()
@@ -144,9 +146,9 @@ func TestEraseUser(t *testing.T) {
 func TestEraseUserInNamedChannels(t *testing.T) {
 	s := stack(t)
 	after := strings.Join(lines(ok(t, eraseStory, "emit", "--brokers", s.Broker)), ",")
-	args := []string{"erase-user", "--brokers", s.Broker, "--redis", s.RedisURL, "--addr", s.URL, "--user", "ann"}
+	args := []string{"erase-user", "--brokers", s.Broker, "--redis", s.RedisURL, "--addr", s.URL, "--user", "ann", "--yes"}
 	with := func(more ...string) result { return tidemark(t, "", append(args[:len(args):len(args)], more...)...) }
-	if r := with("--channel", "other,general"); r.code != exitFailed || !strings.Contains(r.errout, `channel ["other"]: nothing is known of the user there`) {
+	if r := with("--channel", "other,general"); r.code != exitFailed || !strings.Contains(r.errout, `channel ["other"]: the user is not known in this channel`) {
 		t.Errorf("a channel that knows nothing of ann: %+v", r)
 	}
 	if out := ok(t, "", "query", "unread", "ann", "general", "--addr", s.URL, "--after", after); !strings.Contains(out, "last read       m1") {
@@ -178,7 +180,7 @@ func TestEraseUserNamesSnapshots(t *testing.T) {
 		url, stop := s.run()
 		defer stop()
 		awaitReady(t, url)
-		return ok(t, "", append([]string{"erase-user", "--brokers", s.broker, "--redis", s.redis, "--addr", url, "--user", "ann", "--snapshots", bucket}, args...)...)
+		return ok(t, "", append([]string{"erase-user", "--brokers", s.broker, "--redis", s.redis, "--addr", url, "--user", "ann", "--yes", "--snapshots", bucket}, args...)...)
 	}
 	if out := erased("--dry-run"); !position.MatchString(out) || strings.Contains(out, "perhaps") {
 		t.Errorf("before the erasure:\n%s", out)

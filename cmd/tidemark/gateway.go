@@ -7,24 +7,27 @@ import (
 
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/dev/node"
+	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/projections"
-	"github.com/tidemark/tidemark/query"
 )
 
-// gatewayCmd is a node that serves sockets, and queries by forwarding them.
+// gatewayCmd runs a node that serves sockets and forwards queries.
 type gatewayCmd struct {
-	brokersFlags
-	tlsFlags
-	topicsFlags
-	redisFlags
-	authFlags
-	socketFlags
-	Group        string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members are asked; the gateways' own is this with -gateway at its end (${default})."`
+	verbs.BrokersFlags `group:"Kafka:"`
+	tlsFlags           `group:"Certificates of this gateway:"`
+	verbs.TopicsFlags  `group:"Kafka:"`
+	verbs.RedisFlags   `group:"Redis:"`
+	authFlags          `group:"Who may ask:"`
+	sessionFlags
+	socketFlags  `group:"Sockets:"`
+	doorFlags    `group:"Listeners and limits of calls:"`
+	auditFlags   `group:"Who may ask:"`
+	Group        string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members the gateway calls; the gateways' own group adds -gateway (${default})."`
 	Listen       string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where sockets, queries, health and metrics are served (${default})."`
-	Insecure     bool   `help:"Listen where other machines can reach this node although there are no keys: everyone there may then be any user."`
-	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"As of the processors (${default}): members above which nothing is said about deliveries."`
+	Insecure     bool   `help:"Listen on an address that other machines can reach, without keys: anyone there may then be any user."`
+	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"The processors' --receipt-limit (${default}): channels with more members get no delivery receipts."`
 	LogFormat    string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
 	LogLevel     string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
 }
@@ -32,23 +35,27 @@ type gatewayCmd struct {
 // socketFlags are those of the role gateway, whichever verb runs it.
 type socketFlags struct {
 	limitFlags
-	DrainFor    time.Duration `default:"5s" placeholder:"DURATION" help:"Over how long connections are sent elsewhere when the gateway stops (${default})."`
-	PresenceTTL time.Duration `name:"presence-ttl" default:"30s" placeholder:"DURATION" help:"How long users of a gateway that died are taken to be connected (${default})."`
+	DrainFor    time.Duration `default:"5s" placeholder:"DURATION" help:"How long a stopping gateway takes to close its connections, so that clients reconnect elsewhere (${default})."`
+	PresenceTTL time.Duration `name:"presence-ttl" default:"30s" placeholder:"DURATION" help:"How long the users of a gateway that died count as connected (${default})."`
+	QueueWithin time.Duration `default:"5m" placeholder:"DURATION" help:"Report a message as queued for offline members only if its record is at most this old (${default}): nobody waits for imported history."`
 	NoPreviews  bool          `help:"Leave message text out of all frames."`
 }
 
 func (f *socketFlags) checkSockets() error {
 	if f.DrainFor < 0 || f.PresenceTTL < 3*time.Second {
-		return fmt.Errorf("--drain-for cannot be negative, nor --presence-ttl below 3s")
+		return fmt.Errorf("--drain-for cannot be negative, and --presence-ttl is at least 3s")
+	}
+	if f.QueueWithin <= 0 {
+		return fmt.Errorf("--queue-within %s: it must be above 0", f.QueueWithin)
 	}
 	return f.check()
 }
 
-// gateway is the configuration that they come to.
-func (f *socketFlags) gateway(token string, origins []string) gateway.Config {
+// gateway returns the configuration that the flags describe.
+func (f *socketFlags) gateway(origins []string) gateway.Config {
 	return gateway.Config{
-		ServiceToken: token, Origins: origins, Limits: f.limits(), DrainFor: f.DrainFor, PresenceTTL: f.PresenceTTL,
-		PreviewsOff: f.NoPreviews,
+		Origins: origins, Limits: f.limits(), DrainFor: f.DrainFor, PresenceTTL: f.PresenceTTL,
+		QueueWithin: f.QueueWithin, PreviewsOff: f.NoPreviews,
 	}
 }
 
@@ -56,15 +63,15 @@ func (f *socketFlags) gateway(token string, origins []string) gateway.Config {
 type limitFlags struct {
 	FrameBytes        config.Bytes  `default:"64KiB" placeholder:"SIZE" help:"Largest frame of a client (${default})."`
 	MaxFocused        int           `default:"128" placeholder:"N" help:"Channels that one connection may have focused (${default})."`
-	SendQueue         config.Bytes  `default:"1MiB" placeholder:"SIZE" help:"What may wait for one connection, before it is closed as too slow (${default})."`
-	WriteTimeout      time.Duration `default:"1s" placeholder:"DURATION" help:"How long a client may leave 64 KiB untaken (${default})."`
+	SendQueue         config.Bytes  `default:"1MiB" placeholder:"SIZE" help:"Bytes that may wait for one connection before it is closed as too slow (${default})."`
+	WriteTimeout      time.Duration `default:"1s" placeholder:"DURATION" help:"How long a client may take to read 64 KiB (${default})."`
 	PingEvery         time.Duration `default:"25s" placeholder:"DURATION" help:"Time between two pings (${default})."`
 	FrameRate         float64       `default:"50" placeholder:"N" help:"Frames a second that one user may send (${default})."`
 	FrameBurst        int           `default:"200" placeholder:"N" help:"Frames that one user may send at once (${default})."`
-	AddressFrameRate  float64       `default:"2000" placeholder:"N" help:"Frames a second from one address, over all its users (${default}). Behind a load balancer all have its address: raise it."`
+	AddressFrameRate  float64       `default:"2000" placeholder:"N" help:"Frames a second from one address, over all its users (${default}). Raise it behind a load balancer, whose address all clients share."`
 	AddressFrameBurst int           `default:"8000" placeholder:"N" help:"Frames at once from one address (${default})."`
-	HandshakeRate     float64       `default:"20" placeholder:"N" help:"Connections a second from one address, and of one user (${default}). Behind a load balancer all have its address: raise it."`
-	HandshakeBurst    int           `default:"100" placeholder:"N" help:"Connections at once from one address, and of one user (${default})."`
+	HandshakeRate     float64       `default:"20" placeholder:"N" help:"New connections a second from one address, and of one user (${default}). Raise it behind a load balancer, whose address all clients share."`
+	HandshakeBurst    int           `default:"100" placeholder:"N" help:"New connections at once from one address, and of one user (${default})."`
 	MaxConnections    int           `default:"20000" placeholder:"N" help:"Connections of this gateway (${default})."`
 	ConnectionsUser   int           `name:"connections-per-user" default:"32" placeholder:"N" help:"Connections of one user (${default})."`
 }
@@ -88,7 +95,7 @@ func (f *limitFlags) check() error {
 		"max-connections": float64(f.MaxConnections), "connections-per-user": float64(f.ConnectionsUser),
 	} {
 		if n <= 0 {
-			return fmt.Errorf("--%s has to be more than nothing", name)
+			return fmt.Errorf("--%s must be above 0", name)
 		}
 	}
 	return nil
@@ -104,40 +111,50 @@ has every frame.
 Example:
 
     tidemark gateway --brokers kafka-1:9092 --redis redis://redis:6379 --listen 10.0.0.6:8081 \
-        --auth-keys https://id.example.com/jwks --auth-issuer https://id.example.com --origins https://chat.example.com`
+        --auth-keys https://id.example.com/jwks --auth-issuer https://id.example.com --peer-secret-file /etc/tidemark/peers \
+        --origins https://chat.example.com --audit-log /var/log/tidemark/audit.ndjson`
 }
 
 // Validate checks the limits.
 func (c *gatewayCmd) Validate() error {
-	return c.checkSockets()
+	if err := c.checkSession(); err != nil {
+		return err
+	}
+	if err := c.checkSockets(); err != nil {
+		return err
+	}
+	return c.checkDoors()
 }
 
 // Run runs a gateway until it is told to stop.
-func (c *gatewayCmd) Run(a *app) error {
-	log, err := obs.NewLogger(a.stderr, c.LogFormat, c.LogLevel)
+func (c *gatewayCmd) Run(a *verbs.App) error {
+	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
 	}
-	kafka, err := c.kafka()
+	kafka, err := c.Kafka()
 	if err != nil {
 		return err
 	}
-	redis, err := c.redis(a)
+	redis, err := c.RedisConfig(a)
 	if err != nil {
 		return err
 	}
-	verifier, err := c.verifier(a.ctx, log)
+	verifier, err := c.guard(a.Ctx, log, c.Listen, c.Insecure)
 	if err != nil {
 		return err
 	}
-	token, err := c.serviceToken()
+	auditLog, err := c.openAudit(a, log)
 	if err != nil {
 		return err
 	}
-	if err := query.CheckListen(c.Listen, c.Insecure || verifier != nil); err != nil {
-		return usagef("%v", err)
+	defer auditLog.Close()
+	served, peers, err := c.tls(c.certificates(), log)
+	if err != nil {
+		return err
 	}
-	served, peers, err := c.tls(log)
+	roles := config.Roles{config.RoleQuery, config.RoleGateway}
+	proof, err := c.peers(a.Ctx, verifier, served, roles, log)
 	if err != nil {
 		return err
 	}
@@ -147,15 +164,20 @@ func (c *gatewayCmd) Run(a *app) error {
 	}
 	settings := projections.DefaultSettings()
 	settings.ReceiptLimit = c.ReceiptLimit
-	n, err := node.New(a.ctx, node.Config{
-		Roles: config.Roles{config.RoleQuery, config.RoleGateway}, Kafka: kafka, Redis: redis, Group: c.Group, Topics: c.topics(),
-		Settings: settings, Listener: ln, TLS: served, PeerTLS: peers, Patience: patience, Build: a.build, Logger: log,
-		Verifier: verifier, StopTimeout: c.DrainFor + 10*time.Second,
-		Gateway: c.gateway(token, c.Origins),
-	})
-	if err != nil {
+	nc := node.Config{
+		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, Topics: c.Topics(),
+		Settings: settings, Listener: ln, TLS: served, PeerTLS: peers, Patience: verbs.Patience, Build: a.Build, Logger: log,
+		Verifier: verifier, SessionTimeout: c.SessionTimeout,
+		Peers: proof, Audit: auditLog, Gateway: c.gateway(c.Origins),
+	}
+	if err := c.openDoors(&nc, c.Insecure || verifier != nil); err != nil {
 		ln.Close()
 		return err
 	}
-	return n.Run(a.ctx)
+	n, err := node.New(a.Ctx, nc)
+	if err != nil {
+		nc.CloseListeners()
+		return err
+	}
+	return n.Run(a.Ctx)
 }

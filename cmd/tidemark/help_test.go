@@ -92,11 +92,13 @@ func TestHelpHasExamplesThatParse(t *testing.T) {
 	}
 }
 
-// commandLines are the calls of tidemark in an example, continued lines joined and pipes left out.
+// commandLines are the calls of tidemark in an example, continued lines joined, pipes and files
+// left out.
 func commandLines(text string) []string {
 	var calls []string
 	for _, line := range strings.Split(strings.ReplaceAll(text, "\\\n", " "), "\n") {
 		for _, part := range strings.Split(line, "|") {
+			part, _, _ = strings.Cut(part, " >")
 			if part = strings.TrimSpace(part); strings.HasPrefix(part, "tidemark ") {
 				calls = append(calls, part)
 			}
@@ -105,8 +107,12 @@ func commandLines(text string) []string {
 	return calls
 }
 
-// Flags are kebab-case, and each has its environment variable. The one exception is bench: it fills the brokers and the
-// Redis that it is given, so those of production, which other verbs find in the environment, are not meant for it.
+// destroys are the flags that name a victim or allow destruction (DESIGN §12).
+var destroys = map[string]bool{"user": true, "repair": true, "swap": true, "replace": true, "force": true, "yes": true, "accept-gap": true}
+
+// Flags are kebab-case, and each has its environment variable, but for those that destroy. Another
+// exception is bench: it fills the brokers and the Redis that it is given, so those of production,
+// which other verbs find in the environment, are not meant for it.
 func TestFlagsAndTheirVariables(t *testing.T) {
 	kebab := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 	for name, node := range nodes(t) {
@@ -117,6 +123,12 @@ func TestFlagsAndTheirVariables(t *testing.T) {
 			prefix := "TIDEMARK_"
 			if name == "bench" && (f.Name == "brokers" || f.Name == "redis") {
 				prefix = "TIDEMARK_TEST_"
+			}
+			if destroys[f.Name] && (f.Name != "user" || name == "erase-user") {
+				if len(f.Envs) > 0 {
+					t.Errorf("%s --%s has %v, and must not come from the environment", name, f.Name, f.Envs)
+				}
+				continue
 			}
 			want := prefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 			if !kebab.MatchString(f.Name) || len(f.Envs) != 1 || f.Envs[0] != want {

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/verbs/inspect"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// storeOfGeneral folds a story of channel general into the store of its partition, of four, and returns its number.
+// storeOfGeneral folds a story of channel general into the store of its partition, of four, and
+// returns its number.
 func storeOfGeneral(t *testing.T, dataDir string) int32 {
 	t.Helper()
 	const partitions = 4
@@ -73,7 +75,7 @@ func TestInspectWhatAStoreKnows(t *testing.T) {
 	show("inspect-pair", "--channel", "general", "--user", "ann")
 	show("inspect-limit", "--channel", "general", "--limit", "1")
 
-	var info lookInfo
+	var info inspect.LookInfo
 	out := ok(t, "", "inspect", "store", store, "--channel", "general", "--user", "ann", "--json")
 	if err := json.Unmarshal([]byte(out), &info); err != nil || info.Partition != n || info.Position[events.Messages] != 8 || len(info.Pairs) != 1 ||
 		info.Pairs[0].Unread != 3 || info.Pairs[0].ReadEpoch != 2 || !slices.Equal(info.Pairs[0].Explanation.MessageIDs, []string{"m2", "m3", "m5"}) ||
@@ -90,7 +92,7 @@ func TestInspectWhatAStoreKnows(t *testing.T) {
 			t.Errorf("%v: %+v, want %d and %q", args, r, code, want)
 		}
 	}
-	fails(exitFailed, `nothing is known of user "nobody" here`, dir, "--user", "nobody")
+	fails(exitFailed, `user "nobody" is not known here`, dir, "--user", "nobody")
 	elsewhere := "x"
 	for events.PartitionOf([]byte(elsewhere), 4) == n {
 		elsewhere += "x"
@@ -100,7 +102,7 @@ func TestInspectWhatAStoreKnows(t *testing.T) {
 	for events.PartitionOf([]byte(here), 4) != n {
 		here += "x"
 	}
-	fails(exitFailed, "nothing was posted or joined there up to this position, or it was deleted", dir, "--channel", here)
+	fails(exitFailed, "is not known here: up to this position nobody posted to it or joined it, or it was deleted", dir, "--channel", here)
 	fails(exitUsage, "--limit 0", dir, "--channel", "general", "--limit", "0")
 	fails(exitUsage, "tidemark inspect snapshot file:///x", "file:///x")
 	held, err := projections.OpenStopped(store, nil)
@@ -125,7 +127,7 @@ func TestInspectSnapshot(t *testing.T) {
 	}
 	ok(t, "", "snapshot", "create", "--data-dir", dir, "--snapshots", url)
 
-	var info snapshotLook
+	var info inspect.SnapshotLook
 	out := ok(t, "", "inspect", "snapshot", url, "--json", "--files")
 	if err := json.Unmarshal([]byte(out), &info); err != nil || info.Name != "8-1-0" || info.Partition != n || info.Cluster != "cluster-1" ||
 		len(info.Digest) != 32 || len(info.FileList) != info.Files || info.Topics[0].Position != 8 {
@@ -143,7 +145,7 @@ func TestInspectSnapshot(t *testing.T) {
 	if _, line, _ := strings.Cut(want, "\n"); r.code != exitDone || said != line || !strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(r.out, "store")), url+", snapshot 8-1-0 of partition ") {
 		t.Errorf("%+v\nthe store itself says\n%s", r, want)
 	}
-	if r := verb("--user", "nobody", "--tmp", tmp); r.code != exitFailed || !strings.Contains(r.errout, `nothing is known of user "nobody"`) {
+	if r := verb("--user", "nobody", "--tmp", tmp); r.code != exitFailed || !strings.Contains(r.errout, `user "nobody" is not known`) {
 		t.Errorf("an unknown user: %+v", r)
 	}
 	if r := verb("--at", "1-1-1"); r.code != exitUsage || !strings.Contains(r.errout, "say which with --partition") {

@@ -1,5 +1,35 @@
-// Command tidemark runs Tidemark and looks into it: one file for each verb, what they share in cli.go, flags.go and
-// output.go. What the verbs do is in the packages; here is what a person types and reads.
+// Command tidemark runs Tidemark and looks into it. Each verb is a file here, or a package of
+// internal/verbs where it has verbs below it; cli.go has the tree of them all. What the verbs do is
+// in other packages: here is what a person types and reads.
+//
+//	main.go         signals, and the exit
+//	cli.go          the verbs, and how an error becomes a sentence and an exit code
+//	environ.go      environment variables that no flag reads
+//	dev.go          everything in one process
+//	run.go          a node
+//	gateway.go      a gateway
+//	session_flags.go  how long a member may be silent
+//	door_flags.go   what of a node listens where
+//	tls_flags.go    certificates of a node's listener
+//	auth_flags.go   who may ask, and how nodes believe each other
+//	audit_flags.go  the audit log
+//	emit.go         writes events
+//	emit_line.go    a line that is an event
+//	import.go       writes the history of another chat product
+//	source_flags.go  where another chat product's data is
+//	compare.go      compares its numbers with ours
+//	heal.go         prints statements that set its numbers right
+//	replay.go       rebuilds stores
+//	verify.go       compares stores and Redis with the topics
+//	verify_node.go  the same beside a running node
+//	reshard.go      moves to another number of partitions
+//	erase_user.go   makes a user disappear
+//	token.go        makes a token
+//	bench.go        measures this machine
+//	explain_code.go  prints what the runbook says of a code
+//	completion.go   completes commands in a shell
+//	help.go         prints the help of a command
+//	version.go      says what was built
 package main
 
 import (
@@ -31,11 +61,12 @@ func main() {
 	os.Exit(execute(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// sameSignal is how long after the first signal another one is taken for the same: a supervisor that signals a
-// process and its group sends it twice.
+// sameSignal is how long after the first signal another one is taken for the same: a supervisor
+// that signals a process and its group sends it twice.
 const sameSignal = time.Second
 
-// secondSignal returns when a person asks again, should a graceful stop take too long.
+// secondSignal returns when the operator sends another signal, because the graceful stop takes too
+// long.
 func secondSignal(signals <-chan os.Signal, first time.Time) {
 	for range signals {
 		if time.Since(first) > sameSignal {

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -19,6 +20,9 @@ func TestMain(m *testing.M) {
 		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, "TIDEMARK_") && !strings.HasPrefix(name, "TIDEMARK_TEST_") {
 			must(os.Unsetenv(name))
 		}
+	}
+	environ = func() []string { // those of tests are none of a command
+		return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TIDEMARK_TEST_") })
 	}
 	time.Local = time.UTC // that of the machine is no part of a test either
 	testkit.LeakFree(m)

@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/auth/authtest"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/authtest"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// background runs a verb until the returned function is called, which gives the exit code and what it said.
+// background runs a verb until the returned function is called, which gives the exit code and what
+// it said.
 func background(t *testing.T, args ...string) (out, errout *testkit.Output, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -114,7 +115,8 @@ func TestRunOnRealServers(t *testing.T) {
 	}
 }
 
-// TestRunWithThePage: the page and its sockets are there, and what is told to people is for tokens of services.
+// TestRunWithThePage: the page and its sockets are there, and what is told to people is for tokens
+// of services.
 func TestRunWithThePage(t *testing.T) {
 	brokers := strings.Join(testkit.FakeKafka(t).ListenAddrs(), ",")
 	redis := "redis://" + testkit.Miniredis(t).Addr()
@@ -159,7 +161,8 @@ func TestRunWithThePage(t *testing.T) {
 	}
 }
 
-// TestGatewayIsANodeWithoutState: `tidemark gateway` has no data directory; it forwards queries and takes sockets.
+// TestGatewayIsANodeWithoutState: `tidemark gateway` has no data directory; it forwards queries and
+// takes sockets.
 func TestGatewayIsANodeWithoutState(t *testing.T) {
 	brokers := strings.Join(testkit.FakeKafka(t).ListenAddrs(), ",")
 	redis := "redis://" + testkit.Miniredis(t).Addr()

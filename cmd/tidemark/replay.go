@@ -11,29 +11,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/tidemark/tidemark/internal/rebuild"
+	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
 
 type replayCmd struct {
-	brokersFlags
-	topicsFlags
+	verbs.BrokersFlags
+	verbs.TopicsFlags
 	foldFlags
-	skipFlags
-	partitionsFlags
-	jsonFlag
-	Group     string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the node: the stores end where it has published; at the end of the logs if it never did (${default})."`
+	verbs.SkipFlags
+	verbs.PartitionsFlags
+	verbs.JSONFlag
+	verbs.YesFlag
+	Group     string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the node: the stores end at its committed offsets, or at the end of the logs if it has none (${default})."`
 	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of the node (${default})."`
-	Into      string `placeholder:"DIR" help:"Where the rebuilt stores go: an empty directory, on the same disk if they are to be swapped in; by default rebuilt in --data-dir."`
-	Parallel  int    `default:"0" placeholder:"N" help:"How many partitions are rebuilt at the same time; 0 = as many as there are processors (${default}). Each needs the memory of a live one."`
-	Resume    bool   `help:"Go on with the stores that are in --into: of a replay that was interrupted, or of a snapshot."`
-	Swap      bool   `help:"When all is rebuilt, put it in the place of the stores in --data-dir, which are moved aside. The node must be stopped."`
-	AcceptGap bool   `help:"Where the beginning of a log is gone, begin at what is there: the counts are those of what is there."`
-}
-
-// partitionsFlags choose partitions.
-type partitionsFlags struct {
-	Partition []int32 `placeholder:"P" help:"Only these partitions."`
+	Into      string `placeholder:"DIR" help:"Directory for the rebuilt stores: empty, and on the same disk if you want to swap them in. By default rebuilt in --data-dir."`
+	Parallel  int    `default:"0" placeholder:"N" help:"How many partitions to rebuild at the same time; 0 = one per processor (${default}). Each needs the memory of a live one."`
+	Resume    bool   `help:"Continue with the stores in --into: those of an interrupted replay, or of a snapshot."`
+	Swap      bool   `env:"-" help:"When all stores are rebuilt, move those in --data-dir aside and put the new ones in their place. The node must be stopped."`
+	AcceptGap bool   `env:"-" help:"If the beginning of a log is gone, begin at its first record: the counts then cover only the records that are left."`
 }
 
 func (replayCmd) Help() string {
@@ -46,7 +44,7 @@ beyond that the node tells when it folds it. The node then opens where it had st
 Example:
 
     tidemark replay --brokers kafka-1:9092 --data-dir /var/lib/tidemark
-    tidemark replay --data-dir /var/lib/tidemark --partition 3 --swap`
+    tidemark replay --data-dir /var/lib/tidemark --partition 3 --swap --yes`
 }
 
 // Validate checks the numbers.
@@ -69,19 +67,24 @@ type rebuiltInfo struct {
 }
 
 // Run rebuilds, prints what came of each partition, and swaps if all went well.
-func (c *replayCmd) Run(a *app) error {
+func (c *replayCmd) Run(a *verbs.App) error {
 	into := c.Into
 	if into == "" {
 		into = filepath.Join(c.DataDir, "rebuilt")
 	}
 	if same, err := sameDir(into, c.DataDir); err != nil || same {
-		return errors.Join(err, usagef("--into and --data-dir are the same directory: name an empty one"))
+		return errors.Join(err, verbs.Usagef("--into and --data-dir are the same directory: name an empty one"))
 	}
-	kafka, err := c.kafka()
+	if c.Swap {
+		if err := c.Confirm(a, "puts what is rebuilt in the place of the stores in "+c.DataDir); err != nil {
+			return err
+		}
+	}
+	kafka, err := c.Kafka()
 	if err != nil {
 		return err
 	}
-	skip, err := c.skips()
+	skip, err := c.Skips()
 	if err != nil {
 		return err
 	}
@@ -89,12 +92,17 @@ func (c *replayCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.Swap {
+		if err := rebuild.SameSettings(c.DataDir, c.settings()); err != nil {
+			return err
+		}
+	}
 	began := time.Now()
-	meter := newProgress(a, "replay")
-	list, err := processor.Rebuild(a.ctx, processor.RebuildConfig{
-		Config: processor.Config{Brokers: c.Brokers, ClientOptions: kafka.Options, Topics: c.topics(), DataDir: into, Settings: c.settings(), Skip: skip,
+	meter := verbs.NewProgress(a, "replay")
+	list, err := processor.Rebuild(a.Ctx, processor.RebuildConfig{
+		Config: processor.Config{Brokers: c.Brokers, ClientOptions: kafka.Options, Topics: c.Topics(), DataDir: into, Settings: c.settings(), Skip: skip,
 			Logger: slog.New(slog.DiscardHandler)},
-		Partitions: c.Partition, Until: published, Parallel: c.Parallel, Resume: c.Resume, AcceptGap: c.AcceptGap, Report: meter.rebuild,
+		Partitions: c.Partition, Until: published, Parallel: c.Parallel, Resume: c.Resume, AcceptGap: c.AcceptGap, Report: meter.Rebuild,
 	})
 	if err != nil {
 		return err
@@ -122,7 +130,7 @@ func (c *replayCmd) Run(a *app) error {
 	swapped := false
 	if failed == nil && c.Swap {
 		if err := rebuild.Swap(c.DataDir, into, numbers, aside); err != nil {
-			return fmt.Errorf("rebuilt, and not swapped in: %w; the result is in %s", err, into)
+			return fmt.Errorf("rebuilt but not swapped in: %w; the result is in %s", err, into)
 		}
 		swapped = true
 	}
@@ -132,40 +140,31 @@ func (c *replayCmd) Run(a *app) error {
 	if failed != nil {
 		return fmt.Errorf("not all partitions were rebuilt: %w", failed)
 	}
-	fmt.Fprintf(a.stdout, "\n%s, %s in %s (%.0f/s)\n", plural(len(list), "partition"), plural(records, "record"),
+	fmt.Fprintf(a.Stdout, "\n%s, %s in %s (%.0f/s)\n", term.Plural(len(list), "partition"), term.Plural(records, "record"),
 		took.Round(10*time.Millisecond), float64(records)/took.Seconds())
 	switch _, err := os.Stat(aside); {
 	case !swapped:
-		fmt.Fprintf(a.stdout, "rebuilt in %s; --resume --swap puts it in the place of the stores in %s\n", into, c.DataDir)
+		fmt.Fprintf(a.Stdout, "rebuilt in %s; --resume --swap puts it in the place of the stores in %s\n", into, c.DataDir)
 	case err == nil:
-		fmt.Fprintf(a.stdout, "swapped in; the stores of before are in %s and may be removed\n", aside)
+		fmt.Fprintf(a.Stdout, "swapped in; the stores of before are in %s and may be removed\n", aside)
 	default:
-		fmt.Fprintf(a.stdout, "swapped in; there were no stores of before\n")
+		fmt.Fprintf(a.Stdout, "swapped in; there were no stores of before\n")
 	}
 	return nil
 }
 
-// published asks up to where the node's group has published.
-func (c *replayCmd) published(a *app) (map[int32]projections.Position, error) {
-	cl, err := c.client(a)
+// published asks the brokers for the committed offsets of the node's group.
+func (c *replayCmd) published(a *verbs.App) (map[int32]projections.Position, error) {
+	cl, err := c.Client(a)
 	if err != nil {
 		return nil, err
 	}
 	defer cl.Close()
-	return rebuild.Published(a.ctx, kadm.NewClient(cl), c.Group, c.topics().Inputs)
+	return rebuild.Published(a.Ctx, kadm.NewClient(cl), c.Group, c.Topics().Inputs)
 }
 
-// reachable says that no broker answers, rather than wait for one.
-func (f brokersFlags) reachable(a *app) error {
-	cl, err := f.client(a)
-	if err == nil {
-		cl.Close()
-	}
-	return err
-}
-
-func (c *replayCmd) print(a *app, list []processor.Rebuilt, swapped bool) error {
-	t := newTable("PARTITION>", "RECORDS>", "POSITION", "DIGEST")
+func (c *replayCmd) print(a *verbs.App, list []processor.Rebuilt, swapped bool) error {
+	t := term.NewTable("PARTITION>", "RECORDS>", "POSITION", "DIGEST")
 	for _, r := range list {
 		info := rebuiltInfo{Partition: r.Partition, Dir: r.Dir, From: r.From, Position: r.Until, Swapped: swapped}
 		var records int64
@@ -174,13 +173,13 @@ func (c *replayCmd) print(a *app, list []processor.Rebuilt, swapped bool) error 
 		}
 		if r.Err != nil {
 			info.Error = r.Err.Error()
-			t.row(r.Partition, records, fmt.Sprint(r.Until), "failed: "+info.Error)
+			t.Row(r.Partition, records, fmt.Sprint(r.Until), "failed: "+info.Error)
 		} else {
 			info.Digest = fmt.Sprintf("%x", r.Digest)
-			t.row(r.Partition, records, fmt.Sprint(r.Until), info.Digest)
+			t.Row(r.Partition, records, fmt.Sprint(r.Until), info.Digest)
 		}
 		if c.JSON {
-			if err := printJSON(a.stdout, info); err != nil {
+			if err := term.PrintJSON(a.Stdout, info); err != nil {
 				return err
 			}
 		}
@@ -188,10 +187,11 @@ func (c *replayCmd) print(a *app, list []processor.Rebuilt, swapped bool) error 
 	if c.JSON {
 		return nil
 	}
-	return t.print(a.stdout)
+	return t.Print(a.Stdout)
 }
 
-// sameDir reports whether two paths are one directory. What is not there yet is no other.
+// sameDir reports whether two paths are one directory. A path that does not exist yet is never the
+// same.
 func sameDir(x, y string) (bool, error) {
 	ix, errX := os.Stat(x)
 	iy, errY := os.Stat(y)

@@ -30,14 +30,14 @@ func TestReplayAndSwap(t *testing.T) {
 	}
 	url, stop := s.run()
 	awaitReady(t, url) // so that its stores are in use
-	if r := s.verb("replay", "--resume", "--swap"); r.code != exitFailed || !strings.Contains(r.errout, "is in use: stop the node first") {
+	if r := s.verb("replay", "--resume", "--swap", "--yes"); r.code != exitFailed || !strings.Contains(r.errout, "is in use: stop the node first") {
 		t.Errorf("while the node runs: %+v", r)
 	}
 	if out := ok(t, "", "query", "unread", "ann", "general", "--addr", url); !strings.Contains(out, "last read       m3") {
 		t.Errorf("the node has another state than was planted:\n%s", out)
 	}
 	stop()
-	r = s.verb("replay", "--resume", "--swap")
+	r = s.verb("replay", "--resume", "--swap", "--yes")
 	if r.code != exitDone {
 		t.Fatalf("%+v", r)
 	}
@@ -51,8 +51,9 @@ func TestReplayAndSwap(t *testing.T) {
 	stop()
 }
 
-// TestReplayLeavesToTheNodeWhatNobodyWasTold: events come in while no node runs, stores are rebuilt and swapped in, and the node
-// that starts then tells what these events change. A store that held them already would never be told to anybody.
+// TestReplayLeavesToTheNodeWhatNobodyWasTold: events come in while no node runs, stores are rebuilt
+// and swapped in, and the node that starts then tells what these events change. A store that held
+// them already would never be told to anybody.
 func TestReplayLeavesToTheNodeWhatNobodyWasTold(t *testing.T) {
 	s := newSite(t, embedded(t), 2)
 	s.folded(story)
@@ -61,22 +62,23 @@ func TestReplayLeavesToTheNodeWhatNobodyWasTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok(t, postLine("m4", "said while no node ran"), "emit", "--brokers", s.broker)
-	if r := s.verb("replay", "--swap"); r.code != exitDone {
+	if r := s.verb("replay", "--swap", "--yes"); r.code != exitDone {
 		t.Fatalf("%+v", r)
 	}
 	if now, err := projections.InspectHeader(s.store(), nil); err != nil || now.Position != at.Position {
 		t.Fatalf("the store that was swapped in is at %v (%v), the group has published up to %v", now.Position, err, at.Position)
 	}
 
-	// A store that was folded to the end of the logs is not swapped in, nor one of a group that has published nothing.
+	// A store that was folded to the end of the logs is not swapped in, nor one of a group that has
+	// published nothing.
 	beyond := filepath.Join(t.TempDir(), "beyond")
 	if r := s.verb("replay", "--group", "nobody", "--into", beyond); r.code != exitDone {
 		t.Fatalf("%+v", r)
 	}
-	if r := s.verb("replay", "--resume", "--swap", "--into", beyond); r.code != exitFailed || !strings.Contains(r.errout, "nobody would be told") {
+	if r := s.verb("replay", "--resume", "--swap", "--yes", "--into", beyond); r.code != exitFailed || !strings.Contains(r.errout, "nobody would be told") {
 		t.Errorf("a store that is further than what was published: %+v", r)
 	}
-	if r := s.verb("replay", "--group", "nobody", "--swap", "--into", filepath.Join(t.TempDir(), "x")); r.code != exitFailed ||
+	if r := s.verb("replay", "--group", "nobody", "--swap", "--yes", "--into", filepath.Join(t.TempDir(), "x")); r.code != exitFailed ||
 		!strings.Contains(r.errout, "has published nothing of it") {
 		t.Errorf("of a group that has published nothing: %+v", r)
 	}
@@ -103,5 +105,18 @@ func TestReplayFailsInWords(t *testing.T) {
 	}
 	if r := s.verb("verify", "--no-redis"); r.code != exitFailed || r.errout == "" {
 		t.Errorf("verify of nothing: %+v", r)
+	}
+}
+
+// TestReplayWithOtherSettings: what the node would refuse is not rebuilt to be swapped in. Beside
+// the stores it may be.
+func TestReplayWithOtherSettings(t *testing.T) {
+	s := newSite(t, embedded(t), 2)
+	s.folded(story)
+	if r := s.verb("replay", "--swap", "--yes", "--receipt-limit", "7"); r.code != exitFailed || !strings.Contains(r.errout, "nothing was rebuilt or swapped in") {
+		t.Errorf("swapped in: %+v", r)
+	}
+	if r := s.verb("replay", "--receipt-limit", "7"); r.code != exitDone {
+		t.Errorf("beside the stores: %+v", r)
 	}
 }

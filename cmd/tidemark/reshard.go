@@ -9,14 +9,16 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/rebuild"
+	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/processor"
 )
 
 type reshardCmd struct {
-	brokersFlags
+	verbs.BrokersFlags
 	foldFlags
-	skipFlags
-	jsonFlag
+	verbs.SkipFlags
+	verbs.JSONFlag
 	FromPrefix        string `placeholder:"PREFIX" help:"Prefix of the old topics' names; none by default."`
 	ToPrefix          string `placeholder:"PREFIX" help:"Prefix of the new topics' names, such as v2."`
 	Partitions        int32  `required:"" placeholder:"N" help:"Partitions of the new topics."`
@@ -39,78 +41,70 @@ Example:
 // Validate checks what is to be made.
 func (c *reshardCmd) Validate() error {
 	switch {
+	case c.Partitions == 0 && c.Dir == "": // both are missing, which the parser says
 	case c.Partitions < 1 || c.ReplicationFactor < 1:
 		return fmt.Errorf("--partitions and --replication-factor must be at least 1")
 	case c.ToPrefix == c.FromPrefix:
-		return fmt.Errorf("--to-prefix %q is that of the old topics: name another", c.ToPrefix)
+		return fmt.Errorf("--to-prefix %q is the prefix of the old topics: name another", c.ToPrefix)
 	}
 	return nil
 }
 
-// prefixed are the topics of package events under a prefix.
-func prefixed(prefix string) processor.Topics {
-	t := processor.Topics{Unread: prefix + events.TopicUnread, Channels: prefix + events.TopicChannels, Receipts: prefix + events.TopicReceipts, DeadLetters: prefix + events.TopicDeadLetters}
-	for i, name := range events.InputTopics {
-		t.Inputs[i] = prefix + name
-	}
-	return t
-}
-
 // Run copies, compares, and says what is to be done.
-func (c *reshardCmd) Run(a *app) error {
-	kafka, err := c.kafka()
+func (c *reshardCmd) Run(a *verbs.App) error {
+	kafka, err := c.Kafka()
 	if err != nil {
 		return err
 	}
 	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(err, usagef("--dir %s is not empty: name a directory that is, or is not there", c.Dir))
+		return errors.Join(err, verbs.Usagef("--dir %s is not empty: name a directory that is, or is not there", c.Dir))
 	}
-	skip, err := c.skips()
+	skip, err := c.Skips()
 	if err != nil {
 		return err
 	}
-	if err := c.reachable(a); err != nil {
+	if err := c.Reachable(a); err != nil {
 		return err
 	}
-	meters := map[string]*progress{}
-	res, err := rebuild.Reshard(a.ctx, rebuild.ReshardConfig{
-		Brokers: c.Brokers, ClientOptions: kafka.Options, From: prefixed(c.FromPrefix), To: prefixed(c.ToPrefix),
+	meters := map[string]*verbs.Progress{}
+	res, err := rebuild.Reshard(a.Ctx, rebuild.ReshardConfig{
+		Brokers: c.Brokers, ClientOptions: kafka.Options, From: verbs.Prefixed(c.FromPrefix), To: verbs.Prefixed(c.ToPrefix),
 		Partitions: c.Partitions, Replication: c.ReplicationFactor, Dir: c.Dir, Settings: c.settings(), Skip: skip,
 		Logger: slog.New(slog.DiscardHandler),
 		Report: func(phase string, p processor.RebuildProgress) {
 			if meters[phase] == nil {
-				meters[phase] = newProgress(a, "reshard: "+phase)
+				meters[phase] = verbs.NewProgress(a, "reshard: "+phase)
 			}
-			meters[phase].rebuild(p)
+			meters[phase].Rebuild(p)
 		},
 	})
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		err = printJSON(a.stdout, res)
+		err = term.PrintJSON(a.Stdout, res)
 	} else {
 		c.print(a, res)
 	}
 	if err == nil && res.Total > 0 {
-		err = errDifferences
+		err = verbs.ErrDifferences
 	}
 	return err
 }
 
-func (c *reshardCmd) print(a *app, res *rebuild.Resharded) {
-	fmt.Fprintf(a.stdout, "%s copied to topics %s* with %s, %d left out as bad or skipped\n", plural(res.Copied, "record"), c.ToPrefix,
-		plural(int64(c.Partitions), "partition"), res.Bad)
-	fmt.Fprintf(a.stdout, "%s and %s of user and channel compared, %s\n", plural(res.Channels, "channel"), plural(res.Pairs, "pair"), plural(res.Total, "difference"))
+func (c *reshardCmd) print(a *verbs.App, res *rebuild.Resharded) {
+	fmt.Fprintf(a.Stdout, "%s copied to topics %s* with %s, %d left out as bad or skipped\n", term.Plural(res.Copied, "record"), c.ToPrefix,
+		term.Plural(int64(c.Partitions), "partition"), res.Bad)
+	fmt.Fprintf(a.Stdout, "%s and %s of user and channel compared, %s\n", term.Plural(res.Channels, "channel"), term.Plural(res.Pairs, "pair"), term.Plural(res.Total, "difference"))
 	if res.Total > 0 {
-		fmt.Fprintln(a.stdout)
+		fmt.Fprintln(a.Stdout)
 		for _, d := range res.Differences {
-			fmt.Fprintln(a.stdout, printable(strings.Replace(d.String(), "the topics say", "the old topics say", 1)))
+			fmt.Fprintln(a.Stdout, term.Printable(strings.Replace(d.String(), "the topics say", "the old topics say", 1)))
 		}
-		fmt.Fprintln(a.stdout, "\nDo not switch: the new topics do not say the same.")
+		fmt.Fprintln(a.Stdout, "\nDo not switch: the new topics do not say the same.")
 		return
 	}
-	fmt.Fprintf(a.stdout, `
+	fmt.Fprintf(a.Stdout, `
 Every number is the same. To switch:
   1. stop all nodes and gateways
   2. wipe Redis, and start nodes and gateways with --topic-prefix %[4]s and a new --group, the nodes with empty data directories

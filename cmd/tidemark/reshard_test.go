@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestReshard: from 2 partitions to 5, with every number the same, records of megabytes too, and a node that goes on from
-// there.
+// TestReshard: from 2 partitions to 5, with every number the same, records of megabytes too, and a
+// node that goes on from there.
 func TestReshard(t *testing.T) {
 	s := newSite(t, embedded(t), 2)
 	input := []string{story}
@@ -26,6 +26,10 @@ func TestReshard(t *testing.T) {
 			fmt.Sprintf(`{"topic":"chat.messages","event":{"channel_id":"c%d","message_posted":{"message_id":"m1","sender_id":"bob"}}}`, i),
 			fmt.Sprintf(`{"topic":"chat.reads","event":{"channel_id":"c%d","user_id":"ann","read_up_to":{"message_id":"m1"}}}`, i))
 	}
+	input = append(input, `{"topic":"chat.messages","event":{"channel_id":"seeded","min_version":2,"messages_seeded":{"count":100000}}}`,
+		`{"topic":"chat.messages","event":{"channel_id":"seeded","members_joined":{"user_ids":["ann","bob"],"count_history":true}}}`,
+		`{"topic":"chat.messages","event":{"channel_id":"seeded","message_posted":{"message_id":"s1","sender_id":"bob"}}}`,
+		`{"topic":"chat.reads","event":{"channel_id":"seeded","user_id":"ann","read_up_to":{"seq":99000}}}`)
 	ok(t, strings.Join(input, "\n"), "emit", "--brokers", s.broker)
 	dir := filepath.Join(t.TempDir(), "reshard")
 	reshard := func(dir string) result {
@@ -52,6 +56,9 @@ func TestReshard(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("on the new topics: %+v", r)
 		}
+	}
+	if out := ok(t, "", "query", "explain", "ann", "seeded", "--addr", url); !strings.Contains(out, "unread        1001") || !strings.Contains(out, "seq 99000") {
+		t.Errorf("a seeded channel on the new topics: %s", out)
 	}
 	adm, groups := testkit.Admin(t, []string{s.broker}), []string(nil)
 	testkit.Await(t, "every role has a group that follows from --group", func() bool {

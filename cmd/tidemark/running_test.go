@@ -11,10 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// busy writes messages of other people to other channels until the returned function is called: a node that works.
+// busy writes messages of other people to other channels until the returned function is called: a
+// node that works.
 func (s *site) busy() (stop func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -40,8 +41,9 @@ func (s *site) busy() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// TestVerifyBesideARunningNode: while records come and the cache follows, what is right is found right; what is wrong in a
-// store or in Redis is told, and nothing else; and no copy is left behind.
+// TestVerifyBesideARunningNode: while records come and the cache follows, what is right is found
+// right; what is wrong in a store or in Redis is told, and nothing else; and no copy is left
+// behind.
 func TestVerifyBesideARunningNode(t *testing.T) {
 	own(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env, 2)
@@ -68,7 +70,7 @@ func TestVerifyBesideARunningNode(t *testing.T) {
 		idle()
 		stop()
 
-		if r := s.verb("verify", "--redis", s.redis, "--repair"); r.code != exitDifferences {
+		if r := s.verb("verify", "--redis", s.redis, "--repair", "--yes"); r.code != exitDifferences {
 			t.Fatalf("--repair: %+v", r)
 		}
 		url, stop = s.run()
@@ -100,7 +102,7 @@ func TestVerifyBesideARunningNode(t *testing.T) {
 			code int
 			args []string
 		}{
-			{"stop it, and leave out --node", exitUsage, []string{"--repair"}},
+			{"stop the node, and leave out --node", exitUsage, []string{"--repair"}},
 			{"partition 9 is not compared: the node does not own it", exitFailed, []string{"--partition", "9"}},
 			{"a store is verified where its node runs", exitFailed, []string{"--data-dir", t.TempDir()}},
 			{"is no URL of a node", exitUsage, []string{"--node", "nowhere"}},

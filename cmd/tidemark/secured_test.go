@@ -12,7 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 var documentedRight = regexp.MustCompile(`(?m)^([a-z ]+): (\w+) on (topic|group|cluster) ?(.*)$`)
@@ -29,7 +29,8 @@ func documentedRights(t *testing.T) map[string][]testkit.Right {
 	return rights
 }
 
-// as gives a user of his own the rights of some roles and returns the flags with which he connects.
+// as gives the rights of some roles to a Kafka user of its own, and returns the flags with which
+// that user connects.
 func as(t *testing.T, s *testkit.Secured, user string, rights []testkit.Right) []string {
 	t.Helper()
 	file := s.User(user)
@@ -51,9 +52,10 @@ type secured struct {
 	args   []string // all of them, but for --listen
 }
 
-// TestRolesWithTheRightsOfTheDocument: topics are made, events are folded, answered, cached and pushed by four users of a
-// real Kafka (TLS, SCRAM, Kafka's own authorizer) and three of a real Redis (TLS, ACLs), each with the rights that docs/security.md
-// and docs/redis.md give to its role. Without one of them the role says so, and names what it is about.
+// TestRolesWithTheRightsOfTheDocument: topics are made, events are folded, answered, cached and
+// pushed by four users of a real Kafka (TLS, SCRAM, Kafka's own authorizer) and three of a real
+// Redis (TLS, ACLs), each with the rights that docs/security.md and docs/redis.md give to its role.
+// Without one of them the role says so, and names what it is about.
 func TestRolesWithTheRightsOfTheDocument(t *testing.T) {
 	s := testkit.SecuredServers(t)
 	rights := documentedRights(t)

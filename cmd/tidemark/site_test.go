@@ -2,16 +2,20 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/tidemark/tidemark/cache"
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -52,6 +56,24 @@ func (s *site) run(args ...string) (url string, stop func()) {
 	}
 }
 
+// drained waits until a cache has read all that stands in its topics.
+func (s *site) drained(rdb *redis.Client) {
+	s.t.Helper()
+	adm := kadm.NewClient(testkit.Client(s.t, []string{s.broker}))
+	testkit.Await(s.t, "a cache has read everything", func() bool {
+		ends, err := adm.ListEndOffsets(s.t.Context(), events.TopicUnread, events.TopicChannels)
+		if err != nil || ends.Error() != nil {
+			return false
+		}
+		cursors, err := cache.NewReader(rdb).Cursors(s.t.Context())
+		behind := false
+		ends.Each(func(o kadm.ListedOffset) {
+			behind = behind || cursors[fmt.Sprintf("%s/%d", o.Topic, o.Partition)] < o.Offset
+		})
+		return err == nil && !behind
+	})
+}
+
 // folded lets a node fold and cache what input says, and stops it.
 func (s *site) folded(input string) {
 	s.t.Helper()
@@ -64,7 +86,11 @@ func (s *site) emits(input string, await func()) {
 	url, stop := s.run()
 	awaitReady(s.t, url)
 	tokens := lines(ok(s.t, input, "emit", "--brokers", s.broker))
-	ok(s.t, "", "query", "channel", "general", "--addr", url, "--after", strings.Join(tokens, ","))
+	last := map[string]string{} // of each topic and partition, in the order in which they were written
+	for _, token := range tokens {
+		last[token[:strings.LastIndexByte(token, '/')]] = token
+	}
+	ok(s.t, "", "query", "channel", "general", "--addr", url, "--after", strings.Join(slices.Collect(maps.Values(last)), ","))
 	await()
 	stop()
 }
@@ -97,8 +123,8 @@ func (s *site) cached() {
 	}
 }
 
-// own runs a test on the embedded brokers and on an Apache Kafka that no other test uses: verbs know the topics by the
-// names of production.
+// own runs a test on the embedded brokers and on an Apache Kafka that no other test uses: verbs
+// know the topics by the names of production.
 func own(t *testing.T, body func(t *testing.T, env testkit.Env)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { body(t, embedded(t)) })
@@ -112,7 +138,8 @@ func (s *site) verb(verb string, args ...string) result {
 	return tidemark(s.t, "", append([]string{verb, "--brokers", s.broker, "--data-dir", s.data}, args...)...)
 }
 
-// tamper folds a read into a stopped node's store that no topic has, in the place of the last record of chat.reads.
+// tamper folds a read into a stopped node's store that no topic has, in the place of the last
+// record of chat.reads.
 func (s *site) tamper(user string, seq uint32) {
 	s.t.Helper()
 	dir := s.store()

@@ -12,9 +12,11 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/internal/verbs/snapshots"
 )
 
-// TestSnapshotVerbs goes through the verbs as a person would: take, list, check, damage, repair, restore, prune.
+// TestSnapshotVerbs goes through the verbs as a person would: take, list, check, damage, repair,
+// restore, prune.
 func TestSnapshotVerbs(t *testing.T) {
 	dir, at := t.TempDir(), t.TempDir()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -49,7 +51,7 @@ func TestSnapshotVerbs(t *testing.T) {
 
 	says(verb("create", "--data-dir", data), exitDone, "partition "+n+": snapshot 2-1-", "nothing was folded yet")
 	says(verb("create", "--data-dir", data, "--partition", n), exitDone, "is of this very position")
-	var info snapshotInfo
+	var info snapshots.Info
 	if r := verb("list", "--json"); json.Unmarshal([]byte(r.out), &info) != nil || !strings.HasPrefix(info.Name, "2-1-") || info.Bytes == 0 || len(info.Digest) != 32 || !info.Current {
 		t.Errorf("--json: %+v from %q", info, r.out)
 	}
@@ -69,17 +71,17 @@ func TestSnapshotVerbs(t *testing.T) {
 	}
 	says(verb("verify"), exitDifferences, "is damaged: its file")
 	back := filepath.Join(t.TempDir(), "back")
-	says(verb("restore", "--data-dir", back), exitFailed, "none of 1 snapshots in file://", "is good")
+	says(verb("restore", "--data-dir", back), exitFailed, "none of 1 snapshots in file://", "is intact")
 	says(verb("create", "--data-dir", data, "--partition", n, "--full"), exitDone, "were uploaded in")
 	says(verb("verify", "--all", "--json"), exitDone, `"name":"`+name+`"`)
 	says(verb("restore", "--data-dir", back), exitDone, "snapshot "+name+", ", "is in "+filepath.Join(back, "partition-"+n))
 	says(verb("restore", "--data-dir", back), exitFailed, "there is a store in", "--replace moves it aside")
-	says(verb("restore", "--data-dir", back, "--replace", "--partition", n, "--at", name), exitDone, "what was there is in")
-	says(verb("restore", "--data-dir", back, "--replace", "--partition", n, "--at", "2-2-0"), exitFailed, "there is no snapshot 2-2-0")
+	says(verb("restore", "--data-dir", back, "--replace", "--yes", "--partition", n, "--at", name), exitDone, "what was there is in")
+	says(verb("restore", "--data-dir", back, "--replace", "--yes", "--partition", n, "--at", "2-2-0"), exitFailed, "there is no snapshot 2-2-0")
 	says(verb("restore", "--at", name), exitUsage, "say which with --partition")
 	says(tidemark(t, "", "inspect", "store", back), exitDone, "(checked)")
 
-	says(verb("prune", "--snapshot-keep", "0"), exitUsage, "at least 1 is kept")
+	says(verb("prune", "--snapshot-keep", "0"), exitUsage, "it must be at least 1")
 	says(verb("prune", "--dry-run"), exitDone, "would remove 0 snapshots and 0 files", "keeping 1 snapshot")
 	old := time.Now().Add(-25 * time.Hour)
 	for _, f := range files(t, filepath.Join(at, "partition-"+n, "files")) {
@@ -87,8 +89,8 @@ func TestSnapshotVerbs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	says(verb("prune", "--json"), exitDone, `"dry_run":false`, `"kept":1`)
-	if r := verb("prune"); !strings.Contains(r.out, "removed 0 snapshots and 0 files") {
+	says(verb("prune", "--yes", "--json"), exitDone, `"dry_run":false`, `"kept":1`)
+	if r := verb("prune", "--yes"); !strings.Contains(r.out, "removed 0 snapshots and 0 files") {
 		t.Errorf("what was pruned once is pruned again: %+v", r)
 	}
 	says(verb("verify"), exitDone, "is in order") // the damaged files are gone, the good ones are not

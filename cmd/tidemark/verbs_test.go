@@ -4,17 +4,23 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/internal/letters"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/verbs/deadletters"
+	"github.com/tidemark/tidemark/internal/verbs/inspect"
 )
 
 const (
@@ -88,6 +94,16 @@ func TestEmitSaysWhatIsWrongWithALine(t *testing.T) {
 		{`{"channel_id":"c","message_posted":{"mesage_id":"m"}}`, events.TopicMessages, `unknown field "mesage_id"`},
 		{`{"channel_id":"c","user_id":"u","read_up_to":{"seq":0}}`, events.TopicReads, "zero_seq"},
 		{`{"channel_id":"c","user_id":"u","delivered":{}}`, events.TopicDeliveries, "delivered"},
+		{`{"topic":7,"event":{}}`, "", "topic: must be a string"},
+		{`[1]`, "", "the line is no JSON object"},
+		{`{"topic":"chat.messages","event":`, "", "the JSON ends too early"},
+		{`{"topic":"chat.messages","event":[1]}`, "", "event: must be a JSON object"},
+		{`{"channel_id":42}`, events.TopicMessages, "channel_id: is a number, must be a string (line 1, column 15)"},
+		{`{"topic":"chat.messages","event":{"channel_id":"c","message_posted":{"message_id":7}}}`, "", "message_posted.message_id: is a number, must be a string"},
+		{`{"channel_id":"c","user_id":"u","notify_set":{"level":"LOUD"}}`, events.TopicReads, "notify_set"},
+		{`{"channel_id":"c","user_id":"u","labels_set":{"labels":["a\u0007"]}}`, events.TopicReads, "labels_set"},
+		{`{"channel_id":"c","user_id":"u","line_set":{}}`, events.TopicReads, "line_set"},
+		{`{"occurred_at":"2026-01-02 03:04:05"}`, events.TopicMessages, "a T, no space, between date and time"},
 	} {
 		args := []string{"emit", "--brokers", s.Broker}
 		good := joinLine
@@ -96,8 +112,9 @@ func TestEmitSaysWhatIsWrongWithALine(t *testing.T) {
 			good = ""
 		}
 		r := tidemark(t, good+"\n"+c.line+"\n"+good, args...)
-		if r.code != exitFailed || !strings.Contains(r.errout, "line 2: ") || !strings.Contains(r.errout, c.want) || strings.Count(r.errout, "\n") != 1 {
-			t.Errorf("%s: exit %d, %q; want %q", c.line, r.code, r.errout, c.want)
+		if r.code != exitFailed || !strings.Contains(r.errout, "line 2: ") || !strings.Contains(r.errout, c.want) || strings.Count(r.errout, "\n") != 1 ||
+			strings.Contains(r.errout, "Go ") || strings.Contains(r.errout, "proto:") {
+			t.Errorf("%s: exit %d, %q; want %q, and no type of Go", c.line, r.code, r.errout, c.want)
 		}
 		if wrote := strings.Count(r.out, "\n"); good != "" && wrote != 1 {
 			t.Errorf("%s: %d events written, want the one before it", c.line, wrote)
@@ -205,8 +222,8 @@ func TestInspectTopic(t *testing.T) {
 	}
 	p := events.PartitionOf([]byte("general"), 4)
 	out = ok(t, "", "inspect", "topic", "chat.reads", "--brokers", s.Broker, "--partition", fmt.Sprint(p), "--offset", "0", "--records", "1", "--json")
-	var part partitionInfo
-	var record recordInfo
+	var part inspect.PartitionInfo
+	var record inspect.RecordInfo
 	if l := lines(out); len(l) != 2 || json.Unmarshal([]byte(l[0]), &part) != nil || json.Unmarshal([]byte(l[1]), &record) != nil ||
 		part.Partition != p || part.End != 1 || record.Kind != "read_up_to" || record.What != "channel general, user ann, message m1" {
 		t.Errorf("--json:\n%s", out)
@@ -291,8 +308,9 @@ func TestDeadLetters(t *testing.T) {
 		t.Errorf("--dry-run: %+v", r)
 	}
 	r = replay("--reason", "wrong_partition", "--json")
-	var n replayCounts
-	if err := json.Unmarshal([]byte(r.out), &n); err != nil || n != (replayCounts{Read: 1, Replayed: 1}) {
+	var n deadletters.ReplayCounts
+	want := deadletters.ReplayCounts{Read: 1, Replayed: 1, Reasons: map[string]deadletters.ReplayTally{"wrong_partition": {Written: 1}}}
+	if err := json.Unmarshal([]byte(r.out), &n); err != nil || !reflect.DeepEqual(n, want) {
 		t.Errorf("replay: %+v, %v", r, err)
 	}
 	after := fmt.Sprintf("chat.messages/%d/0", p)
@@ -301,5 +319,36 @@ func TestDeadLetters(t *testing.T) {
 	}
 	if r := replay("--at", "99/99"); r.code != exitDone || !strings.Contains(r.out, "0 dead letters chosen") {
 		t.Errorf("--at: %+v", r)
+	}
+}
+
+// An event that a processor of this build would stop at is refused, with what of it is not known;
+// whether or not the line states the version that it needs.
+func TestEmitRefusesWhatAProcessorStopsAt(t *testing.T) {
+	var p lineParser
+	for _, c := range []struct{ topic, event string }{
+		{events.TopicReads, `{"channel_id":"c","user_id":"u","flag_set":{"flagged":true}}`},
+		{events.TopicReads, `{"channel_id":"c","user_id":"u","read_up_to":{"seq":1,"with_threads":true}}`},
+		{events.TopicMessages, `{"channel_id":"c","message_posted":{"message_id":"m","sender_id":"u","hidden_from":["v"]}}`},
+	} {
+		var e eventsv1.ReadEvent
+		record, err := p.parse(c.topic, []byte(c.event))
+		switch {
+		case err == nil:
+			// This build folds it: then it states its version.
+			if c.topic == events.TopicMessages {
+				var m eventsv1.MessageEvent
+				if err := proto.Unmarshal(record.Value, &m); err != nil || m.MinVersion != 2 {
+					t.Errorf("%s: min_version %d, %v", c.event, m.MinVersion, err)
+				}
+			} else if err := proto.Unmarshal(record.Value, &e); err != nil || e.MinVersion != 2 {
+				t.Errorf("%s: min_version %d, %v", c.event, e.MinVersion, err)
+			}
+		case !errors.Is(err, events.ErrNewerVersion):
+			t.Errorf("%s: %v", c.event, err)
+		}
+	}
+	if _, err := p.parse(events.TopicReads, []byte(`{"channel_id":"c","user_id":"u","min_version":3,"read_up_to":{"seq":1}}`)); !errors.Is(err, events.ErrNewerVersion) {
+		t.Errorf("an event of a later version: %v", err)
 	}
 }

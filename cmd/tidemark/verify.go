@@ -8,21 +8,24 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/internal/rebuild"
+	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 type verifyCmd struct {
-	brokersFlags
-	topicsFlags
-	redisFlags
-	partitionsFlags
-	skipFlags
-	jsonFlag
-	runningFlags
-	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of a node that is stopped, or a copy of one (${default}). With --node the node's own, if it is called otherwise here."`
+	verbs.BrokersFlags
+	verbs.TopicsFlags
+	verbs.RedisFlags
+	verbs.PartitionsFlags
+	verbs.SkipFlags
+	verbs.JSONFlag
+	verbs.YesFlag
+	verbs.RunningFlags
+	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of a stopped node, or a copy of one (${default}). With --node the node's own directory, if it has another path here."`
 	NoRedis   bool   `help:"Leave Redis out."`
-	Repair    bool   `help:"Put the rebuilt store in the place of one that differs, and take out of Redis what is wrong there. Else nothing is changed."`
-	Limit     int    `default:"20" placeholder:"N" help:"How many differences are printed; the rest is counted (${default})."`
-	AcceptGap bool   `help:"Compare also where the beginning of a log is gone, with what is there."`
+	Repair    bool   `env:"-" help:"Replace a store that differs by the rebuilt one, and remove wrong values from Redis. Without it verify changes nothing."`
+	Limit     int    `default:"20" placeholder:"N" help:"How many differences to print; the rest are counted (${default})."`
+	AcceptGap bool   `env:"-" help:"If the beginning of a log is gone, compare with a rebuild of the records that are left."`
 }
 
 func (verifyCmd) Help() string {
@@ -37,7 +40,7 @@ Example:
 
     tidemark verify --node http://127.0.0.1:8080 --brokers kafka-1:9092 --redis redis://redis:6379
     tidemark verify --brokers kafka-1:9092 --redis redis://redis:6379 --data-dir /var/lib/tidemark
-    tidemark verify --data-dir /var/lib/tidemark --partition 3 --no-redis --repair`
+    tidemark verify --data-dir /var/lib/tidemark --partition 3 --no-redis --repair --yes`
 }
 
 // Validate checks the numbers.
@@ -46,43 +49,48 @@ func (c *verifyCmd) Validate() error {
 		return fmt.Errorf("--limit %d: it must be at least 1", c.Limit)
 	}
 	if c.Repair && c.Node != "" {
-		return errors.New("--repair puts stores in the place of others, which a node that runs has to itself: stop it, and leave out --node")
+		return errors.New("--repair replaces stores, and a running node has them open: stop the node, and leave out --node")
 	}
-	return c.check()
+	return c.Check()
 }
 
 // Run compares and prints what it found.
-func (c *verifyCmd) Run(a *app) (err error) {
-	kafka, err := c.kafka()
+func (c *verifyCmd) Run(a *verbs.App) (err error) {
+	if c.Repair {
+		if err := c.Confirm(a, "puts rebuilt stores in the place of those in "+c.DataDir+" that differ, and takes out of Redis what is wrong there"); err != nil {
+			return err
+		}
+	}
+	kafka, err := c.Kafka()
 	if err != nil {
 		return err
 	}
-	skip, err := c.skips()
+	skip, err := c.Skips()
 	if err != nil {
 		return err
 	}
 	v := rebuild.Config{
 		Skip:    skip,
-		Brokers: c.Brokers, ClientOptions: kafka.Options, Topics: c.topics(), DataDir: c.DataDir, Partitions: c.Partition, Repair: c.Repair,
-		Limit: c.Limit, AcceptGap: c.AcceptGap, Logger: slog.New(slog.DiscardHandler), Report: newProgress(a, "verify").rebuild,
+		Brokers: c.Brokers, ClientOptions: kafka.Options, Topics: c.Topics(), DataDir: c.DataDir, Partitions: c.Partition, Repair: c.Repair,
+		Limit: c.Limit, AcceptGap: c.AcceptGap, Logger: slog.New(slog.DiscardHandler), Report: verbs.NewProgress(a, "verify").Rebuild,
 	}
 	if !c.NoRedis {
-		conf, err := c.redis(a)
+		conf, err := c.RedisConfig(a)
 		if err != nil {
 			return err
 		}
 		o, err := conf.Options()
 		if err != nil {
-			return usagef("%v", err)
+			return verbs.Usagef("%v", err)
 		}
 		client := redis.NewClient(o)
 		defer func() { err = errors.Join(err, client.Close()) }()
-		if err := client.Ping(a.ctx).Err(); err != nil {
+		if err := client.Ping(a.Ctx).Err(); err != nil {
 			return fmt.Errorf("no Redis answers at %s (%w): name it with --redis, or leave it out with --no-redis", o.Addr, err)
 		}
 		v.Redis = client
 	}
-	if err := c.reachable(a); err != nil {
+	if err := c.Reachable(a); err != nil {
 		return err
 	}
 	var missing error
@@ -91,7 +99,7 @@ func (c *verifyCmd) Run(a *app) (err error) {
 			return err
 		}
 	}
-	res, err := rebuild.Verify(a.ctx, v)
+	res, err := rebuild.Verify(a.Ctx, v)
 	if res != nil && (err == nil || len(res.Partitions) > 0) {
 		if perr := c.print(a, res); perr != nil {
 			return perr
@@ -101,50 +109,53 @@ func (c *verifyCmd) Run(a *app) (err error) {
 		return err
 	}
 	if res.Total > 0 {
-		return errDifferences
+		return verbs.ErrDifferences
 	}
 	return nil
 }
 
-func (c *verifyCmd) print(a *app, res *rebuild.Result) error {
+func (c *verifyCmd) print(a *verbs.App, res *rebuild.Result) error {
 	if c.JSON {
-		return printJSON(a.stdout, res)
+		return term.PrintJSON(a.Stdout, res)
 	}
-	t := newTable("PARTITION>", "POSITION", "DIGEST", "DIFFERENCES>")
+	t := term.NewTable("PARTITION>", "POSITION", "DIGEST", "DIFFERENCES>")
 	for _, p := range res.Partitions {
-		t.row(p.Partition, fmt.Sprint(p.Position), p.Digest, p.Differences)
+		t.Row(p.Partition, fmt.Sprint(p.Position), p.Digest, p.Differences)
 	}
-	if err := t.print(a.stdout); err != nil {
+	if err := t.Print(a.Stdout); err != nil {
 		return err
 	}
 	if r := res.Redis; r != nil {
-		fmt.Fprintf(a.stdout, "\nRedis: %s, %s of user and channel and %s compared, %s\n", plural(r.Channels, "channel"), plural(r.Pairs, "pair"),
-			plural(r.Threads, "followed thread"), plural(r.Differences, "difference"))
+		fmt.Fprintf(a.Stdout, "\nRedis: %s, %s of user and channel and %s compared, %s\n", term.Plural(r.Channels, "channel"), term.Plural(r.Pairs, "pair"),
+			term.Plural(r.Threads, "followed thread"), term.Plural(r.Differences, "difference"))
 		if r.Unknown > 0 {
-			fmt.Fprintf(a.stdout, "%d counts of large channels are not known to Redis, which says so\n", r.Unknown)
+			fmt.Fprintf(a.Stdout, "%d counts of large channels are not known to Redis, which says so\n", r.Unknown)
 		}
 		if r.Newer > 0 {
-			fmt.Fprintf(a.stdout, "%d values are further than the stores and were not compared\n", r.Newer)
+			fmt.Fprintf(a.Stdout, "%d values are further than the stores and were not compared\n", r.Newer)
 		}
 	}
+	if r := res.Redis; r != nil && r.Late > 0 {
+		fmt.Fprintf(a.Stdout, "%s not compared: the topics have newer ones, which no cache has read yet\n", term.Plural(r.Late, "value"))
+	}
 	if res.Total == 0 {
-		_, err := fmt.Fprintln(a.stdout, "\nno difference")
+		_, err := fmt.Fprintln(a.Stdout, "\nno difference")
 		return err
 	}
-	fmt.Fprintln(a.stdout)
+	fmt.Fprintln(a.Stdout)
 	for _, d := range res.Differences {
-		fmt.Fprintln(a.stdout, printable(d.String()))
+		fmt.Fprintln(a.Stdout, term.Printable(d.String()))
 	}
 	if more := res.Total - len(res.Differences); more > 0 {
-		fmt.Fprintf(a.stdout, "and %d more\n", more)
+		fmt.Fprintf(a.Stdout, "and %d more\n", more)
 	}
 	for _, p := range res.Partitions {
 		if p.Repaired {
-			fmt.Fprintf(a.stdout, "partition %d: the rebuilt store is in place; that of before is in %s\n", p.Partition, res.Aside)
+			fmt.Fprintf(a.Stdout, "partition %d: the rebuilt store is in place; that of before is in %s\n", p.Partition, res.Aside)
 		}
 	}
 	if res.Redis != nil && res.Redis.Repaired {
-		fmt.Fprintln(a.stdout, "Redis: what was wrong is taken out, and a running cache fills Redis again from its topics")
+		fmt.Fprintln(a.Stdout, "Redis: what was wrong is taken out, and a running cache fills Redis again from its topics")
 	}
 	return nil
 }

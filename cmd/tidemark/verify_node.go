@@ -10,24 +10,26 @@ import (
 
 	"github.com/tidemark/tidemark/internal/admin"
 	"github.com/tidemark/tidemark/internal/rebuild"
+	"github.com/tidemark/tidemark/internal/verbs"
 )
 
-// ofNode makes v a comparison of what a running node has. missing is about partitions that cannot be compared now; the
-// others are.
-func (c *verifyCmd) ofNode(a *app, v *rebuild.Config) (missing, err error) {
-	node := c.admin()
-	about, err := node.About(a.ctx)
+// ofNode makes v compare copies of a running node's stores. missing names partitions that cannot be
+// compared now; v compares the others.
+func (c *verifyCmd) ofNode(a *verbs.App, v *rebuild.Config) (missing, err error) {
+	node := c.Admin()
+	about, err := node.About(a.Ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !a.given["data-dir"] {
+	if !a.Given["data-dir"] {
 		v.DataDir = about.DataDir
 	}
 	if v.DataDir, err = filepath.Abs(v.DataDir); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(v.DataDir); err != nil {
-		return nil, fmt.Errorf("the node's data directory %s is not here (%w): run this on the node's machine, or say with --data-dir where it is", v.DataDir, err)
+		return nil, fmt.Errorf("the node's data directory %s is not on this machine (%w): run this where the node runs, or name the "+
+			"directory with --data-dir", v.DataDir, err)
 	}
 	if v.Partitions, missing = choose(about, c.Partition); len(v.Partitions) == 0 {
 		return nil, errors.Join(missing, errors.New("there is nothing to compare on "+c.Node))
@@ -41,15 +43,16 @@ func (c *verifyCmd) ofNode(a *app, v *rebuild.Config) (missing, err error) {
 			return err
 		}
 		if _, err := os.Stat(dir); err != nil {
-			return fmt.Errorf("the node has copied partition %d, and not to %s (%w): --data-dir has to be its own data directory", partition, dir, err)
+			return fmt.Errorf("the node has copied partition %d, but not to %s (%w): --data-dir must be the node's own data "+
+				"directory", partition, dir, err)
 		}
 		return nil
 	}
 	return missing, nil
 }
 
-// choose are the partitions that are live on a node, of those that were asked for if any were, and an error for those that
-// are not.
+// choose returns the partitions that are live on a node, restricted to the requested ones if there
+// are any, and an error for requested ones that are not live.
 func choose(about *admin.About, asked []int32) (live []int32, missing error) {
 	var errs []error
 	here := map[int32]bool{}
@@ -65,7 +68,7 @@ func choose(about *admin.About, asked []int32) (live []int32, missing error) {
 	}
 	for _, n := range asked {
 		if !here[n] {
-			errs = append(errs, fmt.Errorf("partition %d is not compared: the node does not own it; name the one that does, by /readyz", n))
+			errs = append(errs, fmt.Errorf("partition %d is not compared: the node does not own it; name the node whose /readyz lists it", n))
 		}
 	}
 	return live, errors.Join(errs...)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/tidemark/tidemark/cache"
 	"github.com/tidemark/tidemark/internal/rebuild"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 func TestVerify(t *testing.T) {
@@ -65,7 +65,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("--json: %+v, %v", r, err)
 		}
 
-		r = s.verb("verify", "--redis", s.redis, "--repair")
+		r = s.verb("verify", "--redis", s.redis, "--repair", "--yes")
 		if r.code != exitDifferences || !strings.Contains(r.out, "the rebuilt store is in place") || !strings.Contains(r.out, "Redis: what was wrong is taken out") {
 			t.Fatalf("--repair: %+v", r)
 		}
@@ -99,9 +99,10 @@ func TestVerifyOfAnEarlierStore(t *testing.T) {
 	}
 }
 
-// TestVerifyOfAStoreThatIsBehind: a partition has moved away, and its old store is compared while Redis goes on: what was taken
-// out of Redis, or changed without a new message, is newer too, for as long as the store is kept: also after a day, when Redis
-// does not know any more when it was taken out. What is not there and should be is told all the same.
+// TestVerifyOfAStoreThatIsBehind: a partition has moved away, and its old store is compared while
+// Redis goes on: what was taken out of Redis, or changed without a new message, is newer too, for
+// as long as the store is kept: also after a day, when Redis does not know any more when it was
+// taken out. What is not there and should be is told all the same.
 func TestVerifyOfAStoreThatIsBehind(t *testing.T) {
 	s := newSite(t, embedded(t), 2)
 	rdb := s.rdb()
@@ -162,7 +163,7 @@ func TestVerifyOfAStoreThatIsBehind(t *testing.T) {
 		res.Differences[0].Channel != "talk" || res.Differences[0].User != "ann" {
 		t.Errorf("want ann's entry of talk, and 7 newer: %+v", r)
 	}
-	kept := s.verb("verify", "--redis", s.redis, "--repair", "--json")
+	kept := s.verb("verify", "--redis", s.redis, "--repair", "--yes", "--json")
 	if err := json.Unmarshal([]byte(kept.out), &res); err != nil || kept.code != exitDifferences || !res.Redis.Repaired || res.Aside != "" {
 		t.Errorf("--repair: %+v", kept)
 	}

@@ -7,18 +7,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// replyLine is a reply in the thread of m1 that makes ann and bob follow it, and one that bob has not read.
+// replyLine is a reply in the thread of m1 that makes ann and bob follow it, and one that bob has
+// not read.
 var threadStory = strings.Join([]string{story,
 	`{"topic":"chat.messages","event":{"channel_id":"general","message_posted":{"message_id":"r1","sender_id":"bob","thread_id":"m1","mentions":["ann"]}}}`,
 	`{"topic":"chat.reads","event":{"channel_id":"general","user_id":"ann","read_up_to":{"message_id":"r1","thread_id":"m1"}}}`,
 	`{"topic":"chat.messages","event":{"channel_id":"general","message_posted":{"message_id":"r2","sender_id":"ann","thread_id":"m1"}}}`,
 }, "\n")
 
-// verify finds a thread that is wrong, one that is missing, one that should not be there and a pointer that is wrong; and
-// what it takes out the cache brings back.
+// verify finds a thread that is wrong, one that is missing, one that should not be there and a
+// pointer that is wrong; and what it takes out the cache brings back.
 func TestVerifyThreads(t *testing.T) {
 	s := newSite(t, testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: testkit.Redis(t).URL}, 2)
 	o, err := redis.ParseURL(s.redis)
@@ -47,6 +48,7 @@ func TestVerifyThreads(t *testing.T) {
 				t.Fatalf("Redis never holds the threads: ann %s, bob %s", ann, bob)
 			}
 		}
+		s.drained(rdb)
 		stop()
 	}
 	cached(threadStory)
@@ -77,7 +79,7 @@ func TestVerifyThreads(t *testing.T) {
 		t.Errorf("want 4 differences:\n%s", r.out)
 	}
 	rdb.HSet(ctx, "read-pointer:ann:general", "last_read_id", "m9")
-	if r := s.verb("verify", "--redis", s.redis, "--repair"); r.code != exitDifferences || !strings.Contains(r.out, "5 differences") {
+	if r := s.verb("verify", "--redis", s.redis, "--repair", "--yes"); r.code != exitDifferences || !strings.Contains(r.out, "5 differences") {
 		t.Fatalf("--repair: %+v", r)
 	}
 	cached("")

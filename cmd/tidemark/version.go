@@ -7,11 +7,13 @@ import (
 	"runtime/debug"
 
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 type versionCmd struct {
-	jsonFlag
-	SBOM bool `name:"sbom" help:"Print what this binary is made of: all modules with versions and checksums, as CycloneDX JSON."`
+	verbs.JSONFlag
+	SBOM bool `name:"sbom" help:"Print the modules of this binary with versions and checksums, as CycloneDX JSON."`
 }
 
 func (versionCmd) Help() string {
@@ -23,19 +25,19 @@ Example:
 }
 
 // Run prints what was built.
-func (c *versionCmd) Run(a *app) error {
+func (c *versionCmd) Run(a *verbs.App) error {
 	if c.SBOM {
 		info, ok := debug.ReadBuildInfo()
 		if !ok {
 			return errors.New("this binary was built without module information: build it with `go build` inside its module")
 		}
-		e := json.NewEncoder(a.stdout)
+		e := json.NewEncoder(a.Stdout)
 		e.SetIndent("", "  ")
-		return e.Encode(obs.NewBill(a.build, info))
+		return e.Encode(obs.NewBill(a.Build, info))
 	}
 	if c.JSON {
-		return printJSON(a.stdout, a.build)
+		return term.PrintJSON(a.Stdout, a.Build)
 	}
-	_, err := fmt.Fprintln(a.stdout, a.build)
+	_, err := fmt.Fprintln(a.Stdout, a.Build)
 	return err
 }

@@ -43,6 +43,8 @@ type MessageEvent struct {
 	//	*MessageEvent_MembersJoined
 	//	*MessageEvent_MembersLeft
 	//	*MessageEvent_ChannelDeleted
+	//	*MessageEvent_MessagesSeeded
+	//	*MessageEvent_ChannelUpdated
 	Kind          isMessageEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -169,6 +171,24 @@ func (x *MessageEvent) GetChannelDeleted() *ChannelDeleted {
 	return nil
 }
 
+func (x *MessageEvent) GetMessagesSeeded() *MessagesSeeded {
+	if x != nil {
+		if x, ok := x.Kind.(*MessageEvent_MessagesSeeded); ok {
+			return x.MessagesSeeded
+		}
+	}
+	return nil
+}
+
+func (x *MessageEvent) GetChannelUpdated() *ChannelUpdated {
+	if x != nil {
+		if x, ok := x.Kind.(*MessageEvent_ChannelUpdated); ok {
+			return x.ChannelUpdated
+		}
+	}
+	return nil
+}
+
 type isMessageEvent_Kind interface {
 	isMessageEvent_Kind()
 }
@@ -201,6 +221,14 @@ type MessageEvent_ChannelDeleted struct {
 	ChannelDeleted *ChannelDeleted `protobuf:"bytes,16,opt,name=channel_deleted,json=channelDeleted,proto3,oneof"`
 }
 
+type MessageEvent_MessagesSeeded struct {
+	MessagesSeeded *MessagesSeeded `protobuf:"bytes,17,opt,name=messages_seeded,json=messagesSeeded,proto3,oneof"`
+}
+
+type MessageEvent_ChannelUpdated struct {
+	ChannelUpdated *ChannelUpdated `protobuf:"bytes,18,opt,name=channel_updated,json=channelUpdated,proto3,oneof"`
+}
+
 func (*MessageEvent_MessagePosted) isMessageEvent_Kind() {}
 
 func (*MessageEvent_MessageEdited) isMessageEvent_Kind() {}
@@ -215,6 +243,10 @@ func (*MessageEvent_MembersLeft) isMessageEvent_Kind() {}
 
 func (*MessageEvent_ChannelDeleted) isMessageEvent_Kind() {}
 
+func (*MessageEvent_MessagesSeeded) isMessageEvent_Kind() {}
+
+func (*MessageEvent_ChannelUpdated) isMessageEvent_Kind() {}
+
 // MessagePosted adds a message at the end of its channel.
 type MessagePosted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -228,14 +260,20 @@ type MessagePosted struct {
 	ThreadId string `protobuf:"bytes,4,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// A reply that is also shown in the channel.
 	Broadcast bool `protobuf:"varint,5,opt,name=broadcast,proto3" json:"broadcast,omitempty"`
-	// Joins, renames, timers: never counts.
+	// For joins, renames, timers: the message never counts.
 	Silent bool `protobuf:"varint,6,opt,name=silent,proto3" json:"silent,omitempty"`
 	// User ids.
 	Mentions []string `protobuf:"bytes,7,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	// @channel.
 	MentionAll bool `protobuf:"varint,8,opt,name=mention_all,json=mentionAll,proto3" json:"mention_all,omitempty"`
-	// When the producer knows it; else the fold's own count.
-	MemberCount   uint32 `protobuf:"varint,9,opt,name=member_count,json=memberCount,proto3" json:"member_count,omitempty"`
+	// If the producer knows it; otherwise the fold uses its own count.
+	MemberCount uint32 `protobuf:"varint,9,opt,name=member_count,json=memberCount,proto3" json:"member_count,omitempty"`
+	// User ids, 1,000 at most: for them the message does not exist, because they ignore the sender. An event with it states
+	// min_version 2.
+	HiddenFrom []string `protobuf:"bytes,10,rep,name=hidden_from,json=hiddenFrom,proto3" json:"hidden_from,omitempty"`
+	// Whether posting reads up to the message, in place of the setting send_marks_read. A silent message reads nothing, a
+	// reply only its thread. An event with it states min_version 2.
+	MarksRead     *bool `protobuf:"varint,11,opt,name=marks_read,json=marksRead,proto3,oneof" json:"marks_read,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -333,6 +371,20 @@ func (x *MessagePosted) GetMemberCount() uint32 {
 	return 0
 }
 
+func (x *MessagePosted) GetHiddenFrom() []string {
+	if x != nil {
+		return x.HiddenFrom
+	}
+	return nil
+}
+
+func (x *MessagePosted) GetMarksRead() bool {
+	if x != nil && x.MarksRead != nil {
+		return *x.MarksRead
+	}
+	return false
+}
+
 // MessageEdited replaces preview and mentions; it never raises unread.
 type MessageEdited struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -413,9 +465,11 @@ func (x *MessageEdited) GetKeepMentions() bool {
 
 // MessageDeleted takes a message out of all counts.
 type MessageDeleted struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	MessageId string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	// If known, for what is older than the index of ids (an indexed id wins).
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// May be empty if seq is set.
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// If known. It names the message there if that one is older than the index of ids, or seeded, whatever message_id
+	// says. An id in the index wins.
 	Seq           uint32 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -465,7 +519,7 @@ func (x *MessageDeleted) GetSeq() uint32 {
 	return 0
 }
 
-// MessagesPurged (retention): everything up to a message is gone, of what is there at that point.
+// MessagesPurged (retention) removes everything up to a message, of the messages posted so far.
 type MessagesPurged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Target:
@@ -700,11 +754,114 @@ func (*ChannelDeleted) Descriptor() ([]byte, []int) {
 	return file_tidemark_events_v1_message_proto_rawDescGZIP(), []int{7}
 }
 
+// MessagesSeeded says how many messages the channel had before its topics began. Nobody writes these again: they count,
+// and have no id, sender or preview. Only the first event that gives the channel a message may be one; later ones are
+// ignored. An event with it states min_version 2.
+type MessagesSeeded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 2^31.
+	Count         uint32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessagesSeeded) Reset() {
+	*x = MessagesSeeded{}
+	mi := &file_tidemark_events_v1_message_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessagesSeeded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessagesSeeded) ProtoMessage() {}
+
+func (x *MessagesSeeded) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_message_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessagesSeeded.ProtoReflect.Descriptor instead.
+func (*MessagesSeeded) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_message_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *MessagesSeeded) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// ChannelUpdated replaces the previous ChannelUpdated of the channel. An event with it states min_version 2.
+type ChannelUpdated struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Workspace, server, folder, kind: 16 at most, 1 to 128 bytes each, no control characters.
+	Labels []string `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty"`
+	// Archived for everybody, until an update without it.
+	Archived      bool `protobuf:"varint,2,opt,name=archived,proto3" json:"archived,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChannelUpdated) Reset() {
+	*x = ChannelUpdated{}
+	mi := &file_tidemark_events_v1_message_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChannelUpdated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChannelUpdated) ProtoMessage() {}
+
+func (x *ChannelUpdated) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_message_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChannelUpdated.ProtoReflect.Descriptor instead.
+func (*ChannelUpdated) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_message_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ChannelUpdated) GetLabels() []string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *ChannelUpdated) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
 var File_tidemark_events_v1_message_proto protoreflect.FileDescriptor
 
 const file_tidemark_events_v1_message_proto_rawDesc = "" +
 	"\n" +
-	" tidemark/events/v1/message.proto\x12\x12tidemark.events.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xaa\x05\n" +
+	" tidemark/events/v1/message.proto\x12\x12tidemark.events.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\x06\n" +
 	"\fMessageEvent\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x12;\n" +
@@ -719,8 +876,10 @@ const file_tidemark_events_v1_message_proto_rawDesc = "" +
 	"\x0fmessages_purged\x18\r \x01(\v2\".tidemark.events.v1.MessagesPurgedH\x00R\x0emessagesPurged\x12J\n" +
 	"\x0emembers_joined\x18\x0e \x01(\v2!.tidemark.events.v1.MembersJoinedH\x00R\rmembersJoined\x12D\n" +
 	"\fmembers_left\x18\x0f \x01(\v2\x1f.tidemark.events.v1.MembersLeftH\x00R\vmembersLeft\x12M\n" +
-	"\x0fchannel_deleted\x18\x10 \x01(\v2\".tidemark.events.v1.ChannelDeletedH\x00R\x0echannelDeletedB\x06\n" +
-	"\x04kind\"\x98\x02\n" +
+	"\x0fchannel_deleted\x18\x10 \x01(\v2\".tidemark.events.v1.ChannelDeletedH\x00R\x0echannelDeleted\x12M\n" +
+	"\x0fmessages_seeded\x18\x11 \x01(\v2\".tidemark.events.v1.MessagesSeededH\x00R\x0emessagesSeeded\x12M\n" +
+	"\x0fchannel_updated\x18\x12 \x01(\v2\".tidemark.events.v1.ChannelUpdatedH\x00R\x0echannelUpdatedB\x06\n" +
+	"\x04kind\"\xec\x02\n" +
 	"\rMessagePosted\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x1b\n" +
@@ -732,7 +891,13 @@ const file_tidemark_events_v1_message_proto_rawDesc = "" +
 	"\bmentions\x18\a \x03(\tR\bmentions\x12\x1f\n" +
 	"\vmention_all\x18\b \x01(\bR\n" +
 	"mentionAll\x12!\n" +
-	"\fmember_count\x18\t \x01(\rR\vmemberCount\"\xaa\x01\n" +
+	"\fmember_count\x18\t \x01(\rR\vmemberCount\x12\x1f\n" +
+	"\vhidden_from\x18\n" +
+	" \x03(\tR\n" +
+	"hiddenFrom\x12\"\n" +
+	"\n" +
+	"marks_read\x18\v \x01(\bH\x00R\tmarksRead\x88\x01\x01B\r\n" +
+	"\v_marks_read\"\xaa\x01\n" +
 	"\rMessageEdited\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x18\n" +
@@ -756,7 +921,12 @@ const file_tidemark_events_v1_message_proto_rawDesc = "" +
 	"\rcount_history\x18\x02 \x01(\bR\fcountHistory\"(\n" +
 	"\vMembersLeft\x12\x19\n" +
 	"\buser_ids\x18\x01 \x03(\tR\auserIds\"\x10\n" +
-	"\x0eChannelDeletedB7Z5github.com/tidemark/tidemark/events/eventsv1;eventsv1b\x06proto3"
+	"\x0eChannelDeleted\"&\n" +
+	"\x0eMessagesSeeded\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\rR\x05count\"D\n" +
+	"\x0eChannelUpdated\x12\x16\n" +
+	"\x06labels\x18\x01 \x03(\tR\x06labels\x12\x1a\n" +
+	"\barchived\x18\x02 \x01(\bR\barchivedB7Z5github.com/tidemark/tidemark/events/eventsv1;eventsv1b\x06proto3"
 
 var (
 	file_tidemark_events_v1_message_proto_rawDescOnce sync.Once
@@ -770,7 +940,7 @@ func file_tidemark_events_v1_message_proto_rawDescGZIP() []byte {
 	return file_tidemark_events_v1_message_proto_rawDescData
 }
 
-var file_tidemark_events_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_tidemark_events_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_tidemark_events_v1_message_proto_goTypes = []any{
 	(*MessageEvent)(nil),          // 0: tidemark.events.v1.MessageEvent
 	(*MessagePosted)(nil),         // 1: tidemark.events.v1.MessagePosted
@@ -780,23 +950,27 @@ var file_tidemark_events_v1_message_proto_goTypes = []any{
 	(*MembersJoined)(nil),         // 5: tidemark.events.v1.MembersJoined
 	(*MembersLeft)(nil),           // 6: tidemark.events.v1.MembersLeft
 	(*ChannelDeleted)(nil),        // 7: tidemark.events.v1.ChannelDeleted
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*MessagesSeeded)(nil),        // 8: tidemark.events.v1.MessagesSeeded
+	(*ChannelUpdated)(nil),        // 9: tidemark.events.v1.ChannelUpdated
+	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
 }
 var file_tidemark_events_v1_message_proto_depIdxs = []int32{
-	8, // 0: tidemark.events.v1.MessageEvent.occurred_at:type_name -> google.protobuf.Timestamp
-	1, // 1: tidemark.events.v1.MessageEvent.message_posted:type_name -> tidemark.events.v1.MessagePosted
-	2, // 2: tidemark.events.v1.MessageEvent.message_edited:type_name -> tidemark.events.v1.MessageEdited
-	3, // 3: tidemark.events.v1.MessageEvent.message_deleted:type_name -> tidemark.events.v1.MessageDeleted
-	4, // 4: tidemark.events.v1.MessageEvent.messages_purged:type_name -> tidemark.events.v1.MessagesPurged
-	5, // 5: tidemark.events.v1.MessageEvent.members_joined:type_name -> tidemark.events.v1.MembersJoined
-	6, // 6: tidemark.events.v1.MessageEvent.members_left:type_name -> tidemark.events.v1.MembersLeft
-	7, // 7: tidemark.events.v1.MessageEvent.channel_deleted:type_name -> tidemark.events.v1.ChannelDeleted
-	8, // 8: tidemark.events.v1.MessagesPurged.up_to_time:type_name -> google.protobuf.Timestamp
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	10, // 0: tidemark.events.v1.MessageEvent.occurred_at:type_name -> google.protobuf.Timestamp
+	1,  // 1: tidemark.events.v1.MessageEvent.message_posted:type_name -> tidemark.events.v1.MessagePosted
+	2,  // 2: tidemark.events.v1.MessageEvent.message_edited:type_name -> tidemark.events.v1.MessageEdited
+	3,  // 3: tidemark.events.v1.MessageEvent.message_deleted:type_name -> tidemark.events.v1.MessageDeleted
+	4,  // 4: tidemark.events.v1.MessageEvent.messages_purged:type_name -> tidemark.events.v1.MessagesPurged
+	5,  // 5: tidemark.events.v1.MessageEvent.members_joined:type_name -> tidemark.events.v1.MembersJoined
+	6,  // 6: tidemark.events.v1.MessageEvent.members_left:type_name -> tidemark.events.v1.MembersLeft
+	7,  // 7: tidemark.events.v1.MessageEvent.channel_deleted:type_name -> tidemark.events.v1.ChannelDeleted
+	8,  // 8: tidemark.events.v1.MessageEvent.messages_seeded:type_name -> tidemark.events.v1.MessagesSeeded
+	9,  // 9: tidemark.events.v1.MessageEvent.channel_updated:type_name -> tidemark.events.v1.ChannelUpdated
+	10, // 10: tidemark.events.v1.MessagesPurged.up_to_time:type_name -> google.protobuf.Timestamp
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_events_v1_message_proto_init() }
@@ -812,7 +986,10 @@ func file_tidemark_events_v1_message_proto_init() {
 		(*MessageEvent_MembersJoined)(nil),
 		(*MessageEvent_MembersLeft)(nil),
 		(*MessageEvent_ChannelDeleted)(nil),
+		(*MessageEvent_MessagesSeeded)(nil),
+		(*MessageEvent_ChannelUpdated)(nil),
 	}
+	file_tidemark_events_v1_message_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tidemark_events_v1_message_proto_msgTypes[4].OneofWrappers = []any{
 		(*MessagesPurged_UpToMessageId)(nil),
 		(*MessagesPurged_UpToSeq)(nil),
@@ -824,7 +1001,7 @@ func file_tidemark_events_v1_message_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_events_v1_message_proto_rawDesc), len(file_tidemark_events_v1_message_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

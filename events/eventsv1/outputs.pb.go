@@ -75,7 +75,7 @@ func (x *MessageRef) GetSeq() uint32 {
 	return 0
 }
 
-// Head is a message that stands for its channel.
+// Head is the message that represents its channel.
 type Head struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	MessageId string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
@@ -247,7 +247,8 @@ type UnreadDelta struct {
 	LastReadAt    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=last_read_at,json=lastReadAt,proto3" json:"last_read_at,omitempty"`
 	Latest        *Head                  `protobuf:"bytes,11,opt,name=latest,proto3" json:"latest,omitempty"`
 	// unread, first_unread and latest are left out: derive them from the channel's record.
-	Large     bool   `protobuf:"varint,12,opt,name=large,proto3" json:"large,omitempty"`
+	Large bool `protobuf:"varint,12,opt,name=large,proto3" json:"large,omitempty"`
+	// The level, as it was set, is NONE.
 	Muted     bool   `protobuf:"varint,13,opt,name=muted,proto3" json:"muted,omitempty"`
 	ReadEpoch uint32 `protobuf:"varint,14,opt,name=read_epoch,json=readEpoch,proto3" json:"read_epoch,omitempty"`
 	Stamp     *Stamp `protobuf:"bytes,15,opt,name=stamp,proto3" json:"stamp,omitempty"`
@@ -259,9 +260,30 @@ type UnreadDelta struct {
 	Excluded []uint32 `protobuf:"varint,18,rep,packed,name=excluded,proto3" json:"excluded,omitempty"`
 	// Positions above read_pos that mention the user (newest 1,000).
 	Mentioned []uint32 `protobuf:"varint,19,rep,packed,name=mentioned,proto3" json:"mentioned,omitempty"`
-	// Of a thread that the user follows: the latest of its last reply and his last read or follow in it. The thread is
-	// listed for 30 days from then on.
-	TouchedAt     *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=touched_at,json=touchedAt,proto3" json:"touched_at,omitempty"`
+	// Those of mentions that name the user. Neither this nor first_mention is in deltas of fold version 1.
+	DirectMentions uint32 `protobuf:"varint,20,opt,name=direct_mentions,json=directMentions,proto3" json:"direct_mentions,omitempty"`
+	// A NotifySet.Level, as it was set: until may have passed.
+	Level uint32 `protobuf:"varint,21,opt,name=level,proto3" json:"level,omitempty"`
+	// When level_after holds again; missing: level is for good.
+	Until *timestamppb.Timestamp `protobuf:"bytes,22,opt,name=until,proto3" json:"until,omitempty"`
+	// mentions are direct_mentions.
+	IgnoreMentionAll bool `protobuf:"varint,23,opt,name=ignore_mention_all,json=ignoreMentionAll,proto3" json:"ignore_mention_all,omitempty"`
+	Flagged          bool `protobuf:"varint,24,opt,name=flagged,proto3" json:"flagged,omitempty"`
+	// Missing: not filed by the user.
+	Filed *Filed `protobuf:"bytes,25,opt,name=filed,proto3" json:"filed,omitempty"`
+	// As the user stated it: by id or by seq.
+	Line *MessageRef `protobuf:"bytes,26,opt,name=line,proto3" json:"line,omitempty"`
+	// A NotifySet.Level; 0 without until.
+	LevelAfter uint32 `protobuf:"varint,27,opt,name=level_after,json=levelAfter,proto3" json:"level_after,omitempty"`
+	// The lowest of mentions. Left out where large.
+	FirstMention *MessageRef `protobuf:"bytes,28,opt,name=first_mention,json=firstMention,proto3" json:"first_mention,omitempty"`
+	// The counts, and whether the channel is filed, cannot be derived: ask the query service.
+	Ask bool `protobuf:"varint,29,opt,name=ask,proto3" json:"ask,omitempty"`
+	// The user's own, in ascending order.
+	Labels []string `protobuf:"bytes,30,rep,name=labels,proto3" json:"labels,omitempty"`
+	// Of a thread that the user follows: the latest of its last reply and their last read or follow in it. The thread is
+	// listed for 30 days from then on. Deltas of fold version 1 have it as field 20.
+	TouchedAt     *timestamppb.Timestamp `protobuf:"bytes,31,opt,name=touched_at,json=touchedAt,proto3" json:"touched_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -429,11 +451,142 @@ func (x *UnreadDelta) GetMentioned() []uint32 {
 	return nil
 }
 
+func (x *UnreadDelta) GetDirectMentions() uint32 {
+	if x != nil {
+		return x.DirectMentions
+	}
+	return 0
+}
+
+func (x *UnreadDelta) GetLevel() uint32 {
+	if x != nil {
+		return x.Level
+	}
+	return 0
+}
+
+func (x *UnreadDelta) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *UnreadDelta) GetIgnoreMentionAll() bool {
+	if x != nil {
+		return x.IgnoreMentionAll
+	}
+	return false
+}
+
+func (x *UnreadDelta) GetFlagged() bool {
+	if x != nil {
+		return x.Flagged
+	}
+	return false
+}
+
+func (x *UnreadDelta) GetFiled() *Filed {
+	if x != nil {
+		return x.Filed
+	}
+	return nil
+}
+
+func (x *UnreadDelta) GetLine() *MessageRef {
+	if x != nil {
+		return x.Line
+	}
+	return nil
+}
+
+func (x *UnreadDelta) GetLevelAfter() uint32 {
+	if x != nil {
+		return x.LevelAfter
+	}
+	return 0
+}
+
+func (x *UnreadDelta) GetFirstMention() *MessageRef {
+	if x != nil {
+		return x.FirstMention
+	}
+	return nil
+}
+
+func (x *UnreadDelta) GetAsk() bool {
+	if x != nil {
+		return x.Ask
+	}
+	return false
+}
+
+func (x *UnreadDelta) GetLabels() []string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
 func (x *UnreadDelta) GetTouchedAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.TouchedAt
 	}
 	return nil
+}
+
+// Filed says that the user filed the channel: it is listed apart while head_pos of its record is at most pos, or with keep
+// for good.
+type Filed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Keep          bool                   `protobuf:"varint,1,opt,name=keep,proto3" json:"keep,omitempty"`
+	Pos           uint32                 `protobuf:"varint,2,opt,name=pos,proto3" json:"pos,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Filed) Reset() {
+	*x = Filed{}
+	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Filed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Filed) ProtoMessage() {}
+
+func (x *Filed) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Filed.ProtoReflect.Descriptor instead.
+func (*Filed) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_outputs_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Filed) GetKeep() bool {
+	if x != nil {
+		return x.Keep
+	}
+	return false
+}
+
+func (x *Filed) GetPos() uint32 {
+	if x != nil {
+		return x.Pos
+	}
+	return 0
 }
 
 // ChannelRecord is a record of topic tidemark.channels. Key: channel_id.
@@ -459,14 +612,18 @@ type ChannelRecord struct {
 	// The channel is gone for good.
 	Deleted bool `protobuf:"varint,12,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	// r and d are zero.
-	Stamp         *Stamp `protobuf:"bytes,13,opt,name=stamp,proto3" json:"stamp,omitempty"`
+	Stamp *Stamp `protobuf:"bytes,13,opt,name=stamp,proto3" json:"stamp,omitempty"`
+	// In ascending order.
+	Labels []string `protobuf:"bytes,14,rep,name=labels,proto3" json:"labels,omitempty"`
+	// Filed for everybody.
+	Archived      bool `protobuf:"varint,15,opt,name=archived,proto3" json:"archived,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ChannelRecord) Reset() {
 	*x = ChannelRecord{}
-	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[4]
+	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -478,7 +635,7 @@ func (x *ChannelRecord) String() string {
 func (*ChannelRecord) ProtoMessage() {}
 
 func (x *ChannelRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[4]
+	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -491,7 +648,7 @@ func (x *ChannelRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChannelRecord.ProtoReflect.Descriptor instead.
 func (*ChannelRecord) Descriptor() ([]byte, []int) {
-	return file_tidemark_events_v1_outputs_proto_rawDescGZIP(), []int{4}
+	return file_tidemark_events_v1_outputs_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ChannelRecord) GetChannelId() string {
@@ -585,19 +742,35 @@ func (x *ChannelRecord) GetStamp() *Stamp {
 	return nil
 }
 
+func (x *ChannelRecord) GetLabels() []string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *ChannelRecord) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
 // ReceiptsRecord is a record of topic tidemark.receipts: the receipts of one channel in one batch. Key: channel_id.
 type ReceiptsRecord struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ChannelId     string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
-	Readers       []*Receipt             `protobuf:"bytes,2,rep,name=readers,proto3" json:"readers,omitempty"`
-	Delivered     []*Receipt             `protobuf:"bytes,3,rep,name=delivered,proto3" json:"delivered,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ChannelId string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	Readers   []*Receipt             `protobuf:"bytes,2,rep,name=readers,proto3" json:"readers,omitempty"`
+	Delivered []*Receipt             `protobuf:"bytes,3,rep,name=delivered,proto3" json:"delivered,omitempty"`
+	// Who played or opened a message.
+	Viewed        []*Receipt `protobuf:"bytes,4,rep,name=viewed,proto3" json:"viewed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReceiptsRecord) Reset() {
 	*x = ReceiptsRecord{}
-	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[5]
+	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -609,7 +782,7 @@ func (x *ReceiptsRecord) String() string {
 func (*ReceiptsRecord) ProtoMessage() {}
 
 func (x *ReceiptsRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[5]
+	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -622,7 +795,7 @@ func (x *ReceiptsRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReceiptsRecord.ProtoReflect.Descriptor instead.
 func (*ReceiptsRecord) Descriptor() ([]byte, []int) {
-	return file_tidemark_events_v1_outputs_proto_rawDescGZIP(), []int{5}
+	return file_tidemark_events_v1_outputs_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ReceiptsRecord) GetChannelId() string {
@@ -646,20 +819,29 @@ func (x *ReceiptsRecord) GetDelivered() []*Receipt {
 	return nil
 }
 
-// Receipt says how far a user came.
+func (x *ReceiptsRecord) GetViewed() []*Receipt {
+	if x != nil {
+		return x.Viewed
+	}
+	return nil
+}
+
+// Receipt is how far a user has read or received.
 type Receipt struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	MessageId     string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	Seq           uint32                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	UserId    string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	MessageId string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	Seq       uint32                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	At        *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	// Of a reader: each thread too, up to its last reply at or before the message.
+	WithThreads   bool `protobuf:"varint,5,opt,name=with_threads,json=withThreads,proto3" json:"with_threads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[6]
+	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -671,7 +853,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[6]
+	mi := &file_tidemark_events_v1_outputs_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -684,7 +866,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_tidemark_events_v1_outputs_proto_rawDescGZIP(), []int{6}
+	return file_tidemark_events_v1_outputs_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Receipt) GetUserId() string {
@@ -715,6 +897,13 @@ func (x *Receipt) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Receipt) GetWithThreads() bool {
+	if x != nil {
+		return x.WithThreads
+	}
+	return false
+}
+
 var File_tidemark_events_v1_outputs_proto protoreflect.FileDescriptor
 
 const file_tidemark_events_v1_outputs_proto_rawDesc = "" +
@@ -737,7 +926,7 @@ const file_tidemark_events_v1_outputs_proto_rawDesc = "" +
 	"\ffold_version\x18\x01 \x01(\rR\vfoldVersion\x12\f\n" +
 	"\x01m\x18\x02 \x01(\x03R\x01m\x12\f\n" +
 	"\x01r\x18\x03 \x01(\x03R\x01r\x12\f\n" +
-	"\x01d\x18\x04 \x01(\x03R\x01d\"\xf2\x05\n" +
+	"\x01d\x18\x04 \x01(\x03R\x01d\"\xa0\t\n" +
 	"\vUnreadDelta\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -762,9 +951,24 @@ const file_tidemark_events_v1_outputs_proto_rawDesc = "" +
 	"instanceId\x12\x19\n" +
 	"\bread_pos\x18\x11 \x01(\rR\areadPos\x12\x1a\n" +
 	"\bexcluded\x18\x12 \x03(\rR\bexcluded\x12\x1c\n" +
-	"\tmentioned\x18\x13 \x03(\rR\tmentioned\x129\n" +
+	"\tmentioned\x18\x13 \x03(\rR\tmentioned\x12'\n" +
+	"\x0fdirect_mentions\x18\x14 \x01(\rR\x0edirectMentions\x12\x14\n" +
+	"\x05level\x18\x15 \x01(\rR\x05level\x120\n" +
+	"\x05until\x18\x16 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12,\n" +
+	"\x12ignore_mention_all\x18\x17 \x01(\bR\x10ignoreMentionAll\x12\x18\n" +
+	"\aflagged\x18\x18 \x01(\bR\aflagged\x12/\n" +
+	"\x05filed\x18\x19 \x01(\v2\x19.tidemark.events.v1.FiledR\x05filed\x122\n" +
+	"\x04line\x18\x1a \x01(\v2\x1e.tidemark.events.v1.MessageRefR\x04line\x12\x1f\n" +
+	"\vlevel_after\x18\x1b \x01(\rR\n" +
+	"levelAfter\x12C\n" +
+	"\rfirst_mention\x18\x1c \x01(\v2\x1e.tidemark.events.v1.MessageRefR\ffirstMention\x12\x10\n" +
+	"\x03ask\x18\x1d \x01(\bR\x03ask\x12\x16\n" +
+	"\x06labels\x18\x1e \x03(\tR\x06labels\x129\n" +
 	"\n" +
-	"touched_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\ttouchedAt\"\xa3\x03\n" +
+	"touched_at\x18\x1f \x01(\v2\x1a.google.protobuf.TimestampR\ttouchedAt\"-\n" +
+	"\x05Filed\x12\x12\n" +
+	"\x04keep\x18\x01 \x01(\bR\x04keep\x12\x10\n" +
+	"\x03pos\x18\x02 \x01(\rR\x03pos\"\xd7\x03\n" +
 	"\rChannelRecord\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x120\n" +
@@ -783,18 +987,22 @@ const file_tidemark_events_v1_outputs_proto_rawDesc = "" +
 	" \x01(\rR\tpurgedPos\x12\x14\n" +
 	"\x05large\x18\v \x01(\bR\x05large\x12\x18\n" +
 	"\adeleted\x18\f \x01(\bR\adeleted\x12/\n" +
-	"\x05stamp\x18\r \x01(\v2\x19.tidemark.events.v1.StampR\x05stamp\"\xa1\x01\n" +
+	"\x05stamp\x18\r \x01(\v2\x19.tidemark.events.v1.StampR\x05stamp\x12\x16\n" +
+	"\x06labels\x18\x0e \x03(\tR\x06labels\x12\x1a\n" +
+	"\barchived\x18\x0f \x01(\bR\barchived\"\xd6\x01\n" +
 	"\x0eReceiptsRecord\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x125\n" +
 	"\areaders\x18\x02 \x03(\v2\x1b.tidemark.events.v1.ReceiptR\areaders\x129\n" +
-	"\tdelivered\x18\x03 \x03(\v2\x1b.tidemark.events.v1.ReceiptR\tdelivered\"\x7f\n" +
+	"\tdelivered\x18\x03 \x03(\v2\x1b.tidemark.events.v1.ReceiptR\tdelivered\x123\n" +
+	"\x06viewed\x18\x04 \x03(\v2\x1b.tidemark.events.v1.ReceiptR\x06viewed\"\xa2\x01\n" +
 	"\aReceipt\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x02 \x01(\tR\tmessageId\x12\x10\n" +
 	"\x03seq\x18\x03 \x01(\rR\x03seq\x12*\n" +
-	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02atB7Z5github.com/tidemark/tidemark/events/eventsv1;eventsv1b\x06proto3"
+	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12!\n" +
+	"\fwith_threads\x18\x05 \x01(\bR\vwithThreadsB7Z5github.com/tidemark/tidemark/events/eventsv1;eventsv1b\x06proto3"
 
 var (
 	file_tidemark_events_v1_outputs_proto_rawDescOnce sync.Once
@@ -808,35 +1016,41 @@ func file_tidemark_events_v1_outputs_proto_rawDescGZIP() []byte {
 	return file_tidemark_events_v1_outputs_proto_rawDescData
 }
 
-var file_tidemark_events_v1_outputs_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_tidemark_events_v1_outputs_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_tidemark_events_v1_outputs_proto_goTypes = []any{
 	(*MessageRef)(nil),            // 0: tidemark.events.v1.MessageRef
 	(*Head)(nil),                  // 1: tidemark.events.v1.Head
 	(*Stamp)(nil),                 // 2: tidemark.events.v1.Stamp
 	(*UnreadDelta)(nil),           // 3: tidemark.events.v1.UnreadDelta
-	(*ChannelRecord)(nil),         // 4: tidemark.events.v1.ChannelRecord
-	(*ReceiptsRecord)(nil),        // 5: tidemark.events.v1.ReceiptsRecord
-	(*Receipt)(nil),               // 6: tidemark.events.v1.Receipt
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(*Filed)(nil),                 // 4: tidemark.events.v1.Filed
+	(*ChannelRecord)(nil),         // 5: tidemark.events.v1.ChannelRecord
+	(*ReceiptsRecord)(nil),        // 6: tidemark.events.v1.ReceiptsRecord
+	(*Receipt)(nil),               // 7: tidemark.events.v1.Receipt
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_tidemark_events_v1_outputs_proto_depIdxs = []int32{
-	7,  // 0: tidemark.events.v1.Head.at:type_name -> google.protobuf.Timestamp
+	8,  // 0: tidemark.events.v1.Head.at:type_name -> google.protobuf.Timestamp
 	0,  // 1: tidemark.events.v1.UnreadDelta.first_unread:type_name -> tidemark.events.v1.MessageRef
 	0,  // 2: tidemark.events.v1.UnreadDelta.last_read:type_name -> tidemark.events.v1.MessageRef
-	7,  // 3: tidemark.events.v1.UnreadDelta.last_read_at:type_name -> google.protobuf.Timestamp
+	8,  // 3: tidemark.events.v1.UnreadDelta.last_read_at:type_name -> google.protobuf.Timestamp
 	1,  // 4: tidemark.events.v1.UnreadDelta.latest:type_name -> tidemark.events.v1.Head
 	2,  // 5: tidemark.events.v1.UnreadDelta.stamp:type_name -> tidemark.events.v1.Stamp
-	7,  // 6: tidemark.events.v1.UnreadDelta.touched_at:type_name -> google.protobuf.Timestamp
-	1,  // 7: tidemark.events.v1.ChannelRecord.latest:type_name -> tidemark.events.v1.Head
-	2,  // 8: tidemark.events.v1.ChannelRecord.stamp:type_name -> tidemark.events.v1.Stamp
-	6,  // 9: tidemark.events.v1.ReceiptsRecord.readers:type_name -> tidemark.events.v1.Receipt
-	6,  // 10: tidemark.events.v1.ReceiptsRecord.delivered:type_name -> tidemark.events.v1.Receipt
-	7,  // 11: tidemark.events.v1.Receipt.at:type_name -> google.protobuf.Timestamp
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	8,  // 6: tidemark.events.v1.UnreadDelta.until:type_name -> google.protobuf.Timestamp
+	4,  // 7: tidemark.events.v1.UnreadDelta.filed:type_name -> tidemark.events.v1.Filed
+	0,  // 8: tidemark.events.v1.UnreadDelta.line:type_name -> tidemark.events.v1.MessageRef
+	0,  // 9: tidemark.events.v1.UnreadDelta.first_mention:type_name -> tidemark.events.v1.MessageRef
+	8,  // 10: tidemark.events.v1.UnreadDelta.touched_at:type_name -> google.protobuf.Timestamp
+	1,  // 11: tidemark.events.v1.ChannelRecord.latest:type_name -> tidemark.events.v1.Head
+	2,  // 12: tidemark.events.v1.ChannelRecord.stamp:type_name -> tidemark.events.v1.Stamp
+	7,  // 13: tidemark.events.v1.ReceiptsRecord.readers:type_name -> tidemark.events.v1.Receipt
+	7,  // 14: tidemark.events.v1.ReceiptsRecord.delivered:type_name -> tidemark.events.v1.Receipt
+	7,  // 15: tidemark.events.v1.ReceiptsRecord.viewed:type_name -> tidemark.events.v1.Receipt
+	8,  // 16: tidemark.events.v1.Receipt.at:type_name -> google.protobuf.Timestamp
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_events_v1_outputs_proto_init() }
@@ -850,7 +1064,7 @@ func file_tidemark_events_v1_outputs_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_events_v1_outputs_proto_rawDesc), len(file_tidemark_events_v1_outputs_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -22,6 +22,55 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type NotifySet_Level int32
+
+const (
+	NotifySet_ALL      NotifySet_Level = 0
+	NotifySet_MENTIONS NotifySet_Level = 1
+	NotifySet_NONE     NotifySet_Level = 2
+)
+
+// Enum value maps for NotifySet_Level.
+var (
+	NotifySet_Level_name = map[int32]string{
+		0: "ALL",
+		1: "MENTIONS",
+		2: "NONE",
+	}
+	NotifySet_Level_value = map[string]int32{
+		"ALL":      0,
+		"MENTIONS": 1,
+		"NONE":     2,
+	}
+)
+
+func (x NotifySet_Level) Enum() *NotifySet_Level {
+	p := new(NotifySet_Level)
+	*p = x
+	return p
+}
+
+func (x NotifySet_Level) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (NotifySet_Level) Descriptor() protoreflect.EnumDescriptor {
+	return file_tidemark_events_v1_read_proto_enumTypes[0].Descriptor()
+}
+
+func (NotifySet_Level) Type() protoreflect.EnumType {
+	return &file_tidemark_events_v1_read_proto_enumTypes[0]
+}
+
+func (x NotifySet_Level) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use NotifySet_Level.Descriptor instead.
+func (NotifySet_Level) EnumDescriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{8, 0}
+}
+
 // ReadEvent is a record of topic chat.reads: what a user did with a channel. Key: channel_id.
 type ReadEvent struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -42,6 +91,13 @@ type ReadEvent struct {
 	//	*ReadEvent_ThreadUnfollowed
 	//	*ReadEvent_ChannelMuted
 	//	*ReadEvent_UserErased
+	//	*ReadEvent_NotifySet
+	//	*ReadEvent_FlagSet
+	//	*ReadEvent_ChannelFiled
+	//	*ReadEvent_MessagesHidden
+	//	*ReadEvent_LineSet
+	//	*ReadEvent_MessagesViewed
+	//	*ReadEvent_LabelsSet
 	Kind          isReadEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -182,6 +238,69 @@ func (x *ReadEvent) GetUserErased() *UserErased {
 	return nil
 }
 
+func (x *ReadEvent) GetNotifySet() *NotifySet {
+	if x != nil {
+		if x, ok := x.Kind.(*ReadEvent_NotifySet); ok {
+			return x.NotifySet
+		}
+	}
+	return nil
+}
+
+func (x *ReadEvent) GetFlagSet() *FlagSet {
+	if x != nil {
+		if x, ok := x.Kind.(*ReadEvent_FlagSet); ok {
+			return x.FlagSet
+		}
+	}
+	return nil
+}
+
+func (x *ReadEvent) GetChannelFiled() *ChannelFiled {
+	if x != nil {
+		if x, ok := x.Kind.(*ReadEvent_ChannelFiled); ok {
+			return x.ChannelFiled
+		}
+	}
+	return nil
+}
+
+func (x *ReadEvent) GetMessagesHidden() *MessagesHidden {
+	if x != nil {
+		if x, ok := x.Kind.(*ReadEvent_MessagesHidden); ok {
+			return x.MessagesHidden
+		}
+	}
+	return nil
+}
+
+func (x *ReadEvent) GetLineSet() *LineSet {
+	if x != nil {
+		if x, ok := x.Kind.(*ReadEvent_LineSet); ok {
+			return x.LineSet
+		}
+	}
+	return nil
+}
+
+func (x *ReadEvent) GetMessagesViewed() *MessagesViewed {
+	if x != nil {
+		if x, ok := x.Kind.(*ReadEvent_MessagesViewed); ok {
+			return x.MessagesViewed
+		}
+	}
+	return nil
+}
+
+func (x *ReadEvent) GetLabelsSet() *LabelsSet {
+	if x != nil {
+		if x, ok := x.Kind.(*ReadEvent_LabelsSet); ok {
+			return x.LabelsSet
+		}
+	}
+	return nil
+}
+
 type isReadEvent_Kind interface {
 	isReadEvent_Kind()
 }
@@ -214,6 +333,34 @@ type ReadEvent_UserErased struct {
 	UserErased *UserErased `protobuf:"bytes,16,opt,name=user_erased,json=userErased,proto3,oneof"`
 }
 
+type ReadEvent_NotifySet struct {
+	NotifySet *NotifySet `protobuf:"bytes,17,opt,name=notify_set,json=notifySet,proto3,oneof"`
+}
+
+type ReadEvent_FlagSet struct {
+	FlagSet *FlagSet `protobuf:"bytes,18,opt,name=flag_set,json=flagSet,proto3,oneof"`
+}
+
+type ReadEvent_ChannelFiled struct {
+	ChannelFiled *ChannelFiled `protobuf:"bytes,19,opt,name=channel_filed,json=channelFiled,proto3,oneof"`
+}
+
+type ReadEvent_MessagesHidden struct {
+	MessagesHidden *MessagesHidden `protobuf:"bytes,20,opt,name=messages_hidden,json=messagesHidden,proto3,oneof"`
+}
+
+type ReadEvent_LineSet struct {
+	LineSet *LineSet `protobuf:"bytes,21,opt,name=line_set,json=lineSet,proto3,oneof"`
+}
+
+type ReadEvent_MessagesViewed struct {
+	MessagesViewed *MessagesViewed `protobuf:"bytes,22,opt,name=messages_viewed,json=messagesViewed,proto3,oneof"`
+}
+
+type ReadEvent_LabelsSet struct {
+	LabelsSet *LabelsSet `protobuf:"bytes,23,opt,name=labels_set,json=labelsSet,proto3,oneof"`
+}
+
 func (*ReadEvent_ReadUpTo) isReadEvent_Kind() {}
 
 func (*ReadEvent_MessagesRead) isReadEvent_Kind() {}
@@ -228,6 +375,20 @@ func (*ReadEvent_ChannelMuted) isReadEvent_Kind() {}
 
 func (*ReadEvent_UserErased) isReadEvent_Kind() {}
 
+func (*ReadEvent_NotifySet) isReadEvent_Kind() {}
+
+func (*ReadEvent_FlagSet) isReadEvent_Kind() {}
+
+func (*ReadEvent_ChannelFiled) isReadEvent_Kind() {}
+
+func (*ReadEvent_MessagesHidden) isReadEvent_Kind() {}
+
+func (*ReadEvent_LineSet) isReadEvent_Kind() {}
+
+func (*ReadEvent_MessagesViewed) isReadEvent_Kind() {}
+
+func (*ReadEvent_LabelsSet) isReadEvent_Kind() {}
+
 // ReadUpTo moves the pointer to the target if that is further.
 type ReadUpTo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -239,10 +400,13 @@ type ReadUpTo struct {
 	Target isReadUpTo_Target `protobuf_oneof:"target"`
 	// Moves the thread's pointer, not the channel's.
 	ThreadId string `protobuf:"bytes,4,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
-	// The epoch that the reader knew; 0 = not stated.
+	// The epoch that the client knew; 0 = not stated.
 	ReadEpoch uint32 `protobuf:"varint,5,opt,name=read_epoch,json=readEpoch,proto3" json:"read_epoch,omitempty"`
-	// Moves the own badge, not shown to others.
-	Private       bool `protobuf:"varint,6,opt,name=private,proto3" json:"private,omitempty"`
+	// True: the read moves the user's own badge, and others do not see it.
+	Private bool `protobuf:"varint,6,opt,name=private,proto3" json:"private,omitempty"`
+	// Reads the channel and all of its threads, each up to its last reply at or before the target. Not beside thread_id. An
+	// event with it states min_version 2.
+	WithThreads   bool `protobuf:"varint,7,opt,name=with_threads,json=withThreads,proto3" json:"with_threads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -328,6 +492,13 @@ func (x *ReadUpTo) GetReadEpoch() uint32 {
 func (x *ReadUpTo) GetPrivate() bool {
 	if x != nil {
 		return x.Private
+	}
+	return false
+}
+
+func (x *ReadUpTo) GetWithThreads() bool {
+	if x != nil {
+		return x.WithThreads
 	}
 	return false
 }
@@ -427,12 +598,16 @@ func (x *MessagesRead) GetThreadId() string {
 
 // MarkedUnread takes the pointer back to before a message.
 type MarkedUnread struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	MessageId string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	ThreadId  string                 `protobuf:"bytes,2,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// May be empty if seq is set.
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	ThreadId  string `protobuf:"bytes,2,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// The newest message that the user knew, by id or by seq; the seq needs no waiting.
 	HeadMessageId string `protobuf:"bytes,3,opt,name=head_message_id,json=headMessageId,proto3" json:"head_message_id,omitempty"`
 	HeadSeq       uint32 `protobuf:"varint,4,opt,name=head_seq,json=headSeq,proto3" json:"head_seq,omitempty"`
+	// For a message without an id. It names the message there if that one is older than the index of ids, or seeded,
+	// whatever message_id says. An id in the index wins.
+	Seq           uint32 `protobuf:"varint,5,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -495,6 +670,13 @@ func (x *MarkedUnread) GetHeadSeq() uint32 {
 	return 0
 }
 
+func (x *MarkedUnread) GetSeq() uint32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
 // ThreadFollowed counts replies later than its occurred_at.
 type ThreadFollowed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -540,7 +722,7 @@ func (x *ThreadFollowed) GetThreadId() string {
 	return ""
 }
 
-// ThreadUnfollowed ends following by word.
+// ThreadUnfollowed ends the follow, until the user follows the thread explicitly.
 type ThreadUnfollowed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ThreadId      string                 `protobuf:"bytes,1,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
@@ -585,7 +767,7 @@ func (x *ThreadUnfollowed) GetThreadId() string {
 	return ""
 }
 
-// ChannelMuted leaves the channel out of totals (muted) or takes it in again.
+// ChannelMuted is notify_set with level NONE (muted) or ALL, without until; ignore_mention_all stays as it was.
 type ChannelMuted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Muted         bool                   `protobuf:"varint,1,opt,name=muted,proto3" json:"muted,omitempty"`
@@ -630,7 +812,7 @@ func (x *ChannelMuted) GetMuted() bool {
 	return false
 }
 
-// UserErased forgets all that the user did in this channel so far and leaves him out of its lists for good.
+// UserErased removes everything that the user did in this channel so far, and excludes them from its lists permanently.
 type UserErased struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -667,11 +849,423 @@ func (*UserErased) Descriptor() ([]byte, []int) {
 	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{7}
 }
 
+// NotifySet says how a channel enters the badge.
+type NotifySet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Level NotifySet_Level        `protobuf:"varint,1,opt,name=level,proto3,enum=tidemark.events.v1.NotifySet_Level" json:"level,omitempty"`
+	// The level holds until this time, then the last level without until holds again; missing: the level is permanent.
+	Until *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	// True: mentions of all do not count as mentions for this user; missing: unchanged.
+	IgnoreMentionAll *bool `protobuf:"varint,3,opt,name=ignore_mention_all,json=ignoreMentionAll,proto3,oneof" json:"ignore_mention_all,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *NotifySet) Reset() {
+	*x = NotifySet{}
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotifySet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotifySet) ProtoMessage() {}
+
+func (x *NotifySet) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotifySet.ProtoReflect.Descriptor instead.
+func (*NotifySet) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *NotifySet) GetLevel() NotifySet_Level {
+	if x != nil {
+		return x.Level
+	}
+	return NotifySet_ALL
+}
+
+func (x *NotifySet) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *NotifySet) GetIgnoreMentionAll() bool {
+	if x != nil && x.IgnoreMentionAll != nil {
+		return *x.IgnoreMentionAll
+	}
+	return false
+}
+
+// FlagSet flags a channel as unread, or removes the flag. It does not move the pointer.
+type FlagSet struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Flagged bool                   `protobuf:"varint,1,opt,name=flagged,proto3" json:"flagged,omitempty"`
+	// The newest message that the user knew: an own post above it removes the flag. 0 = not stated: a later own post
+	// does.
+	HeadSeq       uint32 `protobuf:"varint,2,opt,name=head_seq,json=headSeq,proto3" json:"head_seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FlagSet) Reset() {
+	*x = FlagSet{}
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FlagSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FlagSet) ProtoMessage() {}
+
+func (x *FlagSet) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FlagSet.ProtoReflect.Descriptor instead.
+func (*FlagSet) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *FlagSet) GetFlagged() bool {
+	if x != nil {
+		return x.Flagged
+	}
+	return false
+}
+
+func (x *FlagSet) GetHeadSeq() uint32 {
+	if x != nil {
+		return x.HeadSeq
+	}
+	return 0
+}
+
+// ChannelFiled lists a channel apart and leaves it out of totals, or takes it back.
+type ChannelFiled struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Archived bool                   `protobuf:"varint,1,opt,name=archived,proto3" json:"archived,omitempty"`
+	// True: permanently; false: until there is news.
+	Keep bool `protobuf:"varint,2,opt,name=keep,proto3" json:"keep,omitempty"`
+	// The newest message that the user knew: a message of others above it is news. 0 = not stated: a later one is.
+	HeadSeq       uint32 `protobuf:"varint,3,opt,name=head_seq,json=headSeq,proto3" json:"head_seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChannelFiled) Reset() {
+	*x = ChannelFiled{}
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChannelFiled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChannelFiled) ProtoMessage() {}
+
+func (x *ChannelFiled) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChannelFiled.ProtoReflect.Descriptor instead.
+func (*ChannelFiled) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ChannelFiled) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
+func (x *ChannelFiled) GetKeep() bool {
+	if x != nil {
+		return x.Keep
+	}
+	return false
+}
+
+func (x *ChannelFiled) GetHeadSeq() uint32 {
+	if x != nil {
+		return x.HeadSeq
+	}
+	return 0
+}
+
+// MessagesHidden removes messages from all of the user's own counts: "delete for me".
+type MessagesHidden struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1,000 at most.
+	MessageIds []string `protobuf:"bytes,1,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
+	// Everything up to this seq, in threads too: "clear chat". 0 = not stated.
+	UpToSeq       uint32 `protobuf:"varint,2,opt,name=up_to_seq,json=upToSeq,proto3" json:"up_to_seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessagesHidden) Reset() {
+	*x = MessagesHidden{}
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessagesHidden) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessagesHidden) ProtoMessage() {}
+
+func (x *MessagesHidden) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessagesHidden.ProtoReflect.Descriptor instead.
+func (*MessagesHidden) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *MessagesHidden) GetMessageIds() []string {
+	if x != nil {
+		return x.MessageIds
+	}
+	return nil
+}
+
+func (x *MessagesHidden) GetUpToSeq() uint32 {
+	if x != nil {
+		return x.UpToSeq
+	}
+	return 0
+}
+
+// LineSet remembers a place to come back to. No count depends on it.
+type LineSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Target:
+	//
+	//	*LineSet_MessageId
+	//	*LineSet_Seq
+	Target        isLineSet_Target `protobuf_oneof:"target"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LineSet) Reset() {
+	*x = LineSet{}
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LineSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LineSet) ProtoMessage() {}
+
+func (x *LineSet) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LineSet.ProtoReflect.Descriptor instead.
+func (*LineSet) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *LineSet) GetTarget() isLineSet_Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *LineSet) GetMessageId() string {
+	if x != nil {
+		if x, ok := x.Target.(*LineSet_MessageId); ok {
+			return x.MessageId
+		}
+	}
+	return ""
+}
+
+func (x *LineSet) GetSeq() uint32 {
+	if x != nil {
+		if x, ok := x.Target.(*LineSet_Seq); ok {
+			return x.Seq
+		}
+	}
+	return 0
+}
+
+type isLineSet_Target interface {
+	isLineSet_Target()
+}
+
+type LineSet_MessageId struct {
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3,oneof"`
+}
+
+type LineSet_Seq struct {
+	// From 1.
+	Seq uint32 `protobuf:"varint,2,opt,name=seq,proto3,oneof"`
+}
+
+func (*LineSet_MessageId) isLineSet_Target() {}
+
+func (*LineSet_Seq) isLineSet_Target() {}
+
+// MessagesViewed means that the user played or opened messages.
+type MessagesViewed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1,000 at most.
+	MessageIds    []string `protobuf:"bytes,1,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessagesViewed) Reset() {
+	*x = MessagesViewed{}
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessagesViewed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessagesViewed) ProtoMessage() {}
+
+func (x *MessagesViewed) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessagesViewed.ProtoReflect.Descriptor instead.
+func (*MessagesViewed) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *MessagesViewed) GetMessageIds() []string {
+	if x != nil {
+		return x.MessageIds
+	}
+	return nil
+}
+
+// LabelsSet replaces the user's own labels of the channel: folders, sections, pins.
+type LabelsSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 16 at most, 1 to 128 bytes each, no control characters.
+	Labels        []string `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LabelsSet) Reset() {
+	*x = LabelsSet{}
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LabelsSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LabelsSet) ProtoMessage() {}
+
+func (x *LabelsSet) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_events_v1_read_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LabelsSet.ProtoReflect.Descriptor instead.
+func (*LabelsSet) Descriptor() ([]byte, []int) {
+	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *LabelsSet) GetLabels() []string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
 var File_tidemark_events_v1_read_proto protoreflect.FileDescriptor
 
 const file_tidemark_events_v1_read_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtidemark/events/v1/read.proto\x12\x12tidemark.events.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xca\x05\n" +
+	"\x1dtidemark/events/v1/read.proto\x12\x12tidemark.events.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa5\t\n" +
 	"\tReadEvent\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x17\n" +
@@ -691,8 +1285,17 @@ const file_tidemark_events_v1_read_proto_rawDesc = "" +
 	"\x11thread_unfollowed\x18\x0e \x01(\v2$.tidemark.events.v1.ThreadUnfollowedH\x00R\x10threadUnfollowed\x12G\n" +
 	"\rchannel_muted\x18\x0f \x01(\v2 .tidemark.events.v1.ChannelMutedH\x00R\fchannelMuted\x12A\n" +
 	"\vuser_erased\x18\x10 \x01(\v2\x1e.tidemark.events.v1.UserErasedH\x00R\n" +
-	"userErasedB\x06\n" +
-	"\x04kind\"\xd1\x01\n" +
+	"userErased\x12>\n" +
+	"\n" +
+	"notify_set\x18\x11 \x01(\v2\x1d.tidemark.events.v1.NotifySetH\x00R\tnotifySet\x128\n" +
+	"\bflag_set\x18\x12 \x01(\v2\x1b.tidemark.events.v1.FlagSetH\x00R\aflagSet\x12G\n" +
+	"\rchannel_filed\x18\x13 \x01(\v2 .tidemark.events.v1.ChannelFiledH\x00R\fchannelFiled\x12M\n" +
+	"\x0fmessages_hidden\x18\x14 \x01(\v2\".tidemark.events.v1.MessagesHiddenH\x00R\x0emessagesHidden\x128\n" +
+	"\bline_set\x18\x15 \x01(\v2\x1b.tidemark.events.v1.LineSetH\x00R\alineSet\x12M\n" +
+	"\x0fmessages_viewed\x18\x16 \x01(\v2\".tidemark.events.v1.MessagesViewedH\x00R\x0emessagesViewed\x12>\n" +
+	"\n" +
+	"labels_set\x18\x17 \x01(\v2\x1d.tidemark.events.v1.LabelsSetH\x00R\tlabelsSetB\x06\n" +
+	"\x04kind\"\xf4\x01\n" +
 	"\bReadUpTo\x12\x1f\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tH\x00R\tmessageId\x12\x12\n" +
@@ -701,7 +1304,8 @@ const file_tidemark_events_v1_read_proto_rawDesc = "" +
 	"\tthread_id\x18\x04 \x01(\tR\bthreadId\x12\x1d\n" +
 	"\n" +
 	"read_epoch\x18\x05 \x01(\rR\treadEpoch\x12\x18\n" +
-	"\aprivate\x18\x06 \x01(\bR\aprivateB\b\n" +
+	"\aprivate\x18\x06 \x01(\bR\aprivate\x12!\n" +
+	"\fwith_threads\x18\a \x01(\bR\vwithThreadsB\b\n" +
 	"\x06target\"\x85\x01\n" +
 	"\fMessagesRead\x12\x1f\n" +
 	"\vmessage_ids\x18\x01 \x03(\tR\n" +
@@ -709,13 +1313,14 @@ const file_tidemark_events_v1_read_proto_rawDesc = "" +
 	"\n" +
 	"read_epoch\x18\x02 \x01(\rR\treadEpoch\x12\x18\n" +
 	"\aprivate\x18\x03 \x01(\bR\aprivate\x12\x1b\n" +
-	"\tthread_id\x18\x04 \x01(\tR\bthreadId\"\x8d\x01\n" +
+	"\tthread_id\x18\x04 \x01(\tR\bthreadId\"\x9f\x01\n" +
 	"\fMarkedUnread\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x1b\n" +
 	"\tthread_id\x18\x02 \x01(\tR\bthreadId\x12&\n" +
 	"\x0fhead_message_id\x18\x03 \x01(\tR\rheadMessageId\x12\x19\n" +
-	"\bhead_seq\x18\x04 \x01(\rR\aheadSeq\"-\n" +
+	"\bhead_seq\x18\x04 \x01(\rR\aheadSeq\x12\x10\n" +
+	"\x03seq\x18\x05 \x01(\rR\x03seq\"-\n" +
 	"\x0eThreadFollowed\x12\x1b\n" +
 	"\tthread_id\x18\x01 \x01(\tR\bthreadId\"/\n" +
 	"\x10ThreadUnfollowed\x12\x1b\n" +
@@ -723,7 +1328,37 @@ const file_tidemark_events_v1_read_proto_rawDesc = "" +
 	"\fChannelMuted\x12\x14\n" +
 	"\x05muted\x18\x01 \x01(\bR\x05muted\"\f\n" +
 	"\n" +
-	"UserErasedB7Z5github.com/tidemark/tidemark/events/eventsv1;eventsv1b\x06proto3"
+	"UserErased\"\xec\x01\n" +
+	"\tNotifySet\x129\n" +
+	"\x05level\x18\x01 \x01(\x0e2#.tidemark.events.v1.NotifySet.LevelR\x05level\x120\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x121\n" +
+	"\x12ignore_mention_all\x18\x03 \x01(\bH\x00R\x10ignoreMentionAll\x88\x01\x01\"(\n" +
+	"\x05Level\x12\a\n" +
+	"\x03ALL\x10\x00\x12\f\n" +
+	"\bMENTIONS\x10\x01\x12\b\n" +
+	"\x04NONE\x10\x02B\x15\n" +
+	"\x13_ignore_mention_all\">\n" +
+	"\aFlagSet\x12\x18\n" +
+	"\aflagged\x18\x01 \x01(\bR\aflagged\x12\x19\n" +
+	"\bhead_seq\x18\x02 \x01(\rR\aheadSeq\"Y\n" +
+	"\fChannelFiled\x12\x1a\n" +
+	"\barchived\x18\x01 \x01(\bR\barchived\x12\x12\n" +
+	"\x04keep\x18\x02 \x01(\bR\x04keep\x12\x19\n" +
+	"\bhead_seq\x18\x03 \x01(\rR\aheadSeq\"M\n" +
+	"\x0eMessagesHidden\x12\x1f\n" +
+	"\vmessage_ids\x18\x01 \x03(\tR\n" +
+	"messageIds\x12\x1a\n" +
+	"\tup_to_seq\x18\x02 \x01(\rR\aupToSeq\"H\n" +
+	"\aLineSet\x12\x1f\n" +
+	"\n" +
+	"message_id\x18\x01 \x01(\tH\x00R\tmessageId\x12\x12\n" +
+	"\x03seq\x18\x02 \x01(\rH\x00R\x03seqB\b\n" +
+	"\x06target\"1\n" +
+	"\x0eMessagesViewed\x12\x1f\n" +
+	"\vmessage_ids\x18\x01 \x03(\tR\n" +
+	"messageIds\"#\n" +
+	"\tLabelsSet\x12\x16\n" +
+	"\x06labels\x18\x01 \x03(\tR\x06labelsB7Z5github.com/tidemark/tidemark/events/eventsv1;eventsv1b\x06proto3"
 
 var (
 	file_tidemark_events_v1_read_proto_rawDescOnce sync.Once
@@ -737,33 +1372,51 @@ func file_tidemark_events_v1_read_proto_rawDescGZIP() []byte {
 	return file_tidemark_events_v1_read_proto_rawDescData
 }
 
-var file_tidemark_events_v1_read_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_tidemark_events_v1_read_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_tidemark_events_v1_read_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_tidemark_events_v1_read_proto_goTypes = []any{
-	(*ReadEvent)(nil),             // 0: tidemark.events.v1.ReadEvent
-	(*ReadUpTo)(nil),              // 1: tidemark.events.v1.ReadUpTo
-	(*MessagesRead)(nil),          // 2: tidemark.events.v1.MessagesRead
-	(*MarkedUnread)(nil),          // 3: tidemark.events.v1.MarkedUnread
-	(*ThreadFollowed)(nil),        // 4: tidemark.events.v1.ThreadFollowed
-	(*ThreadUnfollowed)(nil),      // 5: tidemark.events.v1.ThreadUnfollowed
-	(*ChannelMuted)(nil),          // 6: tidemark.events.v1.ChannelMuted
-	(*UserErased)(nil),            // 7: tidemark.events.v1.UserErased
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(NotifySet_Level)(0),          // 0: tidemark.events.v1.NotifySet.Level
+	(*ReadEvent)(nil),             // 1: tidemark.events.v1.ReadEvent
+	(*ReadUpTo)(nil),              // 2: tidemark.events.v1.ReadUpTo
+	(*MessagesRead)(nil),          // 3: tidemark.events.v1.MessagesRead
+	(*MarkedUnread)(nil),          // 4: tidemark.events.v1.MarkedUnread
+	(*ThreadFollowed)(nil),        // 5: tidemark.events.v1.ThreadFollowed
+	(*ThreadUnfollowed)(nil),      // 6: tidemark.events.v1.ThreadUnfollowed
+	(*ChannelMuted)(nil),          // 7: tidemark.events.v1.ChannelMuted
+	(*UserErased)(nil),            // 8: tidemark.events.v1.UserErased
+	(*NotifySet)(nil),             // 9: tidemark.events.v1.NotifySet
+	(*FlagSet)(nil),               // 10: tidemark.events.v1.FlagSet
+	(*ChannelFiled)(nil),          // 11: tidemark.events.v1.ChannelFiled
+	(*MessagesHidden)(nil),        // 12: tidemark.events.v1.MessagesHidden
+	(*LineSet)(nil),               // 13: tidemark.events.v1.LineSet
+	(*MessagesViewed)(nil),        // 14: tidemark.events.v1.MessagesViewed
+	(*LabelsSet)(nil),             // 15: tidemark.events.v1.LabelsSet
+	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
 }
 var file_tidemark_events_v1_read_proto_depIdxs = []int32{
-	8, // 0: tidemark.events.v1.ReadEvent.occurred_at:type_name -> google.protobuf.Timestamp
-	1, // 1: tidemark.events.v1.ReadEvent.read_up_to:type_name -> tidemark.events.v1.ReadUpTo
-	2, // 2: tidemark.events.v1.ReadEvent.messages_read:type_name -> tidemark.events.v1.MessagesRead
-	3, // 3: tidemark.events.v1.ReadEvent.marked_unread:type_name -> tidemark.events.v1.MarkedUnread
-	4, // 4: tidemark.events.v1.ReadEvent.thread_followed:type_name -> tidemark.events.v1.ThreadFollowed
-	5, // 5: tidemark.events.v1.ReadEvent.thread_unfollowed:type_name -> tidemark.events.v1.ThreadUnfollowed
-	6, // 6: tidemark.events.v1.ReadEvent.channel_muted:type_name -> tidemark.events.v1.ChannelMuted
-	7, // 7: tidemark.events.v1.ReadEvent.user_erased:type_name -> tidemark.events.v1.UserErased
-	8, // 8: tidemark.events.v1.ReadUpTo.time:type_name -> google.protobuf.Timestamp
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	16, // 0: tidemark.events.v1.ReadEvent.occurred_at:type_name -> google.protobuf.Timestamp
+	2,  // 1: tidemark.events.v1.ReadEvent.read_up_to:type_name -> tidemark.events.v1.ReadUpTo
+	3,  // 2: tidemark.events.v1.ReadEvent.messages_read:type_name -> tidemark.events.v1.MessagesRead
+	4,  // 3: tidemark.events.v1.ReadEvent.marked_unread:type_name -> tidemark.events.v1.MarkedUnread
+	5,  // 4: tidemark.events.v1.ReadEvent.thread_followed:type_name -> tidemark.events.v1.ThreadFollowed
+	6,  // 5: tidemark.events.v1.ReadEvent.thread_unfollowed:type_name -> tidemark.events.v1.ThreadUnfollowed
+	7,  // 6: tidemark.events.v1.ReadEvent.channel_muted:type_name -> tidemark.events.v1.ChannelMuted
+	8,  // 7: tidemark.events.v1.ReadEvent.user_erased:type_name -> tidemark.events.v1.UserErased
+	9,  // 8: tidemark.events.v1.ReadEvent.notify_set:type_name -> tidemark.events.v1.NotifySet
+	10, // 9: tidemark.events.v1.ReadEvent.flag_set:type_name -> tidemark.events.v1.FlagSet
+	11, // 10: tidemark.events.v1.ReadEvent.channel_filed:type_name -> tidemark.events.v1.ChannelFiled
+	12, // 11: tidemark.events.v1.ReadEvent.messages_hidden:type_name -> tidemark.events.v1.MessagesHidden
+	13, // 12: tidemark.events.v1.ReadEvent.line_set:type_name -> tidemark.events.v1.LineSet
+	14, // 13: tidemark.events.v1.ReadEvent.messages_viewed:type_name -> tidemark.events.v1.MessagesViewed
+	15, // 14: tidemark.events.v1.ReadEvent.labels_set:type_name -> tidemark.events.v1.LabelsSet
+	16, // 15: tidemark.events.v1.ReadUpTo.time:type_name -> google.protobuf.Timestamp
+	0,  // 16: tidemark.events.v1.NotifySet.level:type_name -> tidemark.events.v1.NotifySet.Level
+	16, // 17: tidemark.events.v1.NotifySet.until:type_name -> google.protobuf.Timestamp
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_events_v1_read_proto_init() }
@@ -779,24 +1432,37 @@ func file_tidemark_events_v1_read_proto_init() {
 		(*ReadEvent_ThreadUnfollowed)(nil),
 		(*ReadEvent_ChannelMuted)(nil),
 		(*ReadEvent_UserErased)(nil),
+		(*ReadEvent_NotifySet)(nil),
+		(*ReadEvent_FlagSet)(nil),
+		(*ReadEvent_ChannelFiled)(nil),
+		(*ReadEvent_MessagesHidden)(nil),
+		(*ReadEvent_LineSet)(nil),
+		(*ReadEvent_MessagesViewed)(nil),
+		(*ReadEvent_LabelsSet)(nil),
 	}
 	file_tidemark_events_v1_read_proto_msgTypes[1].OneofWrappers = []any{
 		(*ReadUpTo_MessageId)(nil),
 		(*ReadUpTo_Seq)(nil),
 		(*ReadUpTo_Time)(nil),
 	}
+	file_tidemark_events_v1_read_proto_msgTypes[8].OneofWrappers = []any{}
+	file_tidemark_events_v1_read_proto_msgTypes[12].OneofWrappers = []any{
+		(*LineSet_MessageId)(nil),
+		(*LineSet_Seq)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_events_v1_read_proto_rawDesc), len(file_tidemark_events_v1_read_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   8,
+			NumEnums:      1,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_tidemark_events_v1_read_proto_goTypes,
 		DependencyIndexes: file_tidemark_events_v1_read_proto_depIdxs,
+		EnumInfos:         file_tidemark_events_v1_read_proto_enumTypes,
 		MessageInfos:      file_tidemark_events_v1_read_proto_msgTypes,
 	}.Build()
 	File_tidemark_events_v1_read_proto = out.File

@@ -12,14 +12,14 @@ const (
 	PathSnapshots  = "/admin/snapshots"  // POST SnapshotsRequest: Events, one JSON object a line, the last with End
 )
 
-// About is what a node says of itself.
+// About describes a node.
 type About struct {
 	DataDir    string      `json:"data_dir"`            // absolute
 	Snapshots  string      `json:"snapshots,omitempty"` // where they are; empty: nowhere
 	Partitions []Partition `json:"partitions"`          // that it owns, in order
 }
 
-// Partition is one that a node owns.
+// Partition describes a partition that a node owns.
 type Partition struct {
 	Partition int32                `json:"partition"`
 	Live      bool                 `json:"live"`
@@ -30,12 +30,12 @@ type Partition struct {
 // CheckpointRequest asks for a copy of the store of a partition.
 type CheckpointRequest struct {
 	Partition int32 `json:"partition"`
-	// Dir is where, relative to the node's data directory and written with slashes: verify-X/copies/partition-N. All but its
-	// last element is there; the caller removes it.
+	// Dir is where, relative to the node's data directory and written with slashes:
+	// verify-X/copies/partition-N. All but its last element is there; the caller removes it.
 	Dir string `json:"dir"`
 }
 
-// CheckpointAnswer says where the copy is.
+// CheckpointAnswer has the place of the copy.
 type CheckpointAnswer struct {
 	Dir string `json:"dir"` // absolute
 }
@@ -46,7 +46,8 @@ type SnapshotsRequest struct {
 	Full       bool    `json:"full"`       // as in snapshot.CreateOptions
 }
 
-// Event is what happens to one partition while snapshots are taken: progress, and at its end a snapshot or an error.
+// Event is what happens to one partition while snapshots are taken: progress, and at its end a
+// snapshot or an error.
 type Event struct {
 	Partition int32              `json:"partition"`
 	Progress  *snapshot.Progress `json:"progress,omitempty"`

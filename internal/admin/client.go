@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 )
@@ -17,19 +19,20 @@ type Client struct {
 	HTTP  *http.Client // nil: http.DefaultClient
 }
 
-// About asks what the node has.
+// About asks the node for its description.
 func (c *Client) About(ctx context.Context) (*About, error) {
 	about := &About{}
 	return about, c.call(ctx, http.MethodGet, PathPartitions, nil, about)
 }
 
-// Checkpoint has the node copy the store of a partition to dir below its data directory (CheckpointRequest.Dir).
+// Checkpoint has the node copy the store of a partition to dir below its data directory
+// (CheckpointRequest.Dir).
 func (c *Client) Checkpoint(ctx context.Context, partition int32, dir string) error {
 	return c.call(ctx, http.MethodPost, PathCheckpoint, CheckpointRequest{partition, dir}, &CheckpointAnswer{})
 }
 
-// Snapshots has the node take snapshots, and calls fn with what happens until all partitions had their turn. An answer that
-// breaks off before is an error.
+// Snapshots has the node take snapshots, and calls fn with what happens until all partitions had
+// their turn. An answer that breaks off before is an error.
 func (c *Client) Snapshots(ctx context.Context, q SnapshotsRequest, fn func(Event) error) error {
 	body, err := c.send(ctx, http.MethodPost, PathSnapshots, q)
 	if err != nil {
@@ -42,8 +45,8 @@ func (c *Client) Snapshots(ctx context.Context, q SnapshotsRequest, fn func(Even
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("the answer of %s broke off (%w): the node stops, or the connection was cut; what was said before holds, and "+
-				"a snapshot that was under way is not there", c.URL, err)
+			return fmt.Errorf("the answer of %s ended early (%w): the node is stopping, or the connection was cut; the snapshots "+
+				"reported so far are complete, the one under way is not", c.URL, err)
 		}
 		if e.End {
 			return nil
@@ -89,7 +92,7 @@ func (c *Client) send(ctx context.Context, method, path string, q any) (io.ReadC
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("no node answers at %s (%w): is it running, and is this its --listen address?", c.URL, err)
+		return nil, unreachable(c.URL, err)
 	}
 	if res.StatusCode == http.StatusOK {
 		return res.Body, nil
@@ -103,4 +106,14 @@ func (c *Client) send(ctx context.Context, method, path string, q any) (io.ReadC
 		return nil, fmt.Errorf("%s has no stores: name a node with the role processor (%s)", c.URL, f.Message)
 	}
 	return nil, fmt.Errorf("%s says: %s", c.URL, f.Message)
+}
+
+// unreachable explains a call without an answer: either nothing listens there, or the node did not
+// answer.
+func unreachable(url string, err error) error {
+	var network *net.OpError
+	if errors.As(err, &network) && network.Op == "dial" {
+		return fmt.Errorf("no node answers at %s (%w): is it running, and is this its --listen address?", url, err)
+	}
+	return fmt.Errorf("%s closed the connection without an answer (%w): the node was stopped, or this is not a node", url, err)
 }

@@ -11,11 +11,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/pprof"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/guard/httpguard"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
@@ -28,12 +33,13 @@ type Node interface {
 	Snapshot(ctx context.Context, partition int32, o snapshot.CreateOptions) (*snapshot.Manifest, snapshot.Stats, error)
 }
 
-// Config says what a Handler serves. Node, DataDir and Logger must be set.
+// Config configures a Handler. Node, DataDir and Logger must be set.
 type Config struct {
 	Node      Node
 	DataDir   string
 	Snapshots string          // where they are taken to; empty: nowhere
 	Verifier  *auth.Verifier  // nil: there are no keys
+	Audit     *audit.Log      // nil: calls are not noted
 	Stopping  context.Context // done when the node begins to stop; nil: never
 	Logger    *slog.Logger
 }
@@ -48,7 +54,8 @@ var copyDir = regexp.MustCompile(`^verify-[0-9A-Za-z]{1,64}/copies/partition-[0-
 
 type handler struct{ Config }
 
-// Handler serves the calls of this package. Errors have the form of the queries': {"code": …, "message": …}.
+// Handler serves the calls of this package. Errors have the form of the queries': {"code": …,
+// "message": …}.
 func Handler(c Config) http.Handler {
 	h := &handler{c}
 	mux := http.NewServeMux()
@@ -56,15 +63,33 @@ func Handler(c Config) http.Handler {
 	mux.HandleFunc("POST "+PathCheckpoint, h.checkpoint)
 	mux.HandleFunc("POST "+PathSnapshots, h.snapshots)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusNotFound, "unimplemented", "there is nothing of this name and method here; there are GET "+PathPartitions+
+		refuse(w, http.StatusNotFound, "unimplemented", "there is no such path or method here; there are GET "+PathPartitions+
 			", POST "+PathCheckpoint+" and POST "+PathSnapshots)
 	})
-	return http.NewCrossOriginProtection().Handler(h.guard(mux))
+	return h.audited(mux, http.NewCrossOriginProtection().Handler(h.guard(mux)))
+}
+
+// audited notes each call that mux serves. An unknown path is logged as its known beginning.
+func (h *handler) audited(mux *http.ServeMux, next http.Handler) http.Handler {
+	return audit.Handler(h.Audit, func(*http.Request) audit.Kind { return audit.Admin }, func(r *http.Request) string {
+		_, pattern := mux.Handler(r)
+		_, path, found := strings.Cut(pattern, " ")
+		if !found {
+			path = pattern
+		}
+		switch name := strings.TrimPrefix(r.URL.Path, pathProfiles); {
+		case path == "/":
+			return "/admin/"
+		case path == pathProfiles && name != r.URL.Path && pprof.Lookup(name) != nil:
+			return r.URL.Path
+		}
+		return path
+	}, next)
 }
 
 func (h *handler) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, no := auth.Operator(h.Verifier, r)
+		id, no := auth.Operator(h.Verifier, r, auth.ScopeAdmin)
 		if no != nil {
 			if no.Err != nil {
 				h.Logger.Debug("a token was refused", "err", no.Err)
@@ -72,15 +97,14 @@ func (h *handler) guard(next http.Handler) http.Handler {
 			if no.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 			}
+			audit.Heard(r.Context(), id, no.Message)
 			refuse(w, no.Status, no.Code, no.Message)
 			return
 		}
+		audit.Heard(r.Context(), id, "")
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		if !id.Expires.IsZero() {
-			ctx, cancel = context.WithDeadline(ctx, id.Expires)
-			defer cancel()
-		}
+		defer h.Verifier.Hold(id, func(error) { cancel() })()
 		if h.Stopping != nil {
 			defer context.AfterFunc(h.Stopping, cancel)()
 		}
@@ -101,14 +125,14 @@ func (h *handler) partitions(w http.ResponseWriter, _ *http.Request) {
 	reply(w, about)
 }
 
-// checkpoint makes a copy of a store. It is the caller's, whatever becomes of the call.
+// checkpoint makes a copy of a store. The copy belongs to the caller, even if the call fails later.
 func (h *handler) checkpoint(w http.ResponseWriter, r *http.Request) {
 	var q CheckpointRequest
 	if !decode(w, r, &q) {
 		return
 	}
 	if !copyDir.MatchString(q.Dir) || filepath.Base(q.Dir) != "partition-"+strconv.Itoa(int(q.Partition)) {
-		refuse(w, http.StatusBadRequest, "invalid_argument", fmt.Sprintf("dir %.100q is no place for a copy of partition %d: "+
+		refuse(w, http.StatusBadRequest, "invalid_argument", fmt.Sprintf("dir %.100q is not a place for a copy of partition %d: "+
 			"want verify-X/copies/partition-%d", q.Dir, q.Partition, q.Partition))
 		return
 	}
@@ -123,19 +147,20 @@ func (h *handler) checkpoint(w http.ResponseWriter, r *http.Request) {
 			"its node runs, with the same data directory", filepath.Dir(to)))
 		return
 	}
-	if err := h.Node.Checkpoint(q.Partition, to); err != nil {
+	err = guard.Err("the copying of a store", func() error { return h.Node.Checkpoint(q.Partition, to) })
+	if err != nil {
 		status, code := http.StatusInternalServerError, "internal"
 		if errors.Is(err, processor.ErrNotOwner) || errors.Is(err, processor.ErrOpening) {
 			status, code = http.StatusServiceUnavailable, "unavailable"
 		}
-		refuse(w, status, code, fmt.Sprintf("partition %d: %v", q.Partition, err))
+		refuse(w, status, code, fmt.Sprintf("partition %d: %s", q.Partition, h.reason(q.Partition, err)))
 		return
 	}
-	h.Logger.Info("store is copied to be verified", "partition", q.Partition, "dir", to)
+	h.Logger.Info("store is copied for verification", "partition", q.Partition, "dir", to)
 	reply(w, CheckpointAnswer{Dir: to})
 }
 
-// snapshots takes one after the other and tells how it goes.
+// snapshots takes the requested snapshots one after the other and streams their progress.
 func (h *handler) snapshots(w http.ResponseWriter, r *http.Request) {
 	var q SnapshotsRequest
 	if !decode(w, r, &q) {
@@ -157,7 +182,12 @@ func (h *handler) snapshots(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Err() != nil {
 			return // no End: the caller knows that it was cut off
 		}
-		m, s, err := h.Node.Snapshot(r.Context(), n, snapshot.CreateOptions{Full: q.Full, Report: out.progress(n)})
+		var m *snapshot.Manifest
+		var s snapshot.Stats
+		err := guard.Err("the taking of a snapshot", func() (err error) {
+			m, s, err = h.Node.Snapshot(r.Context(), n, snapshot.CreateOptions{Full: q.Full, Report: out.progress(n)})
+			return err
+		})
 		switch {
 		case err == nil:
 			out.send(Event{Partition: n, Taken: &Taken{Manifest: m, Stats: s}})
@@ -166,10 +196,19 @@ func (h *handler) snapshots(w http.ResponseWriter, r *http.Request) {
 		case errors.Is(err, projections.ErrEmpty):
 			out.send(Event{Partition: n, Taken: &Taken{Empty: true}})
 		default:
-			out.send(Event{Partition: n, Error: err.Error()})
+			out.send(Event{Partition: n, Error: h.reason(n, err)})
 		}
 	}
 	out.send(Event{End: true})
+}
+
+// reason returns the text of an error about a partition for the caller. A panic is only logged.
+func (h *handler) reason(partition int32, err error) string {
+	if guard.Of(err) == nil {
+		return err.Error()
+	}
+	h.Logger.Error("a call about a partition failed", append(guard.Attrs(err), "partition", partition)...)
+	return httpguard.Answer
 }
 
 // events writes an answer line by line.
@@ -180,7 +219,7 @@ type events struct {
 	said  time.Time
 }
 
-// send writes a line. The caller may be gone: then the request's context is done, which ends what is under way.
+// send writes a line. If the caller is gone, the request's context is done, which ends the work.
 func (e *events) send(ev Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -189,7 +228,7 @@ func (e *events) send(ev Event) {
 	}
 }
 
-// progress tells how far a partition is, now and then.
+// progress sends a partition's progress now and then.
 func (e *events) progress(n int32) snapshot.Report {
 	return func(p snapshot.Progress) {
 		if now := time.Now(); now.Sub(e.said) >= progressEvery { // one goroutine at a time
@@ -199,8 +238,8 @@ func (e *events) progress(n int32) snapshot.Report {
 	}
 }
 
-// decode reads a request, and refuses what is none. Only what a program sends has this content type: a form of a page of
-// another site cannot.
+// decode reads a request and refuses other bodies. It requires a content type that a form of
+// another site's page cannot send.
 func decode(w http.ResponseWriter, r *http.Request, q any) bool {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, "invalid_argument", "send the request as application/json")
@@ -218,7 +257,7 @@ func decode(w http.ResponseWriter, r *http.Request, q any) bool {
 func reply(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(answer) // the client may be gone; there is nobody else to tell
+	_ = json.NewEncoder(w).Encode(answer) // the client may be gone
 }
 
 // failure is an error as JSON.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/auth/authtest"
+	"github.com/tidemark/tidemark/internal/test/authtest"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
@@ -23,7 +23,7 @@ import (
 type node struct {
 	took []int32
 	full bool
-	// If set, Snapshot closes entered, waits until its context is done, and closes left.
+	// If entered is set, Snapshot closes it, waits until its context is done, and closes left.
 	entered, left chan struct{}
 }
 
@@ -83,7 +83,7 @@ func TestANodeSaysWhatItHas(t *testing.T) {
 	}
 }
 
-// A copy is made where verify works, and nowhere else.
+// The node makes a copy only in the folders of verify.
 func TestACopyIsMadeWhereVerifyWorks(t *testing.T) {
 	c, dir := serve(t, &node{}, nil)
 	if err := os.MkdirAll(filepath.Join(dir, "verify-1x", "copies"), 0o755); err != nil {
@@ -99,12 +99,12 @@ func TestACopyIsMadeWhereVerifyWorks(t *testing.T) {
 		partition int32
 		dir, want string
 	}{
-		{1, "verify-1x/copies/partition-2", "is no place for a copy of partition 1"},
-		{1, "../verify-1x/copies/partition-1", "is no place"},
-		{1, "verify-1x/../partition-1", "is no place"},
-		{1, "/tmp/partition-1", "is no place"},
-		{1, "partition-1", "is no place"},
-		{1, "", "is no place"},
+		{1, "verify-1x/copies/partition-2", "is not a place for a copy of partition 1"},
+		{1, "../verify-1x/copies/partition-1", "is not a place"},
+		{1, "verify-1x/../partition-1", "is not a place"},
+		{1, "/tmp/partition-1", "is not a place"},
+		{1, "partition-1", "is not a place"},
+		{1, "", "is not a place"},
 		{1, "verify-2/copies/partition-1", "a store is verified where its node runs"},
 		{2, "verify-1x/copies/partition-2", "partition 2: the partition is being opened on this node"},
 	} {
@@ -143,7 +143,7 @@ func TestSnapshotsTellHowTheyGo(t *testing.T) {
 	}
 }
 
-// A node that stops ends what is under way, and the caller is not told that all is done.
+// A node that stops ends its snapshots, and its answer does not report completion.
 func TestANodeThatStopsBreaksOff(t *testing.T) {
 	stopping, stop := context.WithCancel(context.Background())
 	n := &node{entered: make(chan struct{}), left: make(chan struct{})}
@@ -153,7 +153,7 @@ func TestANodeThatStopsBreaksOff(t *testing.T) {
 		stop()
 	}()
 	err := c.Snapshots(t.Context(), SnapshotsRequest{Partitions: []int32{1, 3}}, func(Event) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "broke off") {
+	if err == nil || !strings.Contains(err.Error(), "ended early") {
 		t.Errorf("%v", err)
 	}
 	<-n.left
@@ -167,7 +167,8 @@ func TestOnlyThoseWhoRunTheNodeMayAsk(t *testing.T) {
 	c, _ := serve(t, n, func(c *Config) { c.Verifier = authtest.Verifier(t) })
 	for _, w := range []struct{ name, token, want string }{
 		{"no token", "", "no token"}, {"a wrong token", "nonsense", "the token is not valid"},
-		{"a user's", authtest.Token(t, "ann", time.Hour), "needs the scope service"},
+		{"a user's", authtest.Token(t, "ann", time.Hour), "needs the scope admin"},
+		{"of all other scopes", authtest.Scoped(t, "ann", "read publish erase"), "needs the scope admin"},
 	} {
 		c.Token = w.token
 		if _, err := c.About(t.Context()); err == nil || !strings.Contains(err.Error(), w.want) {
@@ -176,6 +177,10 @@ func TestOnlyThoseWhoRunTheNodeMayAsk(t *testing.T) {
 		if err := c.Snapshots(t.Context(), SnapshotsRequest{}, nil); err == nil || !strings.Contains(err.Error(), w.want) {
 			t.Errorf("%s: %v, want %q", w.name, err, w.want)
 		}
+	}
+	c.Token = authtest.Scoped(t, "operator", "admin")
+	if _, err := c.About(t.Context()); err != nil {
+		t.Error(err)
 	}
 	c.Token = authtest.Service(t)
 	if _, err := c.About(t.Context()); err != nil {
@@ -186,7 +191,8 @@ func TestOnlyThoseWhoRunTheNodeMayAsk(t *testing.T) {
 	}
 }
 
-// A page of another site can send a form, but not JSON, and a name of its own that points here is no address.
+// The page of another site can send a form but not JSON, and its own name is refused even if it
+// resolves to this node.
 func TestNoPageOfAnotherSiteCanAsk(t *testing.T) {
 	n := &node{}
 	c, _ := serve(t, n, nil)

@@ -1,8 +1,22 @@
-// Package auth says who is asking (DESIGN §10, "Who is asking"): a JSON Web Token whose `sub` is the user.
+// Package auth verifies callers (DESIGN §10, "Who is asking"): a caller sends a JSON Web Token
+// whose `sub` is the user.
 //
-// Keys come from a file or a JWKS address (keyset.go) and are rotated without a restart (keys.go). A key decides by its own
-// type which algorithm it takes, so a token cannot choose (verify.go): no `none`, no RSA public key taken for an HMAC secret,
-// no key that a token brings along or points to.
+// Keys come from a file or a JWKS address (keyset.go) and are rotated without a restart (keys.go).
+// The type of a key decides its algorithm, so a token cannot choose one (verify.go): no `none`, no
+// RSA public key used as an HMAC secret, no key that a token contains or points to.
 //
-// Nothing here logs a token, and no error says more of one than why it was refused.
+// The package never logs a token, and an error says nothing about a token except why it was
+// refused.
+//
+//	verify.go     a token is checked
+//	keyset.go     keys, and the algorithm that each takes
+//	keys.go       the keys of a file or an address, read again when they change
+//	source.go     how a file or an address is read
+//	revoked.go    revoked users and tokens
+//	scopes.go     what a token allows
+//	context.go    the caller in the context of a request
+//	hold.go       connected callers are checked again
+//	operator.go   requests that only an operator may make
+//	tokenfile.go  the token that this process itself sends
+//	sign.go       a token is made, for operators
 package auth

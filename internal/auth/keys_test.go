@@ -77,8 +77,8 @@ func TestFilesRefused(t *testing.T) {
 	}
 }
 
-// A rotated key is found by its kid without waiting for the next regular reading; while the address fails the keys of
-// before hold; made-up kids cause one reading in rushEvery.
+// A token with the kid of a new key triggers a reading of the keys. While the address fails, the
+// previous keys stay in use. Invented kids trigger at most one reading in rushEvery.
 func TestRotation(t *testing.T) {
 	k := testKeys()
 	var (
@@ -146,7 +146,7 @@ func TestAnAddressThatLeadsElsewhere(t *testing.T) {
 	}
 }
 
-// judged checks whether a token is valid, and how often keys have been read by then.
+// judged checks whether a token is valid, and how often the keys have been read so far.
 func judged(t *testing.T, keys *Keys, readings *atomic.Int32) func(what, token string, valid bool, want int32) {
 	t.Helper()
 	v, err := NewVerifier(Config{Keys: keys, Issuer: "https://id.example", Audience: "tidemark", Now: func() time.Time { return noon }})
@@ -161,8 +161,9 @@ func judged(t *testing.T, keys *Keys, readings *atomic.Int32) func(what, token s
 	}
 }
 
-// A file is looked at with every token: the next one already is judged by the keys that stand in it now, named or not. One
-// that cannot be read takes nothing away, is read once a second at most, and is told once.
+// Every token makes the verifier check the file, so the next token is already verified with the new
+// keys, named or not. A file that cannot be read removes no key, is read at most once a second, and
+// is reported once.
 func TestRotationOfAFile(t *testing.T) {
 	k := testKeys()
 	name := file(t, publicPEM(t, &k.rsa.PublicKey))
@@ -205,8 +206,9 @@ func TestRotationOfAFile(t *testing.T) {
 	}
 }
 
-// Keys at an address whose tokens name none: one that none of them has signed has them read again, though not more often
-// than tokens with made-up names do. After a long silence nobody is let in by keys that may be gone.
+// Keys at an address, with tokens that name no key: a token that no key has signed triggers a
+// reading, at most as often as an invented kid does. After a long time without tokens the keys are
+// read before they are used, because one may have been removed.
 func TestRotationWithoutNames(t *testing.T) {
 	k := testKeys()
 	var content atomic.Pointer[[]byte]

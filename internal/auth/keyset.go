@@ -6,13 +6,12 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 
@@ -28,44 +27,34 @@ const (
 	minRSA    = 2048
 )
 
-// key is a key and what it takes.
+// key is a key with its id and its algorithms.
 type key struct {
 	id        string
 	algorithm jose.SignatureAlgorithm
 	material  any
+	print     fingerprint
 }
 
-func fetch(ctx context.Context, u *url.URL) ([]key, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
-	if err != nil {
-		return nil, fmt.Errorf("keys at %s: %w", u.Redacted(), err)
+// fingerprint identifies a key by its content, whatever its id.
+type fingerprint [sha256.Size]byte
+
+func printOf(material any) (fingerprint, error) {
+	if secret, ok := material.([]byte); ok {
+		return sha256.Sum256(append([]byte("secret "), secret...)), nil
 	}
-	client := &http.Client{
-		Timeout: fetchTimeout,
-		// An answer that leads elsewhere could lead anywhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return errors.New("it redirects: name the address it leads to")
-		},
+	der, err := x509.MarshalPKIXPublicKey(material)
+	return sha256.Sum256(der), err
+}
+
+func fetchKeys(ctx context.Context, u *url.URL) ([]key, error) {
+	body, err := fetch(ctx, u, maxKeyBytes)
+	if err == nil {
+		var keys []key
+		if keys, err = parseJWKS(body); err == nil {
+			return keys, nil
+		}
 	}
-	res, err := client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("keys at %s: %w", u.Redacted(), err)
-	}
-	defer func() { _ = res.Body.Close() }() // it was read
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxKeyBytes+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("keys at %s: %w", u.Redacted(), err)
-	case res.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("keys at %s: status %d", u.Redacted(), res.StatusCode)
-	case len(body) > maxKeyBytes:
-		return nil, fmt.Errorf("keys at %s: more than %d bytes", u.Redacted(), maxKeyBytes)
-	}
-	keys, err := parseJWKS(body)
-	if err != nil {
-		return nil, fmt.Errorf("keys at %s: %w", u.Redacted(), err)
-	}
-	return keys, nil
+	return nil, fmt.Errorf("keys at %s: %w", u.Redacted(), err)
 }
 
 func readFile(name string) ([]key, error) {
@@ -107,7 +96,7 @@ func parseJWKS(b []byte) ([]key, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(b, &set); err != nil {
-		return nil, errors.New("no JSON Web Key Set")
+		return nil, errors.New("not a JSON Web Key Set")
 	}
 	if len(set.Keys) == 0 || len(set.Keys) > maxKeys {
 		return nil, fmt.Errorf("%d keys, want 1 to %d", len(set.Keys), maxKeys)
@@ -119,7 +108,7 @@ func parseJWKS(b []byte) ([]key, error) {
 	for i, raw := range set.Keys {
 		var j jose.JSONWebKey
 		if err := j.UnmarshalJSON(raw); err != nil {
-			last = fmt.Errorf("keys[%d] is no key of a kind that is known here", i)
+			last = fmt.Errorf("keys[%d] is of an unknown kind", i)
 			continue // sets also have keys for other uses
 		}
 		if j.Use != "" && j.Use != "sig" {
@@ -130,7 +119,7 @@ func parseJWKS(b []byte) ([]key, error) {
 		case err != nil:
 			last = fmt.Errorf("keys[%d]: %w", i, err)
 		case j.Algorithm != "" && j.Algorithm != string(k.algorithm):
-			last = fmt.Errorf("keys[%d]: alg %.20q is none of %v for its type", i, j.Algorithm, algorithms)
+			last = fmt.Errorf("keys[%d]: alg %.20q is not one of %v, which fit its type", i, j.Algorithm, algorithms)
 		default:
 			keys = append(keys, k)
 		}
@@ -150,7 +139,7 @@ func parsePEM(b []byte) ([]key, error) {
 		}
 		b = rest
 		if block.Type != "PUBLIC KEY" {
-			return nil, fmt.Errorf("PEM block %.40q: only PUBLIC KEY is read; a private key has no place at a node that verifies", block.Type)
+			return nil, fmt.Errorf("PEM block %.40q: only PUBLIC KEY is read; a node that verifies tokens must not have a private key", block.Type)
 		}
 		material, err := x509.ParsePKIXPublicKey(block.Bytes)
 		if err != nil {
@@ -167,26 +156,36 @@ func parsePEM(b []byte) ([]key, error) {
 	return keys, nil
 }
 
-// newKey says what a key is good for, by its type alone.
+// newKey determines the algorithms of a key.
 func newKey(id string, material any) (key, error) {
+	algorithm, err := algorithmOf(material)
+	if err != nil {
+		return key{}, err
+	}
+	p, err := printOf(material)
+	return key{id, algorithm, material, p}, err
+}
+
+// algorithmOf returns the algorithm of a key, by its type alone.
+func algorithmOf(material any) (jose.SignatureAlgorithm, error) {
 	switch m := material.(type) {
 	case []byte:
 		if len(m) < minSecret {
-			return key{}, fmt.Errorf("a secret for HS256 has at least %d bytes, this one has %d", minSecret, len(m))
+			return "", fmt.Errorf("a secret for HS256 needs at least %d bytes, this one has %d", minSecret, len(m))
 		}
-		return key{id, jose.HS256, m}, nil
+		return jose.HS256, nil
 	case *rsa.PublicKey:
 		if m.N.BitLen() < minRSA {
-			return key{}, fmt.Errorf("an RSA key has at least %d bits, this one has %d", minRSA, m.N.BitLen())
+			return "", fmt.Errorf("an RSA key needs at least %d bits, this one has %d", minRSA, m.N.BitLen())
 		}
-		return key{id, jose.RS256, m}, nil
+		return jose.RS256, nil
 	case *ecdsa.PublicKey:
 		if m.Curve != elliptic.P256() {
-			return key{}, errors.New("a key for ES256 is on curve P-256")
+			return "", errors.New("a key for ES256 must be on curve P-256")
 		}
-		return key{id, jose.ES256, m}, nil
+		return jose.ES256, nil
 	case ed25519.PublicKey:
-		return key{id, jose.EdDSA, m}, nil
+		return jose.EdDSA, nil
 	}
-	return key{}, errors.New("neither a secret nor a public key of RSA, P-256 or Ed25519; a private key has no place here")
+	return "", errors.New("neither a secret nor a public key of RSA, P-256 or Ed25519; a node must not have a private key")
 }

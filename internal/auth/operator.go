@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Refusal is why somebody may not see or do what an operator may.
+// Refusal is why a caller may not make an operator's request.
 type Refusal struct {
 	Status        int    // of HTTP
 	Code, Message string // Code is one of the queries' errors
-	Err           error  // for the log; nil: the message says all
+	Err           error  // for the log; nil if the message is complete
 }
 
-// Operator judges a request for what shows or does everything: where there are keys (v) it needs a token of scope service,
-// and the identity says until when that is valid. Without keys everybody who reaches the node may (it listens on loopback
-// only, or was told otherwise in so many words), but no page of another site, which might have made its own name point
-// here: the address has to be a number or localhost.
-func Operator(v *Verifier, r *http.Request) (Identity, *Refusal) {
+// Operator checks an operator's request. With keys (v) it needs a token with the scopes needs, and
+// the identity has the token's end. Without keys everybody who reaches the node is an operator: the
+// node listens on loopback only, or has --insecure. But a page of another site is not, and that
+// site could make its own name point here. So the Host must be an IP address or localhost.
+func Operator(v *Verifier, r *http.Request, needs Scopes) (Identity, *Refusal) {
 	if v == nil {
 		if !numeric(r.Host) {
 			return Identity{}, &Refusal{Status: http.StatusForbidden, Code: "permission_denied",
 				Message: "this node has no keys, so it answers this at an IP address or localhost only, not at a name"}
 		}
-		return Identity{Service: true}, nil
+		return Identity{Scopes: ScopeService}, nil
 	}
 	token, ok := Bearer(r.Header)
 	if !ok {
@@ -33,9 +33,9 @@ func Operator(v *Verifier, r *http.Request) (Identity, *Refusal) {
 	if err != nil {
 		return Identity{}, &Refusal{Status: http.StatusUnauthorized, Code: "unauthenticated", Message: "the token is not valid", Err: err}
 	}
-	if !id.Service {
-		return Identity{}, &Refusal{Status: http.StatusForbidden, Code: "permission_denied",
-			Message: "this is for those who run the node: the token needs the scope " + ServiceScope}
+	if !id.Scopes.May(needs) {
+		return id, &Refusal{Status: http.StatusForbidden, Code: "permission_denied",
+			Message: "this is for those who run the node: the token needs the scope " + needs.String() + " (or " + serviceName + ")"}
 	}
 	return id, nil
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,15 +13,12 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// ErrInvalid is what every refused token comes to. The error around it says why, for the log of an operator, not for
-// whoever sent the token.
+// ErrInvalid is the error of every refused token. The error around it has the reason, for an
+// operator's log and not for the sender of the token.
 var ErrInvalid = errors.New("the token is not valid")
 
 // SubprotocolPrefix is before a token in a WebSocket subprotocol.
 const SubprotocolPrefix = "tidemark.bearer."
-
-// ServiceScope is the scope of tokens that read everything and may publish.
-const ServiceScope = "service"
 
 const (
 	// maxToken bounds a token before anything is computed.
@@ -31,29 +27,39 @@ const (
 	leeway = 30 * time.Second
 )
 
-// algorithms are those that a token may say.
+// algorithms are those that a token may name.
 var algorithms = []jose.SignatureAlgorithm{jose.HS256, jose.RS256, jose.ES256, jose.EdDSA}
 
-// Identity is who asks.
+// Identity is a verified caller.
 type Identity struct {
 	Subject string
-	Service bool // reads everything, may publish
+	Scopes  Scopes // rights beyond those of every user
+	ID      string // jti of the token; empty: it has none
 	Expires time.Time
+
+	key fingerprint // of the key that signed the token
 }
 
-// Config says which tokens are valid.
+// Config sets which tokens are valid.
 type Config struct {
 	Keys     *Keys
+	Revoked  *Revoked         // tokens that are refused though they are valid; nil: none
 	Issuer   string           // iss has to be this
 	Audience string           // aud has to contain this
 	Now      func() time.Time // nil: time.Now
+	// JudgeEvery is how often the callers that hold are checked again (Verifier.Hold); 10 s by
+	// default.
+	JudgeEvery time.Duration
 }
 
 // Verifier judges tokens. It may be used by any number of goroutines.
-type Verifier struct{ c Config }
+type Verifier struct {
+	c     Config
+	holds holds
+}
 
-// NewVerifier makes a Verifier. Keys, issuer and audience must be set: a token for another service, signed by the same
-// issuer, is not one for this.
+// NewVerifier makes a Verifier. Keys, issuer and audience must be set: a token for another service,
+// signed by the same issuer, is not one for this.
 func NewVerifier(c Config) (*Verifier, error) {
 	switch {
 	case c.Keys == nil:
@@ -66,43 +72,39 @@ func NewVerifier(c Config) (*Verifier, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Verifier{c}, nil
-}
-
-// scopes is a claim that is a list, or words with spaces between.
-type scopes []string
-
-// UnmarshalJSON takes both forms.
-func (s *scopes) UnmarshalJSON(b []byte) error {
-	var words string
-	if json.Unmarshal(b, &words) == nil {
-		*s = strings.Fields(words)
-		return nil
+	if c.JudgeEvery == 0 {
+		c.JudgeEvery = judgeEvery
 	}
-	return json.Unmarshal(b, (*[]string)(s))
+	return &Verifier{c: c, holds: holds{every: c.JudgeEvery, all: map[*caller]struct{}{}}}, nil
 }
 
-// Verify returns whose token it is. Errors are ErrInvalid with a reason that contains nothing of the token.
+// Verify returns the identity of a valid token. Errors are ErrInvalid with a reason that contains
+// nothing of the token.
 func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	if len(token) > maxToken {
 		return Identity{}, fmt.Errorf("%w: it has more than %d bytes", ErrInvalid, maxToken)
 	}
 	t, err := jwt.ParseSigned(token, algorithms)
 	if err != nil || len(t.Headers) != 1 {
-		return Identity{}, fmt.Errorf("%w: it is no JWT signed with one of %v", ErrInvalid, algorithms)
+		return Identity{}, fmt.Errorf("%w: it is not a JWT signed with one of %v", ErrInvalid, algorithms)
 	}
 	h := t.Headers[0]
 	var (
 		claims jwt.Claims
 		more   struct {
-			Scope scopes `json:"scope"`
+			Scope words `json:"scope"`
 		}
 	)
-	signedBy := func(keys []any) bool {
-		return slices.ContainsFunc(keys, func(k any) bool { return t.Claims(k, &claims, &more) == nil })
+	var signer fingerprint
+	signedBy := func(keys []key) bool {
+		i := slices.IndexFunc(keys, func(k key) bool { return t.Claims(k.material, &claims, &more) == nil })
+		if i >= 0 {
+			signer = keys[i].print
+		}
+		return i >= 0
 	}
 	keys, reading := v.c.Keys.find(ctx, h.KeyID, h.Algorithm)
-	if !signedBy(keys) && !signedBy(v.c.Keys.again(ctx, h.KeyID, h.Algorithm, reading)) {
+	if !signedBy(keys) && !signedBy(v.c.Keys.findNewer(ctx, h.KeyID, h.Algorithm, reading)) {
 		return Identity{}, fmt.Errorf("%w: no key for its kid and algorithm verifies the signature", ErrInvalid)
 	}
 	now := v.c.Now()
@@ -122,9 +124,13 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	case claims.Subject == "":
 		return Identity{}, fmt.Errorf("%w: it has no sub", ErrInvalid)
 	}
-	return Identity{
-		Subject: claims.Subject, Service: slices.Contains(more.Scope, ServiceScope), Expires: claims.Expiry.Time().Add(leeway),
-	}, nil
+	id := Identity{
+		Subject: claims.Subject, Scopes: scopesOf(more.Scope), ID: claims.ID, Expires: claims.Expiry.Time().Add(leeway), key: signer,
+	}
+	if v.c.Revoked.has(id) {
+		return Identity{}, fmt.Errorf("%w: it, or all tokens of its sub, was revoked", ErrInvalid)
+	}
+	return id, nil
 }
 
 // Bearer is the token of an Authorization header.

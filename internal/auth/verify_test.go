@@ -26,7 +26,7 @@ import (
 
 var secret = bytes.Repeat([]byte("s3cret.."), 4)
 
-// testKeys are made once: RSA keys take a while.
+// testKeys are generated once, because RSA keys take a while.
 var testKeys = sync.OnceValue(func() (k struct {
 	rsa, other *rsa.PrivateKey
 	ec         *ecdsa.PrivateKey
@@ -48,7 +48,7 @@ func jwks(keys ...jose.JSONWebKey) []byte {
 	return b
 }
 
-// all is a set with a key of each type.
+// all returns a set with a key of each type.
 func all() []byte {
 	k := testKeys()
 	return jwks(
@@ -81,7 +81,7 @@ func verifier(t *testing.T, source string) *Verifier {
 	return v
 }
 
-// claims are good ones, changed by pairs of name and value; nil leaves one out.
+// claims returns valid claims, changed by pairs of name and value; nil removes one.
 func claims(changes ...any) map[string]any {
 	c := map[string]any{
 		"sub": "ann", "iss": "https://id.example", "aud": "tidemark", "exp": noon.Add(time.Hour).Unix(), "nbf": noon.Add(-time.Hour).Unix(),
@@ -132,7 +132,7 @@ func TestEachAlgorithm(t *testing.T) {
 			header["kid"] = c.kid
 		}
 		id, err := v.Verify(t.Context(), sign(t, c.alg, c.key, header, claims()))
-		if err != nil || id.Subject != "ann" || id.Service {
+		if err != nil || id.Subject != "ann" || id.Scopes != 0 {
 			t.Errorf("%s: %+v, %v", c.alg, id, err)
 		}
 	}
@@ -142,16 +142,22 @@ func TestScopes(t *testing.T) {
 	v := verifier(t, file(t, secret))
 	for _, c := range []struct {
 		scope any
-		want  bool
-	}{{"service", true}, {"read service", true}, {[]string{"service"}, true}, {"services", false}, {"read", false}, {nil, false}} {
+		want  Scopes
+		text  string
+	}{
+		{"service", ScopeService, "service"}, {"read service", ScopeService, "service"}, {[]string{"service"}, ScopeService, "service"},
+		{"services", 0, ""}, {nil, 0, ""}, {"Read openid", 0, ""}, {"read", ScopeRead, "read"}, {"publish profile", ScopePublish, "publish"},
+		{[]string{"erase"}, ScopeErase, "erase"}, {"admin read", ScopeRead | ScopeAdmin, "read admin"},
+		{"read publish erase admin", ScopeService, "service"},
+	} {
 		id, err := v.Verify(t.Context(), sign(t, jose.HS256, secret, nil, claims("scope", c.scope)))
-		if err != nil || id.Service != c.want {
-			t.Errorf("scope %v: %+v, %v", c.scope, id, err)
+		if err != nil || id.Scopes != c.want || id.Scopes.String() != c.text || ParseScopes(c.text) != c.want {
+			t.Errorf("scope %v: %+v (%s), %v", c.scope, id, id.Scopes, err)
 		}
 	}
 }
 
-// The attacks of RELIABILITY §5 on tokens, each with a token that is right but for that.
+// TestRefused verifies tokens that are valid except for one fault (docs/security.md).
 func TestRefused(t *testing.T) {
 	k := testKeys()
 	v := verifier(t, file(t, all()))
@@ -202,7 +208,7 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
-	// A key that the token brings along.
+	// The token contains its own key.
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: k.other}, &jose.SignerOptions{EmbedJWK: true})
 	if err != nil {
 		t.Fatal(err)

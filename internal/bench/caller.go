@@ -10,8 +10,9 @@ import (
 	"net/http"
 )
 
-// caller posts the same request over and over on one connection. What it does itself is as little as can be: it shares the
-// cores with the server, and the HTTP client of the standard library has three goroutines take part in a call.
+// caller posts the same request repeatedly on one connection. It does as little work as possible,
+// because it shares the cores with the server; the HTTP client of the standard library would use
+// three goroutines for a call.
 type caller struct {
 	conn    net.Conn
 	request []byte

@@ -9,14 +9,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
 	"github.com/tidemark/tidemark/projections"
 )
 
 const echoTopic = "echo"
 
-// echo consumes the inputs between two positions and produces a record of the same size for each: the floor of what a
-// consumer with outputs costs. Records that are withheld are read all the same.
-func (s *stage) echo(ctx context.Context, from, to map[int32]projections.Position) (Result, error) {
+// echo consumes the inputs between two positions and produces a record of the same size for each:
+// the minimum cost of a consumer with outputs. It reads withheld records too.
+func (s *stage) echo(ctx context.Context, from, to map[int32]projections.Position) (gauge.Result, error) {
 	at := map[string]map[int32]kgo.Offset{}
 	want := 0
 	for i := range events.InputTopics {
@@ -30,20 +31,20 @@ func (s *stage) echo(ctx context.Context, from, to map[int32]projections.Positio
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.env.Brokers...), kgo.ConsumePartitions(at), kgo.FetchMaxWait(250*time.Millisecond),
 		kgo.ProducerBatchCompression(kgo.Lz4Compression()), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(100_000))
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	defer client.Close()
-	m, err := newMeter(s.env.Brokers[0])
+	m, err := gauge.NewMeter(s.env.Brokers[0])
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	m.start()
+	m.Start()
 	var acks sync.WaitGroup
 	var failed atomic.Pointer[error]
 	for got := 0; got < want; {
 		f := client.PollRecords(ctx, 10_000)
 		if err := f.Err(); err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 		got += f.NumRecords()
 		f.EachRecord(func(r *kgo.Record) {
@@ -59,7 +60,7 @@ func (s *stage) echo(ctx context.Context, from, to map[int32]projections.Positio
 	}
 	acks.Wait()
 	if err := failed.Load(); err != nil {
-		return Result{}, *err
+		return gauge.Result{}, *err
 	}
-	return m.stop("echo floor, mix "+s.mix.Name, want), nil
+	return m.Stop("echo floor, mix "+s.mix.Name, want), nil
 }

@@ -8,10 +8,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/bench/swarm"
 )
 
-// frames posts as fast as it goes into channels of 50 members who all are connected, then at half of that rate.
-func (g *sockets) frames(ctx context.Context, c crowd) ([]Result, error) {
+// frames posts at full speed into channels of 50 members who are all connected, then at half of
+// that rate.
+func (g *sockets) frames(ctx context.Context, c crowd) ([]gauge.Result, error) {
 	g.s.env.say("%d messages to %d members each, as fast as it goes", c.messages, busyMembers)
 	var setup []proto.Message
 	var channels, everybody []string
@@ -29,10 +32,10 @@ func (g *sockets) frames(ctx context.Context, c crowd) ([]Result, error) {
 	if err := g.settled(ctx); err != nil { // so that their inboxes have the channel
 		return nil, err
 	}
-	if _, err := g.clients.connect(order{Connect: everybody, Addr: g.addr, AtOnce: 16}); err != nil {
+	if _, err := g.clients.Connect(swarm.Order{Connect: everybody, Addr: g.addr, AtOnce: 16}); err != nil {
 		return nil, err
 	}
-	if _, err := g.flood(ctx, c.messages, channels); err != nil { // warms it up, a broker above all
+	if _, err := g.flood(ctx, c.messages, channels); err != nil { // warms up, above all the broker
 		return nil, err
 	}
 	full, err := g.flood(ctx, c.messages, channels)
@@ -40,7 +43,7 @@ func (g *sockets) frames(ctx context.Context, c crowd) ([]Result, error) {
 		return nil, err
 	}
 	rate := float64(c.messages) / full.seconds / 2
-	if err := g.settled(ctx); err != nil { // what is left of before: receipts
+	if err := g.settled(ctx); err != nil { // receipts of earlier messages
 		return nil, err
 	}
 	g.s.env.say("%.0f messages a second", rate)
@@ -54,28 +57,28 @@ func (g *sockets) frames(ctx context.Context, c crowd) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Result{
+	return []gauge.Result{
 		{
 			Name: fmt.Sprintf("frames into %d sockets, channels of %d", len(everybody), busyMembers),
-			Rate: float64(c.messages) / full.seconds, Goals: []Goal{atLeast("frames a second", float64(full.Frames)/full.seconds, 100_000)},
+			Rate: float64(c.messages) / full.seconds, Goals: []gauge.Goal{gauge.AtLeast("frames a second", float64(full.Frames)/full.seconds, 100_000)},
 			Note: full.note(),
 		},
 		{
 			Name:  fmt.Sprintf("event to socket at half of that, %.0f events a second", rate),
-			Goals: []Goal{atMost("ms, p99", half.Latency.P99, 100)},
+			Goals: []gauge.Goal{gauge.AtMost("ms, p99", half.Latency.P99, 100)},
 			Note:  fmt.Sprintf("p50 %.1f ms, largest %.0f ms of %d frames", half.Latency.P50, half.Latency.Largest, half.Latency.N),
 		},
 		{
 			Name:  "event to socket at 100,000 frames a second",
-			Goals: []Goal{atMost("ms, p99", asked.Latency.P99, 100)},
+			Goals: []gauge.Goal{gauge.AtMost("ms, p99", asked.Latency.P99, 100)},
 			Note:  fmt.Sprintf("p50 %.1f ms, largest %.0f ms of %d frames", asked.Latency.P50, asked.Latency.Largest, asked.Latency.N),
 		},
 	}, g.gone(ctx)
 }
 
-// flooded is what came of posting as fast as it goes.
+// flooded is the result of posting at full speed.
 type flooded struct {
-	answer
+	swarm.Answer
 	seconds     float64
 	own, theirs time.Duration // CPU time of this process and of the clients
 	machine     time.Duration
@@ -89,30 +92,30 @@ func (f *flooded) note() string {
 		f.messages, 100*float64(f.Frames-f.Messages)/float64(f.Frames), perFrame(f.own), perFrame(f.theirs), perFrame(others), f.Latency.P50)
 }
 
-// flood posts n messages, no more than so many of which have not been heard by everybody.
+// flood posts n messages. It limits the number of messages that not everybody has received yet.
 func (g *sockets) flood(ctx context.Context, n int, channels []string) (f flooded, err error) {
 	const ahead = 2_000
-	before, err := g.clients.tell(order{Afresh: true})
+	before, err := g.clients.Do(swarm.Order{Reset: true})
 	if err != nil {
 		return f, err
 	}
 	failed := make(chan error, 1)
-	began, own, machine := time.Now(), selfCPU(), machineCPU()
+	began, own, machine := time.Now(), gauge.SelfCPU(), gauge.MachineCPU()
 	for posted := 0; posted < n; {
-		a, err := g.heard(ctx, int64(max(0, posted-ahead+ahead/10))*busyMembers, failed)
+		a, err := g.received(ctx, int64(max(0, posted-ahead+ahead/10))*busyMembers, failed)
 		if err != nil {
 			return f, err
 		}
 		list := make([]*eventsv1.MessageEvent, 0, ahead)
 		for room := ahead - (posted - int(a.Messages/busyMembers)); len(list) < room && posted < n; posted++ {
-			list = append(list, posts(channels[posted%len(channels)], stampedID(time.Now(), posted), "other", ""))
+			list = append(list, posts(channels[posted%len(channels)], swarm.MessageID(time.Now(), posted), "other", ""))
 		}
 		if err := g.put(ctx, failed, list...); err != nil {
 			return f, err
 		}
 	}
-	f.answer, err = g.heard(ctx, int64(n)*busyMembers, failed)
+	f.Answer, err = g.received(ctx, int64(n)*busyMembers, failed)
 	f.seconds, f.messages = time.Since(began).Seconds(), int64(n)
-	f.own, f.machine, f.theirs = selfCPU()-own, machineCPU()-machine, time.Duration(f.CPU-before.CPU)*time.Microsecond
+	f.own, f.machine, f.theirs = gauge.SelfCPU()-own, gauge.MachineCPU()-machine, time.Duration(f.CPU-before.CPU)*time.Microsecond
 	return f, err
 }

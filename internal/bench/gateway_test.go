@@ -7,14 +7,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tidemark/tidemark/internal/bench/swarm"
 )
 
-// asSwarm in the environment makes this program the clients of the gateway's bench.
+// asSwarm is the environment variable that makes this program the clients of the bench gateway.
 const asSwarm = "TIDEMARK_BENCH_SWARM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asSwarm) != "" {
-		if err := Swarm(context.Background(), os.Stdin, os.Stdout); err != nil {
+		if err := swarm.Run(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestGatewayOn runs the gateway's bench on a few sockets: everything that is measured happens.
+// TestGatewayOn runs the bench gateway on a few sockets: every measurement completes.
 func TestGatewayOn(t *testing.T) {
 	t.Setenv(asSwarm, "1") // for the process that is started
 	self, err := os.Executable()
@@ -40,7 +42,7 @@ func TestGatewayOn(t *testing.T) {
 	for _, r := range out {
 		t.Logf("%+v", r)
 		for _, g := range r.Goals {
-			if g.Got <= 0 && g.Limit > 0 && !strings.HasPrefix(g.What, "KiB") { // what 50 connections take is lost in the rest
+			if g.Got <= 0 && g.Limit > 0 && !strings.HasPrefix(g.What, "KiB") { // 50 connections are too few to measure memory
 				t.Errorf("%s: %v", r.Name, g)
 			}
 		}

@@ -8,17 +8,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/traffic"
 )
 
-// handoverSession is the shortest session that brokers allow if they are not told otherwise.
+// handoverSession is the shortest session timeout that brokers allow by default.
 const handoverSession = 6 * time.Second
 
-// Handover measures for how long nobody answers for a partition when it moves in order, and when its owner dies, under a
-// light load. Who asks asks the member that stays, which forwards to the owner as the query service does.
-func Handover(ctx context.Context, env Env) ([]Result, error) {
-	var out []Result
-	err := on(ctx, env, load.Mixes["B"], func(s *stage) error {
+// Handover measures for how long nobody answers for a partition, under a light load: when the
+// partition moves in an orderly way, and when its owner dies. It queries the member that stays,
+// which forwards to the owner as the query service does.
+func Handover(ctx context.Context, env Env) ([]gauge.Result, error) {
+	var out []gauge.Result
+	err := on(ctx, env, traffic.Mixes["B"], func(s *stage) error {
 		if err := s.write(ctx, 1_000_000); err != nil {
 			return err
 		}
@@ -46,42 +48,42 @@ type handover struct {
 	standbys int
 	members  int // at first
 	joins    bool
-	dies     bool          // else the second member stops in order, unless one joins
+	dies     bool          // else the second member stops cleanly, unless one joins
 	session  time.Duration // session timeout
 	limit    time.Duration // 0: none
 }
 
-func (s *stage) handover(ctx context.Context, h handover) (_ Result, err error) {
+func (s *stage) handover(ctx context.Context, h handover) (_ gauge.Result, err error) {
 	s.env.say("%s", h.name)
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	w := &witness{}
-	sit := func(name string) (*seat, error) {
-		m, err := s.sit(ctx, name, h.standbys, h.session)
+	start := func(name string) (*member, error) {
+		m, err := s.startMember(ctx, name, h.standbys, h.session)
 		if err == nil {
-			w.seats.Store(name, m)
+			w.members.Store(name, m)
 		}
 		return m, err
 	}
 	defer func() {
-		w.seats.Range(func(_, m any) bool { err = errors.Join(err, m.(*seat).leave()); return true })
+		w.members.Range(func(_, m any) bool { err = errors.Join(err, m.(*member).leave()); return true })
 		_, e := s.adm.DeleteGroups(context.WithoutCancel(ctx), s.prefix+"group") // the next begins anew
 		err = errors.Join(err, e)
 	}()
-	stays, err := sit("http://stays")
+	stays, err := start("http://stays")
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	goes := stays
 	if h.members > 1 {
-		if goes, err = sit("http://goes"); err != nil {
-			return Result{}, err
+		if goes, err = start("http://goes"); err != nil {
+			return gauge.Result{}, err
 		}
 	}
 	share := livePartitions / h.members
-	for _, m := range []*seat{stays, goes} {
+	for _, m := range []*member{stays, goes} {
 		if err := m.owns(ctx, share, share*min(h.standbys, h.members-1)); err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 	}
 	stop := make(chan struct{})
@@ -94,8 +96,8 @@ func (s *stage) handover(ctx context.Context, h handover) (_ Result, err error) 
 	if err = w.all(ctx); err == nil {
 		switch {
 		case h.joins:
-			var comes *seat
-			if comes, err = sit("http://comes"); err == nil {
+			var comes *member
+			if comes, err = start("http://comes"); err == nil {
 				err = comes.owns(ctx, livePartitions/2, livePartitions/2)
 			}
 		case h.dies:
@@ -107,7 +109,7 @@ func (s *stage) handover(ctx context.Context, h handover) (_ Result, err error) 
 			goes.kill()
 			err = stays.owns(ctx, livePartitions, 0)
 		default:
-			w.seats.Delete(goes.name)
+			w.members.Delete(goes.name)
 			if err = goes.leave(); err == nil {
 				err = stays.owns(ctx, livePartitions, 0)
 			}
@@ -119,18 +121,18 @@ func (s *stage) handover(ctx context.Context, h handover) (_ Result, err error) 
 	close(stop)
 	others.Wait()
 	if err = errors.Join(err, wrote); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	longest := time.Duration(w.longest.Load())
-	r := Result{Name: h.name, Note: fmt.Sprintf("longest time without answers %s, %d partitions, session timeout %s",
+	r := gauge.Result{Name: h.name, Note: fmt.Sprintf("longest time without answers %s, %d partitions, session timeout %s",
 		longest.Round(time.Millisecond), livePartitions, h.session)}
 	if h.limit > 0 {
-		r.Goals = []Goal{atMost("s without answers", longest.Seconds(), h.limit.Seconds())}
+		r.Goals = []gauge.Goal{gauge.AtMost("s without answers", longest.Seconds(), h.limit.Seconds())}
 	}
 	return r, nil
 }
 
-// trickle writes some hundred events a second until stop is closed.
+// trickle writes a few hundred events per second until stop is closed.
 func (s *stage) trickle(ctx context.Context, stop <-chan struct{}) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -148,15 +150,15 @@ func (s *stage) trickle(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// witness asks for partitions all the time.
+// witness queries partitions continuously.
 type witness struct {
-	seats    sync.Map // *seat by name
+	members  sync.Map // *member by name
 	answered [livePartitions]atomic.Int64
 	longest  atomic.Int64 // nanoseconds
 }
 
-// watch asks one member about a partition until stop is closed.
-func (w *witness) watch(ctx context.Context, stop <-chan struct{}, asked *seat, n int32) {
+// watch queries one member about a partition until stop is closed.
+func (w *witness) watch(ctx context.Context, stop <-chan struct{}, asked *member, n int32) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	last := time.Now()
@@ -180,8 +182,9 @@ func (w *witness) watch(ctx context.Context, stop <-chan struct{}, asked *seat, 
 	}
 }
 
-// answers reports whether a member answers for a partition: by itself, or by the owner that it knows of.
-func (w *witness) answers(ctx context.Context, asked *seat, n int32) bool {
+// answers reports whether a member answers for a partition: itself, or through the owner that it
+// knows.
+func (w *witness) answers(ctx context.Context, asked *member, n int32) bool {
 	if _, err := asked.proc.Live(n); err == nil {
 		return true
 	}
@@ -189,15 +192,15 @@ func (w *witness) answers(ctx context.Context, asked *seat, n int32) bool {
 	if err != nil {
 		return false
 	}
-	m, ok := w.seats.Load(url)
-	if !ok || !m.(*seat).alive() {
+	m, ok := w.members.Load(url)
+	if !ok || !m.(*member).alive() {
 		return false
 	}
-	_, err = m.(*seat).proc.Live(n)
+	_, err = m.(*member).proc.Live(n)
 	return err == nil
 }
 
-// all waits until there were more answers for every partition.
+// all waits until every partition was answered for again.
 func (w *witness) all(ctx context.Context) error {
 	for n := range w.answered {
 		for before := w.answered[n].Load(); w.answered[n].Load() <= before+1; {

@@ -12,28 +12,22 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// write produces messages and reads, and returns the tokens that say so.
+// write produces messages and reads. It returns the tokens of the last record of each partition.
 func (sv *server) write(ctx context.Context, all ...proto.Message) ([]string, error) {
 	records := make([]*kgo.Record, len(all))
-	for i, m := range all {
-		value, err := proto.Marshal(m)
-		if err != nil {
+	for i, e := range all {
+		var err error
+		if records[i], err = traffic.Record(e, sv.s.input); err != nil {
 			return nil, err
 		}
-		in, channel := events.Messages, ""
-		switch m := m.(type) {
-		case *eventsv1.MessageEvent:
-			channel = m.ChannelId
-		case *eventsv1.ReadEvent:
-			in, channel = events.Reads, m.ChannelId
-		}
-		records[i] = &kgo.Record{Topic: sv.s.input(in), Key: []byte(channel), Value: value}
 	}
 	if err := sv.producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return nil, err
@@ -44,24 +38,23 @@ func (sv *server) write(ctx context.Context, all ...proto.Message) ([]string, er
 	}
 	var tokens []string
 	for _, r := range last {
-		tokens = append(tokens, fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset))
+		tokens = append(tokens, events.RecordID{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String())
 	}
 	return tokens, nil
 }
 
 func joins(channel string, users ...string) *eventsv1.MessageEvent {
-	return &eventsv1.MessageEvent{ChannelId: channel, Kind: &eventsv1.MessageEvent_MembersJoined{
-		MembersJoined: &eventsv1.MembersJoined{UserIds: users}}}
+	return traffic.Message(channel, &eventsv1.MembersJoined{UserIds: users})
 }
 
 func posts(channel, id, sender, thread string, mentions ...string) *eventsv1.MessageEvent {
-	return &eventsv1.MessageEvent{ChannelId: channel, Kind: &eventsv1.MessageEvent_MessagePosted{MessagePosted: &eventsv1.MessagePosted{
-		MessageId: id, SenderId: sender, ThreadId: thread, Preview: "hello", Mentions: mentions}}}
+	return traffic.Message(channel, &eventsv1.MessagePosted{
+		MessageId: id, SenderId: sender, ThreadId: thread, Preview: "hello", Mentions: mentions})
 }
 
-// markAll measures MarkAllRead of a user with 5,000 unread channels: until it answers, and until all is folded. Then it
-// marks each of them unread again, which must bring back every one.
-func (sv *server) markAll(ctx context.Context) (Result, error) {
+// markAll measures MarkAllRead for a user with 5,000 unread channels: until it answers, and until
+// all reads are folded. Then it marks each channel unread again, which must bring back every one.
+func (sv *server) markAll(ctx context.Context) (gauge.Result, error) {
 	const user, channels, rounds = "tidy", 5_000, 5
 	sv.s.env.say("MarkAllRead of %d channels", channels)
 	var setup []proto.Message
@@ -71,7 +64,7 @@ func (sv *server) markAll(ctx context.Context) (Result, error) {
 	}
 	after, err := sv.write(ctx, setup...)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	queries := queryv1connect.NewQueryServiceClient(http.DefaultClient, sv.url)
 	unread := func(after []string, want uint32) error {
@@ -85,41 +78,41 @@ func (sv *server) markAll(ctx context.Context) (Result, error) {
 	var answered, folded []time.Duration
 	for range rounds {
 		if err := unread(after, channels); err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 		began := time.Now()
 		res, err := ingest.MarkAllRead(ctx, connect.NewRequest(&ingestv1.MarkAllReadRequest{UserId: user}))
 		if err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 		answered = append(answered, time.Since(began))
 		if err := unread(res.Msg.After, 0); err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 		folded = append(folded, time.Since(began))
 		var marks []proto.Message
 		for i := range channels {
-			marks = append(marks, &eventsv1.ReadEvent{ChannelId: fmt.Sprintf("tidy-%d", i), UserId: user,
-				Kind: &eventsv1.ReadEvent_MarkedUnread{MarkedUnread: &eventsv1.MarkedUnread{MessageId: "m1", HeadSeq: 1}}})
+			marks = append(marks, traffic.Read(fmt.Sprintf("tidy-%d", i), user,
+				&eventsv1.MarkedUnread{MessageId: "m1", HeadSeq: 1}))
 		}
 		if after, err = sv.write(ctx, marks...); err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 	}
 	if err := unread(after, channels); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	p50, _, largest := quantiles(answered)
-	whole, _, _ := quantiles(folded)
-	return Result{
+	p50, _, largest := gauge.Quantiles(answered)
+	whole, _, _ := gauge.Quantiles(folded)
+	return gauge.Result{
 		Name:  "MarkAllRead, 5,000 unread channels",
-		Goals: []Goal{atMost("ms, largest", largest, 1000)},
+		Goals: []gauge.Goal{gauge.AtMost("ms, largest", largest, 1000)},
 		Note:  fmt.Sprintf("p50 %.0f ms, %.0f ms until the inbox says so, of %d; marks bring each of them back", p50, whole, rounds),
 	}, nil
 }
 
 // threads measures the panel of a user who follows 100 threads.
-func (sv *server) threads(ctx context.Context) (Result, error) {
+func (sv *server) threads(ctx context.Context) (gauge.Result, error) {
 	const user, threads = "follower", 100
 	sv.s.env.say("GetThreads of %d threads", threads)
 	var setup []proto.Message
@@ -132,7 +125,7 @@ func (sv *server) threads(ctx context.Context) (Result, error) {
 	}
 	after, err := sv.write(ctx, setup...)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	queries := queryv1connect.NewQueryServiceClient(http.DefaultClient, sv.url)
 	took, err := repeated(200, func() error {
@@ -143,17 +136,17 @@ func (sv *server) threads(ctx context.Context) (Result, error) {
 		return err
 	})
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	p50, p99, _ := quantiles(took)
-	return Result{
+	p50, p99, _ := gauge.Quantiles(took)
+	return gauge.Result{
 		Name:  "GetThreads, 100 threads",
-		Goals: []Goal{atMost("ms, p50", p50, 5), atMost("ms, p99", p99, 5)},
+		Goals: []gauge.Goal{gauge.AtMost("ms, p50", p50, 5), gauge.AtMost("ms, p99", p99, 5)},
 		Note:  fmt.Sprintf("%d requests one after the other", len(took)),
 	}, nil
 }
 
-// repeated measures n calls one after the other, after a first one.
+// repeated measures n calls in sequence, after a first one that it does not measure.
 func repeated(n int, call func() error) (took []time.Duration, err error) {
 	for i := range n + 1 {
 		began := time.Now()

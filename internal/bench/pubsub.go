@@ -12,12 +12,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cache"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/bench/swarm"
 )
 
-// pubsub compares the two ways in which a gateway could learn of changes (DESIGN §10): from the output topics, as it does,
-// and from what the cache role publishes in Redis (unread:<user>, DESIGN §8). Without a Redis there is nothing to compare.
-func (g *sockets) pubsub(ctx context.Context, c crowd) ([]Result, error) {
+// pubsub compares two ways in which a gateway could receive changes (DESIGN §10): from the output
+// topics, as it does, or from the Redis channels of the cache role (unread:<user>, DESIGN §8).
+// Without a Redis there is nothing to compare.
+func (g *sockets) pubsub(ctx context.Context, c crowd) ([]gauge.Result, error) {
 	if g.rdb == nil {
 		return nil, nil
 	}
@@ -37,73 +41,75 @@ func (g *sockets) pubsub(ctx context.Context, c crowd) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Result{late, cost}, nil
+	return []gauge.Result{late, cost}, nil
 }
 
-// update is what of a published delta is looked at.
+// update is the part of a published delta that the bench reads.
 type update struct {
 	ChannelID string `json:"channel_id"`
 	Unread    uint32 `json:"unread"`
 }
 
-// publishedOneByOne measures from an event to its count at a subscriber of Redis, and to its frame at a socket, in the same messages.
-func (g *sockets) publishedOneByOne(ctx context.Context, c crowd) (Result, error) {
+// publishedOneByOne measures, for the same messages, the time from an event to its count at a
+// subscriber of Redis, and to its frame at a socket.
+func (g *sockets) publishedOneByOne(ctx context.Context, c crowd) (gauge.Result, error) {
 	const channel, user = "told", "listener"
 	if _, err := g.write(ctx, joins(channel, user, "other")); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	if err := g.settled(ctx); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	if _, err := g.clients.connect(order{Connect: []string{user}, Addr: g.addr}); err != nil {
-		return Result{}, err
+	if _, err := g.clients.Connect(swarm.Order{Connect: []string{user}, Addr: g.addr}); err != nil {
+		return gauge.Result{}, err
 	}
-	if _, err := g.clients.tell(order{Afresh: true}); err != nil {
-		return Result{}, err
+	if _, err := g.clients.Do(swarm.Order{Reset: true}); err != nil {
+		return gauge.Result{}, err
 	}
-	sub := g.rdb.Subscribe(ctx, "unread:"+user)
-	defer func() { _ = sub.Close() }() // it is done for
+	sub := g.rdb.Subscribe(ctx, cache.UnreadChannel(user))
+	defer func() { _ = sub.Close() }() // it is not used any more
 	if _, err := sub.Receive(ctx); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	heard := sub.Channel()
+	received := sub.Channel()
 	failed := make(chan error, 1)
-	var watch stopwatch
+	var watch gauge.Stopwatch
 	for i := range c.single {
 		began := time.Now()
-		if err := g.put(ctx, failed, posts(channel, stampedID(began, i), "other", "")); err != nil {
-			return Result{}, err
+		if err := g.put(ctx, failed, posts(channel, swarm.MessageID(began, i), "other", "")); err != nil {
+			return gauge.Result{}, err
 		}
 		for u := (update{}); u.ChannelID != channel || u.Unread != uint32(i+1); {
 			select {
-			case m := <-heard:
+			case m := <-received:
 				if err := json.Unmarshal([]byte(m.Payload), &u); err != nil {
-					return Result{}, fmt.Errorf("what was published: %w", err)
+					return gauge.Result{}, fmt.Errorf("what was published: %w", err)
 				}
 			case err := <-failed:
-				return Result{}, err
+				return gauge.Result{}, err
 			case <-time.After(20 * time.Second):
-				return Result{}, fmt.Errorf("message %d was not published in 20 s", i)
+				return gauge.Result{}, fmt.Errorf("message %d was not published in 20 s", i)
 			}
 		}
-		watch.add(time.Since(began))
+		watch.Add(time.Since(began))
 		time.Sleep(20*time.Millisecond - min(20*time.Millisecond, time.Since(began)))
 	}
-	a, err := g.heard(ctx, int64(c.single), failed)
+	a, err := g.received(ctx, int64(c.single), failed)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	p := watch.read()
-	return Result{
-		Name: "event to Redis subscriber, 50 events a second", Goals: []Goal{atLeast("times the p50 to a socket by topics", p.P50/a.Latency.P50, 1)},
+	p := watch.Read()
+	return gauge.Result{
+		Name: "event to Redis subscriber, 50 events a second", Goals: []gauge.Goal{gauge.AtLeast("times the p50 to a socket by topics", p.P50/a.Latency.P50, 1)},
 		Note: fmt.Sprintf("pub/sub p50 %.2f ms, p99 %.1f ms, before a socket was written to; by topics %.2f and %.1f ms, socket included",
 			p.P50, p.P99, a.Latency.P50, a.Latency.P99),
 	}, g.gone(ctx)
 }
 
-// either measures the CPU time of a delta on its way to somebody who is connected: published by the cache role and taken
-// by a subscriber, and read from the topic a second time. The same messages without a listener are subtracted.
-func (g *sockets) either(ctx context.Context, c crowd) (Result, error) {
+// either measures the CPU time of a delta on its way to a connected user: published by the cache
+// role and received by a subscriber, and read from the topic a second time. It subtracts the cost
+// of the same messages without a listener.
+func (g *sockets) either(ctx context.Context, c crowd) (gauge.Result, error) {
 	var channels, users []string
 	for i := range c.busy {
 		channels = append(channels, fmt.Sprintf("busy%d", i))
@@ -115,13 +121,13 @@ func (g *sockets) either(ctx context.Context, c crowd) (Result, error) {
 	if !g.s.env.inProcess {
 		servers = append(servers, g.s.env.Brokers[0], g.rdb.Options().Addr)
 	}
-	m, err := newMeter(servers...)
+	m, err := gauge.NewMeter(servers...)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	round := func() (float64, error) {
 		g.s.env.say("%d messages, by topics or by pub/sub", c.either)
-		m.start()
+		m.Start()
 		failed := make(chan error, 1)
 		const rate = 1000
 		began := time.Now()
@@ -129,51 +135,51 @@ func (g *sockets) either(ctx context.Context, c crowd) (Result, error) {
 			if d := time.Until(began.Add(time.Duration(i) * time.Second / rate)); d > 0 {
 				time.Sleep(d)
 			}
-			if err := g.put(ctx, failed, posts(channels[i%len(channels)], stampedID(time.Now(), i), "other", "")); err != nil {
+			if err := g.put(ctx, failed, posts(channels[i%len(channels)], swarm.MessageID(time.Now(), i), "other", "")); err != nil {
 				return 0, err
 			}
 		}
 		if err := g.settled(ctx); err != nil {
 			return 0, err
 		}
-		return m.stop("", c.either).CPU * float64(c.either), nil // in us
+		return m.Stop("", c.either).CPU * float64(c.either), nil // in us
 	}
 	alone, err := round()
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	heard, stop, err := g.subscribers(ctx, users)
+	received, stop, err := g.subscribers(ctx, users)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	subscribed, err := round()
 	stop()
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	read, stop, err := g.readers(ctx)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	consumed, err := round()
 	stop()
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	byPubSub := (subscribed - alone) / float64(max(1, heard.Load()))
+	byPubSub := (subscribed - alone) / float64(max(1, received.Load()))
 	byTopics := (consumed - alone) / float64(max(1, read.Load()))
-	return Result{
+	return gauge.Result{
 		Name: fmt.Sprintf("deltas of %d users at 1,000 messages a second", len(users)),
 		Note: fmt.Sprintf("CPU us a delta: by pub/sub %.1f (%d published), by topics %.1f (%d read); all without listeners %.1f us a message",
-			byPubSub, heard.Load(), byTopics, read.Load(), alone/float64(c.either)),
+			byPubSub, received.Load(), byTopics, read.Load(), alone/float64(c.either)),
 	}, nil
 }
 
-// subscribers takes what is published for users, as a gateway would.
-func (g *sockets) subscribers(ctx context.Context, users []string) (heard *atomic.Int64, stop func(), err error) {
+// subscribers subscribes to the updates of users, as a gateway would.
+func (g *sockets) subscribers(ctx context.Context, users []string) (received *atomic.Int64, stop func(), err error) {
 	names := make([]string, len(users))
 	for i, u := range users {
-		names[i] = "unread:" + u
+		names[i] = cache.UnreadChannel(u)
 	}
 	sub := g.rdb.Subscribe(ctx, names...)
 	for range names {
@@ -181,20 +187,20 @@ func (g *sockets) subscribers(ctx context.Context, users []string) (heard *atomi
 			return nil, nil, fmt.Errorf("subscribing to %d users: %w", len(names), err)
 		}
 	}
-	heard = &atomic.Int64{}
+	received = &atomic.Int64{}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for m := range sub.Channel(redis.WithChannelSize(10_000)) {
 			var u update
 			if json.Unmarshal([]byte(m.Payload), &u) == nil {
-				heard.Add(1)
+				received.Add(1)
 			}
 		}
 	})
-	return heard, func() { _ = sub.Close(); wg.Wait() }, nil
+	return received, func() { _ = sub.Close(); wg.Wait() }, nil
 }
 
-// readers takes deltas from their topic from here on, as a gateway does.
+// readers reads deltas from the end of their topic on, as a gateway does.
 func (g *sockets) readers(ctx context.Context) (read *atomic.Int64, stop func(), err error) {
 	topic := g.s.output(events.TopicUnread)
 	ends, err := g.s.adm.ListEndOffsets(ctx, topic)

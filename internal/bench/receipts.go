@@ -9,14 +9,16 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// receipts measures who has read what in a channel of 100,000 members, of whom each has read up to somewhere in its 1,000
-// messages: the first page and the counts of the newest message, of one in the middle and of the first, and the readers.
-func (sv *server) receipts(ctx context.Context) ([]Result, error) {
+// receipts measures a channel with 100,000 members, each of whom has read up to one of its 1,000
+// messages: the first page and the counts of the newest message, of one in the middle and of the
+// first, and the readers.
+func (sv *server) receipts(ctx context.Context) ([]gauge.Result, error) {
 	const channel, members, messages = "crowd", 100_000, 1_000
 	sv.s.env.say("receipts in a channel of 100,000 members")
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -36,19 +38,19 @@ func (sv *server) receipts(ctx context.Context) ([]Result, error) {
 	}
 	setup = setup[:0]
 	for i := range members {
-		setup = append(setup, &eventsv1.ReadEvent{ChannelId: channel, UserId: fmt.Sprintf("crowd-%d", i),
-			Kind: &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{Target: &eventsv1.ReadUpTo_Seq{Seq: 1 + rng.Uint32N(messages)}}}})
+		setup = append(setup, traffic.Read(channel, fmt.Sprintf("crowd-%d", i), traffic.ReadSeq(1+rng.Uint32N(messages))))
 	}
 	after, err := sv.write(ctx, setup...)
 	if err != nil {
 		return nil, err
 	}
 	queries := queryv1connect.NewQueryServiceClient(http.DefaultClient, sv.url)
-	// The writes are to be folded before anything is timed: else the first answer is as late as they are.
+	// All writes must be folded before anything is timed. Otherwise the first answer would wait for
+	// them.
 	if _, err := queries.GetChannel(ctx, connect.NewRequest(&queryv1.GetChannelRequest{ChannelId: channel, After: after})); err != nil {
 		return nil, err
 	}
-	var out []Result
+	var out []gauge.Result
 	for _, m := range []struct {
 		id, name string
 	}{{fmt.Sprintf("m%d", messages), "newest"}, {fmt.Sprintf("m%d", messages/2), "middle"}, {"m1", "oldest"}} {
@@ -66,10 +68,10 @@ func (sv *server) receipts(ctx context.Context) ([]Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		p50, p99, _ := quantiles(took)
-		out = append(out, Result{
+		p50, p99, _ := gauge.Quantiles(took)
+		out = append(out, gauge.Result{
 			Name:  "GetReceipts, 100,000 members, " + m.name + " of 1,000 messages",
-			Goals: []Goal{atMost("ms, p50", p50, 20), atMost("ms, p99", p99, 20)},
+			Goals: []gauge.Goal{gauge.AtMost("ms, p50", p50, 20), gauge.AtMost("ms, p99", p99, 20)},
 			Note:  fmt.Sprintf("first page and counts, read by %d; %d requests one after the other", read, len(took)),
 		})
 	}
@@ -83,10 +85,10 @@ func (sv *server) receipts(ctx context.Context) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	p50, p99, _ := quantiles(took)
-	return append(out, Result{
+	p50, p99, _ := gauge.Quantiles(took)
+	return append(out, gauge.Result{
 		Name:  "GetReaders, 100,000 members, first page",
-		Goals: []Goal{atMost("ms, p50", p50, 10), atMost("ms, p99", p99, 10)},
+		Goals: []gauge.Goal{gauge.AtMost("ms, p50", p50, 10), gauge.AtMost("ms, p99", p99, 10)},
 		Note:  fmt.Sprintf("%d requests one after the other", len(took)),
 	}), nil
 }

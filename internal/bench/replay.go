@@ -12,27 +12,31 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/processor"
 )
 
-// replayEvents is how many events are rebuilt from on the embedded broker, and replayKafkaEvents on brokers of their own:
-// enough of them that opening and closing the stores, and half a million new pairs, are a small part.
+// replayEvents is the number of events in a rebuild on the embedded broker, and replayKafkaEvents
+// on separate brokers. They are large enough that opening and closing the stores, and half a
+// million new pairs, are a small part of the time.
 const (
 	replayEvents      = 2_000_000
 	replayKafkaEvents = 20_000_000
 )
 
-// replayGCPercent is the pace of the collector in `tidemark replay`, which no memory limit changes: Go's own. What is
-// fetched and decoded is garbage soon, and memory that is used again was not asked of the machine anew.
+// replayGCPercent is the GC percentage of `tidemark replay`: Go's default. Fetched and decoded
+// records soon become garbage, and frequent collections reuse their memory instead of taking more
+// from the machine.
 const replayGCPercent = 100
 
-// kafkaName names the brokers that are a process of their own.
+// kafkaName is the name of brokers in their own process.
 const kafkaName = "Kafka"
 
-// Replay measures how fast stores are rebuilt from the topics, and beside it a bare consume of the same topics: on the
-// embedded broker, which runs in this process, and on env's brokers if it has any.
-func Replay(ctx context.Context, env Env) ([]Result, error) {
+// Replay measures how fast stores are rebuilt from the topics, and beside it a bare consume of the
+// same topics: on the embedded broker, which runs in this process, and on env's brokers if it has
+// any.
+func Replay(ctx context.Context, env Env) ([]gauge.Result, error) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	if err != nil {
 		return nil, fmt.Errorf("embedded broker: %w", err)
@@ -46,8 +50,8 @@ func Replay(ctx context.Context, env Env) ([]Result, error) {
 	return append(out, real...), err
 }
 
-func replayOn(ctx context.Context, env Env, name string, n int) (out []Result, err error) {
-	return out, on(ctx, env, load.Mixes["B"], func(s *stage) error {
+func replayOn(ctx context.Context, env Env, name string, n int) (out []gauge.Result, err error) {
+	return out, on(ctx, env, traffic.Mixes["B"], func(s *stage) error {
 		if err := s.write(ctx, n); err != nil {
 			return err
 		}
@@ -55,25 +59,25 @@ func replayOn(ctx context.Context, env Env, name string, n int) (out []Result, e
 		if name == kafkaName {
 			servers = env.Brokers[:1]
 		}
-		m, err := newMeter(servers...)
+		m, err := gauge.NewMeter(servers...)
 		if err != nil {
 			return err
 		}
-		m.start()
+		m.Start()
 		records, err := s.consume(ctx)
 		if err != nil {
 			return err
 		}
-		bare := m.stop("bare consume, "+name, int(records))
-		m.start()
+		bare := m.Stop("bare consume, "+name, int(records))
+		m.Start()
 		if err := s.rebuild(ctx); err != nil {
 			return err
 		}
-		replay := m.stop("replay, "+name, int(records))
+		replay := m.Stop("replay, "+name, int(records))
 		if name == kafkaName {
-			replay.Goals = []Goal{atLeast("of a bare consume", replay.Rate/bare.Rate, 0.5)}
+			replay.Goals = []gauge.Goal{gauge.AtLeast("of a bare consume", replay.Rate/bare.Rate, 0.5)}
 		} else {
-			replay.Goals = []Goal{atLeast("events/s", replay.Rate, 600_000)}
+			replay.Goals = []gauge.Goal{gauge.AtLeast("events/s", replay.Rate, 600_000)}
 			replay.Note += fmt.Sprintf("; %.2f of a bare consume", replay.Rate/bare.Rate)
 		}
 		out = append(out, bare, replay)
@@ -81,7 +85,7 @@ func replayOn(ctx context.Context, env Env, name string, n int) (out []Result, e
 	})
 }
 
-// consume reads the inputs from start to end and does nothing with them.
+// consume reads the inputs from start to end and discards the records.
 func (s *stage) consume(ctx context.Context) (records int64, err error) {
 	ends, err := s.ends(ctx)
 	if err != nil {
@@ -114,7 +118,7 @@ func (s *stage) consume(ctx context.Context) (records int64, err error) {
 	return records, nil
 }
 
-// rebuild rebuilds all partitions into a directory that is removed again.
+// rebuild rebuilds all partitions into a temporary directory.
 func (s *stage) rebuild(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {

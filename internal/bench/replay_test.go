@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestReplayOn: both are measured on the same records, all of them.
+// TestReplayOn: rebuild and consume are both measured on all records.
 func TestReplayOn(t *testing.T) {
 	out, err := replayOn(t.Context(), Env{Brokers: testkit.FakeKafka(t).ListenAddrs()}, "embedded broker", 2000)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidemark/tidemark/cache"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -32,7 +33,7 @@ type run struct {
 	ended  chan error // one for each part
 }
 
-// start begins to fold what is there. Redis is emptied if there is to be a cache.
+// start begins to fold the inputs. With a cache it empties Redis first.
 func (s *stage) start(ctx context.Context, fanout uint32, withCache bool) (_ *run, err error) {
 	r := &run{s: s, group: s.prefix + "cache", ended: make(chan error, 2)}
 	ctx, r.cancel = context.WithCancel(ctx)
@@ -81,7 +82,8 @@ func (r *run) startCache(ctx context.Context) error {
 	return nil
 }
 
-// processor is one on this stage with a store in dir. Its cache is to be given back.
+// processor returns the configuration of a processor on this stage with its stores in dir. The
+// caller must release its block cache.
 func (s *stage) processor(dir string, fanout uint32) processor.Config {
 	settings := projections.DefaultSettings()
 	settings.FanoutLimit = fanout
@@ -94,6 +96,9 @@ func (s *stage) processor(dir string, fanout uint32) processor.Config {
 	}
 	c.Topics.Unread, c.Topics.Channels = s.output(events.TopicUnread), s.output(events.TopicChannels)
 	c.Topics.Receipts, c.Topics.DeadLetters = s.output(events.TopicReceipts), s.output(events.TopicDeadLetters)
+	if s.tune != nil {
+		s.tune(&c)
+	}
 	return c
 }
 
@@ -126,7 +131,7 @@ func (r *run) reach(ctx context.Context, to map[int32]projections.Position) erro
 		}
 		for n := range to {
 			for i, end := range to[n] {
-				// A partition commits what is acknowledged.
+				// A partition commits what the brokers have acknowledged.
 				if o, ok := offsets.Lookup(r.cfg.Topics.Inputs[i], n); end > 0 && (!ok || o.At < end) {
 					return false, nil
 				}
@@ -150,7 +155,7 @@ func (r *run) reach(ctx context.Context, to map[int32]projections.Position) erro
 func (r *run) poll(ctx context.Context, done func() (bool, error)) error {
 	for {
 		ok, err := done()
-		if kerr.IsRetriable(err) || errors.Is(err, kerr.GroupIDNotFound) { // a coordinator or a group that is not there yet
+		if kerr.IsRetriable(err) || errors.Is(err, kerr.GroupIDNotFound) { // a coordinator or a group that does not exist yet
 			ok, err = false, nil
 		}
 		if ok || err != nil {
@@ -180,72 +185,72 @@ type line struct {
 	warm, n int // events before and while it is measured
 }
 
-// measure runs l on a stage that holds the joins. Once everything that was written is folded, published and cached, before
-// is called; then the measured events are released all at once.
-func (s *stage) measure(ctx context.Context, l line, before func(from, to map[int32]projections.Position) error) (res Result, err error) {
+// measure runs l on a stage with its joins. Once everything is folded, published and cached, it
+// calls before, and then releases all measured events at once.
+func (s *stage) measure(ctx context.Context, l line, before func(from, to map[int32]projections.Position) error) (res gauge.Result, err error) {
 	if err := s.write(ctx, l.warm); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	from, err := s.ends(ctx)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	release, err := s.withhold(ctx, l.n)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	to, err := s.ends(ctx)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	if before != nil {
 		if err := before(from, to); err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 	}
-	// A profile tells the lines apart by this label.
+	// Profiles distinguish the lines by this label.
 	pprof.Do(ctx, pprof.Labels("line", l.name), func(ctx context.Context) { res, err = s.measured(ctx, l, from, release) })
 	if err != nil {
-		return Result{}, fmt.Errorf("%s: %w", l.name, err)
+		return gauge.Result{}, fmt.Errorf("%s: %w", l.name, err)
 	}
 	return res, nil
 }
 
-func (s *stage) measured(ctx context.Context, l line, from map[int32]projections.Position, release func() error) (_ Result, err error) {
+func (s *stage) measured(ctx context.Context, l line, from map[int32]projections.Position, release func() error) (_ gauge.Result, err error) {
 	s.env.say("%s: joins and warm-up", l.name)
 	servers := []string{s.env.Brokers[0]}
 	r, err := s.start(ctx, l.fanout, l.cache)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
 	if r.rdb != nil {
 		servers = append(servers, r.rdb.Options().Addr)
 	}
-	m, err := newMeter(servers...)
+	m, err := gauge.NewMeter(servers...)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	if err := r.reach(ctx, from); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	out, err := s.outputs(ctx)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	s.env.say("%s: measuring", l.name)
-	m.start()
+	m.Start()
 	if err := release(); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	to, err := s.ends(ctx) // with the transaction's markers
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	if err := r.reach(ctx, to); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	res := m.stop(l.name, l.n)
+	res := m.Stop(l.name, l.n)
 	now, err := s.outputs(ctx)
 	res.Note += fmt.Sprintf("; %.2f records out an event", float64(now-out)/float64(l.n))
 	return res, err

@@ -7,19 +7,16 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
 	"connectrpc.com/connect"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/load"
-	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query"
 	queryv1 "github.com/tidemark/tidemark/query/queryv1"
@@ -54,8 +51,8 @@ func (s *stage) serve(ctx context.Context) (_ *server, err error) {
 		return nil, err
 	}
 	stopping, cancel := context.WithCancel(ctx)
-	sv.http = query.NewServer(query.Handler(query.Config{
-		Node: query.NodeOf[*processor.Watcher](r.proc), Topics: r.cfg.Topics.Inputs, Self: sv.url, Stopping: stopping, Producer: sv.producer,
+	sv.http = edge.NewServer(query.Handler(query.Config{
+		Node: r.proc, Topics: r.cfg.Topics.Inputs, Self: sv.url, Stopping: stopping, Producer: sv.producer,
 	}))
 	sv.http.RegisterOnShutdown(cancel)
 	go func() { _ = sv.http.Serve(l) }() // ends with close
@@ -68,7 +65,9 @@ func (s *stage) serve(ctx context.Context) (_ *server, err error) {
 
 func (sv *server) close() (err error) {
 	if sv.http != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		http.DefaultClient.CloseIdleConnections()
+		// A connection counts as active for 5 s if its call ended before it was open.
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		defer cancel()
 		err = sv.http.Shutdown(ctx)
 	}
@@ -78,13 +77,13 @@ func (sv *server) close() (err error) {
 	return errors.Join(err, sv.stop())
 }
 
-// Serve measures what a client waits for: from an event's production to WatchUnread at light load, GetUnread at 5,000
-// requests a second, the inbox of a user in 100,000 channels, a panel of 100 threads, reading
-// 5,000 channels at once, and receipts in a channel of 100,000 members.
-func Serve(ctx context.Context, env Env) (out []Result, err error) {
+// Serve measures latencies of clients: from an event's production to WatchUnread at light load,
+// GetUnread at 5,000 requests per second, the inbox of a user in 100,000 channels, a panel of 100
+// threads, reading 5,000 channels at once, and receipts in a channel of 100,000 members.
+func Serve(ctx context.Context, env Env) (out []gauge.Result, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent)) // as a node has it
 	// One user in 100,000 channels of 2, and the others.
-	mix := load.Mix{Name: "inbox", Channels: 100_000, Members: 2, Users: 1, Seed: 4}
+	mix := traffic.Mix{Name: "inbox", Channels: 100_000, Members: 2, Users: 1, Seed: 4}
 	err = on(ctx, env, mix, func(s *stage) error {
 		if err := s.write(ctx, 20_000); err != nil {
 			return err
@@ -93,7 +92,7 @@ func Serve(ctx context.Context, env Env) (out []Result, err error) {
 		if err != nil {
 			return err
 		}
-		for _, b := range []func(context.Context) (Result, error){sv.inbox, sv.getUnread, sv.watch, sv.threads, sv.markAll} {
+		for _, b := range []func(context.Context) (gauge.Result, error){sv.inbox, sv.getUnread, sv.watch, sv.threads, sv.markAll} {
 			r, err := b(ctx)
 			if err != nil {
 				return errors.Join(err, sv.close())
@@ -107,40 +106,33 @@ func Serve(ctx context.Context, env Env) (out []Result, err error) {
 	return out, err
 }
 
-// quantiles are the median, the 99th percentile and the largest in milliseconds.
-func quantiles(d []time.Duration) (p50, p99, largest float64) {
-	slices.Sort(d)
-	at := func(i int) float64 { return float64(d[min(len(d)-1, i)].Microseconds()) / 1e3 }
-	return at(len(d) / 2), at(len(d) * 99 / 100), at(len(d) - 1)
-}
-
-func (sv *server) inbox(ctx context.Context) (Result, error) {
+func (sv *server) inbox(ctx context.Context) (gauge.Result, error) {
 	sv.s.env.say("inbox of a user in 100,000 channels")
 	client := queryv1connect.NewQueryServiceClient(http.DefaultClient, sv.url)
 	var took []time.Duration
 	var channels int
 	for range 30 {
 		began := time.Now()
-		resp, err := client.GetInbox(ctx, connect.NewRequest(&queryv1.GetInboxRequest{UserId: load.UserID(0)}))
+		resp, err := client.GetInbox(ctx, connect.NewRequest(&queryv1.GetInboxRequest{UserId: traffic.UserID(0)}))
 		if err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 		took = append(took, time.Since(began))
 		channels = len(resp.Msg.GetChannels())
 	}
-	p50, p99, _ := quantiles(took)
-	return Result{
+	p50, p99, _ := gauge.Quantiles(took)
+	return gauge.Result{
 		Name:  "GetInbox, 100,000 channels, first page and totals",
-		Goals: []Goal{atMost("ms, p50", p50, 50), atMost("ms, p99", p99, 50)},
+		Goals: []gauge.Goal{gauge.AtMost("ms, p50", p50, 50), gauge.AtMost("ms, p99", p99, 50)},
 		Note:  fmt.Sprintf("%d requests one after the other, a page of %d", len(took), channels),
 	}, nil
 }
 
-// getUnread asks at a steady rate, over as many connections as that takes.
-func (sv *server) getUnread(ctx context.Context) (Result, error) {
+// getUnread calls at a steady rate, over as many connections as it needs.
+func (sv *server) getUnread(ctx context.Context) (gauge.Result, error) {
 	const rate, seconds, workers = 5_000, 5, 16
 	sv.s.env.say("GetUnread, %d requests a second", rate)
-	body := []byte(fmt.Sprintf(`{"user_id":%q,"channel_id":%q}`, load.UserID(0), load.ChannelID(7)))
+	body := []byte(fmt.Sprintf(`{"user_id":%q,"channel_id":%q}`, traffic.UserID(0), traffic.ChannelID(7)))
 	var mu sync.Mutex
 	var took []time.Duration
 	var failed error
@@ -175,43 +167,30 @@ func (sv *server) getUnread(ctx context.Context) (Result, error) {
 	close(due)
 	wg.Wait()
 	if failed != nil {
-		return Result{}, failed
+		return gauge.Result{}, failed
 	}
-	p50, p99, largest := quantiles(took)
-	return Result{
+	p50, p99, largest := gauge.Quantiles(took)
+	return gauge.Result{
 		Name:  "GetUnread at 5,000 requests a second",
-		Goals: []Goal{atMost("ms, p99", p99, 1)},
+		Goals: []gauge.Goal{gauge.AtMost("ms, p99", p99, 1)},
 		Note:  fmt.Sprintf("p50 %.2f ms, largest %.1f ms of %d; client and server share the cores", p50, largest, len(took)),
 	}, nil
 }
 
-// watch measures from the production of a message to its update, a message every 20 ms.
-func (sv *server) watch(ctx context.Context) (Result, error) {
+// watch measures the time from the production of a message to its update, with a message every 20
+// ms.
+func (sv *server) watch(ctx context.Context) (gauge.Result, error) {
 	sv.s.env.say("event to WatchUnread")
 	const user, channel = "watcher", "watched"
-	joined := &eventsv1.MessageEvent{ChannelId: channel, Kind: &eventsv1.MessageEvent_MembersJoined{
-		MembersJoined: &eventsv1.MembersJoined{UserIds: []string{user, "other"}}}}
-	producer, err := kgo.NewClient(kgo.SeedBrokers(sv.s.env.Brokers...), kgo.ProducerLinger(0), kgo.DefaultProduceTopic(sv.s.input(events.Messages)))
-	if err != nil {
-		return Result{}, err
-	}
-	defer producer.Close()
-	send := func(e *eventsv1.MessageEvent) error {
-		value, err := proto.Marshal(e)
-		if err != nil {
-			return err
-		}
-		return producer.ProduceSync(ctx, &kgo.Record{Key: []byte(channel), Value: value}).FirstErr()
-	}
-	if err := send(joined); err != nil {
-		return Result{}, err
+	if _, err := sv.write(ctx, joins(channel, user, "other")); err != nil {
+		return gauge.Result{}, err
 	}
 	client := queryv1connect.NewQueryServiceClient(http.DefaultClient, sv.url)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := client.WatchUnread(ctx, connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	updates := make(chan uint32, 1000)
 	go func() {
@@ -225,20 +204,18 @@ func (sv *server) watch(ctx context.Context) (Result, error) {
 	var took []time.Duration
 	for i := range 400 {
 		began := time.Now()
-		posted := &eventsv1.MessageEvent{ChannelId: channel, Kind: &eventsv1.MessageEvent_MessagePosted{
-			MessagePosted: &eventsv1.MessagePosted{MessageId: fmt.Sprintf("w%d", i), SenderId: "other", Preview: "hello"}}}
-		if err := send(posted); err != nil {
-			return Result{}, err
+		if _, err := sv.write(ctx, posts(channel, fmt.Sprintf("w%d", i), "other", "")); err != nil {
+			return gauge.Result{}, err
 		}
 		for got := uint32(0); got != uint32(i+1); {
 			select {
 			case u, ok := <-updates:
 				if !ok {
-					return Result{}, fmt.Errorf("the stream ended: %w", stream.Err())
+					return gauge.Result{}, fmt.Errorf("the stream ended: %w", stream.Err())
 				}
 				got = u
 			case <-time.After(10 * time.Second):
-				return Result{}, fmt.Errorf("message %d did not come within 10 s", i)
+				return gauge.Result{}, fmt.Errorf("message %d did not come within 10 s", i)
 			}
 		}
 		if i >= 20 { // connections are warm
@@ -246,10 +223,10 @@ func (sv *server) watch(ctx context.Context) (Result, error) {
 		}
 		time.Sleep(20*time.Millisecond - min(20*time.Millisecond, time.Since(began)))
 	}
-	p50, p99, largest := quantiles(took)
-	return Result{
+	p50, p99, largest := gauge.Quantiles(took)
+	return gauge.Result{
 		Name:  "event to WatchUnread, 50 events a second",
-		Goals: []Goal{atMost("ms, p50", p50, 10), atMost("ms, p99", p99, 50)},
+		Goals: []gauge.Goal{gauge.AtMost("ms, p50", p50, 10), gauge.AtMost("ms, p99", p99, 50)},
 		Note:  fmt.Sprintf("largest %.1f ms of %d", largest, len(took)),
 	}, nil
 }

@@ -6,21 +6,23 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/internal/bench/swarm"
+	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/query"
 )
 
-// sockets is a node with a gateway, all in this process, and clients in another.
+// sockets is a node with a gateway in this process, and clients in another.
 type sockets struct {
 	*server
 	addr     string         // host:port of the sockets
@@ -30,10 +32,10 @@ type sockets struct {
 	http     *http.Server
 	cancel   context.CancelFunc
 	ended    chan struct{}
-	clients  *hive
+	clients  *swarm.Process
 }
 
-// embedded is env with an embedded broker and an embedded Redis in this process, if it has no brokers.
+// embedded returns e, with an embedded broker and an embedded Redis if e has no brokers.
 func (e Env) embedded() (_ Env, stop func(), err error) {
 	if len(e.Brokers) > 0 {
 		return e, func() {}, nil
@@ -42,7 +44,7 @@ func (e Env) embedded() (_ Env, stop func(), err error) {
 	if err != nil {
 		return e, nil, fmt.Errorf("embedded Kafka: %w", err)
 	}
-	mini := miniredis.NewMiniRedis() // whose keys do not run out: that would sort all of them again and again
+	mini := miniredis.NewMiniRedis() // without expiry of keys, for which miniredis sorts all of them repeatedly
 	if err := mini.Start(); err != nil {
 		kafka.Close()
 		return e, nil, fmt.Errorf("embedded Redis: %w", err)
@@ -70,8 +72,8 @@ func (sv *server) sockets(ctx context.Context) (_ *sockets, err error) {
 			Messages: s.input(events.Messages), Reads: s.input(events.Reads), Deliveries: s.input(events.Deliveries),
 			Unread: s.output(events.TopicUnread), Channels: s.output(events.TopicChannels), Receipts: s.output(events.TopicReceipts),
 		},
-		Query: query.Handler(query.Config{Node: query.NodeOf[*processor.Watcher](sv.proc), Topics: sv.cfg.Topics.Inputs, Self: sv.url, Stopping: ctx}),
-		// All clients have one address here, as behind a load balancer.
+		Query: query.NewLocal(query.Config{Node: sv.proc, Topics: sv.cfg.Topics.Inputs, Self: sv.url, Stopping: ctx}),
+		// All clients have the same address here, as behind a load balancer.
 		Limits: gateway.Limits{HandshakesPerSecond: 1e6, HandshakesBurst: 1e6},
 	}
 	if g.rdb != nil {
@@ -91,7 +93,7 @@ func (sv *server) sockets(ctx context.Context) (_ *sockets, err error) {
 	g.cancel = cancel
 	go func() { _ = g.http.Serve(l) }() // ends with stop
 	go func() { defer close(g.ended); _ = gw.Run(run) }()
-	if g.clients, err = startHive(ctx, s.env.Swarm, s.env.Progress); err == nil {
+	if g.clients, err = swarm.Start(ctx, s.env.Swarm, s.env.Progress); err == nil {
 		err = sv.poll(ctx, func() (bool, error) { ready, _ := gw.Ready(); return ready, nil })
 	}
 	if err != nil {
@@ -102,7 +104,7 @@ func (sv *server) sockets(ctx context.Context) (_ *sockets, err error) {
 
 func (g *sockets) stop() (err error) {
 	if g.clients != nil {
-		err = g.clients.close()
+		err = g.clients.Close()
 	}
 	g.cancel()
 	<-g.ended
@@ -112,7 +114,7 @@ func (g *sockets) stop() (err error) {
 	return errors.Join(err, g.http.Close())
 }
 
-// metric is the value of one of the gateway's counters or gauges.
+// metric returns the value of one of the gateway's counters or gauges.
 func (g *sockets) metric(name string) (float64, error) {
 	families, err := g.registry.Gather()
 	if err != nil {
@@ -127,9 +129,9 @@ func (g *sockets) metric(name string) (float64, error) {
 	return 0, fmt.Errorf("the gateway has no metric %q", name)
 }
 
-// gone waits until the gateway has noticed that nobody is connected any more.
+// gone waits until the gateway has no connections any more.
 func (g *sockets) gone(ctx context.Context) error {
-	if _, err := g.clients.tell(order{Drop: true, Afresh: true}); err != nil {
+	if _, err := g.clients.Do(swarm.Order{Drop: true, Reset: true}); err != nil {
 		return err
 	}
 	return g.poll(ctx, func() (bool, error) {
@@ -138,7 +140,7 @@ func (g *sockets) gone(ctx context.Context) error {
 	})
 }
 
-// settled waits until all that was written is folded and published.
+// settled waits until all written events are folded and published.
 func (g *sockets) settled(ctx context.Context) error {
 	ends, err := g.s.ends(ctx)
 	if err != nil {
@@ -147,11 +149,65 @@ func (g *sockets) settled(ctx context.Context) error {
 	return g.reach(ctx, ends)
 }
 
-// inUse is what this process holds, in bytes: live heap and stacks.
-func inUse() float64 {
-	runtime.GC()
-	runtime.GC() // what finalizers and pools held
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return float64(m.HeapAlloc + m.StackInuse)
+// put produces message events without waiting for them. The first error goes to failed.
+func (g *sockets) put(ctx context.Context, failed chan<- error, list ...*eventsv1.MessageEvent) error {
+	for _, e := range list {
+		r, err := traffic.Record(e, g.s.input)
+		if err != nil {
+			return err
+		}
+		g.producer.Produce(ctx, r, func(_ *kgo.Record, err error) {
+			if err != nil {
+				select {
+				case failed <- err:
+				default:
+				}
+			}
+		})
+	}
+	return nil
+}
+
+// paced posts n messages to the channels in turn, one after each interval. hear users receive each
+// of them. It returns the counts of the clients since the previous order.
+func (g *sockets) paced(ctx context.Context, n int, every time.Duration, channels []string, hear int) (swarm.Answer, error) {
+	if _, err := g.clients.Do(swarm.Order{Reset: true}); err != nil {
+		return swarm.Answer{}, err
+	}
+	failed := make(chan error, 1)
+	began := time.Now()
+	for i := range n {
+		if d := time.Until(began.Add(time.Duration(i) * every)); d > 0 {
+			time.Sleep(d)
+		}
+		if err := g.put(ctx, failed, posts(channels[i%len(channels)], swarm.MessageID(time.Now(), i), "other", "")); err != nil {
+			return swarm.Answer{}, err
+		}
+	}
+	return g.received(ctx, int64(n*hear), failed)
+}
+
+// received waits until the clients have counted want messages.
+func (g *sockets) received(ctx context.Context, want int64, failed <-chan error) (swarm.Answer, error) {
+	last, at := int64(-1), time.Now()
+	for {
+		a, err := g.clients.Do(swarm.Order{})
+		switch {
+		case err != nil || a.Messages >= want:
+			return a, err
+		case a.Broken > 0:
+			return a, fmt.Errorf("%d connections broke", a.Broken)
+		case a.Messages != last:
+			last, at = a.Messages, time.Now()
+		case time.Since(at) > 20*time.Second:
+			return a, fmt.Errorf("%d of %d messages were received, and none in 20 s", a.Messages, want)
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case err := <-failed:
+			return a, err
+		case <-ctx.Done():
+			return a, ctx.Err()
+		}
+	}
 }

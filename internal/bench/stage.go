@@ -12,19 +12,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/internal/traffic"
+	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Env is what the benches of the whole path run on. Topics they make are deleted again; Redis is emptied.
+// Env has the brokers and the Redis of the benches of the whole path. The benches delete the topics
+// that they create, and empty Redis.
 type Env struct {
 	Brokers  []string
 	Redis    string
 	Progress io.Writer
-	// Swarm is a program, with its arguments, that calls Swarm with its standard input and output.
+	// Swarm is a program, with its arguments, that calls swarm.Run with its standard input and
+	// output.
 	Swarm []string
 
-	inProcess bool // brokers and Redis are embedded ones, whose CPU time is this process's
+	inProcess bool // brokers and Redis are embedded: their CPU time is part of this process's
 }
 
 func (e Env) say(format string, args ...any) {
@@ -35,22 +38,23 @@ func (e Env) say(format string, args ...any) {
 
 const livePartitions = 4
 
-// stage is a mix in topics of its own. It begins with the joins; what is measured is withheld, in an open transaction,
-// until everything else is at rest.
+// stage is a mix in its own topics. It begins with the joins. It withholds the measured events in
+// an open transaction until everything else is idle.
 type stage struct {
 	env    Env
-	mix    load.Mix
+	mix    traffic.Mix
 	prefix string
 	client *kgo.Client
 	adm    *kadm.Client
-	gen    *load.Generator
-	// members of channels, as the sorted sets need them.
+	gen    *traffic.Generator
+	tune   func(*processor.Config) // nil, or changes the processors of the stage
+	// members has the members of each channel, for the sorted sets.
 	members map[string][]string
 }
 
-func newStage(ctx context.Context, env Env, mix load.Mix) (*stage, error) {
+func newStage(ctx context.Context, env Env, mix traffic.Mix) (*stage, error) {
 	s := &stage{
-		env: env, mix: mix, gen: load.New(mix), members: map[string][]string{},
+		env: env, mix: mix, gen: traffic.New(mix), members: map[string][]string{},
 		prefix: fmt.Sprintf("bench-%d-%s-", time.Now().UnixNano(), mix.Name),
 	}
 	var err error
@@ -58,7 +62,7 @@ func newStage(ctx context.Context, env Env, mix load.Mix) (*stage, error) {
 		return nil, err
 	}
 	s.adm = kadm.NewClient(s.client)
-	forever := map[string]*string{"retention.ms": kadm.StringPtr("-1")} // the events' times are long past
+	forever := map[string]*string{"retention.ms": kadm.StringPtr("-1")} // the events have times in the past
 	for _, t := range s.topics() {
 		if _, err := s.adm.CreateTopic(ctx, livePartitions, 1, forever, t); err != nil {
 			return nil, errors.Join(fmt.Errorf("create topic %s: %w", t, err), s.close(ctx))
@@ -100,9 +104,9 @@ func (s *stage) close(ctx context.Context) error {
 	return errors.Join(err, answers.Error())
 }
 
-// next is the next n events, for produce.
-func (s *stage) next(n int) func(emit func(*load.Event)) {
-	return func(emit func(*load.Event)) {
+// next returns the next n events, for produce.
+func (s *stage) next(n int) func(emit func(*traffic.Event)) {
+	return func(emit func(*traffic.Event)) {
 		for range n {
 			e := s.gen.Next()
 			emit(&e)
@@ -116,7 +120,8 @@ func (s *stage) write(ctx context.Context, n int) error {
 	return s.produce(ctx, s.client, s.next(n))
 }
 
-// withhold produces the next n events where only those see them who read uncommitted records. Release commits them.
+// withhold produces the next n events in a transaction, so that only consumers of uncommitted
+// records see them. release commits it.
 func (s *stage) withhold(ctx context.Context, n int) (release func() error, err error) {
 	s.env.say("writing %d events of mix %s to measure with", n, s.mix.Name)
 	client, err := s.producer(kgo.TransactionalID(s.prefix+"withheld"), kgo.TransactionTimeout(10*time.Minute))
@@ -137,9 +142,9 @@ func (s *stage) withhold(ctx context.Context, n int) (release func() error, err 
 	}, nil
 }
 
-func (s *stage) produce(ctx context.Context, client *kgo.Client, each func(emit func(*load.Event))) error {
+func (s *stage) produce(ctx context.Context, client *kgo.Client, each func(emit func(*traffic.Event))) error {
 	var failed atomic.Pointer[error]
-	each(func(e *load.Event) {
+	each(func(e *traffic.Event) {
 		topic := s.input(e.Input)
 		kv := make([]byte, 0, len(e.Key)+len(e.Value))
 		kv = append(append(kv, e.Key...), e.Value...)
@@ -161,7 +166,7 @@ func (s *stage) produce(ctx context.Context, client *kgo.Client, each func(emit 
 	return nil
 }
 
-// ends are the ends of the input topics, by partition.
+// ends returns the end offsets of the input topics, by partition.
 func (s *stage) ends(ctx context.Context) (map[int32]projections.Position, error) {
 	out := map[int32]projections.Position{}
 	for i := range events.InputTopics {
@@ -181,7 +186,7 @@ func (s *stage) ends(ctx context.Context) (map[int32]projections.Position, error
 	return out, nil
 }
 
-// outputs is how many records were published so far.
+// outputs returns how many records were published so far.
 func (s *stage) outputs(ctx context.Context) (n int64, err error) {
 	ends, err := s.adm.ListEndOffsets(ctx, s.output(events.TopicUnread), s.output(events.TopicChannels), s.output(events.TopicReceipts))
 	if err == nil {

@@ -7,38 +7,39 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/traffic"
 )
 
-// steadyLine measures the whole path at a rate that does not depend on how fast it is: what a cluster costs that keeps up
-// with its users. Batches are small, so that an event has as many deltas with few pairs as with many.
+// steadyLine measures the whole path at a fixed rate: the cost of a cluster that keeps up with its
+// users. Batches are small, so that an event has as many deltas with few pairs as with many.
 type steadyLine struct {
 	name    string
-	rate    int // events a second, as they come independently of each other
-	seconds int // for which it is measured
+	rate    int // events per second, with independent arrivals
+	seconds int // duration of the measurement
 	warm    int // events before
 }
 
-// steady measures l. What producing costs, which this process does as well, is measured without a processor first, and left
-// out.
-func (s *stage) steady(ctx context.Context, l steadyLine) (_ Result, err error) {
+// steady measures l. This process also produces the events, so steady first measures producing
+// without a processor and subtracts its cost.
+func (s *stage) steady(ctx context.Context, l steadyLine) (_ gauge.Result, err error) {
 	if err := s.write(ctx, l.warm); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	m, err := newMeter(s.env.Brokers[0])
+	m, err := gauge.NewMeter(s.env.Brokers[0])
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	n := l.rate * l.seconds
 	s.env.say("%s: producing alone", l.name)
-	m.start()
+	m.Start()
 	if err := s.pace(ctx, n, l.rate); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	alone := m.stop("producing", n)
+	alone := m.Stop("producing", n)
 	r, err := s.start(ctx, 0, false)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
 	settle := func(n int) error {
@@ -51,36 +52,37 @@ func (s *stage) steady(ctx context.Context, l steadyLine) (_ Result, err error) 
 		}
 		return r.reach(ctx, to)
 	}
-	if err := settle(0); err != nil { // it does not fold what was there while it is measured
-		return Result{}, err
+	if err := settle(0); err != nil { // so that the measurement does not include folding earlier events
+		return gauge.Result{}, err
 	}
 	if err := settle(2 * l.rate); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	before, err := s.outputs(ctx)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	s.env.say("%s: measuring", l.name)
-	m.start()
+	m.Start()
 	if err := settle(n); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
-	res := m.stop(l.name, n)
+	res := m.Stop(l.name, n)
 	after, err := s.outputs(ctx)
 	res.Note += fmt.Sprintf("; %.2f records out an event; producing them, %.2f, is left out", float64(after-before)/float64(n), alone.CPU)
 	res.CPU -= alone.CPU
 	return res, err
 }
 
-// pace produces the next n events at a rate, with exponential gaps.
+// pace produces the next n events at a rate, with exponentially distributed gaps.
 func (s *stage) pace(ctx context.Context, n, rate int) error {
 	due := time.Now()
-	return s.produce(ctx, s.client, func(emit func(*load.Event)) {
+	// Events that were emitted before ctx ended must still be produced.
+	return s.produce(context.WithoutCancel(ctx), s.client, func(emit func(*traffic.Event)) {
 		for range n {
 			due = due.Add(time.Duration(rand.ExpFloat64() * float64(time.Second) / float64(rate)))
 			if wait := time.Until(due); wait > time.Millisecond {
-				time.Sleep(wait) // what was due in between comes at once
+				time.Sleep(wait) // events that became due meanwhile follow at once
 			}
 			if ctx.Err() != nil {
 				return

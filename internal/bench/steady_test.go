@@ -3,14 +3,15 @@ package bench
 import (
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/load"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/traffic"
 )
 
-// TestSteady: events come no faster than the rate says, and all that are measured are folded and published.
+// TestSteady: events come at the given rate at most, and all measured events are folded and
+// published.
 func TestSteady(t *testing.T) {
 	env := Env{Brokers: testkit.FakeKafka(t).ListenAddrs()}
-	if err := on(t.Context(), env, load.Mixes["S"], func(s *stage) error {
+	if err := on(t.Context(), env, traffic.Mixes["S"], func(s *stage) error {
 		const rate = 500
 		r, err := s.steady(t.Context(), steadyLine{"small", rate, 1, 200})
 		if err == nil && (r.Rate <= 0 || r.Rate > 2*rate || r.Note == "") {

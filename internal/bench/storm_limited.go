@@ -12,16 +12,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/bench/swarm"
+	"github.com/tidemark/tidemark/internal/traffic"
 )
 
-// offices are the addresses that users come from where the limits of a gateway hold: as many as there are to one address
-// behind a router are more than it lets in at once.
+// offices is the number of addresses that users come from when the limits of a gateway apply. Each
+// stands for an office behind one router, with more users than a gateway admits at once from one
+// address.
 const offices = 20
 
-// limitedStorm has all users come at the same moment to a gateway with the limits that it has by default: most are told to come
-// back later, and do.
-func (g *sockets) limitedStorm(ctx context.Context, c crowd) (out []Result, err error) {
+// limitedStorm connects all users at the same moment to a gateway with default limits. The gateway
+// tells most of them to come back later, and they do.
+func (g *sockets) limitedStorm(ctx context.Context, c crowd) (out []gauge.Result, err error) {
 	g.s.env.say("all of them come at once, from %d addresses, to a gateway with its limits", offices)
 	addr, stop, err := g.limited(ctx)
 	if err != nil {
@@ -30,25 +33,25 @@ func (g *sockets) limitedStorm(ctx context.Context, c crowd) (out []Result, err 
 	defer func() { err = errors.Join(err, stop()) }()
 	users := make([]string, c.idle)
 	for i := range users {
-		users[i] = load.UserID(i)
+		users[i] = traffic.UserID(i)
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(stormLimit))
-	peak := watchMemory()
-	a, err := g.clients.connect(order{Connect: users, Addr: addr, AtOnce: c.idle, From: offices})
+	peak := gauge.WatchMemory()
+	a, err := g.clients.Connect(swarm.Order{Connect: users, Addr: addr, AtOnce: c.idle, From: offices})
 	resident, heap := peak()
 	if err != nil {
 		return nil, err
 	}
-	_, err = g.clients.tell(order{Drop: true, Afresh: true})
-	return []Result{{
+	_, err = g.clients.Do(swarm.Order{Drop: true, Reset: true})
+	return []gauge.Result{{
 		Name:  fmt.Sprintf("%d users come at once from %d addresses, with the limits of a gateway", c.idle, offices),
-		Goals: []Goal{atMost("users without an inbox", float64(a.Failed), 0), atMost("MiB resident at the peak", resident/(1<<20), 1024)},
+		Goals: []gauge.Goal{gauge.AtMost("users without an inbox", float64(a.Failed), 0), gauge.AtMost("MiB resident at the peak", resident/(1<<20), 1024)},
 		Note: fmt.Sprintf("all had their inbox after %.1f s, p50 %.1f s, p99 %.1f s; they were told to come back later %d times; heap at most %.0f MiB",
 			a.Seconds, a.Inbox.P50/1000, a.Inbox.P99/1000, a.Later, heap/(1<<20)),
 	}}, err
 }
 
-// limited starts another gateway, with the limits of one that nothing was said to, until the returned function is called.
+// limited starts another gateway with default limits. It runs until the caller calls stop.
 func (g *sockets) limited(ctx context.Context) (addr string, stop func() error, err error) {
 	cfg := g.cfg
 	cfg.Limits, cfg.Registerer, cfg.Group = gateway.Limits{}, prometheus.NewRegistry(), cfg.Group+"-limited"

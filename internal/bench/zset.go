@@ -10,23 +10,25 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/load"
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// zset is the design that Tidemark is compared with: a sorted set of unread message ids for each user and channel. Of the
-// first n messages those of one channel in a chunk, which has an equal share of each partition, are joined in one ZADD and
-// one EXPIRE for each member. Sets grow as nobody reads, and with them what an entry costs: the first half is warm-up.
-func (s *stage) zset(ctx context.Context, n int, from, to map[int32]projections.Position) (Result, error) {
+// zset measures the design that Tidemark is compared with: a sorted set of unread message ids for
+// each user and channel. It splits the first n messages into chunks with an equal share of each
+// partition. The messages of one channel in a chunk become one ZADD and one EXPIRE for each member.
+// Nobody reads, so the sets grow, and with them the cost of an entry. The first half is warm-up.
+func (s *stage) zset(ctx context.Context, n int, from, to map[int32]projections.Position) (gauge.Result, error) {
 	s.env.say("sorted sets, %d messages", n)
 	o, err := redis.ParseURL(s.env.Redis)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	rdb := redis.NewClient(o)
-	defer func() { _ = rdb.Close() }() // everything was answered
+	defer func() { _ = rdb.Close() }() // every command was answered
 	if err := rdb.FlushAll(ctx).Err(); err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	var feeds []*kgo.Client // of one partition each
 	defer func() {
@@ -39,47 +41,48 @@ func (s *stage) zset(ctx context.Context, n int, from, to map[int32]projections.
 		feed, err := kgo.NewClient(kgo.SeedBrokers(s.env.Brokers...), kgo.FetchMaxWait(250*time.Millisecond),
 			kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.input(events.Messages): at}))
 		if err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 		feeds = append(feeds, feed)
 	}
-	m, err := newMeter(s.env.Brokers[0], o.Addr)
+	m, err := gauge.NewMeter(s.env.Brokers[0], o.Addr)
 	if err != nil {
-		return Result{}, err
+		return gauge.Result{}, err
 	}
 	var chunk []*kgo.Record
 	var measured, commands int
 	for done := 0; done < n; done += len(chunk) {
 		if measured == 0 && done >= n/2 {
 			measured, commands = done, 0
-			m.start()
+			m.Start()
 		}
 		chunk = chunk[:0]
 		for i, feed := range feeds {
 			for share := (i + 1) * zsetChunk / len(feeds); len(chunk) < share; {
 				f := feed.PollRecords(ctx, share-len(chunk))
 				if err := f.Err(); err != nil {
-					return Result{}, err
+					return gauge.Result{}, err
 				}
 				chunk = append(chunk, f.Records()...)
 			}
 		}
 		k, err := s.zadd(ctx, rdb, chunk)
 		if err != nil {
-			return Result{}, err
+			return gauge.Result{}, err
 		}
 		commands += k
 	}
 	measured = n - measured
-	r := m.stop("coalesced sorted sets, mix A", measured)
+	r := m.Stop("coalesced sorted sets, mix A", measured)
 	r.Note += fmt.Sprintf("; %.1f commands a message", float64(commands)/float64(measured))
 	return r, rdb.FlushAll(ctx).Err()
 }
 
-// zsetChunk is how many messages are coalesced: the more, the cheaper and the later.
+// zsetChunk is how many messages are coalesced: larger chunks cost less and delay more.
 const zsetChunk = 10_000
 
-// zadd writes one chunk, in pipelines of 1,000 commands, two at a time, and returns how many commands that took.
+// zadd writes one chunk, in pipelines of 1,000 commands, two at a time, and returns how many
+// commands that took.
 func (s *stage) zadd(ctx context.Context, rdb *redis.Client, recs []*kgo.Record) (commands int, err error) {
 	var d events.Decoder
 	var e events.Message
@@ -134,7 +137,7 @@ func (s *stage) zadd(ctx context.Context, rdb *redis.Client, recs []*kgo.Record)
 	return commands, err
 }
 
-// membersOf are the users of a channel of the mix.
+// membersOf returns the users of a channel of the mix.
 func (s *stage) membersOf(channel string) []string {
 	if known, ok := s.members[channel]; ok {
 		return known
@@ -145,7 +148,7 @@ func (s *stage) membersOf(channel string) []string {
 	}
 	users := make([]string, s.mix.Members)
 	for j := range users {
-		users[j] = load.UserID(s.mix.Member(c, j))
+		users[j] = traffic.UserID(s.mix.Member(c, j))
 	}
 	s.members[channel] = users
 	return users

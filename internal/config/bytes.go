@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Bytes is a size that people write as 512MiB, 2GiB or 1073741824. Units are binary and their i may be left out.
+// Bytes is a size that people write as 512MiB, 2GiB or 1073741824. Units are binary and their i may
+// be left out.
 type Bytes int64
 
 var units = []struct {
@@ -30,7 +31,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	}
 	f, err := strconv.ParseFloat(number, 64)
 	if total := f * float64(size); err != nil || !(total >= 0 && total < 1<<62) || total != float64(Bytes(total)) {
-		return fmt.Errorf("%q is no size: write it as 512MiB, 2GiB or a number of bytes", s)
+		return fmt.Errorf("%q is not a size: write it as 512MiB, 2GiB or a number of bytes", s)
 	}
 	*b = Bytes(f * float64(size))
 	return nil

@@ -8,17 +8,19 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// Kafka says how to reach the brokers. It is the one place where options of a connection (TLS, SASL) are turned into
-// options of the client.
+// Kafka configures connections to the brokers. It is the only place that turns settings of a
+// connection (TLS, SASL) into options of the client.
 type Kafka struct {
 	Brokers []string // host:port of brokers to begin with
 	// Options are added to those of every client.
 	Options []kgo.Opt
 }
 
-// ClientOptions are the options of any client of this cluster: where it is, and who asks.
+// ClientOptions returns the options of every client of this cluster: its addresses and the login.
 func (k Kafka) ClientOptions() []kgo.Opt {
 	return append([]kgo.Opt{
 		kgo.SeedBrokers(k.Brokers...),
@@ -26,8 +28,8 @@ func (k Kafka) ClientOptions() []kgo.Opt {
 	}, k.Options...)
 }
 
-// Client connects to the cluster and makes sure that a broker answers within timeout, so that a wrong address is said at
-// once and not retried in silence.
+// Client connects to the cluster and makes sure that a broker answers within timeout, so that a
+// wrong address is an error at once and not a silent retry.
 func (k Kafka) Client(ctx context.Context, timeout time.Duration, opts ...kgo.Opt) (*kgo.Client, error) {
 	if len(k.Brokers) == 0 {
 		return nil, errors.New("no broker is named: --brokers takes a list of host:port")
@@ -41,19 +43,19 @@ func (k Kafka) Client(ctx context.Context, timeout time.Duration, opts ...kgo.Op
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("no Kafka broker answers at %s (%w): start one, `tidemark dev` has one, or name another with --brokers",
+		return nil, fmt.Errorf("no Kafka broker answers at %s (%w): start one (`tidemark dev` includes one), or name another with --brokers",
 			strings.Join(k.Brokers, ","), err)
 	}
 	return cl, nil
 }
 
-// answers returns when a broker has answered. It does not leave the time to Ping: that waits for the opening of a
-// connection longer than its context says.
+// answers returns when a broker has answered. It does not rely on Ping's context: Ping may wait
+// longer than that for a connection to open.
 func answers(ctx context.Context, cl *kgo.Client, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s", timeout))
 	defer cancel()
 	answer := make(chan error, 1)
-	go func() { answer <- cl.Ping(ctx) }()
+	guard.Go("asking a broker", func(e *guard.Error) { answer <- e }, func() { answer <- cl.Ping(ctx) })
 	select {
 	case err := <-answer:
 		return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 func TestClientSaysWhenNobodyAnswers(t *testing.T) {
@@ -17,7 +17,7 @@ func TestClientSaysWhenNobodyAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := ln.Addr().String()
-	ln.Close() // nobody is there now
+	ln.Close() // nobody listens now
 	_, err = Kafka{Brokers: []string{addr}}.Client(t.Context(), time.Minute)
 	if err == nil || !strings.Contains(err.Error(), addr) || !strings.Contains(err.Error(), "--brokers") {
 		t.Errorf("a closed port: %v", err)

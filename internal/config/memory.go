@@ -17,8 +17,9 @@ import (
 //
 // In a build without cgo the cache is in the Go heap, and the heap's limit includes it.
 //
-// The hot state (about 115 bytes for each (user, channel) pair, 256 for each channel) and all that queries need must fit
-// into the heap. It is a soft limit: what does not fit makes the collector run more, then the process grows.
+// The hot state (about 115 bytes for each (user, channel) pair, 256 for each channel) and all that
+// queries need must fit into the heap. It is a soft limit: what does not fit makes the collector
+// run more, then the process grows.
 type Memory struct {
 	Limit    Bytes
 	Cache    Bytes
@@ -30,8 +31,8 @@ type Memory struct {
 // MinMemory is the smallest limit that is accepted.
 const MinMemory Bytes = 128 << 20
 
-// GCPercent is the GOGC that goes with a memory limit: hot state has no pointers and is cheap to keep, so the collector
-// need not run more often than the limit demands.
+// GCPercent is the GOGC that goes with a memory limit: hot state has no pointers and is cheap to
+// keep, so the collector need not run more often than the limit demands.
 const GCPercent = 400
 
 const (
@@ -62,8 +63,8 @@ func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	return m, nil
 }
 
-// Apply sets the limit and the pace of the garbage collector of this process. What the environment says by GOMEMLIMIT or
-// GOGC stands.
+// Apply sets the limit and the pace of this process's garbage collector. GOMEMLIMIT and GOGC in the
+// environment take precedence.
 func (m Memory) Apply() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(m.Heap))

@@ -9,15 +9,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis says how to reach Redis.
+// Redis configures connections to Redis.
 type Redis struct {
 	URL          string // redis://[user@]host:port[/db], rediss:// for TLS, unix:///path
 	PasswordFile string // has the password, if any; a line break at its end is not part of it
 	CAFile       string // PEM file of the authorities that rediss:// trusts instead of the system's
 }
 
-// Options are those of a client. A password in the URL is taken as well: whoever fills URL from a command line checks
-// PasswordInURL first.
+// Options returns the options of a client. It accepts a password in the URL: code that fills URL
+// from a command line checks PasswordInURL first.
 func (r Redis) Options() (*redis.Options, error) {
 	o, err := redis.ParseURL(r.URL)
 	if err != nil {

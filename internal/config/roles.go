@@ -12,7 +12,7 @@ type Role string
 // The roles of `tidemark run`.
 const (
 	RoleProcessor Role = "processor" // folds and publishes the partitions that the group assigns
-	RoleCache     Role = "cache"     // writes what was published to Redis
+	RoleCache     Role = "cache"     // writes published values to Redis
 	RoleQuery     Role = "query"     // answers queries and takes events
 	RoleGateway   Role = "gateway"   // serves WebSockets; it goes with query
 )

@@ -11,11 +11,12 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
-// KafkaSecurity says how brokers are talked to: in the clear, by TLS, and as whom.
+// KafkaSecurity sets the security of connections to brokers: TLS and the login.
 type KafkaSecurity struct {
 	UseTLS bool
 	TLS    TLS
-	// SASL is empty, plain, scram-sha-256 or scram-sha-512. Plain sends the password itself, so it needs TLS.
+	// SASL is empty, plain, scram-sha-256 or scram-sha-512. Plain sends the password itself, so it
+	// needs TLS.
 	SASL         string
 	User         string
 	Password     string

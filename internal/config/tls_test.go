@@ -24,10 +24,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/reread"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// certificate writes a certificate for 127.0.0.1 that vouches for itself, and its key.
+// certificate writes a self-signed certificate for 127.0.0.1, and its key.
 func certificate(t *testing.T, dir, name string) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -69,8 +70,8 @@ func serverConfig(t *testing.T, certFile, keyFile string) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{pair}}
 }
 
-// TestKafkaByTLSAndSCRAM: with the right authority, user and password a broker that wants all of them answers; without
-// any of them it does not, and no error has the password.
+// TestKafkaByTLSAndSCRAM: a broker with TLS and SCRAM answers with the right authority, user and
+// password. Without one of them it does not, and no error contains the password.
 func TestKafkaByTLSAndSCRAM(t *testing.T) {
 	certFile, keyFile := certificate(t, t.TempDir(), "broker")
 	otherCA, _ := certificate(t, t.TempDir(), "another")
@@ -117,14 +118,14 @@ func TestKafkaSecurityIsChecked(t *testing.T) {
 		t.Errorf("a password from a file: %d options, %v", len(opts), err)
 	}
 	for want, k := range map[string]KafkaSecurity{
-		"add --kafka-tls":        {TLS: TLS{CAFile: passwordFile}},
-		"none in PEM form":       {UseTLS: true, TLS: TLS{CAFile: passwordFile}},
-		"name both files":        {UseTLS: true, TLS: TLS{CertFile: passwordFile}},
-		"in the clear":           {SASL: "plain", User: "u", Password: "p"},
-		"TIDEMARK_KAFKA_PASSWOR": {SASL: "scram-sha-512", User: "u"},
-		"is not known":           {SASL: "gssapi", User: "u", Password: "p"},
-		"add --kafka-sasl":       {User: "u"},
-		"no such file":           {SASL: "scram-sha-512", User: "u", PasswordFile: passwordFile + "-not"},
+		"add --kafka-tls":            {TLS: TLS{CAFile: passwordFile}},
+		"no certificate in PEM form": {UseTLS: true, TLS: TLS{CAFile: passwordFile}},
+		"name both files":            {UseTLS: true, TLS: TLS{CertFile: passwordFile}},
+		"in the clear":               {SASL: "plain", User: "u", Password: "p"},
+		"TIDEMARK_KAFKA_PASSWOR":     {SASL: "scram-sha-512", User: "u"},
+		"is not known":               {SASL: "gssapi", User: "u", Password: "p"},
+		"add --kafka-sasl":           {User: "u"},
+		"no such file":               {SASL: "scram-sha-512", User: "u", PasswordFile: passwordFile + "-not"},
 	} {
 		if _, err := k.Options(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)
@@ -165,7 +166,8 @@ func TestRedisByTLS(t *testing.T) {
 	}
 }
 
-// TestServedCertificateIsReplaced: a new certificate is served without a restart, and half of a new one is not.
+// TestServedCertificateIsReplaced: a new certificate is served without a restart, and half of a new
+// one is not.
 func TestServedCertificateIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := certificate(t, dir, "first")
@@ -192,7 +194,7 @@ func TestServedCertificateIsReplaced(t *testing.T) {
 	}
 	until := func(want string) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); serves() != want; time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); serves() != want; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%q is not served", want)
 			}
@@ -206,7 +208,7 @@ func TestServedCertificateIsReplaced(t *testing.T) {
 	if err := os.Chtimes(keyFile, later, later); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(log.String(), "the old one is"); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(log.String(), "the old one stays in use"); time.Sleep(50 * time.Millisecond) {
 		if got := serves(); got != "first" || time.Now().After(deadline) {
 			t.Fatalf("%q is served; log: %s", got, log.String())
 		}
@@ -226,8 +228,9 @@ func TestServedCertificateIsReplaced(t *testing.T) {
 	}
 }
 
-// What ended the replacing of a file need not show: it was broken when it was read, and the rest came within what its time
-// tells apart. It is served all the same; and what is wrong is said once, not with every second.
+// The end of a file's replacement may be invisible: the file was read in between, and the rest was
+// written within the resolution of its modification time. The certificate is served nevertheless,
+// and the error is logged once instead of every second.
 func TestServedCertificateIsTriedAgain(t *testing.T) {
 	certFile, keyFile := certificate(t, t.TempDir(), "first")
 	var log testkit.Output
@@ -261,17 +264,17 @@ func TestServedCertificateIsTriedAgain(t *testing.T) {
 	replace(keyFile, half)
 	written := now
 	for range 3 {
-		now = now.Add(certificateCheck)
+		now = now.Add(reread.Every)
 		if got := serves(); got != "first" {
 			t.Errorf("with half of a key: %q is served", got)
 		}
 	}
-	if n := strings.Count(log.String(), "the old one is"); n != 1 {
+	if n := strings.Count(log.String(), "the old one stays in use"); n != 1 {
 		t.Errorf("said %d times: %s", n, log.String())
 	}
 	now = written
 	replace(keyFile, key)
-	now = written.Add(5 * certificateCheck)
+	now = written.Add(5 * reread.Every)
 	if got := serves(); got != "second" {
 		t.Errorf("with a whole one that looks the same: %q is served", got)
 	}

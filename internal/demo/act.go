@@ -1,9 +1,16 @@
 package demo
 
-import "github.com/tidemark/tidemark/events/eventsv1"
+import (
+	"time"
 
-// act lets somebody do something in a room. It may come to nothing: then it returns none.
-func (s *Scenario) act(r *roomState) []Event {
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tidemark/tidemark/events/eventsv1"
+)
+
+// act chooses an action of a person in a room and returns its events, or none if nothing comes of
+// it.
+func (s *Scenario) act(r *roomState) []proto.Message {
 	switch n := s.rng.IntN(100); {
 	case n < 46:
 		return s.post(r)
@@ -24,7 +31,7 @@ func (s *Scenario) act(r *roomState) []Event {
 	}
 }
 
-func (s *Scenario) post(r *roomState) []Event {
+func (s *Scenario) post(r *roomState) []proto.Message {
 	sender := s.actor(r)
 	if sender == "" {
 		return nil
@@ -42,11 +49,11 @@ func (s *Scenario) post(r *roomState) []Event {
 	}
 	r.remember(post{id: p.MessageId, sender: sender})
 	r.read[sender] = r.posts // sending reads
-	return []Event{message(r.id, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessagePosted{MessagePosted: p}})}
+	return []proto.Message{message(r.id, p)}
 }
 
-// catchUp lets a member read to the end, of some who might the one who is furthest behind.
-func (s *Scenario) catchUp(r *roomState) []Event {
+// catchUp makes a member read to the end: of some random members the one who is furthest behind.
+func (s *Scenario) catchUp(r *roomState) []proto.Message {
 	if len(r.recent) == 0 {
 		return nil
 	}
@@ -61,81 +68,70 @@ func (s *Scenario) catchUp(r *roomState) []Event {
 	}
 	r.read[who] = r.posts
 	last := r.recent[len(r.recent)-1]
-	return []Event{read(r.id, who, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{
+	return []proto.Message{read(r.id, who, &eventsv1.ReadUpTo{
 		Target: &eventsv1.ReadUpTo_MessageId{MessageId: last.id},
-	}}})}
+	})}
 }
 
-// readOne lets a member read a single message, as from a notification, and leave those before it unread.
-func (s *Scenario) readOne(r *roomState) []Event {
+// readOne lets a member read a single message, as from a notification, and leave those before it
+// unread.
+func (s *Scenario) readOne(r *roomState) []proto.Message {
 	who := s.actor(r)
 	p := s.anyPost(r)
 	if p == nil || who == "" || r.read[who] >= r.posts {
 		return nil
 	}
-	return []Event{read(r.id, who, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_MessagesRead{
-		MessagesRead: &eventsv1.MessagesRead{MessageIds: []string{p.id}},
-	}})}
+	return []proto.Message{read(r.id, who, &eventsv1.MessagesRead{MessageIds: []string{p.id}})}
 }
 
-func (s *Scenario) edit(r *roomState) []Event {
+func (s *Scenario) edit(r *roomState) []proto.Message {
 	p := s.anyPost(r)
 	if p == nil {
 		return nil
 	}
-	return []Event{message(r.id, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageEdited{
-		MessageEdited: &eventsv1.MessageEdited{
-			MessageId: p.id, Preview: lines[s.rng.IntN(len(lines))], KeepMentions: true,
-		},
-	}})}
+	return []proto.Message{message(r.id, &eventsv1.MessageEdited{
+		MessageId: p.id, Preview: lines[s.rng.IntN(len(lines))], KeepMentions: true,
+	})}
 }
 
-func (s *Scenario) remove(r *roomState) []Event {
+func (s *Scenario) remove(r *roomState) []proto.Message {
 	p := s.anyPost(r)
 	if p == nil {
 		return nil
 	}
 	p.gone = true
-	return []Event{message(r.id, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageDeleted{
-		MessageDeleted: &eventsv1.MessageDeleted{MessageId: p.id},
-	}})}
+	return []proto.Message{message(r.id, &eventsv1.MessageDeleted{MessageId: p.id})}
 }
 
 // markUnread lets a member keep a message for later.
-func (s *Scenario) markUnread(r *roomState) []Event {
+func (s *Scenario) markUnread(r *roomState) []proto.Message {
 	who := s.actor(r)
 	if who == "" || len(r.recent) == 0 || r.read[who] < r.posts {
-		return nil // he is behind anyway
+		return nil // they are behind anyway
 	}
 	back := min(1+s.rng.IntN(3), len(r.recent))
 	r.read[who] = r.posts - back
-	return []Event{read(r.id, who, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_MarkedUnread{
-		MarkedUnread: &eventsv1.MarkedUnread{
-			MessageId:     r.recent[len(r.recent)-back].id,
-			HeadMessageId: r.recent[len(r.recent)-1].id,
-		},
-	}})}
+	return []proto.Message{read(r.id, who, &eventsv1.MarkedUnread{
+		MessageId:     r.recent[len(r.recent)-back].id,
+		HeadMessageId: r.recent[len(r.recent)-1].id,
+	})}
 }
 
-// rename posts a system message, which counts for nobody.
-func (s *Scenario) rename(r *roomState) []Event {
+// rename posts a system message, which counts as unread for no member.
+func (s *Scenario) rename(r *roomState) []proto.Message {
 	if r.direct {
 		return nil
 	}
-	return []Event{message(r.id, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessagePosted{
-		MessagePosted: &eventsv1.MessagePosted{MessageId: s.newID(), Silent: true, Preview: "the topic was changed"},
-	}})}
+	return []proto.Message{message(r.id, &eventsv1.MessagePosted{MessageId: s.newID(), Silent: true, Preview: "the topic was changed"})}
 }
 
-func (s *Scenario) mute(r *roomState) []Event {
+func (s *Scenario) mute(r *roomState) []proto.Message {
 	who := s.actor(r)
 	if r.direct || who == "" || who == people[0] { // whom the banner tells to watch
 		return nil
 	}
 	r.muted[who] = !r.muted[who]
-	return []Event{read(r.id, who, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_ChannelMuted{
-		ChannelMuted: &eventsv1.ChannelMuted{Muted: r.muted[who]},
-	}})}
+	return []proto.Message{read(r.id, who, &eventsv1.ChannelMuted{Muted: r.muted[who]})}
 }
 
 // anyPost is one of the newest ten that is still there; nil if luck finds none.
@@ -148,4 +144,16 @@ func (s *Scenario) anyPost(r *roomState) *post {
 		return nil
 	}
 	return p
+}
+
+// Next returns the next step; it has no event if nobody acts.
+func (s *Scenario) Next() Step {
+	pause := 80*time.Millisecond + time.Duration(s.rng.ExpFloat64()*float64(220*time.Millisecond))
+	step := Step{Pause: min(pause, 2*time.Second)}
+	for range triesOfAStep {
+		if step.Events = s.act(s.anyRoom()); len(step.Events) > 0 {
+			break
+		}
+	}
+	return step
 }

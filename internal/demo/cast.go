@@ -2,21 +2,22 @@ package demo
 
 import "fmt"
 
-// people are those who act. The first ones are in the most channels.
+// people are the users of the demo. The first ones are in the most channels.
 var people = []string{"ann", "bob", "cleo", "dan", "eva", "finn", "gus", "hana", "ivo", "jill", "kai", "lena"}
 
-// guests fill the large channel. They hardly ever say a thing.
+// guests fill the large channel. They hardly ever post.
 const guests = 60
 
 // room is a channel as it is set up.
 type room struct {
 	id      string
 	members []string
-	weight  int  // how much is said there, against the other rooms
+	weight  int  // share of the messages, relative to the other rooms
 	direct  bool // a conversation of two, in which history counts from the start
 }
 
-// rooms are the channels of the demo. "all-hands" has more members than the default fan-out limit of 50.
+// rooms are the channels of the demo. "all-hands" has more members than the default fan-out limit
+// of 50.
 func rooms() []room {
 	everybody := append([]string(nil), people...)
 	for i := 1; i <= guests; i++ {

@@ -1,6 +1,11 @@
-// Package demo is a small chat company that never stops talking: what `tidemark dev` shows when nobody else sends
-// anything.
+// Package demo simulates a small company that chats: `tidemark dev` shows it unless other programs
+// send events.
 //
-// scenario.go and act.go decide what happens: pure, a function of the seed. driver.go lets it happen at the pace of
-// people, on a Kafka.
+// scenario.go and act.go decide what happens, as a pure function of the seed. driver.go produces
+// the events to Kafka at the pace of people.
+//
+//	cast.go      people, rooms and what they write
+//	scenario.go  what happens next, and when
+//	act.go       one act of one person
+//	driver.go    produces the events
 package demo

@@ -11,11 +11,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/traffic"
 )
 
 // Driver lets a scenario happen.
 type Driver struct {
-	Client   *kgo.Client // must partition by murmur2 of the key, as kgo does if not told otherwise
+	Client   *kgo.Client // must partition by murmur2 of the key, as kgo does by default
 	Scenario *Scenario
 	// Topics are the names of the input topics. Zero: events.InputTopics.
 	Topics [events.NumInputs]string
@@ -24,10 +25,10 @@ type Driver struct {
 	control atomic.Pointer[Control]
 }
 
-// Control is how a running demo is told to behave. The zero value lets it talk.
+// Control sets the behaviour of a running demo. The zero value lets it run.
 type Control struct {
 	Paused bool
-	Away   []string // who does nothing: somebody else acts for them
+	Away   []string // users whom the demo leaves to a person
 }
 
 // Control returns what holds now.
@@ -41,11 +42,12 @@ func (d *Driver) Control() Control {
 // SetControl holds from the next step on.
 func (d *Driver) SetControl(c Control) { d.control.Store(&c) }
 
-// pausedPoll is how often a paused demo looks whether it is to go on.
+// pausedPoll is how often a paused demo checks whether it may continue.
 const pausedPoll = 200 * time.Millisecond
 
-// Run writes the setup, then step after step until ctx is done, which is no error. Events are not waited for: if Kafka
-// takes none for a while, the client holds a bounded number of them and Run waits.
+// Run writes the setup, then step after step until ctx is done, which is no error. Events are not
+// waited for: if Kafka takes none for a while, the client holds a bounded number of them and Run
+// waits.
 func (d *Driver) Run(ctx context.Context) error {
 	if d.Topics == [events.NumInputs]string{} {
 		d.Topics = events.InputTopics
@@ -75,13 +77,13 @@ func (d *Driver) Run(ctx context.Context) error {
 	}
 }
 
-func (d *Driver) produce(ctx context.Context, list []Event) error {
+func (d *Driver) produce(ctx context.Context, list []proto.Message) error {
 	for _, e := range list {
-		value, err := proto.Marshal(e.Value)
+		r, err := traffic.Record(e, func(in events.Input) string { return d.Topics[in] })
 		if err != nil {
-			return fmt.Errorf("demo: encode an event for channel %s: %w", e.Channel, err)
+			return fmt.Errorf("demo: encode %v: %w", e, err)
 		}
-		d.Client.Produce(ctx, &kgo.Record{Topic: d.Topics[e.Input], Key: []byte(e.Channel), Value: value},
+		d.Client.Produce(ctx, r,
 			func(r *kgo.Record, err error) {
 				if err != nil && ctx.Err() == nil {
 					d.Logger.Warn("demo: an event was not written", "topic", r.Topic, "key", string(r.Key), "err", err)

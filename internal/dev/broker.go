@@ -14,8 +14,8 @@ import (
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
-// startBroker runs an embedded broker on a listener, with its log in dir. The log is always on disk: in memory it would
-// be some 120 bytes a record for ever.
+// startBroker runs an embedded broker on a listener, with its log in dir. The log is always on
+// disk: in memory it would be some 120 bytes a record for ever.
 func startBroker(ln net.Listener, dir string) (*kfake.Cluster, error) {
 	c, err := kfake.NewCluster(
 		kfake.NumBrokers(1),
@@ -29,8 +29,8 @@ func startBroker(ln net.Listener, dir string) (*kfake.Cluster, error) {
 	return c, nil
 }
 
-// createTopics makes the topics that are not there, and refuses those that are and have another number of partitions:
-// their keys would be elsewhere.
+// createTopics creates missing topics. It refuses existing topics with another number of
+// partitions, because their keys would be in other partitions.
 func createTopics(ctx context.Context, broker string, partitions int32) error {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.MetadataMinAge(50*time.Millisecond), kgo.DisableClientMetrics())
 	if err != nil {
@@ -52,7 +52,7 @@ func createTopics(ctx context.Context, broker string, partitions int32) error {
 	}
 	for _, s := range specs {
 		if n := counts[s.Name]; n != partitions {
-			return fmt.Errorf("topic %s is there from before and has %d partitions: start with --partitions %d, or with another --data-dir",
+			return fmt.Errorf("topic %s already exists with %d partitions: start with --partitions %d, or with another --data-dir",
 				s.Name, n, n)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// listen takes a port, or says in one sentence which flag names another.
+// listen opens a port. Its error is one sentence that names the flag for another port.
 func listen(flag, addr string) (net.Listener, error) {
 	ln, err := net.Listen("tcp", addr)
 	if err == nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/tidemark/tidemark/internal/ui"
 )
 
-// page is what the page at / says of this stack; chat is nil without a demo.
+// page configures the page at / for this stack; chat is nil without a demo.
 func (s *Stack) page(chat *demo.Driver) *ui.Config {
 	c := &ui.Config{About: ui.About{Dev: true}}
 	if chat != nil {
@@ -17,7 +17,7 @@ func (s *Stack) page(chat *demo.Driver) *ui.Config {
 // demoSwitch is a demo as the page sees it.
 type demoSwitch struct{ driver *demo.Driver }
 
-// Set tells the demo how to behave.
+// Set changes the behaviour of the demo.
 func (d demoSwitch) Set(s ui.DemoState) {
 	d.driver.SetControl(demo.Control{Paused: s.Paused, Away: s.Away})
 }

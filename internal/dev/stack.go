@@ -21,30 +21,41 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/demo"
-	"github.com/tidemark/tidemark/internal/dev/node"
+	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/private"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// Config says what a stack is. The zero value works: free ports, a temporary directory, 4 partitions, no demo.
+// Config configures a stack. The zero value works: free ports, a temporary directory, 4 partitions,
+// no demo.
 type Config struct {
 	Listen, KafkaListen, RedisListen string // host:port; empty: a free port of 127.0.0.1
-	// DataDir keeps topics and state from one start to the next. Empty: a temporary directory, removed by Close.
+	// DataDir keeps topics and state from one start to the next. Empty: a temporary directory,
+	// removed by Close.
 	DataDir    string
 	Partitions int32                // 0 = 4
 	Settings   projections.Settings // zero: projections.DefaultSettings
 	Memory     config.Bytes         // 0: no limit
-	// SnapshotEvery is the time between two snapshots of a partition, into DataDir/snapshots; 0: none are taken.
+	// SnapshotEvery is the time between two snapshots of a partition, into DataDir/snapshots; 0:
+	// none are taken.
 	SnapshotEvery time.Duration
 	// Verifier judges tokens; nil: there are no keys. Gateway is as in node.Config.
 	Verifier *auth.Verifier
 	Gateway  gateway.Config
-	Demo     bool
-	DemoSeed uint64
+	Hosts    []string // as in edge.Config
+	// ThreadsAlways is as in node.Config.
+	ThreadsAlways bool
+	Audit         *audit.Log // as in node.Config
+	Demo          bool
+	DemoSeed      uint64
 
 	Build  obs.Build
 	Logger *slog.Logger // nil: nowhere
@@ -70,8 +81,8 @@ type Stack struct {
 	closed sync.Once
 }
 
-// Start runs a stack. It returns when the ports are open and the topics exist; partitions may still be opening, which
-// /readyz and AwaitReady say.
+// Start runs a stack. It returns when the ports are open and the topics exist. Partitions may still
+// be opening; /readyz and AwaitReady tell.
 func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 	c = c.withDefaults()
 	s := &Stack{cfg: c, DataDir: c.DataDir, Kept: c.DataDir != "", done: make(chan struct{})}
@@ -112,13 +123,14 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// StopTimeout is that of every node, since the time for a rebalance follows from it: the embedded broker waits for a member
-	// that was killed as long as the most patient member says, and anew with each join. One that gave up earlier and came
-	// back would never get in again.
+	// StopTimeout is the same as in every node, because the rebalance timeout follows from it. The
+	// embedded broker waits for a killed member as long as the longest timeout of all members, and
+	// begins anew with each join. A member that gave up earlier and came back would never get in
+	// again.
 	s.node, err = node.New(ctx, node.Config{
 		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
 		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
-		Verifier: c.Verifier, Gateway: c.Gateway, Settings: c.Settings, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat),
+		Verifier: c.Verifier, Gateway: c.Gateway, Settings: c.Settings, ThreadsAlways: c.ThreadsAlways, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat), Edge: edge.Config{Hosts: c.Hosts}, Audit: c.Audit,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery,
 		Build: c.Build, Logger: c.Logger,
 	})
@@ -155,7 +167,7 @@ func (s *Stack) openDataDir() error {
 			return fmt.Errorf("temporary data directory: %w", err)
 		}
 		s.DataDir = dir
-	} else if err := os.MkdirAll(s.DataDir, 0o755); err != nil {
+	} else if err := private.MkdirAll(s.DataDir); err != nil {
 		return fmt.Errorf("--data-dir %s cannot be made (%w): name a directory that this user may write to", s.DataDir, err)
 	}
 	lock, err := vfs.Default.Lock(filepath.Join(s.DataDir, "LOCK"))
@@ -222,37 +234,40 @@ func (s *Stack) demo(kafka config.Kafka) (*demo.Driver, error) {
 func (s *Stack) run(chat *demo.Driver) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	go func() {
+	guard.Go("the node", func(*guard.Error) {}, func() {
 		defer close(s.done)
 		defer s.release()
 		defer cancel()
+		defer guard.Recover("the node", &s.err)
 		var wg sync.WaitGroup
 		var chatErr error
 		if chat != nil {
 			wg.Go(func() {
-				defer chat.Client.Close()
-				chatErr = chat.Run(ctx)
+				chatErr = guard.Err("the demo", func() error {
+					defer chat.Client.Close()
+					return chat.Run(ctx)
+				})
 			})
 		}
 		nodeErr := s.node.Run(ctx)
 		cancel()
 		wg.Wait()
 		s.err = errors.Join(nodeErr, chatErr)
-	}()
+	})
 }
 
 // Done is closed when everything has ended, because of Close or of a failure.
 func (s *Stack) Done() <-chan struct{} { return s.done }
 
-// Close stops everything in order and removes a temporary data directory. It returns why the stack ended before, if it
-// did. Closing twice is closing once.
+// Close stops everything in order and removes a temporary data directory. It returns why the stack
+// ended before, if it did. Closing twice is closing once.
 func (s *Stack) Close() error {
 	s.closed.Do(s.stop)
 	<-s.done
 	return s.err
 }
 
-// release ends what was started, in the opposite order.
+// release ends the started parts in the opposite order.
 func (s *Stack) release() {
 	if s.redis != nil {
 		s.redis.Close()
@@ -265,12 +280,12 @@ func (s *Stack) release() {
 	}
 	if !s.Kept && s.DataDir != "" {
 		if err := os.RemoveAll(s.DataDir); err != nil {
-			s.cfg.Logger.Warn("the temporary data directory is left", "dir", s.DataDir, "err", err)
+			s.cfg.Logger.Warn("the temporary data directory could not be removed", "dir", s.DataDir, "err", err)
 		}
 	}
 }
 
-// AwaitReady returns when all partitions are live, or with the first line that says what is not.
+// AwaitReady returns when all partitions are live, or an error with the first line of /readyz.
 func (s *Stack) AwaitReady(ctx context.Context) error {
 	for {
 		r := s.node.Ready()

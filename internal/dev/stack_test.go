@@ -46,7 +46,7 @@ func start(t *testing.T, c dev.Config) *dev.Stack {
 	return s
 }
 
-// call makes one JSON call and returns the status and what was answered.
+// call makes one JSON call and returns the status and the answer.
 func call(t *testing.T, s *dev.Stack, method string, request string) (int, map[string]any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(within(t), http.MethodPost, s.URL+"/"+method, strings.NewReader(request))
@@ -75,7 +75,7 @@ const (
 	publish   = "tidemark.ingest.v1.IngestService/Publish"
 )
 
-// unread asks for a user's number in channel general, with after.
+// unread returns a user's unread count in channel general, with after.
 func unread(t *testing.T, s *dev.Stack, user string, after []string) float64 {
 	t.Helper()
 	tokens, err := json.Marshal(after)
@@ -132,7 +132,7 @@ func TestEventsBecomeNumbersAndSurviveARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	cl.Close()
-	after = append(after, fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset))
+	after = append(after, events.RecordID{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String())
 	if got := unread(t, s, "ann", after); got != 1 {
 		t.Errorf("ann has %v unread after reading one of two", got)
 	}
@@ -148,14 +148,15 @@ func TestEventsBecomeNumbersAndSurviveARestart(t *testing.T) {
 	if got := unread(t, again, "ann", after); got != 1 {
 		t.Errorf("ann has %v unread after a restart", got)
 	}
-	awaitInbox(t, again, "ann", "general", 1) // the embedded Redis forgot all: it is filled again
+	awaitInbox(t, again, "ann", "general", 1) // the embedded Redis has lost everything and is filled again
 	after = publishAll(t, again, `{"message":`+post("m3")+`}`, `{"message":`+post("m2")+`}`)
 	if got := unread(t, again, "ann", after); got != 2 {
 		t.Errorf("ann has %v unread after one more message and a duplicate", got)
 	}
 }
 
-// awaitInbox waits until Redis has a number. The cache follows the fold; nothing tells when it has caught up but Redis.
+// awaitInbox waits until Redis has a count. The cache follows the fold, and only Redis shows when
+// it has caught up.
 func awaitInbox(t *testing.T, s *dev.Stack, user, channel string, want int) {
 	t.Helper()
 	o, err := redis.ParseURL(s.RedisURL)

@@ -1,9 +1,3 @@
-// Package erase makes a user disappear (DESIGN §12, erase-user): it finds the channels that know of him, writes that he left
-// them and a user_erased to each, waits until that is folded, takes what is left of him out of Redis, and says what remains
-// where until when.
-//
-// The events are what erases: they are folded like any others, so a replay, a rebuild, a standby and another node's cache
-// come to the same. Nothing here writes to a store.
 package erase
 
 import (
@@ -21,18 +15,18 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// Config says whom to erase and where. User, Query, Kafka and Topics must be set.
+// Config configures Run. User, Query, Kafka and Topics must be set.
 type Config struct {
 	User string
-	// Channels, if any are named, are the only ones that he is erased in.
+	// Channels, if any are named, are the only ones that the user is erased in.
 	Channels []string
-	DryRun   bool // find and say, and write nothing
+	DryRun   bool // find and report, and write nothing
 
 	Query  queryv1connect.QueryServiceClient // of any node, with a token for services
 	Kafka  *kgo.Client                       // its producer must partition as Kafka does and wait for all acks
 	Topics processor.Topics
-	Redis  *redis.Client // nil: what is cached is left to the cache role
-	// Snapshots are looked through for those from before the erasure; nil: they are not.
+	Redis  *redis.Client // nil: Redis is left to the cache role
+	// Snapshots is searched for snapshots from before the erasure; nil: it is not.
 	Snapshots *snapshot.Repository
 
 	Patience time.Duration // for the fold, and for the cache, to take it up; 30 s if zero
@@ -40,32 +34,33 @@ type Config struct {
 	Report   func(phase string, done, total int) // may be nil
 }
 
-// Result says what was done.
+// Result is the outcome of an erasure.
 type Result struct {
 	User     string    `json:"user"`
 	DryRun   bool      `json:"dry_run"`
 	Channels []Channel `json:"channels"`
-	Left     int       `json:"left"`    // channels that he was a member of
-	Erased   int       `json:"erased"`  // channels in which what he did is forgotten
-	Already  int       `json:"already"` // channels that had nothing of him left
+	Left     int       `json:"left"`    // channels that the user was a member of
+	Erased   int       `json:"erased"`  // channels in which the user was erased
+	Already  int       `json:"already"` // channels that had nothing of the user left
 	After    []string  `json:"after"`   // the last records written, of each partition: tokens for after
 	Redis    *Cached   `json:"redis,omitempty"`
 	Remains  []Remains `json:"remains"`
 }
 
-// Channel is one that knew of the user, with the records that were written, as topic/partition/offset.
+// Channel is one that knew of the user, with the records that were written, as
+// topic/partition/offset.
 type Channel struct {
 	ChannelID string `json:"channel_id"`
-	Member    bool   `json:"member"` // he was, and so has left it now
+	Member    bool   `json:"member"` // the user was a member, and so has left it now
 	Done      bool   `json:"done"`   // nothing was left to do
 	LeftAt    string `json:"left_at,omitempty"`
 	ErasedAt  string `json:"erased_at,omitempty"`
 }
 
 // ErrUnknownChannel is wrapped where a channel was named that nothing of the user is known in.
-var ErrUnknownChannel = errors.New("nothing is known of the user there")
+var ErrUnknownChannel = errors.New("the user is not known in this channel")
 
-// Run erases. What was written before an error stays written, and running again goes on.
+// Run erases a user. Events written before an error stay written; running it again continues.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	if c.Patience <= 0 {
 		c.Patience = 30 * time.Second
@@ -95,7 +90,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		}
 	}
 	if err := r.remains(ctx); err != nil {
-		return r.res, fmt.Errorf("what remains could not be found out: %w", err)
+		return r.res, fmt.Errorf("what remains of the user could not be determined: %w", err)
 	}
 	return r.res, nil
 }
@@ -105,7 +100,7 @@ type run struct {
 	Config
 	adm     *kadm.Client
 	res     *Result
-	threads []thread        // that he follows
+	threads []thread        // that the user follows
 	inputs  int32           // partitions of each input
 	erased  map[int32]int64 // partition -> offset of its last user_erased, which a dry run puts at the end of time
 	early   map[int32]bool  // partitions in which an earlier run erased something

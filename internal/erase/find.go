@@ -2,7 +2,6 @@ package erase
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -12,10 +11,12 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// find lists the channels in which anything is known of the user, by all that is in the topics now, and his threads.
+// find lists the channels that know the user, by all records that are in the topics now, and the
+// threads that the user follows.
 func (r *run) find(ctx context.Context) error {
 	now, err := r.ends(ctx)
 	if err != nil {
@@ -54,38 +55,16 @@ func (r *run) find(ctx context.Context) error {
 	return r.findThreads(ctx, now)
 }
 
-// ends are the tokens of the last records of the inputs: what is found is then no older than this call.
+// ends returns the tokens of the last records of the inputs, so that the answers are no older than
+// this call.
 func (r *run) ends(ctx context.Context) ([]string, error) {
-	starts, err := r.adm.ListStartOffsets(ctx, r.Topics.Inputs[:]...)
-	if err != nil {
-		return nil, fmt.Errorf("where the topics begin: %w", err)
-	}
-	ends, err := r.adm.ListCommittedOffsets(ctx, r.Topics.Inputs[:]...)
-	if err != nil {
-		return nil, fmt.Errorf("where the topics end: %w", err)
-	}
-	var tokens []string
-	r.inputs = int32(len(ends[r.Topics.Inputs[events.Reads]]))
-	for _, topic := range r.Topics.Inputs {
-		for p, end := range ends[topic] {
-			start, ok := starts.Lookup(topic, p)
-			err := errors.Join(end.Err, start.Err)
-			if !ok {
-				err = errors.New("its beginning is not in the answer")
-			}
-			if err != nil {
-				return nil, fmt.Errorf("the brokers do not say where %s/%d begins and ends: %w", topic, p, err)
-			}
-			if end.Offset > start.Offset {
-				tokens = append(tokens, token(topic, p, end.Offset-1))
-			}
-		}
-	}
-	return tokens, nil
+	tokens, partitions, err := kafkaadmin.Newest(ctx, r.adm, r.Topics.Inputs[:]...)
+	r.inputs = partitions[r.Topics.Inputs[events.Reads]]
+	return tokens, err
 }
 
 func token(topic string, partition int32, offset int64) string {
-	return fmt.Sprintf("%s/%d/%d", topic, partition, offset)
+	return events.RecordID{Topic: topic, Partition: partition, Offset: offset}.String()
 }
 
 // list pages through the channels that know of the user, once after is folded.
@@ -107,7 +86,8 @@ func (r *run) list(ctx context.Context, after []string) (all []*queryv1.UserChan
 	}
 }
 
-// findThreads finds the threads that he follows, whose pointers have keys of their own in Redis.
+// findThreads finds the threads that the user follows, whose pointers have keys of their own in
+// Redis.
 func (r *run) findThreads(ctx context.Context, after []string) error {
 	seen := map[thread]bool{}
 	add := func(channel, id string) {
@@ -141,8 +121,8 @@ func (r *run) findThreads(ctx context.Context, after []string) error {
 	return nil
 }
 
-// patient asks until the answer is no longer that it is unavailable, as it is while a partition moves or what was written
-// is not folded yet.
+// patient repeats a call while its answer is unavailable, as while a partition moves or the written
+// events are not folded yet.
 func patient[T any](ctx context.Context, r *run, what string, ask func(context.Context) (*connect.Response[T], error)) (*T, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Patience)
 	defer cancel()

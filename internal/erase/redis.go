@@ -11,10 +11,11 @@ import (
 	"github.com/tidemark/tidemark/cache"
 )
 
-// Cached says what became of what Redis held of the user.
+// Cached is the outcome of the erasure in Redis.
 type Cached struct {
-	// Waited: the cache role took its own keys out, from the deltas of the erasure. False: it did not within the time given,
-	// so it does not run or is behind. What it still has to apply says the same.
+	// Waited is true if the cache role removed its own keys, from the deltas of the erasure. If it
+	// is false, the cache did not do so in time: it does not run or is behind. It will remove them
+	// when it applies these deltas.
 	Waited  bool `json:"waited"`
 	Removed int  `json:"removed"` // keys and fields that were taken out here
 }
@@ -25,7 +26,7 @@ const batchKeys = 500
 // key is one of the user's in Redis, or with a field one of a hash.
 type key struct{ name, field string }
 
-// keys are those that the erased channels and threads may have.
+// keys returns the keys that the erased channels and threads may have.
 func (r *run) keys() []key {
 	var list []key
 	inbox, threads := cache.InboxKey(r.User), cache.InboxThreadsKey(r.User)
@@ -52,15 +53,15 @@ func (r *run) cachedThreads(ctx context.Context, add func(channel, id string)) e
 	return nil
 }
 
-// uncache waits for the cache role to apply the erasure, and then takes out what it did not: what is cached belongs to the
-// role, so that removing it before would only be undone by deltas from before the erasure.
+// uncache waits for the cache role to apply the erasure, and then removes the keys that it left.
+// Cached values belong to the role: older deltas would bring back values that are removed before.
 func (r *run) uncache(ctx context.Context) error {
 	r.res.Redis = &Cached{}
 	left := r.keys()
 	deadline := time.Now().Add(r.Patience)
 	for {
 		var err error
-		if left, err = r.there(ctx, left); err != nil {
+		if left, err = r.existing(ctx, left); err != nil {
 			return err
 		}
 		if len(left) == 0 {
@@ -77,8 +78,8 @@ func (r *run) uncache(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	if len(r.Channels) == 0 { // all of him: presence, and hashes that have nothing to do with any channel he was in
-		for _, name := range []string{cache.InboxKey(r.User), cache.InboxThreadsKey(r.User), "ws:" + r.User} {
+	if len(r.Channels) == 0 { // all of the user: presence, and hashes that belong to no channel
+		for _, name := range []string{cache.InboxKey(r.User), cache.InboxThreadsKey(r.User), cache.PresenceKey(r.User)} {
 			left = append(left, key{name, ""})
 		}
 	}
@@ -104,8 +105,8 @@ func (r *run) uncache(ctx context.Context) error {
 	return nil
 }
 
-// there are those of keys that exist.
-func (r *run) there(ctx context.Context, keys []key) (left []key, err error) {
+// existing returns those of keys that exist.
+func (r *run) existing(ctx context.Context, keys []key) (left []key, err error) {
 	for len(keys) > 0 {
 		n := min(batchKeys, len(keys))
 		pipe := r.Redis.Pipeline()

@@ -16,12 +16,12 @@ import (
 type Remains struct {
 	Where string     `json:"where"`
 	What  string     `json:"what"`
-	Until *time.Time `json:"until,omitempty"` // by when it is gone by itself; not set: see For
-	For   string     `json:"for,omitempty"`   // until what happens, where no time can be said
+	Until *time.Time `json:"until,omitempty"` // when it disappears by itself; not set: see For
+	For   string     `json:"for,omitempty"`   // the event that ends it, if there is no time
 }
 
-// remains says what is still where, until when: from the topics' configuration as the brokers state it, and the snapshots
-// that there are.
+// remains lists what remains where and until when, from the topics' configuration as the brokers
+// state it and from the list of snapshots.
 func (r *run) remains(ctx context.Context) error {
 	topics := append(slices.Clone(r.Topics.Inputs[:]), r.Topics.Unread, r.Topics.Channels, r.Topics.Receipts, r.Topics.DeadLetters)
 	configs, err := kafkaadmin.Configs(ctx, r.adm, topics...)
@@ -37,23 +37,23 @@ func (r *run) remains(ctx context.Context) error {
 		m.Until, m.For = r.keptUntil(values)
 		r.res.Remains = append(r.res.Remains, m)
 	}
-	add(r.Topics.Inputs[events.Messages], "his messages with their texts, mentions of him, and that he joined and left")
-	add(r.Topics.Inputs[events.Reads], "what he read, and the erasure itself")
-	add(r.Topics.Inputs[events.Deliveries], "what was delivered to him")
-	add(r.Topics.Receipts, "receipts of his")
-	add(r.Topics.DeadLetters, "bad records that name him")
+	add(r.Topics.Inputs[events.Messages], "their messages with texts, mentions of them, and that they joined and left")
+	add(r.Topics.Inputs[events.Reads], "what they read, and the erasure itself")
+	add(r.Topics.Inputs[events.Deliveries], "what was delivered to them")
+	add(r.Topics.Receipts, "their receipts")
+	add(r.Topics.DeadLetters, "bad records that name them")
 	r.compacted(configs)
 	if _, ok := configs[r.Topics.Channels]; ok {
-		r.res.Remains = append(r.res.Remains, Remains{Where: "topic " + r.Topics.Channels, What: "sender and first 140 characters of a message of his that is a channel's newest",
+		r.res.Remains = append(r.res.Remains, Remains{Where: "topic " + r.Topics.Channels, What: "sender and first 140 characters of a message of theirs that is a channel's newest",
 			For: "until there is a newer one"})
 	}
 	r.res.Remains = append(r.res.Remains,
-		Remains{Where: "stores of all nodes", What: "sender and first 140 characters of his messages", For: "until they leave the index (90 days), are deleted or purged"},
-		Remains{Where: "stores of all nodes", What: "his id in each channel, marked as erased, and in lists of mentions", For: "for good: it keeps a replay from bringing him back"},
+		Remains{Where: "stores of all nodes", What: "sender and first 140 characters of their messages", For: "until they leave the index (90 days), are deleted or purged"},
+		Remains{Where: "stores of all nodes", What: "their id in each channel, marked as erased, and in lists of mentions", For: "for good: it keeps a replay from bringing them back"},
 	)
 	if r.Redis != nil && !r.DryRun {
 		until := r.Now().Add(24 * time.Hour)
-		r.res.Remains = append(r.res.Remains, Remains{Where: "Redis", What: "the ids of channels he left (inbox-gone), with stamps", Until: &until})
+		r.res.Remains = append(r.res.Remains, Remains{Where: "Redis", What: "the ids of channels they left (inbox-gone), with stamps", Until: &until})
 	}
 	return r.snapshots(ctx)
 }
@@ -75,23 +75,24 @@ func (r *run) keptUntil(config map[string]string) (*time.Time, string) {
 	return &until, ""
 }
 
-// compacted adds what the topic of deltas has: old values until compaction has passed them, and the newest for good.
+// compacted adds what the topic of deltas keeps: old values until compaction removes them, and the
+// newest for good.
 func (r *run) compacted(configs map[string]map[string]string) {
 	config, ok := configs[r.Topics.Unread]
 	if !ok {
 		return
 	}
-	old := Remains{Where: "topic " + r.Topics.Unread, What: "his numbers from before the erasure", For: "until it is compacted, for which the topic has no bound (max.compaction.lag.ms)"}
+	old := Remains{Where: "topic " + r.Topics.Unread, What: "their numbers from before the erasure", For: "until it is compacted, for which the topic has no bound (max.compaction.lag.ms)"}
 	// The broker's default is the largest number there is: no bound.
 	if lag, err := strconv.ParseInt(config["max.compaction.lag.ms"], 10, 64); err == nil && lag < int64(100*365*24*time.Hour/time.Millisecond) {
 		until := r.Now().Add(time.Duration(lag) * time.Millisecond)
 		old.Until, old.For = &until, ""
 	}
 	r.res.Remains = append(r.res.Remains, old,
-		Remains{Where: "topic " + r.Topics.Unread, What: "his id and those of his channels, with zeros", For: "for good (the topic is compacted)"})
+		Remains{Where: "topic " + r.Topics.Unread, What: "their id and those of their channels, with zeros", For: "for good (the topic is compacted)"})
 }
 
-// snapshots adds those that are from before the erasure.
+// snapshots adds the snapshots from before the erasure.
 func (r *run) snapshots(ctx context.Context) error {
 	if r.Snapshots == nil {
 		r.res.Remains = append(r.res.Remains, Remains{Where: "snapshots and other backups", What: "all of the above, as it was before", For: "until they are pruned (they were not looked at)"})
@@ -128,8 +129,9 @@ func (r *run) snapshots(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// erasedBefore reports whether a snapshot whose position in chat.reads is next has all erasures of its partition. A
-// partition without any has nothing of the user to forget; where an earlier run erased, it is not known.
+// erasedBefore reports whether a snapshot whose position in chat.reads is next has all erasures of
+// its partition. A partition without any has nothing of the user to forget; where an earlier run
+// erased, it is not known.
 func (r *run) erasedBefore(partition int32, next int64) bool {
 	switch at, any := r.erased[partition]; {
 	case r.early[partition]:

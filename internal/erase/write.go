@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/traffic"
 )
 
 // write produces the events of all channels, and returns once all are acknowledged.
@@ -58,14 +59,14 @@ func (r *run) write(ctx context.Context) error {
 			continue
 		}
 		if c.Member {
-			left := &eventsv1.MessageEvent{ChannelId: c.ChannelID, OccurredAt: now,
-				Kind: &eventsv1.MessageEvent_MembersLeft{MembersLeft: &eventsv1.MembersLeft{UserIds: []string{r.User}}}}
+			left := traffic.Message(c.ChannelID, &eventsv1.MembersLeft{UserIds: []string{r.User}})
+			left.OccurredAt = now
 			if err := send(c, events.Messages, left, &c.LeftAt); err != nil {
 				return err
 			}
 		}
-		erased := &eventsv1.ReadEvent{ChannelId: c.ChannelID, UserId: r.User, OccurredAt: now,
-			Kind: &eventsv1.ReadEvent_UserErased{UserErased: &eventsv1.UserErased{}}}
+		erased := traffic.Read(c.ChannelID, r.User, &eventsv1.UserErased{})
+		erased.OccurredAt = now
 		if err := send(c, events.Reads, erased, &c.ErasedAt); err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func (r *run) write(ctx context.Context) error {
 	return nil
 }
 
-// awaitFold waits until what was written is folded, and sees to it that nothing of him is left.
+// awaitFold waits until the written events are folded, and checks that nothing of the user is left.
 func (r *run) awaitFold(ctx context.Context) error {
 	r.Report("waiting for the fold", 0, 0)
 	all, err := r.list(ctx, r.res.After)
@@ -104,7 +105,8 @@ func (r *run) awaitFold(ctx context.Context) error {
 		}
 	}
 	if len(back) > 0 {
-		return fmt.Errorf("the user did something meanwhile in %d channels, %s among them: see to it that he cannot write any more, and run this again",
+		return fmt.Errorf("the user was active in %d channels in the meantime, %s among them: make sure that they cannot write any "+
+			"more, and run this again",
 			len(back), back[0])
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 func testContext(t *testing.T) context.Context {
@@ -27,7 +27,7 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// prefixed are Tidemark's topics under names that no other test has; they are deleted after the test.
+// prefixed returns Tidemark's topics under unique names. They are deleted after the test.
 func prefixed(t *testing.T, adm *kadm.Client, partitions int32, replication int16) []events.TopicSpec {
 	t.Helper()
 	specs := events.PrefixedTopicSpecs(testkit.UniqueName(t, "admin")+".", partitions, replication)
@@ -120,7 +120,7 @@ func TestInputsWithDifferentPartitionCountsAreMixed(t *testing.T) {
 	if err := kafkaadmin.Create(ctx, adm, specs); err != nil {
 		t.Fatal(err)
 	}
-	// Each is as it is wanted, and still wrong together.
+	// Each topic is right by itself, and together they are wrong.
 	var mixed []kafkaadmin.Difference
 	for _, d := range check(ctx, t, adm, specs) {
 		if d.Aspect == kafkaadmin.Mixed {
@@ -157,7 +157,7 @@ func TestAWrongSettingIsRefusedByTheRealBroker(t *testing.T) {
 	}
 }
 
-// Whoever starts as the topics are created may ask a broker that has not heard of them yet.
+// A node that starts while the topics are created may query a broker that does not know them yet.
 func TestSettledIdentitiesAskAgain(t *testing.T) {
 	ctx, fake := testContext(t), testkit.FakeKafka(t)
 	adm := testkit.Admin(t, fake.ListenAddrs())
@@ -198,8 +198,8 @@ func TestSettledIdentitiesAskAgain(t *testing.T) {
 	}
 }
 
-// A topic deleted and created again has another id, though the client looked at it a moment before: cached metadata
-// would still state the old one.
+// A topic that was deleted and created again has another id, even if the client read its metadata a
+// moment before: cached metadata would still have the old one.
 func TestIdentitiesNoticeARecreatedTopic(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		ctx := testContext(t)
@@ -228,7 +228,7 @@ func TestIdentitiesNoticeARecreatedTopic(t *testing.T) {
 		if _, err := adm.DeleteTopic(ctx, specs[0].Name); err != nil {
 			t.Fatal(err)
 		}
-		// A broker learns of the deletion a moment after the controller that answered.
+		// A broker learns of the deletion a moment after the controller has answered.
 		for err = nil; err == nil && ctx.Err() == nil; {
 			_, _, _, err = kafkaadmin.Identities(ctx, adm, names(specs))
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Aspect is what of a topic differs.
+// Aspect is the property of a topic that differs.
 type Aspect string
 
 // The aspects that Check compares.
@@ -27,7 +27,7 @@ const (
 	Mixed       Aspect = "mixed"       // the input topics have different numbers of partitions
 )
 
-// Difference is one way in which a cluster is not as the specs say.
+// Difference is one difference between a cluster and the specs.
 type Difference struct {
 	Topic  string `json:"topic"` // for Mixed the input topics, separated by commas
 	Aspect Aspect `json:"aspect"`
@@ -59,10 +59,11 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s: %s, want %s", d.Topic, d.Aspect, d.Got, d.Want)
 }
 
-// Check compares the topics of the cluster with specs and returns the differences in the order of the specs, none if
-// all is well. A spec's Partitions or Replication of 0 or less means any number; configuration values that a spec does
-// not name may be anything. Where all three input topics exist they must have the same number of partitions, whatever
-// it is; names that end in an input topic's are inputs.
+// Check compares the topics of the cluster with specs and returns the differences in the order of
+// the specs, none if all is well. A spec's Partitions or Replication of 0 or less means any number;
+// configuration values that a spec does not name may be anything. Where all three input topics
+// exist they must have the same number of partitions, whatever it is; names that end in an input
+// topic's are inputs.
 func Check(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) ([]Difference, error) {
 	if len(specs) == 0 {
 		return nil, nil
@@ -161,12 +162,13 @@ func mixedInputs(specs []events.TopicSpec, topics kadm.TopicDetails) []Differenc
 	return []Difference{{Topic: strings.Join(names, ", "), Aspect: Mixed, Got: strings.Join(counts, ", ")}}
 }
 
-// isInput tells whether a topic is one of the inputs, under its own name or with something before it.
+// isInput reports whether a topic is one of the inputs, with or without a prefix.
 func isInput(name string) bool {
 	return events.Unprefixed(name, events.InputTopics[:]...) != ""
 }
 
-// Configs are the configuration values of those of the topics that exist, by topic and key, as the brokers state them.
+// Configs returns the configuration values of the existing topics, by topic and key, as the brokers
+// state them.
 func Configs(ctx context.Context, adm *kadm.Client, names ...string) (map[string]map[string]string, error) {
 	topics, err := freshTopics(ctx, adm, names)
 	if err != nil {

@@ -12,26 +12,27 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Report says what Ensure found and did, topic names in the order of the specs.
+// Report has the results of Ensure, topic names in the order of the specs.
 type Report struct {
 	Created []string `json:"created"` // empty, not nil, if there is none; Existed as well
 	Existed []string `json:"existed"` // left as they are: Check says how they differ
 }
 
-// Create makes the topics that do not exist yet, and leaves those that do as they are. It is Ensure for callers who
+// Create creates missing topics and leaves existing ones as they are. It is Ensure for callers that
 // need no report.
 func Create(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) error {
 	_, err := Ensure(ctx, adm, specs)
 	return err
 }
 
-// leaderTimeout bounds the wait for leaders: a new topic has them within a second, a partition whose brokers are all
-// down may never have one.
+// leaderTimeout bounds the wait for leaders: a new topic has them within a second, a partition
+// whose brokers are all down may never have one.
 const leaderTimeout = 30 * time.Second
 
-// Ensure makes the topics that do not exist yet and returns when every partition of every topic has a leader, so that
-// a client may use them at once; it is an error when one has none for 30 s. Existing topics are left as they are. It goes on after a topic that cannot be made;
-// the error then joins one line for each of those. Repeating it is harmless.
+// Ensure creates missing topics and returns when every partition of every topic has a leader, so
+// that a client may use them at once. If one has no leader for 30 s, that is an error. Ensure
+// leaves existing topics as they are. It continues after a topic that cannot be created; the error
+// then has one line for each of those. Repeating it is harmless.
 func Ensure(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) (Report, error) {
 	report := Report{Created: []string{}, Existed: []string{}}
 	var errs []error
@@ -59,7 +60,7 @@ func Ensure(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) (Re
 	return report, awaitLeaders(ctx, adm, specs)
 }
 
-// explain adds what the broker said in words, which names the setting that it refused.
+// explain adds the broker's own message, which names the setting that it refused.
 func explain(err error, message string) error {
 	if message == "" {
 		return err
@@ -67,15 +68,15 @@ func explain(err error, message string) error {
 	return fmt.Errorf("%w (%s)", err, message)
 }
 
-// awaitLeaders returns when every partition of the topics has a leader. A broker answers a creation before the other
-// brokers, and sometimes it itself, know of the topic.
+// awaitLeaders returns when every partition of the topics has a leader. A broker answers a creation
+// before the other brokers, and sometimes it itself, know of the topic.
 func awaitLeaders(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) error {
 	names := make([]string, len(specs))
 	for i, spec := range specs {
 		names[i] = spec.Name
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, leaderTimeout,
-		fmt.Errorf("waited for %v: are the brokers that hold it up?", leaderTimeout))
+		fmt.Errorf("waited for %v: are the brokers with its replicas running?", leaderTimeout))
 	defer cancel()
 	for {
 		topics, err := freshTopics(ctx, adm, names)
@@ -94,7 +95,8 @@ func awaitLeaders(ctx context.Context, adm *kadm.Client, specs []events.TopicSpe
 	}
 }
 
-// leaderless names the first topic that is unknown or has a partition without a leader; empty when there is none.
+// leaderless names the first topic that is unknown or has a partition without a leader; empty when
+// there is none.
 func leaderless(topics kadm.TopicDetails, names []string) string {
 	for _, name := range names {
 		topic := topics[name]

@@ -1,6 +1,12 @@
-// Package kafkaadmin makes Tidemark's topics, says how the topics of a cluster differ from what Tidemark needs, and
-// reads the identities that a store is bound to (DESIGN §5).
+// Package kafkaadmin creates Tidemark's topics, compares a cluster's topics with those that
+// Tidemark needs, and reads the identities that a store is bound to (DESIGN §5).
 //
-// What a topic should look like is known by package events; this package talks to brokers and knows no rule of the
-// fold. It never changes or deletes a topic that exists.
+// Package events specifies the topics; this package calls brokers and knows no rule of the fold. It
+// never changes or deletes a topic that exists.
+//
+//	check.go     how topics differ from what they should be
+//	create.go    creates those that are missing
+//	identity.go  ids of the cluster and of topics
+//	newest.go    the newest records of topics, as tokens
+//	leave.go     leaves a consumer group in bounded time
 package kafkaadmin

@@ -13,12 +13,13 @@ import (
 // ErrNoTopic is wrapped by the error about a topic that does not exist.
 var ErrNoTopic = errors.New("no such topic")
 
-// Identities returns what a store is bound to: the cluster's id and, by topic name, the topic's id and number of
-// partitions. A topic that was deleted and created again has the same name and another id. Every topic must exist
-// (else ErrNoTopic) and every partition must be readable in the answer.
+// Identities returns the identities that a store is bound to: the cluster's id and, by topic name,
+// the topic's id and number of partitions. A topic that was deleted and created again has the same
+// name and another id. Every topic must exist (else ErrNoTopic) and every partition must be
+// readable in the answer.
 //
-// The answer comes from a broker: a client's cached metadata, which other admin calls are content with, may be older
-// than the recreation that this is to notice.
+// The answer comes from a broker. A client's cached metadata, which other admin calls use, may be
+// older than a recreation of the topic, which Identities must notice.
 func Identities(ctx context.Context, adm *kadm.Client, topics []string) (clusterID string, ids map[string][16]byte, partitions map[string]int32, err error) {
 	md, err := freshMetadata(ctx, adm, topics)
 	if err != nil {
@@ -46,12 +47,12 @@ func Identities(ctx context.Context, adm *kadm.Client, topics []string) (cluster
 	return md.Cluster, ids, partitions, nil
 }
 
-// TopicsPatience is for how long topics that are not as they should be are worth another look: a broker may be behind the
-// others with what it says of them.
+// TopicsPatience is how long unexpected topics are checked again: a broker's metadata may be behind
+// that of the others.
 const TopicsPatience = 3 * time.Second
 
-// SettledIdentities is Identities for topics that may have been created a moment ago: one that is missing is asked for again
-// for TopicsPatience, of whatever broker answers then.
+// SettledIdentities is Identities for topics that may have been created a moment ago: it asks again
+// for a missing topic, for TopicsPatience and at whichever broker answers.
 func SettledIdentities(ctx context.Context, adm *kadm.Client, topics []string) (clusterID string, ids map[string][16]byte, partitions map[string]int32, err error) {
 	for deadline := time.Now().Add(TopicsPatience); ; {
 		clusterID, ids, partitions, err = Identities(ctx, adm, topics)
@@ -66,8 +67,8 @@ func SettledIdentities(ctx context.Context, adm *kadm.Client, topics []string) (
 	}
 }
 
-// freshMetadata asks a broker about topics. Without the request for authorised operations kadm answers from the
-// client's cache, which is up to MetadataMinAge (5 s by default) old.
+// freshMetadata asks a broker about topics. Without the request for authorised operations kadm
+// answers from the client's cache, which is up to MetadataMinAge (5 s by default) old.
 func freshMetadata(ctx context.Context, adm *kadm.Client, topics []string) (kadm.Metadata, error) {
 	if len(topics) == 0 {
 		return kadm.Metadata{}, errors.New("metadata of no topic was asked for") // kadm would answer with all
@@ -84,8 +85,8 @@ func freshTopics(ctx context.Context, adm *kadm.Client, topics []string) (kadm.T
 	return md.Topics, err
 }
 
-// Refused adds to an error about a topic that the brokers refuse what this client lacks, and where to get it: right is
-// the operation of an ACL, such as "Write". Other errors come back as they are.
+// Refused adds the missing right, and the command that grants it, to a broker's refusal about a
+// topic: right is the operation of an ACL, such as "Write". Other errors come back as they are.
 func Refused(topic, right string, err error) error {
 	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
 		return err

@@ -1,5 +1,5 @@
-// Package letters reads dead letters (DESIGN §3): the copies of records that could not be used, with why and where from,
-// and what it takes to write one to its topic again.
+// Package letters reads dead letters (DESIGN §3): copies of bad records, with their reason and
+// place. It also makes the record that writes one to its topic again.
 package letters
 
 import (
@@ -76,14 +76,15 @@ func (l *Letter) Origin() string { return l.Topic + "/" + l.From }
 // Place is where the letter is, partition/offset.
 func (l *Letter) Place() string { return fmt.Sprintf("%d/%d", l.Partition, l.Offset) }
 
-// Again is the record to write. Its key is the channel of the event: a wrong one is a reason to be a dead letter. With
-// force it is made, too, of a value that this build would refuse again. Of a letter that is no whole copy there is none.
+// Again is the record to write. Its key is the channel of the event: a wrong one is a reason to be
+// a dead letter. With force it is made, too, of a value that this build would refuse again. Of a
+// letter that is no whole copy there is none.
 func (l *Letter) Again(check *Checker, force bool) (*kgo.Record, error) {
 	if events.Unprefixed(l.Topic, events.InputTopics[:]...) == "" {
-		return nil, fmt.Errorf("its header says topic %q, which is no input", l.Topic)
+		return nil, fmt.Errorf("its header names topic %q, which is not an input", l.Topic)
 	}
 	if l.LeftOut != "" {
-		return nil, fmt.Errorf("it has not %s, which is too large: the record is at %s", l.LeftOut, l.Origin())
+		return nil, fmt.Errorf("it does not include %s, which is too large: the record itself is at %s", l.LeftOut, l.Origin())
 	}
 	r := &kgo.Record{Topic: l.Topic, Key: l.Record.Key, Value: l.Record.Value, Timestamp: l.At}
 	for _, h := range l.Record.Headers {
@@ -101,7 +102,8 @@ func (l *Letter) Again(check *Checker, force bool) (*kgo.Record, error) {
 	return r, nil
 }
 
-// Checker judges values as the processor does. The zero value works; it is not safe for concurrent use.
+// Checker judges values as the processor does. The zero value works; it is not safe for concurrent
+// use.
 type Checker struct {
 	decoder  events.Decoder
 	message  events.Message
@@ -109,7 +111,8 @@ type Checker struct {
 	delivery events.Delivery
 }
 
-// Check returns the channel of an input's value, or why the processor would not take it. The topic's name may have a prefix.
+// Check returns the channel of an input's value, or why the processor would not take it. The
+// topic's name may have a prefix.
 func (c *Checker) Check(topic string, value []byte) ([]byte, error) {
 	now := time.Now().UnixMilli()
 	var channel []byte

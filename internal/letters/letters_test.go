@@ -59,7 +59,7 @@ func TestWhatWouldBeRefusedAgainIsNotWrittenUnlessForced(t *testing.T) {
 	}
 }
 
-// Topics that a reshard has made have a prefix.
+// A reshard creates topics with a prefix.
 func TestALetterOfAPrefixedTopicIsWrittenThereAgain(t *testing.T) {
 	l := letters.Of(dead("v2."+events.TopicReads, `{"channel_id":"general","user_id":"ann","read_up_to":{"seq":1}}`))
 	r, err := l.Again(new(letters.Checker), false)

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// Build says what is running.
+// Build describes the running binary.
 type Build struct {
 	Version  string `json:"version"`  // as the release is called; "devel" for what was built without a name
 	Revision string `json:"revision"` // of the source, with "+dirty" if it was changed; empty if unknown
@@ -14,7 +14,8 @@ type Build struct {
 	Platform string `json:"platform"` // os/arch
 }
 
-// NewBuild is the build of this process. version is what the linker was told; empty: what the module says.
+// NewBuild returns the build of this process. version is the linker's value; if it is empty, the
+// module's version is used.
 func NewBuild(version string) Build {
 	b := Build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

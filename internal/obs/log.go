@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/tidemark/tidemark/internal/obs/codes"
 )
 
 // Formats of log lines.
@@ -13,6 +15,7 @@ const (
 )
 
 // NewLogger writes lines of at least the given level ("debug", "info", "warn" or "error") to w.
+// Lines that warn tell the code of their error.
 func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -21,9 +24,9 @@ func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	o := &slog.HandlerOptions{Level: l}
 	switch format {
 	case FormatText:
-		return slog.New(slog.NewTextHandler(w, o)), nil
+		return slog.New(codes.Logger(slog.NewTextHandler(w, o))), nil
 	case FormatJSON:
-		return slog.New(slog.NewJSONHandler(w, o)), nil
+		return slog.New(codes.Logger(slog.NewJSONHandler(w, o))), nil
 	}
 	return nil, fmt.Errorf("log format %q: want %s or %s", format, FormatText, FormatJSON)
 }

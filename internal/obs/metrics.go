@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// NewRegistry is a registry of a node's own, with the metrics of the Go runtime, the process and the build.
+// NewRegistry is a registry of a node's own, with the metrics of the Go runtime, the process and
+// the build.
 func NewRegistry(b Build) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -19,7 +20,7 @@ func NewRegistry(b Build) *prometheus.Registry {
 	return r
 }
 
-// metricsHandler shows what a registry gathers. A collector that fails does not hide the others.
+// metricsHandler serves the metrics of a registry. A collector that fails does not hide the others.
 func metricsHandler(r *prometheus.Registry) http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: r})
 }

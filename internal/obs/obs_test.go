@@ -74,6 +74,14 @@ func TestEndpoints(t *testing.T) {
 	if code, body := serve(t, mux, "GET", "/readyz"); code != 503 || body != "not ready\npartition 0 live\npartition 1 opening 3.0%\n" {
 		t.Errorf("/readyz while opening: %d %q", code, body)
 	}
+	if code, body := serve(t, mux, "GET", "/readyz?format=json"); code != 503 ||
+		body != `{"ready":false,"lines":[{"text":"partition 0 live"},{"text":"partition 1 opening 3.0%"}]}`+"\n" {
+		t.Errorf("/readyz as JSON: %d %q", code, body)
+	}
+	state = Readiness{Ready: true}
+	if code, body := serve(t, mux, "GET", "/readyz?format=json"); code != 200 || body != `{"ready":true,"lines":[]}`+"\n" {
+		t.Errorf("/readyz as JSON: %d %q", code, body)
+	}
 	state = Readiness{Ready: true, Lines: []string{"partition 0 live"}}
 	if code, body := serve(t, mux, "GET", "/readyz"); code != 200 || body != "ready\npartition 0 live\n" {
 		t.Errorf("/readyz: %d %q", code, body)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Bill is a software bill of materials in the form of CycloneDX 1.6, as far as a Go binary knows what it is made of.
+// Bill is a software bill of materials in the form of CycloneDX 1.6, with the modules that a Go
+// binary lists.
 type Bill struct {
 	Format      string          `json:"bomFormat"`
 	SpecVersion string          `json:"specVersion"`
@@ -16,12 +17,13 @@ type Bill struct {
 	Components  []BillComponent `json:"components"`
 }
 
-// BillMetadata says what the bill is of.
+// BillMetadata names the binary of the bill.
 type BillMetadata struct {
 	Component BillComponent `json:"component"`
 }
 
-// BillComponent is a module. Its property go:sum is the checksum of go.sum, by which `go mod verify` judges it.
+// BillComponent is a module. Its property go:sum is the checksum of go.sum, by which `go mod
+// verify` judges it.
 type BillComponent struct {
 	Type       string         `json:"type"`
 	Name       string         `json:"name"`
@@ -36,9 +38,9 @@ type BillProperty struct {
 	Value string `json:"value"`
 }
 
-// NewBill is the bill of a build, from what the linker wrote into the binary: the same binary has the same bill. Modules
-// are in the order of their paths; the standard library is one of them. A module that was replaced by another is listed
-// as what is really in the binary.
+// NewBill makes the bill of a build from the data that the linker wrote into the binary: the same
+// binary has the same bill. Modules are in the order of their paths; the standard library is one of
+// them. A replaced module is listed as the module that is really in the binary.
 func NewBill(b Build, info *debug.BuildInfo) Bill {
 	main := component("application", info.Main.Path, b.Version, "")
 	if b.Revision != "" {

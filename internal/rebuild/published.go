@@ -12,10 +12,10 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Published is up to where a group has published what its partitions say: its committed offsets. A partition of which the
-// group has committed nothing is not in it. What comes after is published by the node that opens the partition, as it folds
-// it, so a store that is to be that node's is no further than this: what it held already nobody would ever be told
-// (DESIGN §6).
+// Published returns the group's committed offsets, by partition: up to there the group has
+// published its changes. A partition without committed offsets is missing. The node that opens a
+// partition publishes the changes after them as it folds. So a store for that node must not be
+// further: changes that it already has would never be published (DESIGN §6).
 func Published(ctx context.Context, adm *kadm.Client, group string, inputs [events.NumInputs]string) (map[int32]projections.Position, error) {
 	offsets, err := adm.FetchOffsets(ctx, group)
 	if errors.Is(err, kerr.GroupIDNotFound) {
@@ -41,7 +41,8 @@ func Published(ctx context.Context, adm *kadm.Client, group string, inputs [even
 	return all, nil
 }
 
-// Tellable refuses stores that hold more than a group has published; stores is where each is, by partition.
+// Tellable refuses stores that hold more than a group has published; stores is where each is, by
+// partition.
 func Tellable(stores map[int32]projections.Position, group string, published map[int32]projections.Position) error {
 	var errs []error
 	for n, at := range stores {

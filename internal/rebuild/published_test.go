@@ -8,11 +8,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestTellable: a store may be a node's if all that it holds was told to somebody, and a refusal says what to do.
+// TestTellable: a store may be a node's if all that it holds was told to somebody, and a refusal
+// says what to do.
 func TestTellable(t *testing.T) {
 	published := map[int32]projections.Position{0: {10, 5, 3}, 1: {0, 7, 0}}
 	for _, c := range []struct {
@@ -39,8 +40,8 @@ func TestTellable(t *testing.T) {
 	}
 }
 
-// TestPublished: of each partition the committed offsets, and nothing of those of which nothing is committed or which are
-// other topics'.
+// TestPublished: of each partition the committed offsets, and nothing of those of which nothing is
+// committed or which are other topics'.
 func TestPublished(t *testing.T) {
 	brokers := testkit.FakeKafka(t).ListenAddrs()
 	topics := testkit.Topics(t, brokers, 3, 1)

@@ -4,112 +4,60 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
-
 	"github.com/tidemark/tidemark/cache"
-	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// RedisResult is what was found in Redis.
-type RedisResult struct {
-	Channels    int  `json:"channels"` // compared
-	Pairs       int  `json:"pairs"`    // users in channels, compared
-	Threads     int  `json:"threads"`  // users in threads that they follow, compared
-	Unknown     int  `json:"unknown"`  // of these, counts of large channels that Redis does not claim to know
-	Newer       int  `json:"newer"`    // of these, those that are further than the store, and so not compared
-	Differences int  `json:"differences"`
-	Repaired    bool `json:"repaired"` // what was wrong is taken out, and a cache that runs fills Redis again
-}
-
-// redisCheck compares Redis with rebuilt stores, as a reader of the cache would see it.
-type redisCheck struct {
-	c      *Config
-	reader *cache.Reader
-	found  []Difference // the first maxConfirmed
-	out    *RedisResult
-	all    int32 // partitions of the topics
-
-	partitions map[int32]projections.Position // compared, as of there
-	channels   map[string]bool
-	visited    map[visit]bool
-	wrong      map[string]map[string]bool // key -> fields that are wrong; without fields the key is
-}
-
-// visit is a user of whom all channels of a partition were compared.
-type visit struct {
-	user      string
-	partition int32
-}
+// askers is how many questions to Redis are under way at once: each waits for an answer far longer
+// than either side works.
+const askers = 16
 
 // epochKey is the key that says that Redis is complete (docs/redis.md).
 const epochKey = "tidemark:epoch"
 
-func newRedisCheck(ctx context.Context, c *Config) (*redisCheck, error) {
-	n, err := c.Redis.Exists(ctx, epochKey).Result()
-	if err != nil {
-		return nil, fmt.Errorf("asking Redis: %w", err)
-	}
-	if n == 0 {
-		return nil, errors.New("what Redis holds is not complete (it has no " + epochKey + "): a cache fills it, or would if one ran; compare later, or without it (--no-redis)")
-	}
-	return &redisCheck{c: c, reader: cache.NewReader(c.Redis), out: &RedisResult{}, partitions: map[int32]projections.Position{},
-		channels: map[string]bool{}, visited: map[visit]bool{}, wrong: map[string]map[string]bool{}}, nil
-}
-
-func (r *redisCheck) differs(d Difference, key, field string) {
-	r.out.Differences++
-	d.Where = "redis"
-	d.Field = key + ", " + d.Field
-	if len(r.found) < maxConfirmed {
-		r.found = append(r.found, d)
-	}
-	r.spoil(key, field)
-}
-
-// spoil makes a field of a hash, or with no field the key, one of those that repair takes out.
-func (r *redisCheck) spoil(key, field string) {
-	if r.wrong[key] == nil {
-		r.wrong[key] = map[string]bool{}
-	}
-	if field != "" {
-		r.wrong[key][field] = true
-	}
-}
-
 // partition compares the channels of a partition, and the users who have anything to do with them.
-func (r *redisCheck) partition(ctx context.Context, number int32, p *projections.Partition) (err error) {
+func (r *redisCheck) partition(ctx context.Context, number int32, p *projections.Partition) error {
 	r.partitions[number], r.all = p.Position(), p.Identity().Partitions
+	only := r.only[number]
 	users := map[string][]string{} // user -> channels
 	p.RLock()
 	defer p.RUnlock()
+	var channels []string
+	from := len(r.found)
 	p.Channels(func(id string, us []string) bool {
 		r.channels[id] = true
+		if only == nil || only.channels[id] {
+			channels = append(channels, id)
+		}
 		for _, u := range us {
-			users[u] = append(users[u], id)
+			if only == nil || only.users[u] {
+				users[u] = append(users[u], id)
+			}
 		}
-		err = r.channel(ctx, number, p, id)
-		return err == nil
+		return true
 	})
-	if err != nil {
-		return err
+	g, gctx := guard.WithContext(ctx)
+	g.SetLimit(askers)
+	for _, id := range channels {
+		g.Go("comparing channels with Redis", func() error { return r.channel(gctx, number, p, id) })
 	}
-	for user, channels := range users {
-		if err := r.user(ctx, number, p, user, channels); err != nil {
-			return err
-		}
+	for user, of := range users {
+		g.Go("comparing users with Redis", func() error { return r.user(gctx, number, p, user, of) })
 	}
-	return nil
+	err := g.Wait()
+	r.inOrder(from)
+	return err
 }
 
 func (r *redisCheck) channel(ctx context.Context, number int32, p *projections.Partition, id string) error {
 	want, _ := p.Channel(id)
 	key := cache.ChannelLatestKey(id)
-	r.out.Channels++
+	r.count(&r.out.Channels)
 	got, err := r.reader.Channel(ctx, id)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
@@ -117,17 +65,19 @@ func (r *redisCheck) channel(ctx context.Context, number int32, p *projections.P
 	case err != nil:
 		return err
 	case got.HeadSeq > want.HeadSeq:
-		r.out.Newer++
+		r.count(&r.out.Newer)
 		return nil
 	}
 	fields := channelFields(&want, got)
-	if got != nil && !wrong(fields) {
+	if got != nil && !wrong(fields) || got == nil && want.HeadSeq == 0 && want.MemberCount == 0 {
+		// Of a channel that is known only by a leave, an edit, a deletion or a purge nothing is
+		// ever published.
 		return nil
 	}
 	if newer, err := r.channelBeyond(ctx, number, id); err != nil {
 		return err
 	} else if newer { // without a new message: somebody joined, a message was deleted, the channel was
-		r.out.Newer++
+		r.count(&r.out.Newer)
 		return nil
 	}
 	if got == nil {
@@ -147,47 +97,18 @@ func channelFields(want *projections.ChannelView, got *cache.Channel) []field {
 		{"message_seq", u(got.HeadSeq), u(want.HeadSeq)},
 		{"message_pos", u(got.HeadPos), u(want.HeadPos)},
 		{"member_count", u(got.MemberCount), u(want.MemberCount)},
+		{"labels", strings.Join(got.Labels, ", "), strings.Join(want.Labels, ", ")},
+		{"archived", strconv.FormatBool(got.Archived), strconv.FormatBool(want.Archived)},
 		{"latest_id", got.LatestID, told(want.Latest.MessageID, want.Latest.Seq, got.LatestID)},
 		{"latest_at", millis(got.LatestAt.UnixMilli(), got.LatestAt.IsZero()), millis(want.Latest.At, want.Latest.Seq == 0)},
 	}
 }
 
-// field is one that is compared.
-type field struct{ name, is, want string }
-
-// wrong reports whether any is.
-func wrong(fields []field) bool {
-	return slices.ContainsFunc(fields, func(f field) bool { return f.is != f.want })
-}
-
-func (r *redisCheck) fields(number int32, channel, user, key, of string, fields []field) {
-	for _, f := range fields {
-		if f.is != f.want {
-			r.differs(Difference{Partition: number, Channel: channel, User: user, Field: f.name, Is: f.is, Want: f.want}, key, of)
-		}
-	}
-}
-
-func u(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
-
-// told is the id that Redis may show for a message: once it has left the index the state does not know it, and Redis may.
-func told(id string, seq uint32, is string) string {
-	if id == "" && seq > 0 {
-		return is
-	}
-	return id
-}
-
-func millis(ms int64, none bool) string {
-	if none {
-		return "none"
-	}
-	return strconv.FormatInt(ms, 10) + " ms"
-}
-
 // user compares the inbox and the read pointers of a user in the channels of one partition.
 func (r *redisCheck) user(ctx context.Context, number int32, p *projections.Partition, user string, channels []string) error {
+	r.mu.Lock()
 	r.visited[visit{user, number}] = true
+	r.mu.Unlock()
 	entries, _, err := r.reader.Inbox(ctx, user)
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		return err
@@ -206,27 +127,28 @@ func (r *redisCheck) user(ctx context.Context, number int32, p *projections.Part
 	}
 	for i, id := range channels {
 		v, _ := p.View(user, id)
-		r.out.Pairs++
+		r.count(&r.out.Pairs)
 		e := inbox[id]
 		delete(inbox, id)
 		if e != nil && e.Stamp != v.Stamp && e.Stamp.Dominates(v.Stamp) {
-			r.out.Newer++
+			r.count(&r.out.Newer)
 			continue
 		}
 		if e == nil && v.Member {
 			if gone, err := r.goneBeyond(ctx, number, user, id); err != nil {
 				return err
 			} else if gone {
-				r.out.Newer++
+				r.count(&r.out.Newer)
 				continue
 			}
 		}
-		r.entry(number, &v, e)
-		if v.Member {
+		lags := e != nil && r.lags(p, &v, e.Stamp)
+		r.entry(number, &v, e, lags)
+		if v.Member && !lags {
 			r.pointer(number, &v, pointers[i].Val())
 		}
 	}
-	if err := r.threads(ctx, number, p, user); err != nil {
+	if err := r.threads(ctx, number, p, user, channels); err != nil {
 		return err
 	}
 	for id, e := range inbox { // of channels in which the user has done nothing, as far as this partition knows
@@ -237,16 +159,7 @@ func (r *redisCheck) user(ctx context.Context, number int32, p *projections.Part
 	return nil
 }
 
-func (r *redisCheck) of(channel string) int32 { return events.PartitionOf([]byte(channel), r.all) }
-
-// compares reports whether a channel is of a partition that is compared.
-func (r *redisCheck) compares(channel string) (number int32, ok bool) {
-	number = r.of(channel)
-	_, ok = r.partitions[number]
-	return number, ok
-}
-
-func (r *redisCheck) entry(number int32, v *projections.View, e *cache.Entry) {
+func (r *redisCheck) entry(number int32, v *projections.View, e *cache.Entry, lags bool) {
 	key := cache.InboxKey(v.UserID)
 	switch {
 	case e == nil && !v.Member:
@@ -260,16 +173,26 @@ func (r *redisCheck) entry(number int32, v *projections.View, e *cache.Entry) {
 		return
 	}
 	fields := []field{
-		{"offline_unread", u(e.OfflineUnread), u(v.OfflineUnread)},
-		{"last_read_seq", u(e.LastReadSeq), u(v.LastRead.Seq)},
 		{"large", strconv.FormatBool(e.Large), strconv.FormatBool(v.Large)},
 		{"muted", strconv.FormatBool(e.Muted), strconv.FormatBool(v.Muted)},
 		{"read_epoch", u(e.ReadEpoch), u(v.ReadEpoch)},
 	}
+	fields = append(fields, saidFields(e, v, lags)...)
+	if lags {
+		// It is behind, and never ahead.
+		fields = append(fields, field{"last_read_seq", u(e.LastReadSeq), u(min(e.LastReadSeq, v.LastRead.Seq))})
+		if e.Known {
+			fields = append(fields, field{"unread", u(e.Unread), u(max(e.Unread, v.Unread))}, field{"mentions", u(e.Mentions), u(max(e.Mentions, v.Mentions))})
+		}
+		r.fields(number, v.ChannelID, v.UserID, key, v.ChannelID, fields)
+		return
+	}
+	fields = append(fields, mentionFields(e, v.DirectMentions, v.FirstMention)...)
+	fields = append(fields, field{"offline_unread", u(e.OfflineUnread), u(v.OfflineUnread)}, field{"last_read_seq", u(e.LastReadSeq), u(v.LastRead.Seq)})
 	if e.Known {
 		fields = append(fields, field{"unread", u(e.Unread), u(v.Unread)}, field{"mentions", u(e.Mentions), u(v.Mentions)})
 	} else {
-		r.out.Unknown++
+		r.count(&r.out.Unknown)
 	}
 	if !e.Large {
 		fields = append(fields, field{"first_unread_id", e.FirstUnreadID, told(v.FirstUnread.MessageID, v.FirstUnread.Seq, e.FirstUnreadID)},
@@ -280,20 +203,19 @@ func (r *redisCheck) entry(number int32, v *projections.View, e *cache.Entry) {
 
 func (r *redisCheck) pointer(number int32, v *projections.View, hash map[string]string) {
 	key := cache.ReadPointerKey(v.UserID, v.ChannelID)
-	if strings.Contains(v.UserID, ":") {
-		return // two pairs may share this key
-	}
 	seq := u(v.LastRead.Seq)
 	is := hash["last_read_seq"]
 	if len(hash) == 0 {
 		is = "0"
 	}
-	before := r.out.Differences
-	r.fields(number, v.ChannelID, v.UserID, key, "", []field{
+	fields := []field{
 		{"last_read_seq", is, seq},
 		{"last_read_id", hash["last_read_id"], told(v.LastRead.MessageID, v.LastRead.Seq, hash["last_read_id"])},
-	})
-	if r.out.Differences > before { // a pointer is written with its entry, if that is not there already
+	}
+	r.fields(number, v.ChannelID, v.UserID, key, "", fields)
+	if wrong(fields) { // a pointer is written with its entry, if that is not there already
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.spoil(cache.InboxKey(v.UserID), v.ChannelID)
 	}
 }

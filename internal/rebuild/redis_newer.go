@@ -13,32 +13,36 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// What Redis holds may be from records that a store does not have: a store that stayed where its partition has moved away from
-// is far behind it. Of that the store knows nothing, and it is no difference. Stamps say so; of what was taken out of Redis they
-// are kept for a day.
+// What Redis holds may be from records that a store does not have: a store that stayed where its
+// partition has moved away from is far behind it. Of that the store knows nothing, and it is no
+// difference. Stamps say so; of what was taken out of Redis they are kept for a day.
 
-// beyond reports whether a stamp names records that the store does not have: of what it stands for the store knows
-// nothing, so it is no stray. A store that stayed where its partition has moved away from is far behind Redis.
+// beyond reports whether a stamp names records that the store does not have: of what it stands for
+// the store knows nothing, so it is no stray. A store that stayed where its partition has moved
+// away from is far behind Redis.
 func (r *redisCheck) beyond(number int32, s events.Stamp) bool {
 	at := r.partitions[number]
 	return s.M > at[0] || s.R > at[1] || s.D > at[2]
 }
 
-// channelBeyond reports whether what Redis last had of a channel is from beyond the store. Its stamp is a key of the cache's
-// own: `fold_version.m`, kept for 24 hours after the channel was deleted (docs/redis.md).
+// channelBeyond reports whether what Redis last had of a channel is from beyond the store. Its
+// stamp is a key of the cache's own: `fold_version.m`, kept for 24 hours after the channel was
+// deleted (docs/redis.md).
 func (r *redisCheck) channelBeyond(ctx context.Context, number int32, id string) (bool, error) {
 	stamp, err := r.c.Redis.Get(ctx, cache.ChannelStampKey(id)).Result()
 	return r.saysBeyond(number, stamp, err)
 }
 
-// goneBeyond reports whether an entry that Redis does not hold was taken out by records from beyond the store. The stamp of
-// that is kept for 24 hours: `fold_version.m.r.d.last_read_seq` (docs/redis.md).
+// goneBeyond reports whether an entry that Redis does not hold was taken out by records from beyond
+// the store. The stamp of that is kept for 24 hours: `fold_version.m.r.d.last_read_seq`
+// (docs/redis.md).
 func (r *redisCheck) goneBeyond(ctx context.Context, number int32, user, field string) (bool, error) {
 	stamp, err := r.c.Redis.HGet(ctx, cache.InboxGoneKey(user), field).Result()
 	return r.saysBeyond(number, stamp, err)
 }
 
-// saysBeyond is beyond for a stamp as the cache keeps it, if there is one. What cannot be read of it says nothing.
+// saysBeyond is beyond for a stamp as the cache keeps it, if there is one. What cannot be read of
+// it says nothing.
 func (r *redisCheck) saysBeyond(number int32, stamp string, err error) (bool, error) {
 	if errors.Is(err, redis.Nil) {
 		return false, nil

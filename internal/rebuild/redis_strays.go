@@ -5,66 +5,103 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
+	"slices"
 
 	"github.com/tidemark/tidemark/cache"
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 func (r *redisCheck) stray(number int32, user string, e *cache.Entry) {
 	if r.beyond(number, e.Stamp) {
-		r.out.Newer++
+		r.count(&r.out.Newer)
 		return
 	}
 	r.differs(Difference{Partition: number, Channel: e.ChannelID, User: user, Field: "the entry", Is: fmt.Sprintf("there, with unread %d", e.Unread),
 		Want: "none: the user is no member"}, cache.InboxKey(user), e.ChannelID)
 }
 
-// strays finds inboxes and channels that no partition knows of.
+// strays finds inboxes, threads and channels that no partition knows of.
 func (r *redisCheck) strays(ctx context.Context) error {
-	inbox := cache.InboxKey("")
-	seen := map[string]bool{} // a scan may name a key twice
-	it := r.c.Redis.Scan(ctx, 0, inbox+"*", 1000).Iterator()
-	for it.Next(ctx) {
-		if seen[it.Val()] {
-			continue
+	g, gctx := guard.WithContext(ctx)
+	g.SetLimit(askers)
+	from := len(r.found)
+	look := func(kind string, at func(context.Context, string) error) error {
+		ids, err := r.ids(ctx, kind)
+		for _, id := range ids {
+			g.Go("looking for strays in Redis", func() error { return at(gctx, id) })
 		}
-		seen[it.Val()] = true
-		user := strings.TrimPrefix(it.Val(), inbox)
-		entries, _, err := r.reader.Inbox(ctx, user)
-		if err != nil && !errors.Is(err, cache.ErrMiss) {
-			return err
-		}
-		for i := range entries {
-			if n, ok := r.compares(entries[i].ChannelID); ok && !r.visited[visit{user, n}] {
-				r.stray(n, user, &entries[i])
-			}
-		}
-	}
-	if err := it.Err(); err != nil {
-		return fmt.Errorf("asking Redis: %w", err)
-	}
-	if err := r.strayThreads(ctx); err != nil {
 		return err
 	}
-	latest := cache.ChannelLatestKey("")
-	it = r.c.Redis.Scan(ctx, 0, latest+"*", 1000).Iterator()
+	err := errors.Join(
+		look(cache.InboxKey(""), r.strayInbox),
+		look(cache.InboxThreadsKey(""), r.strayThreads),
+		look(cache.ChannelLatestKey(""), r.strayChannel))
+	err = errors.Join(err, g.Wait())
+	r.inOrder(from)
+	return err
+}
+
+// ids are those of which Redis may have a key of a kind: all that it has, or those that are looked
+// at again.
+func (r *redisCheck) ids(ctx context.Context, kind string) (list []string, err error) {
+	seen := map[string]bool{} // a scan may name a key twice
+	if r.only != nil {
+		for _, p := range r.only {
+			from := p.users
+			if kind == cache.ChannelLatestKey("") {
+				from = p.channels
+			}
+			maps.Copy(seen, from)
+		}
+		return slices.Collect(maps.Keys(seen)), nil
+	}
+	it := r.c.Redis.Scan(ctx, 0, kind+"*", 1000).Iterator()
 	for it.Next(ctx) {
-		id := strings.TrimPrefix(it.Val(), latest)
-		if n, ok := r.compares(id); ok && !r.channels[id] {
-			r.channels[id] = true
-			newer, err := r.channelBeyond(ctx, n, id)
-			if err != nil {
-				return err
-			}
-			if newer {
-				r.out.Newer++
-				continue
-			}
-			r.differs(Difference{Partition: n, Channel: id, Field: "the key", Is: "there", Want: "none: there is no such channel"}, it.Val(), "")
+		if id, ok := cache.IDOfKey(kind, it.Val()); ok && !seen[id] {
+			seen[id] = true
+			list = append(list, id)
 		}
 	}
 	if err := it.Err(); err != nil {
-		return fmt.Errorf("asking Redis: %w", err)
+		return nil, fmt.Errorf("asking Redis: %w", err)
+	}
+	return list, nil
+}
+
+func (r *redisCheck) strayInbox(ctx context.Context, user string) error {
+	entries, _, err := r.reader.Inbox(ctx, user)
+	if err != nil && !errors.Is(err, cache.ErrMiss) {
+		return err
+	}
+	for i := range entries {
+		if n, ok := r.compares(entries[i].ChannelID); ok && !r.wasVisited(user, n) {
+			r.stray(n, user, &entries[i])
+		}
+	}
+	return nil
+}
+
+func (r *redisCheck) strayChannel(ctx context.Context, id string) error {
+	n, ok := r.compares(id)
+	if !ok || r.channels[id] {
+		return nil
+	}
+	if r.only != nil { // it may be gone
+		if _, err := r.reader.Channel(ctx, id); err != nil {
+			if errors.Is(err, cache.ErrMiss) {
+				return nil
+			}
+			return err
+		}
+	}
+	newer, err := r.channelBeyond(ctx, n, id)
+	switch {
+	case err != nil:
+		return err
+	case newer:
+		r.count(&r.out.Newer)
+	default:
+		r.differs(Difference{Partition: n, Channel: id, Field: "the key", Is: "there", Want: "none: there is no such channel"}, cache.ChannelLatestKey(id), "")
 	}
 	return nil
 }
@@ -86,18 +123,17 @@ func (r *redisCheck) onlyWrong(others map[string]map[string]bool) {
 	}
 }
 
-// repair takes out what is wrong, and asks the cache to fill Redis from the start of its topics. In this order: what has a
-// stamp that is too high would stay.
+// repair takes out what is wrong, and asks the cache to fill Redis from the start of its topics. In
+// this order: what has a stamp that is too high would stay.
 func (r *redisCheck) repair(ctx context.Context) error {
 	if len(r.wrong) == 0 {
 		return nil
 	}
 	for key, fields := range r.wrong {
 		if len(fields) == 0 {
-			id, isChannel := strings.CutPrefix(key, cache.ChannelLatestKey(""))
 			keys := []string{key}
-			if isChannel {
-				keys = append(keys, "channel-stamp:"+id)
+			if id, isChannel := cache.IDOfKey(cache.ChannelLatestKey(""), key); isChannel {
+				keys = append(keys, cache.ChannelStampKey(id))
 			}
 			if err := r.c.Redis.Del(ctx, keys...).Err(); err != nil {
 				return fmt.Errorf("asking Redis: %w", err)

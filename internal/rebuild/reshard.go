@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/inflate"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
@@ -25,10 +26,11 @@ type ReshardConfig struct {
 	// Partitions is how many the new topics are to have.
 	Partitions  int32
 	Replication int16
-	// Dir is where the stores are rebuilt: old from the old topics, new from the new ones. It must be empty.
+	// Dir is where the stores are rebuilt: old from the old topics, new from the new ones. It must
+	// be empty.
 	Dir      string
 	Settings projections.Settings
-	Skip     []processor.RecordID
+	Skip     []events.RecordID
 	Limit    int // how many differences are told; 20 by default
 	Logger   *slog.Logger
 	// Report gets the progress of a phase: copy, old, new.
@@ -51,19 +53,19 @@ type Resharded struct {
 const (
 	// copiedBytes lets the longest event through, with its key and headers.
 	copiedBytes = events.MaxValueBytes + 64<<10
-	// copyBuffered is how many bytes of records wait for their acknowledgements at a time; reading waits for them, with
-	// copyFetched in each broker's answer.
+	// copyBuffered is how many bytes of records wait for their acknowledgements at a time; reading
+	// waits for them, with copyFetched in each broker's answer.
 	copyBuffered = 64 << 20
 	copyFetched  = 16 << 20
 )
 
-// Reshard writes new topics with another number of partitions from the old ones, as they are when it begins: each
-// channel's records in their order, with their timestamps. Then it rebuilds from both and compares what every user sees of
-// every channel. Producers must be stopped: what they write meanwhile is not in the new topics. The old ones stay as they
-// are.
+// Reshard writes new topics with another number of partitions from the old ones, as they are when
+// it begins: each channel's records in their order, with their timestamps. Then it rebuilds from
+// both and compares what every user sees of every channel. Producers must be stopped: what they
+// write meanwhile is not in the new topics. The old ones stay as they are.
 //
-// Records that are bad are left out: under another partition count one that was in the wrong partition might be in the
-// right one.
+// Records that are bad are left out: under another partition count one that was in the wrong
+// partition might be in the right one.
 func Reshard(ctx context.Context, c ReshardConfig) (*Resharded, error) {
 	if c.Limit == 0 {
 		c.Limit = 20
@@ -200,6 +202,16 @@ func (r *resharding) copy(ctx context.Context, in events.Input) error {
 	return r.pump(ctx, in, reader, left, total)
 }
 
+// fetched is the first error of what was polled that does not pass by itself.
+func fetched(fetches kgo.Fetches, batch int) error {
+	for _, e := range fetches.Errors() {
+		if !inflate.Deferred(e.Err) {
+			return inflate.InWords(e.Err, batch)
+		}
+	}
+	return nil
+}
+
 // pump copies what reader fetches until nothing is left.
 func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Client, left map[int32]int64, total int64) error {
 	var failed atomic.Pointer[error]
@@ -207,7 +219,7 @@ func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Clie
 	var done int64
 	for len(left) > 0 {
 		fetches := reader.PollFetches(ctx)
-		if err := errors.Join(ctx.Err(), fetches.Err()); err != nil {
+		if err := errors.Join(ctx.Err(), fetched(fetches, inflate.Limit(reader))); err != nil {
 			return fmt.Errorf("reading %s: %w", r.From.Inputs[in], err)
 		}
 		for it := fetches.RecordIter(); !it.Done(); {
@@ -235,8 +247,8 @@ func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Clie
 				continue
 			}
 			r.res.Copied++
-			// Records of one partition are written in the order in which they are handed over, and a channel is in one
-			// partition of both.
+			// Records of one partition are written in the order in which they are handed over, and
+			// a channel is in one partition of both.
 			r.client.Produce(ctx, &kgo.Record{Topic: r.To.Inputs[in], Partition: events.PartitionOf(channel, r.Partitions),
 				Key: rec.Key, Value: rec.Value, Headers: rec.Headers, Timestamp: rec.Timestamp}, func(_ *kgo.Record, err error) {
 				if err != nil {
@@ -263,7 +275,7 @@ func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Clie
 
 func (r *resharding) skipped(rec *kgo.Record) bool {
 	for _, s := range r.Skip {
-		if s == (processor.RecordID{Topic: rec.Topic, Partition: rec.Partition, Offset: rec.Offset}) {
+		if s == (events.RecordID{Topic: rec.Topic, Partition: rec.Partition, Offset: rec.Offset}) {
 			return true
 		}
 	}

@@ -53,7 +53,7 @@ func (r *resharding) differs(d Difference) {
 }
 
 // rebuilt rebuilds from a set of topics and opens the stores.
-func (r *resharding) rebuilt(ctx context.Context, name string, topics processor.Topics, skip []processor.RecordID) (ps []*projections.Partition, closeAll func() error, err error) {
+func (r *resharding) rebuilt(ctx context.Context, name string, topics processor.Topics, skip []events.RecordID) (ps []*projections.Partition, closeAll func() error, err error) {
 	closeAll = func() (err error) {
 		for _, p := range ps {
 			err = errors.Join(err, p.Close())

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -40,7 +40,8 @@ func (b *buffered) OnProduceRecordUnbuffered(r *kgo.Record, _ error) {
 	b.now -= len(r.Key) + len(r.Value)
 }
 
-// TestReshardHoldsBytesNotRecords: what waits for slow brokers is bounded by its bytes, however long the records are.
+// TestReshardHoldsBytesNotRecords: what waits for slow brokers is bounded by its bytes, however
+// long the records are.
 func TestReshardHoldsBytesNotRecords(t *testing.T) {
 	brokers := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, brokers.ListenAddrs(), 1, 1)

@@ -8,21 +8,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/tidemark/tidemark/internal/private"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// locks are stores of a data directory that no process uses, held so that none begins to.
+// locks are locked stores of a data directory: no process uses them or can begin to.
 type locks map[int32]*projections.Stopped
 
 // stopFirst is the way out of an error of lock.
 const stopFirst = "stop the node first"
 
-// lock takes hold of the stores of these partitions that are there. If a process uses one of them none is held, and the
-// error says the way out.
+// lock locks the existing stores of these partitions. If a process uses one of them, it locks none,
+// and the error names the way out.
 func lock(dataDir string, numbers []int32, way string) (_ locks, err error) {
 	held := locks{}
 	defer func() {
@@ -55,9 +54,10 @@ func (l locks) release() (err error) {
 	return err
 }
 
-// Swap puts the stores of these partitions that are in from in the place of those in dataDir, which are moved to aside. It
-// refuses, before anything is moved, while a process uses one of either, or if one is missing in from. Each store is moved by one rename, so from and
-// aside must be on the file system of dataDir; a crash in between leaves a partition with its old store, its new one, or
+// Swap puts the stores of these partitions that are in from in the place of those in dataDir, which
+// are moved to aside. It refuses, before anything is moved, while a process uses one of either, or
+// if one is missing in from. Each store is moved by one rename, so from and aside must be on the
+// file system of dataDir; a crash in between leaves a partition with its old store, its new one, or
 // none, each of which a node can open: one that has none is rebuilt.
 func Swap(dataDir, from string, numbers []int32, aside string) (err error) {
 	old, err := lock(dataDir, numbers, stopFirst)
@@ -75,11 +75,11 @@ func Swap(dataDir, from string, numbers []int32, aside string) (err error) {
 			return fmt.Errorf("there is no rebuilt store at %s, and nothing was changed", processor.StoreDir(from, n))
 		}
 	}
-	if err := os.MkdirAll(aside, 0o755); err != nil {
+	if err := private.MkdirAll(aside); err != nil {
 		return err
 	}
 	for _, n := range numbers {
-		if err := snapshot.Install(vfs.Default, processor.StoreDir(from, n), processor.StoreDir(dataDir, n), processor.StoreDir(aside, n)); err != nil {
+		if err := snapshot.Install(private.FS, processor.StoreDir(from, n), processor.StoreDir(dataDir, n), processor.StoreDir(aside, n)); err != nil {
 			return err
 		}
 	}

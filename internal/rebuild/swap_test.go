@@ -54,6 +54,29 @@ func position(t *testing.T, dataDir string, n int32) int64 {
 	return x.Position[events.Messages]
 }
 
+// TestSameSettings: one store with other settings is enough to refuse them, and one that cannot be
+// read is not.
+func TestSameSettings(t *testing.T) {
+	data := t.TempDir()
+	storeAt(t, data, 0, 1)
+	storeAt(t, data, 2, 1)
+	if err := os.Mkdir(processor.StoreDir(data, 3), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	same := projections.DefaultSettings()
+	if err := SameSettings(data, same); err != nil {
+		t.Errorf("the settings of the stores: %v", err)
+	}
+	other := same
+	other.SendMarksRead = !same.SendMarksRead
+	if err := SameSettings(data, other); err == nil || !strings.Contains(err.Error(), "was folded with "+same.String()) {
+		t.Errorf("other settings: %v", err)
+	}
+	if err := SameSettings(t.TempDir(), other); err != nil {
+		t.Errorf("without a store: %v", err)
+	}
+}
+
 func TestSwap(t *testing.T) {
 	data := t.TempDir()
 	from, aside := filepath.Join(data, "rebuilt"), Aside(data, time.Unix(1_700_000_000, 0))

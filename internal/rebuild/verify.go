@@ -2,88 +2,76 @@ package rebuild
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
-
-	"github.com/redis/go-redis/v9"
-	"github.com/twmb/franz-go/pkg/kgo"
+	"os"
+	"path/filepath"
 
 	"github.com/tidemark/tidemark/processor"
-	"github.com/tidemark/tidemark/projections"
 )
 
-// Config says what Verify compares. Brokers and DataDir must be set.
-type Config struct {
-	Brokers       []string
-	ClientOptions []kgo.Opt
-	Topics        processor.Topics // empty names are those of package events
-	// DataDir is that of a node that is stopped, a copy of one, or with Checkpoint that of a node that runs. Room for a second
-	// store of each partition is needed in it.
-	DataDir    string
-	Partitions []int32 // nil: those that have a store in DataDir
-	// Checkpoint makes dir, below DataDir, a copy of the store of a partition as of some moment: the node that runs on DataDir
-	// is asked for it. nil: nothing runs there, and the stores are locked while they are copied.
-	Checkpoint func(ctx context.Context, partition int32, dir string) error
-	// Redis is compared as well; nil: it is not.
-	Redis redis.UniversalClient
-	// Repair puts the rebuilt store in the place of one that differs, and takes out of Redis what is wrong there. It needs a
-	// node that is stopped.
-	Repair bool
-	// Limit is how many differences are told; the others are counted. 20 by default.
-	Limit int
-	// Skip and AcceptGap are as in processor.RebuildConfig.
-	Skip      []processor.RecordID
-	AcceptGap bool
-	Logger    *slog.Logger
-	Report    func(processor.RebuildProgress)
-}
-
-// Difference is one thing that is not what the topics say.
-type Difference struct {
-	Where     string `json:"where"` // "store" or "redis"
-	Partition int32  `json:"partition"`
-	Channel   string `json:"channel,omitempty"`
-	User      string `json:"user,omitempty"`
-	Field     string `json:"field"`
-	Is        string `json:"is"`
-	Want      string `json:"want"` // what the topics say
-
-	thread string // of the user's, if it is about one in Redis; Field names it
-}
-
-// String is the difference in one line.
-func (d Difference) String() string {
-	of := []string{fmt.Sprintf("%s, partition %d", d.Where, d.Partition)}
-	if d.Channel != "" {
-		of = append(of, fmt.Sprintf("channel %q", d.Channel))
+// Verify rebuilds each partition beside its store, up to the store's position, and compares: the
+// digests, then record by record and, where these differ, what readers see; and what Redis holds
+// with what the rebuilt stores say. It changes nothing unless it is to repair. The error is about
+// what could not be compared.
+func Verify(ctx context.Context, c Config) (res *Result, err error) {
+	if c.Limit == 0 {
+		c.Limit = 20
 	}
-	if d.User != "" {
-		of = append(of, fmt.Sprintf("user %q", d.User))
+	if c.Partitions == nil {
+		if c.Partitions, err = processor.Stores(c.DataDir); err != nil {
+			return nil, err
+		}
+		if len(c.Partitions) == 0 {
+			return nil, fmt.Errorf("there is no store in %s", c.DataDir)
+		}
 	}
-	return fmt.Sprintf("%s: %s is %s, the topics say %s", strings.Join(of, ", "), d.Field, d.Is, d.Want)
-}
-
-// Verified is what was found of one partition.
-type Verified struct {
-	Partition   int32                `json:"partition"`
-	Position    projections.Position `json:"position"` // up to which it was rebuilt
-	Digest      string               `json:"digest"`   // of the rebuilt store
-	Differences int                  `json:"differences"`
-	Repaired    bool                 `json:"repaired"`
-}
-
-// Result is what Verify found.
-type Result struct {
-	Partitions  []Verified   `json:"partitions"`
-	Redis       *RedisResult `json:"redis,omitempty"`
-	Differences []Difference `json:"differences"` // the first of each partition, up to the limit
-	Total       int          `json:"total"`       // of differences
-	Aside       string       `json:"aside,omitempty"`
-}
-
-func (r *Result) add(limit int, d Difference) {
-	if r.Total++; len(r.Differences) < limit {
-		r.Differences = append(r.Differences, d)
+	if c.Checkpoint != nil && c.Repair {
+		return nil, errors.New("a store is repaired while no node uses it: stop the node first, and nothing was changed")
 	}
+	held := locks{}
+	if c.Checkpoint == nil {
+		way := stopFirst
+		if !c.Repair {
+			way += ", or name it with --node"
+		}
+		if held, err = lock(c.DataDir, c.Partitions, way); err != nil {
+			return nil, err
+		}
+	}
+	free := func() error { l := held; held = nil; return l.release() }
+	defer func() { err = errors.Join(err, free()) }()
+	scratch, err := os.MkdirTemp(c.DataDir, ScratchPrefix)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+
+	v := &verification{Config: c, copies: filepath.Join(scratch, CopiesDir), rebuilt: filepath.Join(scratch, "rebuilt"), held: held,
+		res: &Result{Differences: []Difference{}}}
+	settings, err := v.copy(ctx, c.Partitions)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Repair { // the copies are all that is needed: a node may start meanwhile
+		if err := free(); err != nil {
+			return nil, err
+		}
+	}
+	v.settings = settings
+	list, err := v.rebuild(ctx, c.Partitions, false)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, r := range list {
+		errs = append(errs, v.partition(r))
+	}
+	if c.Redis != nil {
+		errs = append(errs, v.compareRedis(ctx, list))
+	}
+	if err := errors.Join(errs...); err != nil || !c.Repair {
+		return v.res, err
+	}
+	return v.res, v.repair(ctx, free)
 }

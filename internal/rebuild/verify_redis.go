@@ -8,34 +8,40 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidemark/tidemark/internal/private"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// While nothing is folded, a value in Redis that is not what the stores say is wrong, or a cache is behind. While a node
-// runs there is more: what Redis holds may be newer than the copies of the stores, and not everything in it has a stamp that
-// says so; and it is always a little behind. So what was found then is looked at again, with newer copies: a value that is
-// wrong stays what it is, and one that was only early or late does not.
+// While nothing is folded, a value in Redis that is not what the stores say is wrong, or a cache is
+// behind. While a node runs there is more: what Redis holds may be newer than the copies of the
+// stores, and not everything in it has a stamp that says so; and it is always a little behind. So
+// what was found then is looked at again, with newer copies: a value that is wrong stays what it
+// is, and one that was only early or late does not.
 //
-// A store that stayed where its partition has moved away from is behind Redis by any time. Stamps say so, of what was taken
-// out of Redis for a day; what nobody remembers after that the log does: so what was found beside a store that nobody uses is
-// looked at once more, with the store folded on to where the log ends.
+// A store that stayed where its partition has moved away from is behind Redis by any time. Stamps
+// say so, of what was taken out of Redis for a day; what nobody remembers after that the log does:
+// so what was found beside a store that nobody uses is looked at once more, with the store folded
+// on to where the log ends.
 
 const (
-	// maxConfirmed is how many differences are kept to be confirmed; where there are more, they are told as they are.
+	// maxConfirmed is how many differences are kept to be confirmed; where there are more, they are
+	// told as they are.
 	maxConfirmed = 10_000
-	// confirmations is how often a difference must be seen again, and confirmAfter what a cache is given to follow.
+	// confirmations is how often a difference must be seen again, and confirmAfter what a cache is
+	// given to follow.
 	confirmations = 3
 	confirmAfter  = time.Second
 )
 
 // compareRedis compares Redis with the rebuilt stores.
 func (v *verification) compareRedis(ctx context.Context, list []processor.Rebuilt) error {
-	kept, err := v.redisPass(ctx, list)
+	kept, err := v.redisPass(ctx, list, nil)
 	if err != nil {
 		return err
 	}
-	out := v.redis.out
+	first := v.redis
+	out := first.out
 	if v.Checkpoint == nil && len(kept) > 0 && out.Differences <= maxConfirmed {
 		before := values(kept)
 		if kept, err = v.settle(ctx, list, kept); err != nil {
@@ -53,14 +59,37 @@ func (v *verification) compareRedis(ctx context.Context, list []processor.Rebuil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		now, err := v.again(ctx, list)
+		// What Redis had late is there by now; that costs as many questions as there are
+		// differences.
+		now, err := v.redisPass(ctx, list, placesOf(kept))
 		if err != nil {
 			return err
 		}
-		kept = both(kept, now)
+		if kept = both(kept, now); len(kept) > 0 { // or it was early
+			if list, err = v.again(ctx, list, kept); err != nil {
+				return err
+			}
+			if now, err = v.redisPass(ctx, list, placesOf(kept)); err != nil {
+				return err
+			}
+			kept = both(kept, now)
+		}
 		out.Differences = len(kept)
 	}
-	v.res.Redis = out
+	if len(kept) > 0 && out.Differences <= maxConfirmed {
+		late, err := v.late(ctx, kept)
+		if err != nil {
+			return err
+		}
+		before := values(kept)
+		kept = slices.DeleteFunc(kept, func(d Difference) bool { return late[d.record()] })
+		out.Late = before - values(kept)
+		out.Differences = len(kept)
+		if len(kept) == 0 {
+			first.wrong = nil // there is nothing to repair: the cache goes on
+		}
+	}
+	v.redis, v.res.Redis = first, out
 	for _, d := range kept {
 		v.res.add(v.Limit, d)
 	}
@@ -68,11 +97,12 @@ func (v *verification) compareRedis(ctx context.Context, list []processor.Rebuil
 	return nil
 }
 
-// settle keeps those differences that are there too if the rebuilt stores are folded on to where the log ends now, and has no
-// others repaired. It folds copies: what is put in a store's place is no further than that was.
+// settle keeps those differences that are there too if the rebuilt stores are folded on to where
+// the log ends now, and has no others repaired. It folds copies: what is put in a store's place is
+// no further than that was.
 func (v *verification) settle(ctx context.Context, list []processor.Rebuilt, kept []Difference) ([]Difference, error) {
 	dir := filepath.Join(filepath.Dir(v.rebuilt), "further")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := private.MkdirAll(dir); err != nil {
 		return nil, err
 	}
 	var numbers []int32
@@ -90,7 +120,7 @@ func (v *verification) settle(ctx context.Context, list []processor.Rebuilt, kep
 		return nil, err
 	}
 	first := v.redis
-	now, err := v.redisPass(ctx, further)
+	now, err := v.redisPass(ctx, further, placesOf(kept))
 	if err != nil {
 		return nil, err
 	}
@@ -118,42 +148,40 @@ func copyStopped(dir, to string) error {
 	return errors.Join(held.Checkpoint(to), held.Close())
 }
 
-// again takes new copies of the stores, goes on rebuilding up to them, and compares Redis with that.
-func (v *verification) again(ctx context.Context, list []processor.Rebuilt) ([]Difference, error) {
+// again takes new copies of the stores that have differences, and goes on rebuilding up to them.
+func (v *verification) again(ctx context.Context, list []processor.Rebuilt, kept []Difference) ([]processor.Rebuilt, error) {
 	if err := os.RemoveAll(v.copies); err != nil {
-		return nil, err
-	}
-	if _, err := v.copy(ctx); err != nil {
 		return nil, err
 	}
 	var good []int32
 	for _, r := range list {
-		if r.Err == nil {
+		if r.Err == nil && slices.ContainsFunc(kept, func(d Difference) bool { return d.Partition == r.Partition }) {
 			good = append(good, r.Partition)
 		}
 	}
-	next, err := v.rebuild(ctx, good, true)
-	if err != nil {
+	if _, err := v.copy(ctx, good); err != nil {
 		return nil, err
 	}
-	return v.redisPass(ctx, next)
+	return v.rebuild(ctx, good, true)
 }
 
-// redisPass compares Redis with the rebuilt stores as they are now.
-func (v *verification) redisPass(ctx context.Context, list []processor.Rebuilt) ([]Difference, error) {
+// redisPass compares Redis with the rebuilt stores as they are now: all of it, or only places that
+// differed.
+func (v *verification) redisPass(ctx context.Context, list []processor.Rebuilt, only map[int32]*places) ([]Difference, error) {
 	var err error
-	if v.redis, err = newRedisCheck(ctx, &v.Config); err != nil {
+	if v.redis, err = newRedisCheck(ctx, &v.Config, only); err != nil {
 		return nil, err
 	}
 	for _, r := range list {
-		if r.Err != nil {
-			continue // it was said why this partition is not compared
+		if r.Err != nil || only != nil && only[r.Partition] == nil {
+			continue // it was said why this partition is not compared, or it has no difference
 		}
 		if err := v.redisPartition(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	return v.redis.found, v.redis.strays(ctx)
+	err = v.redis.strays(ctx)
+	return v.redis.found, err
 }
 
 func (v *verification) redisPartition(ctx context.Context, r processor.Rebuilt) (err error) {
@@ -175,7 +203,8 @@ func values(list []Difference) int {
 	return len(seen)
 }
 
-// both are those differences of a that are in b too: the same value at the same place, whatever it should be.
+// both are those differences of a that are in b too: the same value at the same place, whatever it
+// should be.
 func both(a, b []Difference) (kept []Difference) {
 	type place struct {
 		partition                int32

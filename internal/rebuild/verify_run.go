@@ -5,83 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/tidemark/tidemark/internal/private"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Verify rebuilds each partition beside its store, up to the store's position, and compares: the digests, then record by
-// record and, where these differ, what readers see; and what Redis holds with what the rebuilt stores say. It changes
-// nothing unless it is to repair. The error is about what could not be compared.
-func Verify(ctx context.Context, c Config) (res *Result, err error) {
-	if c.Limit == 0 {
-		c.Limit = 20
-	}
-	if c.Partitions == nil {
-		if c.Partitions, err = processor.Stores(c.DataDir); err != nil {
-			return nil, err
-		}
-		if len(c.Partitions) == 0 {
-			return nil, fmt.Errorf("there is no store in %s", c.DataDir)
-		}
-	}
-	if c.Checkpoint != nil && c.Repair {
-		return nil, errors.New("a store is repaired while no node uses it: stop the node first, and nothing was changed")
-	}
-	held := locks{}
-	if c.Checkpoint == nil {
-		way := stopFirst
-		if !c.Repair {
-			way += ", or name it with --node"
-		}
-		if held, err = lock(c.DataDir, c.Partitions, way); err != nil {
-			return nil, err
-		}
-	}
-	free := func() error { l := held; held = nil; return l.release() }
-	defer func() { err = errors.Join(err, free()) }()
-	scratch, err := os.MkdirTemp(c.DataDir, ScratchPrefix)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-
-	v := &verification{Config: c, copies: filepath.Join(scratch, CopiesDir), rebuilt: filepath.Join(scratch, "rebuilt"), held: held,
-		res: &Result{Differences: []Difference{}}}
-	settings, err := v.copy(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !c.Repair { // the copies are all that is needed: a node may start meanwhile
-		if err := free(); err != nil {
-			return nil, err
-		}
-	}
-	v.settings = settings
-	list, err := v.rebuild(ctx, c.Partitions, false)
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, r := range list {
-		errs = append(errs, v.partition(r))
-	}
-	if c.Redis != nil {
-		errs = append(errs, v.compareRedis(ctx, list))
-	}
-	if err := errors.Join(errs...); err != nil || !c.Repair {
-		return v.res, err
-	}
-	return v.res, v.repair(ctx, free)
-}
-
-// Where Verify works below DataDir: ScratchPrefix begins the name of its directory, in which the copies of the stores, each
-// called as processor.StoreDir calls it, are in CopiesDir. A node makes copies nowhere else (package admin).
+// Where Verify works below DataDir: ScratchPrefix begins the name of its directory, in which the
+// copies of the stores, each called as processor.StoreDir calls it, are in CopiesDir. A node makes
+// copies nowhere else (package admin).
 const (
 	ScratchPrefix = "verify-"
 	CopiesDir     = "copies"
@@ -98,12 +33,14 @@ type verification struct {
 	res             *Result
 }
 
-// rebuild folds the topics up to where the copies are; again after the first time, from where that has ended.
+// rebuild folds the topics up to where the copies are; again after the first time, from where that
+// has ended.
 func (v *verification) rebuild(ctx context.Context, partitions []int32, again bool) ([]processor.Rebuilt, error) {
 	return v.fold(ctx, v.rebuilt, partitions, v.until, again)
 }
 
-// fold folds the topics into the stores below dir, up to until, or without one to where the logs end now.
+// fold folds the topics into the stores below dir, up to until, or without one to where the logs
+// end now.
 func (v *verification) fold(ctx context.Context, dir string, partitions []int32, until map[int32]projections.Position, resume bool) ([]processor.Rebuilt, error) {
 	return processor.Rebuild(ctx, processor.RebuildConfig{
 		Config: processor.Config{Brokers: v.Brokers, ClientOptions: v.ClientOptions, Topics: v.Topics, DataDir: dir,
@@ -112,14 +49,15 @@ func (v *verification) fold(ctx context.Context, dir string, partitions []int32,
 	})
 }
 
-// copy makes a copy of each store, which costs no room, and learns up to where and with what settings to rebuild.
-func (v *verification) copy(ctx context.Context) (settings projections.Settings, err error) {
+// copy makes a copy of the store of each partition, which costs no room, and learns up to where and
+// with what settings to rebuild.
+func (v *verification) copy(ctx context.Context, partitions []int32) (settings projections.Settings, err error) {
 	settings, v.until = projections.DefaultSettings(), map[int32]projections.Position{}
-	if err := os.MkdirAll(v.copies, 0o755); err != nil {
+	if err := private.MkdirAll(v.copies); err != nil {
 		return settings, err
 	}
 	known := false
-	for _, n := range v.Partitions {
+	for _, n := range partitions {
 		to := processor.StoreDir(v.copies, n)
 		if err := v.checkpoint(ctx, n, to); err != nil {
 			return settings, err

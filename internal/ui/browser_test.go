@@ -22,10 +22,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// patience bounds each wait for the page. Nothing is measured by it: it is as long as the slowest machine may need.
+// patience bounds each wait for the page. Nothing is measured by it: it is as long as the slowest
+// machine may need.
 const patience = 90 * time.Second
 
 // screenshots is where tests leave what they saw, for people.
@@ -135,7 +136,8 @@ func (c *shared) start(t *testing.T) {
 	}
 }
 
-// TestMain ends the browser that tests have started. In a process that a test has started it is a node.
+// TestMain ends the browser that tests have started. In a process that a test has started it is a
+// node.
 func TestMain(m *testing.M) {
 	if config := os.Getenv(nodeEnv); config != "" {
 		os.Exit(runNode(config))
@@ -147,8 +149,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open opens an address of the site in a window of that size. A script error, something that the policy forbids, or a
-// request to another address fails the test.
+// open opens an address of the site in a window of that size. A script error, something that the
+// policy forbids, or a request to another address fails the test.
 func open(t *testing.T, address string, width, height int64) *browser {
 	t.Helper()
 	chromium.start(t)
@@ -243,8 +245,8 @@ func eval[T any](b *browser, expression string) T {
 	return v
 }
 
-// click clicks what a selector finds, once it is there: in one step of the page's own, for what is drawn meanwhile may move it
-// from under a pointer.
+// click clicks what a selector finds, once it is there: in one step of the page's own, for what is
+// drawn meanwhile may move it from under a pointer.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.do(chromedp.WaitVisible(chromedp.CSS(selector)))
@@ -277,7 +279,8 @@ func (b *browser) shot(name string) {
 	}
 }
 
-// scheme makes the page light or dark, and still: a picture of what is on its way to somewhere says nothing.
+// scheme makes the page light or dark, and still: a picture of what is on its way to somewhere says
+// nothing.
 func (b *browser) scheme(value string) {
 	b.t.Helper()
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}, {Name: "prefers-reduced-motion", Value: "reduce"}}}

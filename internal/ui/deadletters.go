@@ -36,8 +36,8 @@ type shownLetter struct {
 	Usable bool   `json:"usable"` // this build would take it now
 }
 
-// deadLetters lists the newest ones, newest first. Who names the version that he has is answered without a body while it
-// is the newest: a page asks every few seconds, and letters can be large.
+// deadLetters lists the newest ones, newest first. A request that names the newest version is
+// answered without a body: a page asks every few seconds, and letters can be large.
 func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 	list := []shownLetter{}
 	var check letters.Checker
@@ -95,7 +95,8 @@ func shown(v []byte) (text string, isHex, cut bool) {
 	return hex.Dump(v), true, cut
 }
 
-// readLetters asks where the log ends and, if those ends are wanted, calls fn for the newest letters of each partition.
+// readLetters asks where the log ends and, if those ends are wanted, calls fn for the newest
+// letters of each partition.
 func (u *UI) readLetters(ctx context.Context, wanted func(letterEnds) bool, fn func(letters.Letter)) (letterEnds, error) {
 	ctx, cancel := context.WithTimeout(ctx, lettersWait)
 	defer cancel()
@@ -201,5 +202,5 @@ func (u *UI) write(ctx context.Context, r *kgo.Record) (string, error) {
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("not written to %s", r.Topic), err)
 	}
-	return fmt.Sprintf("%s/%d/%d", got.Topic, got.Partition, got.Offset), nil
+	return events.RecordID{Topic: got.Topic, Partition: got.Partition, Offset: got.Offset}.String(), nil
 }

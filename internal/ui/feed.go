@@ -15,7 +15,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// feedTail is how many records of each partition are read when the page starts. In a small log that is all of it.
+// feedTail is how many records of each partition are read when the page starts. In a small log that
+// is all of it.
 const feedTail = 20_000
 
 // feed follows chat.messages.
@@ -23,8 +24,8 @@ type feed struct{ *timeline }
 
 func newFeed() *feed { return &feed{newTimeline()} }
 
-// Run follows chat.messages until ctx is done. A topic that cannot be read is tried again: the page shows numbers
-// without texts meanwhile, and no part of the node ends for it.
+// Run follows chat.messages until ctx is done. A topic that cannot be read is tried again: the page
+// shows numbers without texts meanwhile, and no part of the node ends for it.
 func (u *UI) Run(ctx context.Context) error {
 	for {
 		err := u.follow(ctx)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/clients/js"
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/processor"
@@ -25,7 +26,7 @@ import (
 //go:embed static
 var static embed.FS
 
-// Config says what the page shows. Kafka, Node and Logger must be set.
+// Config configures the page. Kafka, Node and Logger must be set.
 type Config struct {
 	Kafka  config.Kafka
 	Topics processor.Topics // none of the names empty
@@ -34,8 +35,10 @@ type Config struct {
 	Ready func() (bool, []string)
 	// Metrics are the node's own.
 	Metrics prometheus.Gatherer
-	// Verifier judges the tokens of who asks for what is under /ui/api; nil: there are no keys.
+	// Verifier verifies the tokens of calls under /ui/api; nil: there are no keys.
 	Verifier *auth.Verifier
+	// Audit is the log of pressed buttons and refused callers; nil: there is none.
+	Audit *audit.Log
 	// Snapshots lists the newest snapshot of each partition; nil: the node keeps none.
 	Snapshots func(context.Context) ([]Snapshot, error)
 	// Demo is the demo that talks on this stack; nil: there is none.
@@ -46,7 +49,7 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// About is what the page says of the stack that it belongs to.
+// About describes the stack that the page belongs to.
 type About struct {
 	Version string `json:"version"`
 	Roles   string `json:"roles"`
@@ -55,21 +58,22 @@ type About struct {
 	Broker  string `json:"broker"`
 	Redis   string `json:"redis"` // without a password
 	Dev     bool   `json:"dev"`   // it is `tidemark dev`: everything may be tried out
-	// Snapshots is where they are, as --snapshots takes it, and DataDir is where the stores are: for commands that people copy.
+	// Snapshots is where they are, as --snapshots takes it, and DataDir is where the stores are:
+	// for commands that people copy.
 	Snapshots string `json:"snapshots"`
 	DataDir   string `json:"data_dir"`
 }
 
-// Demo is a demo that can be told to rest, and to leave people alone that somebody acts for.
+// Demo is a demo that can pause, and that can leave users to a person.
 type Demo interface {
 	Set(DemoState)
 	State() DemoState
 }
 
-// DemoState is how the demo is told to behave.
+// DemoState is the setting of the demo.
 type DemoState struct {
 	Paused bool     `json:"paused"`
-	Away   []string `json:"away"` // who does nothing by himself
+	Away   []string `json:"away"` // who do nothing by themselves
 }
 
 // UI is a page that was made. Its Run must run for the timeline to move.
@@ -118,7 +122,7 @@ func New(c Config) (*UI, error) {
 	api.HandleFunc("POST /ui/api/deadletters/replay", u.replay)
 	api.HandleFunc("POST /ui/api/demo", u.demo)
 	// A page of another site must not be able to press these buttons.
-	u.mux.Handle("/ui/api/", http.NewCrossOriginProtection().Handler(noStore(u.guard(api))))
+	u.mux.Handle("/ui/api/", u.audited(api, http.NewCrossOriginProtection().Handler(noStore(u.guard(api)))))
 	return u, nil
 }
 
@@ -147,8 +151,8 @@ var kinds = map[string]string{
 	".svg": "image/svg+xml",
 }
 
-// policy lets the page use what this address serves, and nothing else: no inline script or style, no frame, no form,
-// and no text that becomes code.
+// policy lets the page use what this address serves, and nothing else: no inline script or style,
+// no frame, no form, and no text that becomes code.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -173,7 +177,8 @@ func (u *UI) asset(w http.ResponseWriter, r *http.Request) {
 	u.send(w, r, r.URL.Path)
 }
 
-// send answers with an embedded file. It is asked for anew each time, and answered in one line if it is the same.
+// send answers with an embedded file. It is asked for anew each time, and answered in one line if
+// it is the same.
 func (u *UI) send(w http.ResponseWriter, r *http.Request, name string) {
 	f, ok := u.files[name]
 	if !ok {
@@ -191,18 +196,12 @@ func (u *UI) send(w http.ResponseWriter, r *http.Request, name string) {
 	_, _ = w.Write(f.body) // the client may be gone; there is nobody else to tell
 }
 
-func noStore(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		h.ServeHTTP(w, r)
-	})
-}
-
 func (u *UI) about(w http.ResponseWriter, _ *http.Request) {
 	answer := struct {
 		About
-		Demo *DemoState `json:"demo"` // null: there is none
-	}{About: u.cfg.About}
+		Demo     *DemoState `json:"demo"`     // null: there is none
+		Unfolded []string   `json:"unfolded"` // what the node would refuse: the page offers none of it
+	}{About: u.cfg.About, Unfolded: events.Unfolded()}
 	if u.cfg.Demo != nil {
 		s := u.cfg.Demo.State()
 		answer.Demo = &s
@@ -222,32 +221,4 @@ func (u *UI) demo(w http.ResponseWriter, r *http.Request) {
 	}
 	u.cfg.Demo.Set(s)
 	reply(w, u.cfg.Demo.State())
-}
-
-// body reads a small JSON object.
-func body(w http.ResponseWriter, r *http.Request, v any) error {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("the body is not what is asked for: %w", err)
-	}
-	return nil
-}
-
-func reply(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client may be gone; there is nobody else to tell
-}
-
-func refuse(w http.ResponseWriter, status int, err error) { refuseAs(w, status, "", err) }
-
-// refuseAs refuses with a code, such as the queries' errors have; empty: there is none.
-func refuseAs(w http.ResponseWriter, status int, code string, err error) {
-	answer := struct {
-		Code    string `json:"code,omitempty"`
-		Message string `json:"message"`
-	}{code, err.Error()}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // the client may be gone; there is nobody else to tell
 }

@@ -52,7 +52,8 @@ func ask(u *UI, method, path, body string, headers ...string) *httptest.Response
 	return w
 }
 
-// TestNothingFromElsewhere: no file of the page names another address, and none has script or style in its HTML.
+// TestNothingFromElsewhere: no file of the page names another address, and none has script or style
+// in its HTML.
 func TestNothingFromElsewhere(t *testing.T) {
 	address := regexp.MustCompile(`(?:https?|wss?):\/\/[^\s'"` + "`" + `)]+`)
 	allowed := []string{"http://www.w3.org/2000/svg", "http://127.0.0.1:8080"}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/tidemark/tidemark/internal/auth/authtest"
 	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
 // TestWithKeysThePageAsksForAToken, and uses it for queries, sockets and streams alike.
@@ -24,7 +24,7 @@ func TestWithKeysThePageAsksForAToken(t *testing.T) {
 	b.until("it asks", `document.querySelector('.sign-in input') && !document.querySelector('.sign-in .trouble')`)
 	b.shot("sign-in")
 	give(authtest.Token(t, "ann", time.Hour))
-	b.until("a user's token is refused in words", `document.querySelector('.sign-in .trouble')?.innerText.includes('scope service')`)
+	b.until("a user's token is refused in words", `document.querySelector('.sign-in .trouble')?.innerText.includes('the token needs the scope')`)
 	give(s.token)
 	b.unread(bobLaptop, "general", 0)
 	b.openChannel(bobLaptop, "general")

@@ -17,9 +17,9 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/dev/node"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
-	"github.com/tidemark/tidemark/internal/testkit"
+	"github.com/tidemark/tidemark/internal/node"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/internal/ui"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -35,7 +35,8 @@ type nodeConfig struct {
 	Listen  string
 }
 
-// runNode is the whole of such a process. It ends by being killed, or when the test that started it is gone.
+// runNode is the whole of such a process. It ends by being killed, or when the test that started it
+// is gone.
 func runNode(text string) int {
 	fail := func(err error) int {
 		fmt.Println("failed:", err)
@@ -119,8 +120,9 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()         // says how it ended, which is known
 }
 
-// TestTheNodeIsKilledUnderThePage: kill -9 in the middle of a conversation, and a new process at the same address. The page
-// says that it is not connected, keeps what it knew, comes back by itself, and nothing is lost or counted twice.
+// TestTheNodeIsKilledUnderThePage: kill -9 in the middle of a conversation, and a new process at
+// the same address. The page says that it is not connected, keeps what it knew, comes back by
+// itself, and nothing is lost or counted twice.
 func TestTheNodeIsKilledUnderThePage(t *testing.T) {
 	brokers := testkit.FakeKafka(t).ListenAddrs()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -151,7 +153,7 @@ func TestTheNodeIsKilledUnderThePage(t *testing.T) {
 		b.unread(annPhone, "general", 2+3*i)
 		s.publish(posted("general", fmt.Sprintf("after-%d", i), "bob", "after the kill"))
 		b.unread(annPhone, "general", 3+3*i)
-		b.until("bob sees what was said in his name", fmt.Sprintf(`document.querySelectorAll('%s .message.own').length === %d`, bobLaptop, 3+3*i))
+		b.until("bob sees the posts in the name of bob", fmt.Sprintf(`document.querySelectorAll('%s .message.own').length === %d`, bobLaptop, 3+3*i))
 	}
 	b.openChannel(annLaptop, "general")
 	b.unread(annPhone, "general", 0)

@@ -16,7 +16,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Node is what the page asks the processor of this process.
+// Node is the page's interface to the processor of this process.
 type Node interface {
 	Partitions() int32
 	Status() []processor.PartitionStatus
@@ -35,7 +35,7 @@ type Snapshot struct {
 	Count     int                     `json:"count"` // of the snapshots that the partition has
 }
 
-// partition is what is known here of one partition.
+// partition describes one partition.
 type partition struct {
 	Partition int32   `json:"partition"`
 	State     string  `json:"state"` // of processor.State, or "elsewhere"
@@ -47,7 +47,7 @@ type partition struct {
 	Progress  float64 `json:"progress"`
 	ETA       float64 `json:"eta_seconds"`
 	Error     string  `json:"error,omitempty"`
-	// Digest is that of the store, and Stored the position it stands for.
+	// Digest is the digest of the store, and Stored its position.
 	Digest string  `json:"digest"`
 	Stored []int64 `json:"stored"`
 }
@@ -62,7 +62,8 @@ type histogram struct {
 // ownerTimeout bounds how long an overview waits for the group's metadata.
 const ownerTimeout = time.Second
 
-// operators answers with everything at once, as of now. Rates are the page's: it asks again and again.
+// operators answers with everything at once, as of now. Rates are the page's: it asks again and
+// again.
 func (u *UI) operators(w http.ResponseWriter, r *http.Request) {
 	families, err := u.cfg.Metrics.Gather()
 	if err != nil {
@@ -132,8 +133,8 @@ func (u *UI) addDigest(p *partition) {
 	p.Digest, p.Stored = hex.EncodeToString(digest[:]), stored[:]
 }
 
-// digestMetrics sums counters and gauges of Tidemark's own over their labels, under their name and, where they have
-// labels, under name{value,…} too; histograms are by the values of their labels.
+// digestMetrics sums counters and gauges of Tidemark's own over their labels, under their name and,
+// where they have labels, under name{value,…} too; histograms are by the values of their labels.
 func digestMetrics(families []*dto.MetricFamily) (map[string]float64, map[string]map[string]histogram) {
 	values, histograms := map[string]float64{}, map[string]map[string]histogram{}
 	for _, f := range families {

@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/internal/dev"
 )
 
-// allSay waits until all three devices say what is wrong, online or connecting, and somebody who does not see the page is told;
-// and judges whether that can be read, light and dark.
+// allSay waits until all three devices say what is wrong, online or connecting, and somebody who
+// does not see the page is told; and judges whether that can be read, light and dark.
 func (b *browser) allSay(what, state, why string) {
 	b.t.Helper()
 	b.until(what, fmt.Sprintf(`[...document.querySelectorAll('.device.%s .away-why')].filter((e) => e.textContent.includes(%q)).length === 3`, state, why))
@@ -28,9 +28,9 @@ func (b *browser) allSay(what, state, why string) {
 	}
 }
 
-// TestThePageSaysWhyItIsNotConnected: a partition has stopped, which devices that are connected hear of from the page alone, and
-// so that no inbox can be read; then the node is away.
-// That they come back is what TestTheNodeIsRestartedUnderThePage sees.
+// TestThePageSaysWhyItIsNotConnected: a partition has stopped, which devices that are connected
+// hear of from the page alone, and so that no inbox can be read; then the node is away. That they
+// come back is what TestTheNodeIsRestartedUnderThePage sees.
 func TestThePageSaysWhyItIsNotConnected(t *testing.T) {
 	s, b := town(t, dev.Config{DataDir: t.TempDir()})
 	cl, err := kgo.NewClient(kgo.SeedBrokers(s.stack.Broker), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics())

@@ -98,7 +98,7 @@ func TestOfflineAndBack(t *testing.T) {
 	b.click(bobLaptop + " .switch")
 	b.unread(bobLaptop, "general", 2)
 	away := fmt.Sprintf(`document.querySelector('%s .row:has([data-channel=general]) .count.away')`, bobLaptop)
-	b.until("both came while he was offline", away+`?.textContent === '2' && `+away+`.getAttribute('aria-label').includes('while offline')`)
+	b.until("both came while bob was offline", away+`?.textContent === '2' && `+away+`.getAttribute('aria-label').includes('while offline')`)
 	b.shot("back-online")
 	b.openChannel(bobLaptop, "general")
 	b.unread(bobLaptop, "general", 0)
@@ -160,7 +160,8 @@ func TestMuteTakesAChannelOutOfTheBadge(t *testing.T) {
 	b.until("it counts again", fmt.Sprintf(`!document.querySelector('%s .row.muted')`, annLaptop))
 }
 
-// lively is a site with something of everything to see: threads, mentions, receipts, a muted channel, long names and texts.
+// lively is a site with something of everything to see: threads, mentions, receipts, a muted
+// channel, long names and texts.
 func lively(t *testing.T) (*site, *browser) {
 	t.Helper()
 	s, b := town(t, dev.Config{})
@@ -178,8 +179,9 @@ func lively(t *testing.T) (*site, *browser) {
 	return s, b
 }
 
-// cutOff are the elements that stick out to the right of what they are in: the window, where nothing scrolls, and the parts
-// of a device, where a number beside a long name must not be pushed out.
+// cutOff are the elements that stick out to the right of what they are in: the window, where
+// nothing scrolls, and the parts of a device, where a number beside a long name must not be pushed
+// out.
 const cutOff = `(() => {
 	const beyond = (within, e) => e.getClientRects().length && e.getBoundingClientRect().right > (within?.getBoundingClientRect().right ?? innerWidth) + 1;
 	const bad = [...document.querySelectorAll('.top > *, dialog[open], dialog[open] .sheet > *, main > *')].filter((e) => beyond(undefined, e));
@@ -190,8 +192,8 @@ const cutOff = `(() => {
 	return bad.map((e) => e.ariaLabel || e.className || e.tagName).join('; ');
 })()`
 
-// TestSizesAndColours leaves pictures of both views, with dialogs, in windows of many sizes, light and dark; and nothing is
-// wider than the window.
+// TestSizesAndColours leaves pictures of both views, with dialogs, in windows of many sizes, light
+// and dark; and nothing is wider than the window.
 func TestSizesAndColours(t *testing.T) {
 	s, b := lively(t)
 	fits := func(what string, width int64) {

@@ -27,8 +27,8 @@ func (b *browser) names(of, text, list string) {
 		of, text, list))
 }
 
-// TestTicksAndReceipts: a message goes from sent to delivered to read, the least of all who should get it; "Read by" names
-// who did, and its dialog says since when, and who has it not yet.
+// TestTicksAndReceipts: a message goes from sent to delivered to read, the least of all who should
+// get it; "Read by" names who did, and its dialog says since when, and who has it not yet.
 func TestTicksAndReceipts(t *testing.T) {
 	s := newSite(t, dev.Config{})
 	s.publish(joined("general", "ann", "bob", "cleo"), joined("elsewhere", "ann", "bob", "cleo"), posted("elsewhere", "e1", "cleo", "look here"))
@@ -74,7 +74,8 @@ func TestTicksAndReceipts(t *testing.T) {
 	b.shot("ticks")
 }
 
-// TestJumpToOldest: from the newest message of a long channel one click goes to the unread line, wherever that is.
+// TestJumpToOldest: from the newest message of a long channel one click goes to the unread line,
+// wherever that is.
 func TestJumpToOldest(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	var list []string

@@ -9,7 +9,8 @@ import (
 	"github.com/tidemark/tidemark/internal/dev"
 )
 
-// tool presses a button of a message, which is there for who points at it or reaches it by keyboard.
+// tool presses a button of a message, which is there for who points at it or reaches it by
+// keyboard.
 func (b *browser) tool(of, message, label string) {
 	b.t.Helper()
 	selector := fmt.Sprintf(`%s [data-id=%q] .tool[aria-label^=%q]`, of, message, label)
@@ -72,23 +73,23 @@ func TestThreads(t *testing.T) {
 	// Unread from the first reply on, on all devices, until the thread is opened again.
 	first := eval[string](b, `window.tidemark.messages.channel('general').messages.find((m) => m.preview === 'gladly').message_id`)
 	b.tool(bobLaptop+" .thread", first, "Mark unread")
-	b.threadsUnread(bobLaptop, 1) // of two replies one is his own
+	b.threadsUnread(bobLaptop, 1) // of two replies one is their own
 	s.publish(`{"message":{"channel_id":"general","message_posted":{"message_id":"late","sender_id":"ann","preview":"see you","thread_id":"root"}}}`)
 	b.threadsUnread(bobLaptop, 2)
 	b.click(bobLaptop + ` .thread-head [aria-label="Close the thread"]`)
 	b.click(bobLaptop + ` [data-id=root] .replies`)
 	b.threadsUnread(bobLaptop, 0)
 
-	// Who follows no more hears nothing more, until he follows again.
+	// A user who follows no more hears nothing more, until they follow again.
 	follow := bobLaptop + " .thread [aria-pressed]"
 	b.click(follow)
-	b.until("he follows no more", fmt.Sprintf(`document.querySelector('%s').ariaPressed === 'false'`, follow))
+	b.until("bob follows no more", fmt.Sprintf(`document.querySelector('%s').ariaPressed === 'false'`, follow))
 	b.click(bobLaptop + " .threads-button")
 	b.until("it is not listed any more", fmt.Sprintf(`document.querySelector('%s .thread .empty') && !document.querySelector('%s')`, bobLaptop, here))
 	b.click(bobLaptop + ` .row-open[data-channel=general]`)
 	b.click(bobLaptop + ` [data-id=root] .replies`)
 	b.click(follow)
-	b.until("he follows again", fmt.Sprintf(`document.querySelector('%s').ariaPressed === 'true'`, follow))
+	b.until("bob follows again", fmt.Sprintf(`document.querySelector('%s').ariaPressed === 'true'`, follow))
 	b.click(bobLaptop + ` .row-open[data-channel=random]`)
 	s.publish(`{"message":{"channel_id":"general","message_posted":{"message_id":"later","sender_id":"ann","preview":"where are you?","thread_id":"root"}}}`)
 	b.threadsUnread(bobLaptop, 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Bounds of what the page remembers: enough to scroll in, not an archive.
+// Bounds of the page's memory: enough to scroll in, not an archive.
 const (
 	keptMessages = 300
 	keptChannels = 1000
@@ -27,10 +27,11 @@ type Message struct {
 	Edited     bool     `json:"edited,omitempty"`
 	Mentions   []string `json:"mentions,omitempty"`
 	MentionAll bool     `json:"mention_all,omitempty"`
-	Revision   uint64   `json:"revision"` // grows with each change of the message
+	HiddenFrom []string `json:"hidden_from,omitempty"` // for these it does not exist
+	Revision   uint64   `json:"revision"`              // grows with each change of the message
 }
 
-// timeline is what happened in the channels, as chat.messages tells it: the newest messages of each.
+// timeline has the newest messages of each channel, as read from chat.messages.
 type timeline struct {
 	mu       sync.Mutex
 	revision uint64
@@ -125,7 +126,8 @@ func (c *room) post(m *events.Message, revision uint64) {
 	}
 	x := &Message{
 		ID: id, Sender: string(m.SenderID), Text: string(m.Preview), At: m.OccurredAt, Thread: string(m.ThreadID),
-		Broadcast: m.Broadcast, Silent: m.Silent, Mentions: texts(m.IDs), MentionAll: m.MentionAll, Revision: revision,
+		Broadcast: m.Broadcast, Silent: m.Silent, Mentions: texts(m.IDs), MentionAll: m.MentionAll, HiddenFrom: texts(m.HiddenFrom),
+		Revision: revision,
 	}
 	c.messages = append(c.messages, x)
 	c.byID[id] = x
@@ -136,7 +138,8 @@ func (c *room) post(m *events.Message, revision uint64) {
 	}
 }
 
-// purge erases what is up to a message. A target by seq is not known here: the page has no seqs of its own.
+// purge erases what is up to a message. A target by seq is not known here: the page has no seqs of
+// its own.
 func (c *room) purge(m *events.Message, revision uint64) {
 	last := -1
 	switch m.Target {
@@ -158,7 +161,7 @@ func (x *Message) erase(revision uint64) {
 	x.Text, x.Mentions, x.MentionAll, x.Deleted, x.Revision = "", nil, false, true, revision
 }
 
-// History is what the page shows of a channel.
+// History is a channel as the page shows it.
 type History struct {
 	Channel  string    `json:"channel_id"`
 	Messages []Message `json:"messages"` // those that changed since the asked revision, oldest first
@@ -213,8 +216,8 @@ func (t *timeline) people() []Person {
 	return list[:min(len(list), 500)]
 }
 
-// since returns the channels that changed after a revision, the newest revision, and a channel that is closed at the
-// next change.
+// since returns the channels that changed after a revision, the newest revision, and a channel that
+// is closed at the next change.
 func (t *timeline) since(revision uint64) (channels []string, now uint64, next <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -217,6 +217,10 @@ type MarkAllReadRequest struct {
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Origin of the reads, echoed in their deltas.
 	InstanceId string `protobuf:"bytes,2,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
+	// The threads of the channels too; then also the channels with a followed thread that has unread replies.
+	Threads bool `protobuf:"varint,3,opt,name=threads,proto3" json:"threads,omitempty"`
+	// Only the channels that have this label; empty: all.
+	Label string `protobuf:"bytes,4,opt,name=label,proto3" json:"label,omitempty"`
 	// The channels are looked up once these records are folded.
 	After         []string `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -267,6 +271,20 @@ func (x *MarkAllReadRequest) GetInstanceId() string {
 	return ""
 }
 
+func (x *MarkAllReadRequest) GetThreads() bool {
+	if x != nil {
+		return x.Threads
+	}
+	return false
+}
+
+func (x *MarkAllReadRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
 func (x *MarkAllReadRequest) GetAfter() []string {
 	if x != nil {
 		return x.After
@@ -276,7 +294,7 @@ func (x *MarkAllReadRequest) GetAfter() []string {
 
 type MarkAllReadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Channels that had unread messages.
+	// Channels that were read.
 	Channels uint32 `protobuf:"varint,1,opt,name=channels,proto3" json:"channels,omitempty"`
 	// "topic/partition/offset" of the last event in each partition; to be passed on as `after` of a query.
 	After         []string `protobuf:"bytes,2,rep,name=after,proto3" json:"after,omitempty"`
@@ -341,11 +359,13 @@ const file_tidemark_ingest_v1_ingest_proto_rawDesc = "" +
 	"\bdelivery\x18\x03 \x01(\v2!.tidemark.events.v1.DeliveryEventH\x00R\bdeliveryB\a\n" +
 	"\x05event\"'\n" +
 	"\x0fPublishResponse\x12\x14\n" +
-	"\x05after\x18\x01 \x03(\tR\x05after\"d\n" +
+	"\x05after\x18\x01 \x03(\tR\x05after\"\x94\x01\n" +
 	"\x12MarkAllReadRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1f\n" +
 	"\vinstance_id\x18\x02 \x01(\tR\n" +
-	"instanceId\x12\x14\n" +
+	"instanceId\x12\x18\n" +
+	"\athreads\x18\x03 \x01(\bR\athreads\x12\x14\n" +
+	"\x05label\x18\x04 \x01(\tR\x05label\x12\x14\n" +
 	"\x05after\x18d \x03(\tR\x05after\"G\n" +
 	"\x13MarkAllReadResponse\x12\x1a\n" +
 	"\bchannels\x18\x01 \x01(\rR\bchannels\x12\x14\n" +

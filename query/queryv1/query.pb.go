@@ -9,6 +9,7 @@
 package queryv1
 
 import (
+	eventsv1 "github.com/tidemark/tidemark/events/eventsv1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -29,6 +30,7 @@ type GetUnreadRequest struct {
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	ChannelId     string                 `protobuf:"bytes,2,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
 	After         []string               `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -84,6 +86,13 @@ func (x *GetUnreadRequest) GetAfter() []string {
 	return nil
 }
 
+func (x *GetUnreadRequest) GetEvaluatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EvaluatedAt
+	}
+	return nil
+}
+
 // ChannelUnread is what one user sees of one channel. first_unread, last_read and latest are unset where there is none.
 type ChannelUnread struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -95,11 +104,36 @@ type ChannelUnread struct {
 	FirstUnread   *MessageRef            `protobuf:"bytes,6,opt,name=first_unread,json=firstUnread,proto3" json:"first_unread,omitempty"`
 	LastRead      *LastRead              `protobuf:"bytes,7,opt,name=last_read,json=lastRead,proto3" json:"last_read,omitempty"`
 	Latest        *Latest                `protobuf:"bytes,8,opt,name=latest,proto3" json:"latest,omitempty"`
-	Muted         bool                   `protobuf:"varint,9,opt,name=muted,proto3" json:"muted,omitempty"`
+	// level is NONE.
+	Muted bool `protobuf:"varint,9,opt,name=muted,proto3" json:"muted,omitempty"`
 	// States which marks the counts include; to be sent back in reads (0 = not stated there).
 	ReadEpoch uint32 `protobuf:"varint,10,opt,name=read_epoch,json=readEpoch,proto3" json:"read_epoch,omitempty"`
+	// Those of mentions that name the user.
+	DirectMentions uint32 `protobuf:"varint,11,opt,name=direct_mentions,json=directMentions,proto3" json:"direct_mentions,omitempty"`
+	// The lowest of mentions.
+	FirstMention *MessageRef `protobuf:"bytes,12,opt,name=first_mention,json=firstMention,proto3" json:"first_mention,omitempty"`
+	// How the channel enters the badge, at evaluated_at.
+	Level eventsv1.NotifySet_Level `protobuf:"varint,13,opt,name=level,proto3,enum=tidemark.events.v1.NotifySet_Level" json:"level,omitempty"`
+	// When level_after holds; unset: level is for good.
+	Until      *timestamppb.Timestamp   `protobuf:"bytes,14,opt,name=until,proto3" json:"until,omitempty"`
+	LevelAfter eventsv1.NotifySet_Level `protobuf:"varint,15,opt,name=level_after,json=levelAfter,proto3,enum=tidemark.events.v1.NotifySet_Level" json:"level_after,omitempty"`
+	// mentions are direct_mentions.
+	IgnoreMentionAll bool `protobuf:"varint,16,opt,name=ignore_mention_all,json=ignoreMentionAll,proto3" json:"ignore_mention_all,omitempty"`
+	// Unread by the user's word, whatever unread is.
+	Flagged bool `protobuf:"varint,17,opt,name=flagged,proto3" json:"flagged,omitempty"`
+	// The user filed the channel, and no news brought it back.
+	Filed *Filed `protobuf:"bytes,18,opt,name=filed,proto3" json:"filed,omitempty"`
+	// Filed by the user, or by the channel for everybody: in no total.
+	Archived bool `protobuf:"varint,19,opt,name=archived,proto3" json:"archived,omitempty"`
+	// A place to come back to; no count depends on it.
+	Line *MessageRef `protobuf:"bytes,20,opt,name=line,proto3" json:"line,omitempty"`
+	// The channel's and the user's own, in ascending order.
+	Labels []string `protobuf:"bytes,21,rep,name=labels,proto3" json:"labels,omitempty"`
+	// The user's own, in ascending order.
+	OwnLabels []string `protobuf:"bytes,22,rep,name=own_labels,json=ownLabels,proto3" json:"own_labels,omitempty"`
 	// Set only as the answer of GetUnread.
-	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	AsOf          []string               `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -204,11 +238,148 @@ func (x *ChannelUnread) GetReadEpoch() uint32 {
 	return 0
 }
 
+func (x *ChannelUnread) GetDirectMentions() uint32 {
+	if x != nil {
+		return x.DirectMentions
+	}
+	return 0
+}
+
+func (x *ChannelUnread) GetFirstMention() *MessageRef {
+	if x != nil {
+		return x.FirstMention
+	}
+	return nil
+}
+
+func (x *ChannelUnread) GetLevel() eventsv1.NotifySet_Level {
+	if x != nil {
+		return x.Level
+	}
+	return eventsv1.NotifySet_Level(0)
+}
+
+func (x *ChannelUnread) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ChannelUnread) GetLevelAfter() eventsv1.NotifySet_Level {
+	if x != nil {
+		return x.LevelAfter
+	}
+	return eventsv1.NotifySet_Level(0)
+}
+
+func (x *ChannelUnread) GetIgnoreMentionAll() bool {
+	if x != nil {
+		return x.IgnoreMentionAll
+	}
+	return false
+}
+
+func (x *ChannelUnread) GetFlagged() bool {
+	if x != nil {
+		return x.Flagged
+	}
+	return false
+}
+
+func (x *ChannelUnread) GetFiled() *Filed {
+	if x != nil {
+		return x.Filed
+	}
+	return nil
+}
+
+func (x *ChannelUnread) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
+func (x *ChannelUnread) GetLine() *MessageRef {
+	if x != nil {
+		return x.Line
+	}
+	return nil
+}
+
+func (x *ChannelUnread) GetLabels() []string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *ChannelUnread) GetOwnLabels() []string {
+	if x != nil {
+		return x.OwnLabels
+	}
+	return nil
+}
+
 func (x *ChannelUnread) GetAsOf() []string {
 	if x != nil {
 		return x.AsOf
 	}
 	return nil
+}
+
+func (x *ChannelUnread) GetEvaluatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EvaluatedAt
+	}
+	return nil
+}
+
+// Filed says how the user filed a channel.
+type Filed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// No news brings it back.
+	Keep          bool `protobuf:"varint,1,opt,name=keep,proto3" json:"keep,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Filed) Reset() {
+	*x = Filed{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Filed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Filed) ProtoMessage() {}
+
+func (x *Filed) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Filed.ProtoReflect.Descriptor instead.
+func (*Filed) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Filed) GetKeep() bool {
+	if x != nil {
+		return x.Keep
+	}
+	return false
 }
 
 // MessageRef names a message. A seq without an id: the id has left the index.
@@ -222,7 +393,7 @@ type MessageRef struct {
 
 func (x *MessageRef) Reset() {
 	*x = MessageRef{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[2]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -234,7 +405,7 @@ func (x *MessageRef) String() string {
 func (*MessageRef) ProtoMessage() {}
 
 func (x *MessageRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[2]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -247,7 +418,7 @@ func (x *MessageRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageRef.ProtoReflect.Descriptor instead.
 func (*MessageRef) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{2}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *MessageRef) GetMessageId() string {
@@ -276,7 +447,7 @@ type LastRead struct {
 
 func (x *LastRead) Reset() {
 	*x = LastRead{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[3]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -288,7 +459,7 @@ func (x *LastRead) String() string {
 func (*LastRead) ProtoMessage() {}
 
 func (x *LastRead) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[3]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -301,7 +472,7 @@ func (x *LastRead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastRead.ProtoReflect.Descriptor instead.
 func (*LastRead) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{3}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LastRead) GetMessageId() string {
@@ -339,7 +510,7 @@ type Latest struct {
 
 func (x *Latest) Reset() {
 	*x = Latest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[4]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -351,7 +522,7 @@ func (x *Latest) String() string {
 func (*Latest) ProtoMessage() {}
 
 func (x *Latest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[4]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -364,7 +535,7 @@ func (x *Latest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Latest.ProtoReflect.Descriptor instead.
 func (*Latest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{4}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Latest) GetMessageId() string {
@@ -409,15 +580,20 @@ type GetInboxRequest struct {
 	// 0 = 50; at most 1,000.
 	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty = the first page. One that has aged is invalid_argument.
-	PageToken     string   `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	After         []string `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Lists only channels that have it; empty: all. Totals are over all channels nevertheless.
+	Label string `protobuf:"bytes,5,opt,name=label,proto3" json:"label,omitempty"`
+	// Which of the archived channels are listed: without (or empty), only or all.
+	Archived      string                 `protobuf:"bytes,6,opt,name=archived,proto3" json:"archived,omitempty"`
+	After         []string               `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetInboxRequest) Reset() {
 	*x = GetInboxRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[5]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -429,7 +605,7 @@ func (x *GetInboxRequest) String() string {
 func (*GetInboxRequest) ProtoMessage() {}
 
 func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[5]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -442,7 +618,7 @@ func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInboxRequest.ProtoReflect.Descriptor instead.
 func (*GetInboxRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{5}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetInboxRequest) GetUserId() string {
@@ -473,9 +649,30 @@ func (x *GetInboxRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *GetInboxRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *GetInboxRequest) GetArchived() string {
+	if x != nil {
+		return x.Archived
+	}
+	return ""
+}
+
 func (x *GetInboxRequest) GetAfter() []string {
 	if x != nil {
 		return x.After
+	}
+	return nil
+}
+
+func (x *GetInboxRequest) GetEvaluatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EvaluatedAt
 	}
 	return nil
 }
@@ -485,15 +682,18 @@ type GetInboxResponse struct {
 	Channels []*ChannelUnread       `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
 	Totals   *Totals                `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
 	// Empty: this was the last page.
-	NextPageToken string   `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Totals of the channels that have a label, for each label. A channel counts under each of its labels.
+	TotalsByLabel map[string]*Totals     `protobuf:"bytes,4,rep,name=totals_by_label,json=totalsByLabel,proto3" json:"totals_by_label,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	AsOf          []string               `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetInboxResponse) Reset() {
 	*x = GetInboxResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[6]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -505,7 +705,7 @@ func (x *GetInboxResponse) String() string {
 func (*GetInboxResponse) ProtoMessage() {}
 
 func (x *GetInboxResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[6]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -518,7 +718,7 @@ func (x *GetInboxResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInboxResponse.ProtoReflect.Descriptor instead.
 func (*GetInboxResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{6}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetInboxResponse) GetChannels() []*ChannelUnread {
@@ -542,6 +742,13 @@ func (x *GetInboxResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *GetInboxResponse) GetTotalsByLabel() map[string]*Totals {
+	if x != nil {
+		return x.TotalsByLabel
+	}
+	return nil
+}
+
 func (x *GetInboxResponse) GetAsOf() []string {
 	if x != nil {
 		return x.AsOf
@@ -549,22 +756,39 @@ func (x *GetInboxResponse) GetAsOf() []string {
 	return nil
 }
 
-// Totals sum a user's channels; muted channels and their threads are left out. The badge is unread + thread_unread.
+func (x *GetInboxResponse) GetEvaluatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EvaluatedAt
+	}
+	return nil
+}
+
+// Totals sum the channels that a user is a member of, that are not archived and whose level is not NONE, and the listed
+// threads of these.
 type Totals struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Unread   uint32                 `protobuf:"varint,1,opt,name=unread,proto3" json:"unread,omitempty"`
 	Mentions uint32                 `protobuf:"varint,2,opt,name=mentions,proto3" json:"mentions,omitempty"`
-	// Channels with unread > 0.
+	// Channels with unread > 0 or a flag.
 	UnreadChannels uint32 `protobuf:"varint,3,opt,name=unread_channels,json=unreadChannels,proto3" json:"unread_channels,omitempty"`
 	ThreadUnread   uint32 `protobuf:"varint,4,opt,name=thread_unread,json=threadUnread,proto3" json:"thread_unread,omitempty"`
 	ThreadMentions uint32 `protobuf:"varint,5,opt,name=thread_mentions,json=threadMentions,proto3" json:"thread_mentions,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Unread of the channels whose level is ALL, mentions of those whose level is MENTIONS, 1 instead of 0 for one that is
+	// flagged; and unread or mentions of their threads.
+	Badge uint32 `protobuf:"varint,6,opt,name=badge,proto3" json:"badge,omitempty"`
+	// Threads with unread > 0.
+	UnreadThreads uint32 `protobuf:"varint,7,opt,name=unread_threads,json=unreadThreads,proto3" json:"unread_threads,omitempty"`
+	// Channels with a flag that are not archived, muted ones too.
+	Flagged uint32 `protobuf:"varint,8,opt,name=flagged,proto3" json:"flagged,omitempty"`
+	// What is archived, muted or not.
+	Archived      *ArchivedTotals `protobuf:"bytes,9,opt,name=archived,proto3" json:"archived,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Totals) Reset() {
 	*x = Totals{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[7]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -576,7 +800,7 @@ func (x *Totals) String() string {
 func (*Totals) ProtoMessage() {}
 
 func (x *Totals) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[7]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -589,7 +813,7 @@ func (x *Totals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Totals.ProtoReflect.Descriptor instead.
 func (*Totals) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{7}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Totals) GetUnread() uint32 {
@@ -627,21 +851,104 @@ func (x *Totals) GetThreadMentions() uint32 {
 	return 0
 }
 
+func (x *Totals) GetBadge() uint32 {
+	if x != nil {
+		return x.Badge
+	}
+	return 0
+}
+
+func (x *Totals) GetUnreadThreads() uint32 {
+	if x != nil {
+		return x.UnreadThreads
+	}
+	return 0
+}
+
+func (x *Totals) GetFlagged() uint32 {
+	if x != nil {
+		return x.Flagged
+	}
+	return 0
+}
+
+func (x *Totals) GetArchived() *ArchivedTotals {
+	if x != nil {
+		return x.Archived
+	}
+	return nil
+}
+
+// ArchivedTotals sum the archived channels.
+type ArchivedTotals struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Channels with unread > 0 or a flag.
+	UnreadChannels uint32 `protobuf:"varint,1,opt,name=unread_channels,json=unreadChannels,proto3" json:"unread_channels,omitempty"`
+	Mentions       uint32 `protobuf:"varint,2,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ArchivedTotals) Reset() {
+	*x = ArchivedTotals{}
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchivedTotals) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchivedTotals) ProtoMessage() {}
+
+func (x *ArchivedTotals) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchivedTotals.ProtoReflect.Descriptor instead.
+func (*ArchivedTotals) Descriptor() ([]byte, []int) {
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ArchivedTotals) GetUnreadChannels() uint32 {
+	if x != nil {
+		return x.UnreadChannels
+	}
+	return 0
+}
+
+func (x *ArchivedTotals) GetMentions() uint32 {
+	if x != nil {
+		return x.Mentions
+	}
+	return 0
+}
+
 type GetThreadsRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// 0 = 50; at most 1,000.
 	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty = the first page. One that has aged is invalid_argument.
-	PageToken     string   `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	After         []string `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	After         []string               `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetThreadsRequest) Reset() {
 	*x = GetThreadsRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[8]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -653,7 +960,7 @@ func (x *GetThreadsRequest) String() string {
 func (*GetThreadsRequest) ProtoMessage() {}
 
 func (x *GetThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[8]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -666,7 +973,7 @@ func (x *GetThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThreadsRequest.ProtoReflect.Descriptor instead.
 func (*GetThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{8}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetThreadsRequest) GetUserId() string {
@@ -697,6 +1004,13 @@ func (x *GetThreadsRequest) GetAfter() []string {
 	return nil
 }
 
+func (x *GetThreadsRequest) GetEvaluatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EvaluatedAt
+	}
+	return nil
+}
+
 // GetThreadsResponse lists threads while their last reply, or the user's last read or follow in them, is at most 30 days
 // old. Totals are those of GetInbox, for threads alone.
 type GetThreadsResponse struct {
@@ -704,15 +1018,16 @@ type GetThreadsResponse struct {
 	Threads []*ThreadUnread        `protobuf:"bytes,1,rep,name=threads,proto3" json:"threads,omitempty"`
 	Totals  *Totals                `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
 	// Empty: this was the last page.
-	NextPageToken string   `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	AsOf          []string               `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetThreadsResponse) Reset() {
 	*x = GetThreadsResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[9]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -724,7 +1039,7 @@ func (x *GetThreadsResponse) String() string {
 func (*GetThreadsResponse) ProtoMessage() {}
 
 func (x *GetThreadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[9]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -737,7 +1052,7 @@ func (x *GetThreadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThreadsResponse.ProtoReflect.Descriptor instead.
 func (*GetThreadsResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{9}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetThreadsResponse) GetThreads() []*ThreadUnread {
@@ -768,6 +1083,13 @@ func (x *GetThreadsResponse) GetAsOf() []string {
 	return nil
 }
 
+func (x *GetThreadsResponse) GetEvaluatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EvaluatedAt
+	}
+	return nil
+}
+
 // ThreadUnread is what one user sees of one thread. first_unread, last_read and last_reply are unset where there is none.
 type ThreadUnread struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -781,15 +1103,25 @@ type ThreadUnread struct {
 	// Of the thread's own marks; to be sent back in reads with its thread_id.
 	ReadEpoch uint32 `protobuf:"varint,8,opt,name=read_epoch,json=readEpoch,proto3" json:"read_epoch,omitempty"`
 	// Of the channel: a muted channel's threads are left out of totals.
-	Muted         bool `protobuf:"varint,9,opt,name=muted,proto3" json:"muted,omitempty"`
-	Following     bool `protobuf:"varint,10,opt,name=following,proto3" json:"following,omitempty"`
+	Muted     bool `protobuf:"varint,9,opt,name=muted,proto3" json:"muted,omitempty"`
+	Following bool `protobuf:"varint,10,opt,name=following,proto3" json:"following,omitempty"`
+	// Those of mentions that name the user.
+	DirectMentions uint32 `protobuf:"varint,11,opt,name=direct_mentions,json=directMentions,proto3" json:"direct_mentions,omitempty"`
+	// The lowest of mentions.
+	FirstMention *MessageRef `protobuf:"bytes,12,opt,name=first_mention,json=firstMention,proto3" json:"first_mention,omitempty"`
+	// Of the channel, as in ChannelUnread.
+	Level      eventsv1.NotifySet_Level `protobuf:"varint,13,opt,name=level,proto3,enum=tidemark.events.v1.NotifySet_Level" json:"level,omitempty"`
+	Until      *timestamppb.Timestamp   `protobuf:"bytes,14,opt,name=until,proto3" json:"until,omitempty"`
+	LevelAfter eventsv1.NotifySet_Level `protobuf:"varint,15,opt,name=level_after,json=levelAfter,proto3,enum=tidemark.events.v1.NotifySet_Level" json:"level_after,omitempty"`
+	// Of the channel: an archived channel's threads are left out of totals.
+	Archived      bool `protobuf:"varint,16,opt,name=archived,proto3" json:"archived,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ThreadUnread) Reset() {
 	*x = ThreadUnread{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[10]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +1133,7 @@ func (x *ThreadUnread) String() string {
 func (*ThreadUnread) ProtoMessage() {}
 
 func (x *ThreadUnread) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[10]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +1146,7 @@ func (x *ThreadUnread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadUnread.ProtoReflect.Descriptor instead.
 func (*ThreadUnread) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{10}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ThreadUnread) GetChannelId() string {
@@ -887,6 +1219,48 @@ func (x *ThreadUnread) GetFollowing() bool {
 	return false
 }
 
+func (x *ThreadUnread) GetDirectMentions() uint32 {
+	if x != nil {
+		return x.DirectMentions
+	}
+	return 0
+}
+
+func (x *ThreadUnread) GetFirstMention() *MessageRef {
+	if x != nil {
+		return x.FirstMention
+	}
+	return nil
+}
+
+func (x *ThreadUnread) GetLevel() eventsv1.NotifySet_Level {
+	if x != nil {
+		return x.Level
+	}
+	return eventsv1.NotifySet_Level(0)
+}
+
+func (x *ThreadUnread) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ThreadUnread) GetLevelAfter() eventsv1.NotifySet_Level {
+	if x != nil {
+		return x.LevelAfter
+	}
+	return eventsv1.NotifySet_Level(0)
+}
+
+func (x *ThreadUnread) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
 type ExplainUnreadRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	UserId    string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -900,7 +1274,7 @@ type ExplainUnreadRequest struct {
 
 func (x *ExplainUnreadRequest) Reset() {
 	*x = ExplainUnreadRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[11]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -912,7 +1286,7 @@ func (x *ExplainUnreadRequest) String() string {
 func (*ExplainUnreadRequest) ProtoMessage() {}
 
 func (x *ExplainUnreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[11]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -925,7 +1299,7 @@ func (x *ExplainUnreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainUnreadRequest.ProtoReflect.Descriptor instead.
 func (*ExplainUnreadRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{11}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ExplainUnreadRequest) GetUserId() string {
@@ -959,13 +1333,15 @@ func (x *ExplainUnreadRequest) GetAfter() []string {
 type ExplainUnreadResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Unread uint32                 `protobuf:"varint,1,opt,name=unread,proto3" json:"unread,omitempty"`
-	// The messages that are counted, oldest first, at most 1,000. An empty id has left the index.
+	// The messages that are counted and have an id, oldest first, at most 1,000.
 	MessageIds []string `protobuf:"bytes,2,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
 	// There are more than message_ids lists.
 	More     bool      `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
 	Excluded *Excluded `protobuf:"bytes,4,opt,name=excluded,proto3" json:"excluded,omitempty"`
 	// Unset while nothing was read.
-	Pointer       *Pointer `protobuf:"bytes,5,opt,name=pointer,proto3" json:"pointer,omitempty"`
+	Pointer *Pointer `protobuf:"bytes,5,opt,name=pointer,proto3" json:"pointer,omitempty"`
+	// How many of the counted messages have no id: seeded, or older than the index.
+	Unnamed       uint32   `protobuf:"varint,6,opt,name=unnamed,proto3" json:"unnamed,omitempty"`
 	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -973,7 +1349,7 @@ type ExplainUnreadResponse struct {
 
 func (x *ExplainUnreadResponse) Reset() {
 	*x = ExplainUnreadResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[12]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1361,7 @@ func (x *ExplainUnreadResponse) String() string {
 func (*ExplainUnreadResponse) ProtoMessage() {}
 
 func (x *ExplainUnreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[12]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1374,7 @@ func (x *ExplainUnreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainUnreadResponse.ProtoReflect.Descriptor instead.
 func (*ExplainUnreadResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ExplainUnreadResponse) GetUnread() uint32 {
@@ -1036,6 +1412,13 @@ func (x *ExplainUnreadResponse) GetPointer() *Pointer {
 	return nil
 }
 
+func (x *ExplainUnreadResponse) GetUnnamed() uint32 {
+	if x != nil {
+		return x.Unnamed
+	}
+	return 0
+}
+
 func (x *ExplainUnreadResponse) GetAsOf() []string {
 	if x != nil {
 		return x.AsOf
@@ -1045,20 +1428,22 @@ func (x *ExplainUnreadResponse) GetAsOf() []string {
 
 // Excluded counts messages above the pointer that do not count, each under one reason.
 type Excluded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Own           uint32                 `protobuf:"varint,1,opt,name=own,proto3" json:"own,omitempty"`
-	Deleted       uint32                 `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	Silent        uint32                 `protobuf:"varint,3,opt,name=silent,proto3" json:"silent,omitempty"`
-	Thread        uint32                 `protobuf:"varint,4,opt,name=thread,proto3" json:"thread,omitempty"`
-	ReadSingly    uint32                 `protobuf:"varint,5,opt,name=read_singly,json=readSingly,proto3" json:"read_singly,omitempty"`
-	BeforeJoin    uint32                 `protobuf:"varint,6,opt,name=before_join,json=beforeJoin,proto3" json:"before_join,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Own        uint32                 `protobuf:"varint,1,opt,name=own,proto3" json:"own,omitempty"`
+	Deleted    uint32                 `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	Silent     uint32                 `protobuf:"varint,3,opt,name=silent,proto3" json:"silent,omitempty"`
+	Thread     uint32                 `protobuf:"varint,4,opt,name=thread,proto3" json:"thread,omitempty"`
+	ReadSingly uint32                 `protobuf:"varint,5,opt,name=read_singly,json=readSingly,proto3" json:"read_singly,omitempty"`
+	BeforeJoin uint32                 `protobuf:"varint,6,opt,name=before_join,json=beforeJoin,proto3" json:"before_join,omitempty"`
+	// By the user, or from them.
+	Hidden        uint32 `protobuf:"varint,7,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Excluded) Reset() {
 	*x = Excluded{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[13]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1070,7 +1455,7 @@ func (x *Excluded) String() string {
 func (*Excluded) ProtoMessage() {}
 
 func (x *Excluded) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[13]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1083,7 +1468,7 @@ func (x *Excluded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Excluded.ProtoReflect.Descriptor instead.
 func (*Excluded) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Excluded) GetOwn() uint32 {
@@ -1128,7 +1513,14 @@ func (x *Excluded) GetBeforeJoin() uint32 {
 	return 0
 }
 
-// Pointer is where a user stands and which record put him there.
+func (x *Excluded) GetHidden() uint32 {
+	if x != nil {
+		return x.Hidden
+	}
+	return 0
+}
+
+// Pointer is where a user stands and which record put them there.
 type Pointer struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	MessageId string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
@@ -1142,7 +1534,7 @@ type Pointer struct {
 
 func (x *Pointer) Reset() {
 	*x = Pointer{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[14]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1546,7 @@ func (x *Pointer) String() string {
 func (*Pointer) ProtoMessage() {}
 
 func (x *Pointer) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[14]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1559,7 @@ func (x *Pointer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pointer.ProtoReflect.Descriptor instead.
 func (*Pointer) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Pointer) GetMessageId() string {
@@ -1208,7 +1600,7 @@ type GetChannelRequest struct {
 
 func (x *GetChannelRequest) Reset() {
 	*x = GetChannelRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[15]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1612,7 @@ func (x *GetChannelRequest) String() string {
 func (*GetChannelRequest) ProtoMessage() {}
 
 func (x *GetChannelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[15]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1625,7 @@ func (x *GetChannelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetChannelRequest.ProtoReflect.Descriptor instead.
 func (*GetChannelRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetChannelRequest) GetChannelId() string {
@@ -1251,21 +1643,25 @@ func (x *GetChannelRequest) GetAfter() []string {
 }
 
 type GetChannelResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ChannelId     string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
-	Latest        *Latest                `protobuf:"bytes,2,opt,name=latest,proto3" json:"latest,omitempty"`
-	HeadSeq       uint32                 `protobuf:"varint,3,opt,name=head_seq,json=headSeq,proto3" json:"head_seq,omitempty"`
-	HeadPos       uint32                 `protobuf:"varint,4,opt,name=head_pos,json=headPos,proto3" json:"head_pos,omitempty"`
-	MemberCount   uint32                 `protobuf:"varint,5,opt,name=member_count,json=memberCount,proto3" json:"member_count,omitempty"`
-	Large         bool                   `protobuf:"varint,6,opt,name=large,proto3" json:"large,omitempty"`
-	AsOf          []string               `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	ChannelId   string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	Latest      *Latest                `protobuf:"bytes,2,opt,name=latest,proto3" json:"latest,omitempty"`
+	HeadSeq     uint32                 `protobuf:"varint,3,opt,name=head_seq,json=headSeq,proto3" json:"head_seq,omitempty"`
+	HeadPos     uint32                 `protobuf:"varint,4,opt,name=head_pos,json=headPos,proto3" json:"head_pos,omitempty"`
+	MemberCount uint32                 `protobuf:"varint,5,opt,name=member_count,json=memberCount,proto3" json:"member_count,omitempty"`
+	Large       bool                   `protobuf:"varint,6,opt,name=large,proto3" json:"large,omitempty"`
+	// The channel's own, in ascending order.
+	Labels []string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty"`
+	// Filed for everybody.
+	Archived      bool     `protobuf:"varint,8,opt,name=archived,proto3" json:"archived,omitempty"`
+	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetChannelResponse) Reset() {
 	*x = GetChannelResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[16]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +1673,7 @@ func (x *GetChannelResponse) String() string {
 func (*GetChannelResponse) ProtoMessage() {}
 
 func (x *GetChannelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[16]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1686,7 @@ func (x *GetChannelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetChannelResponse.ProtoReflect.Descriptor instead.
 func (*GetChannelResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetChannelResponse) GetChannelId() string {
@@ -1335,6 +1731,20 @@ func (x *GetChannelResponse) GetLarge() bool {
 	return false
 }
 
+func (x *GetChannelResponse) GetLabels() []string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *GetChannelResponse) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
 func (x *GetChannelResponse) GetAsOf() []string {
 	if x != nil {
 		return x.AsOf
@@ -1356,7 +1766,7 @@ type GetReadersRequest struct {
 
 func (x *GetReadersRequest) Reset() {
 	*x = GetReadersRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1368,7 +1778,7 @@ func (x *GetReadersRequest) String() string {
 func (*GetReadersRequest) ProtoMessage() {}
 
 func (x *GetReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[17]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1381,7 +1791,7 @@ func (x *GetReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReadersRequest.ProtoReflect.Descriptor instead.
 func (*GetReadersRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetReadersRequest) GetChannelId() string {
@@ -1425,7 +1835,7 @@ type GetReadersResponse struct {
 
 func (x *GetReadersResponse) Reset() {
 	*x = GetReadersResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1437,7 +1847,7 @@ func (x *GetReadersResponse) String() string {
 func (*GetReadersResponse) ProtoMessage() {}
 
 func (x *GetReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[18]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1450,7 +1860,7 @@ func (x *GetReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReadersResponse.ProtoReflect.Descriptor instead.
 func (*GetReadersResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetReadersResponse) GetReaders() []*Reader {
@@ -1488,7 +1898,7 @@ type Reader struct {
 
 func (x *Reader) Reset() {
 	*x = Reader{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1910,7 @@ func (x *Reader) String() string {
 func (*Reader) ProtoMessage() {}
 
 func (x *Reader) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[19]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1923,7 @@ func (x *Reader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reader.ProtoReflect.Descriptor instead.
 func (*Reader) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Reader) GetUserId() string {
@@ -1559,7 +1969,7 @@ type GetReceiptsRequest struct {
 
 func (x *GetReceiptsRequest) Reset() {
 	*x = GetReceiptsRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +1981,7 @@ func (x *GetReceiptsRequest) String() string {
 func (*GetReceiptsRequest) ProtoMessage() {}
 
 func (x *GetReceiptsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[20]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +1994,7 @@ func (x *GetReceiptsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReceiptsRequest.ProtoReflect.Descriptor instead.
 func (*GetReceiptsRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetReceiptsRequest) GetChannelId() string {
@@ -1637,7 +2047,9 @@ type GetReceiptsResponse struct {
 	// In the order in which they first joined.
 	Recipients []*Recipient `protobuf:"bytes,8,rep,name=recipients,proto3" json:"recipients,omitempty"`
 	// Empty: this was the last page.
-	NextPageToken string   `protobuf:"bytes,9,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	NextPageToken string `protobuf:"bytes,9,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// How many played or opened it.
+	ViewedCount   uint32   `protobuf:"varint,10,opt,name=viewed_count,json=viewedCount,proto3" json:"viewed_count,omitempty"`
 	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1645,7 +2057,7 @@ type GetReceiptsResponse struct {
 
 func (x *GetReceiptsResponse) Reset() {
 	*x = GetReceiptsResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1657,7 +2069,7 @@ func (x *GetReceiptsResponse) String() string {
 func (*GetReceiptsResponse) ProtoMessage() {}
 
 func (x *GetReceiptsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[21]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1670,7 +2082,7 @@ func (x *GetReceiptsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReceiptsResponse.ProtoReflect.Descriptor instead.
 func (*GetReceiptsResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetReceiptsResponse) GetChannelId() string {
@@ -1736,6 +2148,13 @@ func (x *GetReceiptsResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *GetReceiptsResponse) GetViewedCount() uint32 {
+	if x != nil {
+		return x.ViewedCount
+	}
+	return 0
+}
+
 func (x *GetReceiptsResponse) GetAsOf() []string {
 	if x != nil {
 		return x.AsOf
@@ -1749,16 +2168,18 @@ type Recipient struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// sent, delivered or read.
-	Status        string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	DeliveredAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=delivered_at,json=deliveredAt,proto3" json:"delivered_at,omitempty"`
-	ReadAt        *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
+	Status      string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	DeliveredAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=delivered_at,json=deliveredAt,proto3" json:"delivered_at,omitempty"`
+	ReadAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
+	// When they first played or opened it; unset if they did not.
+	ViewedAt      *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=viewed_at,json=viewedAt,proto3" json:"viewed_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Recipient) Reset() {
 	*x = Recipient{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1770,7 +2191,7 @@ func (x *Recipient) String() string {
 func (*Recipient) ProtoMessage() {}
 
 func (x *Recipient) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[22]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1783,7 +2204,7 @@ func (x *Recipient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recipient.ProtoReflect.Descriptor instead.
 func (*Recipient) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Recipient) GetUserId() string {
@@ -1814,6 +2235,13 @@ func (x *Recipient) GetReadAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Recipient) GetViewedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ViewedAt
+	}
+	return nil
+}
+
 type ListUserChannelsRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	OfUserId string                 `protobuf:"bytes,1,opt,name=of_user_id,json=ofUserId,proto3" json:"of_user_id,omitempty"`
@@ -1828,7 +2256,7 @@ type ListUserChannelsRequest struct {
 
 func (x *ListUserChannelsRequest) Reset() {
 	*x = ListUserChannelsRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1840,7 +2268,7 @@ func (x *ListUserChannelsRequest) String() string {
 func (*ListUserChannelsRequest) ProtoMessage() {}
 
 func (x *ListUserChannelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[23]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1853,7 +2281,7 @@ func (x *ListUserChannelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserChannelsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserChannelsRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListUserChannelsRequest) GetOfUserId() string {
@@ -1897,7 +2325,7 @@ type ListUserChannelsResponse struct {
 
 func (x *ListUserChannelsResponse) Reset() {
 	*x = ListUserChannelsResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[24]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1909,7 +2337,7 @@ func (x *ListUserChannelsResponse) String() string {
 func (*ListUserChannelsResponse) ProtoMessage() {}
 
 func (x *ListUserChannelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[24]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1922,7 +2350,7 @@ func (x *ListUserChannelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserChannelsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserChannelsResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListUserChannelsResponse) GetChannels() []*UserChannel {
@@ -1959,7 +2387,7 @@ type UserChannel struct {
 
 func (x *UserChannel) Reset() {
 	*x = UserChannel{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[25]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1971,7 +2399,7 @@ func (x *UserChannel) String() string {
 func (*UserChannel) ProtoMessage() {}
 
 func (x *UserChannel) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[25]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1984,7 +2412,7 @@ func (x *UserChannel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserChannel.ProtoReflect.Descriptor instead.
 func (*UserChannel) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *UserChannel) GetChannelId() string {
@@ -2009,16 +2437,18 @@ func (x *UserChannel) GetErased() bool {
 }
 
 type WatchUnreadRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	After         []string               `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	After  []string               `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
+	// Of the snapshot; updates are judged when they are made.
+	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchUnreadRequest) Reset() {
 	*x = WatchUnreadRequest{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[26]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2460,7 @@ func (x *WatchUnreadRequest) String() string {
 func (*WatchUnreadRequest) ProtoMessage() {}
 
 func (x *WatchUnreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[26]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2473,7 @@ func (x *WatchUnreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnreadRequest.ProtoReflect.Descriptor instead.
 func (*WatchUnreadRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *WatchUnreadRequest) GetUserId() string {
@@ -2060,6 +2490,13 @@ func (x *WatchUnreadRequest) GetAfter() []string {
 	return nil
 }
 
+func (x *WatchUnreadRequest) GetEvaluatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EvaluatedAt
+	}
+	return nil
+}
+
 // WatchUnreadResponse is one message of the stream. A snapshot replaces all that was known before it; it comes first,
 // and again whenever updates could not be followed. A message with neither is a heartbeat: nothing has changed.
 //
@@ -2072,13 +2509,14 @@ type WatchUnreadResponse struct {
 	//	*WatchUnreadResponse_Update
 	Event         isWatchUnreadResponse_Event `protobuf_oneof:"event"`
 	AsOf          []string                    `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	EvaluatedAt   *timestamppb.Timestamp      `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchUnreadResponse) Reset() {
 	*x = WatchUnreadResponse{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[27]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2528,7 @@ func (x *WatchUnreadResponse) String() string {
 func (*WatchUnreadResponse) ProtoMessage() {}
 
 func (x *WatchUnreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[27]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2541,7 @@ func (x *WatchUnreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUnreadResponse.ProtoReflect.Descriptor instead.
 func (*WatchUnreadResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WatchUnreadResponse) GetEvent() isWatchUnreadResponse_Event {
@@ -2138,6 +2576,13 @@ func (x *WatchUnreadResponse) GetAsOf() []string {
 	return nil
 }
 
+func (x *WatchUnreadResponse) GetEvaluatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EvaluatedAt
+	}
+	return nil
+}
+
 type isWatchUnreadResponse_Event interface {
 	isWatchUnreadResponse_Event()
 }
@@ -2156,21 +2601,23 @@ func (*WatchUnreadResponse_Update) isWatchUnreadResponse_Event() {}
 
 type WatchSnapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of GetInbox, at most 1,000.
+	// In the order of GetInbox, archived ones too, at most 1,000.
 	Channels []*ChannelUnread `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
 	// Over all channels, listed or not.
 	Totals *Totals `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
-	// Pages the channels that are not listed, in GetInbox; empty: all are.
+	// Pages the channels that are not listed, in GetInbox with archived = all; empty: all are.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// In the order of GetThreads, at most 1,000.
-	Threads       []*ThreadUnread `protobuf:"bytes,4,rep,name=threads,proto3" json:"threads,omitempty"`
+	Threads []*ThreadUnread `protobuf:"bytes,4,rep,name=threads,proto3" json:"threads,omitempty"`
+	// As in GetInboxResponse.
+	TotalsByLabel map[string]*Totals `protobuf:"bytes,5,rep,name=totals_by_label,json=totalsByLabel,proto3" json:"totals_by_label,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchSnapshot) Reset() {
 	*x = WatchSnapshot{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[28]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2629,7 @@ func (x *WatchSnapshot) String() string {
 func (*WatchSnapshot) ProtoMessage() {}
 
 func (x *WatchSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[28]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2642,7 @@ func (x *WatchSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchSnapshot.ProtoReflect.Descriptor instead.
 func (*WatchSnapshot) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WatchSnapshot) GetChannels() []*ChannelUnread {
@@ -2226,21 +2673,30 @@ func (x *WatchSnapshot) GetThreads() []*ThreadUnread {
 	return nil
 }
 
+func (x *WatchSnapshot) GetTotalsByLabel() map[string]*Totals {
+	if x != nil {
+		return x.TotalsByLabel
+	}
+	return nil
+}
+
 // WatchUpdate is the new state of one channel or of one thread, with totals over what the stream has told so far. With
 // member = false the user is no member (any more), or the channel was deleted; with following = false the thread is none
-// of his (any more).
+// of theirs (any more).
 type WatchUpdate struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Channel       *ChannelUnread         `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
-	Totals        *Totals                `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
-	Thread        *ThreadUnread          `protobuf:"bytes,3,opt,name=thread,proto3" json:"thread,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Channel *ChannelUnread         `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
+	Totals  *Totals                `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
+	Thread  *ThreadUnread          `protobuf:"bytes,3,opt,name=thread,proto3" json:"thread,omitempty"`
+	// Of the labels that this update changed alone; zeros: no channel has the label any more.
+	TotalsByLabel map[string]*Totals `protobuf:"bytes,4,rep,name=totals_by_label,json=totalsByLabel,proto3" json:"totals_by_label,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchUpdate) Reset() {
 	*x = WatchUpdate{}
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[29]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2252,7 +2708,7 @@ func (x *WatchUpdate) String() string {
 func (*WatchUpdate) ProtoMessage() {}
 
 func (x *WatchUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_query_v1_query_proto_msgTypes[29]
+	mi := &file_tidemark_query_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2265,7 +2721,7 @@ func (x *WatchUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchUpdate.ProtoReflect.Descriptor instead.
 func (*WatchUpdate) Descriptor() ([]byte, []int) {
-	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_tidemark_query_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WatchUpdate) GetChannel() *ChannelUnread {
@@ -2289,16 +2745,24 @@ func (x *WatchUpdate) GetThread() *ThreadUnread {
 	return nil
 }
 
+func (x *WatchUpdate) GetTotalsByLabel() map[string]*Totals {
+	if x != nil {
+		return x.TotalsByLabel
+	}
+	return nil
+}
+
 var File_tidemark_query_v1_query_proto protoreflect.FileDescriptor
 
 const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtidemark/query/v1/query.proto\x12\x11tidemark.query.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"`\n" +
+	"\x1dtidemark/query/v1/query.proto\x12\x11tidemark.query.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dtidemark/events/v1/read.proto\"\x9f\x01\n" +
 	"\x10GetUnreadRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x02 \x01(\tR\tchannelId\x12\x14\n" +
-	"\x05after\x18d \x03(\tR\x05after\"\x9a\x03\n" +
+	"\x05after\x18d \x03(\tR\x05after\x12=\n" +
+	"\fevaluated_at\x18e \x01(\v2\x1a.google.protobuf.TimestampR\vevaluatedAt\"\xf7\a\n" +
 	"\rChannelUnread\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x16\n" +
@@ -2312,8 +2776,25 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\x05muted\x18\t \x01(\bR\x05muted\x12\x1d\n" +
 	"\n" +
 	"read_epoch\x18\n" +
-	" \x01(\rR\treadEpoch\x12\x13\n" +
-	"\x05as_of\x18d \x03(\tR\x04asOf\"=\n" +
+	" \x01(\rR\treadEpoch\x12'\n" +
+	"\x0fdirect_mentions\x18\v \x01(\rR\x0edirectMentions\x12B\n" +
+	"\rfirst_mention\x18\f \x01(\v2\x1d.tidemark.query.v1.MessageRefR\ffirstMention\x129\n" +
+	"\x05level\x18\r \x01(\x0e2#.tidemark.events.v1.NotifySet.LevelR\x05level\x120\n" +
+	"\x05until\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12D\n" +
+	"\vlevel_after\x18\x0f \x01(\x0e2#.tidemark.events.v1.NotifySet.LevelR\n" +
+	"levelAfter\x12,\n" +
+	"\x12ignore_mention_all\x18\x10 \x01(\bR\x10ignoreMentionAll\x12\x18\n" +
+	"\aflagged\x18\x11 \x01(\bR\aflagged\x12.\n" +
+	"\x05filed\x18\x12 \x01(\v2\x18.tidemark.query.v1.FiledR\x05filed\x12\x1a\n" +
+	"\barchived\x18\x13 \x01(\bR\barchived\x121\n" +
+	"\x04line\x18\x14 \x01(\v2\x1d.tidemark.query.v1.MessageRefR\x04line\x12\x16\n" +
+	"\x06labels\x18\x15 \x03(\tR\x06labels\x12\x1d\n" +
+	"\n" +
+	"own_labels\x18\x16 \x03(\tR\townLabels\x12\x13\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\x12=\n" +
+	"\fevaluated_at\x18e \x01(\v2\x1a.google.protobuf.TimestampR\vevaluatedAt\"\x1b\n" +
+	"\x05Filed\x12\x12\n" +
+	"\x04keep\x18\x01 \x01(\bR\x04keep\"=\n" +
 	"\n" +
 	"MessageRef\x12\x1d\n" +
 	"\n" +
@@ -2330,7 +2811,7 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x12*\n" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1b\n" +
 	"\tsender_id\x18\x04 \x01(\tR\bsenderId\x12\x18\n" +
-	"\apreview\x18\x05 \x01(\tR\apreview\"\x9d\x01\n" +
+	"\apreview\x18\x05 \x01(\tR\apreview\"\x8e\x02\n" +
 	"\x0fGetInboxRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1f\n" +
 	"\vunread_only\x18\x02 \x01(\bR\n" +
@@ -2338,29 +2819,46 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x14\n" +
-	"\x05after\x18d \x03(\tR\x05after\"\xc0\x01\n" +
+	"\x05label\x18\x05 \x01(\tR\x05label\x12\x1a\n" +
+	"\barchived\x18\x06 \x01(\tR\barchived\x12\x14\n" +
+	"\x05after\x18d \x03(\tR\x05after\x12=\n" +
+	"\fevaluated_at\x18e \x01(\v2\x1a.google.protobuf.TimestampR\vevaluatedAt\"\xbc\x03\n" +
 	"\x10GetInboxResponse\x12<\n" +
 	"\bchannels\x18\x01 \x03(\v2 .tidemark.query.v1.ChannelUnreadR\bchannels\x121\n" +
 	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x12\x13\n" +
-	"\x05as_of\x18d \x03(\tR\x04asOf\"\xb3\x01\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x12^\n" +
+	"\x0ftotals_by_label\x18\x04 \x03(\v26.tidemark.query.v1.GetInboxResponse.TotalsByLabelEntryR\rtotalsByLabel\x12\x13\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\x12=\n" +
+	"\fevaluated_at\x18e \x01(\v2\x1a.google.protobuf.TimestampR\vevaluatedAt\x1a[\n" +
+	"\x12TotalsByLabelEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12/\n" +
+	"\x05value\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x05value:\x028\x01\"\xc9\x02\n" +
 	"\x06Totals\x12\x16\n" +
 	"\x06unread\x18\x01 \x01(\rR\x06unread\x12\x1a\n" +
 	"\bmentions\x18\x02 \x01(\rR\bmentions\x12'\n" +
 	"\x0funread_channels\x18\x03 \x01(\rR\x0eunreadChannels\x12#\n" +
 	"\rthread_unread\x18\x04 \x01(\rR\fthreadUnread\x12'\n" +
-	"\x0fthread_mentions\x18\x05 \x01(\rR\x0ethreadMentions\"~\n" +
+	"\x0fthread_mentions\x18\x05 \x01(\rR\x0ethreadMentions\x12\x14\n" +
+	"\x05badge\x18\x06 \x01(\rR\x05badge\x12%\n" +
+	"\x0eunread_threads\x18\a \x01(\rR\runreadThreads\x12\x18\n" +
+	"\aflagged\x18\b \x01(\rR\aflagged\x12=\n" +
+	"\barchived\x18\t \x01(\v2!.tidemark.query.v1.ArchivedTotalsR\barchived\"U\n" +
+	"\x0eArchivedTotals\x12'\n" +
+	"\x0funread_channels\x18\x01 \x01(\rR\x0eunreadChannels\x12\x1a\n" +
+	"\bmentions\x18\x02 \x01(\rR\bmentions\"\xbd\x01\n" +
 	"\x11GetThreadsRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x14\n" +
-	"\x05after\x18d \x03(\tR\x05after\"\xbf\x01\n" +
+	"\x05after\x18d \x03(\tR\x05after\x12=\n" +
+	"\fevaluated_at\x18e \x01(\v2\x1a.google.protobuf.TimestampR\vevaluatedAt\"\xfe\x01\n" +
 	"\x12GetThreadsResponse\x129\n" +
 	"\athreads\x18\x01 \x03(\v2\x1f.tidemark.query.v1.ThreadUnreadR\athreads\x121\n" +
 	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x12&\n" +
 	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x12\x13\n" +
-	"\x05as_of\x18d \x03(\tR\x04asOf\"\x87\x03\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\x12=\n" +
+	"\fevaluated_at\x18e \x01(\v2\x1a.google.protobuf.TimestampR\vevaluatedAt\"\xc3\x05\n" +
 	"\fThreadUnread\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x1b\n" +
@@ -2375,21 +2873,29 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"read_epoch\x18\b \x01(\rR\treadEpoch\x12\x14\n" +
 	"\x05muted\x18\t \x01(\bR\x05muted\x12\x1c\n" +
 	"\tfollowing\x18\n" +
-	" \x01(\bR\tfollowing\"\x81\x01\n" +
+	" \x01(\bR\tfollowing\x12'\n" +
+	"\x0fdirect_mentions\x18\v \x01(\rR\x0edirectMentions\x12B\n" +
+	"\rfirst_mention\x18\f \x01(\v2\x1d.tidemark.query.v1.MessageRefR\ffirstMention\x129\n" +
+	"\x05level\x18\r \x01(\x0e2#.tidemark.events.v1.NotifySet.LevelR\x05level\x120\n" +
+	"\x05until\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12D\n" +
+	"\vlevel_after\x18\x0f \x01(\x0e2#.tidemark.events.v1.NotifySet.LevelR\n" +
+	"levelAfter\x12\x1a\n" +
+	"\barchived\x18\x10 \x01(\bR\barchived\"\x81\x01\n" +
 	"\x14ExplainUnreadRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x02 \x01(\tR\tchannelId\x12\x1b\n" +
 	"\tthread_id\x18\x03 \x01(\tR\bthreadId\x12\x14\n" +
-	"\x05after\x18d \x03(\tR\x05after\"\xe8\x01\n" +
+	"\x05after\x18d \x03(\tR\x05after\"\x82\x02\n" +
 	"\x15ExplainUnreadResponse\x12\x16\n" +
 	"\x06unread\x18\x01 \x01(\rR\x06unread\x12\x1f\n" +
 	"\vmessage_ids\x18\x02 \x03(\tR\n" +
 	"messageIds\x12\x12\n" +
 	"\x04more\x18\x03 \x01(\bR\x04more\x127\n" +
 	"\bexcluded\x18\x04 \x01(\v2\x1b.tidemark.query.v1.ExcludedR\bexcluded\x124\n" +
-	"\apointer\x18\x05 \x01(\v2\x1a.tidemark.query.v1.PointerR\apointer\x12\x13\n" +
-	"\x05as_of\x18d \x03(\tR\x04asOf\"\xa8\x01\n" +
+	"\apointer\x18\x05 \x01(\v2\x1a.tidemark.query.v1.PointerR\apointer\x12\x18\n" +
+	"\aunnamed\x18\x06 \x01(\rR\aunnamed\x12\x13\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\"\xc0\x01\n" +
 	"\bExcluded\x12\x10\n" +
 	"\x03own\x18\x01 \x01(\rR\x03own\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\rR\adeleted\x12\x16\n" +
@@ -2398,7 +2904,8 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\vread_singly\x18\x05 \x01(\rR\n" +
 	"readSingly\x12\x1f\n" +
 	"\vbefore_join\x18\x06 \x01(\rR\n" +
-	"beforeJoin\"|\n" +
+	"beforeJoin\x12\x16\n" +
+	"\x06hidden\x18\a \x01(\rR\x06hidden\"|\n" +
 	"\aPointer\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x10\n" +
@@ -2408,7 +2915,7 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\x11GetChannelRequest\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x14\n" +
-	"\x05after\x18d \x03(\tR\x05after\"\xea\x01\n" +
+	"\x05after\x18d \x03(\tR\x05after\"\x9e\x02\n" +
 	"\x12GetChannelResponse\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x121\n" +
@@ -2416,7 +2923,9 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\bhead_seq\x18\x03 \x01(\rR\aheadSeq\x12\x19\n" +
 	"\bhead_pos\x18\x04 \x01(\rR\aheadPos\x12!\n" +
 	"\fmember_count\x18\x05 \x01(\rR\vmemberCount\x12\x14\n" +
-	"\x05large\x18\x06 \x01(\bR\x05large\x12\x13\n" +
+	"\x05large\x18\x06 \x01(\bR\x05large\x12\x16\n" +
+	"\x06labels\x18\a \x03(\tR\x06labels\x12\x1a\n" +
+	"\barchived\x18\b \x01(\bR\barchived\x12\x13\n" +
 	"\x05as_of\x18d \x03(\tR\x04asOf\"\x84\x01\n" +
 	"\x11GetReadersRequest\x12\x1d\n" +
 	"\n" +
@@ -2443,7 +2952,7 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x14\n" +
-	"\x05after\x18d \x03(\tR\x05after\"\xe9\x02\n" +
+	"\x05after\x18d \x03(\tR\x05after\"\x8c\x03\n" +
 	"\x13GetReceiptsResponse\x12\x1d\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x1d\n" +
@@ -2458,13 +2967,16 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"recipients\x18\b \x03(\v2\x1c.tidemark.query.v1.RecipientR\n" +
 	"recipients\x12&\n" +
-	"\x0fnext_page_token\x18\t \x01(\tR\rnextPageToken\x12\x13\n" +
-	"\x05as_of\x18d \x03(\tR\x04asOf\"\xb0\x01\n" +
+	"\x0fnext_page_token\x18\t \x01(\tR\rnextPageToken\x12!\n" +
+	"\fviewed_count\x18\n" +
+	" \x01(\rR\vviewedCount\x12\x13\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\"\xe9\x01\n" +
 	"\tRecipient\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12=\n" +
 	"\fdelivered_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vdeliveredAt\x123\n" +
-	"\aread_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\"\x89\x01\n" +
+	"\aread_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\x127\n" +
+	"\tviewed_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bviewedAt\"\x89\x01\n" +
 	"\x17ListUserChannelsRequest\x12\x1c\n" +
 	"\n" +
 	"of_user_id\x18\x01 \x01(\tR\bofUserId\x12\x1b\n" +
@@ -2480,24 +2992,34 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tR\tchannelId\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\bR\x06member\x12\x16\n" +
-	"\x06erased\x18\x03 \x01(\bR\x06erased\"C\n" +
+	"\x06erased\x18\x03 \x01(\bR\x06erased\"\x82\x01\n" +
 	"\x12WatchUnreadRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
-	"\x05after\x18d \x03(\tR\x05after\"\xad\x01\n" +
+	"\x05after\x18d \x03(\tR\x05after\x12=\n" +
+	"\fevaluated_at\x18e \x01(\v2\x1a.google.protobuf.TimestampR\vevaluatedAt\"\xec\x01\n" +
 	"\x13WatchUnreadResponse\x12>\n" +
 	"\bsnapshot\x18\x01 \x01(\v2 .tidemark.query.v1.WatchSnapshotH\x00R\bsnapshot\x128\n" +
 	"\x06update\x18\x02 \x01(\v2\x1e.tidemark.query.v1.WatchUpdateH\x00R\x06update\x12\x13\n" +
-	"\x05as_of\x18d \x03(\tR\x04asOfB\a\n" +
-	"\x05event\"\xe3\x01\n" +
+	"\x05as_of\x18d \x03(\tR\x04asOf\x12=\n" +
+	"\fevaluated_at\x18e \x01(\v2\x1a.google.protobuf.TimestampR\vevaluatedAtB\a\n" +
+	"\x05event\"\x9d\x03\n" +
 	"\rWatchSnapshot\x12<\n" +
 	"\bchannels\x18\x01 \x03(\v2 .tidemark.query.v1.ChannelUnreadR\bchannels\x121\n" +
 	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x12&\n" +
 	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x129\n" +
-	"\athreads\x18\x04 \x03(\v2\x1f.tidemark.query.v1.ThreadUnreadR\athreads\"\xb5\x01\n" +
+	"\athreads\x18\x04 \x03(\v2\x1f.tidemark.query.v1.ThreadUnreadR\athreads\x12[\n" +
+	"\x0ftotals_by_label\x18\x05 \x03(\v23.tidemark.query.v1.WatchSnapshot.TotalsByLabelEntryR\rtotalsByLabel\x1a[\n" +
+	"\x12TotalsByLabelEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12/\n" +
+	"\x05value\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x05value:\x028\x01\"\xed\x02\n" +
 	"\vWatchUpdate\x12:\n" +
 	"\achannel\x18\x01 \x01(\v2 .tidemark.query.v1.ChannelUnreadR\achannel\x121\n" +
 	"\x06totals\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x06totals\x127\n" +
-	"\x06thread\x18\x03 \x01(\v2\x1f.tidemark.query.v1.ThreadUnreadR\x06thread2\xff\x06\n" +
+	"\x06thread\x18\x03 \x01(\v2\x1f.tidemark.query.v1.ThreadUnreadR\x06thread\x12Y\n" +
+	"\x0ftotals_by_label\x18\x04 \x03(\v21.tidemark.query.v1.WatchUpdate.TotalsByLabelEntryR\rtotalsByLabel\x1a[\n" +
+	"\x12TotalsByLabelEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12/\n" +
+	"\x05value\x18\x02 \x01(\v2\x19.tidemark.query.v1.TotalsR\x05value:\x028\x012\xff\x06\n" +
 	"\fQueryService\x12W\n" +
 	"\tGetUnread\x12#.tidemark.query.v1.GetUnreadRequest\x1a .tidemark.query.v1.ChannelUnread\"\x03\x90\x02\x01\x12X\n" +
 	"\bGetInbox\x12\".tidemark.query.v1.GetInboxRequest\x1a#.tidemark.query.v1.GetInboxResponse\"\x03\x90\x02\x01\x12^\n" +
@@ -2524,94 +3046,126 @@ func file_tidemark_query_v1_query_proto_rawDescGZIP() []byte {
 	return file_tidemark_query_v1_query_proto_rawDescData
 }
 
-var file_tidemark_query_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_tidemark_query_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_tidemark_query_v1_query_proto_goTypes = []any{
 	(*GetUnreadRequest)(nil),         // 0: tidemark.query.v1.GetUnreadRequest
 	(*ChannelUnread)(nil),            // 1: tidemark.query.v1.ChannelUnread
-	(*MessageRef)(nil),               // 2: tidemark.query.v1.MessageRef
-	(*LastRead)(nil),                 // 3: tidemark.query.v1.LastRead
-	(*Latest)(nil),                   // 4: tidemark.query.v1.Latest
-	(*GetInboxRequest)(nil),          // 5: tidemark.query.v1.GetInboxRequest
-	(*GetInboxResponse)(nil),         // 6: tidemark.query.v1.GetInboxResponse
-	(*Totals)(nil),                   // 7: tidemark.query.v1.Totals
-	(*GetThreadsRequest)(nil),        // 8: tidemark.query.v1.GetThreadsRequest
-	(*GetThreadsResponse)(nil),       // 9: tidemark.query.v1.GetThreadsResponse
-	(*ThreadUnread)(nil),             // 10: tidemark.query.v1.ThreadUnread
-	(*ExplainUnreadRequest)(nil),     // 11: tidemark.query.v1.ExplainUnreadRequest
-	(*ExplainUnreadResponse)(nil),    // 12: tidemark.query.v1.ExplainUnreadResponse
-	(*Excluded)(nil),                 // 13: tidemark.query.v1.Excluded
-	(*Pointer)(nil),                  // 14: tidemark.query.v1.Pointer
-	(*GetChannelRequest)(nil),        // 15: tidemark.query.v1.GetChannelRequest
-	(*GetChannelResponse)(nil),       // 16: tidemark.query.v1.GetChannelResponse
-	(*GetReadersRequest)(nil),        // 17: tidemark.query.v1.GetReadersRequest
-	(*GetReadersResponse)(nil),       // 18: tidemark.query.v1.GetReadersResponse
-	(*Reader)(nil),                   // 19: tidemark.query.v1.Reader
-	(*GetReceiptsRequest)(nil),       // 20: tidemark.query.v1.GetReceiptsRequest
-	(*GetReceiptsResponse)(nil),      // 21: tidemark.query.v1.GetReceiptsResponse
-	(*Recipient)(nil),                // 22: tidemark.query.v1.Recipient
-	(*ListUserChannelsRequest)(nil),  // 23: tidemark.query.v1.ListUserChannelsRequest
-	(*ListUserChannelsResponse)(nil), // 24: tidemark.query.v1.ListUserChannelsResponse
-	(*UserChannel)(nil),              // 25: tidemark.query.v1.UserChannel
-	(*WatchUnreadRequest)(nil),       // 26: tidemark.query.v1.WatchUnreadRequest
-	(*WatchUnreadResponse)(nil),      // 27: tidemark.query.v1.WatchUnreadResponse
-	(*WatchSnapshot)(nil),            // 28: tidemark.query.v1.WatchSnapshot
-	(*WatchUpdate)(nil),              // 29: tidemark.query.v1.WatchUpdate
-	(*timestamppb.Timestamp)(nil),    // 30: google.protobuf.Timestamp
+	(*Filed)(nil),                    // 2: tidemark.query.v1.Filed
+	(*MessageRef)(nil),               // 3: tidemark.query.v1.MessageRef
+	(*LastRead)(nil),                 // 4: tidemark.query.v1.LastRead
+	(*Latest)(nil),                   // 5: tidemark.query.v1.Latest
+	(*GetInboxRequest)(nil),          // 6: tidemark.query.v1.GetInboxRequest
+	(*GetInboxResponse)(nil),         // 7: tidemark.query.v1.GetInboxResponse
+	(*Totals)(nil),                   // 8: tidemark.query.v1.Totals
+	(*ArchivedTotals)(nil),           // 9: tidemark.query.v1.ArchivedTotals
+	(*GetThreadsRequest)(nil),        // 10: tidemark.query.v1.GetThreadsRequest
+	(*GetThreadsResponse)(nil),       // 11: tidemark.query.v1.GetThreadsResponse
+	(*ThreadUnread)(nil),             // 12: tidemark.query.v1.ThreadUnread
+	(*ExplainUnreadRequest)(nil),     // 13: tidemark.query.v1.ExplainUnreadRequest
+	(*ExplainUnreadResponse)(nil),    // 14: tidemark.query.v1.ExplainUnreadResponse
+	(*Excluded)(nil),                 // 15: tidemark.query.v1.Excluded
+	(*Pointer)(nil),                  // 16: tidemark.query.v1.Pointer
+	(*GetChannelRequest)(nil),        // 17: tidemark.query.v1.GetChannelRequest
+	(*GetChannelResponse)(nil),       // 18: tidemark.query.v1.GetChannelResponse
+	(*GetReadersRequest)(nil),        // 19: tidemark.query.v1.GetReadersRequest
+	(*GetReadersResponse)(nil),       // 20: tidemark.query.v1.GetReadersResponse
+	(*Reader)(nil),                   // 21: tidemark.query.v1.Reader
+	(*GetReceiptsRequest)(nil),       // 22: tidemark.query.v1.GetReceiptsRequest
+	(*GetReceiptsResponse)(nil),      // 23: tidemark.query.v1.GetReceiptsResponse
+	(*Recipient)(nil),                // 24: tidemark.query.v1.Recipient
+	(*ListUserChannelsRequest)(nil),  // 25: tidemark.query.v1.ListUserChannelsRequest
+	(*ListUserChannelsResponse)(nil), // 26: tidemark.query.v1.ListUserChannelsResponse
+	(*UserChannel)(nil),              // 27: tidemark.query.v1.UserChannel
+	(*WatchUnreadRequest)(nil),       // 28: tidemark.query.v1.WatchUnreadRequest
+	(*WatchUnreadResponse)(nil),      // 29: tidemark.query.v1.WatchUnreadResponse
+	(*WatchSnapshot)(nil),            // 30: tidemark.query.v1.WatchSnapshot
+	(*WatchUpdate)(nil),              // 31: tidemark.query.v1.WatchUpdate
+	nil,                              // 32: tidemark.query.v1.GetInboxResponse.TotalsByLabelEntry
+	nil,                              // 33: tidemark.query.v1.WatchSnapshot.TotalsByLabelEntry
+	nil,                              // 34: tidemark.query.v1.WatchUpdate.TotalsByLabelEntry
+	(*timestamppb.Timestamp)(nil),    // 35: google.protobuf.Timestamp
+	(eventsv1.NotifySet_Level)(0),    // 36: tidemark.events.v1.NotifySet.Level
 }
 var file_tidemark_query_v1_query_proto_depIdxs = []int32{
-	2,  // 0: tidemark.query.v1.ChannelUnread.first_unread:type_name -> tidemark.query.v1.MessageRef
-	3,  // 1: tidemark.query.v1.ChannelUnread.last_read:type_name -> tidemark.query.v1.LastRead
-	4,  // 2: tidemark.query.v1.ChannelUnread.latest:type_name -> tidemark.query.v1.Latest
-	30, // 3: tidemark.query.v1.LastRead.at:type_name -> google.protobuf.Timestamp
-	30, // 4: tidemark.query.v1.Latest.at:type_name -> google.protobuf.Timestamp
-	1,  // 5: tidemark.query.v1.GetInboxResponse.channels:type_name -> tidemark.query.v1.ChannelUnread
-	7,  // 6: tidemark.query.v1.GetInboxResponse.totals:type_name -> tidemark.query.v1.Totals
-	10, // 7: tidemark.query.v1.GetThreadsResponse.threads:type_name -> tidemark.query.v1.ThreadUnread
-	7,  // 8: tidemark.query.v1.GetThreadsResponse.totals:type_name -> tidemark.query.v1.Totals
-	2,  // 9: tidemark.query.v1.ThreadUnread.first_unread:type_name -> tidemark.query.v1.MessageRef
-	3,  // 10: tidemark.query.v1.ThreadUnread.last_read:type_name -> tidemark.query.v1.LastRead
-	4,  // 11: tidemark.query.v1.ThreadUnread.last_reply:type_name -> tidemark.query.v1.Latest
-	13, // 12: tidemark.query.v1.ExplainUnreadResponse.excluded:type_name -> tidemark.query.v1.Excluded
-	14, // 13: tidemark.query.v1.ExplainUnreadResponse.pointer:type_name -> tidemark.query.v1.Pointer
-	30, // 14: tidemark.query.v1.Pointer.at:type_name -> google.protobuf.Timestamp
-	4,  // 15: tidemark.query.v1.GetChannelResponse.latest:type_name -> tidemark.query.v1.Latest
-	19, // 16: tidemark.query.v1.GetReadersResponse.readers:type_name -> tidemark.query.v1.Reader
-	30, // 17: tidemark.query.v1.Reader.at:type_name -> google.protobuf.Timestamp
-	22, // 18: tidemark.query.v1.GetReceiptsResponse.recipients:type_name -> tidemark.query.v1.Recipient
-	30, // 19: tidemark.query.v1.Recipient.delivered_at:type_name -> google.protobuf.Timestamp
-	30, // 20: tidemark.query.v1.Recipient.read_at:type_name -> google.protobuf.Timestamp
-	25, // 21: tidemark.query.v1.ListUserChannelsResponse.channels:type_name -> tidemark.query.v1.UserChannel
-	28, // 22: tidemark.query.v1.WatchUnreadResponse.snapshot:type_name -> tidemark.query.v1.WatchSnapshot
-	29, // 23: tidemark.query.v1.WatchUnreadResponse.update:type_name -> tidemark.query.v1.WatchUpdate
-	1,  // 24: tidemark.query.v1.WatchSnapshot.channels:type_name -> tidemark.query.v1.ChannelUnread
-	7,  // 25: tidemark.query.v1.WatchSnapshot.totals:type_name -> tidemark.query.v1.Totals
-	10, // 26: tidemark.query.v1.WatchSnapshot.threads:type_name -> tidemark.query.v1.ThreadUnread
-	1,  // 27: tidemark.query.v1.WatchUpdate.channel:type_name -> tidemark.query.v1.ChannelUnread
-	7,  // 28: tidemark.query.v1.WatchUpdate.totals:type_name -> tidemark.query.v1.Totals
-	10, // 29: tidemark.query.v1.WatchUpdate.thread:type_name -> tidemark.query.v1.ThreadUnread
-	0,  // 30: tidemark.query.v1.QueryService.GetUnread:input_type -> tidemark.query.v1.GetUnreadRequest
-	5,  // 31: tidemark.query.v1.QueryService.GetInbox:input_type -> tidemark.query.v1.GetInboxRequest
-	8,  // 32: tidemark.query.v1.QueryService.GetThreads:input_type -> tidemark.query.v1.GetThreadsRequest
-	11, // 33: tidemark.query.v1.QueryService.ExplainUnread:input_type -> tidemark.query.v1.ExplainUnreadRequest
-	15, // 34: tidemark.query.v1.QueryService.GetChannel:input_type -> tidemark.query.v1.GetChannelRequest
-	17, // 35: tidemark.query.v1.QueryService.GetReaders:input_type -> tidemark.query.v1.GetReadersRequest
-	20, // 36: tidemark.query.v1.QueryService.GetReceipts:input_type -> tidemark.query.v1.GetReceiptsRequest
-	23, // 37: tidemark.query.v1.QueryService.ListUserChannels:input_type -> tidemark.query.v1.ListUserChannelsRequest
-	26, // 38: tidemark.query.v1.QueryService.WatchUnread:input_type -> tidemark.query.v1.WatchUnreadRequest
-	1,  // 39: tidemark.query.v1.QueryService.GetUnread:output_type -> tidemark.query.v1.ChannelUnread
-	6,  // 40: tidemark.query.v1.QueryService.GetInbox:output_type -> tidemark.query.v1.GetInboxResponse
-	9,  // 41: tidemark.query.v1.QueryService.GetThreads:output_type -> tidemark.query.v1.GetThreadsResponse
-	12, // 42: tidemark.query.v1.QueryService.ExplainUnread:output_type -> tidemark.query.v1.ExplainUnreadResponse
-	16, // 43: tidemark.query.v1.QueryService.GetChannel:output_type -> tidemark.query.v1.GetChannelResponse
-	18, // 44: tidemark.query.v1.QueryService.GetReaders:output_type -> tidemark.query.v1.GetReadersResponse
-	21, // 45: tidemark.query.v1.QueryService.GetReceipts:output_type -> tidemark.query.v1.GetReceiptsResponse
-	24, // 46: tidemark.query.v1.QueryService.ListUserChannels:output_type -> tidemark.query.v1.ListUserChannelsResponse
-	27, // 47: tidemark.query.v1.QueryService.WatchUnread:output_type -> tidemark.query.v1.WatchUnreadResponse
-	39, // [39:48] is the sub-list for method output_type
-	30, // [30:39] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	35, // 0: tidemark.query.v1.GetUnreadRequest.evaluated_at:type_name -> google.protobuf.Timestamp
+	3,  // 1: tidemark.query.v1.ChannelUnread.first_unread:type_name -> tidemark.query.v1.MessageRef
+	4,  // 2: tidemark.query.v1.ChannelUnread.last_read:type_name -> tidemark.query.v1.LastRead
+	5,  // 3: tidemark.query.v1.ChannelUnread.latest:type_name -> tidemark.query.v1.Latest
+	3,  // 4: tidemark.query.v1.ChannelUnread.first_mention:type_name -> tidemark.query.v1.MessageRef
+	36, // 5: tidemark.query.v1.ChannelUnread.level:type_name -> tidemark.events.v1.NotifySet.Level
+	35, // 6: tidemark.query.v1.ChannelUnread.until:type_name -> google.protobuf.Timestamp
+	36, // 7: tidemark.query.v1.ChannelUnread.level_after:type_name -> tidemark.events.v1.NotifySet.Level
+	2,  // 8: tidemark.query.v1.ChannelUnread.filed:type_name -> tidemark.query.v1.Filed
+	3,  // 9: tidemark.query.v1.ChannelUnread.line:type_name -> tidemark.query.v1.MessageRef
+	35, // 10: tidemark.query.v1.ChannelUnread.evaluated_at:type_name -> google.protobuf.Timestamp
+	35, // 11: tidemark.query.v1.LastRead.at:type_name -> google.protobuf.Timestamp
+	35, // 12: tidemark.query.v1.Latest.at:type_name -> google.protobuf.Timestamp
+	35, // 13: tidemark.query.v1.GetInboxRequest.evaluated_at:type_name -> google.protobuf.Timestamp
+	1,  // 14: tidemark.query.v1.GetInboxResponse.channels:type_name -> tidemark.query.v1.ChannelUnread
+	8,  // 15: tidemark.query.v1.GetInboxResponse.totals:type_name -> tidemark.query.v1.Totals
+	32, // 16: tidemark.query.v1.GetInboxResponse.totals_by_label:type_name -> tidemark.query.v1.GetInboxResponse.TotalsByLabelEntry
+	35, // 17: tidemark.query.v1.GetInboxResponse.evaluated_at:type_name -> google.protobuf.Timestamp
+	9,  // 18: tidemark.query.v1.Totals.archived:type_name -> tidemark.query.v1.ArchivedTotals
+	35, // 19: tidemark.query.v1.GetThreadsRequest.evaluated_at:type_name -> google.protobuf.Timestamp
+	12, // 20: tidemark.query.v1.GetThreadsResponse.threads:type_name -> tidemark.query.v1.ThreadUnread
+	8,  // 21: tidemark.query.v1.GetThreadsResponse.totals:type_name -> tidemark.query.v1.Totals
+	35, // 22: tidemark.query.v1.GetThreadsResponse.evaluated_at:type_name -> google.protobuf.Timestamp
+	3,  // 23: tidemark.query.v1.ThreadUnread.first_unread:type_name -> tidemark.query.v1.MessageRef
+	4,  // 24: tidemark.query.v1.ThreadUnread.last_read:type_name -> tidemark.query.v1.LastRead
+	5,  // 25: tidemark.query.v1.ThreadUnread.last_reply:type_name -> tidemark.query.v1.Latest
+	3,  // 26: tidemark.query.v1.ThreadUnread.first_mention:type_name -> tidemark.query.v1.MessageRef
+	36, // 27: tidemark.query.v1.ThreadUnread.level:type_name -> tidemark.events.v1.NotifySet.Level
+	35, // 28: tidemark.query.v1.ThreadUnread.until:type_name -> google.protobuf.Timestamp
+	36, // 29: tidemark.query.v1.ThreadUnread.level_after:type_name -> tidemark.events.v1.NotifySet.Level
+	15, // 30: tidemark.query.v1.ExplainUnreadResponse.excluded:type_name -> tidemark.query.v1.Excluded
+	16, // 31: tidemark.query.v1.ExplainUnreadResponse.pointer:type_name -> tidemark.query.v1.Pointer
+	35, // 32: tidemark.query.v1.Pointer.at:type_name -> google.protobuf.Timestamp
+	5,  // 33: tidemark.query.v1.GetChannelResponse.latest:type_name -> tidemark.query.v1.Latest
+	21, // 34: tidemark.query.v1.GetReadersResponse.readers:type_name -> tidemark.query.v1.Reader
+	35, // 35: tidemark.query.v1.Reader.at:type_name -> google.protobuf.Timestamp
+	24, // 36: tidemark.query.v1.GetReceiptsResponse.recipients:type_name -> tidemark.query.v1.Recipient
+	35, // 37: tidemark.query.v1.Recipient.delivered_at:type_name -> google.protobuf.Timestamp
+	35, // 38: tidemark.query.v1.Recipient.read_at:type_name -> google.protobuf.Timestamp
+	35, // 39: tidemark.query.v1.Recipient.viewed_at:type_name -> google.protobuf.Timestamp
+	27, // 40: tidemark.query.v1.ListUserChannelsResponse.channels:type_name -> tidemark.query.v1.UserChannel
+	35, // 41: tidemark.query.v1.WatchUnreadRequest.evaluated_at:type_name -> google.protobuf.Timestamp
+	30, // 42: tidemark.query.v1.WatchUnreadResponse.snapshot:type_name -> tidemark.query.v1.WatchSnapshot
+	31, // 43: tidemark.query.v1.WatchUnreadResponse.update:type_name -> tidemark.query.v1.WatchUpdate
+	35, // 44: tidemark.query.v1.WatchUnreadResponse.evaluated_at:type_name -> google.protobuf.Timestamp
+	1,  // 45: tidemark.query.v1.WatchSnapshot.channels:type_name -> tidemark.query.v1.ChannelUnread
+	8,  // 46: tidemark.query.v1.WatchSnapshot.totals:type_name -> tidemark.query.v1.Totals
+	12, // 47: tidemark.query.v1.WatchSnapshot.threads:type_name -> tidemark.query.v1.ThreadUnread
+	33, // 48: tidemark.query.v1.WatchSnapshot.totals_by_label:type_name -> tidemark.query.v1.WatchSnapshot.TotalsByLabelEntry
+	1,  // 49: tidemark.query.v1.WatchUpdate.channel:type_name -> tidemark.query.v1.ChannelUnread
+	8,  // 50: tidemark.query.v1.WatchUpdate.totals:type_name -> tidemark.query.v1.Totals
+	12, // 51: tidemark.query.v1.WatchUpdate.thread:type_name -> tidemark.query.v1.ThreadUnread
+	34, // 52: tidemark.query.v1.WatchUpdate.totals_by_label:type_name -> tidemark.query.v1.WatchUpdate.TotalsByLabelEntry
+	8,  // 53: tidemark.query.v1.GetInboxResponse.TotalsByLabelEntry.value:type_name -> tidemark.query.v1.Totals
+	8,  // 54: tidemark.query.v1.WatchSnapshot.TotalsByLabelEntry.value:type_name -> tidemark.query.v1.Totals
+	8,  // 55: tidemark.query.v1.WatchUpdate.TotalsByLabelEntry.value:type_name -> tidemark.query.v1.Totals
+	0,  // 56: tidemark.query.v1.QueryService.GetUnread:input_type -> tidemark.query.v1.GetUnreadRequest
+	6,  // 57: tidemark.query.v1.QueryService.GetInbox:input_type -> tidemark.query.v1.GetInboxRequest
+	10, // 58: tidemark.query.v1.QueryService.GetThreads:input_type -> tidemark.query.v1.GetThreadsRequest
+	13, // 59: tidemark.query.v1.QueryService.ExplainUnread:input_type -> tidemark.query.v1.ExplainUnreadRequest
+	17, // 60: tidemark.query.v1.QueryService.GetChannel:input_type -> tidemark.query.v1.GetChannelRequest
+	19, // 61: tidemark.query.v1.QueryService.GetReaders:input_type -> tidemark.query.v1.GetReadersRequest
+	22, // 62: tidemark.query.v1.QueryService.GetReceipts:input_type -> tidemark.query.v1.GetReceiptsRequest
+	25, // 63: tidemark.query.v1.QueryService.ListUserChannels:input_type -> tidemark.query.v1.ListUserChannelsRequest
+	28, // 64: tidemark.query.v1.QueryService.WatchUnread:input_type -> tidemark.query.v1.WatchUnreadRequest
+	1,  // 65: tidemark.query.v1.QueryService.GetUnread:output_type -> tidemark.query.v1.ChannelUnread
+	7,  // 66: tidemark.query.v1.QueryService.GetInbox:output_type -> tidemark.query.v1.GetInboxResponse
+	11, // 67: tidemark.query.v1.QueryService.GetThreads:output_type -> tidemark.query.v1.GetThreadsResponse
+	14, // 68: tidemark.query.v1.QueryService.ExplainUnread:output_type -> tidemark.query.v1.ExplainUnreadResponse
+	18, // 69: tidemark.query.v1.QueryService.GetChannel:output_type -> tidemark.query.v1.GetChannelResponse
+	20, // 70: tidemark.query.v1.QueryService.GetReaders:output_type -> tidemark.query.v1.GetReadersResponse
+	23, // 71: tidemark.query.v1.QueryService.GetReceipts:output_type -> tidemark.query.v1.GetReceiptsResponse
+	26, // 72: tidemark.query.v1.QueryService.ListUserChannels:output_type -> tidemark.query.v1.ListUserChannelsResponse
+	29, // 73: tidemark.query.v1.QueryService.WatchUnread:output_type -> tidemark.query.v1.WatchUnreadResponse
+	65, // [65:74] is the sub-list for method output_type
+	56, // [56:65] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_query_v1_query_proto_init() }
@@ -2619,7 +3173,7 @@ func file_tidemark_query_v1_query_proto_init() {
 	if File_tidemark_query_v1_query_proto != nil {
 		return
 	}
-	file_tidemark_query_v1_query_proto_msgTypes[27].OneofWrappers = []any{
+	file_tidemark_query_v1_query_proto_msgTypes[29].OneofWrappers = []any{
 		(*WatchUnreadResponse_Snapshot)(nil),
 		(*WatchUnreadResponse_Update)(nil),
 	}
@@ -2629,7 +3183,7 @@ func file_tidemark_query_v1_query_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_query_v1_query_proto_rawDesc), len(file_tidemark_query_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -48,8 +48,10 @@ export class TidemarkClient {
     this.state = new Observable(/** @type {ConnectionState} */ ('closed'));
     /** All that is known. Kept while the connection is away: then it is old, and `state` says so. @type {Observable<Inbox>} */
     this.inbox = new Observable(new Inbox());
-    /** The sum for a launcher icon: unread of channels and threads that are not muted. @type {Observable<number>} */
-    this.badge = new Observable(0);
+    /** The number for a launcher icon: the badge of the totals. `undefined` until the first
+     * snapshot: `subscribe` calls nobody before that, so no listener paints a false zero.
+     * @type {Observable<number | undefined, number>} */
+    this.badge = new Observable(/** @type {number | undefined} */ (undefined));
     this.inbox.listen((i) => this.badge.set(i.badge));
     /** Who this is, as the gateway says. */
     this.userId = '';
@@ -57,9 +59,11 @@ export class TidemarkClient {
     this.instanceId = '';
   }
 
-  /** Connects, and stays connected until close. Connecting twice is connecting once. */
+  /** Connects, and stays connected until close. Connecting twice is connecting once.
+   * @throws {TidemarkError} `unsupported` where there is no WebSocket: Node before 22 without `options.WebSocket`. */
   connect() {
     if (this.#wanted) return;
+    if (!this.#Socket) throw new TidemarkError('unsupported', 'there is no WebSocket here (Node has one from 22 on): pass a constructor as options.WebSocket');
     this.#wanted = true;
     this.#watchPage();
     void this.#open();
@@ -84,7 +88,7 @@ export class TidemarkClient {
     return () => { set.delete(fn); };
   }
 
-  /** The user looks at a channel or thread: the gateway reads for him what comes in. It lasts over reconnects, and rests
+  /** The user looks at a channel or thread: the gateway reads for them what comes in. It lasts over reconnects, and rests
    * while the page is hidden.
    * @param {string} channelId
    * @param {string} [threadId] */
@@ -105,11 +109,36 @@ export class TidemarkClient {
   /** Reads a channel, or a thread, up to a message.
    * @param {string} channelId
    * @param {string} messageId
-   * @param {{threadId?: string, private?: boolean}} [options] private: it is not shown to others */
+   * @param {{threadId?: string, private?: boolean, withThreads?: boolean}} [options] private: it is not shown to others;
+   *   withThreads: the channel and all of its threads */
   markRead(channelId, messageId, options = {}) {
     return this.send({
       type: 'mark_read', ...scopeOf(channelId, options.threadId), message_id: messageId, ...(options.private && { private: true }),
+      ...(options.withThreads && { with_threads: true }),
     });
+  }
+
+  /** Reads, each with one command, the channels that have something unread or a flag, those that are muted or archived too.
+   * A snapshot that was truncated lacks channels, and so does this: `MarkAllRead` of the ingest service reads all.
+   * @param {{label?: string, threads?: boolean}} [options] label: of the channels that have it; threads: their threads too,
+   *   and channels with a followed thread that has something unread
+   * @returns {Promise<any[]>} the answers */
+  markAllRead(options = {}) {
+    const { label, threads = false } = options;
+    const { value } = this.inbox;
+    /** @type {Map<string, import('./index.js').ThreadUnread[]>} */
+    const followed = new Map();
+    for (const t of threads ? value.threads.values() : []) followed.set(t.channel_id, [...followed.get(t.channel_id) ?? [], t]);
+    const asked = [];
+    for (const c of value.channels.values()) {
+      if (label !== undefined && !c.labels?.includes(label)) continue;
+      const its = followed.get(c.channel_id) ?? [];
+      if (!(c.unread || c.flagged || its.some((t) => t.unread))) continue;
+      const newest = [c.latest, ...its.map((t) => t.last_reply)].reduce((a, b) => ((b?.seq ?? 0) > (a?.seq ?? 0) ? b : a), null);
+      if (newest?.message_id) asked.push(this.markRead(c.channel_id, newest.message_id, { withThreads: threads }));
+      else if (c.flagged) asked.push(this.flag(c.channel_id, false)); // there is no message to read
+    }
+    return Promise.all(asked);
   }
 
   /** Makes a message, and what came after it, unread again. The head that the user knew is stated, so that messages which
@@ -156,6 +185,63 @@ export class TidemarkClient {
    * @param {boolean} muted */
   mute(channelId, muted) { return this.send({ type: 'channel.mute', channel_id: channelId, muted }); }
 
+  /** How a channel enters the badge, for good or until a time.
+   * @param {string} channelId
+   * @param {import('./index.js').Level} level
+   * @param {{until?: Date, ignoreMentionAll?: boolean}} [options] ignoreMentionAll: as it was, if it is not said */
+  notify(channelId, level, options = {}) {
+    const { until, ignoreMentionAll } = options;
+    return this.send({
+      type: 'channel.notify', channel_id: channelId, level, ...(until && { until: until.toISOString() }),
+      ...(ignoreMentionAll !== undefined && { ignore_mention_all: ignoreMentionAll }),
+    });
+  }
+
+  /** Marks a channel as to be seen, whatever is unread in it, or takes the flag off. The head that this device knew is stated.
+   * @param {string} channelId
+   * @param {boolean} flagged
+   * @param {{headSeq?: number}} [options] */
+  flag(channelId, flagged, options = {}) {
+    const { headSeq = this.#head(channelId) } = options;
+    return this.send({ type: 'channel.flag', channel_id: channelId, flagged, ...(headSeq > 0 && { head_seq: headSeq }) });
+  }
+
+  /** Files a channel until there is news, with `keep` for good, or takes it out.
+   * @param {string} channelId
+   * @param {boolean} archived
+   * @param {{keep?: boolean, headSeq?: number}} [options] */
+  file(channelId, archived, options = {}) {
+    const { keep = false, headSeq = this.#head(channelId) } = options;
+    return this.send({ type: 'channel.file', channel_id: channelId, archived, ...(keep && { keep }), ...(headSeq > 0 && { head_seq: headSeq }) });
+  }
+
+  /** Takes messages out of this user's numbers for good; others keep them.
+   * @param {string} channelId
+   * @param {string[]} messageIds */
+  hide(channelId, messageIds) { return this.send({ type: 'message.hide', channel_id: channelId, message_ids: messageIds }); }
+
+  /** The same for all messages up to one: the channel is cleared for this user.
+   * @param {string} channelId
+   * @param {number} seq */
+  hideUpTo(channelId, seq) { return this.send({ type: 'message.hide', channel_id: channelId, up_to_seq: seq }); }
+
+  /** Says that the user has played or opened messages.
+   * @param {string} channelId
+   * @param {string[]} messageIds */
+  viewed(channelId, messageIds) { return this.send({ type: 'message.viewed', channel_id: channelId, message_ids: messageIds }); }
+
+  /** Keeps a place to come back to; no count depends on it.
+   * @param {string} channelId
+   * @param {string | number} at a message's id, or a seq */
+  setLine(channelId, at) {
+    return this.send({ type: 'line.set', channel_id: channelId, ...(typeof at === 'number' ? { seq: at } : { message_id: at }) });
+  }
+
+  /** Replaces the user's own labels of a channel: folders, sections, pins.
+   * @param {string} channelId
+   * @param {string[]} labels */
+  setLabels(channelId, labels) { return this.send({ type: 'labels.set', channel_id: channelId, labels }); }
+
   /** Where all members of a channel stand.
    * @param {string} channelId */
   readState(channelId) { return this.send({ type: 'read_state', channel_id: channelId }); }
@@ -171,6 +257,8 @@ export class TidemarkClient {
 
   // A connection
 
+  get #Socket() { return /** @type {any} */ (this.options.WebSocket ?? globalThis.WebSocket); }
+
   async #open() {
     clearTimeout(this.#retry);
     const attempt = ++this.#attempt;
@@ -179,9 +267,7 @@ export class TidemarkClient {
     try {
       const { url, protocols } = await this.#address();
       if (attempt !== this.#attempt || !this.#wanted) return;
-      const Socket = this.options.WebSocket ?? globalThis.WebSocket;
-      if (!Socket) throw new TidemarkError('closed', 'there is no WebSocket here: pass a constructor as options.WebSocket');
-      const socket = /** @type {SocketLike} */ (new Socket(url, protocols));
+      const socket = /** @type {SocketLike} */ (new this.#Socket(url, protocols));
       this.#socket = socket;
       socket.onmessage = (e) => { if (socket === this.#socket) this.#receive(e.data); };
       socket.onclose = (e) => { if (socket === this.#socket) this.#lost(e.code ?? 1006, e.reason ?? ''); };

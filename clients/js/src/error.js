@@ -1,7 +1,7 @@
 /** An answer of the gateway that says no, or a command that got none. */
 export class TidemarkError extends Error {
   /**
-   * @param {string} code of the gateway (`not_found`, `invalid_argument`, …), or `timeout`, `closed` or `overflow` from here
+   * @param {string} code of the gateway (`not_found`, `invalid_argument`, …), or `timeout`, `closed`, `overflow` or `unsupported` from here
    * @param {string} message
    */
   constructor(code, message) {

@@ -1,4 +1,5 @@
 import { dominates } from './stamp.js';
+import { totalsOf } from './totals.js';
 
 /** @typedef {import('./index.js').ChannelUnread} ChannelUnread */
 /** @typedef {import('./index.js').ThreadUnread} ThreadUnread */
@@ -7,11 +8,11 @@ import { dominates } from './stamp.js';
 /** @type {Totals} */
 export const NO_TOTALS = Object.freeze({ unread: 0, mentions: 0, unread_channels: 0, thread_unread: 0, thread_mentions: 0 });
 
-/** Unread first, then newest activity, then by id: the order of GetInbox.
+/** What has something unread or a flag first, then newest activity, then by id: the order of GetInbox.
  * @param {ChannelUnread} a
  * @param {ChannelUnread} b */
 export function byActivity(a, b) {
-  const unread = Number(b.unread > 0) - Number(a.unread > 0);
+  const unread = Number(b.unread > 0 || b.flagged || false) - Number(a.unread > 0 || a.flagged || false);
   if (unread) return unread;
   const at = time(b.latest?.at) - time(a.latest?.at);
   return at || (a.channel_id < b.channel_id ? -1 : Number(a.channel_id > b.channel_id));
@@ -42,12 +43,24 @@ export class Inbox {
     this.known = known;
   }
 
-  /** What a launcher icon shows.
-   * @returns {number} */
-  get badge() { return this.totals.unread + this.totals.thread_unread; }
+  /** What a launcher icon shows, as the gateway counts it; `undefined` until a snapshot has come.
+   * @returns {number | undefined} */
+  get badge() { return this.known ? this.totals.badge ?? this.totals.unread + this.totals.thread_unread : undefined; }
 
-  /** The channels in the order of a channel list. */
-  get sorted() { return [...this.channels.values()].sort(byActivity); }
+  /** The channels in the order of a channel list, without those that are archived. */
+  get sorted() { return [...this.channels.values()].filter((c) => !c.archived).sort(byActivity); }
+
+  /** The archived channels, in the same order. */
+  get archived() { return [...this.channels.values()].filter((c) => c.archived).sort(byActivity); }
+
+  /** All labels there are, with the totals of the channels that have each, at one time. A snapshot that was truncated lacks
+   * channels, and so do these.
+   * @param {number} [now]
+   * @returns {Map<string, ReturnType<typeof totalsOf>>} */
+  byLabel(now = Date.now()) {
+    const labels = new Set([...this.channels.values()].flatMap((c) => c.labels ?? []));
+    return new Map([...labels].sort().map((label) => [label, totalsOf(this.channels.values(), this.threads.values(), { now, label })]));
+  }
 
   /** The inbox that a snapshot tells.
    * @param {{channels?: ChannelUnread[], threads?: ThreadUnread[], totals?: Totals}} frame */

@@ -4,6 +4,9 @@ export interface MessageRef { message_id?: string; seq: number }
 export interface LastRead extends MessageRef { at?: string }
 export interface Latest extends MessageRef { at?: string; sender_id?: string; preview?: string }
 
+/** How a channel enters the badge: with what is unread, with mentions, or not at all. */
+export type Level = 'ALL' | 'MENTIONS' | 'NONE';
+
 /** What the user sees of one channel. */
 export interface ChannelUnread {
   channel_id: string;
@@ -15,12 +18,32 @@ export interface ChannelUnread {
   first_unread?: MessageRef | null;
   last_read?: LastRead | null;
   latest?: Latest | null;
+  /** The level is NONE. */
   muted?: boolean;
   read_epoch?: number;
+  /** Missing: ALL. */
+  level?: Level;
+  /** When `level_after` holds. The gateway sends an update then. */
+  until?: string;
+  level_after?: Level;
+  ignore_mention_all?: boolean;
+  /** Those of `mentions` that name the user. */
+  direct_mentions?: number;
+  first_mention?: Partial<MessageRef> | null;
+  /** Unread by the user's word, whatever `unread` is. */
+  flagged?: boolean;
+  /** Listed apart and in no total; `filed` says that the user did it. */
+  archived?: boolean;
+  filed?: { keep: boolean } | null;
+  /** A place to come back to. */
+  line?: Partial<MessageRef> | null;
+  /** The channel's and the user's; `own_labels` are the user's alone. */
+  labels?: string[];
+  own_labels?: string[];
   stamp?: string;
 }
 
-/** What the user sees of one thread that he follows. */
+/** What the user sees of one thread that they follow. */
 export interface ThreadUnread {
   channel_id: string;
   thread_id: string;
@@ -32,16 +55,26 @@ export interface ThreadUnread {
   last_read?: LastRead | null;
   last_reply?: Latest | null;
   read_epoch?: number;
+  direct_mentions?: number;
+  first_mention?: Partial<MessageRef> | null;
   stamp?: string;
 }
 
-/** Muted channels and their threads are left out. */
+/** Channels of level NONE and archived ones are left out, and so are their threads. */
 export interface Totals {
   unread: number;
   mentions: number;
   unread_channels: number;
   thread_unread: number;
   thread_mentions: number;
+  unread_threads?: number;
+  /** The number for a launcher icon. */
+  badge?: number;
+  /** Channels with a flag, muted ones too. */
+  flagged?: number;
+  archived?: { unread_channels: number; mentions: number };
+  /** The time of which these are, while a level among them holds until a time. */
+  evaluated_at?: string;
 }
 
 export interface Frame { type: string; id?: string; [field: string]: unknown }
@@ -52,8 +85,8 @@ export interface MessageNew extends Frame {
 export interface ReadPointerUpdated extends Frame {
   type: 'read_pointer.updated'; channel_id: string; last_read_id?: string; last_read_at?: string;
 }
-export interface Reader { user_id: string; message_id?: string; seq: number; at?: string }
-export interface Receipt extends Frame { type: 'receipt.read' | 'receipt.delivered'; channel_id: string; readers: Reader[] }
+export interface Reader { user_id: string; message_id?: string; seq: number; at?: string; with_threads?: boolean }
+export interface Receipt extends Frame { type: 'receipt.read' | 'receipt.delivered' | 'receipt.viewed'; channel_id: string; readers: Reader[] }
 export interface ReadState extends Frame { type: 'read_state'; channel_id: string; readers: Reader[] }
 /** `after` names the records that the command became: queries with it include them. */
 export interface Ack extends Frame { type: 'ack'; id: string; after: string[] }
@@ -68,6 +101,7 @@ export interface Frames {
   'read_pointer.updated': ReadPointerUpdated;
   'receipt.read': Receipt;
   'receipt.delivered': Receipt;
+  'receipt.viewed': Receipt;
   read_state: ReadState;
   ack: Ack;
   error: Frame & { code: string; message: string };
@@ -109,11 +143,12 @@ export interface ClientOptions {
   page?: Pick<Document, 'visibilityState' | 'addEventListener' | 'removeEventListener'> | null;
 }
 
-export declare class Observable<T> {
+/** K is what listeners are told: a value of `undefined` is not known yet, and nobody is told it. */
+export declare class Observable<T, K = T> {
   constructor(value: T);
   readonly value: T;
-  subscribe: (fn: (value: T) => void) => () => void;
-  listen: (fn: (value: T) => void) => () => void;
+  subscribe: (fn: (value: K) => void) => () => void;
+  listen: (fn: (value: K) => void) => () => void;
   set(value: T): void;
 }
 
@@ -124,8 +159,12 @@ export declare class Inbox {
   readonly totals: Totals;
   /** False until a snapshot has come: then no count is a zero. */
   readonly known: boolean;
-  readonly badge: number;
+  /** `undefined` until a snapshot has come. */
+  readonly badge: number | undefined;
+  /** Without archived ones. */
   readonly sorted: ChannelUnread[];
+  readonly archived: ChannelUnread[];
+  byLabel(now?: number): Map<string, ReturnType<typeof totalsOf>>;
   static of(frame: { channels?: ChannelUnread[]; threads?: ThreadUnread[]; totals?: Totals }): Inbox;
   with(update: (ChannelUnread | ThreadUnread) & { totals?: Totals }): Inbox;
 }
@@ -134,20 +173,32 @@ export declare class TidemarkClient {
   constructor(options?: ClientOptions);
   readonly state: Observable<ConnectionState>;
   readonly inbox: Observable<Inbox>;
-  readonly badge: Observable<number>;
+  /** `undefined` until the first snapshot; listeners are called from then on. */
+  readonly badge: Observable<number | undefined, number>;
   readonly userId: string;
   readonly instanceId: string;
+  /** Throws a TidemarkError `unsupported` where there is no WebSocket. */
   connect(): void;
   close(): void;
   on<K extends keyof Frames>(type: K, fn: (frame: Frames[K]) => void): () => void;
   focus(channelId: string, threadId?: string): void;
   blur(channelId: string, threadId?: string): void;
-  markRead(channelId: string, messageId: string, options?: { threadId?: string; private?: boolean }): Promise<Ack>;
+  markRead(channelId: string, messageId: string, options?: { threadId?: string; private?: boolean; withThreads?: boolean }): Promise<Ack>;
+  /** Fails with the first command that does. */
+  markAllRead(options?: { label?: string; threads?: boolean }): Promise<Ack[]>;
   markUnread(channelId: string, messageId: string, options?: { threadId?: string; headSeq?: number }): Promise<Ack>;
   messagesRead(channelId: string, messageIds: string[]): Promise<Ack>;
   followThread(channelId: string, threadId: string): Promise<Ack>;
   unfollowThread(channelId: string, threadId: string): Promise<Ack>;
   mute(channelId: string, muted: boolean): Promise<Ack>;
+  notify(channelId: string, level: Level, options?: { until?: Date; ignoreMentionAll?: boolean }): Promise<Ack>;
+  flag(channelId: string, flagged: boolean, options?: { headSeq?: number }): Promise<Ack>;
+  file(channelId: string, archived: boolean, options?: { keep?: boolean; headSeq?: number }): Promise<Ack>;
+  hide(channelId: string, messageIds: string[]): Promise<Ack>;
+  hideUpTo(channelId: string, seq: number): Promise<Ack>;
+  viewed(channelId: string, messageIds: string[]): Promise<Ack>;
+  setLine(channelId: string, at: string | number): Promise<Ack>;
+  setLabels(channelId: string, labels: string[]): Promise<Ack>;
   readState(channelId: string): Promise<ReadState>;
   sync(): Promise<Frame>;
   send(frame: Frame): Promise<any>;
@@ -162,6 +213,9 @@ export declare class Backoff {
   reset(): void;
 }
 
+export declare function levelAt(channel: ChannelUnread, now?: number): Level;
+export declare function totalsOf(channels: Iterable<ChannelUnread>, threads: Iterable<ThreadUnread>, options?: { now?: number; label?: string }):
+  Required<Omit<Totals, 'evaluated_at'>>;
 export declare function byActivity(a: ChannelUnread, b: ChannelUnread): number;
 export declare function dominates(a: string, b: string): boolean;
 export declare function parseStamp(text: string): readonly [number, number, number, number];

@@ -6,4 +6,5 @@ export { TidemarkError } from './error.js';
 export { Backoff } from './backoff.js';
 export { Inbox, byActivity } from './inbox.js';
 export { Observable } from './observable.js';
+export { levelAt, totalsOf } from './totals.js';
 export { dominates, parseStamp } from './stamp.js';

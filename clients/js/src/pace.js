@@ -1,4 +1,4 @@
-/** Of what the gateway allows a user, one device takes so much: pongs count, too, and he may have others. */
+/** Of what the gateway allows a user, one device takes so much: pongs count, too, and they may have others. */
 const RATE = 0.8;
 const BURST = 0.5;
 /** How long nothing is sent after a refusal, at most; at least half of it. */

@@ -38,7 +38,35 @@ test('it is open when the gateway has said who we are, and knows when the inbox 
   const badges = [];
   c.badge.subscribe((n) => badges.push(n));
   net.last.says(inbox([channel('a', 3)]), { type: 'unread.updated', ...channel('a', 4), totals: totals(4) });
-  assert.deepEqual(badges, [0, 3, 4]);
+  assert.deepEqual(badges, [3, 4]);
+});
+
+test('a badge that is not known is not 0: nobody is told one before the first snapshot', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { c, net } = client(t);
+  const badges = [];
+  c.badge.subscribe((n) => badges.push(n));
+  assert.equal(c.badge.value, undefined);
+  assert.equal(c.inbox.value.badge, undefined);
+  c.connect();
+  for (let i = 0; i < 3; i++) { // a port where nobody listens
+    await settled();
+    net.last.ends();
+    t.mock.timers.tick(400);
+  }
+  assert.deepEqual(badges, []);
+  await settled();
+  net.last.says(hello(), inbox([]));
+  assert.deepEqual(badges, [0], 'a zero that the gateway told');
+});
+
+test('connecting without a WebSocket says so at once', (t) => {
+  const was = Object.getOwnPropertyDescriptor(globalThis, 'WebSocket');
+  Object.defineProperty(globalThis, 'WebSocket', { value: undefined, configurable: true });
+  t.after(() => (was ? Object.defineProperty(globalThis, 'WebSocket', was) : delete globalThis.WebSocket));
+  const c = new TidemarkClient({ url: 'ws://gateway.test/v1/socket', page: null });
+  assert.throws(() => c.connect(), { name: 'TidemarkError', code: 'unsupported', message: /options\.WebSocket/ });
+  assert.equal(c.state.value, 'closed');
 });
 
 test('a token goes into the subprotocol and is asked for each time', async (t) => {
@@ -318,4 +346,54 @@ test('frames of a type that is not known here are passed on', async (t) => {
   stop();
   net.last.says({ type: 'of.the.future' });
   assert.deepEqual(seen, ['of.the.future']);
+});
+
+test('what a user says of a channel goes out as it is said, with the head that this device knew', async (t) => {
+  const { c, net } = await connected(t, [channel('a', 1, { latest: { message_id: 'm8', seq: 8 } })]);
+  const say = [
+    [c.notify('a', 'NONE', { until: new Date('2026-01-01T00:00:00Z') }), { type: 'channel.notify', level: 'NONE', until: '2026-01-01T00:00:00.000Z' }],
+    [c.notify('a', 'ALL', { ignoreMentionAll: false }), { type: 'channel.notify', level: 'ALL', ignore_mention_all: false }],
+    [c.flag('a', true), { type: 'channel.flag', flagged: true, head_seq: 8 }],
+    [c.flag('a', false, { headSeq: 0 }), { type: 'channel.flag', flagged: false }],
+    [c.file('a', true, { keep: true, headSeq: 5 }), { type: 'channel.file', archived: true, keep: true, head_seq: 5 }],
+    [c.file('a', false), { type: 'channel.file', archived: false, head_seq: 8 }],
+    [c.hide('a', ['m1', 'm2']), { type: 'message.hide', message_ids: ['m1', 'm2'] }],
+    [c.hideUpTo('a', 4), { type: 'message.hide', up_to_seq: 4 }],
+    [c.viewed('a', ['m1']), { type: 'message.viewed', message_ids: ['m1'] }],
+    [c.setLine('a', 'm1'), { type: 'line.set', message_id: 'm1' }],
+    [c.setLine('a', 3), { type: 'line.set', seq: 3 }],
+    [c.setLabels('a', []), { type: 'labels.set', labels: [] }],
+    [c.markRead('a', 'm8', { withThreads: true }), { type: 'mark_read', message_id: 'm8', with_threads: true }],
+  ];
+  const sent = net.last.sent.slice(-say.length);
+  say.forEach(([, want], i) => assert.deepEqual({ ...sent[i], id: 0 }, { ...want, channel_id: 'a', id: 0 }));
+  for (const f of sent) net.last.says({ type: 'error', id: f.id, code: 'unimplemented', message: 'not yet' });
+  for (const [promise] of say) await assert.rejects(promise, { code: 'unimplemented' });
+});
+
+test('mark all read: a command for each channel with something to see, of one label, with its threads', async (t) => {
+  const at = (seq, more = {}) => ({ latest: { message_id: `m${seq}`, seq }, ...more });
+  const { c, net } = await connected(t, [
+    channel('unread', 2, at(4, { labels: ['work'] })), channel('muted', 1, at(2, { muted: true })), channel('filed', 3, at(9, { archived: true })),
+    channel('flagged', 0, at(5, { flagged: true, labels: ['work'] })), channel('bare', 0, { flagged: true }), channel('done', 0, at(8, { labels: ['work'] })),
+  ]);
+  for (const [channel_id, unread, seq] of [['done', 1, 11], ['muted', 0, 1]]) {
+    net.last.says({ type: 'unread.updated', channel_id, thread_id: 't', followed: true, unread, mentions: 0, last_reply: { message_id: `m${seq}`, seq } });
+  }
+  const asked = (options) => {
+    const before = net.last.sent.length;
+    const all = c.markAllRead(options);
+    const sent = net.last.sent.slice(before);
+    for (const f of sent) net.last.says({ type: 'ack', id: f.id, after: [f.channel_id] });
+    return all.then((answers) => {
+      assert.deepEqual(answers.map((a) => a.after[0]), sent.map((f) => f.channel_id));
+      return sent.map((f) => [f.channel_id, f.type, f.message_id ?? f.flagged, f.with_threads ?? false]);
+    });
+  };
+  const all = [['unread', 'mark_read', 'm4', false], ['muted', 'mark_read', 'm2', false], ['filed', 'mark_read', 'm9', false],
+    ['flagged', 'mark_read', 'm5', false], ['bare', 'channel.flag', false, false]];
+  assert.deepEqual(await asked(), all);
+  assert.deepEqual(await asked({ label: 'work' }), [all[0], all[3]]);
+  assert.deepEqual(await asked({ label: 'work', threads: true }), [['unread', 'mark_read', 'm4', true], ['flagged', 'mark_read', 'm5', true], ['done', 'mark_read', 'm11', true]]);
+  assert.deepEqual(await asked({ label: 'none' }), []);
 });

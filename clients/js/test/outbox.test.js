@@ -131,7 +131,7 @@ test('a focus that is one too many is not said for ever', async (t) => {
   assert.equal(gateway.refused.filter((f) => f.type === 'channel.focus').length, length);
 });
 
-test('who waits for his turn is not late; who is refused for good is', async (t) => {
+test('a frame that waits for its turn is not late; one that is refused for good is', async (t) => {
   const { gateway: slow, c } = await connected(t, { perSecond: 2, burst: 4 }, { commandTimeout: 5000 });
   await during(t, Promise.all(Array.from({ length: 40 }, (_, i) => c.markRead('a', `m${i}`))));
   assert.deepEqual(slow.refused, []);

@@ -97,10 +97,11 @@ export async function follow(path, opened, fn) {
   }
 }
 
-/** Marks everything of a user read: by one call where the node has it, else channel by channel. */
-export async function markAllRead(user, channels, threads) {
+/** Marks everything of a user read, or all that has a label; with `threads` the threads too. By one call where the node has it,
+ * else channel by channel. */
+export async function markAllRead(user, options, channels, threads) {
   try {
-    return await post('/tidemark.ingest.v1.IngestService/MarkAllRead', { user_id: user });
+    return await post('/tidemark.ingest.v1.IngestService/MarkAllRead', { user_id: user, ...options });
   } catch (err) {
     if (err.code !== 'unimplemented') throw err;
   }

@@ -3,12 +3,17 @@
 import { currentToken, own, refused, tell, useToken } from '/ui/api.js';
 import { Device } from '/ui/device.js';
 import { announce, avatar, drawing, h, icon } from '/ui/dom.js';
-import { hide, receipts } from '/ui/explain.js';
+import { receipts } from '/ui/explain.js';
+import { Hidden } from '/ui/hidden.js';
 import { Messages } from '/ui/messages.js';
 import { Operators } from '/ui/operators.js';
 import { watchPartitions } from '/ui/outage.js';
 import { pane, STOPPED } from '/ui/pane.js';
+import * as sheet from '/ui/sheet.js';
 import { capped, duration, names, title } from '/ui/words.js';
+
+/** How a device is brought into sight: at once for those who asked for less motion. */
+const smooth = () => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : 'smooth');
 
 const themes = { auto: 'light dark', light: 'light', dark: 'dark' };
 const store = { // a page may be denied its storage
@@ -23,13 +28,17 @@ class App {
   theme = store.get('theme') ?? 'auto';
   stopped = ''; // what the node says of a partition that it does not serve, while devices are connected
   latency = NaN; // seconds from a post to the first number on another device
+  hidden = new Hidden();
   #clocks = new Map();
   #ids = 0;
 
   constructor() {
     this.messages = new Messages();
     this.operators = new Operators(() => this.redraw());
-    this.redraw = drawing(document.getElementById('app'), () => this.render());
+    this.redraw = drawing(document.getElementById('app'), () => {
+      sheet.redraw();
+      return this.render();
+    });
     this.messages.changed.listen(() => {
       if (!this.devices.length) this.cast();
       for (const d of this.devices) if (d.active) d.look();
@@ -40,7 +49,7 @@ class App {
       if (!why) void this.start();
       else this.route();
     });
-    addEventListener('hashchange', () => { hide(); this.route(); });
+    addEventListener('hashchange', () => { sheet.hide(); this.route(); });
     addEventListener('keydown', (e) => this.keys(e));
     document.addEventListener('visibilitychange', () => this.devices.forEach((d) => d.look()));
     watchPartitions(() => this.devices.some((d) => d.connected), (says) => {
@@ -52,6 +61,9 @@ class App {
   }
 
   get view() { return location.hash === '#operators' ? 'operators' : 'people'; }
+
+  /** Whether the node takes events of this kind, or with this field: the page offers no others. */
+  can(part) { return this.about.unfolded?.includes(part) === false; }
 
   route() {
     this.operators.watch(this.view === 'operators' && !refused.value);
@@ -157,7 +169,7 @@ class App {
   // Drawing
 
   render() {
-    const unread = Math.max(0, ...this.devices.map((d) => d.inbox.badge));
+    const unread = Math.max(0, ...this.devices.map((d) => d.inbox.badge ?? 0));
     document.title = this.view === 'people' && unread ? `(${capped(unread)}) Tidemark` : 'Tidemark';
     return [
       h('a', { class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); document.querySelector('main')?.focus(); } }, 'Skip to the content'),
@@ -211,7 +223,7 @@ class App {
           e.currentTarget.value = '';
           if (!user) return;
           const d = this.add(user);
-          setTimeout(() => document.getElementById(d.id)?.scrollIntoView({ behavior: 'smooth', inline: 'nearest', block: 'nearest' }), 200);
+          setTimeout(() => document.getElementById(d.id)?.scrollIntoView({ behavior: smooth(), inline: 'nearest', block: 'nearest' }), 200);
         },
       },
       h('option', { value: '' }, 'Add a device'),
@@ -225,7 +237,7 @@ class App {
         this.devices.map((d) => h('button', {
           key: d.id, class: `cast-tab ${d === this.active ? 'here' : ''}`, type: 'button', 'aria-pressed': String(d === this.active), 'aria-label': `${title(d.user)}, ${d.kind}`, onclick: () => {
             this.activate(d);
-            document.getElementById(d.id)?.scrollIntoView({ behavior: 'smooth', inline: 'start', block: 'nearest' });
+            document.getElementById(d.id)?.scrollIntoView({ behavior: smooth(), inline: 'start', block: 'nearest' });
           },
         }, avatar(d.user, 'tiny'), h('span', { class: 'cast-name', dir: 'auto' }, title(d.user)), icon(d.kind), d.inbox.badge > 0 && h('span', { class: 'pip' }, capped(d.inbox.badge))))),
       this.devices.length

@@ -3,6 +3,7 @@
 import { TidemarkClient } from '/ui/client/index.js';
 import { currentToken, markAllRead, publish, query } from '/ui/api.js';
 import { announce } from '/ui/dom.js';
+import { Layer } from '/ui/layers.js';
 import { explainOutage } from '/ui/outage.js';
 import { among, calls, channelName, isDirect, title } from '/ui/words.js';
 
@@ -15,6 +16,8 @@ export const SMALL = 50;
 export class Device {
   selected = '';
   pane = 'list'; // which of the two a narrow device shows: list or messages
+  group = ''; // the label whose channels are listed; empty: all
+  shelf = false; // what is archived is listed instead
   panel = ''; // '', 'threads', or the id of the thread that is open
   line = ''; // id of the message above which the unread line is
   lineCount = 0;
@@ -25,6 +28,7 @@ export class Device {
   draft = '';
   readers = new Map(); // by channel, by user: {message_id, seq, at}
   delivered = new Map();
+  viewed = new Map(); // by message: the users who have played it
   threads = [];
   error = '';
   away; // {why, says} while it is not connected, until an inbox has come: the reason, and the node's own words
@@ -33,6 +37,8 @@ export class Device {
   online = true;
   attentive = false; // somebody looks at its messages
   visible = false; // its messages are drawn somewhere on the screen
+  #messages = new Layer(() => this.showList()); // on a narrow device they cover the channel list
+  #side = new Layer(() => this.closePanel());
 
   /** @param {{id: string, user: string, kind: string}} who */
   constructor(app, who) {
@@ -46,6 +52,9 @@ export class Device {
     this.client.on('message.new', (m) => this.#news(m));
     this.client.on('receipt.read', (f) => this.#receipts(this.readers, f));
     this.client.on('receipt.delivered', (f) => this.#receipts(this.delivered, f));
+    this.client.on('receipt.viewed', (f) => {
+      for (const r of f.readers) this.heard(r, r.user_id);
+    });
     this.client.on('disconnected', (f) => this.#lost(f));
     this.client.on('inbox', () => this.#back());
     this.client.connect();
@@ -55,6 +64,29 @@ export class Device {
   get channel() { return this.inbox.channels.get(this.selected); }
   get connected() { return this.online && !this.away && this.client.state.value === 'open'; }
   get active() { return this.app.active === this; }
+
+  /** The channels that the list shows. */
+  get listed() {
+    if (this.shelf) return this.inbox.archived;
+    return this.inbox.sorted.filter((c) => !this.group || c.labels?.includes(this.group));
+  }
+
+  /** Whether anything is left to be marked read, in the badge or not. */
+  get anything() {
+    const { channels, threads } = this.inbox;
+    return [...channels.values()].some((c) => c.unread || c.flagged) || [...threads.values()].some((t) => t.unread);
+  }
+
+  showGroup(label) {
+    this.group = label;
+    this.app.redraw();
+  }
+
+  showShelf(open) {
+    this.shelf = open;
+    this.app.redraw();
+    setTimeout(() => document.querySelector(`#${this.id} .shelf`)?.focus(), 150); // another button is there now
+  }
 
   setOnline(online) {
     this.online = online;
@@ -68,7 +100,11 @@ export class Device {
     this.app.redraw();
   }
 
-  close() { this.client.close(); }
+  close() {
+    this.client.close();
+    this.#messages.closed();
+    this.#side.closed();
+  }
 
   #lost(frame) {
     const outage = ++this.#outages;
@@ -95,8 +131,9 @@ export class Device {
   open(id) {
     if (id !== this.selected) this.blur();
     this.selected = id;
-    this.pane = 'messages';
+    this.showMessages();
     this.panel = '';
+    this.#side.closed();
     this.#kept = undefined;
     this.attentive = this.active;
     this.error = '';
@@ -115,19 +152,46 @@ export class Device {
   openThread(id) {
     this.blur();
     this.panel = id;
+    this.#side.opened();
     const t = this.threadEntry(id);
     this.threadLine = t?.unread ? t.first_unread?.message_id ?? '' : '';
     this.threadCount = t?.unread ?? 0;
     if (this.kept) this.#kept = undefined;
-    this.pane = 'messages';
+    this.showMessages();
     this.look();
+    this.app.redraw();
+  }
+
+  /** Lists the threads that the person follows. */
+  openThreads() {
+    this.blur();
+    this.panel = 'threads';
+    this.#side.opened();
+    this.showMessages();
+    void this.loadThreads();
     this.app.redraw();
   }
 
   closePanel() {
     this.blur();
     this.panel = '';
+    this.#side.closed();
     this.look();
+    this.app.redraw();
+  }
+
+  /** Shows the messages. A narrow device shows them in the place of its list. */
+  showMessages() {
+    const list = document.querySelector(`#${this.id} .channels`);
+    if (this.pane === 'list' && list && list.offsetWidth === list.parentElement.offsetWidth) this.#messages.opened();
+    this.pane = 'messages';
+  }
+
+  /** Shows the channel list again, where it was covered. */
+  showList() {
+    this.blur();
+    this.pane = 'list';
+    this.#messages.closed();
     this.app.redraw();
   }
 
@@ -171,18 +235,26 @@ export class Device {
 
   newest() {
     const shown = this.app.messages.channel(this.selected).messages
-      .filter((m) => (this.thread ? m.thread_id === this.thread : !m.thread_id || m.broadcast));
+      .filter((m) => (this.thread ? m.thread_id === this.thread : !m.thread_id || m.broadcast) && !this.hides(m));
     return shown.at(-1);
   }
+
+  /** Whether a message does not exist for this person. */
+  hides(message) { return this.app.hidden.has(this.user, this.selected, message); }
 
   threadEntry(id) {
     return this.inbox.threads.get(`${this.selected}\0${id}`) ?? this.threads.find((t) => t.thread_id === id && t.channel_id === this.selected);
   }
 
-  markUnread(message) {
+  /** What is open stays unread, though somebody looks at it, until it is opened again. */
+  keepUnread() {
     this.blur();
     this.#kept = { thread: this.thread, seen: false };
     this.asked = '';
+  }
+
+  markUnread(message) {
+    this.keepUnread();
     if (!this.thread) this.line = message.message_id;
     this.lineCount = 0;
     announce(`Unread from here: ${message.preview}`);
@@ -199,20 +271,35 @@ export class Device {
     this.asked = '';
     const newest = this.newest();
     if (newest) this.run(this.client.markRead(this.selected, newest.message_id, { threadId: this.thread }));
+    else if (this.channel?.flagged) this.run(this.client.flag(this.selected, false));
     this.look();
     this.app.redraw();
   }
 
-  markAllRead() {
+  /** @param {{label?: string, threads?: boolean}} options */
+  markAllRead({ label, threads }) {
     this.#kept = undefined;
-    this.run(markAllRead(this.user, this.inbox.sorted, [...this.inbox.threads.values(), ...this.threads]));
-    announce('Everything is marked read');
+    const options = { ...(label && { label }), ...(threads && { threads }) };
+    this.run(markAllRead(this.user, options, this.inbox.sorted, [...this.inbox.threads.values(), ...this.threads]));
+    announce(`${label ? `All of ${label}` : 'Everything'} is marked read`);
   }
 
   jumpToOldest() {
     const first = this.channel?.first_unread;
     this.line = first?.message_id || this.line;
     this.jump = this.line;
+    this.app.redraw();
+  }
+
+  /** Goes to the first message that mentions this person. In a large channel the frames do not say which that is. */
+  async jumpToMention() {
+    const first = this.channel?.first_mention ?? (await this.run(query('GetUnread', { user_id: this.user, channel_id: this.selected })))?.first_mention;
+    if (first?.message_id) this.jumpTo(first.message_id);
+  }
+
+  jumpTo(id) {
+    this.atBottom = false;
+    this.jump = id;
     this.app.redraw();
   }
 
@@ -267,6 +354,20 @@ export class Device {
     if (m.sender_id && at.size) at.set(m.sender_id, { message_id: m.message_id, seq: m.seq, at: m.at }); // sending reads
   }
 
+  /** Somebody has played a message. */
+  heard(message, user) {
+    const id = message.message_id;
+    this.viewed.set(id, (this.viewed.get(id) ?? new Set()).add(user));
+    this.app.redraw();
+  }
+
+  /** Asks who has played a message of this person's: the frames tell of what is played while they are connected. */
+  async loadViewed(message) {
+    this.viewed.set(message.message_id, new Set());
+    const x = await query('GetReceipts', { channel_id: this.selected, message_id: message.message_id }).catch(() => undefined);
+    for (const r of x?.recipients ?? []) if (r.viewed_at) this.heard(message, r.user_id);
+  }
+
   #pointers(of, channel) {
     if (!of.has(channel)) of.set(channel, new Map());
     return of.get(channel);
@@ -312,7 +413,7 @@ export class Device {
     const past = (r) => r && this.app.messages.indexOf(this.selected, r.message_id) >= message.index;
     const out = new Set();
     for (const [user, r] of of.get(this.selected) ?? []) if (past(r)) out.add(user);
-    // Who is on this page has a pointer of his own, which is told before the receipts (those are joined over two seconds).
+    // The user of this page has a pointer of their own, which comes before the receipts (those are joined over two seconds).
     if (of === this.readers) for (const d of this.app.devices) if (past(d.inbox.channels.get(this.selected)?.last_read)) out.add(d.user);
     out.delete(message.sender_id);
     return [...out].sort();
@@ -320,7 +421,7 @@ export class Device {
 
   /** sent, delivered or read: the least over all who should get it. */
   statusOf(message) {
-    const others = this.app.messages.channel(this.selected).members.filter((u) => u !== message.sender_id);
+    const others = this.app.messages.channel(this.selected).members.filter((u) => u !== message.sender_id && !message.hidden_from?.includes(u));
     const read = new Set(this.readersOf(message));
     const got = new Set([...this.deliveredTo(message), ...read]);
     if (others.length && others.every((u) => read.has(u))) return 'read';
@@ -332,7 +433,7 @@ export class Device {
     if (!this.selected && this.inbox.channels.size && !this.greeted) {
       this.greeted = true; // what is most urgent is open when the page opens; a narrow device shows its list
       this.open(this.inbox.sorted[0].channel_id);
-      this.pane = 'list';
+      this.showList();
     }
     const c = this.channel;
     if (!c) return;
@@ -346,7 +447,7 @@ export class Device {
   #keep() {
     if (!this.#kept) return;
     const scope = this.#kept.thread ? this.threadEntry(this.#kept.thread) : this.channel;
-    if (scope?.unread) this.#kept.seen = true;
+    if (scope?.unread || scope?.flagged) this.#kept.seen = true;
     else if (this.#kept.seen) this.#kept = undefined;
   }
 

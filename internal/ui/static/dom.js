@@ -76,7 +76,7 @@ function set(node, name, value) {
   if (name === 'key' || name === 'ref' || name === 'own') return;
   if (name === 'onfocusin') listen(node, 'focusin', value); // which elements have no property for
   else if (name.startsWith('on')) node[name] = value ?? null;
-  else if (name === 'value' || name === 'checked') {
+  else if (name === 'checked' || (name === 'value' && node.tagName !== 'OPTION')) { // an option without the attribute has its text
     if (node[name] !== value) node[name] = value ?? '';
   } else if (name === 'vars') { // CSS variables: a style attribute is not allowed here
     for (const v in value) node.style.setProperty(v, value[v]);
@@ -114,6 +114,11 @@ const shapes = {
   laptop: 'M5 5h14v10H5zM2 19h20', phone: 'M8 3h8v18H8zM11 18h2', send: 'M4 12 20 4l-5 16-4-6zM11 14l9-10', up: 'M12 19V5m-6 6 6-6 6 6',
   pause: 'M8 5v14M16 5v14', play: 'M7 5l12 7-12 7z', sun: 'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8M12 2v2m0 16v2M2 12h2m16 0h2M5 5l1.500 1.500m11 11L19 19M19 5l-1.500 1.500m-11 11L5 19',
   moon: 'M20 14A8 8 0 0 1 10 4a8 8 0 1 0 10 10z', auto: 'M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18', readall: 'M2 13l4 4L14 8M11 16l1 1L21 8', look: 'M2 12s4-7 10-7 10 7 10 7-4 7-10 7S2 12 2 12m10-3a3 3 0 1 0 0 6 3 3 0 0 0 0-6',
+  more: 'M5 12h.500M12 12h.500M19 12h.500', archive: 'M4 5h16v4H4zM6 9v10h12V9M10 13h4', pin: 'M9 4h6l-1 6 3 3H7l3-3zM12 13v7', clock: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16M12 8v4l3 2',
+  some: 'M6 16v-5a6 6 0 0 1 8-5.600M18 12v4l2 2H4l2-2M10 21h4M18 5h1v1h-1z',
+  mic: 'M9 6a3 3 0 0 1 6 0v5a3 3 0 0 1-6 0zM5 11a7 7 0 0 0 14 0M12 18v3',
+  at: 'M16 12a4 4 0 1 1-8 0 4 4 0 0 1 8 0v1.500a2.500 2.500 0 0 0 5 0V12a9 9 0 1 0-4 7.500', flag: 'M6 21V4h12l-3 4 3 4H6', mark: 'M7 4h10v16l-5-4-5 4z', clear: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13',
+  hide: 'M4 4l16 16M9.500 5.500C15 4 19.500 8 22 12c-.700 1.200-1.600 2.300-2.600 3.300M6 8c-1.600 1.200-3 2.600-4 4 3 5 8 8.500 14 6M10 10a3 3 0 0 0 4 4',
   reply: 'M10 6 4 12l6 6M4 12h10a6 6 0 0 1 6 6',
 };
 

@@ -1,37 +1,22 @@
 // What is behind a number: the answer of ExplainUnread, as a sum and as the messages themselves.
 
 import { CallError, query } from '/ui/api.js';
-import { draw, h, icon } from '/ui/dom.js';
+import { totalsOf } from '/ui/client/index.js';
+import { h } from '/ui/dom.js';
+import { levelWords } from '/ui/said.js';
+import { show } from '/ui/sheet.js';
 import { channelName, count, exactTime, isDirect, plural, timeOf, title } from '/ui/words.js';
 
 const reasons = {
   own: ['own', 'written by this person'], deleted: ['deleted', 'taken back by whoever wrote them'], silent: ['silent', 'joins, renames and the like'],
   thread: ['in threads', 'replies count in their thread'], read_singly: ['read singly', 'read one by one, for instance from a notification'],
-  before_join: ['before joining', 'history is not unread'],
+  before_join: ['before joining', 'history is not unread'], hidden: ['hidden', 'by this person, or not meant for them'],
 };
-
-let dialog;
-
-/** Opens a dialog, or draws the one that is open anew. */
-export function show(label, kids) {
-  if (!dialog) {
-    dialog = document.createElement('dialog');
-    dialog.addEventListener('click', (e) => { if (e.target === dialog) dialog.close(); });
-    document.body.append(dialog);
-  }
-  dialog.setAttribute('aria-label', label);
-  draw(dialog, h('div', { class: 'sheet' },
-    h('header', {}, h('h2', {}, label), h('button', { class: 'plain', type: 'button', 'aria-label': 'Close', onclick: () => dialog.close() }, icon('close'))), kids));
-  if (!dialog.open) dialog.showModal();
-}
-
-/** Closes the dialog: what it is about is not shown any more. */
-export const hide = () => dialog?.close();
 
 /** Opens the explanation of a channel, of a thread, or of all of a person's numbers. */
 export async function explain(device, channel, thread) {
   if (!channel) {
-    show(`${title(device.user)}'s badge`, sum(device));
+    show(`${title(device.user)}'s badge`, () => sum(device));
     return;
   }
   const name = `${isDirect(channel) ? '' : '#'}${channelName(channel, device.user)}${thread ? ', a thread' : ''}`;
@@ -45,17 +30,26 @@ export async function explain(device, channel, thread) {
   }
 }
 
+/** What a channel gives the badge, and why it is not simply what is unread. */
+function part(device, c) {
+  const t = totalsOf([c], []);
+  const level = levelWords(c);
+  const why = c.archived ? 'archived: left out' : c.muted ? `${level}: left out` : [level, c.flagged && !t.unread ? 'marked as unread: 1' : ''].filter(Boolean).join(', ');
+  return { c, n: t.badge, out: c.archived || c.muted, why };
+}
+
 function sum(device) {
   const { inbox } = device;
-  const parts = inbox.sorted.filter((c) => c.unread > 0);
+  const parts = [...inbox.sorted, ...inbox.archived].filter((c) => c.unread > 0 || c.flagged).map((c) => part(device, c));
+  const threads = inbox.badge - parts.reduce((n, p) => n + p.n, 0);
   return [
-    h('p', { class: 'result' }, h('b', {}, count(inbox.badge)), ' unread in all'),
+    h('p', { class: 'result' }, h('b', {}, count(inbox.badge)), ' in the badge'),
     h('table', { class: 'sum' }, h('tbody', {},
-      parts.map((c) => h('tr', { key: c.channel_id, class: c.muted ? 'left-out' : '' },
-        h('th', { scope: 'row' }, h('button', { class: 'link', type: 'button', onclick: () => explain(device, c.channel_id) }, channelName(c.channel_id, device.user)), c.muted && ' (muted: left out)'),
-        h('td', {}, count(c.unread)))),
-      inbox.totals.thread_unread > 0 && h('tr', {}, h('th', { scope: 'row' }, 'threads'), h('td', {}, count(inbox.totals.thread_unread))),
-      h('tr', { class: 'all' }, h('th', { scope: 'row' }, 'badge'), h('td', {}, count(inbox.badge))))),
+      parts.map(({ c, n, out, why }) => h('tr', { key: c.channel_id, class: out ? 'left-out' : '' },
+        h('th', { scope: 'row' }, h('button', { class: 'link', type: 'button', onclick: () => explain(device, c.channel_id) }, channelName(c.channel_id, device.user)), why && ` (${why})`),
+        h('td', {}, count(out ? c.unread : n)))),
+      threads > 0 && h('tr', { key: ' threads' }, h('th', { scope: 'row' }, 'threads'), h('td', {}, count(threads))),
+      h('tr', { key: ' all', class: 'all' }, h('th', { scope: 'row' }, 'badge'), h('td', {}, count(inbox.badge))))),
     h('p', { class: 'note' }, 'The badge is the sum of its parts, from one reading. Click a channel to see the messages behind its number.'),
   ];
 }
@@ -76,12 +70,13 @@ function explained(device, channel, x) {
       ? h('p', { class: 'fact' }, 'at message ', h('code', {}, p.message_id || `#${p.seq}`), p.at && `, read at ${exactTime(p.at)}`, p.event && [', put there by the record ', h('code', {}, p.event)])
       : h('p', { class: 'fact' }, 'Nothing was read yet.'),
     x.message_ids?.length > 0 && h('h3', {}, x.more ? `The first ${count(x.message_ids.length)}` : x.message_ids.length === 1 ? 'This message' : `These ${plural(x.message_ids.length, 'message')}`),
-    h('ol', { class: 'evidence' }, (x.message_ids ?? []).map((id, i) => {
+    h('ol', { class: 'evidence', tabindex: '0', 'aria-label': 'Messages' }, (x.message_ids ?? []).map((id) => {
       const m = c.byId.get(id);
-      return h('li', { key: id || i }, m
+      return h('li', { key: id }, m
         ? [h('b', { dir: 'auto' }, title(m.sender_id)), ' ', h('span', { dir: 'auto' }, m.preview), h('time', {}, timeOf(m.at))]
-        : h('code', {}, id || 'older than the index'));
+        : h('code', {}, id));
     })),
+    x.unnamed > 0 && h('p', { class: 'fact' }, `${plural(x.unnamed, 'message')} without an id: seeded, or older than the index.`),
     h('p', { class: 'note' }, 'At the command line: ', h('code', {}, `tidemark query explain ${device.user} ${channel}`)),
   ];
 }
@@ -95,7 +90,8 @@ export async function receipts(device, m, readers) {
   try {
     const x = await query('GetReceipts', { channel_id: channel, message_id: m.message_id });
     const of = (want) => x.recipients.filter(want);
-    show(label, [quote, h('p', { class: 'result' }, h('b', {}, x.status), ` · ${x.read_count} of ${x.recipient_count} read it`),
+    show(label, [quote, h('p', { class: 'result' }, h('b', {}, x.status), ` · ${x.read_count} of ${x.recipient_count} read it${x.viewed_count ? `, ${x.viewed_count} played it` : ''}`),
+      people('Played by', of((r) => r.viewed_at), 'viewed_at'),
       people('Read by', of((r) => r.read_at), 'read_at'), people('Delivered to', of((r) => r.delivered_at && !r.read_at), 'delivered_at'),
       people('Not yet', of((r) => !r.delivered_at && !r.read_at))]);
   } catch (err) {
@@ -105,5 +101,5 @@ export async function receipts(device, m, readers) {
 
 function people(label, list, when) {
   return list.length > 0 && [h('h3', {}, `${label} ${count(list.length)}`),
-    h('ul', { class: 'evidence' }, list.map((r) => h('li', { key: r.user_id }, h('b', { dir: 'auto' }, title(r.user_id)), when && r[when] && h('time', {}, exactTime(r[when])))))];
+    h('ul', { class: 'evidence', tabindex: '0', 'aria-label': label }, list.map((r) => h('li', { key: r.user_id }, h('b', { dir: 'auto' }, title(r.user_id)), when && r[when] && h('time', {}, exactTime(r[when])))))];
 }

@@ -3,7 +3,7 @@
 import { own, tell } from '/ui/api.js';
 import { quantile, spark, stacked } from '/ui/charts.js';
 import { announce, h, icon } from '/ui/dom.js';
-import { show } from '/ui/explain.js';
+import { show } from '/ui/sheet.js';
 import { bytes, count, duration, exactTime, plural, rate } from '/ui/words.js';
 
 const EVERY = 1000; // milliseconds between two readings
@@ -82,6 +82,16 @@ export class Operators {
     return out;
   }
 
+  /** The phases' histograms of ten seconds ago, which what is shown is counted from. A node that has published nothing
+   * since is measured from its start: no figure beside one that is told would look like a contradiction. */
+  recent() {
+    const was = (this.readings.at(-11) ?? this.readings[0])?.histograms['processor_phase_seconds'] ?? {};
+    const published = (h) => h?.publish?.count ?? 0;
+    return published(this.now.histograms['processor_phase_seconds']) > published(was)
+      ? { since: was, over: 'over the last ten seconds' }
+      : { since: {}, over: 'since the start' };
+  }
+
   points(value) { return this.readings.map((r) => [(this.now.at - r.at) / 1000, value(r)]); }
 
   /** Rate over the last few readings, so that a table does not flicker. */
@@ -118,19 +128,21 @@ export class Operators {
     const dead = v('processor_dead_letters_total');
     const batch = (x, i) => quantile(x.histograms['processor_phase_seconds']?.publish ?? { count: 0 }, this.readings[Math.max(0, i - 5)]?.histograms['processor_phase_seconds']?.publish, 0.5);
     const publish = this.readings.map((x, i) => [(r.at - x.at) / 1000, batch(x, i)]).filter((p) => Number.isFinite(p[1]));
-    const tile = (label, value, chart, more, bad) => h('section', { class: `tile ${bad ? 'bad' : ''}`, 'aria-label': label }, h('h3', {}, label), h('p', { class: 'figure' }, value), chart, h('p', { class: 'note' }, more));
+    const { since, over } = this.recent();
+    const median = quantile(r.histograms['processor_phase_seconds']?.publish ?? { count: 0 }, since.publish, 0.5);
+    const tile = (label, value, chart, more, bad) => h('div', { class: `tile ${bad ? 'bad' : ''}`, role: 'group', 'aria-label': label }, h('h3', {}, label), h('p', { class: 'figure' }, value), chart, h('p', { class: 'note' }, more));
     return h('div', { class: 'tiles' },
       tile('Events a second', rate(this.steady(events)), spark('Events a second', this.rates(events), rate), `${count(events(r))} since the start`),
       tile('Deltas a second', rate(this.steady(deltas)), spark('Deltas a second', this.rates(deltas), rate), `${(deltas(r) / Math.max(1, events(r))).toFixed(2)} for each event`),
       tile('Records behind', count(lag(r)), spark('Records behind', this.points(lag), count, { floor: 5 }), lag(r) ? 'records wait to be folded' : 'everything is folded', lag(r) > 10_000),
-      tile('Publish, median', duration(publish.at(-1)?.[1] ?? NaN), spark('Publish', publish, duration, { floor: 0.002 }), 'until acknowledged by all replicas'),
+      tile('Publish, median', duration(median), spark('Publish', publish, duration, { floor: 0.002 }), `until acknowledged by all replicas, ${over}`),
       tile('Dead letters', count(this.letters?.total ?? dead(r)), spark('Dead letters', this.points(dead), count, { floor: 1 }), dead(r) ? `${count(dead(r))} since the start` : 'none since the start', false));
   }
 
   partitions(r) {
     const inputs = ['messages', 'reads', 'deliveries'];
     return h('section', { class: 'card', 'aria-labelledby': 'h-partitions' }, h('h2', { id: 'h-partitions' }, 'Partitions'),
-      h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'h-partitions' }, h('table', { class: 'grid' },
+      h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'h-partitions' }, h('table', { class: 'grid' },
         h('thead', {}, h('tr', {}, ['Partition', 'State', 'Owner', 'Position', 'Behind', 'Events/s', 'Digest of the store'].map((t, i) => h('th', { key: t, scope: 'col', class: i === 4 || i === 5 ? 'right' : undefined }, t)))),
         h('tbody', {}, r.partitions.map((p) => h('tr', { key: p.partition, 'data-partition': p.partition },
           h('th', { scope: 'row' }, p.partition),
@@ -145,7 +157,7 @@ export class Operators {
 
   phases(r) {
     const now = r.histograms['processor_phase_seconds'] ?? {};
-    const before = this.readings.at(-11)?.histograms['processor_phase_seconds'] ?? {};
+    const { since: before, over } = this.recent();
     const list = phases.filter((p) => now[p]).map((p) => {
       const n = now[p].count - (before[p]?.count ?? 0);
       return { name: p, mean: n > 0 ? (now[p].sum - (before[p]?.sum ?? 0)) / n : 0, p50: quantile(now[p], before[p], 0.5), p99: quantile(now[p], before[p], 0.99) };
@@ -154,7 +166,7 @@ export class Operators {
       stacked('Mean time of each phase', list.map((p) => [`phase-${p.name}`, p.name, p.mean]), duration),
       h('table', { class: 'grid' }, h('thead', {}, h('tr', {}, ['Phase', 'Median', '99 %'].map((t, i) => h('th', { key: t, scope: 'col', class: i ? 'right' : undefined }, t)))),
         h('tbody', {}, list.map((p) => h('tr', { key: p.name }, h('th', { scope: 'row', title: meaning[p.name] }, h('span', { class: `swatch phase-${p.name}` }), p.name, h('small', {}, meaning[p.name])), h('td', { class: 'right' }, duration(p.p50)), h('td', { class: 'right' }, duration(p.p99)))))),
-      h('p', { class: 'note' }, 'Over the last ten seconds.'));
+      h('p', { class: 'note' }, `${over[0].toUpperCase()}${over.slice(1)}.`));
   }
 
   store(r) {
@@ -170,7 +182,7 @@ export class Operators {
       r.snapshots_error && h('p', { class: 'trouble' }, r.snapshots_error),
       r.snapshots_error && !r.snapshots?.length ? undefined
         : !r.snapshots?.length ? h('p', { class: 'empty' }, r.snapshots ? 'None was taken yet.' : ['This node keeps none: ', h('code', {}, '--snapshots file:///dir'), ' or ', h('code', {}, 's3://bucket'), ' turns them on.'])
-          : h('div', { class: 'scroll few', tabindex: '0', role: 'region', 'aria-label': 'Snapshots' }, h('table', { class: 'grid' }, h('thead', {}, h('tr', {}, ['Partition', 'Taken', 'Position', 'Size', 'Kept', 'Digest'].map((t, i) => h('th', { key: t, scope: 'col', class: i === 3 || i === 4 ? 'right' : undefined }, t)))),
+          : h('div', { class: 'scroll few', tabindex: '0', role: 'group', 'aria-label': 'Snapshots' }, h('table', { class: 'grid' }, h('thead', {}, h('tr', {}, ['Partition', 'Taken', 'Position', 'Size', 'Kept', 'Digest'].map((t, i) => h('th', { key: t, scope: 'col', class: i === 3 || i === 4 ? 'right' : undefined }, t)))),
             h('tbody', {}, r.snapshots.map((s) => h('tr', { key: s.partition, 'data-snapshot': s.partition }, h('th', { scope: 'row' }, s.partition),
               h('td', { title: exactTime(s.at) }, ago(r.at - Date.parse(s.at))), h('td', {}, h('span', { class: 'position' }, s.position.map((n, i) => h('span', { key: i }, count(n))))),
               h('td', { class: 'right' }, bytes(s.bytes)), h('td', { class: 'right' }, count(s.count)), h('td', {}, print(s.digest, s.digest))))))));
@@ -180,7 +192,7 @@ export class Operators {
     const list = this.letters?.letters ?? [];
     return h('section', { class: 'card', 'aria-labelledby': 'h-dead' }, h('h2', { id: 'h-dead' }, 'Dead letters'),
       this.lettersError && h('p', { class: 'trouble' }, this.lettersError),
-      list.length ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'h-dead' }, h('table', { class: 'grid' },
+      list.length ? h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'h-dead' }, h('table', { class: 'grid' },
         h('thead', {}, h('tr', {}, ['Written', 'Reason', 'From', 'Key', 'What is wrong', ''].map((t, i) => h('th', { key: i, scope: 'col' }, t || h('span', { class: 'hidden-text' }, 'Actions'))))),
         h('tbody', {}, list.map((l) => h('tr', { key: `${l.partition}/${l.offset}`, 'data-letter': `${l.partition}/${l.offset}` },
           h('td', {}, exactTime(l.written)), h('td', {}, h('span', { class: 'reason' }, l.reason)), h('td', {}, h('code', {}, `${l.topic}/${l.from}`)), h('td', { class: 'key' }, l.key), h('td', { class: 'detail' }, wrong(l)),

@@ -1,59 +1,11 @@
 // What a device shows: who it is, the channel list, and beside it what is open.
 
+import { channelList } from '/ui/channel-list.js';
 import { conversation } from '/ui/conversation.js';
 import { explain } from '/ui/explain.js';
 import { avatar, h, icon } from '/ui/dom.js';
-import { capped, channelName, count, hue, isDirect, others, plural, title } from '/ui/words.js';
-
-/** A number that can be asked what is behind it. */
-function number(device, scope, n, kind, label) {
-  return h('button', {
-    key: kind === 'away' ? 'away' : 'unread', class: `count ${kind}`, type: 'button', tabindex: '-1', 'aria-label': `${label}: explain`, title: `${label}. Click: which messages these are.`,
-    onclick: (e) => { e.stopPropagation(); explain(device, scope); },
-  }, capped(n));
-}
-
-function row(device, c) {
-  const name = channelName(c.channel_id, device.user);
-  const here = c.channel_id === device.selected;
-  const parts = [name, c.unread ? `${count(c.unread)} unread` : '', c.mentions ? plural(c.mentions, 'mention') : '',
-    c.offline_unread ? `${count(c.offline_unread)} while offline` : '', c.muted ? 'muted' : ''].filter(Boolean);
-  return h('li', { key: c.channel_id, class: `row ${here ? 'here' : ''} ${c.unread ? 'unread' : ''} ${c.muted ? 'muted' : ''}` },
-    h('button', {
-      class: 'row-open', type: 'button', 'data-channel': c.channel_id, 'aria-current': here ? 'true' : undefined, 'aria-label': parts.join(', '),
-      tabindex: here || (!device.selected && device.inbox.sorted[0]?.channel_id === c.channel_id) ? '0' : '-1', onclick: () => device.open(c.channel_id),
-    },
-    h('span', { class: 'dot', 'aria-hidden': 'true' }),
-    isDirect(c.channel_id) ? avatar(others(c.channel_id, device.user)[0] ?? device.user, 'tiny') : h('span', { class: 'hash', 'aria-hidden': 'true' }, '#'),
-    h('span', { class: 'row-name', dir: 'auto' }, name),
-    c.muted && h('span', { class: 'row-mute' }, icon('mute'))),
-    (c.offline_unread > 0 || c.mentions > 0) && h('span', { class: 'row-more' },
-      c.offline_unread > 0 && number(device, c.channel_id, c.offline_unread, 'away', `${count(c.offline_unread)} in ${name} that came while offline`),
-      c.mentions > 0 && h('span', { key: 'at', class: 'at', title: plural(c.mentions, 'mention') }, `@${c.mentions > 1 ? capped(c.mentions) : ''}`)),
-    c.unread > 0 && number(device, c.channel_id, c.unread, c.mentions ? 'mention' : '', `${count(c.unread)} unread in ${name}`));
-}
-
-/** Up and down go through the list; right goes to the number, left back. */
-function listKeys(e) {
-  const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[e.key];
-  const li = e.target.closest('li');
-  if (step !== undefined) {
-    const all = [...e.currentTarget.querySelectorAll('.row-open')];
-    const at = Math.max(0, Math.min(all.length - 1, all.indexOf(li?.querySelector('.row-open')) + step));
-    all[at]?.focus();
-  } else if (e.key === 'ArrowRight') li?.querySelector('.count')?.focus();
-  else if (e.key === 'ArrowLeft') li?.querySelector('.row-open')?.focus();
-  else return;
-  e.preventDefault();
-}
-
-function channelList(device) {
-  const { inbox } = device;
-  return h('nav', { class: 'channels', 'aria-label': `Channels of ${title(device.user)}` },
-    h('ul', { class: 'rows', onkeydown: listKeys }, inbox.sorted.map((c) => row(device, c))),
-    inbox.known && !inbox.channels.size && h('p', { class: 'empty' }, `${title(device.user)} is in no channel yet.`),
-    !inbox.known && h('div', { class: 'skeleton', 'aria-label': 'Loading' }, [5, 7, 4, 6].map((n) => h('span', { class: `bar w${n}` }))));
-}
+import { markAll } from '/ui/settings.js';
+import { capped, count, hue, title } from '/ui/words.js';
 
 const states = { open: 'online', connecting: 'connecting', waiting: 'connecting', closed: 'offline' };
 
@@ -81,10 +33,10 @@ export function pane(device) {
       'aria-label': total ? `${count(total)} unread in all: explain` : 'Nothing unread: explain', title: 'What this number is made of', onclick: () => explain(device),
     }, capped(total)),
     h('span', { class: 'head-tools' },
-      h('button', { class: 'plain', type: 'button', 'aria-label': 'Mark all read', title: 'Mark all read', disabled: !total, onclick: () => device.markAllRead() }, icon('readall')),
+      h('button', { class: 'plain', type: 'button', 'aria-label': 'Mark all read', title: 'Mark all read', disabled: !device.anything, onclick: () => markAll(device) }, icon('readall')),
       h('button', {
         class: 'plain threads-button', type: 'button', 'aria-label': threads ? `Threads, ${threads} unread` : 'Threads', title: 'Threads', 'aria-pressed': String(device.panel === 'threads'),
-        onclick: () => { if (device.panel === 'threads') device.closePanel(); else { device.blur(); device.panel = 'threads'; device.pane = 'messages'; void device.loadThreads(); device.app.redraw(); } },
+        onclick: () => (device.panel === 'threads' ? device.closePanel() : device.openThreads()),
       }, icon('thread'), threads > 0 && h('span', { class: 'pip' }, capped(threads))),
       h('button', { class: 'switch', type: 'button', role: 'switch', 'aria-checked': String(device.online), 'aria-label': `${name}'s ${device.kind} is online`, title: device.online ? 'Take offline' : 'Go online', onclick: () => device.setOnline(!device.online) }, h('span', { class: 'knob' })),
       h('button', { class: 'plain', type: 'button', 'aria-label': `Remove this device of ${name}`, title: 'Remove', onclick: () => device.app.remove(device) }, icon('close')))),

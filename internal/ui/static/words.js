@@ -10,6 +10,10 @@ export const capped = (n) => (n > 99 ? '99+' : String(n));
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 export const timeOf = (at) => clock.format(new Date(at));
 export const exactTime = (at) => exact.format(new Date(at));
+const soon = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+
+/** When something ends: by the clock if that is today. */
+export const untilOf = (at) => (new Date(at).toDateString() === new Date().toDateString() ? clock : soon).format(new Date(at));
 export const dayOf = (at) => date.format(new Date(at));
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });

@@ -47,7 +47,8 @@ type IngestServiceClient interface {
 	// written: sending them again is harmless.
 	Publish(context.Context, *connect.Request[ingestv1.PublishRequest]) (*connect.Response[ingestv1.PublishResponse], error)
 	// MarkAllRead reads every channel of a user up to its newest message: one read event for each channel that has unread
-	// messages, muted ones too. Threads have pointers of their own, which stay. Each can be taken back by a marked_unread.
+	// messages or is flagged, muted and archived ones too. Threads have pointers of their own, which stay unless `threads`
+	// is set. Each can be taken back by a marked_unread.
 	MarkAllRead(context.Context, *connect.Request[ingestv1.MarkAllReadRequest]) (*connect.Response[ingestv1.MarkAllReadResponse], error)
 }
 
@@ -99,7 +100,8 @@ type IngestServiceHandler interface {
 	// written: sending them again is harmless.
 	Publish(context.Context, *connect.Request[ingestv1.PublishRequest]) (*connect.Response[ingestv1.PublishResponse], error)
 	// MarkAllRead reads every channel of a user up to its newest message: one read event for each channel that has unread
-	// messages, muted ones too. Threads have pointers of their own, which stay. Each can be taken back by a marked_unread.
+	// messages or is flagged, muted and archived ones too. Threads have pointers of their own, which stay unless `threads`
+	// is set. Each can be taken back by a marked_unread.
 	MarkAllRead(context.Context, *connect.Request[ingestv1.MarkAllReadRequest]) (*connect.Response[ingestv1.MarkAllReadResponse], error)
 }
 

@@ -74,7 +74,7 @@ type QueryServiceClient interface {
 	GetReaders(context.Context, *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error)
 	// GetReceipts: who received and who read a message, when, and how many.
 	GetReceipts(context.Context, *connect.Request[queryv1.GetReceiptsRequest]) (*connect.Response[queryv1.GetReceiptsResponse], error)
-	// ListUserChannels: all channels in which anything is known of a user, whether he is a member or not: what an erasure has
+	// ListUserChannels: all channels in which anything is known of a user, whether they are a member or not: what an erasure has
 	// to go through. For services alone.
 	ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error)
 	// WatchUnread: a snapshot of a user's inbox, then every change.
@@ -231,7 +231,7 @@ type QueryServiceHandler interface {
 	GetReaders(context.Context, *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error)
 	// GetReceipts: who received and who read a message, when, and how many.
 	GetReceipts(context.Context, *connect.Request[queryv1.GetReceiptsRequest]) (*connect.Response[queryv1.GetReceiptsResponse], error)
-	// ListUserChannels: all channels in which anything is known of a user, whether he is a member or not: what an erasure has
+	// ListUserChannels: all channels in which anything is known of a user, whether they are a member or not: what an erasure has
 	// to go through. For services alone.
 	ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error)
 	// WatchUnread: a snapshot of a user's inbox, then every change.

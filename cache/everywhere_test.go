@@ -1,0 +1,194 @@
+package cache_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/cache"
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/test/checker"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script"
+	"github.com/tidemark/tidemark/internal/test/script/random"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// failer is what *testing.T and *rapid.T share.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// everywhere are all who answer: nodes, Redis and a reader of the topics. Each node owns one
+// partition.
+type everywhere struct {
+	t      *testing.T
+	nodes  *asked
+	rdb    *redis.Client
+	models []*model.Model
+	mirror *checker.Mirror
+	writer *cache.Writer
+}
+
+// TestPropertyEverywhere: whatever happened, the query service, whichever node is asked, the reader
+// of Redis and a reader of the topics tell each user the same, which is what the model says: every
+// field of a channel and of a thread, and totals that are the sums of their parts, over all and by
+// label. It is so just before, at and after each time at which a level ends.
+func TestPropertyEverywhere(t *testing.T) {
+	e := &everywhere{t: t, nodes: newAsked(t, 2), rdb: redis.NewClient(&redis.Options{Addr: testkit.Miniredis(t).Addr()})}
+	defer e.rdb.Close()
+	parts := random.Folded()
+	t.Run("crowds", func(t *testing.T) { random.Scripts(t, 100, random.DrawCrowdMore(parts...), e.same) })
+	t.Run("small", func(t *testing.T) { random.Scripts(t, 1900, random.DrawMore(parts...), e.same) })
+}
+
+func (e *everywhere) same(t *rapid.T, c *random.Case) {
+	e.begin(t, c.Settings)
+	defer e.end(t)
+	order := c.Log.Interleave(func(left []events.Input) int { return rapid.IntRange(0, len(left)-1).Draw(t, "order") })
+	for i, r := range order {
+		n := events.PartitionOf(r.Key(), int32(len(e.models)))
+		r.Fold(e.nodes.parts[n])
+		r.AddTo(e.models[n])
+		if i == len(order)-1 || rapid.IntRange(0, 5).Draw(t, "published") == 0 {
+			e.publish(t)
+		}
+	}
+	var users []string
+	for _, m := range e.models {
+		users = append(users, m.Users()...)
+	}
+	slices.Sort(users)
+	users = slices.Compact(users)
+	if len(users) > 8 { // a crowd: of those who hardly do anything a few
+		users = append(users[:4:4], users[len(users)-4:]...)
+	}
+	for _, now := range e.times(t, &c.Log) {
+		for _, user := range users {
+			if what := e.asked(t, user, now); what != "" {
+				t.Fatalf("%s at %s: %s", user, script.FormatTime(now), what)
+			}
+		}
+	}
+}
+
+func (e *everywhere) begin(t *rapid.T, s projections.Settings) {
+	e.writer, e.mirror, e.models = cache.Begin(e.t, e.rdb), &checker.Mirror{}, nil
+	for i := range e.nodes.parts {
+		p, err := projections.Open("store", projections.Identity{Partition: int32(i), Partitions: int32(len(e.nodes.parts)), Settings: s},
+			projections.Options{FS: vfs.NewMem()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.nodes.parts[i] = p
+		e.models = append(e.models, model.New(s))
+	}
+}
+
+func (e *everywhere) end(t *rapid.T) {
+	for _, p := range e.nodes.parts {
+		p.Lock()
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		p.Unlock()
+	}
+}
+
+// publish gives what the partitions have to tell to Redis and to the reader of the topics.
+func (e *everywhere) publish(t *rapid.T) {
+	var records []*kgo.Record
+	for _, p := range e.nodes.parts {
+		var out projections.Deltas
+		p.Drain(&out, true)
+		for _, r := range out.Records {
+			record := &kgo.Record{Key: slices.Clone(r.Key), Value: slices.Clone(r.Value)}
+			var err error
+			switch r.Topic {
+			case projections.OutUnread:
+				record.Topic = events.TopicUnread
+				err = e.mirror.Apply(record.Value)
+			case projections.OutChannels:
+				record.Topic = events.TopicChannels
+				err = e.mirror.ApplyChannel(record.Value)
+			default:
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			records = append(records, record)
+		}
+	}
+	e.writer.Write(e.t, records...)
+}
+
+// times are one early time, and those just before, at and just after some of those at which a level
+// ends.
+func (e *everywhere) times(t *rapid.T, l *script.Log) (out []int64) {
+	for _, r := range l[events.Reads] {
+		if until := r.Read.Until; until != 0 {
+			out = append(out, until)
+		}
+	}
+	if len(out) > 0 {
+		until := out[rapid.IntRange(0, len(out)-1).Draw(t, "which until")]
+		out = []int64{until - 1, until, until + 1}
+	}
+	return append(out, script.Start)
+}
+
+// asked asks everybody for what a user sees, and says who tells them something else than the model.
+func (e *everywhere) asked(t *rapid.T, user string, now int64) (what string) {
+	found := func(who string, got *checker.Answer, right *checker.Answer) {
+		f := &checker.Findings{What: who}
+		if got.Compare(right, f); f.Count > 0 && what == "" {
+			what = f.String()
+		}
+	}
+	answer, first := e.nodes.inbox(t, 0, user, now)
+	right := checker.Right(e.models, user, now, false)
+	right.AsAnswered()
+	found("the query service", answer, right)
+	_, second := e.nodes.inbox(t, 1, user, now)
+	if first.AsOf, second.AsOf = nil, nil; !proto.Equal(first, second) {
+		return fmt.Sprintf("one node says\n%v\nand the other\n%v", first, second)
+	}
+
+	view, err := cache.NewReader(e.rdb).At(time.UnixMilli(now)).View(e.t.Context(), user)
+	if errors.Is(err, cache.ErrMiss) {
+		view, err = &cache.View{}, nil
+	}
+	if err != nil {
+		return err.Error()
+	}
+	got := checker.CachedAnswer(view)
+	right = checker.Right(e.models, user, now, false)
+	right.AsCached(got)
+	found("Redis", got, right)
+
+	right = checker.Right(e.models, user, now, true)
+	right.AsDerived()
+	found("a reader of the topics", e.mirror.Answer(user, now), right)
+	return what
+}
+
+func askedLevels(level eventsv1.NotifySet_Level, until *timestamppb.Timestamp, after eventsv1.NotifySet_Level) events.Levels {
+	l := events.Levels{Level: events.Level(level), After: events.Level(after)}
+	if until != nil {
+		l.Until = until.AsTime().UnixMilli()
+	}
+	return l
+}

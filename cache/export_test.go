@@ -1,0 +1,27 @@
+package cache
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Writer writes what is published of one partition, for tests that stand outside of the package.
+type Writer struct{ rig *rig }
+
+// Begin empties Redis and calls it complete, and returns who writes to it.
+func Begin(t testing.TB, rdb *redis.Client) *Writer {
+	t.Helper()
+	rdb.FlushAll(t.Context())
+	rdb.Set(t.Context(), epochKey, keyFormat+"e", 0)
+	return &Writer{own(t, rdb)}
+}
+
+// Write writes records as one batch.
+func (w *Writer) Write(t testing.TB, records ...*kgo.Record) {
+	t.Helper()
+	if len(records) > 0 {
+		w.rig.send(t, w.rig.join(new(batch), records...))
+	}
+}

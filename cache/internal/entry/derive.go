@@ -1,0 +1,60 @@
+package entry
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// parsed sets what follows from the members of a delta.
+func (e *Entry) parsed() {
+	if !e.Known {
+		e.forget()
+	}
+	e.Labels = e.OwnLabels
+	e.exceptions.IgnoreAll, e.exceptions.Ask = e.IgnoreAll, e.Ask
+}
+
+// forget makes the counts not known.
+func (e *Entry) forget() {
+	e.Known, e.Unread, e.Mentions, e.DirectMentions = false, 0, 0, 0
+}
+
+// Judge makes the level that of a time, in Unix milliseconds.
+func (e *Entry) Judge(now int64) {
+	e.Levels = e.Levels.At(now)
+	e.Muted = e.Levels.Level == events.LevelNone
+}
+
+// Settle fills in what the channel's record c tells; nil: there is none. The counts of a large
+// channel are derived from it, and whether what the user filed still is.
+func (e *Entry) Settle(c *Channel) {
+	filing := e.Filed.Is && !e.Filed.Keep // it ends with a message
+	if c == nil {
+		if e.Archived = e.Filed.Is && e.Filed.Keep; filing {
+			e.forget()
+		}
+		return
+	}
+	e.Archived = c.Archived || e.Filed.Holds(c.HeadPos) && !(filing && e.Ask)
+	e.Labels = union(c.Labels, e.OwnLabels)
+	if e.Large {
+		e.LatestAt = c.LatestAt
+		var n events.Counts
+		n, e.Known = c.Count(&e.exceptions)
+		e.Unread, e.Mentions, e.DirectMentions = n.Unread, n.Mentions, n.Direct
+	}
+}
+
+// union is both lists of labels, ascending.
+func union(a, b []string) []string {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,156 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tidemark/tidemark/cache/internal/entry"
+)
+
+// Inbox returns a user's channels, in no order; the totals are those of View.
+func (r *Reader) Inbox(ctx context.Context, user string) ([]Entry, Totals, error) {
+	v, err := r.View(ctx, user)
+	if err != nil {
+		return nil, Totals{}, err
+	}
+	return v.Channels, v.Totals, nil
+}
+
+// View is all that a user sees: their channels and listed threads, in no order, and the totals,
+// over all and by label.
+type View struct {
+	Channels, Threads []Entry
+	Totals            Totals
+	TotalsByLabel     map[string]Totals
+	EvaluatedAt       time.Time // of which Levels, Muted and the totals are
+}
+
+// View returns a user's channels and threads in two round trips, or in one if no channel is large
+// or filed by the user, and none of all channels ever had labels or was archived for everybody.
+// It returns ErrMiss if Redis is not complete or has nothing of the user. That includes users
+// without any channel, as absence proves nothing.
+//
+// A thread is listed for 30 days of log time (DESIGN §4.4), unless the cache says that all are.
+// Redis does not know the log time of a partition, so View takes the newest message in the user's
+// own channels and threads for it. If none of these has new messages, View lists a thread for
+// longer than the query service does; if another partition is ahead of the thread's, for less long.
+func (r *Reader) View(ctx context.Context, user string) (*View, error) {
+	pipe := r.rdb.Pipeline()
+	inbox := pipe.HGetAll(ctx, InboxKey(user))
+	threads := pipe.HGetAll(ctx, InboxThreadsKey(user))
+	updated, listing := pipe.Get(ctx, updatedKey), pipe.Get(ctx, listingKey)
+	// The epoch is read after the hashes: if it is there, they were complete.
+	epoch := pipe.Get(ctx, epochKey)
+	if err := exec(ctx, pipe); err != nil {
+		return nil, fmt.Errorf("inbox of user %q: %w", user, err)
+	}
+	if !complete(epoch) || len(inbox.Val()) == 0 {
+		return nil, fmt.Errorf("inbox of user %q: %w", user, ErrMiss)
+	}
+	v := &View{EvaluatedAt: r.now()}
+	if err := r.readChannels(ctx, user, inbox.Val(), updated.Val() != "", v); err != nil {
+		return nil, err
+	}
+	all, err := parseThreads(user, threads.Val())
+	if err != nil {
+		return nil, err
+	}
+	v.listThreads(all, listing.Val() == listedAlways)
+	v.sum()
+	return v, nil
+}
+
+// readChannels adds the channels of an inbox to v, and reads the records that are needed: those of
+// large channels, those that end a filing, and all if updated says that some have labels or are
+// archived.
+func (r *Reader) readChannels(ctx context.Context, user string, inbox map[string]string, updated bool, v *View) error {
+	v.Channels = make([]Entry, 0, len(inbox))
+	var need []int
+	now := v.EvaluatedAt.UnixMilli()
+	for channel, value := range inbox {
+		e, err := entry.Parse(channel, value)
+		if err != nil {
+			return fmt.Errorf("redis key %q: %w", InboxKey(user), err)
+		}
+		if e.Judge(now); updated || e.Large || e.Filed.Is {
+			need = append(need, len(v.Channels))
+		}
+		v.Channels = append(v.Channels, e)
+	}
+	if len(need) == 0 {
+		return nil
+	}
+	pipe := r.rdb.Pipeline()
+	records := make([]record, len(need))
+	for i, at := range need {
+		records[i] = askRecord(ctx, pipe, &v.Channels[at])
+	}
+	if err := exec(ctx, pipe); err != nil {
+		return fmt.Errorf("channels of user %q: %w", user, err)
+	}
+	for i, at := range need {
+		if err := settleBy(&v.Channels[at], records[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record is the answer with a channel's record: all of it, or for a small channel what has no part
+// in counting.
+type record struct {
+	whole *redis.MapStringStringCmd
+	some  *redis.SliceCmd
+}
+
+func askRecord(ctx context.Context, pipe redis.Pipeliner, e *Entry) record {
+	key := ChannelLatestKey(e.ChannelID)
+	if e.Large {
+		return record{whole: pipe.HGetAll(ctx, key)}
+	}
+	return record{some: pipe.HMGet(ctx, key, entry.OfSmall...)}
+}
+
+// settleBy is Entry.Settle with an answer of Redis.
+func settleBy(e *Entry, r record) error {
+	var c *Channel
+	var err error
+	if r.some != nil {
+		c, err = entry.ParseSome(ChannelLatestKey(e.ChannelID), e.ChannelID, r.some.Val())
+	} else {
+		c, err = channelOf(e.ChannelID, r.whole)
+	}
+	if err != nil && !errors.Is(err, ErrMiss) {
+		return err
+	}
+	e.Settle(c)
+	return nil
+}
+
+// Unread returns one channel of a user in one round trip. It returns ErrMiss if Redis is not
+// complete, or does not know the user as a member.
+func (r *Reader) Unread(ctx context.Context, user, channel string) (Entry, error) {
+	pipe := r.rdb.Pipeline()
+	field := pipe.HGet(ctx, InboxKey(user), channel)
+	hash := pipe.HGetAll(ctx, ChannelLatestKey(channel))
+	epoch := pipe.Get(ctx, epochKey)
+	if err := exec(ctx, pipe); err != nil {
+		return Entry{}, fmt.Errorf("unread of user %q in channel %q: %w", user, channel, err)
+	}
+	if !complete(epoch) || errors.Is(field.Err(), redis.Nil) {
+		return Entry{}, fmt.Errorf("unread of user %q in channel %q: %w", user, channel, ErrMiss)
+	}
+	e, err := entry.Parse(channel, field.Val())
+	if err != nil {
+		return Entry{}, fmt.Errorf("redis key %q: %w", InboxKey(user), err)
+	}
+	e.Judge(r.now().UnixMilli())
+	if err := settleBy(&e, record{whole: hash}); err != nil {
+		return Entry{}, err
+	}
+	return e, nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/importer"
+	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/internal/verbs"
+)
+
+type importCmd struct {
+	verbs.BrokersFlags
+	verbs.TopicsFlags
+	verbs.JSONFlag
+	sourceFlags
+	Since  string `placeholder:"90d" help:"Write the messages of that time, and a count of the older ones for each channel; else all."`
+	Beside bool   `help:"The topics may have records already: of other channels."`
+	DryRun bool   `help:"Read and map all of it, say what would be written, and write nothing."`
+}
+
+func (importCmd) Help() string {
+	return `
+Writes the history of another chat product as events: messages, members, read pointers, followed threads, mutes. It only
+reads the source. Import into fresh topics, before a gateway or a live producer writes there. The same command resumes an import that
+stopped for any reason. docs/import has a page for each product: rights, what is mapped and what is not.
+
+Example:
+
+    tidemark topics create --topic-prefix v2.
+    tidemark import table --source ./export --topic-prefix v2. --dry-run
+    tidemark import table --source postgres://reader@db/chat --mapping table.yml --since 90d --topic-prefix v2.
+    tidemark import mattermost --source postgres://reader@db/mattermost --since 90d --topic-prefix v2.
+    tidemark import discourse --source postgres://reader@db/discourse --since 90d --topic-prefix v2.`
+}
+
+// Validate checks what stands on the command line.
+func (c *importCmd) Validate() error {
+	if _, err := days(c.Since); err != nil {
+		return err
+	}
+	return c.check()
+}
+
+// days is a duration that may be of days; "" is none.
+func days(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if n, found := strings.CutSuffix(text, "d"); found {
+		var whole int
+		whole, err = strconv.Atoi(n)
+		d = time.Duration(whole) * 24 * time.Hour
+	}
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("--since %q is not a duration: write it as 90d or 36h", text)
+	}
+	return d, nil
+}
+
+// Run imports.
+func (c *importCmd) Run(a *verbs.App) error {
+	mapping, err := c.mapping()
+	if err != nil {
+		return err
+	}
+	from, name, release, err := c.open(a, mapping)
+	if err != nil {
+		return err
+	}
+	defer release()
+	kafka, err := c.Kafka()
+	if err != nil {
+		return err
+	}
+	since, _ := days(c.Since) // Validate has seen it
+	progress := verbs.NewProgress(a, "import")
+	sum, err := importer.Run(a.Ctx, importer.Config{
+		Kafka: kafka, Prefix: c.TopicPrefix, Product: c.Product, Slot: c.Slot, Source: name, Since: since, DryRun: c.DryRun, Beside: c.Beside,
+		Progress: func(p importer.Progress) { progress.Walk(p.Phase, p.Done, p.Total) },
+	}, from)
+	progress.End()
+	if errors.Is(err, importer.ErrDone) {
+		fmt.Fprintf(a.Stderr, "tidemark: %s/%s: %v; another --topic-prefix begins a new one\n", c.Product, c.Slot, err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return term.PrintJSON(a.Stdout, sum)
+	}
+	return printImport(a, sum)
+}
+
+// printImport prints what an import did.
+func printImport(a *verbs.App, s *importer.Summary) error {
+	f := term.NewFields(a.Stdout)
+	for _, table := range slices.Sorted(maps.Keys(s.Rows)) {
+		f.Add(table, term.Plural(s.Rows[table], "row"))
+	}
+	if s.Since != nil {
+		f.Add("older than", fmt.Sprintf("%s: a count of %s", s.Since.Format(time.RFC3339), term.Plural(s.Seeded, "message")))
+	}
+	wrote := "wrote"
+	if s.DryRun {
+		wrote = "would write"
+	}
+	f.Add(wrote, fmt.Sprintf("%s of messages, %s of reads, of %s",
+		term.Plural(s.Messages, "event"), term.Plural(s.Reads, "event"), term.Plural(s.Channels, "channel")))
+	if s.Before > 0 {
+		f.Add("of these", term.Plural(s.Before, "event")+" by an earlier call")
+	}
+	f.Add("took", fmt.Sprintf("%.1f s", s.Seconds))
+	if err := f.Print(); err != nil {
+		return err
+	}
+	for _, p := range s.Problems {
+		fmt.Fprintf(a.Stdout, "%s: %s\n", term.Plural(p.Count, "row"), term.Printable(p.Reason))
+		for _, row := range p.First {
+			fmt.Fprintf(a.Stdout, "    %s\n", term.Printable(row))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"crypto/tls"
+	"log/slog"
+
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/verbs"
+)
+
+// tlsFlags are those of a node's listener.
+type tlsFlags struct {
+	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"PEM file of the certificate to serve with, followed by its intermediate certificates; a new one is read without a restart."`
+	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"PEM file of its key."`
+	TLSCA   string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities to trust in calls to other nodes; by default the system's."`
+}
+
+// tls are the configurations of the listener and of calls to other nodes, nil where nothing is
+// said.
+func (f tlsFlags) tls(certs config.PeerTLS, log *slog.Logger) (served, peers *tls.Config, err error) {
+	if f.TLSCert != "" || f.TLSKey != "" {
+		if served, err = config.ServedTLS(f.TLSCert, f.TLSKey, log); err != nil {
+			return nil, nil, verbs.Usagef("--tls-cert, --tls-key: %v", err)
+		}
+	}
+	if f.TLSCA != "" {
+		if peers, err = (config.TLS{CAFile: f.TLSCA}).Config(); err != nil {
+			return nil, nil, verbs.Usagef("--tls-ca: %v", err)
+		}
+	}
+	if certs.Set() {
+		if peers, err = certs.Apply(served, peers, log); err != nil {
+			return nil, nil, verbs.Usagef("--peer-cert, --peer-key, --peer-ca: %v", err)
+		}
+	}
+	return served, peers, nil
+}

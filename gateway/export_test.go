@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"fmt"
+	"time"
+)
+
+// Plant has f called at the named places.
+func (c *Config) Plant(f func(where string)) { c.planted = f }
+
+// Locked says which of the gateway's locks is held at a moment when nobody holds one; empty: none.
+func (g *Gateway) Locked() string {
+	for _, h := range g.hubs.list {
+		if !h.mu.TryLock() {
+			return fmt.Sprintf("hub %d", h.number)
+		}
+		for id, u := range h.users {
+			for _, c := range u.conns {
+				if !returns(func() { c.Waiting() }) {
+					h.mu.Unlock()
+					return "a connection of " + id
+				}
+			}
+		}
+		h.mu.Unlock()
+	}
+	if !returns(func() { g.hubs.interest.Set("", 0, false) }) {
+		return "interest"
+	}
+	if !g.delivered.mu.TryLock() {
+		return "deliveries"
+	}
+	g.delivered.mu.Unlock()
+	if !returns(func() { g.wire.Writers.Idle() }) {
+		return "writers"
+	}
+	return ""
+}
+
+// returns reports whether f, which takes a lock, gets it.
+func returns(f func()) bool {
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
+	select {
+	case <-done:
+		return true
+	case <-time.After(2 * time.Minute):
+		return false
+	}
+}
+
+// Connections is how many places of Limits.Connections are taken.
+func (g *Gateway) Connections() int64 { return g.count.Load() }
+
+// Wrong says whose totals are not the sum of their channels and threads; empty: nobody's.
+func (g *Gateway) Wrong() string {
+	for _, h := range g.hubs.list {
+		h.mu.Lock()
+		for _, u := range h.users {
+			kept := u.totals
+			if u.total(); u.totals != kept {
+				defer h.mu.Unlock()
+				return fmt.Sprintf("%s: kept up %+v, added up anew %+v", u.id, kept, u.totals)
+			}
+		}
+		h.mu.Unlock()
+	}
+	return ""
+}

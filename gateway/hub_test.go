@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// unheld fails the test unless f returns although another goroutine holds the locks of these
+// shards.
+func unheld(t *testing.T, what string, held []*hub, f func()) {
+	t.Helper()
+	for _, h := range held {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Minute):
+		t.Errorf("%s waits for a shard's lock", what)
+	}
+}
+
+// Encoding needs no shard: frames are encoded by the connection that writes them, while others
+// change the counts of the same shard. A delta that nobody here wants is not decoded at all, and
+// one for a user waits for no shard but theirs.
+func TestShardsAreIndependent(t *testing.T) {
+	g := bare()
+	g.cfg.Now = time.Now
+	g.hubs = newHubs(4, g.alarms)
+	var users []*user // one in each shard
+	for i := 0; len(users) < 4; i++ {
+		id := fmt.Sprint("user", i)
+		if h := g.hubs.of(id); len(h.users) == 0 {
+			u := &user{id: id, hub: h, entries: map[string]*entry{}, inboxRead: true}
+			h.users[id] = u
+			users = append(users, u)
+		}
+	}
+	record := func(u string) *kgo.Record {
+		d := &events.UnreadDelta{
+			UserID: []byte(u), ChannelID: []byte("general"), Member: true, Unread: 3, Stamp: events.Stamp{FoldVersion: 1, M: 10},
+		}
+		return &kgo.Record{Key: events.AppendUnreadKey(nil, []byte(u), []byte("general"), nil), Value: events.AppendUnreadDelta(nil, d)}
+	}
+	var d decoder
+	for _, u := range users {
+		device := g.device(t, u)
+		var others []*hub
+		for _, h := range g.hubs.list {
+			if h != u.hub {
+				others = append(others, h)
+			}
+		}
+		unheld(t, "a delta of another shard", others, func() {
+			if err := g.takeDelta(record(u.id), &d); err != nil {
+				t.Error(err)
+			}
+		})
+		unheld(t, "the encoding of a frame", g.hubs.list, func() {
+			list := device.waiting(t)
+			if len(list) != 1 || list[0]["unread"] != 3.0 {
+				t.Errorf("%v wait", list)
+			}
+		})
+	}
+	bad := record("nobody")
+	bad.Value = []byte{0xff}
+	if err := g.takeDelta(bad, &d); err != nil {
+		t.Errorf("the delta of a user who is not here was decoded: %v", err)
+	}
+	bad.Key = record(users[0].id).Key
+	if err := g.takeDelta(bad, &d); err == nil {
+		t.Error("the delta of a user who is here was not decoded")
+	}
+}

@@ -1,0 +1,149 @@
+package gateway
+
+import (
+	"github.com/tidemark/tidemark/gateway/internal/frames"
+	"github.com/tidemark/tidemark/gateway/internal/view"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
+)
+
+// frame encodes the channels and threads that the user may still see, without the lock. send adds
+// the totals.
+func (w *installing) frame() (b []byte) {
+	for try := 1; ; try++ {
+		w.slice.hold = try > installTries
+		revoked := w.u.revoked
+		channels, threads := w.visible()
+		if w.c.released {
+			return nil
+		}
+		if w.slice.hold {
+			return w.g.inboxFrame(channels, threads)
+		}
+		w.slice.h.unlocked(func() { b = w.g.inboxFrame(channels, threads) })
+		if w.u.revoked == revoked {
+			return b
+		}
+	}
+}
+
+// visible lists the channels of the inbox that the user has not left since, and the threads in
+// channels of theirs.
+func (w *installing) visible() (channels, threads []*view.View) {
+	for i := range w.in.channels {
+		v := &w.in.channels[i]
+		e := w.u.entries[v.Channel]
+		if stamp := w.g.stampAt(w.in.at, v.Channel); e != nil && stamp.M >= e.floorM {
+			channels = append(channels, v)
+		}
+		if w.slice.step(); w.c.released {
+			return nil, nil
+		}
+	}
+	for i := range w.in.threads {
+		v := &w.in.threads[i]
+		if e := w.u.entries[v.Channel]; v.Member && e != nil && e.ch != nil {
+			threads = append(threads, v)
+		}
+		if w.slice.step(); w.c.released {
+			return nil, nil
+		}
+	}
+	return channels, threads
+}
+
+// send queues the inbox, then the first late values, then the frames that waited and are no values.
+// From here on values go to the connection as they change.
+func (w *installing) send(b []byte) {
+	c, u := w.c, w.u
+	u.inboxRead = true
+	at := w.g.judge(u)
+	waiting := c.DropValues()
+	c.Send(wire.Item{Frame: frames.Ready(append(u.totals.Append(b, at), '}')), Inbox: true})
+	w.sendSome(sliceSteps)
+	for _, it := range waiting {
+		c.Send(it)
+	}
+	c.loading = false
+}
+
+// sendLate sends the values that the inbox does not cover, as they are now.
+func (w *installing) sendLate() {
+	for w.sendSome(sliceSteps) && !w.c.released {
+		w.slice.h.unlocked(func() {})
+	}
+	w.slice.h.touch(w.c)
+}
+
+// sendSome sends at most n values that are late. It reports whether there are more.
+func (w *installing) sendSome(n int) bool {
+	c, u := w.c, w.u
+	for e := range c.late.entries {
+		if n--; n < 0 {
+			return true
+		}
+		delete(c.late.entries, e)
+		if e.view.Channel != "" {
+			c.Send(w.g.updateItem(u, e, ""))
+		}
+	}
+	for s := range c.late.threads {
+		if n--; n < 0 {
+			return true
+		}
+		delete(c.late.threads, s)
+		if t := u.threads[s]; t != nil {
+			c.Send(w.g.threadItem(u, t, ""))
+		}
+	}
+	return false
+}
+
+// late is the channels and threads whose values follow an inbox.
+type late struct {
+	entries map[*entry]struct{}
+	threads map[scope]struct{}
+}
+
+// add notes a channel or a thread; either may be nil.
+func (l *late) add(e *entry, t *thread) {
+	if e != nil {
+		if l.entries == nil {
+			l.entries = map[*entry]struct{}{}
+		}
+		l.entries[e] = struct{}{}
+	}
+	if t != nil {
+		if l.threads == nil {
+			l.threads = map[scope]struct{}{}
+		}
+		l.threads[scope{t.view.Channel, t.view.Thread}] = struct{}{}
+	}
+}
+
+// inboxFrame encodes an inbox up to the totals, in the order of the query service: unread first,
+// newest first. Channels beyond the limit are left out. The totals count them, and their changes
+// are sent like all others.
+func (g *Gateway) inboxFrame(channels, threads []*view.View) []byte {
+	b := frames.Begin(make([]byte, 0, 512+320*min(len(channels)+len(threads), 2500)), "inbox")
+	truncated := false
+	list := func(name string, views []*view.View) {
+		b = append(frames.Key(b, name), '[')
+		for i, v := range views {
+			if len(b) > g.cfg.Limits.InboxBytes {
+				truncated = true
+				break
+			}
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(v.Append(append(b, '{'), !g.cfg.PreviewsOff), '}')
+		}
+		b = append(b, ']')
+	}
+	list("channels", channels)
+	list("threads", threads)
+	if truncated {
+		b = frames.Bool(b, "truncated", true)
+	}
+	return b
+}

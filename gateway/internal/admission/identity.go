@@ -1,0 +1,98 @@
+package admission
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/auth"
+)
+
+// Identity is who connects, as far as the request says.
+type Identity struct {
+	User   string // empty: the first frame brings the token
+	Named  string // the user whom the URL names; the first frame's token has to be valid for them
+	Bearer auth.Identity
+	Denied bool // the token is not valid: close the connection
+}
+
+// Identify finds out who asks. Browsers do not show a page the status of a refused handshake, so an
+// invalid token in a subprotocol is answered with the code of a close.
+func (d *Door) Identify(r *http.Request) (who Identity, status int, why string) {
+	named := r.URL.Query().Get("user_id")
+	if d.cfg.Verifier == nil {
+		if !validUser(named) {
+			return who, http.StatusBadRequest, "this node has no keys, so the URL has to say who connects: /v1/socket?user_id=<id>"
+		}
+		return Identity{User: named}, 0, ""
+	}
+	token, from := bearer(r)
+	if from == fromNowhere {
+		return Identity{Named: named}, 0, ""
+	}
+	who, err := d.Judge(r.Context(), token, named)
+	switch {
+	case err == nil:
+		return who, 0, ""
+	case from == fromProtocol:
+		return Identity{Denied: true}, 0, ""
+	}
+	return who, http.StatusUnauthorized, "the token is not valid"
+}
+
+// validUser reports whether id may be a user's. A URL may have bytes that are not UTF-8. Encoders
+// would replace them, and the id would become another user's.
+func validUser(id string) bool { return utf8.ValidString(id) && events.ValidID([]byte(id)) }
+
+// Judge verifies a token. A token with the scopes read and publish may connect for the user that is
+// named; any other connects for its own user only.
+func (d *Door) Judge(ctx context.Context, token, named string) (Identity, error) {
+	id, err := d.cfg.Verifier.Verify(ctx, token)
+	if err != nil {
+		d.cfg.Logger.Debug("a token was refused", "err", err)
+		return Identity{}, err
+	}
+	user := id.Subject
+	switch {
+	case named == "" || named == user:
+	case id.Scopes.May(auth.ScopeRead | auth.ScopePublish): // a socket shows what read allows, and writes what publish allows
+		user = named
+	default:
+		return Identity{}, auth.ErrInvalid
+	}
+	if !validUser(user) {
+		return Identity{}, auth.ErrInvalid
+	}
+	return Identity{User: user, Bearer: id}, nil
+}
+
+// Where the token of a request was.
+const (
+	fromNowhere = iota
+	fromHeader
+	fromProtocol
+)
+
+func bearer(r *http.Request) (token string, from int) {
+	if token, ok := auth.Bearer(r.Header); ok {
+		return token, fromHeader
+	}
+	for _, p := range Protocols(r) {
+		if t, ok := strings.CutPrefix(p, auth.SubprotocolPrefix); ok {
+			return t, fromProtocol
+		}
+	}
+	return "", fromNowhere
+}
+
+// Protocols returns the subprotocols that the client offers.
+func Protocols(r *http.Request) (list []string) {
+	for _, h := range r.Header.Values("Sec-WebSocket-Protocol") {
+		for p := range strings.SplitSeq(h, ",") {
+			list = append(list, strings.TrimSpace(p))
+		}
+	}
+	return list
+}

@@ -1,0 +1,38 @@
+package frames
+
+import (
+	"sync"
+
+	"github.com/tidemark/tidemark/internal/guard"
+)
+
+// Frame is the text of one frame, shared by all devices that get it. The first connection to write
+// it encodes it: so no lock is held while it is encoded, and a frame that a newer value replaces in
+// a queue is never encoded.
+type Frame struct {
+	Size   int // about how many bytes it has: what a queue counts
+	once   sync.Once
+	encode func() []byte
+	body   []byte
+	bug    error // of encode
+}
+
+// Ready makes a frame of encoded text.
+func Ready(body []byte) *Frame { return &Frame{Size: len(body), encode: func() []byte { return body }} }
+
+// Lazy makes a frame of about size bytes, which encode returns when the frame is first written.
+// What encode reads must not change.
+func Lazy(size int, encode func() []byte) *Frame { return &Frame{Size: size, encode: encode} }
+
+// Bytes returns the text, which is shared and must not be changed. If encode panics, Bytes panics
+// for each device that was to get the frame: none may go on as if there had been nothing to send.
+func (f *Frame) Bytes() []byte {
+	f.once.Do(func() {
+		f.bug = guard.Do("the encoding of a frame", func() { f.body = f.encode() })
+		f.encode = nil
+	})
+	if f.bug != nil {
+		panic(f.bug)
+	}
+	return f.body
+}

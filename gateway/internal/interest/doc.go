@@ -1,0 +1,2 @@
+// Package interest knows which shards of a gateway have which channel.
+package interest

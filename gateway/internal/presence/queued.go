@@ -1,0 +1,164 @@
+package presence
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/internal/loglimit"
+	"github.com/tidemark/tidemark/internal/retry"
+)
+
+// Reporter reports messages as queued for members of small channels who have no socket anywhere
+// (DESIGN §10).
+//
+// With several gateways, the one that Kafka assigned the message's partition to reports, in the
+// group of all gateways. It reads chat.messages beside the feed, from the group's committed offset
+// on, looks up the members and which of them have a ws: key, writes a Queued for each who has none,
+// and commits when these are acknowledged.
+//
+// So one gateway judges a message, and another one again if the first dies or loses the partition
+// before it has committed: a second Queued changes nothing in the fold. While Redis does not
+// answer, no message is judged, and none is passed over except those that have become older than
+// Within by then. The users of a gateway that died stay present until their keys expire; nothing is
+// queued for them meanwhile.
+type Reporter struct {
+	cfg     ReporterConfig
+	rosters *rosters
+	moved   atomic.Bool // partitions were assigned or revoked since the last batch
+	decoder events.Decoder
+	message events.Message
+
+	passed     loglimit.Limiter // records that were passed over and are not logged yet; see queued_panic.go
+	lastPassed error
+}
+
+// ReporterConfig says what a Reporter reads and writes. All fields must be set, but for
+// ClientOptions and Planted.
+type ReporterConfig struct {
+	Brokers              []string
+	ClientOptions        []kgo.Opt
+	Messages, Deliveries string // topics
+	Partitions           int32  // of the input topics
+	Group                string
+	GroupSession         time.Duration
+	Producer             *kgo.Client
+
+	Presence *Presence
+	Members  Lister
+	MayAsk   func() error // why Members cannot be called now; nil if it can
+	Limit    uint32       // members of the largest channel whose messages are reported
+	Within   time.Duration
+	Began    time.Time // of this gateway: where the group has committed nothing, it begins here
+
+	Now    func() time.Time
+	Logger *slog.Logger
+	// Queued counts messages that were reported, Late those that were too old, Unknown those passed
+	// over because the members could not be read, Failed those passed over because judging them
+	// panics.
+	Queued, Late, Unknown, Failed prometheus.Counter
+
+	// Planted is called with the name of a place, if it is set. Tests panic in it.
+	Planted func(where string)
+}
+
+// NewReporter makes a Reporter. It connects when it runs.
+func NewReporter(c ReporterConfig) *Reporter {
+	return &Reporter{cfg: c, rosters: newRosters(c.Members, c.Limit)}
+}
+
+const (
+	// reporterBatch bounds the records of chat.messages that are judged at once.
+	reporterBatch = 500
+	// produceTimeout bounds how long an event may take to be acknowledged.
+	produceTimeout = 10 * time.Second
+	// rosterPatience bounds how long the members of a channel are asked for before a message is
+	// passed over: a partition that nobody serves must not hold up all others.
+	rosterPatience = 30 * time.Second
+)
+
+// absent is a message that is reported as queued for a user unless they have a socket.
+type absent struct{ user, channel, message string }
+
+// Run judges messages until ctx is done, in sessions.
+func (q *Reporter) Run(ctx context.Context) {
+	for pause := (retry.Backoff{Min: 100 * time.Millisecond, Max: 5 * time.Second}); ctx.Err() == nil; pause.Wait(ctx) {
+		began := time.Now()
+		if err := guard.Err("the reporting of queued messages", func() error { return q.session(ctx) }); err != nil && ctx.Err() == nil {
+			q.cfg.Logger.Warn("reporting queued messages broke off; it goes on from what was committed",
+				append(guard.Attrs(err), "group", q.cfg.Group)...)
+		}
+		if time.Since(began) > time.Minute {
+			pause.Reset()
+		}
+	}
+}
+
+func (q *Reporter) session(ctx context.Context) error {
+	c := &q.cfg
+	changed := func(context.Context, *kgo.Client, map[string][]int32) { q.moved.Store(true) }
+	opts := append([]kgo.Opt{
+		kgo.SeedBrokers(c.Brokers...), kgo.ClientID("tidemark-gateway"), kgo.DisableClientMetrics(),
+		kgo.ConsumerGroup(c.Group), kgo.ConsumeTopics(c.Messages), kgo.DisableAutoCommit(),
+		kgo.Balancers(kgo.CooperativeStickyBalancer()), kgo.SessionTimeout(c.GroupSession), kgo.HeartbeatInterval(c.GroupSession / 5),
+		kgo.OnPartitionsAssigned(changed), kgo.OnPartitionsRevoked(changed), kgo.OnPartitionsLost(changed),
+		// Where nothing was committed: from when this gateway began, for there was none before.
+		kgo.ConsumeResetOffset(kgo.NewOffset().AfterMilli(c.Began.UnixMilli())),
+		kgo.FetchMaxWait(time.Second), kgo.FetchMinBytes(1),
+	}, c.ClientOptions...)
+	cl, err := kgo.NewClient(opts...)
+	if err != nil {
+		return fmt.Errorf("client of Kafka: %w", err)
+	}
+	defer func() {
+		q.complain(q.passed.Rest())
+		if err := kafkaadmin.Leave(cl, kafkaadmin.LeavePatience); err != nil {
+			c.Logger.Warn("reporting queued messages stops", "group", c.Group, "err", err)
+		}
+	}()
+	for {
+		fetches := cl.PollRecords(ctx, reporterBatch)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := fetches.Err(); err != nil {
+			return err
+		}
+		if q.moved.Swap(false) {
+			q.rosters.forget()
+		}
+		records := fetches.Records()
+		if len(records) == 0 {
+			continue
+		}
+		if err := q.judgeOrPass(ctx, records); err != nil {
+			return err
+		}
+		if err := q.commit(ctx, cl); err != nil {
+			return err
+		}
+	}
+}
+
+// commit commits what was judged: all that was polled. During a rebalance the brokers refuse that,
+// and it is tried again.
+func (q *Reporter) commit(ctx context.Context, cl *kgo.Client) error {
+	for try := 1; ; try++ {
+		err := cl.CommitUncommittedOffsets(ctx)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if try == 20 {
+			return fmt.Errorf("committing: %w", err)
+		}
+		retry.Sleep(ctx, 100*time.Millisecond)
+	}
+}

@@ -1,0 +1,70 @@
+package presence
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/retry"
+)
+
+// A record at which judging panics must not keep later records from being judged. Reporter tries it
+// judgeTries times, since the panic may not come again, and then passes it over: this message is
+// reported as queued for nobody.
+
+// judgeTries is how often a record at which judging panics is tried.
+const judgeTries = 3
+
+// judgeOrPass judges a batch. If that panics, it judges each record by itself, so that only the one
+// at fault is passed over.
+func (q *Reporter) judgeOrPass(ctx context.Context, records []*kgo.Record) error {
+	defer func() { q.complain(q.passed.Due(time.Now())) }()
+	err := q.judgeGuarded(ctx, records)
+	if guard.Of(err) == nil {
+		return err
+	}
+	for _, r := range records {
+		if err := q.judgeOne(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeOne judges a record, and passes it over if that panics each time. It returns other errors.
+func (q *Reporter) judgeOne(ctx context.Context, r *kgo.Record) error {
+	for try := 1; ; try++ {
+		err := q.judgeGuarded(ctx, []*kgo.Record{r})
+		switch {
+		case guard.Of(err) == nil:
+			return err
+		case try == judgeTries:
+			q.cfg.Failed.Inc()
+			q.passed.Add(1)
+			q.lastPassed = fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
+			return nil
+		}
+		retry.Sleep(ctx, 10*time.Millisecond)
+	}
+}
+
+// judgeGuarded is judge with a panic as an error. After one the rosters may hold half an update, so
+// they are dropped.
+func (q *Reporter) judgeGuarded(ctx context.Context, records []*kgo.Record) error {
+	err := guard.Err("the judging of messages", func() error { return q.judge(ctx, records) })
+	if guard.Of(err) != nil {
+		q.rosters.forget()
+	}
+	return err
+}
+
+// complain logs that n messages were passed over.
+func (q *Reporter) complain(n int) {
+	if n > 0 {
+		q.cfg.Logger.Error("messages are passed over, and nobody is told that they are queued: judging them panics; the last of them is named",
+			append(guard.Attrs(q.lastPassed), "messages", n)...)
+	}
+}

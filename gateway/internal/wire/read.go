@@ -1,0 +1,42 @@
+package wire
+
+import (
+	"io"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/tidemark/tidemark/internal/guard"
+)
+
+// First reads the first frame of a connection. It closes a connection that stays silent for
+// patience with code and reason: a read that is given up would end it without a code.
+func (c *Conn) First(patience time.Duration, code websocket.StatusCode, reason string) (body []byte, text bool, err error) {
+	silent := guard.AfterFunc(patience, "the end of a silent connection", c.Panicked, func() { c.Close(code, reason) })
+	defer silent.Stop()
+	kind, body, err := c.ws.Read(c.ctx)
+	return body, kind == websocket.MessageText, err
+}
+
+// Read passes the client's frames to take until the connection ends. It returns why it ended.
+func (c *Conn) Read(take func([]byte)) error {
+	for {
+		kind, r, err := c.ws.Reader(c.ctx)
+		if err != nil {
+			return err
+		}
+		if kind != websocket.MessageText {
+			c.Shut(websocket.StatusUnsupportedData, "frames are JSON text")
+			<-c.ctx.Done() // the close goes out first
+			return nil
+		}
+		// The first byte is there: the rest must follow.
+		_ = c.link.SetReadDeadline(time.Now().Add(c.s.FrameTimeout))
+		body, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		_ = c.link.SetReadDeadline(time.Time{})
+		take(body)
+	}
+}

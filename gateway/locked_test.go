@@ -1,0 +1,32 @@
+package gateway
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/gateway/internal/interest"
+	"github.com/tidemark/tidemark/internal/guard"
+)
+
+// TestAPanicKeepsNoShard: whatever of the feed panics under a shard's lock, the lock is free after
+// it, for the feed begins anew and everybody else goes on.
+func TestAPanicKeepsNoShard(t *testing.T) {
+	broken := func() *Gateway {
+		g := &Gateway{hubs: newHubs(4, nil)}
+		g.hubs.of("ann").users["ann"] = nil // which nothing expects
+		return g
+	}
+	for name, f := range map[string]func(*Gateway){
+		"begin":  func(g *Gateway) { g.begin(nil) },
+		"record": func(g *Gateway) { g.each(interest.All, func(*hub) { panic("planted") }) },
+	} {
+		g := broken()
+		if err := guard.Do("the feed", func() { f(g) }); err == nil {
+			t.Errorf("%s: nothing panicked", name)
+		}
+		for _, h := range g.hubs.list {
+			if !h.mu.TryLock() {
+				t.Errorf("%s: shard %d is locked for good", name, h.number)
+			}
+		}
+	}
+}

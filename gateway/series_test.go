@@ -1,0 +1,14 @@
+package gateway
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+// All series that an alert looks at are there before the first event.
+func TestSeriesFromTheStart(t *testing.T) {
+	s := testkit.NewSeries()
+	newMetrics(s, &Gateway{})
+	s.AllBegun(t)
+}

@@ -1,0 +1,53 @@
+package gauge
+
+import (
+	"fmt"
+	"time"
+)
+
+// Meter measures the CPU time of this process and of servers on this machine.
+type Meter struct {
+	pids    []int
+	self    time.Duration
+	servers time.Duration
+	machine time.Duration
+	began   time.Time
+}
+
+// NewMeter returns a Meter of this process and of the processes that listen on addrs.
+func NewMeter(addrs ...string) (*Meter, error) {
+	m := &Meter{}
+	for _, a := range addrs {
+		pid, err := listener(a)
+		if err != nil {
+			return nil, err
+		}
+		m.pids = append(m.pids, pid)
+	}
+	return m, nil
+}
+
+// Start begins a measurement.
+func (m *Meter) Start() {
+	m.began, m.self, m.servers, m.machine = time.Now(), SelfCPU(), m.serverCPU(), MachineCPU()
+}
+
+func (m *Meter) serverCPU() (sum time.Duration) {
+	for _, pid := range m.pids {
+		sum += processCPU(pid)
+	}
+	return sum
+}
+
+// Stop returns the cost of n events since Start. Its note has the CPU time of other programs, which
+// shows how reliable the rate is.
+func (m *Meter) Stop(name string, n int) Result {
+	wall, self, servers := time.Since(m.began), SelfCPU()-m.self, m.serverCPU()-m.servers
+	perMev := func(d time.Duration) float64 { return d.Seconds() / float64(n) * 1e6 }
+	note := fmt.Sprintf("own %.2f, servers %.2f", perMev(self), perMev(servers))
+	if machine := MachineCPU(); machine > 0 {
+		others := max(0, machine-m.machine-self-servers)
+		note += fmt.Sprintf("; other programs used %.1f cores", others.Seconds()/wall.Seconds())
+	}
+	return Result{Name: name, CPU: perMev(self + servers), Rate: float64(n) / wall.Seconds(), Note: note}
+}

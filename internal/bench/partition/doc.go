@@ -1,0 +1,8 @@
+// Package partition has the benches of one partition without a processor or a broker: the fold, how
+// its cost grows with its state, memory and disk, and snapshots.
+//
+//	driver.go     folds records into one partition, and drains and cuts it
+//	fold.go       the benches fold and scale
+//	memory.go     the bench memory
+//	snapshot.go   the bench snapshot
+package partition

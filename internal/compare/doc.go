@@ -1,0 +1,21 @@
+// Package compare compares the numbers that a chat product has for its users with those of
+// Tidemark, and says why they differ. It reads both, and changes neither.
+//
+// A pair is compared as of one moment: its two numbers are read again until two readings agree, so
+// a pair that moves meanwhile is never judged. The reasons come from ExplainUnread and from the
+// product's policy. Where these do not add up, the source's own rows are counted by Tidemark's
+// rules: they decide whose number is wrong.
+//
+//	pair.go        pairs, their numbers and buckets
+//	policy.go      what a product's numbers include by intention, and by mistake
+//	mattermost.go  Mattermost's policy, and its statements
+//	discourse.go   Discourse's policy
+//	table.go       the policy of a team's own tables, and its statements
+//	judge.go       the bucket and the reason of a pair
+//	rows.go        the rows of the source that matter for some pairs
+//	recount.go     counts these rows by Tidemark's rules
+//	node.go        Tidemark's numbers, from a node
+//	theirs.go      the product's numbers, from its source
+//	run.go         a comparison from beginning to end
+//	heal.go        statements that set the product's numbers right
+package compare

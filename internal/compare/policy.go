@@ -1,0 +1,93 @@
+package compare
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+)
+
+// Cause is why Tidemark does not count a message above a user's pointer. The names are those of
+// ExplainUnread.
+type Cause int
+
+// The causes.
+const (
+	Own Cause = iota
+	Deleted
+	Silent
+	Reply
+	ReadSingly
+	BeforeJoin
+	Hidden
+	causes
+)
+
+// Excluded has the number of messages of each cause.
+type Excluded [causes]int64
+
+// Rule says what it means if a product counts messages of a cause.
+type Rule struct {
+	Bucket Bucket // ByPolicy or TheirsWrong
+	What   string // follows the number of messages
+}
+
+// Policy is how the numbers of a product relate to Tidemark's.
+type Policy struct {
+	// Rules has the causes whose messages the product may count, some of them or all.
+	Rules map[Cause]Rule
+	// Mentions is why the product's mentions differ although nothing is wrong; "" for no reason.
+	Mentions string
+}
+
+// caps are numbers at which products stop counting.
+var caps = []int64{99, 100, 999, 1000}
+
+// explain returns the causes whose messages make up the difference, with the worst of their buckets.
+// Products mostly count all messages of a cause or none, so causes that make it up as a whole come
+// first; of these, the fewest. It reports false if there are none.
+func (p *Policy) explain(difference int64, excluded Excluded) (b Bucket, reason string, ok bool) {
+	best, rank := uint(0), 0
+	for set := uint(1); set < 1<<causes; set++ {
+		fits, whole := p.fits(set, difference, excluded)
+		r := bits.OnesCount(set)
+		if !whole {
+			r += int(causes)
+		}
+		if fits && (best == 0 || r < rank) {
+			best, rank = set, r
+		}
+	}
+	if best == 0 {
+		return "", "", false
+	}
+	b = ByPolicy
+	var parts []string
+	for c := range causes {
+		if best&(1<<c) == 0 {
+			continue
+		}
+		rule := p.Rules[c]
+		if rule.Bucket == TheirsWrong {
+			b = TheirsWrong
+		}
+		n := min(excluded[c], difference-int64(bits.OnesCount(best)-1)) // each other cause has at least one
+		parts = append(parts, fmt.Sprintf("%d %s", n, rule.What))
+	}
+	return b, strings.Join(parts, ", "), true
+}
+
+// fits reports whether the causes of a set can make up a difference, with at least one message of
+// each, and whether all messages of the set do.
+func (p *Policy) fits(set uint, difference int64, excluded Excluded) (fits, whole bool) {
+	low, high := int64(0), int64(0)
+	for c := range causes {
+		if set&(1<<c) == 0 {
+			continue
+		}
+		if _, counts := p.Rules[c]; !counts || excluded[c] == 0 {
+			return false, false
+		}
+		low, high = low+1, high+excluded[c]
+	}
+	return low <= difference && difference <= high, difference == high
+}

@@ -1,9 +1,0 @@
-package node_test
-
-import (
-	"testing"
-
-	"github.com/tidemark/tidemark/internal/testkit"
-)
-
-func TestMain(m *testing.M) { testkit.LeakFree(m) }

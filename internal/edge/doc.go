@@ -1,0 +1,24 @@
+// Package edge is the outermost layer of a node's HTTP servers: all listeners and paths of `run`,
+// `gateway` and `dev` go through it. It knows nothing of the paths behind it. It
+//
+//   - bounds how long a request may take to arrive, an answer to be taken, and a connection to be
+//     idle (server.go); a streamed answer has a deadline for each write instead (lasting.go)
+//   - bounds the number of connections, and closes idle ones for new ones (listener.go)
+//   - finds out from which address a request comes, behind proxies that are trusted (client.go)
+//   - without keys, refuses requests for a host name that another site could have made up
+//     (hosts.go)
+//   - logs the errors of net/http, at most one line a second (errorlog.go)
+//
+// The files:
+//
+//	server.go             Server: deadlines of a listener
+//	listener.go           how many connections are open
+//	descriptors.go        how many the process can open
+//	descriptors_unix.go   the limit of the system
+//	descriptors_other.go  where there is none to ask for
+//	client.go             the client's address behind proxies
+//	hosts.go              for which hosts requests are answered
+//	lasting.go            answers that take long
+//	errorlog.go           what net/http logs
+//	metrics.go            what was refused
+package edge

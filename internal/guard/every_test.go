@@ -1,0 +1,276 @@
+package guard_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// notProduct has the directories that are not part of a node.
+var notProduct = []string{
+	"internal/bench", "internal/test/chaos", "internal/test/checker", "internal/guard", "internal/test/model", "internal/test/museum", "internal/test/script",
+	"internal/test/testkit", "internal/test/workload", "clients", "deploy", "docs", "tools",
+}
+
+// excused has goroutines that need no guard, by file and starting function.
+var excused = map[string]string{
+	"cmd/tidemark/main.go: go":                                      "a second signal ends the process",
+	"processor/client.go: kgo.OnPartitionsAssigned":                 "Processor.callback guards it",
+	"processor/client.go: kgo.OnPartitionsRevoked":                  "Processor.callback guards it",
+	"processor/client.go: kgo.OnPartitionsLost":                     "Processor.callback guards it",
+	"processor/collector.go: Collect":                               "collector.attempt guards its parts",
+	"processor/collector.go: Describe":                              "sends constants",
+	"processor/internal/outputs/publish.go: Produce":                "counts, and hands an outcome to the inbox",
+	"cache/session.go: kgo.OnPartitionsRevoked":                     "session.letGo guards it",
+	"cache/session.go: kgo.OnPartitionsLost":                        "session.letGo guards it",
+	"gateway/internal/presence/queued.go: kgo.OnPartitionsAssigned": "notes a flag",
+	"gateway/internal/presence/queued.go: kgo.OnPartitionsRevoked":  "notes a flag",
+	"gateway/internal/presence/queued.go: kgo.OnPartitionsLost":     "notes a flag",
+	"internal/rebuild/reshard.go: Produce":                          "notes an error",
+	"gateway/metrics.go: prometheus.NewGaugeFunc":                   "loads a number",
+	"gateway/internal/presence/judging.go: Produce":                 "hands on an error",
+	"gateway/produce.go: TryProduce":                                "loads a number",
+	"query/internal/ingest/publish.go: Produce":                     "notes an error",
+	"internal/erase/write.go: Produce":                              "notes an error",
+	"internal/importer/writer.go: Produce":                          "notes an error",
+	"cmd/tidemark/emit.go: Produce":                                 "hands on an error",
+	"internal/demo/driver.go: Produce":                              "notes an error",
+	"internal/verbs/deadletters/replay.go: Produce":                 "notes an error",
+}
+
+// start is a place in the code that runs a function in another goroutine.
+type start struct {
+	at  token.Position
+	how string
+	why string // why it is safe; "" if it is not
+}
+
+// starts finds the starts in a file.
+func starts(fset *token.FileSet, f *ast.File) (list []start) {
+	add := func(n ast.Node, how, why string) { list = append(list, start{fset.Position(n.Pos()), how, why}) }
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			if n.Path.Value == `"golang.org/x/sync/errgroup"` {
+				add(n, "errgroup", "")
+			}
+		case *ast.GoStmt:
+			add(n, "go", guardedCall(n.Call.Fun))
+		case *ast.FuncDecl:
+			if n.Recv != nil && (n.Name.Name == "Collect" || n.Name.Name == "Describe") && len(n.Type.Params.List) == 1 {
+				add(n, n.Name.Name, "")
+			}
+		case *ast.CallExpr:
+			sel, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok || len(n.Args) == 0 {
+				return true
+			}
+			last := n.Args[len(n.Args)-1]
+			switch name := sel.Sel.Name; {
+			case isGuard(sel.X) && slices.Contains([]string{"Go", "AfterFunc", "OnDone"}, name):
+				add(n, "guard."+name, "guard")
+			case name == "AfterFunc":
+				add(n, name, endsContext(last))
+			case name == "Go" && len(n.Args) == 2: // of a guard.Group
+				add(n, "Group.Go", "guard")
+			case name == "Go" && len(n.Args) == 1:
+				add(n, "WaitGroup.Go", guardedCall(last))
+			case slices.Contains([]string{"OnPartitionsAssigned", "OnPartitionsRevoked", "OnPartitionsLost", "AdjustFetchOffsetsFn"}, name):
+				add(n, "kgo."+name, contains(last))
+			case (name == "Produce" || name == "TryProduce") && len(n.Args) == 3:
+				add(n, name, contains(last))
+			case name == "NewGaugeFunc" || name == "NewCounterFunc":
+				add(n, "prometheus."+name, contains(last))
+			}
+		}
+		return true
+	})
+	return list
+}
+
+func isGuard(x ast.Expr) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && id.Name == "guard"
+}
+
+// contains returns "guard" if an expression contains a call of it.
+func contains(x ast.Node) (why string) {
+	ast.Inspect(x, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && isGuard(sel.X) {
+			why = "guard"
+		}
+		return why == ""
+	})
+	return why
+}
+
+// guardedCall returns why a function is safe if everything that it does runs under guard: its first
+// statement calls guard, and no other statement calls anything except to cancel a context.
+func guardedCall(fun ast.Expr) string {
+	lit, ok := fun.(*ast.FuncLit)
+	if !ok || len(lit.Body.List) == 0 || contains(lit.Body.List[0]) == "" {
+		return ""
+	}
+	var call ast.Expr
+	switch first := lit.Body.List[0].(type) {
+	case *ast.ExprStmt:
+		call = first.X
+	case *ast.AssignStmt:
+		call = first.Rhs[0]
+	}
+	if c, ok := call.(*ast.CallExpr); !ok {
+		return ""
+	} else if sel, ok := c.Fun.(*ast.SelectorExpr); !ok || !isGuard(sel.X) {
+		return ""
+	}
+	why := "guard"
+	for _, rest := range lit.Body.List[1:] {
+		ast.Inspect(rest, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CallExpr); ok && endsContext(c.Fun) == "" {
+				why = ""
+			}
+			return true
+		})
+	}
+	return why
+}
+
+// endsContext returns why a function is safe that is cancel, or that only calls cancel.
+func endsContext(fun ast.Expr) string {
+	switch f := fun.(type) {
+	case *ast.Ident:
+		if f.Name == "cancel" {
+			return "ends a context"
+		}
+	case *ast.FuncLit:
+		if len(f.Body.List) != 1 {
+			return ""
+		}
+		if s, ok := f.Body.List[0].(*ast.ExprStmt); ok {
+			if c, ok := s.X.(*ast.CallExpr); ok && !slices.ContainsFunc(c.Args, isCall) {
+				return endsContext(c.Fun)
+			}
+		}
+	}
+	return ""
+}
+
+func isCall(x ast.Expr) bool {
+	_, is := x.(*ast.CallExpr)
+	return is
+}
+
+// TestEveryGoroutineIsGuarded lists (-v) every place of product code that runs code in another
+// goroutine, its own or a library's, and how it is guarded: a panic there would end the process.
+func TestEveryGoroutineIsGuarded(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	files := 0
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if d.IsDir() {
+			if slices.Contains(notProduct, name) || strings.HasPrefix(d.Name(), ".") && name != "." || d.Name() == "node_modules" || d.Name() == "testdata" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		files++
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, s := range starts(fset, f) {
+			key := name + ": " + s.how
+			why := s.why
+			if why == "" {
+				why = excused[key]
+				used[key] = true
+			}
+			if why == "" {
+				t.Errorf("%s:%d: %s: a panic there ends the process: start it with internal/guard", name, s.at.Line, s.how)
+			}
+			t.Logf("%s:%d: %s: %s", name, s.at.Line, s.how, why)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 300 {
+		t.Errorf("only %d files were looked at", files)
+	}
+	for key := range excused {
+		if !used[key] {
+			t.Errorf("%s is excused, and is not there", key)
+		}
+	}
+}
+
+// TestUnguardedGoroutinesAreFound plants one unguarded goroutine of each kind.
+func TestUnguardedGoroutinesAreFound(t *testing.T) {
+	for body, safe := range map[string]bool{
+		`go work()`:                                         false,
+		`go func() { work() }()`:                            false,
+		`go func() { guard.Do("x", work) }()`:               true,
+		`go func() { defer work(); guard.Do("x", work) }()`: false,
+		`go func() { guard.Do("x", work); work() }()`:       false,
+		`go func() { work(guard.Do("x", work)) }()`:         false,
+		`guard.Go("x", log, work)`:                          true,
+		`wg.Go(work)`:                                       false,
+		`wg.Go(func() { work() })`:                          false,
+		`wg.Go(func() { errs[1] = guard.Err("x", work) })`:  true,
+		`wg.Go(func() { err := guard.Err("x", work); if err != nil { cancel(err) } })`: true,
+		`group.Go("x", work)`:                                    true,
+		`time.AfterFunc(d, work)`:                                false,
+		`time.AfterFunc(d, cancel)`:                              true,
+		`context.AfterFunc(ctx, func() { cancel(errStopping) })`: true,
+		`context.AfterFunc(ctx, func() { cancel(work()) })`:      false,
+		`context.AfterFunc(ctx, func() { cancel(nil); work() })`: false,
+		`guard.AfterFunc(d, "x", log, work)`:                     true,
+		`cl.Produce(ctx, r, work)`:                               false,
+		`kgo.OnPartitionsLost(work)`:                             false,
+		`prometheus.NewGaugeFunc(o, work)`:                       false,
+	} {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "x.go", fmt.Sprintf("package x\nfunc f() {\n%s\n}\n", body), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := starts(fset, f)
+		if len(list) == 0 {
+			t.Errorf("%s is not found", body)
+			continue
+		}
+		if got := list[0].why != ""; got != safe {
+			t.Errorf("%s: safe %v, want %v", body, got, safe)
+		}
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "x.go", "package x\nimport \"golang.org/x/sync/errgroup\"\nfunc (c) Collect(ch chan<- int) {}\n", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := starts(fset, f); len(list) != 2 || list[0].why+list[1].why != "" {
+		t.Errorf("errgroup and a collector: %v", list)
+	}
+}

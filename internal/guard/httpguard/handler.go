@@ -1,0 +1,67 @@
+// Package httpguard serves HTTP with handlers that may panic.
+package httpguard
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/tidemark/tidemark/internal/guard"
+)
+
+// Handler serves next. A request at which next panics gets status 500 and a JSON error with code
+// "internal", unless its answer has begun: then the connection ends. The log has the panic, the
+// answer does not.
+func Handler(log *slog.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out := &answer{ResponseWriter: w}
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this, too
+				panic(v)
+			}
+			log.Error("panic while answering", append(guard.Attrs(guard.New(r.URL.Path, v)), "method", r.Method)...)
+			if out.begun {
+				panic(http.ErrAbortHandler)
+			}
+			h := w.Header()
+			clear(h)
+			h.Set("Content-Type", "application/json")
+			h.Set("Connection", "close") // the request may be half read
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write([]byte(`{"code":"internal","message":"` + Answer + `"}` + "\n")) // the client may be gone
+		}()
+		next.ServeHTTP(out, r)
+	})
+}
+
+// Answer is the error that callers get for a panic. It has nothing of the panic's value, which may
+// contain data that they must not see.
+const Answer = "the node failed on a bug; its log says where"
+
+// answer remembers whether anything was sent.
+type answer struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (a *answer) WriteHeader(status int) {
+	a.begun = a.begun || status >= http.StatusOK || status == http.StatusSwitchingProtocols
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	a.begun = true
+	return a.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// Flush implements http.Flusher, which connect asks for by type.
+func (a *answer) Flush() {
+	a.begun = true
+	_ = http.NewResponseController(a.ResponseWriter).Flush() // as http.Flusher: no error
+}

@@ -1,0 +1,18 @@
+package importer
+
+import "context"
+
+// Count is the number that a product itself has for a user in a channel, or in a thread of it.
+type Count struct {
+	User, Channel, Thread string
+	Unread                int64  // as stored: it may be negative
+	Mentions              *int64 // nil: the product stores none
+}
+
+// Counter is a product whose own numbers can be read.
+type Counter interface {
+	Product
+	// Counts calls emit for each number of the given users, of all users if none are given. It adds
+	// rows without a number to p.
+	Counts(ctx context.Context, users []string, p *Problems, emit func(Count) error) error
+}

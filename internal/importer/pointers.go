@@ -1,0 +1,148 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// Kinds of pointers.
+const (
+	pointerBaseline byte = 1 + iota // a member from then on; seq and own are positions in the seed
+	pointerOlder                    // a pointer into the seed; seq and own are positions in it
+	pointerAt                       // a pointer at the written message seq
+	pointerPosted                   // read up to here by posting; seq as in pointerAt
+)
+
+// pointer is where a user is in a channel or thread.
+type pointer struct {
+	channel, user, thread string
+	kind                  byte
+	private               bool
+	seq, own              uint32
+	next                  string // id of the message after seq, if there is one
+	at                    int64  // when it was set
+}
+
+// addPointer adds a pointer to the others of the same user in the same channel or thread.
+func (p *plan) addPointer(x *pointer) error {
+	k := append(append(append([]byte(x.channel), 0), x.user...), 0)
+	k = append(append(k, x.thread...), 0)
+	private := byte(0)
+	if x.private {
+		private = 1
+	}
+	b := []byte{x.kind, private}
+	for _, s := range []string{x.channel, x.user, x.thread, x.next} {
+		b = appendText(b, s)
+	}
+	b = binary.AppendUvarint(b, uint64(x.seq))
+	b = binary.AppendUvarint(b, uint64(x.own))
+	return p.pointers.add(k, binary.AppendVarint(b, x.at))
+}
+
+func (x *pointer) decode(b []byte) error {
+	if len(b) < 2 {
+		return errRun
+	}
+	*x = pointer{kind: b[0], private: b[1] == 1}
+	r := reader{b: b[2:]}
+	for _, s := range []*string{&x.channel, &x.user, &x.thread, &x.next} {
+		*s = r.text()
+	}
+	x.seq, x.own, x.at = uint32(r.uvarint()), uint32(r.uvarint()), r.varint()
+	if r.bad {
+		return errRun
+	}
+	return nil
+}
+
+// pointAt adds a pointer to the newest message that was written.
+func (p *plan) pointAt(e *Event) {
+	c := p.channel(e.Channel)
+	kind := pointerAt
+	if e.Silent {
+		kind = pointerPosted
+	}
+	c.waiting = append(c.waiting, pointer{
+		kind: kind, channel: e.Channel, user: e.User, thread: e.Thread, seq: c.seq, at: e.Until, private: e.Private,
+	})
+}
+
+// setNext completes the pointers to the newest message with the id of the next one; "" means that
+// there is none.
+func (p *plan) setNext(c *channel, id string) error {
+	for i := range c.waiting {
+		c.waiting[i].next = id
+		if err := p.addPointer(&c.waiting[i]); err != nil {
+			return err
+		}
+	}
+	c.waiting = c.waiting[:0]
+	return nil
+}
+
+// eachPlace calls fn with all pointers of one user in one channel or thread.
+func (p *plan) eachPlace(fn func(all []pointer) error) error {
+	var last []byte
+	var all []pointer
+	err := p.pointers.walk(nil, func(key, value []byte) error {
+		if !bytes.Equal(key, last) && len(all) > 0 {
+			if err := fn(all); err != nil {
+				return err
+			}
+			all = all[:0]
+		}
+		last = append(last[:0], key...)
+		var x pointer
+		if err := x.decode(value); err != nil {
+			return err
+		}
+		all = append(all, x)
+		return nil
+	})
+	if err == nil && len(all) > 0 {
+		err = fn(all)
+	}
+	return err
+}
+
+// settled is the place of a user that follows from all of their pointers. explicit means that the
+// source itself has a pointer; it wins over the user's own later messages.
+type settled struct {
+	seq      uint32
+	next     string
+	at       int64
+	private  bool
+	explicit bool
+}
+
+// settle reduces the pointers of a user to one place.
+func (p *plan) settle(c *channel, own *poster, all []pointer) (s settled) {
+	s.private = true
+	for i := range all {
+		s.explicit = s.explicit || all[i].kind == pointerAt || all[i].kind == pointerOlder
+	}
+	for i := range all {
+		x := &all[i]
+		if x.kind == pointerPosted && s.explicit {
+			continue
+		}
+		if x.kind != pointerBaseline {
+			s.private = x.private
+		}
+		seq := x.seq
+		if x.kind == pointerBaseline || x.kind == pointerOlder {
+			if seq = c.seeded(own, x); seq == c.seed {
+				x.next = c.next
+			}
+		}
+		if seq >= s.seq {
+			s.seq, s.next = seq, x.next
+		}
+		s.at = max(s.at, x.at)
+	}
+	if !s.explicit && own != nil && own.newer > 0 {
+		s.seq = max(s.seq, own.newer) // posting reads; the seed has no newer message of theirs
+	}
+	return s
+}

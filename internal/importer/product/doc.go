@@ -1,0 +1,10 @@
+// Package product has the mapping of each chat product: which tables it has and what their rows
+// mean. A product is a pure mapping of rows to events of package importer. It uses no database and
+// no file, so neither do its tests.
+//
+//	row.go         fields of rows: ids, times, booleans, lists
+//	counts.go      rows of a product's own numbers
+//	table.go       a team's own schema: seven tables with the names and columns of the documentation
+//	mattermost.go  Mattermost's database
+//	discourse.go   the chat of a Discourse site
+package product

@@ -1,0 +1,11 @@
+// Package source reads rows: from a PostgreSQL database as of one moment, or from files in a
+// folder. It does not depend on any product. The fields of a row are text, whatever their type in
+// the source.
+//
+//	row.go       rows and their fields
+//	folder.go    a folder of CSV or NDJSON files
+//	csv.go       rows of a CSV file
+//	ndjson.go    rows of a file with a JSON object a line
+//	postgres.go  a PostgreSQL database
+//	words.go     what an error of a database means, and its remedy
+package source

@@ -1,0 +1,42 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Codes of PostgreSQL's errors.
+const (
+	noSuchTable  = "42P01"
+	noSuchColumn = "42703"
+	noRight      = "42501"
+	wrongLogin   = "28" // a class
+	tooManyIn    = "53300"
+	conflict     = "40001"
+)
+
+// inWords adds a remedy to an error of a database.
+func inWords(what string, err error) error {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	switch {
+	case pg.Code == noSuchTable || pg.Code == noSuchColumn:
+		return fmt.Errorf("%s: the database says: %s: is it the database of this product, and the schema in the search_path? "+
+			"A mapping names tables and columns as the database has them", what, pg.Message)
+	case pg.Code == noRight:
+		return fmt.Errorf("%s: the user of --source may not read it (%s): GRANT SELECT ON ALL TABLES IN SCHEMA public TO that user", what, pg.Message)
+	case strings.HasPrefix(pg.Code, wrongLogin):
+		return fmt.Errorf("%s: the login of --source is refused: %s", what, pg.Message)
+	case pg.Code == tooManyIn:
+		return fmt.Errorf("%s: the database takes no more connections: an import needs one", what)
+	case pg.Code == conflict:
+		return fmt.Errorf("%s: the database ended the reading (%s): a standby does so when vacuum waits too long; max_standby_streaming_delay = -1 "+
+			"there, or the primary as --source", what, pg.Message)
+	}
+	return fmt.Errorf("%s: the database says: %s (%s)", what, pg.Message, pg.Code)
+}

@@ -1,0 +1,42 @@
+package kafkaadmin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Newest returns the tokens of the newest record in each partition of the topics, and the number of
+// partitions of each topic. An answer with these tokens as `after` is no older than this call.
+func Newest(ctx context.Context, adm *kadm.Client, topics ...string) (tokens []string, partitions map[string]int32, err error) {
+	starts, err := adm.ListStartOffsets(ctx, topics...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("where the topics begin: %w", err)
+	}
+	ends, err := adm.ListCommittedOffsets(ctx, topics...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("where the topics end: %w", err)
+	}
+	partitions = map[string]int32{}
+	for _, topic := range topics {
+		partitions[topic] = int32(len(ends[topic]))
+		for p, end := range ends[topic] {
+			start, ok := starts.Lookup(topic, p)
+			err := errors.Join(end.Err, start.Err)
+			if !ok {
+				err = errors.New("its beginning is not in the answer")
+			}
+			if err != nil {
+				return nil, nil, fmt.Errorf("the brokers do not say where %s/%d begins and ends: %w", topic, p, err)
+			}
+			if end.Offset > start.Offset {
+				tokens = append(tokens, events.RecordID{Topic: topic, Partition: p, Offset: end.Offset - 1}.String())
+			}
+		}
+	}
+	return tokens, partitions, nil
+}

@@ -1,0 +1,9 @@
+// Package limit bounds the requests of a caller: their rate (Rates), how many run at once (Slots),
+// and how many bytes of all requests together may wait in memory (Bytes). Its types are safe for
+// concurrent use, and their memory is bounded, however many keys there are.
+//
+//	network.go  the network that an address counts as
+//	rates.go    Rates: how often
+//	slots.go    Slots: how much at once
+//	bytes.go    Bytes: how much memory together
+package limit

@@ -1,0 +1,18 @@
+// Package node puts the parts of a running node together: the roles processor, cache and query in
+// one process, behind one HTTP port with /healthz, /readyz and /metrics. `tidemark run` is one
+// node; `tidemark dev` is one beside an embedded Kafka and Redis.
+//
+// The parts have packages of their own. This package connects them, starts and stops them in order,
+// and stops the node when one of them fails.
+//
+//	config.go     Config
+//	node.go       Node: starts, runs and stops the parts
+//	ready.go      what the node says about itself to probes and to other nodes
+//	router.go     the processor as the query service sees it
+//	cache.go      the role cache
+//	gateway.go    the role gateway
+//	metrics.go    what a node measures beside its parts
+//	doors.go      the listeners
+//	ui.go         the page
+//	snapshots.go  the newest snapshots, for the page
+package node

@@ -1,0 +1,79 @@
+package term
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+)
+
+// NameColumns is how much of the name of a channel or a thread a table shows: ids may have 255
+// bytes. --json has them whole.
+const NameColumns = 40
+
+// Printable replaces what could move the cursor of a terminal, or turn the direction of the text
+// behind it: previews and dead letters may contain anything.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == utf8.RuneError || turns(r) {
+			return '·'
+		}
+		return r
+	}, s)
+}
+
+// PrintableLines is printable for text of several lines, such as an error: what is after a line
+// feed begins a line.
+func PrintableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = Printable(strings.ReplaceAll(lines[i], "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// turns reports whether r changes the direction of the following text, or ends a line.
+func turns(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029
+}
+
+// Columns is how wide a terminal draws s: two columns for East Asian characters and emoji, none for
+// marks upon others and joiners. A terminal that draws several emoji as one makes them narrower;
+// most do not.
+func Columns(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+func runeColumns(r rune) int {
+	switch {
+	case r >= 0x20 && r < 0x7f:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Cut shortens s to what n columns of a terminal hold.
+func Cut(s string, n int) string {
+	if Columns(s) <= n {
+		return s
+	}
+	room, end := n-1, 0 // one for the dots
+	for i, r := range s {
+		if room -= runeColumns(r); room < 0 {
+			break
+		}
+		end = i + utf8.RuneLen(r)
+	}
+	return s[:end] + "…"
+}

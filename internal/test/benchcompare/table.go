@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/tidemark/tidemark/internal/bench/gauge"
+)
+
+// figures has what the runs of one binary measured, by the name of the line and the figure.
+type figures map[figure][]float64
+
+// figure names one number of a bench's output.
+type figure struct{ line, what string }
+
+// add takes the output of `tidemark bench --json`, one gauge.Result a line, and returns the figures
+// in their order. It fails for a line that is no result.
+func (f figures) add(output []byte) (order []figure, err error) {
+	s := bufio.NewScanner(bytes.NewReader(output))
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		var r gauge.Result
+		if err := json.Unmarshal(s.Bytes(), &r); err != nil {
+			return order, fmt.Errorf("the bench printed %q: %w", s.Text(), err)
+		}
+		put := func(what string, value float64) {
+			at := figure{r.Name, what}
+			f[at] = append(f[at], value)
+			order = append(order, at)
+		}
+		if r.CPU > 0 {
+			put("cpu-s/Mev", r.CPU)
+		}
+		for _, g := range r.Goals {
+			if g.What != "cpu-s/Mev" {
+				put(g.What, g.Got)
+			}
+		}
+	}
+	return order, s.Err()
+}
+
+// print writes a table of the lowest figure of each binary, with its range and the ratio. A figure
+// that only one of them has is shown without a ratio.
+func print(w io.Writer, order []figure, base, head figures) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WHAT\tFIGURE\tBASE\tHEAD\tHEAD/BASE")
+	for _, at := range order {
+		ratio := "-"
+		if b, h := base[at], head[at]; len(b) > 0 && len(h) > 0 && slices.Min(b) > 0 {
+			ratio = fmt.Sprintf("%.3f", slices.Min(h)/slices.Min(b))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", at.line, at.what, span(base[at]), span(head[at]), ratio)
+	}
+	return t.Flush()
+}
+
+// span is the lowest of some figures, and the highest if there are several.
+func span(all []float64) string {
+	switch len(all) {
+	case 0:
+		return "-"
+	case 1:
+		return fmt.Sprintf("%.3g", all[0])
+	}
+	return fmt.Sprintf("%.3g to %.3g", slices.Min(all), slices.Max(all))
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTable: the lowest figures of both binaries stand side by side with their ratio, and a figure
+// that only one has stands alone.
+func TestTable(t *testing.T) {
+	base, head := figures{}, figures{}
+	var order []figure
+	for _, run := range []struct {
+		of    figures
+		lines string
+	}{
+		{base, `{"name":"fold","cpu_s_per_mev":2,"goals":[{"what":"cpu-s/Mev","got":2},{"what":"allocations an event","got":0.2}]}` + "\n" + `{"name":"gone","cpu_s_per_mev":1}`},
+		{head, `{"name":"fold","cpu_s_per_mev":1.5,"goals":[{"what":"allocations an event","got":0.25}]}` + "\n" + `{"name":"new","cpu_s_per_mev":3}`},
+		{base, `{"name":"fold","cpu_s_per_mev":2.5}`},
+		{head, `{"name":"fold","cpu_s_per_mev":1}`},
+	} {
+		seen, err := run.of.add([]byte(run.lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(order) < 4 {
+			order = append(order, seen...)
+		}
+	}
+	order = []figure{order[0], order[1], order[2], order[5]}
+	var b strings.Builder
+	if err := print(&b, order, base, head); err != nil {
+		t.Fatal(err)
+	}
+	const want = `WHAT  FIGURE                BASE      HEAD      HEAD/BASE
+fold  cpu-s/Mev             2 to 2.5  1 to 1.5  0.500
+fold  allocations an event  0.2       0.25      1.250
+gone  cpu-s/Mev             1         -         -
+new   cpu-s/Mev             -         3         -
+`
+	if b.String() != want {
+		t.Errorf("got\n%s", b.String())
+	}
+	if _, err := base.add([]byte("no result")); err == nil || !strings.Contains(err.Error(), "no result") {
+		t.Errorf("a line that is no result: %v", err)
+	}
+}

@@ -1,0 +1,73 @@
+package chaos
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/checker"
+)
+
+// pauseSession is the session timeout of the nodes of TestPause.
+const pauseSession = 3 * time.Second
+
+// TestPause (R6) repeatedly freezes one or two of three members amid a burst, for half to three
+// times their session timeout. The others take over; then the frozen ones wake up and still believe
+// that they own their partitions. Afterwards the last record of every key must match the log, and
+// so must a Redis that is filled from these records alone. TIDEMARK_CHAOS_PAUSES is the number of
+// pauses.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	a := newAttack(t, 3, 3, "--session-timeout", pauseSession.String())
+	a.until("all replicas are in sync", a.complete)
+	rounds := number(t, "TIDEMARK_CHAOS_PAUSES", 3)
+	for round := range rounds {
+		a.ticksUntil("all have their share", func() bool {
+			for _, n := range a.nodes {
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				ok, live, _ := n.ready(ctx)
+				cancel()
+				if !ok || live != partitions/len(a.nodes) {
+					return false
+				}
+			}
+			return true
+		})
+		frozen := append([]*node(nil), a.nodes...)
+		a.r.Shuffle(len(frozen), func(i, j int) { frozen[i], frozen[j] = frozen[j], frozen[i] })
+		frozen = frozen[:1+a.r.IntN(2)]
+		long := pauseSession/2 + time.Duration(a.r.Int64N(int64(pauseSession*5/2)))
+		a.w.Write(2000)
+		time.Sleep(time.Duration(a.r.Int64N(int64(10 * tick))))
+		for _, n := range frozen {
+			n.pause()
+		}
+		t.Logf("round %d: %d of %d are frozen for %s", round+1, len(frozen), len(a.nodes), long)
+		a.w.Write(500)
+		if round%max(rounds/8, 3) == 1 {
+			a.erase() // the frozen members still have their data
+		}
+		for begun := time.Now(); time.Since(begun) < long; {
+			a.tick()
+		}
+		for _, n := range frozen {
+			n.resume()
+		}
+		a.ticks(50)
+		if round%10 == 9 {
+			a.checkStanding()
+		}
+	}
+	a.check()
+}
+
+// checkStanding waits for the cluster to settle and compares the last record of every key with the
+// model.
+func (a *attack) checkStanding() {
+	a.t.Helper()
+	a.settle()
+	f := &checker.Findings{What: "tidemark.unread, as compaction leaves it, against the model of the log"}
+	checker.NewHistory(a.records(events.TopicUnread), f).Newest(a.truth(), f)
+	a.report(f)
+}

@@ -1,0 +1,97 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// toldSaid is what a frame tells of DESIGN §4.7 about a channel; of a thread it tells the mentions
+// alone.
+type toldSaid struct {
+	Direct                              uint32
+	FirstMention, Line                  projections.Ref
+	Level, After                        events.Level
+	Until                               int64
+	IgnoreAll, Flagged, Archived, Keeps bool
+	Labels, Own                         string
+}
+
+// saidMore are the fields of a frame that tell it.
+type saidMore struct {
+	Direct       uint32              `json:"direct_mentions"`
+	FirstMention saidRef             `json:"first_mention"`
+	Level        string              `json:"level"`
+	Until        time.Time           `json:"until"`
+	LevelAfter   string              `json:"level_after"`
+	IgnoreAll    bool                `json:"ignore_mention_all"`
+	Flagged      bool                `json:"flagged"`
+	Filed        struct{ Keep bool } `json:"filed"`
+	Archived     bool                `json:"archived"`
+	Line         saidRef             `json:"line"`
+	Labels       []string            `json:"labels"`
+	OwnLabels    []string            `json:"own_labels"`
+}
+
+func (s *saidMore) toldSaid() toldSaid {
+	t := toldSaid{
+		Direct: s.Direct, FirstMention: projections.Ref(s.FirstMention), Line: projections.Ref(s.Line),
+		Level: levelNamed(s.Level), After: levelNamed(s.LevelAfter),
+		IgnoreAll: s.IgnoreAll, Flagged: s.Flagged, Archived: s.Archived, Keeps: s.Filed.Keep,
+		Labels: strings.Join(s.Labels, ","), Own: strings.Join(s.OwnLabels, ","),
+	}
+	if !s.Until.IsZero() {
+		t.Until = s.Until.UnixMilli()
+	}
+	return t
+}
+
+// levelNamed is the level with a name in a frame; none is ALL.
+func levelNamed(name string) events.Level {
+	return events.Level(max(0, slices.Index(events.LevelNames[:], name))) //nolint:gosec // there are three
+}
+
+// saidOf is what a frame has to tell of a channel.
+func saidOf(c *Channel) toldSaid {
+	return toldSaid{
+		Direct: c.DirectMentions, FirstMention: c.FirstMention, Line: c.Line,
+		Level: c.Levels.Level, After: c.Levels.After, Until: c.Levels.Until,
+		IgnoreAll: c.IgnoreAll, Flagged: c.Flagged, Archived: c.Archived, Keeps: c.Keep,
+		Labels: strings.Join(c.Labels, ","), Own: strings.Join(c.OwnLabels, ","),
+	}
+}
+
+// totals are the sums that a frame tells.
+type totals struct {
+	Unread         uint32 `json:"unread"`
+	Mentions       uint32 `json:"mentions"`
+	Channels       uint32 `json:"unread_channels"`
+	ThreadUnread   uint32 `json:"thread_unread"`
+	ThreadMentions uint32 `json:"thread_mentions"`
+	Threads        uint32 `json:"unread_threads"`
+	Badge          uint32 `json:"badge"`
+	Flagged        uint32 `json:"flagged"`
+	Archived       struct {
+		Channels uint32 `json:"unread_channels"`
+		Mentions uint32 `json:"mentions"`
+	} `json:"archived"`
+}
+
+// toldTotals is what a frame has to tell of sums.
+func toldTotals(t *model.Totals) (out totals) {
+	out = totals{
+		Unread: t.Unread, Mentions: t.Mentions, Channels: t.UnreadChannels, ThreadUnread: t.ThreadUnread, ThreadMentions: t.ThreadMentions,
+		Threads: t.UnreadThreads, Badge: t.Badge, Flagged: t.Flagged,
+	}
+	out.Archived.Channels, out.Archived.Mentions = t.ArchivedChannels, t.ArchivedMentions
+	return out
+}
+
+// hidden reports whether whoever posted a message hid it from a user; for its sender it exists.
+func hidden(m *events.Message, user string) bool {
+	return string(m.SenderID) != user && slices.ContainsFunc(m.HiddenFrom, func(id []byte) bool { return string(id) == user })
+}

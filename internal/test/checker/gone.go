@@ -1,0 +1,176 @@
+package checker
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tidemark/tidemark/cache"
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/script"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// What is told of a user who was erased is compared with the model like everything else. Beside
+// that, nothing of them may be left, whatever the model says: the comparisons below know no other
+// rule.
+
+// Gone are the users of whom nothing may be left, sorted: in every channel that still exists and in
+// which anything was ever done by them or to them, they are no member, and were erased after all
+// that they read.
+func (l *Log) Gone() (users []string) {
+	for _, user := range l.Users {
+		erased := false
+		if !slices.ContainsFunc(l.Channels(), func(channel string) bool {
+			if l.Model(channel).Deleted(channel) || !l.knows(user, channel) {
+				return false
+			}
+			erased = true
+			return !l.goneFrom(user, channel)
+		}) && erased {
+			users = append(users, user)
+		}
+	}
+	return users
+}
+
+// knows reports whether a channel has anything that was done by a user or to them. A mention of the
+// user is neither.
+func (l *Log) knows(user, channel string) bool {
+	is := func(id []byte) bool { return string(id) == user }
+	room := l.rooms[channel]
+	return slices.ContainsFunc(room.reads, func(r readAt) bool { return is(r.event.UserID) }) ||
+		slices.ContainsFunc(room.deliveries, func(d deliveryAt) bool { return is(d.event.UserID) }) ||
+		slices.ContainsFunc(room.messages, func(m messageAt) bool {
+			switch m.event.Kind {
+			case events.KindMembersJoined, events.KindMembersLeft:
+				return slices.ContainsFunc(m.event.IDs, is)
+			}
+			return is(m.event.SenderID)
+		})
+}
+
+// goneFrom reports whether the user's erasure is the last event of theirs in a channel, and they
+// are no member.
+func (l *Log) goneFrom(user, channel string) bool {
+	erased := false
+	for i := range l.rooms[channel].reads {
+		if e := &l.rooms[channel].reads[i].event; string(e.UserID) == user {
+			erased = e.Kind == events.KindUserErased
+		}
+	}
+	return erased && !l.memberAt(user, channel, len(l.rooms[channel].messages))
+}
+
+// wasMember reports whether a user ever was one. Who never was has all unread, erased or not.
+func (l *Log) wasMember(user, channel string) bool {
+	return slices.ContainsFunc(l.rooms[channel].messages, func(m messageAt) bool {
+		return m.event.Kind == events.KindMembersJoined && slices.ContainsFunc(m.event.IDs, func(id []byte) bool { return string(id) == user })
+	})
+}
+
+// goneFromStore wants a partition to answer nothing of who is gone.
+func (l *Log) goneFromStore(p *projections.Partition, f *Findings) {
+	for _, user := range l.Gone() {
+		if err := p.Inbox(user, func(e *projections.InboxEntry) bool {
+			f.Add("%s is gone, but has %s in their inbox", user, e.ChannelID)
+			return true
+		}); err != nil {
+			f.Add("inbox of %s: %v", user, err)
+		}
+		if err := p.Threads(user, func(v *projections.ThreadView) bool {
+			f.Add("%s is gone, but has the thread %s of %s in their list", user, v.ThreadID, v.ChannelID)
+			return true
+		}); err != nil {
+			f.Add("threads of %s: %v", user, err)
+		}
+		for _, channel := range l.Channels() {
+			if v, ok := p.View(user, channel); ok && l.knows(user, channel) {
+				if said := l.saysOf(&v); said != "" {
+					f.Add("%s is gone, but %s says %s", user, channel, said)
+				}
+			}
+		}
+	}
+	for _, channel := range l.Channels() {
+		l.goneFromLists(p, channel, f)
+	}
+}
+
+// saysOf is what a view tells of somebody who is gone, empty if it is nothing.
+func (l *Log) saysOf(v *projections.View) string {
+	if v.Member || v.LastRead.Seq != 0 || v.Muted || v.ReadEpoch != 1 || v.OfflineUnread != 0 ||
+		l.wasMember(v.UserID, v.ChannelID) && (v.Unread != 0 || v.Mentions != 0 || v.FirstUnread.Seq != 0) {
+		return script.FormatView(v)
+	}
+	return ""
+}
+
+// goneFromLists wants who was erased in a channel to be among neither its readers nor a message's
+// recipients.
+func (l *Log) goneFromLists(p *projections.Partition, channel string, f *Findings) {
+	var erased []string
+	for _, user := range l.Users {
+		if slices.ContainsFunc(l.rooms[channel].reads, func(r readAt) bool {
+			return r.event.Kind == events.KindUserErased && string(r.event.UserID) == user
+		}) {
+			erased = append(erased, user)
+		}
+	}
+	if len(erased) == 0 {
+		return
+	}
+	const page = 1000
+	if v, ok := p.Readers(channel, 0, page); ok {
+		for _, r := range v.List {
+			if slices.Contains(erased, r.UserID) {
+				f.Add("%s was erased in %s, but is among its readers", r.UserID, channel)
+			}
+		}
+	}
+	for _, id := range l.Model(channel).MessageIDs(channel) {
+		v, _ := p.Receipts(channel, id, 0, page)
+		for _, r := range v.List {
+			if slices.Contains(erased, r.UserID) {
+				f.Add("%s was erased in %s, but is among the recipients of %s", r.UserID, channel, id)
+			}
+		}
+	}
+}
+
+// goneFromRedis wants no key of a user who is gone, except the one with the channels that they
+// left, which lasts a day.
+func (l *Log) goneFromRedis(ctx context.Context, rdb *redis.Client, f *Findings) {
+	for _, user := range l.Gone() {
+		for _, pattern := range []string{"*:" + user, "*:" + user + ":*"} {
+			keys := rdb.Scan(ctx, 0, pattern, 1000).Iterator()
+			for keys.Next(ctx) {
+				if !strings.HasPrefix(keys.Val(), cache.InboxGoneKey(user)) {
+					f.Add("%s is gone, but there is %s", user, keys.Val())
+				}
+			}
+			if err := keys.Err(); err != nil {
+				f.Add("list the keys of %s: %v", user, err)
+			}
+		}
+	}
+}
+
+// gone wants the newest value of each key of a user who is gone to tell nothing of them (O6).
+func (h *History) gone(l *Log, f *Findings) {
+	gone := l.Gone()
+	for _, key := range h.Keys {
+		u, _, thread, _ := events.SplitUnreadKey([]byte(key))
+		if !slices.Contains(gone, string(u)) {
+			continue
+		}
+		best := &h.of[key][len(h.of[key])-1]
+		v := best.view
+		if v.Member || v.LastRead.Seq != 0 || v.Muted || v.ReadEpoch != 1 || v.OfflineUnread != 0 || v.Unread != 0 || v.Mentions != 0 ||
+			v.FirstUnread.Seq != 0 || len(v.Excluded)+len(v.Mentioned) > 0 || len(thread) > 0 && v.Latest.Seq != 0 {
+			f.Add("%s is gone, but the newest value of %q, %s, says\n    %s", u, key, best.at, script.FormatView(&v))
+		}
+	}
+}

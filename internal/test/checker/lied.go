@@ -1,0 +1,23 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Lied is a copy of a record of tidemark.unread whose value says something else: what a check has
+// to find.
+func Lied(t testing.TB, r *kgo.Record, lie func(*events.UnreadDelta)) *kgo.Record {
+	t.Helper()
+	var d events.UnreadDelta
+	if err := events.DecodeUnreadDelta(r.Value, &d); err != nil {
+		t.Fatal(err)
+	}
+	lie(&d)
+	other := *r
+	other.Value = events.AppendUnreadDelta(nil, &d)
+	return &other
+}

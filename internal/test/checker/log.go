@@ -1,0 +1,199 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Log is the log as it stands in the input topics, and what the model makes of it.
+type Log struct {
+	Users   []string    // whom any record names, sorted
+	Bad     []BadRecord // what must be among the dead letters
+	After   []string    // tokens of the last records, as queries take them
+	Records int
+
+	settings projections.Settings
+	models   []*model.Model // by partition
+	now      int64          // of the last record
+	rooms    map[string]*roomLog
+}
+
+// roomLog is what the log says about one channel.
+type roomLog struct {
+	messages   []messageAt
+	reads      []readAt
+	deliveries []deliveryAt
+}
+
+type (
+	messageAt struct {
+		event     events.Message
+		offset    int64
+		timestamp int64
+	}
+	readAt struct {
+		event     events.Read
+		offset    int64
+		timestamp int64
+	}
+	deliveryAt struct {
+		event     events.Delivery
+		offset    int64
+		timestamp int64
+	}
+)
+
+// BadRecord is a record of an input topic that must be among the dead letters.
+type BadRecord struct {
+	*kgo.Record
+	Reason events.Reason
+}
+
+// NewLog takes the records of all partitions of the input topics, each topic's partition in the
+// order of its offsets.
+func NewLog(s projections.Settings, partitions int32, records []*kgo.Record) *Log {
+	l := &Log{settings: s, rooms: map[string]*roomLog{}, Records: len(records)}
+	for range partitions {
+		l.models = append(l.models, model.New(s))
+	}
+	last := map[string]int64{}
+	for _, r := range records {
+		last[fmt.Sprintf("%s/%d", r.Topic, r.Partition)] = r.Offset
+		l.now = max(l.now, r.Timestamp.UnixMilli())
+		if err := l.add(r, partitions); err != nil {
+			l.Bad = append(l.Bad, BadRecord{r, events.ReasonOf(err)})
+		}
+	}
+	for at, offset := range last {
+		l.After = append(l.After, fmt.Sprintf("%s/%d", at, offset))
+	}
+	for _, m := range l.models {
+		l.Users = append(l.Users, m.Users()...)
+	}
+	slices.Sort(l.Users)
+	l.Users = slices.Compact(l.Users)
+	return l
+}
+
+// add takes a record, or says why it is bad. Each record has its own decoder and event: what is
+// decoded borrows.
+func (l *Log) add(r *kgo.Record, partitions int32) error {
+	var d events.Decoder
+	ms := r.Timestamp.UnixMilli()
+	m := l.models[r.Partition]
+	switch r.Topic {
+	case events.TopicMessages:
+		e := messageAt{offset: r.Offset, timestamp: ms}
+		if err := d.Message(r.Value, ms, &e.event); err != nil {
+			return err
+		}
+		if err := events.CheckPartition(e.event.ChannelID, r.Partition, partitions); err != nil {
+			return err
+		}
+		m.AddMessage(&e.event, e.offset, ms)
+		room := l.room(e.event.ChannelID)
+		room.messages = append(room.messages, e)
+	case events.TopicReads:
+		e := readAt{offset: r.Offset, timestamp: ms}
+		if err := d.Read(r.Value, ms, &e.event); err != nil {
+			return err
+		}
+		if err := events.CheckPartition(e.event.ChannelID, r.Partition, partitions); err != nil {
+			return err
+		}
+		m.AddRead(&e.event, e.offset, ms)
+		room := l.room(e.event.ChannelID)
+		room.reads = append(room.reads, e)
+	default:
+		e := deliveryAt{offset: r.Offset, timestamp: ms}
+		if err := d.Delivery(r.Value, ms, &e.event); err != nil {
+			return err
+		}
+		if err := events.CheckPartition(e.event.ChannelID, r.Partition, partitions); err != nil {
+			return err
+		}
+		m.AddDelivery(&e.event, e.offset, ms)
+		room := l.room(e.event.ChannelID)
+		room.deliveries = append(room.deliveries, e)
+	}
+	return nil
+}
+
+func (l *Log) room(id []byte) *roomLog {
+	room := l.rooms[string(id)]
+	if room == nil {
+		room = &roomLog{}
+		l.rooms[string(id)] = room
+	}
+	return room
+}
+
+// Channels are all channels of the log, sorted.
+func (l *Log) Channels() []string {
+	var ids []string
+	for id := range l.rooms {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Forget leaves a channel out of what is compared.
+func (l *Log) Forget(channel string) { delete(l.rooms, channel) }
+
+// Model is that of the partition of a channel.
+func (l *Log) Model(channel string) *model.Model {
+	return l.models[events.PartitionOf([]byte(channel), int32(len(l.models)))]
+}
+
+// View is what a user sees of a channel; false where there is no such channel.
+func (l *Log) View(user, channel string) (projections.View, bool) {
+	return l.Model(channel).View(user, channel)
+}
+
+// At is the model of what a delta with this stamp may know: the channel's messages and the user's
+// own records before it. What a delta says is a function of exactly that (DESIGN §2).
+func (l *Log) At(user, channel string, s events.Stamp) *model.Model {
+	m := model.New(l.settings)
+	room := l.rooms[channel]
+	if room == nil {
+		return m
+	}
+	for i := range room.messages {
+		if e := &room.messages[i]; e.offset < s.M {
+			m.AddMessage(&e.event, e.offset, e.timestamp)
+		}
+	}
+	for i := range room.reads {
+		if e := &room.reads[i]; e.offset < s.R && string(e.event.UserID) == user {
+			m.AddRead(&e.event, e.offset, e.timestamp)
+		}
+	}
+	for i := range room.deliveries {
+		if e := &room.deliveries[i]; e.offset < s.D && string(e.event.UserID) == user {
+			m.AddDelivery(&e.event, e.offset, e.timestamp)
+		}
+	}
+	return m
+}
+
+// memberAt reports whether a user is a member at the i-th event of a channel's timeline.
+func (l *Log) memberAt(user, channel string, i int) (member bool) {
+	for n := range l.rooms[channel].messages[:i] {
+		m := &l.rooms[channel].messages[n].event
+		named := slices.ContainsFunc(m.IDs, func(id []byte) bool { return string(id) == user })
+		switch {
+		case m.Kind == events.KindMembersJoined && named:
+			member = true
+		case m.Kind == events.KindMembersLeft && named, m.Kind == events.KindChannelDeleted:
+			member = false
+		}
+	}
+	return member
+}

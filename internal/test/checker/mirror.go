@@ -1,0 +1,92 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/script"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Mirror is a reader of tidemark.unread and tidemark.channels that keeps the newest value of every
+// key as DESIGN §1 says, and nothing else: a value never replaces one that dominates it. It is Redis
+// without Redis. The zero value has read nothing.
+type Mirror struct {
+	of       map[string]mirrored
+	channels map[string]events.ChannelRecord
+}
+
+type mirrored struct {
+	view   projections.View
+	thread string
+}
+
+// Apply takes a value, whatever was read before: the same one again, or older ones after newer
+// ones.
+func (m *Mirror) Apply(value []byte) error {
+	var d events.UnreadDelta
+	if err := events.DecodeUnreadDelta(value, &d); err != nil {
+		return err
+	}
+	key := string(events.AppendUnreadKey(nil, d.UserID, d.ChannelID, d.ThreadID))
+	if was, ok := m.of[key]; ok && was.view.Stamp.Dominates(d.Stamp) {
+		return nil
+	}
+	if m.of == nil {
+		m.of = map[string]mirrored{}
+	}
+	m.of[key] = mirrored{script.DeltaView(&d), string(d.ThreadID)}
+	return nil
+}
+
+// Forget is the loss of everything that was read.
+func (m *Mirror) Forget() { m.of, m.channels = nil, nil }
+
+// Check compares every key with the log, which is read to its end: a value for each member, none
+// wrong, none ahead of the log, none of what nobody knows (O7).
+func (m *Mirror) Check(l *Log) *Findings {
+	f := &Findings{What: "a reader of tidemark.unread against the model of the log"}
+	for _, channel := range l.Channels() {
+		of := l.Model(channel)
+		for _, user := range append([]string{nobody}, l.Users...) {
+			for _, thread := range append(of.Threads(channel), "") {
+				key := string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), []byte(thread)))
+				now, ok := seen(of, user, channel, thread)
+				if !ok && !of.Deleted(channel) {
+					continue // only reads are known
+				}
+				if !ok {
+					now = untold(user, channel)
+				}
+				got, told := m.of[key]
+				switch {
+				case !told && now.Member:
+					f.Add("%q: nothing was published, but it is\n    %s", key, script.FormatView(&now))
+				case told:
+					if diff := mirrorDiff(got.view, now, ok, ok && of.OpenInTime(user, channel, thread)); diff != "" {
+						f.Add("%q: %s", key, diff)
+					}
+				}
+			}
+		}
+	}
+	return f
+}
+
+func mirrorDiff(got, now projections.View, known, open bool) string {
+	if known && !now.Stamp.Dominates(got.Stamp) {
+		return fmt.Sprintf("the stamp %s is ahead of the log, which ends at %s", script.FormatStamp(got.Stamp), script.FormatStamp(now.Stamp))
+	}
+	if open {
+		// An open time target makes a delta when it closes, not one for each message that it
+		// reaches.
+		if now.Large || !now.Member {
+			return ""
+		}
+		got.LastRead, got.LastReadAt = now.LastRead, now.LastReadAt
+	}
+	if want, said := promised(now, now), promised(got, now); want != said {
+		return fmt.Sprintf("the value, stamp %s, says\n    %s\n  but it is\n    %s", script.FormatStamp(got.Stamp), said, want)
+	}
+	return ""
+}

@@ -1,0 +1,9 @@
+// Package docs tests the documents: every section of the design that code or documents refer to
+// exists, every relative link leads to a file and an anchor that exist, and the glossary names
+// declarations that exist. Tests that compare single pages with the product are in the packages
+// that the pages describe (cmd/tidemark, gateway, cache, processor, projections).
+//
+//	files.go      the files of the repository that the tests read
+//	links.go      headings, anchors and links of a page
+//	declared.go   the names that a package declares
+package docs

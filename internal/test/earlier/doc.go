@@ -1,0 +1,24 @@
+// Package earlier has the data that earlier builds wrote: stores, snapshots, the keys of Redis and
+// the records of the output topics. Its tests read them with the current code, so that a change
+// cannot make a node unable to open existing data.
+//
+// Each directory below testdata is named after the commit whose build wrote it, COMMIT from the
+// events of testdata/story.txt and X-COMMIT from those of testdata/story-X.txt. The story "seeded"
+// is of channels that begin with messages_seeded, whose stores say format 2:
+//
+//	inputs.json      the records of the three input topics
+//	stores.zip       the data directory of a node that folded them and was stopped
+//	snapshots.zip    the directory of its snapshots
+//	redis.json       all keys of the Redis that it filled
+//	outputs.json     the records that it produced
+//	answers.json     the digest of each store, and what a store answers to every query about everybody in it
+//
+// To add the data of another build, check it out beside this tree, copy this directory into it
+// (without the other builds' testdata), run
+//
+//	go test ./internal/test/earlier -run TestWrite -write COMMIT
+//	go test ./internal/test/earlier -run TestWrite -write seeded-COMMIT
+//
+// there, and bring testdata/COMMIT and testdata/seeded-COMMIT back. Never overwrite an existing
+// directory: its content is what that build wrote.
+package earlier

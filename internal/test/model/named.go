@@ -1,0 +1,64 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/projections"
+)
+
+// kept is how many of a channel's newest messages keep id, sender and preview whatever their age.
+const kept = 16
+
+// told reports whether answers still have id, sender and preview of a message (DESIGN §4.6).
+func (m *Model) told(c *channel, p *post) bool {
+	return c.head()-p.seq < kept || m.timeline().logTime-p.time <= m.settings.IndexRetention
+}
+
+// ref names a message; seq 0 is none.
+func (m *Model) ref(c *channel, seq uint32) projections.Ref {
+	p := c.at(seq)
+	switch {
+	case p == nil:
+		return projections.Ref{}
+	case !m.told(c, p):
+		return projections.Ref{Seq: seq}
+	}
+	return projections.Ref{MessageID: p.id, Seq: seq}
+}
+
+func (m *Model) latest(c *channel) projections.Head {
+	p := c.latest()
+	if p == nil {
+		return projections.Head{}
+	}
+	h := projections.Head{Seq: p.seq, Pos: c.pos(p.seq), At: p.time}
+	if m.told(c, p) {
+		h.MessageID, h.SenderID, h.Preview = p.id, p.sender, p.preview
+	}
+	return h
+}
+
+// lineKnown is a line with the half of it that was not said, if it is known. The id may be that of
+// several messages: it is told of the oldest in the index, else of the newest that is kept.
+func (m *Model) lineKnown(c *channel, line projections.Ref) projections.Ref {
+	if line.Seq != 0 {
+		if p := m.ref(c, line.Seq); p.Seq != 0 {
+			return p
+		}
+		return line
+	}
+	if line.MessageID == "" {
+		return line
+	}
+	if p := m.timeline().find(c, []byte(line.MessageID), m.timeline().logTime); p != nil {
+		line.Seq = p.seq
+		return line
+	}
+	for _, p := range slices.Backward(c.posts) {
+		if p.id == line.MessageID && m.told(c, p) {
+			line.Seq = p.seq
+			break
+		}
+	}
+	return line
+}

@@ -1,0 +1,312 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// timeline is the state of all channels after replaying chat.messages (DESIGN §4.1).
+type timeline struct {
+	settings projections.Settings
+	logTime  int64 // the latest occurred_at of all records
+	channels map[string]*channel
+}
+
+type channel struct {
+	posts    []*post           // posts[i] has seq i+1
+	member   map[string]bool   // false: was a member and left; absent: never was one
+	baseline map[string]uint32 // of members
+	spans    map[string][]span // memberships of everybody who ever was a member, in order
+	floor    uint32            // everything up to this seq was purged
+	large    bool
+	deleted  bool
+	labels   []string // of channel_updated, sorted
+	archived bool     // for everybody
+	lastM    int64    // next offset after the channel's last record
+}
+
+// post is one message after all edits and deletions.
+type post struct {
+	seq                 uint32
+	id, sender, preview string
+	thread              string // the thread that it replies in; empty = top level
+	reply, broadcast    bool   // reply: it names a thread
+	silent              bool
+	seeded              bool // by messages_seeded: without a sender and an id
+	small               bool // it has its own receipts: the channel was small when it was posted
+	mentions            []string
+	mentionedEver       []string // everybody whom it or an edit of it ever mentioned
+	all                 bool
+	hiddenFrom          []string      // users for whom the message does not exist
+	marksRead           events.Choice // instead of the setting
+	deleted             bool
+	time                int64 // the latest occurred_at of the channel's messages up to this one
+	logTime             int64 // of the partition right after this message's record
+	offset              int64
+}
+
+// inChannel reports whether the message belongs to the channel's own scope, and not only to a
+// thread.
+func (p *post) inChannel() bool { return !p.reply || p.broadcast }
+
+// counted reports whether the message is of a kind that counts for unread, deleted or not.
+func (p *post) counted() bool { return !p.silent && p.inChannel() }
+
+// replyIn reports whether the message is a visible reply in the thread, not a silent one.
+func (p *post) replyIn(thread string) bool { return p.thread == thread && !p.silent }
+
+// mentionsUser reports whether the message mentions the user by name.
+func (p *post) mentionsUser(user string) bool {
+	return slices.Contains(p.mentions, user) && !p.hiddenTo(user)
+}
+
+// hiddenTo reports whether the message does not exist for the user (DESIGN §4.7). It always exists
+// for its sender.
+func (p *post) hiddenTo(user string) bool {
+	return user != p.sender && slices.Contains(p.hiddenFrom, user)
+}
+
+// reads reports whether posting reads up to the message: as the producer stated, or else as the
+// setting says.
+func (p *post) reads(settings projections.Settings) bool {
+	return p.marksRead.Or(settings.SendMarksRead)
+}
+
+// replay applies all records of chat.messages in order.
+func replay(records []messageRecord, settings projections.Settings) *timeline {
+	t := &timeline{settings: settings, channels: map[string]*channel{}}
+	for i := range records {
+		r := &records[i]
+		t.logTime = max(t.logTime, r.event.OccurredAt)
+		c := t.channels[string(r.event.ChannelID)]
+		if c == nil {
+			c = &channel{member: map[string]bool{}, baseline: map[string]uint32{}, spans: map[string][]span{}}
+			t.channels[string(r.event.ChannelID)] = c
+		}
+		if c.deleted {
+			continue // for good
+		}
+		c.lastM = r.offset + 1
+		t.apply(c, r)
+		c.setLarge(settings.FanoutLimit)
+	}
+	return t
+}
+
+func (t *timeline) apply(c *channel, r *messageRecord) {
+	e := &r.event
+	switch e.Kind {
+	case events.KindMessagePosted:
+		t.post(c, r)
+	case events.KindMessageEdited:
+		if p := t.find(c, e.MessageID, t.logTime); p != nil {
+			p.preview = string(e.Preview)
+			if !e.KeepMentions {
+				p.mentions, p.all = texts(e.IDs), e.MentionAll
+				if !p.deleted {
+					p.mentionedEver = append(p.mentionedEver, p.mentions...)
+				}
+			}
+		}
+	case events.KindMessageDeleted:
+		if p := t.named(c, e.MessageID, e.Seq, t.logTime); p != nil {
+			p.deleted = true
+		}
+	case events.KindMessagesSeeded:
+		t.seed(c, r)
+	case events.KindMessagesPurged:
+		c.floor = max(c.floor, t.purgeTarget(c, e))
+	case events.KindMembersJoined:
+		for _, user := range texts(e.IDs) {
+			if c.member[user] {
+				continue
+			}
+			c.member[user] = true
+			c.spans[user] = append(c.spans[user], span{from: c.head(), open: true})
+			c.baseline[user] = c.head()
+			if e.CountHistory {
+				c.baseline[user] = 0
+			}
+		}
+	case events.KindMembersLeft:
+		for _, user := range texts(e.IDs) {
+			if c.member[user] {
+				c.member[user] = false
+				delete(c.baseline, user)
+				last := &c.spans[user][len(c.spans[user])-1]
+				last.to, last.open = c.head(), false
+			}
+		}
+	case events.KindChannelUpdated:
+		c.labels, c.archived = distinct(e.IDs), e.Archived
+	case events.KindChannelDeleted:
+		c.deleted = true
+	}
+}
+
+// seed applies messages_seeded: the channel begins with messages that count and have no other
+// properties.
+func (t *timeline) seed(c *channel, r *messageRecord) {
+	if c.head() > 0 {
+		return
+	}
+	for seq := range r.event.Count {
+		c.posts = append(c.posts, &post{
+			seq: seq + 1, seeded: true, small: c.memberCount() <= t.settings.ReceiptLimit,
+			time: r.event.OccurredAt, logTime: t.logTime, offset: r.offset,
+		})
+	}
+}
+
+func (t *timeline) post(c *channel, r *messageRecord) {
+	e := &r.event
+	if t.find(c, e.MessageID, t.logTime) != nil {
+		return // a duplicate
+	}
+	p := &post{
+		seq: c.head() + 1, id: string(e.MessageID), sender: string(e.SenderID), preview: string(e.Preview),
+		thread: string(e.ThreadID), reply: len(e.ThreadID) > 0, broadcast: e.Broadcast, silent: e.Silent,
+		mentions: texts(e.IDs), mentionedEver: texts(e.IDs), all: e.MentionAll,
+		hiddenFrom: texts(e.HiddenFrom), marksRead: e.MarksRead,
+		time: e.OccurredAt, logTime: t.logTime, offset: r.offset,
+	}
+	members := e.MemberCount
+	if members == 0 {
+		members = c.memberCount()
+	}
+	p.small = members <= t.settings.ReceiptLimit
+	if last := c.at(c.head()); last != nil {
+		p.time = max(p.time, last.time)
+	}
+	c.posts = append(c.posts, p)
+}
+
+// purgeTarget returns the seq up to which a purge reaches among the messages posted so far.
+func (t *timeline) purgeTarget(c *channel, e *events.Message) uint32 {
+	switch e.Target {
+	case events.TargetMessageID:
+		if p := t.find(c, e.MessageID, t.logTime); p != nil {
+			return p.seq
+		}
+	case events.TargetSeq:
+		return min(e.Seq, c.head())
+	case events.TargetTime:
+		return lastSeq(c.posts, func(p *post) bool { return p.time <= e.TargetTime })
+	}
+	return 0
+}
+
+// find returns the message that an event names by id, when the log time of the event's own topic is
+// now: the oldest one with this id that has not left the index by then (DESIGN §4.6). It returns
+// nil if there is none.
+func (t *timeline) find(c *channel, id []byte, now int64) *post {
+	for _, p := range c.posts {
+		if !p.seeded && p.id == string(id) && now-p.time <= t.settings.IndexRetention {
+			return p
+		}
+	}
+	return nil
+}
+
+// awaited is find for an event that waits for a missing message until a log time. It does not wait
+// if a message with this id exists for which the event is too late: then the event means a message
+// posted up to the log time of its own topic.
+func (t *timeline) awaited(c *channel, id []byte, now, until int64) *post {
+	for _, p := range c.posts {
+		if !p.seeded && p.id == string(id) && now-p.time > t.settings.IndexRetention {
+			until = min(until, now)
+		}
+	}
+	if p := t.find(c, id, now); p != nil && p.logTime <= until {
+		return p
+	}
+	return nil
+}
+
+// named returns the message that an event names by id, or by a seq (0 = none). An id in the index
+// wins. Otherwise the seq names its message if that is older than the index or seeded, whatever the
+// id is.
+func (t *timeline) named(c *channel, id []byte, seq uint32, now int64) *post {
+	if p := t.find(c, id, now); p != nil {
+		return p
+	}
+	if p := c.at(seq); p != nil && (p.seeded || now-p.time > t.settings.IndexRetention) {
+		return p
+	}
+	return nil
+}
+
+// setLarge makes a channel large above the limit and small again at 80 % of it (DESIGN §2).
+func (c *channel) setLarge(limit uint32) {
+	switch n := uint64(c.memberCount()); {
+	case limit == 0 || n > uint64(limit):
+		c.large = true
+	case n*100 <= uint64(limit)*80:
+		c.large = false
+	}
+}
+
+func (c *channel) memberCount() uint32 {
+	n := uint32(0)
+	for _, is := range c.member {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *channel) head() uint32 { return uint32(len(c.posts)) }
+
+// at returns the message with this seq, nil if there is none.
+func (c *channel) at(seq uint32) *post {
+	if seq == 0 || seq > c.head() {
+		return nil
+	}
+	return c.posts[seq-1]
+}
+
+// pos returns the running count of counted messages at seq.
+func (c *channel) pos(seq uint32) uint32 {
+	n := uint32(0)
+	for _, p := range c.posts[:seq] {
+		if p.counted() {
+			n++
+		}
+	}
+	return n
+}
+
+// live reports whether the message was neither deleted nor purged.
+func (c *channel) live(p *post) bool { return !p.deleted && p.seq > c.floor }
+
+// latest returns the newest live counted message, nil if there is none. It never returns a seeded
+// one.
+func (c *channel) latest() *post {
+	for _, p := range slices.Backward(c.posts) {
+		if p.counted() && c.live(p) && !p.seeded {
+			return p
+		}
+	}
+	return nil
+}
+
+// lastSeq returns the largest seq of a message for which ok returns true, 0 if there is none.
+func lastSeq(posts []*post, ok func(*post) bool) uint32 {
+	for _, p := range slices.Backward(posts) {
+		if ok(p) {
+			return p.seq
+		}
+	}
+	return 0
+}
+
+func texts(ids [][]byte) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = string(id)
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package museum
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+// told is what tidemark.unread tells about each user in each channel and thread: what is pushed to
+// clients.
+type told struct {
+	mu  sync.Mutex
+	of  map[string]*events.UnreadDelta // by key: the newest
+	num map[string]int                 // by key: how many
+}
+
+func newTold() *told { return &told{of: map[string]*events.UnreadDelta{}, num: map[string]int{}} }
+
+// listen follows a topic until the test ends.
+func listen(t *testing.T, brokers []string, topic string, take func(*testing.T, *kgo.Record)) {
+	cl := testkit.Client(t, brokers, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			cl.PollFetches(ctx).EachRecord(func(r *kgo.Record) { take(t, r) })
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+}
+
+func (f *told) take(t *testing.T, r *kgo.Record) {
+	var d events.UnreadDelta
+	if err := events.DecodeUnreadDelta(r.Value, &d); err != nil {
+		t.Errorf("%s/%d/%d: %v", r.Topic, r.Partition, r.Offset, err)
+		return
+	}
+	d.InstanceID = nil // a hint, which joined deltas may lose
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.of[string(r.Key)] = &d
+	f.num[string(r.Key)]++
+}
+
+// about is the newest that was told about a key, and how often anything was.
+func (f *told) about(key string) (*events.UnreadDelta, int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.of[key], f.num[key]
+}
+
+// shown is what tidemark.receipts shows the members of small channels: the newest about each of
+// them.
+type shown struct {
+	mu sync.Mutex
+	of map[string]*receipts // by channel
+}
+
+// receipts are those of a channel.
+type receipts struct {
+	read, delivered map[string]events.Receipt // by user: how far
+	records         int
+}
+
+func newShown() *shown { return &shown{of: map[string]*receipts{}} }
+
+func (s *shown) take(t *testing.T, r *kgo.Record) {
+	var rec events.ReceiptsRecord
+	if err := events.DecodeReceiptsRecord(r.Value, &rec); err != nil {
+		t.Errorf("%s/%d/%d: %v", r.Topic, r.Partition, r.Offset, err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.of[string(r.Key)]
+	if of == nil {
+		of = &receipts{read: map[string]events.Receipt{}, delivered: map[string]events.Receipt{}}
+		s.of[string(r.Key)] = of
+	}
+	of.records++
+	for _, x := range rec.Readers {
+		of.read[string(x.UserID)] = x
+	}
+	for _, x := range rec.Delivered {
+		of.delivered[string(x.UserID)] = x
+	}
+}
+
+// about is what was shown in a channel since it was asked before, and forgets it where keep is
+// false.
+func (s *shown) about(channel string, keep bool) receipts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.of[channel]
+	if of == nil {
+		return receipts{}
+	}
+	out := receipts{maps.Clone(of.read), maps.Clone(of.delivered), of.records}
+	if !keep {
+		clear(of.read)
+		clear(of.delivered)
+	}
+	return out
+}

@@ -1,0 +1,146 @@
+package operate
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/node"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/snapshot"
+)
+
+// What goes wrong on a running node makes the alerts fire that are for it, and no others: the
+// node's metrics before and after become the series that promtool evaluates the rules on.
+func TestWhatGoesWrongFiresItsAlert(t *testing.T) {
+	testkit.Program(t, "promtool")
+	s := newSite(t, 1)
+	server := testkit.Miniredis(t)
+	dir := filepath.Join(t.TempDir(), "bucket")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := snapshot.OpenBucket("file://" + filepath.ToSlash(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := s.node("redis://"+server.Addr(), func(c *node.Config) {
+		c.Snapshots, c.SnapshotEvery = snapshot.New(bucket, snapshot.Options{}), 200*time.Millisecond
+	}, config.RoleProcessor, config.RoleCache, config.RoleQuery)
+	s.ready(url)
+	post := func(channel string, n int, at time.Time, more string) {
+		s.send(events.TopicMessages, channel,
+			fmt.Sprintf(`{"channel_id":%q,"message_posted":{"message_id":"m%d","sender_id":"ann","preview":"hi"}%s}`, channel, n, more), at)
+	}
+	s.send(events.TopicMessages, "team", `{"channel_id":"team","members_joined":{"user_ids":["ann","bob"]}}`, time.Now())
+	post("team", 0, time.Now(), "")
+	s.await(url, "tidemark_processor_snapshot_age_seconds", "tidemark_processor_store_bytes", "tidemark_cache_lag_records")
+	before := s.series(url)
+	s.fires(before, before) // all is well: nothing
+
+	// One bad record, and one of a clock that is an hour ahead.
+	s.send(events.TopicMessages, "team", `{"channel_id":7}`, time.Now())
+	post("team", 1, time.Now(), fmt.Sprintf(`,"occurred_at":%q`, time.Now().Add(time.Hour).UTC().Format(time.RFC3339)))
+	after := s.awaitChange(url, before, "tidemark_processor_dead_letters_total", "tidemark_processor_clock_replaced_total")
+	s.fires(before, after, "TidemarkClock", "TidemarkDeadLetters")
+
+	// The bucket is gone: a file is in its place.
+	before = s.series(url)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	post("team", 2, time.Now(), "") // there is something to keep
+	s.awaitChange(url, before, `tidemark_processor_snapshots_total{outcome="failed"}`)
+	time.Sleep(700 * time.Millisecond)
+	s.fires(before, s.series(url), "TidemarkSnapshotFailed", "TidemarkSnapshotOld")
+
+	// Redis goes away. That the bucket is still gone is left out from here on.
+	before = s.series(url)
+	server.Close()
+	post("team", 3, time.Now(), "")
+	after = s.awaitChange(url, before, `tidemark_redis_errors_total{role="cache"}`)
+	s.fires(without(before, "tidemark_processor_snapshot"), without(after, "tidemark_processor_snapshot"), "TidemarkRedisErrors")
+
+	// A producer of an hour ago writes nothing but bad records: the breaker stops the partition.
+	before = s.series(url)
+	old := time.Now().Add(-time.Hour)
+	for range 400 {
+		s.send(events.TopicMessages, "team", `{"channel_id":7}`, old)
+	}
+	after = s.awaitChange(url, before, `tidemark_processor_partition_state{partition="0",state="failed"}`)
+	for _, prefix := range []string{"tidemark_processor_snapshot", "tidemark_redis_"} {
+		before, after = without(before, prefix), without(after, prefix)
+	}
+	s.fires(before, after, "TidemarkDeadLetters", "TidemarkFoldBehind", "TidemarkNotReady", "TidemarkPartitionFailed")
+}
+
+// without leaves out the series whose names begin so.
+func without(all map[string]float64, prefix string) map[string]float64 {
+	some := maps.Clone(all)
+	maps.DeleteFunc(some, func(name string, _ float64) bool { return strings.HasPrefix(name, prefix) })
+	return some
+}
+
+// awaitChange waits until series of all of these names are larger than before, and returns all
+// series as they are then.
+func (s *site) awaitChange(url string, before map[string]float64, names ...string) (after map[string]float64) {
+	s.t.Helper()
+	s.until(func() error {
+		after = s.series(url)
+		for _, name := range names {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(after)), func(k string) bool {
+				return strings.HasPrefix(k, name) && after[k] > before[k]
+			}) {
+				return fmt.Errorf("%s does not grow", name)
+			}
+		}
+		return nil
+	})
+	return after
+}
+
+// fires has promtool evaluate the rules on series that were as before, then, from the 20th minute
+// on, as after, and fails unless exactly these alerts are seen to fire.
+func (s *site) fires(before, after map[string]float64, want ...string) {
+	s.t.Helper()
+	abs, err := filepath.Abs(rulesFile)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "rule_files: [%q]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n", abs)
+	for _, series := range slices.Sorted(maps.Keys(after)) {
+		was, ok := before[series]
+		first := fmt.Sprintf("%gx20", was)
+		if !ok {
+			first = "_x20"
+		}
+		labelled := strings.Replace(strings.Replace(series, "{", `{job="tidemark",instance="a",`, 1), ",}", "}", 1)
+		fmt.Fprintf(&b, "      - {series: '%s', values: '%s %gx30'}\n", strings.ReplaceAll(labelled, "'", "''"), first, after[series])
+	}
+	// An increase is over after its window, a state lasts: whatever fired at any time counts.
+	b.WriteString("    promql_expr_test:\n      - expr: group by (alertname) (last_over_time(ALERTS{alertstate=\"firing\"}[30m]))\n        eval_time: 49m\n")
+	if len(want) == 0 {
+		b.WriteString("        exp_samples: []\n")
+	} else {
+		b.WriteString("        exp_samples:\n")
+		for _, name := range want {
+			fmt.Fprintf(&b, "          - {labels: '{alertname=%q}', value: 1}\n", name)
+		}
+	}
+	file := filepath.Join(s.t.TempDir(), "caused.yml")
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	promtool(s.t, filepath.Dir(file), "test", "rules", file)
+}

@@ -1,0 +1,115 @@
+package operate
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/tidemark/tidemark/internal/test/docs"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+const (
+	root      = "../../.."
+	rulesFile = root + "/deploy/prometheus/tidemark.yml"
+	rulesTest = root + "/deploy/prometheus/tidemark_test.yml"
+	runbook   = "https://github.com/tidemark/tidemark/blob/main/docs/runbook.md#"
+)
+
+func alerts(t *testing.T) []Rule {
+	t.Helper()
+	all, err := Rules(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 15 {
+		t.Fatalf("only %d alerts", len(all))
+	}
+	return all
+}
+
+// missing are the metrics that an expression names and that no process exports. Of a histogram it
+// names the parts.
+func missing(expr string, exported map[string]map[string]*dto.MetricFamily) (names []string) {
+	for _, name := range named(expr) {
+		found := false
+		for _, families := range exported {
+			f := families[name]
+			if whole := families[partOfOne.ReplaceAllString(name, "")]; f == nil && whole.GetType() == dto.MetricType_HISTOGRAM {
+				f = whole
+			}
+			found = found || f != nil
+		}
+		if !found {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestAlertsNameMetricsAndLeadToTheRunbook(t *testing.T) {
+	exported := export(t)
+	page, err := os.ReadFile(root + "/docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	anchors, seen := docs.Anchors(string(page)), map[string]bool{}
+	for _, r := range alerts(t) {
+		if seen[r.Alert] || !strings.HasPrefix(r.Alert, "Tidemark") {
+			t.Errorf("%s: a name begins with Tidemark, and no two alerts have one", r.Alert)
+		}
+		seen[r.Alert] = true
+		if len(named(r.Expr)) == 0 {
+			t.Errorf("%s names no metric: %s", r.Alert, r.Expr)
+		}
+		if names := missing(r.Expr, exported); len(names) > 0 {
+			t.Errorf("%s names %v, which no process exports", r.Alert, names)
+		}
+		if s := r.Labels["severity"]; s != "page" && s != "ticket" {
+			t.Errorf("%s has the severity %q", r.Alert, s)
+		}
+		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+			t.Errorf("%s does not say what it is about", r.Alert)
+		}
+		if anchor, ok := strings.CutPrefix(r.Annotations["runbook_url"], runbook); !ok || !anchors[anchor] {
+			t.Errorf("%s leads to %q: docs/runbook.md has no such section", r.Alert, r.Annotations["runbook_url"])
+		}
+	}
+	if got := missing(`tidemark_no_such_total + tidemark_processor_ready_count`, exported); len(got) != 2 {
+		t.Errorf("of two metrics that do not exist %v are missed", got)
+	}
+}
+
+// promtool runs Prometheus' own tool.
+func promtool(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(testkit.Program(t, "promtool"), args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func TestPromtoolAcceptsTheRules(t *testing.T) {
+	promtool(t, filepath.Dir(rulesFile), "check", "rules", filepath.Base(rulesFile))
+	promtool(t, filepath.Dir(rulesTest), "test", "rules", filepath.Base(rulesTest))
+}
+
+// Each alert has a test in which it fires and one in which it does not.
+func TestEveryAlertIsTested(t *testing.T) {
+	b, err := os.ReadFile(rulesTest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range alerts(t) {
+		for _, name := range []string{r.Alert + " fires", r.Alert + " does not fire"} {
+			if !strings.Contains(string(b), "  - name: "+name+"\n") {
+				t.Errorf("tidemark_test.yml has no test %q", name)
+			}
+		}
+	}
+}

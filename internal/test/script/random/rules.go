@@ -1,0 +1,74 @@
+package random
+
+import (
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/script"
+)
+
+// rules has the rules of DrawRule, and the mix in which each applies all the time.
+var rules = map[string]func(*rapid.T, *mix){
+	"seeded channels": func(t *rapid.T, m *mix) {
+		m.seeded = rapid.SampledFrom([]int{1, 2, 5, 15, 16, 17, 33}).Draw(t, "messages seeded")
+		m.messageKinds = append(m.messageKinds, events.KindMessagesSeeded, events.KindMessagesPurged, events.KindMessageDeleted)
+	},
+	"expired ids": func(t *rapid.T, m *mix) {
+		m.retained = rapid.SampledFrom([]int64{second, minute, hour}).Draw(t, "index retention")
+		m.steps = []int64{0, second, minute, hour, 2 * hour}
+	},
+	"open time targets": func(_ *rapid.T, m *mix) {
+		m.timely = true
+		for range 20 {
+			m.readKinds = append(m.readKinds, events.KindReadUpTo)
+		}
+	},
+	"followed threads": func(_ *rapid.T, m *mix) {
+		m.threads = 2
+		for range 8 {
+			m.readKinds = append(m.readKinds, events.KindThreadFollowed, events.KindThreadUnfollowed)
+			m.messageKinds = append(m.messageKinds, events.KindMessageDeleted)
+		}
+	},
+	"reads with threads": func(t *rapid.T, m *mix) {
+		m.channels, m.users, m.threads, m.repeats, m.seeded = m.channels[:1], m.users[:2], 2, 5, 0
+		m.ids = rapid.SampledFrom([]int{5, 8, 12}).Draw(t, "ids")
+		m.parts = map[Part]bool{WithThreads: true, HiddenFrom: oneIn(t, 3, "hidden from")}
+		m.readKinds = kinds(t, map[events.Kind]int{
+			events.KindReadUpTo: 8, events.KindMarkedUnread: 6, events.KindMessagesRead: 3, events.KindThreadFollowed: 2, events.KindThreadUnfollowed: 1,
+			events.KindUserErased: 1,
+		}, events.KindReadUpTo)
+		m.messageKinds = kinds(t, map[events.Kind]int{
+			events.KindMessagePosted: 12, events.KindMessageDeleted: 3, events.KindMembersLeft: 1,
+		}, events.KindMessagePosted)
+	},
+	"what is said and forgotten": func(t *rapid.T, m *mix) {
+		m.channels, m.users, m.longest = m.channels[:1], m.users[:2], []int{20, 45}
+		m.readKinds = kinds(t, map[events.Kind]int{
+			events.KindReadUpTo: 4, events.KindMessagesRead: 2, events.KindMarkedUnread: 2, events.KindUserErased: 3,
+		}, events.KindUserErased)
+		m.messageKinds = kinds(t, map[events.Kind]int{
+			events.KindMessagePosted: 12, events.KindMessageDeleted: 2, events.KindMessagesPurged: 2,
+			events.KindMembersJoined: 6, events.KindMembersLeft: 6, events.KindChannelDeleted: 1,
+		}, events.KindMessagePosted)
+		m.add(t, Folded())
+	},
+	"deliveries": func(_ *rapid.T, m *mix) { m.carried = true },
+}
+
+// Rules returns the names that DrawRule accepts, always in the same order.
+func Rules() []string { return slices.Sorted(maps.Keys(rules)) }
+
+// DrawRule draws cases in which one rule of the fold applies all the time.
+func DrawRule(rule string) func(*rapid.T) *Case {
+	return func(t *rapid.T) *Case {
+		m := drawMix(t)
+		rules[rule](t, m)
+		c := m.settings(t)
+		m.draw(t, c, script.Start)
+		return c
+	}
+}

@@ -1,0 +1,38 @@
+// Package testkit gives tests a Kafka and a Redis: the real ones, started without containers, or
+// the embedded ones that `tidemark dev` runs on.
+//
+//	func TestCounts(t *testing.T) {
+//		testkit.Both(t, func(t *testing.T, env testkit.Env) {
+//			topics := env.Topics(t, 4)
+//			...
+//		})
+//	}
+//
+// A test that needs a server gets it or fails; it is skipped under -short alone. One real broker
+// serves all tests of a binary, and under `make test` of the whole run, so topics and groups have
+// unique names (UniqueName, Topics). A test that stops or pauses brokers starts its own with
+// KafkaN. A Redis is started for each test that asks: it takes 30 ms.
+//
+// What lives here: what takes a testing.TB. The processes themselves are package servers; lines to
+// them that can be cut are package proxy.
+//
+//	testkit.go    which tests need a server, unique names
+//	both.go       a test on the embedded and on the real servers
+//	fake.go       the embedded broker
+//	kafka.go      real brokers
+//	leader.go     finds and moves leaders
+//	topics.go     a set of topics
+//	redis.go      a real Redis
+//	postgres.go   a real PostgreSQL, and statements run in one
+//	secured.go    servers with TLS and rights
+//	authority.go  certificates
+//	program.go    programs beside Go
+//	output.go     what a program has written
+//	await.go      waits for a condition
+//	atmost.go     judges a duration by the best of several tries
+//	leaks.go      goroutines that are left
+//	series.go     metrics without a series
+//	usage.go      what this process holds
+//	race_on.go    the race detector is on
+//	race_off.go   and off
+package testkit

@@ -1,0 +1,31 @@
+// Package proxy puts a line that can be broken between a client and its server: Kafka, Redis, a
+// WebSocket, anything over TCP. It never changes bytes; it only decides whether, when and how fast
+// they pass.
+//
+//	line := proxy.New(t, redisAddr)         // a listener in front of a server: for clients that are told an address
+//	redis.NewClient(&redis.Options{Addr: line.Addr()})
+//
+//	line := proxy.NewLine(t)                // no listener: for clients that take a dialer, as Kafka's do, which are told
+//	kgo.Dialer(line.Dialer(nil))            // the brokers' own addresses by the brokers
+//
+// A line without a listener can also run over a network in memory, in a bubble of testing/synctest.
+//
+// The faults of a line:
+//
+//	Break     all connections end at once; new ones are welcome        a proxy or a server restarts
+//	Cut       the same, and none can be made until Mend                a cable is pulled and the stack knows
+//	Freeze    nothing passes in a direction, nothing is closed         packets are lost; a firewall drops
+//	Abandon   the server's ends are closed, the clients are not told   half-open: a NAT entry timed out, a server rebooted
+//	SetDelay  each byte arrives so much later                          a far data centre
+//	SetRate   so many bytes a second pass                              a full link
+//	CutAfter  the connection ends with the n-th byte from now          cut in the middle of an answer
+//	CutKafka  the connection ends in the middle of a request or answer of a kind: the request was not applied, or it was
+//	          and nobody was told
+//
+//	proxy.go    a line with a listener
+//	line.go     a line and its faults
+//	link.go     one connection
+//	cut.go      whether a cut is due in the bytes that pass
+//	kafka.go    where the requests and answers of a broker are in these bytes
+//	passage.go  what the bytes of a line wait for
+package proxy

@@ -1,0 +1,24 @@
+// Package servers runs real servers without containers: Apache Kafka in KRaft mode from Maven's
+// jars, redis-server and PostgreSQL. Tests use it through package testkit; `make test` and `make
+// bench` start one broker for a whole run with cmd/servers.
+//
+// What lives here: processes, ports, data directories, and what cleans them up. What does not:
+// testing.T, topics, fakes.
+//
+// The invariant: no server outlives the process that started it, even when that is killed with
+// SIGKILL. guard keeps it. On Windows every start fails
+// with an error that says so.
+//
+//	process.go         a process that is stopped, killed and started again
+//	guard.go           kills servers whose owner has died
+//	group_unix.go      process groups, signals and a lock between processes
+//	group_windows.go   the error instead
+//	ports.go           free ports
+//	libs.go            jars from Maven
+//	kafka.go           a cluster of brokers
+//	kafkaconf.go       its configuration
+//	redis.go           redis-server
+//	postgres.go        PostgreSQL
+//	certificate.go     a certificate for one server
+//	axe.go             the accessibility checker of pages
+package servers

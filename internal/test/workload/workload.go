@@ -1,0 +1,393 @@
+package workload
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/test/script/random"
+	"github.com/tidemark/tidemark/internal/traffic"
+)
+
+// epoch is the default time of the first event. Each event is 100 ms after the previous one.
+var epoch = time.Date(2025, 6, 1, 8, 0, 0, 0, time.UTC)
+
+const step = 100 * time.Millisecond
+
+// Workload makes the events of a small company. They are a function of the seed; the caller chooses
+// their number. send takes them in order and does not wait.
+//
+// Every rule of the fold applies to some of them: duplicates, reads of later messages, marks with
+// and without a head, stale epochs, late and early clocks, channels that become large and small
+// again, users who leave and come back, deletions of messages and channels, purges, and now and
+// then the erasure of a user in a room where they then continue. The caller removes users for good
+// with Erase or Dismiss.
+type Workload struct {
+	partitions int32
+	epoch      time.Time
+	r          *rand.Rand
+	send       func(*kgo.Record)
+	rooms      []*room // the busy ones first
+	made       int
+	busy       int // rooms
+	varied     bool
+	said       Said
+}
+
+type room struct {
+	id     string
+	people []string // people who come and go
+	posted int
+}
+
+// Company is the size of a company. Some rooms are busy and some are large for a while. In the
+// quiet ones values rarely change, so a lost or repeated value shows there.
+type Company struct {
+	Partitions int32
+	People     int   // in all
+	Busy       []int // people in each busy room
+	Quiet      int   // rooms of two or three people
+	// Epoch is the time of the first event; a day in 2025 if zero. If others write to the same log
+	// with the real time, it must be recent: events expire by the latest time in the log.
+	Epoch time.Time
+	// Varied adds deliveries (also of single messages), reads and marks in threads, private single
+	// reads, and messages with a member count. It changes the events of a seed.
+	Varied bool
+	// Said adds parts of DESIGN §4.7. It changes the events of a seed.
+	Said []random.Part
+}
+
+// New creates the rooms and sends their first events.
+func New(seed uint64, c Company, send func(*kgo.Record)) *Workload {
+	if c.Epoch.IsZero() {
+		c.Epoch = epoch
+	}
+	w := &Workload{partitions: c.Partitions, epoch: c.Epoch, r: rand.New(rand.NewPCG(seed, 1)), send: send, busy: len(c.Busy), varied: c.Varied, said: NewSaid(c.Said)}
+	for i := range len(c.Busy) + c.Quiet {
+		n := 2 + i%2
+		if i < len(c.Busy) {
+			n = c.Busy[i]
+		}
+		m := &room{id: fmt.Sprintf("room-%d", i)}
+		for _, u := range w.r.Perm(c.People)[:n] {
+			m.people = append(m.people, fmt.Sprintf("user%d", u))
+		}
+		w.rooms = append(w.rooms, m)
+		w.send(w.timeline(m, &eventsv1.MembersJoined{UserIds: m.people}))
+	}
+	return w
+}
+
+// Reseed makes the next events a function of the seed and of the current state, and independent of
+// its history.
+func (w *Workload) Reseed(seed uint64) { w.r = rand.New(rand.NewPCG(seed, 1)) }
+
+// Write sends n events.
+func (w *Workload) Write(n int) {
+	for range n {
+		w.send(w.next())
+	}
+}
+
+func (w *Workload) next() *kgo.Record {
+	m := w.rooms[w.r.IntN(w.busy)]
+	if w.oneIn(5) {
+		m = w.rooms[w.r.IntN(len(w.rooms))]
+	}
+	deliveries := 25
+	if w.varied {
+		deliveries = 100
+	}
+	if !w.said.Nothing() && w.oneIn(6) {
+		if r := w.say(m); r != nil {
+			return r
+		}
+	}
+	switch k := w.r.IntN(1000); {
+	case k < 5:
+		return w.garbage(m)
+	case k < 580:
+		return w.timeline(m, w.messageBody(m, k))
+	case k < 1000-deliveries:
+		return w.read(m, w.readBody(m))
+	default:
+		return w.delivery(m)
+	}
+}
+
+// say returns a record of a part in Said; nil if no part has events of its own.
+func (w *Workload) say(m *room) *kgo.Record {
+	switch body := w.said.Body(w.r, m.posted, w.Now()).(type) {
+	case nil:
+		return nil
+	case *eventsv1.ChannelUpdated:
+		return w.timeline(m, body)
+	default:
+		return w.read(m, body)
+	}
+}
+
+// messageBody returns the body of an event of chat.messages.
+func (w *Workload) messageBody(m *room, k int) proto.Message {
+	switch {
+	case k == 5 && m.posted > 50 && w.oneIn(6):
+		return &eventsv1.ChannelDeleted{}
+	case k < 15:
+		return w.purge(m)
+	case k < 60:
+		e := &eventsv1.MessageDeleted{MessageId: w.message(m)}
+		return e
+	case k < 100:
+		e := &eventsv1.MessageEdited{MessageId: w.message(m), Preview: "edited", Mentions: w.mentions(m),
+			MentionAll: w.oneIn(12), KeepMentions: w.oneIn(3)}
+		return e
+	case k < 145:
+		e := &eventsv1.MembersJoined{UserIds: w.some(m, 4), CountHistory: w.oneIn(4)}
+		return e
+	case k < 175:
+		return &eventsv1.MembersLeft{UserIds: w.some(m, 3)}
+	}
+	e := &eventsv1.MessagePosted{SenderId: w.user(m), Preview: fmt.Sprintf("hello %d", w.made), Mentions: w.mentions(m),
+		MentionAll: w.oneIn(25), Silent: w.oneIn(12)}
+	if w.oneIn(10) {
+		e.ThreadId, e.Broadcast = w.message(m), w.oneIn(3)
+	}
+	if e.MessageId = w.message(m); !w.oneIn(25) { // otherwise it may be a duplicate
+		e.MessageId = name(m.posted)
+		m.posted++
+	}
+	if w.varied && w.oneIn(6) {
+		e.MemberCount = uint32(1 + w.r.IntN(120)) // on either side of the receipt limit
+	}
+	if !w.said.Nothing() {
+		w.said.Post(w.r, e, w.user(m))
+	}
+	return e
+}
+
+func (w *Workload) purge(m *room) proto.Message {
+	e := &eventsv1.MessagesPurged{}
+	at := w.r.IntN(m.posted/4 + 1)
+	switch w.r.IntN(3) {
+	case 0:
+		e.Target = &eventsv1.MessagesPurged_UpToMessageId{UpToMessageId: name(at)}
+	case 1:
+		e.Target = &eventsv1.MessagesPurged_UpToSeq{UpToSeq: uint32(at + 1)}
+	default:
+		e.Target = &eventsv1.MessagesPurged_UpToTime{UpToTime: w.past()}
+	}
+	return e
+}
+
+// readBody returns the body of an event of chat.reads.
+func (w *Workload) readBody(m *room) proto.Message {
+	if w.oneIn(400) {
+		return &eventsv1.UserErased{}
+	}
+	switch k := w.r.IntN(40); {
+	case k < 22:
+		r := &eventsv1.ReadUpTo{ReadEpoch: w.readEpoch(), Private: w.oneIn(8)}
+		switch w.r.IntN(6) {
+		case 0:
+			r.Target = &eventsv1.ReadUpTo_Seq{Seq: uint32(1 + w.recent(m))}
+		case 1:
+			r.Target = &eventsv1.ReadUpTo_Time{Time: w.around()}
+		default:
+			r.Target = &eventsv1.ReadUpTo_MessageId{MessageId: name(w.recent(m))}
+		}
+		if w.oneIn(20) {
+			r.ThreadId = w.message(m)
+		}
+		if w.varied && r.ThreadId == "" {
+			r.ThreadId = w.scope(m)
+		}
+		w.said.Read(w.r, r)
+		return r
+	case k < 29:
+		r := &eventsv1.MessagesRead{ReadEpoch: w.readEpoch()}
+		for range 1 + w.r.IntN(3) {
+			r.MessageIds = append(r.MessageIds, name(w.recent(m)))
+		}
+		if w.varied {
+			r.ThreadId, r.Private = w.scope(m), w.oneIn(8)
+		}
+		return r
+	case k < 36:
+		at := w.recent(m)
+		r := &eventsv1.MarkedUnread{MessageId: name(at)}
+		switch w.r.IntN(3) {
+		case 0:
+			r.HeadSeq = uint32(1 + at + w.r.IntN(4))
+		case 1:
+			r.HeadMessageId = name(at + w.r.IntN(4))
+		}
+		if w.varied {
+			r.ThreadId = w.scope(m)
+		}
+		return r
+	case k < 39:
+		return &eventsv1.ChannelMuted{Muted: w.oneIn(2)}
+	case w.oneIn(3):
+		return &eventsv1.ThreadUnfollowed{ThreadId: w.message(m)}
+	default:
+		return &eventsv1.ThreadFollowed{ThreadId: w.message(m)}
+	}
+}
+
+// timeline returns a record of chat.messages.
+func (w *Workload) timeline(m *room, body proto.Message) *kgo.Record {
+	e := traffic.Message(m.id, body)
+	e.OccurredAt = w.clock()
+	return w.record(events.Messages, m.id, e)
+}
+
+// read returns a record of chat.reads.
+func (w *Workload) read(m *room, body proto.Message) *kgo.Record {
+	e := traffic.Read(m.id, w.user(m), body)
+	e.OccurredAt = w.clock()
+	if w.oneIn(3) {
+		e.InstanceId = "phone"
+	}
+	return w.record(events.Reads, m.id, e)
+}
+
+// delivery returns a record of chat.deliveries.
+func (w *Workload) delivery(m *room) *kgo.Record {
+	user, at := w.user(m), w.clock()
+	e := traffic.Delivery(m.id, user, w.deliveryBody(m))
+	e.OccurredAt = at
+	return w.record(events.Deliveries, m.id, e)
+}
+
+func (w *Workload) deliveryBody(m *room) proto.Message {
+	if w.oneIn(2) {
+		return &eventsv1.Queued{MessageId: name(w.recent(m))}
+	}
+	d := &eventsv1.Delivered{Target: &eventsv1.Delivered_UpToMessageId{UpToMessageId: name(w.recent(m))}}
+	if w.varied && w.oneIn(2) {
+		d = &eventsv1.Delivered{Target: &eventsv1.Delivered_MessageId{MessageId: name(w.recent(m))}, DeviceId: "phone"}
+	}
+	return d
+}
+
+// scope returns the channel's own scope, now and then a thread: any of a few roots, whether the
+// thread exists or not.
+func (w *Workload) scope(m *room) string {
+	if !w.oneIn(5) {
+		return ""
+	}
+	return name(w.r.IntN(min(m.posted, 40) + 1))
+}
+
+// garbage returns a record that must become a dead letter.
+func (w *Workload) garbage(m *room) *kgo.Record {
+	in := events.Input(w.r.IntN(events.NumInputs))
+	r := w.record(in, m.id, &eventsv1.MessageEvent{ChannelId: m.id}) // no kind in any of the three
+	switch w.r.IntN(5) {
+	case 0:
+		r.Value = fmt.Appendf(nil, "\xff\xff\xff not protobuf %d", w.made)
+	case 1:
+		r.Value = fmt.Appendf(nil, `{"channel_id": "%s", "message_posted": %d`, m.id, w.made)
+	case 2:
+		r.Value = nil
+	case 3: // with another key
+		r = w.timeline(m, w.messageBody(m, 500))
+		r.Key = fmt.Appendf(nil, "wrong-%d", w.made)
+		r.Partition = (r.Partition + 1) % w.partitions
+	}
+	return r
+}
+
+func (w *Workload) record(in events.Input, channel string, e proto.Message) *kgo.Record {
+	events.StateVersion(e)
+	value, err := proto.Marshal(e)
+	if w.oneIn(4) {
+		value, err = protojson.Marshal(e)
+	}
+	if err != nil {
+		panic(err) // the event was made here
+	}
+	w.made++
+	return &kgo.Record{Topic: in.String(), Partition: events.PartitionOf([]byte(channel), w.partitions), Key: []byte(channel),
+		Value: value, Timestamp: w.Now()}
+}
+
+// Now returns the time of the next event.
+func (w *Workload) Now() time.Time { return w.epoch.Add(time.Duration(w.made) * step) }
+
+// clock returns the time of a producer's clock: missing, right, a little or much too early, or far
+// too late, which decoders replace.
+func (w *Workload) clock() *timestamppb.Timestamp {
+	switch w.r.IntN(8) {
+	case 0, 1, 2:
+		return nil
+	case 3:
+		return timestamppb.New(w.Now().Add(-time.Duration(w.r.IntN(5000)) * time.Millisecond))
+	case 4:
+		return timestamppb.New(w.Now().Add(time.Duration(w.r.IntN(600)) * time.Second))
+	}
+	return timestamppb.New(w.Now())
+}
+
+// around returns a time to read up to, a little before or after now.
+func (w *Workload) around() *timestamppb.Timestamp {
+	return timestamppb.New(w.Now().Add(time.Duration(w.r.IntN(60)-50) * time.Second))
+}
+
+func (w *Workload) past() *timestamppb.Timestamp {
+	return timestamppb.New(w.epoch.Add(time.Duration(w.r.IntN(w.made/4+1)) * step))
+}
+
+// stranger is a user without a room who appears in all rooms.
+const stranger = "stranger"
+
+func (w *Workload) oneIn(n int) bool { return w.r.IntN(n) == 0 }
+
+func (w *Workload) user(m *room) string {
+	if w.oneIn(40) || len(m.people) == 0 {
+		return stranger
+	}
+	return m.people[w.r.IntN(len(m.people))]
+}
+
+// some returns up to n people of the room; in a large one more, so that it becomes small and large
+// again.
+func (w *Workload) some(m *room, n int) []string {
+	n = 1 + w.r.IntN(max(n, len(m.people)*2/3))
+	var out []string
+	for range n {
+		if len(m.people) > 0 {
+			out = append(out, m.people[w.r.IntN(len(m.people))])
+		} else {
+			out = append(out, stranger)
+		}
+	}
+	return out
+}
+
+func (w *Workload) mentions(m *room) []string {
+	if !w.oneIn(5) {
+		return nil
+	}
+	return []string{w.user(m)}
+}
+
+func (w *Workload) readEpoch() uint32 {
+	if !w.oneIn(4) {
+		return 0
+	}
+	return uint32(1 + w.r.IntN(20))
+}
+
+// recent returns a recent message, now and then a future one.
+func (w *Workload) recent(m *room) int { return max(0, m.posted+2-w.r.IntN(20)) }
+
+// message returns any message.
+func (w *Workload) message(m *room) string { return name(w.r.IntN(m.posted + 2)) }

@@ -1,9 +1,0 @@
-package proxy
-
-import (
-	"testing"
-
-	"github.com/tidemark/tidemark/internal/testkit"
-)
-
-func TestMain(m *testing.M) { testkit.LeakFree(m) }

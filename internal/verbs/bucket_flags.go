@@ -1,0 +1,72 @@
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tidemark/tidemark/snapshot"
+)
+
+// BucketFlags set where snapshots are, and which partitions to use.
+type BucketFlags struct {
+	Snapshots string  `required:"" placeholder:"URL" help:"Where snapshots are: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role."`
+	Partition []int32 `placeholder:"N" help:"Only these partitions."`
+}
+
+// RetentionFlags set which snapshots prune keeps.
+type RetentionFlags struct {
+	SnapshotKeep  int           `default:"3" placeholder:"N" help:"How many snapshots of a partition are kept (${default})."`
+	SnapshotGrace time.Duration `default:"24h" placeholder:"DURATION" help:"How old a file that no snapshot names must be before it is removed; a snapshot may take a quarter of it to upload (${default})."`
+}
+
+// Check checks the numbers.
+func (f RetentionFlags) Check() error {
+	switch {
+	case f.SnapshotKeep < 1:
+		return fmt.Errorf("--snapshot-keep %d: it must be at least 1", f.SnapshotKeep)
+	case f.SnapshotGrace < time.Minute:
+		return fmt.Errorf("--snapshot-grace %s: it must be at least 1m, since a snapshot may take a quarter of it to upload", f.SnapshotGrace)
+	}
+	return nil
+}
+
+// Open opens the bucket.
+func (f BucketFlags) Open(o snapshot.Options) (*snapshot.Repository, error) {
+	b, err := snapshot.OpenBucket(f.Snapshots)
+	if err != nil {
+		return nil, Usagef("--snapshots: %v", err)
+	}
+	return snapshot.New(b, o), nil
+}
+
+// Each calls fn for the requested partitions, or for all that have something in the bucket. It
+// continues after a partition that fails.
+func (f BucketFlags) Each(a *App, r *snapshot.Repository, fn func(partition int32) error) error {
+	partitions, err := r.Partitions(a.Ctx)
+	if err != nil {
+		return err
+	}
+	if len(f.Partition) > 0 {
+		for _, n := range f.Partition {
+			if !slices.Contains(partitions, n) {
+				return fmt.Errorf("there is no snapshot of partition %d in %s", n, r)
+			}
+		}
+		partitions = f.Partition
+	}
+	if len(partitions) == 0 {
+		return fmt.Errorf("there are no snapshots in %s", r)
+	}
+	var errs []error
+	for _, n := range partitions {
+		if err := fn(n); err != nil {
+			errs = append(errs, fmt.Errorf("partition %d: %w", n, err))
+		}
+		if a.Ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}

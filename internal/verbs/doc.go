@@ -1,0 +1,14 @@
+// Package verbs has what the verbs of the command share: the App that each is run with, groups of
+// flags, questions to a person, progress, and the reading of a topic. A verb with verbs below it is
+// a package of its own in this folder, a simple one is a file of cmd/tidemark.
+//
+//	app.go           App, and the errors that choose an exit code
+//	flags.go         where Kafka and Redis are, which topics, partitions and records
+//	call_flags.go    how a node is called
+//	node_flags.go    the node that answers queries, and its errors in words
+//	bucket_flags.go  where snapshots are, and which are kept
+//	stores.go        the stores of a data directory
+//	confirm.go       asks before something is destroyed
+//	progress.go      how far a long verb is
+//	readlog.go       reads the log of a topic from end to end
+package verbs

@@ -1,0 +1,120 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// NodeFlags set the node to call, and the token.
+type NodeFlags struct {
+	Addr string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default})."`
+	callFlags
+}
+
+// Validate checks the address and reads the files.
+func (f *NodeFlags) Validate() error { return f.check("--addr", f.Addr) }
+
+// QueryTimeout bounds a call, waiting for --after included; the node itself answers after 10 s at
+// the latest.
+const QueryTimeout = 15 * time.Second
+
+// Service is the client of the query API.
+func (f *NodeFlags) Service() queryv1connect.QueryServiceClient {
+	token, _ := f.token() // Validate has read the file
+	return queryv1connect.NewQueryServiceClient(f.http(), f.Addr, connect.WithInterceptors(bearer(token)))
+}
+
+// bearer sends a token with each call, if there is one.
+type bearer string
+
+func (b bearer) set(h http.Header) {
+	if b != "" {
+		h.Set("Authorization", "Bearer "+string(b))
+	}
+}
+
+// WrapUnary adds the token to a call.
+func (b bearer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		b.set(req.Header())
+		return next(ctx, req)
+	}
+}
+
+// WrapStreamingClient adds the token to a stream.
+func (b bearer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		b.set(conn.RequestHeader())
+		return conn
+	}
+}
+
+// WrapStreamingHandler is for servers.
+func (b bearer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+// Explain turns an error of a call into a sentence.
+func (f *NodeFlags) Explain(a *App, err error) error {
+	var answer *connect.Error
+	if !errors.As(err, &answer) {
+		return err
+	}
+	if connect.IsWireError(err) {
+		hint := ""
+		if token, _ := f.token(); answer.Code() == connect.CodeUnauthenticated && token == "" { // Validate has read the file
+			hint = "; here: --token-file, or $TIDEMARK_TOKEN"
+		}
+		return fmt.Errorf("%s: %s%s", answer.Code(), answer.Message(), hint)
+	}
+	if a.Ctx.Err() != nil {
+		return context.Canceled
+	}
+	var network *net.OpError
+	if errors.As(err, &network) && network.Op == "dial" {
+		return fmt.Errorf("no node answers at %s (%w): start one with `tidemark dev` or `tidemark run`, or name another with --addr",
+			f.Addr, network)
+	}
+	if answer.Code() == connect.CodeDeadlineExceeded {
+		return fmt.Errorf("%s has not answered within %s: is it a node of Tidemark? Name another with --addr", f.Addr, QueryTimeout)
+	}
+	// A connection that is reset is canceled to the library, or unavailable, or unknown: it depends
+	// on what was under way.
+	if code := answer.Code(); code == connect.CodeUnavailable || code == connect.CodeCanceled || brokenOff(err) {
+		return fmt.Errorf("%s closed the connection without an answer (%s): the node was stopped, or this is not a node; name "+
+			"another with --addr", f.Addr, why(err))
+	}
+	return fmt.Errorf("%s does not answer as a node of Tidemark does (%s): is it one? Name another with --addr", f.Addr, answer.Message())
+}
+
+// brokenOff reports whether an error is of a connection that ended in the middle.
+func brokenOff(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// why is the reason of a connection's end, as far as it is known.
+func why(err error) string {
+	var network *net.OpError
+	var answer *connect.Error
+	switch {
+	case errors.As(err, &network):
+		return network.Err.Error()
+	case errors.Is(err, context.Canceled):
+		return "the connection was reset"
+	case errors.As(err, &answer):
+		return answer.Message()
+	}
+	return err.Error()
+}

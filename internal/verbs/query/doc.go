@@ -1,0 +1,13 @@
+// Package query is `tidemark query`: it asks a running node and prints the answer.
+//
+//	query.go       the verbs, and how one call is made
+//	unread.go      one user in one channel
+//	inbox.go       a user's channels
+//	threads.go     a user's threads
+//	explain.go     the messages behind a number
+//	channel.go     one channel
+//	receipts.go    who received a message, and how far the members have read
+//	said.go        what the user and the server say of a channel beside its counts
+//	watch.go       a user's numbers as they change
+//	watch_view.go  what the watch draws on a terminal, or prints as lines
+package query

@@ -1,0 +1,8 @@
+// Package topics is `tidemark topics`: it creates the topics, and compares those of a cluster with
+// their specifications.
+//
+//	topics.go     the verbs
+//	create.go     creates the topics
+//	check.go      compares them with what they should be
+//	producers.go  finds producers that choose other partitions
+package topics

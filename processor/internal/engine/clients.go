@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/plugin/kprom"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// ClientOptions returns the options that every client has, by the role of the client.
+func (r *Engine) ClientOptions(role string) []kgo.Opt {
+	return []kgo.Opt{
+		kgo.SeedBrokers(r.Config.Brokers...),
+		kgo.ClientID("tidemark-" + role),
+		kgo.WithHooks(kprom.NewMetrics("tidemark", kprom.Subsystem("processor_kafka"), kprom.WithClientLabel(),
+			kprom.Registerer(r.Config.Registerer))),
+		kgo.DisableClientMetrics(),
+	}
+}
+
+// TailOptions returns the options of a client that fetches for standbys and rebuilds. It belongs to
+// no group and commits nothing.
+func (r *Engine) TailOptions() []kgo.Opt {
+	opts := []kgo.Opt{kgo.WithLogger(ClientLog{r.Log}), kgo.FetchMaxWait(250 * time.Millisecond)}
+	opts = append(opts, r.Config.ClientOptions...)
+	opts = append(opts, r.ClientOptions("standby")...)
+	return append(opts,
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.KeepControlRecords(),
+	)
+}
+
+// Flow returns the function by which an inbox pauses and resumes the inputs of a partition at
+// client.
+func (r *Engine) Flow(number int32, client *kgo.Client) func(in events.Input, paused bool) {
+	return func(in events.Input, paused bool) {
+		one := map[string][]int32{r.Config.Topics.Inputs[in]: {number}}
+		if paused {
+			client.PauseFetchPartitions(one)
+		} else {
+			client.ResumeFetchPartitions(one)
+		}
+	}
+}
+
+// ClientLog logs the Kafka client's warnings and errors. Its other lines are about single requests.
+type ClientLog struct{ To *slog.Logger }
+
+// Level implements kgo.Logger.
+func (ClientLog) Level() kgo.LogLevel { return kgo.LogLevelWarn }
+
+// Log implements kgo.Logger.
+func (l ClientLog) Log(level kgo.LogLevel, msg string, keyvals ...any) {
+	severity := slog.LevelWarn
+	if level == kgo.LogLevelError {
+		severity = slog.LevelError
+	}
+	l.To.Log(context.Background(), severity, "kafka client: "+msg, keyvals...)
+}

@@ -1,0 +1,197 @@
+package group
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Protocol is the name under which members of a group find that they balance in the same way.
+// Consumers with another balancer cannot join the group.
+const Protocol = "tidemark-copartition"
+
+// Balancer assigns partition numbers: partition p of every input topic goes to the same member,
+// which is what lets one goroutine fold a channel's messages, reads and deliveries. It is
+// cooperative (a partition that stays where it is is not interrupted) and sticky, first to the
+// owner of a partition, then to a member that tails it, then to one that has its store on disk. It
+// also decides which members tail which partitions; the user data of the assignments carries that.
+type Balancer struct {
+	topics []string // the inputs, in order of name
+	Near   int64    // records that a new owner may lack in an orderly handover
+	data   atomic.Pointer[MemberData]
+
+	Positions func() map[int32]int64                   // of what this member has open; nil: nothing
+	Assigned  func(owned map[string][]int32, d Duties) // hears of each assignment before the client acts on it; nil: nobody
+}
+
+// NewBalancer makes the balancer of a member that consumes topics, the inputs, and tells the others
+// data.
+func NewBalancer(topics []string, data MemberData) *Balancer {
+	b := &Balancer{topics: slices.Sorted(slices.Values(topics))}
+	b.SetData(data)
+	return b
+}
+
+// SetData replaces the data that this member publishes. The next join sends it.
+func (b *Balancer) SetData(d MemberData) {
+	d.Stores = slices.Compact(slices.Sorted(slices.Values(d.Stores)))
+	b.data.Store(&d)
+}
+
+// ProtocolName implements kgo.GroupBalancer.
+func (*Balancer) ProtocolName() string { return Protocol }
+
+// IsCooperative implements kgo.GroupBalancer.
+func (*Balancer) IsCooperative() bool { return true }
+
+// JoinGroupMetadata implements kgo.GroupBalancer. Equal states give equal bytes: a coordinator
+// takes a change of them for a reason to rebalance. A member joins only when there is one, so that
+// positions may be among them.
+func (b *Balancer) JoinGroupMetadata(interests []string, current map[string][]int32, generation int32) []byte {
+	meta := kmsg.NewConsumerMemberMetadata()
+	meta.Version = 3
+	meta.Topics = slices.Sorted(slices.Values(interests))
+	meta.Generation = generation
+	data := *b.data.Load()
+	if b.Positions != nil {
+		data.At = b.Positions()
+	}
+	meta.UserData = data.encode()
+	for _, topic := range slices.Sorted(maps.Keys(current)) {
+		owned := kmsg.NewConsumerMemberMetadataOwnedPartition()
+		owned.Topic = topic
+		owned.Partitions = slices.Sorted(slices.Values(current[topic]))
+		meta.OwnedPartitions = append(meta.OwnedPartitions, owned)
+	}
+	return meta.AppendTo(nil)
+}
+
+// ParseSyncAssignment implements kgo.GroupBalancer.
+func (b *Balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
+	owned, err := kgo.ParseConsumerSyncAssignment(assignment)
+	if err != nil {
+		return nil, fmt.Errorf("the group's assignment cannot be read: %w", err)
+	}
+	var a kmsg.ConsumerMemberAssignment
+	if err := a.ReadFrom(assignment); err != nil {
+		return nil, fmt.Errorf("the group's assignment cannot be read: %w", err)
+	}
+	if b.Assigned != nil {
+		b.Assigned(owned, decodeDuties(a.UserData))
+	}
+	return owned, nil
+}
+
+// MemberBalancer implements kgo.GroupBalancer.
+func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
+	cb, err := kgo.NewConsumerBalancer(b, members)
+	if err != nil {
+		return nil, nil, fmt.Errorf("balance the group: %w", err)
+	}
+	return cb, cb.MemberTopics(), nil
+}
+
+// Balance implements kgo.ConsumerBalancerBalance. A number is assigned if all inputs have that
+// partition. If their counts differ, the members refuse to open anything and report why; a failed
+// balance would hide the reason.
+func (b *Balancer) Balance(cb *kgo.ConsumerBalancer, counts map[string]int32) kgo.IntoSyncAssignment {
+	n := counts[b.topics[0]]
+	for _, topic := range b.topics {
+		n = min(n, counts[topic])
+	}
+	var members []*kmsg.JoinGroupResponseMember
+	var candidates []candidate
+	rules := spreadRules{near: b.Near}
+	cb.EachMember(func(m *kmsg.JoinGroupResponseMember, meta *kmsg.ConsumerMemberMetadata) {
+		for _, topic := range b.topics {
+			if !slices.Contains(meta.Topics, topic) {
+				return // it consumes something else; it gets nothing
+			}
+		}
+		members = append(members, m)
+		data := decodeMemberData(meta.UserData)
+		candidates = append(candidates, b.candidate(meta, &data))
+		rules.standbys = max(rules.standbys, data.Standbys) // whoever leads comes to the same
+	})
+	s := spread(n, candidates, rules)
+	plan := cb.NewPlan()
+	for i, numbers := range s.owned {
+		for _, topic := range b.topics {
+			plan.AddPartitions(members[i], topic, slices.Clone(numbers))
+		}
+	}
+	plan.AdjustCooperative(cb)
+	b.align(plan)
+	p := &dutyPlan{plan: plan, duties: map[string]Duties{}}
+	for i, m := range members {
+		d := Duties{Standby: s.standby[i], Warming: s.warming[i]}
+		// What another member has to give up first is tailed until then.
+		given := plan.AsMemberIDMap()[m.MemberID][b.topics[0]]
+		for _, number := range s.owned[i] {
+			if !slices.Contains(given, number) {
+				d.Standby = append(d.Standby, number)
+			}
+		}
+		slices.Sort(d.Standby)
+		p.duties[m.MemberID] = d
+	}
+	return p
+}
+
+// dutyPlan is a plan with each member's duties beside its partitions.
+type dutyPlan struct {
+	plan   *kgo.BalancePlan
+	duties map[string]Duties // by member id
+}
+
+// IntoSyncAssignment implements kgo.IntoSyncAssignment.
+func (p *dutyPlan) IntoSyncAssignment() []kmsg.SyncGroupRequestGroupAssignment {
+	all := p.plan.IntoSyncAssignment()
+	for i := range all {
+		var a kmsg.ConsumerMemberAssignment
+		d := p.duties[all[i].MemberID]
+		if err := a.ReadFrom(all[i].MemberAssignment); err != nil {
+			continue // the data does not round-trip: send the plan without duties, which are optional
+		}
+		a.UserData = d.encode()
+		all[i].MemberAssignment = a.AppendTo(nil)
+	}
+	return all
+}
+
+// candidate returns the claims in a member's metadata.
+func (b *Balancer) candidate(meta *kmsg.ConsumerMemberMetadata, data *MemberData) candidate {
+	c := candidate{generation: meta.Generation, stores: data.Stores, at: data.At}
+	for _, owned := range meta.OwnedPartitions {
+		if slices.Contains(b.topics, owned.Topic) {
+			c.owned = append(c.owned, owned.Partitions...)
+		}
+	}
+	slices.Sort(c.owned)
+	c.owned = slices.Compact(c.owned)
+	return c
+}
+
+// align removes the numbers that a plan assigns for only some of the topics. Such a plan results
+// from a member that claims a partition of one topic and not of the others: the member must first
+// give that topic up, so the other topics must wait as well.
+func (b *Balancer) align(plan *kgo.BalancePlan) {
+	for _, topics := range plan.AsMemberIDMap() {
+		whole := topics[b.topics[0]]
+		for _, topic := range b.topics[1:] {
+			has := topics[topic]
+			whole = slices.DeleteFunc(slices.Clone(whole), func(p int32) bool { return !slices.Contains(has, p) })
+		}
+		for _, topic := range b.topics {
+			if len(whole) == 0 {
+				delete(topics, topic)
+				continue
+			}
+			topics[topic] = slices.Clone(whole)
+		}
+	}
+}

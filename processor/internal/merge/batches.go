@@ -1,0 +1,195 @@
+package merge
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/processor/internal/failure"
+)
+
+// The folding goroutine decodes record batches one at a time into reused memory. A client's poll
+// would make records of a whole answer long before they are folded: three hundred bytes of new
+// memory for a record of a hundred, which have left the CPU caches by the time they are folded. The
+// decoding itself is the client's code.
+
+// Source is the log that batches are of.
+type Source struct {
+	Topic     string
+	Partition int32
+}
+
+// chunk is what one fetch brought: records, or batches that are not decoded yet.
+type chunk struct {
+	records []*kgo.Record
+	batches []byte // whole ones, of format 2
+	of      Source
+	from    int64 // records before this offset are known
+}
+
+// Where things are in a record batch of format 2, in bytes from its start.
+const (
+	batchLengthAt = 8  // of what follows the length: int32
+	batchFormatAt = 16 // int8
+	batchDeltaAt  = 23 // from the first offset to the last: int32
+	batchHeader   = 61
+)
+
+// batchAt is the length of the batch that b begins with and the offset after it; 0 if it is not
+// there as a whole. ok is false if it is of another format than 2.
+func batchAt(b []byte) (length int, next int64, ok bool) {
+	if len(b) <= batchFormatAt {
+		return 0, 0, true
+	}
+	if b[batchFormatAt] != 2 {
+		return 0, 0, false
+	}
+	length = int(int32(binary.BigEndian.Uint32(b[batchLengthAt:]))) + batchLengthAt + 4
+	if length < batchHeader {
+		return 0, 0, false
+	}
+	if length > len(b) {
+		return 0, 0, true
+	}
+	return length, int64(binary.BigEndian.Uint64(b)) + int64(int32(binary.BigEndian.Uint32(b[batchDeltaAt:]))) + 1, true
+}
+
+// batchMemory is what the records of one batch are decoded into.
+type batchMemory struct {
+	records []kgo.Record
+	bytes   []byte
+}
+
+// maxFreeMemory is how many decoded batches are kept for reuse. With batches of usual size about
+// three are in use; with very small ones it may be a hundred, each of which needs little new
+// memory.
+const maxFreeMemory = 8
+
+// batchDecoder decodes batches. It is used by one goroutine. To the client it is the pool of what
+// it decodes into, for one batch after the other: nothing is given back record by record.
+type batchDecoder struct {
+	pools   []kgo.Pool
+	inner   kgo.Decompressor
+	batch   int          // bytes that one batch may decompress to
+	now     *batchMemory // of the decoding that is under way
+	largest int          // bytes of a decompressed batch, so far
+
+	free     []*batchMemory
+	left     []*batchMemory // records of it may still be looked at
+	retained int            // bytes of those
+}
+
+func newBatchDecoder(batch int) *batchDecoder {
+	d := &batchDecoder{batch: batch}
+	d.pools = []kgo.Pool{d}
+	d.inner = inflate.Pooled(batch, d)
+	return d
+}
+
+// next decodes and removes the first batch of c.batches. It returns the records of the batch that
+// are new, the memory that holds them (call leave when all are handed out), and the length of the
+// batch.
+func (d *batchDecoder) next(c *chunk) (records []*kgo.Record, memory *batchMemory, length int, err error) {
+	length, next, ok := batchAt(c.batches)
+	if !ok || length == 0 {
+		return nil, nil, len(c.batches), d.failed(c, errors.New("no complete record batch begins at this offset"))
+	}
+	batch := c.batches[:length]
+	c.batches = c.batches[length:]
+	d.now = d.take(length)
+	opts := kgo.ProcessFetchPartitionOpts{KeepControlRecords: true, Offset: c.from, Topic: c.of.Topic, Partition: c.of.Partition,
+		Pools: d.pools}
+	answer := kmsg.FetchResponseTopicPartition{Partition: c.of.Partition, RecordBatches: batch}
+	got, at := kgo.ProcessFetchPartition(opts, &answer, d.inner, func(m kgo.FetchBatchMetrics) {
+		d.largest = max(d.largest, m.UncompressedBytes)
+	})
+	switch {
+	case got.Err != nil:
+		return nil, d.now, length, d.failed(c, got.Err)
+	case at < next: // the client would ask for the rest again
+		return nil, d.now, length, d.failed(c, errors.New("a batch has fewer readable records than its header counts"))
+	}
+	c.from = at
+	return got.Records, d.now, length, nil
+}
+
+func (d *batchDecoder) failed(c *chunk, err error) error {
+	if errors.Is(err, kgo.ErrMaxDecompress) {
+		return inflate.InWords(err, d.batch)
+	}
+	return failure.Passing(fmt.Errorf("%s/%d at offset %d cannot be fetched: %w", c.of.Topic, c.of.Partition, c.from, err))
+}
+
+// take finds unused memory for a batch with this many bytes on the wire.
+func (d *batchDecoder) take(length int) *batchMemory {
+	m := &batchMemory{}
+	if n := len(d.free); n > 0 {
+		m, d.free = d.free[n-1], d.free[:n-1]
+	}
+	// The client grows a buffer that is too small. It asks for a little more than it fills.
+	if need := min(d.largest, 16*length, maxKeptBytes-1024) + 1024; cap(m.bytes) < need {
+		m.bytes = make([]byte, 0, need)
+	}
+	return m
+}
+
+// leave marks m: no more of its records will be handed out.
+func (d *batchDecoder) leave(m *batchMemory) {
+	d.left = append(d.left, m)
+	d.retained += cap(m.bytes)
+}
+
+// full reports whether the left memory is as large as one batch may be: then no batch is decoded
+// before reuse.
+func (d *batchDecoder) full() bool { return d != nil && d.retained > d.batch }
+
+// maxKeptBytes is the size up to which the memory of a batch is reused. Larger memory belonged to
+// an unusual batch.
+const maxKeptBytes = 4 << 20
+
+// reuse frees the memory that was left: its records are no longer in use.
+func (d *batchDecoder) reuse() {
+	for _, m := range d.left {
+		if len(d.free) < maxFreeMemory && cap(m.bytes) <= maxKeptBytes {
+			d.free = append(d.free, m)
+		}
+	}
+	clear(d.left)
+	d.left, d.retained = d.left[:0], 0
+}
+
+// GetRecords, GetDecompressBytes and their counterparts are those of the client's pools.
+
+func (d *batchDecoder) GetRecords(n int) []kgo.Record {
+	if cap(d.now.records) < n {
+		d.now.records = make([]kgo.Record, n)
+	}
+	return d.now.records[:n]
+}
+
+func (d *batchDecoder) GetDecompressBytes([]byte, kgo.CompressionCodecType) []byte {
+	return d.now.bytes[:0]
+}
+
+func (d *batchDecoder) PutRecords([]kgo.Record) {}
+
+func (d *batchDecoder) PutDecompressBytes([]byte) {}
+
+// WholeBatches returns b without a partial batch at its end, and the offset after the last whole
+// batch.
+func WholeBatches(b []byte) (whole []byte, next int64, err error) {
+	for n := 0; ; {
+		length, after, ok := batchAt(b[n:])
+		if !ok {
+			return nil, 0, errors.New("there are records of an old format")
+		}
+		if length == 0 {
+			return b[:n:n], next, nil
+		}
+		n, next = n+length, after
+	}
+}

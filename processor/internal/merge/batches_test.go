@@ -1,0 +1,214 @@
+package merge
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/internal/test/recordbatch"
+)
+
+func sameRecord(a, b *kgo.Record) bool {
+	same := a.Offset == b.Offset && bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Value, b.Value) && a.Timestamp.Equal(b.Timestamp) &&
+		len(a.Headers) == len(b.Headers)
+	for i := 0; same && i < len(a.Headers); i++ {
+		same = a.Headers[i].Key == b.Headers[i].Key && bytes.Equal(a.Headers[i].Value, b.Headers[i].Value)
+	}
+	return same
+}
+
+var logOfTest = Source{"chat.reads", 3}
+
+// TestBatchesAreDecodedAsTheyAreHandedOut: whatever the batches' sizes, their compression, and the
+// pieces they come in, the records that are picked are those of the log, from the offset on that is
+// wanted, and stay so until the next pick.
+func TestBatchesAreDecodedAsTheyAreHandedOut(t *testing.T) {
+	for name, codec := range map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(),
+		"snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()} {
+		t.Run(name, func(t *testing.T) {
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			r := rand.New(rand.NewPCG(seed, 2))
+			batches, want := recordbatch.Random(t, r, codec, 6000)
+			at := r.IntN(900) // in the middle of a batch, mostly
+			m := NewMerger(0)
+			m.streams[events.Reads].next = int64(at)
+			end := int64(len(want))
+			in, out := int64(0), int64(0)
+			for len(batches) > 0 || m.Any() {
+				if n := min(r.IntN(4), len(batches)); n > 0 {
+					piece := bytes.Join(batches[:n], nil)
+					_, next, err := WholeBatches(piece)
+					if err != nil {
+						t.Fatal(err)
+					}
+					m.AddBatches(events.Reads, logOfTest, piece, next, end)
+					batches, in = batches[n:], in+int64(len(piece))
+				}
+				picked, _ := m.Pick(time.UnixMilli(1), nil, 1+r.IntN(256))
+				for _, it := range picked {
+					if !sameRecord(it.Rec, want[at]) || it.Rec.Topic != logOfTest.Topic || it.Rec.Partition != logOfTest.Partition {
+						t.Fatalf("after %d records: %+v, want %+v", at, it.Rec, want[at])
+					}
+					at++
+				}
+				taken, err := m.Taken()
+				if err != nil {
+					t.Fatal(err)
+				}
+				out += taken[events.Reads]
+			}
+			if at != len(want) || m.streams[events.Reads].next != end {
+				t.Errorf("%d of %d records were picked, the next is %d", at, len(want), m.streams[events.Reads].next)
+			}
+			if in != out {
+				t.Errorf("%d bytes came in and %d were accounted for", in, out)
+			}
+		})
+	}
+}
+
+// TestDecodingUsesItsMemoryAgain: what a batch is decoded into is that of one before, and hardly
+// anything is new.
+func TestDecodingUsesItsMemoryAgain(t *testing.T) {
+	_, records := recordbatch.Random(t, rand.New(rand.NewPCG(1, 1)), kgo.NoCompression(), 500)
+	for _, r := range records {
+		r.Headers = nil // which are new for each record
+	}
+	one := recordbatch.Encode(t, kgo.Lz4Compression(), records[:500])
+	d := newBatchDecoder(inflate.DefaultBatch)
+	decode := func() {
+		got, memory, _, err := d.next(&chunk{batches: one, of: logOfTest})
+		if err != nil || len(got) != 500 {
+			t.Fatalf("%d records, %v", len(got), err)
+		}
+		d.leave(memory)
+		d.reuse()
+	}
+	decode()
+	before := d.free[0]
+	if n := testing.AllocsPerRun(20, decode); n > 15 {
+		t.Errorf("%v allocations for a batch of 500 records", n)
+	}
+	if len(d.free) != 1 || d.free[0] != before {
+		t.Errorf("%d memories, of which the first is that of the beginning: %v", len(d.free), d.free[0] == before)
+	}
+}
+
+// TestEmptyBatchBeforeTheClientsRecords: all bytes that came in are accounted for where a batch
+// without records is followed by what the client's consumer has fetched. An input whose bytes are
+// not would be paused for good.
+func TestEmptyBatchBeforeTheClientsRecords(t *testing.T) {
+	_, records := recordbatch.Random(t, rand.New(rand.NewPCG(1, 1)), kgo.NoCompression(), 20)
+	batches := append(recordbatch.Encode(t, kgo.Lz4Compression(), records[:5]), recordbatch.Empty(5, 9)...)
+	in := int64(len(batches))
+	for _, r := range records[9:] {
+		in += RecordBytes(r)
+	}
+	m := NewMerger(0)
+	m.AddBatches(events.Reads, logOfTest, batches, 9, int64(len(records)))
+	m.Add(events.Reads, slices.Clone(records[9:]), int64(len(records)))
+	picked, _ := m.Pick(time.UnixMilli(1), nil, len(records))
+	taken, err := m.Taken()
+	if want := len(records) - 4; len(picked) != want || err != nil {
+		t.Errorf("%d records, want %d, %v", len(picked), want, err)
+	}
+	if out := taken[events.Reads]; in != out {
+		t.Errorf("%d bytes came in and %d were accounted for", in, out)
+	}
+}
+
+// TestBatchThatCannotBeRead: what comes before it is handed out, and it is said which it is. None
+// is left out without a word.
+func TestBatchThatCannotBeRead(t *testing.T) {
+	const delta, count = batchDeltaAt, batchHeader - 4 // where the last offset is, and the number of records
+	for name, spoil := range map[string]func(b []byte){
+		"a bit of its records":     func(b []byte) { b[len(b)-1] ^= 1 },
+		"a bit of its last offset": func(b []byte) { b[delta] ^= 0x80 },
+		"a record is missing":      func(b []byte) { b[delta+3]++; b[count+3]++; recordbatch.Seal(b) },
+	} {
+		t.Run(name, func(t *testing.T) { cannotBeRead(t, spoil) })
+	}
+}
+
+func cannotBeRead(t *testing.T, spoil func(batch []byte)) {
+	batches, _ := recordbatch.Random(t, rand.New(rand.NewPCG(7, 7)), kgo.Lz4Compression(), 2000)
+	_, good, _ := batchAt(batches[0])
+	spoil(batches[1])
+	piece := bytes.Join(batches, nil)
+	_, next, err := WholeBatches(piece)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewMerger(0)
+	m.AddBatches(events.Reads, logOfTest, piece, next, next)
+	for n := int64(0); ; {
+		picked, _ := m.Pick(time.UnixMilli(1), nil, 256)
+		n += int64(len(picked))
+		_, err := m.Taken()
+		if err == nil && n < good {
+			continue
+		}
+		if want := fmt.Sprintf("chat.reads/3 at offset %d cannot be fetched", good); err == nil || !strings.Contains(err.Error(), want) || n != good {
+			t.Errorf("after %d records of %d that are good: %v", n, good, err)
+		}
+		return
+	}
+}
+
+// FuzzBatches: nothing that a broker may send is more than an error.
+func FuzzBatches(f *testing.F) {
+	batches, _ := recordbatch.Random(f, rand.New(rand.NewPCG(7, 7)), kgo.Lz4Compression(), 40)
+	f.Add(bytes.Join(batches, nil))
+	f.Add([]byte{})
+	f.Add(make([]byte, 70))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		whole, next, err := WholeBatches(b)
+		if err != nil {
+			return
+		}
+		if !bytes.HasPrefix(b, whole) || len(whole) > 0 && len(whole) < batchHeader {
+			t.Fatalf("%d bytes of %d", len(whole), len(b))
+		}
+		m := NewMerger(0)
+		m.AddBatches(events.Reads, logOfTest, whole, next, next)
+		for m.Any() {
+			m.Pick(time.UnixMilli(1), nil, 256)
+		}
+		if _, err := m.Taken(); err == nil && m.streams[events.Reads].atHand() {
+			t.Fatal("there is more")
+		}
+	})
+}
+
+// Many batches that are each within the bound are not decoded at once: what one pick leaves in
+// memory is bounded.
+func TestAPickDecodesNoMoreThanMemoryAllows(t *testing.T) {
+	const size, batch = 1 << 20, 4 << 20
+	var log []byte
+	for i := range 40 {
+		log = append(log, recordbatch.Encode(t, kgo.ZstdCompression(), []*kgo.Record{{Offset: int64(i), Timestamp: time.UnixMilli(1), Value: make([]byte, size)}})...)
+	}
+	m := NewMerger(0)
+	m.Batch = batch
+	m.AddBatches(events.Reads, logOfTest, log, 40, 40)
+	picked := 0
+	for m.Any() {
+		items, _ := m.Pick(time.UnixMilli(2), nil, 256)
+		if m.decoder.retained > batch+2*size {
+			t.Fatalf("%d MiB are held by one pick", m.decoder.retained>>20)
+		}
+		picked += len(items)
+	}
+	if picked != 40 {
+		t.Errorf("%d records, want 40", picked)
+	}
+}

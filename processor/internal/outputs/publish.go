@@ -1,0 +1,263 @@
+package outputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
+)
+
+// Publisher produces the output records of all partitions. It replaces its producer whenever
+// abandoned records of it may still be on their way. The records of the next producer come after
+// those or instead of them (fence.go).
+type Publisher struct {
+	Ctx        context.Context // ends with the publisher
+	Connect    func() (*Producer, error)
+	Roster     *Roster
+	Fences     *Fencer
+	Unread     string // the topics where a value replaces another
+	Channels   string
+	Partitions func() int32 // of the output topics
+	Named      func()       // is called when the group does not have the producer's id yet
+	Log        *slog.Logger
+	Counts     Counts
+
+	Current atomic.Pointer[Producer]
+	tasks   sync.WaitGroup
+}
+
+// Counts are the counters of a Publisher.
+type Counts struct {
+	Fences  prometheus.Counter     // raised
+	Retried prometheus.Counter     // records that were produced again
+	Refused *prometheus.CounterVec // sets that failed for good, by topic
+}
+
+// Producer is a client that produces, known to brokers and group by its id.
+type Producer struct {
+	Client *kgo.Client
+	Outlet *Outlet
+	id     int64
+}
+
+// Begin makes the first producer.
+func (p *Publisher) Begin() { p.task(p.next) }
+
+// renew abandons a producer, unless that has already happened, and makes another one. The old one
+// sends nothing more. The new one publishes its sets once the group has the new id and the old
+// producer is fenced.
+func (p *Publisher) renew(old *Producer) {
+	if old == nil || !p.Current.CompareAndSwap(old, nil) {
+		return
+	}
+	p.Roster.Become(-1)
+	old.Outlet.close()
+	p.task(func() {
+		old.Client.Close()
+		p.next()
+	})
+}
+
+// RenewNow abandons the present producer, if there is one.
+func (p *Publisher) RenewNow() { p.renew(p.Current.Load()) }
+
+// task runs f in a goroutine, again if it panics: without a producer nothing is published.
+func (p *Publisher) task(f func()) {
+	p.tasks.Go(func() { guard.Loop(p.Ctx, "the making of a producer", guard.Log(p.Log, "it is begun again"), f) })
+}
+
+// next makes a producer, for as long as that takes.
+func (p *Publisher) next() {
+	for p.Ctx.Err() == nil {
+		prod, err := p.Connect()
+		if err == nil {
+			ctx, cancel := context.WithTimeout(p.Ctx, 10*time.Second)
+			prod.id, _, err = prod.Client.ProducerID(ctx)
+			cancel()
+			if err == nil {
+				p.Current.Store(prod)
+				p.Roster.Become(prod.id)
+				p.Named()
+				return
+			}
+			prod.Client.Close()
+		}
+		if p.Ctx.Err() == nil {
+			p.Log.Warn("nothing can be published yet: the brokers have not given the producer an id", "err", err)
+		}
+		p.pause(p.Ctx, time.Second)
+	}
+}
+
+func (p *Publisher) pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// Close ends the publisher. Do not publish anything afterwards.
+func (p *Publisher) Close(cancel context.CancelFunc) {
+	cancel()
+	p.tasks.Wait()
+	if prod := p.Current.Swap(nil); prod != nil {
+		prod.Client.Close()
+	}
+}
+
+// admit waits until records of a partition may be published, and returns their producer. By then
+// the group has the producer's id, and the former owners are fenced from the partitions to which
+// the records go.
+func (p *Publisher) admit(ctx context.Context, n int32, records []*kgo.Record) (*Producer, error) {
+	for {
+		self, former, wait, owned := p.Roster.Entry(n)
+		prod := p.Current.Load()
+		switch {
+		case !owned: // the partition is being given away, which its worker learns soon
+			<-ctx.Done()
+		case wait != nil:
+			select {
+			case <-wait:
+			case <-ctx.Done():
+			}
+		case prod == nil || prod.id != self: // it is being renewed
+		case former && !p.fence(ctx, n, records):
+			p.pause(ctx, 100*time.Millisecond)
+		default:
+			return prod, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fence raises the fences that are missing, and reports whether all stand.
+func (p *Publisher) fence(ctx context.Context, n int32, records []*kgo.Record) bool {
+	missing := p.Roster.Missing(n, records, p.Unread, p.Channels)
+	if len(missing) == 0 {
+		return true
+	}
+	if err := p.Fences.Raise(ctx, missing); err != nil {
+		if ctx.Err() == nil {
+			p.Log.Warn("former owners of the partition cannot be fenced yet; the partition publishes nothing until they are",
+				"partition", n, "err", err)
+		}
+		return false
+	}
+	p.Roster.Raised(missing, p.Unread, p.Channels, p.Partitions())
+	p.Counts.Fences.Add(float64(len(missing)))
+	p.Log.Info("former owners are fenced from outputs of the partition", "partition", n, "fences", len(missing))
+	return true
+}
+
+// set is the records of one partition that are produced together. A partition has at most one at a
+// time, and of the topics where a value replaces another a set holds each key once, so producing
+// some of its records again never puts an older value after a newer one.
+type set struct {
+	p      *Publisher
+	ctx    context.Context
+	number int32 // of the partition
+	done   func(error)
+
+	left   atomic.Int64
+	mu     sync.Mutex
+	prod   *Producer
+	failed []*kgo.Record
+	err    error // the first that is not worth a retry, else the last
+	fatal  bool
+	tries  int
+}
+
+// Publish produces records of a partition and calls done once, when all are acknowledged or the
+// first fails for good. What fails because of the brokers' state is produced again, for as long as
+// ctx lives: it may have been applied all the same, and repeating it is harmless.
+func (p *Publisher) Publish(ctx context.Context, number int32, records []*kgo.Record, done func(error)) {
+	s := &set{p: p, ctx: ctx, number: number, done: done}
+	// The client blocks when its buffers are full.
+	guard.Go("publishing", func(e *guard.Error) { done(e) }, func() { s.produce(records) })
+}
+
+func (s *set) produce(records []*kgo.Record) {
+	prod, err := s.p.admit(s.ctx, s.number, records)
+	if err != nil {
+		s.done(err)
+		return
+	}
+	s.prod = prod
+	s.left.Store(int64(len(records)))
+	for _, r := range records {
+		prod.Client.Produce(s.ctx, r, s.promise)
+	}
+}
+
+func (s *set) promise(r *kgo.Record, err error) {
+	if err != nil {
+		s.mu.Lock()
+		s.failed = append(s.failed, r)
+		if !s.fatal {
+			s.err, s.fatal = fmt.Errorf("%s/%d: %w", r.Topic, r.Partition, kafkaadmin.Refused(r.Topic, "Write", err)), !retriable(err)
+			// A worker that ends abandons its records in flight: that is no refusal.
+			if s.fatal && s.ctx.Err() == nil {
+				s.p.Counts.Refused.WithLabelValues(r.Topic).Inc()
+			}
+		}
+		s.mu.Unlock()
+	}
+	if s.left.Add(-1) == 0 {
+		s.finish()
+	}
+}
+
+func (s *set) finish() {
+	s.mu.Lock()
+	failed, err, fatal := s.failed, s.err, s.fatal
+	s.failed, s.err = nil, nil
+	s.mu.Unlock()
+	if err == nil || fatal || s.ctx.Err() != nil {
+		s.done(err)
+		return
+	}
+	if disowned(err) {
+		s.p.renew(s.prod)
+	}
+	s.tries++
+	s.p.Counts.Retried.Add(float64(len(failed)))
+	guard.AfterFunc(min(time.Duration(s.tries)*50*time.Millisecond, time.Second), "publishing", func(e *guard.Error) { s.done(e) },
+		func() { s.produce(failed) })
+}
+
+// disowned reports whether the brokers no longer accept a producer: it is fenced, or they have lost
+// its sequence numbers.
+func disowned(err error) bool {
+	for _, known := range []error{
+		kerr.OutOfOrderSequenceNumber, kerr.InvalidProducerEpoch, kerr.UnknownProducerID, kerr.InvalidProducerIDMapping,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	var data *kgo.ErrDataLoss
+	return errors.As(err, &data)
+}
+
+// retriable reports whether an error may pass by itself. A record that is too large or a missing
+// right needs a person.
+func retriable(err error) bool {
+	for _, known := range []error{kgo.ErrRecordTimeout, kgo.ErrRecordRetries, kgo.ErrClientClosed} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return disowned(err) || kerr.IsRetriable(err)
+}

@@ -1,0 +1,35 @@
+package rebuild
+
+import (
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/processor/internal/fetch"
+)
+
+// Clients is how many clients fetch for a rebuild. Answers come one after the other on a
+// client's connection to a broker, and where its consumer fetches it makes records of all that is
+// in one before it hands any over: with two, some partitions fold while others are fetched; more
+// were no faster.
+const Clients = 2
+
+// openFeeders makes the feeders of a rebuild, over which the partitions are spread.
+func (r *rebuild) openFeeders() (list []*fetch.Feeder, err error) {
+	for i := range Clients {
+		id := kgo.ClientID("tidemark-rebuild-" + strconv.Itoa(i))
+		client, err := kgo.NewClient(append(r.engine.TailOptions(), id, kgo.FetchMaxWait(fetch.RebuildWait), kgo.FetchMaxPartitionBytes(r.cfg.RebuildFetch))...)
+		if err != nil {
+			closeFeeders(list)
+			return nil, err
+		}
+		list = append(list, fetch.NewFeeder(client, r.cfg.Topics.Inputs))
+	}
+	return list, nil
+}
+
+func closeFeeders(list []*fetch.Feeder) {
+	for _, f := range list {
+		f.Client.Close()
+	}
+}

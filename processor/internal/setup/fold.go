@@ -1,0 +1,68 @@
+package setup
+
+import (
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Fold is what a partition's goroutine needs of its projection. It is a seam for tests, which let a
+// fold panic or a disk fail. In service it is always a *projections.Partition.
+type Fold interface {
+	Lock()
+	Unlock()
+	Held(cause string) (done func())
+
+	Warm(messages []*events.Message, reads []*events.Read)
+	FoldMessage(m *events.Message, offset, timestamp int64) projections.Outcome
+	FoldRead(r *events.Read, offset, timestamp int64) projections.Outcome
+	FoldDelivery(d *events.Delivery, offset, timestamp int64) projections.Outcome
+	Skip(in events.Input, next int64)
+
+	Quiet(on bool)
+	SayAgain(since projections.Position)
+	Drain(d *projections.Deltas, fanout bool)
+	DrainRecords(d *projections.Deltas)
+	Undrained() int
+	DirtyBytes() int64
+	RareCut() int64
+	TakeCut() (Cut, error)
+
+	Position() projections.Position
+	StoredPosition() projections.Position
+	Err() error
+	Full() error
+	Close() error
+
+	// Projection is what queries read.
+	Projection() *projections.Partition
+}
+
+// Cut is encoded dirty state that waits until the records published with it are acknowledged.
+type Cut interface{ Apply() error }
+
+// projection is the Fold of a *projections.Partition.
+type projection struct{ *projections.Partition }
+
+// FoldOf returns the Fold of an open partition.
+func FoldOf(p *projections.Partition) Fold { return projection{p} }
+
+// TakeCut implements Fold.
+func (p projection) TakeCut() (Cut, error) {
+	c, err := p.Cut()
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Projection implements Fold.
+func (p projection) Projection() *projections.Partition { return p.Partition }
+
+// Open opens the store of a partition as projections.Open does.
+func Open(dir string, id projections.Identity, o projections.Options) (Fold, error) {
+	p, err := projections.Open(dir, id, o)
+	if err != nil {
+		return nil, err
+	}
+	return FoldOf(p), nil
+}

@@ -1,0 +1,171 @@
+package steps
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/processor/internal/inbox"
+	"github.com/tidemark/tidemark/processor/internal/life"
+	"github.com/tidemark/tidemark/processor/internal/opening"
+	"github.com/tidemark/tidemark/processor/internal/setup"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// TestStoreIsNeverAheadOfTheAcknowledgements: a cut is applied after the set that it was taken
+// with.
+func TestStoreIsNeverAheadOfTheAcknowledgements(t *testing.T) {
+	s := newStage(t, opening.Plan{}, nil)
+	s.add(events.Reads, 3)
+	s.pass(2 * time.Second) // a cut is due
+	s.step()
+	s.add(events.Reads, 4)
+	s.step()
+	if s.fold.cuts != 1 || len(s.cuts) != 0 {
+		t.Fatalf("%d cuts taken and %d to be written before any acknowledgement, want 1 and 0", s.fold.cuts, len(s.cuts))
+	}
+	s.ack()
+	s.step()
+	s.write()
+	if want := (projections.Position{0, 3}); s.fold.stored != want {
+		t.Errorf("stored is %v, want %v: what was folded after the cut is not in it", s.fold.stored, want)
+	}
+	s.pass(2 * time.Second)
+	s.step()
+	if s.fold.cuts != 1 {
+		t.Error("a second cut was taken while the set in flight may still fail")
+	}
+}
+
+func TestIdlePartitionIsStoredToo(t *testing.T) {
+	s := newStage(t, opening.Plan{}, nil)
+	s.add(events.Reads, 1)
+	s.step()
+	s.ack()
+	s.step()
+	if sleep, _ := s.w.safeStep(); sleep > s.w.cfg.CutEvery {
+		t.Errorf("sleeps for %v although something is dirty", sleep)
+	}
+	s.pass(time.Second)
+	s.step()
+	s.write()
+	s.step()
+	if s.fold.stored != s.fold.position {
+		t.Errorf("stored %v, folded %v", s.fold.stored, s.fold.position)
+	}
+	s.pass(time.Hour)
+	s.step()
+	if s.fold.cuts != 1 {
+		t.Errorf("%d cuts without a change", s.fold.cuts-1)
+	}
+}
+
+// TestWhenACutIsDue: the rule of cutDueAt, case by case.
+func TestWhenACutIsDue(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(s *stage)
+		after  time.Duration // since the last cut
+		none   bool
+	}{
+		{name: "a little is dirty", after: 3 * time.Second},
+		{name: "CutBytes are dirty", change: func(s *stage) { s.fold.dirty = s.w.cfg.CutBytes }, after: time.Second},
+		{name: "the partition stops", change: func(s *stage) { s.w.stopping = inbox.StopClean }, after: time.Second},
+		{name: "all is stored", change: func(s *stage) { s.fold.stored = s.fold.position; s.w.stored = s.fold.position }, none: true},
+		{name: "a cut is being written", change: func(s *stage) { s.w.cutting = true }, none: true},
+		{name: "the disk is full", change: func(s *stage) { s.w.diskFull = true }, none: true},
+	} {
+		s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.CutEvery = 3 * time.Second })
+		s.w.flight = &flight{} // so that the step takes no cut itself
+		s.add(events.Reads, 1)
+		s.step()
+		s.pass(time.Second)
+		if c.change != nil {
+			c.change(s)
+		}
+		switch at := s.w.cutDueAt(s.now); {
+		case c.none != at.IsZero():
+			t.Errorf("%s: a cut is due at %v", c.name, at)
+		case !c.none && at.Sub(s.w.lastCut) != c.after:
+			t.Errorf("%s: a cut is due %v after the last one, want %v", c.name, at.Sub(s.w.lastCut), c.after)
+		}
+	}
+}
+
+// TestNobodySpinsBehindACut: while the store takes a cut, and what is dirty again has to wait for
+// it, the goroutine sleeps although there is a backlog and a fan-out is held.
+func TestNobodySpinsBehindACut(t *testing.T) {
+	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.CutBytes, c.CutEvery, c.FanoutDelay = 50, time.Hour, time.Hour })
+	s.add(events.Messages, 5000)
+	for range 20 {
+		s.pass(time.Second)
+		_, _ = s.w.safeStep()
+		s.ack()
+	}
+	sleep, _ := s.w.safeStep()
+	if !s.w.cutting || s.w.mayFold() || !s.w.unpublished() || !s.w.merge.Any() || s.w.flight != nil {
+		t.Fatalf("cutting %v, may fold %v, held %v, backlog %v: not the case that is meant", s.w.cutting, s.w.mayFold(), s.w.unpublished(), s.w.merge.Any())
+	}
+	if sleep == 0 {
+		t.Error("it does not sleep")
+	}
+}
+
+// TestNobodyWaitsForACut: while the store takes a cut for a long time, and what is dirty again has
+// to wait for it, what is folded is published all the same: a read's own delta after BatchTime, the
+// fan-out after FanoutDelay.
+func TestNobodyWaitsForACut(t *testing.T) {
+	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.CutBytes, c.CutEvery, setup.HooksOf(c).LockRecords = 50, time.Hour, 10 })
+	s.add(events.Messages, 5000)
+	s.step()
+	s.ack()
+	s.step() // the cut is on its way and is not written
+	if len(s.cuts) != 1 || s.w.mayFold() || !s.w.merge.Any() || s.w.flight != nil || s.w.pending == 0 {
+		t.Fatalf("%d cuts, may fold %v, in flight %v, %d pending: not the case that is meant", len(s.cuts), s.w.mayFold(), s.w.flight != nil, s.w.pending)
+	}
+	for _, c := range []struct {
+		delay time.Duration
+		full  bool
+	}{{s.w.cfg.BatchTime, false}, {s.w.cfg.FanoutDelay - s.w.cfg.BatchTime, true}} {
+		n := len(s.fold.drains)
+		if sleep, _ := s.w.safeStep(); sleep != c.delay || len(s.fold.drains) != n {
+			t.Fatalf("it sleeps %v and has drained %v, want %v and nothing", sleep, s.fold.drains[n:], c.delay)
+		}
+		s.pass(c.delay)
+		s.step()
+		if got := s.fold.drains[n:]; len(got) != 1 || got[0] != c.full {
+			t.Fatalf("drains %v after %v, want one, everything: %v", got, c.delay, c.full)
+		}
+		s.ack()
+	}
+}
+
+// TestReplayingPartitionsCutRarely: of a partition that replays a share of what is in memory may
+// be dirty; once it is live, no more than CutBytes.
+func TestReplayingPartitionsCutRarely(t *testing.T) {
+	s := newStage(t, opening.Plan{Until: projections.Position{0, 100, 0}, Published: true}, func(c *setup.Config) {
+		c.CutBytes, c.CutEvery, setup.HooksOf(c).LockRecords = 10, time.Hour, 5
+	})
+	s.fold.rareCut = 60
+	s.add(events.Reads, 59)
+	s.step()
+	if s.fold.cuts != 0 {
+		t.Fatalf("%d cuts of a partition that replays with less dirty than the share", s.fold.cuts)
+	}
+	s.add(events.Reads, 6)
+	s.step()
+	if s.fold.cuts != 1 {
+		t.Fatalf("%d cuts of a partition that replays with the share dirty, want 1", s.fold.cuts)
+	}
+	s.write()
+	s.add(events.Reads, 35)
+	s.step()
+	if s.w.Life.State() != life.Live {
+		t.Fatal("the partition is not live at its goal")
+	}
+	s.add(events.Reads, 1)
+	s.step()
+	if s.fold.cuts != 2 {
+		t.Errorf("%d cuts after the partition is live with more than CutBytes dirty, want 2", s.fold.cuts)
+	}
+}

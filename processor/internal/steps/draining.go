@@ -1,0 +1,230 @@
+package steps
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/processor/internal/failure"
+	"github.com/tidemark/tidemark/processor/internal/inbox"
+	"github.com/tidemark/tidemark/processor/internal/metrics"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// drainIfDue drains what has changed and publishes it, if that is due and nothing is in flight.
+// waiting reports that the merge holds records back until an input that is behind catches up.
+func (w *Worker) drainIfDue(now time.Time, waiting bool) {
+	if w.flight != nil {
+		return
+	}
+	backlog := !waiting && w.stopping == inbox.StopNone && w.merge.Any()
+	cutAt := w.cutDueAt(now)
+	cutDue := !cutAt.IsZero() && !now.Before(cutAt)
+	fanoutDue := now.Sub(w.lastFull) >= w.cfg.FanoutDelay
+	rested := w.stopping != inbox.StopNone || !now.Before(w.restsUntil())
+	switch {
+	case cutDue:
+	case w.replaying || !w.unpublished():
+		return
+	case !backlog && (rested || w.pending > 0):
+	case w.Fold.Undrained() >= maxUndrained:
+	case w.pending >= w.cfg.BatchRecords || w.pending > 0 && now.Sub(w.pendingSince) >= w.cfg.BatchTime:
+	case w.pending == 0 && fanoutDue:
+	default:
+		return
+	}
+	records := !backlog || now.Sub(w.lastRecords) >= min(recordsShare*w.recordsTook, w.cfg.FanoutDelay)
+	w.drain(now, !backlog && rested || fanoutDue || cutDue, records, cutDue)
+}
+
+// cutDueAt is when the next cut is due: now, if the partition stops or cutBytes are dirty; else
+// CutEvery after the last one. It is zero while none can be taken or there is nothing to store.
+func (w *Worker) cutDueAt(now time.Time) time.Time {
+	switch {
+	case w.cutting || w.diskFull || w.Home.Space.GaveUp() || w.Fold.Position() == w.stored:
+		return time.Time{}
+	case w.stopping != inbox.StopNone || w.Fold.DirtyBytes() >= w.cutBytes():
+		return now
+	}
+	return w.lastCut.Add(w.cfg.CutEvery)
+}
+
+// cutBytes is how many dirty bytes make a cut due. A partition that replays answers no queries, so
+// no query waits for its lock, and its cuts may be large.
+func (w *Worker) cutBytes() int64 {
+	if !w.replaying {
+		return w.cfg.CutBytes
+	}
+	return max(w.cfg.CutBytes, w.Fold.RareCut())
+}
+
+// unpublished reports whether something that was folded is not acknowledged yet.
+func (w *Worker) unpublished() bool { return w.acked != w.Fold.Position() }
+
+// fanoutRest is how long the next fan-out waits for each delta of the last one, up to FanoutDelay.
+// In a broker, a cache, a gateway and a client together a delta costs some 20 us of CPU. In a busy
+// channel a value is outdated by the next message, so it is published less often; in an idle
+// channel nothing waits.
+const fanoutRest = 200 * time.Microsecond
+
+// restsUntil is when the next fan-out is due while there is no backlog.
+func (w *Worker) restsUntil() time.Time {
+	return w.lastFull.Add(min(time.Duration(w.lastFanout)*fanoutRest, w.cfg.FanoutDelay))
+}
+
+// dueAt is when drainIfDue publishes the unpublished changes, unless a cut is due or something
+// happens earlier. With a backlog a partition sleeps only while folding waits for a cut to be
+// written; it publishes the folded changes meanwhile.
+func (w *Worker) dueAt(backlog bool) time.Time {
+	switch {
+	case !backlog:
+		return w.restsUntil()
+	case w.pending > 0:
+		return w.pendingSince.Add(w.cfg.BatchTime)
+	default:
+		return w.lastFull.Add(w.cfg.FanoutDelay)
+	}
+}
+
+// recordsShare bounds the pause between two drains of channel records while there is a backlog:
+// that many times as long as the last ones took to publish, and at most FanoutDelay. A reader of a
+// large channel sees a message with its channel record, so these do not wait with the fan-out,
+// which has many times as many records.
+const recordsShare = 4
+
+// drain collects pending output and publishes it. full includes the fan-out; records includes
+// channel records.
+func (w *Worker) drain(now time.Time, full, records, withCut bool) {
+	f := &flight{full: full, began: now, channels: full || records && !w.replaying}
+	w.deltas.Reset()
+	deltas, replaying := &w.deltas, w.replaying
+	if replaying {
+		deltas = nil // it was published before
+	}
+	t0 := w.cfg.Now()
+	if err := w.guarded(func() error {
+		w.Fold.Drain(deltas, full)
+		if f.channels && !full {
+			w.Fold.DrainRecords(deltas)
+		}
+		f.position = w.Fold.Position()
+		return nil
+	}); err != nil {
+		w.fail(failure.OfStore(err), inbox.StopAbort)
+		return
+	}
+	t1 := w.cfg.Now()
+	w.metrics.Phase(metrics.PhaseDrain, t1.Sub(t0))
+	if withCut {
+		if err := w.guarded(func() (err error) { f.cut, err = w.Fold.TakeCut(); return err }); err != nil {
+			w.fail(failure.OfStore(err), inbox.StopAbort)
+			return
+		}
+		w.metrics.Phase(metrics.PhaseCut, w.cfg.Now().Sub(t1))
+		w.lastCut = now
+	}
+	if full {
+		w.lastFull, w.lastFanout = now, len(w.deltas.Records)
+		f.oldest, w.oldest = w.oldest, 0
+	}
+	if f.channels {
+		w.lastRecords = now
+	}
+	if !replaying {
+		w.metrics.Batch(w.pending, len(w.deltas.Records))
+		w.Hub.note(w.deltas.Records)
+	}
+	w.pending = 0
+	w.flight = f
+	if replaying || len(w.deltas.Records)+len(w.dead) == 0 {
+		w.delivered(now, nil)
+		return
+	}
+	f.records = len(w.deltas.Records) + len(w.dead)
+	w.out.Publish(w, w.outgoing())
+}
+
+// guarded runs f, which takes the partition's lock where it needs it, and turns a panic into an
+// error.
+func (w *Worker) guarded(f func() error) error {
+	if err := guard.Err("its projection", f); err != nil {
+		return fmt.Errorf("partition %d at position %v: %w", w.Number, w.Fold.Position(), err)
+	}
+	return nil
+}
+
+// outgoing returns the drained changes and the dead letters as records for the client. It does not
+// copy keys and values.
+func (w *Worker) outgoing() []*kgo.Record {
+	n := len(w.deltas.Records)
+	if cap(w.records) < n {
+		w.records = make([]kgo.Record, n)
+	}
+	w.records = w.records[:n]
+	out := make([]*kgo.Record, 0, n+len(w.dead))
+	for i := range w.deltas.Records {
+		d := &w.deltas.Records[i]
+		topic := w.cfg.Topics.Unread
+		switch d.Topic {
+		case projections.OutChannels:
+			topic = w.cfg.Topics.Channels
+		case projections.OutReceipts:
+			topic = w.cfg.Topics.Receipts
+		}
+		w.records[i] = kgo.Record{Topic: topic, Partition: d.Partition, Key: d.Key, Value: d.Value}
+		out = append(out, &w.records[i])
+	}
+	out = append(out, w.dead...)
+	w.dead = nil
+	return out
+}
+
+// delivered takes the outcome of the set in flight.
+func (w *Worker) delivered(now time.Time, err error) {
+	f := w.flight
+	w.flight = nil
+	switch {
+	case f == nil:
+		return
+	case err != nil:
+		w.fail(failure.OfPublishing(fmt.Errorf("partition %d: publishing the changes up to position %v: %w", w.Number, f.position, err)), inbox.StopAbort)
+		return
+	}
+	if f.records > 0 {
+		w.metrics.Phase(metrics.PhasePublish, now.Sub(f.began))
+		if f.oldest > 0 {
+			w.metrics.ToBadge(max(now.Sub(time.UnixMilli(f.oldest)), 0))
+		}
+	}
+	if f.channels {
+		w.recordsTook = now.Sub(f.began)
+	}
+	if !f.full {
+		return
+	}
+	w.acked = f.position
+	if !w.replaying {
+		w.out.Acknowledged(w.Number, f.position)
+	}
+	if f.cut != nil {
+		w.cutting = true
+		w.out.Apply(w, f.cut)
+	}
+}
+
+// applied takes the outcome of a cut's writing.
+func (w *Worker) applied(err error) {
+	w.cutting = false
+	if err != nil && w.Home.Space.GaveUp() {
+		w.log.Warn("the disk is full: what was folded last is not stored, and will be folded again", "partition", w.Number, "err", err)
+		return
+	}
+	if err != nil {
+		w.fail(failure.OfStore(fmt.Errorf("partition %d: %w", w.Number, err)), inbox.StopAbort)
+		return
+	}
+	w.stored = w.Fold.StoredPosition()
+	w.Home.Folded(w.stored)
+}

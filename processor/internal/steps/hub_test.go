@@ -1,0 +1,188 @@
+package steps
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/processor/internal/life"
+	"github.com/tidemark/tidemark/projections"
+)
+
+func delta(user, channel string) projections.OutRecord { return deltaOf(user, channel, true, false) }
+
+// deltaOf is a delta of a user who is a member or not, of a channel that is large or not.
+func deltaOf(user, channel string, member, large bool) projections.OutRecord {
+	return projections.OutRecord{
+		Topic: projections.OutUnread, UserID: []byte(user), ChannelID: []byte(channel),
+		Value: events.AppendUnreadDelta(nil, &events.UnreadDelta{UserID: []byte(user), ChannelID: []byte(channel), Member: member, Large: large}),
+	}
+}
+
+func channelRecord(channel string, large bool) projections.OutRecord {
+	return projections.OutRecord{Topic: projections.OutChannels, ChannelID: []byte(channel),
+		Value: events.AppendChannelRecord(nil, &events.ChannelRecord{ChannelID: []byte(channel), Large: large})}
+}
+
+// watching begins a watch of a user who is a member of those large channels.
+func watching(t *testing.T, h *hub, user string, large ...string) *Watcher {
+	t.Helper()
+	w, err := h.Watch(user, func(yield func(string)) {
+		for _, id := range large {
+			yield(id)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func signalled(w *Watcher) bool {
+	select {
+	case _, open := <-w.Signal():
+		return open
+	default:
+		return false
+	}
+}
+
+func changed(w *Watcher) []string { return slices.Sorted(slices.Values(w.Changed())) }
+
+func TestWatcherHearsOfItsUser(t *testing.T) {
+	var h hub
+	h.note([]projections.OutRecord{delta("u", "before")})
+	u, again, other := watching(t, &h, "u"), watching(t, &h, "u"), watching(t, &h, "o")
+	records := []projections.OutRecord{delta("u", "a"), delta("u", "b"), delta("u", "a"), delta("x", "c"), channelRecord("a", false)}
+	h.note(records)
+	records[0].ChannelID[0] = 'z' // the memory of deltas is used again
+	for _, w := range []*Watcher{u, again} {
+		if !signalled(w) {
+			t.Error("no signal")
+		}
+		if got := changed(w); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("changed are %v, want a and b", got)
+		}
+		if got := changed(w); got != nil {
+			t.Errorf("told again of %v", got)
+		}
+	}
+	if signalled(other) || changed(other) != nil {
+		t.Error("another user's watcher heard of it")
+	}
+}
+
+// TestLargeChannelWakesItsMembers: the record of a large channel wakes the watchers of its members
+// and nobody else, however they became members and ceased to be.
+func TestLargeChannelWakesItsMembers(t *testing.T) {
+	var h hub
+	member, stranger := watching(t, &h, "u", "big"), watching(t, &h, "v", "other")
+	big := []projections.OutRecord{channelRecord("big", true), channelRecord("small", false)}
+	hears := func(w *Watcher, want ...string) {
+		t.Helper()
+		if woken := signalled(w); woken != (len(want) > 0) {
+			t.Errorf("woken: %v", woken)
+		}
+		if got := changed(w); !slices.Equal(got, want) {
+			t.Errorf("changed are %v, want %v", got, want)
+		}
+	}
+	h.note(big)
+	hears(member, "big")
+	hears(stranger)
+	late := watching(t, &h, "u", "big")
+	hears(late) // of what was before the watch
+
+	h.note([]projections.OutRecord{deltaOf("v", "big", true, true)}) // joins
+	hears(stranger, "big")
+	h.note(big)
+	hears(stranger, "big")
+	h.note([]projections.OutRecord{deltaOf("v", "big", false, true)}) // leaves
+	hears(stranger, "big")
+	h.note(big)
+	hears(stranger)
+
+	h.note([]projections.OutRecord{deltaOf("u", "big", true, false)}) // the channel turns small: deltas tell of it
+	hears(late, "big")
+	h.note([]projections.OutRecord{channelRecord("big", false)})
+	hears(late)
+	member.Stop()
+	late.Stop()
+	stranger.Stop()
+	if len(h.byLarge) != 0 {
+		t.Errorf("left are %v", h.byLarge)
+	}
+}
+
+// What a channel's record says and no delta does wakes everybody: who its members are is not known.
+func TestUpdatedChannelWakesEverybody(t *testing.T) {
+	var h hub
+	u, v := watching(t, &h, "u"), watching(t, &h, "v", "town")
+	record := channelRecord("town", false)
+	record.Updated = true
+	h.note([]projections.OutRecord{record})
+	for _, w := range []*Watcher{u, v} {
+		if !signalled(w) || !slices.Equal(changed(w), []string{"town"}) {
+			t.Errorf("%s is not told", w.user)
+		}
+		w.Stop()
+	}
+}
+
+// TestMembershipThatChangesAsAWatchBegins: a join that is noted between the beginning of a watch
+// and the listing of its user's channels is not lost.
+func TestMembershipThatChangesAsAWatchBegins(t *testing.T) {
+	var h hub
+	w, err := h.Watch("u", func(yield func(string)) {
+		h.note([]projections.OutRecord{deltaOf("u", "big", true, true)})
+		yield("other")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Changed()
+	h.note([]projections.OutRecord{channelRecord("big", true), channelRecord("other", true)})
+	if got := changed(w); !slices.Equal(got, []string{"big", "other"}) {
+		t.Errorf("changed are %v, want both", got)
+	}
+	if _, err := h.Watch("v", func(func(string)) { h.end() }); !errors.Is(err, life.ErrNotOwner) {
+		t.Errorf("a partition that goes as a watch begins: %v", err)
+	}
+}
+
+func TestStoppedWatcherLeavesNothing(t *testing.T) {
+	var h hub
+	w := watching(t, &h, "u", "big")
+	h.note([]projections.OutRecord{delta("u", "a"), channelRecord("big", true)})
+	w.Stop()
+	w.Stop()
+	if h.Watchers.Load() != 0 || len(h.byUser) != 0 || len(h.byLarge) != 0 {
+		t.Errorf("left are %d watchers, users %v, channels %v", h.Watchers.Load(), h.byUser, h.byLarge)
+	}
+	if changed(w) != nil {
+		t.Error("a stopped watcher tells of changes")
+	}
+	h.note([]projections.OutRecord{delta("u", "b")})
+}
+
+func TestEndClosesTheSignals(t *testing.T) {
+	var h hub
+	w := watching(t, &h, "u")
+	h.end()
+	if _, open := <-w.Signal(); open {
+		t.Error("the signal is not closed")
+	}
+	w.Stop()
+	if _, err := h.Watch("u", func(func(string)) {}); !errors.Is(err, life.ErrNotOwner) {
+		t.Errorf("watching a partition that is gone: %v", err)
+	}
+}
+
+func BenchmarkNoteWithoutWatchers(b *testing.B) {
+	var h hub
+	records := []projections.OutRecord{delta("u", "a"), channelRecord("a", true)}
+	for b.Loop() {
+		h.note(records)
+	}
+}

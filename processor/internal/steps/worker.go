@@ -1,0 +1,266 @@
+package steps
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/loglimit"
+	"github.com/tidemark/tidemark/processor/internal/failure"
+	"github.com/tidemark/tidemark/processor/internal/home"
+	"github.com/tidemark/tidemark/processor/internal/inbox"
+	"github.com/tidemark/tidemark/processor/internal/life"
+	"github.com/tidemark/tidemark/processor/internal/merge"
+	"github.com/tidemark/tidemark/processor/internal/metrics"
+	"github.com/tidemark/tidemark/processor/internal/opening"
+	"github.com/tidemark/tidemark/processor/internal/setup"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// outside has the side effects of a partition's steps. Its methods return at once; outcomes come
+// back through the inbox.
+type outside interface {
+	// Publish produces the records, all or with an error, and then calls the inbox's PublishDone.
+	// It does not touch the records' memory after that.
+	Publish(w *Worker, records []*kgo.Record)
+	// Apply writes the cut and then calls the inbox's ApplyDone.
+	Apply(w *Worker, c setup.Cut)
+	// Acknowledged notes that everything up to position is published: the group may commit it.
+	Acknowledged(partition int32, position projections.Position)
+}
+
+// Worker folds one partition. Its goroutine calls step over and over and owns all fields, except
+// the inbox, the atomics, and the fold, which queries read under its lock.
+//
+// The invariant of the store lives here: a cut is taken together with a drain of everything, and
+// applied when the records of that drain and of all before it are acknowledged. So the store never
+// has a position beyond the published one. At most one set of records and one cut are outstanding.
+// Meanwhile the fold goes on, and the next drain takes all its changes together: the slower the
+// brokers, the larger the batches.
+type Worker struct {
+	Number  int32
+	count   int32 // partitions of the inputs
+	cfg     *setup.Checked
+	out     outside
+	log     *slog.Logger
+	metrics *metrics.Worker
+
+	Inbox    *inbox.Inbox
+	Progress progress
+	Hub      hub
+	ends     [events.NumInputs]atomic.Int64
+	lastTime [events.NumInputs]atomic.Int64 // timestamp of the last record folded, Unix milliseconds
+	Life     life.Cycle
+	Live     atomic.Pointer[projections.Partition] // nil unless life.Live or life.Stopping
+	Failure  atomic.Pointer[error]
+	Done     chan struct{} // closed when the goroutine has ended and the store is closed
+
+	Fold    setup.Fold
+	merge   *merge.Merger
+	batch   batch
+	breaker *breaker
+	deltas  projections.Deltas
+	records []kgo.Record // memory of the set in flight
+	dead    []*kgo.Record
+	bad     loglimit.Limiter // records that went to the dead letters and are not logged yet
+	lastBad badRecord
+
+	oldest int64 // timestamp of the first record folded since the last full drain, Unix milliseconds; 0: none was
+
+	lease
+
+	plan       opening.Plan
+	goal       projections.Position // where it goes live, once it does not replay any more
+	replaying  bool                 // the records that it folds were published before, so it publishes nothing
+	standby    bool                 // it follows the owner's published offsets and does not go live
+	opening    atomic.Pointer[life.Progress]
+	began      time.Time
+	lastLogged time.Time // when progress was logged last
+
+	pending      int           // records folded since the last drain
+	pendingSince time.Time     // when the first of them was
+	lastFull     time.Time     // of the last drain of everything
+	lastFanout   int           // records in it
+	lastRecords  time.Time     // of the last drain of channels' records
+	recordsTook  time.Duration // from there to its acknowledgement
+	flight       *flight       // published records, and a cut, that wait for acknowledgements
+	acked        projections.Position
+	stored       projections.Position
+	cutting      bool // a cut is being applied
+	diskFull     bool // the disk is: nothing is folded and no cut is taken
+	lastCut      time.Time
+	stopping     inbox.StopKind
+	err          error // why it stops by itself
+}
+
+// flight is a set of records that is being published.
+type flight struct {
+	position projections.Position
+	full     bool      // everything up to position is in it or was before
+	channels bool      // at least the channels' records are
+	cut      setup.Cut // nil: none was taken
+	began    time.Time
+	records  int
+	oldest   int64 // timestamp of the oldest record folded since the full drain before; 0: none was, or it is not full
+}
+
+// step does all work that is due now. It returns how long the goroutine may sleep unless the inbox
+// wakes it, and whether the partition has ended.
+func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
+	w.receive(now)
+	w.checkDisk()
+	w.logBad(w.bad.Due(now))
+	if w.stopping == inbox.StopAbort {
+		// A cut that is being applied was acknowledged: it is waited for, since it uses the store.
+		if w.diskFull {
+			w.Home.Space.GiveUp()
+		}
+		return time.Hour, !w.cutting
+	}
+	var waitUntil time.Time
+	if w.stopping == inbox.StopNone && w.mayFold() {
+		waitUntil = w.foldSome(now)
+	}
+	switch {
+	case w.stopping != inbox.StopNone:
+	case w.replaying:
+		w.advanceOpening(now)
+	case w.Life.State() == life.CatchingUp:
+		w.goLiveAtGoal(now)
+	}
+	if w.stopping == inbox.StopAbort {
+		return 0, false
+	}
+	w.drainIfDue(now, !waitUntil.IsZero())
+	switch w.stopping {
+	case inbox.StopAbort:
+		return 0, false
+	case inbox.StopClean:
+		if w.diskFull && w.published() {
+			w.Home.Space.GiveUp() // what is not stored is folded again
+		}
+		if w.Home.Space.GaveUp() {
+			return time.Hour, !w.cutting
+		}
+		return time.Hour, w.settled()
+	case inbox.StopNone:
+	}
+	return w.idle(now, waitUntil), false
+}
+
+// receive handles the news from the inbox.
+func (w *Worker) receive(now time.Time) {
+	n := w.Inbox.Take()
+	if n.Stop > w.stopping {
+		w.stopping = n.Stop
+		if w.err == nil {
+			w.Life.To(life.Stopping)
+		}
+	}
+	if n.Failed != nil {
+		w.fail(n.Failed, inbox.StopClean)
+	}
+	var known [events.NumInputs]int64
+	for i := range n.Fetched {
+		for _, f := range n.Fetched[i] {
+			if f.Batches != nil {
+				w.merge.AddBatches(events.Input(i), merge.Source{Topic: w.cfg.Topics.Inputs[i], Partition: w.Number}, f.Batches, f.Next, f.End)
+				continue
+			}
+			for _, r := range w.merge.Add(events.Input(i), f.Records, f.End) {
+				known[i] += merge.RecordBytes(r)
+			}
+		}
+		w.ends[i].Store(w.merge.End(events.Input(i)))
+	}
+	w.Inbox.Consumed(known)
+	w.receiveStandby(now, &n)
+	if n.Applied != nil {
+		w.applied(n.Applied.Err)
+	}
+	if n.Published != nil {
+		w.delivered(now, n.Published.Err)
+	}
+}
+
+// maxUndrained is how many pairs may have changed before their deltas are published, whatever the
+// number of records: in an import of memberships each record names thousands of users, and a delta
+// takes some 600 bytes until it is acknowledged.
+const maxUndrained = 1 << 18
+
+// mayFold bounds the unpublished changes and the unwritten dirty state. While the disk is full
+// nothing is folded.
+func (w *Worker) mayFold() bool {
+	return !w.diskFull && (w.replaying || w.pending < 4*w.cfg.BatchRecords && w.Fold.Undrained() < maxUndrained) &&
+		w.Fold.DirtyBytes() < 2*w.cutBytes()
+}
+
+// published reports whether all that was folded is acknowledged.
+func (w *Worker) published() bool { return w.flight == nil && w.acked == w.Fold.Position() }
+
+// settled reports whether a partition that stops has nothing left to do.
+func (w *Worker) settled() bool { return !w.cutting && w.published() && w.stored == w.Fold.Position() }
+
+// idle is how long the goroutine may sleep.
+func (w *Worker) idle(now time.Time, waitUntil time.Time) time.Duration {
+	if w.mayFold() && waitUntil.IsZero() && w.merge.Any() {
+		return 0
+	}
+	sleep := time.Hour
+	wakeAt := func(t time.Time) {
+		if !t.IsZero() {
+			sleep = min(sleep, max(t.Sub(now), 0))
+		}
+	}
+	wakeAt(waitUntil)
+	wakeAt(w.bad.Next())
+	if w.diskFull {
+		return min(sleep, home.SpaceEvery)
+	}
+	if w.flight == nil && !w.replaying && w.unpublished() {
+		wakeAt(w.dueAt(waitUntil.IsZero() && w.merge.Any()))
+	}
+	if w.flight == nil {
+		wakeAt(w.cutDueAt(now))
+	}
+	return sleep
+}
+
+// run steps until the partition has ended.
+func (w *Worker) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		sleep, ended := w.safeStep()
+		if ended {
+			return
+		}
+		if sleep == 0 {
+			continue
+		}
+		timer.Reset(sleep)
+		select {
+		case <-w.Inbox.Wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// safeStep runs step; a panic in it fails only this partition. The goroutine goes on stepping until
+// a cut under way is written, so that the store is not closed meanwhile.
+func (w *Worker) safeStep() (sleep time.Duration, ended bool) {
+	err := guard.Do("its worker", func() {
+		sleep, ended = w.step(w.cfg.Now())
+		w.Inbox.Starved.Store(sleep > 0 && w.mayFold())
+	})
+	if err != nil {
+		w.fail(failure.Passing(fmt.Errorf("partition %d: %w", w.Number, err)), inbox.StopAbort)
+		return 0, false
+	}
+	return sleep, ended
+}

@@ -1,0 +1,210 @@
+package processor
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor/internal/opening"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// network is what lies between a member and its brokers, and holds on to what produces: the member
+// takes it to be sent. It is given out later, whatever has become of the member and its connections
+// by then.
+type network struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	holds   bool
+	cut     bool // nothing else passes either
+	held    []held
+}
+
+type held struct {
+	to      net.Conn
+	request []byte
+}
+
+func newNetwork() *network {
+	n := &network{}
+	n.changed = sync.NewCond(&n.mu)
+	return n
+}
+
+func (n *network) set(change func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change()
+	n.changed.Broadcast()
+}
+
+// hold holds on to what produces from now on.
+func (n *network) hold() { n.set(func() { n.holds = true }) }
+
+// separate lets nothing pass from now on.
+func (n *network) separate() { n.set(func() { n.cut = true }) }
+
+// waiting is how many requests are held.
+func (n *network) waiting() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.held)
+}
+
+// release gives out what was held, waits for the brokers to answer it, and lets all pass again.
+func (n *network) release(t *testing.T) {
+	t.Helper()
+	var out []held
+	n.set(func() { out, n.held = n.held, nil })
+	for _, h := range out {
+		if err := errors.Join(h.to.SetDeadline(time.Time{}), write(h.to, h.request)); err != nil {
+			t.Fatalf("a held request is lost: %v", err)
+		}
+		// Whoever reads it, the client or this: an answer says that what was held is judged.
+		_ = h.to.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := h.to.Read(make([]byte, 4)); err != nil {
+			t.Logf("a held request is not answered here: %v", err)
+		}
+	}
+	for _, h := range out {
+		_ = h.to.Close() // in the middle of an answer: it is of no use any more
+	}
+	n.set(func() { n.holds, n.cut = false, false })
+}
+
+func write(to net.Conn, b []byte) error { _, err := to.Write(b); return err }
+
+func (n *network) dial(ctx context.Context, network, host string) (net.Conn, error) {
+	n.mu.Lock()
+	cut := n.cut
+	n.mu.Unlock()
+	if cut {
+		return nil, syscall.EHOSTUNREACH
+	}
+	c, err := new(net.Dialer).DialContext(ctx, network, host)
+	if err != nil {
+		return nil, err
+	}
+	return &through{Conn: c, by: n}, nil
+}
+
+// through is a connection through the network.
+type through struct {
+	net.Conn
+	by    *network
+	holds bool // something that was written to it is held
+}
+
+func (c *through) Write(b []byte) (int, error) {
+	c.by.mu.Lock()
+	if c.by.holds && (c.holds || len(b) > 6 && binary.BigEndian.Uint16(b[4:]) == uint16(kmsg.Produce)) {
+		c.holds = true
+		if n := len(c.by.held); n > 0 && c.by.held[n-1].to == c.Conn {
+			c.by.held[n-1].request = append(c.by.held[n-1].request, b...)
+		} else {
+			c.by.held = append(c.by.held, held{c.Conn, append([]byte(nil), b...)})
+		}
+		c.by.mu.Unlock()
+		return len(b), nil
+	}
+	cut := c.by.cut
+	c.by.mu.Unlock()
+	if cut {
+		return len(b), nil // lost on the way
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *through) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.by.mu.Lock()
+	defer c.by.mu.Unlock()
+	if c.by.cut {
+		return 0, net.ErrClosed
+	}
+	return n, err
+}
+
+func (c *through) Close() error {
+	c.by.mu.Lock()
+	defer c.by.mu.Unlock()
+	if c.holds && c.by.holds {
+		return c.SetDeadline(time.Now()) // the member is gone, what it sent is not
+	}
+	return c.Conn.Close()
+}
+
+// TestLateRecordsDoNotStand (R6): again and again what a member publishes is held up on its way,
+// and the member is cut off for longer than its session: now one of two, now the other. Its
+// successor goes on, and then all that was held comes in, behind newer values of the same keys. In
+// the end each key's last record in the log is that of a replay.
+func TestLateRecordsDoNotStand(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		const n = 4
+		s := newSite(t, env.Brokers, n)
+		seed := rand.Uint64()
+		t.Logf("seed %d of the events", seed)
+		tr := newTraffic(s, seed, 20)
+		networks := [2]*network{newNetwork(), newNetwork()}
+		var members [2]*member
+		for i := range members {
+			c := s.config(t.TempDir())
+			c.SessionTimeout, c.StopTimeout = linesSession, linesSession
+			c.ClientOptions = append(c.ClientOptions, kgo.Dialer(networks[i].dial), kgo.RequestTimeoutOverhead(linesSession/2))
+			members[i] = s.start(c)
+		}
+		late, rounds := 0, 4
+		if testing.Short() {
+			rounds = 2
+		}
+		for round := range rounds {
+			at, other := round%2, 1-round%2
+			members[at].ready(n / 2)
+			members[other].ready(n / 2)
+			tr.run(200)
+			s.caughtUp(members[:]...)
+			networks[at].hold()
+			tr.run(200)
+			until(t, "all is folded, and some of it is on its way", func() bool {
+				return networks[at].waiting() > 0 && s.foldedBy(members[at])
+			})
+			networks[at].separate()
+			members[other].ready(n)
+			tr.run(200)
+			s.caughtUp(members[other])
+			late += networks[at].waiting()
+			networks[at].release(t)
+			until(t, "both have their share again", func() bool {
+				return len(members[at].numbers()) == n/2 && len(members[other].numbers()) == n/2
+			})
+		}
+		s.caughtUp(members[:]...)
+		for _, m := range members {
+			m.stop()
+		}
+		_, replayed := s.replay()
+		sameStanding(t, "two members in turn", s.outputsOf(2), replayed)
+		t.Logf("%d connections gave out late what they had", late)
+	})
+}
+
+// foldedBy reports whether a member has folded all there is of its partitions.
+func (s *site) foldedBy(m *member) bool {
+	ends := s.ends()
+	for n, at := range m.positions() {
+		if at != opening.Behind(ends[n], projections.Position{}) {
+			return false
+		}
+	}
+	return true
+}

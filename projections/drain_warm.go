@@ -1,0 +1,30 @@
+package projections
+
+import (
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// warmRows is how many rows Drain warms at a time.
+const warmRows = 64
+
+// warmDrain is Warm for rows that are drained next: row to channel, user and ids, and those to
+// their bytes.
+func (p *Partition) warmDrain(rows []state.OutRow) {
+	w := &p.rules.Warmth
+	for i := range rows {
+		r := p.rules.Rows.At(rows[i].Ref)
+		w.Sum += uint64(r.Channel) + uint64(r.LastR)
+	}
+	for i := range rows {
+		r := p.rules.Rows.At(rows[i].Ref)
+		c := p.rules.Channels.At(r.Channel)
+		w.Sum += uint64(c.ID) + uint64(c.Tail[c.Latest%history.BlockLen]) + uint64(c.LastM) + uint64(p.rules.Users.At(r.User).ShortLen)
+	}
+	for i := range rows {
+		r := p.rules.Rows.At(rows[i].Ref)
+		c := p.rules.Channels.At(r.Channel)
+		w.Sum += uint64(p.rules.Blobs.First(c.ID)) + uint64(p.rules.Blobs.First(c.Tail[c.Latest%history.BlockLen])) +
+			uint64(p.rules.Blobs.First(r.LastID)) + uint64(p.rules.Blobs.First(r.FirstID))
+	}
+}

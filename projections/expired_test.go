@@ -1,0 +1,72 @@
+package projections_test
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/script"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// An event by the id of a message that is there and too old for it is no waiting one, whatever it
+// does with the message and however old that is; nothing of it is left once log time has passed it.
+func TestExpiredIDDoesNotWait(t *testing.T) {
+	var parser script.Parser
+	p := open(t, vfs.NewMem(), projections.DefaultSettings())
+	defer closePartition(t, p)
+	tell := func(line string) (out projections.Outcome) {
+		t.Helper()
+		records, err := parser.Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range records {
+			records[i].Offset = p.Position()[records[i].Input]
+			out = records[i].Fold(p)
+		}
+		return out
+	}
+	tell("a, b join\nb posts m1..m40\nwait 160d\nb posts new")
+	for line, want := range map[string]projections.Outcome{
+		"a reads up to m1":                 projections.OutcomeExpiredID,
+		"a reads up to m30":                projections.OutcomeExpiredID,
+		"a reads m2, m31":                  projections.OutcomeExpiredID,
+		"a marks unread m3":                projections.OutcomeExpiredID,
+		"a marks unread new head m3":       projections.OutcomeExpiredID,
+		"a gets m4":                        projections.OutcomeExpiredID,
+		"a gets up to m4":                  projections.OutcomeExpiredID,
+		"a misses m5":                      projections.OutcomeExpiredID,
+		"a reads up to m6 in thread m1":    projections.OutcomeExpiredID,
+		"b reads up to never":              projections.OutcomeWaiting,
+		"b reads never":                    projections.OutcomeWaiting,
+		"b misses never":                   projections.OutcomeWaiting,
+		"b marks unread never":             projections.OutcomeApplied, // of its epoch
+		"b reads up to never in thread m1": projections.OutcomeWaiting,
+	} {
+		if got := tell(line); got != want {
+			t.Errorf("%s: outcome %d, want %d", line, got, want)
+		}
+	}
+	tell("wait 1s\nb posts newer\na reads up to newer")
+	var d projections.Deltas
+	p.Drain(&d, true)
+	cut(t, p)
+	if err := p.Dump(func(key, _ []byte) error {
+		for _, kind := range []string{"w", "r", "v", "W", "R"} { // what waits, by user
+			if string(key) == "Cc\x00"+kind+"a" || string(key) == "Cc\x00"+kind+"a\x00m1" {
+				t.Errorf("record %q is left of what a did", key)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if pos := p.Position(); pos[events.Reads] == 0 || pos[events.Deliveries] == 0 {
+		t.Fatal("nothing was folded")
+	}
+	if v, _ := p.View("a", "c"); v.Unread != 0 || v.LastRead.MessageID != "newer" {
+		t.Errorf("a sees %+v", v)
+	}
+}

@@ -1,0 +1,101 @@
+package projections
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// TestHotBytesIsWhatTheHeapSays: for each kind of state, what the metric says grows as the heap
+// does, within a tenth. Operators size nodes by it.
+func TestHotBytesIsWhatTheHeapSays(t *testing.T) {
+	users := func(prefix string, n int) (ids [][]byte) {
+		for i := range n {
+			ids = append(ids, fmt.Appendf(nil, "%s-user-%d", prefix, i))
+		}
+		return ids
+	}
+	join := func(p *Partition, ch []byte, ids [][]byte) {
+		p.rules.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: ch, OccurredAt: 1, IDs: ids}, p.rules.Positions[events.Messages], 1)
+	}
+	post := func(p *Partition, m *events.Message) {
+		m.Kind, m.OccurredAt = events.KindMessagePosted, 1
+		p.rules.FoldMessage(m, p.rules.Positions[events.Messages], 1)
+	}
+	read := func(p *Partition, r *events.Read) {
+		r.OccurredAt = 1
+		p.rules.FoldRead(r, p.rules.Positions[events.Reads], 1)
+	}
+	crowd := users("member", 20)
+	kinds := map[string]struct {
+		n    int
+		fill func(p *Partition, i int)
+	}{
+		"channels of 20": {20_000, func(p *Partition, i int) { join(p, fmt.Appendf(nil, "channel-%d", i), crowd) }},
+		"one channel of many": {300_000, func(p *Partition, i int) {
+			join(p, []byte("crowd"), [][]byte{fmt.Appendf(nil, "someone-%d", i)})
+		}},
+		"pairs of two": {100_000, func(p *Partition, i int) {
+			join(p, fmt.Appendf(nil, "dm-%d", i), [][]byte{fmt.Appendf(nil, "u%d", i%1000), fmt.Appendf(nil, "u%d", i/1000)})
+		}},
+		"threads": {30_000, func(p *Partition, i int) {
+			if i == 0 {
+				join(p, []byte("general"), crowd)
+			}
+			root := fmt.Appendf(nil, "root-%d", i)
+			post(p, &events.Message{ChannelID: []byte("general"), MessageID: root, SenderID: crowd[i%20]})
+			for k := range 3 {
+				post(p, &events.Message{ChannelID: []byte("general"), MessageID: fmt.Appendf(nil, "r%d-%d", i, k), SenderID: crowd[(i+k+1)%20], ThreadID: root})
+			}
+		}},
+		"reads of channels that nobody knows": {50_000, func(p *Partition, i int) {
+			read(p, &events.Read{Kind: events.KindReadUpTo, ChannelID: fmt.Appendf(nil, "unknown-%d", i), UserID: crowd[i%20],
+				Target: events.TargetMessageID, MessageID: fmt.Appendf(nil, "message-%d", i)})
+		}},
+		"single reads": {60_000, func(p *Partition, i int) {
+			ch := fmt.Appendf(nil, "single-%d", i/20)
+			if i%20 == 0 {
+				join(p, ch, crowd)
+				for k := range 8 {
+					post(p, &events.Message{ChannelID: ch, MessageID: fmt.Appendf(nil, "m%d", k), SenderID: []byte("bot")})
+				}
+			}
+			read(p, &events.Read{Kind: events.KindMessagesRead, ChannelID: ch, UserID: crowd[i%20], IDs: [][]byte{[]byte("m3"), []byte("m5"), []byte("m6")}})
+		}},
+		"long ids": {30_000, func(p *Partition, i int) {
+			join(p, fmt.Appendf(nil, "%0200d", i), [][]byte{fmt.Appendf(nil, "%0250d", i)})
+		}},
+	}
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			p := mustOpen(t, vfs.NewMem(), testIdentity())
+			defer p.Close()
+			p.rules.Replaying = true
+			heap := func() int64 {
+				runtime.GC()
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return int64(m.HeapAlloc)
+			}
+			before, said := heap(), p.Stats().HotBytes
+			for i := range kind.n {
+				kind.fill(p, i)
+			}
+			grown, says := heap()-before, p.Stats().HotBytes-said
+			ratio := float64(says) / float64(grown)
+			t.Logf("%.1f MiB in the heap, %.1f MiB said: %.2f", float64(grown)/(1<<20), float64(says)/(1<<20), ratio)
+			if grown < 8<<20 {
+				t.Fatal("too little to judge by")
+			}
+			if ratio < 0.9 || ratio > 1.1 {
+				t.Errorf("the heap grew by %d bytes, the metric by %d", grown, says)
+			}
+			runtime.KeepAlive(p)
+		})
+	}
+}

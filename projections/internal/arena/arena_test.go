@@ -1,0 +1,163 @@
+package arena
+
+import (
+	"bytes"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestTable drives a table and a map through inserts, removes and lookups, with few tags so that
+// they collide.
+func TestTable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var tab Table
+		keys := map[uint32]uint64{} // ref -> hash
+		spreadOver := rapid.SampledFrom([]uint64{3, 50, 1 << 40}).Draw(t, "hashes")
+		for next := uint32(1); next < 300; next++ {
+			h := Mix(rapid.Uint64Range(0, spreadOver).Draw(t, "hash"))
+			tab.Insert(h, next)
+			keys[next] = h
+			if rapid.IntRange(0, 2).Draw(t, "remove") == 0 {
+				gone := rapid.Uint32Range(1, next).Draw(t, "gone")
+				if h, ok := keys[gone]; ok {
+					tab.Remove(h, gone)
+					delete(keys, gone)
+				}
+			}
+		}
+		if tab.count != len(keys) {
+			t.Fatalf("count %d, want %d", tab.count, len(keys))
+		}
+		for ref := uint32(1); ref < 300; ref++ {
+			h, want := keys[ref]
+			got := tab.Find(h, func(r uint32) bool { return r == ref })
+			if (got == ref) != want {
+				t.Fatalf("find(%d) = %d, known %t", ref, got, want)
+			}
+		}
+	})
+}
+
+// TestBlobs checks that blobs of all sizes keep their bytes while others come and go.
+func TestBlobs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s Blobs
+		live := map[uint32][]byte{}
+		size := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 40_000))
+		for i := range rapid.IntRange(1, 200).Draw(t, "steps") {
+			b := bytes.Repeat([]byte{byte(i)}, size.Draw(t, "size"))
+			ref := s.Put(b)
+			if _, taken := live[ref]; taken || ref == 0 {
+				t.Fatalf("reference %d given twice", ref)
+			}
+			live[ref] = b
+			for ref := range live {
+				if rapid.IntRange(0, 9).Draw(t, "release") == 0 {
+					s.Release(ref)
+					delete(live, ref)
+				}
+				break
+			}
+		}
+		for ref, want := range live {
+			if !bytes.Equal(s.Get(ref), want) {
+				t.Fatalf("blob %x changed", ref)
+			}
+			s.Release(ref)
+		}
+		if s.live != 0 {
+			t.Fatalf("%d bytes are said to be in use after all were released", s.live)
+		}
+	})
+}
+
+// TestSlab: indices are used again, zeroed, and addresses stay valid over growth.
+func TestSlab(t *testing.T) {
+	var s Slab[[4]int]
+	first := s.Alloc()
+	s.At(first)[0] = 7
+	p := s.At(first)
+	for range 3 * slabSize {
+		s.Alloc()
+	}
+	if p != s.At(first) || p[0] != 7 || s.Len() != 3*slabSize+1 {
+		t.Fatalf("moved, or %d elements", s.Len())
+	}
+	s.Release(first)
+	if again := s.Alloc(); again != first || s.At(again)[0] != 0 {
+		t.Fatalf("index %d instead of %d, value %d", again, first, s.At(again)[0])
+	}
+}
+
+// TestTrim: what slabs, blobs, tables and pools give back is made anew when it is needed, and what
+// is in use stays.
+func TestTrim(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s Slab[uint64]
+		var b Blobs
+		var tab Table
+		var pl Pool[uint64]
+		type thing struct{ at, blob, object uint32 }
+		live := map[uint64]thing{}
+		next := uint64(0)
+		for range rapid.IntRange(1, 4).Draw(t, "rounds") {
+			for range rapid.SampledFrom([]int{10, 1000, slabSize + 500}).Draw(t, "come") {
+				next++
+				x := thing{s.Push(next), b.Put(bytes.Repeat([]byte{byte(next)}, int(next%700))), pl.Put(&next)}
+				tab.Insert(Mix(next*0x9e3779b97f4a7c15), x.at)
+				live[next] = x
+			}
+			stay := rapid.SampledFrom([]uint64{0, 1, 2, 1000}).Draw(t, "one in so many stays")
+			for n, x := range live {
+				if stay > 0 && n%stay == 0 {
+					continue
+				}
+				s.Release(x.at)
+				b.Release(x.blob)
+				pl.Drop(x.object)
+				tab.Remove(Mix(n*0x9e3779b97f4a7c15), x.at)
+				delete(live, n)
+			}
+			if s.Idle() {
+				s.Trim()
+			}
+			if b.Idle() {
+				b.Trim()
+			}
+			tab.Trim()
+			pl.Trim()
+			if len(live) == 0 && (s.room() > slabFirst || b.Bytes() > 10<<20 || len(tab.slots) > tableSmall || len(pl.list) > 2100) {
+				t.Fatalf("empty, and there is room for %d elements, %d bytes, %d slots, %d objects", s.room(), b.Bytes(), len(tab.slots), len(pl.list))
+			}
+			for n, x := range live {
+				if got := b.Get(x.blob); *s.At(x.at) != n || len(got) != int(n%700) || len(got) > 0 && got[0] != byte(n) || pl.At(x.object) == nil ||
+					tab.Find(Mix(n*0x9e3779b97f4a7c15), func(ref uint32) bool { return ref == x.at }) != x.at {
+					t.Fatalf("number %d is lost", n)
+				}
+			}
+			if s.Len() != len(live) || tab.count != len(live) {
+				t.Fatalf("%d elements and %d entries, want %d", s.Len(), tab.count, len(live))
+			}
+		}
+	})
+}
+
+// TestColdSet: what was added is in it, and little else.
+func TestColdSet(t *testing.T) {
+	var s ColdSet
+	for i := range uint64(10_000) {
+		s.Add(Mix(i) * (i % 97)) // 0 among them
+		s.Add(Mix(i) * (i % 97))
+	}
+	for i := range uint64(10_000) {
+		if !s.Has(Mix(i) * (i % 97)) {
+			t.Fatalf("%d is not in it", i)
+		}
+	}
+	for i := range uint64(10_000) {
+		if s.Has(1 + 2*Mix(i+1<<40)*97*89) {
+			t.Fatalf("%d was not added", i)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package arena
+
+// Table is an open-addressing hash table from a 64-bit hash to a non-zero uint32 reference. It
+// holds no keys: a lookup offers candidates whose 32-bit tag matches, and the caller verifies them,
+// so equal hashes are never taken for equal keys.
+type Table struct {
+	slots []uint64 // tag<<32 | ref; 0 = empty
+	count int
+}
+
+// Find returns the first reference under hash for which same reports true, or 0.
+func (t *Table) Find(hash uint64, same func(ref uint32) bool) uint32 {
+	if len(t.slots) == 0 {
+		return 0
+	}
+	mask := uint64(len(t.slots) - 1)
+	tag := hash >> 32
+	for i := hash & mask; ; i = (i + 1) & mask {
+		e := t.slots[i]
+		if e == 0 {
+			return 0
+		}
+		if e>>32 == tag && same(uint32(e)) {
+			return uint32(e)
+		}
+	}
+}
+
+// Insert adds ref under hash. The caller knows that it is not there yet.
+func (t *Table) Insert(hash uint64, ref uint32) {
+	if 4*(t.count+1) > 3*len(t.slots) {
+		t.grow()
+	}
+	t.put(hash>>32, hash, ref)
+	t.count++
+}
+
+func (t *Table) put(tag, at uint64, ref uint32) {
+	mask := uint64(len(t.slots) - 1)
+	i := at & mask
+	for t.slots[i] != 0 {
+		i = (i + 1) & mask
+	}
+	t.slots[i] = tag<<32 | uint64(ref)
+}
+
+// grow doubles the table. The home slot of an entry is recovered from its tag, so the tag must
+// determine it: mix makes the low half of a hash a function of its high half.
+func (t *Table) grow() {
+	t.resize(max(64, 2*len(t.slots)))
+}
+
+func (t *Table) resize(slots int) {
+	old := t.slots
+	t.slots = make([]uint64, slots)
+	adviseHuge(t.slots)
+	for _, e := range old {
+		if e != 0 {
+			t.put(e>>32, spread(uint32(e>>32)), uint32(e))
+		}
+	}
+}
+
+// Remove deletes ref from under hash by shifting later entries back.
+func (t *Table) Remove(hash uint64, ref uint32) {
+	if len(t.slots) == 0 {
+		return
+	}
+	mask := uint64(len(t.slots) - 1)
+	i := hash & mask
+	for uint32(t.slots[i]) != ref {
+		if t.slots[i] == 0 {
+			return
+		}
+		i = (i + 1) & mask
+	}
+	for j := i; ; {
+		j = (j + 1) & mask
+		e := t.slots[j]
+		if e == 0 {
+			break
+		}
+		home := spread(uint32(e>>32)) & mask
+		if (j-home)&mask >= (j-i)&mask {
+			t.slots[i] = e
+			i = j
+		}
+	}
+	t.slots[i] = 0
+	t.count--
+}
+
+// tableSmall is the number of slots below which a table is not made smaller.
+const tableSmall = 4096
+
+// Trim makes a table smaller that is nearly empty.
+func (t *Table) Trim() {
+	if len(t.slots) <= tableSmall || 16*t.count > len(t.slots) {
+		return
+	}
+	slots := len(t.slots)
+	for slots > tableSmall && 4*t.count < slots {
+		slots /= 2
+	}
+	t.resize(slots)
+}
+
+// Bytes is the table's size in memory.
+func (t *Table) Bytes() int64 { return int64(len(t.slots)) * 8 }
+
+// Mix turns any well-distributed 64-bit value into a hash for table: 32 bits of tag, and below them
+// the home slot, which the tag determines.
+func Mix(h uint64) uint64 {
+	tag := uint32(h>>32) ^ uint32(h)
+	return uint64(tag)<<32 | spread(tag)&0xffffffff
+}
+
+// spread is a bijection of 32 bits, so that tables beyond 2^16 slots do not cluster.
+func spread(tag uint32) uint64 {
+	x := tag
+	x ^= x >> 16
+	x *= 0x7feb352d
+	x ^= x >> 15
+	x *= 0x846ca68b
+	x ^= x >> 16
+	return uint64(x)
+}
+
+// PairHash is the hash of a (channel, user) pair.
+func PairHash(ch, user uint32) uint64 {
+	x := uint64(ch)<<32 | uint64(user)
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	x ^= x >> 32
+	return Mix(x)
+}
+
+// Peek loads the home slot of hash.
+func (t *Table) Peek(hash uint64) uint64 {
+	if len(t.slots) == 0 {
+		return 0
+	}
+	return t.slots[hash&uint64(len(t.slots)-1)]
+}
+
+// First is the first reference whose tag matches, unverified, 0 if there is none.
+func (t *Table) First(hash uint64) uint32 {
+	if len(t.slots) == 0 {
+		return 0
+	}
+	mask, tag := uint64(len(t.slots)-1), hash>>32
+	for i := hash & mask; ; i = (i + 1) & mask {
+		if e := t.slots[i]; e == 0 || e>>32 == tag {
+			return uint32(e)
+		}
+	}
+}

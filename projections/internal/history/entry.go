@@ -1,0 +1,156 @@
+package history
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// Entry is one message of a channel's log. Byte slices borrow from where it was decoded from.
+type Entry struct {
+	Seq     uint32
+	Flags   uint8
+	Time    int64  // of the message, DESIGN §2
+	LogTime int64  // of the partition, right after the message's record
+	Offset  int64  // of the message's record
+	PrevOwn uint32 // the sender's previous counted message
+	PrevIn  uint32 // the sender's previous reply in the same thread
+	ID      []byte
+	Sender  []byte
+	Preview []byte
+	Thread  []byte
+	Users   []byte // mentions: count and strings
+
+	// Of a Contrary one, the sender's message before it that reads: in the channel, and in the same
+	// thread.
+	ReadBefore, ReadBeforeIn uint32
+}
+
+// entry.flags
+const (
+	Silent = 1 << iota
+	Reply
+	Broadcast
+	MentionsAll
+	Deleted
+	MentionsUsers
+	Grew     // its id was beyond all ids before it
+	Contrary // as to whether posting it reads, its producer said the opposite of the setting
+)
+
+// Counted reports whether the message counts for unread: not silent and not a reply that stays in
+// its thread.
+func (e *Entry) Counted() bool {
+	return e.Flags&Silent == 0 && e.Flags&(Reply|Broadcast) != Reply
+}
+
+// Reads reports whether posting the message reads up to it, where it counts for its sender at all;
+// setting is what holds where its producer did not say.
+func (e *Entry) Reads(setting bool) bool { return setting != (e.Flags&Contrary != 0) }
+
+// Append encodes the entry as docs/formats.md says, without its seq.
+func (e *Entry) Append(dst []byte) []byte {
+	dst = append(dst, e.Flags)
+	dst = binary.AppendVarint(dst, e.Time)
+	dst = binary.AppendUvarint(dst, uint64(e.LogTime-e.Time))
+	dst = binary.AppendUvarint(dst, uint64(e.Offset))
+	dst = e.appendBack(dst, e.PrevOwn)
+	dst = wire.AppendBytes(dst, e.ID)
+	dst = wire.AppendBytes(dst, e.Sender)
+	dst = wire.AppendBytes(dst, e.Preview)
+	if e.Flags&Reply != 0 {
+		dst = wire.AppendBytes(dst, e.Thread)
+		dst = e.appendBack(dst, e.PrevIn)
+	}
+	if e.Flags&MentionsUsers != 0 {
+		dst = wire.AppendBytes(dst, e.Users)
+	}
+	if e.Flags&Contrary != 0 {
+		dst = e.appendBack(dst, e.ReadBefore)
+		if e.Flags&Reply != 0 {
+			dst = e.appendBack(dst, e.ReadBeforeIn)
+		}
+	}
+	return dst
+}
+
+// appendBack encodes a message before the entry by its distance; 0 is none.
+func (e *Entry) appendBack(dst []byte, seq uint32) []byte {
+	if seq == 0 {
+		return append(dst, 0)
+	}
+	return binary.AppendUvarint(dst, uint64(e.Seq-seq))
+}
+
+// readBack reads what appendBack wrote.
+func (e *Entry) readBack(r *wire.Reader) uint32 {
+	if back := uint32(r.Uvarint()); back != 0 {
+		return e.Seq - back
+	}
+	return 0
+}
+
+// Decode reads what append wrote.
+func (e *Entry) Decode(seq uint32, b []byte) error {
+	r := wire.Reader{B: b}
+	*e = Entry{Seq: seq, Flags: r.Byte()}
+	e.Time = r.Varint()
+	e.LogTime = e.Time + int64(r.Uvarint())
+	e.Offset = int64(r.Uvarint())
+	e.PrevOwn = e.readBack(&r)
+	e.ID, e.Sender, e.Preview = r.Bytes(), r.Bytes(), r.Bytes()
+	if e.Flags&Reply != 0 {
+		e.Thread = r.Bytes()
+		e.PrevIn = e.readBack(&r)
+	}
+	if e.Flags&MentionsUsers != 0 {
+		e.Users = r.Bytes()
+	}
+	if e.Flags&Contrary != 0 {
+		e.ReadBefore = e.readBack(&r)
+		if e.Flags&Reply != 0 {
+			e.ReadBeforeIn = e.readBack(&r)
+		}
+	}
+	return r.Done()
+}
+
+// AppendUsers encodes a list of ids, each once, in the order given.
+func AppendUsers(dst []byte, ids [][]byte) []byte {
+	EachDistinct(ids, func(id []byte) { dst = wire.AppendBytes(dst, id) })
+	return dst
+}
+
+// EachDistinct calls fn for every id once, in the order given.
+func EachDistinct(ids [][]byte, fn func(id []byte)) {
+	const few = 16
+	var seen map[string]struct{}
+	for i, id := range ids {
+		if i < few {
+			if !slices.ContainsFunc(ids[:i], func(o []byte) bool { return bytes.Equal(o, id) }) {
+				fn(id)
+			}
+			continue
+		}
+		if seen == nil {
+			seen = make(map[string]struct{}, len(ids))
+			for _, o := range ids[:i] {
+				seen[string(o)] = struct{}{}
+			}
+		}
+		if _, again := seen[string(id)]; !again {
+			seen[string(id)] = struct{}{}
+			fn(id)
+		}
+	}
+}
+
+// EachUser calls fn for every id of an encoded list.
+func EachUser(users []byte, fn func(id []byte)) {
+	r := wire.Reader{B: users}
+	for len(r.B) > 0 && r.Err == nil {
+		fn(r.Bytes())
+	}
+}

@@ -1,0 +1,66 @@
+package history
+
+import (
+	"encoding/binary"
+
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// Indexed is what the message index says of an id.
+type Indexed struct {
+	Seq     uint32
+	Flags   uint8
+	Time    int64
+	LogTime int64
+}
+
+const indexedFlags = Silent | Reply | Broadcast
+
+// IndexedOf is what the index says of a message.
+func IndexedOf(e *Entry) Indexed {
+	return Indexed{Seq: e.Seq, Flags: e.Flags & indexedFlags, Time: e.Time, LogTime: e.LogTime}
+}
+
+// IndexedFrom is IndexedOf for the encoded entry of message seq, with its id; what comes after the
+// id is not looked at.
+func IndexedFrom(seq uint32, b []byte) (x Indexed, id []byte, ok bool) {
+	r := wire.Reader{B: b}
+	x = Indexed{Seq: seq, Flags: r.Byte() & indexedFlags}
+	x.Time = r.Varint()
+	x.LogTime = x.Time + int64(r.Uvarint())
+	r.Uvarint() // offset
+	r.Uvarint() // the sender's message before
+	id = r.Bytes()
+	return x, id, r.Err == nil
+}
+
+// AppendIndexed encodes one index entry; the record of an id is one or more of them, by seq.
+func AppendIndexed(dst []byte, x Indexed) []byte {
+	dst = binary.AppendUvarint(dst, uint64(x.Seq))
+	dst = append(dst, x.Flags)
+	dst = binary.AppendVarint(dst, x.Time)
+	return binary.AppendUvarint(dst, uint64(x.LogTime-x.Time))
+}
+
+// BlockOf is the number of the block that message n of the log is in; block b holds b*BlockLen+1 to
+// (b+1)*BlockLen.
+func BlockOf(n uint32) uint32 { return (n - 1) / BlockLen }
+
+// BlockEntry finds one message in a block: message n of the log, whose seq is seq.
+func BlockEntry(b []byte, n, seq uint32, e *Entry) error {
+	r := wire.Reader{B: b}
+	r.Uvarint()
+	for range (n - 1) % BlockLen {
+		r.Bytes()
+	}
+	v := r.Bytes()
+	if r.Err != nil {
+		return r.Err
+	}
+	return e.Decode(seq, v)
+}
+
+// BlockLen is the number of a channel's newest messages held in memory; their id, sender and
+// preview are kept whatever their age (DESIGN §4.6). It is also the number of messages in a log
+// block.
+const BlockLen = 16

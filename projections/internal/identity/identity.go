@@ -1,0 +1,212 @@
+package identity
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// FormatVersion names the record formats of docs/formats.md.
+const FormatVersion = 1
+
+// SeededFormat is what a store has in its place once a channel of it begins with seeded messages,
+// whose record has more than FormatVersion knows: a build that does not know it refuses the store
+// in words. It goes back to FormatVersion with the last such channel.
+const SeededFormat = 2
+
+// NewestFormat is what it has, whatever is seeded, once a user says something of a channel that
+// rows of SeededFormat have no room for (DESIGN §4.7).
+const NewestFormat = 3
+
+// TopicIdentity is a topic as the cluster knows it: a topic that was deleted and created again has
+// another ID.
+type TopicIdentity struct {
+	Name string
+	ID   [16]byte
+}
+
+// Identity is what a store belongs to; Open refuses a store whose header says otherwise.
+type Identity struct {
+	ClusterID  string
+	Topics     [events.NumInputs]TopicIdentity
+	Partition  int32
+	Partitions int32
+	Settings   Settings
+}
+
+// Mismatch says how a store differs from what it was opened for.
+type Mismatch uint8
+
+// Mismatches.
+const (
+	MismatchNewerFormat Mismatch = iota + 1
+	MismatchOlderFormat
+	MismatchCluster
+	MismatchTopicName
+	MismatchTopicRecreated
+	MismatchPartitions
+	MismatchPartition
+	MismatchSettings
+)
+
+// MismatchError is why Open refused a store. Its text says what differs and the way out.
+type MismatchError struct {
+	Dir    string
+	Kind   Mismatch
+	Detail string
+}
+
+func (e *MismatchError) Error() string { return fmt.Sprintf("store %s: %s", e.Dir, e.Detail) }
+
+// Check compares what a store's header says (got) with what it is opened for (want).
+func Check(dir string, got, want *Header) error {
+	fail := func(k Mismatch, format string, args ...any) error {
+		return &MismatchError{dir, k, fmt.Sprintf(format, args...)}
+	}
+	g, w := &got.Identity, &want.Identity
+	switch {
+	case got.Format > NewestFormat || got.Fold > want.Fold:
+		return fail(MismatchNewerFormat, "written by a newer version (format %d, fold %d; this build knows format %d, fold %d); run the newer version, or start with an empty data directory to rebuild from the topics",
+			got.Format, got.Fold, uint64(NewestFormat), want.Fold)
+	case got.Format < want.Format || got.Fold < OldestFold:
+		return fail(MismatchOlderFormat, "written by an older version (format %d, fold %d; this build has format %d, fold %d) that this build does not convert; start with an empty data directory to rebuild from the topics",
+			got.Format, got.Fold, want.Format, want.Fold)
+	case g.ClusterID != w.ClusterID:
+		return fail(MismatchCluster, "belongs to Kafka cluster %q, but the brokers are of cluster %q; point --brokers at the right cluster, or use another data directory", g.ClusterID, w.ClusterID)
+	case g.Partition != w.Partition:
+		return fail(MismatchPartition, "holds partition %d, not %d; was a directory renamed?", g.Partition, w.Partition)
+	}
+	for i := range g.Topics {
+		if g.Topics[i].Name != w.Topics[i].Name {
+			return fail(MismatchTopicName, "was folded from topic %q, not %q; use the topic names of before, or another data directory", g.Topics[i].Name, w.Topics[i].Name)
+		}
+	}
+	if g.Partitions != w.Partitions {
+		return fail(MismatchPartitions, "was folded when the topics had %d partitions, now they have %d: keys have moved between partitions and counts would be wrong; reshard into new topics with the new partition count", g.Partitions, w.Partitions)
+	}
+	for i := range g.Topics {
+		if g.Topics[i].ID != w.Topics[i].ID {
+			return fail(MismatchTopicRecreated, "topic %q was deleted and created again since (id %x, now %x): its offsets mean other records; if the new topic is the truth, start with an empty data directory to rebuild from it", g.Topics[i].Name, g.Topics[i].ID, w.Topics[i].ID)
+		}
+	}
+	if g.Settings != w.Settings {
+		return fail(MismatchSettings, "was folded with %s, not with %s; start with the settings of before, or with an empty data directory to rebuild from the topics", g.Settings, w.Settings)
+	}
+	return nil
+}
+
+func (s Settings) String() string {
+	return fmt.Sprintf("fanout-limit %d, receipt-limit %d, send-marks-read %t, index-retention %dh",
+		s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention/3600000)
+}
+
+// Header is the record under Header.
+type Header struct {
+	Format, Fold uint64
+	Identity     Identity
+	Position     Position
+	Times        [events.NumInputs]int64
+	Digest       keys.Digest
+}
+
+// Append encodes the header record.
+func (h *Header) Append(b []byte) []byte {
+	b = binary.AppendUvarint(b, h.Format)
+	b = binary.AppendUvarint(b, h.Fold)
+	b = wire.AppendBytes(b, []byte(h.Identity.ClusterID))
+	for i := range h.Identity.Topics {
+		b = wire.AppendBytes(b, []byte(h.Identity.Topics[i].Name))
+		b = append(b, h.Identity.Topics[i].ID[:]...)
+	}
+	b = binary.AppendUvarint(b, uint64(h.Identity.Partition))
+	b = binary.AppendUvarint(b, uint64(h.Identity.Partitions))
+	s := &h.Identity.Settings
+	b = binary.AppendUvarint(b, uint64(s.FanoutLimit))
+	b = binary.AppendUvarint(b, uint64(s.ReceiptLimit))
+	b = wire.AppendBool(b, s.SendMarksRead)
+	b = binary.AppendVarint(b, s.IndexRetention)
+	for _, v := range h.Position {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	for _, v := range h.Times {
+		b = binary.AppendVarint(b, v)
+	}
+	d := h.Digest.Bytes()
+	return append(b, d[:]...)
+}
+
+// Decode reads a header. The versions come first and stay first in every format, so that a newer
+// store can be told.
+func (h *Header) Decode(b []byte) error {
+	r := wire.Reader{B: b}
+	h.Format, h.Fold = r.Uvarint(), r.Uvarint()
+	if r.Err == nil && (h.Format < FormatVersion || h.Format > NewestFormat) {
+		return nil
+	}
+	h.Identity.ClusterID = string(r.Bytes())
+	for i := range h.Identity.Topics {
+		h.Identity.Topics[i].Name = string(r.Bytes())
+		copy(h.Identity.Topics[i].ID[:], r.Fixed(16))
+	}
+	h.Identity.Partition, h.Identity.Partitions = int32(r.U32()), int32(r.U32())
+	s := &h.Identity.Settings
+	s.FanoutLimit, s.ReceiptLimit = r.U32(), r.U32()
+	s.SendMarksRead = r.Byte() != 0
+	s.IndexRetention = r.Varint()
+	for i := range h.Position {
+		h.Position[i] = int64(r.Uvarint())
+	}
+	for i := range h.Times {
+		h.Times[i] = r.Varint()
+	}
+	if d := r.Fixed(16); d != nil {
+		h.Digest = keys.Digest{binary.BigEndian.Uint64(d[8:]), binary.BigEndian.Uint64(d[:8])}
+	}
+	return r.Done()
+}
+
+// FoldVersion names the rules of this build. Two builds with the same FoldVersion fold the same log
+// to the same bytes, those of stores and those of deltas.
+const FoldVersion = 2
+
+// OldestFold is the oldest version whose stores have the bytes that FoldVersion gives the same log:
+// fold version 1 differs in what deltas tell.
+const OldestFold = 1
+
+// Position is V = (m, r, d) of DESIGN §1: the next offsets of chat.messages, chat.reads and
+// chat.deliveries.
+type Position [events.NumInputs]int64
+
+// Dominates reports whether p is at or beyond o in every input.
+func (p Position) Dominates(o Position) bool {
+	for i := range p {
+		if p[i] < o[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Settings are what the fold sees of the configuration. They are part of the store's header: a
+// store folded with other settings is refused, because its bytes would differ.
+type Settings struct {
+	FanoutLimit    uint32 // members above which a channel is large for deltas (DESIGN §2); 0 = every channel is large
+	ReceiptLimit   uint32 // members above which a message has no per-message receipts
+	SendMarksRead  bool   // sending reads up to the own message
+	IndexRetention int64  // milliseconds of log time during which an id can be named
+}
+
+// DefaultSettings returns the defaults of DESIGN §2, §4.3 and §4.6: 50, 50, true, 90 days.
+func DefaultSettings() Settings {
+	return Settings{FanoutLimit: 50, ReceiptLimit: 50, SendMarksRead: true, IndexRetention: 90 * 24 * 3600 * 1000}
+}
+
+// CheckIdentity compares what a store or snapshot at where was written by and belongs to with what
+// it is wanted for; a *MismatchError says what differs, as Open does.
+func CheckIdentity(where string, format, fold uint64, got, want Identity) error {
+	g, w := Header{Format: format, Fold: fold, Identity: got}, Header{Format: FormatVersion, Fold: FoldVersion, Identity: want}
+	return Check(where, &g, &w)
+}

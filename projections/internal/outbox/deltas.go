@@ -1,0 +1,61 @@
+// Package outbox holds the records that a drain makes until they are published. It knows topics and
+// bytes, and no channels.
+package outbox
+
+// Topic says which output topic a record is for.
+type Topic uint8
+
+// The output topics (DESIGN §7).
+const (
+	Unread Topic = iota
+	Channels
+	Receipts
+)
+
+// Record is one record to publish. Its slices are valid until Reset of its Deltas.
+type Record struct {
+	Topic     Topic
+	Partition int32
+	Key       []byte
+	Value     []byte
+	UserID    []byte // Unread only
+	ChannelID []byte
+	Updated   bool // Channels only: labels or archived changed, of which no delta tells a member
+}
+
+// Deltas collects the records of a drain. Reuse it to reuse its memory.
+type Deltas struct {
+	Records []Record
+	chunks  [][]byte // all full but the last one in use
+	used    int      // chunks in use
+}
+
+const deltaChunk = 256 << 10
+
+// Reset empties d and makes the slices of its records invalid.
+func (d *Deltas) Reset() {
+	d.Records = d.Records[:0]
+	for i := range d.chunks {
+		d.chunks[i] = d.chunks[i][:0]
+	}
+	d.used = 0
+}
+
+// room returns a chunk with at least n free bytes; chunks never move.
+func (d *Deltas) room(n int) *[]byte {
+	for ; d.used < len(d.chunks); d.used++ {
+		if c := &d.chunks[d.used]; cap(*c)-len(*c) >= n {
+			return c
+		}
+	}
+	d.chunks = append(d.chunks, make([]byte, 0, max(deltaChunk, n)))
+	return &d.chunks[d.used]
+}
+
+// Keep copies b. The copy is valid until Reset.
+func (d *Deltas) Keep(b []byte) []byte {
+	c := d.room(len(b))
+	n := len(*c)
+	*c = append(*c, b...)
+	return (*c)[n:len(*c):len(*c)]
+}

@@ -1,0 +1,50 @@
+package pending
+
+import (
+	"math"
+
+	"github.com/tidemark/tidemark/projections/internal/seqset"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// Evaluate replays what is held over the base, as the timeline stands: what waits for something
+// does nothing yet.
+func (p *Held) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr, floorH uint32, at, ev int64, threads state.WithThreads, singles *seqset.Set) {
+	b, open := p.baseOf(r), p.openWithThreads(r)
+	if len(x.Floors) > 0 {
+		b.floorH = c.HeadSeq
+	}
+	work := x.Singles.Clone()
+	for i := range x.Unsettled {
+		h := x.Unsettled[i]
+		open = readOpen(&b.threads, c, open, h.Offset)
+		switch h.Kind {
+		case state.KindRead:
+			if h.Closed {
+				b.read(h.Seq, h.At, h.Offset)
+			} else if h.By == state.ByTime {
+				b.read(c.HeadSeq, h.At, h.Offset)
+			}
+		case state.KindWithThreads:
+			b.threads.Raise(h.Seq, h.Offset)
+		case state.KindSingle:
+			if h.Closed && h.Seq > b.ptr {
+				work.Add(h.Seq)
+			}
+		case state.KindMark:
+			if (!h.Closed && !p.provisional(c, &h)) || (h.HeadBy == state.ByID && !h.Head) {
+				continue
+			}
+			if !h.Head {
+				h.HeadSeq = c.HeadSeq
+			}
+			h.Head = true
+			if _, effective := p.mark(c, r, &b, work, &h, false, true); effective {
+				b.floorH = max(b.floorH, h.HeadSeq)
+			}
+		}
+		work.RemoveTo(b.ptr)
+	}
+	readOpen(&b.threads, c, open, math.MaxInt64)
+	return b.ptr, b.floorH, b.at, b.ev, b.threads, work
+}

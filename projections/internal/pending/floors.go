@@ -1,0 +1,79 @@
+package pending
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// A mark that was applied while its head is still open leaves a floor behind (suffix.go): it says
+// up to where own posts do not lift the pointer, which the timeline has yet to decide.
+
+// headAt is the seq up to which own posts are before a mark with this head, and whether that is
+// final. While it is not, it is the channel's head.
+func (p *Held) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
+	lapsed := p.MessageTime > f.Horizon
+	if f.By == state.BySeq {
+		if int64(c.HeadSeq) < f.Val && !lapsed {
+			return c.HeadSeq, false
+		}
+		if c.LogTime <= f.Horizon {
+			return uint32(min(f.Val, int64(c.HeadSeq))), true
+		}
+		return min(uint32(min(f.Val, 1<<32-1)), p.SeqAt(c, 1<<63-1, f.Horizon)), true
+	}
+	if (c.HeadSeq > 0 && c.Time > f.Val) || lapsed {
+		return p.SeqAt(c, f.Val, f.Horizon), true
+	}
+	return c.HeadSeq, false
+}
+
+// settleFloors closes the floors that the timeline has decided.
+func (p *Held) settleFloors(c *state.Channel, b *base, x *state.PairExtra) bool {
+	if len(x.Floors) == 0 {
+		return false
+	}
+	open := x.Floors[:0]
+	top := uint32(0)
+	for _, f := range x.Floors {
+		if seq, final := p.headAt(c, f); final {
+			top = max(top, seq)
+		} else {
+			open = append(open, f)
+		}
+	}
+	changed := len(open) != len(x.Floors)
+	x.Floors = open
+	if len(open) == 0 {
+		b.floorH = max(b.floorH, top)
+	}
+	return changed
+}
+
+// addFloor raises the floor to the mark's head, or notes that it is still open.
+func (p *Held) addFloor(b *base, x *state.PairExtra, h *state.PendingEvent) {
+	if b.floorH == state.NoOwn {
+		return
+	}
+	if h.Head {
+		if len(x.Floors) == 0 {
+			b.floorH = max(b.floorH, h.HeadSeq)
+		}
+		return
+	}
+	f := state.FloorSpec{By: h.HeadBy, Val: h.HeadVal(), Horizon: h.Horizon}
+	b.floorH = 0
+	for _, o := range x.Floors {
+		if o.By == f.By && o.Val >= f.Val && o.Horizon >= f.Horizon {
+			return
+		}
+	}
+	x.Floors = slices.DeleteFunc(x.Floors, func(o state.FloorSpec) bool {
+		return o.By == f.By && o.Val <= f.Val && o.Horizon <= f.Horizon
+	})
+	x.Floors = append(x.Floors, f)
+	slices.SortFunc(x.Floors, func(a, b state.FloorSpec) int {
+		return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Val, b.Val), cmp.Compare(a.Horizon, b.Horizon))
+	})
+}

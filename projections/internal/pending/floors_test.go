@@ -1,0 +1,97 @@
+package pending
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// TestHeadAt: a head is final once the timeline has passed it, or has lapsed; until then it is the
+// channel's.
+func TestHeadAt(t *testing.T) {
+	const late = 100 + LapseAfter
+	byTime := state.FloorSpec{By: state.ByTime, Val: 50, Horizon: late}
+	bySeq := state.FloorSpec{By: state.BySeq, Val: 3, Horizon: late}
+	for _, c := range []struct {
+		name  string
+		posts []int64
+		floor state.FloorSpec
+		seq   uint32
+		final bool
+	}{
+		{"a time, no message", nil, byTime, 0, false},
+		{"a time, messages up to it", []int64{10, 50}, byTime, 2, false},
+		{"a time that was passed", []int64{10, 50, 51}, byTime, 2, true},
+		{"a time before all messages", []int64{60}, byTime, 0, true},
+		{"a seq beyond the head", []int64{10, 20}, bySeq, 2, false},
+		{"a seq at the head", []int64{10, 20, 30}, bySeq, 3, true},
+		{"a seq below the head", []int64{10, 20, 30, 40}, bySeq, 3, true},
+		{"a seq that lapsed", []int64{10, 20, late + 1}, bySeq, 2, true},
+		{"a seq whose message came too late", []int64{10, late + 1, late + 2, late + 3}, bySeq, 1, true},
+	} {
+		w := newWorld()
+		for _, at := range c.posts {
+			w.post(false, at)
+		}
+		if seq, final := w.headAt(w.channel(), c.floor); seq != c.seq || final != c.final {
+			t.Errorf("%s: %d, %v; want %d, %v", c.name, seq, final, c.seq, c.final)
+		}
+	}
+}
+
+// TestFloorsClose: as long as one floor is open, the base has none; when the last one closes, it gets
+// the highest of those that closed with it.
+func TestFloorsClose(t *testing.T) {
+	w := newWorld()
+	w.post(false, 10)
+	x := &state.PairExtra{Floors: []state.FloorSpec{{By: state.BySeq, Val: 2, Horizon: LapseAfter}, {By: state.BySeq, Val: 3, Horizon: LapseAfter}}}
+	b := base{}
+	if w.settleFloors(w.channel(), &b, x) || b.floorH != 0 || len(x.Floors) != 2 {
+		t.Errorf("nothing is decided: floor %d, %v", b.floorH, x.Floors)
+	}
+	w.post(false, 20)
+	if !w.settleFloors(w.channel(), &b, x) || b.floorH != 0 || len(x.Floors) != 1 {
+		t.Errorf("one is open: floor %d, %v", b.floorH, x.Floors)
+	}
+	w.post(false, 30)
+	if !w.settleFloors(w.channel(), &b, x) || b.floorH != 3 || len(x.Floors) != 0 {
+		t.Errorf("all are closed: floor %d, %v", b.floorH, x.Floors)
+	}
+	if w.settleFloors(w.channel(), &b, x) {
+		t.Error("there was nothing to close")
+	}
+}
+
+// TestAddFloor: a final head raises the floor, unless another one is still open; an open head is kept
+// in its order, and only if no other one reaches as far; of an erased user no floor says anything.
+func TestAddFloor(t *testing.T) {
+	w := newWorld()
+	mark := func(by uint8, val, horizon int64) *state.PendingEvent {
+		return &state.PendingEvent{Kind: state.KindMark, HeadBy: by, Time: val, At: val, Horizon: horizon}
+	}
+	b, x := base{floorH: 2}, &state.PairExtra{}
+	w.addFloor(&b, x, &state.PendingEvent{Head: true, HeadSeq: 5})
+	w.addFloor(&b, x, &state.PendingEvent{Head: true, HeadSeq: 4})
+	if b.floorH != 5 || len(x.Floors) != 0 {
+		t.Errorf("floor %d, %v", b.floorH, x.Floors)
+	}
+	for _, m := range []*state.PendingEvent{
+		mark(state.ByTime, 50, 500), mark(state.BySeq, 7, 500), mark(state.ByTime, 60, 600), mark(state.ByTime, 40, 100), mark(state.ByTime, 10, 900),
+	} {
+		w.addFloor(&b, x, m)
+	}
+	want := []state.FloorSpec{{By: state.BySeq, Val: 7, Horizon: 500}, {By: state.ByTime, Val: 10, Horizon: 900}, {By: state.ByTime, Val: 60, Horizon: 600}}
+	if b.floorH != 0 || !slices.Equal(x.Floors, want) {
+		t.Errorf("floor %d, %v; want %v", b.floorH, x.Floors, want)
+	}
+	w.addFloor(&b, x, &state.PendingEvent{Head: true, HeadSeq: 9})
+	if b.floorH != 0 {
+		t.Errorf("beside open floors a final head raised it to %d", b.floorH)
+	}
+	b, x = base{floorH: state.NoOwn}, &state.PairExtra{}
+	w.addFloor(&b, x, mark(state.ByTime, 50, 500))
+	if b.floorH != state.NoOwn || len(x.Floors) != 0 {
+		t.Errorf("of an erased user: floor %d, %v", b.floorH, x.Floors)
+	}
+}

@@ -1,0 +1,104 @@
+package pending
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// EvRead is a record of chat.reads as Row.Event names it.
+func EvRead(off int64) int64 { return off << 1 }
+
+// evMessage is one of chat.messages.
+func evMessage(off int64) int64 { return off<<1 | 1 }
+
+// OwnSince reads the own posts of a row's scope above low off the log, ascending.
+func (p *Held) OwnSince(c *state.Channel, r *state.Row, low uint32) (own []uint32) {
+	for q := r.LastOwn; q > low; {
+		own = append(own, q)
+		e := p.EntryAt(c, q)
+		q = state.Previous(&e, r)
+	}
+	slices.Reverse(own)
+	return own
+}
+
+// KeptOwn is the row's own posts above low, ascending, if they are in memory.
+func (p *Held) KeptOwn(r *state.Row, low uint32) (own []uint32, kept bool) {
+	x := p.ExtraOfPair(r)
+	if x == nil || !x.OwnKept || x.OwnFrom > low {
+		return nil, false
+	}
+	i, _ := slices.BinarySearch(x.Own, low+1)
+	return x.Own[i:], true
+}
+
+// ownIn is the largest own post in (low, high] that reads, 0 if there is none, with its time and
+// record.
+func (p *Held) ownIn(c *state.Channel, r *state.Row, low, high uint32) (seq uint32, at, ev int64) {
+	s, _ := p.NewestRead(r)
+	if kept := p.keptReads(r); s > high && len(kept) > 0 {
+		i, _ := slices.BinarySearch(kept, high+1)
+		s = kept[max(i, 1)-1]
+	}
+	for s > low {
+		e := p.EntryAt(c, s)
+		if s <= high && e.Reads(p.Settings.SendMarksRead) {
+			return s, e.Time, evMessage(e.Offset)
+		}
+		s = state.ReadBefore(&e, r.Flags&state.RowThread != 0)
+	}
+	return 0, 0, 0
+}
+
+// keptReads are the newest own posts of a row's scope, ascending, as far as they are in memory.
+// Where sending reads, those that do not are among them: each names the one before it that does.
+// Where it does not, they would name nothing, and are left out.
+func (p *Held) keptReads(r *state.Row) []uint32 {
+	switch x := p.ExtraOfPair(r); {
+	case x == nil:
+		return nil
+	case p.Settings.SendMarksRead:
+		return x.Own
+	case x.Read != nil && x.Read.Kept != nil:
+		return x.Read.Kept.Seqs
+	}
+	return nil
+}
+
+// keepHeldOwn keeps the own posts of a user in memory, from the heads of their held marks on, while
+// evaluations look for one of them each: with several events that are held, or a mark that is
+// provisional. Reading them off the log would cost their number every time.
+func (p *Held) keepHeldOwn(c *state.Channel, r *state.Row, x *state.PairExtra) {
+	if len(x.Unsettled) < 2 && !x.WaitsForSeq() {
+		return
+	}
+	newest, _ := p.NewestRead(r)
+	low := newest
+	for i := range x.Unsettled {
+		if h := &x.Unsettled[i]; h.Kind == state.KindMark && h.Head {
+			low = min(low, h.HeadSeq)
+		}
+	}
+	switch {
+	case low >= newest:
+	case p.Settings.SendMarksRead:
+		if !x.OwnKept || x.OwnFrom > low {
+			x.Own, x.OwnFrom, x.OwnKept = p.OwnSince(c, r, low), low, true
+		}
+	case x.Read.Kept == nil || x.Read.Kept.From > low:
+		x.Read.Kept = &state.OwnReads{From: low, Seqs: p.readsSince(c, r, low)}
+	}
+}
+
+// readsSince reads the own posts of a row's scope above low that read off the log, ascending, where
+// sending does not read.
+func (p *Held) readsSince(c *state.Channel, r *state.Row, low uint32) (seqs []uint32) {
+	for s, _ := p.NewestRead(r); s > low; {
+		seqs = append(seqs, s)
+		e := p.EntryAt(c, s)
+		s = state.ReadBefore(&e, r.Flags&state.RowThread != 0)
+	}
+	slices.Reverse(seqs)
+	return seqs
+}

@@ -1,0 +1,116 @@
+package pending
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/projections/internal/identity"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// TestLapse: what waits applies to messages up to 7 days of log time after it, and is void then.
+func TestLapse(t *testing.T) {
+	for target, name := range map[string]func(h *state.PendingEvent){
+		"id":  func(h *state.PendingEvent) { h.By, h.ID = state.ByID, []byte("m2") },
+		"seq": func(h *state.PendingEvent) { h.By, h.Seq = state.BySeq, 2 },
+	} {
+		for at, alive := range map[int64]bool{100: true, 100 + LapseAfter: true, 101 + LapseAfter: false} {
+			w := newWorld()
+			w.post(false, 1)
+			h := event(state.KindRead, 1, 100)
+			name(&h)
+			if !w.Resolve(w.channel(), w.row(), &h) || h.Closed {
+				t.Fatalf("%s: on arrival: %+v", target, h)
+			}
+			w.post(false, at)
+			if got := w.Resolve(w.channel(), w.row(), &h); got != alive || h.Closed != alive || alive && h.Seq != 2 {
+				t.Errorf("%s, message at %d: alive %v, %+v", target, at, got, h)
+			}
+		}
+	}
+}
+
+// TestATimeTargetCloses at the first message behind it, at the last one that it reaches.
+func TestATimeTargetCloses(t *testing.T) {
+	w := newWorld()
+	h := event(state.KindRead, 1, 100)
+	h.By, h.Time = state.ByTime, 50
+	for _, at := range []int64{40, 50} {
+		w.post(false, at)
+		if !w.Resolve(w.channel(), w.row(), &h) || h.Closed {
+			t.Fatalf("a message at %d closed it: %+v", at, h)
+		}
+	}
+	w.post(false, 51)
+	if !w.Resolve(w.channel(), w.row(), &h) || !h.Closed || h.Seq != 2 {
+		t.Errorf("%+v", h)
+	}
+}
+
+// TestExpiredID: an event whose id names a message that has left the index by the event's own time
+// is known as such, and waits for no other message with the id for longer than that.
+func TestExpiredID(t *testing.T) {
+	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
+	w.post(false, 1)
+	h := event(state.KindRead, 1, 2000)
+	h.By, h.ID = state.ByID, []byte("m1")
+	w.post(false, 1500)
+	if !w.Resolve(w.channel(), w.row(), &h) || h.Closed || !h.ExpiredID() {
+		t.Errorf("%+v", h)
+	}
+	w.post(false, 2001) // beyond the event's own time, though far from its horizon
+	if w.Resolve(w.channel(), w.row(), &h) {
+		t.Errorf("it still waits: %+v", h)
+	}
+	fresh := event(state.KindRead, 2, 1000)
+	fresh.By, fresh.ID = state.ByID, []byte("m1")
+	if !w.Resolve(w.channel(), w.row(), &fresh) || !fresh.Closed || fresh.Seq != 1 {
+		t.Errorf("an event from before it expired: %+v", fresh)
+	}
+}
+
+// TestResolveHeldWatchesTheClock: what turns out to be expired is looked at again as soon as the log
+// time is past the event's own.
+func TestResolveHeldWatchesTheClock(t *testing.T) {
+	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
+	w.post(false, 1)
+	h := event(state.KindRead, 1, 5000)
+	h.By, h.ID = state.ByID, []byte("m1")
+	if !w.ResolveHeld(w.ref, w.channel(), w.row(), &h) || len(w.Lapses) != 1 || w.Lapses[0] != (state.WaitKey{Key: 5000, Row: w.ref}) {
+		t.Errorf("%+v, lapses %v", h, w.Lapses)
+	}
+	if w.ResolveHeld(w.ref, w.channel(), w.row(), &h); len(w.Lapses) != 1 {
+		t.Errorf("once more: lapses %v", w.Lapses)
+	}
+}
+
+// TestNamedBySeq: a seq names a message only where its id can no longer be known.
+func TestNamedBySeq(t *testing.T) {
+	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
+	w.post(false, 1)
+	w.post(false, 500)
+	for _, c := range []struct {
+		seq  uint32
+		now  int64
+		want bool
+	}{{0, 1 << 40, false}, {3, 1 << 40, false}, {1, 1001, false}, {1, 1002, true}, {2, 1002, false}, {2, 1501, true}} {
+		if got := w.NamedBySeq(w.channel(), c.seq, c.now); got != c.want {
+			t.Errorf("seq %d at %d: %v", c.seq, c.now, got)
+		}
+	}
+}
+
+// TestAProvisionalMark has the message of its seq until the id that it names turns up, and for good
+// once that cannot be.
+func TestAProvisionalMark(t *testing.T) {
+	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
+	w.post(false, 1)
+	h := event(state.KindMark, 1, 5000)
+	h.By, h.ID, h.Seq, h.HeadBy = state.ByID, []byte("gone"), 1, state.ByTime
+	if !w.Resolve(w.channel(), w.row(), &h) || h.Closed || !w.provisional(w.channel(), &h) {
+		t.Errorf("%+v", h)
+	}
+	w.post(false, 5001+LapseAfter)
+	if !w.Resolve(w.channel(), w.row(), &h) || !h.Closed || h.By != state.BySeq || h.Seq != 1 {
+		t.Errorf("after 7 days: %+v", h)
+	}
+}

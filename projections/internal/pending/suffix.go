@@ -1,0 +1,238 @@
+package pending
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/seqset"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// The fold of reads keeps, for one user in one channel, a base that is final (row and exc.singles)
+// and what is held: the user's events that more timeline can still change ("open"), and those that
+// stand behind such a one. What is held is kept in a normal form, a function of the timeline and
+// the user's events alone, never of when what arrived:
+//
+//   - a closed read that no held mark precedes is in the base, even past reads that are open: reads
+//     commute;
+//   - the first held mark is applied as soon as nothing can change what it does: when the pointer
+//     is at or past its message (then it also erases the open reads before it, for they can only
+//     have moved the pointer further), or when no open read is before it and its head is settled;
+//   - a mark that was applied while its head is still open leaves a FloorSpec behind: own posts
+//     that turn up below that head do not lift the pointer. While there is one, every own post so
+//     far is below it, so row.OwnFloor is 0;
+//   - between two held marks only the furthest closed read stays, and the single reads above it.
+//
+// Everything that changes a normal form has a trigger (waiters): an id or a seq that appears, a
+// time that passes, a lapse, an own post. Triggers are hints: settle may be called at any time and
+// changes nothing if nothing changed.
+
+// Held is a state with what waits in it.
+type Held struct{ state.State }
+
+// base is the final part of a scope, while it is worked on.
+type base struct {
+	ptr     uint32
+	floorH  uint32
+	at, ev  int64
+	threads state.WithThreads // of a thread: how far reads of the channel with its threads go
+}
+
+// baseOf is the base of a row.
+func (p *Held) baseOf(r *state.Row) base {
+	b := base{ptr: r.Pointer, floorH: r.OwnFloor, at: r.At, ev: r.Event}
+	if r.Flags&state.RowThread != 0 {
+		b.threads = p.withThreadsOf(r)
+	}
+	return b
+}
+
+// read moves the pointer to seq if that is further. Of reads to one seq the first in order counts,
+// though it may be applied last.
+func (b *base) read(seq uint32, at, off int64) bool {
+	if seq > b.ptr || (seq == b.ptr && seq > 0 && b.ev&1 == 0 && off < b.ev>>1) {
+		b.ptr, b.at, b.ev = seq, at, EvRead(off)
+		return true
+	}
+	return false
+}
+
+// Settle brings what a pair holds into normal form, and moves into the base what is final. It
+// reports whether anything changed.
+func (p *Held) Settle(ref uint32) bool {
+	r := p.Rows.At(ref)
+	x := p.ExtraOfPair(r)
+	if x == nil || (len(x.Unsettled) == 0 && len(x.Floors) == 0) {
+		return false
+	}
+	c := p.Channels.At(r.Channel)
+	p.keepHeldOwn(c, r, x)
+	b := p.baseOf(r)
+	changed := p.settleFloors(c, &b, x)
+
+	n := len(x.Unsettled)
+	live := x.Unsettled[:0]
+	for i := range x.Unsettled {
+		h := &x.Unsettled[i]
+		was, wasHead, wasBy := h.Closed, h.Head, h.By
+		if p.ResolveHeld(ref, c, r, h) {
+			changed = changed || h.Closed != was || h.Head != wasHead || h.By != wasBy
+			live = append(live, *h)
+		}
+	}
+	clear(x.Unsettled[len(live):n])
+	x.Unsettled = live
+	changed = changed || len(live) != n
+
+	for {
+		m := p.foldFront(&b, x)
+		changed = changed || m
+		k := slices.IndexFunc(x.Unsettled, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })
+		if k < 0 || !x.Unsettled[k].Closed || (x.Unsettled[k].HeadBy == state.ByID && !x.Unsettled[k].Head) {
+			break
+		}
+		h := x.Unsettled[k]
+		if !h.Head {
+			h.HeadSeq = c.HeadSeq
+		}
+		trial := b
+		first := k == 0 && !p.awaitsThreads(r, b.threads.From, h.Offset)
+		certain, effective := p.mark(c, r, &trial, &x.Singles, &h, len(x.Floors) > 0, first)
+		switch {
+		case certain:
+			b = trial
+			x.Unsettled = slices.Delete(x.Unsettled, 0, k+1)
+			p.addFloor(&b, x, &h)
+		case first && h.Head:
+			if effective {
+				b = trial
+				p.addFloor(&b, x, &h)
+			}
+			x.Unsettled = slices.Delete(x.Unsettled, 0, 1)
+		default:
+			k = -1
+		}
+		if k < 0 {
+			break
+		}
+		changed = true
+	}
+	if mergeSegments(x) {
+		changed = true
+	}
+	if changed {
+		r.Pointer, r.OwnFloor, r.At, r.Event = b.ptr, b.floorH, b.at, b.ev
+		if b.threads.Dirty && r.HasMarks() {
+			*p.EnsureWithThreads(r) = b.threads
+		}
+		p.TouchPair(ref, r)
+	}
+	return changed
+}
+
+// foldFront moves closed reads that no held mark precedes into the base.
+func (p *Held) foldFront(b *base, x *state.PairExtra) bool {
+	keep := x.Unsettled[:0]
+	n := len(x.Unsettled)
+	marked := false
+	for _, h := range x.Unsettled {
+		marked = marked || h.Kind == state.KindMark
+		switch {
+		case marked || !h.Closed:
+			keep = append(keep, h)
+		case h.Kind == state.KindRead:
+			b.read(h.Seq, h.At, h.Offset)
+		case h.Kind == state.KindWithThreads:
+			b.threads.Raise(h.Seq, h.Offset)
+		case h.Seq > b.ptr:
+			x.Singles.Add(h.Seq)
+		}
+	}
+	clear(x.Unsettled[len(keep):n])
+	x.Unsettled = keep
+	if len(keep) != n {
+		x.Singles.RemoveTo(b.ptr)
+	}
+	return len(keep) != n
+}
+
+// mark applies a mark whose message is known, and its head or what it is so far, to the base and
+// its single reads. certain: the pointer was at or past the message, whatever is still open before
+// it. Else the mark is applied only if its head is final and nothing open is before it (exact), and
+// effective says whether it moved anything. The floor is the caller's to raise.
+func (p *Held) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set, h *state.PendingEvent, floorsOpen, exact bool) (certain, effective bool) {
+	low := b.floorH
+	if floorsOpen {
+		low = c.HeadSeq
+	}
+	o, oat, oev := p.ownIn(c, r, low, h.HeadSeq)
+	ptr, at, ev := b.ptr, b.at, b.ev
+	if o != 0 && o >= ptr {
+		ptr, at, ev = o, oat, oev
+	}
+	if max(ptr, b.threads.To) >= h.Seq {
+		b.forgetThreads(h)
+		b.ptr, b.at, b.ev = h.Seq-1, h.At, EvRead(h.Offset)
+		singles.RemoveTo(^uint32(0) - 1)
+		return true, true
+	}
+	if exact && h.Head && singles.Max() >= h.Seq {
+		b.ptr, b.at, b.ev = ptr, at, ev
+		singles.RemoveFrom(h.Seq)
+		singles.RemoveTo(ptr)
+		return false, true
+	}
+	return false, false
+}
+
+// mergeSegments drops, between held marks, the closed reads that a further one in the same segment
+// makes idle.
+func mergeSegments(x *state.PairExtra) bool {
+	n := len(x.Unsettled)
+	first := slices.IndexFunc(x.Unsettled, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })
+	if first < 0 || first == n-1 {
+		return false
+	}
+	keep := x.Unsettled[:first+1]
+	rest := slices.Clone(x.Unsettled[first+1:])
+	for len(rest) > 0 {
+		end := slices.IndexFunc(rest, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })
+		if end < 0 {
+			end = len(rest)
+		}
+		keep = mergeSegment(keep, rest[:end])
+		if end < len(rest) {
+			keep = append(keep, rest[end])
+			end++
+		}
+		rest = rest[end:]
+	}
+	clear(x.Unsettled[len(keep):n])
+	x.Unsettled = keep
+	return len(keep) != n
+}
+
+func mergeSegment(keep, seg []state.PendingEvent) []state.PendingEvent {
+	far, threads := -1, -1
+	for i := range seg {
+		if seg[i].Kind == state.KindRead && seg[i].Closed && (far < 0 || seg[i].Seq > seg[far].Seq) {
+			far = i
+		}
+		if seg[i].Kind == state.KindWithThreads && (threads < 0 || seg[i].Seq > seg[threads].Seq) {
+			threads = i
+		}
+	}
+	for i := range seg {
+		h := &seg[i]
+		if h.Closed && h.Kind == state.KindRead && (i != far || h.Seq == 0) || h.Kind == state.KindWithThreads && i != threads {
+			continue
+		}
+		if h.Kind == state.KindSingle && h.Closed {
+			again := func(o state.PendingEvent) bool { return o.Kind == state.KindSingle && o.Closed && o.Seq == h.Seq }
+			if (far >= 0 && h.Seq <= seg[far].Seq) || slices.ContainsFunc(seg[:i], again) {
+				continue
+			}
+		}
+		keep = append(keep, *h)
+	}
+	return keep
+}

@@ -1,0 +1,214 @@
+package pending
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// drawn is a post, or an event that may wait.
+type drawn struct {
+	own  bool
+	at   int64
+	held *state.PendingEvent
+}
+
+const hour = 3600 * 1000
+
+// drawPost draws a post; the times of posts never run backwards here.
+func drawPosts(t *rapid.T) (out []drawn) {
+	at := int64(1)
+	for range rapid.IntRange(0, 12).Draw(t, "posts") {
+		at += rapid.SampledFrom([]int64{0, 1, hour, 24 * hour, 8 * 24 * hour}).Draw(t, "step")
+		out = append(out, drawn{own: rapid.Bool().Draw(t, "own"), at: at})
+	}
+	return out
+}
+
+func drawHeld(t *rapid.T) (out []drawn) {
+	at := int64(1)
+	for i := range rapid.IntRange(1, 7).Draw(t, "events") {
+		at += rapid.SampledFrom([]int64{0, 1, hour, 24 * hour, 8 * 24 * hour}).Draw(t, "event step")
+		h := event(rapid.SampledFrom([]uint8{state.KindRead, state.KindRead, state.KindSingle, state.KindMark}).Draw(t, "kind"), int64(i), at)
+		id := func(label string) []byte { return fmt.Appendf(nil, "m%d", rapid.IntRange(1, 13).Draw(t, label)) }
+		when := func(label string) int64 {
+			return max(1, at+rapid.SampledFrom([]int64{-24 * hour, -1, 0, 1, hour, 24 * hour}).Draw(t, label))
+		}
+		h.By, h.ID = state.ByID, id("id")
+		if h.Kind == state.KindRead {
+			switch rapid.IntRange(0, 2).Draw(t, "target") {
+			case 1:
+				h.By, h.ID, h.Seq = state.BySeq, nil, uint32(rapid.IntRange(1, 13).Draw(t, "seq"))
+			case 2:
+				h.By, h.ID, h.Time = state.ByTime, nil, when("time")
+			}
+		}
+		if h.Kind == state.KindMark {
+			switch rapid.IntRange(0, 2).Draw(t, "head") {
+			case 0:
+				h.HeadBy = state.ByTime
+			case 1:
+				h.HeadBy, h.Time = state.BySeq, int64(rapid.IntRange(1, 13).Draw(t, "head seq"))
+			case 2:
+				h.HeadBy, h.HeadID = state.ByID, id("head id")
+			}
+		}
+		out = append(out, drawn{held: &h})
+	}
+	return out
+}
+
+// told folds posts and events in an order and returns what the pair is then: its row and what waits,
+// without memories.
+func told(list []drawn) (string, *world) {
+	w := newWorld()
+	for _, d := range list {
+		if d.held != nil {
+			w.hold(*d.held)
+			continue
+		}
+		w.post(d.own, d.at)
+		w.Settle(w.ref)
+	}
+	r, x := w.row(), w.extra()
+	out := fmt.Sprintf("pointer %d at %d by %d, own floor %d, last own %d, singles %v, floors %v", r.Pointer, r.At, r.Event, r.OwnFloor,
+		r.LastOwn, x.Singles.Newest(nil, 0, 99), x.Floors)
+	for _, h := range x.Unsettled {
+		h.Sought, h.SoughtHead = state.Sought{}, state.Sought{}
+		out += fmt.Sprintf("\n%+v", h)
+	}
+	return out, w
+}
+
+// TestNormalForm: what is held is a function of the timeline and of the user's events, and not of
+// when what arrived. Settling it again changes nothing, and neither does an evaluation.
+func TestNormalForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		posts, held := drawPosts(t), drawHeld(t)
+		mixed := []drawn{}
+		for i, j := 0, 0; i < len(posts) || j < len(held); {
+			if j == len(held) || (i < len(posts) && rapid.Bool().Draw(t, "a post")) {
+				mixed = append(mixed, posts[i])
+				i++
+			} else {
+				mixed = append(mixed, held[j])
+				j++
+			}
+		}
+		want, w := told(append(append([]drawn{}, posts...), held...))
+		for name, order := range map[string][]drawn{"events first": append(append([]drawn{}, held...), posts...), "mixed": mixed} {
+			if got, _ := told(order); got != want {
+				t.Fatalf("%s:\n%s\nposts first:\n%s", name, got, want)
+			}
+		}
+		if w.Settle(w.ref) {
+			t.Fatalf("settling twice changed it:\n%s", want)
+		}
+		row, x := *w.row(), w.extra()
+		before := append([]state.PendingEvent{}, x.Unsettled...)
+		w.Evaluate(w.channel(), w.row(), x)
+		if *w.row() != row || len(before) > 0 && !reflect.DeepEqual(before, x.Unsettled) {
+			t.Fatalf("an evaluation changed it:\n%+v\n%+v", row, *w.row())
+		}
+	})
+}
+
+// TestAReadWaitsForItsMessage: the pointer moves as soon as there is the message that a read names.
+func TestAReadWaitsForItsMessage(t *testing.T) {
+	w := newWorld()
+	w.post(false, 1)
+	h := event(state.KindRead, 5, 2)
+	h.By, h.ID = state.ByID, []byte("m3")
+	w.hold(h)
+	w.pointer(t, 0)
+	w.post(false, 3)
+	if w.Settle(w.ref) {
+		t.Error("another message changed what waits")
+	}
+	w.post(false, 4)
+	if !w.Settle(w.ref) || len(w.extra().Unsettled) != 0 || w.row().Event != EvRead(5) || w.row().At != 2 {
+		t.Errorf("held %v, row %+v", w.extra().Unsettled, w.row())
+	}
+	w.pointer(t, 3)
+}
+
+// TestOfReadsToOneMessageTheFirstCounts, though it may be applied last.
+func TestOfReadsToOneMessageTheFirstCounts(t *testing.T) {
+	b := base{}
+	if !b.read(5, 20, 2) || !b.read(5, 10, 1) || b.at != 10 || b.ev != EvRead(1) {
+		t.Errorf("%+v", b)
+	}
+	if b.read(5, 30, 3) || b.read(4, 5, 0) || b.at != 10 {
+		t.Errorf("a later read, or one that is not as far, moved it: %+v", b)
+	}
+	b.ev = evMessage(7)
+	if b.read(5, 1, 0) {
+		t.Error("a read took the pointer from an own post at the same message")
+	}
+}
+
+// TestAMarkTakesThePointerBack to before its message, with the single reads from there on.
+func TestAMarkTakesThePointerBack(t *testing.T) {
+	w := newWorld()
+	for i := range 6 {
+		w.post(false, int64(i+1))
+	}
+	read := event(state.KindRead, 1, 10)
+	read.By, read.Seq = state.BySeq, 4
+	single := event(state.KindSingle, 2, 11)
+	single.By, single.ID = state.ByID, []byte("m6")
+	mark := event(state.KindMark, 3, 12)
+	mark.By, mark.ID, mark.HeadBy = state.ByID, []byte("m2"), state.ByTime
+	w.hold(read)
+	w.hold(single)
+	w.pointer(t, 4)
+	if !w.extra().Singles.Contains(6) {
+		t.Error("m6 is not read")
+	}
+	w.hold(mark)
+	w.pointer(t, 1)
+	if !w.extra().Singles.Empty() {
+		t.Error("m6 is still read")
+	}
+	if f := w.extra().Floors; len(f) != 1 || f[0] != (state.FloorSpec{By: state.ByTime, Val: 12, Horizon: 12 + LapseAfter}) {
+		t.Errorf("the head of the mark is open, and its floors are %v", f)
+	}
+}
+
+// TestMergeSegments: between held marks the furthest closed read stays, with the single reads above
+// it, each once, and whatever is open.
+func TestMergeSegments(t *testing.T) {
+	closed := func(kind uint8, offset int64, seq uint32) state.PendingEvent {
+		return state.PendingEvent{Kind: kind, Offset: offset, Seq: seq, Closed: true}
+	}
+	x := &state.PairExtra{Unsettled: []state.PendingEvent{
+		closed(state.KindRead, 1, 9), // before the first mark: not merged
+		{Kind: state.KindMark, Offset: 2},
+		closed(state.KindRead, 3, 5),
+		closed(state.KindSingle, 4, 4), // below the furthest
+		closed(state.KindSingle, 5, 8),
+		closed(state.KindSingle, 6, 8), // once more
+		{Kind: state.KindRead, Offset: 7, By: state.ByTime},
+		closed(state.KindRead, 8, 6),
+		{Kind: state.KindMark, Offset: 9},
+		closed(state.KindRead, 10, 2),
+		closed(state.KindWithThreads, 11, 3), closed(state.KindWithThreads, 12, 7),
+	}}
+	if !mergeSegments(x) {
+		t.Error("nothing was merged")
+	}
+	var left []int64
+	for _, h := range x.Unsettled {
+		left = append(left, h.Offset)
+	}
+	if want := []int64{1, 2, 5, 7, 8, 9, 10, 12}; !reflect.DeepEqual(left, want) {
+		t.Errorf("left are %v, want %v", left, want)
+	}
+	if mergeSegments(x) {
+		t.Error("merging twice changed it")
+	}
+}

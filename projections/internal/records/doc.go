@@ -1,0 +1,8 @@
+// Package records is the bytes of what a partition stores of a pair. docs/formats.md describes them
+// byte by byte.
+//
+//	row_record.go    a row, and a follow
+//	said_record.go   what a user says of a channel beside reading it
+//	with_threads_record.go   reads of a channel with its threads
+//	pair_record.go   events that wait, memberships, and where messages turn large and small
+package records

@@ -1,0 +1,95 @@
+package records
+
+import (
+	"encoding/binary"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// AppendSpans encodes the memberships of a pair.
+func AppendSpans(b []byte, spans []state.Membership) []byte {
+	for _, m := range spans {
+		b = binary.AppendUvarint(b, uint64(m.From))
+		b = binary.AppendUvarint(b, uint64(m.To))
+	}
+	return b
+}
+
+// ReadSpans takes the memberships of a pair.
+func ReadSpans(r *wire.Reader) (out []state.Membership) {
+	for len(r.B) > 0 && r.Err == nil {
+		out = append(out, state.Membership{From: r.U32(), To: r.U32()})
+	}
+	return out
+}
+
+// AppendSizes encodes where messages of a channel turn large and small.
+func AppendSizes(b []byte, sizes []uint32) []byte {
+	for _, s := range sizes {
+		b = binary.AppendUvarint(b, uint64(s))
+	}
+	return b
+}
+
+// ReadSizes takes where a channel turned large and small.
+func ReadSizes(r *wire.Reader) (out []uint32) {
+	for len(r.B) > 0 && r.Err == nil {
+		out = append(out, r.U32())
+	}
+	return out
+}
+
+// AppendUnsettled encodes what waits: the open floors, then the held events in order; nothing if
+// there is none.
+func AppendUnsettled(b []byte, x *state.PairExtra) []byte {
+	if len(x.Unsettled)+len(x.Floors) == 0 {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(len(x.Floors)))
+	for _, f := range x.Floors {
+		b = append(b, f.By)
+		b = binary.AppendVarint(b, f.Val)
+		b = binary.AppendVarint(b, f.Horizon)
+	}
+	return AppendEvents(b, x.Unsettled)
+}
+
+// AppendEvents encodes events that wait.
+func AppendEvents(b []byte, list []state.PendingEvent) []byte {
+	for i := range list {
+		h := &list[i]
+		b = append(b, h.Kind, h.By, h.HeadBy, h.Use)
+		b = wire.AppendBool(b, h.Closed)
+		b = wire.AppendBool(b, h.Head)
+		for _, v := range [...]int64{h.Offset, h.At, h.Horizon, h.Now, h.Time, int64(h.Seq), int64(h.HeadSeq)} {
+			b = binary.AppendVarint(b, v)
+		}
+		b = wire.AppendBytes(b, h.ID)
+		b = wire.AppendBytes(b, h.HeadID)
+	}
+	return b
+}
+
+// DecodeUnsettled reads what AppendUnsettled wrote.
+func DecodeUnsettled(x *state.PairExtra, b []byte) error {
+	r := wire.Reader{B: b}
+	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
+		x.Floors = append(x.Floors, state.FloorSpec{By: r.Byte(), Val: r.Varint(), Horizon: r.Varint()})
+	}
+	x.Unsettled = ReadEvents(&r)
+	return r.Done()
+}
+
+// ReadEvents takes a list of events that wait.
+func ReadEvents(r *wire.Reader) (list []state.PendingEvent) {
+	for len(r.B) > 0 && r.Err == nil {
+		h := state.PendingEvent{Kind: r.Byte(), By: r.Byte(), HeadBy: r.Byte(), Use: r.Byte(), Closed: r.Byte() != 0, Head: r.Byte() != 0}
+		h.Offset, h.At, h.Horizon, h.Now, h.Time = r.Varint(), r.Varint(), r.Varint(), r.Varint(), r.Varint()
+		h.Seq, h.HeadSeq = uint32(r.Varint()), uint32(r.Varint())
+		h.ID = append([]byte(nil), r.Bytes()...)
+		h.HeadID = append([]byte(nil), r.Bytes()...)
+		list = append(list, h)
+	}
+	return list
+}

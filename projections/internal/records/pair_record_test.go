@@ -1,0 +1,98 @@
+package records
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// drawEvent draws an event that waits, in every way in which one can.
+func drawEvent(t *rapid.T) state.PendingEvent {
+	text := func(label string) []byte {
+		return append([]byte(nil), rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, label)...)
+	}
+	when := func(label string) int64 { return rapid.Int64Range(-1<<50, 1<<50).Draw(t, label) }
+	return state.PendingEvent{
+		Kind: rapid.Uint8Range(state.KindRead, state.KindWithThreads).Draw(t, "kind"), By: rapid.Uint8Range(0, state.ByTime).Draw(t, "by"),
+		HeadBy: rapid.Uint8Range(0, state.ByTime).Draw(t, "head by"), Use: rapid.Uint8Range(0, 7).Draw(t, "use"),
+		Closed: rapid.Bool().Draw(t, "closed"), Head: rapid.Bool().Draw(t, "head"),
+		Offset: rapid.Int64Min(0).Draw(t, "offset"), At: when("at"), Horizon: when("horizon"), Now: when("now"), Time: when("time"),
+		Seq: rapid.Uint32().Draw(t, "seq"), HeadSeq: rapid.Uint32().Draw(t, "head seq"), ID: text("id"), HeadID: text("head id"),
+	}
+}
+
+// TestUnsettledBytes: what waits comes back in its order, but for what was sought of it, which is a
+// memory; a record that is cut short is refused.
+func TestUnsettledBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var want state.PairExtra
+		for range rapid.IntRange(0, 3).Draw(t, "floors") {
+			want.Floors = append(want.Floors, state.FloorSpec{
+				By: rapid.Uint8().Draw(t, "floor by"), Val: rapid.Int64().Draw(t, "floor"), Horizon: rapid.Int64().Draw(t, "floor horizon"),
+			})
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "events") {
+			want.Unsettled = append(want.Unsettled, drawEvent(t))
+		}
+		stored := want
+		if stored.Unsettled = slices.Clone(want.Unsettled); len(stored.Unsettled) > 0 {
+			stored.Unsettled[0].Sought = state.Sought{Head: 5, Expired: true}
+		}
+		b := AppendUnsettled(nil, &stored)
+		if len(want.Floors)+len(want.Unsettled) == 0 {
+			if len(b) != 0 {
+				t.Fatalf("a record of nothing: %x", b)
+			}
+			return
+		}
+		var got state.PairExtra
+		if err := DecodeUnsettled(&got, b); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("got  %+v, %v\nwant %+v", got, err, want)
+		}
+		if len(want.Unsettled) > 0 {
+			if err := DecodeUnsettled(&state.PairExtra{}, bytes.Clone(b[:len(b)-1])); err == nil {
+				t.Fatal("a record without its last byte was taken")
+			}
+		}
+	})
+}
+
+// TestEventsDoNotBorrow: events stay in memory longer than the record that they were read from.
+func TestEventsDoNotBorrow(t *testing.T) {
+	b := AppendEvents(nil, []state.PendingEvent{{Kind: state.KindMark, ID: []byte("m1"), HeadID: []byte("m2")}})
+	got := ReadEvents(&wire.Reader{B: b})
+	clear(b)
+	if len(got) != 1 || string(got[0].ID) != "m1" || string(got[0].HeadID) != "m2" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSpansAndSizes come back as they were, and end where their record is cut short.
+func TestSpansAndSizes(t *testing.T) {
+	spans := []state.Membership{{From: 0, To: 5}, {From: 300, To: 1<<32 - 1}}
+	b := AppendSpans(nil, spans)
+	r := wire.Reader{B: b}
+	if got := ReadSpans(&r); !slices.Equal(got, spans) || r.Done() != nil {
+		t.Errorf("spans %+v, %v", got, r.Err)
+	}
+	r = wire.Reader{B: b[:len(b)-1]}
+	if ReadSpans(&r); r.Done() == nil {
+		t.Error("memberships without their last byte were taken")
+	}
+	sizes := []uint32{1, 70000, 1<<32 - 1}
+	b = AppendSizes(nil, sizes)
+	r = wire.Reader{B: b}
+	if got := ReadSizes(&r); !slices.Equal(got, sizes) || r.Done() != nil {
+		t.Errorf("sizes %v, %v", got, r.Err)
+	}
+	r = wire.Reader{B: b[:len(b)-1]}
+	if ReadSizes(&r); r.Done() == nil {
+		t.Error("sizes without their last byte were taken")
+	}
+}

@@ -1,0 +1,166 @@
+package records
+
+import (
+	"encoding/binary"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// Parts of a row record, in its first byte.
+const (
+	recMember = 1 << iota
+	recMuted
+	recPointer
+	recOwn
+	recMarks
+	recRead
+	recDelivery
+	recMore
+)
+
+// Parts of a row record that are rare, in a byte of their own.
+const (
+	recPublic = 1 << iota
+	recFar
+	recSaid
+	recOwnRead
+)
+
+// AppendRow encodes what a row says, without its user; parts that say nothing are left out. x is
+// what the pair has besides, nil for nothing.
+func AppendRow(b []byte, r *state.Row, x *state.PairExtra) []byte {
+	at := len(b)
+	b = append(b, 0)
+	b = binary.AppendUvarint(b, uint64(r.Baseline))
+	f := byte(0)
+	if r.Flags&state.RowMember != 0 {
+		f |= recMember
+	}
+	if r.Flags&state.RowMuted != 0 {
+		f |= recMuted
+	}
+	if r.Pointer != 0 || r.At != 0 || r.Event != 0 {
+		f |= recPointer
+		b = binary.AppendUvarint(b, uint64(r.Pointer))
+		b = binary.AppendVarint(b, r.At)
+		b = binary.AppendUvarint(b, uint64(r.Event))
+	}
+	if r.LastOwn != 0 || r.OwnFloor != 0 {
+		f |= recOwn
+		b = binary.AppendUvarint(b, uint64(r.LastOwn))
+		b = binary.AppendUvarint(b, uint64(r.OwnFloor))
+		b = binary.AppendVarint(b, r.OwnAt)
+	}
+	if r.Marks != 0 {
+		f |= recMarks
+		b = binary.AppendUvarint(b, uint64(r.Marks))
+	}
+	if r.LastR != 0 {
+		f |= recRead
+		b = binary.AppendVarint(b, r.LastR-r.Event>>1)
+	}
+	if r.LastD != 0 {
+		f |= recDelivery
+		b = binary.AppendUvarint(b, uint64(r.LastD))
+	}
+	more := byte(0)
+	if r.Public != r.Pointer || r.PublicAt != r.At {
+		more |= recPublic
+	}
+	if r.Far != r.Pointer {
+		more |= recFar
+	}
+	if x != nil && x.Read != nil {
+		more |= recOwnRead
+	}
+	if x != nil && x.Said != nil && !x.Said.PlainRow() {
+		more |= recSaid
+	}
+	if more != 0 {
+		f |= recMore
+		b = append(b, more)
+	}
+	if more&recPublic != 0 {
+		b = binary.AppendUvarint(b, uint64(r.Public))
+		b = binary.AppendVarint(b, r.PublicAt)
+	}
+	if more&recFar != 0 {
+		b = binary.AppendUvarint(b, uint64(r.Far))
+	}
+	if more&recOwnRead != 0 {
+		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(x.Read.Seq)), x.Read.At)
+	}
+	if more&recSaid != 0 {
+		b = appendSaid(b, x.Said)
+	}
+	b[at] = f
+	return b
+}
+
+// ReadRow takes the fields of a row of p.
+func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
+	f := r.Byte()
+	to.Baseline = r.U32()
+	if f&recMember != 0 {
+		to.Flags |= state.RowMember
+	}
+	if f&recMuted != 0 {
+		to.Flags |= state.RowMuted
+	}
+	if f&recPointer != 0 {
+		to.Pointer, to.At, to.Event = r.U32(), r.Varint(), int64(r.Uvarint())
+	}
+	if f&recOwn != 0 {
+		to.LastOwn, to.OwnFloor, to.OwnAt = r.U32(), r.U32(), r.Varint()
+	}
+	if f&recMarks != 0 {
+		to.Marks = r.U32()
+	}
+	if f&recRead != 0 {
+		to.LastR = r.Varint() + to.Event>>1
+	}
+	if f&recDelivery != 0 {
+		to.LastD = int64(r.Uvarint())
+	}
+	more := byte(0)
+	if f&recMore != 0 {
+		more = r.Byte()
+	}
+	to.Public, to.PublicAt, to.Far = to.Pointer, to.At, to.Pointer
+	if more&recPublic != 0 {
+		to.Public, to.PublicAt = r.U32(), r.Varint()
+	}
+	if more&recFar != 0 {
+		to.Far = r.U32()
+	}
+	if more&recOwnRead != 0 {
+		p.EnsurePairExtra(to).Read = &state.OwnPost{Seq: r.U32(), At: r.Varint()}
+	}
+	if more&recSaid != 0 {
+		readSaid(r, p.LoadSaid(to))
+	} else if s := p.ExtraSaid(to); s != nil && f&recMuted != 0 {
+		s.Lasting = events.LevelNone // the record of its line and labels came first
+	}
+}
+
+// AppendFollow encodes a follow; the times of one by word only if there is one.
+func AppendFollow(b []byte, f *state.Follow) []byte {
+	b = append(b, f.Flags)
+	b = binary.AppendUvarint(b, uint64(f.Auto))
+	if f.Flags&state.FollowExplicit != 0 {
+		b = binary.AppendVarint(b, f.ExplicitTime)
+		b = binary.AppendVarint(b, f.ExplicitHorizon)
+		b = binary.AppendVarint(b, f.ExplicitAt)
+	}
+	return b
+}
+
+// ReadFollow takes the fields of a follow.
+func ReadFollow(r *wire.Reader, f *state.Follow) {
+	f.Flags, f.Auto = r.Byte(), r.U32()
+	if f.Flags&state.FollowExplicit != 0 {
+		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt = r.Varint(), r.Varint(), r.Varint()
+	}
+}

@@ -1,0 +1,191 @@
+package records
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/identity"
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// newState returns an empty state, for rows that have something besides.
+func newState() *state.State {
+	p := &state.State{}
+	p.Begin(identity.DefaultSettings(), nil)
+	return p
+}
+
+// number draws a number that is often 0, so that parts of a record are left out.
+func number[T int64 | uint32](t *rapid.T, label string, from, to T) T {
+	if rapid.Bool().Draw(t, "no "+label) {
+		return 0
+	}
+	return T(rapid.Int64Range(int64(from), int64(to)).Draw(t, label))
+}
+
+const maxSeq = 1<<32 - 1
+
+// drawRow draws what a record has of a row.
+func drawRow(t *rapid.T) state.Row {
+	r := state.Row{
+		Baseline: number[uint32](t, "baseline", 0, maxSeq), Pointer: number[uint32](t, "pointer", 0, maxSeq),
+		At: number[int64](t, "at", -1<<50, 1<<50), Event: number[int64](t, "event", 0, 1<<60),
+		LastOwn: number[uint32](t, "last own", 0, maxSeq), OwnFloor: number[uint32](t, "own floor", 0, maxSeq),
+		Marks: number[uint32](t, "marks", 0, maxSeq), LastD: number[int64](t, "last delivery", 0, 1<<60),
+		Public: number[uint32](t, "public", 0, maxSeq), PublicAt: number[int64](t, "public at", -1<<50, 1<<50),
+		Far: number[uint32](t, "far", 0, maxSeq),
+	}
+	if r.LastOwn != 0 || r.OwnFloor != 0 {
+		r.OwnAt = number[int64](t, "own at", -1<<50, 1<<50)
+	}
+	if rapid.Bool().Draw(t, "as the pointer") {
+		r.Public, r.PublicAt, r.Far = r.Pointer, r.At, r.Pointer
+	}
+	if r.LastR = number[int64](t, "last read", 1, 1<<60); rapid.Bool().Draw(t, "member") {
+		r.Flags |= state.RowMember
+	}
+	return r
+}
+
+// drawSaid draws what a user says of a channel but for the line and the labels.
+func drawSaid(t *rapid.T) state.Said {
+	level := rapid.SampledFrom([]events.Level{events.LevelAll, events.LevelMentions, events.LevelNone})
+	since := func(label string) state.Since {
+		if rapid.Bool().Draw(t, label+" by a head") {
+			return state.Since{Is: true, HeadSeq: rapid.Uint32Min(1).Draw(t, label)}
+		}
+		at := rapid.Int64Range(-1<<40, 1<<40).Draw(t, label)
+		return state.Since{Is: true, At: at, Horizon: at + rapid.Int64Range(-1<<30, 1<<40).Draw(t, label+" lapses")}
+	}
+	s := state.Said{Lasting: level.Draw(t, "lasting"), IgnoreAll: rapid.Bool().Draw(t, "ignores all")}
+	if rapid.Bool().Draw(t, "until stated") {
+		s.Until, s.Timed = rapid.Int64Range(1, 1<<50).Draw(t, "until"), level.Draw(t, "timed")
+	}
+	if rapid.Bool().Draw(t, "flagged") {
+		s.Flag = since("flag")
+	}
+	if rapid.Bool().Draw(t, "filed") {
+		s.Filed = state.File(since("filed"), rapid.Bool().Draw(t, "keep"))
+	}
+	return s
+}
+
+// TestRowBytes: a row comes back as it was, with what it has besides, and its muting says what its
+// level is.
+func TestRowBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawRow(t)
+		x := &state.PairExtra{}
+		if rapid.Bool().Draw(t, "own read") {
+			x.Read = &state.OwnPost{Seq: rapid.Uint32Min(1).Draw(t, "own read seq"), At: rapid.Int64().Draw(t, "own read at")}
+		}
+		if rapid.Bool().Draw(t, "says") {
+			if s := drawSaid(t); !s.Plain() {
+				if x.Said = &s; s.Level() == events.LevelNone {
+					want.Flags |= state.RowMuted
+				}
+			}
+		}
+		b := AppendRow([]byte("before"), &want, x)
+		if !bytes.HasPrefix(b, []byte("before")) {
+			t.Fatal("AppendRow wrote over what was there")
+		}
+		p := newState()
+		var got state.Row
+		r := wire.Reader{B: b[len("before"):]}
+		ReadRow(&r, &got, p)
+		if err := r.Done(); err != nil {
+			t.Fatal(err)
+		}
+		extra := p.ExtraOfPair(&got)
+		got.Extra = 0
+		if got != want {
+			t.Fatalf("got  %+v\nwant %+v", got, want)
+		}
+		if x.Read == nil && x.Said == nil {
+			if extra != nil {
+				t.Fatalf("the row has %+v besides, and had nothing", extra)
+			}
+			return
+		}
+		if !reflect.DeepEqual(extra.Read, x.Read) {
+			t.Fatalf("the own post is %+v, want %+v", extra.Read, x.Read)
+		}
+		if (extra.Said == nil) != (x.Said == nil) || x.Said != nil && !extra.Said.Equal(x.Said) {
+			t.Fatalf("it says %+v, want %+v", extra.Said, x.Said)
+		}
+		if x.Said != nil && (x.Said.Filed.Is != (extra.Said.Filed.Found != nil)) {
+			t.Fatal("a filing that was loaded has no room for what is found of it")
+		}
+	})
+}
+
+// TestRowCutShort: of a record that is cut short, no prefix is taken for a whole one.
+func TestRowCutShort(t *testing.T) {
+	row := state.Row{
+		Baseline: 300, Pointer: 400, At: 1 << 41, Event: 1001, LastOwn: 390, OwnFloor: 380, OwnAt: 1 << 41, Marks: 3, LastR: 501, LastD: 70,
+		Public: 200, PublicAt: 1 << 40, Far: 500, Flags: state.RowMember | state.RowMuted,
+	}
+	x := &state.PairExtra{Read: &state.OwnPost{Seq: 390, At: 1 << 41}, Said: &state.Said{
+		Lasting: events.LevelNone, IgnoreAll: true, Flag: state.Since{Is: true, HeadSeq: 400},
+		Filed: state.File(state.Since{Is: true, At: 1 << 41, Horizon: 1<<41 + 7}, true),
+	}}
+	b := AppendRow(nil, &row, x)
+	for cut := range b {
+		r := wire.Reader{B: bytes.Clone(b[:cut])}
+		var got state.Row
+		if ReadRow(&r, &got, newState()); r.Done() == nil {
+			t.Errorf("the first %d of %d bytes were taken for a row", cut, len(b))
+		}
+	}
+}
+
+// TestAnEmptyRowIsShort: most of a row says nothing most of the time, and takes no room then.
+func TestAnEmptyRowIsShort(t *testing.T) {
+	if b := AppendRow(nil, &state.Row{}, nil); len(b) != 2 {
+		t.Errorf("a row that says nothing takes %d bytes: %x", len(b), b)
+	}
+	plain := state.Row{Flags: state.RowMuted}
+	if b := AppendRow(nil, &plain, &state.PairExtra{Said: &state.Said{Lasting: events.LevelNone}}); len(b) != 2 {
+		t.Errorf("a muting takes %d bytes: %x", len(b), b)
+	}
+}
+
+// TestMutedRowBehindItsMarkers: the record of a line and labels may be loaded before the row, which
+// says whether the channel is muted.
+func TestMutedRowBehindItsMarkers(t *testing.T) {
+	muted := state.Row{Flags: state.RowMuted}
+	p := newState()
+	var got state.Row
+	p.LoadSaid(&got).Labels = []string{"work"}
+	r := wire.Reader{B: AppendRow(nil, &muted, nil)}
+	ReadRow(&r, &got, p)
+	if s := p.SaidOf(&got); s.Level() != events.LevelNone || len(s.Labels) != 1 {
+		t.Errorf("it says %+v", s)
+	}
+}
+
+// TestFollowBytes: a follow comes back as it was; its times are there if it is one by word.
+func TestFollowBytes(t *testing.T) {
+	for _, want := range []state.Follow{
+		{}, {Auto: 7}, {Flags: state.FollowStopped}, {Flags: state.FollowExplicit, Auto: 1 << 31, ExplicitTime: -3, ExplicitHorizon: 1 << 41, ExplicitAt: 9},
+	} {
+		b := AppendFollow(nil, &want)
+		var got state.Follow
+		r := wire.Reader{B: b}
+		if ReadFollow(&r, &got); r.Done() != nil || got != want {
+			t.Errorf("got %+v, %v; want %+v", got, r.Err, want)
+		}
+		for cut := range b {
+			r := wire.Reader{B: bytes.Clone(b[:cut])}
+			if ReadFollow(&r, &got); r.Done() == nil {
+				t.Errorf("the first %d of %d bytes were taken for a follow", cut, len(b))
+			}
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package records
+
+import (
+	"encoding/binary"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// Bits of the byte that begins what a user says: two bits each for the lasting and the timed level,
+// then these.
+const (
+	saidIgnoreAll = 1 << (4 + iota)
+	saidUntil
+	saidFlag
+	saidFiled
+)
+
+// appendSaid encodes what a user says of a channel, but for AppendMarkers.
+func appendSaid(b []byte, s *state.Said) []byte {
+	at, f := len(b), byte(s.Lasting)|byte(s.Timed)<<2
+	b = append(b, 0)
+	if s.IgnoreAll {
+		f |= saidIgnoreAll
+	}
+	if s.Until != 0 {
+		f |= saidUntil
+		b = binary.AppendUvarint(b, uint64(s.Until))
+	}
+	if s.Flag.Is {
+		f |= saidFlag
+		b = appendSince(b, &s.Flag)
+	}
+	if s.Filed.Is {
+		f |= saidFiled
+		b = appendSince(wire.AppendBool(b, s.Filed.Keep), &s.Filed.Since)
+	}
+	b[at] = f
+	return b
+}
+
+// appendSince encodes a head, or 0 and a time.
+func appendSince(b []byte, s *state.Since) []byte {
+	b = binary.AppendUvarint(b, uint64(s.HeadSeq))
+	if s.HeadSeq != 0 {
+		return b
+	}
+	return binary.AppendVarint(binary.AppendVarint(b, s.At), s.Horizon-s.At)
+}
+
+func readSince(r *wire.Reader) state.Since {
+	s := state.Since{Is: true, HeadSeq: r.U32()}
+	if s.HeadSeq == 0 {
+		s.At = r.Varint()
+		s.Horizon = s.At + r.Varint()
+	}
+	return s
+}
+
+func readSaid(r *wire.Reader, s *state.Said) {
+	f := r.Byte()
+	s.Lasting, s.Timed, s.IgnoreAll = events.Level(f&3), events.Level(f>>2&3), f&saidIgnoreAll != 0
+	if f&saidUntil != 0 {
+		s.Until = int64(r.Uvarint())
+	}
+	if f&saidFlag != 0 {
+		s.Flag = readSince(r)
+	}
+	if f&saidFiled != 0 {
+		keep := r.Byte() != 0
+		s.Filed = state.File(readSince(r), keep)
+	}
+}
+
+// AppendMarkers encodes the line and the labels of a pair; nothing if there are none.
+func AppendMarkers(b []byte, s *state.Said) []byte {
+	if s == nil || s.PlainRest() {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(s.Line.Seq))
+	b = wire.AppendBytes(b, []byte(s.Line.ID))
+	return AppendLabels(b, s.Labels)
+}
+
+// ReadMarkers takes the line and the labels of a pair.
+func ReadMarkers(r *wire.Reader, s *state.Said) {
+	s.Line.Seq = r.U32()
+	s.Line.ID = string(r.Bytes())
+	s.Labels = ReadLabels(r)
+}
+
+// AppendLabels encodes a set of labels.
+func AppendLabels(b []byte, labels []string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(labels)))
+	for _, l := range labels {
+		b = wire.AppendBytes(b, []byte(l))
+	}
+	return b
+}
+
+// ReadLabels takes a set of labels.
+func ReadLabels(r *wire.Reader) (labels []string) {
+	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
+		labels = append(labels, string(r.Bytes()))
+	}
+	return labels
+}
+
+// AppendHiddenTo appends up to which message a user hid everything: nothing if they did not.
+func AppendHiddenTo(b []byte, h *state.Hidden) []byte {
+	if h.To == 0 {
+		return b
+	}
+	return binary.AppendUvarint(b, uint64(h.To))
+}

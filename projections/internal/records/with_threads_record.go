@@ -1,0 +1,24 @@
+package records
+
+import (
+	"encoding/binary"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// AppendWithThreads encodes the reads of a channel with its threads; nothing if there are none.
+func AppendWithThreads(b []byte, w *state.WithThreads) []byte {
+	if w.Plain() {
+		return b
+	}
+	for _, v := range [...]uint64{uint64(w.To), uint64(w.Offset), uint64(w.Public), uint64(w.From)} {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+// ReadWithThreads takes the reads of a channel with its threads.
+func ReadWithThreads(r *wire.Reader, w *state.WithThreads) {
+	w.To, w.Offset, w.Public, w.From = r.U32(), int64(r.Uvarint()), r.U32(), int64(r.Uvarint())
+}

@@ -1,0 +1,103 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// deleteChannel forgets all of a channel but that it is gone (DESIGN §4.1). Its cost is that of
+// what is forgotten.
+func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
+	id := p.Blobs.Get(c.ID)
+	for ref := c.Rows; ref != 0; {
+		r := p.Rows.At(ref)
+		if !r.Idle() {
+			p.PairChanged(ref) // others than members have deltas too
+		}
+		next := r.NextRow
+		if r.Extra != 0 {
+			if p.ExtraSaid(r) != nil {
+				p.SaidPairs--
+			}
+			p.PairExtras.Drop(r.Extra)
+		}
+		p.Blobs.Release(r.LastID)
+		p.Blobs.Release(r.FirstID)
+		*r = state.Row{Channel: r.Channel, User: r.User, Ord: state.NoOrdinal, NextUser: r.NextUser, NextRow: r.NextRow, LastR: r.LastR, LastD: r.LastD,
+			OutRow: r.OutRow, Scope: r.Scope, Flags: r.Flags & (state.RowChanged | state.RowCheck | state.RowThread)}
+		delete(p.DirtyGuests, ref)
+		delete(p.DirtyFollows, ref)
+		delete(p.DirtyPairExtras, ref)
+		ref = next
+	}
+	var kb [keys.Buf]byte
+	for page := range (c.Ords + keys.PageLen - 1) / keys.PageLen {
+		if h, stored := p.PageHash(c, page); stored {
+			p.Written.Digest.Sub(h)
+			p.Written.Hot.Sub(h)
+			p.Written.Now.Put(keys.AppendPage(kb[:0], id, page), nil, true)
+		}
+	}
+	if c.More != 0 {
+		p.MemberLists.Drop(c.More)
+	}
+	p.deleteThreads(c)
+	p.dropAdvances(ci, c, func(*receipts.Entry) bool { return true })
+	threads := c.Extra
+	if x := p.ExtraOf(c); x != nil && x.Threads != 0 {
+		*x = state.ChannelExtra{Threads: x.Threads} // until they have left
+	} else if x != nil {
+		p.ChannelExtras.Drop(c.Extra)
+		threads = 0
+	}
+	p.Blobs.Release(c.MaxID)
+	for i := range c.Tail {
+		p.Blobs.Release(c.Tail[i])
+	}
+	for _, kind := range []byte{keys.Hot, keys.Index, keys.Log, keys.Receipts} {
+		prefix := append(append([]byte{kind}, id...), 0)
+		err := p.Backing.Scan(prefix, func(key, val []byte) {
+			if kind != keys.Hot || (key[len(prefix)] != keys.HotChannel && key[len(prefix)] != keys.HotPage) {
+				p.Written.Del(key, val)
+			}
+		})
+		if err != nil {
+			p.Fail(fmt.Errorf("deleting channel %q: %w", id, err))
+		}
+	}
+	if c.Flags&state.ChannelSeeded != 0 {
+		p.SeededChannels--
+	}
+	for _, flag := range [...]uint8{state.ChannelUpdated, state.ChannelNewFormat} {
+		if c.Flags&flag != 0 {
+			p.SaidPairs--
+		}
+	}
+	*c = state.Channel{ID: c.ID, Flags: state.ChannelDeleted, Pending: c.Pending &^ (state.OutMembersChanged | state.OutOpenChanged), LastM: c.LastM, Rows: c.Rows, Extra: threads,
+		Time: state.MinTime, LogTime: state.MinTime, Hash: c.Hash, Dirty: c.Dirty &^ (state.DirtyPage0 | state.DirtyPage0Stored)}
+	p.ChannelChanged(ci, c)
+	p.Leaving = append(p.Leaving, ci)
+}
+
+// deleteThreads forgets the threads of a channel that is deleted; their records go with those of
+// the channel. Whoever was told anything of one is told that it is gone.
+func (p *Fold) deleteThreads(c *state.Channel) {
+	x := p.ExtraOf(c)
+	if x == nil {
+		return
+	}
+	for ti := x.Threads; ti != 0; ti = p.Threads.At(ti).Next {
+		t := p.Threads.At(ti)
+		*t = state.Thread{Channel: t.Channel, ID: t.ID, Next: t.Next, Follows: t.Follows, Flags: state.ThreadGone | t.Flags&state.ThreadListed}
+		delete(p.DirtyThreads, ti)
+		for fi := t.Follows; fi != 0; {
+			f := p.Follows.At(fi)
+			fi = f.Next
+			*f = state.Follow{Thread: f.Thread, Pair: f.Pair, Row: f.Row, Next: f.Next, Sibling: f.Sibling, LastSeen: f.LastSeen}
+			p.PairMayHaveChanged(f.Row)
+		}
+	}
+}

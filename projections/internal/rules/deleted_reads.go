@@ -1,0 +1,37 @@
+package rules
+
+import (
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// retract notes a read of a deleted channel; offset is its own.
+func (p *Fold) retract(ci uint32, m *events.Read, offset int64) {
+	if p.Replaying {
+		return
+	}
+	f := state.Retraction{Channel: ci, LastR: offset + 1, LastD: p.Positions[events.Deliveries]}
+	if u := p.UserOf(m.UserID); u != 0 {
+		if ref := p.RowOf(ci, u); ref != 0 { // from before the deletion
+			pair := p.Rows.At(ref)
+			// An owner before this one may have had no row any more and have told how far all
+			// deliveries were.
+			pair.LastR, pair.LastD = offset+1, max(pair.LastD, f.LastD)
+			if len(m.ThreadID) > 0 {
+				if ref = p.ThreadRowOf(p.ThreadOf(ci, m.ThreadID), u); ref != 0 {
+					p.Follows.At(p.Rows.At(ref).Scope).LastSeen = state.SeenUnknown
+				}
+			}
+			if ref != 0 {
+				p.PairChanged(ref)
+				return
+			}
+		}
+	}
+	f.User = uint32(len(p.Origins))
+	p.Origins = append(p.Origins, m.UserID...)
+	f.Thread = uint32(len(p.Origins))
+	p.Origins = append(p.Origins, m.ThreadID...)
+	f.End = uint32(len(p.Origins))
+	p.Retractions = append(p.Retractions, f)
+}

@@ -1,0 +1,78 @@
+package rules
+
+import (
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// A flag marks a channel as to be seen (DESIGN §4.7). A read of the channel takes it off when it
+// arrives, whatever becomes of what it names. An own post takes it off when the flag is looked at:
+// it may be folded before the flag or after.
+
+// sinceOf is what a flag compares posts with.
+func sinceOf(m *events.Read, h *state.PendingEvent) state.Since {
+	if m.HeadSeq != 0 {
+		return state.Since{Is: true, HeadSeq: m.HeadSeq}
+	}
+	return state.Since{Is: true, At: h.At, Horizon: h.Horizon}
+}
+
+// flagSet folds a flag. One that is set begins an epoch, so that a read in flight does not take it
+// off.
+func (p *Fold) flagSet(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
+	before := p.Signature(c, r)
+	said := p.SaidOf(r)
+	if said.Flag = (state.Since{}); m.Flagged {
+		said.Flag = sinceOf(m, h)
+		r.Marks++
+	}
+	p.SetSaid(ref, r, said)
+	return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
+}
+
+// flagOf is the flag that a read takes off, nil for none: neither a read in a thread nor one that
+// is stale takes one off.
+func (p *Fold) flagOf(r *state.Row, m *events.Read) *state.Said {
+	said := p.ExtraSaid(r)
+	if said == nil || !said.Flag.Is || len(m.ThreadID) > 0 || stale(r, m.ReadEpoch) {
+		return nil
+	}
+	return said
+}
+
+// unflag takes off the flag of a user who has read the channel, unless the read is refused. was is
+// what flagOf found before the read was folded, out what became of the read.
+func (p *Fold) unflag(ref uint32, c *state.Channel, m *events.Read, was *state.Said, out state.Outcome) state.Outcome {
+	if was == nil || out == state.OutcomeTooManyHeld {
+		return out
+	}
+	r := p.Rows.At(ref)
+	stood := p.Flagged(c, r, was)
+	said := *was
+	said.Flag = state.Since{}
+	p.SetSaid(ref, r, said)
+	if !stood {
+		return out
+	}
+	p.readChanged(ref, m.InstanceID)
+	return state.OutcomeApplied
+}
+
+// Flagged reports whether what a user says of a channel flags it: they have posted nothing later
+// that reads the channel.
+func (p *Fold) Flagged(c *state.Channel, r *state.Row, said *state.Said) bool {
+	if said == nil || !said.Flag.Is {
+		return false
+	}
+	own, at := p.NewestRead(r)
+	return r.Erased() || own == 0 || !p.later(c, &said.Flag, own, at)
+}
+
+// later reports whether the post at seq, of a time, is later than what was said. What has lapsed is
+// over, so that every post from then on is later.
+func (p *Fold) later(c *state.Channel, s *state.Since, seq uint32, time int64) bool {
+	if s.HeadSeq != 0 {
+		return seq > s.HeadSeq
+	}
+	return time > s.At || !p.Visible(c, seq, s.Horizon)
+}

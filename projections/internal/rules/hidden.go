@@ -1,0 +1,265 @@
+package rules
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/seqset"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// Messages that are in none of a user's numbers (DESIGN §4.7): those that whoever posted them hid
+// from the user, and those that the user hid. Nothing takes either back but an erasure, which takes
+// back the latter; so of what a user hides the order does not matter.
+
+// hide makes a scope skip what is hidden. Nearly always it is one set that is skipped, which is
+// counted by rank; of more than one the union is made.
+func (s *Scope) hide(c *state.Channel, h *state.Hidden) {
+	s.HiddenTo, s.ahead = min(h.To, c.HeadSeq), h.To > c.HeadSeq
+	s.skip(&h.From)
+	if !h.Own.Empty() {
+		s.hidden = &h.Own
+		s.skip(s.hidden)
+	}
+}
+
+// skip adds a set to what the scope skips.
+func (s *Scope) skip(set *seqset.Set) {
+	switch {
+	case set.Max() <= s.Pointer:
+	case s.Skip.Max() <= s.Pointer:
+		s.Skip = set
+	default:
+		less, union := s.Skip, set
+		if less.Count() > union.Count() {
+			less, union = union, less
+		}
+		union = union.Clone()
+		for q := less.Next(s.Pointer + 1); q != 0; q = less.Next(q + 1) {
+			union.Add(q)
+		}
+		s.Skip = union
+	}
+}
+
+// hideFrom folds whom a new message is hidden from. It goes before all else that the message does.
+func (p *Fold) hideFrom(ci uint32, c *state.Channel, m *events.Message, seq uint32, counted bool) {
+	if len(m.HiddenFrom) == 0 {
+		return
+	}
+	p.NeedsNewFormat(ci, c)
+	history.EachDistinct(m.HiddenFrom, func(id []byte) {
+		if bytes.Equal(id, m.SenderID) {
+			return // for its sender a message exists
+		}
+		ref, r := p.EnsureRow(ci, p.EnsureUser(id))
+		tell := false
+		if counted && c.Flags&state.ChannelLarge != 0 && r.Flags&state.RowMember != 0 {
+			s := p.PointerOf(c, r)
+			tell = !p.hiddenFromAbove(c, r, max(s.Pointer, r.Baseline)) && !p.asks(c, r)
+		}
+		p.EnsureHidden(r).From.Add(seq)
+		p.TouchPairExtra(ref, r)
+		switch x := p.ExtraOfPair(r); {
+		case !tell:
+		case len(x.Unsettled)+len(x.Floors) > 0: // an open time target may reach the message
+			p.PairMayHaveChanged(ref)
+		default:
+			p.PairChanged(ref)
+		}
+	})
+}
+
+// AskOf reports whether the reader of a large channel cannot derive what the user sees: a counted
+// message above read_pos is hidden from them, which no delta lists, or they hid what is not posted
+// yet, or a list is cut.
+func (p *Fold) AskOf(c *state.Channel, r *state.Row, s *Scope, above uint32) bool {
+	if s.ahead {
+		return true
+	}
+	x := p.ExtraOfPair(r)
+	if x != nil && (x.Mentions.Above(above) > MaxListed || p.hiddenFromAbove(c, r, above)) {
+		return true
+	}
+	listed := len(s.Own) + int(s.Singles.Above(above)) + int(max(s.HiddenTo, above)-above)
+	if s.hidden != nil {
+		listed += int(s.hidden.Above(above))
+	}
+	return listed > MaxListed && len(p.excluded(c, s, above, MaxListed+1)) > MaxListed
+}
+
+// asks is AskOf for a row as it is.
+func (p *Fold) asks(c *state.Channel, r *state.Row) bool {
+	s := p.ScopeOf(c, r)
+	return p.AskOf(c, r, &s, max(s.Pointer, r.Baseline))
+}
+
+// hiddenFromAbove reports whether a counted message above a seq is hidden from the user of a row,
+// whatever became of it.
+func (p *Fold) hiddenFromAbove(c *state.Channel, r *state.Row, above uint32) bool {
+	h := p.HiddenOf(r)
+	if h == nil || h.From.Max() <= above {
+		return false
+	}
+	n := h.From.Above(above)
+	if x := p.ExtraOf(c); x != nil {
+		n -= h.From.Common(&x.Uncounted, above)
+	}
+	return n > 0
+}
+
+// firstReplyFor is the first reply of a thread that is not hidden from the user of a row in the
+// channel, 0 if there is none. Nearly always it is the thread's first; else the log is looked
+// through up to the first one that nothing became of.
+func (p *Fold) firstReplyFor(c *state.Channel, t *state.Thread, r *state.Row) uint32 {
+	if !p.IsHiddenFrom(r, t.First) {
+		return t.First
+	}
+	for q := t.First + 1; q <= c.HeadSeq; q++ {
+		if p.IsHiddenFrom(r, q) {
+			continue
+		}
+		if t.Live.Contains(q) || t.Casts.Contains(q) {
+			return q
+		}
+		e := p.EntryAt(c, q)
+		if e.Flags&history.Reply != 0 && e.Flags&history.Silent == 0 && bytes.Equal(e.Thread, p.Blobs.Get(t.ID)) {
+			return q
+		}
+	}
+	return 0
+}
+
+// messagesHidden folds what a user hides: messages by their ids, which wait for them, and all up to
+// a seq.
+func (p *Fold) messagesHidden(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
+	h.Kind, h.By = state.KindHidden, state.ByID
+	x := p.EnsurePairExtra(r)
+	before := p.Signature(c, r)
+	there, waiting, expired := p.namedEach(c, r, m, h)
+	if len(x.OpenReads)+len(waiting) > maxOpen {
+		return state.OutcomeTooManyHeld
+	}
+	p.TouchPairExtra(ref, r)
+	changed := m.Seq != 0 && p.hideTo(ref, c, r, m.Seq)
+	for i := range there {
+		changed = p.hideOne(c, r, there[i].Seq) || changed
+	}
+	p.awaitEach(ref, c, x, waiting)
+	idle := state.OutcomeDuplicate
+	switch {
+	case expired:
+		idle = state.OutcomeExpiredID
+	case len(waiting) > 0:
+		idle = state.OutcomeWaiting
+	case changed:
+		idle = state.OutcomeApplied
+	}
+	return p.outcome(ref, c, r, before, idle, m.InstanceID)
+}
+
+// namedEach looks for the messages that an event names by id: those that are there, and those that
+// it waits for. expired says that one is there for which it is too late.
+func (p *Fold) namedEach(c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) (there, waiting []state.PendingEvent, expired bool) {
+	history.EachDistinct(m.IDs, func(id []byte) {
+		one := *h
+		one.ID = id
+		alive := p.Resolve(c, r, &one)
+		expired = expired || one.ExpiredID()
+		switch {
+		case alive && one.Closed:
+			there = append(there, one)
+		case alive:
+			one.ID = slices.Clone(id)
+			waiting = append(waiting, one)
+		}
+	})
+	return there, waiting, expired
+}
+
+// awaitEach keeps events with the open reads until their messages are there.
+func (p *Fold) awaitEach(ref uint32, c *state.Channel, x *state.PairExtra, waiting []state.PendingEvent) {
+	for i := range waiting {
+		x.OpenReads = append(x.OpenReads, waiting[i])
+		p.awaitEvent(&p.EnsureExtra(c).Wait, &waiting[i], ref)
+	}
+	p.forgetHints()
+}
+
+// hideTo hides everything up to a seq, and reports whether that is further than before.
+func (p *Fold) hideTo(ref uint32, c *state.Channel, r *state.Row, seq uint32) bool {
+	h := p.EnsureHidden(r)
+	if seq <= h.To {
+		return false
+	}
+	h.To, h.ToDirty = seq, true
+	h.Own.RemoveTo(seq)
+	p.awaitHidden(ref, c, h)
+	p.forgetHints()
+	p.followsChanged(r)
+	return true
+}
+
+// awaitHidden waits for the head to reach what a user hid.
+func (p *Fold) awaitHidden(ref uint32, c *state.Channel, h *state.Hidden) {
+	if h.Ahead(c) {
+		p.Hints++
+		p.EnsureExtra(c).Wait.Seqs.Push(int64(h.To), ref)
+	}
+}
+
+// hiddenReached tells the member of a large channel that the head has reached what they hid: what
+// is hidden does not grow any more, so that their reader can derive again. seq is what the row
+// waited for.
+func (p *Fold) hiddenReached(ref uint32, c *state.Channel, seq int64) {
+	if c.Flags&state.ChannelLarge == 0 || !p.Rows.Has(ref) {
+		return
+	}
+	r := p.Rows.At(ref)
+	if r.Flags&state.RowMember == 0 || p.Channels.At(r.Channel) != c {
+		return
+	}
+	h := p.HiddenOf(r)
+	if h == nil || int64(h.To) != seq {
+		return
+	}
+	is := p.Signature(c, r)
+	h.To = ^uint32(0)
+	was := p.Signature(c, r)
+	if h.To = uint32(seq); is != was {
+		p.PairChanged(ref)
+	}
+}
+
+// hideOne hides a message, and reports whether it was not hidden before.
+func (p *Fold) hideOne(c *state.Channel, r *state.Row, seq uint32) bool {
+	h := p.EnsureHidden(r)
+	if seq <= h.To || !h.Own.Add(seq) {
+		return false
+	}
+	if r.Scope == 0 {
+		return true // no thread has a row of theirs
+	}
+	if e := p.EntryAt(c, seq); e.Flags&history.Reply != 0 {
+		if ti := p.ThreadOf(r.Channel, e.Thread); ti != 0 {
+			if ref := p.ThreadRowOf(ti, r.User); ref != 0 {
+				p.PairMayHaveChanged(ref)
+			}
+		}
+	}
+	return true
+}
+
+// hideFound hides a message that a user hid before it was there.
+func (p *Fold) hideFound(ref uint32, c *state.Channel, r *state.Row, seq uint32) {
+	before := p.Signature(c, r)
+	if !p.hideOne(c, r, seq) {
+		return
+	}
+	p.TouchPairExtra(ref, r)
+	if p.Signature(c, r) != before {
+		p.PairChanged(ref)
+	}
+}

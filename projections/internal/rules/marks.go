@@ -1,0 +1,84 @@
+package rules
+
+import "github.com/tidemark/tidemark/projections/internal/state"
+
+// PairChanged notes that what the pair sees has changed.
+func (p *Fold) PairChanged(ref uint32) { p.list(ref, state.RowChanged) }
+
+// PairMayHaveChanged notes that what the pair sees may have changed.
+func (p *Fold) PairMayHaveChanged(ref uint32) { p.list(ref, state.RowCheck) }
+
+func (p *Fold) list(ref uint32, flag uint8) {
+	r := p.Rows.At(ref)
+	if r.OutRow == 0 {
+		p.OutRows = append(p.OutRows, state.OutRow{Ref: ref})
+		r.OutRow = uint32(len(p.OutRows))
+	}
+	r.Flags |= flag
+	if r.Flags&state.RowThread != 0 {
+		p.noteThread(r)
+	}
+}
+
+// readChanged is emit for a change that a read itself caused: the delta echoes its origin.
+func (p *Fold) readChanged(ref uint32, origin []byte) {
+	p.PairChanged(ref)
+	if p.Replaying {
+		return
+	}
+	o := &p.OutRows[p.Rows.At(ref).OutRow-1]
+	o.From = uint32(len(p.Origins))
+	p.Origins = append(p.Origins, origin...)
+	o.To = uint32(len(p.Origins))
+}
+
+// mentionChanged notes that message seq mentions a member of a large channel now, or no longer. In
+// a small channel all members are looked at.
+func (p *Fold) mentionChanged(ref uint32, seq uint32) {
+	r := p.Rows.At(ref)
+	c := p.Channels.At(r.Channel)
+	if c.Flags&state.ChannelLarge == 0 || r.Flags&state.RowMember == 0 {
+		return
+	}
+	if s := p.ScopeOf(c, r); seq > max(s.Pointer, r.Baseline) {
+		p.PairChanged(ref)
+	}
+}
+
+// ChannelChanged notes that the channel's own record has changed.
+func (p *Fold) ChannelChanged(ci uint32, c *state.Channel) {
+	p.listChannel(ci, c, state.OutRecordChanged)
+}
+
+// membersChanged notes that what every member sees has changed. In a large channel messages of
+// others make no delta.
+func (p *Fold) membersChanged(ci uint32, c *state.Channel) {
+	if c.Flags&state.ChannelLarge == 0 {
+		p.listChannel(ci, c, state.OutMembersChanged)
+	}
+}
+
+// openChanged notes that what open time targets reach has changed. In a large channel that makes a
+// delta only when the target closes (DESIGN §7).
+func (p *Fold) openChanged(ci uint32, c *state.Channel) {
+	if x := p.ExtraOf(c); x != nil && len(x.Wait.Times) > 0 && c.Flags&state.ChannelLarge == 0 {
+		p.listChannel(ci, c, state.OutOpenChanged)
+	}
+}
+
+func (p *Fold) listChannel(ci uint32, c *state.Channel, flag uint8) {
+	if c.Pending&state.OutListed == 0 {
+		c.Pending |= state.OutListed
+		p.OutChannels = append(p.OutChannels, ci)
+	}
+	c.Pending |= flag
+}
+
+// Quiet says whether nobody will be told what is folded from here on: then Drain is called with
+// nil, and what only a record would say is not noted. It changes nothing else and may be left out.
+// Everything must have been drained. Lock is held.
+func (p *Fold) Quiet(on bool) { p.Replaying = on }
+
+// Undrained is how many pairs Drain(d, false) has to look at: one event that lets many users join
+// lists as many.
+func (p *Fold) Undrained() int { return len(p.OutRows) + len(p.Retractions) }

@@ -1,0 +1,69 @@
+package rules
+
+import (
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// newReceipt notes a receipt, where the message is small and the user can be its recipient.
+func (p *Fold) newReceipt(ref uint32, c *state.Channel, r *state.Row, kind uint8, seq uint32, at int64) {
+	if p.Replaying {
+		return
+	}
+	pair := p.PairOf(r)
+	if p.IsHiddenFrom(pair, seq) { // of what does not exist for them nobody reads that they got it, but of what is before it
+		if r.Flags&state.RowThread != 0 {
+			return
+		}
+		seq = p.HiddenOf(pair).From.PrevAbsent(seq)
+	}
+	from, ever := p.FirstMember(pair)
+	if !ever || from >= seq || !p.IsSmall(c, seq) {
+		return
+	}
+	if r.Flags&state.RowThread != 0 { // a thread's pointer may stand on any message of the channel, which it does not read
+		e := p.EntryAt(c, seq)
+		if x := history.IndexedOf(&e); !p.InScope(c, r, x) {
+			return
+		}
+	}
+	if c.NewestOutReceipt == 0 {
+		p.OutReceiptChannels = append(p.OutReceiptChannels, r.Channel)
+	}
+	p.OutReceipts = append(p.OutReceipts, state.OutReceipt{Next: c.NewestOutReceipt, User: r.User, Seq: seq, Kind: kind, At: at})
+	c.NewestOutReceipt = uint32(len(p.OutReceipts) - 1)
+}
+
+// dropOutReceipts drops what was noted of a user in a channel and not emitted yet.
+func (p *Fold) dropOutReceipts(c *state.Channel, user uint32) {
+	at := &c.NewestOutReceipt
+	for i := *at; i != 0; i = p.OutReceipts[i].Next {
+		if p.OutReceipts[i].User == user {
+			*at = p.OutReceipts[i].Next
+		} else {
+			at = &p.OutReceipts[i].Next
+		}
+	}
+}
+
+// forgetReceipts removes what is kept of an erased user, and what was not told yet; the row is as
+// before.
+func (p *Fold) forgetReceipts(c *state.Channel, r *state.Row) {
+	p.dropOutReceipts(c, r.User)
+	if r.Ord == state.NoOrdinal {
+		return
+	}
+	p.dropAdvances(r.Channel, c, func(a *receipts.Entry) bool { return a.Ord == r.Ord })
+	p.ErasedPairs = append(p.ErasedPairs, state.ErasedPair{Channel: r.Channel, Ord: r.Ord})
+}
+
+// dropAdvances drops those of a channel's advances.
+func (p *Fold) dropAdvances(ci uint32, c *state.Channel, those func(*receipts.Entry) bool) {
+	p.EachReceiptEntry(ci, c, func(a *receipts.Entry) {
+		if those(a) {
+			a.Kind = receipts.Dropped
+			p.ReceiptChannels[a.Slot].End--
+		}
+	})
+}

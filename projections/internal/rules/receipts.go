@@ -1,0 +1,251 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/pending"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// Receipts (DESIGN §4.5) are history: a public read says that its user had read up to a message at
+// a time, or one message, whatever marks and epochs make of it for the own pointer. So they stand
+// beside the suffix of held events. What a row keeps is the furthest public read; what else there
+// is to know, when somebody read a message behind their pointer, is kept in blocks of the store,
+// one entry for each read (receipt_store.go).
+//
+// A read that names what is not there yet is open until the timeline decides, in a list of its own:
+// the suffix may drop it earlier, for the own pointer alone.
+
+// maxOpen is the number of a user's reads that may be open in a scope, and of their deliveries that
+// may wait in a channel: the limit on held events holds for them on their own (DESIGN §4.3).
+const maxOpen = pending.MaxUnsettled
+
+// track takes what a read says to others, and how far the user ever came. h is resolved. It reports
+// false, and does nothing, if too much is open already. threads says that it reads threads further.
+func (p *Fold) track(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, use uint8) (ok, threads bool) {
+	if r.Erased() {
+		use &= state.ForThreads
+	}
+	if use == 0 {
+		return true, false
+	}
+	before := uint32(0)
+	if use&state.ForThreads != 0 {
+		before = p.ThreadsReached(c, r)
+	}
+	if h.Closed {
+		if threads = p.receive(ref, c, r, h, use); threads {
+			p.threadsRead(c, r, before)
+		}
+		return true, threads
+	}
+	x := p.EnsurePairExtra(r)
+	if len(x.OpenReads) >= maxOpen {
+		return false, false
+	}
+	k := *h
+	k.Use, k.ID = use, slices.Clone(h.ID)
+	x.OpenReads = append(x.OpenReads, k)
+	p.awaitEvent(&p.EnsureExtra(c).Wait, &k, ref)
+	p.TouchPairExtra(ref, r)
+	if use&state.ForThreads != 0 && h.By == state.ByTime && c.HeadSeq > 0 {
+		p.threadsRead(c, r, before)
+		threads = true
+	}
+	if use&state.ForOthers != 0 && h.By == state.ByTime && c.HeadSeq > 0 {
+		p.newReceipt(ref, c, r, readReceipt(use), c.HeadSeq, h.At)
+	}
+	return true, threads
+}
+
+// readReceipt is the kind of a receipt of a read.
+func readReceipt(use uint8) uint8 {
+	if use&state.ForThreads != 0 {
+		return state.ReceiptWithThreads
+	}
+	return state.ReceiptRead
+}
+
+// receive takes a read of which the target is known for good, and reports whether it reads threads
+// further.
+func (p *Fold) receive(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, use uint8) (threads bool) {
+	if h.Seq == 0 {
+		return false // a time before all messages
+	}
+	switch h.Kind {
+	case state.KindHidden:
+		p.hideFound(ref, c, r, h.Seq)
+		return false
+	case state.KindViewed:
+		p.view(ref, c, r, h)
+		return false
+	}
+	if h.Kind == state.KindSingle {
+		if use&state.ForOthers != 0 {
+			p.note(c, r, receipts.Entry{Seq: h.Seq, At: h.At, Kind: receipts.Single})
+		}
+		return false
+	}
+	told := r.Public
+	if use&state.ForThreads != 0 {
+		if x := p.ExtraOfPair(r); x == nil || x.WithThreads == nil {
+			told = 0
+		} else {
+			told = x.WithThreads.Public
+		}
+		threads = p.readThreads(ref, r, h, use&state.ForOthers != 0)
+	}
+	if use&state.ForFar != 0 && h.Seq > r.Far {
+		p.raiseFar(ref, c, r, h.Seq)
+	}
+	if use&state.ForOthers == 0 {
+		return threads
+	}
+	p.note(c, r, receipts.Entry{Seq: h.Seq, At: h.At, Kind: receipts.Read})
+	if use&state.ForThreads != 0 {
+		p.note(c, r, receipts.Entry{Seq: h.Seq, At: h.At, Kind: receipts.WithThreads})
+	}
+	if h.Seq > told {
+		p.newReceipt(ref, c, r, readReceipt(use), h.Seq, h.At)
+	}
+	switch {
+	case h.Seq > r.Public:
+		r.Public, r.PublicAt = h.Seq, h.At
+	case h.Seq == r.Public && h.At < r.PublicAt:
+		r.PublicAt = h.At
+	default:
+		return threads
+	}
+	p.TouchRow(ref, r)
+	return threads
+}
+
+// raiseFar notes that the user read further than ever: what was queued for them up to there is no
+// longer told as such.
+func (p *Fold) raiseFar(ref uint32, c *state.Channel, r *state.Row, seq uint32) {
+	r.Far = seq
+	p.TouchRow(ref, r)
+	x := p.ExtraOfPair(r)
+	if x == nil || x.Queued.Empty() {
+		return
+	}
+	s := p.ScopeOf(c, r)
+	before := p.OfflineUnread(c, r, &s)
+	p.dropQueued(ref, r)
+	if r.Flags&state.RowMember != 0 && p.OfflineUnread(c, r, &s) != before {
+		p.PairChanged(ref)
+	}
+}
+
+// SettleOpen closes what the timeline has decided of the pair's open reads and of its deliveries
+// that wait.
+func (p *Fold) SettleOpen(ref uint32) {
+	r := p.Rows.At(ref)
+	x := p.ExtraOfPair(r)
+	if x == nil || len(x.OpenReads)+len(x.WaitingDeliveries) == 0 {
+		return
+	}
+	c := p.Channels.At(r.Channel)
+	n := len(x.OpenReads) + len(x.WaitingDeliveries)
+	threads, before := forThreadsIn(x.OpenReads), uint32(0)
+	if threads > 0 {
+		before = p.ThreadsReached(c, r)
+	}
+	x.OpenReads = p.settleList(ref, c, r, x.OpenReads, func(h *state.PendingEvent) { p.receive(ref, c, r, h, h.Use) })
+	x.WaitingDeliveries = p.settleList(ref, c, r, x.WaitingDeliveries, func(h *state.PendingEvent) { p.deliver(ref, c, r, h) })
+	if len(x.OpenReads)+len(x.WaitingDeliveries) != n {
+		p.TouchPairExtra(ref, r)
+	}
+	if threads != forThreadsIn(x.OpenReads) {
+		p.threadsRead(c, r, before)
+	}
+}
+
+// forThreadsIn is how many of some open reads are with_threads.
+func forThreadsIn(open []state.PendingEvent) (n int) {
+	for i := range open {
+		if open[i].Use&state.ForThreads != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// settleList hands the events that are closed to take and returns those that are still open; what
+// lapsed is in neither.
+func (p *Fold) settleList(ref uint32, c *state.Channel, r *state.Row, list []state.PendingEvent, take func(h *state.PendingEvent)) []state.PendingEvent {
+	n := len(list)
+	var closed []state.PendingEvent
+	keep := list[:0]
+	for i := range list {
+		h := &list[i]
+		switch {
+		case !p.ResolveHeld(ref, c, r, h):
+		case h.Closed:
+			closed = append(closed, *h)
+		default:
+			keep = append(keep, *h)
+		}
+	}
+	clear(list[len(keep):n])
+	for i := range closed {
+		take(&closed[i])
+	}
+	if len(keep) == 0 {
+		return nil
+	}
+	return keep
+}
+
+// note keeps an entry for the store, if its user can be a recipient of anything up to its message:
+// a membership that began later, or never, makes no difference then.
+func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
+	pair := p.PairOf(r)
+	from, ever := p.FirstMember(pair)
+	if !ever || from >= a.Seq || pair.Ord == state.NoOrdinal {
+		return
+	}
+	if r.Flags&state.RowThread != 0 {
+		a.Thread = p.Follows.At(r.Scope).Thread
+	}
+	a.Ord = pair.Ord
+	last := p.NewestReceiptEntry(r.Channel, c)
+	if last == 0 {
+		p.ReceiptChannels = append(p.ReceiptChannels, state.ReceiptChannel{Channel: r.Channel})
+		c.ReceiptSlot = uint32(len(p.ReceiptChannels) - 1)
+	}
+	a.Slot, a.Next = c.ReceiptSlot, last
+	p.ReceiptChannels[a.Slot].End++
+	c.NewestReceipt = p.ReceiptEntries.Push(a)
+	p.MarkedBytes += 24
+}
+
+// Furthest is the furthest that the row's user read publicly, own posts apart; open says that a
+// time target reaches the head.
+func (p *Fold) Furthest(c *state.Channel, r *state.Row) (seq uint32, at int64, open bool) {
+	seq, at = r.Public, r.PublicAt
+	earliest, open := p.ExtraOfPair(r).OpenTo(state.ForOthers)
+	switch {
+	case !open || c.HeadSeq == 0:
+	case c.HeadSeq > seq:
+		seq, at = c.HeadSeq, earliest
+	case c.HeadSeq == seq:
+		at = min(at, earliest)
+	}
+	return seq, at, open
+}
+
+// LastOwn is the newest own post of the row's scope that reads, and its time.
+func (p *Fold) LastOwn(r *state.Row) (seq uint32, at int64) {
+	if r.Erased() {
+		return 0, 0
+	}
+	return p.NewestRead(r)
+}
+
+// furthestEver is the furthest that the user ever read in the row's scope, own posts included.
+func (p *Fold) furthestEver(r *state.Row) uint32 {
+	own, _ := p.LastOwn(r)
+	return max(r.Far, own)
+}

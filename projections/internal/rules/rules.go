@@ -1,0 +1,7 @@
+package rules
+
+import "github.com/tidemark/tidemark/projections/internal/pending"
+
+// Fold is a state and the rules that change it: what each event does to channels, users and pairs,
+// and the marks that it leaves.
+type Fold struct{ pending.Held }

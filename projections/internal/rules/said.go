@@ -1,0 +1,130 @@
+package rules
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// What a user says of a channel beside reading it (DESIGN §4.7): of each kind the last word counts,
+// in the order of chat.reads.
+
+// notifySet folds how the channel enters the badge. A level without an until ends one that has one.
+func (p *Fold) notifySet(ref uint32, r *state.Row, level events.Level, until int64, ignoreAll events.Choice, instance []byte) state.Outcome {
+	was := p.SaidOf(r)
+	is := was
+	if until != 0 {
+		is.Timed, is.Until = level, until
+	} else {
+		is.Lasting, is.Timed, is.Until = level, events.LevelAll, 0
+	}
+	is.IgnoreAll = ignoreAll.Or(was.IgnoreAll)
+	out := p.say(ref, r, &was, is, instance)
+	if is.IgnoreAll != was.IgnoreAll {
+		p.followsChanged(r)
+	}
+	return out
+}
+
+// levelOf is the level that channel_muted sets.
+func levelOf(muted bool) events.Level {
+	if muted {
+		return events.LevelNone
+	}
+	return events.LevelAll
+}
+
+// lineSet folds a place to come back to. It is kept as it was said: it waits for no message.
+func (p *Fold) lineSet(ref uint32, r *state.Row, m *events.Read) state.Outcome {
+	was := p.SaidOf(r)
+	is := was
+	is.Line = state.Line{ID: string(m.MessageID), Seq: m.Seq}
+	return p.say(ref, r, &was, is, m.InstanceID)
+}
+
+// labelsSet folds the user's own labels, which are a set.
+func (p *Fold) labelsSet(ref uint32, r *state.Row, m *events.Read) state.Outcome {
+	was := p.SaidOf(r)
+	is := was
+	is.Labels = labelsOf(m.IDs)
+	return p.say(ref, r, &was, is, m.InstanceID)
+}
+
+// say replaces what a user says by what they say now.
+func (p *Fold) say(ref uint32, r *state.Row, was *state.Said, is state.Said, instance []byte) state.Outcome {
+	if is.Equal(was) {
+		return state.OutcomeDuplicate
+	}
+	p.SetSaid(ref, r, is)
+	p.readChanged(ref, instance)
+	return state.OutcomeApplied
+}
+
+// appendSaid adds to a signature what a delta tells of what a user says. What does not stand any
+// more adds nothing: it may be taken off unseen.
+func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.Said) []byte {
+	const flagged, levels, markers, filed = 1, 2, 4, 8
+	told, at := byte(0), len(b)+1
+	b = append(b, r.Flags&(state.RowMember|state.RowMuted), 0, 0, 0) // as without a Said, then which parts follow
+	if p.Flagged(c, r, said) {
+		told |= flagged
+	}
+	if !said.PlainLevel() {
+		told |= levels
+		b = append(b, byte(said.Lasting), byte(said.Timed))
+		b = binary.LittleEndian.AppendUint64(wire.AppendBool(b, said.IgnoreAll), uint64(said.Until))
+	}
+	if !said.PlainRest() {
+		told |= markers
+		b = binary.LittleEndian.AppendUint32(b, said.Line.Seq)
+		b = append(append(b, byte(len(said.Line.ID))), said.Line.ID...)
+		for _, l := range said.Labels {
+			b = append(append(b, byte(len(l))), l...)
+		}
+		b = append(b, 0)
+	}
+	if f := p.Filed(c, r, said); f.Is {
+		told |= filed
+		if r.Flags&state.RowMember == 0 {
+			f.Pos = 0 // not told
+		}
+		b = binary.LittleEndian.AppendUint32(wire.AppendBool(b, f.Keep), f.Pos)
+	}
+	b[at] = told
+	return b
+}
+
+// channelUpdated folds the labels and the archiving of a channel. It changes no delta: the
+// channel's record tells it.
+func (p *Fold) channelUpdated(ci uint32, c *state.Channel, m *events.Message) state.Outcome {
+	labels := labelsOf(m.IDs)
+	x := p.ExtraOf(c)
+	if x == nil && len(labels) == 0 && !m.Archived {
+		return state.OutcomeDuplicate
+	}
+	x = p.EnsureExtra(c)
+	if slices.Equal(x.Labels, labels) && x.Archived == m.Archived {
+		return state.OutcomeDuplicate
+	}
+	x.Labels, x.Archived = labels, m.Archived
+	if was, is := c.Flags&state.ChannelUpdated != 0, len(labels) > 0 || m.Archived; was != is {
+		c.Flags ^= state.ChannelUpdated
+		if p.SaidPairs--; is {
+			p.SaidPairs += 2
+		}
+	}
+	p.listChannel(ci, c, state.OutRecordChanged|state.OutUpdated)
+	return state.OutcomeApplied
+}
+
+// labelsOf is a list of labels as a set: ascending, each once.
+func labelsOf(ids [][]byte) (labels []string) {
+	for _, id := range ids {
+		labels = append(labels, string(id))
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels)
+}

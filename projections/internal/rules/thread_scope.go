@@ -1,0 +1,159 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/zeebo/xxh3"
+)
+
+// ThreadListedFor is how long after its last reply, or the user's last read or follow in it, a
+// thread is listed, in milliseconds of log time (DESIGN §4.4).
+const ThreadListedFor = 30 * 24 * 3600 * 1000
+
+// ThreadScope is what a user's row in a thread comes to at this position.
+type ThreadScope struct {
+	Scope
+	Thread  *state.Thread
+	Follow  *state.Follow
+	Pair    *state.Row
+	Chosen  bool   // the user follows, whatever became of the thread and of the membership
+	Follows bool   // and the thread is in panels
+	Counts  bool   // replies count for the user, if there are any
+	above   uint32 // the seq above which they do
+	Newest  uint32 // the thread's newest live reply, 0 = none
+	readAt  int64  // when the user put the pointer where it is without reads of the channel; 0 = nowhere
+}
+
+// ThreadScopeOf evaluates a user's row in a thread.
+func (p *Fold) ThreadScopeOf(c *state.Channel, r *state.Row) ThreadScope {
+	return p.ThreadScopeWith(c, r, p.ScopeOf(c, r))
+}
+
+// ThreadScopeWith is ThreadScopeOf for a scope that is known.
+func (p *Fold) ThreadScopeWith(c *state.Channel, r *state.Row, of Scope) ThreadScope {
+	s := ThreadScope{Scope: of, Follow: p.Follows.At(r.Scope)}
+	s.Thread, s.Pair = p.Threads.At(s.Follow.Thread), p.Rows.At(s.Follow.Pair)
+	s.Newest = s.Thread.Newest(c.Floor)
+	from, is := p.FollowFrom(c, s.Follow)
+	s.Chosen, s.Follows = is, is && s.Newest != 0 && s.Thread.Flags&state.ThreadGone == 0
+	if s.Pointer > 0 {
+		s.readAt = s.At
+	}
+	if is {
+		p.showThreads(r, &s, from)
+	}
+	left := s.Pair.Flags&state.RowMember == 0 && s.Pair.Ord != state.NoOrdinal
+	s.Counts = is && s.Thread.Flags&state.ThreadGone == 0 && !left
+	s.above = max(s.Pointer, s.Pair.Baseline, c.Floor, from, s.HiddenTo)
+	return s
+}
+
+// ThreadCounts are the numbers of DESIGN §4.2 for a thread.
+func (p *Fold) ThreadCounts(r *state.Row, s *ThreadScope) (n Counts) {
+	if !s.Counts || s.Thread.Live.Max() <= s.above {
+		return n
+	}
+	mine := func(q uint32) bool {
+		_, own := slices.BinarySearch(s.Own, q)
+		return own || s.Skip.Contains(q)
+	}
+	n.Unread = s.Thread.Live.Above(s.above)
+	skip := func(q uint32) {
+		if q > s.above && s.Thread.Live.Contains(q) {
+			n.Unread--
+		}
+	}
+	for _, q := range s.Own {
+		skip(q)
+	}
+	if s.Skip.Max() > s.above {
+		n.Unread -= s.Skip.Common(&s.Thread.Live, s.above)
+		for _, q := range s.Own { // these were taken off above
+			if q > s.above && s.Skip.Contains(q) && s.Thread.Live.Contains(q) {
+				n.Unread++
+			}
+		}
+	}
+	alls := s.Thread.Alls.Max() > s.above && !p.IgnoresAll(s.Pair)
+	if alls {
+		for q := s.Thread.Alls.Next(s.above + 1); q != 0; q = s.Thread.Alls.Next(q + 1) {
+			if !mine(q) {
+				n.Mentions++
+			}
+		}
+		n.firstMention(&s.Thread.Alls, s.above, mine)
+	}
+	if e := p.ExtraOfPair(r); e != nil && e.Mentions.Max() > s.above {
+		for q := e.Mentions.Next(s.above + 1); q != 0; q = e.Mentions.Next(q + 1) {
+			if mine(q) {
+				continue
+			}
+			if n.Direct++; !alls || !s.Thread.Alls.Contains(q) {
+				n.Mentions++
+			}
+		}
+		n.firstMention(&e.Mentions, s.above, mine)
+	}
+	if n.Unread > 0 {
+		for n.First = s.Thread.Live.Next(s.above + 1); mine(n.First); {
+			n.First = s.Thread.Live.Next(max(n.First+1, s.Skip.NextAbsent(n.First)))
+		}
+	}
+	return n
+}
+
+// ThreadSignature is signature for a thread's row; 0 where there is nothing to tell.
+func (p *Fold) ThreadSignature(c *state.Channel, r *state.Row) uint64 {
+	if c.Flags&state.ChannelDeleted != 0 {
+		return 0
+	}
+	s := p.ThreadScopeOf(c, r)
+	shown := s.Follows && s.Pair.Flags&state.RowMember != 0
+	if !s.Chosen && s.Pointer == 0 && r.Marks == 0 && s.Follow.Flags&state.FollowStopped == 0 {
+		return 0
+	}
+	b := p.SigBuf[:0]
+	put := func(v ...uint32) {
+		for _, v := range v {
+			b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+		}
+	}
+	if s.Pointer == 0 {
+		s.At = 0
+	}
+	put(s.Pointer, uint32(s.At), uint32(s.At>>32), r.Marks)
+	if s.Chosen {
+		put(2) // also where it is not shown: folded in another order it may have been
+	}
+	if s.Follow.Flags&state.FollowStopped != 0 {
+		put(3) // also where the user did not follow: in another order they may have, and readers were told
+	}
+	if shown {
+		n := p.ThreadCounts(r, &s)
+		touched := p.TouchedAt(c, &s)
+		put(1, n.Unread, n.Mentions, n.First, s.Newest, uint32(touched), uint32(touched>>32))
+		n.appendMentions(put)
+	}
+	p.SigBuf = b
+	return xxh3.Hash(b)
+}
+
+// ShownIn reports whether the thread is one of the user's.
+func (p *Fold) ShownIn(c *state.Channel, r *state.Row) bool {
+	s := p.ThreadScopeOf(c, r)
+	return s.Follows && s.Pair.Flags&state.RowMember != 0 && c.Flags&state.ChannelDeleted == 0
+}
+
+// TouchedAt is the latest of the thread's last reply, the user's pointer and their last follow by
+// word; 0 for none.
+func (p *Fold) TouchedAt(c *state.Channel, s *ThreadScope) (at int64) {
+	at = s.readAt
+	if s.Follows && s.Follow.Flags&state.FollowExplicit != 0 {
+		at = max(at, s.Follow.ExplicitAt)
+	}
+	if s.Newest != 0 && s.Thread.Flags&state.ThreadGone == 0 {
+		at = max(at, s.Thread.RepliedAt(&p.State, c, s.Newest))
+	}
+	return at
+}

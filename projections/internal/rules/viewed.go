@@ -1,0 +1,54 @@
+package rules
+
+import (
+	"bytes"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// messagesViewed folds which messages a user played or opened (DESIGN §4.7): receipts of single
+// messages, of whatever scope, that say of no pointer where it is.
+func (p *Fold) messagesViewed(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
+	if r.Erased() {
+		return state.OutcomeIgnored // in no list, for good
+	}
+	h.Kind, h.By = state.KindViewed, state.ByID
+	there, waiting, expired := p.namedEach(c, r, m, h)
+	if len(waiting) > 0 {
+		x := p.EnsurePairExtra(r)
+		if len(x.OpenReads)+len(waiting) > maxOpen {
+			return state.OutcomeTooManyHeld
+		}
+		p.awaitEach(ref, c, x, waiting)
+		p.TouchPairExtra(ref, r)
+	}
+	any := false
+	for i := range there {
+		any = p.view(ref, c, r, &there[i]) || any
+	}
+	switch {
+	case expired:
+		return state.OutcomeExpiredID
+	case any:
+		return state.OutcomeApplied
+	case len(waiting) > 0:
+		return state.OutcomeWaiting
+	}
+	return state.OutcomeDuplicate
+}
+
+// view takes a view of a message that is there. It reports whether there is anything to say: in a
+// large channel nothing is viewed, and by nobody who is no recipient.
+func (p *Fold) view(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent) bool {
+	if !p.IsSmall(c, h.Seq) || !p.MemberAt(r, h.Seq) || p.IsHiddenFrom(r, h.Seq) {
+		return false
+	}
+	if e := p.EntryAt(c, h.Seq); bytes.Equal(e.Sender, p.UserID(r.User)) {
+		return false
+	}
+	p.note(c, r, receipts.Entry{Seq: h.Seq, At: h.At, Kind: receipts.Viewed})
+	p.newReceipt(ref, c, r, state.ReceiptViewed, h.Seq, h.At)
+	return true
+}

@@ -1,0 +1,314 @@
+package seqset
+
+import (
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/tidemark/tidemark/projections/internal/arena"
+)
+
+// Set is a set of seqs with rank. It is a sorted slice while it is small and a roaring bitmap
+// (runs, arrays or bitmaps per 65,536 seqs) once it is not. Its stored form is one record per
+// 65,536 seqs that has any, a function of the members alone. The zero seqset is empty.
+type Set struct {
+	small []uint32
+	big   *roaring.Bitmap
+	Dirty []uint16 // high halves of seqs whose stored record is out of date
+}
+
+const seqsetSmall = 64
+
+func (s *Set) touch(seq uint32) {
+	hi := uint16(seq >> 16)
+	if !slices.Contains(s.Dirty, hi) {
+		s.Dirty = append(s.Dirty, hi)
+	}
+}
+
+// Clone is a copy that no change of s reaches; it is read only.
+func (s *Set) Clone() *Set {
+	o := &Set{small: slices.Clone(s.small)}
+	if s.big != nil {
+		o.big = s.big.Clone()
+	}
+	return o
+}
+
+// Add reports whether seq was new.
+func (s *Set) Add(seq uint32) bool {
+	if s.big != nil {
+		if !s.big.CheckedAdd(seq) {
+			return false
+		}
+		s.touch(seq)
+		return true
+	}
+	i, ok := slices.BinarySearch(s.small, seq)
+	if ok {
+		return false
+	}
+	s.touch(seq)
+	if len(s.small) < seqsetSmall {
+		s.small = slices.Insert(s.small, i, seq)
+		return true
+	}
+	s.big = roaring.BitmapOf(s.small...)
+	s.big.Add(seq)
+	s.small = nil
+	return true
+}
+
+// Remove reports whether seq was there.
+func (s *Set) Remove(seq uint32) bool {
+	if s.big != nil {
+		if !s.big.CheckedRemove(seq) {
+			return false
+		}
+		s.touch(seq)
+		return true
+	}
+	i, ok := slices.BinarySearch(s.small, seq)
+	if ok {
+		s.small = slices.Delete(s.small, i, i+1)
+		s.touch(seq)
+	}
+	return ok
+}
+
+// RemoveTo removes all members <= seq.
+func (s *Set) RemoveTo(seq uint32) {
+	if s.Empty() || s.min() > seq {
+		return
+	}
+	if s.big != nil {
+		for m := s.Next(0); m != 0 && m <= seq; m = s.Next((m>>16 + 1) << 16) {
+			s.touch(m)
+			if m>>16 == seq>>16 || m>>16 == 0xffff {
+				break
+			}
+		}
+		s.big.RemoveRange(0, uint64(seq)+1)
+		return
+	}
+	i, _ := slices.BinarySearch(s.small, seq+1)
+	for _, m := range s.small[:i] {
+		s.touch(m)
+	}
+	s.small = slices.Delete(s.small, 0, i)
+}
+
+// RemoveFrom removes all members >= seq and reports whether there were any.
+func (s *Set) RemoveFrom(seq uint32) bool {
+	any := false
+	for m := s.Next(seq); m != 0; m = s.Next(seq) {
+		s.Remove(m)
+		any = true
+	}
+	return any
+}
+
+// Peek loads what every question to the set looks at first.
+func (s *Set) Peek() uint64 {
+	if s.big != nil {
+		return 1
+	}
+	return uint64(len(s.small))
+}
+
+// PeekLast loads what Max returns.
+func (s *Set) PeekLast() uint64 {
+	if n := len(s.small); n > 0 {
+		return uint64(s.small[n-1])
+	}
+	return 0
+}
+
+// Contains reports whether seq is a member.
+func (s *Set) Contains(seq uint32) bool {
+	if s.big != nil {
+		return s.big.Contains(seq)
+	}
+	_, ok := slices.BinarySearch(s.small, seq)
+	return ok
+}
+
+// Empty reports whether there are no members.
+func (s *Set) Empty() bool { return s.Count() == 0 }
+
+// Count is the number of members.
+func (s *Set) Count() uint32 {
+	if s.big != nil {
+		return uint32(s.big.GetCardinality())
+	}
+	return uint32(len(s.small))
+}
+
+// min is the smallest member, 0 if there is none.
+func (s *Set) min() uint32 { return s.Next(0) }
+
+// Max is the largest member, 0 if there is none.
+func (s *Set) Max() uint32 {
+	if s.big != nil {
+		if s.big.IsEmpty() {
+			return 0
+		}
+		return s.big.Maximum()
+	}
+	if len(s.small) == 0 {
+		return 0
+	}
+	return s.small[len(s.small)-1]
+}
+
+// Rank is the number of members <= seq.
+func (s *Set) Rank(seq uint32) uint32 {
+	if s.big != nil {
+		return uint32(s.big.Rank(seq))
+	}
+	i, ok := slices.BinarySearch(s.small, seq)
+	if ok {
+		i++
+	}
+	return uint32(i)
+}
+
+// Above is the number of members > seq.
+func (s *Set) Above(seq uint32) uint32 { return s.Count() - s.Rank(seq) }
+
+// Common is the number of members > seq that both sets have. It costs the smaller of the two.
+func (s *Set) Common(o *Set, seq uint32) (n uint32) {
+	if s.Count() > o.Count() {
+		s, o = o, s
+	}
+	if s.Max() <= seq || o.Max() <= seq {
+		return 0
+	}
+	if s.big != nil && o.big != nil && seq < s.min() {
+		return uint32(s.big.AndCardinality(o.big))
+	}
+	for m := s.Next(seq + 1); m != 0; m = s.Next(m + 1) {
+		if o.Contains(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// Next is the smallest member >= seq, 0 if none.
+func (s *Set) Next(seq uint32) uint32 {
+	if s.big != nil {
+		if v := s.big.NextValue(seq); v >= 0 {
+			return uint32(v)
+		}
+		return 0
+	}
+	i, _ := slices.BinarySearch(s.small, seq)
+	if i == len(s.small) {
+		return 0
+	}
+	return s.small[i]
+}
+
+// Prev is the largest member <= seq, 0 if none.
+func (s *Set) Prev(seq uint32) uint32 {
+	n := s.Rank(seq)
+	if n == 0 {
+		return 0
+	}
+	if s.big != nil {
+		v, err := s.big.Select(n - 1)
+		if err != nil {
+			panic(err) // there are n members
+		}
+		return v
+	}
+	return s.small[n-1]
+}
+
+// NextAbsent is the smallest seq >= from that is no member.
+func (s *Set) NextAbsent(from uint32) uint32 {
+	if s.big != nil {
+		if !s.big.Contains(from) {
+			return from
+		}
+		return from + s.run(from, 1)
+	}
+	i, _ := slices.BinarySearch(s.small, from)
+	for ; i < len(s.small) && s.small[i] == from; i++ {
+		from++
+	}
+	return from
+}
+
+// PrevAbsent is the largest seq <= from that is no member; 0 counts as absent.
+func (s *Set) PrevAbsent(from uint32) uint32 {
+	if s.big != nil {
+		if !s.big.Contains(from) {
+			return from
+		}
+		return from - s.run(from, -1)
+	}
+	i, ok := slices.BinarySearch(s.small, from)
+	if !ok {
+		return from
+	}
+	for ; i >= 0 && s.small[i] == from; i-- {
+		from--
+	}
+	return from
+}
+
+// run is the number of members in a row from seq, which is one, upwards (dir 1) or downwards (-1),
+// by bisection over ranks: roaring's own NextAbsentValue and PreviousAbsentValue are wrong above
+// 65,535 (v2.30.0 shifts the high half twice).
+func (s *Set) run(seq uint32, dir int64) uint32 {
+	at := s.Rank(seq)
+	whole := func(k int64) bool { // up: seq+1 to seq+k are members; down: seq-k+1 to seq are
+		end := int64(seq) + dir*k
+		return end >= 0 && end < 1<<32 && (int64(s.Rank(uint32(end)))-int64(at))*dir == k
+	}
+	lo, hi := int64(0), int64(1)
+	for whole(hi) {
+		lo, hi = hi, 2*hi
+	}
+	for lo+1 < hi {
+		if mid := (lo + hi) / 2; whole(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	if dir > 0 {
+		lo++
+	}
+	return uint32(lo)
+}
+
+// Newest appends up to n largest members > seq, ascending.
+func (s *Set) Newest(dst []uint32, seq uint32, n int) []uint32 {
+	skip := max(0, int(s.Count())-n, int(s.Rank(seq)))
+	if s.big == nil {
+		return append(dst, s.small[skip:]...)
+	}
+	start := len(dst)
+	it := s.big.ReverseIterator()
+	for k := skip; k < int(s.Count()) && it.HasNext(); k++ {
+		dst = append(dst, it.Next())
+	}
+	slices.Reverse(dst[start:])
+	return dst
+}
+
+// bitmapOverhead is what a roaring bitmap costs beside the bytes of its containers: itself and its
+// lists of them.
+const bitmapOverhead = 176
+
+// HeapBytes is the memory of the set.
+func (s *Set) HeapBytes() int64 {
+	n := arena.ListBytes(s.small) // dirty is the cut's
+	if s.big != nil {
+		n += int64(s.big.GetSizeInBytes()) + bitmapOverhead
+	}
+	return n
+}

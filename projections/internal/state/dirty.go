@@ -1,0 +1,92 @@
+package state
+
+import (
+	"github.com/tidemark/tidemark/projections/internal/keys"
+)
+
+// replace stores val under key, or nothing if val is empty, whatever was there.
+func (p *State) replace(key, val []byte) {
+	old, ok, err := p.Get(key)
+	if err != nil {
+		p.Fail(err)
+		return
+	}
+	p.Written.Swap(key, old, ok, val)
+}
+
+// TouchChannel marks the channel record as out of date.
+func (p *State) TouchChannel(i uint32, c *Channel) {
+	c.Dirty |= DirtyChannel
+	p.listDirty(i, c)
+}
+
+// FirstTouch gives a record to a channel of which chat.messages has said nothing yet.
+func (p *State) FirstTouch(i uint32, c *Channel) {
+	if c.Dirty&DirtyStored == 0 {
+		p.TouchChannel(i, c)
+	}
+}
+
+func (p *State) listDirty(i uint32, c *Channel) {
+	if c.Dirty&dirtyListed == 0 {
+		c.Dirty |= dirtyListed
+		p.DirtyChannels = append(p.DirtyChannels, i)
+		p.MarkedBytes += 400
+	}
+}
+
+// TouchRow marks the record that holds the row as out of date.
+func (p *State) TouchRow(i uint32, r *Row) {
+	c := p.Channels.At(r.Channel)
+	switch {
+	case r.Flags&RowThread != 0:
+		if _, known := p.DirtyFollows[i]; !known {
+			p.DirtyFollows[i] = struct{}{}
+			p.MarkedBytes += 64
+		}
+	case r.Ord == NoOrdinal:
+		if _, known := p.DirtyGuests[i]; !known {
+			p.DirtyGuests[i] = struct{}{}
+			p.MarkedBytes += 64
+		}
+	case r.Ord < keys.PageLen:
+		if c.Dirty&DirtyPage0 == 0 {
+			c.Dirty |= DirtyPage0
+			p.MarkedBytes += 1600
+		}
+		p.listDirty(r.Channel, c)
+	default:
+		pg := &p.MemberLists.At(c.More).Pages[r.Ord/keys.PageLen-1]
+		if !pg.Dirty {
+			pg.Dirty = true
+			p.MarkedBytes += 1600
+		}
+		p.listDirty(r.Channel, c)
+	}
+}
+
+// TouchPairExtra marks the pair's sets and what it holds as out of date in the store.
+func (p *State) TouchPairExtra(ref uint32, r *Row) {
+	if _, known := p.DirtyPairExtras[ref]; !known {
+		p.DirtyPairExtras[ref] = struct{}{}
+		p.MarkedBytes += 64
+	}
+}
+
+// TouchPair is TouchPairExtra for a change that may have moved the base as well.
+func (p *State) TouchPair(ref uint32, r *Row) {
+	p.TouchPairExtra(ref, r)
+	p.TouchRow(ref, r)
+}
+
+// DropGuest removes the record of a user who becomes a member.
+func (p *State) DropGuest(ref uint32, r *Row) {
+	delete(p.DirtyGuests, ref)
+	if r.Flags&RowStored == 0 {
+		return
+	}
+	r.Flags &^= RowStored
+	c := p.Channels.At(r.Channel)
+	var kb [keys.Buf]byte
+	p.replace(append(keys.AppendHot(kb[:0], p.Blobs.Get(c.ID), keys.HotGuest), p.UserID(r.User)...), nil)
+}

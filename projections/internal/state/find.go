@@ -1,0 +1,171 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/arena"
+)
+
+// Channels, users and pairs by what names them: each is found by hash, or made. What only few of
+// them have is made when it is needed.
+
+// IDHash is the hash by which the tables find an id.
+func IDHash(id []byte) uint64 { return arena.Mix(xxh3.Hash(id)) }
+
+// ChannelOf returns the channel's index, 0 if it is not known.
+func (p *State) ChannelOf(id []byte) uint32 {
+	return p.ChannelTable.Find(IDHash(id), func(ref uint32) bool { return bytes.Equal(p.Blobs.Get(p.Channels.At(ref).ID), id) })
+}
+
+// EnsureChannel returns the channel with an id, and makes it if there is none.
+func (p *State) EnsureChannel(id []byte) (uint32, *Channel) {
+	if i := p.ChannelOf(id); i != 0 {
+		return i, p.Channels.At(i)
+	}
+	i, c := p.NewChannel(id)
+	p.comeBack(i, c, id)
+	return i, c
+}
+
+// NewChannel adds a channel that is not in memory.
+func (p *State) NewChannel(id []byte) (uint32, *Channel) {
+	i := p.Channels.Alloc()
+	c := p.Channels.At(i)
+	c.ID = p.Blobs.Put(id)
+	c.Time, c.LogTime = MinTime, MinTime
+	if p.Settings.FanoutLimit == 0 {
+		c.Flags |= ChannelLarge
+	}
+	p.ChannelTable.Insert(IDHash(id), i)
+	return i, c
+}
+
+// UserOf returns the user's index, 0 if they are not known.
+func (p *State) UserOf(id []byte) uint32 {
+	return p.UserTable.Find(IDHash(id), func(ref uint32) bool { return bytes.Equal(p.UserID(ref), id) })
+}
+
+// EnsureUser returns the user's index, and makes the user if there is none.
+func (p *State) EnsureUser(id []byte) uint32 {
+	if i := p.UserOf(id); i != 0 {
+		return i
+	}
+	i := p.Users.Alloc()
+	u := p.Users.At(i)
+	if len(id) <= shortID {
+		u.ShortLen = uint8(copy(u.short[:], id))
+	} else {
+		u.Long = p.Blobs.Put(id)
+	}
+	u.Murmur = events.Murmur2(id) & 0x7fffffff
+	p.UserTable.Insert(IDHash(id), i)
+	return i
+}
+
+// UserID is the id of a user. It must not be changed, and stays valid.
+func (p *State) UserID(ref uint32) []byte {
+	u := p.Users.At(ref)
+	if u.ShortLen == 0 {
+		return p.Blobs.Get(u.Long)
+	}
+	return u.short[:u.ShortLen:u.ShortLen]
+}
+
+// RowOf returns the row of a pair, 0 if it has none.
+func (p *State) RowOf(ch, user uint32) uint32 {
+	return p.PairTable.Find(arena.PairHash(ch, user), func(ref uint32) bool {
+		r := p.Rows.At(ref)
+		return r.Channel == ch && r.User == user && r.Flags&RowThread == 0
+	})
+}
+
+// EnsureRow returns the pair's row, made as that of a user who never joined.
+func (p *State) EnsureRow(ch, user uint32) (uint32, *Row) {
+	if i := p.RowOf(ch, user); i != 0 {
+		return i, p.Rows.At(i)
+	}
+	i := p.Rows.Alloc()
+	r := p.Rows.At(i)
+	r.Channel, r.User, r.Ord = ch, user, NoOrdinal
+	u := p.Users.At(user)
+	r.NextUser, u.First = u.First, i
+	c := p.Channels.At(ch)
+	r.NextRow, c.Rows = c.Rows, i
+	p.PairTable.Insert(arena.PairHash(ch, user), i)
+	return i, r
+}
+
+// ExtraOf returns what few channels have; nil if this one has nothing of it.
+func (p *State) ExtraOf(c *Channel) *ChannelExtra {
+	if c.Extra == 0 {
+		return nil
+	}
+	return p.ChannelExtras.At(c.Extra)
+}
+
+// EnsureExtra is ExtraOf that makes it.
+func (p *State) EnsureExtra(c *Channel) *ChannelExtra {
+	if c.Extra == 0 {
+		c.Extra = p.ChannelExtras.Put(&ChannelExtra{})
+	}
+	return p.ChannelExtras.At(c.Extra)
+}
+
+// ExtraOfPair returns what few pairs have; nil if this one has nothing of it.
+func (p *State) ExtraOfPair(r *Row) *PairExtra {
+	if r.Extra == 0 {
+		return nil
+	}
+	return p.PairExtras.At(r.Extra)
+}
+
+// EnsurePairExtra is ExtraOfPair that makes it.
+func (p *State) EnsurePairExtra(r *Row) *PairExtra {
+	if r.Extra == 0 {
+		r.Extra = p.PairExtras.Put(&PairExtra{})
+	}
+	return p.PairExtras.At(r.Extra)
+}
+
+// PairOf is the row in the channel of a row's user.
+func (p *State) PairOf(r *Row) *Row {
+	if r.Flags&RowThread != 0 {
+		return p.Rows.At(p.Follows.At(r.Scope).Pair)
+	}
+	return r
+}
+
+// KnownChannel finds a channel that exists for readers.
+func (p *State) KnownChannel(channelID string) (uint32, *Channel, bool) {
+	ci := p.ChannelOf([]byte(channelID))
+	if ci == 0 {
+		return 0, nil, false
+	}
+	c := p.Channels.At(ci)
+	return ci, c, c.LastM != 0 && c.Flags&ChannelDeleted == 0
+}
+
+// PairOrNone is the pair's row, or that of a user who never did anything.
+func (p *State) PairOrNone(ci uint32, userID string) *Row {
+	if u := p.UserOf([]byte(userID)); u != 0 {
+		if ref := p.RowOf(ci, u); ref != 0 {
+			return p.Rows.At(ref)
+		}
+	}
+	return &Row{Channel: ci, Ord: NoOrdinal}
+}
+
+// comeBack loads a new channel if it is a cold one. Only what deleteChannel and evict leave can be
+// there.
+func (p *State) comeBack(ci uint32, c *Channel, id []byte) {
+	if !p.Cold.Has(xxh3.Hash(id)) {
+		return
+	}
+	if err := p.Backing.LoadCold(ci, c, id); err != nil {
+		p.Fail(fmt.Errorf("loading channel %q: %w", id, err))
+	}
+}

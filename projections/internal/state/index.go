@@ -1,0 +1,231 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// The index finds a message by its id. Most producers give ids that grow with time (ULIDs,
+// snowflakes, timestamps): of a message whose id is beyond all before it (it *grew*) the log itself
+// says where it is, for such ids ascend along seqs and are found by bisection over the log's
+// blocks. It is *plain* and has no entry of its own, which is more than half of what a message
+// would cost. Ids that follow no order grow now and then by chance, and bisection for each of them
+// would cost more than entries: so a message is plain only if RunPlain before it grew as well.
+
+// Lookup finds the message that an event names by id, when the log time of the event's own topic is
+// now. Of several messages with one id it is the oldest that has not left the index then
+// (DESIGN §4.6).
+func (p *State) Lookup(c *Channel, id []byte, hash uint64, now int64) (history.Indexed, bool) {
+	if c.HeadSeq == 0 {
+		return history.Indexed{}, false
+	}
+	best, ok := p.LookupTail(c, id, hash, now)
+	if c.HeadSeq-p.SeedOf(c) <= history.BlockLen || (ok && c.Flags&ChannelReposted == 0) {
+		return best, ok
+	}
+	if x, found := p.lookupPlain(c, id); found && now-x.Time <= p.Settings.IndexRetention {
+		return x, true // it was the first with this id, for the id was beyond all before it
+	}
+	var kb [keys.Buf + keys.MaxID]byte
+	v, found, err := p.Get(keys.AppendIndex(kb[:0], p.Blobs.Get(c.ID), id))
+	if err != nil {
+		p.Fail(fmt.Errorf("message index of channel %q: %w", p.Blobs.Get(c.ID), err))
+	}
+	if !found {
+		return best, ok
+	}
+	for r := (wire.Reader{B: v}); len(r.B) > 0 && r.Err == nil; {
+		x := history.Indexed{Seq: r.U32(), Flags: r.Byte()}
+		x.Time = r.Varint()
+		x.LogTime = x.Time + int64(r.Uvarint())
+		if r.Err == nil && now-x.Time <= p.Settings.IndexRetention && (!ok || x.Seq < best.Seq) {
+			return x, true
+		}
+	}
+	return best, ok
+}
+
+// LookupTail looks among the newest messages only, oldest first where an id was posted again.
+func (p *State) LookupTail(c *Channel, id []byte, hash uint64, now int64) (history.Indexed, bool) {
+	tag := TagOf(hash)
+	n := min(c.HeadSeq-p.SeedOf(c), history.BlockLen)
+	var best history.Indexed
+	for s := c.HeadSeq; s > c.HeadSeq-n; s-- {
+		if c.TailTag[s%history.BlockLen] != tag {
+			continue
+		}
+		x, at, ok := history.IndexedFrom(s, p.Blobs.Get(c.Tail[s%history.BlockLen]))
+		if !ok || !bytes.Equal(at, id) {
+			continue
+		}
+		if now-x.Time <= p.Settings.IndexRetention {
+			best = x
+			if c.Flags&ChannelReposted == 0 {
+				break
+			}
+		}
+	}
+	return best, best.Seq != 0
+}
+
+// lookupPlain looks among the messages that have no index entry.
+func (p *State) lookupPlain(c *Channel, id []byte) (history.Indexed, bool) {
+	seed := p.SeedOf(c)
+	full := (c.HeadSeq - seed) / history.BlockLen // blocks that are written
+	if c.Plain == 0 || full == 0 || bytes.Compare(id, p.Blobs.Get(c.MaxID)) > 0 {
+		return history.Indexed{}, false
+	}
+	x, ok, err := p.searchPlain(c, id, min(history.BlockOf(c.Plain-seed), full-1))
+	if err != nil {
+		p.Fail(fmt.Errorf("log of channel %q: looking for a message id: %w", p.Blobs.Get(c.ID), err))
+	}
+	return x, ok
+}
+
+// searchPlain finds the newest block up to hi of which the anchor's id is not beyond the one
+// sought. It goes back from hi in growing steps first, since most ids that are sought are recent,
+// then by bisection. The message is in that block, or it is the block's anchor.
+func (p *State) searchPlain(c *Channel, id []byte, hi uint32) (history.Indexed, bool, error) {
+	lo, beyond := uint32(0), hi+1 // the anchor of block beyond, if there is one, is beyond the id
+	for step := uint32(1); hi > 0; step *= 2 {
+		_, at, err := p.anchorOf(c, hi)
+		if err != nil {
+			return history.Indexed{}, false, err
+		}
+		if bytes.Compare(at.ID, id) <= 0 {
+			lo = hi
+			break
+		}
+		beyond = hi
+		hi -= min(step, hi)
+	}
+	for lo+1 < beyond {
+		mid := lo + (beyond-lo)/2
+		_, at, err := p.anchorOf(c, mid)
+		if err != nil {
+			return history.Indexed{}, false, err
+		}
+		if bytes.Compare(at.ID, id) <= 0 {
+			lo = mid
+		} else {
+			beyond = mid
+		}
+	}
+	b, e, err := p.anchorOf(c, lo)
+	if err != nil {
+		return history.Indexed{}, false, err
+	}
+	if bytes.Equal(e.ID, id) {
+		return history.IndexedOf(&e), true, nil
+	}
+	r := wire.Reader{B: b}
+	r.Uvarint()
+	seed := p.SeedOf(c)
+	for n := lo*history.BlockLen + 1; n <= (lo+1)*history.BlockLen; n++ {
+		if err := e.Decode(seed+n, r.Bytes()); err != nil {
+			return history.Indexed{}, false, err
+		}
+		if e.Flags&history.Grew != 0 && bytes.Equal(e.ID, id) {
+			return history.IndexedOf(&e), true, nil
+		}
+	}
+	return history.Indexed{}, false, nil
+}
+
+// anchorOf returns a block and its anchor: the message with the largest id up to the block's first.
+func (p *State) anchorOf(c *Channel, block uint32) (b []byte, e history.Entry, err error) {
+	if b, err = p.Block(c, block); err != nil {
+		return nil, e, err
+	}
+	first, seed := block*history.BlockLen+1, p.SeedOf(c) // by their numbers in the log
+	r := wire.Reader{B: b}
+	back := r.U32()
+	if r.Err != nil || back >= first {
+		return nil, e, fmt.Errorf("block %d: its anchor is %d before message %d: %w", block, back, seed+first, errors.Join(r.Err, errAnchor))
+	}
+	from := b
+	if back > 0 {
+		if from, err = p.Block(c, history.BlockOf(first-back)); err != nil {
+			return nil, e, err
+		}
+	}
+	if err := history.BlockEntry(from, first-back, seed+first-back, &e); err != nil {
+		return nil, e, fmt.Errorf("message %d: %w", seed+first-back, err)
+	}
+	return b, e, nil
+}
+
+// RunPlain is how many messages have to have grown before one can be plain.
+const RunPlain = 3
+
+// NoteID keeps what is known of the ids of a channel when e is posted, and reports whether it is
+// plain.
+func (p *State) NoteID(c *Channel, e *history.Entry, grows bool) (plain bool) {
+	if grows {
+		e.Flags |= history.Grew
+		p.Blobs.Release(c.MaxID)
+		c.MaxID, c.MaxSeq = p.Blobs.Put(e.ID), e.Seq
+		plain = c.Run == RunPlain
+		c.Run = min(c.Run+1, RunPlain)
+	} else {
+		c.Run = 0
+	}
+	if (e.Seq-p.SeedOf(c))%history.BlockLen == 1 {
+		c.Anchor = c.MaxSeq
+	}
+	if plain {
+		c.Plain = e.Seq
+	}
+	return plain
+}
+
+// IndexMessage adds a message to the index. Where its id was used before, by a message that has
+// left the index, the record keeps both: an event whose own topic lags still means the older one.
+func (p *State) IndexMessage(c *Channel, e *history.Entry) {
+	var kb [keys.Buf + keys.MaxID]byte
+	key := keys.AppendIndex(kb[:0], p.Blobs.Get(c.ID), e.ID)
+	x := history.IndexedOf(e)
+	if e.Flags&history.Grew == 0 && p.mayRepost(c, e.LogTime) {
+		old, ok, err := p.Get(key)
+		if err != nil {
+			p.Fail(fmt.Errorf("message index of channel %q: %w", p.Blobs.Get(c.ID), err))
+		}
+		if ok {
+			c.Flags |= ChannelReposted
+			p.Written.PutOver(key, old, history.AppendIndexed(append([]byte(nil), old...), x))
+			return
+		}
+	}
+	var vb [32]byte
+	p.Written.PutNew(key, history.AppendIndexed(vb[:0], x))
+}
+
+// NoteRepost marks the channel if a plain message has the id that is posted again now.
+func (p *State) NoteRepost(c *Channel, id []byte, hash uint64) {
+	if c.Plain == 0 || !p.mayRepost(c, p.MessageTime) {
+		return
+	}
+	_, again := p.LookupTail(c, id, hash, AnyAge)
+	if !again {
+		_, again = p.lookupPlain(c, id)
+	}
+	if again {
+		c.Flags |= ChannelReposted
+	}
+}
+
+// AnyAge is the log time by which no message has left the index.
+const AnyAge = -1 << 62
+
+// mayRepost reports whether any message of the channel can have left the index: only then can a
+// post that was no duplicate carry a known id.
+func (p *State) mayRepost(c *Channel, logTime int64) bool {
+	return logTime-c.FirstTime > p.Settings.IndexRetention
+}
+
+var errAnchor = errors.New("corrupt")

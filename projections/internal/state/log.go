@@ -1,0 +1,159 @@
+package state
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// The log keeps a channel's messages but for the seeded ones (seeded.go), after which it begins:
+// the newest BlockLen as blobs in memory, all in blocks of BlockLen by their number in the log,
+// which is the seq where nothing was seeded. A block is written once, when it is full; the open
+// block is part of the channel record. An edit or a deletion writes a block again. A block begins
+// with how far before its first message that with the largest id until then is (see index.go).
+
+// InTail reports whether seq is among the newest messages.
+func (c *Channel) InTail(seq uint32) bool {
+	return seq != 0 && seq <= c.HeadSeq && c.HeadSeq-seq < history.BlockLen
+}
+
+// EntryAt decodes the message with this seq, which must exist.
+func (p *State) EntryAt(c *Channel, seq uint32) history.Entry {
+	seed := p.SeedOf(c)
+	if seq <= seed {
+		return p.seededEntry(c, seq)
+	}
+	var e history.Entry
+	var err error
+	if c.InTail(seq) {
+		err = e.Decode(seq, p.Blobs.Get(c.Tail[seq%history.BlockLen]))
+	} else {
+		var b []byte
+		if b, err = p.Block(c, history.BlockOf(seq-seed)); err == nil {
+			err = history.BlockEntry(b, seq-seed, seq, &e)
+		}
+	}
+	if err != nil {
+		p.Fail(fmt.Errorf("log of channel %q, message %d: %w", p.Blobs.Get(c.ID), seq, err))
+		return history.Entry{Seq: seq}
+	}
+	return e
+}
+
+// Block returns the bytes of a full block.
+func (p *State) Block(c *Channel, b uint32) ([]byte, error) {
+	var kb [keys.Buf]byte
+	v, ok, err := p.Get(keys.AppendLog(kb[:0], p.Blobs.Get(c.ID), b))
+	if err == nil && !ok {
+		err = fmt.Errorf("block %d is missing from the store", b)
+	}
+	return v, err
+}
+
+// AppendMessage makes e the head of the channel's log and writes the block that it fills.
+func (p *State) AppendMessage(c *Channel, e *history.Entry, hash uint64) {
+	p.Scratch = e.Append(p.Scratch[:0])
+	k := e.Seq % history.BlockLen
+	p.Blobs.Release(c.Tail[k])
+	c.Tail[k] = p.Blobs.Put(p.Scratch)
+	c.TailTag[k] = TagOf(hash)
+	if (e.Seq-p.SeedOf(c))%history.BlockLen == 0 {
+		p.writeBlock(c, e.Seq)
+	}
+}
+
+// writeBlock stores the block that ends with seq, from the tail.
+func (p *State) writeBlock(c *Channel, seq uint32) {
+	buf := binary.AppendUvarint(p.Scratch[:0], uint64(seq-history.BlockLen+1-c.Anchor))
+	for s := seq - history.BlockLen + 1; s <= seq; s++ {
+		buf = wire.AppendBytes(buf, p.Blobs.Get(c.Tail[s%history.BlockLen]))
+	}
+	p.Scratch = buf
+	var kb [keys.Buf]byte
+	p.Written.PutNew(keys.AppendLog(kb[:0], p.Blobs.Get(c.ID), history.BlockOf(seq-p.SeedOf(c))), buf)
+}
+
+// ReplaceEntry stores a changed message wherever it is kept.
+func (p *State) ReplaceEntry(c *Channel, e *history.Entry) {
+	enc := e.Append(nil)
+	if c.InTail(e.Seq) {
+		k := e.Seq % history.BlockLen
+		old := c.Tail[k]
+		c.Tail[k] = p.Blobs.Put(enc)
+		p.Blobs.Release(old)
+	}
+	seed := p.SeedOf(c)
+	n := e.Seq - seed
+	if n > (c.HeadSeq-seed)/history.BlockLen*history.BlockLen {
+		return // in the channel record
+	}
+	b, err := p.Block(c, history.BlockOf(n))
+	if err != nil {
+		p.Fail(fmt.Errorf("log of channel %q: %w", p.Blobs.Get(c.ID), err))
+		return
+	}
+	r := wire.Reader{B: b}
+	out := binary.AppendUvarint(nil, r.Uvarint())
+	for i := range uint32(history.BlockLen) {
+		v := r.Bytes()
+		if i == (n-1)%history.BlockLen {
+			v = enc
+		}
+		out = wire.AppendBytes(out, v)
+	}
+	var kb [keys.Buf]byte
+	p.Written.PutOver(keys.AppendLog(kb[:0], p.Blobs.Get(c.ID), history.BlockOf(n)), b, out)
+}
+
+// SeqAt is the largest seq whose time is at or before t and whose log time is at or before horizon,
+// 0 if none. Both never run backwards along seqs, so it is found by bisection; nearly always it is
+// the head.
+func (p *State) SeqAt(c *Channel, t, horizon int64) uint32 {
+	if c.HeadSeq == 0 || (c.Time <= t && c.LogTime <= horizon) {
+		return c.HeadSeq
+	}
+	lo, hi := uint32(0), c.HeadSeq-1 // the head is beyond
+	for lo < hi {
+		mid := lo + (hi-lo+1)/2
+		if e := p.EntryAt(c, mid); e.Time <= t && e.LogTime <= horizon {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	return lo
+}
+
+// Visible reports whether message seq was posted before an event with this horizon lapsed
+// (DESIGN §4.3).
+func (p *State) Visible(c *Channel, seq uint32, horizon int64) bool {
+	if c.LogTime <= horizon {
+		return true
+	}
+	e := p.EntryAt(c, seq)
+	return e.LogTime <= horizon
+}
+
+// Tells reports whether a delta tells a message's id, sender and preview. Unlike a query it goes by
+// the log time at the channel's head, so that what a delta says is a function of its stamp.
+func (c *Channel) Tells(e *history.Entry, retention int64) bool {
+	return c.InTail(e.Seq) || c.LogTime-e.Time <= retention
+}
+
+// PastRetention reports whether any message of the channel can have left the index, as tells sees
+// it.
+func (c *Channel) PastRetention(retention int64) bool { return c.LogTime-c.FirstTime > retention }
+
+// InIndex reports whether a message's id, sender and preview are still told.
+func (p *State) InIndex(c *Channel, e *history.Entry) bool {
+	return c.InTail(e.Seq) || p.MessageTime-e.Time <= p.Settings.IndexRetention
+}
+
+// InMemory reports whether a message can be told without the store.
+func (p *State) InMemory(c *Channel, seq uint32) bool { return c.InTail(seq) || seq <= p.SeedOf(c) }
+
+// TagOf is what a channel keeps of the hash of a message id.
+func TagOf(hash uint64) uint16 { return uint16(hash >> 48) }

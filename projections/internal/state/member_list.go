@@ -1,0 +1,113 @@
+package state
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/keys"
+)
+
+// MemberList holds what a channel of more than InlineMembers members needs besides.
+type MemberList struct {
+	Rows    []uint32
+	Pages   []PageState // page 1 and up; page 0 is in the channel
+	present []uint32    // rows of present members, while present is kept
+	kept    bool
+}
+
+// PageState is what is stored of a page of members.
+type PageState struct {
+	Hash   [2]uint64
+	Dirty  bool
+	Stored bool
+}
+
+// GiveOrdinal makes a member of a row, on the user's first join.
+func (p *State) GiveOrdinal(c *Channel, i uint32) {
+	r := p.Rows.At(i)
+	r.Ord = c.Ords
+	p.SetMember(c, r.Ord, i)
+	c.Ords++
+}
+
+// SetMember makes a row the member with an ordinal.
+func (p *State) SetMember(c *Channel, ord, ref uint32) {
+	if ord < InlineMembers {
+		c.first[ord] = ref
+		return
+	}
+	if c.More == 0 {
+		c.More = p.MemberLists.Put(&MemberList{})
+	}
+	l := p.MemberLists.At(c.More)
+	k := int(ord - InlineMembers)
+	for len(l.Rows) <= k {
+		l.Rows = append(l.Rows, 0)
+	}
+	l.Rows[k] = ref
+	for int(ord/keys.PageLen) > len(l.Pages) {
+		l.Pages = append(l.Pages, PageState{})
+	}
+}
+
+// MemberRow returns the row with ordinal ord; the user may have left.
+func (p *State) MemberRow(c *Channel, ord uint32) uint32 {
+	if ord < InlineMembers {
+		return c.first[ord]
+	}
+	return p.MemberLists.At(c.More).Rows[ord-InlineMembers]
+}
+
+// EachMember calls fn for every present member. Its cost is proportional to the present members,
+// not to those who ever joined.
+func (p *State) EachMember(c *Channel, fn func(ref uint32, r *Row)) {
+	if c.More == 0 {
+		for ord := range c.Ords {
+			if r := p.Rows.At(c.first[ord]); r.Flags&RowMember != 0 {
+				fn(c.first[ord], r)
+			}
+		}
+		return
+	}
+	l := p.MemberLists.At(c.More)
+	if !l.kept {
+		l.present = l.present[:0]
+		for ord := range c.Ords {
+			if ref := p.MemberRow(c, ord); p.Rows.At(ref).Flags&RowMember != 0 {
+				l.present = append(l.present, ref)
+			}
+		}
+		l.kept = true
+	}
+	for _, ref := range l.present {
+		fn(ref, p.Rows.At(ref))
+	}
+}
+
+// MemberChanged keeps the list of present members. Large channels do without: nobody goes through
+// their members, and a leaver would cost a search.
+func (p *State) MemberChanged(c *Channel, ref uint32, joined bool) {
+	if c.More == 0 {
+		return
+	}
+	l := p.MemberLists.At(c.More)
+	switch {
+	case !l.kept:
+	case c.Flags&ChannelLarge != 0:
+		l.kept, l.present = false, nil
+	case joined:
+		l.present = append(l.present, ref)
+	default:
+		if i := slices.Index(l.present, ref); i >= 0 {
+			l.present = slices.Delete(l.present, i, i+1)
+		}
+	}
+}
+
+// PageHash is the hash of the stored record of a page.
+func (p *State) PageHash(c *Channel, page uint32) (hash [2]uint64, stored bool) {
+	if page == 0 {
+		return c.PageH, c.Dirty&DirtyPage0Stored != 0
+	}
+	s := &p.MemberLists.At(c.More).Pages[page-1]
+	return s.Hash, s.Stored
+}

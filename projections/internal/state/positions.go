@@ -1,0 +1,33 @@
+package state
+
+import (
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/identity"
+)
+
+// PosAt is the running count of counted messages at seq.
+func (p *State) PosAt(c *Channel, seq uint32) uint32 {
+	if seq == 0 {
+		return 0
+	}
+	if seq >= c.HeadSeq {
+		return c.HeadPos
+	}
+	if x := p.ExtraOf(c); x != nil {
+		return seq - x.Uncounted.Rank(seq)
+	}
+	return seq
+}
+
+// PositionsOf turns seqs of counted messages into their positions, in place.
+func (p *State) PositionsOf(c *Channel, seqs []uint32) []uint32 {
+	for i, q := range seqs {
+		seqs[i] = p.PosAt(c, q)
+	}
+	return seqs
+}
+
+// StampOf is the stamp of one (user, channel) (DESIGN §2).
+func (p *State) StampOf(c *Channel, r *Row) events.Stamp {
+	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: r.LastR, D: r.LastD}
+}

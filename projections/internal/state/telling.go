@@ -1,0 +1,35 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Telling sorts the receipts of a channel by kind, user and seq, and keeps those that say more than
+// the others: of each user the furthest that they read, and the furthest with threads if that is
+// less far; of a message that was delivered or viewed the earliest time. It works in place.
+func Telling(list []OutReceipt) []OutReceipt {
+	slices.SortFunc(list, func(a, b OutReceipt) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.User, b.User), cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.At, a.At))
+	})
+	keep := list[:0]
+	for i, o := range list {
+		upTo := o.Kind == ReceiptRead || o.Kind == ReceiptWithThreads
+		if i+1 < len(list) {
+			if n := &list[i+1]; n.Kind == o.Kind && n.User == o.User && (upTo || n.Seq == o.Seq) {
+				continue // the next says more: further, or earlier
+			}
+		}
+		keep = append(keep, o)
+	}
+	first := slices.IndexFunc(keep, func(o OutReceipt) bool { return o.Kind == ReceiptWithThreads })
+	if first < 0 {
+		return keep
+	}
+	withThreads := keep[first:] // one of a user at most
+	rest := slices.DeleteFunc(keep[:first:first], func(o OutReceipt) bool {
+		i, ok := slices.BinarySearchFunc(withThreads, o.User, func(a OutReceipt, user uint32) int { return cmp.Compare(a.User, user) })
+		return ok && o.Kind == ReceiptRead && withThreads[i].Seq >= o.Seq
+	})
+	return append(rest[:len(rest):len(rest)], withThreads...)
+}

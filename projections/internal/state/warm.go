@@ -1,0 +1,110 @@
+package state
+
+import (
+	"bytes"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/history"
+)
+
+// Warm touches the memory that folding these events will need. Folding is bound by cache misses,
+// each depending on the last: id to channel to row to message. Here every step is taken for all
+// events before the next, so that the misses of one step overlap. It changes nothing and may be
+// left out. Lock is held. Callers pass what they fold next, some hundred events at a time: more
+// than that falls out of the cache again. What it finds by hash is remembered for the reads, which
+// are folded in that order and look whether it is theirs.
+func (p *State) Warm(messages []*events.Message, reads []*events.Read) {
+	if p.Rows.Unused() {
+		return // nothing is there, and of no slab element 0 either
+	}
+	w := &p.Warmth
+	w.Pairs, w.read = w.Pairs[:0], len(messages)
+	for _, m := range messages {
+		w.Pairs = append(w.Pairs, WarmPair{channelHash: IDHash(m.ChannelID), userHash: IDHash(m.SenderID)})
+	}
+	for _, m := range reads {
+		w.Pairs = append(w.Pairs, WarmPair{channelHash: IDHash(m.ChannelID), userHash: IDHash(m.UserID)})
+	}
+	pairs, sum := w.Pairs, uint64(0)
+	for i := range pairs {
+		sum += p.ChannelTable.Peek(pairs[i].channelHash) + p.UserTable.Peek(pairs[i].userHash)
+	}
+	for i := range pairs {
+		x := &pairs[i]
+		x.Channel, x.User = p.ChannelTable.First(x.channelHash), p.UserTable.First(x.userHash)
+		x.pairHash = arena.PairHash(x.Channel, x.User)
+	}
+	for i := range pairs {
+		x := &pairs[i]
+		sum += p.PairTable.Peek(x.pairHash) + uint64(p.Channels.At(x.Channel).ID) + uint64(p.Users.At(x.User).ShortLen)
+	}
+	for i := range pairs {
+		x := &pairs[i]
+		x.Row = p.PairTable.First(x.pairHash)
+	}
+	for i := range pairs {
+		r := p.Rows.At(pairs[i].Row)
+		sum += uint64(r.Channel) + uint64(r.LastR)
+	}
+	for i := range pairs {
+		c := p.Channels.At(pairs[i].Channel)
+		sum += uint64(c.Tail[c.HeadSeq%history.BlockLen])
+	}
+	for i := range pairs {
+		c := p.Channels.At(pairs[i].Channel)
+		sum += uint64(p.Blobs.First(c.ID)) + uint64(p.Blobs.First(c.Tail[c.HeadSeq%history.BlockLen]))
+	}
+	w.Sum = sum
+}
+
+// Warmth is the memory of Warm. sum keeps the loads from being left out.
+type Warmth struct {
+	Pairs []WarmPair // of messages, then of reads
+	read  int        // the pair of the next read
+	Sum   uint64
+}
+
+// WarmPair is what Warm found of one event.
+type WarmPair struct {
+	channelHash, userHash, pairHash uint64
+	Channel, User, Row              uint32 // 0: none
+}
+
+// NextRead is what was found for the read that is folded next, if it is one that was warmed; it may
+// be another's.
+func (w *Warmth) NextRead() (x WarmPair) {
+	if w.read < len(w.Pairs) {
+		x = w.Pairs[w.read]
+		w.read++
+	}
+	return x
+}
+
+// EnsureChannelNear is EnsureChannel with a guess, 0 for none.
+func (p *State) EnsureChannelNear(guess uint32, id []byte) (uint32, *Channel) {
+	if guess != 0 {
+		if c := p.Channels.At(guess); bytes.Equal(p.Blobs.Get(c.ID), id) {
+			return guess, c
+		}
+	}
+	return p.EnsureChannel(id)
+}
+
+// EnsureUserNear is EnsureUser with a guess, 0 for none.
+func (p *State) EnsureUserNear(guess uint32, id []byte) uint32 {
+	if guess != 0 && bytes.Equal(p.UserID(guess), id) {
+		return guess
+	}
+	return p.EnsureUser(id)
+}
+
+// EnsureRowNear is EnsureRow with a guess, 0 for none.
+func (p *State) EnsureRowNear(guess, ch, user uint32) (uint32, *Row) {
+	if guess != 0 {
+		if r := p.Rows.At(guess); r.Channel == ch && r.User == user && r.Flags&RowThread == 0 {
+			return guess, r
+		}
+	}
+	return p.EnsureRow(ch, user)
+}

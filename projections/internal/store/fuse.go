@@ -1,0 +1,344 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/internal/private"
+)
+
+// Fuse stands between one store and its disk. It blows at the first write that fails, and at
+// whatever Pebble calls fatal: it reports the error once, and from then on drops every write and
+// says that it succeeded.
+//
+// Pebble answers a failed write of its log or its manifest by ending the process, or panics with
+// its locks held or in a goroutine of its own, where nobody can recover: one full disk would end
+// every partition of the node. With the fuse it never sees the failure, so that the store can be
+// closed and its directory opened again. What is on disk then is what a crash at that moment
+// leaves: no write that comes after a dropped one is done. What Pebble holds in memory is worth
+// nothing any more, and the error that was reported says so to every reader and to the next Cut.
+//
+// A full disk does not blow it, if somebody waits for room (room.go).
+type Fuse struct {
+	vfs.FS
+	dir    string
+	log    pebble.Logger // nil: silent
+	report func(error)
+	err    atomic.Pointer[error]
+	room   room
+	stalls atomic.Int64
+
+	mu      sync.Mutex
+	lock    io.Closer // nil: not locked
+	holding bool
+	made    bool // Pebble has begun to write since hold
+	held    []string
+}
+
+// NewFuse stands before the disk of the store in dir; report is told the error that blows it.
+func NewFuse(dir string, o Options, report func(error)) *Fuse {
+	f := &Fuse{FS: o.FS, dir: dir, log: o.Logger, report: report, room: room{wait: o.Full}}
+	if f.FS == nil {
+		f.FS = private.FS
+	}
+	return f
+}
+
+// Blow reports the first error; all others are consequences.
+func (f *Fuse) Blow(err error) {
+	if f.err.Load() != nil {
+		return
+	}
+	err = fmt.Errorf("store %s: %w; what is on disk is as after a crash: open it again once the disk is well, or move the directory away to rebuild from the topics", f.dir, err)
+	f.report(err)
+	f.err.CompareAndSwap(nil, &err)
+}
+
+// Broken is the error that blew the fuse, nil while it is whole.
+func (f *Fuse) Broken() error {
+	if e := f.err.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// Full is why writes wait for room on the disk, nil if none does.
+func (f *Fuse) Full() error { return f.room.full() }
+
+// do runs a write, or drops it. Where there is no room for it, it is run again when there is.
+func (f *Fuse) do(write func() error) {
+	if f.err.Load() == nil {
+		if err := f.room.until(f.dir, write, func() bool { return f.err.Load() != nil }); err != nil {
+			f.Blow(err)
+		}
+	}
+}
+
+// once runs a write that cannot be repeated, or drops it: after a sync that failed nobody knows
+// what is on the disk.
+func (f *Fuse) once(write func() error) {
+	if f.err.Load() == nil {
+		if err := write(); err != nil {
+			f.Blow(err)
+		}
+	}
+}
+
+// open opens a file for writing, or a file of nowhere in its place.
+func (f *Fuse) open(open func(vfs.FS) (vfs.File, error)) (vfs.File, error) {
+	f.mu.Lock()
+	f.made = true
+	f.mu.Unlock()
+	var file vfs.File
+	f.do(func() (err error) {
+		file, err = open(f.FS)
+		return err
+	})
+	if f.err.Load() == nil {
+		return &fusedFile{file, f}, nil
+	}
+	if file != nil {
+		_ = file.Close() // nothing was written to it
+	}
+	return vfs.NewMem().Create("nowhere", vfs.WriteCategoryUnspecified)
+}
+
+// Unwrap implements vfs.FS.
+func (f *Fuse) Unwrap() vfs.FS { return f.FS }
+
+// Create implements vfs.FS.
+func (f *Fuse) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.open(func(fs vfs.FS) (vfs.File, error) { return fs.Create(name, c) })
+}
+
+// OpenReadWrite implements vfs.FS.
+func (f *Fuse) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	return f.open(func(fs vfs.FS) (vfs.File, error) { return fs.OpenReadWrite(name, c, o...) })
+}
+
+// ReuseForWrite implements vfs.FS.
+func (f *Fuse) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.open(func(fs vfs.FS) (vfs.File, error) { return fs.ReuseForWrite(oldname, newname, c) })
+}
+
+// OpenDir implements vfs.FS. A directory is opened to be synced.
+func (f *Fuse) OpenDir(name string) (vfs.File, error) {
+	file, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &fusedFile{file, f}, nil
+}
+
+// Lock implements vfs.FS. It makes a file.
+func (f *Fuse) Lock(name string) (lock io.Closer, err error) {
+	if failed := f.room.until(f.dir, func() error { lock, err = f.FS.Lock(name); return err }, func() bool { return false }); failed != nil {
+		return nil, failed
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lock = lock
+	return unlocker{f}, nil
+}
+
+// unlocker is the lock as Pebble has it.
+type unlocker struct{ f *Fuse }
+
+func (u unlocker) Close() error { return u.f.Unlock() }
+
+// Unlock lets others open the store. The fuse is blown, or the store is closed.
+func (f *Fuse) Unlock() error {
+	f.mu.Lock()
+	lock := f.lock
+	f.lock = nil
+	f.mu.Unlock()
+	if lock == nil {
+		return nil
+	}
+	return lock.Close()
+}
+
+// Link implements vfs.FS.
+func (f *Fuse) Link(oldname, newname string) error {
+	f.do(func() error { return f.FS.Link(oldname, newname) })
+	return nil
+}
+
+// Hold keeps tables and logs from being removed until release. While a store is opened it is not
+// known yet whether what Pebble takes for obsolete is: to a damaged manifest everything is, and
+// what is found the second time would be an empty store. If the fuse blows before the release, they
+// stay.
+func (f *Fuse) Hold() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.holding, f.made = true, false
+}
+
+// Release removes what was kept.
+func (f *Fuse) Release() {
+	f.mu.Lock()
+	held := f.held
+	f.holding, f.held = false, nil
+	f.mu.Unlock()
+	for _, name := range held {
+		_ = f.Remove(name) // that it is gone already is fine, all else blows
+	}
+}
+
+// holds reports whether the file is to stay for now.
+func (f *Fuse) holds(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if ext := path.Ext(name); !f.holding || (ext != ".sst" && ext != ".log") {
+		return false
+	}
+	f.held = append(f.held, name)
+	return true
+}
+
+// List implements vfs.FS. Pebble lists the directory once more at the end of its opening, when
+// goroutines of its own are at work already. If it hears of a failure then it closes what they use
+// under their hands, and one of them ends the process. So it does not hear of it: it finishes, and
+// is closed in order because the fuse is blown.
+func (f *Fuse) List(dir string) ([]string, error) {
+	names, err := f.FS.List(dir)
+	if err == nil {
+		return names, nil
+	}
+	f.mu.Lock()
+	late := f.holding && f.made
+	f.mu.Unlock()
+	if !late {
+		return nil, err
+	}
+	f.Blow(err)
+	return nil, nil
+}
+
+// Remove implements vfs.FS. That there is no such file is an answer, not a failure.
+func (f *Fuse) Remove(name string) (err error) {
+	if f.holds(name) {
+		return nil
+	}
+	f.do(func() error {
+		if err = f.FS.Remove(name); errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// RemoveAll implements vfs.FS.
+func (f *Fuse) RemoveAll(name string) error {
+	f.do(func() error { return f.FS.RemoveAll(name) })
+	return nil
+}
+
+// Rename implements vfs.FS.
+func (f *Fuse) Rename(oldname, newname string) error {
+	f.do(func() error { return f.FS.Rename(oldname, newname) })
+	return nil
+}
+
+// MkdirAll implements vfs.FS.
+func (f *Fuse) MkdirAll(dir string, perm os.FileMode) error {
+	f.do(func() error { return f.FS.MkdirAll(dir, perm) })
+	return nil
+}
+
+// fusedFile is a file that is written through the fuse.
+type fusedFile struct {
+	vfs.File
+	fuse *Fuse
+}
+
+func (f *fusedFile) Write(b []byte) (int, error) {
+	rest := b
+	f.fuse.do(func() error {
+		n, err := f.File.Write(rest)
+		rest = rest[n:]
+		return err
+	})
+	return len(b), nil
+}
+
+func (f *fusedFile) WriteAt(b []byte, off int64) (int, error) {
+	rest := b
+	f.fuse.do(func() error {
+		n, err := f.File.WriteAt(rest, off)
+		rest, off = rest[n:], off+int64(n)
+		return err
+	})
+	return len(b), nil
+}
+
+func (f *fusedFile) Sync() error     { f.fuse.once(f.File.Sync); return nil }
+func (f *fusedFile) SyncData() error { f.fuse.once(f.File.SyncData); return nil }
+
+func (f *fusedFile) SyncTo(length int64) (full bool, err error) {
+	f.fuse.once(func() error { full, err = f.File.SyncTo(length); return err })
+	return full, nil
+}
+
+// Preallocate is a hint, which file systems may refuse.
+func (f *fusedFile) Preallocate(offset, length int64) error {
+	if f.fuse.err.Load() != nil {
+		return nil
+	}
+	return f.File.Preallocate(offset, length)
+}
+
+// Close closes the file whatever became of the fuse: descriptors are not to leak.
+func (f *fusedFile) Close() error {
+	if err := f.File.Close(); err != nil {
+		f.fuse.Blow(err)
+	}
+	return nil
+}
+
+// Infof implements pebble.Logger.
+func (f *Fuse) Infof(format string, args ...any) {
+	if f.log != nil {
+		f.log.Infof(format, args...)
+	}
+}
+
+// Errorf implements pebble.Logger.
+func (f *Fuse) Errorf(format string, args ...any) {
+	if f.log != nil {
+		f.log.Errorf(format, args...)
+	}
+}
+
+// Fatalf implements pebble.Logger. It returns, which Pebble allows for: where it goes on it returns
+// the error as well.
+func (f *Fuse) Fatalf(format string, args ...any) { f.Blow(fmt.Errorf(format, args...)) }
+
+// listener hears of what fails in Pebble's background: a block that is corrupt, a file that cannot
+// be read. Pebble would try again at once and for ever; a store that is done for is to wait for its
+// Close without taking a core.
+func (f *Fuse) listener() *pebble.EventListener {
+	return &pebble.EventListener{
+		DataCorruption: func(i pebble.DataCorruptionInfo) { f.Blow(fmt.Errorf("corrupt: %s: %w", i.Path, i.Details)) },
+		BackgroundError: func(err error) {
+			if f.Broken() != nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+			f.Blow(err)
+		},
+		WriteStallBegin: func(pebble.WriteStallBeginInfo) { f.stalls.Add(1) },
+	}
+}

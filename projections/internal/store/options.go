@@ -1,0 +1,94 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Options are the means a store is given. The zero value works.
+type Options struct {
+	FS           vfs.FS                       // nil: the operating system's
+	Cache        *pebble.Cache                // shared by the stores of a process
+	Logger       pebble.Logger                // nil: silent
+	MemTableSize uint64                       // in bytes; 0 = 16 MiB
+	Full         func(err error) (again bool) // called when a write finds the disk full; nil: that is a failure like any other
+}
+
+// PebbleOptions are how Pebble is opened behind a fuse.
+func PebbleOptions(f *Fuse, o Options) *pebble.Options {
+	po := &pebble.Options{
+		FS: f, Cache: o.Cache, Logger: f, EventListener: f.listener(),
+		FormatMajorVersion:    pebble.FormatNewest,
+		MemTableSize:          o.MemTableSize,
+		L0CompactionThreshold: 4,
+		LBaseMaxBytes:         64 << 20,
+		MaxOpenFiles:          1000,
+	}
+	if po.MemTableSize == 0 {
+		po.MemTableSize = 16 << 20
+	}
+	for i := range po.Levels {
+		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		po.Levels[i].BlockSize = 16 << 10
+	}
+	return po
+}
+
+// Survey looks at a directory before Pebble does. It reports whether there are tables: before its
+// first is written, the log that it is made from was synced, so where there is one, there is state.
+//
+// Where there is neither table, log nor manifest, a crash came while the store was made: the marker
+// that names the manifest reached the disk and the manifest's name did not. Nothing was ever folded
+// there, so the marker is removed; Pebble would refuse it for ever.
+func Survey(fs vfs.FS, dir string) (tables bool, err error) {
+	names, err := fs.List(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("store %s: %w", dir, err)
+	}
+	var markers []string
+	state := false
+	for _, name := range names {
+		switch {
+		case path.Ext(name) == ".sst":
+			tables = true
+		case path.Ext(name) == ".log", strings.HasPrefix(name, "MANIFEST-"):
+			state = true
+		case strings.HasPrefix(name, "marker."):
+			markers = append(markers, name)
+		}
+	}
+	if tables || state {
+		return tables, nil
+	}
+	for _, name := range markers {
+		if err := fs.Remove(fs.PathJoin(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return false, fmt.Errorf("store %s: %w", dir, err)
+		}
+	}
+	return false, nil
+}
+
+// OpenReadOnly opens the database in dir without changing anything. tables says that there are
+// some.
+func OpenReadOnly(dir string, o *pebble.Options) (db *pebble.DB, tables bool, err error) {
+	names, err := o.FS.List(dir)
+	if err == nil {
+		tables = slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == ".sst" })
+		o.ReadOnly, o.ErrorIfNotExists = true, true
+		if db, err = pebble.Open(dir, o); err != nil && IsCorruption(err) {
+			return nil, false, &CorruptError{dir, err}
+		}
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("store %s: %w", dir, err)
+	}
+	return db, tables, nil
+}

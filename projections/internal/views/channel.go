@@ -1,0 +1,172 @@
+package views
+
+import (
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/rules"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// The methods of this file read. They need RLock and change nothing.
+
+// View is what userID sees of channelID. It reports false where there is no such channel: one of
+// which chat.messages has said nothing, or that was deleted.
+func (p *Queries) View(userID, channelID string) (View, bool) {
+	ci, c, ok := p.rules.KnownChannel(channelID)
+	if !ok {
+		return View{}, false
+	}
+	v := View{UserID: userID, ChannelID: channelID}
+	p.fillView(c, p.rules.PairOrNone(ci, userID), &v, nil)
+	return v, true
+}
+
+// fillView completes a view, but for what later is to read at its end, if it is not nil.
+func (p *Queries) fillView(c *state.Channel, r *state.Row, v *View, later *Views) {
+	s := p.rules.ScopeOf(c, r)
+	v.Member, v.Muted, v.Large = r.Flags&state.RowMember != 0, r.Flags&state.RowMuted != 0, c.Flags&state.ChannelLarge != 0
+	v.ReadEpoch, v.Stamp = r.Marks+1, p.rules.StampOf(c, r)
+	said := p.rules.SaidOf(r)
+	v.Level, v.LevelAfter, v.Until, v.IgnoreAll = said.Level(), said.After(), said.Until, said.IgnoreAll
+	v.Flagged = p.rules.Flagged(c, r, &said)
+	v.Filed = p.rules.Filed(c, r, &said)
+	v.Line, v.Labels = Ref{MessageID: said.Line.ID, Seq: said.Line.Seq}, said.Labels
+	p.fillLine(c, v, later)
+	v.ChannelLabels, v.ChannelArchived = p.updatedTo(c)
+	v.StillFiled = v.Filed.Holds(c.HeadPos)
+	v.Archived = v.ChannelArchived || v.StillFiled
+	p.fillLatest(c, &v.Latest, later)
+	if s.Pointer > 0 {
+		p.ref(c, s.Pointer, &v.LastRead, later)
+		v.LastReadAt = s.At
+	}
+	if v.Member || r.Ord == state.NoOrdinal {
+		n := p.rules.CountsOf(c, r, &s)
+		v.Unread, v.Mentions, v.OfflineUnread = n.Unread, n.Mentions, p.rules.OfflineUnread(c, r, &s)
+		if n.First > 0 {
+			p.ref(c, n.First, &v.FirstUnread, later)
+		}
+		if v.DirectMentions = n.Direct; n.FirstMention > 0 {
+			p.ref(c, n.FirstMention, &v.FirstMention, later)
+		}
+	}
+	if v.Large {
+		above := max(s.Pointer, r.Baseline)
+		v.ReadPos = p.rules.PosAt(c, above)
+		v.Excluded = p.rules.ExcludedOf(c, &s, above)
+		v.Mentioned = p.rules.MentionedOf(c, r, above)
+		v.Ask = p.rules.AskOf(c, r, &s, above)
+	}
+}
+
+// fillLine completes the line of a view. A seq names what is there, whatever id was said with it.
+func (p *Queries) fillLine(c *state.Channel, v *View, later *Views) {
+	switch v.LineKnown = v.Line; {
+	case v.Line.Seq != 0 && v.Line.Seq <= c.HeadSeq:
+		v.LineKnown = Ref{}
+		p.ref(c, v.Line.Seq, &v.LineKnown, later)
+	case v.Line.Seq == 0 && v.Line.MessageID != "":
+		if e, ok := p.named(c, []byte(v.Line.MessageID)); ok {
+			v.LineKnown.Seq = e.Seq
+		}
+	}
+}
+
+// messageID is the id of a message, empty where it has left the index (DESIGN §4.6).
+func (p *Queries) messageID(c *state.Channel, seq uint32) string {
+	e := p.rules.EntryAt(c, seq)
+	if !p.rules.InIndex(c, &e) {
+		return ""
+	}
+	return string(e.ID)
+}
+
+func (p *Queries) fillLatest(c *state.Channel, h *Head, later *Views) {
+	if c.Latest == 0 {
+		return
+	}
+	h.Pos = p.rules.PosAt(c, c.Latest)
+	p.head(c, c.Latest, h, later)
+}
+
+// Channel describes a channel; false as in View.
+func (p *Queries) Channel(channelID string) (ChannelView, bool) {
+	_, c, ok := p.rules.KnownChannel(channelID)
+	if !ok {
+		return ChannelView{}, false
+	}
+	v := ChannelView{
+		ChannelID: channelID, HeadSeq: c.HeadSeq, HeadPos: c.HeadPos, MemberCount: c.Members, Large: c.Flags&state.ChannelLarge != 0,
+	}
+	v.Labels, v.Archived = p.updatedTo(c)
+	p.fillLatest(c, &v.Latest, nil)
+	return v, true
+}
+
+// InboxEntry is the part of a View that an inbox sorts and sums by.
+type InboxEntry struct {
+	ChannelID []byte // borrowed, valid during the call
+	Unread    uint32
+	Mentions  uint32
+	Muted     bool
+	LatestAt  int64     // Unix milliseconds; 0 = the channel has no live counted message
+	Standing  *Standing // nil: nothing was said of the channel; set by Sweep alone
+}
+
+// Inbox calls fn for every channel of this partition that userID is a member of, in no order, until
+// fn returns false. It allocates nothing per channel. The error is that of a corrupt store.
+func (p *Queries) Inbox(userID string, fn func(*InboxEntry) bool) error {
+	u := p.rules.UserOf([]byte(userID))
+	if u == 0 {
+		return p.rules.Err()
+	}
+	var e InboxEntry
+	for ref := p.rules.Users.At(u).First; ref != 0; {
+		r := p.rules.Rows.At(ref)
+		ref = r.NextUser
+		if r.Flags&state.RowMember == 0 {
+			continue
+		}
+		e = p.inboxEntry(p.rules.Channels.At(r.Channel), r)
+		if !fn(&e) {
+			break
+		}
+	}
+	return p.rules.Err()
+}
+
+// LargeChannels calls fn with each large channel of this partition that userID is a member of, in
+// no order: those whose messages make no deltas for them (DESIGN §7). It reads memory alone.
+func (p *Queries) LargeChannels(userID string, fn func(channelID string)) {
+	u := p.rules.UserOf([]byte(userID))
+	if u == 0 {
+		return
+	}
+	for ref := p.rules.Users.At(u).First; ref != 0; {
+		r := p.rules.Rows.At(ref)
+		ref = r.NextUser
+		if c := p.rules.Channels.At(r.Channel); r.Flags&state.RowMember != 0 && c.Flags&state.ChannelLarge != 0 {
+			fn(string(p.rules.Blobs.Get(c.ID)))
+		}
+	}
+}
+
+// inboxEntry is what an inbox says of a channel that the row's user is a member of.
+func (p *Queries) inboxEntry(c *state.Channel, r *state.Row) InboxEntry {
+	s := p.rules.ScopeOf(c, r)
+	n := p.rules.CountsOf(c, r, &s)
+	return InboxEntry{
+		ChannelID: p.rules.Blobs.Get(c.ID), Unread: n.Unread, Mentions: n.Mentions, Muted: r.Flags&state.RowMuted != 0, LatestAt: p.rules.LatestAt(c),
+	}
+}
+
+// eventOf names the record that put the pointer where it is.
+func (p *Queries) eventOf(c *state.Channel, s *rules.Scope) Event {
+	switch {
+	case s.Ev == rules.OwnPost:
+		e := p.rules.EntryAt(c, s.Pointer)
+		return Event{events.Messages, e.Offset}
+	case s.Ev&1 != 0:
+		return Event{events.Messages, s.Ev >> 1}
+	}
+	return Event{events.Reads, s.Ev >> 1}
+}

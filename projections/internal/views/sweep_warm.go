@@ -1,0 +1,76 @@
+package views
+
+import "github.com/tidemark/tidemark/projections/internal/state"
+
+// A sweep is bound by cache misses, each depending on the last: row to channel, follow to thread
+// and to row, those to ids and sets. So a batch of them is touched before the first is looked at,
+// one kind of memory after the other, and their misses overlap. As with Warm it changes nothing.
+
+// sweepBatch is how many rows or threads are touched at a time. ThreadsWarmed is how many
+// Views.WarmThreads takes.
+const (
+	sweepBatch    = 32
+	ThreadsWarmed = sweepBatch
+)
+
+// warmRows touches the rows of a user from ref on, and what check needs of their channels; with all
+// also what look needs.
+func (s *Sweep) warmRows(p *Queries, ref uint32, all bool) {
+	var batch [sweepBatch]uint32
+	n := 0
+	for ; ref != 0 && n < sweepBatch; n++ {
+		r := p.rules.Rows.At(ref)
+		batch[n], ref = r.Channel, s.after(r)
+		s.warmed += uint64(r.LastR)
+	}
+	for _, ci := range batch[:n] {
+		s.warmed += uint64(p.rules.Channels.At(ci).LastM)
+	}
+	if !all {
+		return
+	}
+	for _, ci := range batch[:n] {
+		c := p.rules.Channels.At(ci)
+		s.warmed += uint64(c.HeadSeq) + uint64(c.HeadPos) + uint64(p.rules.Blobs.First(c.ID))
+		if x := p.rules.ExtraOf(c); x != nil {
+			s.warmed += x.Deleted.Peek()
+		}
+	}
+}
+
+// warmThreads touches the threads of a pair from a follow on, as many as batch has room for, and
+// returns the follows.
+func (s *Sweep) warmThreads(p *Queries, fi uint32, batch []uint32) []uint32 {
+	n := 0
+	for ; fi != 0 && n < len(batch); n++ {
+		batch[n], fi = fi, p.rules.Follows.At(fi).Sibling
+	}
+	s.warmed += p.warmFollows(batch[:n])
+	return batch[:n]
+}
+
+// warmFollows touches what ThreadScopeOf, ThreadCounts and TouchedAt look at for these follows, at
+// most sweepBatch of them. The sum keeps the loads from being left out.
+func (p *Queries) warmFollows(follows []uint32) (sum uint64) {
+	var threads [sweepBatch]*state.Thread
+	var extras [sweepBatch]*state.PairExtra
+	for i, fi := range follows {
+		f := p.rules.Follows.At(fi)
+		t, r := p.rules.Threads.At(f.Thread), p.rules.Rows.At(f.Row)
+		threads[i], extras[i] = t, p.rules.ExtraOfPair(r)
+		sum += uint64(t.ID) + t.Live.Peek() + t.Casts.Peek() + t.Alls.Peek() + uint64(t.Replied.Seq.Load()) +
+			uint64(r.Pointer) + uint64(r.LastR)
+	}
+	for i, t := range threads[:len(follows)] {
+		sum += uint64(p.rules.Blobs.First(t.ID)) + t.Live.PeekLast()
+		if x := extras[i]; x != nil {
+			sum += x.Peek()
+		}
+	}
+	for _, x := range extras[:len(follows)] {
+		if x != nil {
+			sum += x.Mentions.PeekLast()
+		}
+	}
+	return sum
+}

@@ -1,0 +1,133 @@
+package views
+
+import (
+	"bytes"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// UserRow is what Users' channels are listed with.
+type UserRow struct {
+	ChannelID []byte // borrowed, valid during the call
+	Member    bool
+	// Erased: a user_erased was folded, and since then the user has done nothing that is kept.
+	Erased bool
+}
+
+// UserRows calls fn for every channel of this partition in which anything is known of userID, in no
+// order, until fn returns false: channels that the user is a member of, was a member of, posted to,
+// was mentioned in, or read as a guest. Channels that were deleted are left out, as nothing is kept
+// of them. It needs RLock. The error is that of a corrupt store.
+func (p *Queries) UserRows(userID string, fn func(*UserRow) bool) error {
+	u := p.rules.UserOf([]byte(userID))
+	if u == 0 {
+		return p.rules.Err()
+	}
+	var e UserRow
+	for ref := p.rules.Users.At(u).First; ref != 0; {
+		r := p.rules.Rows.At(ref)
+		ref = r.NextUser
+		c := p.rules.Channels.At(r.Channel)
+		if r.Flags&state.RowThread != 0 || c.Flags&state.ChannelDeleted != 0 || c.LastM == 0 {
+			continue
+		}
+		e = UserRow{ChannelID: p.rules.Blobs.Get(c.ID), Member: r.Flags&state.RowMember != 0, Erased: p.nothingLeft(r)}
+		if !fn(&e) {
+			break
+		}
+	}
+	return p.rules.Err()
+}
+
+// UserPage is the first rows of a user in the order of the channels' ids. It is made before the
+// lock is taken, as ViewRoom is.
+type UserPage struct {
+	Rows []UserRow // in no order; valid until Fill is called again
+
+	after []byte
+	ids   []byte
+}
+
+// NewUserPage makes room for limit rows, of channels whose ids come after one.
+func NewUserPage(after string, limit int) *UserPage {
+	const idBytes = 40
+	return &UserPage{Rows: make([]UserRow, 0, limit), after: []byte(after), ids: make([]byte, 0, limit*idBytes)}
+}
+
+// Fill fills the page from a partition. It needs RLock; what it found it does not need it for. The
+// error is UserRows'.
+func (u *UserPage) Fill(of Source, userID string) error {
+	u.Rows, u.ids = u.Rows[:0], u.ids[:0]
+	err := of.queries().UserRows(userID, func(r *UserRow) bool {
+		switch {
+		case bytes.Compare(r.ChannelID, u.after) <= 0:
+		case len(u.Rows) < cap(u.Rows):
+			u.Rows = append(u.Rows, *r)
+			u.up(len(u.Rows) - 1)
+		case bytes.Compare(r.ChannelID, u.Rows[0].ChannelID) < 0: // the first is the last in order, as in every heap
+			u.Rows[0] = *r
+			u.down()
+		}
+		return true
+	})
+	for i := range u.Rows {
+		r := &u.Rows[i]
+		from := len(u.ids)
+		u.ids = append(u.ids, r.ChannelID...)
+		r.ChannelID = u.ids[from:len(u.ids):len(u.ids)]
+	}
+	return err
+}
+
+func (u *UserPage) before(i, j int) bool {
+	return bytes.Compare(u.Rows[i].ChannelID, u.Rows[j].ChannelID) < 0
+}
+
+// up moves a row that was added to where it belongs in the heap.
+func (u *UserPage) up(i int) {
+	for i > 0 && u.before((i-1)/2, i) {
+		u.Rows[i], u.Rows[(i-1)/2] = u.Rows[(i-1)/2], u.Rows[i]
+		i = (i - 1) / 2
+	}
+}
+
+// down does so with one that took the place of the first.
+func (u *UserPage) down() {
+	for i := 0; ; {
+		largest := i
+		for _, child := range [...]int{2*i + 1, 2*i + 2} {
+			if child < len(u.Rows) && u.before(largest, child) {
+				largest = child
+			}
+		}
+		if largest == i {
+			return
+		}
+		u.Rows[i], u.Rows[largest] = u.Rows[largest], u.Rows[i]
+		i = largest
+	}
+}
+
+// nothingLeft reports whether the row of an erased user, and theirs in the channel's threads, are
+// as the erasure left them.
+func (p *Queries) nothingLeft(r *state.Row) bool {
+	if !p.asErased(r) || r.Flags&state.RowMuted != 0 || p.rules.ExtraSaid(r) != nil {
+		return false
+	}
+	for fi := r.Scope; fi != 0; {
+		f := p.rules.Follows.At(fi)
+		fi = f.Sibling
+		if f.Flags != state.FollowStopped || !p.asErased(p.rules.Rows.At(f.Row)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Queries) asErased(r *state.Row) bool {
+	if !r.Erased() || r.Pointer != 0 || r.Marks != 0 || r.Public != 0 {
+		return false
+	}
+	x := p.rules.ExtraOfPair(r)
+	return x == nil || len(x.Unsettled) == 0 && x.Singles.Max() == 0 && x.Hidden.NoneOwn()
+}

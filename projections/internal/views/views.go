@@ -1,0 +1,236 @@
+package views
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// Views are what a user sees of some channels and threads, all at one position. What is in memory
+// is looked at under the lock; what they say of messages that are not is read by End, without it.
+type Views struct {
+	p       *Queries
+	m       *moment
+	logTime int64
+	room    *ViewRoom
+	Wanted  []wantedText
+	err     error
+	warmed  uint64 // keeps the loads of WarmThreads from being left out
+
+	// The message in memory that was named last, and its id: a view names one several times.
+	named   *state.Channel
+	namedAt uint32
+	namedID string
+}
+
+// wantedText is a message that a view names and that is in a block of the log.
+type wantedText struct {
+	key   []byte // of the block
+	group uint64 // the same for all that have one key, and for no others
+	n     uint32 // its number in the log
+	seq   uint32
+	block []byte // nil: in the store
+	ref   *Ref   // one of the two is told
+	head  *Head
+}
+
+// BeginViews begins some. RLock is held until all are asked for; then, once, End must be called.
+func (p *Queries) BeginViews() *Views { return p.BeginViewsIn(&ViewRoom{}) }
+
+// BeginViewsIn is BeginViews with memory that was made before the lock was taken. Only one Views at
+// a time may have it.
+func (p *Queries) BeginViewsIn(room *ViewRoom) *Views {
+	return &Views{p: p, logTime: p.rules.MessageTime, room: room, Wanted: room.wanted[:0]}
+}
+
+// View is Partition.View; it is complete after End.
+func (v *Views) View(userID, channelID string) (*View, bool) {
+	ci, c, ok := v.p.rules.KnownChannel(channelID)
+	if !ok {
+		return &View{}, false
+	}
+	view := v.room.channel()
+	view.UserID, view.ChannelID = userID, channelID
+	v.p.fillView(c, v.p.rules.PairOrNone(ci, userID), view, v)
+	return view, true
+}
+
+// Thread is Partition.Thread; it is complete after End.
+func (v *Views) Thread(userID, channelID, threadID string) (*ThreadView, bool) {
+	return v.p.thread(userID, channelID, threadID, v)
+}
+
+// ThreadAt is Thread for a thread of a Sweep's list that is complete under this hold of the lock:
+// it is found without a search by its ids. Where another thread is at ref it is searched for.
+func (v *Views) ThreadAt(userID, channelID, threadID string, ref ThreadRef) *ThreadView {
+	x := v.p.ThreadAtRef(userID, channelID, threadID, ref, v)
+	if x == nil {
+		x, _ = v.Thread(userID, channelID, threadID)
+	}
+	return x
+}
+
+// WarmThreads touches what ThreadAt is to look at for these threads, at most ThreadsWarmed of them,
+// so that their cache misses overlap. It changes nothing.
+func (v *Views) WarmThreads(refs []ThreadRef) {
+	var follows [ThreadsWarmed]uint32
+	n := 0
+	for _, r := range refs {
+		if v.p.rules.Follows.Has(r.follow) && v.p.rules.Follows.At(r.follow).Thread != 0 {
+			follows[n], n = r.follow, n+1
+		}
+	}
+	v.warmed += v.p.warmFollows(follows[:n])
+}
+
+// ListedThread is Thread, and of a thread that the user's panel does not list (DESIGN §4.4) what is
+// so of one that they never followed. It is complete after End.
+func (v *Views) ListedThread(userID, channelID, threadID string) *ThreadView {
+	x, ok := v.Thread(userID, channelID, threadID)
+	if ok && x.Member && x.Following && x.LastReply.Seq > 0 && !v.p.expired(x.TouchedAt, v.logTime) {
+		return x
+	}
+	return &ThreadView{UserID: userID, ChannelID: channelID, ThreadID: threadID, ReadEpoch: 1}
+}
+
+// threadView is memory for a view of a thread.
+func (v *Views) threadView() *ThreadView {
+	if v == nil {
+		return &ThreadView{}
+	}
+	return v.room.thread()
+}
+
+// want notes that a message is to be told. The moment begins with the first of them.
+func (v *Views) want(c *state.Channel, seq uint32, ref *Ref, head *Head) {
+	if v.m == nil && v.err == nil {
+		v.m, v.err = v.p.momentOf(nil)
+	}
+	n := seq - v.p.rules.SeedOf(c)
+	block := history.BlockOf(n)
+	w := wantedText{group: uint64(c.ID)<<32 | uint64(block), n: n, seq: seq, ref: ref, head: head}
+	if last := len(v.Wanted) - 1; last >= 0 && v.Wanted[last].group == w.group {
+		w.key, w.block = v.Wanted[last].key, v.Wanted[last].block
+	} else {
+		id := v.p.rules.Blobs.Get(c.ID)
+		w.key = keys.AppendLog(v.room.key(len(id)), id, block)
+		if b, deleted, known := v.p.rules.Written.Now.Get(w.key); known && !deleted {
+			w.block = b // values in there are never written over
+		}
+	}
+	v.Wanted = append(v.Wanted, w)
+}
+
+// End reads what is stored. It fails as ReceiptsWalk.End does; then there is no answer.
+func (v *Views) End(ctx context.Context) error {
+	defer v.room.again(v)
+	if v.m == nil || v.err != nil {
+		return v.err
+	}
+	return v.m.read(ctx, func() error { return v.fillTexts(ctx) })
+}
+
+// Drop ends what was begun and is not wanted any more.
+func (v *Views) Drop() {
+	if v.m != nil {
+		v.m.drop()
+	}
+}
+
+func (v *Views) fillTexts(ctx context.Context) error {
+	type place struct {
+		group uint64
+		n     uint32
+		at    uint32
+	}
+	order := make([]place, len(v.Wanted)) // so that a block and a message are read once
+	for i := range v.Wanted {
+		order[i] = place{v.Wanted[i].group, v.Wanted[i].n, uint32(i)}
+	}
+	slices.SortFunc(order, func(a, b place) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.n, b.n)) })
+	var block []byte
+	var e history.Entry
+	var id string // of e, empty where it is not told any more
+	indexed := false
+	for i, o := range order {
+		w := &v.Wanted[o.at]
+		here := i > 0 && order[i-1].group == o.group
+		if !here {
+			var err error
+			if block, err = v.blockOf(ctx, w); err != nil {
+				return err
+			}
+		}
+		if !here || order[i-1].n != o.n {
+			if err := history.BlockEntry(block, w.n, w.seq, &e); err != nil {
+				return fmt.Errorf("record %q, message %d: %w", w.key, w.seq, err)
+			}
+			id = ""
+			if indexed = v.logTime-e.Time <= v.p.rules.Settings.IndexRetention; indexed {
+				id = string(e.ID)
+			}
+		}
+		if w.head != nil {
+			w.head.fill(&e, id, indexed)
+		} else {
+			w.ref.MessageID = id
+		}
+	}
+	return nil
+}
+
+// blockOf is the block that a message is in.
+func (v *Views) blockOf(ctx context.Context, w *wantedText) ([]byte, error) {
+	if w.block != nil {
+		return w.block, nil
+	}
+	if err := v.m.checkStopped(ctx); err != nil {
+		return nil, err
+	}
+	b, ok, err := v.m.get(w.key)
+	if err == nil && !ok {
+		err = fmt.Errorf("record %q is missing from the store", w.key)
+	}
+	return b, err
+}
+
+// fill fills in what e says; indexed says whether it is still told by its id.
+func (h *Head) fill(e *history.Entry, id string, indexed bool) {
+	h.At = e.Time
+	if indexed {
+		h.MessageID, h.SenderID, h.Preview = id, string(e.Sender), string(e.Preview)
+	}
+}
+
+// ref names a message, at the end of later if that is not nil.
+func (p *Queries) ref(c *state.Channel, seq uint32, to *Ref, later *Views) {
+	to.Seq = seq
+	if later != nil && !p.rules.InMemory(c, seq) {
+		later.want(c, seq, to, nil)
+		return
+	}
+	if later == nil {
+		to.MessageID = p.messageID(c, seq)
+		return
+	}
+	if later.named != c || later.namedAt != seq {
+		later.named, later.namedAt, later.namedID = c, seq, p.messageID(c, seq)
+	}
+	to.MessageID = later.namedID
+}
+
+// head tells of a message, but for its Pos.
+func (p *Queries) head(c *state.Channel, seq uint32, to *Head, later *Views) {
+	to.Seq = seq
+	if later != nil && !p.rules.InMemory(c, seq) {
+		later.want(c, seq, nil, to)
+		return
+	}
+	e := p.rules.EntryAt(c, seq)
+	to.fill(&e, string(e.ID), p.rules.InIndex(c, &e))
+}

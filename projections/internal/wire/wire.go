@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// AppendBytes appends the length of b and b.
+func AppendBytes(dst, b []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(b)))
+	return append(dst, b...)
+}
+
+// AppendBool appends a byte that is 1 or 0.
+func AppendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+// Reader takes fields off a record; the first thing that does not fit sets err, and everything
+// after is zero.
+type Reader struct {
+	B   []byte
+	Err error
+}
+
+func (r *Reader) fail(what string) {
+	if r.Err == nil {
+		r.Err = fmt.Errorf("record cut short: %s expected", what)
+	}
+	r.B = nil
+}
+
+// Byte takes a byte.
+func (r *Reader) Byte() byte {
+	if len(r.B) == 0 {
+		r.fail("a byte")
+		return 0
+	}
+	v := r.B[0]
+	r.B = r.B[1:]
+	return v
+}
+
+// Uvarint takes an unsigned number.
+func (r *Reader) Uvarint() uint64 {
+	if len(r.B) > 0 && r.B[0] < 0x80 { // most are short
+		v := r.B[0]
+		r.B = r.B[1:]
+		return uint64(v)
+	}
+	v, n := binary.Uvarint(r.B)
+	if n <= 0 {
+		r.fail("an unsigned number")
+		return 0
+	}
+	r.B = r.B[n:]
+	return v
+}
+
+// U32 takes an unsigned number of 32 bits.
+func (r *Reader) U32() uint32 {
+	v := r.Uvarint()
+	if v > 1<<32-1 {
+		r.fail("a number of 32 bits")
+		return 0
+	}
+	return uint32(v)
+}
+
+// Varint takes a signed number.
+func (r *Reader) Varint() int64 {
+	v, n := binary.Varint(r.B)
+	if n <= 0 {
+		r.fail("a number")
+		return 0
+	}
+	r.B = r.B[n:]
+	return v
+}
+
+// Bytes takes a length and as many bytes. They are borrowed from the record.
+func (r *Reader) Bytes() []byte {
+	n := r.Uvarint()
+	if n > uint64(len(r.B)) {
+		r.fail("a string")
+		return nil
+	}
+	v := r.B[:n:n]
+	r.B = r.B[n:]
+	return v
+}
+
+// Fixed takes n bytes.
+func (r *Reader) Fixed(n int) []byte {
+	if len(r.B) < n {
+		r.fail(fmt.Sprintf("%d bytes", n))
+		return nil
+	}
+	v := r.B[:n]
+	r.B = r.B[n:]
+	return v
+}
+
+// Done returns the first error; that something is left is one too.
+func (r *Reader) Done() error {
+	if r.Err == nil && len(r.B) > 0 {
+		r.Err = fmt.Errorf("record has %d bytes too many", len(r.B))
+	}
+	return r.Err
+}

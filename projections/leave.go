@@ -1,0 +1,198 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// What is gone leaves memory behind a cut that has stored what is left of it, so that a partition
+// that runs for long holds what one holds that was just opened:
+//
+//   - a deleted channel, of which the store keeps that it is gone, with the rows, threads and lists
+//     that told so;
+//   - a channel of which chat.messages has said nothing, once all that waited for it has lapsed: it
+//     is in the store alone until an event names it (cold.go);
+//   - the row of a user in a thread that says nothing any more, and a thread that nothing else
+//     names;
+//   - a user without rows.
+//
+// All of it runs on the goroutine that folds, and takes Lock in turns.
+
+// leave takes out of memory what is gone. The cut is encoded and is shown to readers.
+func (p *Partition) leave(k *cutting) {
+	slices.Sort(k.unknown)
+	written := slices.Compact(k.unknown)
+	gone := append([]uint32(nil), p.rules.Leaving...)
+	for _, ci := range p.rules.Unannounced {
+		if _, again := slices.BinarySearch(written, ci); !again && p.evictable(p.rules.Channels.At(ci)) {
+			gone = append(gone, ci)
+		}
+	}
+	p.rules.Leaving, p.rules.Unannounced = p.rules.Leaving[:0], append(p.rules.Unannounced[:0], written...)
+	if len(gone)+len(k.idle) == 0 {
+		return
+	}
+	slices.Sort(gone)
+	gone = slices.Compact(gone)
+	t := &turn{p: p, cause: "release"}
+	t.begin()
+	defer t.end()
+	for _, ci := range gone {
+		p.evict(ci, t)
+	}
+	p.leaveThreads(k.idle, t)
+	p.leaveUsers(t)
+	p.trim(t)
+}
+
+// leaveLoaded takes out of memory what a store that was just loaded need not hold there.
+func (p *Partition) leaveLoaded() {
+	t := &turn{p: p, cause: "release"}
+	t.begin()
+	defer t.end()
+	p.rules.Channels.Each(func(ci uint32, c *state.Channel) {
+		if p.evictable(c) {
+			p.evict(ci, t)
+		}
+	})
+	p.leaveUsers(t)
+	p.trim(t)
+}
+
+// evictable reports whether nothing can happen to a channel before an event names it. chat.messages
+// has said nothing of it when it was written last.
+func (p *Partition) evictable(c *state.Channel) bool {
+	if c.ID == 0 || c.LastM != 0 || c.Ords != 0 {
+		return false
+	}
+	for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
+		if x := p.rules.ExtraOfPair(p.rules.Rows.At(ref)); x != nil && !x.OnlySaid() {
+			return false
+		}
+	}
+	return true
+}
+
+// evict takes a channel out of memory.
+func (p *Partition) evict(ci uint32, t *turn) {
+	c := p.rules.Channels.At(ci)
+	id := p.rules.Blobs.Get(c.ID)
+	delete(p.rules.VacantThreads, ci)
+	p.rules.ChannelTable.Remove(state.IDHash(id), ci)
+	p.rules.Cold.Add(xxh3.Hash(id))
+	for ref := c.Rows; ref != 0; {
+		r := p.rules.Rows.At(ref)
+		next := r.NextRow
+		if r.Flags&state.RowThread != 0 {
+			p.dropThreadRow(ref, r)
+		} else {
+			p.vacate(ci, ref, r)
+		}
+		ref = next
+		c.Rows = ref
+		t.spend(1)
+	}
+	if x := p.rules.ExtraOf(c); x != nil {
+		for ti := x.Threads; ti != 0; {
+			this := ti
+			ti = p.rules.Threads.At(ti).Next
+			p.dropThread(this)
+			t.spend(1)
+		}
+		p.rules.ChannelExtras.Drop(c.Extra)
+	}
+	p.rules.Blobs.Release(c.ID)
+	p.rules.Channels.Release(ci)
+	t.spend(1)
+}
+
+// vacate empties the row of a pair, which stays in its user's list for now.
+func (p *Partition) vacate(ci, ref uint32, r *state.Row) {
+	p.rules.PairTable.Remove(arena.PairHash(ci, r.User), ref)
+	p.rules.Blobs.Release(r.LastID)
+	p.rules.Blobs.Release(r.FirstID)
+	if r.Extra != 0 { // what its user says is in the store
+		p.rules.PairExtras.Drop(r.Extra)
+	}
+	*r = state.Row{User: r.User, NextUser: r.NextUser}
+	v := p.rules.VacantUsers[r.User]
+	v.Rows++
+	p.rules.VacantRows++
+	p.rules.VacantUsers[r.User] = v
+	p.rules.Vacated = append(p.rules.Vacated, r.User)
+}
+
+// leaveUsers takes vacated rows out of the lists of their users, and forgets users that have none
+// left.
+func (p *Partition) leaveUsers(t *turn) {
+	slices.Sort(p.rules.Vacated)
+	for _, u := range slices.Compact(p.rules.Vacated) {
+		v := p.rules.VacantUsers[u]
+		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Users.At(u).First, limit, nextOfUser) }) {
+			p.rules.VacantUsers[u] = v
+			continue
+		}
+		delete(p.rules.VacantUsers, u)
+		link := &p.rules.Users.At(u).First
+		for ref := *link; ref != 0; ref = *link {
+			if r := p.rules.Rows.At(ref); r.Channel != 0 {
+				link = &r.NextUser
+			} else {
+				*link = r.NextUser
+				p.rules.Rows.Release(ref)
+				p.rules.VacantRows--
+			}
+			t.spend(1)
+		}
+		if p.rules.Users.At(u).First == 0 {
+			p.rules.UserTable.Remove(state.IDHash(p.rules.UserID(u)), u)
+			p.rules.Blobs.Release(p.rules.Users.At(u).Long)
+			p.rules.Users.Release(u)
+		}
+	}
+	p.rules.Vacated = p.rules.Vacated[:0]
+}
+
+// The lists of rows that fewRows goes through.
+func nextOfUser(r *state.Row) uint32 { return r.NextUser }
+
+// trim gives back memory that nothing is in. The tables of hashes among it are made anew, each
+// under one hold.
+func (p *Partition) trim(t *turn) {
+	p.rules.Warmth.Pairs = p.rules.Warmth.Pairs[:0] // what was guessed may not be there
+	if p.rules.Channels.Idle() {
+		p.rules.Channels.Trim()
+		t.spend(turnWork)
+	}
+	if p.rules.Rows.Idle() {
+		p.rules.Rows.Trim()
+		t.spend(turnWork)
+	}
+	if p.rules.Users.Idle() {
+		p.rules.Users.Trim()
+		t.spend(turnWork)
+	}
+	if p.rules.Follows.Idle() {
+		p.rules.Follows.Trim()
+		t.spend(turnWork)
+	}
+	if p.rules.Blobs.Idle() {
+		p.rules.Blobs.Trim()
+		t.spend(turnWork)
+	}
+	if cap(p.rules.Lapses) > 1024+4*len(p.rules.Lapses) {
+		p.rules.Lapses = slices.Clone(p.rules.Lapses)
+	}
+	p.rules.Threads.Trim()
+	p.rules.MemberLists.Trim()
+	p.rules.ChannelExtras.Trim()
+	p.rules.PairExtras.Trim()
+	for _, tab := range []*arena.Table{&p.rules.ChannelTable, &p.rules.PairTable, &p.rules.UserTable, &p.rules.ThreadTable} {
+		tab.Trim()
+		t.spend(turnWork)
+	}
+}

@@ -1,0 +1,138 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// leaveThreads gives back the rows in threads that say nothing any more, of which the cut has
+// written that there is no record, and the threads that nothing names then: what a store that is
+// opened again does not have either.
+func (p *Partition) leaveThreads(idle []uint32, t *turn) {
+	var channels []uint32
+	for _, ref := range idle {
+		r := p.rules.Rows.At(ref)
+		if r.Channel == 0 || !p.idleThreadRow(r) { // it left with its channel, or says something again
+			continue
+		}
+		v := p.rules.VacantThreads[r.Channel]
+		v.Rows++
+		p.rules.VacantThreads[r.Channel] = v
+		channels = append(channels, r.Channel)
+	}
+	slices.Sort(channels)
+	for _, ci := range slices.Compact(channels) {
+		v := p.rules.VacantThreads[ci]
+		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Channels.At(ci).Rows, limit, nextOfChannel) }) {
+			p.rules.VacantThreads[ci] = v
+			continue
+		}
+		delete(p.rules.VacantThreads, ci)
+		p.sweepThreads(p.rules.Channels.At(ci), t)
+	}
+}
+
+// idleThreadRow reports whether a row is that of a user in a thread and says nothing.
+func (p *Partition) idleThreadRow(r *state.Row) bool {
+	return r.Flags&state.RowThread != 0 && r.Extra == 0 && r.OutRow == 0 && p.rules.FollowIdle(r, p.rules.Follows.At(r.Scope))
+}
+
+// sweepThreads takes the idle rows out of the channel's three kinds of lists and gives them back.
+func (p *Partition) sweepThreads(c *state.Channel, t *turn) {
+	var idle, threads, pairs []uint32
+	link := &c.Rows
+	for ref := *link; ref != 0; ref = *link {
+		r := p.rules.Rows.At(ref)
+		if !p.idleThreadRow(r) {
+			link = &r.NextRow
+		} else {
+			*link = r.NextRow
+			f := p.rules.Follows.At(r.Scope)
+			idle, threads, pairs = append(idle, ref), append(threads, f.Thread), append(pairs, f.Pair)
+		}
+		t.spend(1)
+	}
+	slices.Sort(threads)
+	threads = slices.Compact(threads)
+	for _, ti := range threads {
+		link := &p.rules.Threads.At(ti).Follows
+		for fi := *link; fi != 0; fi = *link {
+			if f := p.rules.Follows.At(fi); p.idleThreadRow(p.rules.Rows.At(f.Row)) {
+				*link = f.Next
+			} else {
+				link = &f.Next
+			}
+			t.spend(1)
+		}
+	}
+	slices.Sort(pairs)
+	for _, pair := range slices.Compact(pairs) {
+		link := &p.rules.Rows.At(pair).Scope
+		for fi := *link; fi != 0; fi = *link {
+			if f := p.rules.Follows.At(fi); p.idleThreadRow(p.rules.Rows.At(f.Row)) {
+				*link = f.Sibling
+			} else {
+				link = &f.Sibling
+			}
+			t.spend(1)
+		}
+	}
+	for _, ref := range idle {
+		p.dropThreadRow(ref, p.rules.Rows.At(ref))
+		t.spend(1)
+	}
+	p.sweepNames(c, threads, t)
+}
+
+// sweepNames gives back those of some threads that nothing names: no reply, and no row.
+func (p *Partition) sweepNames(c *state.Channel, threads []uint32, t *turn) {
+	unnamed := func(ti uint32) bool {
+		th := p.rules.Threads.At(ti)
+		return th.First == 0 && th.Follows == 0 && th.Flags&state.ThreadListed == 0
+	}
+	if !slices.ContainsFunc(threads, unnamed) {
+		return
+	}
+	link := &p.rules.ExtraOf(c).Threads
+	for ti := *link; ti != 0; ti = *link {
+		th := p.rules.Threads.At(ti)
+		if _, of := slices.BinarySearch(threads, ti); of && unnamed(ti) {
+			*link = th.Next
+			p.dropThread(ti)
+		} else {
+			link = &th.Next
+		}
+		t.spend(1)
+	}
+}
+
+// fewRows reports whether the list of rows that begins with ref and goes on with next has limit
+// rows at most.
+func (p *Partition) fewRows(ref uint32, limit int, next func(*state.Row) uint32) bool {
+	for ; ref != 0 && limit > 0; limit-- {
+		ref = next(p.rules.Rows.At(ref))
+	}
+	return ref == 0
+}
+
+func nextOfChannel(r *state.Row) uint32 { return r.NextRow }
+
+// dropThreadRow gives back the row of a user in a thread, and its follow. It must be in no list any
+// more, or in none that is used again.
+func (p *Partition) dropThreadRow(ref uint32, r *state.Row) {
+	p.rules.PairTable.Remove(arena.PairHash(^p.rules.Follows.At(r.Scope).Thread, r.User), ref)
+	p.rules.Follows.Release(r.Scope)
+	p.rules.Blobs.Release(r.LastID)
+	p.rules.Blobs.Release(r.FirstID)
+	p.rules.Rows.Release(ref)
+}
+
+func (p *Partition) dropThread(ti uint32) {
+	th := p.rules.Threads.At(ti)
+	id := p.rules.Blobs.Get(th.ID)
+	p.rules.ThreadTable.Remove(state.ThreadHash(th.Channel, id), ti)
+	p.rules.Blobs.Release(th.ID)
+	p.rules.Threads.Drop(ti)
+}

@@ -1,0 +1,24 @@
+package projections_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/internal/test/script/random"
+)
+
+// TestPropertyRules: scripts in which one of the younger rules comes up all the time: seeded
+// channels, ids that have left the index, time targets that are open, threads that are followed
+// without a live reply, deliveries beside private reads. After every event all answers and deltas
+// are the model's, and any order gives the same bytes.
+func TestPropertyRules(t *testing.T) {
+	for _, rule := range random.Rules() {
+		t.Run(rule, func(t *testing.T) {
+			scriptsOf(t, 5, random.DrawRule(rule), func(t *rapid.T, c *random.Case) {
+				asTheModel(t, c)
+				inAnyOrder(t, c)
+			})
+		})
+	}
+}

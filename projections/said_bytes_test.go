@@ -1,0 +1,72 @@
+package projections
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// TestWhatIsSaidIsSmallOnDisk: a level with its end, a flag or a filing adds at most 16 bytes a pair
+// to the records of a store, before any compression.
+func TestWhatIsSaidIsSmallOnDisk(t *testing.T) {
+	const channels, most = 200, 16
+	users := []string{"ann", "bob"}
+	size := func(said *events.Read) int {
+		p := mustOpen(t, vfs.NewMem(), testIdentity())
+		defer p.Close()
+		f := &feed{p: p, now: 1_763_000_000_000}
+		for c := range channels {
+			ch := fmt.Sprintf("channel-%03d", c)
+			f.join(ch, users...)
+			f.post(ch, ch+"-1", "ann", "")
+			for _, user := range users {
+				f.saying(ch, user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 1})
+			}
+			for i, user := range users {
+				if said == nil { // a plain read in its place: both stores fold as many events
+					f.saying(ch, user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 1})
+					continue
+				}
+				one := *said
+				if one.Until != 0 {
+					one.Until = f.now + int64(c*len(users)+i+1)*3_600_000 // each ends at a time of its own
+				}
+				f.saying(ch, user, one)
+			}
+		}
+		f.store(t)
+		return storedBytes(t, p)
+	}
+	plain := size(nil)
+	for name, r := range map[string]events.Read{
+		"a level":           {Kind: events.KindNotifySet, Level: events.LevelMentions},
+		"a level that ends": {Kind: events.KindNotifySet, Level: events.LevelMentions, Until: 1},
+		"a flag":            {Kind: events.KindFlagSet, Flagged: true},
+		"a filing":          {Kind: events.KindChannelFiled, Archived: true},
+	} {
+		got := float64(size(&r)-plain) / float64(channels*len(users))
+		t.Logf("%s: %.2f bytes a pair", name, got)
+		if got <= 0 || got > most {
+			t.Errorf("%s adds %.2f bytes a pair, want at most %d", name, got, most)
+		}
+	}
+}
+
+// storedBytes is the size of all keys and values of a store, uncompressed.
+func storedBytes(t *testing.T, p *Partition) (n int) {
+	t.Helper()
+	it, err := p.db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for it.First(); it.Valid(); it.Next() {
+		n += len(it.Key()) + len(it.Value())
+	}
+	if err := it.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

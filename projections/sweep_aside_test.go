@@ -1,0 +1,223 @@
+package projections
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/pending"
+	"github.com/tidemark/tidemark/projections/internal/rules"
+)
+
+// TestSweepIsPutAside: a list that is put aside while more is folded is after the next Step what a
+// new one would be. Where its version is the same, nothing of it has changed, and the threads
+// are where the list says.
+func TestSweepIsPutAside(t *testing.T) {
+	same, changed, others := 0, 0, 0
+	for seed := range int64(120) {
+		p := mustOpen(t, vfs.NewMem(), testIdentity())
+		l := newLongLog(seed, 300, 240)
+		if seed%2 == 0 { // times jump: what waits lapses, and threads leave the list
+			l = newRandomLog(seed)
+		}
+		rng := rand.New(rand.NewPCG(uint64(seed), 11))
+		fold := func() {
+			end, pos := l.end(), p.Position()
+			l.foldTo(p, min(end[0], pos[0]+rng.Int64N(6)), min(end[1], pos[1]+rng.Int64N(6)), func() bool { return rng.IntN(2) == 0 })
+		}
+		lists, versions, found := map[string]*Sweep{}, map[string]uint64{}, map[string][]string{}
+		for end := l.end(); p.Position() != end; fold() {
+			user := logUsers[rng.IntN(len(logUsers))]
+			s := lists[user]
+			if s == nil {
+				s = &Sweep{UserID: user, Inbox: true, Panel: true, PerHold: 1 + rng.IntN(3)}
+			}
+			for !s.Step(p) {
+				if rng.IntN(3) == 0 {
+					fold()
+				}
+			}
+			got := swept(s)
+			if want := sweptAnew(s, p); !slices.Equal(got, want) {
+				t.Fatalf("seed %d at %v:\n%q\nand a new list:\n%q", seed, p.Position(), got, want)
+			}
+			switch before, is := found[user]; {
+			case is && versions[user] != s.Version():
+				changed++
+			case is && !slices.Equal(got, before):
+				t.Fatalf("seed %d at %v: version %d is\n%q\nand was\n%q", seed, p.Position(), s.Version(), got, before)
+			case is:
+				same++
+			}
+			views := p.BeginViews()
+			refs := []ThreadRef{{}} // and one that is nowhere
+			s.EachThread(func(e *ThreadEntry) { refs = append(refs, e.Ref) })
+			for some := range slices.Chunk(refs, ThreadsWarmed) {
+				views.WarmThreads(some)
+			}
+			s.EachThread(func(e *ThreadEntry) {
+				at := views.ThreadAt(user, string(e.ChannelID), string(e.ThreadID), e.Ref)
+				searched, _ := views.Thread(user, string(e.ChannelID), string(e.ThreadID))
+				if !reflect.DeepEqual(at, searched) || p.ThreadAtRef(user, string(e.ChannelID), string(e.ThreadID), e.Ref, nil) == nil {
+					t.Errorf("seed %d: %s in %s is\n%+v where the list says and\n%+v by its ids", seed, e.ThreadID, e.ChannelID, at, searched)
+				}
+				if x := views.ThreadAt(user, string(e.ChannelID), "another", e.Ref); x.ThreadID != "another" || x.LastReply.Seq != 0 {
+					t.Errorf("seed %d: what is not at a place is %+v", seed, x)
+				}
+				others++
+			})
+			views.Drop()
+			versions[user], found[user] = s.Version(), got
+			if delete(lists, user); s.Aside() > 0 {
+				lists[user] = s
+			} else {
+				delete(found, user)
+			}
+			if rng.IntN(4) == 0 {
+				mustCut(t, p)
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if same < 100 || changed < 100 || others < 100 {
+		t.Errorf("%d lists were the same and %d others, of %d threads: not the case that is meant", same, changed, others)
+	}
+}
+
+// TestWarmingOfAnEmptyPartition: a place in the memory of another partition is none of an empty
+// one.
+func TestWarmingOfAnEmptyPartition(t *testing.T) {
+	p := mustOpen(t, vfs.NewMem(), testIdentity())
+	views := p.BeginViews()
+	defer views.Drop()
+	views.WarmThreads([]ThreadRef{{}})
+	if v := views.ThreadAt("ann", "general", "root", ThreadRef{}); v.LastReply.Seq != 0 {
+		t.Errorf("an empty partition has the thread %+v", v)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sweptAnew(s *Sweep, p *Partition) []string {
+	fresh := &Sweep{UserID: s.UserID, Inbox: s.Inbox, Panel: s.Panel}
+	for !fresh.Step(p) {
+	}
+	defer fresh.Free()
+	return swept(fresh)
+}
+
+// TestSweepOfAnotherStore: a list that was put aside has nothing of its partition: another store of
+// it is looked at from the start, and the closed one can be given back.
+func TestSweepOfAnotherStore(t *testing.T) {
+	room, other := newSweepRoom(t, 3, 200), newSweepRoom(t, 2, 300)
+	s := &Sweep{UserID: "a", Inbox: true, Panel: true}
+	for !s.Step(room.p) {
+	}
+	version := s.Version()
+	if s.Aside() == 0 || !s.IsAside() {
+		t.Fatal("a list that stands is not put aside")
+	}
+	for !s.Step(other.p) {
+	}
+	if threads, channels := count(s); channels != 2 || threads != 600 || s.Version() == version {
+		t.Errorf("%d channels and %d threads, version %d after %d", channels, threads, s.Version(), version)
+	}
+}
+
+// TestSweepThatChangedALotIsFreed: what does not stand any more does not pile up in a list.
+func TestSweepThatChangedALotIsFreed(t *testing.T) {
+	room := newSweepRoom(t, 3, 200)
+	s := &Sweep{UserID: "a", Panel: true}
+	asides := 0
+	for n := range 10 {
+		for !s.Step(room.p) {
+		}
+		if s.Aside() == 0 {
+			break
+		}
+		asides++
+		for c := range 3 {
+			room.say([]string{"c00000", "c00001", "c00002"}[c], 1000+n, "")
+		}
+	}
+	if asides == 0 || asides > 3 {
+		t.Errorf("a list in which everything changes each time was put aside %d times", asides)
+	}
+}
+
+// TestVersionOfASweep: the version stays where nothing of the list changes, and changes with
+// everything that is not among what is there any more, also with what only the time takes away.
+func TestVersionOfASweep(t *testing.T) {
+	leave := func(id string) func(*sweepRoom) {
+		return func(r *sweepRoom) {
+			r.message(events.Message{Kind: events.KindMembersLeft, ChannelID: []byte(id), IDs: [][]byte{[]byte("a")}})
+		}
+	}
+	elsewhere := func(r *sweepRoom) {
+		r.message(events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("other"), IDs: [][]byte{[]byte("b")}})
+	}
+	for _, of := range []struct {
+		name   string
+		change func(*sweepRoom)
+		same   bool
+	}{
+		{"nothing", func(*sweepRoom) {}, true},
+		{"another channel", elsewhere, true},
+		{"the first is left", leave("c00000"), false},
+		{"one in the middle is left", leave("c00001"), false},
+		{"the last is left", leave("c00002"), false},
+		{"a message", func(r *sweepRoom) { r.say("c00001", 1000, "") }, false},
+		{"threads are not listed any more", func(r *sweepRoom) { r.now += rules.ThreadListedFor; elsewhere(r) }, false},
+	} {
+		room := newSweepRoom(t, 3, 200)
+		s := &Sweep{UserID: "a", Inbox: true, Panel: true}
+		for !s.Step(room.p) {
+		}
+		before, version := swept(s), s.Version()
+		if s.Aside() == 0 {
+			t.Fatal("a list that stands is not put aside")
+		}
+		of.change(room)
+		for !s.Step(room.p) {
+		}
+		if same := s.Version() == version; same != of.same || same != slices.Equal(before, swept(s)) {
+			t.Errorf("%s: version %d after %d, the lists are equal: %t", of.name, s.Version(), version, slices.Equal(before, swept(s)))
+		}
+	}
+}
+
+// TestSweepOfWhatLapses: a held event may lapse by log time alone, between two Steps: nothing is
+// folded of the channel then nor of the user in it, and the stamps stand. So whoever has such an
+// event is looked at again in each Step, and nobody else is.
+func TestSweepOfWhatLapses(t *testing.T) {
+	for name, waits := range map[string]bool{"nothing is held": false, "a mark waits for its head": true} {
+		room := newSweepRoom(t, 2, 0)
+		room.say("c00000", 1, "")
+		if waits {
+			room.p.rules.FoldRead(&events.Read{Kind: events.KindMarkedUnread, ChannelID: []byte("c00000"), UserID: []byte("a"), OccurredAt: room.now,
+				MessageID: []byte("m00001"), HeadMessageID: []byte("nobody")}, 0, room.now)
+		}
+		s := &Sweep{UserID: "a", Inbox: true, Panel: true}
+		for !s.Step(room.p) {
+		}
+		room.now += 2 * pending.LapseAfter
+		for n, want := range []bool{waits, false} { // the first of them sees that it has lapsed
+			room.message(events.Message{Kind: events.KindMembersJoined, ChannelID: fmt.Appendf(nil, "other%d", n), IDs: [][]byte{[]byte("b")}})
+			s.Step(room.p)
+			if (s.Looks > 0) != want {
+				t.Errorf("%s: Step %d looked at %d", name, n, s.Looks)
+			}
+			if got, want := swept(s), lists(room.p, "a"); !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", name, got, want)
+			}
+		}
+	}
+}

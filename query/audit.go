@@ -1,0 +1,96 @@
+package query
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/audit"
+	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/query/ingestv1"
+	"github.com/tidemark/tidemark/query/internal/codec"
+)
+
+// auditor notes erasures, events that tokens of scope publish write, and refusals. Calls that were
+// not admitted are noted by front.deny.
+type auditor struct{ log *audit.Log }
+
+// WrapUnary implements connect.Interceptor.
+func (a *auditor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		res, err := next(ctx, req)
+		a.note(ctx, req.Any(), req.Spec().Procedure, req.Peer().Addr, err)
+		return res, err
+	}
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (a *auditor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		err := next(ctx, conn)
+		a.note(ctx, nil, conn.Spec().Procedure, conn.Peer().Addr, err)
+		return err
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor; what a node asks of others is not noted here.
+func (a *auditor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// note notes a call that has ended, if it is one to be noted. m is its request; nil for a stream.
+func (a *auditor) note(ctx context.Context, m any, procedure, remote string, err error) {
+	if a.log == nil || errors.Is(err, auth.ErrExpired) { // the end of a stream with its token is none's fault
+		return
+	}
+	outcome := codeLabel(err)
+	count, erased := published(m)
+	var kind audit.Kind
+	id, _ := auth.IdentityOf(ctx)
+	switch {
+	case audit.IsRefusal(outcome):
+		kind, erased = audit.Refusal, nil
+	case len(erased) > 0:
+		kind = audit.Erasure
+	case count > 0 && id.Scopes.May(auth.ScopePublish):
+		kind = audit.Publish
+	default:
+		return
+	}
+	e := audit.Of(ctx, kind, procedure, remote)
+	e.Outcome, e.Erased = outcome, erased
+	if kind == audit.Refusal {
+		e.Why = connectMessage(err)
+	} else if _, is := m.(*ingestv1.PublishRequest); is {
+		e.Events = count
+	}
+	a.log.Note(e)
+}
+
+// published is how many events a request writes, 0 for a query, and the users it erases.
+func published(m any) (count int, erased []string) {
+	switch r := m.(type) {
+	case *ingestv1.MarkAllReadRequest:
+		return 1, nil
+	case *ingestv1.PublishRequest:
+		for _, e := range r.Events[:min(len(r.Events), codec.MaxEvents)] {
+			if e.GetRead().GetUserErased() != nil {
+				user := e.GetRead().GetUserId()
+				erased = append(erased, user[:min(len(user), events.MaxIDBytes)])
+			}
+		}
+		return max(len(r.Events), 1), erased
+	}
+	return 0, nil
+}
+
+// connectMessage returns the message of an error that a caller sees, without its code.
+func connectMessage(err error) string {
+	var ce *connect.Error
+	if errors.As(err, &ce) {
+		return ce.Message()
+	}
+	return err.Error()
+}

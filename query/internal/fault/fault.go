@@ -1,0 +1,172 @@
+package fault
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/tidemark/tidemark/internal/auth"
+)
+
+// RetryAfter is the hint that goes with unavailable: a partition that moves is usually live again
+// within a second or two, and a caller who tries again too early gets the same error.
+const RetryAfter = time.Second
+
+// headerRetryAfter is the name of a header (of metadata, in gRPC).
+const headerRetryAfter = "Retry-After"
+
+// Invalid is invalid_argument.
+func Invalid(format string, args ...any) error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+}
+
+// Exhausted is resource_exhausted.
+func Exhausted(format string, args ...any) error {
+	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf(format, args...))
+}
+
+// Unavailable is unavailable, with the retry hint.
+func Unavailable(format string, args ...any) error {
+	return UnavailableFor(nil, format, args...)
+}
+
+// hidden is an error whose cause is for the log alone: it has addresses of nodes and brokers.
+type hidden struct {
+	text  string
+	cause error
+}
+
+func (h *hidden) Error() string { return h.text }
+
+// Hide makes an error that callers see as text, with a cause for the log.
+func Hide(text string, cause error) error { return &hidden{text, cause} }
+
+// Cause returns what callers do not see of an error; nil if they see everything.
+func Cause(err error) error {
+	var h *hidden
+	if !errors.As(err, &h) || h.cause == nil {
+		return nil
+	}
+	cause := h.cause
+	if errors.As(cause, &h) {
+		cause = h.cause
+	}
+	return cause
+}
+
+// UnavailableFor is Unavailable with a cause that callers do not see (Cause).
+func UnavailableFor(cause error, format string, args ...any) error {
+	err := connect.NewError(connect.CodeUnavailable, &hidden{fmt.Sprintf(format, args...), cause})
+	err.Meta().Set(headerRetryAfter, strconv.Itoa(int(RetryAfter/time.Second)))
+	return err
+}
+
+// Sayable is the text of an error for callers: errors of the network have addresses in them.
+func Sayable(err error) string {
+	var (
+		network net.Error
+		op      *net.OpError
+	)
+	if errors.As(err, &network) || errors.As(err, &op) {
+		return "the brokers do not answer"
+	}
+	return err.Error()
+}
+
+// ChannelNotFound is not_found for a channel.
+func ChannelNotFound(channelID string) error {
+	return connect.NewError(connect.CodeNotFound, fmt.Errorf("channel_id %q: no such channel, or it was deleted", channelID))
+}
+
+// MessageNotFound is not_found for a message of a channel that exists.
+func MessageNotFound(channelID, messageID string) error {
+	return connect.NewError(connect.CodeNotFound,
+		fmt.Errorf("message_id %q: channel %q has no such message, or it was purged or has left the index", messageID, channelID))
+}
+
+// FromPeer turns the answer of another node into this node's: its code, message and retry hint if
+// it answered, unavailable if it was not reached or did not answer in time. proof reports that one
+// of the two nodes does not accept the other as one of its cluster.
+func FromPeer(ctx context.Context, url string, err error) (proof bool, told error) {
+	if ctx.Err() != nil && !connect.IsWireError(err) {
+		return false, UnavailableFor(fmt.Errorf("%s did not answer in time: %w", url, context.Cause(ctx)), "the node that owns the data did not answer in time")
+	}
+	var ce *connect.Error
+	if distrusted(err) {
+		return true, UnavailableFor(fmt.Errorf("%s: %w", url, err), "this node and the owner of the data do not trust each other's certificates: "+
+			"the authorities of --peer-ca have to vouch for --peer-cert and --tls-cert of both")
+	}
+	if !errors.As(err, &ce) || !connect.IsWireError(err) {
+		return false, UnavailableFor(fmt.Errorf("%s cannot be reached: %w", url, err), "the node that owns the data cannot be reached")
+	}
+	switch ce.Code() {
+	case connect.CodeUnavailable:
+		return false, Unavailable("%s", ce.Message())
+	case connect.CodeUnauthenticated, connect.CodePermissionDenied:
+		for _, ended := range []error{auth.ErrRevoked, auth.ErrExpired} {
+			if ce.Message() == ended.Error() { // a stream's, and the owner was the first to see it
+				return false, UnauthenticatedFor(ended)
+			}
+		}
+		// The caller was judged here. It is this node that the other one does not believe.
+		return true, Unavailable("the owner of the data does not take this node for one of its cluster: %s", ce.Message())
+	case connect.CodeDeadlineExceeded, connect.CodeCanceled:
+		return false, UnavailableFor(fmt.Errorf("%s gave up: %w", url, err), "the node that owns the data gave up: %s", ce.Message())
+	}
+	// A new error: connect drops the metadata of errors that came over the wire, and details are
+	// not used.
+	return false, connect.NewError(ce.Code(), errors.New(ce.Message()))
+}
+
+// distrusted reports whether a TLS handshake failed because one side does not trust the other: an
+// alert came, or this node could not verify the certificate.
+func distrusted(err error) bool {
+	var (
+		alert    *net.OpError
+		unknown  x509.UnknownAuthorityError
+		invalid  x509.CertificateInvalidError
+		hostname x509.HostnameError
+	)
+	return errors.As(err, &alert) && alert.Op == "remote error" || errors.As(err, &unknown) || errors.As(err, &invalid) || errors.As(err, &hostname)
+}
+
+// IsUnavailable reports whether the code of err is unavailable.
+func IsUnavailable(err error) bool { return connect.CodeOf(err) == connect.CodeUnavailable }
+
+// Unauthenticated is unauthenticated, with what a client has to send.
+func Unauthenticated(message string) error { return UnauthenticatedFor(errors.New(message)) }
+
+// UnauthenticatedFor is Unauthenticated for an error.
+func UnauthenticatedFor(why error) error {
+	err := connect.NewError(connect.CodeUnauthenticated, why)
+	err.Meta().Set("WWW-Authenticate", "Bearer")
+	return err
+}
+
+// ErrOverloaded is about this node, not about the caller: another node may take the call.
+var ErrOverloaded = errors.New("this node has as many requests in memory as it takes: send the call again, or ask another node")
+
+// ExhaustedFor is resource_exhausted, or unavailable for ErrOverloaded, with the time after which a
+// call may succeed: in seconds for HTTP (Retry-After), and as RetryInfo.
+func ExhaustedFor(wait time.Duration, why error) error {
+	wait = max(wait, time.Millisecond)
+	code := connect.CodeResourceExhausted
+	if errors.Is(why, ErrOverloaded) {
+		code = connect.CodeUnavailable
+	}
+	err := connect.NewError(code, why)
+	err.Meta().Set(headerRetryAfter, strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	if d, bad := connect.NewErrorDetail(&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)}); bad == nil {
+		err.AddDetail(d)
+	}
+	return err
+}

@@ -1,0 +1,5 @@
+// Package paging is the order in which channels and threads are listed, and the page tokens that
+// name a place in it.
+//
+//	token.go   keys and tokens
+package paging

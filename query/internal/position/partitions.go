@@ -1,0 +1,37 @@
+package position
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tidemark/tidemark/query/internal/fault"
+)
+
+// JoinPartitions writes partitions as ParsePartitions reads them.
+func JoinPartitions(ps []int32) string {
+	var b strings.Builder
+	for i, p := range ps {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(int(p)))
+	}
+	return b.String()
+}
+
+// ParsePartitions reads the value of a header that restricts a call to some of n partitions; nil if
+// it is empty.
+func ParsePartitions(header, value string, n int32) ([]int32, error) {
+	if value == "" {
+		return nil, nil
+	}
+	var ps []int32
+	for f := range strings.SplitSeq(value, ",") {
+		p, err := strconv.ParseUint(f, 10, 31)
+		if err != nil || int32(p) >= n || len(ps) > 0 && int32(p) <= ps[len(ps)-1] {
+			return nil, fault.Invalid("header %s is %.100q, want ascending partitions below %d", header, value, n)
+		}
+		ps = append(ps, int32(p))
+	}
+	return ps, nil
+}

@@ -1,0 +1,20 @@
+package position
+
+import (
+	"slices"
+	"testing"
+)
+
+// What is written is read; what is no ascending list of partitions that there are is refused.
+func TestPartitionsOfAHeader(t *testing.T) {
+	for _, ps := range [][]int32{nil, {0}, {1, 2, 7}} {
+		if got, err := ParsePartitions("only", JoinPartitions(ps), 8); err != nil || !slices.Equal(got, ps) {
+			t.Errorf("%v is read as %v, %v", ps, got, err)
+		}
+	}
+	for _, bad := range []string{"8", "2,1", "1,1", "-1", "1,", "one"} {
+		if got, err := ParsePartitions("only", bad, 8); err == nil {
+			t.Errorf("%q is read as %v", bad, got)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package selection
+
+import (
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/totals"
+)
+
+// Pages are a page of a user's channels, one of their threads, and the totals over all of them,
+// while they are selected from one partition after the other.
+type Pages struct {
+	User    string
+	Now     int64      // the time as of which it is answered, Unix milliseconds
+	Inbox   *Selection // of channels; nil: they are not asked for
+	Threads *Selection // nil: not asked for, but for their part of the totals
+	Tally   totals.Tally
+	Room    projections.ViewRoom
+}
+
+// Reserve makes room for the pages, before the lock is taken. Of a user who has little nothing is
+// reserved: one hold finds all, and there is little to allocate under it.
+func (p *Pages) Reserve(list *projections.Sweep) {
+	channels, threads := list.Listed()
+	if channels+threads == 0 {
+		return
+	}
+	n, m := 0, 0
+	if p.Inbox != nil {
+		n = p.Inbox.reserve()
+	}
+	if p.Threads != nil {
+		m = p.Threads.reserve()
+	}
+	p.Room.Reserve(n, m)
+}
+
+// Choose counts what a list has, and selects from it what goes onto the pages.
+func (p *Pages) Choose(list *projections.Sweep) {
+	if p.Inbox != nil {
+		list.EachChannel(func(e *projections.InboxEntry) {
+			p.Tally.AddChannel(totals.PartOf(e.Unread, e.Mentions, e.Standing, p.Now), e.Standing.Labels(), 1)
+			p.Inbox.Offer(e)
+		})
+	}
+	list.EachThread(func(e *projections.ThreadEntry) {
+		p.Tally.AddThread(totals.PartOf(e.Unread, e.Mentions, e.Standing, p.Now), e.Standing.Labels(), 1)
+		if p.Threads != nil {
+			p.Threads.OfferThread(e)
+		}
+	})
+}
+
+// View begins the views of what the partition has on the pages. What other partitions have there
+// keeps its own, so that each partition is read once.
+func (p *Pages) View(views *projections.Views) {
+	if p.Inbox != nil {
+		for i := range p.Inbox.Kept {
+			if e := &p.Inbox.Kept[i]; e.Channel == nil {
+				e.Channel, _ = views.View(p.User, e.Key.ID)
+			}
+		}
+	}
+	if p.Threads != nil {
+		for i := range p.Threads.Kept {
+			if i%projections.ThreadsWarmed == 0 {
+				p.Threads.warm(views, i)
+			}
+			if e := &p.Threads.Kept[i]; e.Thread == nil {
+				channelID, threadID := e.Key.SplitThread()
+				e.Thread = views.ThreadAt(p.User, channelID, threadID, e.Ref)
+			}
+		}
+	}
+}
+
+// Chosen is what Choose changes.
+type Chosen struct {
+	tally          totals.Tally
+	inbox, threads Selection
+}
+
+// Copy is what p has before a partition is looked at.
+func (p *Pages) Copy() Chosen {
+	return Chosen{p.Tally.Copy(), p.Inbox.Copy(), p.Threads.Copy()}
+}
+
+// Restore undoes the choices since then.
+func (p *Pages) Restore(c *Chosen) {
+	p.Tally = c.tally.Copy()
+	p.Inbox.Restore(&c.inbox)
+	p.Threads.Restore(&c.threads)
+}

@@ -1,0 +1,102 @@
+package query
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// Local answers calls of this process without HTTP: from the partitions that are live here, and by
+// asking the owners of all others. Every call goes through the checks, limits, metrics, audit and
+// recovery of panics that Handler applies to a call once it is decoded. What concerns a request's
+// bytes and its address does not apply: there are none.
+//
+// With a Verifier the caller's identity is that of the context (auth.WithIdentity); without one
+// everything is allowed here, and the identity is stated to the owners that a call is forwarded to.
+type Local struct {
+	service *service
+	chain   []connect.Interceptor // the outermost first
+}
+
+// NewLocal makes a Local. It panics if c lacks what must be set.
+func NewLocal(c Config) *Local {
+	c = c.withDefaults()
+	m := newMetrics(c.Registerer, c.Logger)
+	s := newService(c, m)
+	return &Local{service: s, chain: interceptors(&c, m, &authorizer{c.Verifier, s})}
+}
+
+// interceptors are around every call, the outermost first.
+func interceptors(c *Config, m *metrics, a *authorizer) []connect.Interceptor {
+	return []connect.Interceptor{m, &auditor{c.Audit}, &recoverer{c.Logger}, a}
+}
+
+// GetUnread returns what one user sees of one channel.
+func (l *Local) GetUnread(ctx context.Context, m *queryv1.GetUnreadRequest) (*queryv1.ChannelUnread, error) {
+	return callLocal(ctx, l, queryv1connect.QueryServiceGetUnreadProcedure, m, l.service.GetUnread)
+}
+
+// GetInbox returns a page of a user's channels, with totals over all of them.
+func (l *Local) GetInbox(ctx context.Context, m *queryv1.GetInboxRequest) (*queryv1.GetInboxResponse, error) {
+	return callLocal(ctx, l, queryv1connect.QueryServiceGetInboxProcedure, m, l.service.GetInbox)
+}
+
+// GetThreads returns a page of the threads that a user follows.
+func (l *Local) GetThreads(ctx context.Context, m *queryv1.GetThreadsRequest) (*queryv1.GetThreadsResponse, error) {
+	return callLocal(ctx, l, queryv1connect.QueryServiceGetThreadsProcedure, m, l.service.GetThreads)
+}
+
+// GetReaders returns how far each member of a channel has read.
+func (l *Local) GetReaders(ctx context.Context, m *queryv1.GetReadersRequest) (*queryv1.GetReadersResponse, error) {
+	return callLocal(ctx, l, queryv1connect.QueryServiceGetReadersProcedure, m, l.service.GetReaders)
+}
+
+// localRequest is a request that names its procedure, as one from the network does.
+type localRequest struct {
+	connect.AnyRequest
+	procedure string
+}
+
+// Spec names the procedure.
+func (r localRequest) Spec() connect.Spec {
+	return connect.Spec{Procedure: r.procedure, StreamType: connect.StreamTypeUnary}
+}
+
+func callLocal[Req, Res any](ctx context.Context, l *Local, procedure string, m *Req,
+	call func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
+) (*Res, error) {
+	var res *connect.Response[Res]
+	req := connect.NewRequest(m)
+	next := func(ctx context.Context, _ connect.AnyRequest) (_ connect.AnyResponse, err error) {
+		if res, err = call(ctx, req); err != nil {
+			return nil, err
+		}
+		return res, nil
+	}
+	for i := len(l.chain) - 1; i >= 0; i-- {
+		next = l.chain[i].WrapUnary(next)
+	}
+	if _, err := next(ctx, localRequest{req, procedure}); err != nil {
+		return nil, wireError(err)
+	}
+	return res.Msg, nil
+}
+
+// wireError is an error as a caller over the network sees it: with the code that connect gives to
+// the end of a context.
+func wireError(err error) error {
+	var known *connect.Error
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, context.Canceled):
+		return connect.NewError(connect.CodeCanceled, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return connect.NewError(connect.CodeDeadlineExceeded, err)
+	}
+	return connect.NewError(connect.CodeUnknown, err)
+}

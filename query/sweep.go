@@ -1,0 +1,196 @@
+package query
+
+import (
+	"context"
+
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/position"
+	"github.com/tidemark/tidemark/query/internal/selection"
+)
+
+// sweep is a question about all that a user has in some partitions.
+type sweep struct {
+	selection.Pages
+	call string // whose question it is
+	what string // names what is read
+
+	// each and eachThread see all channels and all listed threads, or are nil. They are called
+	// without the lock.
+	each       func(*projections.InboxEntry)
+	eachThread func(*projections.ThreadEntry)
+}
+
+// share is what a sweep has in a partition.
+type share struct {
+	partition int32
+	list      *projections.Sweep
+	views     *projections.Views // begun and not ended
+	at        projections.Position
+	done      bool // the pages have what is here
+}
+
+// sweep answers w from partitions that are live here, each as of one position at or after a. A
+// partition's lock is held for a short time only, however much the user has (projections.Sweep),
+// and not while the store is read.
+func (s *service) sweep(ctx context.Context, ps []int32, a position.After, w *sweep) (asOf []string, err error) {
+	if err := s.wait(ctx, a, ps...); err != nil {
+		return nil, err
+	}
+	shares := make([]share, len(ps))
+	for i, p := range ps {
+		shares[i].partition = p
+	}
+	together := len(shares)
+	if w.Inbox != nil {
+		together = 1 // 100,000 channels are not listed all at once
+	}
+	for rest := shares; len(rest) > 0; rest = rest[together:] {
+		if err := s.sweepShares(ctx, rest[:together], w); err != nil {
+			return nil, err
+		}
+	}
+	for i := range shares {
+		asOf = s.topics.AsOf(asOf, shares[i].partition, shares[i].at)
+	}
+	return asOf, nil
+}
+
+// sweepShares is sweep for partitions whose lists are in memory together. Of a user who has little
+// in one, one hold of its lock finds, selects and looks at everything. From the lists of the others
+// the page is selected without the lock, and the next hold looks at what is on it if nothing of the
+// list has changed meanwhile.
+func (s *service) sweepShares(ctx context.Context, shares []share, w *sweep) error {
+	for i := range shares {
+		shares[i].list = s.lists.Take(w.User, shares[i].partition, w.Inbox != nil)
+	}
+	defer func() {
+		for i := range shares {
+			if shares[i].views != nil { // err says why, or a panic does
+				shares[i].views.Drop()
+			}
+			if shares[i].list != nil {
+				shares[i].list.Free()
+			}
+		}
+	}()
+	err := s.selectFrom(ctx, shares, w, w.Inbox == nil)
+	if err == nil && w.Inbox == nil && w.Threads.Short() {
+		w.Restore(&selection.Chosen{})
+		err = s.selectFrom(ctx, shares, w, false)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range shares {
+		x := &shares[i]
+		if w.each != nil {
+			x.list.EachChannel(w.each)
+		}
+		if w.eachThread != nil {
+			x.list.EachThread(w.eachThread)
+		}
+		if x.list.Large() {
+			s.lists.Put(x.partition, x.list)
+			x.list = nil
+		}
+	}
+	return nil
+}
+
+// selectFrom selects the pages from the shares. If they are bounded, the lists of all are complete
+// before the first thread is selected, and a page may come out short (selection.Short).
+func (s *service) selectFrom(ctx context.Context, shares []share, w *sweep, bounded bool) error {
+	var large []*projections.Sweep
+	for i := range shares {
+		x := &shares[i]
+		x.done = false
+		err := s.complete(ctx, x, w, func() bool {
+			if x.list.Large() {
+				return false
+			}
+			w.Choose(x.list)
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		if !x.done {
+			large = append(large, x.list)
+		}
+	}
+	if w.Threads != nil {
+		w.Threads.Unbound()
+		if bounded && len(large) > 0 {
+			w.Threads.Bound(large)
+		}
+	}
+	for i := range shares {
+		if x := &shares[i]; !x.done {
+			if err := s.selectLarge(ctx, x, w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// selectTries is how often a page is selected without the lock. If the list has changed each time
+// until the lock was taken again, the page is selected under it.
+const selectTries = 3
+
+// selectLarge selects the pages from a list that is large and complete.
+func (s *service) selectLarge(ctx context.Context, x *share, w *sweep) error {
+	before := w.Copy()
+	for tries := 1; !x.done; tries++ {
+		w.Restore(&before)
+		w.Choose(x.list)
+		version := x.list.Version()
+		err := s.complete(ctx, x, w, func() bool {
+			if x.list.Version() != version {
+				if tries < selectTries {
+					return false
+				}
+				w.Restore(&before)
+				w.Choose(x.list)
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete goes on with a list until it is complete. If chosen says under the same hold of the lock
+// that the pages have what they need of it, the views of that are begun, and ended without the
+// lock.
+func (s *service) complete(ctx context.Context, x *share, w *sweep, chosen func() bool) error {
+	for complete := false; !complete; {
+		if ctx.Err() != nil {
+			return fault.Unavailable("%s could not be read in time: %v", w.what, ctx.Err())
+		}
+		x.list.Room()
+		w.Reserve(x.list)
+		err := s.read(x.partition, func(part *projections.Partition) {
+			defer part.Held(w.call)()
+			if complete = x.list.Step(part); complete && chosen() {
+				x.views, x.at = part.BeginViewsIn(&w.Room), part.Position()
+				w.View(x.views)
+			}
+		})
+		if err != nil {
+			return fault.Unavailable("partition %d cannot be read here: %v", x.partition, err)
+		}
+	}
+	if x.views == nil {
+		return nil
+	}
+	begun := x.views
+	x.views, x.done = nil, true
+	if err := begun.End(ctx); err != nil {
+		return fault.Unavailable("partition %d cannot be read here: %v", x.partition, err)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/answer"
+	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+const (
+	// watchHold is for how long a watch holds a partition's lock while it looks at what changed.
+	watchHold = 500 * time.Microsecond
+	// threadsPerLook is how many threads it looks at between two looks at the clock.
+	threadsPerLook = 16
+)
+
+// changes are the channels that changed in a partition and have not been sent yet. They are looked
+// at under as many holds of the lock as that takes, each of them a reading at a position of its
+// own, which is never before the last. A channel of whose threads the user follows many may take
+// several: who is told twice of a thread is told what is newer.
+type changes struct {
+	channels []string
+	list     *projections.Sweep // the threads that the user follows in the first of them; nil: not begun
+	threads  []string           // of these, and of those they were told of, the ones to be looked at
+
+	standing projections.Standing // of the first of them, once the list is begun
+}
+
+// reading is what was read while the lock was held once. It is complete when its views are ended.
+type reading struct {
+	position projections.Position
+	asOf     []string
+	now      int64 // the time as of which it is told, Unix milliseconds
+	channels []*projections.View
+	threads  []readThread
+}
+
+// readThread is a thread and what was said of its channel.
+type readThread struct {
+	view     *projections.ThreadView
+	standing projections.Standing
+}
+
+// changed sends the channels that changed in the i-th partition.
+func (w *localWatch) changed(ctx context.Context, i int) error {
+	return w.tell(ctx, w.partitions[i], w.watchers[i].Changed())
+}
+
+// levelsEnded sends the channels whose level ended.
+func (w *localWatch) levelsEnded(ctx context.Context) error {
+	n, err := w.s.partitions()
+	if err != nil {
+		return err
+	}
+	in := map[int32][]string{}
+	for _, id := range w.levels.Due() {
+		p := partitionOf(id, n)
+		in[p] = append(in[p], id)
+	}
+	for p, channels := range in {
+		if err := w.tell(ctx, p, channels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell sends channels of partition p.
+func (w *localWatch) tell(ctx context.Context, p int32, channels []string) error {
+	c := &changes{channels: channels}
+	for len(c.channels) > 0 {
+		r, err := w.readChanges(ctx, p, c)
+		if err != nil {
+			return fault.Unavailable("partition %d is moving: watch again: %v", p, err)
+		}
+		r.asOf, r.now = w.s.topics.AsOf(nil, p, r.position), w.s.now().UnixMilli()
+		channels := make([]*queryv1.ChannelUnread, len(r.channels))
+		for i, v := range r.channels {
+			channels[i] = answer.Channel(v, r.now)
+		}
+		if err := w.update(channels, &r); err != nil {
+			return err
+		}
+		threads := make([]*queryv1.ThreadUnread, len(r.threads))
+		for i, t := range r.threads {
+			threads[i] = answer.Thread(t.view, &t.standing, r.now)
+		}
+		if err := w.updateThreads(threads, &r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readChanges holds the lock of partition p once. It reads from the store afterwards.
+func (w *localWatch) readChanges(ctx context.Context, p int32, c *changes) (r reading, err error) {
+	var views *projections.Views
+	defer func() {
+		if views != nil { // it was begun and not ended: err says why, or a panic does
+			views.Drop()
+		}
+	}()
+	err = w.s.read(p, func(part *projections.Partition) {
+		defer part.Held("WatchUnread")()
+		views, r.position = part.BeginViews(), part.Position()
+		w.look(part, views, c, &r)
+	})
+	if err != nil {
+		return r, err
+	}
+	begun := views
+	views = nil
+	return r, begun.End(ctx)
+}
+
+// look looks at changes until there are none or it has taken long. The partition is locked.
+func (w *localWatch) look(part *projections.Partition, views *projections.Views, c *changes, r *reading) {
+	for until := w.s.now().Add(watchHold); len(c.channels) > 0; {
+		channelID := c.channels[0]
+		if c.list == nil {
+			v, ok := views.View(w.userID, channelID)
+			if !ok {
+				v.ChannelID = channelID // deleted: what is left is that it is gone
+			}
+			r.channels = append(r.channels, v)
+			c.standing = v.Standing()
+			c.list = &projections.Sweep{UserID: w.userID, ThreadsOf: channelID, Panel: true}
+		}
+		if c.threads == nil {
+			if !c.list.Step(part) {
+				return
+			}
+			c.threads = w.threadsIn(channelID, c.list)
+			c.list.Free()
+		}
+		for n := 0; len(c.threads) > 0; n++ {
+			if n > 0 && n%threadsPerLook == 0 && !w.s.now().Before(until) {
+				return
+			}
+			r.threads = append(r.threads, readThread{views.ListedThread(w.userID, channelID, c.threads[0]), c.standing})
+			c.threads = c.threads[1:]
+		}
+		c.channels, c.list, c.threads = c.channels[1:], nil, nil
+		if !w.s.now().Before(until) {
+			return
+		}
+	}
+}
+
+// threadsIn are the ids of the threads in a channel that are to be looked at: those that the user
+// follows, and those that they were told of, which may not be theirs any more.
+func (w *localWatch) threadsIn(channelID string, list *projections.Sweep) (out []string) {
+	told := w.threads[channelID]
+	fresh := 0
+	list.EachThread(func(e *projections.ThreadEntry) {
+		if _, is := told[string(e.ThreadID)]; !is {
+			fresh++
+		}
+	})
+	out = make([]string, 0, len(told)+fresh)
+	for id := range told {
+		out = append(out, id)
+	}
+	list.EachThread(func(e *projections.ThreadEntry) {
+		if _, is := told[string(e.ThreadID)]; !is {
+			out = append(out, string(e.ThreadID))
+		}
+	})
+	return out
+}
