@@ -74,8 +74,7 @@ func TestBrokersSilentForAnHour(t *testing.T) {
 // TestLeadersMove: the leaders of all partitions of all topics move again and again. (That brokers
 // die and come back is for the real ones: TestBrokersComeAndGo.)
 func TestLeadersMove(t *testing.T) {
-	inBubble(t, 4, 2, func(_ *testing.T, b *bubble) {
-		b.slow()
+	onTheClock(t, 4, 2, func(_ *testing.T, b *bubble) {
 		for range 10 {
 			b.k.ShufflePartitionLeaders()
 			b.tr.write(100)
@@ -167,12 +166,11 @@ func TestRecordsDeletedBeforeTheyAreFolded(t *testing.T) {
 // TestTopicCreatedAgainWhileRunning: an input topic is deleted and made anew under a running
 // member. Not one record of the new topic is folded onto the old one's state.
 func TestTopicCreatedAgainWhileRunning(t *testing.T) {
-	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
+	onTheClock(t, 2, 1, func(t *testing.T, b *bubble) {
 		m := b.of[0]
 		own := events.PartitionOf([]byte("general"), 2)
 		m.unread(b.site.join("general", "alice"), "alice", "general")
 		before := m.progressOf(own)
-		b.slow()
 		topic := b.names().Inputs[events.Messages]
 		adm := b.admin()
 		if _, err := adm.DeleteTopics(context.Background(), topic); err != nil {

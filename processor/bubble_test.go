@@ -45,9 +45,10 @@ func inBubble(t *testing.T, partitions int32, members int, body func(t *testing.
 	synctest.Test(t, func(t *testing.T) { onTheClock(t, partitions, members, body) })
 }
 
-// onTheClock is inBubble with the machine's clock. It is for what makes the client sleep with a
-// lock that it wants elsewhere, as it does between the attempts of a commit while it joins: who
-// waits for a lock holds up a bubble's clock.
+// onTheClock is inBubble with the machine's clock. A goroutine that waits for a lock holds up a
+// bubble's clock, and the client holds one from a commit's first attempt to its answer, which a join
+// waits for. A test whose faults make members join while they commit hangs in a bubble. So does one
+// whose client asks again at once what it was refused: its pause never passes.
 func onTheClock(t *testing.T, partitions int32, members int, body func(t *testing.T, b *bubble)) {
 	t.Helper()
 	b := &bubble{net: &kfake.VirtualNetwork{}, line: proxy.NewLine(t)}
@@ -76,19 +77,6 @@ func (b *bubble) warm() {
 		}
 		b.tr.write(20)
 		b.settled()
-	}
-}
-
-// latency is that of the network after slow.
-const latency = 500 * time.Microsecond
-
-// slow gives the network a latency. A client that asks again at once what it was refused does so
-// for ever without: the clock stands still meanwhile, and with it the pause after which it learns
-// better. It is for after warm.
-func (b *bubble) slow() {
-	b.line.SetDelay(latency)
-	for _, m := range b.of {
-		m.line.SetDelay(latency)
 	}
 }
 
