@@ -3,6 +3,8 @@ package processor
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,9 +166,15 @@ func TestRecordsDeletedBeforeTheyAreFolded(t *testing.T) {
 }
 
 // TestTopicCreatedAgainWhileRunning: an input topic is deleted and made anew under a running
-// member. Not one record of the new topic is folded onto the old one's state.
+// member. Not one record of the new topic is folded onto the old one's state, and the log says once
+// that the partition stops: the client reports the topic with each fetch.
 func TestTopicCreatedAgainWhileRunning(t *testing.T) {
 	onTheClock(t, 2, 1, func(t *testing.T, b *bubble) {
+		var log logBuffer
+		b.of[0].stop()
+		b.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		b.restart(b.of[0])
+		b.settled()
 		m := b.of[0]
 		own := events.PartitionOf([]byte("general"), 2)
 		m.unread(b.site.join("general", "alice"), "alice", "general")
@@ -189,6 +197,9 @@ func TestTopicCreatedAgainWhileRunning(t *testing.T) {
 			t.Errorf("the position in the messages is %d, it was %d: records of another topic were folded", at[events.Messages], before[events.Messages])
 		}
 		m.stop()
+		if n := strings.Count(log.String(), fmt.Sprintf(`msg="partition stops" partition=%d `, own)); n != 1 {
+			t.Errorf("the log says %d times that the partition stops:\n%s", n, log.String())
+		}
 		b.restart(m)
 		m.failedWith(own, 1, "deleted and created again")
 	})

@@ -32,6 +32,7 @@ type Inbox struct {
 	bytes     [events.NumInputs]int64 // of records that came in and are not folded yet
 	paused    [events.NumInputs]bool
 	pausedAll bool                 // all inputs are paused, however little they hold
+	failed    bool                 // they stay so, for the partition cannot be fetched
 	next      projections.Position // the offsets to fetch next
 	begun     bool                 // next is known; whatever came before was fetched for an earlier worker
 	max       int64                // an input that holds so many bytes is paused, and resumed at half of it
@@ -143,10 +144,12 @@ func (b *Inbox) Consumed(n [events.NumInputs]int64) {
 	}
 }
 
-// PauseAll pauses all inputs. Switched off, it resumes those that have room.
+// PauseAll pauses all inputs. Switched off, it resumes those that have room, unless Fail has paused
+// them.
 func (b *Inbox) PauseAll(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	on = on || b.failed
 	b.pausedAll = on
 	for i := range b.paused {
 		if paused := on || b.bytes[i] >= b.max/2; !b.closed && paused != b.paused[i] {
@@ -189,9 +192,15 @@ func (b *Inbox) Expected() projections.Position {
 	return b.next
 }
 
-// Fail ends the partition in order, because it cannot be fetched any more.
+// Fail ends the partition in order, because it cannot be fetched any more. Its inputs are paused: a
+// client reports some errors with each fetch, and while the partition ends nobody wants to hear them
+// again.
 func (b *Inbox) Fail(err error) {
-	b.change(func() { b.news.Failed = err })
+	b.change(func() {
+		b.news.Failed = err
+		b.failed, b.pausedAll = true, true
+		b.pauseRest()
+	})
 }
 
 // CutOff ends the partition at once with an error: nothing more is published or stored.
@@ -266,7 +275,16 @@ func (b *Inbox) Close(pause bool) {
 	for i := range b.paused {
 		b.total.Add(-b.bytes[i])
 		b.bytes[i] = 0
-		if pause && !b.paused[i] {
+	}
+	if pause {
+		b.pauseRest()
+	}
+}
+
+// pauseRest pauses the inputs that are not paused. mu is held.
+func (b *Inbox) pauseRest() {
+	for i := range b.paused {
+		if !b.paused[i] {
 			b.paused[i] = true
 			b.SetFlow(events.Input(i), true)
 		}

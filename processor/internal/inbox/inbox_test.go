@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -62,6 +63,25 @@ func TestClosedInboxHoldsNothing(t *testing.T) {
 	}
 	if want := (flow{"pause chat.reads", "pause chat.messages", "pause chat.deliveries"}); !slices.Equal(f, want) {
 		t.Errorf("got %q, want %q: what nobody folds is not fetched", f, want)
+	}
+}
+
+// TestFailedInboxIsNotFetched: a client reports some errors with each fetch, so what cannot be fetched
+// is paused from the first one on. Room, and a disk that has room again, resume nothing.
+func TestFailedInboxIsNotFetched(t *testing.T) {
+	var f flow
+	b := New(0, 1000, new(atomic.Int64), f.set)
+	b.Expect(projections.Position{})
+	b.Fetch(events.Reads, ofSize(1600), 1)
+	for range 3 {
+		b.Fail(errors.New("the topic is gone"))
+	}
+	b.Consumed([events.NumInputs]int64{0, 1600, 0})
+	b.PauseAll(true)
+	b.PauseAll(false)
+	b.Close(true)
+	if want := (flow{"pause chat.reads", "pause chat.messages", "pause chat.deliveries"}); !slices.Equal(f, want) {
+		t.Errorf("got %q, want %q: each once", f, want)
 	}
 }
 

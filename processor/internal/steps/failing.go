@@ -56,10 +56,12 @@ func (w *Worker) retry() {
 }
 
 // fail stops the partition for good: in order if the state is right so far, else at once. From here
-// on the partition is not live. The first of several errors is kept.
+// on the partition is not live. The first of several errors is kept, and it alone is the line of
+// this stop: what fails again while the partition ends is its consequence, or the same once more.
 func (w *Worker) fail(err error, how inbox.StopKind) {
+	first, sooner := w.err == nil, how > w.stopping
 	w.stopping = max(w.stopping, how)
-	if w.err == nil {
+	if first {
 		w.err = err
 		w.Failure.Store(&err)
 		w.Live.Store(nil)
@@ -70,5 +72,13 @@ func (w *Worker) fail(err error, how inbox.StopKind) {
 	if errors.As(err, &re) {
 		attrs = append(attrs, "topic", re.topic, "offset", re.offset)
 	}
-	w.log.Error("partition stops", append(attrs, guard.Attrs(err)...)...)
+	attrs = append(attrs, guard.Attrs(err)...)
+	switch {
+	case first:
+		w.log.Error("partition stops", attrs...)
+	case sooner:
+		w.log.Warn("partition cannot end in order and ends at once: what it folded last is folded again", attrs...)
+	default:
+		w.log.Debug("partition that stops fails again", attrs...)
+	}
 }

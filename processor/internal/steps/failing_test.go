@@ -1,7 +1,11 @@
 package steps
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +13,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/processor/internal/failure"
+	"github.com/tidemark/tidemark/processor/internal/inbox"
 	"github.com/tidemark/tidemark/processor/internal/opening"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -32,5 +37,40 @@ func TestRetryAfter(t *testing.T) {
 		if got := retryAfter(n); got != want {
 			t.Errorf("before try %d: %s, want %s", n, got, want)
 		}
+	}
+}
+
+// TestAStopIsOneLine: a partition that ends in order is told again and again why, and then its
+// publication fails. The first reason is its failure and one line; that it cannot end in order is
+// another one.
+func TestAStopIsOneLine(t *testing.T) {
+	var log bytes.Buffer
+	s := newStage(t, opening.Plan{}, nil)
+	s.w.log = slog.New(slog.NewTextHandler(&log, nil))
+	s.add(events.Reads, 1)
+	s.step() // in flight
+	gone := errors.New("the topic is gone")
+	for range 20 {
+		s.w.Inbox.Fail(gone)
+		s.step()
+	}
+	if got := strings.Count(log.String(), "\n"); got != 1 || !strings.Contains(log.String(), "partition stops") {
+		t.Errorf("%d lines, want one that says that the partition stops:\n%s", got, log.String())
+	}
+	if s.w.stopping != inbox.StopClean {
+		t.Errorf("stops in way %d, want %d: in order", s.w.stopping, inbox.StopClean)
+	}
+	for range 3 {
+		s.w.Inbox.PublishDone(errors.New("no right to write"))
+		s.w.Inbox.Fail(gone)
+		if !s.step() {
+			t.Fatal("what cannot end in order does not end")
+		}
+	}
+	if got := strings.Count(log.String(), "\n"); got != 2 || strings.Count(log.String(), "no right to write") != 1 {
+		t.Errorf("%d lines, want one of the stop and one of the publication:\n%s", got, log.String())
+	}
+	if err := s.w.Failed(); !errors.Is(err, gone) {
+		t.Errorf("failed with %v, want the first error", err)
 	}
 }
