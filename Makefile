@@ -13,6 +13,8 @@ LINT     := $(GO) tool -modfile=tools/golangci.mod golangci-lint
 BUF      := $(GO) tool -modfile=tools/buf.mod buf
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PACKAGES ?= ./...
+# With TRIES=2, `make test` runs packages that failed once more (.ci/tries).
+TRIES    ?= 1
 # A broker that is measured gets a fixed heap, and the collector that it has in production.
 BENCH_JVM ?= -Xms1g -Xmx1g -XX:+UseG1GC
 
@@ -30,8 +32,8 @@ build: ## build bin/tidemark
 
 .PHONY: test
 test: test-tools ## the whole suite against a real Kafka and a real Redis, then the short tests under the race detector
-	$(SERVERS) -- $(GO) test -timeout 15m $(PACKAGES)
-	$(GO) test -short -race -timeout 30m $(PACKAGES)
+	$(SERVERS) -- .ci/tries $(TRIES) $(GO) test -timeout 15m -- $(PACKAGES)
+	.ci/tries $(TRIES) $(GO) test -short -race -timeout 20m -- $(PACKAGES)
 
 .PHONY: test-short
 test-short: ## the tests that need no server, in less than two minutes
