@@ -14,6 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/obs/codes"
 	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/internal/verbs/contexts"
 	"github.com/tidemark/tidemark/internal/verbs/deadletters"
 	"github.com/tidemark/tidemark/internal/verbs/inspect"
 	"github.com/tidemark/tidemark/internal/verbs/query"
@@ -49,6 +50,7 @@ type cli struct {
 	Snapshot    snapshots.Cmd   `cmd:"" help:"Take, list, check, restore and prune snapshots."`
 	Deadletters deadletters.Cmd `cmd:"" help:"List bad records, or send them again."`
 	Token       tokenCmd        `cmd:"" help:"Make a token for a caller of a node with keys."`
+	Context     contexts.Cmd    `cmd:"" help:"Name nodes, and choose the one to ask."`
 	Bench       benchCmd        `cmd:"" help:"Measure this machine."`
 	ExplainCode explainCodeCmd  `cmd:"" help:"Print what the runbook says of a code, such as TM017."`
 	Completion  completionCmd   `cmd:"" help:"Print a script that completes commands in a shell."`

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -178,8 +179,13 @@ func completions(app *kong.Application, before []string, typed string) (list []c
 	return list
 }
 
-// choices are the values of which one is allowed, none if any is.
+// choices are the values of which one is allowed, none if any is. The values of a context are the
+// user's own.
 func choices(v *kong.Value) []string {
+	if v.Name == "context" {
+		all, _ := verbs.LoadContexts() // what cannot be read is not offered
+		return slices.Sorted(maps.Keys(all.Named))
+	}
 	if v.Enum == "" {
 		return nil
 	}

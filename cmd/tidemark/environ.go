@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 // secretVariables have no flag, because their values must not be on a command line.
@@ -44,31 +45,9 @@ func ignored(app *kong.Application, environ []string) (warnings []string) {
 		if flag, ok := flags[name]; ok {
 			warning += fmt.Sprintf("--%s has to be on the command line", flag)
 		} else {
-			near := slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
-			warning += "the nearest that there is is " + near
+			warning += "the nearest that there is is " + verbs.Nearest(name, known)
 		}
 		warnings = append(warnings, warning)
 	}
 	return warnings
-}
-
-// distance counts the bytes to insert, remove or replace to turn one text into the other.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := before
-			if a[i] != b[j] {
-				replaced++
-			}
-			before = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -15,6 +15,7 @@ import (
 
 // gatewayCmd runs a node that serves sockets and forwards queries.
 type gatewayCmd struct {
+	verbs.ConfigFlags
 	verbs.BrokersFlags `group:"Kafka:"`
 	tlsFlags           `group:"Certificates of this gateway:"`
 	verbs.TopicsFlags  `group:"Kafka:"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,8 @@ func TestMain(m *testing.M) {
 			must(os.Unsetenv(name))
 		}
 	}
-	environ = func() []string { // those of tests are none of a command
+	must(os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "tidemark-test-without-contexts"))) // where nothing is
+	environ = func() []string {                                                                       // those of tests are none of a command
 		return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TIDEMARK_TEST_") })
 	}
 	time.Local = time.UTC // that of the machine is no part of a test either

@@ -18,6 +18,7 @@ import (
 )
 
 type runCmd struct {
+	verbs.ConfigFlags
 	verbs.TopicsFlags  `group:"Kafka:"`
 	verbs.BrokersFlags `group:"Kafka:"`
 	verbs.RedisFlags   `group:"Redis:"`
@@ -118,6 +119,7 @@ can be rebuilt from the topics. SIGINT or SIGTERM stops it in order.
 Example:
 
     tidemark topics create --brokers kafka-1:9092 --partitions 64 --replication-factor 3
+    tidemark run --config /etc/tidemark.yml
     tidemark run --brokers kafka-1:9092 --redis redis://redis:6379 --data-dir /var/lib/tidemark \
         --listen 10.0.0.5:8080 --insecure --memory 4GiB --audit-log /var/log/tidemark/audit.ndjson`
 }

@@ -52,7 +52,8 @@ func (f *callFlags) token() (string, error) {
 
 // RunningFlags name a running node, for a verb that otherwise works on the stores of a stopped one.
 type RunningFlags struct {
-	Node string `placeholder:"URL" help:"URL of the node, if it runs: it has its stores to itself, and does what has to be done with them."`
+	Node    string `placeholder:"URL" help:"URL of the node, if it runs: it has its stores to itself, and does what has to be done with them."`
+	Context string `placeholder:"NAME" help:"The node of this context, with its token, instead of --node: see tidemark context. The variable does not count here, nor the context in use."`
 	callFlags
 }
 
@@ -68,4 +69,10 @@ func (f *RunningFlags) Check() error {
 func (f *RunningFlags) Admin() *admin.Client {
 	token, _ := f.token() // check has read the file
 	return &admin.Client{URL: f.Node, Token: token, HTTP: f.http()}
+}
+
+// CheckNode checks the address that a flag gives, and reads the files.
+func CheckNode(flag, addr, tokenFile, tlsCA string) error {
+	f := callFlags{TokenFile: tokenFile, TLSCA: tlsCA}
+	return f.check(flag, addr)
 }

@@ -6,6 +6,10 @@
 //	flags.go         where Kafka and Redis are, which topics, partitions and records
 //	call_flags.go    how a node is called
 //	node_flags.go    the node that answers queries, and its errors in words
+//	context_flag.go  the node and the token of a context
+//	context_file.go  the user's contexts
+//	config_file.go   values of flags from a file
+//	nearest.go       the name that was probably meant
 //	bucket_flags.go  where snapshots are, and which are kept
 //	stores.go        the stores of a data directory
 //	confirm.go       asks before something is destroyed

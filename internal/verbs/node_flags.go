@@ -17,8 +17,17 @@ import (
 
 // NodeFlags set the node to call, and the token.
 type NodeFlags struct {
-	Addr string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default})."`
+	Addr    string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default}, or that of the context in use)."`
+	Context string `placeholder:"NAME" help:"Ask the node of this context, with its token: see tidemark context."`
 	callFlags
+}
+
+// where is the address for messages.
+func (f *NodeFlags) where() string {
+	if f.Context == "" {
+		return f.Addr
+	}
+	return fmt.Sprintf("%s (context %s)", f.Addr, f.Context)
 }
 
 // Validate checks the address and reads the files.
@@ -84,18 +93,18 @@ func (f *NodeFlags) Explain(a *App, err error) error {
 	var network *net.OpError
 	if errors.As(err, &network) && network.Op == "dial" {
 		return fmt.Errorf("no node answers at %s (%w): start one with `tidemark dev` or `tidemark run`, or name another with --addr",
-			f.Addr, network)
+			f.where(), network)
 	}
 	if answer.Code() == connect.CodeDeadlineExceeded {
-		return fmt.Errorf("%s has not answered within %s: is it a node of Tidemark? Name another with --addr", f.Addr, QueryTimeout)
+		return fmt.Errorf("%s has not answered within %s: is it a node of Tidemark? Name another with --addr", f.where(), QueryTimeout)
 	}
 	// A connection that is reset is canceled to the library, or unavailable, or unknown: it depends
 	// on what was under way.
 	if code := answer.Code(); code == connect.CodeUnavailable || code == connect.CodeCanceled || brokenOff(err) {
 		return fmt.Errorf("%s closed the connection without an answer (%s): the node was stopped, or this is not a node; name "+
-			"another with --addr", f.Addr, why(err))
+			"another with --addr", f.where(), why(err))
 	}
-	return fmt.Errorf("%s does not answer as a node of Tidemark does (%s): is it one? Name another with --addr", f.Addr, answer.Message())
+	return fmt.Errorf("%s does not answer as a node of Tidemark does (%s): is it one? Name another with --addr", f.where(), answer.Message())
 }
 
 // brokenOff reports whether an error is of a connection that ended in the middle.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/tidemark/tidemark/internal/importer"
 	"github.com/tidemark/tidemark/internal/importer/source"

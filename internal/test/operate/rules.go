@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"slices"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // Rule is an alert of deploy/prometheus/tidemark.yml.

@@ -1,0 +1,73 @@
+package verbs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// BeforeResolve takes the address from a context: from that of --context or $TIDEMARK_CONTEXT, or
+// from the one in use. An address on the command line or in the environment comes first.
+func (NodeFlags) BeforeResolve(ctx *kong.Context) error { return useContext(ctx, "addr", false) }
+
+// BeforeResolve takes the address from the context of --context. The context in use is no reason to
+// ask a node: without an address the verb works on stores.
+func (RunningFlags) BeforeResolve(ctx *kong.Context) error { return useContext(ctx, "node", true) }
+
+// useContext gives the flags of the command that are not on its line the values of a context, if
+// one is chosen. address names the flag of the address, and offline says that the verb also works
+// without one.
+func useContext(ctx *kong.Context, address string, offline bool) error {
+	flags, typed := map[string]*kong.Flag{}, map[string]bool{}
+	for _, f := range ctx.Selected().Flags {
+		flags[f.Name] = f
+	}
+	for _, p := range ctx.Path {
+		if p.Flag != nil {
+			typed[p.Flag.Name] = true
+		}
+	}
+	name, _ := ctx.FlagValue(flags["context"]).(string)
+	switch {
+	case typed["context"] && typed[address]:
+		return fmt.Errorf("--context and --%s both name a node: leave one of them out", address)
+	case typed["context"]:
+	case typed[address] || inEnvironment(flags[address]) || offline:
+		return nil
+	}
+	all, err := LoadContexts()
+	if err != nil {
+		return err
+	}
+	if name == "" && !typed["context"] {
+		if name = all.Current; name == "" {
+			return nil
+		}
+	}
+	chosen, err := all.Get(name)
+	if err != nil {
+		return err
+	}
+	if _, destroys := flags["yes"]; destroys && !typed["context"] {
+		return fmt.Errorf("%s does not take the node from a context that is merely in use: name it with --context %s, or with --%s",
+			strings.TrimPrefix(ctx.Selected().FullPath(), "tidemark "), name, address)
+	}
+	ctx.AddResolver(fromContext{address: chosen.Addr, "token-file": chosen.TokenFile, "tls-ca": chosen.TLSCA, "context": name})
+	return nil
+}
+
+// fromContext has values of flags by name.
+type fromContext map[string]string
+
+// Validate is part of kong.Resolver.
+func (fromContext) Validate(*kong.Application) error { return nil }
+
+// Resolve returns the value of a flag that is not on the command line. It wins over the
+// environment, whose token may be of another node; nil if the context has none.
+func (c fromContext) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
+	if c[f.Name] == "" {
+		return nil, nil
+	}
+	return c[f.Name], nil
+}
