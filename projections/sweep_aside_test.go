@@ -153,6 +153,27 @@ func TestSweepThatChangedALotIsFreed(t *testing.T) {
 	}
 }
 
+// TestSweepPutAsideFits: a list that is put aside takes memory for what it has, and not what it was
+// gathered in, which may be that of somebody who had much. To compare it takes no more.
+func TestSweepPutAsideFits(t *testing.T) {
+	much, little := newSweepRoom(t, 1, 4_000), newSweepRoom(t, 3, 100)
+	large := &Sweep{UserID: "a", Inbox: true, Panel: true}
+	for !large.Step(much.p) {
+	}
+	large.Free() // the next one gathers in its memory
+	s := &Sweep{UserID: "a", Inbox: true, Panel: true}
+	for n := range 5 {
+		for !s.Step(little.p) {
+		}
+		if threads, channels := count(s); threads != 300 || channels != 3 {
+			t.Fatalf("%d threads and %d channels", threads, channels)
+		}
+		if bytes, most := s.Aside(), 64<<10; bytes == 0 || bytes > most {
+			t.Errorf("after question %d the list of 300 threads takes %d bytes, want %d at most", n+1, bytes, most)
+		}
+	}
+}
+
 // TestVersionOfASweep: the version stays where nothing of the list changes, and changes with
 // everything that is not among what is there any more, also with what only the time takes away.
 func TestVersionOfASweep(t *testing.T) {

@@ -13,6 +13,11 @@ import (
 
 // WithThreadsOf is how far reads with_threads reach in the thread of a row that holds nothing.
 func (p *Held) WithThreadsOf(c *state.Channel, r *state.Row) state.WithThreads {
+	if !r.HasMarks() { // most threads, of whose channel there is nothing
+		if x := p.ExtraOfPair(p.PairOf(r)); x == nil || x.WithThreads == nil && len(x.OpenReads) == 0 {
+			return state.WithThreads{}
+		}
+	}
 	w := p.withThreadsOf(r)
 	readOpen(&w, c, p.openWithThreads(r), math.MaxInt64)
 	return w

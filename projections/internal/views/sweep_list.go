@@ -23,6 +23,7 @@ type sweepMemory struct {
 	// Of channels of which something was said. It does have pointers; most users have none of it.
 	standings []Standing
 	crowded   bool // a hold ended because standings was full
+	fitted    bool // it was made to fit what is in it
 }
 
 // sweptPair is what was found of a channel of the user.
@@ -52,6 +53,8 @@ const (
 
 	// sweepFirst is how much there is room for at first: most users have little.
 	sweepFirst = 128
+	// roomGrows is how many times what it had looked at a hold gives the next one room for.
+	roomGrows = 4
 	// idBytes is the room for an id that pays where there are many, idRoom what the longest takes.
 	idBytes, idRoom = 40, 2 + keys.MaxID
 	// sweepKept is how many bytes of memory the sweeps that come may find.
@@ -61,24 +64,27 @@ const (
 var sweepMemories = sync.Pool{New: func() any { return &sweepMemory{} }}
 
 // Room makes room for what the next Step finds, before the lock is taken. Where it was not called
-// Step does it.
+// Step does it. That is some times what the Step before has looked at: little for who has little and
+// for a list that is only compared. Who has many threads may have few channels, and the other way
+// round.
 func (s *Sweep) Room() {
 	if s.mem == nil {
 		s.mem = sweepMemories.Get().(*sweepMemory)
 		s.mem.clear()
 	}
 	m := s.mem
-	n := min(s.limit(s.Holds+1), max(sweepFirst, 3*max(len(m.pairs), len(m.threads))))
+	n := min(s.limit(s.Holds+1), max(sweepFirst, roomGrows*s.Looks))
 	again := 0 // threads of the pair that was looked at in part may have to move
 	for i := range m.pairs {
 		if !m.pairs[i].done {
 			again = int(m.pairs[i].threads)
 		}
 	}
-	m.pairs = grow(m.pairs, n)
-	m.spare = grow(m.spare[:0], len(m.pairs)+n)
+	pairs := min(n, max(sweepFirst, 2*len(m.pairs)))
+	m.pairs = grow(m.pairs, pairs)
+	m.spare = grow(m.spare[:0], len(m.pairs)+pairs)
 	if s.Panel {
-		m.threads = grow(m.threads, again+n)
+		m.threads = grow(m.threads, again+min(n, max(sweepFirst, 2*len(m.threads))))
 	}
 	m.names = grow(m.names, idRoom+n*idBytes)
 	if m.crowded {
@@ -105,7 +111,8 @@ func (s *Sweep) Large() bool {
 func (s *Sweep) Version() uint64 { return s.version }
 
 // Aside puts a complete list aside for a later question: it lets go of the partition, which may be
-// closed meanwhile, and returns how much memory the list takes. A list with much in it that does
+// closed meanwhile, and returns how much memory the list takes. What EachChannel and EachThread lent
+// is not valid any more. A list with much in it that does
 // not stand any more is not worth that: it is freed, and the answer is 0. The next Step of a list
 // that was put aside compares it, or begins anew where the partition is another.
 func (s *Sweep) Aside() (bytes int) {
@@ -117,9 +124,25 @@ func (s *Sweep) Aside() (bytes int) {
 		s.Free()
 		return 0
 	}
-	s.aside, s.p, s.roomy, s.again = weak.Make(s.p), nil, false, 0
-	return m.bytes()
+	s.aside, s.p, s.roomy, s.again, s.Looks = weak.Make(s.p), nil, false, 0, 0
+	if !m.fitted {
+		s.mem = m.fit()
+		m.leave()
+	}
+	return s.mem.bytes()
 }
+
+// fit is a copy that has room for what the lists have and for a few changes. What a sweep gathers in
+// has room for much more, so the sweeps that come gather in that.
+func (m *sweepMemory) fit() *sweepMemory {
+	return &sweepMemory{
+		pairs: fit(m.pairs, sweepFirst), spare: fit(m.spare[:0], len(m.pairs)+sweepFirst), threads: fit(m.threads, sweepFirst),
+		names: fit(m.names, idRoom+sweepFirst*idBytes), standings: slices.Clone(m.standings), fitted: true,
+	}
+}
+
+// fit is a copy of a list that has room for some more.
+func fit[T any](list []T, more int) []T { return append(make([]T, 0, len(list)+more), list...) }
 
 // IsAside reports whether the list has let go of its partition.
 func (s *Sweep) IsAside() bool { return s.p == nil }
@@ -128,7 +151,14 @@ func (s *Sweep) IsAside() bool { return s.p == nil }
 func (s *Sweep) Free() {
 	m := s.mem
 	s.mem, s.p, s.roomy = nil, nil, false
-	if m != nil && m.bytes() <= sweepKept {
+	if m != nil {
+		m.leave()
+	}
+}
+
+// leave leaves m to the sweeps that come. One that was made to fit would be too little for most.
+func (m *sweepMemory) leave() {
+	if !m.fitted && m.bytes() <= sweepKept {
 		m.forget()
 		sweepMemories.Put(m)
 	}
@@ -216,6 +246,7 @@ func (s *Sweep) EachThread(fn func(*ThreadEntry)) {
 	for i := range s.mem.pairs {
 		x := &s.mem.pairs[i]
 		list := s.mem.threads[x.first : x.first+x.threads]
+		e.ChannelID, e.Muted, e.Standing = s.mem.id(x.name), x.muted, s.mem.standingOf(x)
 		for j := range list {
 			t := &list[j]
 			if s.p.expired(t.touched, s.logTime) {
@@ -224,11 +255,7 @@ func (s *Sweep) EachThread(fn func(*ThreadEntry)) {
 			if !s.p.ThreadsAlways {
 				s.expires = min(s.expires, t.touched+rules.ThreadListedFor)
 			}
-			e = ThreadEntry{
-				ChannelID: s.mem.id(x.name), ThreadID: s.mem.id(t.name),
-				Unread: t.unread, Mentions: t.mentions, Muted: x.muted, RepliedAt: t.repliedAt, Ref: ThreadRef{t.follow},
-				Standing: s.mem.standingOf(x),
-			}
+			e.ThreadID, e.Unread, e.Mentions, e.RepliedAt, e.Ref.follow = s.mem.id(t.name), t.unread, t.mentions, t.repliedAt, t.follow
 			fn(&e)
 		}
 	}

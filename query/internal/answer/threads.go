@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"time"
+
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/tidemark/tidemark/events"
@@ -77,7 +79,7 @@ func (a *Threads) ref(r projections.Ref) *queryv1.MessageRef {
 
 // time is Timestamp.
 func (a *Threads) time(ms int64) *timestamppb.Timestamp {
-	t, of := next(&a.times, a.batch), Timestamp(ms)
-	t.Seconds, t.Nanos = of.Seconds, of.Nanos
+	t, of := next(&a.times, a.batch), time.UnixMilli(ms)
+	t.Seconds, t.Nanos = of.Unix(), int32(of.Nanosecond())
 	return t
 }
