@@ -55,10 +55,10 @@ func equalPace(m traffic.Mix) pace {
 	}
 }
 
-// phases has the time that a driver spent in each phase, and the number of its deltas.
+// phases has the time that a driver spent in each phase, and the numbers of its deltas and cuts.
 type phases struct {
 	decode, fold, drain, cut, apply time.Duration
-	deltasOut                       int
+	deltasOut, cuts                 int
 }
 
 func openDriver(dir string, s projections.Settings) (*driver, error) {
@@ -157,6 +157,7 @@ func (d *driver) cutNow() error {
 	}
 	t1 := time.Now()
 	d.cut += t1.Sub(t0)
+	d.cuts++
 	err = c.Apply()
 	d.apply += time.Since(t1)
 	return err

@@ -58,6 +58,7 @@ func foldRun(t task) (r gauge.Result, allocs float64, err error) {
 	recs := draw(t.n)
 	runtime.GC()
 	d.phases = phases{}
+	written := d.p.Disk().Written
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	m := &gauge.Meter{}
@@ -69,8 +70,9 @@ func foldRun(t task) (r gauge.Result, allocs float64, err error) {
 	runtime.ReadMemStats(&after)
 	allocs = float64(after.Mallocs-before.Mallocs) / float64(t.n)
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 / float64(t.n) }
-	r.Note = fmt.Sprintf("us an event: decode %.2f, fold %.2f, drain %.2f, cut %.2f, apply %.2f; %.2f allocations and %.2f deltas an event; %d pairs",
-		us(d.decode), us(d.fold), us(d.drain), us(d.cut), us(d.apply), allocs, float64(d.deltasOut)/float64(t.n), d.p.Stats().Pairs)
+	r.Note = fmt.Sprintf("us an event: decode %.2f, fold %.2f, drain %.2f, cut %.2f, apply %.2f; %.2f allocations and %.2f deltas an event; %.0f bytes written to disk an event; %d cuts; %d pairs",
+		us(d.decode), us(d.fold), us(d.drain), us(d.cut), us(d.apply), allocs, float64(d.deltasOut)/float64(t.n),
+		float64(d.p.Disk().Written-written)/float64(t.n), d.cuts, d.p.Stats().Pairs)
 	return r, allocs, nil
 }
 

@@ -5,6 +5,7 @@ import "github.com/cockroachdb/pebble/v2"
 // Disk is what a store is on its disk.
 type Disk struct {
 	Bytes       uint64   // of all its files
+	Written     uint64   // bytes that Pebble has written since it was opened: its log, flushes and compactions
 	Levels      []uint64 // bytes of the tables of each level
 	L0Sublevels int32    // Pebble delays writes beyond 12
 	ReadAmp     int      // tables that a read may have to look at
@@ -16,10 +17,11 @@ type Disk struct {
 // Disk asks the database behind the fuse. It takes Pebble's lock, for some microseconds.
 func (f *Fuse) Disk(db *pebble.DB) Disk {
 	m := db.Metrics()
-	d := Disk{Bytes: m.DiskSpaceUsage(), L0Sublevels: m.Levels[0].Sublevels, ReadAmp: m.ReadAmp(),
+	d := Disk{Bytes: m.DiskSpaceUsage(), Written: m.WAL.BytesWritten, L0Sublevels: m.Levels[0].Sublevels, ReadAmp: m.ReadAmp(),
 		Debt: m.Compact.EstimatedDebt, Compactions: m.Compact.Count, Stalls: f.stalls.Load()}
 	for i := range m.Levels {
 		d.Levels = append(d.Levels, uint64(m.Levels[i].AggregateSize()))
+		d.Written += m.Levels[i].TableBytesFlushed + m.Levels[i].TableBytesCompacted
 	}
 	return d
 }
