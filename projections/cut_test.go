@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -9,6 +10,48 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
+
+// TestDirtyBytes: of direct messages and of large channels, DirtyBytes says what a cut will write,
+// or up to three times as much: a channel record of one message is small.
+func TestDirtyBytes(t *testing.T) {
+	for _, c := range []struct{ channels, members int }{{1000, 2}, {20, 64}, {20, 640}} {
+		p := mustOpen(t, vfs.NewMem(), testIdentity())
+		id := func(kind string, i int) []byte { return fmt.Appendf(nil, "%s-%08d", kind, i) }
+		var offset [2]int64
+		post := func(m events.Message) {
+			p.rules.FoldMessage(&m, offset[0], offset[0])
+			offset[0]++
+		}
+		for ch := range c.channels {
+			m := events.Message{Kind: events.KindMembersJoined, ChannelID: id("channel", ch), OccurredAt: 1}
+			for u := range c.members {
+				m.IDs = append(m.IDs, id("user", ch+u))
+			}
+			post(m)
+		}
+		mustCut(t, p)
+		for ch := range c.channels {
+			post(events.Message{Kind: events.KindMessagePosted, ChannelID: id("channel", ch), MessageID: id("message", ch), SenderID: id("user", ch), OccurredAt: 2})
+			for u := range c.members {
+				p.rules.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: id("channel", ch), UserID: id("user", ch+u), OccurredAt: 3,
+					Target: events.TargetSeq, Seq: 1}, offset[1], 3)
+				offset[1]++
+			}
+		}
+		p.Drain(nil, true)
+		said := p.DirtyBytes()
+		cut, err := p.Cut()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrote := int64(cut.Bytes); said < wrote || said > 3*wrote {
+			t.Errorf("%d channels of %d: %d bytes are said to be dirty, and the cut has %d", c.channels, c.members, said, wrote)
+		}
+		if err := errors.Join(cut.Apply(), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // TestRareCut: what may be dirty of a silent partition grows with its state, by a share of it and
 // up to a limit.

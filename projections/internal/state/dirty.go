@@ -35,6 +35,9 @@ func (p *State) listDirty(i uint32, c *Channel) {
 	}
 }
 
+// pageBytes estimates the record of a page with so many members.
+func pageBytes(members uint32) int64 { return 64 + 24*int64(min(members, keys.PageLen)) }
+
 // TouchRow marks the record that holds the row as out of date.
 func (p *State) TouchRow(i uint32, r *Row) {
 	c := p.Channels.At(r.Channel)
@@ -52,14 +55,14 @@ func (p *State) TouchRow(i uint32, r *Row) {
 	case r.Ord < keys.PageLen:
 		if c.Dirty&DirtyPage0 == 0 {
 			c.Dirty |= DirtyPage0
-			p.MarkedBytes += 1600
+			p.MarkedBytes += pageBytes(c.Ords)
 		}
 		p.listDirty(r.Channel, c)
 	default:
 		pg := &p.MemberLists.At(c.More).Pages[r.Ord/keys.PageLen-1]
 		if !pg.Dirty {
 			pg.Dirty = true
-			p.MarkedBytes += 1600
+			p.MarkedBytes += pageBytes(keys.PageLen)
 		}
 		p.listDirty(r.Channel, c)
 	}
