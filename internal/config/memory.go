@@ -11,6 +11,8 @@ import (
 //	cache     limit/8, at least 1 MiB for each partition of the topics: one block cache that all stores share
 //	memtable  cache / (4 × partitions), at most 16 MiB, for each store: two of each fit into half of the cache, for
 //	          Pebble takes memtables out of it
+//	dirty     limit / (16 × partitions), at least 8 MiB and at most 32 MiB, for each store: what has changed since the
+//	          last cut; part of the heap
 //	queue     limit/8, at most 128 MiB: fetched records that wait to be folded; part of the heap
 //	heap      limit - cache - limit/16: the soft limit of the Go runtime (GOMEMLIMIT). The sixteenth is left for what
 //	          neither counts: the program itself, and memory that the C allocator has not given back
@@ -24,6 +26,7 @@ type Memory struct {
 	Limit    Bytes
 	Cache    Bytes
 	MemTable Bytes
+	Dirty    Bytes
 	Queue    Bytes
 	Heap     Bytes
 }
@@ -37,6 +40,7 @@ const GCPercent = 400
 
 const (
 	maxMemTable        = 16 << 20
+	minDirty, maxDirty = 8 << 20, 32 << 20
 	maxQueue           = 128 << 20
 	cachePerPartition  = 1 << 20
 	memTablesPerCached = 4 // two memtables for each store, in half of the cache
@@ -48,6 +52,7 @@ func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	m := Memory{Limit: limit}
 	m.Cache = max(limit/8, stores*cachePerPartition)
 	m.MemTable = min(m.Cache/(memTablesPerCached*stores), maxMemTable)
+	m.Dirty = min(max(limit/(16*stores), minDirty), maxDirty)
 	m.Queue = min(limit/8, maxQueue)
 	m.Heap = limit - limit/16
 	if cacheOutsideHeap {

@@ -149,6 +149,7 @@ func (n *Node) addProcessor(partitions int32) error {
 	if n.memory.Limit > 0 {
 		n.blocks = pebble.NewCache(int64(n.memory.Cache))
 		pc.Cache, pc.MemTableSize, pc.QueueBytes = n.blocks, uint64(n.memory.MemTable), int64(n.memory.Queue)
+		pc.CutBytes = int64(n.memory.Dirty)
 	}
 	p, err := processor.New(pc)
 	if err != nil {

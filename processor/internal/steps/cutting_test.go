@@ -69,6 +69,8 @@ func TestWhenACutIsDue(t *testing.T) {
 		none   bool
 	}{
 		{name: "a little is dirty", after: 3 * time.Second},
+		{name: "what is cut easily is dirty", change: func(s *stage) { s.fold.dirty = cutEasily }, after: 3 * time.Second},
+		{name: "more is dirty", change: func(s *stage) { s.fold.dirty = cutEasily + 1 }, after: 30 * time.Second},
 		{name: "CutBytes are dirty", change: func(s *stage) { s.fold.dirty = s.w.cfg.CutBytes }, after: time.Second},
 		{name: "the partition stops", change: func(s *stage) { s.w.stopping = inbox.StopClean }, after: time.Second},
 		{name: "all is stored", change: func(s *stage) { s.fold.stored = s.fold.position; s.w.stored = s.fold.position }, none: true},
@@ -88,6 +90,36 @@ func TestWhenACutIsDue(t *testing.T) {
 			t.Errorf("%s: a cut is due at %v", c.name, at)
 		case !c.none && at.Sub(s.w.lastCut) != c.after:
 			t.Errorf("%s: a cut is due %v after the last one, want %v", c.name, at.Sub(s.w.lastCut), c.after)
+		}
+	}
+}
+
+// TestHowMuchACrashFoldsAgain: whatever is dirty, the store has all that was folded more than ten
+// times CutEvery ago; where little is dirty, all that was folded more than CutEvery ago.
+func TestHowMuchACrashFoldsAgain(t *testing.T) {
+	const tick = 100 * time.Millisecond
+	for dirty, most := range map[int64]time.Duration{1: time.Second, cutEasily: time.Second, cutEasily + 1: 10 * time.Second, setup.DefaultCutBytes / 2: 10 * time.Second} {
+		s := newStage(t, opening.Plan{}, nil)
+		var longest time.Duration
+		folded := []time.Time{} // when the record of each offset was
+		for range 400 {
+			s.add(events.Reads, 1)
+			folded = append(folded, s.now)
+			s.step()
+			s.fold.dirty = dirty
+			s.ack()
+			s.step()
+			for len(s.cuts) > 0 {
+				s.write()
+				s.step()
+			}
+			if first := s.fold.stored[events.Reads]; first < int64(len(folded)) {
+				longest = max(longest, s.now.Sub(folded[first]))
+			}
+			s.pass(tick)
+		}
+		if longest > most || longest < most-3*tick {
+			t.Errorf("%d bytes dirty: the store was up to %v behind what was folded, want %v", dirty, longest, most)
 		}
 	}
 }

@@ -39,14 +39,26 @@ func (w *Worker) drainIfDue(now time.Time, waiting bool) {
 	w.drain(now, !backlog && rested || fanoutDue || cutDue, records, cutDue)
 }
 
+// A partition in which more than cutEasily bytes are dirty is cut cutRarely times less often than
+// one in which few are. A cut writes each record once that has changed since the last one, however
+// often it has: in direct messages 200,000 events between two cuts cost half the CPU and half the
+// bytes on the disk, for each event, of 20,000.
+const (
+	cutEasily = 256 << 10
+	cutRarely = 10
+)
+
 // cutDueAt is when the next cut is due: now, if the partition stops or cutBytes are dirty; else
-// CutEvery after the last one. It is zero while none can be taken or there is nothing to store.
+// CutEvery after the last one, or cutRarely times that. It is zero while none can be taken or there
+// is nothing to store.
 func (w *Worker) cutDueAt(now time.Time) time.Time {
 	switch {
 	case w.cutting || w.diskFull || w.Home.Space.GaveUp() || w.Fold.Position() == w.stored:
 		return time.Time{}
 	case w.stopping != inbox.StopNone || w.Fold.DirtyBytes() >= w.cutBytes():
 		return now
+	case w.Fold.DirtyBytes() > cutEasily:
+		return w.lastCut.Add(cutRarely * w.cfg.CutEvery)
 	}
 	return w.lastCut.Add(w.cfg.CutEvery)
 }
