@@ -108,6 +108,8 @@ test-tools:
 	@missing=(); \
 	command -v java >/dev/null || missing+=(openjdk-17-jdk-headless); \
 	command -v mvn >/dev/null || missing+=(maven); \
+	command -v curl >/dev/null || missing+=(curl); \
+	python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv); \
 	command -v redis-server >/dev/null || missing+=(redis-server); \
 	command -v postgres >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || missing+=(postgresql); \
 	command -v promtool >/dev/null || missing+=(prometheus); \
