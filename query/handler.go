@@ -22,6 +22,7 @@ import (
 	"github.com/tidemark/tidemark/query/internal/codec"
 	"github.com/tidemark/tidemark/query/internal/ingest"
 	"github.com/tidemark/tidemark/query/internal/position"
+	"github.com/tidemark/tidemark/query/internal/reflection"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
@@ -67,7 +68,7 @@ type front struct {
 }
 
 // Handler serves QueryService and, with a Producer, IngestService, by Connect, gRPC, gRPC-Web and
-// plain JSON; nothing else. It panics if c lacks what must be set.
+// plain JSON, and the reflection of gRPC; nothing else. It panics if c lacks what must be set.
 func Handler(c Config) http.Handler {
 	c = c.withDefaults()
 	m := newMetrics(c.Registerer, c.Logger)
@@ -110,6 +111,9 @@ func Handler(c Config) http.Handler {
 	}
 	slices.Sort(names)
 	f.names = strings.Join(names, ", ")
+	for p, h := range reflection.Handlers(queryv1connect.QueryServiceName, ingestv1connect.IngestServiceName) {
+		f.methods[p] = method{handler: h, maxBody: maxQueryBody}
+	}
 	return f
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tidemark/tidemark/internal/admin"
 	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/crossorigin"
 	"github.com/tidemark/tidemark/internal/edge"
 	"github.com/tidemark/tidemark/internal/guard/httpguard"
 	"github.com/tidemark/tidemark/internal/obs"
@@ -81,6 +82,8 @@ func (n *Node) handler() http.Handler {
 			Peers: n.cfg.Peers, Audit: n.cfg.Audit, Transport: query.PeerTransport(n.cfg.PeerTLS), Limits: n.limits(),
 			Registerer: n.registry, Logger: n.cfg.Logger.With("role", "query"),
 		})
+		g := n.cfg.Gateway // the list of origins is one for sockets and calls
+		rest = crossorigin.Handler(crossorigin.Config{Origins: g.Origins, Loopback: g.LoopbackOrigins}, rest)
 	}
 	var mux *http.ServeMux
 	if n.cfg.AdminListener == nil {

@@ -42,7 +42,7 @@ var houses = []struct {
 		{"order", []string{"sequence"}},
 	}},
 	{"query", "query", []level{
-		{"base", []string{"body", "codec", "expiry", "fault", "kept", "totals"}},
+		{"base", []string{"body", "codec", "expiry", "fault", "kept", "reflection", "totals"}},
 		{"parts", []string{"paging", "position", "streams"}},
 		{"answers", []string{"answer", "ingest", "selection"}},
 	}},

@@ -21,4 +21,5 @@
 //	postgres.go        PostgreSQL
 //	certificate.go     a certificate for one server
 //	axe.go             the accessibility checker of pages
+//	examples.go        what the examples of the documents need in Python and Java
 package servers
