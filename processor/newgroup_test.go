@@ -3,6 +3,7 @@ package processor
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/test/testkit"
@@ -28,4 +29,33 @@ func TestANewGroupNamesItsProducers(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// TestANewGroupNamesItsProducersWhereALogIsCutOff: where the oldest messages are gone the producer
+// stands beside offset 0 of the inputs that are whole, before the first commit.
+func TestANewGroupNamesItsProducersWhereALogIsCutOff(t *testing.T) {
+	k := testkit.FakeKafka(t)
+	s := newSite(t, k.ListenAddrs(), 1)
+	inputs := s.names().Inputs
+	gone := s.post("general", "gone", "bob")
+	s.join("general", "alice", "bob")
+	last := s.post("general", "there", "bob")
+	if err := k.DeleteRecords(inputs[events.Messages], 0, gone.Offset+1); err != nil {
+		t.Fatal(err)
+	}
+	c := s.config(t.TempDir())
+	c.CommitEvery = time.Hour // an id does not wait for it
+	m := s.start(c)
+	defer m.stop()
+	until(t, "the group has a producer beside the reads", func() bool {
+		offsets, err := s.admin().FetchOffsets(t.Context(), s.group)
+		if err != nil {
+			return false // the member has not joined yet
+		}
+		o, ok := offsets.Lookup(inputs[events.Reads], 0)
+		return ok && o.At == 0 && len(strings.Fields(o.Metadata)) == 2 // the format and one id
+	})
+	if n := m.unread(last, "alice", "general"); n != 1 {
+		t.Errorf("%d unread of what is there, want 1", n)
+	}
 }

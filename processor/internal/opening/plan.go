@@ -15,14 +15,33 @@ type History struct {
 	Committed projections.Position // the group's offsets; outputs.None where it has none
 }
 
+// never are the offsets of a group that has committed nothing.
+var never = projections.Position{outputs.None, outputs.None, outputs.None}
+
 // Written returns the offsets under which the owner can write its producer id into the group's
-// metadata without changing what the group has committed. Where nothing is committed and nothing is
-// gone from the logs, these are the offsets of the start.
+// metadata without changing what the group has committed. Where nothing is committed, these are the
+// starts of the logs of which nothing is gone.
 func (h *History) Written() projections.Position {
-	if h.Committed == (projections.Position{outputs.None, outputs.None, outputs.None}) && h.Start == (projections.Position{}) {
-		return projections.Position{}
+	w := h.Committed
+	if w == never {
+		for i := range w {
+			if h.Start[i] == 0 {
+				w[i] = 0
+			}
+		}
 	}
-	return h.Committed
+	return w
+}
+
+// first reports whether the group has never folded anything. Offset 0 of a log of which nothing is
+// gone is no more than the place of a producer id (Written).
+func (h *History) first() bool {
+	for i, committed := range h.Committed {
+		if committed != outputs.None && (committed != 0 || h.Start[i] != 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // Plan is how a partition is opened. The fold begins at From, the store's position, and publishes
@@ -48,11 +67,7 @@ type Plan struct {
 // begin. Any other one starts where its store is, and Decide fails if the logs do not cover that.
 func Decide(number int32, topics *[events.NumInputs]string, stored projections.Position, h History) (Plan, error) {
 	o := Plan{From: stored, Until: stored}
-	first := stored == projections.Position{}
-	for i := range h.Committed {
-		first = first && h.Committed[i] == outputs.None
-	}
-	if first {
+	if stored == (projections.Position{}) && h.first() {
 		o.LogTruncated = h.Start != projections.Position{}
 		o.From, o.Until = h.Start, h.Start
 		return o, nil
@@ -84,7 +99,7 @@ func Decide(number int32, topics *[events.NumInputs]string, stored projections.P
 	// same time. One left this store and the other those offsets, and nobody has published both
 	// together.
 	o.Published = behind && !ahead
-	if ahead && h.Committed != (projections.Position{outputs.None, outputs.None, outputs.None}) {
+	if ahead && h.Committed != never {
 		o.Republish, o.RepublishSince = true, since
 	}
 	if ahead && !behind {

@@ -11,7 +11,6 @@ import (
 
 func TestPlanOpening(t *testing.T) {
 	type pos = projections.Position
-	never := pos{outputs.None, outputs.None, outputs.None}
 	for _, c := range []struct {
 		name   string
 		stored pos
@@ -28,6 +27,17 @@ func TestPlanOpening(t *testing.T) {
 		{
 			name: "first start where the log does not begin at 0", h: History{Start: pos{5, 0, 2}, End: pos{9, 9, 9}, Committed: never},
 			want: Plan{From: pos{5, 0, 2}, Until: pos{5, 0, 2}, LogTruncated: true},
+		},
+		{
+			name: "an owner wrote its producer id and folded nothing", h: History{End: pos{9, 9, 9}, Committed: pos{0, 0, 0}},
+		},
+		{
+			name: "likewise where a log does not begin at 0", h: History{Start: pos{5, 0, 2}, End: pos{9, 9, 9}, Committed: pos{outputs.None, 0, outputs.None}},
+			want: Plan{From: pos{5, 0, 2}, Until: pos{5, 0, 2}, LogTruncated: true},
+		},
+		{
+			name: "and the log lost its beginning after that", h: History{Start: pos{5, 1, 2}, End: pos{9, 9, 9}, Committed: pos{outputs.None, 0, outputs.None}},
+			err: "chat.messages/2: the log begins at offset 5, and the store at 0: records 0 to 4 are gone",
 		},
 		{
 			name: "restart where it stopped", stored: pos{7, 8, 9},
@@ -108,6 +118,24 @@ func TestPlanOpening(t *testing.T) {
 				t.Errorf("got %+v, %v; want %+v", got, err, c.want)
 			}
 		})
+	}
+}
+
+// TestWritten: a producer id is written beside what is committed, and beside offset 0 of each log that
+// is whole where nothing is. Only where all three have lost their beginnings there is no place for it.
+func TestWritten(t *testing.T) {
+	type pos = projections.Position
+	const none = outputs.None
+	for _, c := range []struct{ start, committed, want pos }{
+		{pos{}, never, pos{}},
+		{pos{5, 0, 2}, never, pos{none, 0, none}},
+		{pos{5, 1, 2}, never, never},
+		{pos{5, 0, 2}, pos{7, 0, 9}, pos{7, 0, 9}},
+		{pos{5, 0, 2}, pos{none, 0, none}, pos{none, 0, none}},
+	} {
+		if got := (&History{Start: c.start, Committed: c.committed}).Written(); got != c.want {
+			t.Errorf("logs from %v, committed %v: %v, want %v", c.start, c.committed, got, c.want)
+		}
 	}
 }
 
