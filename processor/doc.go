@@ -40,6 +40,7 @@
 //	sweep.go            stores of partitions that have moved away are removed
 //	state.go            the words for the state of a partition
 //	node.go             the API for queries and operators
+//	members.go          what the members of a group say of themselves
 //	collector.go        gauges
 //	rebuild.go          the API of rebuilds
 //

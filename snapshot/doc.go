@@ -12,6 +12,7 @@
 //	restore.go     download, verify everything, move into place
 //	prune.go       removes snapshots and files that are no longer needed
 //	progress.go    the progress of work on a snapshot
+//	probe.go       whether a bucket can be written and read
 //
 // Invariants, whichever process is killed or resumes late:
 //

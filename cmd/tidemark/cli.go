@@ -51,6 +51,7 @@ type cli struct {
 	Deadletters deadletters.Cmd `cmd:"" help:"List bad records, or send them again."`
 	Token       tokenCmd        `cmd:"" help:"Make a token for a caller of a node with keys."`
 	Context     contexts.Cmd    `cmd:"" help:"Name nodes, and choose the one to ask."`
+	Config      configCmd       `cmd:"" help:"Check the configuration of a node before it starts."`
 	Bench       benchCmd        `cmd:"" help:"Measure this machine."`
 	ExplainCode explainCodeCmd  `cmd:"" help:"Print what the runbook says of a code, such as TM017."`
 	Completion  completionCmd   `cmd:"" help:"Print a script that completes commands in a shell."`

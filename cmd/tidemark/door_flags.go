@@ -54,9 +54,9 @@ func (f *doorFlags) proxies() (list []netip.Prefix, err error) {
 	return list, nil
 }
 
-// openDoors applies the flags to c and opens the operators' listener, if there is one. open allows
-// an address that everybody can reach: there are keys, or --insecure.
-func (f *doorFlags) openDoors(c *node.Config, open bool) (err error) {
+// setDoors applies the flags to c. open allows an address that everybody can reach: there are keys,
+// or --insecure.
+func (f *doorFlags) setDoors(c *node.Config, open bool) error {
 	proxies, err := f.proxies()
 	if err != nil {
 		return verbs.Usagef("%v", err)
@@ -71,6 +71,14 @@ func (f *doorFlags) openDoors(c *node.Config, open bool) (err error) {
 	}
 	if err := query.CheckListen(f.AdminListen, open); err != nil {
 		return verbs.Usagef("--admin-listen: %v", err)
+	}
+	return nil
+}
+
+// openAdmin opens the operators' listener, if there is one.
+func (f *doorFlags) openAdmin(c *node.Config) (err error) {
+	if f.AdminListen == "" {
+		return nil
 	}
 	if c.AdminListener, err = net.Listen("tcp", f.AdminListen); err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): name another address with --admin-listen", f.AdminListen, err)

@@ -171,8 +171,11 @@ func (c *gatewayCmd) Run(a *verbs.App) error {
 		Verifier: verifier, SessionTimeout: c.SessionTimeout,
 		Peers: proof, Audit: auditLog, Gateway: c.gateway(c.Origins),
 	}
-	if err := c.openDoors(&nc, c.Insecure || verifier != nil); err != nil {
-		ln.Close()
+	if err = c.setDoors(&nc, c.Insecure || verifier != nil); err == nil {
+		err = c.openAdmin(&nc)
+	}
+	if err != nil {
+		nc.CloseListeners()
 		return err
 	}
 	n, err := node.New(a.Ctx, nc)

@@ -7,6 +7,7 @@
 //	environ.go      environment variables that no flag reads
 //	dev.go          everything in one process
 //	run.go          a node
+//	config.go       checks the configuration of a node
 //	gateway.go      a gateway
 //	session_flags.go  how long a member may be silent
 //	door_flags.go   what of a node listens where

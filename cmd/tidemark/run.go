@@ -151,79 +151,30 @@ func (c *runCmd) Validate() error {
 
 // Run runs a node until it is told to stop.
 func (c *runCmd) Run(a *verbs.App) error {
-	roles, err := config.ParseRoles(c.Roles)
-	if err != nil {
-		return verbs.Usagef("--roles: %v", err)
-	}
-	var page *ui.Config
-	if c.UI {
-		if !roles.Has(config.RoleQuery) {
-			return verbs.Usagef("--ui needs the role query on its node: the page asks there")
-		}
-		if !roles.Has(config.RoleGateway) {
-			roles = append(roles, config.RoleGateway)
-		}
-		page = &ui.Config{}
-	}
-	kafka, err := c.Kafka()
-	if err != nil {
-		return err
-	}
-	redis, err := c.RedisConfig(a)
-	if err != nil {
-		return err
-	}
-	skip, err := c.Skips()
-	if err != nil {
-		return err
-	}
 	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
 	}
-	verifier, err := c.guard(a.Ctx, log, c.Listen, c.Insecure)
-	if err != nil {
+	nc := node.Config{Logger: log, Build: a.Build}
+	for _, s := range c.settingsOf(a, &nc) {
+		if err := s.set(); err != nil {
+			return err
+		}
+	}
+	nc.Memory = c.memory(log)
+	if nc.Audit, err = c.openAudit(a, log); err != nil {
 		return err
 	}
-	auditLog, err := c.openAudit(a, log)
-	if err != nil {
-		return err
-	}
-	defer auditLog.Close()
-	snapshots, err := c.open(log)
-	if err != nil {
-		return err
-	}
-	ln, err := net.Listen("tcp", c.Listen)
-	if err != nil {
+	defer nc.Audit.Close()
+	if nc.Listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): name another address with --listen", c.Listen, err)
 	}
-	served, peers, err := c.tls(c.certificates(), log)
-	if err != nil {
-		ln.Close()
+	if err := c.openAdmin(&nc); err != nil {
+		nc.CloseListeners()
 		return err
 	}
-	proof, err := c.peers(a.Ctx, verifier, served, roles, log)
-	if err != nil {
-		ln.Close()
-		return err
-	}
-	advertise := c.Advertise
-	if advertise == "" {
-		advertise = advertised(c.Listen, ln.Addr(), served != nil)
-	}
-	if advertise == "" {
+	if nc.Advertise = c.advertised(nc.Listener.Addr(), nc.TLS != nil); nc.Advertise == "" {
 		log.Warn("other nodes cannot reach this one: --listen names no host that they could use; set --advertise", "listen", c.Listen)
-	}
-	nc := node.Config{
-		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, DataDir: c.DataDir, Settings: c.settings(), ThreadsAlways: c.always(), Skip: skip, Topics: c.Topics(),
-		Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention, NoBreaker: c.NoBreaker,
-		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery, Advertise: advertise, Listener: ln, TLS: served, PeerTLS: peers, Memory: c.memory(log), Patience: verbs.Patience, Build: a.Build, Logger: log,
-		Verifier: verifier, Peers: proof, Audit: auditLog, Gateway: c.gateway(c.Origins), UI: page,
-	}
-	if err := c.openDoors(&nc, c.Insecure || verifier != nil); err != nil {
-		ln.Close()
-		return err
 	}
 	n, err := node.New(a.Ctx, nc)
 	if err != nil {
@@ -231,6 +182,53 @@ func (c *runCmd) Run(a *verbs.App) error {
 		return err
 	}
 	return n.Run(a.Ctx)
+}
+
+// setting is a part of a node's configuration.
+type setting struct {
+	name string
+	set  func() error
+}
+
+// settingsOf returns what fills in nc from the flags and the files that they name, in order. It
+// opens no listener and asks nobody but, for keys and revoked tokens, the addresses that the flags
+// name.
+func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
+	nc.Group, nc.DataDir, nc.Settings, nc.ThreadsAlways, nc.Topics = c.Group, c.DataDir, c.settings(), c.always(), c.Topics()
+	nc.Standbys, nc.InstanceID, nc.SessionTimeout, nc.StoreRetention = c.Standbys, c.InstanceID, c.SessionTimeout, c.StoreRetention
+	nc.NoBreaker, nc.SnapshotEvery, nc.Patience, nc.Gateway = c.NoBreaker, c.SnapshotEvery, verbs.Patience, c.gateway(c.Origins)
+	return []setting{
+		{"roles", func() (err error) { nc.Roles, nc.UI, err = c.roles(); return err }},
+		{"login to Kafka", func() (err error) { nc.Kafka, err = c.Kafka(); return err }},
+		{"login to Redis", func() (err error) { nc.Redis, err = c.RedisConfig(a); return err }},
+		{"records to skip", func() (err error) { nc.Skip, err = c.Skips(); return err }},
+		{"keys of tokens", func() (err error) { nc.Verifier, err = c.guard(a.Ctx, nc.Logger, c.Listen, c.Insecure); return err }},
+		{"place of snapshots", func() (err error) { nc.Snapshots, err = c.open(nc.Logger); return err }},
+		{"certificates", func() (err error) { nc.TLS, nc.PeerTLS, err = c.tls(c.certificates(), nc.Logger); return err }},
+		{"proof for other nodes", func() (err error) {
+			nc.Peers, err = c.peers(a.Ctx, nc.Verifier, nc.TLS, nc.Roles, nc.Logger)
+			return err
+		}},
+		{"limits of calls", func() error { return c.setDoors(nc, c.Insecure || nc.Verifier != nil) }},
+	}
+}
+
+// roles are those of the flags, with what the page needs if there is one.
+func (c *runCmd) roles() (config.Roles, *ui.Config, error) {
+	roles, err := config.ParseRoles(c.Roles)
+	if err != nil {
+		return nil, nil, verbs.Usagef("--roles: %v", err)
+	}
+	if !c.UI {
+		return roles, nil, nil
+	}
+	if !roles.Has(config.RoleQuery) {
+		return nil, nil, verbs.Usagef("--ui needs the role query on its node: the page asks there")
+	}
+	if !roles.Has(config.RoleGateway) {
+		roles = append(roles, config.RoleGateway)
+	}
+	return roles, &ui.Config{}, nil
 }
 
 // memory is the limit to share out.
@@ -243,9 +241,13 @@ func (c *runCmd) memory(log *slog.Logger) config.Bytes {
 	return limit
 }
 
-// advertised is the URL of a listener, empty if it has no address of its own.
-func advertised(listen string, bound net.Addr, secure bool) string {
-	host, _, err := net.SplitHostPort(listen)
+// advertised is the URL of this node: that of --advertise, or that of its listener; empty if that
+// has no address of its own.
+func (c *runCmd) advertised(bound net.Addr, secure bool) string {
+	if c.Advertise != "" {
+		return c.Advertise
+	}
+	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil || host == "" {
 		return ""
 	}

@@ -178,3 +178,9 @@ func decodeDuties(b []byte) Duties {
 	})
 	return d
 }
+
+// Said returns what an operator wants to know of a member's data.
+func Said(userData []byte) (advertise string, standbys int, settings string) {
+	d := decodeMemberData(userData)
+	return d.Advertise, d.Standbys, d.Settings
+}
