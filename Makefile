@@ -95,8 +95,9 @@ sbom: build ## write bin/tidemark.cdx.json: the modules of bin/tidemark, as Cycl
 	bin/tidemark version --sbom > bin/tidemark.cdx.json
 
 .PHONY: generate
-generate: ## generate the Go code of events/proto
+generate: ## generate the Go code of events/proto, docs/openapi.json and docs/asyncapi.json
 	$(BUF) generate
+	$(GO) test ./internal/test/apidoc -run TestFiles -update
 
 .PHONY: kafka-jars
 kafka-jars: ## fetch the jars of the broker that tests run (the tests do so themselves)

@@ -9,7 +9,7 @@ import (
 )
 
 // answer sends a request of a page and returns the answer.
-func answer(t *testing.T, c Config, method, origin string, headers ...string) *http.Response {
+func answer(t *testing.T, c Config, method, origin string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	h := Handler(c, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "called") }))
 	r := httptest.NewRequest(method, "/tidemark.query.v1.QueryService/GetInbox", nil)
@@ -21,7 +21,7 @@ func answer(t *testing.T, c Config, method, origin string, headers ...string) *h
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Result()
+	return w
 }
 
 const page = "https://chat.example.com"
@@ -50,18 +50,18 @@ func TestOrigins(t *testing.T) {
 		{machine, page, false},
 	} {
 		res := answer(t, c.config, http.MethodPost, c.origin, "Content-Type", "application/json")
-		allowed := res.Header.Get("Access-Control-Allow-Origin")
+		allowed := res.Header().Get("Access-Control-Allow-Origin")
 		if (allowed == c.origin) != c.ok || !c.ok && allowed != "" {
 			t.Errorf("%+v, %s: allowed is %q", c.config, c.origin, allowed)
 		}
-		if res.Header.Get("Access-Control-Allow-Credentials") != "" {
+		if res.Header().Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s: cookies are allowed", c.origin)
 		}
-		if c.ok && (!strings.Contains(res.Header.Get("Access-Control-Expose-Headers"), "Retry-After") || !strings.Contains(res.Header.Get("Vary"), "Origin")) {
-			t.Errorf("%s: %v", c.origin, res.Header)
+		if c.ok && (!strings.Contains(res.Header().Get("Access-Control-Expose-Headers"), "Retry-After") || !strings.Contains(res.Header().Get("Vary"), "Origin")) {
+			t.Errorf("%s: %v", c.origin, res.Header())
 		}
 	}
-	if res := answer(t, listed, http.MethodPost, ""); res.Header.Get("Access-Control-Allow-Origin") != "" || res.StatusCode != http.StatusOK {
+	if res := answer(t, listed, http.MethodPost, ""); res.Header().Get("Access-Control-Allow-Origin") != "" || res.Code != http.StatusOK {
 		t.Errorf("no page: %v", res)
 	}
 }
@@ -72,13 +72,13 @@ func TestPreflight(t *testing.T) {
 	ask := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,connect-protocol-version,content-type"}
 	res := answer(t, Config{Origins: []string{page}}, http.MethodOptions, page, ask...)
 	body, err := io.ReadAll(res.Body)
-	if err != nil || len(body) > 0 || res.StatusCode/100 != 2 || res.Header.Get("Access-Control-Allow-Origin") != page ||
-		!strings.Contains(res.Header.Get("Access-Control-Allow-Headers"), "authorization") || res.Header.Get("Access-Control-Max-Age") != "7200" {
-		t.Errorf("%d %v %q %v", res.StatusCode, res.Header, body, err)
+	if err != nil || len(body) > 0 || res.Code/100 != 2 || res.Header().Get("Access-Control-Allow-Origin") != page ||
+		!strings.Contains(res.Header().Get("Access-Control-Allow-Headers"), "authorization") || res.Header().Get("Access-Control-Max-Age") != "7200" {
+		t.Errorf("%d %v %q %v", res.Code, res.Header(), body, err)
 	}
 	res = answer(t, Config{Origins: []string{page}}, http.MethodOptions, "https://evil.example", ask...)
-	if res.Header.Get("Access-Control-Allow-Origin") != "" || res.Header.Get("Access-Control-Allow-Headers") != "" {
-		t.Errorf("another page: %v", res.Header)
+	if res.Header().Get("Access-Control-Allow-Origin") != "" || res.Header().Get("Access-Control-Allow-Headers") != "" {
+		t.Errorf("another page: %v", res.Header())
 	}
 	res = answer(t, Config{}, http.MethodOptions, page, ask...)
 	if body, err := io.ReadAll(res.Body); err != nil || string(body) != "called" {

@@ -23,7 +23,7 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 		}
 		return nil
 	})
-	ask := func(method, path, origin string) *http.Response {
+	ask := func(method, path, origin string) (status int, allowed string) {
 		req, err := http.NewRequestWithContext(within(t), method, n.url+path, strings.NewReader(`{"user_id":"ann"}`))
 		if err != nil {
 			t.Fatal(err)
@@ -39,19 +39,19 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = res.Body.Close()
-		return res
+		return res.StatusCode, res.Header.Get("Access-Control-Allow-Origin")
 	}
 	const call = "/tidemark.query.v1.QueryService/GetInbox"
 	for _, method := range []string{http.MethodOptions, http.MethodPost} {
-		if res := ask(method, call, page); res.StatusCode/100 != 2 || res.Header.Get("Access-Control-Allow-Origin") != page {
-			t.Errorf("%s: %d %v", method, res.StatusCode, res.Header)
+		if status, allowed := ask(method, call, page); status/100 != 2 || allowed != page {
+			t.Errorf("%s: %d, allowed is %q", method, status, allowed)
 		}
-		if res := ask(method, call, "https://evil.example"); res.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s of another page: %v", method, res.Header)
+		if _, allowed := ask(method, call, "https://evil.example"); allowed != "" {
+			t.Errorf("%s of another page: allowed is %q", method, allowed)
 		}
 		for _, path := range []string{"/metrics", "/readyz", "/admin/partitions"} {
-			if res := ask(method, path, page); res.Header.Get("Access-Control-Allow-Origin") != "" {
-				t.Errorf("%s %s: %v", method, path, res.Header)
+			if _, allowed := ask(method, path, page); allowed != "" {
+				t.Errorf("%s %s: allowed is %q", method, path, allowed)
 			}
 		}
 	}
