@@ -113,16 +113,18 @@ func TestAFolderNamedByTheEnvironmentIsTakenOnlyWithTheJars(t *testing.T) {
 	}
 }
 
-func TestKafkaVersionIsThatOfThePom(t *testing.T) {
+func TestKafkaVersionIsThatOfThePoms(t *testing.T) {
 	root, err := moduleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pom, err := os.ReadFile(filepath.Join(root, "tools", "kafka", "pom.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(pom, []byte("<kafka.version>"+KafkaVersion+"</kafka.version>")) {
-		t.Errorf("tools/kafka/pom.xml does not name Kafka %s", KafkaVersion)
+	for _, tool := range []string{"kafka", "examples"} {
+		pom, err := os.ReadFile(filepath.Join(root, "tools", tool, "pom.xml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(pom, []byte("<kafka.version>"+KafkaVersion+"</kafka.version>")) {
+			t.Errorf("tools/%s/pom.xml does not name Kafka %s", tool, KafkaVersion)
+		}
 	}
 }
