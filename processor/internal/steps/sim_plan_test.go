@@ -74,6 +74,7 @@ type simPlan struct {
 	batch      int
 	lock       int  // records that are folded in one go, at most
 	bursts     bool // now and then there is more than is folded in one go
+	rareCuts   bool // stores are as far behind as those of busy partitions
 	said       []random.Part
 	steps      []simStep
 }
@@ -84,7 +85,7 @@ func drawPlan(seed uint64) *simPlan {
 	r := rand.New(rand.NewPCG(seed, 3))
 	p := &simPlan{
 		seed: seed, members: 1 + r.IntN(3), partitions: 1 + r.Int32N(2), fanout: []uint32{50, 50, 3, 0}[r.IntN(4)],
-		sendReads: r.IntN(4) > 0, batch: []int{10_000, 10, 3}[r.IntN(3)], bursts: r.IntN(40) == 0,
+		sendReads: r.IntN(4) > 0, batch: []int{10_000, 10, 3}[r.IntN(3)], bursts: r.IntN(40) == 0, rareCuts: seed%2 == 1,
 		lock: []int{lockRecords, lockRecords, 5, 2}[rand.New(rand.NewPCG(seed, 8)).IntN(4)],
 	}
 	parts := rand.New(rand.NewPCG(seed, 9))

@@ -51,8 +51,12 @@ func newSimWorld(p *simPlan) *simWorld {
 	w := &simWorld{plan: p, now: time.UnixMilli(1_748_764_800_000), random: rand.New(rand.NewPCG(p.seed, 6))}
 	w.settings = projections.DefaultSettings()
 	w.settings.FanoutLimit, w.settings.SendMarksRead = p.fanout, p.sendReads
+	every := time.Second
+	if p.rareCuts {
+		every *= cutRarely
+	}
 	c := setup.Config{Brokers: []string{"sim"}, Group: "sim", DataDir: "sim", Settings: w.settings,
-		BatchRecords: p.batch, CutEvery: time.Second, Logger: slog.New(slog.DiscardHandler), Breaker: setup.Breaker{Off: true}}
+		BatchRecords: p.batch, CutEvery: every, Logger: slog.New(slog.DiscardHandler), Breaker: setup.Breaker{Off: true}}
 	h := setup.HooksOf(&c)
 	h.Now, h.LockRecords = w.clock, p.lock
 	cfg, err := setup.Check(c)
