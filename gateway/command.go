@@ -165,7 +165,9 @@ func (g *Gateway) write(c *conn, cmd *frames.Command) error {
 		return err
 	}
 	public := cmd.Type == "mark_read" && !cmd.Private
-	may := public && !cmd.WithThreads // be dropped, as one that changes nothing; threads may have something unread
+	// A read may be dropped as one that changes nothing if it names the message of the pointer.
+	// Threads may have something unread.
+	may := public && !cmd.WithThreads && cmd.MessageID != ""
 	where := scope{cmd.ChannelID, cmd.ThreadID}
 	var e *entry
 	var done func(offset int64, err error)

@@ -3,18 +3,25 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/query/ingestv1"
+	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
@@ -44,32 +51,155 @@ await Promise.all([device(0), device(3)]);
 console.log(JSON.stringify({ answered, refused, lost, after, why: [...why] }));
 `
 
-// TestTheJavaScriptClientStaysWithinTheLimits: a device comes back with more frames than the
-// gateway takes at once, and all of them take effect. Two devices of one user share the user's
-// limit, so the gateway may refuse some frames first.
-func TestTheJavaScriptClientStaysWithinTheLimits(t *testing.T) {
-	node := testkit.Program(t, "node")
-	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 1000}}})
-	channels := []string{"c0", "c1", "c2", "c3", "c4", "c5", "c6"}
+// marksAllRead is a program of Node: a device reads all once it has its inbox, and prints the
+// records that this became.
+const marksAllRead = `
+const { TidemarkClient } = await import(process.argv[2]);
+const c = new TidemarkClient({ url: process.argv[3], userId: 'ann', page: null });
+c.connect();
+await new Promise((done) => { c.on('inbox', done); });
+const answers = await c.markAllRead({ threads: true });
+console.log(JSON.stringify(answers.flatMap((a) => a.after)));
+c.close();
+`
+
+// TestTheJavaScriptClientMarksAllRead: two users have the same to see. For one a device reads all,
+// for the other MarkAllRead does. Both write an event for the same channels, which states the same
+// epoch, and both have the same to see after it: nothing.
+func TestTheJavaScriptClientMarksAllRead(t *testing.T) {
+	s := start(t, dev.Config{Partitions: 1})
+	var list []string
+	channels := []string{"plain", "seeded", "seeded-and-more", "flagged", "bare", "marked", "muted", "filed", "silent", "threads", "done"}
 	for _, c := range channels {
-		folded(t, s.URL, "ann", c, joined(c, "ann"))
+		if strings.HasPrefix(c, "seeded") {
+			list = append(list, fmt.Sprintf(`{"message":{"channel_id":%q,"members_joined":{"user_ids":["ann","ben"],"count_history":true}}}`, c),
+				fmt.Sprintf(`{"message":{"channel_id":%q,"messages_seeded":{"count":9}}}`, c))
+		} else {
+			list = append(list, joined(c, "ann", "ben", "bob"))
+		}
+		if c != "bare" && c != "seeded" {
+			list = append(list, posted(c, "m1", "bob"), posted(c, "m2", "bob"))
+		}
 	}
+	list = append(list,
+		`{"message":{"channel_id":"silent","message_posted":{"message_id":"m3","silent":true}}}`,
+		`{"message":{"channel_id":"threads","message_posted":{"message_id":"r1","sender_id":"bob","thread_id":"m1","mentions":["ann","ben"]}}}`)
+	for _, u := range []string{"ann", "ben"} {
+		said := func(channel, what string) {
+			list = append(list, fmt.Sprintf(`{"read":{"channel_id":%q,"user_id":%q,%s}}`, channel, u, what))
+		}
+		for _, c := range []string{"flagged", "threads", "done"} {
+			said(c, `"read_up_to":{"message_id":"m2"}`)
+		}
+		said("flagged", `"flag_set":{"flagged":true,"head_seq":2}`)
+		said("bare", `"flag_set":{"flagged":true}`)
+		said("marked", `"read_up_to":{"message_id":"m2"}`)
+		said("marked", `"marked_unread":{"message_id":"m2","head_seq":2}`)
+		said("muted", `"channel_muted":{"muted":true}`)
+		said("filed", `"channel_filed":{"archived":true,"keep":true,"head_seq":2}`)
+		said("silent", `"read_up_to":{"message_id":"m3"}`)
+		said("silent", `"flag_set":{"flagged":true,"head_seq":3}`)
+		said("seeded", `"notify_set":{"level":"MENTIONS"}`)
+	}
+	after := events.LatestTokens(emit(t, s.URL, list...))
+
+	cl := queryv1connect.NewQueryServiceClient(http.DefaultClient, s.URL)
+	inboxOf := func(user string, after []string) *queryv1.GetInboxResponse {
+		t.Helper()
+		res, err := cl.GetInbox(within(t), connect.NewRequest(&queryv1.GetInboxRequest{UserId: user, Archived: "all", After: after}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Msg.AsOf, res.Msg.EvaluatedAt = nil, nil
+		for _, c := range res.Msg.Channels {
+			if c.LastRead != nil {
+				c.LastRead.At = nil
+			}
+		}
+		return res.Msg
+	}
+	was := inboxOf("ann", after)
+	if before := inboxOf("ben", after); !proto.Equal(before, was) || len(was.Channels) != len(channels) || was.Totals.ThreadUnread != 1 {
+		t.Fatalf("one has\n%v\nand the other\n%v", was, before)
+	}
+
+	var written []string
+	if err := json.Unmarshal(runInNode(t, marksAllRead, s.URL+"/v1/socket"), &written); err != nil {
+		t.Fatal(err)
+	}
+	res, err := ingestv1connect.NewIngestServiceClient(http.DefaultClient, s.URL).MarkAllRead(within(t), connect.NewRequest(&ingestv1.MarkAllReadRequest{UserId: "ben", Threads: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann, ben := inboxOf("ann", events.LatestTokens(written)), inboxOf("ben", res.Msg.After)
+	if !proto.Equal(ann, ben) || ann.Totals.UnreadChannels != 0 || ann.Totals.ThreadUnread != 0 || ann.Totals.Badge != 0 || ann.Totals.Flagged != 0 {
+		t.Errorf("after the device's reads\n%v\nafter those of the node\n%v", ann, ben)
+	}
+
+	reads := map[string]map[string]string{"ann": {}, "ben": {}}
+	consumer := testkit.Client(t, []string{s.Broker}, kgo.ConsumeTopics(events.TopicReads), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	var d events.Decoder
+	from := int64(0) // the last record that was emitted
+	for _, token := range after {
+		if id, err := events.ParseRecordID(token); err == nil && id.Topic == events.TopicReads {
+			from = id.Offset
+		}
+	}
+	for n := 0; n < 2*int(res.Msg.Channels); {
+		fetches := consumer.PollFetches(within(t))
+		if err := fetches.Err(); err != nil {
+			t.Fatal(err)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			var e events.Read
+			if err := d.Read(r.Value, r.Timestamp.UnixMilli(), &e); err != nil {
+				t.Fatal(err)
+			}
+			if r.Offset > from {
+				n++
+				reads[string(e.UserID)][string(e.ChannelID)] = fmt.Sprintf("%v, epoch %d, with threads %v, private %v", e.Kind, e.ReadEpoch, e.WithThreads, e.Private)
+			}
+		})
+	}
+	if !maps.Equal(reads["ann"], reads["ben"]) || len(reads["ann"]) != len(channels)-1 {
+		t.Errorf("the device wrote\n%v\nand the node\n%v", reads["ann"], reads["ben"])
+	}
+}
+
+// runInNode runs a program with the client's module and another argument, and returns what it
+// prints.
+func runInNode(t *testing.T, program string, arg string) []byte {
+	t.Helper()
+	node := testkit.Program(t, "node")
 	module, err := filepath.Abs("../clients/js/src/index.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := filepath.Join(t.TempDir(), "many.mjs")
-	if err := os.WriteFile(script, []byte(manyCommands), 0o600); err != nil {
+	script := filepath.Join(t.TempDir(), "program.mjs")
+	if err := os.WriteFile(script, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "--experimental-websocket", "--no-warnings", script, module, s.URL+"/v1/socket") //nolint:gosec // the program is Node
+	cmd := exec.CommandContext(ctx, node, "--experimental-websocket", "--no-warnings", script, module, arg) //nolint:gosec // the program is Node
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	return out
+}
+
+// TestTheJavaScriptClientStaysWithinTheLimits: a device comes back with more frames than the
+// gateway takes at once, and all of them take effect. Two devices of one user share the user's
+// limit, so the gateway may refuse some frames first.
+func TestTheJavaScriptClientStaysWithinTheLimits(t *testing.T) {
+	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 1000}}})
+	channels := []string{"c0", "c1", "c2", "c3", "c4", "c5", "c6"}
+	for _, c := range channels {
+		folded(t, s.URL, "ann", c, joined(c, "ann"))
+	}
+	out := runInNode(t, manyCommands, s.URL+"/v1/socket")
 	var got struct {
 		Answered, Refused, Lost int
 		After, Why              []string

@@ -18,18 +18,18 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// GetThreads lists the threads that a user follows, unread first, then by newest reply. Like
-// GetInbox it asks every owner and merges.
+// GetThreads lists the threads that a user follows, unread first, then by newest reply: those of
+// the panel, or of any age. Like GetInbox it asks every owner and merges.
 func (s *service) GetThreads(ctx context.Context, req *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error) {
 	m, now, err := evaluated(s, req.Msg)
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "user_id", Value: m.UserId}, threadScope(m.UserId), false)
+	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "user_id", Value: m.UserId}, threadScope(m.UserId, m.AnyAge), false)
 	if err != nil {
 		return nil, err
 	}
-	page := &threadPage{user: m.UserId, size: l.size, from: l.from, evaluatedAt: now}
+	page := &threadPage{user: m.UserId, anyAge: m.AnyAge, size: l.size, from: l.from, evaluatedAt: now}
 	local := func(ctx context.Context, ps []int32) (*queryv1.GetThreadsResponse, error) {
 		return s.localThreads(ctx, ps, l.after, page)
 	}
@@ -41,13 +41,19 @@ func (s *service) GetThreads(ctx context.Context, req *connect.Request[queryv1.G
 
 // threadScope is what the page tokens of a user's threads are bound to. No user id has a control
 // character.
-func threadScope(userID string) string { return userID + "\x00threads" }
+func threadScope(userID string, anyAge bool) string {
+	if anyAge {
+		return userID + "\x00followed"
+	}
+	return userID + "\x00threads"
+}
 
 // threadPage cuts a page out of those of several owners.
 type threadPage struct {
-	user string
-	size int
-	from *paging.Key
+	user   string
+	anyAge bool // also threads that are too old to be listed
+	size   int
+	from   *paging.Key
 
 	evaluatedAt int64 // Unix milliseconds
 }
@@ -63,7 +69,7 @@ func (p *threadPage) cut(res *queryv1.GetThreadsResponse, now time.Time) {
 		res.Threads, more = res.Threads[:p.size], true
 	}
 	if more && len(res.Threads) > 0 {
-		res.NextPageToken = paging.Encode(threadScope(p.user), false, threadKey(res.Threads[len(res.Threads)-1]), now)
+		res.NextPageToken = paging.Encode(threadScope(p.user, p.anyAge), false, threadKey(res.Threads[len(res.Threads)-1]), now)
 	}
 }
 
@@ -79,7 +85,7 @@ func threadKey(t *queryv1.ThreadUnread) paging.Key {
 // localThreads reads the partitions ps, all of which must be live here.
 func (s *service) localThreads(ctx context.Context, ps []int32, a position.After, page *threadPage) (*queryv1.GetThreadsResponse, error) {
 	w := &sweep{call: "GetThreads", what: "the threads", Pages: selection.Pages{
-		User: page.user, Now: page.evaluatedAt, Threads: &selection.Selection{Size: page.size, From: page.from},
+		User: page.user, Now: page.evaluatedAt, Threads: &selection.Selection{Size: page.size, From: page.from, AnyAge: page.anyAge},
 	}}
 	asOf, err := s.sweep(ctx, ps, a, w)
 	if err != nil {
@@ -89,7 +95,7 @@ func (s *service) localThreads(ctx context.Context, ps []int32, a position.After
 		AsOf: asOf, Totals: w.Tally.All.Totals(), Threads: threadsOf(w.Threads, w.Now), EvaluatedAt: answer.Timestamp(w.Now),
 	}
 	if n := len(res.Threads); w.Threads.More && n > 0 {
-		res.NextPageToken = paging.Encode(threadScope(page.user), false, threadKey(res.Threads[n-1]), s.now())
+		res.NextPageToken = paging.Encode(threadScope(page.user, page.anyAge), false, threadKey(res.Threads[n-1]), s.now())
 	}
 	w.Room.Free()
 	return res, nil

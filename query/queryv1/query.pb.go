@@ -939,7 +939,9 @@ type GetThreadsRequest struct {
 	// 0 = 50; at most 1,000.
 	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty = the first page. One that has aged is invalid_argument.
-	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Also the followed threads that are too old to be listed. The totals are over the listed ones all the same.
+	AnyAge        bool                   `protobuf:"varint,4,opt,name=any_age,json=anyAge,proto3" json:"any_age,omitempty"`
 	After         []string               `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
 	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -995,6 +997,13 @@ func (x *GetThreadsRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *GetThreadsRequest) GetAnyAge() bool {
+	if x != nil {
+		return x.AnyAge
+	}
+	return false
 }
 
 func (x *GetThreadsRequest) GetAfter() []string {
@@ -2845,12 +2854,13 @@ const file_tidemark_query_v1_query_proto_rawDesc = "" +
 	"\barchived\x18\t \x01(\v2!.tidemark.query.v1.ArchivedTotalsR\barchived\"U\n" +
 	"\x0eArchivedTotals\x12'\n" +
 	"\x0funread_channels\x18\x01 \x01(\rR\x0eunreadChannels\x12\x1a\n" +
-	"\bmentions\x18\x02 \x01(\rR\bmentions\"\xbd\x01\n" +
+	"\bmentions\x18\x02 \x01(\rR\bmentions\"\xd6\x01\n" +
 	"\x11GetThreadsRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x14\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x17\n" +
+	"\aany_age\x18\x04 \x01(\bR\x06anyAge\x12\x14\n" +
 	"\x05after\x18d \x03(\tR\x05after\x12=\n" +
 	"\fevaluated_at\x18e \x01(\v2\x1a.google.protobuf.TimestampR\vevaluatedAt\"\xfe\x01\n" +
 	"\x12GetThreadsResponse\x129\n" +

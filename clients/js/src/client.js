@@ -119,7 +119,8 @@ export class TidemarkClient {
   }
 
   /** Reads, each with one command, the channels that have something unread or a flag, those that are muted or archived too.
-   * A snapshot that was truncated lacks channels, and so does this: `MarkAllRead` of the ingest service reads all.
+   * Each states the channel's epoch, so that a mark that is made meanwhile wins, however long the command waits. A snapshot
+   * that was truncated lacks channels, and so does this: `MarkAllRead` of the ingest service reads all.
    * @param {{label?: string, threads?: boolean}} [options] label: of the channels that have it; threads: their threads too,
    *   and channels with a followed thread that has something unread
    * @returns {Promise<any[]>} the answers */
@@ -134,8 +135,12 @@ export class TidemarkClient {
       if (label !== undefined && !c.labels?.includes(label)) continue;
       const its = followed.get(c.channel_id) ?? [];
       if (!(c.unread || c.flagged || its.some((t) => t.unread))) continue;
-      const newest = [c.latest, ...its.map((t) => t.last_reply)].reduce((a, b) => ((b?.seq ?? 0) > (a?.seq ?? 0) ? b : a), null);
-      if (newest?.message_id) asked.push(this.markRead(c.channel_id, newest.message_id, { withThreads: threads }));
+      const newest = [c.latest, lastUnread(c), c.last_read, ...its.map((t) => t.last_reply)]
+        .reduce((a, b) => ((b?.seq ?? 0) > (a?.seq ?? 0) ? b : a), null);
+      if (newest?.seq) asked.push(this.send({
+        type: 'mark_read', channel_id: c.channel_id, ...(newest.message_id ? { message_id: newest.message_id } : { seq: newest.seq }),
+        ...(c.read_epoch && { read_epoch: c.read_epoch }), ...(threads && { with_threads: true }),
+      }));
       else if (c.flagged) asked.push(this.flag(c.channel_id, false)); // there is no message to read
     }
     return Promise.all(asked);
@@ -415,3 +420,10 @@ export class TidemarkClient {
  * @param {string} [threadId]
  * @returns {{channel_id: string, thread_id?: string}} */
 const scopeOf = (channelId, threadId) => ({ channel_id: channelId, ...(threadId && { thread_id: threadId }) });
+
+/** The newest unread message of a channel of which only seeded ones are live: they are `first_unread` and those after it.
+ * Where some of them were deleted it is an earlier one, never a later one.
+ * @param {import('./index.js').ChannelUnread} c
+ * @returns {{message_id: string, seq: number} | undefined} */
+const lastUnread = (c) => (!c.latest && c.unread > 0 && c.first_unread
+  ? { message_id: '', seq: c.first_unread.seq + c.unread - 1 } : undefined);

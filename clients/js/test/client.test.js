@@ -397,3 +397,23 @@ test('mark all read: a command for each channel with something to see, of one la
   assert.deepEqual(await asked({ label: 'work', threads: true }), [['unread', 'mark_read', 'm4', true], ['flagged', 'mark_read', 'm5', true], ['done', 'mark_read', 'm11', true]]);
   assert.deepEqual(await asked({ label: 'none' }), []);
 });
+
+test('mark all read: each command states its channel\'s epoch, and a seq where there is no id', async (t) => {
+  const { c, net } = await connected(t, [
+    channel('marked', 1, { read_epoch: 3, latest: { message_id: 'm4', seq: 4 } }),
+    channel('seeded', 5, { read_epoch: 1, first_unread: { message_id: '', seq: 5 } }), // of 9 the first four are read
+    channel('silent', 0, { read_epoch: 2, flagged: true, latest: { message_id: 'm4', seq: 4 }, last_read: { message_id: 'm6', seq: 6 } }),
+    channel('old', 1, { read_epoch: 1, latest: { message_id: '', seq: 7 } }), // its messages have left the index
+  ]);
+  const before = net.last.sent.length;
+  const all = c.markAllRead();
+  const sent = net.last.sent.slice(before);
+  for (const f of sent) net.last.says({ type: 'ack', id: f.id, after: [] });
+  await all;
+  assert.deepEqual(sent.map(({ id, ...f }) => f), [
+    { type: 'mark_read', channel_id: 'marked', message_id: 'm4', read_epoch: 3 },
+    { type: 'mark_read', channel_id: 'seeded', seq: 9, read_epoch: 1 },
+    { type: 'mark_read', channel_id: 'silent', message_id: 'm6', read_epoch: 2 },
+    { type: 'mark_read', channel_id: 'old', seq: 7, read_epoch: 1 },
+  ]);
+});

@@ -27,6 +27,7 @@ type Command struct {
 	Token      string   `json:"token"`
 
 	WithThreads      bool     `json:"with_threads"`
+	ReadEpoch        uint32   `json:"read_epoch"`
 	Level            string   `json:"level"`
 	Until            string   `json:"until"`
 	IgnoreMentionAll *bool    `json:"ignore_mention_all"`

@@ -26,15 +26,19 @@ func Fill(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) erro
 	}
 	switch c.Type {
 	case "mark_read":
-		if err := frames.Need("message_id", c.MessageID); err != nil {
-			return err
-		}
 		if c.WithThreads && c.ThreadID != "" {
 			return frames.Refuse(frames.Invalid, "with_threads reads a channel and its threads: it goes without thread_id")
 		}
-		ev.Kind = &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{
-			Target: &eventsv1.ReadUpTo_MessageId{MessageId: c.MessageID}, ThreadId: c.ThreadID, Private: c.Private, WithThreads: c.WithThreads,
-		}}
+		read := &eventsv1.ReadUpTo{ThreadId: c.ThreadID, Private: c.Private, WithThreads: c.WithThreads, ReadEpoch: c.ReadEpoch}
+		switch {
+		case c.MessageID != "":
+			read.Target = &eventsv1.ReadUpTo_MessageId{MessageId: c.MessageID}
+		case c.Seq > 0:
+			read.Target = &eventsv1.ReadUpTo_Seq{Seq: c.Seq}
+		default:
+			return frames.Refuse(frames.Invalid, "message_id or seq is missing")
+		}
+		ev.Kind = &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: read}
 	case "mark_unread":
 		if err := frames.Need("message_id", c.MessageID); err != nil {
 			return err

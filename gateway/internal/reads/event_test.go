@@ -32,6 +32,8 @@ func TestFramesBecomeEvents(t *testing.T) {
 	for frame, want := range map[string]string{
 		`"mark_read","message_id":"m1","thread_id":"t","private":true`:                                  `"read_up_to":{"message_id":"m1","thread_id":"t","private":true}`,
 		`"mark_read","message_id":"m1","with_threads":true`:                                             `"min_version":2,"read_up_to":{"message_id":"m1","with_threads":true}`,
+		`"mark_read","seq":7,"read_epoch":3`:                                                            `"read_up_to":{"seq":7,"read_epoch":3}`,
+		`"mark_read","message_id":"m1","seq":7,"read_epoch":1`:                                          `"read_up_to":{"message_id":"m1","read_epoch":1}`,
 		`"mark_unread","message_id":"m1"`:                                                               `"marked_unread":{"message_id":"m1","head_seq":7}`,
 		`"mark_unread","message_id":"m1","head_seq":5`:                                                  `"marked_unread":{"message_id":"m1","head_seq":5}`,
 		`"messages_read","message_ids":["m1","m2"]`:                                                     `"messages_read":{"message_ids":["m1","m2"]}`,
@@ -69,7 +71,7 @@ func TestFramesBecomeEvents(t *testing.T) {
 
 func TestWhatIsWrongWithAFrame(t *testing.T) {
 	for frame, want := range map[string]string{
-		`"mark_read"`:   "message_id is missing",
+		`"mark_read"`:   "message_id or seq is missing",
 		`"mark_unread"`: "message_id is missing",
 		`"mark_read","message_id":"m","thread_id":"t","with_threads":true`: "with_threads reads a channel and its threads",
 		`"messages_read"`: "message_ids is empty",

@@ -220,6 +220,7 @@ type ThreadEntry struct {
 	Mentions            uint32
 	Muted               bool
 	RepliedAt           int64     // of the newest live reply, Unix milliseconds; 0 = there is none
+	Expired             bool      // it is followed, but too old to be listed
 	Standing            *Standing // of the channel; nil: nothing was said of it
 	Ref                 ThreadRef
 }
@@ -240,7 +241,12 @@ func (s *Sweep) EachChannel(fn func(*InboxEntry)) {
 }
 
 // EachThread is EachChannel for the threads that are listed (DESIGN §4.4).
-func (s *Sweep) EachThread(fn func(*ThreadEntry)) {
+func (s *Sweep) EachThread(fn func(*ThreadEntry)) { s.eachThread(false, fn) }
+
+// EachFollowed is EachThread for all followed threads, those that have expired too.
+func (s *Sweep) EachFollowed(fn func(*ThreadEntry)) { s.eachThread(true, fn) }
+
+func (s *Sweep) eachThread(anyAge bool, fn func(*ThreadEntry)) {
 	var e ThreadEntry
 	s.expires = math.MaxInt64
 	for i := range s.mem.pairs {
@@ -249,13 +255,15 @@ func (s *Sweep) EachThread(fn func(*ThreadEntry)) {
 		e.ChannelID, e.Muted, e.Standing = s.mem.id(x.name), x.muted, s.mem.standingOf(x)
 		for j := range list {
 			t := &list[j]
-			if s.p.expired(t.touched, s.logTime) {
+			expired := s.p.expired(t.touched, s.logTime)
+			if expired && !anyAge {
 				continue
 			}
-			if !s.p.ThreadsAlways {
+			if !expired && !s.p.ThreadsAlways {
 				s.expires = min(s.expires, t.touched+rules.ThreadListedFor)
 			}
 			e.ThreadID, e.Unread, e.Mentions, e.RepliedAt, e.Ref.follow = s.mem.id(t.name), t.unread, t.mentions, t.repliedAt, t.follow
+			e.Expired = expired
 			fn(&e)
 		}
 	}

@@ -28,9 +28,9 @@ type toRead struct {
 }
 
 // eachToRead calls fn for every channel of the user, archived ones too, that has unread messages, is
-// flagged or, if the request says so, has a listed thread with unread replies, and that has the
-// label of the request, if any. It goes page by page: one that changes meanwhile is seen as it was
-// or as it is.
+// flagged or, if the request says so, has a followed thread of any age with unread replies, and
+// that has the label of the request, if any. It goes page by page: one that changes meanwhile is
+// seen as it was or as it is.
 func (g *Service) eachToRead(ctx context.Context, m *ingestv1.MarkAllReadRequest, fn func(toRead) error) error {
 	replies := map[string]uint32{}
 	if m.Threads {
@@ -107,11 +107,11 @@ func (g *Service) unread(ctx context.Context, m *ingestv1.MarkAllReadRequest, id
 	return list, all.Wait()
 }
 
-// unreadReplies finds the channels with a listed thread that has unread replies, and the seq of the
-// newest last reply of these threads.
+// unreadReplies finds the channels with a followed thread that has unread replies, also one that is
+// too old for panels, and the seq of the newest last reply of these threads.
 func (g *Service) unreadReplies(ctx context.Context, m *ingestv1.MarkAllReadRequest) (map[string]uint32, error) {
 	newest := map[string]uint32{}
-	for r := (&queryv1.GetThreadsRequest{UserId: m.UserId, PageSize: paging.MaxSize, After: m.After}); ; {
+	for r := (&queryv1.GetThreadsRequest{UserId: m.UserId, AnyAge: true, PageSize: paging.MaxSize, After: m.After}); ; {
 		page, err := g.cfg.Queries.GetThreads(ctx, connect.NewRequest(r))
 		if err != nil {
 			return nil, err

@@ -47,7 +47,7 @@ func (s *Selection) Bound(lists []*projections.Sweep) {
 		keys = append(keys, orderOf(e.Key.Unread, e.Key.At))
 	}
 	for _, list := range lists {
-		list.EachThread(func(e *projections.ThreadEntry) {
+		s.eachThread(list, func(e *projections.ThreadEntry) {
 			if key := orderOf(e.Unread > 0, e.RepliedAt); s.From == nil || key < orderOf(s.From.Unread, s.From.At) {
 				keys = append(keys, key)
 			}

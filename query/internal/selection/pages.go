@@ -41,8 +41,10 @@ func (p *Pages) Choose(list *projections.Sweep) {
 			p.Inbox.Offer(e)
 		})
 	}
-	list.EachThread(func(e *projections.ThreadEntry) {
-		p.Tally.AddThread(totals.PartOf(e.Unread, e.Mentions, e.Standing, p.Now), e.Standing.Labels(), 1)
+	p.Threads.eachThread(list, func(e *projections.ThreadEntry) {
+		if !e.Expired {
+			p.Tally.AddThread(totals.PartOf(e.Unread, e.Mentions, e.Standing, p.Now), e.Standing.Labels(), 1)
+		}
 		if p.Threads != nil {
 			p.Threads.OfferThread(e)
 		}

@@ -14,6 +14,7 @@ import (
 type Selection struct {
 	Size   int
 	Filter Filter      // of channels
+	AnyAge bool        // of threads: also those that have expired
 	From   *paging.Key // nil: from the start; else what comes after it
 
 	Kept selected // in no order
@@ -77,6 +78,15 @@ func (s *Selection) OfferThread(e *projections.ThreadEntry) {
 		x.Standing = &standing
 	}
 	s.take(x)
+}
+
+// eachThread calls fn for the threads of a list that the page may have.
+func (s *Selection) eachThread(list *projections.Sweep, fn func(*projections.ThreadEntry)) {
+	if s != nil && s.AnyAge {
+		list.EachFollowed(fn)
+		return
+	}
+	list.EachThread(fn)
 }
 
 // after reports whether what has these comes after all that is kept, whatever its id. Most end
