@@ -65,16 +65,27 @@ func (s *service) GetUnread(ctx context.Context, req *connect.Request[queryv1.Ge
 	if err != nil {
 		return nil, err
 	}
-	return routed(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) *queryv1.ChannelUnread {
+	return routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) (end rest[queryv1.ChannelUnread]) {
 		defer p.Held("GetUnread")()
-		v, ok := p.View(m.UserId, m.ChannelId)
+		asOf := s.topics.AsOf(nil, number, p.Position())
+		views := p.BeginViews()
+		defer func() {
+			if end == nil { // there is no such channel, or it panics
+				views.Drop()
+			}
+		}()
+		v, ok := views.View(m.UserId, m.ChannelId)
 		if !ok {
 			return nil
 		}
-		c := answer.Channel(&v, now)
-		c.EvaluatedAt = answer.Timestamp(now)
-		c.AsOf = s.topics.AsOf(nil, number, p.Position())
-		return c
+		return func(ctx context.Context) (*queryv1.ChannelUnread, error) {
+			if err := views.End(ctx); err != nil {
+				return nil, err
+			}
+			c := answer.Channel(v, now)
+			c.EvaluatedAt, c.AsOf = answer.Timestamp(now), asOf
+			return c, nil
+		}
 	}, queryv1connect.QueryServiceClient.GetUnread)
 }
 

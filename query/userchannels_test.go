@@ -33,12 +33,12 @@ func userChannelText(list []*queryv1.UserChannel) (out []string) {
 // any size; deleted ones are gone.
 func TestListUserChannels(t *testing.T) {
 	c := newCluster(t, 4, 3)
-	for _, ch := range []string{"deleted", "erased", "erased-and-back", "follows", "guest", "left", "member", "posted", "strangers"} {
+	for _, ch := range []string{"deleted", "erased", "erased-and-back", "follows", "guest", "hides", "left", "member", "posted", "strangers", "waits"} {
 		c.join(ch, "bob")
 		c.post(ch, "m1", "bob")
 	}
 	erase := events.Read{Kind: events.KindUserErased}
-	for _, ch := range []string{"deleted", "erased", "erased-and-back", "follows", "left", "member"} {
+	for _, ch := range []string{"deleted", "erased", "erased-and-back", "follows", "hides", "left", "member", "waits"} {
 		c.join(ch, "ann")
 	}
 	c.readUpTo("guest", "ann", 1)
@@ -52,10 +52,16 @@ func TestListUserChannels(t *testing.T) {
 	c.readUpTo("erased-and-back", "ann", 1)
 	c.read(erase, "follows", "ann")
 	c.read(events.Read{Kind: events.KindThreadFollowed, ThreadID: []byte("m1")}, "follows", "ann")
+	for _, ch := range []string{"hides", "waits"} {
+		c.read(erase, ch, "ann")
+	}
+	unknown := [][]byte{[]byte("to come")}
+	c.read(events.Read{Kind: events.KindMessagesHidden, IDs: unknown}, "hides", "ann") // nothing else is kept of it
+	c.read(events.Read{Kind: events.KindMessagesRead, IDs: unknown}, "waits", "ann")
 	c.message("deleted", events.Message{Kind: events.KindChannelDeleted})
 
-	want := []string{"erased false true", "erased-and-back false false", "follows true false", "guest false false", "left false false",
-		"member true false", "posted false false"}
+	want := []string{"erased false true", "erased-and-back false false", "follows true false", "guest false false", "hides true false",
+		"left false false", "member true false", "posted false false", "waits true false"}
 	for _, n := range c.nodes {
 		for _, size := range []uint32{0, 1, 3} {
 			var got []string

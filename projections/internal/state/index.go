@@ -39,15 +39,24 @@ func (p *State) Lookup(c *Channel, id []byte, hash uint64, now int64) (history.I
 	if !found {
 		return best, ok
 	}
-	for r := (wire.Reader{B: v}); len(r.B) > 0 && r.Err == nil; {
+	if x, ok := IndexedIn(v, best.Seq, now, p.Settings.IndexRetention); ok {
+		return x, true
+	}
+	return best, ok
+}
+
+// IndexedIn is the oldest message of an index record that has not left the index, if it is before a
+// seq; 0: any.
+func IndexedIn(record []byte, before uint32, now, retention int64) (history.Indexed, bool) {
+	for r := (wire.Reader{B: record}); len(r.B) > 0 && r.Err == nil; {
 		x := history.Indexed{Seq: r.U32(), Flags: r.Byte()}
 		x.Time = r.Varint()
 		x.LogTime = x.Time + int64(r.Uvarint())
-		if r.Err == nil && now-x.Time <= p.Settings.IndexRetention && (!ok || x.Seq < best.Seq) {
+		if r.Err == nil && now-x.Time <= retention && (before == 0 || x.Seq < before) {
 			return x, true
 		}
 	}
-	return best, ok
+	return history.Indexed{}, false
 }
 
 // LookupTail looks among the newest messages only, oldest first where an id was posted again.
@@ -75,29 +84,47 @@ func (p *State) LookupTail(c *Channel, id []byte, hash uint64, now int64) (histo
 
 // lookupPlain looks among the messages that have no index entry.
 func (p *State) lookupPlain(c *Channel, id []byte) (history.Indexed, bool) {
-	seed := p.SeedOf(c)
-	full := (c.HeadSeq - seed) / history.BlockLen // blocks that are written
-	if c.Plain == 0 || full == 0 || bytes.Compare(id, p.Blobs.Get(c.MaxID)) > 0 {
+	s, ok := p.PlainSearchOf(c, id)
+	if !ok {
 		return history.Indexed{}, false
 	}
-	x, ok, err := p.searchPlain(c, id, min(history.BlockOf(c.Plain-seed), full-1))
+	x, ok, err := s.Run(func(b uint32) ([]byte, error) { return p.Block(c, b) })
 	if err != nil {
 		p.Fail(fmt.Errorf("log of channel %q: looking for a message id: %w", p.Blobs.Get(c.ID), err))
 	}
 	return x, ok
 }
 
-// searchPlain finds the newest block up to hi of which the anchor's id is not beyond the one
-// sought. It goes back from hi in growing steps first, since most ids that are sought are recent,
+// PlainSearch is the search for a message among those that have no index entry. What it needs of
+// memory is copied: it runs without the partition's lock, too, over the blocks of any moment since.
+type PlainSearch struct {
+	id   []byte // borrowed of whoever asked
+	seed uint32
+	last uint32 // the newest block that can have it
+}
+
+// PlainSearchOf begins a search; false: no message without an index entry can have this id.
+func (p *State) PlainSearchOf(c *Channel, id []byte) (PlainSearch, bool) {
+	seed := p.SeedOf(c)
+	full := (c.HeadSeq - seed) / history.BlockLen // blocks that are written
+	if c.Plain == 0 || full == 0 || bytes.Compare(id, p.Blobs.Get(c.MaxID)) > 0 {
+		return PlainSearch{}, false
+	}
+	return PlainSearch{id, seed, min(history.BlockOf(c.Plain-seed), full-1)}, true
+}
+
+// Run finds the newest block up to the last of which the anchor's id is not beyond the one sought.
+// It goes back from the last in growing steps first, since most ids that are sought are recent,
 // then by bisection. The message is in that block, or it is the block's anchor.
-func (p *State) searchPlain(c *Channel, id []byte, hi uint32) (history.Indexed, bool, error) {
+func (s *PlainSearch) Run(block func(b uint32) ([]byte, error)) (history.Indexed, bool, error) {
+	hi := s.last
 	lo, beyond := uint32(0), hi+1 // the anchor of block beyond, if there is one, is beyond the id
 	for step := uint32(1); hi > 0; step *= 2 {
-		_, at, err := p.anchorOf(c, hi)
+		_, at, err := s.anchorOf(block, hi)
 		if err != nil {
 			return history.Indexed{}, false, err
 		}
-		if bytes.Compare(at.ID, id) <= 0 {
+		if bytes.Compare(at.ID, s.id) <= 0 {
 			lo = hi
 			break
 		}
@@ -106,31 +133,30 @@ func (p *State) searchPlain(c *Channel, id []byte, hi uint32) (history.Indexed, 
 	}
 	for lo+1 < beyond {
 		mid := lo + (beyond-lo)/2
-		_, at, err := p.anchorOf(c, mid)
+		_, at, err := s.anchorOf(block, mid)
 		if err != nil {
 			return history.Indexed{}, false, err
 		}
-		if bytes.Compare(at.ID, id) <= 0 {
+		if bytes.Compare(at.ID, s.id) <= 0 {
 			lo = mid
 		} else {
 			beyond = mid
 		}
 	}
-	b, e, err := p.anchorOf(c, lo)
+	b, e, err := s.anchorOf(block, lo)
 	if err != nil {
 		return history.Indexed{}, false, err
 	}
-	if bytes.Equal(e.ID, id) {
+	if bytes.Equal(e.ID, s.id) {
 		return history.IndexedOf(&e), true, nil
 	}
 	r := wire.Reader{B: b}
 	r.Uvarint()
-	seed := p.SeedOf(c)
 	for n := lo*history.BlockLen + 1; n <= (lo+1)*history.BlockLen; n++ {
-		if err := e.Decode(seed+n, r.Bytes()); err != nil {
+		if err := e.Decode(s.seed+n, r.Bytes()); err != nil {
 			return history.Indexed{}, false, err
 		}
-		if e.Flags&history.Grew != 0 && bytes.Equal(e.ID, id) {
+		if e.Flags&history.Grew != 0 && bytes.Equal(e.ID, s.id) {
 			return history.IndexedOf(&e), true, nil
 		}
 	}
@@ -138,24 +164,24 @@ func (p *State) searchPlain(c *Channel, id []byte, hi uint32) (history.Indexed, 
 }
 
 // anchorOf returns a block and its anchor: the message with the largest id up to the block's first.
-func (p *State) anchorOf(c *Channel, block uint32) (b []byte, e history.Entry, err error) {
-	if b, err = p.Block(c, block); err != nil {
+func (s *PlainSearch) anchorOf(block func(b uint32) ([]byte, error), n uint32) (b []byte, e history.Entry, err error) {
+	if b, err = block(n); err != nil {
 		return nil, e, err
 	}
-	first, seed := block*history.BlockLen+1, p.SeedOf(c) // by their numbers in the log
+	first := n*history.BlockLen + 1 // by their numbers in the log
 	r := wire.Reader{B: b}
 	back := r.U32()
 	if r.Err != nil || back >= first {
-		return nil, e, fmt.Errorf("block %d: its anchor is %d before message %d: %w", block, back, seed+first, errors.Join(r.Err, errAnchor))
+		return nil, e, fmt.Errorf("block %d: its anchor is %d before message %d: %w", n, back, s.seed+first, errors.Join(r.Err, errAnchor))
 	}
 	from := b
 	if back > 0 {
-		if from, err = p.Block(c, history.BlockOf(first-back)); err != nil {
+		if from, err = block(history.BlockOf(first - back)); err != nil {
 			return nil, e, err
 		}
 	}
-	if err := history.BlockEntry(from, first-back, seed+first-back, &e); err != nil {
-		return nil, e, fmt.Errorf("message %d: %w", seed+first-back, err)
+	if err := history.BlockEntry(from, first-back, s.seed+first-back, &e); err != nil {
+		return nil, e, fmt.Errorf("message %d: %w", s.seed+first-back, err)
 	}
 	return b, e, nil
 }

@@ -7,6 +7,7 @@
 //	types.go             what is answered
 //	queries.go           Queries, and what they need of a store
 //	channel.go           what a user sees of a channel; their inbox
+//	line.go              the seq of a line that was set by id
 //	standing.go          how a channel enters a user's totals
 //	thread.go            what a user sees of a thread; their threads
 //	user_rows.go         the channels in which something is known of a user

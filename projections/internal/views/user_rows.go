@@ -129,5 +129,10 @@ func (p *Queries) asErased(r *state.Row) bool {
 		return false
 	}
 	x := p.rules.ExtraOfPair(r)
-	return x == nil || len(x.Unsettled) == 0 && x.Singles.Max() == 0 && x.Hidden.NoneOwn()
+	if x == nil {
+		return true
+	}
+	// What waits is kept as well: hidden messages that are still to come are in OpenReads alone.
+	waits := len(x.Unsettled)+len(x.Floors)+len(x.OpenReads)+len(x.WaitingDeliveries) > 0
+	return !waits && x.Singles.Empty() && x.Queued.Empty() && x.Hidden.NoneOwn() && (x.WithThreads == nil || x.WithThreads.Plain())
 }

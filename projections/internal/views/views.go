@@ -20,7 +20,10 @@ type Views struct {
 	room    *ViewRoom
 	Wanted  []wantedText
 	err     error
-	warmed  uint64 // keeps the loads of WarmThreads from being left out
+
+	wantedSeqs []wantedSeq
+
+	warmed uint64 // keeps the loads of WarmThreads from being left out
 
 	// The message in memory that was named last, and its id: a view names one several times.
 	named   *state.Channel
@@ -132,7 +135,12 @@ func (v *Views) End(ctx context.Context) error {
 	if v.m == nil || v.err != nil {
 		return v.err
 	}
-	return v.m.read(ctx, func() error { return v.fillTexts(ctx) })
+	return v.m.read(ctx, func() error {
+		if err := v.fillTexts(ctx); err != nil {
+			return err
+		}
+		return v.fillSeqs(ctx)
+	})
 }
 
 // Drop ends what was begun and is not wanted any more.

@@ -1,0 +1,150 @@
+package views
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/overlay"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// wantedSeq is an id of which the seq is told: that of a line. It is looked for in memory under the
+// lock, and where that does not decide, in the store at the moment of the views.
+type wantedSeq struct {
+	ref *Ref
+
+	// What memory has: the message in the tail that is in the index, and the newest there with the
+	// id whatever its age; 0 = none.
+	found, kept uint32
+
+	channel  []byte
+	id       []byte
+	plain    bool // search can find it
+	search   state.PlainSearch
+	recent   map[uint32][]byte // blocks that were written since the last cut
+	record   []byte            // of the index, if it was written since the last cut
+	recorded bool
+}
+
+// fillLine completes the line of a view. A seq names what is there, whatever id was said with it.
+func (p *Queries) fillLine(c *state.Channel, v *View, later *Views) {
+	switch v.LineKnown = v.Line; {
+	case v.Line.Seq != 0 && v.Line.Seq <= c.HeadSeq:
+		v.LineKnown = Ref{}
+		p.ref(c, v.Line.Seq, &v.LineKnown, later)
+	case v.Line.Seq != 0 || v.Line.MessageID == "":
+	case later != nil:
+		later.wantSeq(c, []byte(v.Line.MessageID), &v.LineKnown)
+	default:
+		if e, ok := p.named(c, []byte(v.Line.MessageID)); ok {
+			v.LineKnown.Seq = e.Seq
+		}
+	}
+}
+
+// wantSeq is named for a seq that End tells. It reads no store.
+func (v *Views) wantSeq(c *state.Channel, id []byte, ref *Ref) {
+	p := v.p
+	w := wantedSeq{ref: ref, id: id}
+	if c.HeadSeq == 0 {
+		return
+	}
+	x, ok := p.rules.LookupTail(c, id, state.IDHash(id), v.logTime)
+	w.found = x.Seq
+	for s := c.HeadSeq; c.InTail(s) && w.kept == 0; s-- {
+		if e := p.rules.EntryAt(c, s); bytes.Equal(e.ID, id) {
+			w.kept = s
+		}
+	}
+	seed := p.rules.SeedOf(c)
+	if c.HeadSeq-seed <= history.BlockLen || ok && c.Flags&state.ChannelReposted == 0 {
+		w.tell()
+		return
+	}
+	if v.m == nil && v.err == nil {
+		v.m, v.err = p.momentOf(nil)
+	}
+	w.channel = bytes.Clone(p.rules.Blobs.Get(c.ID))
+	if w.search, w.plain = p.rules.PlainSearchOf(c, id); w.plain {
+		w.recent = recentBlocks(p.rules.Written.Now, w.channel, (c.HeadSeq-seed)/history.BlockLen)
+	}
+	var kb [keys.Buf + keys.MaxID]byte
+	var deleted bool
+	if w.record, deleted, w.recorded = p.rules.Written.Now.Get(keys.AppendIndex(kb[:0], w.channel, id)); deleted {
+		w.record = nil
+	}
+	v.wantedSeqs = append(v.wantedSeqs, w)
+}
+
+// recentBlocks are the newest blocks of a log of so many, up to the first that was not written since
+// the last cut. A block before that one may have been written again, which changes no id in it.
+func recentBlocks(now *overlay.Overlay, channel []byte, full uint32) map[uint32][]byte {
+	recent := map[uint32][]byte{}
+	var kb [keys.Buf]byte
+	for b := full; b > 0; b-- {
+		block, deleted, known := now.Get(keys.AppendLog(kb[:0], channel, b-1))
+		if !known || deleted {
+			break
+		}
+		recent[b-1] = block // values in there are never written over
+	}
+	return recent
+}
+
+// tell tells what memory has, if that is all there is.
+func (w *wantedSeq) tell() {
+	if w.ref.Seq = w.found; w.found == 0 {
+		w.ref.Seq = w.kept
+	}
+}
+
+// fillSeqs looks for the ids in the store, as State.Lookup does in memory and the store.
+func (v *Views) fillSeqs(ctx context.Context) error {
+	retention := v.p.rules.Settings.IndexRetention
+	for i := range v.wantedSeqs {
+		w := &v.wantedSeqs[i]
+		if w.plain {
+			x, ok, err := w.search.Run(func(b uint32) ([]byte, error) { return v.blockAt(ctx, w, b) })
+			if err != nil {
+				return fmt.Errorf("log of channel %q: looking for a message id: %w", w.channel, err)
+			}
+			if ok && v.logTime-x.Time <= retention {
+				w.ref.Seq = x.Seq
+				continue
+			}
+		}
+		record := w.record
+		if !w.recorded {
+			var kb [keys.Buf + keys.MaxID]byte
+			var err error
+			if record, _, err = v.m.get(keys.AppendIndex(kb[:0], w.channel, w.id)); err != nil {
+				return fmt.Errorf("message index of channel %q: %w", w.channel, err)
+			}
+		}
+		if x, ok := state.IndexedIn(record, w.found, v.logTime, retention); ok {
+			w.ref.Seq = x.Seq
+			continue
+		}
+		w.tell()
+	}
+	return nil
+}
+
+// blockAt is a block of the log in which an id is looked for.
+func (v *Views) blockAt(ctx context.Context, w *wantedSeq, b uint32) ([]byte, error) {
+	if block, ok := w.recent[b]; ok {
+		return block, nil
+	}
+	if err := v.m.checkStopped(ctx); err != nil {
+		return nil, err
+	}
+	var kb [keys.Buf]byte
+	block, ok, err := v.m.get(keys.AppendLog(kb[:0], w.channel, b))
+	if err == nil && !ok {
+		err = fmt.Errorf("block %d is missing from the store", b)
+	}
+	return bytes.Clone(block), err // the search looks at two blocks at a time
+}

@@ -1,0 +1,94 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// TestLinesUnderTheLock: a view that has a line by id is begun without a look at the store, wherever
+// the message is: in memory, in a block or in the index, written since the last cut, in a cut that
+// is not applied, or stored. It says what is so under the lock, whatever is folded and cut before it
+// ends.
+func TestLinesUnderTheLock(t *testing.T) {
+	room := newReceiptsRoom(t, 2)
+	var ids []string
+	post := func(id string) {
+		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: []byte(id), SenderID: []byte("user-00000")})
+		ids = append(ids, id)
+	}
+	posts := func(from, to int) {
+		for n := from; n < to; n++ {
+			if n%5 == 3 {
+				post(fmt.Sprintf("a%05d", 99_999-n)) // ids that do not grow are in the index
+			} else {
+				post(fmt.Sprintf("m%05d", n)) // in the log alone
+			}
+		}
+	}
+	posts(0, 100)
+	room.now += int64(100 * 24 * time.Hour / time.Millisecond) // they leave the index
+	posts(100, 200)
+	post("m00003")
+	post("a99996") // used again
+	posts(200, 300)
+	mustCut(t, room.p)
+	posts(300, 400)
+	var d Deltas
+	room.p.Drain(&d, true)
+	cut, err := room.p.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	posts(400, 500)
+	room.message(events.Message{Kind: events.KindMessageDeleted, MessageID: []byte("m00450")})
+	room.message(events.Message{Kind: events.KindMessageEdited, MessageID: []byte("m00251"), Preview: []byte("again")})
+	ids = append(ids, "never", "a", "z", "m00003x")
+
+	line := func(id string) {
+		room.now += 37
+		room.p.rules.FoldRead(&events.Read{Kind: events.KindLineSet, ChannelID: []byte("room"), UserID: []byte("user-00001"), OccurredAt: room.now,
+			MessageID: []byte(id)}, room.r, room.now)
+		room.r++
+	}
+	check := func(when string) {
+		t.Helper()
+		known := 0
+		for i, id := range ids {
+			line(id)
+			looks := 0
+			room.p.onRead = func() { looks++ }
+			views := room.p.BeginViews()
+			got, _ := views.View("user-00001", "room")
+			room.p.onRead = nil
+			if looks > 0 {
+				t.Fatalf("%s, line at %s: %d looks at the store under the lock", when, id, looks)
+			}
+			want, _ := room.p.View("user-00001", "room")
+			if i%50 == 0 { // beside the answer
+				room.post(10_000 + len(ids) + i)
+				if when != "beside a cut" {
+					mustCut(t, room.p)
+				}
+			}
+			if err := views.End(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if got.LineKnown != want.LineKnown || got.Line != want.Line {
+				t.Fatalf("%s, line at %s: %+v, want %+v", when, id, got.LineKnown, want.LineKnown)
+			}
+			if want.LineKnown.Seq != 0 {
+				known++
+			}
+		}
+		if known < 400 || known > len(ids)-80 {
+			t.Errorf("%s: %d of %d are known", when, known, len(ids))
+		}
+	}
+	check("beside a cut")
+	room.apply(cut)
+	check("after it")
+}
