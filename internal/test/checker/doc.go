@@ -23,7 +23,7 @@
 //	store.go          what a store answers
 //	published.go      what was published
 //	answer.go         what a user is told as of a time; answer_right.go what is right
-//	mirror.go         a reader of what was published; mirror_answer.go what it derives
+//	mirror.go         a reader of what was published; mirror_answer.go what it derives; mirror_viewed.go views
 //	redis.go          inboxes in Redis; redis_answer.go what a reader of them tells
 //	redis_threads.go  threads in Redis
 //	device.go         a client with a socket; device_said.go what frames tell of §4.7

@@ -8,12 +8,13 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Mirror is a reader of tidemark.unread and tidemark.channels that keeps the newest value of every
+// Mirror is a reader of tidemark.unread, tidemark.channels and tidemark.receipts that keeps the newest value of every
 // key as DESIGN §1 says, and nothing else: a value never replaces one that dominates it. It is Redis
 // without Redis. The zero value has read nothing.
 type Mirror struct {
 	of       map[string]mirrored
 	channels map[string]events.ChannelRecord
+	viewed   map[viewer]int64 // when they were told to have done so first
 }
 
 type mirrored struct {
@@ -40,7 +41,7 @@ func (m *Mirror) Apply(value []byte) error {
 }
 
 // Forget is the loss of everything that was read.
-func (m *Mirror) Forget() { m.of, m.channels = nil, nil }
+func (m *Mirror) Forget() { m.of, m.channels, m.viewed = nil, nil, nil }
 
 // Check compares every key with the log, which is read to its end: a value for each member, none
 // wrong, none ahead of the log, none of what nobody knows (O7).

@@ -41,6 +41,9 @@ func derivedRight(t *rapid.T, c *random.Case) {
 		}
 		read(t, p, reader)
 	}
+	if f := reader.CheckViewed([]*model.Model{m}); f.Count > 0 {
+		t.Fatal(f)
+	}
 	for _, now := range timesOf(&c.Log) {
 		if f := reader.CheckAnswers([]*model.Model{m}, m.Users(), now); f.Count > 0 {
 			t.Fatalf("at %s: %s", script.FormatTime(now), f)
@@ -60,6 +63,8 @@ func read(t rapid.TB, p *projections.Partition, reader *Mirror) {
 			err = reader.Apply(append([]byte(nil), r.Value...))
 		case projections.OutChannels:
 			err = reader.ApplyChannel(append([]byte(nil), r.Value...))
+		case projections.OutReceipts:
+			err = reader.ApplyReceipts(r.Value)
 		}
 		if err != nil {
 			t.Fatal(err)

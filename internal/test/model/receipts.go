@@ -97,6 +97,36 @@ func (m *Model) MayTellViewed(channelID, user string, seq uint32, at int64) bool
 	return viewed && first <= max(at, c.at(seq).time)
 }
 
+// MessageView is that a user viewed a message.
+type MessageView struct {
+	UserID     string
+	Seq        uint32
+	At, Posted int64 // when they did first, and the message's own time; Unix milliseconds
+}
+
+// Views returns who viewed which message of a channel, of whatever age.
+func (m *Model) Views(channelID string) (out []MessageView) {
+	c := m.timeline().channels[channelID]
+	if c == nil || c.deleted {
+		return nil
+	}
+	for seq := uint32(1); seq <= c.head(); seq++ {
+		p := c.at(seq)
+		for _, user := range m.Users() {
+			if p == nil || !c.recipient(p, user) || m.erased(user, channelID) {
+				continue
+			}
+			if at, viewed := m.viewedAt(p, user, channelID); viewed {
+				out = append(out, MessageView{user, seq, at, p.time})
+			}
+		}
+	}
+	return out
+}
+
+// Erased reports whether a user was erased in a channel.
+func (m *Model) Erased(user, channelID string) bool { return m.erased(user, channelID) }
+
 // Readers returns the furthest public reads of a channel's members, by user id (DESIGN §4.5,
 // GetReaders); false as in View.
 func (m *Model) Readers(channelID string) ([]projections.Reader, bool) {
