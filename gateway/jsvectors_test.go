@@ -57,6 +57,7 @@ type jsMarks struct {
 // channel and thread is what the model says. So are the totals and those of each label, before, at
 // and after each time at which a level ends, and what it reads when it is to read all.
 func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
+	node := testkit.Program(t, "node")
 	var vectors []jsVector
 	random.Scripts(t, 500, random.DrawMore(random.Folded()...), func(t *rapid.T, c *random.Case) {
 		c.Settings.FanoutLimit = 1000 // every count is told, none is asked for
@@ -77,7 +78,7 @@ func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatalf("the client has %d files, %v", len(files), err)
 	}
-	cmd := exec.CommandContext(ctx, testkit.Program(t, "node"), "--no-warnings", "../clients/js/vectors/compare.js") //nolint:gosec // the program is Node
+	cmd := exec.CommandContext(ctx, node, "--no-warnings", "../clients/js/vectors/compare.js") //nolint:gosec // the program is Node
 	cmd.Stdin = strings.NewReader(string(data))
 	out, err := cmd.CombinedOutput()
 	if want := fmt.Sprintf("%d vectors\n", len(vectors)); err != nil || string(out) != want || len(vectors) < 100 {

@@ -25,7 +25,7 @@ func (s *service) GetThreads(ctx context.Context, req *connect.Request[queryv1.G
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "user_id", Value: m.UserId}, threadScope(m.UserId, m.AnyAge), false)
+	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "user_id", Value: m.UserId}, paging.ThreadScope(m.UserId, m.AnyAge), false)
 	if err != nil {
 		return nil, err
 	}
@@ -37,15 +37,6 @@ func (s *service) GetThreads(ctx context.Context, req *connect.Request[queryv1.G
 		return mergeThreads(parts, page, s.now())
 	}
 	return list(ctx, s, m, l, queryv1connect.QueryServiceClient.GetThreads, local, merge)
-}
-
-// threadScope is what the page tokens of a user's threads are bound to. No user id has a control
-// character.
-func threadScope(userID string, anyAge bool) string {
-	if anyAge {
-		return userID + "\x00followed"
-	}
-	return userID + "\x00threads"
 }
 
 // threadPage cuts a page out of those of several owners.
@@ -69,7 +60,7 @@ func (p *threadPage) cut(res *queryv1.GetThreadsResponse, now time.Time) {
 		res.Threads, more = res.Threads[:p.size], true
 	}
 	if more && len(res.Threads) > 0 {
-		res.NextPageToken = paging.Encode(threadScope(p.user, p.anyAge), false, threadKey(res.Threads[len(res.Threads)-1]), now)
+		res.NextPageToken = paging.Encode(paging.ThreadScope(p.user, p.anyAge), false, threadKey(res.Threads[len(res.Threads)-1]), now)
 	}
 }
 
@@ -95,7 +86,7 @@ func (s *service) localThreads(ctx context.Context, ps []int32, a position.After
 		AsOf: asOf, Totals: w.Tally.All.Totals(), Threads: threadsOf(w.Threads, w.Now), EvaluatedAt: answer.Timestamp(w.Now),
 	}
 	if n := len(res.Threads); w.Threads.More && n > 0 {
-		res.NextPageToken = paging.Encode(threadScope(page.user, page.anyAge), false, threadKey(res.Threads[n-1]), s.now())
+		res.NextPageToken = paging.Encode(paging.ThreadScope(page.user, page.anyAge), false, threadKey(res.Threads[n-1]), s.now())
 	}
 	w.Room.Free()
 	return res, nil

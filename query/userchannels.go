@@ -22,7 +22,7 @@ import (
 // owner and merges.
 func (s *service) ListUserChannels(ctx context.Context, req *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error) {
 	m := req.Msg
-	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "of_user_id", Value: m.OfUserId}, userChannelScope(m.OfUserId), false)
+	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "of_user_id", Value: m.OfUserId}, paging.UserChannelScope(m.OfUserId), false)
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +52,6 @@ func mergeUserChannels(parts []*queryv1.ListUserChannelsResponse, page *userChan
 	return res
 }
 
-// userChannelScope is what the page tokens of a user's channels are bound to. No user id has a
-// control character.
-func userChannelScope(userID string) string { return userID + "\x00channels" }
-
 // userChannelPage cuts a page out of channels.
 type userChannelPage struct {
 	user, after string
@@ -70,7 +66,7 @@ func (p *userChannelPage) cut(res *queryv1.ListUserChannelsResponse, more bool, 
 	}
 	if more {
 		last := paging.Key{ID: res.Channels[len(res.Channels)-1].ChannelId}
-		res.NextPageToken = paging.Encode(userChannelScope(p.user), false, last, now)
+		res.NextPageToken = paging.Encode(paging.UserChannelScope(p.user), false, last, now)
 	}
 }
 

@@ -58,6 +58,22 @@ func (p *Queries) fillView(c *state.Channel, r *state.Row, v *View, later *Views
 	}
 }
 
+// fillLine completes the line of a view. A seq names what is there, whatever id was said with it.
+func (p *Queries) fillLine(c *state.Channel, v *View, later *Views) {
+	switch v.LineKnown = v.Line; {
+	case v.Line.Seq != 0 && v.Line.Seq <= c.HeadSeq:
+		v.LineKnown = Ref{}
+		p.ref(c, v.Line.Seq, &v.LineKnown, later)
+	case v.Line.Seq != 0 || v.Line.MessageID == "":
+	case later != nil:
+		later.wantSeq(c, []byte(v.Line.MessageID), &v.LineKnown)
+	default:
+		if e, ok := p.named(c, []byte(v.Line.MessageID)); ok {
+			v.LineKnown.Seq = e.Seq
+		}
+	}
+}
+
 // messageID is the id of a message, empty where it has left the index (DESIGN §4.6).
 func (p *Queries) messageID(c *state.Channel, seq uint32) string {
 	e := p.rules.EntryAt(c, seq)

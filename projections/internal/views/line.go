@@ -29,22 +29,6 @@ type wantedSeq struct {
 	recorded bool
 }
 
-// fillLine completes the line of a view. A seq names what is there, whatever id was said with it.
-func (p *Queries) fillLine(c *state.Channel, v *View, later *Views) {
-	switch v.LineKnown = v.Line; {
-	case v.Line.Seq != 0 && v.Line.Seq <= c.HeadSeq:
-		v.LineKnown = Ref{}
-		p.ref(c, v.Line.Seq, &v.LineKnown, later)
-	case v.Line.Seq != 0 || v.Line.MessageID == "":
-	case later != nil:
-		later.wantSeq(c, []byte(v.Line.MessageID), &v.LineKnown)
-	default:
-		if e, ok := p.named(c, []byte(v.Line.MessageID)); ok {
-			v.LineKnown.Seq = e.Seq
-		}
-	}
-}
-
 // wantSeq is named for a seq that End tells. It reads no store.
 func (v *Views) wantSeq(c *state.Channel, id []byte, ref *Ref) {
 	p := v.p

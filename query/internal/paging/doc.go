@@ -2,4 +2,5 @@
 // name a place in it.
 //
 //	token.go   keys and tokens
+//	scope.go   what tokens are bound to
 package paging

@@ -64,6 +64,15 @@ func (s *Selection) boundBy(keys []int64) {
 	}
 }
 
+// eachThread calls fn for the threads of a list that the page may have.
+func (s *Selection) eachThread(list *projections.Sweep, fn func(*projections.ThreadEntry)) {
+	if s != nil && s.AnyAge {
+		list.EachFollowed(fn)
+		return
+	}
+	list.EachThread(fn)
+}
+
 // Short reports whether the page lacks threads that the bound left out. Then the selection begins
 // anew, without one.
 func (s *Selection) Short() bool { return s.missed && len(s.Kept) < s.Size }

@@ -80,15 +80,6 @@ func (s *Selection) OfferThread(e *projections.ThreadEntry) {
 	s.take(x)
 }
 
-// eachThread calls fn for the threads of a list that the page may have.
-func (s *Selection) eachThread(list *projections.Sweep, fn func(*projections.ThreadEntry)) {
-	if s != nil && s.AnyAge {
-		list.EachFollowed(fn)
-		return
-	}
-	list.EachThread(fn)
-}
-
 // after reports whether what has these comes after all that is kept, whatever its id. Most end
 // here, before an id is copied. What comes after the last one kept comes after from, too.
 func (s *Selection) after(unread bool, at int64) bool {
