@@ -120,10 +120,20 @@ func TestPicturesOfWhatIsSaid(t *testing.T) {
 		b.openChannel(annLaptop, "general")
 		b.until("its messages", fmt.Sprintf(`document.querySelector('%s [data-id=g5]')`, annLaptop))
 		look("messages")
+		if folds("messages_hidden") && !phone {
+			eval[bool](b, fmt.Sprintf(`(document.querySelector('%s [data-id=g3] [aria-label="Hide for you"]').focus(), true)`, annLaptop))
+			look("hide")
+		}
 		if folds("notify_set") {
 			b.click(annLaptop + ` [aria-label="Settings of general"]`)
 			b.until("its settings", `document.querySelector('dialog[open] .choices')`)
 			look("settings")
+			b.closed()
+			list()
+			b.openChannel(annLaptop, "news")
+			b.click(annLaptop + ` [aria-label="Settings of news"]`)
+			b.until("its settings", `document.querySelector('dialog[open] .choices')`)
+			look("until")
 			b.closed()
 		}
 	}
