@@ -112,6 +112,7 @@ func TestTheJavaScriptClientMarksAllRead(t *testing.T) {
 		}
 		res.Msg.AsOf, res.Msg.EvaluatedAt = nil, nil
 		for _, c := range res.Msg.Channels {
+			c.OfflineUnread = 0 // what the gateway reports of absent users comes when it comes
 			if c.LastRead != nil {
 				c.LastRead.At = nil
 			}
