@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
@@ -13,7 +14,7 @@ import (
 func (f *front) judge(r *http.Request, m *method) (*http.Request, error) {
 	judged, err := f.peers.Accept(r, m.maxBody)
 	if err != nil {
-		f.doubted.Warn("a call was refused that says to be of a node", "from", r.RemoteAddr, "err", err)
+		f.doubted.Warn("a call was refused that says to be of a node", "from", r.RemoteAddr, "err", err, "request_id", obs.RequestID(r.Context()))
 		return r, fault.Unauthenticated(err.Error())
 	}
 	return judged, nil
@@ -30,7 +31,7 @@ func (f *front) bearer(ctx context.Context, h http.Header) (auth.Identity, error
 	}
 	id, err := f.auth.verifier.Verify(ctx, token)
 	if err != nil {
-		f.log.Debug("a token was refused", "err", err)
+		f.log.DebugContext(ctx, "a token was refused", "err", err)
 		return auth.Identity{}, fault.Unauthenticated("the token is not valid")
 	}
 	return id, nil

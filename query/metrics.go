@@ -108,9 +108,9 @@ func codeLabel(err error) string {
 }
 
 // reveal logs the cause of an error that the caller does not see.
-func (m *metrics) reveal(method string, err error) {
+func (m *metrics) reveal(ctx context.Context, method string, err error) {
 	if why := fault.Cause(err); why != nil {
-		m.log.Warn("a call could not be answered", "method", method, "err", why)
+		m.log.Warn("a call could not be answered", "method", method, "err", why, "request_id", obs.RequestID(ctx))
 	}
 }
 
@@ -121,7 +121,7 @@ func (m *metrics) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		res, err := next(ctx, req)
 		name := path.Base(req.Spec().Procedure)
 		m.calls.WithLabelValues(name, codeLabel(err)).Inc()
-		m.reveal(name, err)
+		m.reveal(ctx, name, err)
 		m.seconds.WithLabelValues(name).Observe(time.Since(start).Seconds())
 		return res, err
 	}
@@ -132,7 +132,7 @@ func (m *metrics) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		err := next(ctx, conn)
 		m.calls.WithLabelValues(path.Base(conn.Spec().Procedure), codeLabel(err)).Inc()
-		m.reveal(path.Base(conn.Spec().Procedure), err)
+		m.reveal(ctx, path.Base(conn.Spec().Procedure), err)
 		return err
 	}
 }

@@ -22,7 +22,7 @@ func (p *recoverer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if req.Spec().IsClient {
 			return next(ctx, req)
 		}
-		err = p.call(req.Spec(), func() (err error) {
+		err = p.call(ctx, req.Spec(), func() (err error) {
 			res, err = next(ctx, req)
 			return err
 		})
@@ -36,7 +36,7 @@ func (p *recoverer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 // WrapStreamingHandler implements connect.Interceptor.
 func (p *recoverer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return p.call(conn.Spec(), func() error { return next(ctx, conn) })
+		return p.call(ctx, conn.Spec(), func() error { return next(ctx, conn) })
 	}
 }
 
@@ -46,7 +46,7 @@ func (p *recoverer) WrapStreamingClient(next connect.StreamingClientFunc) connec
 	return next
 }
 
-func (p *recoverer) call(spec connect.Spec, f func() error) error {
+func (p *recoverer) call(ctx context.Context, spec connect.Spec, f func() error) error {
 	err := guard.Err(spec.Procedure, f)
 	bug := guard.Of(err)
 	if bug == nil {
@@ -55,6 +55,6 @@ func (p *recoverer) call(spec connect.Spec, f func() error) error {
 	if bug.Value == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this, too
 		panic(bug.Value)
 	}
-	p.log.Error("panic while answering", append(guard.Attrs(bug), "method", spec.Procedure)...)
+	p.log.ErrorContext(ctx, "panic while answering", append(guard.Attrs(bug), "method", spec.Procedure)...)
 	return connect.NewError(connect.CodeInternal, errors.New(httpguard.Answer))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/obs"
 )
 
 // Kind is the reason for an entry.
@@ -41,6 +42,7 @@ type Entry struct {
 	Why     string    `json:"why,omitempty"`    // the error that a refused caller got
 	Events  int       `json:"events,omitempty"` // how many were to be published
 	Erased  []string  `json:"erased,omitempty"` // users, in the order of the call
+	Request string    `json:"request_id,omitempty"`
 }
 
 // omission is the line that stands for lines which are not there.
@@ -54,7 +56,7 @@ type omission struct {
 // Of returns an entry with the caller in ctx (auth.IdentityOf, auth.FromPeer) and its address.
 // remote is an http.Request.RemoteAddr.
 func Of(ctx context.Context, kind Kind, what, remote string) Entry {
-	e := Entry{Kind: kind, What: what, From: address(remote)}
+	e := Entry{Kind: kind, What: what, From: address(remote), Request: obs.RequestID(ctx)}
 	if id, known := auth.IdentityOf(ctx); known {
 		return e.By(id)
 	}

@@ -7,6 +7,7 @@
 //   - finds out from which address a request comes, behind proxies that are trusted (client.go)
 //   - without keys, refuses requests for a host name that another site could have made up
 //     (hosts.go)
+//   - gives each request an id, or keeps the caller's (server.go, package obs)
 //   - logs the errors of net/http, at most one line a second (errorlog.go)
 //
 // The files:

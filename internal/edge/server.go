@@ -84,9 +84,10 @@ func New(c Config, name string, h http.Handler) *Server {
 // chain puts the layers of the package before h.
 func (s *Server) chain(h http.Handler, m *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = obs.WithRequestID(w, r)
 		if !s.cfg.Keys && !s.hostAllowed(r) {
 			m.refused.WithLabelValues(refusedHost).Inc()
-			s.log.Warn("a request was refused", "why", "host", "host", bounded(r.Host), "from", r.RemoteAddr)
+			s.log.Warn("a request was refused", "why", "host", "host", bounded(r.Host), "from", r.RemoteAddr, "request_id", obs.RequestID(r.Context()))
 			if s.cfg.Refused != nil {
 				s.cfg.Refused(fromClient(r, s.cfg.TrustedProxies), unknownHost)
 			}

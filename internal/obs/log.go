@@ -15,7 +15,8 @@ const (
 )
 
 // NewLogger writes lines of at least the given level ("debug", "info", "warn" or "error") to w.
-// Lines that warn tell the code of their error.
+// Lines that warn tell the code of their error. Lines that are logged with the context of a request
+// have its id.
 func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -24,9 +25,9 @@ func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	o := &slog.HandlerOptions{Level: l}
 	switch format {
 	case FormatText:
-		return slog.New(codes.Logger(slog.NewTextHandler(w, o))), nil
+		return slog.New(requestIDs{codes.Logger(slog.NewTextHandler(w, o))}), nil
 	case FormatJSON:
-		return slog.New(codes.Logger(slog.NewJSONHandler(w, o))), nil
+		return slog.New(requestIDs{codes.Logger(slog.NewJSONHandler(w, o))}), nil
 	}
 	return nil, fmt.Errorf("log format %q: want %s or %s", format, FormatText, FormatJSON)
 }

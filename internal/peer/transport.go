@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/obs"
 )
 
 // Proof is what this node has to prove that it is one, and to judge others by. Its zero value has
@@ -116,6 +117,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	out.TransferEncoding = nil
 	out.Header.Del("Authorization")
+	if id := obs.RequestID(r.Context()); id != "" {
+		out.Header.Set(obs.RequestIDHeader, id) // so that both nodes log the same
+	}
 	s := statement{at: p.now().UnixMilli(), body: hashOf(body), caller: none, mac: none}
 	id, known := auth.IdentityOf(r.Context())
 	if p.strong(r.URL) {

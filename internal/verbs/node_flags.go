@@ -12,6 +12,8 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
@@ -84,6 +86,9 @@ func (f *NodeFlags) Explain(a *App, err error) error {
 		hint := ""
 		if token, _ := f.token(); answer.Code() == connect.CodeUnauthenticated && token == "" { // Validate has read the file
 			hint = "; here: --token-file, or $TIDEMARK_TOKEN"
+		}
+		if id := answer.Meta().Get(obs.RequestIDHeader); id != "" && (answer.Code() == connect.CodeInternal || answer.Code() == connect.CodeUnknown) {
+			hint = "; the node's log has it as request_id " + term.Printable(id)
 		}
 		return fmt.Errorf("%s: %s%s", answer.Code(), answer.Message(), hint)
 	}

@@ -22,12 +22,16 @@ func Handler(log *slog.Logger, next http.Handler) http.Handler {
 			if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this, too
 				panic(v)
 			}
-			log.Error("panic while answering", append(guard.Attrs(guard.New(r.URL.Path, v)), "method", r.Method)...)
+			log.ErrorContext(r.Context(), "panic while answering", append(guard.Attrs(guard.New(r.URL.Path, v)), "method", r.Method)...)
 			if out.begun {
 				panic(http.ErrAbortHandler)
 			}
 			h := w.Header()
+			id := h.Get("X-Request-Id") // of the layer before this one
 			clear(h)
+			if id != "" {
+				h.Set("X-Request-Id", id)
+			}
 			h.Set("Content-Type", "application/json")
 			h.Set("Connection", "close") // the request may be half read
 			w.WriteHeader(http.StatusInternalServerError)

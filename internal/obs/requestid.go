@@ -1,0 +1,66 @@
+package obs
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+)
+
+// RequestIDHeader is where a caller may name a request, and where the answer has its name.
+const RequestIDHeader = "X-Request-Id"
+
+// maxRequestID bounds a caller's id: it goes into log lines.
+const maxRequestID = 64
+
+type requestIDKey struct{}
+
+// WithRequestID returns r with an id: the caller's, if it is of at most 64 letters, digits, dots,
+// colons, dashes and underscores, else a new one. The answer gets it, too, whatever it will be.
+func WithRequestID(w http.ResponseWriter, r *http.Request) *http.Request {
+	id := r.Header.Get(RequestIDHeader)
+	if !sane(id) {
+		id = rand.Text()
+	}
+	w.Header().Set(RequestIDHeader, id)
+	return r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
+}
+
+// RequestID is the id of the request that ctx belongs to, empty if it belongs to none.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+func sane(id string) bool {
+	if id == "" || len(id) > maxRequestID {
+		return false
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == ':', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// requestIDs adds the id of the request to lines that are logged with its context.
+type requestIDs struct{ slog.Handler }
+
+// Handle adds the attribute request_id.
+func (h requestIDs) Handle(ctx context.Context, r slog.Record) error {
+	if id := RequestID(ctx); id != "" {
+		r = r.Clone()
+		r.AddAttrs(slog.String("request_id", id))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs and WithGroup keep the ids.
+func (h requestIDs) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return requestIDs{h.Handler.WithAttrs(attrs)}
+}
+
+func (h requestIDs) WithGroup(name string) slog.Handler { return requestIDs{h.Handler.WithGroup(name)} }
