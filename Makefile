@@ -90,6 +90,10 @@ bench-compare: build test-tools ## run the benches ARGS of commit BASE and of th
 
 ##@ Make
 
+.PHONY: release
+release: ## write dist: static, stripped, reproducible binaries for Linux and macOS, bills of materials, checksums
+	$(GO) run ./internal/test/release -version $(VERSION)
+
 .PHONY: sbom
 sbom: build ## write bin/tidemark.cdx.json: the modules of bin/tidemark, as CycloneDX
 	bin/tidemark version --sbom > bin/tidemark.cdx.json
@@ -130,8 +134,8 @@ test-tools:
 	fi
 
 .PHONY: clean
-clean: ## remove bin
-	rm -rf bin
+clean: ## remove bin and dist
+	rm -rf bin dist
 
 .PHONY: help
 help: ## list the targets

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// platform is an operating system and a processor, as Go names them.
+type platform struct{ os, arch string }
+
+// build builds the command of the tree at dir: without cgo, so that it is static and depends on no
+// C compiler, without paths of this machine, and without symbols. stamp writes the commit into it.
+func build(ctx context.Context, dir, binary string, p platform, version string, stamp bool) error {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs="+strconv.FormatBool(stamp),
+		"-ldflags", "-s -w -buildid= -X main.version="+version, "-o", binary, "./cmd/tidemark")
+	c.Dir = dir
+	// Levels of processors are those of every machine of the platform, whatever this environment says.
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly", "GOEXPERIMENT=")
+	c.Stderr = os.Stderr
+	return c.Run()
+}
