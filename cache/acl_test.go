@@ -65,6 +65,15 @@ func TestUsersOfTheDocument(t *testing.T) {
 	if _, err := r.ReadPointer(t.Context(), "u", "c"); err != nil {
 		t.Error(err)
 	}
+	m.stop() // the same with packed values
+	packed := start(t, kafka.ListenAddrs(), topics, as("tidemark-cache"), func(c *Config) { c.Values = "packed" })
+	packed.ready(t)
+	if v, err := r.View(t.Context(), "u"); err != nil || len(v.Channels) == 0 || len(v.Threads) != 1 {
+		t.Error(v, err)
+	}
+	if got, err := Called(t, reader, "u", t0); err != nil || got == nil {
+		t.Errorf("the function says %v, %v", got, err)
+	}
 	sub := reader.Subscribe(t.Context(), UnreadChannel("u"), ReadPointerChanges)
 	defer func() { _ = sub.Close() }()
 	if _, err := sub.Receive(t.Context()); err != nil {

@@ -85,6 +85,9 @@ func (c *chunk) reads() [][]any {
 			out.Command("mget")
 			c.asks = append(c.asks, ask{})
 		}
+		if c.format.Packed {
+			out.key(prefixChannelLatest, r.ChannelID)
+		}
 		out.key(prefixChannelStamp, r.ChannelID)
 	}
 	return out.List()
@@ -175,10 +178,13 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 }
 
 func (c *chunk) takeChannels(answer *redis.Cmd) error {
-	n := 0
+	n, perChannel := 0, 1
+	if c.format.Packed {
+		perChannel = 2 // the record, which has its stamp, and the stamp of a channel that was deleted
+	}
 	for _, i := range c.channels {
 		if c.batch.channels[i].asked {
-			n++
+			n += perChannel
 		}
 	}
 	values, err := slice(answer, n)
@@ -190,20 +196,33 @@ func (c *chunk) takeChannels(answer *redis.Cmd) error {
 		if !r.asked {
 			continue
 		}
-		value, _ := values[0].(string)
-		values = values[1:]
+		stamp, there := parseChannelStamp(values[:perChannel])
+		values = values[perChannel:]
 		r.known = known{}
 		if r.state == skipped {
 			continue
 		}
 		r.state = pending
-		if stamp, err := events.ParseStamp(value + ".0.0"); err == nil {
+		if there {
 			if r.known = (known{stamp: stamp, there: true}); r.known.refuses(&r.Stamp) {
 				r.state = stale
 			}
 		}
 	}
 	return nil
+}
+
+// parseChannelStamp returns the stamp that Redis has of a channel, from its packed record if that
+// is among the answers, else from the key of its stamp.
+func parseChannelStamp(answers []any) (events.Stamp, bool) {
+	if record, ok := answers[0].(string); ok && len(answers) > 1 {
+		if stamp, err := entry.PackedStamp(record); err == nil {
+			return stamp, true
+		}
+	}
+	value, _ := answers[len(answers)-1].(string)
+	stamp, err := events.ParseStamp(value + ".0.0")
+	return stamp, err == nil
 }
 
 // parseKnown reads the fields of an inbox value that table remembers.

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/zeebo/xxh3"
 
+	"github.com/tidemark/tidemark/cache/internal/format"
 	"github.com/tidemark/tidemark/cache/internal/hashindex"
 	"github.com/tidemark/tidemark/events"
 )
@@ -58,11 +59,15 @@ type user struct {
 	first, last int32
 }
 
+// updated reports whether the channel has what readers must ask for in small channels too.
+func (c *channel) updated() bool { return c.Archived || len(c.Labels) > 0 }
+
 // tally counts records by outcome.
 type tally struct {
 	applied, stale  int
 	skipped         int
 	coalesced       int // replaced within the batch
+	left            int // of a family of keys that is left out
 	bad             int // undecodable or at odds with their key
 	unread, records int // records of tidemark.unread, of both topics
 }
@@ -82,6 +87,7 @@ func (t *tally) ended(s state) {
 // batch joins records: it keeps the newest value of each key, and groups values by user. It borrows
 // the memory of the records. Reuse it with reset.
 type batch struct {
+	format   format.Format
 	deltas   []delta
 	users    []user
 	channels []channel
@@ -127,6 +133,10 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 		return
 	} else if !bytes.Equal(d.UserID, userID) || !bytes.Equal(d.ChannelID, channelID) || !bytes.Equal(d.ThreadID, threadID) {
 		b.bad(r, errOtherKey)
+		return
+	}
+	if d.thread() && b.format.NoThreads {
+		b.tally.left++
 		return
 	}
 	d.id, d.part, d.next, d.state, d.loud = xxh3.Hash128(r.Key), p, -1, pending, r.Offset >= p.loud
@@ -195,6 +205,10 @@ func (b *batch) addChannel(r *kgo.Record, p *part) {
 		return
 	} else if !bytes.Equal(c.ChannelID, r.Key) {
 		b.bad(r, errOtherKey)
+		return
+	}
+	if b.format.NoChannels && (c.gone || c.Deleted || !c.updated()) {
+		b.tally.left++
 		return
 	}
 	c.id, c.part, c.state = xxh3.Hash128(r.Key), p, pending

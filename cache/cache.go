@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cache/internal/library"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/retry"
@@ -26,6 +27,7 @@ type Cache struct {
 	running atomic.Bool
 
 	complete completeness
+	opened   bool   // a filling was opened before
 	blamed   blamed // of the session that there is
 
 	mu      sync.Mutex
@@ -97,10 +99,11 @@ func (c *Cache) runSession(ctx context.Context, adm *kadm.Client) error {
 	var clearing bool
 	err = c.writer.persist(ctx, "open", func(ctx context.Context) (err error) {
 		var why string
-		f, why, clearing, err = openFilling(ctx, c.cfg.Redis, identity, total)
+		f, why, clearing, err = openFilling(ctx, c.cfg.Redis, c.cfg.format, identity, total)
 		if why != "" {
 			c.metrics.fillings.WithLabelValues(why).Inc()
 			c.cfg.Logger.Info("redis is filled from the start of the topics", "reason", why, "filling", f.id)
+			c.contested(why)
 		}
 		if err != nil {
 			return err
@@ -110,6 +113,7 @@ func (c *Cache) runSession(ctx context.Context, adm *kadm.Client) error {
 	if err != nil {
 		return err
 	}
+	c.loadFunctions(ctx)
 	if clearing {
 		removed, err := f.clear(ctx, c.writer.persist)
 		if err != nil {
@@ -129,6 +133,30 @@ func (c *Cache) runSession(ctx context.Context, adm *kadm.Client) error {
 		c.complete.set(false)
 	}()
 	return s.run(ctx)
+}
+
+// contested warns of a member that fills Redis with another format, as all members need the same.
+func (c *Cache) contested(why string) {
+	if why == "format" && c.opened {
+		c.cfg.Logger.Warn("another member fills Redis with other --redis-values or --redis-keys, or is of another version: "+
+			"Redis is not complete until all members are alike", "values", c.cfg.format.Values(), "keys", c.cfg.format.Keys())
+	}
+	c.opened = true
+}
+
+// loadFunctions loads the function library that reads packed values. Values are as good without it,
+// so a Redis that refuses it is only named in the log.
+func (c *Cache) loadFunctions(ctx context.Context) {
+	if !c.cfg.format.Packed {
+		return
+	}
+	done, err := library.Load(ctx, c.cfg.Redis)
+	switch {
+	case err != nil:
+		c.cfg.Logger.Warn("redis has no function "+library.Function+": read the packed values with package cache, or load docs/redis.md's library", "error", err)
+	case done != "":
+		c.cfg.Logger.Info("redis has the function "+library.Function, "library", done)
+	}
 }
 
 // Ready reports whether Redis is complete and accepts writes, with a line for each problem. A

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -30,9 +31,8 @@ func caughtUp(t testing.TB, h *history, ms ...*member) {
 }
 
 func TestTopicsToRedis(t *testing.T) {
-	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		topics := env.Topics(t, nParts)
-		rdb := redisClient(t, env.RedisURL)
 		cl := producer(t, env.Brokers)
 		rng := seeded(t)
 		h := newHistory()
@@ -51,9 +51,8 @@ func TestTopicsToRedis(t *testing.T) {
 
 // A restart goes on where Redis says, and publishes nothing twice.
 func TestRestartGoesOn(t *testing.T) {
-	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		topics := env.Topics(t, nParts)
-		rdb := redisClient(t, env.RedisURL)
 		cl := producer(t, env.Brokers)
 		rng := seeded(t)
 		h := newHistory()
@@ -84,9 +83,8 @@ func TestRestartGoesOn(t *testing.T) {
 
 // Two members share the partitions; each may come and go under traffic.
 func TestMembersComeAndGo(t *testing.T) {
-	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		topics := env.Topics(t, nParts)
-		rdb := redisClient(t, env.RedisURL)
 		cl := producer(t, env.Brokers)
 		rng := seeded(t)
 		h := newHistory()

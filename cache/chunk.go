@@ -1,11 +1,9 @@
 package cache
 
 import (
-	"strconv"
-
 	"github.com/tidemark/tidemark/cache/internal/entry"
-	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/jsonw"
+	"github.com/tidemark/tidemark/cache/internal/format"
+	"github.com/tidemark/tidemark/cache/internal/packed"
 )
 
 // chunkValues is how many values are written by one transaction. Redis does nothing else while it
@@ -24,8 +22,9 @@ type chunk struct {
 	out  commands
 	asks []ask
 
-	marked        bool    // an attempt may have left the mark
-	keepThreads   bool    // Config.ThreadsAlways
+	marked        bool // an attempt may have left the mark
+	keepThreads   bool // Config.ThreadsAlways
+	format        format.Format
 	tried         bool    // an earlier attempt may have written all of it
 	listened      []int32 // groups with something to publish
 	pointersHeard bool    // somebody listens to pointers that move
@@ -97,14 +96,7 @@ func (c *chunk) writes(goneFor string) [][]any {
 	for i := range c.groups {
 		c.writeGroup(&c.groups[i], goneFor)
 	}
-	updated := false // a channel has labels or is archived
-	for _, i := range c.channels {
-		if r := &c.batch.channels[i]; r.state == pending {
-			c.writeChannel(r, goneFor)
-			updated = updated || !r.gone && !r.Deleted && (r.Archived || len(r.Labels) > 0)
-		}
-	}
-	if updated {
+	if c.writeChannels(goneFor) {
 		c.out.Command("set")
 		c.out.Str(updatedKey)
 		c.out.Str("1")
@@ -138,7 +130,11 @@ func (c *chunk) writeGroup(g *group, goneFor string) {
 		threads := of == ofThreads
 		each("hset", of.prefix(), func(d *delta) bool { return d.thread() == threads && d.Member && !d.gone }, func(d *delta) {
 			out.field(d)
-			out.Buf = entry.AppendValue(out.Buf, &d.UnreadDelta)
+			if c.format.Packed {
+				out.Buf = packed.AppendValue(out.Buf, &d.UnreadDelta)
+			} else {
+				out.Buf = entry.AppendValue(out.Buf, &d.UnreadDelta)
+			}
 			out.End()
 		})
 		each("hdel", of.prefix(), func(d *delta) bool { return d.thread() == threads && (!d.Member || d.gone) }, out.field)
@@ -160,72 +156,6 @@ func (c *chunk) writeGroup(g *group, goneFor string) {
 			c.writePointer(d)
 		}
 	}
-}
-
-// writeChannel adds the commands for one channel record. DESIGN §8 gives the hash no field for the
-// stamp, so a key beside it has the stamp.
-func (c *chunk) writeChannel(r *channel, goneFor string) {
-	out := &c.out
-	if r.gone || r.Deleted {
-		out.Command("del")
-		out.key(prefixChannelLatest, r.ChannelID)
-		if r.gone {
-			out.key(prefixChannelStamp, r.ChannelID)
-			return
-		}
-	} else {
-		out.Command("hset")
-		out.key(prefixChannelLatest, r.ChannelID)
-		appendChannel(out, &r.ChannelRecord)
-	}
-	out.Command("set")
-	out.key(prefixChannelStamp, r.ChannelID)
-	out.Buf = entry.AppendUint(out.Buf, r.Stamp.FoldVersion)
-	out.Buf = strconv.AppendInt(append(out.Buf, '.'), r.Stamp.M, 10)
-	out.End()
-	if r.Deleted {
-		out.Str("ex")
-		out.Str(goneFor)
-	}
-}
-
-// appendChannel adds the fields of channel-latest and their values, in the order of DESIGN §8.
-func appendChannel(out *commands, r *events.ChannelRecord) {
-	out.Str("latest_id")
-	out.Text(r.Latest.MessageID)
-	out.Str("latest_at")
-	if r.Latest.Seq > 0 {
-		out.Buf = jsonw.AppendTime(out.Buf, r.Latest.At)
-	}
-	out.End()
-	out.Str("latest_sender")
-	out.Text(r.Latest.SenderID)
-	out.Str("latest_preview")
-	out.Text(r.Latest.Preview)
-	out.Str("message_seq")
-	out.Number(r.HeadSeq)
-	out.Str("message_pos")
-	out.Number(r.HeadPos)
-	out.Str("holes")
-	out.Buf = events.AppendPositions(out.Buf, r.Holes)
-	out.End()
-	out.Str("holes_floor")
-	out.Number(r.HolesFloor)
-	out.Str("alls")
-	out.Buf = events.AppendPositions(out.Buf, r.Alls)
-	out.End()
-	out.Str("alls_floor")
-	out.Number(r.AllsFloor)
-	out.Str("purged_pos")
-	out.Number(r.PurgedPos)
-	out.Str("member_count")
-	out.Number(r.MemberCount)
-	out.Str("labels")
-	out.Buf = entry.AppendLabels(out.Buf, r.Labels)
-	out.End()
-	out.Str("archived")
-	out.Buf = strconv.AppendBool(out.Buf, r.Archived)
-	out.End()
 }
 
 // done marks the pending values as applied.

@@ -53,7 +53,7 @@ func TestChannelStamps(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		seq := func(want string) {
 			t.Helper()
-			if got := rdb.HGet(t.Context(), "channel-latest:c", "message_seq").Val(); got != want {
+			if got := fieldsOf(t, rdb, "channel-latest:c")["message_seq"]; got != want {
 				t.Errorf("message_seq %q, want %q", got, want)
 			}
 		}
@@ -78,7 +78,7 @@ func TestChannelStamps(t *testing.T) {
 		if n := w.applyChannels(t, head("d", 9, 5), head("d", 8, 4)); n != 1 {
 			t.Errorf("applied %d, want 1", n)
 		}
-		if got := rdb.HGet(t.Context(), "channel-latest:d", "message_seq").Val(); got != "5" {
+		if got := fieldsOf(t, rdb, "channel-latest:d")["message_seq"]; got != "5" {
 			t.Errorf("message_seq %q, want 5", got)
 		}
 	})

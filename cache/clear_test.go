@@ -32,10 +32,10 @@ func older(t *testing.T, rdb *redis.Client, topics string, total, n int) {
 // What another version wrote goes before anything is written, in calls of a bounded size, and
 // nothing else goes.
 func TestKeysOfAnotherFormatGo(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := t.Context()
 		older(t, rdb, "topics", 1, 3*clearKeys)
-		f, why, clearing, err := openFilling(ctx, rdb, "topics", 1)
+		f, why, clearing, err := openFilling(ctx, rdb, formatOf(rdb), "topics", 1)
 		if err != nil || why != "format" || !clearing {
 			t.Fatal(why, clearing, err)
 		}
@@ -43,7 +43,7 @@ func TestKeysOfAnotherFormatGo(t *testing.T) {
 			t.Error("readers are told that Redis is complete")
 		}
 		// Another member that opens it now has to do the same: the first may die.
-		g, why, clearing, err := openFilling(ctx, rdb, "topics", 1)
+		g, why, clearing, err := openFilling(ctx, rdb, formatOf(rdb), "topics", 1)
 		if err != nil || why != "" || !clearing || g.id != f.id {
 			t.Fatal(why, clearing, err)
 		}
@@ -72,7 +72,7 @@ func TestKeysOfAnotherFormatGo(t *testing.T) {
 // A member of before, which knows no formats, does not take a filling that has one for its own, and
 // what it does then is noticed.
 func TestMembersOfBeforeAreKeptOut(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
 		c.begin(0, 0, 0, 0)
 		// It joins what has its topics and the epoch of its id; anything else it begins anew.
@@ -84,7 +84,7 @@ func TestMembersOfBeforeAreKeptOut(t *testing.T) {
 		if _, err := c.filling.advance(t.Context(), []step{{partition{"t", 0}, 0, 0}}, &written{}); !errors.Is(err, errReopen) {
 			t.Errorf("%v, want errReopen", err)
 		}
-		if _, why, clearing, err := openFilling(t.Context(), rdb, "topics", 1); why != "format" || !clearing || err != nil {
+		if _, why, clearing, err := openFilling(t.Context(), rdb, formatOf(rdb), "topics", 1); why != "format" || !clearing || err != nil {
 			t.Error(why, clearing, err)
 		}
 	})
@@ -92,7 +92,7 @@ func TestMembersOfBeforeAreKeptOut(t *testing.T) {
 
 // Readers of this version believe no epoch of another.
 func TestReadersLookAtTheFormat(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := t.Context()
 		own(t, rdb).apply(t, reading(small("u", "c", 1, 1), "m", 1, t0), inThread(reading(small("u", "c", 1, 1), "m", 1, t0), "t"))
 		r := NewReader(rdb)
@@ -117,7 +117,7 @@ func TestReadersLookAtTheFormat(t *testing.T) {
 
 // A cache that begins on what another version filled ends with what the topics say.
 func TestCacheReplacesAnotherFormat(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		kafka := testkit.FakeKafka(t)
 		topics := testkit.Topics(t, kafka.ListenAddrs(), 2, 1)
 		produce(t, producer(t, kafka.ListenAddrs()), topics, 2, unreadRecord(reading(small("ann", "x:y", 1, 1), "m1", 1, t0)),

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cache/internal/format"
 	"github.com/tidemark/tidemark/events"
 )
 
@@ -60,6 +61,12 @@ type Config struct {
 	// ThreadsAlways tells readers, in tidemark:thread-listing, that followed threads are listed
 	// whatever their age, and keeps their read pointers for good (DESIGN §4.7).
 	ThreadsAlways bool
+	// Values is the form of the values in inboxes and of channels' records: json, or packed for a
+	// fifth of the memory. Keys are the families of keys that are written: inbox, which the cache
+	// itself needs, pointers, channels and threads. By default json, and all of them. All members
+	// need the same: those with others take Redis from each other, and it is never complete.
+	Values string
+	Keys   []string
 	// RetryMin and RetryMax are the first and the longest pause after a failure; 50 ms and 2 s by
 	// default.
 	RetryMin, RetryMax time.Duration
@@ -71,6 +78,15 @@ type Config struct {
 
 	// planted is called at named places, for tests that panic there; nil: none.
 	planted func(where string)
+	format  format.Format // of Values and Keys
+}
+
+// CheckFormat refuses values and keys that Config does not take.
+func CheckFormat(values string, keys []string) error {
+	if _, err := format.Of(values, keys); err != nil {
+		return fmt.Errorf("--redis-values and --redis-keys: %w", err)
+	}
+	return nil
 }
 
 // plant lets a test panic at a place.
@@ -101,6 +117,10 @@ func (c Config) withDefaults() (Config, error) {
 	c.SessionTimeout = cmp.Or(c.SessionTimeout, 10*time.Second)
 	c.RetryMin = cmp.Or(c.RetryMin, 50*time.Millisecond)
 	c.RetryMax = cmp.Or(c.RetryMax, 2*time.Second)
+	var err error
+	if c.format, err = format.Of(c.Values, c.Keys); err != nil {
+		return c, fmt.Errorf("cache: %w", err)
+	}
 	if c.Unread == c.Channels {
 		return c, fmt.Errorf("cache: topic %q is configured for both unread and channels", c.Unread)
 	}

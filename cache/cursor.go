@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/tidemark/tidemark/cache/internal/format"
 )
 
 var (
@@ -36,11 +38,12 @@ type filling struct {
 // openFilling joins the filling that Redis has, or begins one. why is empty if it joined; otherwise
 // it is the reason for a new filling: "empty" (Redis was wiped or is new), "topics" (it was filled
 // from other topics), "epoch" (tidemark:epoch is gone) or "format" (a version with other key names
-// filled it). If clearing is true, call clear next.
-func openFilling(ctx context.Context, rdb redis.UniversalClient, topics string, total int) (f filling, why string, clearing bool, err error) {
+// filled it, or one with other values or families of keys). If clearing is true, call clear next.
+func openFilling(ctx context.Context, rdb redis.UniversalClient, of format.Format, topics string, total int) (f filling, why string, clearing bool, err error) {
 	// The topics begin with the format too, so that versions that know no format do not join this
 	// filling.
-	answer, err := openScript.Run(ctx, rdb, []string{epochKey, cursorsKey, ownersKey}, keyFormat+rand.Text(), keyFormat+topics, total, keyFormat).Slice()
+	name := of.String()
+	answer, err := openScript.Run(ctx, rdb, []string{epochKey, cursorsKey, ownersKey}, name+rand.Text(), name+topics, total, name).Slice()
 	if err != nil {
 		return filling{}, "", false, fmt.Errorf("open the cursors in Redis: %w", err)
 	}

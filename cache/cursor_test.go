@@ -17,7 +17,7 @@ type cursors struct {
 
 func open(t testing.TB, rdb *redis.Client, topics string, total int, wantWhy string) *cursors {
 	t.Helper()
-	f, why, clearing, err := openFilling(t.Context(), rdb, topics, total)
+	f, why, clearing, err := openFilling(t.Context(), rdb, formatOf(rdb), topics, total)
 	if err != nil || clearing {
 		t.Fatal(clearing, err)
 	}
@@ -59,7 +59,7 @@ func (c *cursors) epoch(want bool) {
 }
 
 func TestEpochComesWithTheLastPartition(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 3, "empty")
 		c.begin(0, 0, 0, 0) // an empty log is full at once
 		c.begin(1, 5, 20, 5)
@@ -83,7 +83,7 @@ func TestEpochComesWithTheLastPartition(t *testing.T) {
 // A partition that changes hands during a filling keeps its target: the end of the log when the
 // filling began.
 func TestFillingGoesOnWithAnotherMember(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
 		c.begin(0, 0, 100, 0)
 		c.advance(0, 0, 40, false)
@@ -96,7 +96,7 @@ func TestFillingGoesOnWithAnotherMember(t *testing.T) {
 }
 
 func TestWipesAreNoticed(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := t.Context()
 		c := open(t, rdb, "topics", 2, "empty")
 		c.begin(0, 0, 3, 0)
@@ -132,7 +132,7 @@ func TestWipesAreNoticed(t *testing.T) {
 
 // After a failover the cursor is as old as the data.
 func TestLostWritesAreNoticed(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
 		c.begin(0, 0, 10, 0)
 		c.advance(0, 0, 10, true)
@@ -145,7 +145,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 }
 
 func TestCursorOutsideOfTheLog(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
 		c.begin(0, 0, 10, 0)
 		c.advance(0, 0, 10, true)
@@ -156,7 +156,7 @@ func TestCursorOutsideOfTheLog(t *testing.T) {
 }
 
 func TestOtherTopicsAreFilledAnew(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
 		c.begin(0, 0, 10, 0)
 		c.advance(0, 0, 10, true)

@@ -65,7 +65,7 @@ func throughRedis(t rapid.TB, d *events.UnreadDelta, c *events.ChannelRecord) (E
 	}
 	var out commands
 	out.Command("hset")
-	appendChannel(&out, c)
+	entry.AppendHash(&out.Commands, c)
 	args := out.List()[0][1:]
 	hash := map[string]string{}
 	for i := 0; i < len(args); i += 2 {

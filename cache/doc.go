@@ -15,13 +15,14 @@
 //	settle.go     which values are stale, and for which Redis must be asked
 //	write.go      transactions, repeated until Redis has taken all of them; blamed.go finds a record that panics
 //	ask.go        who owns the partitions, and what Redis holds of that which is not known
-//	chunk.go      the commands of one transaction
+//	chunk.go      the commands of one transaction; chunk_channel.go those of channels' records
 //	pointer.go    the commands of read pointers
 //	commands.go   the bytes of keys and fields; internal/entry has those of values
 //	publish.go    who listens, and what they are told once it is written
 //	written.go    the marks by which a transaction of unknown outcome is recognised
 //	advance.go    what is written is so: cursors move on
 //	entry.go      the values of an inbox, and channels, by which large ones are counted
+//	record.go     how a reader asks for a channel's record, and says what is left out
 //	reader.go     a reader's single questions: is Redis complete, a channel's head, a read pointer
 //	threads.go    which threads are listed
 //	totals.go     what all of it adds up to

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -40,6 +41,7 @@ type everywhere struct {
 	models []*model.Model
 	mirror *checker.Mirror
 	writer *cache.Writer
+	packed bool // the function in Redis is asked too
 }
 
 // TestPropertyEverywhere: whatever happened, the query service, whichever node is asked, the reader
@@ -52,6 +54,17 @@ func TestPropertyEverywhere(t *testing.T) {
 	parts := random.Folded()
 	t.Run("crowds", func(t *testing.T) { random.Scripts(t, 100, random.DrawCrowdMore(parts...), e.same) })
 	t.Run("small", func(t *testing.T) { random.Scripts(t, 1900, random.DrawMore(parts...), e.same) })
+}
+
+// TestPropertyPacked: with packed values the reader of Redis tells the same, and the function in
+// Redis tells what that reader does.
+func TestPropertyPacked(t *testing.T) {
+	rdb := cache.PackedRedis(t)
+	cache.LoadLibrary(t, rdb)
+	e := &everywhere{t: t, nodes: newAsked(t, 2), rdb: rdb, packed: true}
+	parts := random.Folded()
+	t.Run("crowds", func(t *testing.T) { random.Scripts(t, 30, random.DrawCrowdMore(parts...), e.same) })
+	t.Run("small", func(t *testing.T) { random.Scripts(t, 400, random.DrawMore(parts...), e.same) })
 }
 
 func (e *everywhere) same(t *rapid.T, c *random.Case) {
@@ -173,6 +186,15 @@ func (e *everywhere) asked(t *rapid.T, user string, now int64) (what string) {
 	}
 	if err != nil {
 		return err.Error()
+	}
+	if e.packed {
+		if called, err := cache.Called(e.t, e.rdb, user, now); err != nil {
+			return err.Error()
+		} else if want := cache.AnswerOf(e.t, view); called != nil && !reflect.DeepEqual(called, want) {
+			return fmt.Sprintf("the function says\n%v\nand the reader\n%v", called, want)
+		} else if called == nil && len(view.Channels) > 0 {
+			return "the function knows nothing of them"
+		}
 	}
 	got := checker.CachedAnswer(view)
 	right = checker.Right(e.models, user, now, false)

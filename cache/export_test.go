@@ -5,16 +5,23 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // Writer writes what is published of one partition, for tests that stand outside of the package.
 type Writer struct{ rig *rig }
 
+// PackedRedis starts a real Redis that Begin's writers fill with packed values.
+func PackedRedis(t testing.TB) *redis.Client {
+	return pack(t, redisClient(t, testkit.Redis(t).URL))
+}
+
 // Begin empties Redis and calls it complete, and returns who writes to it.
 func Begin(t testing.TB, rdb *redis.Client) *Writer {
 	t.Helper()
 	rdb.FlushAll(t.Context())
-	rdb.Set(t.Context(), epochKey, keyFormat+"e", 0)
+	rdb.Set(t.Context(), epochKey, formatOf(rdb).String()+"e", 0)
 	return &Writer{own(t, rdb)}
 }
 

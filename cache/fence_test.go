@@ -35,7 +35,7 @@ func (b *between) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 // The partition moves after the former owner compared and before it writes: Redis refuses the
 // write.
 func TestOwnerThatLosesThePartitionInBetween(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		own(t, rdb).apply(t, small("u", "c", 1, 0))
 		hook := new(between)
 		former := redisClient(t, "redis://"+rdb.Options().Addr)
@@ -61,8 +61,8 @@ func TestOwnerThatLosesThePartitionInBetween(t *testing.T) {
 // The partition moves away and comes back in between: what was known of Redis is of the first
 // ownership, and no longer true in the second.
 func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
-		f, _, _, err := openFilling(t.Context(), rdb, "topics", 1)
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
+		f, _, _, err := openFilling(t.Context(), rdb, formatOf(rdb), "topics", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
 
 // Another partition's owner changes: the transaction is repeated, and goes through.
 func TestOwnerOfAnotherPartitionChangesInBetween(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		hook := new(between)
 		hooked := redisClient(t, "redis://"+rdb.Options().Addr)
 		hooked.AddHook(hook)
@@ -122,7 +122,7 @@ func TestRedisIsEmptiedInBetween(t *testing.T) {
 
 // A batch over two partitions of which one is lost: the other is written.
 func TestOneOfTwoPartitionsIsLost(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		w := own(t, rdb)
 		other := &part{partition: partition{"t", 1}, token: rand.Text(), table: newTable(10)}
 		rdb.HSet(t.Context(), ownersKey, other.field(), "somebody")

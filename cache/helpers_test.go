@@ -3,10 +3,12 @@ package cache
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +17,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
+	"github.com/tidemark/tidemark/cache/internal/format"
+	"github.com/tidemark/tidemark/cache/internal/packed"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
@@ -64,6 +69,50 @@ func channelRecord(c *events.ChannelRecord) *kgo.Record {
 	return &kgo.Record{Topic: events.TopicChannels, Key: c.ChannelID, Value: events.AppendChannelRecord(nil, c)}
 }
 
+// keyFormat is how an epoch begins if all is as it comes.
+const keyFormat = "4/"
+
+// packedRedises are the addresses of those Redises that are filled with packed values.
+var packedRedises sync.Map
+
+// formatOf is what a test's Redis is filled with.
+func formatOf(rdb *redis.Client) (f format.Format) {
+	_, f.Packed = packedRedises.Load(rdb.Options().Addr)
+	return f
+}
+
+// pack makes a Redis one that is filled with packed values, until the test ends.
+func pack(t testing.TB, rdb *redis.Client) *redis.Client {
+	addr := rdb.Options().Addr
+	packedRedises.Store(addr, true)
+	t.Cleanup(func() { packedRedises.Delete(addr) })
+	return rdb
+}
+
+// eachValues runs body with a Redis that is filled with JSON values, and with one with packed ones.
+func eachValues(t *testing.T, body func(t *testing.T, env testkit.Env, rdb *redis.Client)) {
+	for _, values := range []string{format.JSON, format.Packed} {
+		t.Run(values, func(t *testing.T) {
+			testkit.Both(t, func(t *testing.T, env testkit.Env) {
+				rdb := redisClient(t, env.RedisURL)
+				if values == format.Packed {
+					pack(t, rdb)
+				}
+				body(t, env, rdb)
+			})
+		})
+	}
+}
+
+// eachFormat runs body against the Redises of redises, and against a real one that is filled with
+// packed values.
+func eachFormat(t *testing.T, body func(t *testing.T, rdb *redis.Client)) {
+	redises(t, body)
+	t.Run("packed", func(t *testing.T) {
+		body(t, pack(t, redisClient(t, testkit.Redis(t).URL)))
+	})
+}
+
 // redises runs body against the embedded Redis and the real one.
 func redises(t *testing.T, body func(t *testing.T, rdb *redis.Client)) {
 	t.Run("embedded", func(t *testing.T) { body(t, redisClient(t, "redis://"+testkit.Miniredis(t).Addr())) })
@@ -99,7 +148,7 @@ type rig struct {
 // own makes a rig with short pauses the owner of the partition that all rigs write to.
 func own(t testing.TB, rdb *redis.Client) *rig {
 	t.Helper()
-	cfg, err := Config{Brokers: []string{"none"}, Redis: rdb, RetryMin: time.Millisecond, RetryMax: 20 * time.Millisecond}.withDefaults()
+	cfg, err := Config{Brokers: []string{"none"}, Redis: rdb, Values: formatOf(rdb).Values(), RetryMin: time.Millisecond, RetryMax: 20 * time.Millisecond}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +182,7 @@ func (r *rig) send(t testing.TB, b *batch) int {
 // join puts records into a batch.
 func (r *rig) join(b *batch, records ...*kgo.Record) *batch {
 	b.reset(len(records))
+	b.format = r.format
 	for _, rec := range records {
 		if rec.Topic == events.TopicUnread {
 			b.addUnread(rec, r.part)
@@ -165,7 +215,7 @@ func (r *rig) applyChannels(t testing.TB, list ...*events.ChannelRecord) int {
 
 // warmAndCold runs body with what Redis holds known, and asked for before each write.
 func warmAndCold(t *testing.T, body func(t *testing.T, r *rig, rdb *redis.Client)) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		for _, cold := range []bool{false, true} {
 			t.Run(map[bool]string{false: "warm", true: "cold"}[cold], func(t *testing.T) {
 				rdb.FlushAll(t.Context())
@@ -178,7 +228,7 @@ func warmAndCold(t *testing.T, body func(t *testing.T, r *rig, rdb *redis.Client
 }
 
 // dump is all of Redis but for what is the cache's own bookkeeping: the hashes of DESIGN §8 as
-// text.
+// text. What is packed is shown as JSON and as the hash of a channel.
 func dump(t testing.TB, rdb redis.UniversalClient) map[string]string {
 	t.Helper()
 	ctx := t.Context()
@@ -192,15 +242,59 @@ func dump(t testing.TB, rdb redis.UniversalClient) map[string]string {
 			func(prefix string) bool { return strings.HasPrefix(k, prefix) }) {
 			continue
 		}
-		h, err := rdb.HGetAll(ctx, k).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for f, v := range h {
+		for f, v := range fieldsOf(t, rdb, k) {
 			out[k+" "+f] = v
 		}
 	}
 	return out
+}
+
+// fieldsOf is the hash of a key in the form of JSON values.
+func fieldsOf(t testing.TB, rdb redis.UniversalClient, key string) map[string]string {
+	t.Helper()
+	if client, ok := rdb.(*redis.Client); !ok || !formatOf(client).Packed {
+		h, err := rdb.HGetAll(t.Context(), key).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	if strings.HasPrefix(key, "channel-latest:") {
+		value, err := rdb.Get(t.Context(), key).Bytes()
+		if errors.Is(err, redis.Nil) {
+			return nil
+		}
+		var r events.ChannelRecord
+		if err = errors.Join(err, packed.DecodeChannel(value, &r)); err != nil {
+			t.Fatal(err)
+		}
+		var args commands
+		args.Command("fields")
+		entry.AppendHash(&args.Commands, &r)
+		h := map[string]string{}
+		for list := args.List()[0][1:]; len(list) > 0; list = list[2:] {
+			h[*list[0].(*string)] = *list[1].(*string)
+		}
+		return h
+	}
+	h, err := rdb.HGetAll(t.Context(), key).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(key, "inbox") {
+		return h
+	}
+	for f, value := range h {
+		var d events.UnreadDelta
+		if err := packed.DecodeValue([]byte(value), &d); err != nil {
+			t.Fatalf("%s, %s: %v", key, f, err)
+		}
+		if strings.HasPrefix(key, "inbox-threads:") {
+			d.ThreadID = []byte("any")
+		}
+		h[f] = string(entry.AppendValue(nil, &d))
+	}
+	return h
 }
 
 // eventually waits until ok, which is asked again every few milliseconds.
@@ -237,7 +331,7 @@ func launch(t testing.TB, brokers []string, topics testkit.TopicSet, rdb *redis.
 		Brokers: brokers, ClientOptions: testkit.FastClientOpts(), Group: topics.Prefix + "cache",
 		Unread: topics.Name(events.TopicUnread), Channels: topics.Name(events.TopicChannels), Redis: rdb,
 		CheckEvery: 20 * time.Millisecond, CommitEvery: 20 * time.Millisecond,
-		RetryMin: 2 * time.Millisecond, RetryMax: 50 * time.Millisecond, Logger: discard(),
+		RetryMin: 2 * time.Millisecond, RetryMax: 50 * time.Millisecond, Logger: discard(), Values: formatOf(rdb).Values(),
 	}
 	reg := prometheus.NewRegistry()
 	cfg.Registerer = reg

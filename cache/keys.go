@@ -24,11 +24,6 @@ const (
 	listingKey = "tidemark:thread-listing"   // for how long threads are listed: listedMonth or listedAlways
 )
 
-// keyFormat is the version of the form of keys and of their values. The ids of fillings and
-// tidemark:epoch begin with it. A Redis with another format was filled by another version: its keys
-// have other names, or what it understood of the deltas is not what they say.
-const keyFormat = "4/"
-
 // EscapeID returns the form of an id in keys and in names of pub/sub channels (DESIGN §8): `:`
 // becomes `%3A` and `%` becomes `%25`, so that no two ids share a key. Fields of hashes have ids
 // without escapes.

@@ -63,7 +63,7 @@ func TestKeysAreOfOneIDEach(t *testing.T) {
 func TestColonsInIDs(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, r *rig, rdb *redis.Client) {
 		reader, ctx := NewReader(rdb), t.Context()
-		rdb.Set(ctx, epochKey, keyFormat+"x", 0)
+		rdb.Set(ctx, epochKey, formatOf(rdb).String()+"x", 0)
 		r.apply(t, reading(small("ann", "x:y", 1, 1), "m1", 1, t0), reading(small("ann:x", "y", 9, 9), "m9", 9, t0),
 			inThread(reading(small("ann", "c", 3, 3), "m3", 3, t0), "x:y"), inThread(reading(small("ann:x", "c", 4, 4), "m4", 4, t0), "y"))
 		r.applyChannels(t, head("x:y", 1, 1), head("x%3Ay", 2, 2))

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/internal/test/testkit"
@@ -14,13 +15,12 @@ import (
 // which is SessionTimeout after the last heartbeat. To the brokers a member whose line is cut is
 // one that was killed: it says nothing any more.
 func TestRedisGoesOnAfterAKill(t *testing.T) {
-	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		session := time.Second
 		if env.Real {
 			session = 6 * time.Second // no broker takes less unless it is told
 		}
 		topics := env.Topics(t, 1)
-		rdb := redisClient(t, env.RedisURL)
 		cl := producer(t, env.Brokers)
 		produce(t, cl, topics, 1, unreadRecord(small("u", "c", 1, 1)))
 		line := proxy.NewLine(t)

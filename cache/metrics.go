@@ -18,7 +18,7 @@ type metrics struct {
 	lagSeconds  prometheus.Gauge
 	complete    prometheus.Gauge
 
-	applied, stale, skipped, coalesced, bad prometheus.Counter
+	applied, stale, skipped, coalesced, left, bad prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -26,7 +26,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "deltas_total",
 			Help: "Records of the compacted topics by what became of them: applied, stale (dominated by what Redis holds, or " +
-				"equal to it), skipped (the partition moved to another member), coalesced (replaced within the batch), bad (unusable).",
+				"equal to it), skipped (the partition moved to another member), coalesced (replaced within the batch), left-out (of a family of keys that --redis-keys does not name), bad (unusable).",
 		}, []string{"result"}),
 		commands: prometheus.NewCounter(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "commands_total",
 			Help: "Commands sent to Redis to apply records, those that ask what it holds included."}),
@@ -38,7 +38,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		redisErrors: prometheus.NewCounter(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "redis_errors_total",
 			Help: "Failed attempts to use Redis. Each is repeated."}),
 		fillings: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "rebuilds_total",
-			Help: "Fillings of Redis begun here: empty (new or wiped), epoch (its key is gone), topics (filled from others), format (filled by another version)."},
+			Help: "Fillings of Redis begun here: empty (new or wiped), epoch (its key is gone), topics (filled from others), format (filled by another version, or with other flags)."},
 			[]string{"reason"}),
 		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "lag_records",
 			Help: "Offsets between what is applied and the end of the log."}, []string{"topic", "partition"}),
@@ -49,6 +49,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 	m.applied, m.stale = m.records.WithLabelValues("applied"), m.records.WithLabelValues("stale")
 	m.skipped = m.records.WithLabelValues("skipped")
+	m.left = m.records.WithLabelValues("left-out")
 	m.coalesced, m.bad = m.records.WithLabelValues("coalesced"), m.records.WithLabelValues("bad")
 	for _, why := range []string{"empty", "epoch", "topics"} {
 		m.fillings.WithLabelValues(why)
@@ -64,6 +65,7 @@ func (m *metrics) count(t tally) {
 	m.stale.Add(float64(t.stale))
 	m.skipped.Add(float64(t.skipped))
 	m.coalesced.Add(float64(t.coalesced))
+	m.left.Add(float64(t.left))
 	m.bad.Add(float64(t.bad))
 	m.batch.Observe(float64(t.records))
 }

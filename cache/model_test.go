@@ -161,7 +161,7 @@ func seeded(t testing.TB) *rand.Rand {
 // Any suffix may come again, in batches cut anywhere, by one owner after the other, even in another
 // order: Redis ends with the values that dominate.
 func TestRepeatedAndReorderedSuffixes(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		rng := seeded(t)
 		for range 8 {
 			rdb.FlushAll(t.Context())

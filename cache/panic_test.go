@@ -16,11 +16,15 @@ import (
 // begins. Redis has everything in the end, written by the one member there is or by three, no lock
 // stays held, and no goroutine stays.
 func TestPanicEndsTheSession(t *testing.T) {
-	for _, n := range []int{1, 3} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+	for i, n := range []int{1, 3, 1} {
+		packed := i == 2
+		t.Run(fmt.Sprint(n, packed), func(t *testing.T) {
 			env := testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + testkit.Miniredis(t).Addr()}
 			topics := env.Topics(t, nParts)
 			rdb := redisClient(t, env.RedisURL)
+			if packed {
+				pack(t, rdb)
+			}
 			cl := producer(t, env.Brokers)
 			rng := seeded(t)
 			h := newHistory()

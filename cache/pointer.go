@@ -9,7 +9,7 @@ const threadReadFor = "2592000"
 // writePointer adds the commands that set or remove the read pointer of d, if d is known to move
 // it.
 func (c *chunk) writePointer(d *delta) {
-	if !d.pointerMoved() {
+	if !d.pointerMoved() || c.noPointer(d) {
 		return
 	}
 	out := &c.out
@@ -42,6 +42,11 @@ func (c *chunk) writePointer(d *delta) {
 	}
 }
 
+// noPointer reports whether the key of d's pointer is left out.
+func (c *chunk) noPointer(d *delta) bool {
+	return c.format.NoPointers || d.thread() && c.format.NoThreads
+}
+
 // pointerMoved reports whether d is known to move the read pointer that Redis has.
 func (d *delta) pointerMoved() bool { return !d.maybePointer() && d.known.moved(&d.UnreadDelta) }
 
@@ -65,7 +70,7 @@ func (c *chunk) dropPointers() {
 	for i := range c.groups {
 		for _, n := range c.groups[i].deltas {
 			d := &c.batch.deltas[n]
-			if d.state != pending || !d.maybePointer() {
+			if d.state != pending || !d.maybePointer() || c.noPointer(d) {
 				continue
 			}
 			if first {

@@ -69,7 +69,7 @@ func TestOnlyWhatIsHeardIsPublished(t *testing.T) {
 // TestWrittenAndNotPublished: an owner writes and dies before it publishes. The next one reads the
 // same records, finds them in Redis, and publishes them; those that come after once only.
 func TestWrittenAndNotPublished(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		sub := rdb.Subscribe(t.Context(), UnreadChannel("u"))
 		defer sub.Close()
 		if _, err := sub.Receive(t.Context()); err != nil {

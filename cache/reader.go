@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/cache/internal/entry"
+	"github.com/tidemark/tidemark/cache/internal/format"
 )
 
 // Reader reads the Redis that a Cache fills. It needs no Kafka and is safe for concurrent use.
@@ -17,16 +18,22 @@ import (
 // Its answers lag behind the topics: by milliseconds, or by more under load and after a failure.
 // Where Redis has no answer, Reader returns ErrMiss or an Entry that is not Known, never a zero.
 type Reader struct {
-	rdb redis.UniversalClient
-	at  time.Time // zero: whenever it is asked
+	rdb  redis.UniversalClient
+	at   time.Time                      // zero: whenever it is asked
+	seen *atomic.Pointer[format.Format] // what Redis was filled with when it was last asked
 }
 
+// Format is what Redis is filled with: --redis-values and --redis-keys.
+type Format = format.Format
+
 // NewReader reads from a Redis that a Cache fills, or a replica of it.
-func NewReader(rdb redis.UniversalClient) *Reader { return &Reader{rdb: rdb} }
+func NewReader(rdb redis.UniversalClient) *Reader {
+	return &Reader{rdb: rdb, seen: new(atomic.Pointer[Format])}
+}
 
 // At returns a Reader that judges levels as of a time, where r takes this machine's clock. Of what
 // Redis holds both tell the newest.
-func (r *Reader) At(t time.Time) *Reader { return &Reader{rdb: r.rdb, at: t} }
+func (r *Reader) At(t time.Time) *Reader { return &Reader{rdb: r.rdb, at: t, seen: r.seen} }
 
 // now is the time of which an answer is, to the millisecond.
 func (r *Reader) now() time.Time {
@@ -37,19 +44,74 @@ func (r *Reader) now() time.Time {
 	return time.UnixMilli(at.UnixMilli()).UTC()
 }
 
-// Channel returns a channel's head. It returns ErrMiss if Redis is not complete or does not know
-// the channel.
+// Channel returns a channel's head. It returns ErrMiss if Redis is not complete, does not know the
+// channel, or is filled without channels.
 func (r *Reader) Channel(ctx context.Context, channel string) (*Channel, error) {
-	pipe := r.rdb.Pipeline()
-	hash := pipe.HGetAll(ctx, ChannelLatestKey(channel))
-	epoch := pipe.Get(ctx, epochKey)
-	if err := exec(ctx, pipe); err != nil {
+	var a record
+	f, ok, err := r.trip(ctx, func(pipe redis.Pipeliner, f Format) { a = askRecord(ctx, pipe, channel, true, f) })
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("channel %q: %w", channel, err)
-	}
-	if !complete(epoch) {
+	case !ok:
 		return nil, fmt.Errorf("channel %q: %w", channel, ErrMiss)
+	case f.NoChannels:
+		return nil, fmt.Errorf("channel %q: %w: %w", channel, ErrMiss, leftOut(f))
 	}
-	return channelOf(channel, hash)
+	c, err := a.channel(channel)
+	if err == nil && c == nil {
+		err = fmt.Errorf("channel %q: %w", channel, ErrMiss)
+	}
+	return c, err
+}
+
+// ChannelStamp returns the stamp of what Redis last had of a channel, `fold_version.m`; redis.Nil
+// if it has none. That of a channel that was deleted is kept for 24 hours.
+func (r *Reader) ChannelStamp(ctx context.Context, channel string) (string, error) {
+	answers, err := r.rdb.MGet(ctx, ChannelLatestKey(channel), ChannelStampKey(channel)).Result()
+	if err != nil {
+		return "", fmt.Errorf("redis key %q: %w", ChannelStampKey(channel), err)
+	}
+	stamp, ok := parseChannelStamp(answers)
+	if !ok {
+		return "", redis.Nil
+	}
+	return fmt.Sprintf("%d.%d", stamp.FoldVersion, stamp.M), nil
+}
+
+// trip runs a pipeline that depends on what Redis is filled with. It ends with the epoch: if that
+// tells of another format than the last one did, everything is asked once more. ok is false if
+// Redis is not complete.
+func (r *Reader) trip(ctx context.Context, ask func(pipe redis.Pipeliner, f Format)) (f Format, ok bool, err error) {
+	for range 3 {
+		var guess Format
+		if seen := r.seen.Load(); seen != nil {
+			guess = *seen
+		}
+		pipe := r.rdb.Pipeline()
+		ask(pipe, guess)
+		epoch := pipe.Get(ctx, epochKey)
+		err = exec(ctx, pipe)
+		if f, ok = format.Parse(epoch.Val()); !ok && (epoch.Err() == nil || errors.Is(epoch.Err(), redis.Nil)) {
+			return f, false, nil // whatever else was asked
+		}
+		if !ok || f == guess {
+			break
+		}
+		r.seen.Store(&f)
+	}
+	return f, ok, err
+}
+
+// Format returns what Redis is filled with. It returns ErrMiss if Redis is not complete.
+func (r *Reader) Format(ctx context.Context) (Format, error) {
+	f, ok, err := r.trip(ctx, func(redis.Pipeliner, Format) {})
+	switch {
+	case err != nil:
+		return f, fmt.Errorf("redis key %q: %w", epochKey, err)
+	case !ok:
+		return f, fmt.Errorf("redis key %q: %w", epochKey, ErrMiss)
+	}
+	return f, nil
 }
 
 // exec runs a pipeline. A missing key is no error.
@@ -76,14 +138,10 @@ func (r *Reader) Complete(ctx context.Context) (bool, error) {
 	return complete(epoch), nil
 }
 
-// complete reports whether epoch says that Redis is complete, under the key names of this build.
-func complete(epoch *redis.StringCmd) bool { return strings.HasPrefix(epoch.Val(), keyFormat) }
-
-func channelOf(id string, hash *redis.MapStringStringCmd) (*Channel, error) {
-	if len(hash.Val()) == 0 {
-		return nil, fmt.Errorf("channel %q: %w", id, ErrMiss)
-	}
-	return entry.ParseChannel(ChannelLatestKey(id), id, hash.Val())
+// complete reports whether epoch says that Redis is complete, in a format that this build reads.
+func complete(epoch *redis.StringCmd) bool {
+	_, ok := format.Parse(epoch.Val())
+	return ok
 }
 
 // ReadPointer is the read pointer of a user in a channel.
@@ -103,8 +161,8 @@ func (r *Reader) ReadPointer(ctx context.Context, user, channel string) (ReadPoi
 	if err := exec(ctx, pipe); err != nil {
 		return ReadPointer{}, fmt.Errorf("redis key %q: %w", key, err)
 	}
-	if !complete(epoch) || len(hash.Val()) == 0 {
-		return ReadPointer{}, fmt.Errorf("redis key %q: %w", key, ErrMiss)
+	if f, ok := format.Parse(epoch.Val()); !ok || len(hash.Val()) == 0 {
+		return ReadPointer{}, missing(key, f.NoPointers, f)
 	}
 	p := entry.Hash{Key: key, Fields: hash.Val()}
 	out := ReadPointer{MessageID: p.Text("last_read_id"), At: p.Time("last_read_at")}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMissesAreNeverZero(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := t.Context()
 		r := NewReader(rdb)
 		miss := func(name string) {
@@ -29,7 +29,7 @@ func TestMissesAreNeverZero(t *testing.T) {
 			}
 		}
 		miss("empty Redis")
-		rdb.Set(ctx, epochKey, keyFormat+"e", 0)
+		rdb.Set(ctx, epochKey, formatOf(rdb).String()+"e", 0)
 		miss("nothing of the user")
 		w := own(t, rdb)
 		w.apply(t, reading(small("u", "c", 7, 3), "m4", 4, t0))
@@ -52,16 +52,16 @@ func TestMissesAreNeverZero(t *testing.T) {
 }
 
 func TestReaderNamesWhatIsBroken(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := t.Context()
-		rdb.Set(ctx, epochKey, keyFormat+"e", 0)
+		rdb.Set(ctx, epochKey, formatOf(rdb).String()+"e", 0)
 		rdb.HSet(ctx, "inbox:u", "c", "garbage")
 		rdb.HSet(ctx, "channel-latest:c", "latest_id", "m")
 		r := NewReader(rdb)
 		if _, _, err := r.Inbox(ctx, "u"); err == nil || errors.Is(err, ErrMiss) || !strings.Contains(err.Error(), `"inbox:u"`) || !strings.Contains(err.Error(), `"c"`) {
 			t.Errorf("Inbox: %v", err)
 		}
-		if _, err := r.Channel(ctx, "c"); err == nil || errors.Is(err, ErrMiss) || !strings.Contains(err.Error(), "latest_sender") {
+		if _, err := r.Channel(ctx, "c"); err == nil || errors.Is(err, ErrMiss) || !strings.Contains(err.Error(), map[bool]string{false: "latest_sender", true: "WRONGTYPE"}[formatOf(rdb).Packed]) {
 			t.Errorf("Channel: %v", err)
 		}
 		rdb.Set(ctx, "inbox:v", "a string", 0)

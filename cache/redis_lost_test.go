@@ -14,9 +14,8 @@ import (
 
 // An emptied Redis is filled again; meanwhile readers miss, and never see a part.
 func TestWipedRedisIsFilledAgain(t *testing.T) {
-	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		topics := env.Topics(t, nParts)
-		rdb := redisClient(t, env.RedisURL)
 		cl := producer(t, env.Brokers)
 		rng := seeded(t)
 		h := newHistory()

@@ -60,7 +60,7 @@ type part struct {
 func newSession(c *Cache, adm *kadm.Client, f filling) *session {
 	return &session{
 		cache: c, cfg: &c.cfg, adm: adm, fill: f,
-		broken: make(chan error, 1), parts: map[partition]*part{},
+		broken: make(chan error, 1), parts: map[partition]*part{}, batch: batch{format: c.cfg.format},
 	}
 }
 

@@ -17,7 +17,7 @@ func (b *batch) settle() {
 		if c.known, ok = c.part.table.get(c.id); ok && !c.gone && c.known.refuses(&c.Stamp) {
 			c.state = stale
 		}
-		c.asked = !ok && !c.gone
+		c.asked = !ok && !c.gone && !b.format.NoChannels
 	}
 }
 

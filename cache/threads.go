@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/cache/internal/entry"
+	"github.com/tidemark/tidemark/cache/internal/format"
 )
 
 // threadListed is how long a thread is listed after it was touched, in log time (DESIGN §4.4).
@@ -28,8 +29,8 @@ func (r *Reader) Threads(ctx context.Context, user string) ([]Entry, error) {
 	if err := exec(ctx, pipe); err != nil {
 		return nil, fmt.Errorf("threads of user %q: %w", user, err)
 	}
-	if !complete(epoch) {
-		return nil, fmt.Errorf("threads of user %q: %w", user, ErrMiss)
+	if f, ok := format.Parse(epoch.Val()); !ok || f.NoThreads {
+		return nil, missing(InboxThreadsKey(user), f.NoThreads, f)
 	}
 	return parseThreads(user, threads.Val())
 }
@@ -105,8 +106,8 @@ func (r *Reader) ThreadRead(ctx context.Context, user, thread string) (ThreadRea
 	if err := exec(ctx, pipe); err != nil {
 		return ThreadRead{}, fmt.Errorf("redis key %q: %w", key, err)
 	}
-	if !complete(epoch) || len(hash.Val()) == 0 {
-		return ThreadRead{}, fmt.Errorf("redis key %q: %w", key, ErrMiss)
+	if f, ok := format.Parse(epoch.Val()); !ok || len(hash.Val()) == 0 {
+		return ThreadRead{}, missing(key, f.NoThreads || f.NoPointers, f)
 	}
 	p := entry.Hash{Key: key, Fields: hash.Val()}
 	return ThreadRead{MessageID: p.Text("last_read_id"), At: p.Time("last_read_at")}, p.Err

@@ -128,9 +128,9 @@ func TestThreadIsPublished(t *testing.T) {
 // View lists threads for 30 days before the newest message that the user can know of, and sums up
 // those of channels that are not muted.
 func TestViewListsThreads(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		const days = 24 * 3600 * 1000
-		rdb.Set(t.Context(), epochKey, keyFormat+"e", 0)
+		rdb.Set(t.Context(), epochKey, formatOf(rdb).String()+"e", 0)
 		w := own(t, rdb)
 		touched := func(channel, id string, unread uint32, at int64) *events.UnreadDelta {
 			d := inThread(small("u", channel, 9, 1), id)
@@ -188,7 +188,7 @@ func TestViewListsThreads(t *testing.T) {
 
 // What a reader gives for a thread is what the delta said, and a miss is never zero.
 func TestThreadsOfTheReader(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		w, r := own(t, rdb), NewReader(rdb)
 		w.apply(t, small("u", "c", 7, 1), inThread(reading(small("u", "c", 5, 1), "m4", 4, t0), "t"))
 		if _, err := r.Threads(t.Context(), "u"); !errors.Is(err, ErrMiss) {
@@ -197,7 +197,7 @@ func TestThreadsOfTheReader(t *testing.T) {
 		if _, err := r.ThreadRead(t.Context(), "u", "t"); !errors.Is(err, ErrMiss) {
 			t.Errorf("pointer without the epoch: %v, want ErrMiss", err)
 		}
-		rdb.Set(t.Context(), epochKey, keyFormat+"e", 0)
+		rdb.Set(t.Context(), epochKey, formatOf(rdb).String()+"e", 0)
 		got, err := r.Threads(t.Context(), "u")
 		want := []Entry{{
 			ChannelID: "c", ThreadID: "t", Known: true, Unread: 5, Mentions: 1, FirstUnreadID: "m1", LastReadSeq: 4, LatestSeq: 5,

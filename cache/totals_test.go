@@ -14,7 +14,7 @@ import (
 // view applies deltas and records, and reads all of user "u" as of a time.
 func view(t *testing.T, rdb *redis.Client, at int64, deltas []*events.UnreadDelta, channels ...*events.ChannelRecord) *View {
 	t.Helper()
-	rdb.Set(t.Context(), epochKey, keyFormat+"e", 0)
+	rdb.Set(t.Context(), epochKey, formatOf(rdb).String()+"e", 0)
 	w := own(t, rdb)
 	w.apply(t, deltas...)
 	w.applyChannels(t, channels...)
@@ -36,7 +36,7 @@ func channelOfView(t *testing.T, v *View, id string) *Entry {
 
 // A level holds until its time by the clock of the reader, and the one after it from then on.
 func TestLevelsAreJudgedByTheReader(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		d := small("u", "c", 7, 1)
 		d.Muted, d.Level, d.Until, d.LevelAfter = true, events.LevelNone, t0, events.LevelMentions
 		thread := inThread(small("u", "c", 5, 1), "t")
@@ -67,7 +67,7 @@ func TestLevelsAreJudgedByTheReader(t *testing.T) {
 // A filed channel is archived until a message comes: while the head stands at the position that the
 // delta tells, for good with keep, and for everybody if its record says so.
 func TestArchivedByTheReader(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		filed := func(id string, keep bool, pos uint32) *events.UnreadDelta {
 			d := small("u", id, 7, 1)
 			d.Filed = events.Filed{Is: true, Keep: keep, Pos: pos}
@@ -112,7 +112,7 @@ func TestArchivedByTheReader(t *testing.T) {
 
 // A channel counts under its own labels and the user's, and so do its threads.
 func TestTotalsByLabel(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		mine, both := small("u", "mine", 7, 1), small("u", "both", 3, 1)
 		mine.Labels, both.Labels = [][]byte{[]byte("x")}, [][]byte{[]byte("x")}
 		both.Flagged, both.Unread, both.Mentions = true, 0, 0
@@ -137,7 +137,7 @@ func TestTotalsByLabel(t *testing.T) {
 // What a reader derives of a large channel by what the user said: direct mentions apart from those
 // of @all, and nothing where the delta says that they must ask.
 func TestLargeChannelOfTheReader(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		named := func(id string, ignore, ask bool) *events.UnreadDelta {
 			d := large("u", id, 10)
 			d.Mentioned, d.IgnoreAll, d.Ask, d.Level = []uint32{12, 14}, ignore, ask, events.LevelNone

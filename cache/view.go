@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/cache/internal/entry"
+	"github.com/tidemark/tidemark/cache/internal/format"
 )
 
 // Inbox returns a user's channels, in no order; the totals are those of View.
@@ -27,6 +28,10 @@ type View struct {
 	Totals            Totals
 	TotalsByLabel     map[string]Totals
 	EvaluatedAt       time.Time // of which Levels, Muted and the totals are
+	// Without are the families of keys that Redis is filled without (--redis-keys). Without threads
+	// the totals are those of channels; without channels an entry is not Known where a channel's
+	// record would have a say.
+	Without []string
 }
 
 // View returns a user's channels and threads in two round trips, or in one if no channel is large
@@ -48,18 +53,21 @@ func (r *Reader) View(ctx context.Context, user string) (*View, error) {
 	if err := exec(ctx, pipe); err != nil {
 		return nil, fmt.Errorf("inbox of user %q: %w", user, err)
 	}
-	if !complete(epoch) || len(inbox.Val()) == 0 {
+	f, ok := format.Parse(epoch.Val())
+	if !ok || len(inbox.Val()) == 0 {
 		return nil, fmt.Errorf("inbox of user %q: %w", user, ErrMiss)
 	}
-	v := &View{EvaluatedAt: r.now()}
-	if err := r.readChannels(ctx, user, inbox.Val(), updated.Val() != "", v); err != nil {
+	v := &View{EvaluatedAt: r.now(), Without: f.Without()}
+	if err := r.readChannels(ctx, user, f, inbox.Val(), updated.Val() != "", v); err != nil {
 		return nil, err
 	}
-	all, err := parseThreads(user, threads.Val())
-	if err != nil {
-		return nil, err
+	if !f.NoThreads {
+		all, err := parseThreads(user, threads.Val())
+		if err != nil {
+			return nil, err
+		}
+		v.listThreads(all, listing.Val() == listedAlways)
 	}
-	v.listThreads(all, listing.Val() == listedAlways)
 	v.sum()
 	return v, nil
 }
@@ -67,7 +75,7 @@ func (r *Reader) View(ctx context.Context, user string) (*View, error) {
 // readChannels adds the channels of an inbox to v, and reads the records that are needed: those of
 // large channels, those that end a filing, and all if updated says that some have labels or are
 // archived.
-func (r *Reader) readChannels(ctx context.Context, user string, inbox map[string]string, updated bool, v *View) error {
+func (r *Reader) readChannels(ctx context.Context, user string, f Format, inbox map[string]string, updated bool, v *View) error {
 	v.Channels = make([]Entry, 0, len(inbox))
 	var need []int
 	now := v.EvaluatedAt.UnixMilli()
@@ -76,7 +84,11 @@ func (r *Reader) readChannels(ctx context.Context, user string, inbox map[string
 		if err != nil {
 			return fmt.Errorf("redis key %q: %w", InboxKey(user), err)
 		}
-		if e.Judge(now); updated || e.Large || e.Filed.Is {
+		e.Judge(now)
+		switch {
+		case f.NoChannels:
+			e.Unsettled(updated)
+		case updated || e.Large || e.Filed.Is:
 			need = append(need, len(v.Channels))
 		}
 		v.Channels = append(v.Channels, e)
@@ -87,7 +99,7 @@ func (r *Reader) readChannels(ctx context.Context, user string, inbox map[string
 	pipe := r.rdb.Pipeline()
 	records := make([]record, len(need))
 	for i, at := range need {
-		records[i] = askRecord(ctx, pipe, &v.Channels[at])
+		records[i] = askRecord(ctx, pipe, v.Channels[at].ChannelID, v.Channels[at].Large, f)
 	}
 	if err := exec(ctx, pipe); err != nil {
 		return fmt.Errorf("channels of user %q: %w", user, err)
@@ -100,31 +112,10 @@ func (r *Reader) readChannels(ctx context.Context, user string, inbox map[string
 	return nil
 }
 
-// record is the answer with a channel's record: all of it, or for a small channel what has no part
-// in counting.
-type record struct {
-	whole *redis.MapStringStringCmd
-	some  *redis.SliceCmd
-}
-
-func askRecord(ctx context.Context, pipe redis.Pipeliner, e *Entry) record {
-	key := ChannelLatestKey(e.ChannelID)
-	if e.Large {
-		return record{whole: pipe.HGetAll(ctx, key)}
-	}
-	return record{some: pipe.HMGet(ctx, key, entry.OfSmall...)}
-}
-
 // settleBy is Entry.Settle with an answer of Redis.
 func settleBy(e *Entry, r record) error {
-	var c *Channel
-	var err error
-	if r.some != nil {
-		c, err = entry.ParseSome(ChannelLatestKey(e.ChannelID), e.ChannelID, r.some.Val())
-	} else {
-		c, err = channelOf(e.ChannelID, r.whole)
-	}
-	if err != nil && !errors.Is(err, ErrMiss) {
+	c, err := r.channel(e.ChannelID)
+	if err != nil {
 		return err
 	}
 	e.Settle(c)
@@ -134,14 +125,20 @@ func settleBy(e *Entry, r record) error {
 // Unread returns one channel of a user in one round trip. It returns ErrMiss if Redis is not
 // complete, or does not know the user as a member.
 func (r *Reader) Unread(ctx context.Context, user, channel string) (Entry, error) {
-	pipe := r.rdb.Pipeline()
-	field := pipe.HGet(ctx, InboxKey(user), channel)
-	hash := pipe.HGetAll(ctx, ChannelLatestKey(channel))
-	epoch := pipe.Get(ctx, epochKey)
-	if err := exec(ctx, pipe); err != nil {
+	var field, updated *redis.StringCmd
+	var of record
+	f, ok, err := r.trip(ctx, func(pipe redis.Pipeliner, f Format) {
+		field = pipe.HGet(ctx, InboxKey(user), channel)
+		of = askRecord(ctx, pipe, channel, true, f)
+		updated = nil
+		if f.NoChannels {
+			updated = pipe.Get(ctx, updatedKey)
+		}
+	})
+	if err != nil {
 		return Entry{}, fmt.Errorf("unread of user %q in channel %q: %w", user, channel, err)
 	}
-	if !complete(epoch) || errors.Is(field.Err(), redis.Nil) {
+	if !ok || errors.Is(field.Err(), redis.Nil) {
 		return Entry{}, fmt.Errorf("unread of user %q in channel %q: %w", user, channel, ErrMiss)
 	}
 	e, err := entry.Parse(channel, field.Val())
@@ -149,7 +146,11 @@ func (r *Reader) Unread(ctx context.Context, user, channel string) (Entry, error
 		return Entry{}, fmt.Errorf("redis key %q: %w", InboxKey(user), err)
 	}
 	e.Judge(r.now().UnixMilli())
-	if err := settleBy(&e, record{whole: hash}); err != nil {
+	if f.NoChannels {
+		e.Unsettled(updated != nil && updated.Val() != "")
+		return e, nil
+	}
+	if err := settleBy(&e, of); err != nil {
 		return Entry{}, err
 	}
 	return e, nil

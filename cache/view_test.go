@@ -46,7 +46,7 @@ func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 }
 
 func TestInboxInTwoRoundTrips(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		w := own(t, rdb)
 		d := large("u", "big", 10)
 		d.Excluded, d.Mentioned = []uint32{12}, []uint32{14}
@@ -70,7 +70,7 @@ func TestInboxInTwoRoundTrips(t *testing.T) {
 		if _, _, err := r.Inbox(t.Context(), "u"); !errors.Is(err, ErrMiss) {
 			t.Errorf("without the epoch: %v, want ErrMiss", err)
 		}
-		rdb.Set(t.Context(), epochKey, keyFormat+"e", 0)
+		rdb.Set(t.Context(), epochKey, formatOf(rdb).String()+"e", 0)
 
 		count.n.Store(0)
 		entries, totals, err := r.Inbox(t.Context(), "u")
@@ -104,9 +104,9 @@ func TestInboxInTwoRoundTrips(t *testing.T) {
 }
 
 func TestUnreadOfALargeChannel(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := t.Context()
-		rdb.Set(ctx, epochKey, keyFormat+"e", 0)
+		rdb.Set(ctx, epochKey, formatOf(rdb).String()+"e", 0)
 		w := own(t, rdb)
 		r := NewReader(rdb)
 		w.apply(t, large("u", "c", 10))
@@ -125,8 +125,8 @@ func TestUnreadOfALargeChannel(t *testing.T) {
 
 // What a reader gives for a small channel is what the delta said.
 func TestEntryIsTheDelta(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
-		rdb.Set(t.Context(), epochKey, keyFormat+"e", 0)
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
+		rdb.Set(t.Context(), epochKey, formatOf(rdb).String()+"e", 0)
 		d := reading(small("u", "c", 7, 3), "m4", 4, t0)
 		d.OfflineUnread, d.Muted, d.ReadEpoch = 2, true, 3
 		own(t, rdb).apply(t, d)

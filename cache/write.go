@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tidemark/tidemark/cache/internal/format"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/retry"
 )
@@ -29,6 +30,7 @@ type writer struct {
 	parallel    int
 	goneFor     string // seconds
 	keepThreads bool   // Config.ThreadsAlways
+	format      format.Format
 	metrics     *metrics
 	log         *slog.Logger
 	retryMin    time.Duration
@@ -43,9 +45,9 @@ type writer struct {
 func newWriter(cfg *Config, m *metrics) *writer {
 	return &writer{
 		rdb: cfg.Redis, parallel: cfg.Pipelines, metrics: m, log: cfg.Logger,
-		keepThreads: cfg.ThreadsAlways,
-		goneFor:     strconv.FormatInt(int64(cfg.RemovalTTL/time.Second), 10),
-		retryMin:    cfg.RetryMin, retryMax: cfg.RetryMax, plant: cfg.plant,
+		keepThreads: cfg.ThreadsAlways, format: cfg.format,
+		goneFor:  strconv.FormatInt(int64(cfg.RemovalTTL/time.Second), 10),
+		retryMin: cfg.RetryMin, retryMax: cfg.RetryMax, plant: cfg.plant,
 		marks:  prefixWritten + rand.Text(),
 		chunks: sync.Pool{New: func() any { return new(chunk) }},
 	}
@@ -67,6 +69,7 @@ func (w *writer) write(ctx context.Context, b *batch) error {
 		if c == nil {
 			c = w.chunks.Get().(*chunk)
 			c.reset(b)
+			c.keepThreads, c.format = w.keepThreads, w.format
 			c.slot = chunks
 			chunks++
 		}
@@ -153,7 +156,6 @@ func (w *writer) attempt(ctx context.Context, conn *redis.Conn, c *chunk) error 
 		abandon(conn)
 		return err
 	}
-	c.keepThreads = w.keepThreads
 	writes := c.writes(w.goneFor)
 	if len(writes) == 0 {
 		unwatch(conn)

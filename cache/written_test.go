@@ -131,7 +131,7 @@ func TestCrashBeforeTheCursorsMove(t *testing.T) {
 
 // Cursors do not move over a transaction whose mark is missing, or is that of an earlier batch.
 func TestCursorsNeedTheMarksOfTheirBatch(t *testing.T) {
-	redises(t, func(t *testing.T, rdb *redis.Client) {
+	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
 		c.begin(0, 0, 100, 0)
 		next := int64(0)
@@ -161,7 +161,7 @@ func TestCursorsNeedTheMarksOfTheirBatch(t *testing.T) {
 func TestCursorsMoveOverWhatWasFound(t *testing.T) {
 	for name, begun := range map[string]int64{"written by another, to be published again": 1 << 40, "known to be published": 0} {
 		t.Run(name, func(t *testing.T) {
-			redises(t, func(t *testing.T, rdb *redis.Client) {
+			eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 				c := open(t, rdb, "topics", 1, "empty")
 				c.begin(0, 0, 100, 0)
 				d := reading(small("u", "c", 5, 1), "m4", 4, t0)

@@ -19,6 +19,7 @@ import (
 type devCmd struct {
 	foldFlags
 	threadFlags
+	cacheFlags
 	auditFlags
 	Listen      string       `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Page, queries and ingest (${default})."`
 	KafkaListen string       `default:"127.0.0.1:9092" placeholder:"HOST:PORT" help:"The embedded Kafka (${default})."`
@@ -61,6 +62,9 @@ func (c *devCmd) Validate() error {
 			return fmt.Errorf("--%s: %w", l.flag, err)
 		}
 	}
+	if err := c.checkCache(); err != nil {
+		return err
+	}
 	return checkOrigins(c.Origins)
 }
 
@@ -80,7 +84,7 @@ func (c *devCmd) Run(a *verbs.App) error {
 	defer auditLog.Close()
 	s, err := dev.Start(a.Ctx, dev.Config{
 		Listen: c.Listen, KafkaListen: c.KafkaListen, RedisListen: c.RedisListen, DataDir: c.DataDir,
-		Partitions: c.Partitions, Settings: c.settings(), ThreadsAlways: c.always(), Memory: c.Memory, SnapshotEvery: time.Minute, Demo: !c.NoDemo, DemoSeed: c.DemoSeed, Hosts: c.Hosts, Audit: auditLog,
+		Partitions: c.Partitions, Settings: c.settings(), ThreadsAlways: c.always(), RedisValues: c.RedisValues, RedisKeys: c.RedisKeys, Memory: c.Memory, SnapshotEvery: time.Minute, Demo: !c.NoDemo, DemoSeed: c.DemoSeed, Hosts: c.Hosts, Audit: auditLog,
 		Gateway: gateway.Config{Origins: c.Origins, LoopbackOrigins: true},
 		Build:   a.Build, Logger: log,
 	})

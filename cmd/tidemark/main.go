@@ -6,7 +6,7 @@
 //	cli.go          the verbs, and how an error becomes a sentence and an exit code
 //	environ.go      environment variables that no flag reads
 //	dev.go          everything in one process
-//	run.go          a node
+//	run.go          a node; cacheflags.go what it writes to Redis
 //	config.go       checks the configuration of a node
 //	gateway.go      a gateway
 //	session_flags.go  how long a member may be silent

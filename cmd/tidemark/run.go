@@ -22,6 +22,7 @@ type runCmd struct {
 	verbs.TopicsFlags  `group:"Kafka:"`
 	verbs.BrokersFlags `group:"Kafka:"`
 	verbs.RedisFlags   `group:"Redis:"`
+	cacheFlags         `group:"Redis:"`
 	foldFlags          `group:"Counting (the same on all nodes):"`
 	threadFlags        `group:"Counting (the same on all nodes):"`
 	verbs.SkipFlags    `group:"Counting (the same on all nodes):"`
@@ -126,6 +127,9 @@ Example:
 
 // Validate checks the flags of this node.
 func (c *runCmd) Validate() error {
+	if err := c.checkCache(); err != nil {
+		return err
+	}
 	if u, err := url.Parse(c.Advertise); c.Advertise != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
 		return fmt.Errorf("--advertise %q is not a URL of this node: write it as http://10.0.0.5:8080", c.Advertise)
 	}
@@ -197,6 +201,7 @@ func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
 	nc.Group, nc.DataDir, nc.Settings, nc.ThreadsAlways, nc.Topics = c.Group, c.DataDir, c.settings(), c.always(), c.Topics()
 	nc.Standbys, nc.InstanceID, nc.SessionTimeout, nc.StoreRetention = c.Standbys, c.InstanceID, c.SessionTimeout, c.StoreRetention
 	nc.NoBreaker, nc.SnapshotEvery, nc.Patience, nc.Gateway = c.NoBreaker, c.SnapshotEvery, verbs.Patience, c.gateway(c.Origins)
+	nc.RedisValues, nc.RedisKeys = c.RedisValues, c.RedisKeys
 	return []setting{
 		{"roles", func() (err error) { nc.Roles, nc.UI, err = c.roles(); return err }},
 		{"login to Kafka", func() (err error) { nc.Kafka, err = c.Kafka(); return err }},

@@ -51,8 +51,10 @@ type Config struct {
 	Verifier *auth.Verifier
 	Gateway  gateway.Config
 	Hosts    []string // as in edge.Config
-	// ThreadsAlways is as in node.Config.
+	// ThreadsAlways, RedisValues and RedisKeys are as in node.Config.
 	ThreadsAlways bool
+	RedisValues   string
+	RedisKeys     []string
 	Audit         *audit.Log // as in node.Config
 	Demo          bool
 	DemoSeed      uint64
@@ -130,7 +132,7 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 	s.node, err = node.New(ctx, node.Config{
 		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
 		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
-		Verifier: c.Verifier, Gateway: c.Gateway, Settings: c.Settings, ThreadsAlways: c.ThreadsAlways, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat), Edge: edge.Config{Hosts: c.Hosts}, Audit: c.Audit,
+		Verifier: c.Verifier, Gateway: c.Gateway, Settings: c.Settings, ThreadsAlways: c.ThreadsAlways, RedisValues: c.RedisValues, RedisKeys: c.RedisKeys, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat), Edge: edge.Config{Hosts: c.Hosts}, Audit: c.Audit,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery,
 		Build: c.Build, Logger: c.Logger,
 	})

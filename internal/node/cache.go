@@ -24,7 +24,7 @@ func (n *Node) addCache() error {
 	filler, err := cache.New(cache.Config{
 		Brokers: c.Kafka.Brokers, ClientOptions: c.Kafka.Options, Group: c.Group + "-cache",
 		Unread: c.Topics.Unread, Channels: c.Topics.Channels,
-		SessionTimeout: c.SessionTimeout, ThreadsAlways: c.ThreadsAlways,
+		SessionTimeout: c.SessionTimeout, ThreadsAlways: c.ThreadsAlways, Values: c.RedisValues, Keys: c.RedisKeys,
 		Redis: n.redis, Registerer: n.registry, Logger: c.Logger.With("role", "cache"),
 	})
 	if err != nil {

@@ -73,6 +73,9 @@ type Config struct {
 	// ThreadsAlways lists followed threads whatever their age, where 30 days is usual (DESIGN
 	// §4.7). All nodes of a group should have the same.
 	ThreadsAlways bool
+	// RedisValues and RedisKeys are as Values and Keys in cache.Config.
+	RedisValues string
+	RedisKeys   []string
 	// UI, if set, serves the page at / and /ui/. The node fills in all fields but Demo and
 	// About.Dev. The page needs the role query, and its users connect to the role gateway.
 	UI *ui.Config

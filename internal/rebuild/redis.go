@@ -31,7 +31,7 @@ func (r *redisCheck) partition(ctx context.Context, number int32, p *projections
 	from := len(r.found)
 	p.Channels(func(id string, us []string) bool {
 		r.channels[id] = true
-		if only == nil || only.channels[id] {
+		if !r.format.NoChannels && (only == nil || only.channels[id]) {
 			channels = append(channels, id)
 		}
 		for _, u := range us {
@@ -120,6 +120,9 @@ func (r *redisCheck) user(ctx context.Context, number int32, p *projections.Part
 	pipe := r.c.Redis.Pipeline()
 	pointers := make([]*redis.MapStringStringCmd, len(channels))
 	for i, id := range channels {
+		if r.format.NoPointers {
+			break
+		}
 		pointers[i] = pipe.HGetAll(ctx, cache.ReadPointerKey(user, id))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -144,7 +147,7 @@ func (r *redisCheck) user(ctx context.Context, number int32, p *projections.Part
 		}
 		lags := e != nil && r.lags(p, &v, e.Stamp)
 		r.entry(number, &v, e, lags)
-		if v.Member && !lags {
+		if v.Member && !lags && !r.format.NoPointers {
 			r.pointer(number, &v, pointers[i].Val())
 		}
 	}

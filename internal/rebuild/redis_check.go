@@ -30,6 +30,7 @@ type RedisResult struct {
 type redisCheck struct {
 	c      *Config
 	reader *cache.Reader
+	format cache.Format
 	only   map[int32]*places // nil: everything
 	all    int32             // partitions of the topics
 
@@ -79,7 +80,11 @@ func newRedisCheck(ctx context.Context, c *Config, only map[int32]*places) (*red
 	if !complete {
 		return nil, errors.New("what Redis holds is not complete (it has no " + epochKey + ", or one of another version): a cache fills it, or would if one ran; compare later, or without it (--no-redis)")
 	}
-	return &redisCheck{c: c, reader: reader, only: only, out: &RedisResult{}, partitions: map[int32]projections.Position{},
+	f, err := reader.Format(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &redisCheck{c: c, reader: reader, format: f, only: only, out: &RedisResult{}, partitions: map[int32]projections.Position{},
 		channels: map[string]bool{}, visited: map[visit]bool{}, wrong: map[string]map[string]bool{}}, nil
 }
 

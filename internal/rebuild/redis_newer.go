@@ -26,10 +26,9 @@ func (r *redisCheck) beyond(number int32, s events.Stamp) bool {
 }
 
 // channelBeyond reports whether what Redis last had of a channel is from beyond the store. Its
-// stamp is a key of the cache's own: `fold_version.m`, kept for 24 hours after the channel was
-// deleted (docs/redis.md).
+// stamp is kept for 24 hours after the channel was deleted (docs/redis.md).
 func (r *redisCheck) channelBeyond(ctx context.Context, number int32, id string) (bool, error) {
-	stamp, err := r.c.Redis.Get(ctx, cache.ChannelStampKey(id)).Result()
+	stamp, err := r.reader.ChannelStamp(ctx, id)
 	return r.saysBeyond(number, stamp, err)
 }
 

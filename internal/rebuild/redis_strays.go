@@ -32,10 +32,13 @@ func (r *redisCheck) strays(ctx context.Context) error {
 		}
 		return err
 	}
-	err := errors.Join(
-		look(cache.InboxKey(""), r.strayInbox),
-		look(cache.InboxThreadsKey(""), r.strayThreads),
-		look(cache.ChannelLatestKey(""), r.strayChannel))
+	err := look(cache.InboxKey(""), r.strayInbox)
+	if !r.format.NoThreads {
+		err = errors.Join(err, look(cache.InboxThreadsKey(""), r.strayThreads))
+	}
+	if !r.format.NoChannels {
+		err = errors.Join(err, look(cache.ChannelLatestKey(""), r.strayChannel))
+	}
 	err = errors.Join(err, g.Wait())
 	r.inOrder(from)
 	return err

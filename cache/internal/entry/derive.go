@@ -46,6 +46,14 @@ func (e *Entry) Settle(c *Channel) {
 	}
 }
 
+// Unsettled is Settle where Redis has no channels' records at all; updated: some have labels or are
+// archived, and this one may be among them.
+func (e *Entry) Unsettled(updated bool) {
+	if e.Settle(nil); updated {
+		e.forget()
+	}
+}
+
 // union is both lists of labels, ascending.
 func union(a, b []string) []string {
 	switch {

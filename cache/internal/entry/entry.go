@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tidemark/tidemark/cache/internal/packed"
 	"github.com/tidemark/tidemark/events"
 )
 
@@ -125,8 +126,11 @@ func ParseUpdate(payload string) (Update, error) {
 	return Update{UserID: w.UserID, Member: w.Member, Entry: e}, nil
 }
 
-// Parse parses the field of a channel in an inbox, or of a thread in it.
+// Parse parses the field of a channel in an inbox, or of a thread in it: JSON or packed.
 func Parse(channel, value string) (Entry, error) {
+	if packed.Is(value) {
+		return parsePacked(channel, value)
+	}
 	if e, ok := parseOwn(value); ok {
 		e.ChannelID = channel
 		return e, nil
