@@ -3,6 +3,7 @@ package cache
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -125,7 +126,7 @@ func Called(t testing.TB, rdb *redis.Client, user string, now int64) (any, error
 	t.Helper()
 	text, err := rdb.FCallRO(t.Context(), library.Function, []string{InboxKey(user)}, now).Text()
 	switch {
-	case err == redis.Nil:
+	case errors.Is(err, redis.Nil):
 		return nil, nil
 	case err != nil:
 		return nil, err

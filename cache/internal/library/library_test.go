@@ -1,6 +1,7 @@
 package library
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -63,7 +64,7 @@ func TestRefusals(t *testing.T) {
 		if epoch != "" {
 			rdb.Set(ctx, "tidemark:epoch", epoch, 0)
 		}
-		if got, err := call([]string{"inbox:nobody"}); got != nil || err != redis.Nil {
+		if got, err := call([]string{"inbox:nobody"}); got != nil || !errors.Is(err, redis.Nil) {
 			t.Errorf("epoch %q: %v, %v, want a miss", epoch, got, err)
 		}
 	}

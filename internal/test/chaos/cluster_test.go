@@ -47,6 +47,8 @@ type cluster struct {
 	// retries is how long ask repeats an unavailable query.
 	retries time.Duration
 	found   []*checker.Findings
+	// redisValues is the flag --redis-values of the nodes.
+	redisValues string
 }
 
 // newCluster starts brokers, a Redis and nodes, and returns when all nodes are members of their

@@ -36,8 +36,13 @@ func newAttack(t *testing.T, brokers, nodes int, flags ...string) *attack {
 		}
 	}
 	standbys := int(seed % 2)
-	t.Logf("seed %d (TIDEMARK_CHAOS_SEED), %d standbys", seed, standbys)
-	c := newCluster(t, brokers, nodes, standbys, flags...)
+	values := "json"
+	if seed/2%2 != 0 {
+		values = "packed"
+	}
+	t.Logf("seed %d (TIDEMARK_CHAOS_SEED), %d standbys, %s values in Redis", seed, standbys, values)
+	c := newCluster(t, brokers, nodes, standbys, append(flags, "--redis-values", values)...)
+	c.redisValues = values
 	return &attack{cluster: c, w: newWorkload(seed, c.produce), r: rand.New(rand.NewPCG(seed, 2))}
 }
 

@@ -35,7 +35,7 @@ func (c *cluster) checkRefilled(tr *checker.Log) *checker.Findings {
 	}
 	rdb := redis.NewClient(o)
 	defer rdb.Close()
-	filler, err := cache.New(cache.Config{Brokers: c.kafka.Brokers, Group: testkit.UniqueName(c.t, "refill"), Redis: rdb,
+	filler, err := cache.New(cache.Config{Brokers: c.kafka.Brokers, Group: testkit.UniqueName(c.t, "refill"), Redis: rdb, Values: c.redisValues,
 		Unread: kept.Name(events.TopicUnread), Channels: kept.Name(events.TopicChannels)})
 	if err != nil {
 		c.t.Fatal(err)
