@@ -22,7 +22,7 @@ type authFlags struct {
 	AuthRevoked      string `placeholder:"FILE|URL" help:"List of revoked users and tokens: lines sub:USER and jti:ID, in a file or at an https address. Tidemark reads it again when it changes, and ends their sockets and streams within a minute."`
 	ServiceTokenFile string `placeholder:"FILE" help:"File with a token of scope service, with which a node calls other nodes if it has no --peer-secret-file and no --peer-cert. A renewed token is read at once."`
 	peerFlags
-	Origins []string `placeholder:"ORIGIN" help:"Origins of pages that may open sockets, such as https://chat.example.com. Without it, only pages of this very host."`
+	Origins []string `placeholder:"ORIGIN" help:"Origins of pages that may open sockets and call the query API, such as https://chat.example.com. Without it, only pages of this very host."`
 }
 
 // guard returns the verifier of tokens, nil without keys. Without keys it refuses an address that

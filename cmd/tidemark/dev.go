@@ -28,7 +28,7 @@ type devCmd struct {
 	Partitions  int32        `default:"4" placeholder:"N" help:"Partitions of each topic (${default})."`
 	NoDemo      bool         `help:"Do not run the demo: the topics stay empty until you write events."`
 	DemoSeed    uint64       `default:"1" placeholder:"N" help:"Another seed is another story (${default})."`
-	Origins     []string     `placeholder:"ORIGIN" help:"Origins of pages that may open sockets beside those of this machine, such as http://192.168.1.7:5173."`
+	Origins     []string     `placeholder:"ORIGIN" help:"Origins of pages that may open sockets and call the query API beside those of this machine, such as http://192.168.1.7:5173."`
 	Hosts       []string     `placeholder:"NAME" help:"Host names, such as tidemark.internal.example.com, under which the stack answers, beside IP addresses and localhost."`
 	Insecure    bool         `help:"Allow addresses that other machines can reach, where everyone may then read and publish as any user."`
 	Memory      config.Bytes `default:"512MiB" placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share (${default}); 0 = none."`
@@ -38,7 +38,7 @@ type devCmd struct {
 
 func (devCmd) Help() string {
 	return `
-Pages of a development server on this machine, such as http://localhost:5173, may open sockets.
+Pages of a development server on this machine, such as http://localhost:5173, may open sockets and call the query API.
 Kafka and Redis are embedded, speak their protocols on real ports, and are for development only. Other programs can use
 all three ports. The demo is a small company that chats: watch its numbers with ` + "`tidemark query watch ann`." + `
 

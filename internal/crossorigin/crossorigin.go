@@ -12,6 +12,8 @@ import (
 
 	"connectrpc.com/cors"
 	rscors "github.com/rs/cors"
+
+	"github.com/tidemark/tidemark/internal/obs"
 )
 
 // services is what the paths of all calls begin with.
@@ -41,8 +43,8 @@ func Handler(c Config, h http.Handler) http.Handler {
 	calls := rscors.New(rscors.Options{
 		AllowOriginFunc: c.allows,
 		AllowedMethods:  cors.AllowedMethods(),
-		AllowedHeaders:  append(cors.AllowedHeaders(), "Authorization"),
-		ExposedHeaders:  append(cors.ExposedHeaders(), "Retry-After"),
+		AllowedHeaders:  append(cors.AllowedHeaders(), "Authorization", obs.RequestIDHeader),
+		ExposedHeaders:  append(cors.ExposedHeaders(), "Retry-After", obs.RequestIDHeader),
 		MaxAge:          int(preflightAge.Seconds()),
 	}).Handler(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -30,7 +30,7 @@ func (c *Config) redis(ctx context.Context, r *Report) {
 	}
 	o.MaxRetries, o.DialTimeout = -1, c.Patience
 	cl := redis.NewClient(o)
-	defer cl.Close()
+	defer func() { _ = cl.Close() }() // nothing was written
 	if err := cl.Ping(ctx).Err(); err != nil {
 		r.Failed("redis", fmt.Sprintf("no Redis answers at %s (%v)", o.Addr, err),
 			"check the address of --redis, the network, TLS (rediss://, --redis-ca) and the login (--redis-password-file)")
