@@ -1,0 +1,247 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
+	"github.com/tidemark/tidemark/internal/test/checker"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script"
+	"github.com/tidemark/tidemark/internal/test/script/random"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// jsVector is what the JavaScript client is told, and what it has to make of it.
+type jsVector struct {
+	Name     string                    `json:"name"`
+	User     string                    `json:"user"`
+	Frames   []json.RawMessage         `json:"frames"`
+	Channels map[string]map[string]any `json:"channels"`
+	Threads  map[string]map[string]any `json:"threads"` // channel, NUL, thread
+	At       []jsSums                  `json:"at"`
+	Marks    []jsMarks                 `json:"marks"`
+}
+
+// jsSums are totals at a time, over all channels and by label.
+type jsSums struct {
+	Now     int64                     `json:"now"`
+	Totals  map[string]any            `json:"totals"`
+	ByLabel map[string]map[string]any `json:"by_label"`
+}
+
+// jsMarks is what markAllRead is to send: of each channel the seq that it reads up to, 0 for a flag
+// that is taken off, and the epoch.
+type jsMarks struct {
+	Label    string               `json:"label"`
+	Threads  bool                 `json:"threads"`
+	Channels map[string][2]uint32 `json:"channels"`
+}
+
+// TestRandomVectorsOfTheJavaScriptClient: a gateway makes frames of what a partition tells about
+// random scripts, with all of DESIGN §4.7, and the JavaScript client takes them. What it has of each
+// channel and thread is what the model says. So are the totals and those of each label, before, at
+// and after each time at which a level ends, and what it reads when it is to read all.
+func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
+	node := testkit.Program(t, "node")
+	var vectors []jsVector
+	random.Scripts(t, 500, random.DrawMore(random.Folded()...), func(t *rapid.T, c *random.Case) {
+		c.Settings.FanoutLimit = 1000 // every count is told, none is asked for
+		vectors = append(vectors, vectorsOf(t, c)...)
+	})
+	data, err := json.Marshal(vectors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	files, err := filepath.Glob("../clients/js/*/*.js")
+	for _, file := range files {
+		if _, err := os.ReadFile(file); err != nil { // so that go test runs this again once one has changed
+			t.Fatal(err)
+		}
+	}
+	if err != nil || len(files) < 10 {
+		t.Fatalf("the client has %d files, %v", len(files), err)
+	}
+	cmd := exec.CommandContext(ctx, node, "--no-warnings", "../clients/js/vectors/compare.js") //nolint:gosec // the program is Node
+	cmd.Stdin = strings.NewReader(string(data))
+	out, err := cmd.CombinedOutput()
+	if want := fmt.Sprintf("%d vectors\n", len(vectors)); err != nil || string(out) != want || len(vectors) < 100 {
+		t.Fatalf("%v: %.4000s\nwant %s", err, out, want)
+	}
+}
+
+// vectorsOf folds a script, and gives what it tells to a device of each user.
+func vectorsOf(t *rapid.T, c *random.Case) (list []jsVector) {
+	p, err := projections.Open("store", projections.Identity{Partitions: 1, Settings: c.Settings}, projections.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	m, g := model.New(c.Settings), bare()
+	g.cfg.Now = func() time.Time { return time.UnixMilli(script.Start) }
+	devices, records := map[string]*conn{}, map[string]events.ChannelRecord{}
+	order := c.Log.Interleave(func(left []events.Input) int { return rapid.IntRange(0, len(left)-1).Draw(t, "order") })
+	for i, r := range order {
+		r.Fold(p)
+		r.AddTo(m)
+		if i == len(order)-1 || rapid.IntRange(0, 3).Draw(t, "drained") == 0 {
+			g.takeOutputs(t, p, devices, records)
+		}
+	}
+	for _, user := range slices.Sorted(maps.Keys(devices)) {
+		list = append(list, vectorOf(t, &c.Log, m, devices[user]))
+	}
+	return list
+}
+
+// takeOutputs gives a gateway what a partition has to tell. Each user gets a device with the first
+// delta about them.
+func (g *Gateway) takeOutputs(t *rapid.T, p *projections.Partition, devices map[string]*conn, records map[string]events.ChannelRecord) {
+	h := g.hubs.list[0]
+	var out projections.Deltas
+	p.Drain(&out, true)
+	for _, r := range out.Records {
+		value := slices.Clone(r.Value)
+		switch r.Topic {
+		case projections.OutUnread:
+			var d events.UnreadDelta
+			if err := events.DecodeUnreadDelta(value, &d); err != nil {
+				t.Fatal(err)
+			}
+			user := string(d.UserID)
+			if devices[user] == nil {
+				u := g.someone(user)
+				u.threads = map[scope]*thread{}
+				c := &conn{g: g, Conn: wire.Unconnected(context.Background(), g.wireSettings(), "device"), user: u}
+				u.conns = append(u.conns, c)
+				devices[user] = c
+			}
+			u := devices[user].user
+			h.locked(func() { g.applyDelta(u, &d) })
+		case projections.OutChannels:
+			var record events.ChannelRecord
+			if err := events.DecodeChannelRecord(value, &record); err != nil {
+				t.Fatal(err)
+			}
+			records[string(record.ChannelID)] = record
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(records)) { // also of who has just become a member
+		record := records[id]
+		h.locked(func() { g.applyChannel(h, &record) })
+	}
+}
+
+func vectorOf(t *rapid.T, l *script.Log, m *model.Model, c *conn) jsVector {
+	v := jsVector{User: c.user.id, Name: fmt.Sprintf("%s, %d records", c.user.id, l.Len()), Channels: map[string]map[string]any{}, Threads: map[string]map[string]any{}}
+	for _, it := range c.Waiting() {
+		v.Frames = append(v.Frames, slices.Clone(it.Bytes()))
+	}
+	times := []int64{script.Start}
+	for _, r := range l[events.Reads] {
+		if until := r.Read.Until; until > script.Start {
+			times = append(times, until-1, until, until+1)
+		}
+	}
+	right := listedBy(t, c.user, checker.Right([]*model.Model{m}, v.User, script.Start, false))
+	for id, is := range right.Channels {
+		v.Channels[id] = jsChannel(&is)
+	}
+	for id, is := range right.Threads {
+		if is.Listed {
+			v.Threads[id.Channel+"\x00"+id.Thread] = map[string]any{
+				"unread": is.Unread, "mentions": is.Mentions, "direct_mentions": is.DirectMentions, "first_unread": is.FirstUnread.Seq, "read_epoch": is.ReadEpoch,
+			}
+		}
+	}
+	for _, now := range times {
+		of := listedBy(t, c.user, checker.Right([]*model.Model{m}, v.User, now, false))
+		at := jsSums{Now: now, Totals: jsTotals(of, ""), ByLabel: map[string]map[string]any{}}
+		for label := range of.ByLabel {
+			at.ByLabel[label] = jsTotals(of, label)
+		}
+		v.At = append(v.At, at)
+	}
+	for _, label := range append(slices.Sorted(maps.Keys(right.ByLabel)), "") {
+		v.Marks = append(v.Marks, marksOf(right, label, false), marksOf(right, label, true))
+	}
+	return v
+}
+
+// listedBy makes the listed threads of an answer those that the gateway lists: an old thread leaves
+// with its next delta.
+func listedBy(t *rapid.T, u *user, a *checker.Answer) *checker.Answer {
+	for id, is := range a.Threads {
+		th := u.threads[scope{id.Channel, id.Thread}]
+		has := th != nil && th.view.Member // it is kept once it has expired, too
+		if is.Listed && !has {
+			t.Fatalf("%s: thread %s of %s is not listed", u.id, id.Thread, id.Channel)
+		}
+		is.Listed = has
+		a.Threads[id] = is
+	}
+	return a
+}
+
+func jsChannel(c *checker.Channel) map[string]any {
+	var until, after any
+	if c.Levels.Until != 0 {
+		until, after = c.Levels.Until, events.LevelNames[c.Levels.After]
+	}
+	list := func(labels []string) []string { return append([]string{}, labels...) }
+	return map[string]any{
+		"unread": c.Unread, "mentions": c.Mentions, "direct_mentions": c.DirectMentions, "offline_unread": c.OfflineUnread,
+		"first_unread": c.FirstUnread.Seq, "first_mention": c.FirstMention.Seq, "latest": c.Latest.Seq, "read_epoch": c.ReadEpoch,
+		"level": events.LevelNames[c.Levels.Level], "until": until, "level_after": after, "ignore_mention_all": c.IgnoreAll,
+		"flagged": c.Flagged, "archived": c.Archived, "keep": c.Keep, "labels": list(c.Labels), "own_labels": list(c.OwnLabels),
+	}
+}
+
+func jsTotals(a *checker.Answer, label string) map[string]any {
+	s, _ := a.Sum(label)
+	return map[string]any{
+		"unread": s.Unread, "mentions": s.Mentions, "unread_channels": s.UnreadChannels, "thread_unread": s.ThreadUnread,
+		"thread_mentions": s.ThreadMentions, "unread_threads": s.UnreadThreads, "badge": s.Badge, "flagged": s.Flagged,
+		"archived": map[string]any{"unread_channels": s.ArchivedChannels, "mentions": s.ArchivedMentions},
+	}
+}
+
+// marksOf is what MarkAllRead reads, of the threads those that are listed.
+func marksOf(a *checker.Answer, label string, threads bool) jsMarks {
+	m := jsMarks{Label: label, Threads: threads, Channels: map[string][2]uint32{}}
+	for id, c := range a.Channels {
+		to, unread := max(c.Latest.Seq, c.LastRead.Seq), c.Unread > 0 || c.Flagged
+		if c.Latest.Seq == 0 && c.Unread > 0 { // all of them were seeded
+			to = max(to, c.FirstUnread.Seq+c.Unread-1)
+		}
+		for at, th := range a.Threads {
+			if threads && th.Listed && at.Channel == id {
+				to, unread = max(to, th.Latest.Seq), unread || th.Unread > 0
+			}
+		}
+		if unread && (label == "" || slices.Contains(c.Labels, label)) {
+			m.Channels[id] = [2]uint32{to, c.ReadEpoch}
+		}
+	}
+	return m
+}
