@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-var update = flag.Bool("update", false, "write deploy/kubernetes instead of comparing with it")
+var update = flag.Bool("update", false, "write deploy/kubernetes and the files of the chart instead of comparing with them")
 
 const chart = "helm/tidemark"
 
@@ -64,6 +64,38 @@ func rendered(t *testing.T, values ...string) (objects, refusal string) {
 		return "", stderr.String()
 	}
 	return stdout.String(), ""
+}
+
+// The chart carries the rules and dashboards: Helm packs no file from outside of its folder, and links are lost on
+// some file systems.
+func TestTheChartHasTheRulesAndDashboards(t *testing.T) {
+	sources, err := filepath.Glob("grafana/*.json")
+	if err != nil || len(sources) < 3 {
+		t.Fatalf("%v, %v", sources, err)
+	}
+	copies := map[string]string{"prometheus/tidemark.yml": chart + "/files/rules.yml"}
+	for _, source := range sources {
+		copies[source] = chart + "/files/dashboards/" + filepath.Base(source)
+	}
+	for source, file := range copies {
+		want, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not %s (%v): go test ./deploy -update", file, source, err)
+		}
+	}
+	carried, err := filepath.Glob(chart + "/files/dashboards/*")
+	if err != nil || len(carried) != len(sources) {
+		t.Errorf("the chart carries the dashboards %v, and grafana has %v (%v)", carried, sources, err)
+	}
 }
 
 // The plain manifests are what the chart makes of the values of the same name.

@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -41,7 +40,6 @@ const (
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // Helm tells of each symbolic link
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: chart CHART VALUES...")
 		os.Exit(2)

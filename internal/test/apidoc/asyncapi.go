@@ -147,7 +147,7 @@ func frames(s *schemas) []frame {
 		command("auth", []string{"token"}, object{"token": text}),
 		command("channel.focus", channel, object{"channel_id": text, "thread_id": text}),
 		command("channel.blur", channel, object{"channel_id": text, "thread_id": text}),
-		command("mark_read", channel, object{"channel_id": text, "message_id": text, "thread_id": text, "private": flag, "with_threads": flag}),
+		command("mark_read", channel, object{"channel_id": text, "message_id": text, "thread_id": text, "seq": number, "read_epoch": number, "private": flag, "with_threads": flag}),
 		command("mark_unread", channel, object{"channel_id": text, "message_id": text, "thread_id": text, "head_seq": number, "seq": number}),
 		command("messages_read", []string{"channel_id", "message_ids"}, object{"channel_id": text, "message_ids": texts, "thread_id": text, "private": flag}),
 		command("thread.follow", []string{"channel_id", "thread_id"}, object{"channel_id": text, "thread_id": text}),
