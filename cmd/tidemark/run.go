@@ -75,7 +75,7 @@ func (f nodeSnapshotFlags) open(log *slog.Logger) (*snapshot.Repository, error) 
 
 // foldFlags are the settings of the fold. A store that was folded with other settings is refused.
 type foldFlags struct {
-	FanoutLimit  uint32 `default:"50" placeholder:"N" help:"Members above which a channel's messages make no delta for each member; 0 = never (${default})."`
+	FanoutLimit  uint32 `default:"50" placeholder:"N" help:"Members above which a channel's messages make no delta for each member; 0 = in every channel (${default})."`
 	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"Members above which a message has no receipts of its own (${default})."`
 
 	SendMarksRead  bool       `default:"true" placeholder:"BOOL" help:"Sending a message marks the channel as read up to it (${default}); --send-marks-read=false leaves the pointer where it is."`
