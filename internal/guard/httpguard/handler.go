@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/obs"
 )
 
 // Handler serves next. A request at which next panics gets status 500 and a JSON error with code
@@ -27,10 +28,10 @@ func Handler(log *slog.Logger, next http.Handler) http.Handler {
 				panic(http.ErrAbortHandler)
 			}
 			h := w.Header()
-			id := h.Get("X-Request-Id") // of the layer before this one
+			id := h.Get(obs.RequestIDHeader) // of the layer before this one
 			clear(h)
 			if id != "" {
-				h.Set("X-Request-Id", id)
+				h.Set(obs.RequestIDHeader, id)
 			}
 			h.Set("Content-Type", "application/json")
 			h.Set("Connection", "close") // the request may be half read

@@ -16,19 +16,6 @@ type Row struct {
 	null    []bool
 }
 
-// NewRow makes a row of a table. A field is NULL where its value is NULL itself.
-func NewRow(table string, number int64, fields map[string]string) *Row {
-	r := &Row{Table: table, Number: number}
-	for name := range fields {
-		r.columns = append(r.columns, name)
-	}
-	slices.Sort(r.columns)
-	for _, name := range r.columns {
-		r.values, r.null = append(r.values, fields[name]), append(r.null, false)
-	}
-	return r
-}
-
 // Get returns the text of a field. It reports false if the row has no such column, or NULL in it.
 func (r *Row) Get(column string) (text string, ok bool) {
 	for i, name := range r.columns {

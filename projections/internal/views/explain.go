@@ -208,14 +208,8 @@ func (w *ExplainWalk) messages(ctx context.Context) error {
 			err = w.notCounted(ctx, q)
 		case w.deleted.Contains(q):
 			w.x.Excluded.Deleted++
-		case w.isOwn(q):
-			w.x.Excluded.Own++
-		case w.hidden.Has(q):
-			w.x.Excluded.Hidden++
-		case w.singles.Contains(q):
-			w.x.Excluded.ReadSingly++
 		default:
-			err = w.unread(ctx, q)
+			err = w.beyondPointer(ctx, q)
 		}
 		if err != nil {
 			return err
@@ -260,18 +254,28 @@ func (w *ExplainWalk) replies(ctx context.Context) error {
 			w.x.Excluded.Silent++
 		case e.Flags&history.Broadcast != 0:
 			w.x.Excluded.Thread++ // counts in the channel
-		case w.isOwn(q):
-			w.x.Excluded.Own++
-		case w.hidden.Has(q):
-			w.x.Excluded.Hidden++
-		case w.singles.Contains(q):
-			w.x.Excluded.ReadSingly++
 		default:
-			err = w.unread(ctx, q)
+			err = w.beyondPointer(ctx, q)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// beyondPointer explains a message that counts for members of its scope: it is unread, unless this
+// user posted it, hid it or read it singly.
+func (w *ExplainWalk) beyondPointer(ctx context.Context, seq uint32) error {
+	switch {
+	case w.isOwn(seq):
+		w.x.Excluded.Own++
+	case w.hidden.Has(seq):
+		w.x.Excluded.Hidden++
+	case w.singles.Contains(seq):
+		w.x.Excluded.ReadSingly++
+	default:
+		return w.unread(ctx, seq)
 	}
 	return nil
 }
