@@ -14,9 +14,10 @@ import (
 )
 
 // BenchmarkMemory is what a pair costs a real Redis in memory: of users with 5 direct messages each
-// and of users with 50 channels of 50 members each, with short ids and with ULIDs, for each form of values and
-// choice of families, and for a HINCRBY counter in a hash of each user. bytes/pair is the
-// difference of used_memory. redis-us/op is CPU time of Redis for a delta, of pairs that are there already.
+// and of users with 50 channels of 50 members each, with short ids and with ULIDs, for each form of
+// values and choice of families, and for a HINCRBY counter in a hash of each user. bytes/pair is
+// the difference of used_memory. redis-us/op is CPU time of Redis for a delta, of pairs that are
+// there already.
 func BenchmarkMemory(b *testing.B) {
 	for _, mix := range []struct {
 		name                     string

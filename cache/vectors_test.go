@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/vectors.json anew")
 
-// vectorsFile is shared by all readers of Redis: package cache with JSON and with packed values, and
-// the function tidemark_inbox. docs/redis.md names it for those who write another one.
+// vectorsFile is shared by all readers of Redis: package cache with JSON and with packed values,
+// and the function tidemark_inbox. docs/redis.md names it for those who write another one.
 const vectorsFile = "testdata/vectors.json"
 
 // vector is what Redis holds of a user in both forms, and what a reader makes of it.

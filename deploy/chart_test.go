@@ -66,8 +66,8 @@ func rendered(t *testing.T, values ...string) (objects, refusal string) {
 	return stdout.String(), ""
 }
 
-// The chart carries the rules and dashboards: Helm packs no file from outside of its folder, and links are lost on
-// some file systems.
+// The chart carries the rules and dashboards: Helm packs no file from outside of its folder, and
+// links are lost on some file systems.
 func TestTheChartHasTheRulesAndDashboards(t *testing.T) {
 	sources, err := filepath.Glob("grafana/*.json")
 	if err != nil || len(sources) < 3 {

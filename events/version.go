@@ -18,9 +18,9 @@ type parts struct {
 	hiddenFrom, marksRead, withThreads bool
 }
 
-// unfolded is what this build decodes and does not fold: nothing. To skip it would be silent loss: a
-// record that needs Version and has any of it stops its partition, as one of a newer version does.
-// A record that needs less never meant these fields.
+// unfolded is what this build decodes and does not fold: nothing. To skip it would be silent loss:
+// a record that needs Version and has any of it stops its partition, as one of a newer version
+// does. A record that needs less never meant these fields.
 var unfolded = parts{}
 
 // beyond names what of the event is unfolded, "" if nothing is.

@@ -53,9 +53,9 @@ type jsMarks struct {
 }
 
 // TestRandomVectorsOfTheJavaScriptClient: a gateway makes frames of what a partition tells about
-// random scripts, with all of DESIGN §4.7, and the JavaScript client takes them. What it has of each
-// channel and thread is what the model says. So are the totals and those of each label, before, at
-// and after each time at which a level ends, and what it reads when it is to read all.
+// random scripts, with all of DESIGN §4.7, and the JavaScript client takes them. What it has of
+// each channel and thread is what the model says. So are the totals and those of each label,
+// before, at and after each time at which a level ends, and what it reads when it is to read all.
 func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
 	node := testkit.Program(t, "node")
 	var vectors []jsVector

@@ -46,9 +46,9 @@ func inBubble(t *testing.T, partitions int32, members int, body func(t *testing.
 }
 
 // onTheClock is inBubble with the machine's clock. A goroutine that waits for a lock holds up a
-// bubble's clock, and the client holds one from a commit's first attempt to its answer, which a join
-// waits for. A test whose faults make members join while they commit hangs in a bubble. So does one
-// whose client asks again at once what it was refused: its pause never passes.
+// bubble's clock, and the client holds one from a commit's first attempt to its answer, which a
+// join waits for. A test whose faults make members join while they commit hangs in a bubble. So
+// does one whose client asks again at once what it was refused: its pause never passes.
 func onTheClock(t *testing.T, partitions int32, members int, body func(t *testing.T, b *bubble)) {
 	t.Helper()
 	b := &bubble{net: &kfake.VirtualNetwork{}, line: proxy.NewLine(t)}

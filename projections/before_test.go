@@ -101,8 +101,9 @@ func oneFirst(t *rapid.T, l *script.Log) []script.Record {
 	})
 }
 
-// TestAnOwnerBefore has what TestPropertyAnOwnerBefore seldom draws: an owner folds the reads of the
-// rest, publishes and dies; the next one folds the messages of the rest first, and then the reads.
+// TestAnOwnerBefore has what TestPropertyAnOwnerBefore seldom draws: an owner folds the reads of
+// the rest, publishes and dies; the next one folds the messages of the rest first, and then the
+// reads.
 func TestAnOwnerBefore(t *testing.T) {
 	for what, c := range map[string]struct{ committed, rest []string }{
 		// The first says that the read put the pointer at r1. The second finds no reply that it

@@ -55,8 +55,8 @@ func TestHiddenFormats(t *testing.T) {
 	}
 }
 
-// TestHiddenByOneselfFormats pins the bytes of what users hide: ids that wait are with the open
-// reads, and what is said up to a seq takes the place of what is below.
+// TestHiddenByOneselfFormats pins the bytes of what users hide. Ids that wait are stored with the
+// open reads, and an up_to_seq replaces the ids at or below it.
 func TestHiddenByOneselfFormats(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

@@ -150,8 +150,8 @@ func TestDrainLetsGo(t *testing.T) {
 	}
 }
 
-// TestCutWantsFarewellsDrained: what is said of deleted channels is published before the position
-// is stored.
+// TestCutWantsFarewellsDrained: the partition publishes the farewells of deleted channels before it
+// stores the position.
 func TestCutWantsFarewellsDrained(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

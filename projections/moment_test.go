@@ -110,8 +110,8 @@ func TestWalksAreGivenUp(t *testing.T) {
 	room.apply(cut)
 }
 
-// TestWalksBesideTheFold: of several who ask at once each gets what is said under the lock, while
-// another goroutine folds, cuts and applies.
+// TestWalksBesideTheFold: several callers ask at once, while another goroutine folds, cuts and
+// applies. Each of them gets the answer that the lock gives.
 func TestWalksBesideTheFold(t *testing.T) {
 	room, cut := walked(t)
 	room.apply(cut)

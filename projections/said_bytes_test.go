@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestWhatIsSaidIsSmallOnDisk: a level with its end, a flag or a filing adds at most 16 bytes a pair
-// to the records of a store, before any compression.
+// TestWhatIsSaidIsSmallOnDisk: a level with its end, a flag or a filing adds at most 16 bytes a
+// pair to the records of a store, before any compression.
 func TestWhatIsSaidIsSmallOnDisk(t *testing.T) {
 	const channels, most = 200, 16
 	users := []string{"ann", "bob"}

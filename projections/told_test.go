@@ -47,9 +47,9 @@ func key(user, channel, thread string) string {
 
 // mayRepeat reports whether the last event may make a delta that says what the one before said:
 // where the topics are folded in another order, it may have changed more. That is told in any case
-// of an erasure, of a message that is queued after it was deleted, of a reply that is deleted, and where somebody follows a
-// thread from earlier on than before: by word, or because they are mentioned in a reply that was
-// there, or because the root comes after its replies.
+// of an erasure, of a message that is queued after it was deleted, of a reply that is deleted, and
+// where somebody follows a thread from earlier on than before: by word, or because they are
+// mentioned in a reply that was there, or because the root comes after its replies.
 func (d *told) mayRepeat(thread []byte) bool {
 	switch r := d.event; r.Input {
 	case events.Messages:

@@ -107,9 +107,9 @@ func parser(t *testing.T, m *model.Model) func(text string) []script.Record {
 	}
 }
 
-// TestFarewellsGoOn: what is said of a deleted channel after its store was opened again, when
-// nothing is known of anybody in it any more, has a stamp that dominates what was said before. One
-// process that does otherwise would have gone back.
+// TestFarewellsGoOn: a store is opened again that knows nobody in a deleted channel any more. The
+// deltas that it publishes then have stamps that dominate those of all deltas before. Otherwise the
+// channel's values would go back.
 func TestFarewellsGoOn(t *testing.T) {
 	s := projections.DefaultSettings()
 	m := model.New(s)
@@ -134,8 +134,8 @@ func TestFarewellsGoOn(t *testing.T) {
 }
 
 // TestFarewellsOfTwoOwners: an owner that knows nothing of a user any more tells how far all
-// deliveries were; its successor, which still knows the user of before the deletion, has stamps that
-// dominate.
+// deliveries were; its successor, which still knows the user of before the deletion, has stamps
+// that dominate.
 func TestFarewellsOfTwoOwners(t *testing.T) {
 	s := projections.DefaultSettings()
 	m := model.New(s)

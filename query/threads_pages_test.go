@@ -77,8 +77,8 @@ func TestPagesOfAKeptList(t *testing.T) {
 	}
 }
 
-// betweenHolds is a node that runs a function when it is asked for a partition the n-th time: a call
-// asks for each of two, then before and under each hold of a lock.
+// betweenHolds is a node that runs a function when it is asked for a partition the n-th time: a
+// call asks for each of two, then before and under each hold of a lock.
 type betweenHolds struct {
 	Node
 	asked int // how often before; the function runs when it is 0

@@ -150,8 +150,8 @@ func chat(t *testing.T, seed uint64) (dir string, numbers int) {
 	return dir, numbers
 }
 
-// What the rows of a source come to by Tidemark's rules is what an import of them is folded to, so no
-// number of ours is called wrong.
+// What the rows of a source come to by Tidemark's rules is what an import of them is folded to, so
+// no number of ours is called wrong.
 func TestCompareCountsRowsAsTheFold(t *testing.T) {
 	for seed := range uint64(3) {
 		s := stack(t)
@@ -186,8 +186,8 @@ func verdicts(t *testing.T, args ...string) (found []string) {
 	return found
 }
 
-// healed imports a database and compares it. It then runs the statements of heal, twice, and compares
-// again. The product's page has the beginning of the statements as they are.
+// healed imports a database and compares it. It then runs the statements of heal, twice, and
+// compares again. The product's page has the beginning of the statements as they are.
 func healed(t *testing.T, dsn, statements string, want, left []string, product ...string) {
 	t.Helper()
 	page := document(t, "docs/import/"+product[0]+".md")
@@ -221,7 +221,8 @@ func healed(t *testing.T, dsn, statements string, want, left []string, product .
 	}
 }
 
-// The known defects of a team's own counters land in their buckets, and heal's statements mend them.
+// The known defects of a team's own counters land in their buckets, and heal's statements mend
+// them.
 func TestHealATable(t *testing.T) {
 	healed(t, testkit.Postgres(t), ownTables, []string{
 		"1 1 thread 100: theirs 5, ours 1: theirs_wrong: stale: their own rows have 1",
@@ -341,8 +342,8 @@ func TestCompareDiscourse(t *testing.T) {
 	}
 }
 
-// discourseTables is the chat of a Discourse site: a channel with threads, one without, and a direct
-// one. Some pointers are at messages that are gone, some users have left, or never looked.
+// discourseTables is the chat of a Discourse site: a channel with threads, one without, and a
+// direct one. Some pointers are at messages that are gone, some users have left, or never looked.
 const discourseTables = `
 CREATE TABLE chat_channels (id bigint PRIMARY KEY, chatable_type varchar, threading_enabled boolean NOT NULL, deleted_at timestamp);
 CREATE TABLE chat_messages (id bigint PRIMARY KEY, chat_channel_id bigint, user_id int, created_at timestamp, deleted_at timestamp, thread_id bigint, message text);

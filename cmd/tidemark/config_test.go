@@ -131,8 +131,8 @@ func TestConfigCheckKnowsTheRightsOfTheDocument(t *testing.T) {
 	}
 }
 
-// With the rights of the document a real Kafka with ACLs and a real Redis with ACLs are found to do.
-// Without one of them the check names it and the command that gives it.
+// With the rights of the document a real Kafka with ACLs and a real Redis with ACLs are found to
+// do. Without one of them the check names it and the command that gives it.
 func TestConfigCheckFindsMissingRights(t *testing.T) {
 	s := testkit.SecuredServers(t)
 	documented := documentedRights(t)

@@ -12,7 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Each container of deploy/kubernetes, which is what the chart makes, is started with a command line that the command takes.
+// Each container of deploy/kubernetes, which is what the chart makes, is started with a command
+// line that the command takes.
 func TestManifestsAreCommandLines(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "deploy", "kubernetes", "*.yaml"))
 	if err != nil || len(files) < 2 {

@@ -68,8 +68,8 @@ func TestEveryRefusalHasAWayOut(t *testing.T) {
 	}
 }
 
-// refusing are the files whose errors stop a partition or a node, or refuse a snapshot: dir/... are all files below dir,
-// and dir/.../name.go are those of that name.
+// refusing are the files whose errors stop a partition or a node, or refuse a snapshot: dir/... are
+// all files below dir, and dir/.../name.go are those of that name.
 var refusing = []string{
 	"processor/...", "projections/.../identity.go", "projections/.../open.go", "projections/.../chain.go", "projections/.../corrupt.go",
 	"projections/.../fuse.go", "projections/.../room.go", "snapshot/create.go", "snapshot/manifest.go", "snapshot/restore.go", "snapshot/prune.go", "internal/config/kafka.go",

@@ -29,8 +29,8 @@ type Claims struct {
 	Expires  time.Time
 }
 
-// Sign makes a token with the key of a file: a secret, a private key in PEM, or a private JWK. It is
-// for operators and tests; users' tokens come from the product's own login.
+// Sign makes a token with the key of a file: a secret, a private key in PEM, or a private JWK. It
+// is for operators and tests; users' tokens come from the product's own login.
 func Sign(file string, c Claims) (string, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {

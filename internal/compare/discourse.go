@@ -1,7 +1,7 @@
 package compare
 
-// DiscoursePolicy is that of a Discourse site. It computes its numbers by nearly the same definition
-// as Tidemark, so any other difference is an error.
+// DiscoursePolicy is that of a Discourse site. It computes its numbers by nearly the same
+// definition as Tidemark, so any other difference is an error.
 var DiscoursePolicy = Policy{
 	Rules: map[Cause]Rule{
 		ReadSingly: {ByPolicy, "read singly in Tidemark alone"},

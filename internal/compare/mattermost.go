@@ -21,9 +21,9 @@ var MattermostPolicy = Policy{
 	Mentions: "mentions by keywords, groups and @here are not in its posts",
 }
 
-// MattermostHeal returns the statement that sets a number right, if it still is what was compared. A
-// channel has two counters, with and without replies: both change by the same amount. The number of
-// a thread is computed, so only its mentions can be wrong.
+// MattermostHeal returns the statement that sets a number right, if it still is what was compared.
+// A channel has two counters, with and without replies: both change by the same amount. The number
+// of a thread is computed, so only its mentions can be wrong.
 func MattermostHeal(l *Line) (statement string, ok bool) {
 	if l.Thread != "" {
 		if l.Theirs.Mentions == nil {

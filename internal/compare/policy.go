@@ -42,9 +42,9 @@ type Policy struct {
 // caps are numbers at which products stop counting.
 var caps = []int64{99, 100, 999, 1000}
 
-// explain returns the causes whose messages make up the difference, with the worst of their buckets.
-// Products mostly count all messages of a cause or none, so causes that make it up as a whole come
-// first; of these, the fewest. It reports false if there are none.
+// explain returns the causes whose messages make up the difference, with the worst of their
+// buckets. Products mostly count all messages of a cause or none, so causes that make it up as a
+// whole come first; of these, the fewest. It reports false if there are none.
 func (p *Policy) explain(difference int64, excluded Excluded) (b Bucket, reason string, ok bool) {
 	best, rank := uint(0), 0
 	for set := uint(1); set < 1<<causes; set++ {

@@ -25,8 +25,8 @@ var TablePolicy = Policy{
 
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// TableHeal returns the function that fills the templates of a mapping. Its placeholders are the ids
-// of a line, as literals, and its numbers.
+// TableHeal returns the function that fills the templates of a mapping. Its placeholders are the
+// ids of a line, as literals, and its numbers.
 func TableHeal(mapping product.Mapping) (func(*Line) (statement string, ok bool), error) {
 	if mapping["heal"] == "" && mapping["heal_thread"] == "" {
 		return nil, errors.New("the mapping has no heal: a template of the statement that sets a number right, with {channel_id}, {user_id}, {unread} " +

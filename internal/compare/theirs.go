@@ -49,8 +49,8 @@ func (c *Config) read(ctx context.Context, users []string, sample int) (theirs, 
 	return all, err
 }
 
-// drawing is a sample of users: those of the smallest hashes, so that each comparison draws the same
-// ones. It is a heap with the largest hash on top.
+// drawing is a sample of users: those of the smallest hashes, so that each comparison draws the
+// same ones. It is a heap with the largest hash on top.
 type drawing []drawnUser
 
 type drawnUser struct {

@@ -191,8 +191,8 @@ func (p *plan) usable(o Origin, e *Event) bool {
 	return true
 }
 
-// Usable returns a function that corrects events as an import at that time does, and reports whether
-// the import takes them.
+// Usable returns a function that corrects events as an import at that time does, and reports
+// whether the import takes them.
 func Usable(now int64) func(Origin, *Event) bool {
 	p := &plan{now: now, clock: now + events.MaxClockAhead, problems: &Problems{}}
 	return p.usable

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestVerifyFindsEachField: what one user sees of a small channel, of a large one and of a thread is
-// changed in Redis, one field at a time. Each is found by its name; nothing else is.
+// TestVerifyFindsEachField: what one user sees of a small channel, of a large one and of a thread
+// is changed in Redis, one field at a time. Each is found by its name; nothing else is.
 func TestVerifyFindsEachField(t *testing.T) {
 	s := projections.DefaultSettings()
 	s.FanoutLimit = 3

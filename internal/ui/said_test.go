@@ -161,7 +161,8 @@ func TestArchive(t *testing.T) {
 	})
 }
 
-// TestHiddenMessages: a message, and then all of a chat, is gone for one person and for nobody else.
+// TestHiddenMessages: a message, and then all of a chat, is gone for one person and for nobody
+// else.
 func TestHiddenMessages(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.offers(t, "messages_hidden", `[data-deed=clear], [aria-label="Hide for you"]`, func() {
@@ -248,7 +249,8 @@ func TestMentionsApart(t *testing.T) {
 	b.unread(annLaptop, "general", 82) // nothing was read by the way
 }
 
-// TestPlayed: the sender of a message to be played sees who has played it, not only who has read it.
+// TestPlayed: the sender of a message to be played sees who has played it, not only who has read
+// it.
 func TestPlayed(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	s.publish(posted("general", "v1", "bob", "🎤 0:12"))

@@ -17,7 +17,8 @@ import (
 	"github.com/tidemark/tidemark/internal/config"
 )
 
-// Context is a node with a name, for the verbs that ask one. It has no secrets: a token stays in its file.
+// Context is a node with a name, for the verbs that ask one. It has no secrets: a token stays in
+// its file.
 type Context struct {
 	Addr      string `yaml:"addr" json:"addr"`
 	TokenFile string `yaml:"token-file,omitempty" json:"token_file,omitempty"`

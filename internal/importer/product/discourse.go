@@ -14,8 +14,8 @@ import (
 // original message.
 type Discourse struct{ Source source.Tables }
 
-// discourseTables are the tables to read, in order. Messages come last, because pointers and follows
-// determine which threads matter.
+// discourseTables are the tables to read, in order. Messages come last, because pointers and
+// follows determine which threads matter.
 var discourseTables = []struct {
 	name, query string
 	columns     []string
@@ -73,7 +73,8 @@ func discourseChannelDeleted(f fields, e *importer.Event) bool {
 	return e.At > 0
 }
 
-// discourseMember maps a membership. One who has left keeps the row, which does not follow any more.
+// discourseMember maps a membership. One who has left keeps the row, which does not follow any
+// more.
 func discourseMember(f fields, e *importer.Event) bool {
 	*e = importer.Event{Kind: importer.KindMember, Channel: f.Text("chat_channel_id"), User: f.Text("user_id"), At: f.at("created_at")}
 	if !f.truth("following") {
@@ -128,8 +129,8 @@ func discoursePost(f fields, e *importer.Event) bool {
 	return true
 }
 
-// Counts computes the numbers as Discourse does: it stores none. Mentions are its notifications that
-// are not read.
+// Counts computes the numbers as Discourse does: it stores none. Mentions are its notifications
+// that are not read.
 func (d *Discourse) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
 	of := ""
 	if len(users) > 0 {

@@ -180,7 +180,8 @@ func (m *Mattermost) mentioned(text, author string) (ids []string, all bool) {
 }
 
 // Counts reads the numbers that a user sees with collapsed reply threads: of a channel without its
-// replies, and of each thread that they follow. The server stores the first, and computes the other.
+// replies, and of each thread that they follow. The server stores the first, and computes the
+// other.
 func (m *Mattermost) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
 	members, following := "", ""
 	if len(users) > 0 {

@@ -290,7 +290,8 @@ func (l *Log) staysFrom(user, channel string) int {
 }
 
 // checkRights wants a message to have been sent to members only, of whom it is not hidden, and to
-// have been named as the latest of a channel only to those who were members then or came later (O9).
+// have been named as the latest of a channel only to those who were members then or came later
+// (O9).
 func (d *Device) checkRights(l *Log, f *Findings) {
 	for key := range d.shown {
 		if room := l.rooms[key[0]]; room == nil || !l.rightTo(d.User, key, func(at, _, hidden bool) bool { return at && !hidden }) {

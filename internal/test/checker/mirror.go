@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Mirror is a reader of tidemark.unread, tidemark.channels and tidemark.receipts that keeps the newest value of every
-// key as DESIGN §1 says, and nothing else: a value never replaces one that dominates it. It is Redis
-// without Redis. The zero value has read nothing.
+// Mirror is a reader of tidemark.unread, tidemark.channels and tidemark.receipts that keeps the
+// newest value of every key as DESIGN §1 says, and nothing else: a value never replaces one that
+// dominates it. It is Redis without Redis. The zero value has read nothing.
 type Mirror struct {
 	of       map[string]mirrored
 	channels map[string]events.ChannelRecord

@@ -136,7 +136,8 @@ func TestPlantedFieldsAreFoundByTheMirror(t *testing.T) {
 	}
 }
 
-// liedDelta is a delta whose channel's scope says something else; that of a thread is left as it is.
+// liedDelta is a delta whose channel's scope says something else; that of a thread is left as it
+// is.
 func liedDelta(t *testing.T, value []byte, lie func(*events.UnreadDelta)) []byte {
 	t.Helper()
 	var d events.UnreadDelta

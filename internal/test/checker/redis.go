@@ -89,8 +89,8 @@ func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 	return f
 }
 
-// cachedDiff says how an entry differs from what it should be, "" if it does not. One of fold version
-// 1 tells less.
+// cachedDiff says how an entry differs from what it should be, "" if it does not. One of fold
+// version 1 tells less.
 func cachedDiff(e *cache.Entry, got, want Channel, now events.Stamp) string {
 	if e.Stamp.FoldVersion < 2 {
 		want.DirectMentions, want.FirstMention = 0, projections.Ref{}

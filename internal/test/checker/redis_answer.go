@@ -25,9 +25,10 @@ func CachedAnswer(v *cache.View) *Answer {
 	return a
 }
 
-// AsCached leaves out of what is right what Redis does not tell. Redis knows no partition's log time
-// and takes that of the user's newest message: a thread that is not listed any more it may list for
-// longer, as got does; and where another partition is ahead of the thread's, for less long.
+// AsCached leaves out of what is right what Redis does not tell. Redis knows no partition's log
+// time and takes that of the user's newest message: a thread that is not listed any more it may
+// list for longer, as got does; and where another partition is ahead of the thread's, for less
+// long.
 func (a *Answer) AsCached(got *Answer) {
 	a.AsDerived()
 	for id, c := range a.Channels {

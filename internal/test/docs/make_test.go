@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestMakeSaysWhatItInstalls: on a machine that lacks what the tests need, root reads what is about to
-// be installed before anything is; everybody else reads how to install it, and nothing is.
+// TestMakeSaysWhatItInstalls: on a machine that lacks what the tests need, root reads what is about
+// to be installed before anything is; everybody else reads how to install it, and nothing is.
 func TestMakeSaysWhatItInstalls(t *testing.T) {
 	mk := testkit.Program(t, "make")
 	root, err := filepath.Abs(Root)
@@ -52,8 +52,8 @@ func TestMakeSaysWhatItInstalls(t *testing.T) {
 	}
 }
 
-// TestNodeOfTheClient: the version of Node that the package of the JavaScript client asks for is the
-// one that its page names.
+// TestNodeOfTheClient: the version of Node that the package of the JavaScript client asks for is
+// the one that its page names.
 func TestNodeOfTheClient(t *testing.T) {
 	read := func(path string, what *regexp.Regexp) string {
 		text, err := os.ReadFile(filepath.Join(Root, path)) //nolint:gosec // a file of the repository

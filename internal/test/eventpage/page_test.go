@@ -166,7 +166,8 @@ func TestReasonsAndHeaders(t *testing.T) {
 	}
 }
 
-// TestOutputs: the examples of records that are published are such records, which the decoder takes.
+// TestOutputs: the examples of records that are published are such records, which the decoder
+// takes.
 func TestOutputs(t *testing.T) {
 	_, list := read(t)
 	examples := 0

@@ -177,8 +177,8 @@ func (d *differences) compare(what string, want any, wantOK bool, got any, gotOK
 	}
 }
 
-// Differences names the fields in which two structs of one type differ, with both values, a line for
-// each; "" if there are none. A list that is empty is as good as none.
+// Differences names the fields in which two structs of one type differ, with both values, a line
+// for each; "" if there are none. A list that is empty is as good as none.
 func Differences(got, want any) string {
 	var lines []string
 	g, w := reflect.ValueOf(got), reflect.ValueOf(want)

@@ -101,8 +101,8 @@ func (l *tale) wish(lines []string) {
 	l.pushedAll()
 }
 
-// What the model says and no answer does: that a channel was filed, also after news, which topic has
-// the event that put the pointer there, and the half of a line that was not said.
+// What the model says and no answer does: that a channel was filed, also after news, which topic
+// has the event that put the pointer there, and the half of a line that was not said.
 var said = regexp.MustCompile(` \| filed( for good| up to position \d+)?| by chat\.\w+/\d+| by ".*"| \| line under [^|]*`)
 
 func alike(text string) string { return strings.TrimSpace(said.ReplaceAllString(text, "")) }

@@ -20,8 +20,8 @@ type entry struct {
 	mode       int64
 }
 
-// archive packs files into a folder of a .tar.gz. Nothing of the machine is in it: no owner, no time
-// but at.
+// archive packs files into a folder of a .tar.gz. Nothing of the machine is in it: no owner, no
+// time but at.
 func archive(path, folder string, entries []entry, at time.Time) (err error) {
 	f, err := os.Create(path)
 	if err != nil {

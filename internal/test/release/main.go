@@ -1,7 +1,7 @@
 // Command release builds the archives of a release: for each platform a static binary, packed with
 // the licence and the changelog, its bill of materials, and the checksums of all files. `make
-// release` calls it. The same commit and the same Go give the same bytes, wherever and whenever they
-// are built.
+// release` calls it. The same commit and the same Go give the same bytes, wherever and whenever
+// they are built.
 //
 //	main.go     the flags, and the steps
 //	build.go    builds a binary

@@ -45,8 +45,8 @@ func cleared(t *testing.T, now projections.View) string {
 	return strings.Join(names, " ")
 }
 
-// TestPromised: which fields a delta promises, to a member of a small and of a large channel, and to
-// one who is no member. All others are compared.
+// TestPromised: which fields a delta promises, to a member of a small and of a large channel, and
+// to one who is no member. All others are compared.
 func TestPromised(t *testing.T) {
 	const never = "LineKnown StillFiled ChannelLabels ChannelArchived Archived Stamp"
 	sorted := func(s string) map[string]bool {

@@ -185,8 +185,8 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// TestSurvey: the bounds of a partition are its first offset and the end of what is committed, and a
-// partition of which the brokers say nothing has none.
+// TestSurvey: the bounds of a partition are its first offset and the end of what is committed, and
+// a partition of which the brokers say nothing has none.
 func TestSurvey(t *testing.T) {
 	e, _ := newEngine(t, nil)
 	if err := e.Identify(t.Context()); err != nil {

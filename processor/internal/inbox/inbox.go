@@ -193,8 +193,8 @@ func (b *Inbox) Expected() projections.Position {
 }
 
 // Fail ends the partition in order, because it cannot be fetched any more. Its inputs are paused: a
-// client reports some errors with each fetch, and while the partition ends nobody wants to hear them
-// again.
+// client reports some errors with each fetch, and while the partition ends nobody wants to hear
+// them again.
 func (b *Inbox) Fail(err error) {
 	b.change(func() {
 		b.news.Failed = err

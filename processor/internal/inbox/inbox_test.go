@@ -66,8 +66,8 @@ func TestClosedInboxHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestFailedInboxIsNotFetched: a client reports some errors with each fetch, so what cannot be fetched
-// is paused from the first one on. Room, and a disk that has room again, resume nothing.
+// TestFailedInboxIsNotFetched: a client reports some errors with each fetch, so what cannot be
+// fetched is paused from the first one on. Room, and a disk that has room again, resume nothing.
 func TestFailedInboxIsNotFetched(t *testing.T) {
 	var f flow
 	b := New(0, 1000, new(atomic.Int64), f.set)

@@ -66,9 +66,9 @@ type Config struct {
 	FanoutDelay time.Duration
 	// CutEvery and CutBytes set when the store is written: this long after the last time, ten times
 	// as long where more than 256 KiB are dirty, or when CutBytes are dirty; DefaultCutEvery and
-	// DefaultCutBytes if they are 0. So ten times CutEvery bounds what is folded again after a crash. In a partition
-	// that replays (opening, standby, rebuild) a quarter of its memory may be dirty, up to 256 MiB,
-	// if that is more.
+	// DefaultCutBytes if they are 0. So ten times CutEvery bounds what is folded again after a
+	// crash. In a partition that replays (opening, standby, rebuild) a quarter of its memory may be
+	// dirty, up to 256 MiB, if that is more.
 	CutEvery time.Duration
 	CutBytes int64
 	// CommitEvery is the least time between two commits of group offsets; 100 ms by default. It

@@ -57,8 +57,8 @@ func (w *simWorld) check() {
 }
 
 // again gives the reader a single value once more, if a newer one that it has read dominates it.
-// (Of two stamps of which neither dominates either may stand, DESIGN §1; whoever reads in the order
-// of the log has the last one of them.)
+// (If neither of two stamps dominates, either value may stand, DESIGN §1; a reader in the order of
+// the log has the last one.)
 func (w *simWorld) again(at int) {
 	if at >= w.readTo {
 		return

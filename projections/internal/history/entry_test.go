@@ -110,7 +110,8 @@ func TestUsers(t *testing.T) {
 	})
 }
 
-// TestUsersCutShort: of a list that is cut short the whole ids are given, and one empty one at most.
+// TestUsersCutShort: of a list that is cut short the whole ids are given, and one empty one at
+// most.
 func TestUsersCutShort(t *testing.T) {
 	list := wire.AppendBytes(wire.AppendBytes(nil, []byte("ann")), []byte("bob"))
 	var got []string

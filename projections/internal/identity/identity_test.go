@@ -103,8 +103,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckNamesTheWorstFirst: a store of a newer version may differ in anything, and one of another
-// cluster in its topics: what explains the other differences is named.
+// TestCheckNamesTheWorstFirst: a store of a newer version may differ in anything, and one of
+// another cluster in its topics: what explains the other differences is named.
 func TestCheckNamesTheWorstFirst(t *testing.T) {
 	changes := []struct {
 		kind   Mismatch

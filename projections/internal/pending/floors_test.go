@@ -40,8 +40,8 @@ func TestHeadAt(t *testing.T) {
 	}
 }
 
-// TestFloorsClose: as long as one floor is open, the base has none; when the last one closes, it gets
-// the highest of those that closed with it.
+// TestFloorsClose: as long as one floor is open, the base has none; when the last one closes, it
+// gets the highest of those that closed with it.
 func TestFloorsClose(t *testing.T) {
 	w := newWorld()
 	w.post(false, 10)
@@ -63,8 +63,9 @@ func TestFloorsClose(t *testing.T) {
 	}
 }
 
-// TestAddFloor: a final head raises the floor, unless another one is still open; an open head is kept
-// in its order, and only if no other one reaches as far; of an erased user no floor says anything.
+// TestAddFloor: a final head raises the floor, unless another one is still open; an open head is
+// kept in its order, and only if no other one reaches as far; of an erased user no floor says
+// anything.
 func TestAddFloor(t *testing.T) {
 	w := newWorld()
 	mark := func(by uint8, val, horizon int64) *state.PendingEvent {

@@ -68,8 +68,8 @@ func TestExpiredID(t *testing.T) {
 	}
 }
 
-// TestResolveHeldWatchesTheClock: what turns out to be expired is looked at again as soon as the log
-// time is past the event's own.
+// TestResolveHeldWatchesTheClock: what turns out to be expired is looked at again as soon as the
+// log time is past the event's own.
 func TestResolveHeldWatchesTheClock(t *testing.T) {
 	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
 	w.post(false, 1)

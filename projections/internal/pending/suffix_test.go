@@ -62,8 +62,8 @@ func drawHeld(t *rapid.T) (out []drawn) {
 	return out
 }
 
-// told folds posts and events in an order and returns what the pair is then: its row and what waits,
-// without memories.
+// told folds posts and events in an order and returns what the pair is then: its row and what
+// waits, without memories.
 func told(list []drawn) (string, *world) {
 	w := newWorld()
 	for _, d := range list {

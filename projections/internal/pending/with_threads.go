@@ -8,8 +8,8 @@ import (
 )
 
 // Reads of a channel with its threads (DESIGN §4.7) reach the user's threads. What is decided of
-// them is a target up to which each thread is read; what is open waits in the channel's scope alone,
-// and the threads look there.
+// them is a target up to which each thread is read; what is open waits in the channel's scope
+// alone, and the threads look there.
 
 // WithThreadsOf is how far reads with_threads reach in the thread of a row that holds nothing.
 func (p *Held) WithThreadsOf(c *state.Channel, r *state.Row) state.WithThreads {
@@ -50,8 +50,8 @@ func (p *Held) withThreadsOf(r *state.Row) state.WithThreads {
 	return state.WithThreads{}
 }
 
-// openWithThreads are the open reads of the user of a row in a thread in the channel, in order: what
-// is with_threads there is open in the thread.
+// openWithThreads are the open reads of the user of a row in a thread in the channel, in order:
+// what is with_threads there is open in the thread.
 func (p *Held) openWithThreads(r *state.Row) []state.PendingEvent {
 	if r.Flags&state.RowThread == 0 {
 		return nil

@@ -224,9 +224,9 @@ func (p *Fold) deletedInThread(ci uint32, c *state.Channel, e *history.Entry, us
 	p.listThread(ti)
 }
 
-// unsettleDeleted notes whom the deletion of a reply may move the pointer back for, though it was not
-// unread for them: the followers above whose pointer it is. An owner before this one may have told
-// that a read with_threads put it there, which this one folds later, when the reply is gone.
+// unsettleDeleted notes whom the deletion of a reply may move the pointer back for, though it was
+// not unread for them: the followers above whose pointer it is. An owner before this one may have
+// told that a read with_threads put it there, which this one folds later, when the reply is gone.
 func (p *Fold) unsettleDeleted(c *state.Channel, t *state.Thread, seq uint32) {
 	if !t.Live.Contains(seq) {
 		return

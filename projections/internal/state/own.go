@@ -58,8 +58,8 @@ func (p *State) NoteOwn(ref uint32, r *Row, e *history.Entry) (before uint32) {
 	return before
 }
 
-// ReadBefore is where to look for the own post before e in the row's scope that reads, 0 if there is
-// none: what is there reads, or names one that does. Unless Contrary, e reads.
+// ReadBefore is where to look for the own post before e in the row's scope that reads, 0 if there
+// is none: what is there reads, or names one that does. Unless Contrary, e reads.
 func ReadBefore(e *history.Entry, inThread bool) uint32 {
 	switch {
 	case e.Flags&history.Contrary == 0 && inThread:

@@ -208,8 +208,8 @@ func TestWaitingForRoomEnds(t *testing.T) {
 	}
 }
 
-// TestHeldFilesStay: while a store is opened its tables and logs are not removed; a blown fuse keeps
-// them for good.
+// TestHeldFilesStay: while a store is opened its tables and logs are not removed; a blown fuse
+// keeps them for good.
 func TestHeldFilesStay(t *testing.T) {
 	for _, blown := range []bool{false, true} {
 		fuse, disk, reported := newFuse(t, nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestSurvey: a directory has tables, or state without tables, or it was left behind by a crash while
-// the store was made, which removes its markers.
+// TestSurvey: a directory has tables, or state without tables, or it was left behind by a crash
+// while the store was made, which removes its markers.
 func TestSurvey(t *testing.T) {
 	for name, c := range map[string]struct {
 		files  []string

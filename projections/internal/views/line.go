@@ -63,8 +63,9 @@ func (v *Views) wantSeq(c *state.Channel, id []byte, ref *Ref) {
 	v.wantedSeqs = append(v.wantedSeqs, w)
 }
 
-// recentBlocks are the newest blocks of a log of so many, up to the first that was not written since
-// the last cut. A block before that one may have been written again, which changes no id in it.
+// recentBlocks are the newest blocks of a log of so many, up to the first that was not written
+// since the last cut. A block before that one may have been written again, which changes no id in
+// it.
 func recentBlocks(now *overlay.Overlay, channel []byte, full uint32) map[uint32][]byte {
 	recent := map[uint32][]byte{}
 	var kb [keys.Buf]byte

@@ -64,9 +64,9 @@ const (
 var sweepMemories = sync.Pool{New: func() any { return &sweepMemory{} }}
 
 // Room makes room for what the next Step finds, before the lock is taken. Where it was not called
-// Step does it. That is some times what the Step before has looked at: little for who has little and
-// for a list that is only compared. Who has many threads may have few channels, and the other way
-// round.
+// Step does it. That is some times what the Step before has looked at: little for who has little
+// and for a list that is only compared. Who has many threads may have few channels, and the other
+// way round.
 func (s *Sweep) Room() {
 	if s.mem == nil {
 		s.mem = sweepMemories.Get().(*sweepMemory)
@@ -111,10 +111,10 @@ func (s *Sweep) Large() bool {
 func (s *Sweep) Version() uint64 { return s.version }
 
 // Aside puts a complete list aside for a later question: it lets go of the partition, which may be
-// closed meanwhile, and returns how much memory the list takes. What EachChannel and EachThread lent
-// is not valid any more. A list with much in it that does
-// not stand any more is not worth that: it is freed, and the answer is 0. The next Step of a list
-// that was put aside compares it, or begins anew where the partition is another.
+// closed meanwhile, and returns how much memory the list takes. What EachChannel and EachThread
+// lent is not valid any more. A list with much in it that does not stand any more is not worth
+// that: it is freed, and the answer is 0. The next Step of a list that was put aside compares it,
+// or begins anew where the partition is another.
 func (s *Sweep) Aside() (bytes int) {
 	m, threads := s.mem, 0
 	for i := range m.pairs {
@@ -132,8 +132,8 @@ func (s *Sweep) Aside() (bytes int) {
 	return s.mem.bytes()
 }
 
-// fit is a copy that has room for what the lists have and for a few changes. What a sweep gathers in
-// has room for much more, so the sweeps that come gather in that.
+// fit is a copy that has room for what the lists have and for a few changes. What a sweep gathers
+// in has room for much more, so the sweeps that come gather in that.
 func (m *sweepMemory) fit() *sweepMemory {
 	return &sweepMemory{
 		pairs: fit(m.pairs, sweepFirst), spare: fit(m.spare[:0], len(m.pairs)+sweepFirst), threads: fit(m.threads, sweepFirst),

@@ -19,9 +19,9 @@ import (
 
 // MarkAllRead produces one read_up_to for every channel, or every one with the label of the
 // request, in which the user has unread messages or which they flagged, up to the newest one that
-// is seen now. Each states the epoch that was seen with it, so that a mark made meanwhile wins. With
-// threads, they read the threads of these channels too, and also channels in which nothing else is
-// unread.
+// is seen now. Each states the epoch that was seen with it, so that a mark made meanwhile wins.
+// With threads, they read the threads of these channels too, and also channels in which nothing
+// else is unread.
 //
 // It answers once all are acknowledged. A call that fails may have written some; calling again is
 // harmless.

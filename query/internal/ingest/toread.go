@@ -27,8 +27,8 @@ type toRead struct {
 	seq uint32
 }
 
-// eachToRead calls fn for every channel of the user, archived ones too, that has unread messages, is
-// flagged or, if the request says so, has a followed thread of any age with unread replies, and
+// eachToRead calls fn for every channel of the user, archived ones too, that has unread messages,
+// is flagged or, if the request says so, has a followed thread of any age with unread replies, and
 // that has the label of the request, if any. It goes page by page: one that changes meanwhile is
 // seen as it was or as it is.
 func (g *Service) eachToRead(ctx context.Context, m *ingestv1.MarkAllReadRequest, fn func(toRead) error) error {

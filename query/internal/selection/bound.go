@@ -30,8 +30,8 @@ func orderOf(unread bool, at int64) int64 {
 // orders has the numbers that Bound gathers: those of 10,000 threads take 80 KB.
 var orders = sync.Pool{New: func() any { return new([]int64) }}
 
-// boundFrom is the number of views that may be too many, from which on a bound pays: it takes a look
-// at everything.
+// boundFrom is the number of views that may be too many, from which on a bound pays: it takes a
+// look at everything.
 const boundFrom = 512
 
 // Bound bounds the page by the complete lists from which its threads are selected, none of which

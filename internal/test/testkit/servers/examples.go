@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// ExampleJars returns the folder with the jars and the protoc of tools/examples/pom.xml, which Maven
-// fetches when they are missing from the user's cache folder.
+// ExampleJars returns the folder with the jars and the protoc of tools/examples/pom.xml, which
+// Maven fetches when they are missing from the user's cache folder.
 func ExampleJars(ctx context.Context) (string, error) {
 	cache, root, err := exampleFolders()
 	if err != nil {
