@@ -73,8 +73,8 @@ func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time
 	for i, p := range touched {
 		p.stored = steps[i].next
 		if s.parts[p.partition] == p {
-			s.cache.metrics.setLag(p.partition, p.end-p.next)
-			behind += p.end - p.next
+			s.cache.metrics.setLag(p.partition, p.end-p.stored)
+			behind += p.end - p.stored
 		}
 	}
 	if oldest.IsZero() || behind == 0 {

@@ -47,10 +47,7 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 	})
 	if err = errors.Join(err, reopen); err != nil {
 		if reopen != nil {
-			select {
-			case s.broken <- reopen:
-			default: // it is known
-			}
+			s.breaks(reopen)
 		}
 		return nil, err
 	}
@@ -141,10 +138,15 @@ func (s *session) release(_ context.Context, _ *kgo.Client, gone map[string][]in
 // is opened anew.
 func (s *session) letGo(ctx context.Context, cl *kgo.Client, gone map[string][]int32) {
 	if err := guard.Do("giving partitions away", func() { s.release(ctx, cl, gone) }); err != nil {
-		select {
-		case s.broken <- err:
-		default: // it ends
-		}
+		s.breaks(err)
+	}
+}
+
+// breaks ends the session with err, unless it ends already.
+func (s *session) breaks(err error) {
+	select {
+	case s.broken <- err:
+	default:
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cache/internal/blame"
 	"github.com/tidemark/tidemark/cache/internal/library"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
@@ -27,8 +28,8 @@ type Cache struct {
 	running atomic.Bool
 
 	complete completeness
-	opened   bool   // a filling was opened before
-	blamed   blamed // of the session that there is
+	opened   bool          // a filling was opened before
+	blamed   blame.Records // of the session that there is
 
 	mu      sync.Mutex
 	session *session // nil between sessions
@@ -43,7 +44,7 @@ func New(cfg Config) (*Cache, error) {
 	}
 	m := newMetrics(cfg.Registerer)
 	return &Cache{
-		cfg: cfg, metrics: m, writer: newWriter(&cfg, m), blamed: blamed{},
+		cfg: cfg, metrics: m, writer: newWriter(&cfg, m), blamed: blame.Records{},
 		complete: completeness{gauge: m.complete, log: cfg.Logger},
 	}, nil
 }

@@ -51,8 +51,9 @@ type Config struct {
 	// CheckEvery is how long, at most, a wiped Redis goes unnoticed while there is nothing to
 	// write; 1 s by default.
 	CheckEvery time.Duration
-	// CommitEvery is the least time between two commits of group offsets. They serve lag monitors,
-	// and show a new owner which records were published before; 1 s by default.
+	// CommitEvery is the least time between two commits of group offsets, and between two questions
+	// for the ends of the logs; 1 s by default. Both serve lag monitors. The group offsets also show
+	// a new owner which records were published before.
 	CommitEvery time.Duration
 	// SessionTimeout is how long a member may be silent before the group gives its partitions to
 	// others. Redis gets no updates for that long after a kill of the only member. 10 s by default;

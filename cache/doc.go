@@ -13,7 +13,7 @@
 //	batch.go      decode, keep the newest value of each key, group by user
 //	known.go      what Redis holds, as far as the owner of a partition knows
 //	settle.go     which values are stale, and for which Redis must be asked
-//	write.go      transactions, repeated until Redis has taken all of them; blamed.go finds a record that panics
+//	write.go      transactions, repeated until Redis has taken all of them; internal/blame finds a record that panics
 //	ask.go        who owns the partitions, and what Redis holds of that which is not known
 //	chunk.go      the commands of one transaction; chunk_channel.go those of channels' records
 //	pointer.go    the commands of read pointers
@@ -21,6 +21,7 @@
 //	publish.go    who listens, and what they are told once it is written
 //	written.go    the marks by which a transaction of unknown outcome is recognised
 //	advance.go    what is written is so: cursors move on
+//	ends.go       how far behind it is
 //	entry.go      the values of an inbox, and channels, by which large ones are counted
 //	record.go     how a reader asks for a channel's record, and says what is left out
 //	reader.go     a reader's single questions: is Redis complete, a channel's head, a read pointer

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/tidemark/tidemark/cache/internal/blame"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
@@ -96,7 +97,7 @@ func TestPanicEndsTheSession(t *testing.T) {
 	}
 }
 
-// TestARecordThatAlwaysPanicsIsSkipped: it is tried blameTries times, then it is counted and logged
+// TestARecordThatAlwaysPanicsIsSkipped: it is tried blame.Tries times, then it is counted and logged
 // as one that does not decode is, and what comes behind it reaches Redis. Its key is right again
 // with its next value.
 func TestARecordThatAlwaysPanicsIsSkipped(t *testing.T) {
@@ -122,7 +123,7 @@ func TestARecordThatAlwaysPanicsIsSkipped(t *testing.T) {
 	produce(t, cl, topics, nParts, unreadRecord(small("ann", "bad", 3, 1)), unreadRecord(small("ann", "good", 4, 1)))
 	eventually(t, "what comes behind it is in Redis", func() bool { return strings.Contains(unread("good"), `"unread":4`) })
 	m.ready(t)
-	if n := tries.Load(); n != blameTries || unread("bad") != "" || m.counted("bad") != 1 {
+	if n := tries.Load(); n != blame.Tries || unread("bad") != "" || m.counted("bad") != 1 {
 		t.Errorf("tried %d times, Redis has %q, %d bad records counted", n, unread("bad"), m.counted("bad"))
 	}
 	log.Await(t, "each try to take it panicked")

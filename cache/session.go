@@ -110,6 +110,7 @@ func (s *session) run(ctx context.Context) error {
 			s.cfg.Logger.Warn("cache stops", "group", s.cfg.Group, "error", err)
 		}
 	}()
+	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.watchEnds(ctx) })
 	err = s.consume(ctx)
 	s.complain(s.bad.Rest())
 	return err
@@ -186,7 +187,7 @@ func (s *session) apply(ctx context.Context, fetches kgo.Fetches) error {
 }
 
 // join adds the fetched records to the batch. It returns their partitions and the time of the
-// oldest record. A panic at a record ends the session; see blamed.
+// oldest record. A panic at a record ends the session; see package blame.
 func (s *session) join(fetches kgo.Fetches) (touched []*part, oldest time.Time, err error) {
 	b := &s.batch
 	var last *kgo.Record
@@ -204,7 +205,7 @@ func (s *session) join(fetches kgo.Fetches) (touched []*part, oldest time.Time, 
 				last = r
 				switch {
 				case r.Attrs.IsControl():
-				case s.cache.blamed.skips(r):
+				case s.cache.blamed.Skips(r):
 					b.tally.records++
 					b.bad(r, errPanics)
 				case f.Topic == s.cfg.Unread:
@@ -220,7 +221,7 @@ func (s *session) join(fetches kgo.Fetches) (touched []*part, oldest time.Time, 
 		return nil
 	})
 	if guard.Of(err) != nil && last != nil {
-		s.cache.blamed.add(last)
+		s.cache.blamed.Add(last)
 		err = fmt.Errorf("%s/%d/%d: %w", last.Topic, last.Partition, last.Offset, err)
 	}
 	return touched, oldest, err
