@@ -36,9 +36,9 @@
 //	sweep.go          reads all that a user has in some partitions, in short holds of the lock
 //	watch.go          streams of changes, in sessions in which no partition moves
 //	watch_merge.go    one stream of those of all owners
-//	watch_local.go    changes in the partitions of this node
+//	watch_local.go    follows a user in the partitions of this node
 //	watch_changed.go  reads what changed
-//	watch_threads.go  the threads among it
+//	watch_sent.go     what was sent already; sends what differs from it
 //
 // Rooms that know nothing of the above are in query/internal: fault (the errors), codec (bytes to
 // messages, within bounds), body (the memory of bodies), position (as_of and after), paging (the

@@ -82,7 +82,7 @@ var plantedBugs = []plantedBug{
 	{"an owner that does not leave in order is not named", "processor/internal/outputs/roster.go",
 		"			if leaving && !of.spoiled {",
 		"			if leaving && !of.spoiled || planted(`an owner that does not leave in order is not named`) {"},
-	{"what changes back is not told", "projections/internal/rules/threads.go",
+	{"what changes back is not told", "projections/internal/rules/marks.go",
 		"	if p.ThreadSignature(c, r) != f.LastSeen {",
 		"	if p.ThreadSignature(c, r) != f.LastSeen && !planted(`what changes back is not told`) {"},
 }

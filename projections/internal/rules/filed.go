@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"math"
-
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -26,62 +24,4 @@ func (p *Fold) channelFiled(ref uint32, c *state.Channel, r *state.Row, m *event
 	p.awaitDecided(ref, c, r)
 	p.forgetHints()
 	return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
-}
-
-// Filed is what a delta says of the filing of a channel.
-func (p *Fold) Filed(c *state.Channel, r *state.Row, said *state.Said) events.Filed {
-	if said == nil || !said.Filed.Is {
-		return events.Filed{}
-	}
-	f := events.Filed{Is: true, Keep: said.Filed.Keep, Pos: c.HeadPos}
-	if news := p.News(c, r, &said.Filed); news != 0 {
-		f.Pos = p.PosAt(c, news) - 1
-	} else if c.Flags&state.ChannelLarge != 0 && !said.Filed.Decided(c) {
-		f.Pos = math.MaxUint32
-	}
-	return f
-}
-
-// FiledToHead reports whether a row's user filed a small channel until there is news, and there is
-// none: what a delta says of the filing moves with the head.
-func (p *Fold) FiledToHead(c *state.Channel, r *state.Row) bool {
-	said := p.ExtraSaid(r)
-	return said != nil && said.Filed.Is && !said.Filed.Keep && c.Flags&state.ChannelLarge == 0 && p.News(c, r, &said.Filed) == 0
-}
-
-// awaitDecided registers what decides the filing of a large channel.
-func (p *Fold) awaitDecided(ref uint32, c *state.Channel, r *state.Row) {
-	said := p.ExtraSaid(r)
-	if said == nil || !said.Filed.Is || c.Flags&state.ChannelLarge == 0 || said.Filed.Decided(c) {
-		return
-	}
-	said.Filed.Found.TellsLater = true
-	w := &p.EnsureExtra(c).Wait
-	p.Hints++
-	switch f := &said.Filed; {
-	case f.HeadSeq != 0:
-		w.Seqs.Push(int64(f.HeadSeq), ref)
-	case p.MessageTime > f.Horizon: // the next message decides it
-		w.Seqs.Push(int64(c.HeadSeq)+1, ref)
-	default:
-		w.Times.Push(f.At, ref)
-		p.Lapses.Push(f.Horizon, ref)
-	}
-}
-
-// wakeFiled tells a member of a large channel that their filing is decided.
-func (p *Fold) wakeFiled(ref uint32, c *state.Channel, r *state.Row) {
-	said := p.ExtraSaid(r)
-	if said == nil || !said.Filed.Is || !said.Filed.Found.TellsLater {
-		return
-	}
-	switch f := &said.Filed; {
-	case f.Decided(c):
-		f.Found.TellsLater = false
-		if c.Flags&state.ChannelLarge != 0 && r.Flags&state.RowMember != 0 {
-			p.PairChanged(ref)
-		}
-	case f.HeadSeq == 0 && p.MessageTime > f.Horizon:
-		p.EnsureExtra(c).Wait.Seqs.Push(int64(c.HeadSeq)+1, ref)
-	}
 }

@@ -34,7 +34,7 @@ func (p *Fold) flagSet(ref uint32, c *state.Channel, r *state.Row, m *events.Rea
 // is stale takes one off.
 func (p *Fold) flagOf(r *state.Row, m *events.Read) *state.Said {
 	said := p.ExtraSaid(r)
-	if said == nil || !said.Flag.Is || len(m.ThreadID) > 0 || stale(r, m.ReadEpoch) {
+	if said == nil || !said.Flag.Is || len(m.ThreadID) > 0 || r.EpochEnded(m.ReadEpoch) {
 		return nil
 	}
 	return said
@@ -56,23 +56,4 @@ func (p *Fold) unflag(ref uint32, c *state.Channel, m *events.Read, was *state.S
 	}
 	p.readChanged(ref, m.InstanceID)
 	return state.OutcomeApplied
-}
-
-// Flagged reports whether what a user says of a channel flags it: they have posted nothing later
-// that reads the channel.
-func (p *Fold) Flagged(c *state.Channel, r *state.Row, said *state.Said) bool {
-	if said == nil || !said.Flag.Is {
-		return false
-	}
-	own, at := p.NewestRead(r)
-	return r.Erased() || own == 0 || !p.later(c, &said.Flag, own, at)
-}
-
-// later reports whether the post at seq, of a time, is later than what was said. What has lapsed is
-// over, so that every post from then on is later.
-func (p *Fold) later(c *state.Channel, s *state.Since, seq uint32, time int64) bool {
-	if s.HeadSeq != 0 {
-		return seq > s.HeadSeq
-	}
-	return time > s.At || !p.Visible(c, seq, s.Horizon)
 }

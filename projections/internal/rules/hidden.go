@@ -6,43 +6,12 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/history"
-	"github.com/tidemark/tidemark/projections/internal/seqset"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // Messages that are in none of a user's numbers (DESIGN §4.7): those that whoever posted them hid
 // from the user, and those that the user hid. Nothing takes either back but an erasure, which takes
 // back the latter; so of what a user hides the order does not matter.
-
-// hide makes a scope skip what is hidden. Nearly always it is one set that is skipped, which is
-// counted by rank; of more than one the union is made.
-func (s *Scope) hide(c *state.Channel, h *state.Hidden) {
-	s.HiddenTo, s.ahead = min(h.To, c.HeadSeq), h.To > c.HeadSeq
-	s.skip(&h.From)
-	if !h.Own.Empty() {
-		s.hidden = &h.Own
-		s.skip(s.hidden)
-	}
-}
-
-// skip adds a set to what the scope skips.
-func (s *Scope) skip(set *seqset.Set) {
-	switch {
-	case set.Max() <= s.Pointer:
-	case s.Skip.Max() <= s.Pointer:
-		s.Skip = set
-	default:
-		less, union := s.Skip, set
-		if less.Count() > union.Count() {
-			less, union = union, less
-		}
-		union = union.Clone()
-		for q := less.Next(s.Pointer + 1); q != 0; q = less.Next(q + 1) {
-			union.Add(q)
-		}
-		s.Skip = union
-	}
-}
 
 // hideFrom folds whom a new message is hidden from. It goes before all else that the message does.
 func (p *Fold) hideFrom(ci uint32, c *state.Channel, m *events.Message, seq uint32, counted bool) {
@@ -70,44 +39,6 @@ func (p *Fold) hideFrom(ci uint32, c *state.Channel, m *events.Message, seq uint
 			p.PairChanged(ref)
 		}
 	})
-}
-
-// AskOf reports whether the reader of a large channel cannot derive what the user sees: a counted
-// message above read_pos is hidden from them, which no delta lists, or they hid what is not posted
-// yet, or a list is cut.
-func (p *Fold) AskOf(c *state.Channel, r *state.Row, s *Scope, above uint32) bool {
-	if s.ahead {
-		return true
-	}
-	x := p.ExtraOfPair(r)
-	if x != nil && (x.Mentions.Above(above) > MaxListed || p.hiddenFromAbove(c, r, above)) {
-		return true
-	}
-	listed := len(s.Own) + int(s.Singles.Above(above)) + int(max(s.HiddenTo, above)-above)
-	if s.hidden != nil {
-		listed += int(s.hidden.Above(above))
-	}
-	return listed > MaxListed && len(p.excluded(c, s, above, MaxListed+1)) > MaxListed
-}
-
-// asks is AskOf for a row as it is.
-func (p *Fold) asks(c *state.Channel, r *state.Row) bool {
-	s := p.ScopeOf(c, r)
-	return p.AskOf(c, r, &s, max(s.Pointer, r.Baseline))
-}
-
-// hiddenFromAbove reports whether a counted message above a seq is hidden from the user of a row,
-// whatever became of it.
-func (p *Fold) hiddenFromAbove(c *state.Channel, r *state.Row, above uint32) bool {
-	h := p.HiddenOf(r)
-	if h == nil || h.From.Max() <= above {
-		return false
-	}
-	n := h.From.Above(above)
-	if x := p.ExtraOf(c); x != nil {
-		n -= h.From.Common(&x.Uncounted, above)
-	}
-	return n > 0
 }
 
 // firstReplyFor is the first reply of a thread that is not hidden from the user of a row in the
@@ -200,37 +131,6 @@ func (p *Fold) hideTo(ref uint32, c *state.Channel, r *state.Row, seq uint32) bo
 	p.forgetHints()
 	p.followsChanged(r)
 	return true
-}
-
-// awaitHidden waits for the head to reach what a user hid.
-func (p *Fold) awaitHidden(ref uint32, c *state.Channel, h *state.Hidden) {
-	if h.Ahead(c) {
-		p.Hints++
-		p.EnsureExtra(c).Wait.Seqs.Push(int64(h.To), ref)
-	}
-}
-
-// hiddenReached tells the member of a large channel that the head has reached what they hid: what
-// is hidden does not grow any more, so that their reader can derive again. seq is what the row
-// waited for.
-func (p *Fold) hiddenReached(ref uint32, c *state.Channel, seq int64) {
-	if c.Flags&state.ChannelLarge == 0 || !p.Rows.Has(ref) {
-		return
-	}
-	r := p.Rows.At(ref)
-	if r.Flags&state.RowMember == 0 || p.Channels.At(r.Channel) != c {
-		return
-	}
-	h := p.HiddenOf(r)
-	if h == nil || int64(h.To) != seq {
-		return
-	}
-	is := p.Signature(c, r)
-	h.To = ^uint32(0)
-	was := p.Signature(c, r)
-	if h.To = uint32(seq); is != was {
-		p.PairChanged(ref)
-	}
 }
 
 // hideOne hides a message, and reports whether it was not hidden before.

@@ -20,6 +20,47 @@ func (p *Fold) list(ref uint32, flag uint8) {
 	}
 }
 
+// outThread notes that the followers of a thread are to be looked at. As with messages in a small
+// channel, many changes make one delta for each follower.
+func (p *Fold) outThread(ti uint32) {
+	if t := p.Threads.At(ti); t.Flags&state.ThreadListed == 0 {
+		t.Flags |= state.ThreadListed
+		p.OutThreads = append(p.OutThreads, ti)
+	}
+}
+
+// listThread is outThread for changes that not every follower sees: it looks at each, now. They are
+// rare; a reply, which changes something for all of them, costs no more for many.
+func (p *Fold) listThread(ti uint32) {
+	p.outThread(ti)
+	for fi := p.Threads.At(ti).Follows; fi != 0; fi = p.Follows.At(fi).Next {
+		p.noteThread(p.Rows.At(p.Follows.At(fi).Row))
+	}
+}
+
+// noteThread remembers that what the row's user sees of the thread has changed, even if it changes
+// back before the next drain: an owner before this one may have published what was in between, and
+// died before the group knew.
+func (p *Fold) noteThread(r *state.Row) {
+	f := p.Follows.At(r.Scope)
+	if f.LastSeen == state.SeenUnknown {
+		return
+	}
+	c := p.Channels.At(r.Channel)
+	p.CloseFollow(c, f)
+	if p.ThreadSignature(c, r) != f.LastSeen {
+		f.LastSeen = state.SeenUnknown
+	}
+}
+
+// followsChanged notes that what the user sees of all their threads in the channel may have
+// changed.
+func (p *Fold) followsChanged(pair *state.Row) {
+	for fi := pair.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
+		p.PairMayHaveChanged(p.Follows.At(fi).Row)
+	}
+}
+
 // readChanged is emit for a change that a read itself caused: the delta echoes its origin.
 func (p *Fold) readChanged(ref uint32, origin []byte) {
 	p.PairChanged(ref)
@@ -30,6 +71,41 @@ func (p *Fold) readChanged(ref uint32, origin []byte) {
 	o.From = uint32(len(p.Origins))
 	p.Origins = append(p.Origins, origin...)
 	o.To = uint32(len(p.Origins))
+}
+
+// outcome says what a read did, idle if nothing that is seen, and marks the pair for Drain if what
+// is seen changed.
+func (p *Fold) outcome(ref uint32, c *state.Channel, r *state.Row, before uint64, idle state.Outcome, instance []byte) state.Outcome {
+	if p.Signature(c, r) != before {
+		p.readChanged(ref, instance)
+		return state.OutcomeApplied
+	}
+	return idle
+}
+
+// comparing runs a change of the timeline that is no post, and notes the members of a small channel
+// who see it. Such changes are rare, so that comparing costs less than keeping what would tell.
+func (p *Fold) comparing(c *state.Channel, change func()) {
+	each := p.EachMember
+	if c.Flags&state.ChannelLarge != 0 { // a delta tells what was queued all the same
+		each = func(c *state.Channel, fn func(ref uint32, r *state.Row)) {
+			if x := p.ExtraOf(c); x != nil {
+				for _, ref := range x.Queuers {
+					fn(ref, p.Rows.At(ref))
+				}
+			}
+		}
+	}
+	before := p.Sigs[:0]
+	each(c, func(_ uint32, r *state.Row) { before = append(before, p.Signature(c, r)) })
+	p.Sigs = before
+	change()
+	each(c, func(ref uint32, r *state.Row) {
+		if p.Signature(c, r) != before[0] {
+			p.PairChanged(ref)
+		}
+		before = before[1:]
+	})
 }
 
 // mentionChanged notes that message seq mentions a member of a large channel now, or no longer. In

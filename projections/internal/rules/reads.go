@@ -80,9 +80,6 @@ func useOf(m *events.Read, stale bool) (use uint8) {
 	return use
 }
 
-// stale reports whether a read states an epoch that a mark has ended since.
-func stale(r *state.Row, epoch uint32) bool { return epoch != 0 && epoch < r.Marks+1 }
-
 // maxTime is the end of year 9999 in Unix milliseconds, where times of events end; a record's
 // timestamp may be anything.
 const maxTime = 253402300799_999
@@ -107,7 +104,7 @@ func (p *Fold) readUpTo(ref uint32, c *state.Channel, r *state.Row, m *events.Re
 	if !p.Resolve(c, r, h) {
 		return h.Void()
 	}
-	stale := stale(r, m.ReadEpoch)
+	stale := r.EpochEnded(m.ReadEpoch)
 	x := p.ExtraOfPair(r)
 	if !stale && full(x, 1) && !p.closedFirst(x, h) {
 		return state.OutcomeTooManyHeld
@@ -165,7 +162,7 @@ func (p *Fold) advance(ref uint32, r *state.Row, x *state.PairExtra, h *state.Pe
 
 func (p *Fold) messagesRead(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
 	h.Kind, h.By = state.KindSingle, state.ByID
-	stale := stale(r, m.ReadEpoch)
+	stale := r.EpochEnded(m.ReadEpoch)
 	if stale && m.Private {
 		return state.OutcomeIgnored
 	}
@@ -295,14 +292,4 @@ func (p *Fold) keep(ref uint32, r *state.Row, x *state.PairExtra, h *state.Pendi
 	p.awaitEvent(&p.EnsureExtra(p.Channels.At(r.Channel)).Wait, &k, ref)
 	p.forgetHints()
 	p.TouchPair(ref, r)
-}
-
-// outcome says what a read did, idle if nothing that is seen, and marks the pair for Drain if what
-// is seen changed.
-func (p *Fold) outcome(ref uint32, c *state.Channel, r *state.Row, before uint64, idle state.Outcome, instance []byte) state.Outcome {
-	if p.Signature(c, r) != before {
-		p.readChanged(ref, instance)
-		return state.OutcomeApplied
-	}
-	return idle
 }

@@ -35,6 +35,29 @@ func (p *Fold) newReceipt(ref uint32, c *state.Channel, r *state.Row, kind uint8
 	c.NewestOutReceipt = uint32(len(p.OutReceipts) - 1)
 }
 
+// note keeps an entry for the store, if its user can be a recipient of anything up to its message:
+// a membership that began later, or never, makes no difference then.
+func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
+	pair := p.PairOf(r)
+	from, ever := p.FirstMember(pair)
+	if !ever || from >= a.Seq || pair.Ord == state.NoOrdinal {
+		return
+	}
+	if r.Flags&state.RowThread != 0 {
+		a.Thread = p.Follows.At(r.Scope).Thread
+	}
+	a.Ord = pair.Ord
+	last := p.NewestReceiptEntry(r.Channel, c)
+	if last == 0 {
+		p.ReceiptChannels = append(p.ReceiptChannels, state.ReceiptChannel{Channel: r.Channel})
+		c.ReceiptSlot = uint32(len(p.ReceiptChannels) - 1)
+	}
+	a.Slot, a.Next = c.ReceiptSlot, last
+	p.ReceiptChannels[a.Slot].End++
+	c.NewestReceipt = p.ReceiptEntries.Push(a)
+	p.MarkedBytes += 24
+}
+
 // dropOutReceipts drops what was noted of a user in a channel and not emitted yet.
 func (p *Fold) dropOutReceipts(c *state.Channel, user uint32) {
 	at := &c.NewestOutReceipt

@@ -198,29 +198,6 @@ func (p *Fold) settleList(ref uint32, c *state.Channel, r *state.Row, list []sta
 	return keep
 }
 
-// note keeps an entry for the store, if its user can be a recipient of anything up to its message:
-// a membership that began later, or never, makes no difference then.
-func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
-	pair := p.PairOf(r)
-	from, ever := p.FirstMember(pair)
-	if !ever || from >= a.Seq || pair.Ord == state.NoOrdinal {
-		return
-	}
-	if r.Flags&state.RowThread != 0 {
-		a.Thread = p.Follows.At(r.Scope).Thread
-	}
-	a.Ord = pair.Ord
-	last := p.NewestReceiptEntry(r.Channel, c)
-	if last == 0 {
-		p.ReceiptChannels = append(p.ReceiptChannels, state.ReceiptChannel{Channel: r.Channel})
-		c.ReceiptSlot = uint32(len(p.ReceiptChannels) - 1)
-	}
-	a.Slot, a.Next = c.ReceiptSlot, last
-	p.ReceiptChannels[a.Slot].End++
-	c.NewestReceipt = p.ReceiptEntries.Push(a)
-	p.MarkedBytes += 24
-}
-
 // Furthest is the furthest that the row's user read publicly, own posts apart; open says that a
 // time target reaches the head.
 func (p *Fold) Furthest(c *state.Channel, r *state.Row) (seq uint32, at int64, open bool) {
@@ -234,18 +211,4 @@ func (p *Fold) Furthest(c *state.Channel, r *state.Row) (seq uint32, at int64, o
 		at = min(at, earliest)
 	}
 	return seq, at, open
-}
-
-// LastOwn is the newest own post of the row's scope that reads, and its time.
-func (p *Fold) LastOwn(r *state.Row) (seq uint32, at int64) {
-	if r.Erased() {
-		return 0, 0
-	}
-	return p.NewestRead(r)
-}
-
-// furthestEver is the furthest that the user ever read in the row's scope, own posts included.
-func (p *Fold) furthestEver(r *state.Row) uint32 {
-	own, _ := p.LastOwn(r)
-	return max(r.Far, own)
 }

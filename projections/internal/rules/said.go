@@ -1,12 +1,10 @@
 package rules
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/state"
-	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
 // What a user says of a channel beside reading it (DESIGN §4.7): of each kind the last word counts,
@@ -61,40 +59,6 @@ func (p *Fold) say(ref uint32, r *state.Row, was *state.Said, is state.Said, ins
 	p.SetSaid(ref, r, is)
 	p.readChanged(ref, instance)
 	return state.OutcomeApplied
-}
-
-// appendSaid adds to a signature what a delta tells of what a user says. What does not stand any
-// more adds nothing: it may be taken off unseen.
-func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.Said) []byte {
-	const flagged, levels, markers, filed = 1, 2, 4, 8
-	told, at := byte(0), len(b)+1
-	b = append(b, r.Flags&(state.RowMember|state.RowMuted), 0, 0, 0) // as without a Said, then which parts follow
-	if p.Flagged(c, r, said) {
-		told |= flagged
-	}
-	if !said.PlainLevel() {
-		told |= levels
-		b = append(b, byte(said.Lasting), byte(said.Timed))
-		b = binary.LittleEndian.AppendUint64(wire.AppendBool(b, said.IgnoreAll), uint64(said.Until))
-	}
-	if !said.PlainRest() {
-		told |= markers
-		b = binary.LittleEndian.AppendUint32(b, said.Line.Seq)
-		b = append(append(b, byte(len(said.Line.ID))), said.Line.ID...)
-		for _, l := range said.Labels {
-			b = append(append(b, byte(len(l))), l...)
-		}
-		b = append(b, 0)
-	}
-	if f := p.Filed(c, r, said); f.Is {
-		told |= filed
-		if r.Flags&state.RowMember == 0 {
-			f.Pos = 0 // not told
-		}
-		b = binary.LittleEndian.AppendUint32(wire.AppendBool(b, f.Keep), f.Pos)
-	}
-	b[at] = told
-	return b
 }
 
 // channelUpdated folds the labels and the archiving of a channel. It changes no delta: the

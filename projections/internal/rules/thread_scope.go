@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/projections/internal/state"
-	"github.com/zeebo/xxh3"
 )
 
 // ThreadListedFor is how long after its last reply, or the user's last read or follow in it, a
@@ -101,42 +100,6 @@ func (p *Fold) ThreadCounts(r *state.Row, s *ThreadScope) (n Counts) {
 		}
 	}
 	return n
-}
-
-// ThreadSignature is signature for a thread's row; 0 where there is nothing to tell.
-func (p *Fold) ThreadSignature(c *state.Channel, r *state.Row) uint64 {
-	if c.Flags&state.ChannelDeleted != 0 {
-		return 0
-	}
-	s := p.ThreadScopeOf(c, r)
-	shown := s.Follows && s.Pair.Flags&state.RowMember != 0
-	if !s.Chosen && s.Pointer == 0 && r.Marks == 0 && s.Follow.Flags&state.FollowStopped == 0 {
-		return 0
-	}
-	b := p.SigBuf[:0]
-	put := func(v ...uint32) {
-		for _, v := range v {
-			b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
-		}
-	}
-	if s.Pointer == 0 {
-		s.At = 0
-	}
-	put(s.Pointer, uint32(s.At), uint32(s.At>>32), r.Marks)
-	if s.Chosen {
-		put(2) // also where it is not shown: folded in another order it may have been
-	}
-	if s.Follow.Flags&state.FollowStopped != 0 {
-		put(3) // also where the user did not follow: in another order they may have, and readers were told
-	}
-	if shown {
-		n := p.ThreadCounts(r, &s)
-		touched := p.TouchedAt(c, &s)
-		put(1, n.Unread, n.Mentions, n.First, s.Newest, uint32(touched), uint32(touched>>32))
-		n.appendMentions(put)
-	}
-	p.SigBuf = b
-	return xxh3.Hash(b)
 }
 
 // ShownIn reports whether the thread is one of the user's.

@@ -178,28 +178,3 @@ func (p *Fold) purged(ci uint32, c *state.Channel, m *events.Message) state.Outc
 	p.ChannelChanged(ci, c)
 	return state.OutcomeApplied
 }
-
-// comparing runs a change of the timeline that is no post, and notes the members of a small channel
-// who see it. Such changes are rare, so that comparing costs less than keeping what would tell.
-func (p *Fold) comparing(c *state.Channel, change func()) {
-	each := p.EachMember
-	if c.Flags&state.ChannelLarge != 0 { // a delta tells what was queued all the same
-		each = func(c *state.Channel, fn func(ref uint32, r *state.Row)) {
-			if x := p.ExtraOf(c); x != nil {
-				for _, ref := range x.Queuers {
-					fn(ref, p.Rows.At(ref))
-				}
-			}
-		}
-	}
-	before := p.Sigs[:0]
-	each(c, func(_ uint32, r *state.Row) { before = append(before, p.Signature(c, r)) })
-	p.Sigs = before
-	change()
-	each(c, func(ref uint32, r *state.Row) {
-		if p.Signature(c, r) != before[0] {
-			p.PairChanged(ref)
-		}
-		before = before[1:]
-	})
-}

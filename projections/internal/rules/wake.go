@@ -7,87 +7,6 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Await registers the triggers of everything that is open in the pair's held events and floors, and
-// in its filing.
-func (p *Fold) Await(ref uint32) {
-	r := p.Rows.At(ref)
-	x := p.ExtraOfPair(r)
-	if x == nil {
-		return
-	}
-	c := p.Channels.At(r.Channel)
-	p.awaitHidden(ref, c, x.Hidden)
-	p.awaitDecided(ref, c, r)
-	if !x.Waits() {
-		return
-	}
-	w := &p.EnsureExtra(c).Wait
-	for _, list := range [...][]state.PendingEvent{x.Unsettled, x.OpenReads, x.WaitingDeliveries} {
-		for i := range list {
-			p.awaitEvent(w, &list[i], ref)
-		}
-	}
-	for _, f := range x.Floors {
-		p.awaitFloor(w, f, ref)
-	}
-}
-
-func (p *Fold) awaitEvent(w *state.Waiters, h *state.PendingEvent, ref uint32) {
-	p.Hints++
-	if h.ExpiredID() {
-		p.Lapses.Push(h.Now, ref)
-	}
-	if !h.Closed {
-		switch h.By {
-		case state.ByID:
-			w.AwaitID(h.ID, ref)
-			if h.Kind == state.KindMark && h.Seq != 0 {
-				w.Seqs.Push(int64(h.Seq), ref)
-			}
-		case state.BySeq:
-			w.Seqs.Push(int64(h.Seq), ref)
-		case state.ByTime:
-			w.Times.Push(h.Time, ref)
-		}
-		p.Lapses.Push(h.Horizon, ref)
-	}
-	if h.Kind == state.KindMark && !h.Head {
-		if h.HeadBy == state.ByID {
-			w.AwaitID(h.HeadID, ref)
-			p.Lapses.Push(h.Horizon, ref)
-		} else {
-			p.awaitFloor(w, state.FloorSpec{By: h.HeadBy, Val: h.HeadVal(), Horizon: h.Horizon}, ref)
-		}
-	}
-}
-
-func (p *Fold) awaitFloor(w *state.Waiters, f state.FloorSpec, ref uint32) {
-	p.Hints++
-	if f.By == state.BySeq {
-		w.Seqs.Push(f.Val, ref)
-	} else {
-		w.Times.Push(f.Val, ref)
-	}
-	p.Lapses.Push(f.Horizon, ref)
-}
-
-// forgetHints makes all triggers anew when most of those that were made have nothing to wake any
-// more: what closed early leaves its others behind. The cost is shared by the events that made
-// them.
-func (p *Fold) forgetHints() {
-	if p.Hints <= p.HintLimit {
-		return
-	}
-	p.Hints, p.Lapses = 0, nil
-	p.ChannelExtras.Each(func(x *state.ChannelExtra) { x.Wait = state.Waiters{} })
-	p.Rows.Each(func(ref uint32, r *state.Row) {
-		if r.Extra != 0 {
-			p.Await(ref)
-		}
-	})
-	p.HintLimit = 2*p.Hints + p.Rows.Len()/8 + 4096
-}
-
 // wakePosted settles what the channel's new head decides, and notes that open time targets reach
 // it.
 func (p *Fold) wakePosted(ci uint32, c *state.Channel, id []byte) {
@@ -145,5 +64,45 @@ func (p *Fold) wake(ref uint32) {
 	p.SettleOpen(ref)
 	if x := p.ExtraOfPair(r); p.Settle(ref) || (x != nil && x.WaitsForSeq()) {
 		p.PairMayHaveChanged(ref)
+	}
+}
+
+// wakeFiled tells a member of a large channel that their filing is decided.
+func (p *Fold) wakeFiled(ref uint32, c *state.Channel, r *state.Row) {
+	said := p.ExtraSaid(r)
+	if said == nil || !said.Filed.Is || !said.Filed.Found.TellsLater {
+		return
+	}
+	switch f := &said.Filed; {
+	case f.Decided(c):
+		f.Found.TellsLater = false
+		if c.Flags&state.ChannelLarge != 0 && r.Flags&state.RowMember != 0 {
+			p.PairChanged(ref)
+		}
+	case f.HeadSeq == 0 && p.MessageTime > f.Horizon:
+		p.EnsureExtra(c).Wait.Seqs.Push(int64(c.HeadSeq)+1, ref)
+	}
+}
+
+// hiddenReached tells the member of a large channel that the head has reached what they hid: what
+// is hidden does not grow any more, so that their reader can derive again. seq is what the row
+// waited for.
+func (p *Fold) hiddenReached(ref uint32, c *state.Channel, seq int64) {
+	if c.Flags&state.ChannelLarge == 0 || !p.Rows.Has(ref) {
+		return
+	}
+	r := p.Rows.At(ref)
+	if r.Flags&state.RowMember == 0 || p.Channels.At(r.Channel) != c {
+		return
+	}
+	h := p.HiddenOf(r)
+	if h == nil || int64(h.To) != seq {
+		return
+	}
+	is := p.Signature(c, r)
+	h.To = ^uint32(0)
+	was := p.Signature(c, r)
+	if h.To = uint32(seq); is != was {
+		p.PairChanged(ref)
 	}
 }

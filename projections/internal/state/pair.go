@@ -102,6 +102,10 @@ const NoOwn = ^uint32(0)
 // Erased reports whether the row's user was erased in its channel.
 func (r *Row) Erased() bool { return r.OwnFloor == NoOwn }
 
+// EpochEnded reports whether a mark has ended the epoch that a read states, so that the read is
+// stale. A read that states none, 0, never is.
+func (r *Row) EpochEnded(epoch uint32) bool { return epoch != 0 && epoch < r.Marks+1 }
+
 // Erase forgets what the user said of a thread; nothing is automatic any more, as after an unfollow
 // by word.
 func (f *Follow) Erase() {

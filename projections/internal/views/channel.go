@@ -74,15 +74,6 @@ func (p *Queries) fillLine(c *state.Channel, v *View, later *Views) {
 	}
 }
 
-// messageID is the id of a message, empty where it has left the index (DESIGN §4.6).
-func (p *Queries) messageID(c *state.Channel, seq uint32) string {
-	e := p.rules.EntryAt(c, seq)
-	if !p.rules.InIndex(c, &e) {
-		return ""
-	}
-	return string(e.ID)
-}
-
 func (p *Queries) fillLatest(c *state.Channel, h *Head, later *Views) {
 	if c.Latest == 0 {
 		return

@@ -48,24 +48,6 @@ func (p *Queries) momentOf(channel []byte) (*moment, error) {
 	return &moment{p: p, channel: bytes.Clone(channel), pending: p.stored.Pending, it: it}, nil
 }
 
-// logOf begins a moment together with the channel's log from a message on. RLock is held. A panic
-// leaves nothing begun.
-func (p *Queries) logOf(c *state.Channel, from uint32) (*moment, *channelLog, error) {
-	m, err := p.moment(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	begun := false
-	defer func() {
-		if !begun {
-			m.drop()
-		}
-	}()
-	l := m.logFrom(c, from)
-	begun = true
-	return m, l, nil
-}
-
 // read runs what is read at the moment, and ends the moment, whatever becomes of f: the closing of
 // the store waits for it.
 func (m *moment) read(ctx context.Context, f func() error) error {

@@ -29,6 +29,24 @@ type channelLog struct {
 // noBlock is the number of no block.
 const noBlock = math.MaxUint32
 
+// logOf begins a moment together with the channel's log from a message on. RLock is held. A panic
+// leaves nothing begun.
+func (p *Queries) logOf(c *state.Channel, from uint32) (*moment, *channelLog, error) {
+	m, err := p.moment(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	begun := false
+	defer func() {
+		if !begun {
+			m.drop()
+		}
+	}()
+	l := m.logFrom(c, from)
+	begun = true
+	return m, l, nil
+}
+
 // logFrom begins to read the log of the moment's channel from message from on. RLock is held, as it
 // has been since the moment began. Its cost is a look into the overlay for each block, or for each
 // record in there if these are fewer; values in there are never written over.

@@ -11,18 +11,6 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Receipt is what is known of one recipient of a message. A time is in Unix milliseconds and 0
-// where it is not told: times are kept for 90 days of log time.
-type Receipt struct {
-	UserID      string
-	Delivered   bool // also if read
-	Read        bool
-	DeliveredAt int64
-	ReadAt      int64
-	Viewed      bool // played or opened
-	ViewedAt    int64
-}
-
 // ReceiptsView is who received and read a message (DESIGN §4.5, GetReceipts). The counts are over
 // all recipients.
 type ReceiptsView struct {
@@ -120,20 +108,6 @@ func (p *Queries) BeginReceipts(channelID, messageID string, from uint32, room *
 	return w, true
 }
 
-// named finds the message that a query names: the oldest with this id that has not left the index,
-// else the newest of those that are kept whatever their age.
-func (p *Queries) named(c *state.Channel, id []byte) (history.Entry, bool) {
-	if x, ok := p.rules.Lookup(c, id, state.IDHash(id), p.rules.MessageTime); ok {
-		return p.rules.EntryAt(c, x.Seq), true
-	}
-	for s := c.HeadSeq; c.InTail(s); s-- {
-		if e := p.rules.EntryAt(c, s); bytes.Equal(e.ID, id) {
-			return e, true
-		}
-	}
-	return history.Entry{}, false
-}
-
 // ReceiptsWalk is an answer of Receipts that is not complete.
 type ReceiptsWalk struct {
 	v        ReceiptsView
@@ -160,29 +134,6 @@ type ReceiptsWalk struct {
 	m   *moment
 	log *channelLog
 	err error
-}
-
-// recipient is one whose times are told.
-type recipient struct {
-	ends int // where its id ends in ReceiptsRoom.users
-	id   string
-	ord  uint32
-	own  uint32 // their newest own post in the message's scope, if it is beyond the message; 0 = none
-
-	read, got, viewed told
-}
-
-// told is whether something was said, and the earliest time that was told of it.
-type told struct {
-	is, timed bool
-	at        int64
-}
-
-func (t *told) note(at int64) {
-	if !t.timed || at < t.at {
-		t.at = at
-	}
-	t.is, t.timed = true, true
 }
 
 // members looks at the rows of all who ever joined.
@@ -274,47 +225,4 @@ func (w *ReceiptsWalk) scopeRow(pair *state.Row) *state.Row {
 		}
 	}
 	return nil
-}
-
-// take notes what an entry says of the message, in any order.
-func (w *ReceiptsWalk) take(a *receipts.Entry) {
-	page, bit := a.Ord/keys.PageLen, uint64(1)<<(a.Ord%keys.PageLen)
-	whole := a.Kind == receipts.WithThreads // of all threads; the channel has a read beside it
-	read := a.Kind == receipts.Read || a.Kind == receipts.Single || whole
-	switch {
-	case int(page) >= len(w.asked) || w.asked[page]&bit == 0:
-	case a.Kind == receipts.Viewed:
-		if a.Seq == w.v.Seq && w.views {
-			w.takeView(a, page, bit)
-		}
-	case w.sure[page]&bit != 0, whole && !w.inThread:
-	case a.Seq < w.v.Seq || (a.Seq > w.v.Seq && a.Kind != receipts.Read && a.Kind != receipts.DeliveredTo && !whole):
-	case read && !whole && (a.Thread != w.thread || w.inThread != (w.thread != 0)):
-	case !read && !w.small:
-	case w.unsure[page]&bit == 0:
-		if x, at := w.recipient(a.Ord), max(a.At, w.at); read {
-			x.read.note(at)
-		} else {
-			x.got.note(at)
-		}
-	case read:
-		w.read[page] |= bit
-	default:
-		w.got[page] |= bit
-	}
-}
-
-// takeView notes that a recipient viewed the message, which says that they read it.
-func (w *ReceiptsWalk) takeView(a *receipts.Entry, page uint32, bit uint64) {
-	switch {
-	case w.sure[page]&bit != 0:
-		w.viewed[page] |= bit
-	case w.unsure[page]&bit != 0:
-		w.read[page] |= bit
-		w.viewed[page] |= bit
-	default:
-		x, at := w.recipient(a.Ord), max(a.At, w.at)
-		x.read.note(at)
-		x.viewed.note(at)
-	}
 }

@@ -2,7 +2,6 @@ package views
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
@@ -67,25 +66,6 @@ func (w *ReceiptsWalk) End(ctx context.Context) (ReceiptsView, error) {
 		v.List = append(v.List, x)
 	}
 	return w.v, nil
-}
-
-// receipt is what was found of a recipient. A read is a delivery, of its time if nothing else says
-// an earlier one.
-func (x *recipient) receipt() Receipt {
-	v := Receipt{
-		UserID: x.id, Read: x.read.is, ReadAt: x.read.at, Delivered: x.read.is, DeliveredAt: x.read.at,
-		Viewed: x.viewed.is, ViewedAt: x.viewed.at,
-	}
-	if x.got.is && (!x.read.is || x.got.at < x.read.at) {
-		v.Delivered, v.DeliveredAt = true, x.got.at
-	}
-	return v
-}
-
-// recipient is the one with an ordinal, who is listed.
-func (w *ReceiptsWalk) recipient(ord uint32) *recipient {
-	i, _ := slices.BinarySearchFunc(w.listed, ord, func(x recipient, ord uint32) int { return cmp.Compare(x.ord, ord) })
-	return &w.listed[i]
 }
 
 func (w *ReceiptsWalk) walk(ctx context.Context) error {

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"cmp"
 	"slices"
 	"weak"
 
@@ -40,43 +39,6 @@ type Sweep struct {
 	Holds   int
 	PerHold int    // instead of SweepLooks, in tests
 	warmed  uint64 // keeps the loads of warmRows and warmThreads from being left out
-}
-
-const (
-	// SweepLooks is how many channels and threads Sweep looks at under one hold of the lock. Those
-	// that it has looked at before it only compares.
-	SweepLooks = 1500
-	// firstLooks is SweepLooks for the first hold: who has more than that gets room for a page
-	// before the second.
-	firstLooks = 256
-	// idLooks is SweepLooks where only ids are wanted, which others work with under the same hold.
-	idLooks = 1000
-	// sweepAgain is how often Sweep has to look again at what has changed before the next hold does
-	// all that is left: so much is folded of so many of the user's channels that Sweep would not
-	// end.
-	sweepAgain = 100
-)
-
-// limit is how much the n-th hold looks at.
-func (s *Sweep) limit(n int) int {
-	if s.ThreadsOf != "" {
-		return cmp.Or(s.PerHold, idLooks)
-	}
-	if n <= 1 {
-		return cmp.Or(s.PerHold, firstLooks)
-	}
-	return cmp.Or(s.PerHold, SweepLooks)
-}
-
-// unbounded reports whether this hold does all that is left.
-func (s *Sweep) unbounded() bool { return s.again >= sweepAgain }
-
-// left is how much more this hold may look at.
-func (s *Sweep) left() int {
-	if s.unbounded() {
-		return sweepBatch
-	}
-	return min(s.limit(s.Holds)-s.Looks, s.mem.left(s.Panel))
 }
 
 // Step goes on, and reports whether the list is complete; it is of p's position then. It is called
@@ -135,14 +97,6 @@ func (s *Sweep) first(u uint32) uint32 {
 		return 0
 	}
 	return s.p.rules.RowOf(ci, u)
-}
-
-// after is the row that is looked at after r.
-func (s *Sweep) after(r *state.Row) uint32 {
-	if s.ThreadsOf != "" {
-		return 0
-	}
-	return r.NextUser
 }
 
 // wants reports whether the list has anything of a row.

@@ -38,6 +38,14 @@ func (s *Sweep) warmRows(p *Queries, ref uint32, all bool) {
 	}
 }
 
+// after is the row that is looked at after r.
+func (s *Sweep) after(r *state.Row) uint32 {
+	if s.ThreadsOf != "" {
+		return 0
+	}
+	return r.NextUser
+}
+
 // warmThreads touches the threads of a pair from a follow on, as many as batch has room for, and
 // returns the follows.
 func (s *Sweep) warmThreads(p *Queries, fi uint32, batch []uint32) []uint32 {

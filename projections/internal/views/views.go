@@ -1,6 +1,7 @@
 package views
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -49,56 +50,6 @@ func (p *Queries) BeginViews() *Views { return p.BeginViewsIn(&ViewRoom{}) }
 // a time may have it.
 func (p *Queries) BeginViewsIn(room *ViewRoom) *Views {
 	return &Views{p: p, logTime: p.rules.MessageTime, room: room, Wanted: room.wanted[:0]}
-}
-
-// View is Partition.View; it is complete after End.
-func (v *Views) View(userID, channelID string) (*View, bool) {
-	ci, c, ok := v.p.rules.KnownChannel(channelID)
-	if !ok {
-		return &View{}, false
-	}
-	view := v.room.channel()
-	view.UserID, view.ChannelID = userID, channelID
-	v.p.fillView(c, v.p.rules.PairOrNone(ci, userID), view, v)
-	return view, true
-}
-
-// Thread is Partition.Thread; it is complete after End.
-func (v *Views) Thread(userID, channelID, threadID string) (*ThreadView, bool) {
-	return v.p.thread(userID, channelID, threadID, v)
-}
-
-// ThreadAt is Thread for a thread of a Sweep's list that is complete under this hold of the lock:
-// it is found without a search by its ids. Where another thread is at ref it is searched for.
-func (v *Views) ThreadAt(userID, channelID, threadID string, ref ThreadRef) *ThreadView {
-	x := v.p.ThreadAtRef(userID, channelID, threadID, ref, v)
-	if x == nil {
-		x, _ = v.Thread(userID, channelID, threadID)
-	}
-	return x
-}
-
-// WarmThreads touches what ThreadAt is to look at for these threads, at most ThreadsWarmed of them,
-// so that their cache misses overlap. It changes nothing.
-func (v *Views) WarmThreads(refs []ThreadRef) {
-	var follows [ThreadsWarmed]uint32
-	n := 0
-	for _, r := range refs {
-		if v.p.rules.Follows.Has(r.follow) && v.p.rules.Follows.At(r.follow).Thread != 0 {
-			follows[n], n = r.follow, n+1
-		}
-	}
-	v.warmed += v.p.warmFollows(follows[:n])
-}
-
-// ListedThread is Thread, and of a thread that the user's panel does not list (DESIGN §4.4) what is
-// so of one that they never followed. It is complete after End.
-func (v *Views) ListedThread(userID, channelID, threadID string) *ThreadView {
-	x, ok := v.Thread(userID, channelID, threadID)
-	if ok && x.Member && x.Following && x.LastReply.Seq > 0 && !v.p.expired(x.TouchedAt, v.logTime) {
-		return x
-	}
-	return &ThreadView{UserID: userID, ChannelID: channelID, ThreadID: threadID, ReadEpoch: 1}
 }
 
 // threadView is memory for a view of a thread.
@@ -241,4 +192,27 @@ func (p *Queries) head(c *state.Channel, seq uint32, to *Head, later *Views) {
 	}
 	e := p.rules.EntryAt(c, seq)
 	to.fill(&e, string(e.ID), p.rules.InIndex(c, &e))
+}
+
+// messageID is the id of a message, empty where it has left the index (DESIGN §4.6).
+func (p *Queries) messageID(c *state.Channel, seq uint32) string {
+	e := p.rules.EntryAt(c, seq)
+	if !p.rules.InIndex(c, &e) {
+		return ""
+	}
+	return string(e.ID)
+}
+
+// named finds the message that a query names: the oldest with this id that has not left the index,
+// else the newest of those that are kept whatever their age.
+func (p *Queries) named(c *state.Channel, id []byte) (history.Entry, bool) {
+	if x, ok := p.rules.Lookup(c, id, state.IDHash(id), p.rules.MessageTime); ok {
+		return p.rules.EntryAt(c, x.Seq), true
+	}
+	for s := c.HeadSeq; c.InTail(s); s-- {
+		if e := p.rules.EntryAt(c, s); bytes.Equal(e.ID, id) {
+			return e, true
+		}
+	}
+	return history.Entry{}, false
 }

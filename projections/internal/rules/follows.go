@@ -1,0 +1,152 @@
+package rules
+
+import (
+	"bytes"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/seqset"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// followByRoot makes the root's author follow from the first reply on that is not hidden from them.
+func (p *Fold) followByRoot(c *state.Channel, ti uint32, t *state.Thread) {
+	root := p.EntryAt(c, t.Root)
+	if len(root.Sender) == 0 {
+		return
+	}
+	pair, in := p.EnsureRow(t.Channel, p.EnsureUser(root.Sender))
+	first := uint32(0)
+	if t.Flags&state.ThreadUnseen == 0 {
+		first = p.firstReplyFor(c, t, in)
+	} else if !p.IsHiddenFrom(in, c.HeadSeq) {
+		first = c.HeadSeq // the reply that is folded
+	}
+	if t.Flags &^= state.ThreadUnseen; first == 0 {
+		t.Flags |= state.ThreadUnseen
+		p.TouchThread(ti)
+		return
+	}
+	ref, _ := p.EnsureThreadRow(ti, pair)
+	p.followFromReply(ref, first)
+	p.PairMayHaveChanged(ref)
+}
+
+// followFromReply makes the row's user follow from a reply on, itself included, if not from earlier
+// on.
+func (p *Fold) followFromReply(ref, seq uint32) {
+	r := p.Rows.At(ref)
+	if f := p.Follows.At(r.Scope); f.Auto == 0 || seq < f.Auto {
+		f.Auto = seq
+		p.TouchRow(ref, r)
+		if f.Flags&state.FollowStopped == 0 {
+			f.LastSeen = state.SeenUnknown // replies that counted from here on may be read singly by now
+		}
+	}
+}
+
+// mentionInThread makes those follow whom a reply mentions now, and keeps the sets of its mentions.
+// A broadcast reply counts in the channel, mentions too.
+func (p *Fold) mentionInThread(ci, ti uint32, e *history.Entry, now, before []byte) {
+	if len(now) == 0 && len(before) == 0 {
+		return
+	}
+	set := func(id []byte, is bool) {
+		pair, in := p.EnsureRow(ci, p.EnsureUser(id))
+		if p.IsHiddenFrom(in, e.Seq) {
+			return
+		}
+		ref, r := p.EnsureThreadRow(ti, pair)
+		if is {
+			p.followFromReply(ref, e.Seq)
+		}
+		if e.Flags&history.Broadcast == 0 {
+			if m := &p.EnsurePairExtra(r).Mentions; is {
+				m.Add(e.Seq)
+			} else {
+				m.Remove(e.Seq)
+			}
+			p.TouchPairExtra(ref, r)
+		}
+		p.PairMayHaveChanged(ref)
+	}
+	history.EachUser(before, func(id []byte) {
+		if !hasUser(now, id) {
+			set(id, false)
+		}
+	})
+	history.EachUser(now, func(id []byte) { set(id, true) })
+}
+
+func hasUser(users, id []byte) (has bool) {
+	history.EachUser(users, func(o []byte) { has = has || bytes.Equal(o, id) })
+	return has
+}
+
+// followByWord is thread_followed and thread_unfollowed.
+func (p *Fold) followByWord(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
+	before := p.Signature(c, r)
+	f := p.Follows.At(r.Scope)
+	was := *f
+	switch {
+	case m.Kind == events.KindThreadUnfollowed:
+		f.Flags = state.FollowStopped
+		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt = 0, 0, 0
+	case f.Flags&state.FollowExplicit == 0:
+		f.Flags |= state.FollowExplicit
+		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt = h.At, h.Horizon, h.At
+	default:
+		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt = min(f.ExplicitTime, h.At), min(f.ExplicitHorizon, h.Horizon), max(f.ExplicitAt, h.At)
+	}
+	f.Closed = 0
+	if was.Flags == f.Flags && was.ExplicitTime == f.ExplicitTime && was.ExplicitHorizon == f.ExplicitHorizon && was.ExplicitAt == f.ExplicitAt {
+		return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
+	}
+	p.TouchRow(ref, r)
+	f.LastSeen = state.SeenUnknown // replies that counted from here on may be gone by now
+	p.readChanged(ref, m.InstanceID)
+	return state.OutcomeApplied
+}
+
+// threadsRead settles the threads of a user who read them with their channel, and notes that what
+// the user sees of them may have changed. before is how far such reads reached: a thread in which
+// nothing was said between there and where they reach now shows what it showed. Users who follow
+// 10,000 threads read them with each read.
+func (p *Fold) threadsRead(c *state.Channel, r *state.Row, before uint32) {
+	now := p.ThreadsReached(c, r)
+	low, high := min(before, now), max(before, now)
+	for fi := r.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
+		f := p.Follows.At(fi)
+		t := p.Rows.At(f.Row)
+		if !saidWithin(&p.Threads.At(f.Thread).Live, low, high) && f.LastSeen != state.SeenUnknown &&
+			!t.HasMarks() && !p.ExtraOfPair(t).Holds() {
+			continue
+		}
+		if t.HasMarks() {
+			p.Settle(f.Row)
+		}
+		p.PairMayHaveChanged(f.Row)
+	}
+}
+
+// saidWithin reports whether a set has a member above low, up to high.
+func saidWithin(live *seqset.Set, low, high uint32) bool {
+	if live.Max() <= low {
+		return false
+	}
+	next := live.Next(low + 1)
+	return next != 0 && next <= high
+}
+
+// echoInThreads makes the deltas of the threads that a read reaches echo its origin, and reports
+// whether there are any.
+func (p *Fold) echoInThreads(r *state.Row, origin []byte) (any bool) {
+	for fi := r.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
+		f := p.Follows.At(fi)
+		if f.LastSeen == state.SeenUnknown {
+			p.readChanged(f.Row, origin)
+			any = true
+		}
+	}
+	return any
+}

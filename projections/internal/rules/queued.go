@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// OfflineUnread is offline_unread (DESIGN §4.2): of what is unread, what was queued and lies above
+// the furthest that the user ever read.
+func (p *Fold) OfflineUnread(c *state.Channel, r *state.Row, s *Scope) (n uint32) {
+	x := p.ExtraOfPair(r)
+	if x == nil || x.Queued.Empty() || r.Flags&state.RowThread != 0 || (r.Flags&state.RowMember == 0 && r.Ord != state.NoOrdinal) {
+		return 0
+	}
+	far := p.furthestEver(r)
+	if _, open := x.OpenTo(state.ForFar); open {
+		far = max(far, c.HeadSeq)
+	}
+	from := max(s.from(c, r), far)
+	sets := p.ExtraOf(c)
+	if len(s.Own) == 0 && s.Skip.Max() <= from { // by rank: who is away for long has thousands queued, and each post counts them
+		n = x.Queued.Above(from)
+		if sets != nil {
+			n -= x.Queued.Common(&sets.Deleted, from) + x.Queued.Common(&sets.Uncounted, from)
+		}
+		return n
+	}
+	for q := x.Queued.Next(from + 1); q != 0; q = x.Queued.Next(q + 1) {
+		_, own := slices.BinarySearch(s.Own, q)
+		if !own && !s.Skip.Contains(q) && (sets == nil || (!sets.Deleted.Contains(q) && !sets.Uncounted.Contains(q))) {
+			n++
+		}
+	}
+	return n
+}
+
+// dropQueued forgets what was queued up to the furthest that the user ever read.
+func (p *Fold) dropQueued(ref uint32, r *state.Row) {
+	if x := p.ExtraOfPair(r); x != nil && !x.Queued.Empty() {
+		x.Queued.RemoveTo(p.furthestEver(r))
+		p.TouchPairExtra(ref, r)
+	}
+}
+
+// ListQueued remembers who has anything queued in a large channel, where messages of others make no
+// delta otherwise.
+func (p *Fold) ListQueued(c *state.Channel, ref uint32, r *state.Row) {
+	x := p.ExtraOfPair(r)
+	if x == nil || x.Queued.Empty() || c.Flags&state.ChannelLarge == 0 {
+		return
+	}
+	if e := p.EnsureExtra(c); !slices.Contains(e.Queuers, ref) {
+		e.Queuers = append(e.Queuers, ref)
+	}
+}

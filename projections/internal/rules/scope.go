@@ -1,0 +1,123 @@
+package rules
+
+import (
+	"github.com/tidemark/tidemark/projections/internal/seqset"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// Scope is what a user's reads come to at this position: the pointer as shown, and the single reads
+// above it.
+type Scope struct {
+	Pointer uint32 // with own posts
+	At, Ev  int64
+	Singles *seqset.Set
+	Skip    *seqset.Set // read singly or hidden
+	Own     []uint32    // own posts above Pointer, ascending; nil where there cannot be any
+	// HiddenTo is up to where the user hid everything: the pointer may be before it.
+	HiddenTo uint32
+	ahead    bool              // they hid also what is not posted yet: what is hidden grows without a delta
+	threads  state.WithThreads // of a thread: how far reads of the channel with its threads go
+	hidden   *seqset.Set       // that the user hid one by one; nil for none
+}
+
+// NoSingles is the empty set that scopes without single reads share; nothing writes to it.
+var NoSingles seqset.Set
+
+// ScopeOf evaluates a row. It changes nothing, so that readers may call it.
+func (p *Fold) ScopeOf(c *state.Channel, r *state.Row) Scope {
+	s := p.PointerOf(c, r)
+	if r.LastOwn > s.Pointer {
+		var kept bool
+		if s.Own, kept = p.KeptOwn(r, s.Pointer); !kept {
+			s.Own = p.OwnSince(c, r, s.Pointer)
+		}
+	}
+	if h := p.HiddenOf(r); h != nil {
+		s.hide(c, h)
+	}
+	return s
+}
+
+// PointerOf is ScopeOf without own posts above the pointer and without what is hidden.
+func (p *Fold) PointerOf(c *state.Channel, r *state.Row) Scope {
+	s := Scope{Pointer: r.Pointer, At: r.At, Ev: r.Event, Singles: &NoSingles}
+	floorH, held := r.OwnFloor, false
+	if x := p.ExtraOfPair(r); x != nil {
+		s.Singles = &x.Singles
+		if len(x.Unsettled)+len(x.Floors) > 0 {
+			s.Pointer, floorH, s.At, s.Ev, s.threads, s.Singles = p.Evaluate(c, r, x)
+			held = true
+		}
+	}
+	if r.Flags&state.RowThread != 0 && !held {
+		s.threads = p.WithThreadsOf(c, r)
+	}
+	if own, at := p.NewestRead(r); own > floorH && own >= s.Pointer {
+		s.Pointer, s.At, s.Ev = own, at, OwnPost
+	}
+	s.Skip = s.Singles
+	return s
+}
+
+// OwnPost stands for the record of the newest own post, which is in its log entry.
+const OwnPost = -1
+
+// from is the seq above which messages can be unread.
+func (s *Scope) from(c *state.Channel, r *state.Row) uint32 {
+	return max(s.Pointer, r.Baseline, c.Floor, s.HiddenTo)
+}
+
+// hide makes a scope skip what is hidden. Nearly always it is one set that is skipped, which is
+// counted by rank; of more than one the union is made.
+func (s *Scope) hide(c *state.Channel, h *state.Hidden) {
+	s.HiddenTo, s.ahead = min(h.To, c.HeadSeq), h.To > c.HeadSeq
+	s.skip(&h.From)
+	if !h.Own.Empty() {
+		s.hidden = &h.Own
+		s.skip(s.hidden)
+	}
+}
+
+// skip adds a set to what the scope skips.
+func (s *Scope) skip(set *seqset.Set) {
+	switch {
+	case set.Max() <= s.Pointer:
+	case s.Skip.Max() <= s.Pointer:
+		s.Skip = set
+	default:
+		less, union := s.Skip, set
+		if less.Count() > union.Count() {
+			less, union = union, less
+		}
+		union = union.Clone()
+		for q := less.Next(s.Pointer + 1); q != 0; q = less.Next(q + 1) {
+			union.Add(q)
+		}
+		s.Skip = union
+	}
+}
+
+// LastOwn is the newest own post of the row's scope that reads, and its time.
+func (p *Fold) LastOwn(r *state.Row) (seq uint32, at int64) {
+	if r.Erased() {
+		return 0, 0
+	}
+	return p.NewestRead(r)
+}
+
+// furthestEver is the furthest that the user ever read in the row's scope, own posts included.
+func (p *Fold) furthestEver(r *state.Row) uint32 {
+	own, _ := p.LastOwn(r)
+	return max(r.Far, own)
+}
+
+// FollowsTime reports whether a read of a user in a channel is up to a time that messages may still
+// come before: with each of them the user's pointer moves. RLock is held.
+func (p *Fold) FollowsTime(userID, channelID string) bool {
+	ci, _, ok := p.KnownChannel(channelID)
+	if !ok {
+		return false
+	}
+	x := p.ExtraOfPair(p.PairOrNone(ci, userID))
+	return x != nil && x.OpenInTime()
+}

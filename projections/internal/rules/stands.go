@@ -1,0 +1,48 @@
+package rules
+
+import (
+	"math"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// Flagged reports whether what a user says of a channel flags it: they have posted nothing later
+// that reads the channel.
+func (p *Fold) Flagged(c *state.Channel, r *state.Row, said *state.Said) bool {
+	if said == nil || !said.Flag.Is {
+		return false
+	}
+	own, at := p.NewestRead(r)
+	return r.Erased() || own == 0 || !p.later(c, &said.Flag, own, at)
+}
+
+// later reports whether the post at seq, of a time, is later than what was said. What has lapsed is
+// over, so that every post from then on is later.
+func (p *Fold) later(c *state.Channel, s *state.Since, seq uint32, time int64) bool {
+	if s.HeadSeq != 0 {
+		return seq > s.HeadSeq
+	}
+	return time > s.At || !p.Visible(c, seq, s.Horizon)
+}
+
+// Filed is what a delta says of the filing of a channel.
+func (p *Fold) Filed(c *state.Channel, r *state.Row, said *state.Said) events.Filed {
+	if said == nil || !said.Filed.Is {
+		return events.Filed{}
+	}
+	f := events.Filed{Is: true, Keep: said.Filed.Keep, Pos: c.HeadPos}
+	if news := p.News(c, r, &said.Filed); news != 0 {
+		f.Pos = p.PosAt(c, news) - 1
+	} else if c.Flags&state.ChannelLarge != 0 && !said.Filed.Decided(c) {
+		f.Pos = math.MaxUint32
+	}
+	return f
+}
+
+// FiledToHead reports whether a row's user filed a small channel until there is news, and there is
+// none: what a delta says of the filing moves with the head.
+func (p *Fold) FiledToHead(c *state.Channel, r *state.Row) bool {
+	said := p.ExtraSaid(r)
+	return said != nil && said.Filed.Is && !said.Filed.Keep && c.Flags&state.ChannelLarge == 0 && p.News(c, r, &said.Filed) == 0
+}
