@@ -168,7 +168,7 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 		}
 		switch d.known = k; {
 		case !k.refuses(&d.Stamp):
-		case k.stamp == d.Stamp && d.loud && (d.again || c.tried):
+		case k.stamp == d.Stamp && d.loud && (d.repeated || c.tried):
 			d.state = unsaid
 		default:
 			d.state = stale

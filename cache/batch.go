@@ -26,15 +26,15 @@ const (
 // delta is the newest value of one (user, channel) or (user, channel, thread) in a batch.
 type delta struct {
 	events.UnreadDelta
-	id    xxh3.Uint128 // of the record's key
-	part  *part
-	next  int32 // the same user's next delta, -1 for none
-	loud  bool  // to be published
-	gone  bool  // a tombstone: only the ids are set
-	again bool  // another owner may have written it, and not lived to publish it
-	state state
-	asked bool  // Redis must be asked what it holds
-	known known // what Redis holds
+	id       xxh3.Uint128 // of the record's key
+	part     *part
+	next     int32 // the same user's next delta, -1 for none
+	loud     bool  // to be published
+	gone     bool  // a tombstone: only the ids are set
+	repeated bool  // another owner may have written it, and not lived to publish it
+	state    state
+	asked    bool  // Redis must be asked what it holds
+	known    known // what Redis holds
 }
 
 // thread reports whether d is about a thread.
@@ -140,7 +140,7 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 		return
 	}
 	d.id, d.part, d.next, d.state, d.loud = xxh3.Hash128(r.Key), p, -1, pending, r.Offset >= p.loud
-	d.again = r.Offset < p.begun
+	d.repeated = r.Offset < p.begun
 
 	n := int32(len(b.deltas))
 	at := b.byKey.Find(d.id.Lo, n, func(i int32) bool {

@@ -15,6 +15,7 @@
 //	decode.go           an input record to an event, in JSON or Protobuf
 //	decode_plain.go     the common messages and reads, at a third of the cost
 //	decode_message.go   message events
+//	check_message.go    which fields they need
 //	decode_read.go      read events
 //	decode_more.go      reads about the channel as a whole: level, flag, filing, hiding, line, labels
 //	decode_delivery.go  delivery events

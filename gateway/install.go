@@ -21,9 +21,9 @@ type installing struct {
 }
 
 // install makes an inbox the user's state and sends it, followed by the values that it does not
-// cover. If again is true and the inbox may lack something that nobody will send, install sends
+// cover. If reread is true and the inbox may lack something that nobody will send, install sends
 // nothing and returns how far the inbox has to reach when it is read once more.
-func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
+func (g *Gateway) install(c *conn, in *inbox, reread bool) (after []string) {
 	in.unique()
 	h := c.user.hub
 	h.mu.Lock()
@@ -33,7 +33,7 @@ func (g *Gateway) install(c *conn, in *inbox, again bool) (after []string) {
 	switch {
 	case c.released:
 		return nil
-	case again && len(after) > 0:
+	case reread && len(after) > 0:
 		return after
 	}
 	listed := w.channels()

@@ -209,7 +209,7 @@ func (p *Partition) idBytes(c *state.Channel, seq uint32, memSeq, mem *uint32) [
 }
 
 // drainThreads emits what changed for the followers of threads.
-func (p *Partition) drainThreads(d *Deltas, held *turn) {
+func (p *Partition) drainThreads(d *Deltas, hold *turn) {
 	for _, ti := range p.rules.OutThreads {
 		t := p.rules.Threads.At(ti)
 		replied := t.Flags&state.ThreadReplied != 0
@@ -222,7 +222,7 @@ func (p *Partition) drainThreads(d *Deltas, held *turn) {
 			if r.OutRow == 0 { // else it was drained on its own before
 				p.drainThread(d, c, r, replied)
 			}
-			held.spend(1)
+			hold.spend(1)
 		}
 	}
 	p.rules.OutThreads = p.rules.OutThreads[:0]

@@ -4,23 +4,23 @@
 // Rules change state and leave marks; work (drains, cuts, loads, queries) reads state and marks;
 // the store knows bytes and keys, and no channels. A Partition has all of them, and the lock.
 //
-//	partition.go        a partition, its lock, its sizes
+//	partition.go        a partition, its lock, its sizes, its memory
 //	names.go            names of the rooms below that are part of this package's surface
 //	answers.go          those of the queries
 //	fold.go             folding
 //	hold.go             no hold of the lock is long
-//	memory.go           how much memory it takes
 //	drain.go            what changed since the last drain
 //	drain_warm.go       touching the memory that a drain needs next
 //	delta.go            the records of pairs and channels
 //	receipt_out.go      those of receipts
 //	farewell.go         those of users of whom nothing is left in a deleted channel
-//	again.go            saying once more what an owner before may have said
+//	republish.go        publishing once more what an owner before may have published
 //	store.go            what the rules ask of the store
 //	records.go          the bytes of channels and pairs
 //	thread_store.go     the bytes of threads
 //	receipt_store.go    blocks of receipts
 //	cut.go              all that is out of date, in one batch
+//	cut_state.go        what of channels and pairs is out of date
 //	cut_batch.go        what a cut has written so far
 //	leave.go            what is gone leaves memory behind a cut
 //	leave_threads.go    threads that nobody follows any more do

@@ -28,7 +28,7 @@ func (p *Partition) leave(k *cutting) {
 	written := slices.Compact(k.unknown)
 	gone := append([]uint32(nil), p.rules.Leaving...)
 	for _, ci := range p.rules.Unannounced {
-		if _, again := slices.BinarySearch(written, ci); !again && p.evictable(p.rules.Channels.At(ci)) {
+		if _, found := slices.BinarySearch(written, ci); !found && p.evictable(p.rules.Channels.At(ci)) {
 			gone = append(gone, ci)
 		}
 	}

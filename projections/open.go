@@ -29,7 +29,7 @@ type Options struct {
 	// Open; locks of the store may be held, so that it must not call the Partition. What is in
 	// memory and on disk stays right meanwhile, and reads go on. nil: a full disk is a failure like
 	// any other.
-	Full func(err error) (again bool)
+	Full func(err error) (retry bool)
 	// OnHold is told that the partition's Lock or RLock was taken, and for what; what it returns is
 	// called before it is let go of. Many goroutines call it at once. For benches; nil: none.
 	OnHold func(cause string) (done func())

@@ -143,11 +143,11 @@ func (a *authorizer) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 		if err != nil {
 			return err
 		}
-		held, cancel := context.WithCancelCause(ctx)
+		streaming, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer a.verifier.Hold(id, func(why error) { cancel(why) })()
-		err = next(held, &ownStream{conn, id})
-		if why := context.Cause(held); errors.Is(why, auth.ErrExpired) || errors.Is(why, auth.ErrRevoked) {
+		err = next(streaming, &ownStream{conn, id})
+		if why := context.Cause(streaming); errors.Is(why, auth.ErrExpired) || errors.Is(why, auth.ErrRevoked) {
 			return fault.UnauthenticatedFor(why)
 		}
 		return err

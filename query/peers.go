@@ -84,15 +84,15 @@ func (p *peers) client(ctx context.Context, rawURL string) (queryv1connect.Query
 // failed returns the error that a caller gets when a call to the node at a URL has failed. If that
 // node does not believe this one, it is noted.
 func (p *peers) failed(ctx context.Context, rawURL string, err error) error {
-	proof, told := fault.FromPeer(ctx, rawURL, err)
+	proof, reported := fault.FromPeer(ctx, rawURL, err)
 	var ce *connect.Error
 	switch {
-	case proof && errors.As(told, &ce):
+	case proof && errors.As(reported, &ce):
 		p.proof.Doubts.Add(rawURL, ce.Message())
 	case connect.IsWireError(err):
 		p.proof.Doubts.Clear(rawURL) // it answered
 	}
-	return told
+	return reported
 }
 
 // maxPeerAnswer bounds what another node may answer: a page of 1,000 channels with previews is

@@ -153,19 +153,19 @@ func (w *localWatch) look(part *projections.Partition, views *projections.Views,
 // threadsIn are the ids of the threads in a channel that are to be looked at: those that the user
 // follows, and those that they were told of, which may not be theirs any more.
 func (w *localWatch) threadsIn(channelID string, list *projections.Sweep) (out []string) {
-	told := w.threads[channelID]
+	sent := w.threads[channelID]
 	fresh := 0
 	list.EachThread(func(e *projections.ThreadEntry) {
-		if _, is := told[string(e.ThreadID)]; !is {
+		if _, is := sent[string(e.ThreadID)]; !is {
 			fresh++
 		}
 	})
-	out = make([]string, 0, len(told)+fresh)
-	for id := range told {
+	out = make([]string, 0, len(sent)+fresh)
+	for id := range sent {
 		out = append(out, id)
 	}
 	list.EachThread(func(e *projections.ThreadEntry) {
-		if _, is := told[string(e.ThreadID)]; !is {
+		if _, is := sent[string(e.ThreadID)]; !is {
 			out = append(out, string(e.ThreadID))
 		}
 	})

@@ -15,12 +15,12 @@ import (
 // holds records how long the locks of partitions were held, by cause.
 type holds struct {
 	mu sync.RWMutex
-	by map[string]*held
+	by map[string]*holdTimes
 }
 
-// held has the holds of one cause: their duration and their CPU time. The difference is time that
-// the machine gave to other threads and to the collector.
-type held struct{ wall, cpu gauge.Stopwatch }
+// holdTimes has the holds of one cause: their duration and their CPU time. The difference is time
+// that the machine gave to other threads and to the collector.
+type holdTimes struct{ wall, cpu gauge.Stopwatch }
 
 // on is the value of processor.Config.OnHold. It locks the goroutine to its thread during the hold,
 // so that the hold's CPU time can be measured.
@@ -35,7 +35,7 @@ func (h *holds) on(cause string) (done func()) {
 	}
 }
 
-func (h *holds) of(cause string) *held {
+func (h *holds) of(cause string) *holdTimes {
 	h.mu.RLock()
 	x := h.by[cause]
 	h.mu.RUnlock()
@@ -46,9 +46,9 @@ func (h *holds) of(cause string) *held {
 	defer h.mu.Unlock()
 	if x = h.by[cause]; x == nil {
 		if h.by == nil {
-			h.by = map[string]*held{}
+			h.by = map[string]*holdTimes{}
 		}
-		x = &held{}
+		x = &holdTimes{}
 		h.by[cause] = x
 	}
 	return x

@@ -38,7 +38,7 @@ func (g *sockets) storm(ctx context.Context, c crowd) ([]gauge.Result, error) {
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(stormLimit))
 	peak := gauge.WatchMemory()
-	again, err := g.clients.Connect(swarm.Order{Connect: users, Addr: g.addr, AtOnce: c.idle})
+	back, err := g.clients.Connect(swarm.Order{Connect: users, Addr: g.addr, AtOnce: c.idle})
 	resident, heap := peak()
 	if err != nil {
 		return nil, err
@@ -51,9 +51,9 @@ func (g *sockets) storm(ctx context.Context, c crowd) ([]gauge.Result, error) {
 		},
 		{
 			Name:  fmt.Sprintf("%d users come back at once", c.idle),
-			Goals: []gauge.Goal{gauge.AtMost("users without an inbox", float64(again.Failed), 0), gauge.AtMost("MiB resident at the peak", resident/(1<<20), 1024)},
+			Goals: []gauge.Goal{gauge.AtMost("users without an inbox", float64(back.Failed), 0), gauge.AtMost("MiB resident at the peak", resident/(1<<20), 1024)},
 			Note: fmt.Sprintf("all had their inbox after %.1f s, p50 %.0f ms, p99 %.0f ms; %d were told to come back later; heap at most %.0f MiB",
-				again.Seconds, again.Inbox.P50, again.Inbox.P99, again.Later, heap/(1<<20)) + fmt.Sprintf(" with a limit of %d", stormLimit>>20),
+				back.Seconds, back.Inbox.P50, back.Inbox.P99, back.Later, heap/(1<<20)) + fmt.Sprintf(" with a limit of %d", stormLimit>>20),
 		},
 	}, g.gone(ctx)
 }

@@ -77,7 +77,7 @@ func Run(ctx context.Context, conf Config) (*Result, error) {
 		if len(c.pending) == 0 {
 			break
 		}
-		if err := c.again(ctx); err != nil {
+		if err := c.recheck(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -149,8 +149,8 @@ func (c *comparison) first(p Pair, r reading) error {
 	return nil
 }
 
-// again reads the pairs that differ once more. What is as before did not move in between.
-func (c *comparison) again(ctx context.Context) error {
+// recheck reads the pairs that differ once more. What is as before did not move in between.
+func (c *comparison) recheck(ctx context.Context) error {
 	users := map[string]bool{}
 	for p := range c.pending {
 		users[p.User] = true

@@ -99,7 +99,7 @@ func channelFields(want *projections.ChannelView, got *cache.Channel) []field {
 		{"member_count", u(got.MemberCount), u(want.MemberCount)},
 		{"labels", strings.Join(got.Labels, ", "), strings.Join(want.Labels, ", ")},
 		{"archived", strconv.FormatBool(got.Archived), strconv.FormatBool(want.Archived)},
-		{"latest_id", got.LatestID, told(want.Latest.MessageID, want.Latest.Seq, got.LatestID)},
+		{"latest_id", got.LatestID, shownID(want.Latest.MessageID, want.Latest.Seq, got.LatestID)},
 		{"latest_at", millis(got.LatestAt.UnixMilli(), got.LatestAt.IsZero()), millis(want.Latest.At, want.Latest.Seq == 0)},
 	}
 }
@@ -198,7 +198,7 @@ func (r *redisCheck) entry(number int32, v *projections.View, e *cache.Entry, la
 		r.count(&r.out.Unknown)
 	}
 	if !e.Large {
-		fields = append(fields, field{"first_unread_id", e.FirstUnreadID, told(v.FirstUnread.MessageID, v.FirstUnread.Seq, e.FirstUnreadID)},
+		fields = append(fields, field{"first_unread_id", e.FirstUnreadID, shownID(v.FirstUnread.MessageID, v.FirstUnread.Seq, e.FirstUnreadID)},
 			field{"latest_seq", u(e.LatestSeq), u(v.Latest.Seq)})
 	}
 	r.fields(number, v.ChannelID, v.UserID, key, v.ChannelID, fields)
@@ -213,7 +213,7 @@ func (r *redisCheck) pointer(number int32, v *projections.View, hash map[string]
 	}
 	fields := []field{
 		{"last_read_seq", is, seq},
-		{"last_read_id", hash["last_read_id"], told(v.LastRead.MessageID, v.LastRead.Seq, hash["last_read_id"])},
+		{"last_read_id", hash["last_read_id"], shownID(v.LastRead.MessageID, v.LastRead.Seq, hash["last_read_id"])},
 	}
 	r.fields(number, v.ChannelID, v.UserID, key, "", fields)
 	if wrong(fields) { // a pointer is written with its entry, if that is not there already

@@ -144,9 +144,9 @@ func (r *redisCheck) fields(number int32, channel, user, key, of string, fields 
 
 func u(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// told is the id that Redis may show for a message: once it has left the index the state does not
-// know it, and Redis may.
-func told(id string, seq uint32, is string) string {
+// shownID is the id that Redis may show for a message: once it has left the index the state does
+// not know it, and Redis may.
+func shownID(id string, seq uint32, is string) string {
 	if id == "" && seq > 0 {
 		return is
 	}
@@ -172,8 +172,8 @@ func (r *redisCheck) compares(channel string) (number int32, ok bool) {
 // lags reports whether an entry may say less than the store: in a large channel messages make no
 // delta, and what they do to a pointer that an open time target moves is told when the target
 // closes (DESIGN §7).
-func (r *redisCheck) lags(p *projections.Partition, v *projections.View, told events.Stamp) bool {
-	return v.Large && told.M < v.Stamp.M && p.FollowsTime(v.UserID, v.ChannelID)
+func (r *redisCheck) lags(p *projections.Partition, v *projections.View, shown events.Stamp) bool {
+	return v.Large && shown.M < v.Stamp.M && p.FollowsTime(v.UserID, v.ChannelID)
 }
 
 func (r *redisCheck) wasVisited(user string, number int32) bool {

@@ -45,7 +45,7 @@ func mentionFields(e *cache.Entry, direct uint32, first projections.Ref) (f []fi
 	}
 	if !e.Large {
 		f = append(f, field{"first_mention", ref(e.FirstMention.MessageID, e.FirstMention.Seq),
-			ref(told(first.MessageID, first.Seq, e.FirstMention.MessageID), first.Seq)})
+			ref(shownID(first.MessageID, first.Seq, e.FirstMention.MessageID), first.Seq)})
 	}
 	return f
 }

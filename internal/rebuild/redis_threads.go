@@ -92,7 +92,7 @@ func (r *redisCheck) thread(ctx context.Context, number int32, v *projections.Th
 	for _, f := range mentionFields(e, v.DirectMentions, v.FirstMention) {
 		differs(f.name, f.is, f.want)
 	}
-	differs("first_unread_id", e.FirstUnreadID, told(v.FirstUnread.MessageID, v.FirstUnread.Seq, e.FirstUnreadID))
+	differs("first_unread_id", e.FirstUnreadID, shownID(v.FirstUnread.MessageID, v.FirstUnread.Seq, e.FirstUnreadID))
 	differs("latest_seq", u(e.LatestSeq), u(v.LastReply.Seq))
 	differs("read_epoch", u(e.ReadEpoch), u(v.ReadEpoch))
 	if e.Stamp.M != v.Stamp.M {
@@ -109,7 +109,7 @@ func (r *redisCheck) thread(ctx context.Context, number int32, v *projections.Th
 	case err == nil && v.LastRead.Seq == 0:
 		r.pointerDiffers(number, v, is, "none")
 	case err == nil:
-		want := "message " + strconv.Quote(told(v.LastRead.MessageID, v.LastRead.Seq, got.MessageID))
+		want := "message " + strconv.Quote(shownID(v.LastRead.MessageID, v.LastRead.Seq, got.MessageID))
 		// A read of the channel with its threads leaves a pointer without a time.
 		at, wantAt := millis(got.At.UnixMilli(), got.At.IsZero()), millis(v.LastReadAt, v.LastReadAt == 0)
 		if is != want || at != wantAt {

@@ -23,10 +23,10 @@ const stopFirst = "stop the node first"
 // lock locks the existing stores of these partitions. If a process uses one of them, it locks none,
 // and the error names the way out.
 func lock(dataDir string, numbers []int32, way string) (_ locks, err error) {
-	held := locks{}
+	locked := locks{}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, held.release())
+			err = errors.Join(err, locked.release())
 		}
 	}()
 	there, err := processor.Stores(dataDir)
@@ -42,9 +42,9 @@ func lock(dataDir string, numbers []int32, way string) (_ locks, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s is in use: %s, and nothing was changed (%w)", dir, way, err)
 		}
-		held[n] = s
+		locked[n] = s
 	}
-	return held, nil
+	return locked, nil
 }
 
 func (l locks) release() (err error) {

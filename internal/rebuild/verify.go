@@ -29,17 +29,17 @@ func Verify(ctx context.Context, c Config) (res *Result, err error) {
 	if c.Checkpoint != nil && c.Repair {
 		return nil, errors.New("a store is repaired while no node uses it: stop the node first, and nothing was changed")
 	}
-	held := locks{}
+	locked := locks{}
 	if c.Checkpoint == nil {
 		way := stopFirst
 		if !c.Repair {
 			way += ", or name it with --node"
 		}
-		if held, err = lock(c.DataDir, c.Partitions, way); err != nil {
+		if locked, err = lock(c.DataDir, c.Partitions, way); err != nil {
 			return nil, err
 		}
 	}
-	free := func() error { l := held; held = nil; return l.release() }
+	free := func() error { l := locked; locked = nil; return l.release() }
 	defer func() { err = errors.Join(err, free()) }()
 	scratch, err := os.MkdirTemp(c.DataDir, ScratchPrefix)
 	if err != nil {
@@ -47,7 +47,7 @@ func Verify(ctx context.Context, c Config) (res *Result, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 
-	v := &verification{Config: c, copies: filepath.Join(scratch, CopiesDir), rebuilt: filepath.Join(scratch, "rebuilt"), held: held,
+	v := &verification{Config: c, copies: filepath.Join(scratch, CopiesDir), rebuilt: filepath.Join(scratch, "rebuilt"), locked: locked,
 		res: &Result{Differences: []Difference{}}}
 	settings, err := v.copy(ctx, c.Partitions)
 	if err != nil {

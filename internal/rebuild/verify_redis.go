@@ -66,7 +66,7 @@ func (v *verification) compareRedis(ctx context.Context, list []processor.Rebuil
 			return err
 		}
 		if kept = both(kept, now); len(kept) > 0 { // or it was early
-			if list, err = v.again(ctx, list, kept); err != nil {
+			if list, err = v.retry(ctx, list, kept); err != nil {
 				return err
 			}
 			if now, err = v.redisPass(ctx, list, placesOf(kept)); err != nil {
@@ -141,15 +141,15 @@ func (v *verification) settle(ctx context.Context, list []processor.Rebuilt, kep
 
 // copyStopped copies a store that no process uses, which costs no room.
 func copyStopped(dir, to string) error {
-	held, err := projections.OpenStopped(dir, nil)
+	stopped, err := projections.OpenStopped(dir, nil)
 	if err != nil {
 		return err
 	}
-	return errors.Join(held.Checkpoint(to), held.Close())
+	return errors.Join(stopped.Checkpoint(to), stopped.Close())
 }
 
-// again takes new copies of the stores that have differences, and goes on rebuilding up to them.
-func (v *verification) again(ctx context.Context, list []processor.Rebuilt, kept []Difference) ([]processor.Rebuilt, error) {
+// retry takes new copies of the stores that have differences, and goes on rebuilding up to them.
+func (v *verification) retry(ctx context.Context, list []processor.Rebuilt, kept []Difference) ([]processor.Rebuilt, error) {
 	if err := os.RemoveAll(v.copies); err != nil {
 		return nil, err
 	}

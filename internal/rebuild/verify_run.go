@@ -26,17 +26,17 @@ const (
 type verification struct {
 	Config
 	copies, rebuilt string
-	held            locks // without Checkpoint
+	locked          locks // without Checkpoint
 	settings        projections.Settings
 	until           map[int32]projections.Position
 	redis           *redisCheck // the last
 	res             *Result
 }
 
-// rebuild folds the topics up to where the copies are; again after the first time, from where that
+// rebuild folds the topics up to where the copies are; with resume, from where an earlier call
 // has ended.
-func (v *verification) rebuild(ctx context.Context, partitions []int32, again bool) ([]processor.Rebuilt, error) {
-	return v.fold(ctx, v.rebuilt, partitions, v.until, again)
+func (v *verification) rebuild(ctx context.Context, partitions []int32, resume bool) ([]processor.Rebuilt, error) {
+	return v.fold(ctx, v.rebuilt, partitions, v.until, resume)
 }
 
 // fold folds the topics into the stores below dir, up to until, or without one to where the logs
@@ -83,10 +83,10 @@ func (v *verification) checkpoint(ctx context.Context, n int32, to string) error
 	switch {
 	case v.Checkpoint != nil:
 		return v.Checkpoint(ctx, n, to)
-	case v.held[n] == nil:
+	case v.locked[n] == nil:
 		return fmt.Errorf("there is no store at %s", processor.StoreDir(v.DataDir, n))
 	}
-	return v.held[n].Checkpoint(to)
+	return v.locked[n].Checkpoint(to)
 }
 
 // partition compares one.

@@ -6,19 +6,18 @@
 // It runs on values that protojson has refused, so it need not be fast.
 //
 //	jsonwhy.go  the walk over the value
+//	tokens.go   its tokens, and the place and reason that it ends with
 package jsonwhy
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -51,52 +50,6 @@ func Why(value []byte, md protoreflect.MessageDescriptor) (field, detail string)
 
 // misfit is an error: where and how a value does not fit.
 type misfit struct{ field, detail string }
-
-// walk goes through a value token by token. It stops at the first error.
-type walk struct {
-	value []byte
-	d     *json.Decoder
-
-	token json.Token // the last one
-	at    int        // where it starts, in bytes
-	err   *misfit
-	eof   error // what the decoder said, if it was that
-}
-
-// take reads the next token.
-func (w *walk) take() {
-	w.at = int(w.d.InputOffset())
-	for w.at < len(w.value) && strings.IndexByte(" \t\r\n,:", w.value[w.at]) >= 0 {
-		w.at++
-	}
-	var err error
-	switch w.token, err = w.d.Token(); {
-	case err == nil:
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		w.at, w.eof = len(w.value), err
-		w.fail("", "the JSON ends too early")
-	default:
-		w.fail("", "no valid JSON")
-	}
-}
-
-// fail records an error at the last token.
-func (w *walk) fail(field, detail string) {
-	if w.err != nil {
-		return
-	}
-	before := w.value[:w.at]
-	line := bytes.Count(before, []byte{'\n'}) + 1
-	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	w.err = &misfit{field, fmt.Sprintf("%s (line %d, column %d)", detail, line, column)}
-}
-
-// in sets the field of an error that has none yet.
-func (w *walk) in(field string) {
-	if w.err != nil && w.err.field == "" {
-		w.err.field = field
-	}
-}
 
 // object checks a message, from its first brace on.
 func (w *walk) object(path string, md protoreflect.MessageDescriptor, depth int) {
@@ -147,23 +100,6 @@ func (w *walk) object(path string, md protoreflect.MessageDescriptor, depth int)
 	w.end(path)
 }
 
-// next reads the value of a field.
-func (w *walk) next(field string) json.Token {
-	if w.err == nil {
-		w.take()
-		w.in(field)
-	}
-	return w.token
-}
-
-// end reads the closing bracket.
-func (w *walk) end(path string) {
-	if w.err == nil {
-		w.take()
-		w.in(path)
-	}
-}
-
 func (w *walk) list(field string, f protoreflect.FieldDescriptor, depth int) {
 	if w.err == nil && w.token != json.Delim('[') {
 		w.mismatch(field, "an array")
@@ -206,8 +142,6 @@ func (w *walk) one(field string, f protoreflect.FieldDescriptor, depth int) {
 		w.number(field)
 	}
 }
-
-const tooDeep = "nested too deeply"
 
 func (w *walk) number(field string) {
 	const want = "an integer from 0 to 4294967295"
@@ -253,60 +187,4 @@ func (w *walk) time(field string) {
 		return
 	}
 	w.fail(field, "must be "+want)
-}
-
-// text checks that the token, if it is a string, is UTF-8, escapes included.
-func (w *walk) text(field string) {
-	if w.err != nil {
-		return
-	}
-	raw := w.value[w.at:w.d.InputOffset()]
-	s, _ := w.token.(string)
-	if !utf8.Valid(raw) || strings.ContainsRune(s, utf8.RuneError) && !bytes.ContainsRune(raw, utf8.RuneError) &&
-		!bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) {
-		w.fail(field, "text that is not valid UTF-8")
-	}
-}
-
-// skip passes over the value of a field that no event has.
-func (w *walk) skip(path string, depth int) {
-	for open := depth; w.err == nil; {
-		w.take()
-		w.in(path)
-		w.text(path)
-		switch w.token {
-		case json.Delim('{'), json.Delim('['):
-			if open++; open > MaxDepth {
-				w.fail(path, tooDeep)
-			}
-		case json.Delim('}'), json.Delim(']'):
-			open--
-		}
-		if open == depth {
-			return
-		}
-	}
-}
-
-// mismatch records which kind of value was found and which was expected.
-func (w *walk) mismatch(field, want string) {
-	is := "null"
-	switch t := w.token.(type) {
-	case string:
-		is = "a string"
-	case json.Number:
-		is = "a number"
-	case bool:
-		is = "true or false"
-	case json.Delim:
-		is = map[json.Delim]string{'{': "an object", '[': "an array"}[t]
-	}
-	w.fail(field, "is "+is+", must be "+want)
-}
-
-func dotted(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }

@@ -198,18 +198,18 @@ func (t Thread) differs(want Thread) string {
 // channels that must be asked for nobody knows what they add.
 func (a *Answer) CompareTotals(right *Answer, f *Findings) {
 	for _, label := range append(a.labels(), "") {
-		told, want, what := a.Totals, right.Totals, "totals"
+		got, want, what := a.Totals, right.Totals, "totals"
 		if label != "" {
-			told, want, what = a.ByLabel[label], right.ByLabel[label], "totals of "+label
+			got, want, what = a.ByLabel[label], right.ByLabel[label], "totals of "+label
 		}
 		sum, asked := a.Sum(label)
 		if asked > 0 {
 			continue
 		}
-		if diff := differ(told, sum); diff != "" {
+		if diff := differ(got, sum); diff != "" {
 			f.Add("%s are no sum of their parts: %s", what, diff)
 		}
-		if diff := differ(told, want); diff != "" && !right.moving(label) {
+		if diff := differ(got, want); diff != "" && !right.moving(label) {
 			f.Add("%s: %s", what, diff)
 		}
 	}

@@ -18,9 +18,9 @@ type Device struct {
 	// Inboxes and Messages count what was heard on all connections.
 	Inboxes, Messages int
 
-	told     bool // an inbox has come on this connection
-	channels map[string]told
-	threads  map[scope]told
+	hasInbox bool // an inbox has come on this connection
+	channels map[string]numbers
+	threads  map[scope]numbers
 	totals   totals
 	heard    map[string]bool    // "channel\0message" on this connection
 	listed   map[string]string  // the latest message of each channel in this connection's newest inbox
@@ -30,8 +30,8 @@ type Device struct {
 
 type scope struct{ channel, thread string }
 
-// told is what a frame says of a channel or thread.
-type told struct {
+// numbers is what a frame says of a channel or thread.
+type numbers struct {
 	Unread, Mentions, Offline uint32
 	First, Last, Latest       projections.Ref
 	Muted                     bool
@@ -68,18 +68,18 @@ type saidRef struct {
 	Seq       uint32 `json:"seq"`
 }
 
-func (s *said) told() told {
+func (s *said) numbers() numbers {
 	latest := s.Latest
 	if s.ThreadID != "" {
 		latest = s.LastReply
 	}
-	return told{s.Unread, s.Mentions, s.Offline, projections.Ref(s.First), projections.Ref(s.Last), projections.Ref(latest), s.Muted, s.Epoch, s.toldSaid()}
+	return numbers{s.Unread, s.Mentions, s.Offline, projections.Ref(s.First), projections.Ref(s.Last), projections.Ref(latest), s.Muted, s.Epoch, s.toldSaid()}
 }
 
 // Connected begins a connection: the first inbox of it is still to come, and until then what is
 // known may be stale.
 func (d *Device) Connected() {
-	d.told, d.heard = false, map[string]bool{}
+	d.hasInbox, d.heard = false, map[string]bool{}
 	if d.shown == nil {
 		d.shown, d.latest = map[[2]string]bool{}, map[[2]string]bool{}
 	}
@@ -100,7 +100,7 @@ func (d *Device) Apply(frame []byte) error {
 	case "inbox":
 		d.inbox(&s)
 	case "unread.updated":
-		if !d.told {
+		if !d.hasInbox {
 			return fmt.Errorf("an update before any inbox: %s", frame)
 		}
 		d.update(&s)
@@ -114,16 +114,16 @@ func (d *Device) Apply(frame []byte) error {
 
 func (d *Device) inbox(s *said) {
 	d.Inboxes++
-	d.told = true
-	d.channels, d.threads, d.listed, d.totals = map[string]told{}, map[scope]told{}, map[string]string{}, s.Totals
+	d.hasInbox = true
+	d.channels, d.threads, d.listed, d.totals = map[string]numbers{}, map[scope]numbers{}, map[string]string{}, s.Totals
 	for i := range s.Channels {
 		c := &s.Channels[i]
-		d.channels[c.ChannelID] = c.told()
+		d.channels[c.ChannelID] = c.numbers()
 		d.listed[c.ChannelID] = c.Latest.MessageID
 		d.note(c)
 	}
 	for i := range s.Threads {
-		d.threads[scope{s.Threads[i].ChannelID, s.Threads[i].ThreadID}] = s.Threads[i].told()
+		d.threads[scope{s.Threads[i].ChannelID, s.Threads[i].ThreadID}] = s.Threads[i].numbers()
 	}
 }
 
@@ -132,15 +132,15 @@ func (d *Device) update(s *said) {
 	at := scope{s.ChannelID, s.ThreadID}
 	switch {
 	case s.ThreadID != "" && s.Followed:
-		d.threads[at] = s.told()
+		d.threads[at] = s.numbers()
 	case s.ThreadID != "":
 		delete(d.threads, at)
 	case s.Member:
-		d.channels[s.ChannelID] = s.told()
+		d.channels[s.ChannelID] = s.numbers()
 		d.note(s)
 	default: // the threads that they follow in it are no longer theirs
 		delete(d.channels, s.ChannelID)
-		maps.DeleteFunc(d.threads, func(at scope, _ told) bool { return at.channel == s.ChannelID })
+		maps.DeleteFunc(d.threads, func(at scope, _ numbers) bool { return at.channel == s.ChannelID })
 	}
 }
 
@@ -155,7 +155,7 @@ func (d *Device) note(c *said) {
 // milliseconds.
 func (d *Device) Check(l *Log, now int64) *Findings {
 	f := &Findings{What: "a device of " + d.User + " against the model of the log"}
-	if !d.told {
+	if !d.hasInbox {
 		f.Add("no inbox has come on this connection")
 		return f
 	}
@@ -176,7 +176,7 @@ func (d *Device) Check(l *Log, now int64) *Findings {
 		}
 		c := rightOf(m, &v, now)
 		right.Channels[channel] = c
-		want := told{v.Unread, v.Mentions, v.OfflineUnread, v.FirstUnread, v.LastRead, projections.Ref{MessageID: v.Latest.MessageID, Seq: v.Latest.Seq},
+		want := numbers{v.Unread, v.Mentions, v.OfflineUnread, v.FirstUnread, v.LastRead, projections.Ref{MessageID: v.Latest.MessageID, Seq: v.Latest.Seq},
 			c.Levels.Level == events.LevelNone, v.ReadEpoch, saidOf(&c)}
 		if v.Large { // which message is the first may not be known here
 			want.First, got.First = projections.Ref{}, projections.Ref{}
@@ -222,7 +222,7 @@ func (d *Device) checkThread(l *Log, at scope, member bool, right *Answer, f *Fi
 		return
 	}
 	right.Threads[ThreadID{at.channel, at.thread}] = Thread{Counts: countsOf(&v), Listed: true}
-	want := told{v.Unread, v.Mentions, 0, v.FirstUnread, v.LastRead, projections.Ref{MessageID: v.Latest.MessageID, Seq: v.Latest.Seq}, false, v.ReadEpoch,
+	want := numbers{v.Unread, v.Mentions, 0, v.FirstUnread, v.LastRead, projections.Ref{MessageID: v.Latest.MessageID, Seq: v.Latest.Seq}, false, v.ReadEpoch,
 		toldSaid{Direct: v.DirectMentions, FirstMention: v.FirstMention}}
 	if got.Muted = false; l.Model(at.channel).OpenInTime(d.User, at.channel, at.thread) {
 		want.Last, got.Last = projections.Ref{}, projections.Ref{}

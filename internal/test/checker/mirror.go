@@ -59,11 +59,11 @@ func (m *Mirror) Check(l *Log) *Findings {
 				if !ok {
 					now = untold(user, channel)
 				}
-				got, told := m.of[key]
+				got, known := m.of[key]
 				switch {
-				case !told && now.Member:
+				case !known && now.Member:
 					f.Add("%q: nothing was published, but it is\n    %s", key, script.FormatView(&now))
-				case told:
+				case known:
 					if diff := mirrorDiff(got.view, now, ok, ok && of.OpenInTime(user, channel, thread)); diff != "" {
 						f.Add("%q: %s", key, diff)
 					}

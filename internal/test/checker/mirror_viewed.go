@@ -44,7 +44,7 @@ func (m *Mirror) CheckViewed(models []*model.Model) *Findings {
 			for _, v := range of.Views(channel) {
 				x := viewer{channel, v.UserID, v.Seq}
 				right[x] = true
-				if at, told := m.viewed[x]; !told {
+				if at, known := m.viewed[x]; !known {
 					f.Add("%s, message %d: %s viewed it at %s, which nothing tells", channel, v.Seq, v.UserID, script.FormatTime(v.At))
 				} else if max(at, v.Posted) != v.At {
 					f.Add("%s, message %d: %s is told to have viewed it at %s, but that was at %s", channel, v.Seq, v.UserID, script.FormatTime(at), script.FormatTime(v.At))

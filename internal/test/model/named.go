@@ -9,8 +9,8 @@ import (
 // kept is how many of a channel's newest messages keep id, sender and preview whatever their age.
 const kept = 16
 
-// told reports whether answers still have id, sender and preview of a message (DESIGN §4.6).
-func (m *Model) told(c *channel, p *post) bool {
+// keepsText reports whether answers still have id, sender and preview of a message (DESIGN §4.6).
+func (m *Model) keepsText(c *channel, p *post) bool {
 	return c.head()-p.seq < kept || m.timeline().logTime-p.time <= m.settings.IndexRetention
 }
 
@@ -20,7 +20,7 @@ func (m *Model) ref(c *channel, seq uint32) projections.Ref {
 	switch {
 	case p == nil:
 		return projections.Ref{}
-	case !m.told(c, p):
+	case !m.keepsText(c, p):
 		return projections.Ref{Seq: seq}
 	}
 	return projections.Ref{MessageID: p.id, Seq: seq}
@@ -32,7 +32,7 @@ func (m *Model) latest(c *channel) projections.Head {
 		return projections.Head{}
 	}
 	h := projections.Head{Seq: p.seq, Pos: c.pos(p.seq), At: p.time}
-	if m.told(c, p) {
+	if m.keepsText(c, p) {
 		h.MessageID, h.SenderID, h.Preview = p.id, p.sender, p.preview
 	}
 	return h
@@ -55,7 +55,7 @@ func (m *Model) lineKnown(c *channel, line projections.Ref) projections.Ref {
 		return line
 	}
 	for _, p := range slices.Backward(c.posts) {
-		if p.id == line.MessageID && m.told(c, p) {
+		if p.id == line.MessageID && m.keepsText(c, p) {
 			line.Seq = p.seq
 			break
 		}

@@ -163,7 +163,7 @@ func (m *Model) Thread(user, channelID, thread string) (projections.ThreadView, 
 	}
 	if t.last != nil && !t.gone {
 		v.LastReply = projections.Head{Seq: t.last.seq, At: t.last.time}
-		if m.told(c, t.last) {
+		if m.keepsText(c, t.last) {
 			v.LastReply.MessageID, v.LastReply.SenderID, v.LastReply.Preview = t.last.id, t.last.sender, t.last.preview
 		}
 		v.TouchedAt = max(v.TouchedAt, t.last.time)

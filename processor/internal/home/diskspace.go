@@ -49,7 +49,7 @@ func (d *diskSpace) GiveUp() { d.once.Do(func() { close(d.over) }) }
 func (d *diskSpace) GaveUp() bool { return life.Done(d.over) }
 
 // awaitRoom is called by a write that finds the disk full, in any goroutine.
-func (h *Home) awaitRoom(err error) (again bool) {
+func (h *Home) awaitRoom(err error) (retry bool) {
 	if !life.Done(h.opened) {
 		// The worker's own goroutine waits here, and takes no orders meanwhile.
 		h.Space.Note(err)

@@ -10,9 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/guard"
@@ -285,41 +283,5 @@ func (c *Committer) addCommitted(taken map[int32]projections.Position, partition
 			continue
 		}
 		taken[p] = floor
-	}
-}
-
-// CommitSync commits for a group consumer, waits for the answer and checks every partition in it.
-// may returns why a request must not be sent.
-func CommitSync(client *kgo.Client, may func(*kmsg.OffsetCommitRequest) error) func(context.Context, map[string]map[int32]kgo.EpochOffset, map[int32]string) error {
-	return func(ctx context.Context, offsets map[string]map[int32]kgo.EpochOffset, texts map[int32]string) error {
-		ctx = kgo.PreCommitFnContext(ctx, func(r *kmsg.OffsetCommitRequest) error {
-			if err := may(r); err != nil {
-				return err
-			}
-			for i := range r.Topics {
-				for j := range r.Topics[i].Partitions {
-					p := &r.Topics[i].Partitions[j]
-					text := texts[p.Partition]
-					p.Metadata = &text
-				}
-			}
-			return nil
-		})
-		var failed error
-		client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
-			if failed = err; err != nil {
-				return
-			}
-			var errs []error
-			for _, t := range resp.Topics {
-				for _, p := range t.Partitions {
-					if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-						errs = append(errs, fmt.Errorf("commit %s/%d: %w", t.Topic, p.Partition, err))
-					}
-				}
-			}
-			failed = errors.Join(errs...)
-		})
-		return failed
 	}
 }

@@ -10,5 +10,6 @@
 //	roster.go        which producers may still have records on their way; the list is stored beside the group's offsets
 //	fence.go         brokers are made to refuse the producers of former owners
 //	publish.go       sets of records to the brokers, retried until they are acknowledged
+//	commit_sync.go   one request to the group's coordinator
 //	commit.go        group offsets, never beyond what is acknowledged, and never back
 package outputs

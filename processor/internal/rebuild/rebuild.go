@@ -208,12 +208,12 @@ func (r *rebuild) fresh() error {
 	if err := private.MkdirAll(r.cfg.DataDir); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
-	held, err := home.Stores(r.cfg.DataDir)
+	stores, err := home.Stores(r.cfg.DataDir)
 	if err != nil || r.c.Resume {
 		return err
 	}
 	for _, n := range r.numbers {
-		if slices.Contains(held, n) {
+		if slices.Contains(stores, n) {
 			return fmt.Errorf("%s is there already: a rebuild begins with nothing; name an empty directory, or go on with what is "+
 				"there (--resume)", home.Dir(r.cfg.DataDir, n))
 		}

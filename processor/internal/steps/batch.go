@@ -129,9 +129,9 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 	at = -1
 	f, now := w.Fold, w.cfg.Now
 	f.Lock()
-	held := f.Held("fold")
+	end := f.Held("fold")
 	defer func() {
-		held()
+		end()
 		f.Unlock()
 	}()
 	defer func() {
@@ -149,10 +149,10 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 		if work >= foldLook {
 			work = 0
 			if now().Sub(since) >= foldHold {
-				held()
+				end()
 				f.Unlock()
 				f.Lock()
-				held, since = f.Held("fold"), now()
+				end, since = f.Held("fold"), now()
 			}
 		}
 		work += 1 + len(r.Value)>>10

@@ -140,7 +140,7 @@ func EachDistinct(ids [][]byte, fn func(id []byte)) {
 				seen[string(o)] = struct{}{}
 			}
 		}
-		if _, again := seen[string(id)]; !again {
+		if _, repeated := seen[string(id)]; !repeated {
 			seen[string(id)] = struct{}{}
 			fn(id)
 		}

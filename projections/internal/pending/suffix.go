@@ -227,8 +227,8 @@ func mergeSegment(keep, seg []state.PendingEvent) []state.PendingEvent {
 			continue
 		}
 		if h.Kind == state.KindSingle && h.Closed {
-			again := func(o state.PendingEvent) bool { return o.Kind == state.KindSingle && o.Closed && o.Seq == h.Seq }
-			if (far >= 0 && h.Seq <= seg[far].Seq) || slices.ContainsFunc(seg[:i], again) {
+			repeats := func(o state.PendingEvent) bool { return o.Kind == state.KindSingle && o.Closed && o.Seq == h.Seq }
+			if (far >= 0 && h.Seq <= seg[far].Seq) || slices.ContainsFunc(seg[:i], repeats) {
 				continue
 			}
 		}

@@ -87,12 +87,12 @@ func (p *Fold) receive(ref uint32, c *state.Channel, r *state.Row, h *state.Pend
 		}
 		return false
 	}
-	told := r.Public
+	published := r.Public
 	if use&state.ForThreads != 0 {
 		if x := p.ExtraOfPair(r); x == nil || x.WithThreads == nil {
-			told = 0
+			published = 0
 		} else {
-			told = x.WithThreads.Public
+			published = x.WithThreads.Public
 		}
 		threads = p.readThreads(ref, r, h, use&state.ForOthers != 0)
 	}
@@ -106,7 +106,7 @@ func (p *Fold) receive(ref uint32, c *state.Channel, r *state.Row, h *state.Pend
 	if use&state.ForThreads != 0 {
 		p.note(c, r, receipts.Entry{Seq: h.Seq, At: h.At, Kind: receipts.WithThreads})
 	}
-	if h.Seq > told {
+	if h.Seq > published {
 		p.newReceipt(ref, c, r, readReceipt(use), h.Seq, h.At)
 	}
 	switch {

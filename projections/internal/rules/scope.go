@@ -41,15 +41,15 @@ func (p *Fold) ScopeOf(c *state.Channel, r *state.Row) Scope {
 // PointerOf is ScopeOf without own posts above the pointer and without what is hidden.
 func (p *Fold) PointerOf(c *state.Channel, r *state.Row) Scope {
 	s := Scope{Pointer: r.Pointer, At: r.At, Ev: r.Event, Singles: &NoSingles}
-	floorH, held := r.OwnFloor, false
+	floorH, evaluated := r.OwnFloor, false
 	if x := p.ExtraOfPair(r); x != nil {
 		s.Singles = &x.Singles
 		if len(x.Unsettled)+len(x.Floors) > 0 {
 			s.Pointer, floorH, s.At, s.Ev, s.threads, s.Singles = p.Evaluate(c, r, x)
-			held = true
+			evaluated = true
 		}
 	}
-	if r.Flags&state.RowThread != 0 && !held {
+	if r.Flags&state.RowThread != 0 && !evaluated {
 		s.threads = p.WithThreadsOf(c, r)
 	}
 	if own, at := p.NewestRead(r); own > floorH && own >= s.Pointer {

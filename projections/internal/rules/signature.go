@@ -56,18 +56,18 @@ func (p *Fold) Signature(c *state.Channel, r *state.Row) uint64 {
 // more adds nothing: it may be taken off unseen.
 func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.Said) []byte {
 	const flagged, levels, markers, filed = 1, 2, 4, 8
-	told, at := byte(0), len(b)+1
+	parts, at := byte(0), len(b)+1
 	b = append(b, r.Flags&(state.RowMember|state.RowMuted), 0, 0, 0) // as without a Said, then which parts follow
 	if p.Flagged(c, r, said) {
-		told |= flagged
+		parts |= flagged
 	}
 	if !said.PlainLevel() {
-		told |= levels
+		parts |= levels
 		b = append(b, byte(said.Lasting), byte(said.Timed))
 		b = binary.LittleEndian.AppendUint64(wire.AppendBool(b, said.IgnoreAll), uint64(said.Until))
 	}
 	if !said.PlainRest() {
-		told |= markers
+		parts |= markers
 		b = binary.LittleEndian.AppendUint32(b, said.Line.Seq)
 		b = append(append(b, byte(len(said.Line.ID))), said.Line.ID...)
 		for _, l := range said.Labels {
@@ -76,13 +76,13 @@ func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.
 		b = append(b, 0)
 	}
 	if f := p.Filed(c, r, said); f.Is {
-		told |= filed
+		parts |= filed
 		if r.Flags&state.RowMember == 0 {
 			f.Pos = 0 // not told
 		}
 		b = binary.LittleEndian.AppendUint32(wire.AppendBool(b, f.Keep), f.Pos)
 	}
-	b[at] = told
+	b[at] = parts
 	return b
 }
 

@@ -236,11 +236,11 @@ func (p *State) NoteRepost(c *Channel, id []byte, hash uint64) {
 	if c.Plain == 0 || !p.mayRepost(c, p.MessageTime) {
 		return
 	}
-	_, again := p.LookupTail(c, id, hash, AnyAge)
-	if !again {
-		_, again = p.lookupPlain(c, id)
+	_, known := p.LookupTail(c, id, hash, AnyAge)
+	if !known {
+		_, known = p.lookupPlain(c, id)
 	}
-	if again {
+	if known {
 		c.Flags |= ChannelReposted
 	}
 }

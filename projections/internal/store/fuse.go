@@ -1,11 +1,9 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,7 +39,7 @@ type Fuse struct {
 	lock    io.Closer // nil: not locked
 	holding bool
 	made    bool // Pebble has begun to write since hold
-	held    []string
+	kept    []string
 }
 
 // NewFuse stands before the disk of the store in dir; report is told the error that blows it.
@@ -173,74 +171,6 @@ func (f *Fuse) Link(oldname, newname string) error {
 	return nil
 }
 
-// Hold keeps tables and logs from being removed until release. While a store is opened it is not
-// known yet whether what Pebble takes for obsolete is: to a damaged manifest everything is, and
-// what is found the second time would be an empty store. If the fuse blows before the release, they
-// stay.
-func (f *Fuse) Hold() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.holding, f.made = true, false
-}
-
-// Release removes what was kept.
-func (f *Fuse) Release() {
-	f.mu.Lock()
-	held := f.held
-	f.holding, f.held = false, nil
-	f.mu.Unlock()
-	for _, name := range held {
-		_ = f.Remove(name) // that it is gone already is fine, all else blows
-	}
-}
-
-// holds reports whether the file is to stay for now.
-func (f *Fuse) holds(name string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if ext := path.Ext(name); !f.holding || (ext != ".sst" && ext != ".log") {
-		return false
-	}
-	f.held = append(f.held, name)
-	return true
-}
-
-// List implements vfs.FS. Pebble lists the directory once more at the end of its opening, when
-// goroutines of its own are at work already. If it hears of a failure then it closes what they use
-// under their hands, and one of them ends the process. So it does not hear of it: it finishes, and
-// is closed in order because the fuse is blown.
-func (f *Fuse) List(dir string) ([]string, error) {
-	names, err := f.FS.List(dir)
-	if err == nil {
-		return names, nil
-	}
-	f.mu.Lock()
-	late := f.holding && f.made
-	f.mu.Unlock()
-	if !late {
-		return nil, err
-	}
-	f.Blow(err)
-	return nil, nil
-}
-
-// Remove implements vfs.FS. That there is no such file is an answer, not a failure.
-func (f *Fuse) Remove(name string) (err error) {
-	if f.holds(name) {
-		return nil
-	}
-	f.do(func() error {
-		if err = f.FS.Remove(name); errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		return err
-	})
-	if errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // RemoveAll implements vfs.FS.
 func (f *Fuse) RemoveAll(name string) error {
 	f.do(func() error { return f.FS.RemoveAll(name) })
@@ -256,56 +186,6 @@ func (f *Fuse) Rename(oldname, newname string) error {
 // MkdirAll implements vfs.FS.
 func (f *Fuse) MkdirAll(dir string, perm os.FileMode) error {
 	f.do(func() error { return f.FS.MkdirAll(dir, perm) })
-	return nil
-}
-
-// fusedFile is a file that is written through the fuse.
-type fusedFile struct {
-	vfs.File
-	fuse *Fuse
-}
-
-func (f *fusedFile) Write(b []byte) (int, error) {
-	rest := b
-	f.fuse.do(func() error {
-		n, err := f.File.Write(rest)
-		rest = rest[n:]
-		return err
-	})
-	return len(b), nil
-}
-
-func (f *fusedFile) WriteAt(b []byte, off int64) (int, error) {
-	rest := b
-	f.fuse.do(func() error {
-		n, err := f.File.WriteAt(rest, off)
-		rest, off = rest[n:], off+int64(n)
-		return err
-	})
-	return len(b), nil
-}
-
-func (f *fusedFile) Sync() error     { f.fuse.once(f.File.Sync); return nil }
-func (f *fusedFile) SyncData() error { f.fuse.once(f.File.SyncData); return nil }
-
-func (f *fusedFile) SyncTo(length int64) (full bool, err error) {
-	f.fuse.once(func() error { full, err = f.File.SyncTo(length); return err })
-	return full, nil
-}
-
-// Preallocate is a hint, which file systems may refuse.
-func (f *fusedFile) Preallocate(offset, length int64) error {
-	if f.fuse.err.Load() != nil {
-		return nil
-	}
-	return f.File.Preallocate(offset, length)
-}
-
-// Close closes the file whatever became of the fuse: descriptors are not to leak.
-func (f *fusedFile) Close() error {
-	if err := f.File.Close(); err != nil {
-		f.fuse.Blow(err)
-	}
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 // that a reader needs, what is in memory stays there until it is written, and nothing has to be
 // repaired when there is room again.
 type room struct {
-	wait func(err error) (again bool) // Options.Full
+	wait func(err error) (retry bool) // Options.Full
 
 	mu      sync.Mutex
 	waiting int

@@ -27,16 +27,16 @@ type recipient struct {
 	ord  uint32
 	own  uint32 // their newest own post in the message's scope, if it is beyond the message; 0 = none
 
-	read, got, viewed told
+	read, got, viewed report
 }
 
-// told is whether something was said, and the earliest time that was told of it.
-type told struct {
+// report is whether something was said, and the earliest time that was stated with it.
+type report struct {
 	is, timed bool
 	at        int64
 }
 
-func (t *told) note(at int64) {
+func (t *report) note(at int64) {
 	if !t.timed || at < t.at {
 		t.at = at
 	}

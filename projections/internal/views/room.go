@@ -86,8 +86,8 @@ func (r *ViewRoom) key(id int) []byte {
 	return r.keys[from:from:to]
 }
 
-// again takes back what views that have ended do not need any more.
-func (r *ViewRoom) again(v *Views) {
+// reuse takes back what views that have ended do not need any more.
+func (r *ViewRoom) reuse(v *Views) {
 	clear(v.Wanted)
 	r.wanted, r.keys = v.Wanted[:0], r.keys[:0]
 }

@@ -34,7 +34,7 @@ type Sweep struct {
 	roomy   bool   // Room was called after the last Step
 	begun   bool   // a hold has begun to go through the user's rows
 	next    uint32 // the row at which the next hold goes on; 0: all were gone through
-	again   int    // how often what had changed was to be looked at again
+	retries int    // how often what had changed was to be looked at again
 	Looks   int    // under the last hold
 	Holds   int
 	PerHold int    // instead of SweepLooks, in tests
@@ -129,7 +129,7 @@ func (s *Sweep) collect(p *Queries, u uint32) (all bool) {
 			x := &m.pairs[last]
 			if x.m != 0 && !x.stands(p, r) { // it was looked at in part
 				*x = sweptPair{ref: s.next, ch: r.Channel}
-				s.again++
+				s.retries++
 			}
 			if s.look(p, r, x); !x.done {
 				return false
@@ -173,7 +173,7 @@ func (s *Sweep) check(p *Queries, u uint32) (complete bool) {
 		pairs = append(pairs, x)
 		if !x.done {
 			m.pairs, m.spare = append(pairs, old...), m.pairs
-			s.again++
+			s.retries++
 			return false
 		}
 	}

@@ -17,7 +17,7 @@ const (
 	// sweepAgain is how often Sweep has to look again at what has changed before the next hold does
 	// all that is left: so much is folded of so many of the user's channels that Sweep would not
 	// end.
-	sweepAgain = 100
+	sweepRetries = 100
 )
 
 // limit is how much the n-th hold looks at.
@@ -32,7 +32,7 @@ func (s *Sweep) limit(n int) int {
 }
 
 // unbounded reports whether this hold does all that is left.
-func (s *Sweep) unbounded() bool { return s.again >= sweepAgain }
+func (s *Sweep) unbounded() bool { return s.retries >= sweepRetries }
 
 // left is how much more this hold may look at.
 func (s *Sweep) left() int {
@@ -53,17 +53,17 @@ func (s *Sweep) Room() {
 	}
 	m := s.mem
 	n := min(s.limit(s.Holds+1), max(sweepFirst, roomGrows*s.Looks))
-	again := 0 // threads of the pair that was looked at in part may have to move
+	moving := 0 // threads of the pair that was looked at in part may have to move
 	for i := range m.pairs {
 		if !m.pairs[i].done {
-			again = int(m.pairs[i].threads)
+			moving = int(m.pairs[i].threads)
 		}
 	}
 	pairs := min(n, max(sweepFirst, 2*len(m.pairs)))
 	m.pairs = grow(m.pairs, pairs)
 	m.spare = grow(m.spare[:0], len(m.pairs)+pairs)
 	if s.Panel {
-		m.threads = grow(m.threads, again+min(n, max(sweepFirst, 2*len(m.threads))))
+		m.threads = grow(m.threads, moving+min(n, max(sweepFirst, 2*len(m.threads))))
 	}
 	m.names = grow(m.names, idRoom+n*idBytes)
 	if m.crowded {
@@ -86,7 +86,7 @@ func (s *Sweep) Aside() (bytes int) {
 		s.Free()
 		return 0
 	}
-	s.aside, s.p, s.roomy, s.again, s.Looks = weak.Make(s.p), nil, false, 0, 0
+	s.aside, s.p, s.roomy, s.retries, s.Looks = weak.Make(s.p), nil, false, 0, 0
 	if !m.fitted {
 		s.mem = m.fit()
 		m.leave()

@@ -82,7 +82,7 @@ func (v *Views) want(c *state.Channel, seq uint32, ref *Ref, head *Head) {
 
 // End reads what is stored. It fails as ReceiptsWalk.End does; then there is no answer.
 func (v *Views) End(ctx context.Context) error {
-	defer v.room.again(v)
+	defer v.room.reuse(v)
 	if v.m == nil || v.err != nil {
 		return v.err
 	}

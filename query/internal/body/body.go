@@ -37,8 +37,8 @@ type Metered struct {
 	limit   int64        // of the body, unpacked
 	factor  int64        // how large a byte of it may become
 
-	read, held int64 // bytes, before and after unpacking
-	releases   []func()
+	read, acquired int64 // bytes, before and after unpacking
+	releases       []func()
 }
 
 // New meters the body of r, which may have limit bytes unpacked. refused makes the error of a body
@@ -57,8 +57,8 @@ func New(ctx context.Context, r *http.Request, share *limit.Bytes, limit int64, 
 func (b *Metered) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
-	if need := min(b.read*b.factor, b.limit); need > max(b.held, free) {
-		if full := b.grow(min(max(need, 2*b.held, step), b.limit)); full != nil {
+	if need := min(b.read*b.factor, b.limit); need > max(b.acquired, free) {
+		if full := b.grow(min(max(need, 2*b.acquired, step), b.limit)); full != nil {
 			return 0, full
 		}
 	}
@@ -66,11 +66,11 @@ func (b *Metered) Read(p []byte) (int, error) {
 }
 
 func (b *Metered) grow(to int64) error {
-	release, ok := b.share.Acquire(b.ctx, (to-b.held)*Cost)
+	release, ok := b.share.Acquire(b.ctx, (to-b.acquired)*Cost)
 	if !ok {
 		return b.refused()
 	}
-	b.releases, b.held = append(b.releases, release), to
+	b.releases, b.acquired = append(b.releases, release), to
 	return nil
 }
 

@@ -96,7 +96,7 @@ func MessageNotFound(channelID, messageID string) error {
 // FromPeer turns the answer of another node into this node's: its code, message and retry hint if
 // it answered, unavailable if it was not reached or did not answer in time. proof reports that one
 // of the two nodes does not accept the other as one of its cluster.
-func FromPeer(ctx context.Context, url string, err error) (proof bool, told error) {
+func FromPeer(ctx context.Context, url string, err error) (proof bool, reported error) {
 	if ctx.Err() != nil && !connect.IsWireError(err) {
 		return false, UnavailableFor(fmt.Errorf("%s did not answer in time: %w", url, context.Cause(ctx)), "the node that owns the data did not answer in time")
 	}

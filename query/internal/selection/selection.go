@@ -60,7 +60,7 @@ func (s *Selection) reserve() int {
 // Offer shows it a channel.
 func (s *Selection) Offer(e *projections.InboxEntry) {
 	unread := e.Unread > 0 || e.Standing != nil && e.Standing.Flagged
-	if s.Filter.drops(unread, e.Standing) || s.after(unread, e.LatestAt) || s.told(unread, e.LatestAt) {
+	if s.Filter.drops(unread, e.Standing) || s.after(unread, e.LatestAt) || s.listed(unread, e.LatestAt) {
 		return
 	}
 	s.take(Entry{Key: paging.Key{Unread: unread, At: e.LatestAt, ID: string(e.ChannelID)}})
@@ -68,7 +68,7 @@ func (s *Selection) Offer(e *projections.InboxEntry) {
 
 // OfferThread shows it a thread.
 func (s *Selection) OfferThread(e *projections.ThreadEntry) {
-	if s.told(e.Unread > 0, e.RepliedAt) || s.beyond(e.Unread > 0, e.RepliedAt) || s.after(e.Unread > 0, e.RepliedAt) {
+	if s.listed(e.Unread > 0, e.RepliedAt) || s.beyond(e.Unread > 0, e.RepliedAt) || s.after(e.Unread > 0, e.RepliedAt) {
 		return
 	}
 	x := Entry{Ref: e.Ref}
@@ -94,9 +94,9 @@ func (s *Selection) after(unread bool, at int64) bool {
 	return false
 }
 
-// told reports whether an entry with these values is on an earlier page, whatever its id: of later
+// listed reports whether an entry with these values is on an earlier page, whatever its id: of later
 // pages that is nearly all, which end here before an id is copied.
-func (s *Selection) told(unread bool, at int64) bool {
+func (s *Selection) listed(unread bool, at int64) bool {
 	return s.From != nil && (unread && !s.From.Unread || unread == s.From.Unread && at > s.From.At)
 }
 

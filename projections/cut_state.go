@@ -1,0 +1,146 @@
+package projections
+
+import (
+	"fmt"
+
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/records"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+func (k *cutting) cutChannel(c *state.Channel) error {
+	id := k.rules.Blobs.Get(c.ID)
+	var kb [keys.Buf]byte
+	var err error
+	if c.Dirty&state.DirtyChannel != 0 {
+		k.rules.Scratch = k.appendChannel(k.rules.Scratch[:0], c)
+		key := keys.AppendHot(kb[:0], id, keys.HotChannel)
+		err = k.set(key, k.rules.Scratch, &c.Hash, c.Dirty&state.DirtyStored != 0)
+		c.Dirty |= state.DirtyStored
+		if c.Flags&state.ChannelDeleted != 0 {
+			k.written.Now.Put(key, k.rules.Scratch, false) // to be found before the cut is applied: the channel leaves memory
+		}
+	}
+	if err == nil && c.Dirty&state.DirtyPage0 != 0 {
+		k.rules.Scratch = k.appendPage(k.rules.Scratch[:0], c, 0)
+		err = k.set(keys.AppendPage(kb[:0], id, 0), k.rules.Scratch, &c.PageH, c.Dirty&state.DirtyPage0Stored != 0)
+		c.Dirty |= state.DirtyPage0Stored
+	}
+	if c.More != 0 {
+		pages := k.rules.MemberLists.At(c.More).Pages
+		for i := range pages {
+			if err == nil && pages[i].Dirty {
+				k.rules.Scratch = k.appendPage(k.rules.Scratch[:0], c, uint32(i+1))
+				err = k.set(keys.AppendPage(kb[:0], id, uint32(i+1)), k.rules.Scratch, &pages[i].Hash, pages[i].Stored)
+				pages[i].Dirty, pages[i].Stored = false, true
+			}
+		}
+	}
+	if x := k.rules.ExtraOf(c); x != nil {
+		k.cutSet(&x.Uncounted, id, keys.HotUncounted, nil)
+		k.cutSet(&x.Deleted, id, keys.HotDeleted, nil)
+		k.cutSet(&x.Alls, id, keys.HotAlls, nil)
+		if x.SizesDirty {
+			k.rules.Scratch = records.AppendSizes(k.rules.Scratch[:0], x.Sizes)
+			k.replace(keys.AppendHot(kb[:0], id, keys.HotSizes), k.rules.Scratch)
+			x.SizesDirty = false
+		}
+	}
+	c.Dirty &= state.DirtyStored | state.DirtyPage0Stored
+	if err != nil {
+		return fmt.Errorf("building a batch: %w", err)
+	}
+	return nil
+}
+
+func (k *cutting) cutGuest(ref uint32) {
+	r := k.rules.Rows.At(ref)
+	if r.Ord != state.NoOrdinal {
+		return
+	}
+	c := k.rules.Channels.At(r.Channel)
+	k.note(r.Channel, c)
+	var kb [keys.Buf]byte
+	key := append(keys.AppendHot(kb[:0], k.rules.Blobs.Get(c.ID), keys.HotGuest), k.rules.UserID(r.User)...)
+	k.rules.Scratch = k.rules.Scratch[:0]
+	if !r.Idle() {
+		k.rules.Scratch = records.AppendRow(k.rules.Scratch, r, k.rules.ExtraOfPair(r))
+	}
+	if stored := r.Flags&state.RowStored != 0; stored != (len(k.rules.Scratch) > 0) {
+		k.guests = append(k.guests, ref)
+	}
+	k.replace(key, k.rules.Scratch)
+}
+
+func (k *cutting) cutExc(ref uint32) {
+	r := k.rules.Rows.At(ref)
+	x := k.rules.ExtraOfPair(r)
+	if x == nil {
+		return
+	}
+	c := k.rules.Channels.At(r.Channel)
+	k.note(r.Channel, c)
+	channel, who := k.rules.Blobs.Get(c.ID), k.rules.UserID(r.User)
+	kinds := [...]byte{keys.HotMentions, keys.HotSingles, keys.HotHeld, keys.HotOpen, keys.HotReadAll}
+	if r.Flags&state.RowThread != 0 {
+		kinds = [...]byte{keys.HotThreadMentions, keys.HotThreadSingles, keys.HotThreadHeld, keys.HotThreadOpen, keys.HotThreadReadAll}
+		var ub [keys.Buf]byte
+		who = k.appendFollower(ub[:0], r)
+	}
+	k.cutSet(&x.Mentions, channel, kinds[0], who)
+	k.cutSet(&x.Singles, channel, kinds[1], who)
+	put := func(kind byte, val []byte) {
+		var kb [keys.Buf]byte
+		k.rules.Scratch = val
+		k.replace(append(keys.AppendHot(kb[:0], channel, kind), who...), val)
+	}
+	put(kinds[2], records.AppendUnsettled(k.rules.Scratch[:0], x))
+	put(kinds[3], records.AppendEvents(k.rules.Scratch[:0], x.OpenReads))
+	if w := x.WithThreads; w != nil && w.Dirty {
+		put(kinds[4], records.AppendWithThreads(k.rules.Scratch[:0], w))
+		w.Dirty = false
+	}
+	if r.Flags&state.RowThread == 0 {
+		k.cutSet(&x.Queued, channel, keys.HotQueued, who)
+		put(keys.HotWaiting, records.AppendEvents(k.rules.Scratch[:0], x.WaitingDeliveries))
+		put(keys.HotSpans, records.AppendSpans(k.rules.Scratch[:0], x.Spans))
+		if x.Hidden != nil {
+			k.cutSet(&x.Hidden.From, channel, keys.HotUnseen, who)
+			k.cutSet(&x.Hidden.Own, channel, keys.HotHidden, who)
+			if x.Hidden.ToDirty {
+				put(keys.HotHiddenTo, records.AppendHiddenTo(k.rules.Scratch[:0], x.Hidden))
+				x.Hidden.ToDirty = false
+			}
+		}
+		if x.SaidDirty {
+			put(keys.HotSaid, records.AppendMarkers(k.rules.Scratch[:0], x.Said))
+			x.SaidDirty = false
+		}
+	}
+	if x.Spent(r) || x.Empty() {
+		k.excs = append(k.excs, ref)
+	}
+}
+
+// trimExc gives back what a row's exc can do without. Lock is held.
+func (p *Partition) trimExc(ref uint32) {
+	r := p.rules.Rows.At(ref)
+	x := p.rules.ExtraOfPair(r)
+	x.Forget(r)
+	if x.Empty() {
+		p.rules.PairExtras.Drop(r.Extra)
+		r.Extra = 0
+	}
+}
+
+// set writes a hot record whose old hash is known.
+func (k *cutting) set(key, val []byte, hash *[2]uint64, stored bool) error {
+	if stored {
+		k.written.Digest.Sub(*hash)
+		k.written.Hot.Sub(*hash)
+	}
+	*hash = keys.RecordHash(key, val)
+	k.written.Digest.Add(*hash)
+	k.written.Hot.Add(*hash)
+	return k.batch.Set(key, val, nil)
+}
