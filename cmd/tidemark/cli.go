@@ -14,6 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/obs/codes"
 	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/internal/verbs/conform"
 	"github.com/tidemark/tidemark/internal/verbs/contexts"
 	"github.com/tidemark/tidemark/internal/verbs/deadletters"
 	"github.com/tidemark/tidemark/internal/verbs/inspect"
@@ -49,6 +50,7 @@ type cli struct {
 	EraseUser   eraseUserCmd    `cmd:"" help:"Erase a user, and list what remains where and until when."`
 	Snapshot    snapshots.Cmd   `cmd:"" help:"Take, list, check, restore and prune snapshots."`
 	Deadletters deadletters.Cmd `cmd:"" help:"List bad records, or send them again."`
+	Conformance conform.Cmd     `cmd:"" help:"Tell stories to a service of the query API, and say where its answers differ."`
 	Token       tokenCmd        `cmd:"" help:"Make a token for a caller of a node with keys."`
 	Context     contexts.Cmd    `cmd:"" help:"Name nodes, and choose the one to ask."`
 	Config      configCmd       `cmd:"" help:"Check the configuration of a node before it starts."`

@@ -45,6 +45,12 @@ func (f *NodeFlags) Service() queryv1connect.QueryServiceClient {
 	return queryv1connect.NewQueryServiceClient(f.http(), f.Addr, connect.WithInterceptors(bearer(token)))
 }
 
+// HTTP returns the client to call with, and the token; empty: none.
+func (f *NodeFlags) HTTP() (*http.Client, string) {
+	token, _ := f.token() // Validate has read the file
+	return f.http(), token
+}
+
 // bearer sends a token with each call, if there is one.
 type bearer string
 
