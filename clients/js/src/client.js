@@ -119,8 +119,9 @@ export class TidemarkClient {
   }
 
   /** Reads, each with one command, the channels that have something unread or a flag, those that are muted or archived too.
-   * Each states the channel's epoch, so that a mark that is made meanwhile wins, however long the command waits. A snapshot
-   * that was truncated lacks channels, and so does this: `MarkAllRead` of the ingest service reads all.
+   * Each states the channel's epoch, so that a mark that is made meanwhile wins, however long the command waits. Each names
+   * a seq, since an id that was used again, after 90 days, names another message. A snapshot that was truncated lacks
+   * channels, and so does this: `MarkAllRead` of the ingest service reads all.
    * @param {{label?: string, threads?: boolean}} [options] label: of the channels that have it; threads: their threads too,
    *   and channels with a followed thread that has something unread
    * @returns {Promise<any[]>} the answers */
@@ -135,11 +136,10 @@ export class TidemarkClient {
       if (label !== undefined && !c.labels?.includes(label)) continue;
       const its = followed.get(c.channel_id) ?? [];
       if (!(c.unread || c.flagged || its.some((t) => t.unread))) continue;
-      const newest = [c.latest, lastUnread(c), c.last_read, ...its.map((t) => t.last_reply)]
-        .reduce((a, b) => ((b?.seq ?? 0) > (a?.seq ?? 0) ? b : a), null);
-      if (newest?.seq) asked.push(this.send({
-        type: 'mark_read', channel_id: c.channel_id, ...(newest.message_id ? { message_id: newest.message_id } : { seq: newest.seq }),
-        ...(c.read_epoch && { read_epoch: c.read_epoch }), ...(threads && { with_threads: true }),
+      const seq = Math.max(...[c.latest, lastUnread(c), c.last_read, ...its.map((t) => t.last_reply)].map((m) => m?.seq ?? 0));
+      if (seq) asked.push(this.send({
+        type: 'mark_read', channel_id: c.channel_id, seq, ...(c.read_epoch && { read_epoch: c.read_epoch }),
+        ...(threads && { with_threads: true }),
       }));
       else if (c.flagged) asked.push(this.flag(c.channel_id, false)); // there is no message to read
     }
@@ -424,6 +424,5 @@ const scopeOf = (channelId, threadId) => ({ channel_id: channelId, ...(threadId 
 /** The newest unread message of a channel of which only seeded ones are live: they are `first_unread` and those after it.
  * Where some of them were deleted it is an earlier one, never a later one.
  * @param {import('./index.js').ChannelUnread} c
- * @returns {{message_id: string, seq: number} | undefined} */
-const lastUnread = (c) => (!c.latest && c.unread > 0 && c.first_unread
-  ? { message_id: '', seq: c.first_unread.seq + c.unread - 1 } : undefined);
+ * @returns {{seq: number} | undefined} */
+const lastUnread = (c) => (!c.latest && c.unread > 0 && c.first_unread ? { seq: c.first_unread.seq + c.unread - 1 } : undefined);

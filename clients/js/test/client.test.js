@@ -387,18 +387,18 @@ test('mark all read: a command for each channel with something to see, of one la
     for (const f of sent) net.last.says({ type: 'ack', id: f.id, after: [f.channel_id] });
     return all.then((answers) => {
       assert.deepEqual(answers.map((a) => a.after[0]), sent.map((f) => f.channel_id));
-      return sent.map((f) => [f.channel_id, f.type, f.message_id ?? f.flagged, f.with_threads ?? false]);
+      return sent.map((f) => [f.channel_id, f.type, f.seq ?? f.flagged, f.with_threads ?? false]);
     });
   };
-  const all = [['unread', 'mark_read', 'm4', false], ['muted', 'mark_read', 'm2', false], ['filed', 'mark_read', 'm9', false],
-    ['flagged', 'mark_read', 'm5', false], ['bare', 'channel.flag', false, false]];
+  const all = [['unread', 'mark_read', 4, false], ['muted', 'mark_read', 2, false], ['filed', 'mark_read', 9, false],
+    ['flagged', 'mark_read', 5, false], ['bare', 'channel.flag', false, false]];
   assert.deepEqual(await asked(), all);
   assert.deepEqual(await asked({ label: 'work' }), [all[0], all[3]]);
-  assert.deepEqual(await asked({ label: 'work', threads: true }), [['unread', 'mark_read', 'm4', true], ['flagged', 'mark_read', 'm5', true], ['done', 'mark_read', 'm11', true]]);
+  assert.deepEqual(await asked({ label: 'work', threads: true }), [['unread', 'mark_read', 4, true], ['flagged', 'mark_read', 5, true], ['done', 'mark_read', 11, true]]);
   assert.deepEqual(await asked({ label: 'none' }), []);
 });
 
-test('mark all read: each command states its channel\'s epoch, and a seq where there is no id', async (t) => {
+test('mark all read: each command states its channel\'s epoch, and a seq, which no other message can have', async (t) => {
   const { c, net } = await connected(t, [
     channel('marked', 1, { read_epoch: 3, latest: { message_id: 'm4', seq: 4 } }),
     channel('seeded', 5, { read_epoch: 1, first_unread: { message_id: '', seq: 5 } }), // of 9 the first four are read
@@ -411,9 +411,9 @@ test('mark all read: each command states its channel\'s epoch, and a seq where t
   for (const f of sent) net.last.says({ type: 'ack', id: f.id, after: [] });
   await all;
   assert.deepEqual(sent.map(({ id, ...f }) => f), [
-    { type: 'mark_read', channel_id: 'marked', message_id: 'm4', read_epoch: 3 },
+    { type: 'mark_read', channel_id: 'marked', seq: 4, read_epoch: 3 },
     { type: 'mark_read', channel_id: 'seeded', seq: 9, read_epoch: 1 },
-    { type: 'mark_read', channel_id: 'silent', message_id: 'm6', read_epoch: 2 },
+    { type: 'mark_read', channel_id: 'silent', seq: 6, read_epoch: 2 },
     { type: 'mark_read', channel_id: 'old', seq: 7, read_epoch: 1 },
   ]);
 });
