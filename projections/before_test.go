@@ -1,6 +1,7 @@
 package projections_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,49 @@ func TestPropertyAnOwnerBefore(t *testing.T) {
 					kept.read(now)
 					if !kept.same(right) { // the model is slow, and nearly always they are
 						kept.check(t, m, "what readers keep in the end")
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestPropertyAnOwnerBeforeAtEveryCut: the same wherever the first owner's group and store were,
+// with an owner that folds all of one topic and dies, and another that begins with the other one.
+func TestPropertyAnOwnerBeforeAtEveryCut(t *testing.T) {
+	scriptsOf(t, 10, random.DrawRepliesTakenBack, func(t *rapid.T, c *random.Case) {
+		m := model.New(c.Settings)
+		messages, reads := c.Log[events.Messages], c.Log[events.Reads]
+		for _, r := range slices.Concat(messages, reads) {
+			r.AddTo(m)
+		}
+		store := open(t, vfs.NewMem(), c.Settings)
+		defer closePartition(t, store)
+		for i := range messages {
+			for j := range reads {
+				owner := func(order ...[]script.Record) (known, said *told) {
+					p := projections.Beside(store)
+					known, said = newTold(), newTold()
+					fold(p, messages[:i])
+					fold(p, reads[:j])
+					known.drain(t, p, m, "what is committed", false)
+					for _, topic := range order {
+						fold(p, topic)
+					}
+					said.drain(t, p, m, "an owner", false)
+					return known, said
+				}
+				for _, first := range [][2][]script.Record{{messages[i:], reads[j:]}, {reads[j:], messages[i:]}} {
+					_, before := owner(first[1])
+					known, now := owner(first[0], first[1])
+					right, kept := newTold(), newTold()
+					right.read(known)
+					right.read(now)
+					kept.read(known)
+					kept.read(before)
+					kept.read(now)
+					if !kept.same(right) {
+						kept.check(t, m, fmt.Sprintf("%d messages and %d reads were committed: what readers keep in the end", i, j))
 					}
 				}
 			}

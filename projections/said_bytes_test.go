@@ -70,3 +70,37 @@ func storedBytes(t *testing.T, p *Partition) (n int) {
 	}
 	return n
 }
+
+// TestHiddenMessagesCostWhatSingleReadsDo: hiding some messages adds no more to a store than
+// reading them singly.
+func TestHiddenMessagesCostWhatSingleReadsDo(t *testing.T) {
+	const channels = 200
+	size := func(said events.Read) int {
+		p := mustOpen(t, vfs.NewMem(), testIdentity())
+		defer p.Close()
+		f := &feed{p: p, now: 1_763_000_000_000}
+		for c := range channels {
+			ch := fmt.Sprintf("channel-%03d", c)
+			f.join(ch, "ann", "bob")
+			for i := range 30 {
+				f.post(ch, fmt.Sprint("m", i), "bob", "")
+			}
+			f.saying(ch, "ann", said)
+		}
+		f.store(t)
+		return storedBytes(t, p)
+	}
+	some := [][]byte{[]byte("m3"), []byte("m4"), []byte("m9"), []byte("m28")}
+	plain := size(events.Read{Kind: events.KindLabelsSet}) // says nothing
+	each := func(r events.Read) float64 { return float64(size(r)-plain) / channels }
+	read := each(events.Read{Kind: events.KindMessagesRead, IDs: some})
+	hidden := each(events.Read{Kind: events.KindMessagesHidden, IDs: some})
+	cleared := each(events.Read{Kind: events.KindMessagesHidden, Seq: 25})
+	t.Logf("four messages read singly: %.2f bytes a pair, hidden: %.2f; a channel cleared: %.2f", read, hidden, cleared)
+	if read <= 0 || hidden <= 0 || hidden > read+2 {
+		t.Errorf("four messages read singly are %.2f bytes, hidden %.2f", read, hidden)
+	}
+	if cleared <= 0 || cleared > 32 {
+		t.Errorf("a channel that is cleared has %.2f bytes more", cleared)
+	}
+}

@@ -295,7 +295,7 @@ func TestDrawsWhatIsTakenBack(t *testing.T) {
 // event, so that a failing script can become a golden file.
 func TestCasesAreWellFormed(t *testing.T) {
 	for name, draw := range map[string]func(*rapid.T) *Case{
-		"Draw": Draw, "DrawMore": DrawMore(Parts()...), "DrawCrowd": DrawCrowd, "DrawTakenBack": DrawTakenBack,
+		"Draw": Draw, "DrawMore": DrawMore(Parts()...), "DrawCrowd": DrawCrowd, "DrawTakenBack": DrawTakenBack, "DrawRepliesTakenBack": DrawRepliesTakenBack,
 	} {
 		g := rapid.Custom(draw)
 		for seed := range 40 {
