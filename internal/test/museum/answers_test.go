@@ -11,7 +11,6 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/test/script"
 	"github.com/tidemark/tidemark/projections"
-	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -20,6 +19,7 @@ type question struct {
 	verb            string // view, inbox, threads, explain, badge, channel, told, redis, pages
 	user, channel   string // in the story; channel without #
 	thread, message string
+	list            string // of an inbox: unread, archived
 	key             string
 	pageSize        int
 	wireUser, wireC string
@@ -34,6 +34,8 @@ func (l *tale) parse(words []string) question {
 	case q.verb == "redis" && len(words) > 0:
 		q.key = words[0]
 		return q
+	case q.verb == "inbox" && len(words) == 2:
+		q.list, words = words[1], words[:1]
 	case q.verb == "pages" && len(words) == 3 && words[0] == "of":
 		n, err := strconv.Atoi(words[1])
 		if err != nil {
@@ -71,6 +73,8 @@ func (l *tale) answer(words []string, expected string) string {
 	switch {
 	case q.verb == "channel":
 		return l.showChannel(&q)
+	case q.verb == "inbox" && q.list != "":
+		return l.showList(&q)
 	case q.verb == "inbox":
 		return l.showInbox(&q)
 	case q.verb == "pages":
@@ -336,14 +340,6 @@ func (l *tale) showTold(q *question, expected string) string {
 	})
 	_, l.seen[key] = l.site.told.about(key)
 	return saw
-}
-
-// markAllRead is one call.
-func (l *tale) markAllRead(user string) string {
-	l.t.Helper()
-	res := asked(l, l.site.ingest.MarkAllRead, &ingestv1.MarkAllReadRequest{UserId: l.wireUser(user)})
-	l.after = append(l.after, res.After...)
-	return fmt.Sprintf("%s: marked %s", user, plural(res.Channels, "channel"))
 }
 
 func refOf(r *queryv1.MessageRef) projections.Ref {

@@ -31,7 +31,7 @@ import (
 const (
 	// shared is how many partitions all stories share; those behind them are for stories alone.
 	shared     = 2
-	partitions = 16
+	partitions = 18
 )
 
 // patience bounds every wait. It is no expectation: machines that test are slow.

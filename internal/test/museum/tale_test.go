@@ -27,6 +27,7 @@ import (
 //	? a             what a user sees: GetUnread. GetInbox, ExplainUnread and Redis (inbox, read-pointer, channel-latest)
 //	                must say the same; also "? a #general"
 //	? inbox a       GetInbox; the order and the totals of Redis are the same
+//	? inbox a unread    GetInbox of what is unread or flagged; also archived: of what is listed apart
 //	? a in thread m1    what the user sees of a thread, if it is listed: GetThreads, ExplainUnread and inbox-threads
 //	? threads a     GetThreads, with the totals of GetInbox
 //	? explain a     ExplainUnread, with the event that put the pointer where it is; also "in thread m1"
@@ -38,7 +39,7 @@ import (
 //	? shown #c      what tidemark.receipts has shown the members since the last such question
 //	? redis KEY     a key as it is, with the names of the story: read-pointer:a:c
 //	? pages of N a  GetInbox in pages of N
-//	mark all read a     MarkAllRead, and how many channels it found
+//	mark all read a     MarkAllRead, and how many channels it found; also: label work, with threads
 //	N times LINE    the line N times, with the numbers from 1 on in the place of each %
 //	restart, rebuild, repair    see TestRestarts
 //
@@ -98,7 +99,7 @@ func (l *tale) tell(lines []string) []string {
 			out = append(out, strings.Split(l.answer(words, expected), "\n")...)
 		case strings.HasPrefix(line, "mark all read "):
 			l.publish()
-			out = append(out, l.markAllRead(words[3]))
+			out = append(out, l.markAllRead(words[3], words[4:]))
 		default:
 			for _, event := range times(line) {
 				l.event(event)
