@@ -75,12 +75,12 @@ function groups(device) {
 
 /** The way to what is archived, and back. */
 function shelf(device) {
-  const { archived } = device.inbox;
+  const { archived, inbox, group } = device;
   if (device.shelf) {
     return h('button', { key: 'shelf', class: 'shelf', type: 'button', onclick: () => device.showShelf(false) }, icon('back'), h('span', {}, 'Archived'));
   }
   if (!archived.length) return undefined;
-  const { unread_channels: n = 0, mentions = 0 } = device.inbox.totals.archived ?? {};
+  const { unread_channels: n = 0, mentions = 0 } = (group ? inbox.byLabel().get(group) : inbox.totals)?.archived ?? {};
   return h('button', {
     key: 'shelf', class: 'shelf', type: 'button', onclick: () => device.showShelf(true),
     'aria-label': `Archived: ${plural(archived.length, 'channel')}${n ? `, ${count(n)} unread` : ''}${mentions ? `, ${plural(mentions, 'mention')}` : ''}`,

@@ -67,9 +67,13 @@ export class Device {
 
   /** The channels that the list shows. */
   get listed() {
-    if (this.shelf) return this.inbox.archived;
-    return this.inbox.sorted.filter((c) => !this.group || c.labels?.includes(this.group));
+    return this.shelf ? this.archived : this.inbox.sorted.filter((c) => this.#inGroup(c));
   }
+
+  /** The archived channels of the group that is chosen. */
+  get archived() { return this.inbox.archived.filter((c) => this.#inGroup(c)); }
+
+  #inGroup(c) { return !this.group || Boolean(c.labels?.includes(this.group)); }
 
   /** Whether anything is left to be marked read, in the badge or not. */
   get anything() {

@@ -37,13 +37,13 @@ function notifications(device, c) {
     h('label', { class: 'choice' }, h('span', {}, 'How long'), h('select', {
       name: 'span', class: 'pick', onchange: (e) => say(e.currentTarget.form), ref: (el) => { el.value = c.until ? 'same' : 'lasting'; }, // after its options
     },
-    h('option', { value: 'lasting' }, 'lasting'), c.until && h('option', { key: 'same', value: 'same' }, `until ${untilOf(c.until)}`),
+    h('option', { value: 'lasting' }, 'for good'), c.until && h('option', { key: 'same', value: 'same' }, `until ${untilOf(c.until)}`),
     Object.entries(spans).map(([value, [words]]) => h('option', { key: value, value }, words)))),
     c.until && h('p', { key: 'then', class: 'note' }, `After that: ${levels[c.level_after ?? 'ALL']}.`),
     h('label', { class: 'choice' }, h('input', {
       type: 'checkbox', name: 'ignore', checked: Boolean(c.ignore_mention_all),
       onchange: (e) => notify(device, c.channel_id, level, c.until, e.currentTarget.checked),
-    }), h('span', {}, '@all is no mention of me')));
+    }), h('span', {}, '@all does not mention me')));
 }
 
 function labelsOf(device, c) {
