@@ -23,6 +23,8 @@ type answers struct {
 	Inboxes  map[string][]inbox `json:"inboxes"`
 	Receipts []receiptsAnswer   `json:"receipts"`
 	Readers  []readersAnswer    `json:"readers"`
+	Said     []saidAnswer       `json:"said,omitempty"` // of the story "said"
+	Viewed   []viewedAnswer     `json:"viewed,omitempty"`
 }
 
 type ref struct {
@@ -80,10 +82,10 @@ type readersAnswer struct {
 	Users   map[string]ref
 }
 
-// answersOf queries a store for everything about everybody in it. messages has the ids posted in
-// each channel.
-func answersOf(t *testing.T, p *projections.Partition, messages map[string][]string) answers {
+// answersOf queries a store that folded a story for everything about everybody in it.
+func answersOf(t *testing.T, p *projections.Partition, story string) answers {
 	t.Helper()
+	messages := posted(t, story)
 	digest := p.Digest()
 	a := answers{Digest: hex.EncodeToString(digest[:]), Inboxes: map[string][]inbox{}}
 	users := map[string]bool{}
@@ -102,9 +104,15 @@ func answersOf(t *testing.T, p *projections.Partition, messages map[string][]str
 		for _, u := range of[id] {
 			users[u] = true
 			a.pair(p, u, id)
+			if story == saidStory {
+				a.said(p, u, id)
+			}
 		}
 		for _, m := range messages[id] {
 			a.receipts(p, id, m)
+			if story == saidStory {
+				a.viewed(p, id, m)
+			}
 		}
 		if v, ok := p.Readers(id, 0, 1000); ok {
 			readers := readersAnswer{id, map[string]ref{}}

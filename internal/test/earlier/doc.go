@@ -4,7 +4,8 @@
 //
 // Each directory below testdata is named after the commit whose build wrote it, COMMIT from the
 // events of testdata/story.txt and X-COMMIT from those of testdata/story-X.txt. The story "seeded"
-// is of channels that begin with messages_seeded, whose stores say format 2:
+// is of channels that begin with messages_seeded, whose stores say format 2; "said" has all of DESIGN
+// §4.7, and its stores say format 3:
 //
 //	inputs.json      the records of the three input topics
 //	stores.zip       the data directory of a node that folded them and was stopped
@@ -18,7 +19,8 @@
 //
 //	go test ./internal/test/earlier -run TestWrite -write COMMIT
 //	go test ./internal/test/earlier -run TestWrite -write seeded-COMMIT
+//	go test ./internal/test/earlier -run TestWrite -write said-COMMIT
 //
-// there, and bring testdata/COMMIT and testdata/seeded-COMMIT back. Never overwrite an existing
+// there, and bring testdata/COMMIT, testdata/seeded-COMMIT and testdata/said-COMMIT back. Never overwrite an existing
 // directory: its content is what that build wrote.
 package earlier

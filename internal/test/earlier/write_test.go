@@ -35,7 +35,7 @@ func TestWrite(t *testing.T) {
 		write(t, fixture{filepath.Join("testdata", *keepAs)})
 		return
 	}
-	for _, name := range []string{"new", "seeded-new"} {
+	for _, name := range []string{"new", "seeded-new", "said-new"} {
 		t.Run(name, func(t *testing.T) { write(t, fixture{filepath.Join(t.TempDir(), name)}) })
 	}
 }
@@ -223,7 +223,7 @@ func stored(t *testing.T, data, story string) []answers {
 	var out []answers
 	for _, n := range numbers {
 		p := opened(t, processor.StoreDir(data, n))
-		out = append(out, answersOf(t, p, posted(t, story)))
+		out = append(out, answersOf(t, p, story))
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
