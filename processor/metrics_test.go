@@ -65,7 +65,7 @@ func TestMetrics(t *testing.T) {
 	for name, want := range map[string]float64{
 		"tidemark_processor_events_total{kind=message_posted,outcome=applied,topic=" + names.Inputs[0] + "}": 1,
 		"tidemark_processor_events_total{kind=read_up_to,outcome=waiting,topic=" + names.Inputs[1] + "}":     1,
-		"tidemark_processor_dead_letters_total{reason=undecodable,topic=" + names.Inputs[1] + "}":            1,
+		"tidemark_processor_dead_letters_total{code=TM103,reason=undecodable,topic=" + names.Inputs[1] + "}": 1,
 		"tidemark_processor_partition_state{partition=0,state=live}":                                         1,
 		"tidemark_processor_partition_state{partition=0,state=failed}":                                       0,
 		"tidemark_processor_position{partition=0,topic=" + names.Inputs[0] + "}":                             2,

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/obs/codes"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/processor/internal/metrics"
 )
@@ -19,7 +20,7 @@ func TestSeriesFromTheStart(t *testing.T) {
 	values := gathered(t, s.Registry)
 	for _, reason := range append([]events.Reason{ReasonSkipped}, events.LetterReasons...) {
 		for _, topic := range events.InputTopics {
-			if _, ok := values["tidemark_processor_dead_letters_total{reason="+string(reason)+",topic="+topic+"}"]; !ok {
+			if _, ok := values["tidemark_processor_dead_letters_total{code="+codes.OfLetter(string(reason))+",reason="+string(reason)+",topic="+topic+"}"]; !ok {
 				t.Errorf("no series of dead letters of %s for %s", topic, reason)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/obs/codes"
 	"github.com/tidemark/tidemark/processor"
 )
 
@@ -22,6 +23,7 @@ type Letter struct {
 	Offset    int64     `json:"offset"`
 	Written   time.Time `json:"written"`
 	Reason    string    `json:"reason"`
+	Code      string    `json:"code,omitempty"` // of the reason, as in package codes
 	Detail    string    `json:"detail"`
 	Topic     string    `json:"topic"` // where it came from
 	From      string    `json:"from"`  // partition/offset there
@@ -49,7 +51,7 @@ func Of(r *kgo.Record) Letter {
 		case processor.HeaderOffset:
 			offset = v
 		case processor.HeaderReason:
-			l.Reason = v
+			l.Reason, l.Code = v, codes.OfLetter(v)
 		case processor.HeaderDetail:
 			l.Detail = strings.TrimPrefix(v, "bad event: ")
 		case processor.HeaderLeftOut:

@@ -12,6 +12,7 @@
 //	cache.go      the role cache
 //	gateway.go    the role gateway
 //	metrics.go    what a node measures beside its parts
+//	statecodes.go the codes of what is wrong now, as a metric
 //	doors.go      the listeners
 //	ui.go         the page
 //	snapshots.go  the newest snapshots, for the page

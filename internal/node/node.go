@@ -70,6 +70,7 @@ func New(ctx context.Context, c Config) (_ *Node, err error) {
 	n.cfg.Peers.Doubts = &peer.Doubts{}
 	c.Audit.Register(n.registry)
 	n.stopping, n.stop = context.WithCancel(context.Background())
+	n.registry.MustRegister(stateCodes{n.Ready, c.Logger})
 	if n.client, err = n.connect(ctx); err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func TestWhatGoesWrongFiresItsAlert(t *testing.T) {
 	for range 400 {
 		s.send(events.TopicMessages, "team", `{"channel_id":7}`, old)
 	}
-	after = s.awaitChange(url, before, `tidemark_processor_partition_state{partition="0",state="failed"}`)
+	after = s.awaitChange(url, before, `tidemark_processor_partition_state{partition="0",state="failed"}`, `tidemark_state_code{code="TM014"}`)
 	for _, prefix := range []string{"tidemark_processor_snapshot", "tidemark_redis_"} {
 		before, after = without(before, prefix), without(after, prefix)
 	}

@@ -96,7 +96,7 @@ func TestList(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(run(listCmd{})), "\n")
 	if len(lines) != 5 || !strings.HasPrefix(lines[1], "0/2 ") || !strings.HasPrefix(lines[2], "0/1 ") || !strings.HasPrefix(lines[3], "0/0 ") ||
-		lines[4] != "3 dead letters: no_target 1, undecodable 2" || !strings.Contains(lines[3], "chat.messages/3/100") || !strings.Contains(lines[3], "what is wrong") {
+		lines[4] != "3 dead letters: no_target 1, undecodable 2" || !strings.Contains(lines[3], "  TM103  undecodable  chat.messages/3/100") || !strings.Contains(lines[3], "what is wrong") {
 		t.Errorf("the list is\n%s", strings.Join(lines, "\n"))
 	}
 	for want, c := range map[string]listCmd{
@@ -116,7 +116,7 @@ func TestList(t *testing.T) {
 	dec := json.NewDecoder(strings.NewReader(run(c)))
 	for i := range 3 {
 		var l letters.Letter
-		if err := dec.Decode(&l); err != nil || l.Offset != int64(i) || l.From != fmt.Sprintf("3/%d", 100+i) {
+		if err := dec.Decode(&l); err != nil || l.Code != []string{"TM103", "TM106", "TM103"}[i] || l.Offset != int64(i) || l.From != fmt.Sprintf("3/%d", 100+i) {
 			t.Errorf("letter %d is %+v, %v", i, l, err)
 		}
 	}

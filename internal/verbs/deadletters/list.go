@@ -47,9 +47,9 @@ func (c *listCmd) Run(a *verbs.App) error {
 	}
 	list = newest(list, c.Limit)
 	if len(list) > 0 {
-		t := term.NewTable("PLACE", "WRITTEN", "REASON", "FROM", "KEY", "BYTES>", "DETAIL")
+		t := term.NewTable("PLACE", "WRITTEN", "CODE", "REASON", "FROM", "KEY", "BYTES>", "DETAIL")
 		for _, l := range list {
-			t.Row(l.Place(), l.Written.Local().Format("2006-01-02 15:04:05"), l.Reason, l.Origin(), term.Cut(term.Printable(l.Key), 32), l.Bytes, l.Detail)
+			t.Row(l.Place(), l.Written.Local().Format("2006-01-02 15:04:05"), l.Code, l.Reason, l.Origin(), term.Cut(term.Printable(l.Key), 32), l.Bytes, l.Detail)
 		}
 		if err := t.Print(a.Stdout); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/obs/codes"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -97,10 +98,10 @@ func New(t setup.Topics) *Set {
 	for i := range m.clock {
 		m.clock[i] = clock.WithLabelValues(t.Inputs[i])
 	}
-	m.dead = counter("dead_letters_total", "Records copied to the dead letters, by topic and reason.", "topic", "reason")
+	m.dead = counter("dead_letters_total", "Records copied to the dead letters, by topic and reason, with the reason's code.", "topic", "reason", "code")
 	for _, topic := range t.Inputs {
 		for _, reason := range append(slices.Clone(events.LetterReasons), setup.ReasonSkipped) {
-			m.dead.WithLabelValues(topic, string(reason))
+			m.dead.WithLabelValues(topic, string(reason), codes.OfLetter(string(reason)))
 		}
 	}
 	phases := histogram("phase_seconds", "Time of each phase of a batch.", prometheus.ExponentialBuckets(16e-6, 4, 10), "phase")
@@ -198,7 +199,7 @@ func (m *Worker) Flush() {
 
 // DeadLetter counts a bad record.
 func (m *Worker) DeadLetter(in events.Input, reason events.Reason) {
-	m.dead.WithLabelValues(m.inputs[in], string(reason)).Inc()
+	m.dead.WithLabelValues(m.inputs[in], string(reason), codes.OfLetter(string(reason))).Inc()
 }
 
 // Batch counts what was folded and drained since the last drain.
