@@ -55,7 +55,7 @@ func (g *Gateway) emitRead(u *user, e *entry, s scope, r view.Ref, epoch uint32,
 		Target: &eventsv1.ReadUpTo_MessageId{MessageId: r.ID}, ThreadId: s.thread, ReadEpoch: epoch,
 	}}
 	done := e.unsettle()
-	g.produce(g.cfg.Topics.Reads, s.channel, ev, func(_ string, offset int64, err error) {
+	g.produce(c.Context(), g.cfg.Topics.Reads, s.channel, ev, func(_ string, offset int64, err error) {
 		u.hub.mu.Lock()
 		defer u.hub.mu.Unlock()
 		done(offset, err)

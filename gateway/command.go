@@ -21,7 +21,7 @@ func (g *Gateway) handle(c *conn, body []byte) {
 		return g.do(c, &cmd)
 	})
 	if guard.Of(err) != nil {
-		g.cfg.Logger.Error("a frame is answered with an error", append(guard.Attrs(err), "instance", c.Instance)...)
+		g.cfg.Logger.ErrorContext(c.Context(), "a frame is answered with an error", append(guard.Attrs(err), "instance", c.Instance)...)
 	}
 	if err != nil {
 		c.SendNow(frames.Failure(cmd.ID, err))
@@ -65,7 +65,7 @@ func (g *Gateway) do(c *conn, cmd *frames.Command) error {
 	}
 	err := g.write(c, cmd)
 	if err != nil {
-		g.door.NoteEvent(c.bearer, c.user.id, c.remote, err)
+		g.door.NoteEvent(c.Context(), c.bearer, c.user.id, c.remote, err)
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func (g *Gateway) seeFlagged(c *conn, e *entry, cmd *frames.Command) {
 	}
 	events.StateVersion(ev)
 	u, done, answer := c.user, e.unsettle(), *cmd
-	g.produce(g.cfg.Topics.Reads, cmd.ChannelID, ev, func(token string, offset int64, err error) {
+	g.produce(c.Context(), g.cfg.Topics.Reads, cmd.ChannelID, ev, func(token string, offset int64, err error) {
 		u.hub.locked(func() { done(offset, err) })
 		if err != nil {
 			c.SendNow(frames.Failure(answer.ID, err))
@@ -193,8 +193,8 @@ func (g *Gateway) write(c *conn, cmd *frames.Command) error {
 		return nil
 	}
 	answer, bearer := *cmd, c.bearer
-	g.produce(g.cfg.Topics.Reads, cmd.ChannelID, ev, func(token string, offset int64, err error) {
-		g.door.NoteEvent(bearer, u.id, c.remote, err)
+	g.produce(c.Context(), g.cfg.Topics.Reads, cmd.ChannelID, ev, func(token string, offset int64, err error) {
+		g.door.NoteEvent(c.Context(), bearer, u.id, c.remote, err)
 		u.hub.locked(func() {
 			done(offset, err)
 			if public && err == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // varying are fields whose values no document can know; they are compared by name.
-var varying = []string{"instance_id", "at", "last_read_at", "stamp", "after", "evaluated_at"}
+var varying = []string{"instance_id", "request_id", "at", "last_read_at", "stamp", "after", "evaluated_at"}
 
 // same compares a frame with that of the document.
 func same(got, want any, path string) string {

@@ -20,6 +20,7 @@ import (
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/limit"
+	"github.com/tidemark/tidemark/internal/obs"
 )
 
 // subprotocol is what a client may offer beside the subprotocol that carries its token. The answer
@@ -141,7 +142,7 @@ func (g *Gateway) serve(c *conn, who admission.Identity) {
 		reason := "the token has expired: connect again with another"
 		if errors.Is(why, auth.ErrRevoked) {
 			reason = "the token was revoked: connect again with another"
-			g.door.Note(who.Bearer, c.remote, admission.NotAuthenticated, reason)
+			g.door.Note(c.Context(), who.Bearer, c.remote, admission.NotAuthenticated, reason)
 		}
 		c.Shut(CloseToken, reason)
 	})()
@@ -170,7 +171,7 @@ func (g *Gateway) serve(c *conn, who admission.Identity) {
 		}
 	})
 	if websocket.CloseStatus(err) == -1 && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && c.Context().Err() == nil {
-		g.cfg.Logger.Debug("a connection broke", "instance", c.Instance, "err", err)
+		g.cfg.Logger.DebugContext(c.Context(), "a connection broke", "instance", c.Instance, "err", err)
 	}
 }
 
@@ -208,7 +209,7 @@ func (c *conn) mayAsk() bool {
 	if c.refused++; c.refused > g.cfg.Limits.FramesBurst {
 		const why = "too many frames: wait longer"
 		if c.refused == g.cfg.Limits.FramesBurst+1 {
-			g.door.Note(c.bearer, c.remote, admission.Exhausted, why)
+			g.door.Note(c.Context(), c.bearer, c.remote, admission.Exhausted, why)
 		}
 		c.Shut(CloseRate, why)
 	}
@@ -225,13 +226,13 @@ func (g *Gateway) leave(c *conn) {
 // deny closes a connection without a valid token.
 func (c *conn) deny() {
 	const why = "no valid token"
-	c.g.door.Note(auth.Identity{}, c.remote, admission.NotAuthenticated, why)
+	c.g.door.Note(c.Context(), auth.Identity{}, c.remote, admission.NotAuthenticated, why)
 	c.closeNow(CloseToken, why)
 }
 
 // refuse closes a connection of a user who has too many.
 func (c *conn) refuse(id auth.Identity, why string) {
-	c.g.door.Note(id, c.remote, admission.Exhausted, why)
+	c.g.door.Note(c.Context(), id, c.remote, admission.Exhausted, why)
 	c.closeNow(CloseRate, why)
 }
 
@@ -246,6 +247,9 @@ func (g *Gateway) helloFrame(c *conn, u *user) []byte {
 	l := &g.cfg.Limits
 	b := frames.Text(frames.Begin(make([]byte, 0, 256), "hello"), "user_id", u.id)
 	b = frames.Text(b, "instance_id", c.Instance)
+	if id := obs.RequestID(c.Context()); id != "" {
+		b = frames.Text(b, "request_id", id)
+	}
 	b = append(frames.Key(b, "limits"), '{')
 	b = frames.Number(b, "frame_bytes", uint64(l.FrameBytes))
 	b = frames.Number(b, "focused", uint64(l.Focused))

@@ -19,8 +19,8 @@ const produceTimeout = 10 * time.Second
 
 // produce writes an event to a topic. It never waits, so it may be called with the hub's lock. A
 // goroutine of the client calls done, with the event's token and offset or with an error. done may
-// take the lock.
-func (g *Gateway) produce(topic, channelID string, event proto.Message, done func(token string, offset int64, err error)) {
+// take the lock. Of asked, which may be done, only the request id counts: log lines have it.
+func (g *Gateway) produce(asked context.Context, topic, channelID string, event proto.Message, done func(token string, offset int64, err error)) {
 	panicked := g.panicked("what follows from an event is left out")
 	var once sync.Once // done counts the events that are being written: it is called once for each, whatever panics
 	said := func(token string, offset int64, err error) {
@@ -41,7 +41,7 @@ func (g *Gateway) produce(topic, channelID string, event proto.Message, done fun
 			cancel()
 			if err != nil {
 				g.metrics.produceErrors.Inc()
-				g.cfg.Logger.Warn("an event was not written", "topic", topic, "err", err)
+				g.cfg.Logger.WarnContext(asked, "an event was not written", "topic", topic, "err", err)
 				said("", 0, err)
 				return
 			}

@@ -40,7 +40,7 @@ func (g *Gateway) readState(c *conn, cmd frames.Command) {
 			return nil, notMember(cmd.ChannelID)
 		}
 		if err != nil {
-			g.cfg.Logger.Debug("the readers of a channel could not be asked for", "instance", c.Instance, "err", err)
+			g.cfg.Logger.DebugContext(ctx, "the readers of a channel could not be asked for", "instance", c.Instance, "err", err)
 			return nil, frames.Refuse(frames.Unavailable, "read_state: the channel's owner did not answer: try again")
 		}
 		if err := g.member(c, cmd.ChannelID); err != nil {
@@ -67,7 +67,7 @@ func (g *Gateway) readState(c *conn, cmd frames.Command) {
 		err := guard.Err("read_state", func() (err error) { b, err = answer(); return err })
 		c.asking.Add(-1)
 		if guard.Of(err) != nil {
-			g.cfg.Logger.Error("read_state is not answered", guard.Attrs(err)...)
+			g.cfg.Logger.ErrorContext(c.Context(), "read_state is not answered", append(guard.Attrs(err), "instance", c.Instance)...)
 		}
 		if err != nil {
 			b = frames.Failure(cmd.ID, err)

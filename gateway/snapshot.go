@@ -54,7 +54,7 @@ func (g *Gateway) load(c *conn) {
 			return
 		}
 		if try >= snapshotTries {
-			g.cfg.Logger.Warn("no inbox could be read", "instance", c.Instance, "err", err)
+			g.cfg.Logger.WarnContext(c.Context(), "no inbox could be read", "instance", c.Instance, "err", err)
 			c.Shut(CloseTryAgain, "no inbox could be read: try again later")
 			return
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/guard/httpguard"
+	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
@@ -92,7 +93,7 @@ func (h *handler) guard(next http.Handler) http.Handler {
 		id, no := auth.Operator(h.Verifier, r, auth.ScopeAdmin)
 		if no != nil {
 			if no.Err != nil {
-				h.Logger.Debug("a token was refused", "err", no.Err)
+				h.Logger.DebugContext(r.Context(), "a token was refused", "err", no.Err)
 			}
 			if no.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", "Bearer")
@@ -153,10 +154,10 @@ func (h *handler) checkpoint(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, processor.ErrNotOwner) || errors.Is(err, processor.ErrOpening) {
 			status, code = http.StatusServiceUnavailable, "unavailable"
 		}
-		refuse(w, status, code, fmt.Sprintf("partition %d: %s", q.Partition, h.reason(q.Partition, err)))
+		refuse(w, status, code, fmt.Sprintf("partition %d: %s", q.Partition, h.reason(r.Context(), q.Partition, err)))
 		return
 	}
-	h.Logger.Info("store is copied for verification", "partition", q.Partition, "dir", to)
+	h.Logger.InfoContext(r.Context(), "store is copied for verification", "partition", q.Partition, "dir", to)
 	reply(w, CheckpointAnswer{Dir: to})
 }
 
@@ -196,18 +197,22 @@ func (h *handler) snapshots(w http.ResponseWriter, r *http.Request) {
 		case errors.Is(err, projections.ErrEmpty):
 			out.send(Event{Partition: n, Taken: &Taken{Empty: true}})
 		default:
-			out.send(Event{Partition: n, Error: h.reason(n, err)})
+			out.send(Event{Partition: n, Error: h.reason(r.Context(), n, err)})
 		}
 	}
 	out.send(Event{End: true})
 }
 
-// reason returns the text of an error about a partition for the caller. A panic is only logged.
-func (h *handler) reason(partition int32, err error) string {
+// reason returns the text of an error about a partition for the caller. A panic is only logged; the
+// caller gets the id by which the log has it.
+func (h *handler) reason(ctx context.Context, partition int32, err error) string {
 	if guard.Of(err) == nil {
 		return err.Error()
 	}
-	h.Logger.Error("a call about a partition failed", append(guard.Attrs(err), "partition", partition)...)
+	h.Logger.ErrorContext(ctx, "a call about a partition failed", append(guard.Attrs(err), "partition", partition)...)
+	if id := obs.RequestID(ctx); id != "" {
+		return httpguard.Answer + " (request_id " + id + ")"
+	}
 	return httpguard.Answer
 }
 

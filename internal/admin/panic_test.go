@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/internal/guard/httpguard"
+	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/snapshot"
@@ -93,5 +94,28 @@ func TestPanicEndsTheCall(t *testing.T) {
 		t.Error(err)
 	} else if res.Body.Close(); res.StatusCode != http.StatusOK {
 		t.Errorf("in the end: %d", res.StatusCode)
+	}
+}
+
+// Of a call that fails on a bug, the caller gets the id by which the log has it.
+func TestPanicIsFoundByItsRequest(t *testing.T) {
+	var out testkit.Output
+	log, err := obs.NewLogger(&out, obs.FormatText, "info")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Handler(Config{Node: &buggy{at: "snapshot"}, DataDir: t.TempDir(), Snapshots: "file:///b", Logger: log})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set(obs.RequestIDHeader, "r-7")
+		h.ServeHTTP(w, obs.WithRequestID(w, r))
+	}))
+	defer s.Close()
+	said := ""
+	err = (&Client{URL: s.URL}).Snapshots(t.Context(), SnapshotsRequest{Partitions: []int32{3}}, func(e Event) error {
+		said += e.Error
+		return nil
+	})
+	if err != nil || said != httpguard.Answer+" (request_id r-7)" || !strings.Contains(out.String(), "request_id=r-7") {
+		t.Errorf("%v, %q\n%s", err, said, &out)
 	}
 }

@@ -32,6 +32,16 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
+// CarryRequestID returns a context that has the request id of ctx and nothing else of it: no end,
+// and no other value. It is for work that goes on when the request is answered.
+func CarryRequestID(ctx context.Context) context.Context {
+	id := RequestID(ctx)
+	if id == "" {
+		return context.Background()
+	}
+	return context.WithValue(context.Background(), requestIDKey{}, id)
+}
+
 func sane(id string) bool {
 	if id == "" || len(id) > maxRequestID {
 		return false

@@ -2,6 +2,7 @@ package obs
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,7 +22,7 @@ func TestRequestID(t *testing.T) {
 			t.Errorf("%q becomes %q, the answer has %q", id, got, w.Header().Get(RequestIDHeader))
 		}
 	}
-	if got := RequestID(t.Context()); got != "" {
+	if got := RequestID(t.Context()); got != "" || CarryRequestID(t.Context()) != context.Background() {
 		t.Errorf("without a request: %q", got)
 	}
 }
@@ -39,6 +40,11 @@ func TestLogLinesHaveTheRequestID(t *testing.T) {
 	log.With("role", "query").WarnContext(ctx, "one")
 	log.WithGroup("g").WarnContext(ctx, "two")
 	log.Warn("three")
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if on := CarryRequestID(over); on.Err() != nil || RequestID(on) != "r-1" {
+		t.Errorf("what goes on: %v, %q", on.Err(), RequestID(on))
+	}
 	lines := strings.Split(out.String(), "\n")
 	if !strings.Contains(lines[0], "request_id=r-1") || !strings.Contains(lines[1], "request_id=r-1") || strings.Contains(lines[2], "request_id") {
 		t.Errorf("%s", out.String())

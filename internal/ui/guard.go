@@ -17,7 +17,7 @@ func (u *UI) guard(next http.Handler) http.Handler {
 		id, no := auth.Operator(u.cfg.Verifier, r, auth.ScopeRead|auth.ScopeAdmin)
 		if no != nil {
 			if no.Err != nil {
-				u.cfg.Logger.Debug("a token was refused", "err", no.Err)
+				u.cfg.Logger.DebugContext(r.Context(), "a token was refused", "err", no.Err)
 			}
 			if no.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", "Bearer")

@@ -67,7 +67,7 @@ const ownerTimeout = time.Second
 func (u *UI) operators(w http.ResponseWriter, r *http.Request) {
 	families, err := u.cfg.Metrics.Gather()
 	if err != nil {
-		u.cfg.Logger.Warn("some metrics could not be gathered for the page", "err", err)
+		u.cfg.Logger.WarnContext(r.Context(), "some metrics could not be gathered for the page", "err", err)
 	}
 	ready, lines := u.cfg.Ready()
 	answer := struct {

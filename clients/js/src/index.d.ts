@@ -78,7 +78,7 @@ export interface Totals {
 }
 
 export interface Frame { type: string; id?: string; [field: string]: unknown }
-export interface Hello extends Frame { type: 'hello'; user_id: string; instance_id: string; limits?: Record<string, number> }
+export interface Hello extends Frame { type: 'hello'; user_id: string; instance_id: string; request_id?: string; limits?: Record<string, number> }
 export interface MessageNew extends Frame {
   type: 'message.new'; channel_id: string; message_id: string; seq: number; sender_id?: string; preview?: string; at: string; thread_id?: string;
 }

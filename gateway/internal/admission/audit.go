@@ -20,20 +20,20 @@ const (
 const socketPath = "/v1/socket"
 
 // Note notes in the audit log that somebody was not let in, or may not go on. id is zero where
-// nobody proved who they are; remote is the RemoteAddr of the request.
-func (d *Door) Note(id auth.Identity, remote, outcome, why string) {
-	e := audit.Of(context.Background(), audit.Refusal, socketPath, remote).By(id)
+// nobody proved who they are; ctx has the id of the request, and remote is its RemoteAddr.
+func (d *Door) Note(ctx context.Context, id auth.Identity, remote, outcome, why string) {
+	e := audit.Of(ctx, audit.Refusal, socketPath, remote).By(id)
 	e.Outcome, e.Why = outcome, why
 	d.cfg.Audit.Note(e)
 }
 
 // NoteEvent notes in the audit log that a token of scope publish wrote an event for a user, or with
 // err tried to. What users write with tokens of their own is not noted.
-func (d *Door) NoteEvent(id auth.Identity, user, remote string, err error) {
+func (d *Door) NoteEvent(ctx context.Context, id auth.Identity, user, remote string, err error) {
 	if !id.Scopes.May(auth.ScopePublish) {
 		return
 	}
-	e := audit.Of(context.Background(), audit.Publish, socketPath, remote).By(id)
+	e := audit.Of(ctx, audit.Publish, socketPath, remote).By(id)
 	e.Outcome, e.For, e.Events = audit.OK, user, 1
 	if err != nil {
 		e.Outcome = frames.Code(err)
@@ -47,6 +47,6 @@ func (d *Door) NoteStatus(r *http.Request, status int, why string) {
 		http.StatusUnauthorized: NotAuthenticated, http.StatusForbidden: notPermitted, http.StatusTooManyRequests: Exhausted,
 	}[status]
 	if outcome != "" {
-		d.Note(auth.Identity{}, r.RemoteAddr, outcome, why)
+		d.Note(r.Context(), auth.Identity{}, r.RemoteAddr, outcome, why)
 	}
 }

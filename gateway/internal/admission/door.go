@@ -43,7 +43,7 @@ func (d *Door) Refuses(r *http.Request) (status int, why string) {
 	}
 	if !d.originAllowed(r) {
 		d.refusedOrigins.Do(func() {
-			d.cfg.Logger.Warn("a page may not open sockets: its origin is not on the list (--origins); "+
+			d.cfg.Logger.WarnContext(r.Context(), "a page may not open sockets: its origin is not on the list (--origins); "+
 				"the next is logged in a minute at the earliest", "origin", r.Header.Values("Origin"), "host", r.Host)
 		})
 		return http.StatusForbidden, "pages of this origin may not connect: it is not on the list (--origins)"

@@ -51,7 +51,7 @@ func validUser(id string) bool { return utf8.ValidString(id) && events.ValidID([
 func (d *Door) Judge(ctx context.Context, token, named string) (Identity, error) {
 	id, err := d.cfg.Verifier.Verify(ctx, token)
 	if err != nil {
-		d.cfg.Logger.Debug("a token was refused", "err", err)
+		d.cfg.Logger.DebugContext(ctx, "a token was refused", "err", err)
 		return Identity{}, err
 	}
 	user := id.Subject

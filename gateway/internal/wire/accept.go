@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/tidemark/tidemark/internal/obs"
 )
 
 // readBuffer and writeBuffer are those of a connection for as long as it lives. Commands are small,
@@ -47,7 +49,7 @@ func Accept(w http.ResponseWriter, r *http.Request, s *Settings, h Handshake) (*
 	}
 	ws.SetReadLimit(int64(s.FrameBytes))
 	c := &Conn{Instance: h.Instance, s: s, number: h.Number, ws: ws, link: l}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.ctx, c.cancel = context.WithCancel(obs.CarryRequestID(r.Context()))
 	done = true
 	return c, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidemark/tidemark/gateway/internal/frames"
 	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/obs"
 )
 
 // CloseSlow closes a connection for which more than Settings.QueueBytes waited.
@@ -61,7 +62,8 @@ type closing struct {
 	reason string
 }
 
-// Context is done when the connection has ended.
+// Context is done when the connection has ended. It has the id of the request that became the
+// connection.
 func (c *Conn) Context() context.Context { return c.ctx }
 
 // Send queues a frame. It never waits. The frame is written after the next Kick.
@@ -146,7 +148,7 @@ func (c *Conn) End() {
 // Panicked ends a connection for which something panicked: its client connects again, and is told
 // everything anew.
 func (c *Conn) Panicked(e *guard.Error) {
-	guard.Log(c.s.Logger, "connection ends: a part of it panicked")(e)
+	guard.Log(c.s.Logger, "connection ends: a part of it panicked", "instance", c.Instance, "request_id", obs.RequestID(c.ctx))(e)
 	c.End()
 }
 

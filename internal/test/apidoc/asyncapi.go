@@ -163,7 +163,7 @@ func frames(s *schemas) []frame {
 		command("read_state", channel, object{"channel_id": text}),
 		command("sync", nil, object{}),
 
-		{"hello", false, object{"user_id": text, "instance_id": text, "limits": object{"type": "object"}}, []string{"user_id", "instance_id"}},
+		{"hello", false, object{"user_id": text, "instance_id": text, "request_id": text, "limits": object{"type": "object"}}, []string{"user_id", "instance_id"}},
 		{"inbox", false, object{"channels": list(unread), "threads": list(thread), "totals": totals, "totals_by_label": byLabel, "truncated": flag, "evaluated_at": at}, []string{"channels", "threads", "totals"}},
 		{"message.new", false, object{"channel_id": text, "message_id": text, "seq": number, "sender_id": text, "preview": text, "at": at, "thread_id": text, "broadcast": flag, "silent": flag}, []string{"channel_id", "message_id"}},
 		{"unread.updated", false, update, channel},

@@ -169,7 +169,7 @@ func (g *Service) produce(ctx context.Context, records []*kgo.Record) error {
 		return nil
 	}
 	topic := records[index].Topic
-	g.cfg.Logger.Warn("publish failed", "topic", topic, "failed", fails, "of", len(records), "err", first)
+	g.cfg.Logger.WarnContext(ctx, "publish failed", "topic", topic, "failed", fails, "of", len(records), "err", first)
 	if errors.Is(first, kerr.MessageTooLarge) {
 		return fault.Invalid("events[%d]: larger than topic %s takes (max.message.bytes); of %d events %d were not written",
 			index, topic, len(records), fails)
