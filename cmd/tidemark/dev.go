@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -21,9 +22,9 @@ type devCmd struct {
 	threadFlags
 	cacheFlags
 	auditFlags
-	Listen      string       `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Page, queries and ingest (${default})."`
-	KafkaListen string       `default:"127.0.0.1:9092" placeholder:"HOST:PORT" help:"The embedded Kafka (${default})."`
-	RedisListen string       `default:"127.0.0.1:6379" placeholder:"HOST:PORT" help:"The embedded Redis (${default})."`
+	Listen      string       `placeholder:"HOST:PORT" help:"Page, queries and ingest. By default 127.0.0.1:8080, or the next free port if that is taken."`
+	KafkaListen string       `placeholder:"HOST:PORT" help:"The embedded Kafka. By default 127.0.0.1:9092, or the next free port if that is taken."`
+	RedisListen string       `placeholder:"HOST:PORT" help:"The embedded Redis. By default 127.0.0.1:6379, or the next free port if that is taken."`
 	DataDir     string       `placeholder:"DIR" help:"Directory that keeps topics and state from one start to the next. Without it they are in a temporary directory that is removed at the end."`
 	Partitions  int32        `default:"4" placeholder:"N" help:"Partitions of each topic (${default})."`
 	NoDemo      bool         `help:"Do not run the demo: the topics stay empty until you write events."`
@@ -55,17 +56,33 @@ func (c *devCmd) Validate() error {
 	if c.Partitions < 1 || c.Partitions > 1024 {
 		return fmt.Errorf("--partitions must be 1 to 1024")
 	}
-	for _, l := range []struct{ flag, addr string }{
-		{"listen", c.Listen}, {"kafka-listen", c.KafkaListen}, {"redis-listen", c.RedisListen},
-	} {
-		if err := query.CheckListen(l.addr, c.Insecure); err != nil {
-			return fmt.Errorf("--%s: %w", l.flag, err)
+	for _, l := range c.addresses() {
+		if err := query.CheckListen(cmp.Or(*l.addr, l.usual), c.Insecure); err != nil {
+			return fmt.Errorf("%s: %w", l.flag, err)
 		}
 	}
 	if err := c.checkCache(); err != nil {
 		return err
 	}
 	return checkOrigins(c.Origins)
+}
+
+// Addresses that other verbs use if nothing is said.
+const (
+	usualListen = "127.0.0.1:8080"
+	usualKafka  = "127.0.0.1:9092"
+	usualRedis  = "127.0.0.1:6379"
+)
+
+// address is one that a flag names.
+type address struct {
+	flag  string
+	addr  *string // empty: the usual one
+	usual string
+}
+
+func (c *devCmd) addresses() []address {
+	return []address{{"--listen", &c.Listen, usualListen}, {"--kafka-listen", &c.KafkaListen, usualKafka}, {"--redis-listen", &c.RedisListen, usualRedis}}
 }
 
 // devPatience is how long the banner waits for all partitions to be live. A long log takes longer.
@@ -82,8 +99,13 @@ func (c *devCmd) Run(a *verbs.App) error {
 		return err
 	}
 	defer auditLog.Close()
+	movable := map[string]bool{}
+	for _, l := range c.addresses() {
+		movable[l.flag] = *l.addr == "" // whoever names a port wants that one
+		*l.addr = cmp.Or(*l.addr, l.usual)
+	}
 	s, err := dev.Start(a.Ctx, dev.Config{
-		Listen: c.Listen, KafkaListen: c.KafkaListen, RedisListen: c.RedisListen, DataDir: c.DataDir,
+		Movable: movable, Listen: c.Listen, KafkaListen: c.KafkaListen, RedisListen: c.RedisListen, DataDir: c.DataDir,
 		Partitions: c.Partitions, Settings: c.settings(), ThreadsAlways: c.always(), RedisValues: c.RedisValues, RedisKeys: c.RedisKeys, Memory: c.Memory, SnapshotEvery: time.Minute, Demo: !c.NoDemo, DemoSeed: c.DemoSeed, Hosts: c.Hosts, Audit: auditLog,
 		Gateway: gateway.Config{Origins: c.Origins, LoopbackOrigins: true},
 		Build:   a.Build, Logger: log,
@@ -136,15 +158,24 @@ func (c *devCmd) banner(a *verbs.App, s *dev.Stack) string {
 	fmt.Fprintf(&b, "  Redis                  %s (embedded)\n", s.RedisURL)
 	fmt.Fprintf(&b, "  data                   %s\n", data)
 	fmt.Fprintf(&b, "  demo                   %s\n\n", demo)
+	addr, brokers := "", ""
+	var export []string
+	if s.URL != "http://"+usualListen {
+		addr = " --addr " + s.URL
+		export = append(export, "TIDEMARK_ADDR="+s.URL)
+	}
+	if s.Broker != usualKafka {
+		brokers = " --brokers " + s.Broker
+		export = append(export, "TIDEMARK_BROKERS="+s.Broker)
+	}
+	if s.RedisURL != "redis://"+usualRedis {
+		export = append(export, "TIDEMARK_REDIS="+s.RedisURL)
+	}
+	if len(export) > 0 {
+		fmt.Fprintf(&b, "These are not the usual ports. In terminals for other verbs:\n\n  export %s\n\n", strings.Join(export, " "))
+	}
 	fmt.Fprintf(&b, "Try in another terminal:\n\n")
 
-	addr, brokers := "", ""
-	if s.URL != "http://127.0.0.1:8080" {
-		addr = " --addr " + s.URL
-	}
-	if s.Broker != "127.0.0.1:9092" {
-		brokers = " --brokers " + s.Broker
-	}
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.RedisURL, "redis://"))
 	if err != nil {
 		host, port = "127.0.0.1", "6379" // a listening socket always has an address

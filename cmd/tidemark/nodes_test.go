@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -72,6 +73,36 @@ func TestDevPrintsWhatToTryAndStops(t *testing.T) {
 	url = pageURL.FindStringSubmatch(out.String())
 	if got := ok(t, "", "query", "explain", "ann", "general", "--addr", url[1]); !strings.Contains(got, "hello-1") {
 		t.Errorf("after a restart:\n%s", got)
+	}
+	if code := stop(); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// The usual ports are taken, by this test or by whatever runs on the machine: dev finds others, and
+// verbs without flags reach it with what it prints to export.
+func TestDevFindsFreePorts(t *testing.T) {
+	for _, addr := range []string{usualListen, usualKafka, usualRedis} {
+		if ln, err := net.Listen("tcp", addr); err == nil {
+			defer ln.Close()
+		}
+	}
+	out, _, stop := background(t, "dev", "--no-demo")
+	out.Await(t, "Ctrl-C stops it.")
+	exported := regexp.MustCompile(`(?m)^  export (TIDEMARK_ADDR=\S+) (TIDEMARK_BROKERS=\S+) (TIDEMARK_REDIS=redis://\S+)$`).FindStringSubmatch(out.String())
+	if exported == nil {
+		t.Fatalf("nothing to export in\n%s", out)
+	}
+	for i, usual := range []string{"http://" + usualListen, usualKafka, "redis://" + usualRedis} {
+		name, value, _ := strings.Cut(exported[i+1], "=")
+		if value == usual {
+			t.Errorf("%s=%s, which is taken", name, value)
+		}
+		t.Setenv(name, value)
+	}
+	tokens := ok(t, joinLine+"\n"+postLine("m1", "x"), "emit")
+	if got := ok(t, "", "query", "unread", "ann", "general", "--after", strings.Join(lines(tokens), ",")); !strings.Contains(got, "unread          1") {
+		t.Errorf("%s", got)
 	}
 	if code := stop(); code != exitDone {
 		t.Errorf("exit %d", code)

@@ -38,6 +38,9 @@ import (
 // no demo.
 type Config struct {
 	Listen, KafkaListen, RedisListen string // host:port; empty: a free port of 127.0.0.1
+	// Movable has the flags (--listen, --kafka-listen, --redis-listen) whose port may be another
+	// one if theirs is in use: one of the next, or any that is free.
+	Movable map[string]bool
 	// DataDir keeps topics and state from one start to the next. Empty: a temporary directory,
 	// removed by Close.
 	DataDir    string
@@ -96,7 +99,7 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 	if err := s.openDataDir(); err != nil {
 		return nil, err
 	}
-	httpLn, err := listen("--listen", c.Listen)
+	httpLn, err := c.listen("--listen", c.Listen)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +189,7 @@ func (s *Stack) openDataDir() error {
 
 // startServers starts Kafka, with its topics, and Redis.
 func (s *Stack) startServers(ctx context.Context) error {
-	ln, err := listen("--kafka-listen", s.cfg.KafkaListen)
+	ln, err := s.cfg.listen("--kafka-listen", s.cfg.KafkaListen)
 	if err != nil {
 		return err
 	}
@@ -197,9 +200,9 @@ func (s *Stack) startServers(ctx context.Context) error {
 	s.Broker = ln.Addr().String()
 	s.redis = miniredis.NewMiniRedis()
 	s.redis.ClockTTL(true)
-	if err := s.redis.StartAddr(s.cfg.RedisListen); err != nil {
+	if err := s.cfg.open("--redis-listen", s.cfg.RedisListen, s.redis.StartAddr); err != nil {
 		s.redis = nil
-		return portError("--redis-listen", s.cfg.RedisListen, err)
+		return err
 	}
 	s.RedisURL = "redis://" + s.redis.Addr()
 	return createTopics(ctx, s.Broker, s.cfg.Partitions)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -264,6 +265,36 @@ func TestRefusalsNameTheFlag(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Ports that may move do, all three at once, and the stack works there; the others are refused as
+// before.
+func TestTakenPortsMove(t *testing.T) {
+	var taken [3]string
+	for i := range taken {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		taken[i] = ln.Addr().String()
+	}
+	c := dev.Config{Listen: taken[0], KafkaListen: taken[1], RedisListen: taken[2], Movable: map[string]bool{"--listen": true, "--kafka-listen": true}}
+	if s, err := dev.Start(within(t), c); err == nil || !strings.Contains(err.Error(), "--redis-listen") || !strings.Contains(err.Error(), taken[2]) {
+		t.Fatal("it starts, or says something else", s, err)
+	}
+	c.Movable["--redis-listen"] = true
+	s := start(t, c)
+	for i, addr := range []string{strings.TrimPrefix(s.URL, "http://"), s.Broker, strings.TrimPrefix(s.RedisURL, "redis://")} {
+		if addr == taken[i] || !strings.HasPrefix(addr, "127.0.0.1:") {
+			t.Errorf("%s instead of %s", addr, taken[i])
+		}
+	}
+	after := publishAll(t, s, `{"message":{"channel_id":"general","members_joined":{"user_ids":["ann","bob"]}}}`, `{"message":`+post("m1")+`}`)
+	if got := unread(t, s, "ann", after); got != 1 {
+		t.Errorf("ann has %v unread", got)
+	}
+	awaitInbox(t, s, "ann", "general", 1)
 }
 
 func TestAnotherPartitionCountIsRefused(t *testing.T) {
