@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
 // Checkpoint makes dir, which must not exist, a copy of the store as of the last applied cut: hard
@@ -30,4 +31,19 @@ func (p *Partition) Checkpoint(dir string) error {
 		return fmt.Errorf("checkpoint of partition %d in %s: %w", p.id.Partition, dir, err)
 	}
 	return p.rules.Err()
+}
+
+// Excerpt makes dir, which must not exist, a store of some channels alone, as of the last applied
+// cut: without receipts, and without those of more than most bytes, which it returns. Any goroutine
+// may call it, without a lock, while the fold goes on.
+func (p *Partition) Excerpt(dir string, channels []string, most int64) (at Position, large []string, err error) {
+	p.RLock()
+	if p.stored.Closing.Load() {
+		p.RUnlock()
+		return at, nil, ErrClosing
+	}
+	p.stored.Open.Add(1)
+	p.RUnlock()
+	defer p.stored.Open.Done()
+	return store.Excerpt(p.db, p.fuse.FS, dir, channels, most, p.stored.Stop)
 }

@@ -27,7 +27,7 @@
 //	open.go             a store is opened and closed
 //	load.go             its records become state
 //	cold.go             channels that are in the store alone
-//	checkpoint.go       a copy of the store on disk
+//	checkpoint.go       a copy of the store on disk, of all of it or of some channels
 //	inspect.go          what a store holds, without opening it as a partition
 //	readonly.go         a store that is only read
 //	compare.go          how two stores differ

@@ -31,6 +31,7 @@ type runCmd struct {
 	DataDir            string   `default:"tidemark-data" placeholder:"DIR" help:"Directory of this node's stores, one per partition (${default})."`
 	memberFlags        `group:"Group and standbys:"`
 	NoBreaker          bool `help:"Do not stop a partition when most records are bad, but copy them all to the dead letters. Use it after you have repaired the producer."`
+	CheckChannels      int  `default:"0" placeholder:"N" help:"Derive N random channels a minute from the log again and compare them with what this node answers, at most 600; tidemark_badge_checked_total counts the outcomes, and the log names a channel that differs; 0 = none (${default})."`
 	authFlags          `group:"Who may ask:"`
 	socketFlags        `group:"Sockets (with the role gateway):"`
 	doorFlags          `group:"Listeners and limits of calls:"`
@@ -138,6 +139,8 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--standbys %d: it cannot be negative", c.Standbys)
 	case c.StoreRetention < 0:
 		return fmt.Errorf("--store-retention %s: it cannot be negative", c.StoreRetention)
+	case c.CheckChannels < 0 || c.CheckChannels > 600:
+		return fmt.Errorf("--check-channels %d: from 0 to 600 channels a minute", c.CheckChannels)
 	case c.SnapshotEvery < 0:
 		return fmt.Errorf("--snapshot-every %s: it cannot be negative", c.SnapshotEvery)
 	}
@@ -201,6 +204,7 @@ func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
 	nc.Group, nc.DataDir, nc.Settings, nc.ThreadsAlways, nc.Topics = c.Group, c.DataDir, c.settings(), c.always(), c.Topics()
 	nc.Standbys, nc.InstanceID, nc.SessionTimeout, nc.StoreRetention = c.Standbys, c.InstanceID, c.SessionTimeout, c.StoreRetention
 	nc.NoBreaker, nc.SnapshotEvery, nc.Patience, nc.Gateway = c.NoBreaker, c.SnapshotEvery, verbs.Patience, c.gateway(c.Origins)
+	nc.CheckChannels = c.CheckChannels
 	nc.RedisValues, nc.RedisKeys = c.RedisValues, c.RedisKeys
 	return []setting{
 		{"roles", func() (err error) { nc.Roles, nc.UI, err = c.roles(); return err }},

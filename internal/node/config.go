@@ -44,6 +44,9 @@ type Config struct {
 	StoreRetention time.Duration
 	// NoBreaker folds on however many records are bad: they go to the dead letters.
 	NoBreaker bool
+	// CheckChannels is how many random channels a minute are derived from the log again and compared
+	// with what the node answers (package recheck); 0: none.
+	CheckChannels int
 	// Snapshots and SnapshotEvery are as in processor.Config.
 	Snapshots     *snapshot.Repository
 	SnapshotEvery time.Duration

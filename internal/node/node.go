@@ -23,6 +23,7 @@ import (
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/internal/recheck"
 	"github.com/tidemark/tidemark/internal/ui"
 	"github.com/tidemark/tidemark/processor"
 )
@@ -69,8 +70,8 @@ func New(ctx context.Context, c Config) (_ *Node, err error) {
 	n := &Node{cfg: c, registry: obs.NewRegistry(c.Build)}
 	n.cfg.Peers.Doubts = &peer.Doubts{}
 	c.Audit.Register(n.registry)
-	n.stopping, n.stop = context.WithCancel(context.Background())
 	n.registry.MustRegister(stateCodes{n.Ready, c.Logger})
+	n.stopping, n.stop = context.WithCancel(context.Background())
 	if n.client, err = n.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -162,6 +163,10 @@ func (n *Node) addProcessor(partitions int32) error {
 		return nil
 	}
 	n.parts = append(n.parts, part{name: "processor", run: p.Run, ready: p.Ready})
+	if c.CheckChannels > 0 {
+		k := recheck.New(recheck.Config{PerMinute: c.CheckChannels, Node: p, Fold: pc, Registerer: n.registry, Logger: c.Logger.With("role", "check")})
+		n.parts = append(n.parts, part{name: "check", run: k.Run, ready: func() (bool, []string) { return true, nil }, early: true})
+	}
 	return nil
 }
 

@@ -169,6 +169,9 @@ var all = []Code{
 		"manifest … it makes no sense",
 		"snapshot … is damaged",
 	}},
+	{"TM041", "A badge is wrong", []string{
+		", and the log gives",
+	}},
 
 	{"TM101", "empty_value", nil},
 	{"TM102", "too_large", nil},

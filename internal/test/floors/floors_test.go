@@ -33,7 +33,7 @@ var floors = []struct {
 	{"gateway", []string{"gateway"}},
 	{"client", []string{"client"}},
 	{"work", []string{
-		"internal/admin", "internal/bench", "internal/compare", "internal/conformance", "internal/demo", "internal/erase", "internal/importer", "internal/letters", "internal/traffic", "internal/rebuild",
+		"internal/admin", "internal/bench", "internal/compare", "internal/conformance", "internal/demo", "internal/erase", "internal/importer", "internal/letters", "internal/traffic", "internal/rebuild", "internal/recheck",
 	}},
 	{"node", []string{"internal/dev", "internal/node", "internal/ui"}},
 	{"verbs", []string{"internal/term", "internal/verbs"}},

@@ -6,7 +6,8 @@ var advice = map[string]string{
 	"tidemark_build_info":         "compare versions over the nodes after an upgrade",
 	"tidemark_memory_share_bytes": "the reference for `tidemark_processor_hot_bytes`; raise `--memory` when the heap's share is used up",
 
-	"tidemark_state_code": "above 0: `tidemark explain-code TM017` prints what the [runbook](runbook.md#refusals) says of a code; `/readyz` has the sentence",
+	"tidemark_badge_checked_total": "`different`: any, [A badge is wrong](runbook.md#a-badge-is-wrong); only `unknown`: more records come than a check folds, or the channels are very large",
+	"tidemark_state_code":          "above 0: `tidemark explain-code TM017` prints what the [runbook](runbook.md#refusals) says of a code; `/readyz` has the sentence",
 
 	"tidemark_processor_ready":                       "0 for longer than a start takes: read `/readyz` of the node",
 	"tidemark_processor_partition_state":             "`failed` = 1: [A partition that failed](runbook.md#a-partition-that-failed)",

@@ -180,7 +180,7 @@ func export(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	t.Cleanup(log.Close)
 	full := func(c *node.Config) {
 		c.Snapshots, c.SnapshotEvery = snapshot.New(bucket, snapshot.Options{}), 100*time.Millisecond
-		c.Standbys, c.Audit = 1, log
+		c.Standbys, c.Audit, c.CheckChannels = 1, log, 10
 	}
 	first := s.node(redisURL, full, config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway)
 	s.ready(first)

@@ -7,6 +7,7 @@
 //	room.go      a full disk is waited for
 //	disk.go      what a store is on its disk
 //	whole.go     a database is open as a whole, or closed
+//	excerpt.go   some channels of a store as a store of their own
 //	chain.go     cuts are chained, so that a lost one is noticed
 //	corrupt.go   what an error says about a store
 //	stopped.go   a store that no process uses

@@ -43,6 +43,14 @@ type Stored struct {
 	Open    sync.WaitGroup   // moments, begun under RLock; the store is closed after them
 }
 
+// Stop is ErrClosing once the store is to be closed.
+func (s *Stored) Stop() error {
+	if s.Closing.Load() {
+		return ErrClosing
+	}
+	return nil
+}
+
 // Iterator goes through records in the order of their keys.
 type Iterator interface {
 	SeekGE(key []byte) bool

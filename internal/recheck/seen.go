@@ -1,0 +1,134 @@
+package recheck
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+
+	"github.com/tidemark/tidemark/projections"
+)
+
+// seen is what a node answers about a channel.
+type seen struct {
+	id      string
+	there   bool
+	channel projections.ChannelView
+	users   []*projections.View // of some of its members
+}
+
+// look notes what the node answers, all as of one position. It returns nil if the partition is not
+// live here any more.
+func (r *round) look(ctx context.Context) ([]seen, projections.Position, error) {
+	users, err := r.members(ctx)
+	if err != nil {
+		return nil, projections.Position{}, err
+	}
+	all := make([]seen, len(r.channels))
+	r.live.RLock()
+	if now, err := r.cfg.Node.Live(r.n); err != nil || now != r.live {
+		r.live.RUnlock()
+		return nil, projections.Position{}, nil
+	}
+	held := r.live.Held("a check")
+	at, views := r.live.Position(), r.live.BeginViews()
+	for i, id := range r.channels {
+		all[i].id = id
+		all[i].channel, all[i].there = r.live.Channel(id)
+		for _, u := range users[i] {
+			if v, ok := views.View(u, id); ok {
+				all[i].users = append(all[i].users, v)
+			}
+		}
+	}
+	held()
+	r.live.RUnlock()
+	if err := views.End(ctx); err != nil {
+		return nil, at, err
+	}
+	return all, at, nil
+}
+
+// members returns some members of each channel, beginning with a random one.
+func (r *round) members(ctx context.Context) ([][]string, error) {
+	users := make([][]string, len(r.channels))
+	for i, id := range r.channels {
+		room := projections.NewReadersRoom(maxUsers)
+		r.live.RLock()
+		if now, err := r.cfg.Node.Live(r.n); err != nil || now != r.live {
+			r.live.RUnlock()
+			return users, nil // look finds it out as well
+		}
+		v, ok := r.live.Channel(id)
+		if !ok {
+			r.live.RUnlock()
+			continue
+		}
+		first := uint32(0)
+		if v.MemberCount > maxUsers {
+			first = rand.N(v.MemberCount - maxUsers + 1)
+		}
+		walk, _ := r.live.BeginReaders(id, first, room)
+		r.live.RUnlock()
+		page, err := walk.End(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range page.List {
+			users[i] = append(users[i], one.UserID)
+		}
+	}
+	return users, nil
+}
+
+// difference is one way in which an answer differs.
+type difference struct{ user, field, is, want string }
+
+// compare compares with what a derived partition answers, and returns the first difference.
+func (s *seen) compare(derived *projections.Partition) (difference, bool) {
+	derived.RLock()
+	defer derived.RUnlock()
+	channel, there := derived.Channel(s.id)
+	if there != s.there {
+		return difference{field: "whether the channel is there", is: fmt.Sprint(s.there), want: fmt.Sprint(there)}, true
+	}
+	if d, found := differ(s.channel, channel); found {
+		return d, true
+	}
+	for _, v := range s.users {
+		want, _ := derived.View(v.UserID, s.id)
+		if d, found := differ(*v, want); found {
+			d.user = v.UserID
+			return d, true
+		}
+	}
+	return difference{}, false
+}
+
+// differ returns the first field in which two answers differ. Of what has the text of a message it
+// tells no values.
+func differ(is, want any) (difference, bool) {
+	a, b := reflect.ValueOf(is), reflect.ValueOf(want)
+	for i := range a.NumField() {
+		x, y := a.Field(i).Interface(), b.Field(i).Interface()
+		if same(x, y) {
+			continue
+		}
+		d := difference{field: a.Type().Field(i).Name, is: fmt.Sprint(x), want: fmt.Sprint(y)}
+		if h, ok := x.(projections.Head); ok {
+			g := y.(projections.Head) //nolint:forcetypeassert // it is the same field
+			d.is, d.want = fmt.Sprintf("seq %d", h.Seq), fmt.Sprintf("seq %d", g.Seq)
+		}
+		return d, true
+	}
+	return difference{}, false
+}
+
+// same is reflect.DeepEqual, and takes an empty list for none.
+func same(x, y any) bool {
+	a, b := reflect.ValueOf(x), reflect.ValueOf(y)
+	if a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0 {
+		return true
+	}
+	return reflect.DeepEqual(x, y)
+}
