@@ -36,7 +36,7 @@ func (g *Gateway) applyMessage(m *events.Message, offset int64) {
 	case concerned != 0 && m.Kind == events.KindMessagePosted:
 		p = sequence.MessageOf(m, offset)
 	}
-	g.each(concerned, func(h *hub) { g.applyMessageTo(h, m, p, offset) })
+	g.hubs.each(concerned, func(h *hub) { g.applyMessageTo(h, m, p, offset) })
 }
 
 // applyMessageTo applies an event of chat.messages in one shard. Called with its lock.
@@ -57,16 +57,6 @@ func (g *Gateway) applyMessageTo(h *hub, m *events.Message, p sequence.Message, 
 	}
 	ch.See(offset + 1)
 	g.release(ch)
-}
-
-// entryOf returns a user's entry of a channel, and makes it if there is none.
-func (u *user) entryOf(channelID string) *entry {
-	e := u.entries[channelID]
-	if e == nil {
-		e = &entry{user: u}
-		u.entries[channelID] = e
-	}
-	return e
 }
 
 // applyChannel applies a record of tidemark.channels. Called with the lock.
@@ -109,14 +99,14 @@ func (g *Gateway) release(ch *channel) {
 	}
 	if ch.Overflowed() {
 		for u := range ch.members {
-			g.reload(u)
+			u.reload()
 		}
 	}
 }
 
 // frameMessage sends a message to the members who are connected.
 func (g *Gateway) frameMessage(ch *channel, p *sequence.Message) {
-	f := frames.Lazy(160+len(ch.id)+len(p.ID)+len(p.Sender)+len(p.Preview)+len(p.Thread), func() []byte { return g.messageFrame(ch.id, p) })
+	f := frames.Lazy(160+len(ch.id)+len(p.ID)+len(p.Sender)+len(p.Preview)+len(p.Thread), func() []byte { return p.Frame(ch.id, !g.cfg.PreviewsOff) })
 	report := ch.Record != nil && !ch.Record.Large && ch.Record.MemberCount <= g.cfg.ReceiptLimit
 	for u, e := range ch.members {
 		if p.Offset < e.since || slices.Contains(p.HiddenFrom, u.id) {
@@ -132,18 +122,4 @@ func (g *Gateway) frameMessage(ch *channel, p *sequence.Message) {
 		u.broadcast(it, nil, nil)
 		g.autoRead(u, e, p)
 	}
-}
-
-// messageFrame returns the text of message.new.
-func (g *Gateway) messageFrame(channelID string, p *sequence.Message) []byte {
-	b := frames.Begin(make([]byte, 0, 256), "message.new")
-	b = frames.Text(b, "channel_id", channelID)
-	b = frames.Text(b, "message_id", p.ID)
-	b = frames.Number(b, "seq", uint64(p.Seq))
-	b = frames.Text(b, "sender_id", p.Sender)
-	if !g.cfg.PreviewsOff {
-		b = frames.Text(b, "preview", p.Preview)
-	}
-	b = frames.Instant(b, "at", p.At)
-	return append(frames.TextIf(b, "thread_id", p.Thread), '}')
 }

@@ -5,7 +5,6 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/gateway/internal/frames"
 	"github.com/tidemark/tidemark/gateway/internal/reads"
-	"github.com/tidemark/tidemark/gateway/internal/view"
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
@@ -37,7 +36,7 @@ func (g *Gateway) do(c *conn, cmd *frames.Command) error {
 	case "auth":
 		return frames.Refuse(frames.Invalid, "auth: this connection has a user; connect again to be somebody else")
 	case "sync":
-		c.user.hub.locked(func() { g.reloadConn(c) })
+		c.user.hub.locked(func() { c.reload() })
 		c.answer(cmd, nil)
 		return nil
 	case "channel.focus", "channel.blur", "read_state":
@@ -75,21 +74,6 @@ func (c *conn) answer(cmd *frames.Command, after []string) {
 	if len(cmd.ID) > 0 {
 		c.SendNow(frames.Ack(cmd.ID, after))
 	}
-}
-
-// notMember is the answer for every channel that is not the user's, whether or not it exists.
-func notMember(channelID string) error {
-	return frames.Refuse(frames.NotFound, "channel_id %q: no such channel, or it was deleted", channelID)
-}
-
-// member checks that the user is a member now, as far as this gateway knows.
-func (g *Gateway) member(c *conn, channelID string) error {
-	c.user.hub.mu.Lock()
-	defer c.user.hub.mu.Unlock()
-	if e := c.user.entries[channelID]; e == nil || e.ch == nil {
-		return notMember(channelID)
-	}
-	return nil
 }
 
 func (g *Gateway) focus(c *conn, cmd *frames.Command) error {
@@ -143,20 +127,6 @@ func (g *Gateway) seeFlagged(c *conn, e *entry, cmd *frames.Command) {
 	})
 }
 
-// epoch returns the read epoch of a scope, as far as this gateway knows. Called with the lock.
-func (u *user) epoch(s scope) uint32 {
-	if s.thread != "" {
-		if t := u.threads[s]; t != nil {
-			return max(t.view.Epoch, 1)
-		}
-		return 1
-	}
-	if e := u.entries[s.channel]; e != nil {
-		return max(e.view.Epoch, 1)
-	}
-	return 1
-}
-
 // write turns a command into an event of chat.reads.
 func (g *Gateway) write(c *conn, cmd *frames.Command) error {
 	u := c.user
@@ -208,67 +178,4 @@ func (g *Gateway) write(c *conn, cmd *frames.Command) error {
 		c.answer(&answer, []string{token})
 	})
 	return nil
-}
-
-// last returns the read pointer of the user in a scope.
-func (u *user) last(e *entry, s scope) view.Ref {
-	if s.thread == "" {
-		return e.view.Last
-	}
-	if t := u.threads[s]; t != nil {
-		return t.view.Last
-	}
-	return view.Ref{}
-}
-
-// publicRead returns where the message of the last public read in a scope is kept that this gateway
-// wrote for the user. It is empty if there was none, or if a mark has removed the pointer since.
-// Called with the lock.
-func (u *user) publicRead(e *entry, s scope) *string {
-	if s.thread == "" {
-		return &e.publicRead
-	}
-	if t := u.threads[s]; t != nil {
-		return &t.publicRead
-	}
-	return new(string) // a thread that they do not follow: this gateway knows nothing of it
-}
-
-// settled reports whether the view of a channel or thread includes all events that this gateway
-// wrote for the user there. Until it does, no read can be dropped as one that changes nothing: a
-// mark may be on its way.
-func (u *user) settled(e *entry, thread string) bool {
-	s := &e.stamp
-	if thread != "" {
-		t := u.threads[scope{e.view.Channel, thread}]
-		if t == nil {
-			return false
-		}
-		s = &t.stamp
-	}
-	return e.writing == 0 && s.R >= e.unsettled
-}
-
-// unsettle notes that an event is being written. The caller calls written, with the lock, when it
-// was.
-func (e *entry) unsettle() (written func(offset int64, err error)) {
-	e.writing++
-	return func(offset int64, err error) {
-		e.writing--
-		if err == nil {
-			e.unsettled = max(e.unsettled, offset+1)
-		}
-	}
-}
-
-// newest returns the seq of the newest message of a channel that this gateway has told the user of,
-// in a message.new or an inbox; 0 if there is none. Called without the lock.
-func (u *user) newest(channelID string) uint32 {
-	u.hub.mu.Lock()
-	defer u.hub.mu.Unlock()
-	e := u.entries[channelID]
-	if e == nil || e.ch == nil {
-		return 0
-	}
-	return max(e.pushed, e.view.Latest.Seq)
 }

@@ -24,6 +24,7 @@ type conn struct {
 	*wire.Conn
 	g       *Gateway
 	user    *user
+	load    func(*conn)   // reads its inbox and sends it
 	remote  string        // the address that it comes from, with a port
 	address string        // the network by which it is limited (limit.Network)
 	bearer  auth.Identity // of its token; the reader's
@@ -42,3 +43,25 @@ type conn struct {
 
 // scope is what can be focused: a channel, or a thread of it.
 type scope struct{ channel, thread string }
+
+// late is the channels and threads whose values follow an inbox.
+type late struct {
+	entries map[*entry]struct{}
+	threads map[scope]struct{}
+}
+
+// add notes a channel or a thread; either may be nil.
+func (l *late) add(e *entry, t *thread) {
+	if e != nil {
+		if l.entries == nil {
+			l.entries = map[*entry]struct{}{}
+		}
+		l.entries[e] = struct{}{}
+	}
+	if t != nil {
+		if l.threads == nil {
+			l.threads = map[scope]struct{}{}
+		}
+		l.threads[scope{t.view.Channel, t.view.Thread}] = struct{}{}
+	}
+}

@@ -99,7 +99,7 @@ func (g *Gateway) begin(seen map[int32]int64) {
 			}
 			for _, u := range h.users {
 				u.unconfirm()
-				g.reload(u)
+				u.reload()
 			}
 		})
 		h.kick()
@@ -199,17 +199,8 @@ func (g *Gateway) takeChannel(r *kgo.Record, d *decoder) error {
 	if err := events.DecodeChannelRecord(r.Value, &d.record); err != nil {
 		return err
 	}
-	g.each(concerned, func(h *hub) { g.applyChannel(h, &d.record) })
+	g.hubs.each(concerned, func(h *hub) { g.applyChannel(h, &d.record) })
 	return nil
-}
-
-// each calls fn for each shard that has a bit, with its lock.
-func (g *Gateway) each(bits uint64, fn func(*hub)) {
-	for _, h := range g.hubs.list {
-		if bits&(1<<h.number) != 0 {
-			h.locked(func() { fn(h) })
-		}
-	}
 }
 
 // takeMessage notes how far the feed has seen chat.messages, whether or not it can read the record.
@@ -240,6 +231,6 @@ func (g *Gateway) takeReceipts(r *kgo.Record, _ *decoder) error {
 	if err := proto.Unmarshal(r.Value, &record); err != nil {
 		return err
 	}
-	g.each(concerned, func(h *hub) { g.applyReceipts(h, &record) })
+	g.hubs.each(concerned, func(h *hub) { g.applyReceipts(h, &record) })
 	return nil
 }

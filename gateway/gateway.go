@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	crand "crypto/rand"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -51,8 +50,6 @@ type Gateway struct {
 	feedState atomic.Pointer[error] // why the feed does not run; it points to nil while it does
 	open      sync.WaitGroup        // connections
 }
-
-var errNoFeed = errors.New("the feed has not begun")
 
 // New makes a gateway. It connects to nothing: Run does.
 func New(c Config) (*Gateway, error) {
@@ -112,23 +109,6 @@ func (g *Gateway) wireSettings() *wire.Settings {
 		FrameTimeout: l.FrameTimeout, PongTimeout: l.PongTimeout, Logger: g.cfg.Logger,
 		Bytes: m.bytes, Frames: m.frames, Slow: m.slow, Closed: m.closed, Taken: g.delivered.taken, Planted: g.cfg.planted,
 	}
-}
-
-// setFeed notes why the feed does not run; nil if it does.
-func (g *Gateway) setFeed(err error) { g.feedState.Store(&err) }
-
-// Ready reports whether sockets are served, with a line that says why not.
-func (g *Gateway) Ready() (bool, []string) {
-	if g.draining.Load() {
-		return false, []string{"gateway: draining"}
-	}
-	if err := *g.feedState.Load(); err != nil {
-		return false, []string{"gateway: " + err.Error()}
-	}
-	if err := g.mayAsk(); err != nil {
-		return false, []string{"gateway: " + err.Error()}
-	}
-	return true, nil
 }
 
 // Run serves until ctx is done, then closes all connections, spread over DrainFor, and returns nil.

@@ -89,7 +89,7 @@ func (g *Gateway) refuses(r *http.Request) (status int, why string) {
 // accept makes the request a socket.
 func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) {
 	number := g.instances.Add(1)
-	c := &conn{g: g, remote: r.RemoteAddr, address: limit.Network(r.RemoteAddr)}
+	c := &conn{g: g, load: g.load, remote: r.RemoteAddr, address: limit.Network(r.RemoteAddr)}
 	// A browser fails a connection if none of its offers is chosen. The offer with the token is
 	// chosen only if there is no other.
 	chosen := []string{subprotocol}
@@ -161,7 +161,7 @@ func (g *Gateway) serve(c *conn, who admission.Identity) {
 	if g.draining.Load() { // it came after drain has closed all others
 		c.Shut(CloseElsewhere, sentElsewhere)
 	}
-	u.hub.locked(func() { g.startLoad(c) })
+	u.hub.locked(func() { c.startLoad() })
 	err := c.Read(func(body []byte) {
 		if c.mayAsk() {
 			g.handle(c, body)

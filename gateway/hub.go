@@ -77,6 +77,15 @@ func (hs *hubs) all() (list []*wire.Conn) {
 	return list
 }
 
+// each calls fn for each shard that has a bit, with its lock.
+func (hs *hubs) each(bits uint64, fn func(*hub)) {
+	for _, h := range hs.list {
+		if bits&(1<<h.number) != 0 {
+			h.locked(func() { fn(h) })
+		}
+	}
+}
+
 // Has reports whether a user has a connection here.
 func (hs *hubs) Has(userID string) bool {
 	h := hs.of(userID)

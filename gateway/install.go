@@ -46,7 +46,7 @@ func (g *Gateway) install(c *conn, in *inbox, reread bool) (after []string) {
 	w.send(b)
 	if c.reloads > 0 || confirm || c.confirm {
 		c.reloads = 0
-		g.startLoad(c)
+		c.startLoad()
 	}
 	h.touch(c)
 	w.sendLate()
@@ -195,13 +195,6 @@ func (w *installing) threads() {
 		}
 		w.slice.step()
 	}
-}
-
-// stampAt returns the stamp of a channel that was read at a position.
-func (g *Gateway) stampAt(at view.Position, channel string) events.Stamp {
-	s := at[events.PartitionOf([]byte(channel), g.cfg.Partitions)]
-	s.FoldVersion = view.OfInbox
-	return s
 }
 
 // replace puts the view of an inbox in the place of an entry's, and sends it to the user's other

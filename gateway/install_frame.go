@@ -17,13 +17,17 @@ func (w *installing) frame() (b []byte) {
 			return nil
 		}
 		if w.slice.hold {
-			return w.g.inboxFrame(channels, threads)
+			return w.encode(channels, threads)
 		}
-		w.slice.h.unlocked(func() { b = w.g.inboxFrame(channels, threads) })
+		w.slice.h.unlocked(func() { b = w.encode(channels, threads) })
 		if w.u.revoked == revoked {
 			return b
 		}
 	}
+}
+
+func (w *installing) encode(channels, threads []*view.View) []byte {
+	return view.Inbox(channels, threads, w.g.cfg.Limits.InboxBytes, !w.g.cfg.PreviewsOff)
 }
 
 // visible lists the channels of the inbox that the user has not left since, and the threads in
@@ -96,54 +100,4 @@ func (w *installing) sendSome(n int) bool {
 		}
 	}
 	return false
-}
-
-// late is the channels and threads whose values follow an inbox.
-type late struct {
-	entries map[*entry]struct{}
-	threads map[scope]struct{}
-}
-
-// add notes a channel or a thread; either may be nil.
-func (l *late) add(e *entry, t *thread) {
-	if e != nil {
-		if l.entries == nil {
-			l.entries = map[*entry]struct{}{}
-		}
-		l.entries[e] = struct{}{}
-	}
-	if t != nil {
-		if l.threads == nil {
-			l.threads = map[scope]struct{}{}
-		}
-		l.threads[scope{t.view.Channel, t.view.Thread}] = struct{}{}
-	}
-}
-
-// inboxFrame encodes an inbox up to the totals, in the order of the query service: unread first,
-// newest first. Channels beyond the limit are left out. The totals count them, and their changes
-// are sent like all others.
-func (g *Gateway) inboxFrame(channels, threads []*view.View) []byte {
-	b := frames.Begin(make([]byte, 0, 512+320*min(len(channels)+len(threads), 2500)), "inbox")
-	truncated := false
-	list := func(name string, views []*view.View) {
-		b = append(frames.Key(b, name), '[')
-		for i, v := range views {
-			if len(b) > g.cfg.Limits.InboxBytes {
-				truncated = true
-				break
-			}
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(v.Append(append(b, '{'), !g.cfg.PreviewsOff), '}')
-		}
-		b = append(b, ']')
-	}
-	list("channels", channels)
-	list("threads", threads)
-	if truncated {
-		b = frames.Bool(b, "truncated", true)
-	}
-	return b
 }

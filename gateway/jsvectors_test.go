@@ -132,7 +132,7 @@ func (g *Gateway) takeOutputs(t *rapid.T, p *projections.Partition, devices map[
 			if devices[user] == nil {
 				u := g.someone(user)
 				u.threads = map[scope]*thread{}
-				c := &conn{g: g, Conn: wire.Unconnected(context.Background(), g.wireSettings(), "device"), user: u}
+				c := &conn{g: g, load: g.load, Conn: wire.Unconnected(context.Background(), g.wireSettings(), "device"), user: u}
 				u.conns = append(u.conns, c)
 				devices[user] = c
 			}

@@ -17,7 +17,7 @@ func TestAPanicKeepsNoShard(t *testing.T) {
 	}
 	for name, f := range map[string]func(*Gateway){
 		"begin":  func(g *Gateway) { g.begin(nil) },
-		"record": func(g *Gateway) { g.each(interest.All, func(*hub) { panic("planted") }) },
+		"record": func(g *Gateway) { g.hubs.each(interest.All, func(*hub) { panic("planted") }) },
 	} {
 		g := broken()
 		if err := guard.Do("the feed", func() { f(g) }); err == nil {

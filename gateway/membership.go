@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/frames"
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
@@ -56,7 +57,7 @@ func (g *Gateway) applyMembership(u *user, e *entry, channelID string, member bo
 			if c.loading {
 				c.confirm = true // the inbox that is being installed may have passed this channel
 			} else {
-				g.startLoad(c)
+				c.startLoad()
 			}
 		}
 	}
@@ -116,7 +117,7 @@ func (g *Gateway) revoke(h *hub, m *events.Message, offset int64) {
 func (g *Gateway) forget(u *user, channelID string) {
 	for _, c := range u.conns {
 		if c.DropChannel(channelID) {
-			g.reloadConn(c)
+			c.reload()
 		}
 	}
 }
@@ -144,4 +145,19 @@ func (g *Gateway) admit(h *hub, m *events.Message, offset int64) {
 			e.memberUpTo, e.since = offset+1, offset+1
 		}
 	}
+}
+
+// notMember is the answer for every channel that is not the user's, whether or not it exists.
+func notMember(channelID string) error {
+	return frames.Refuse(frames.NotFound, "channel_id %q: no such channel, or it was deleted", channelID)
+}
+
+// member checks that the user is a member now, as far as this gateway knows.
+func (g *Gateway) member(c *conn, channelID string) error {
+	c.user.hub.mu.Lock()
+	defer c.user.hub.mu.Unlock()
+	if e := c.user.entries[channelID]; e == nil || e.ch == nil {
+		return notMember(channelID)
+	}
+	return nil
 }

@@ -103,7 +103,7 @@ func (g *Gateway) device(t *testing.T, u *user) *conn {
 
 // loadingDevice is a connection whose inbox is being read, and of which its user does not know yet.
 func (g *Gateway) loadingDevice(t *testing.T, u *user) *conn {
-	return &conn{g: g, Conn: wire.Unconnected(t.Context(), g.wireSettings(), "device"), user: u, loading: true}
+	return &conn{g: g, load: g.load, Conn: wire.Unconnected(t.Context(), g.wireSettings(), "device"), user: u, loading: true}
 }
 
 // waiting is what is queued for a connection.

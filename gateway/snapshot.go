@@ -5,9 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway/internal/view"
-	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -117,51 +115,4 @@ func (g *Gateway) readThreads(ctx context.Context, c *conn, in *inbox) error {
 			return nil
 		}
 	}
-}
-
-// position returns the position that the tokens of an as_of state.
-func (g *Gateway) position(asOf []string) view.Position {
-	t := &g.cfg.Topics
-	return view.PositionOf(t.Messages, t.Reads, t.Deliveries, asOf)
-}
-
-// tokens returns the tokens of a position, for the field after of a request.
-func (g *Gateway) tokens(at view.Position) (after []string) {
-	for p, s := range at {
-		after = g.passed(after, p, s.M)
-	}
-	return after
-}
-
-// passed appends the token of the last event of chat.messages before an offset.
-func (g *Gateway) passed(after []string, p int32, next int64) []string {
-	if next == 0 {
-		return after
-	}
-	return append(after, events.RecordID{Topic: g.cfg.Topics.Messages, Partition: p, Offset: next - 1}.String())
-}
-
-// startLoad begins to read the inbox of a connection. Called with the lock.
-func (g *Gateway) startLoad(c *conn) {
-	c.loading = true
-	guard.Go("the reading of an inbox", c.Panicked, func() {
-		g.load(c)
-		c.user.hub.kick()
-	})
-}
-
-// reload sends all devices of a user a fresh inbox. Called with the lock.
-func (g *Gateway) reload(u *user) {
-	for _, c := range u.conns {
-		g.reloadConn(c)
-	}
-}
-
-// reloadConn sends one device a fresh inbox. Called with the lock.
-func (g *Gateway) reloadConn(c *conn) {
-	if c.loading {
-		c.reloads++
-		return
-	}
-	g.startLoad(c)
 }

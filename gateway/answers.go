@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/view"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+func (g *Gateway) answerAsks(ctx context.Context) {
+	for {
+		select {
+		case a := <-g.asks:
+			if err := guard.Do("the asking of an owner", func() { g.answerAsk(ctx, a) }); err != nil {
+				g.panicked("an owner is asked once more")(guard.Of(err))
+				g.askAgain(ctx, a)
+			}
+			a.user.hub.kick()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// askAgain queues the question again after askPause. Until it is answered, the counts stay as they
+// were.
+func (g *Gateway) askAgain(ctx context.Context, a ask) {
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		return // the gateway stops
+	}
+	guard.AfterFunc(askPause, "asking once more", g.panicked("an exception is not asked for"), func() {
+		h := a.user.hub
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if e := a.user.entries[a.channel]; e != nil && h.users[a.user.id] == a.user {
+			g.ask(e)
+		}
+	})
+}
+
+func (g *Gateway) answerAsk(ctx context.Context, a ask) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	h := a.user.hub
+	h.mu.Lock()
+	e := a.user.entries[a.channel]
+	gone := len(a.user.conns) == 0 || e == nil
+	var after []string // the answer has to include the newest record: an owner that has just taken over may be behind it
+	if e != nil && e.ch != nil {
+		after = g.passed(nil, events.PartitionOf([]byte(a.channel), g.cfg.Partitions), e.ch.Reach())
+	}
+	if e != nil {
+		e.asking = false // changes from here on may ask again
+	}
+	h.mu.Unlock()
+	if gone {
+		return
+	}
+	g.metrics.asked.Inc()
+	g.plant("ask")
+	res, err := g.query.GetUnread(g.as(ctx, a.user.id), &queryv1.GetUnreadRequest{UserId: a.user.id, ChannelId: a.channel, After: after})
+	if err != nil {
+		g.cfg.Logger.Debug("an owner could not be asked", "err", err)
+		g.askAgain(ctx, a)
+		return
+	}
+	stamp := g.stampAt(g.position(res.AsOf), a.channel)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e.ch == nil || stamp.M < e.floorM || !view.Covers(&stamp, &e.stamp) {
+		return
+	}
+	v := view.OfAnswer(res)
+	g.complete(e, &v, 0, true)
+	e.learnFirsts(&v)
+	if v.Same(&e.view) {
+		return
+	}
+	a.user.change(e, func() {
+		g.applyMembership(a.user, e, v.Channel, v.Member, stamp.M)
+		e.view = v
+	})
+	g.frameUpdate(a.user, e, "")
+}

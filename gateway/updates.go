@@ -1,0 +1,118 @@
+package gateway
+
+import (
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/frames"
+	"github.com/tidemark/tidemark/gateway/internal/view"
+	"github.com/tidemark/tidemark/gateway/internal/wire"
+	"github.com/tidemark/tidemark/internal/guard"
+)
+
+// A level may hold until a time (DESIGN §4.7), and then nothing comes by Kafka: the gateway judges
+// it by its own clock. Each user has a queue of the entries whose level will change, and an alarm
+// for the earliest of them, so that one timer of the gateway serves all users. Totals are judged
+// whenever a frame tells them, so that they are of one time, whichever alarms are late.
+
+// judge changes the levels whose time has passed, and tells the user's devices. It returns the time
+// of which the totals are now; 0 if they are of any. Called with the lock.
+func (g *Gateway) judge(u *user) (at int64) {
+	if u.timed.Len() == 0 {
+		return 0
+	}
+	at = g.cfg.Now().UnixMilli()
+	var due []*entry
+	for {
+		first, more := u.timed.First()
+		if !more || first > at {
+			break
+		}
+		e := u.timed.Take()
+		e.until = 0
+		u.change(e, func() { e.view.Judge(at) })
+		due = append(due, e)
+	}
+	for _, e := range due {
+		g.frameUpdate(u, e, "")
+	}
+	return at
+}
+
+// ring judges the levels of one user.
+func (g *Gateway) ring(u *user) {
+	h := u.hub
+	err := guard.Do("the judging of levels", func() {
+		h.locked(func() {
+			if h.users[u.id] == u {
+				g.judge(u)
+			}
+		})
+	})
+	if err != nil {
+		g.panicked("levels are judged with the user's next change")(guard.Of(err))
+	}
+	h.kick()
+}
+
+// frameUpdate sends all devices the view of a channel.
+func (g *Gateway) frameUpdate(u *user, e *entry, instance string) {
+	u.broadcast(g.updateItem(u, e, instance), e, nil)
+}
+
+func (g *Gateway) updateItem(u *user, e *entry, instance string) wire.Item {
+	at := g.judge(u)
+	return wire.Item{Key: "u" + e.view.Channel, Channel: e.view.Channel, Frame: g.updateFrame(e.view, e.shown(), u.totals, at, instance)}
+}
+
+// updateFrame makes an unread.updated, for a channel or a thread, with the totals of a time.
+func (g *Gateway) updateFrame(v view.View, stamp events.Stamp, sum view.Totals, at int64, instance string) *frames.Frame {
+	return frames.Lazy(300+v.Size(), func() []byte {
+		b := frames.Begin(make([]byte, 0, 512), "unread.updated")
+		b = v.Append(b, !g.cfg.PreviewsOff)
+		b = view.AppendStamp(b, &stamp)
+		b = frames.TextIf(b, "instance_id", instance)
+		return append(sum.Append(b, at), '}')
+	})
+}
+
+// shown returns the stamp that a client gets. Counts that were derived in a large channel are as
+// new as the channel's record, which no delta includes. A view from an inbox gets the fold version
+// 0, so that it dominates nothing at a client: the gateway has compared already.
+func (e *entry) shown() events.Stamp {
+	s := e.stamp
+	if s.FoldVersion == view.OfInbox {
+		s.FoldVersion = 0
+	}
+	if e.exceptions != nil && e.ch != nil && e.ch.Record != nil {
+		s.M = max(s.M, e.ch.Record.Stamp.M)
+	}
+	return s
+}
+
+// framePointer sends all devices the read pointer. Its id and time are empty if a mark left no
+// pointer, as in Redis.
+func (g *Gateway) framePointer(u *user, e *entry, instance string) {
+	channelID, last := e.view.Channel, e.view.Last
+	f := frames.Lazy(120+len(channelID)+len(last.ID), func() []byte {
+		b := frames.Begin(make([]byte, 0, 192), "read_pointer.updated")
+		b = frames.Text(b, "channel_id", channelID)
+		b = frames.Text(b, "last_read_id", last.ID)
+		if last.Seq > 0 {
+			b = frames.Instant(b, "last_read_at", last.At)
+		} else {
+			b = frames.Text(b, "last_read_at", "")
+		}
+		return append(frames.TextIf(b, "instance_id", instance), '}')
+	})
+	u.broadcast(wire.Item{Key: "p" + channelID, Channel: channelID, Frame: f}, nil, nil)
+}
+
+func (g *Gateway) threadItem(u *user, t *thread, instance string) wire.Item {
+	at, stamp := g.judge(u), t.stamp
+	if stamp.FoldVersion == view.OfInbox {
+		stamp.FoldVersion = 0
+	}
+	return wire.Item{
+		Key: "t" + t.view.Channel + "\x00" + t.view.Thread, Channel: t.view.Channel,
+		Frame: g.updateFrame(t.view, stamp, u.totals, at, instance),
+	}
+}
