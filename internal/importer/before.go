@@ -142,16 +142,6 @@ func (p *plan) olderPointer(key, value []byte, e *Event) error {
 	return p.keep(e, p.channel(e.Channel), pointer{kind: pointerOlder, at: e.Until, private: e.Private})
 }
 
-func (p *plan) poster(channel, user, thread string) *poster {
-	name := pairOf(channel, user, thread)
-	x := p.posters[name]
-	if x == nil {
-		x = &poster{}
-		p.posters[name] = x
-	}
-	return x
-}
-
 // baseline takes a user who joins before the cut: for them, earlier messages are not unread.
 func (p *plan) baseline(e *Event) error {
 	c := p.channel(e.Channel)
@@ -170,15 +160,4 @@ func (p *plan) keep(e *Event, c *channel, x pointer) error {
 	}
 	x.channel, x.user = e.Channel, e.User
 	return p.addPointer(&x)
-}
-
-// seeded returns the message of the seed up to which a user has read according to a pointer.
-// Messages of the seed have no sender, so seeded subtracts the user's own messages from those after
-// the pointer.
-func (c *channel) seeded(own *poster, x *pointer) uint32 {
-	mine := uint32(0)
-	if own != nil {
-		mine = own.own - x.own
-	}
-	return c.seed - ((c.seed - x.seq) - mine)
 }

@@ -16,7 +16,8 @@
 //	order.go     the one order of time
 //	sorter.go    sorts more than fits into memory
 //	problems.go  rows that could not be mapped, by reason
-//	plan.go      takes the events of a source, and orders them
+//	plan.go      the events of a source in order, and the counters of the passes
+//	take.go      takes the events of a source
 //	named.go     pointers to a message by its id get the place of that message
 //	before.go    the pass over events before the cut: messages become a count for each channel
 //	after.go     the pass over the rest: writes chat.messages

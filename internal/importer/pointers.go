@@ -146,3 +146,14 @@ func (p *plan) settle(c *channel, own *poster, all []pointer) (s settled) {
 	}
 	return s
 }
+
+// seeded returns the message of the seed up to which a user has read according to a pointer.
+// Messages of the seed have no sender, so seeded subtracts the user's own messages from those after
+// the pointer.
+func (c *channel) seeded(own *poster, x *pointer) uint32 {
+	mine := uint32(0)
+	if own != nil {
+		mine = own.own - x.own
+	}
+	return c.seed - ((c.seed - x.seq) - mine)
+}

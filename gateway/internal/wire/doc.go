@@ -7,6 +7,7 @@
 //	queue.go     what a connection has still to take; a value replaces an older one, bytes are bounded
 //	conn.go      a connection: Send queues, Kick asks for a turn to write, Shut closes
 //	writers.go   which connection writes next
+//	write.go     a connection writes what is queued
 //	link.go      frames that leave together are written at once, and each write has a deadline
 //	accept.go    the handshake, and the buffers that a connection keeps
 //	read.go      the frames of the client

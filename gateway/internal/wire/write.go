@@ -1,0 +1,82 @@
+package wire
+
+import (
+	"errors"
+	"net"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/obs"
+)
+
+// turn is write, in which a panic ends this connection alone.
+func (c *Conn) turn() (more bool) {
+	if err := guard.Do("the writing to a connection", func() { more = c.write() }); err != nil {
+		c.Panicked(guard.Of(err))
+		return false
+	}
+	return more
+}
+
+// write writes what is queued, or a part of it where that is much. It reports whether there is
+// more.
+func (c *Conn) write() bool {
+	batch, why := c.next()
+	if why.code != 0 { // writing stays true: nothing is written after a close
+		c.s.Closed(why.code)
+		guard.Go("the closing of a connection", c.Panicked, func() {
+			_ = c.ws.Close(why.code, why.reason) // it waits for the peer, who may be gone
+			c.cancel()
+		})
+		return false
+	}
+	c.s.Frames.Add(float64(len(batch)))
+	if c.s.Planted != nil {
+		c.s.Planted("write")
+	}
+	err := c.link.send(c.ws, batch)
+	if err == nil {
+		c.s.Taken(c.Instance, batch)
+	}
+	recycle(batch)
+	if err != nil {
+		if isTimeout(err) {
+			c.s.Slow.Inc()
+		}
+		c.cancel() // the reader ends, and releases the connection; writing stays true
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writing = !c.queue.empty() || c.closing.code != 0
+	return c.writing
+}
+
+// next returns what is to be written, or why the connection closes.
+func (c *Conn) next() ([]Item, closing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing.code != 0 {
+		return nil, c.closing
+	}
+	return c.queue.take(corkBytes), closing{}
+}
+
+func isTimeout(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
+}
+
+// End ends the connection without a word.
+func (c *Conn) End() {
+	c.cancel()
+	if c.ws != nil {
+		_ = c.ws.CloseNow() // it may be closed
+	}
+}
+
+// Panicked ends a connection for which something panicked: its client connects again, and is told
+// everything anew.
+func (c *Conn) Panicked(e *guard.Error) {
+	guard.Log(c.s.Logger, "connection ends: a part of it panicked", "instance", c.Instance, "request_id", obs.RequestID(c.ctx))(e)
+	c.End()
+}
