@@ -96,9 +96,9 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// The sums are those of the JavaScript client: it tests itself with the same vectors.
+// The sums are those of the clients: they test themselves with the same vectors.
 func TestTotalsOfTheVectors(t *testing.T) {
-	data, err := os.ReadFile("../../../clients/js/test/totals.json")
+	data, err := os.ReadFile("../../../clients/conformance/totals.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,11 +34,22 @@ func ExampleJars(ctx context.Context) (string, error) {
 // tools/examples/requirements.txt. When it is missing from the user's cache folder, venv and pip
 // make it, once for all test binaries.
 func ExamplePython(ctx context.Context) (string, error) {
+	return pythonWith(ctx, "examples-python-", "requirements.txt")
+}
+
+// ClientPython is ExamplePython with what the Python client and its tests need,
+// tools/examples/client-requirements.txt.
+func ClientPython(ctx context.Context) (string, error) {
+	return pythonWith(ctx, "client-python-", "client-requirements.txt")
+}
+
+// pythonWith returns the Python of an environment with the packages of a list in tools/examples.
+func pythonWith(ctx context.Context, name, of string) (string, error) {
 	cache, root, err := exampleFolders()
 	if err != nil {
 		return "", err
 	}
-	list := filepath.Join(root, "requirements.txt")
+	list := filepath.Join(root, of)
 	want, err := os.ReadFile(list)
 	if err != nil {
 		return "", fmt.Errorf("the list of Python packages: %w", err)
@@ -48,7 +59,7 @@ func ExamplePython(ctx context.Context) (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256(append(want, python...))
-	dir := filepath.Join(cache, "examples-python-"+hex.EncodeToString(sum[:4]))
+	dir := filepath.Join(cache, name+hex.EncodeToString(sum[:4]))
 	made, done := filepath.Join(dir, "bin", "python3"), filepath.Join(dir, "requirements.txt")
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err

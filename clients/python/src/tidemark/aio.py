@@ -1,0 +1,186 @@
+"""Calls of a node, with asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Literal, cast
+
+import httpx
+
+from . import _calls
+from .backoff import Backoff
+from .errors import TidemarkError, Timeout, Unavailable
+from .events import Event
+from .tokens import TokenSource, async_token_of, latest_tokens
+from .types import (
+    Channel, ChannelUnread, Explanation, Inbox, Readers, Receipts, Threads, UserChannels, WatchEvent,
+)
+
+
+class AsyncClient:
+    """What :class:`tidemark.Client` does, for asyncio.
+
+    ``token`` is a bearer token, a :class:`tidemark.TokenFile`, or a function, also one that is awaited; it is asked before each call. Reads that are
+    refused for the moment are made again, ``tries`` times in all; writes are not. ``after`` of a read are the tokens that a write
+    returned, or the ``as_of`` of an answer: the read includes them.
+    """
+
+    def __init__(
+        self, url: str = _calls.DEFAULT_URL, *, token: TokenSource = None, tries: int = 5, timeout: float = 15.0,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        self.url = _calls.check_url(url)
+        self._token, self._tries, self._timeout = token, tries, timeout
+        self._own = http is None
+        self._http = http or httpx.AsyncClient()
+
+    async def close(self) -> None:
+        """Closes the connections, unless ``http`` was passed."""
+        if self._own:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, err: BaseException | None, at: TracebackType | None) -> None:
+        await self.close()
+
+    async def publish(self, *events: Event) -> list[str]:
+        """Writes events, and returns the tokens to pass as ``after``. All are refused if one is invalid."""
+        res = await self._call(_calls.publish(events))
+        return latest_tokens(cast("list[str]", res.get("after", [])))
+
+    async def mark_all_read(
+        self, user_id: str, *, label: str = "", threads: bool = False, instance_id: str = "", after: Iterable[str] = ()
+    ) -> list[str]:
+        """Reads all channels of a user, or those of a label, and returns the tokens to pass as ``after``."""
+        call = _calls.mark_all_read(user_id, after, label=label, threads=threads, instance_id=instance_id)
+        return latest_tokens(cast("list[str]", (await self._call(call)).get("after", [])))
+
+    async def unread(self, user_id: str, channel_id: str, *, after: Iterable[str] = (), evaluated_at: datetime | None = None) -> ChannelUnread:
+        """One user in one channel."""
+        call = _calls.query("GetUnread", after, evaluated_at, user_id=user_id, channel_id=channel_id)
+        return cast(ChannelUnread, await self._call(call))
+
+    async def inbox(
+        self, user_id: str, *, unread_only: bool = False, label: str = "", archived: Literal["", "without", "only", "all"] = "",
+        page_size: int = 0, page_token: str = "", after: Iterable[str] = (), evaluated_at: datetime | None = None,
+    ) -> Inbox:
+        """A page of the user's channels, unread first, with totals over all of them."""
+        call = _calls.query(
+            "GetInbox", after, evaluated_at, user_id=user_id, unread_only=unread_only, label=label, archived=archived,
+            page_size=page_size, page_token=page_token,
+        )
+        return cast(Inbox, await self._call(call))
+
+    async def threads(
+        self, user_id: str, *, any_age: bool = False, page_size: int = 0, page_token: str = "", after: Iterable[str] = (),
+        evaluated_at: datetime | None = None,
+    ) -> Threads:
+        """A page of the threads that the user follows, unread first."""
+        call = _calls.query(
+            "GetThreads", after, evaluated_at, user_id=user_id, any_age=any_age, page_size=page_size, page_token=page_token
+        )
+        return cast(Threads, await self._call(call))
+
+    async def explain(self, user_id: str, channel_id: str, *, thread_id: str = "", after: Iterable[str] = ()) -> Explanation:
+        """Which messages are behind a number, and why others are not."""
+        call = _calls.query("ExplainUnread", after, user_id=user_id, channel_id=channel_id, thread_id=thread_id)
+        return cast(Explanation, await self._call(call))
+
+    async def channel(self, channel_id: str, *, after: Iterable[str] = ()) -> Channel:
+        """What is known of a channel, whoever asks."""
+        return cast(Channel, await self._call(_calls.query("GetChannel", after, channel_id=channel_id)))
+
+    async def receipts(
+        self, channel_id: str, message_id: str, *, page_size: int = 0, page_token: str = "", after: Iterable[str] = ()
+    ) -> Receipts:
+        """Who received and who read a message, and how many."""
+        call = _calls.query(
+            "GetReceipts", after, channel_id=channel_id, message_id=message_id, page_size=page_size, page_token=page_token
+        )
+        return cast(Receipts, await self._call(call))
+
+    async def readers(self, channel_id: str, *, page_size: int = 0, page_token: str = "", after: Iterable[str] = ()) -> Readers:
+        """How far each member of a channel has read."""
+        call = _calls.query("GetReaders", after, channel_id=channel_id, page_size=page_size, page_token=page_token)
+        return cast(Readers, await self._call(call))
+
+    async def user_channels(
+        self, of_user_id: str, *, page_size: int = 0, page_token: str = "", after: Iterable[str] = ()
+    ) -> UserChannels:
+        """All channels that hold anything about a user. Not for a user's token."""
+        call = _calls.query("ListUserChannels", after, of_user_id=of_user_id, page_size=page_size, page_token=page_token)
+        return cast(UserChannels, await self._call(call))
+
+    async def watch(self, user_id: str, *, after: Iterable[str] = (), reconnect: bool = True) -> AsyncIterator[WatchEvent]:
+        """A snapshot of the user's inbox, then every change, until the caller stops.
+
+        A snapshot replaces all that was known; another one comes after each break. When the stream breaks, the watch goes on where
+        it was, after a wait that grows; with ``reconnect=False`` it ends with an error instead.
+        """
+        seen, backoff = _calls.Seen(latest_tokens(after)), Backoff()
+        while True:
+            try:
+                async for event in self._stream(user_id, seen.tokens):
+                    seen.add(event)
+                    if "snapshot" in event:
+                        backoff.reset()
+                    if "snapshot" in event or "update" in event:
+                        yield cast(WatchEvent, event)
+                err: TidemarkError = Unavailable("the stream has ended")
+            except TidemarkError as e:
+                err = e
+            if not reconnect or _calls.lasting(err):
+                raise err
+            await asyncio.sleep(max(backoff.next(), err.retry_after or 0.0))
+
+    async def _stream(self, user_id: str, after: list[str]) -> AsyncIterator[dict[str, Any]]:
+        """One stream, heartbeats too."""
+        request: dict[str, Any] = {"user_id": user_id}
+        if after:
+            request["after"] = after
+        limits = httpx.Timeout(self._timeout, read=_calls.QUIET)
+        url = f"{self.url}/{_calls.QUERY}/WatchUnread"
+        try:
+            async with self._http.stream(
+                "POST", url, content=_calls.envelope(request), headers=_calls.headers(await async_token_of(self._token), _calls.STREAM),
+                timeout=limits,
+            ) as res:
+                if res.status_code != 200:
+                    _calls.answer_of(res.status_code, res.headers, await res.aread())
+                envelopes = _calls.Envelopes()
+                async for data in res.aiter_bytes():
+                    for message in envelopes.feed(data):
+                        yield message
+                if not envelopes.ended:
+                    raise Unavailable("the stream broke off")
+        except httpx.TimeoutException as e:
+            raise Timeout(f"{self.url} has said nothing for a while") from e
+        except httpx.TransportError as e:
+            raise Unavailable(f"{self.url}: {e or type(e).__name__}") from e
+
+    async def _call(self, call: _calls.Call) -> dict[str, Any]:
+        tries = _calls.Tries(self._tries)
+        while True:
+            try:
+                return await self._once(call)
+            except TidemarkError as e:
+                wait = tries.wait(call, e)
+                if wait is None:
+                    raise
+            await asyncio.sleep(wait)
+
+    async def _once(self, call: _calls.Call) -> dict[str, Any]:
+        try:
+            res = await self._http.post(
+                self.url + call.path, content=call.body, headers=_calls.headers(await async_token_of(self._token)), timeout=self._timeout
+            )
+        except httpx.TimeoutException as e:
+            raise Timeout(f"{call.method}: {self.url} has not answered within {self._timeout:g} s") from e
+        except httpx.TransportError as e:
+            raise Unavailable(f"{call.method}: {self.url}: {e or type(e).__name__}") from e
+        return _calls.answer_of(res.status_code, res.headers, res.content)
