@@ -104,6 +104,7 @@ func TestPicturesOfWhatIsSaid(t *testing.T) {
 			look("mark-all-read")
 			b.closed()
 			b.click(annLaptop + ` .group[data-label=work]`)
+			b.until("nothing of it is archived", fmt.Sprintf(`!document.querySelector('%s .shelf')`, annLaptop))
 			look("group")
 			b.click(annLaptop + ` .group[data-label=""]`)
 		}
