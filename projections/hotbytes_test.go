@@ -66,6 +66,72 @@ func TestHotBytesIsWhatTheHeapSays(t *testing.T) {
 			}
 			read(p, &events.Read{Kind: events.KindMessagesRead, ChannelID: ch, UserID: crowd[i%20], IDs: [][]byte{[]byte("m3"), []byte("m5"), []byte("m6")}})
 		}},
+		"what users say of channels": {60_000, func(p *Partition, i int) {
+			ch := fmt.Appendf(nil, "said-%d", i/20)
+			if i%20 == 0 {
+				join(p, ch, crowd)
+				post(p, &events.Message{ChannelID: ch, MessageID: []byte("m"), SenderID: []byte("bot")})
+			}
+			for _, r := range []events.Read{
+				{Kind: events.KindLabelsSet, IDs: [][]byte{[]byte("work"), []byte("a long label of a user")}},
+				{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: 1 << 40},
+				{Kind: events.KindLineSet, Target: events.TargetMessageID, MessageID: fmt.Appendf(nil, "a message with a long id %d", i)},
+				{Kind: events.KindChannelFiled, Archived: true, Keep: true},
+			} {
+				r.ChannelID, r.UserID = ch, crowd[i%20]
+				read(p, &r)
+			}
+		}},
+		"labels of channels": {60_000, func(p *Partition, i int) {
+			p.rules.FoldMessage(&events.Message{Kind: events.KindChannelUpdated, ChannelID: fmt.Appendf(nil, "labelled-%d", i), OccurredAt: 1,
+				IDs: [][]byte{[]byte("work"), []byte("a long label of a channel")}}, p.rules.Positions[events.Messages], 1)
+		}},
+		"hidden messages": {60_000, func(p *Partition, i int) {
+			ch := fmt.Appendf(nil, "hidden-%d", i/20)
+			if i%20 == 0 {
+				join(p, ch, crowd)
+				for k := range 8 {
+					post(p, &events.Message{ChannelID: ch, MessageID: fmt.Appendf(nil, "m%d", k), SenderID: []byte("bot"), HiddenFrom: crowd})
+				}
+			}
+			read(p, &events.Read{Kind: events.KindMessagesHidden, ChannelID: ch, UserID: crowd[i%20], IDs: [][]byte{[]byte("m3"), []byte("m5")}})
+		}},
+		"mentions": {30_000, func(p *Partition, i int) {
+			if i%10 == 0 {
+				join(p, fmt.Appendf(nil, "named-%d", i/10), crowd)
+			}
+			post(p, &events.Message{ChannelID: fmt.Appendf(nil, "named-%d", i/10), MessageID: fmt.Appendf(nil, "m%d", i), SenderID: []byte("bot"), IDs: crowd})
+		}},
+		"queued messages": {200_000, func(p *Partition, i int) {
+			ch := fmt.Appendf(nil, "queued-%d", i/200)
+			if i%200 == 0 {
+				join(p, ch, crowd)
+			}
+			if i%20 == 0 {
+				post(p, &events.Message{ChannelID: ch, MessageID: fmt.Appendf(nil, "m%d", i/20), SenderID: []byte("bot")})
+			}
+			p.rules.FoldDelivery(&events.Delivery{Kind: events.KindQueued, OccurredAt: 1, ChannelID: ch, UserID: crowd[i%20], MessageID: fmt.Appendf(nil, "m%d", i/20)},
+				p.rules.Positions[events.Deliveries], 1)
+		}},
+		"reads to a time to come": {60_000, func(p *Partition, i int) {
+			ch := fmt.Appendf(nil, "timed-%d", i/20)
+			if i%20 == 0 {
+				join(p, ch, crowd)
+				post(p, &events.Message{ChannelID: ch, MessageID: []byte("m"), SenderID: []byte("bot")})
+			}
+			read(p, &events.Read{Kind: events.KindReadUpTo, ChannelID: ch, UserID: crowd[i%20], Target: events.TargetTime, TargetTime: 200_000})
+		}},
+		"reads with their threads": {60_000, func(p *Partition, i int) {
+			ch := fmt.Appendf(nil, "all-%d", i/20)
+			if i%20 == 0 {
+				join(p, ch, crowd)
+				for k := range 4 {
+					post(p, &events.Message{ChannelID: ch, MessageID: fmt.Appendf(nil, "m%d", k), SenderID: crowd[k]})
+					post(p, &events.Message{ChannelID: ch, MessageID: fmt.Appendf(nil, "r%d", k), SenderID: crowd[k+1], ThreadID: fmt.Appendf(nil, "m%d", k)})
+				}
+			}
+			read(p, &events.Read{Kind: events.KindReadUpTo, ChannelID: ch, UserID: crowd[i%20], Target: events.TargetMessageID, MessageID: []byte("m3"), WithThreads: true})
+		}},
 		"long ids": {30_000, func(p *Partition, i int) {
 			join(p, fmt.Appendf(nil, "%0200d", i), [][]byte{fmt.Appendf(nil, "%0250d", i)})
 		}},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/alicebob/miniredis/v2"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -32,6 +33,7 @@ type stopping struct {
 	t       *testing.T
 	env     testkit.Env
 	brokers *kfake.Cluster
+	store   *miniredis.Miniredis
 	kafka   *proxy.Line
 	redis   *proxy.Proxy
 	config  node.Config
@@ -65,6 +67,10 @@ func TestStopEndsInEveryState(t *testing.T) {
 		{name: "while it opens and brokers hang", fault: kafka, after: 100 * time.Millisecond},
 		{name: "while it opens and Redis hangs", fault: redis, before: true, after: 500 * time.Millisecond},
 		{name: "while it opens and both hang", fault: both, after: 300 * time.Millisecond},
+		{name: "while Redis is filled", ready: true, burst: true, fault: (*stopping).wipe, after: time.Second},
+		{name: "while Redis is filled and hangs", ready: true, burst: true, fault: func(s *stopping) { s.wipe(); s.redis.Freeze() }, after: time.Second},
+		{name: "right after a kill", fault: (*stopping).afterAKill, before: true, after: 300 * time.Millisecond},
+		{name: "a while after a kill", fault: (*stopping).afterAKill, before: true, after: 3 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -107,9 +113,9 @@ func goroutines() string {
 
 func newStopping(t *testing.T) *stopping {
 	t.Helper()
-	brokers := testkit.FakeKafka(t)
-	env := testkit.Env{Brokers: brokers.ListenAddrs(), RedisURL: "redis://" + testkit.Miniredis(t).Addr()}
-	s := &stopping{t: t, env: env, brokers: brokers, kafka: proxy.NewLine(t), redis: proxy.New(t, strings.TrimPrefix(env.RedisURL, "redis://"))}
+	brokers, store := testkit.FakeKafka(t), testkit.Miniredis(t)
+	env := testkit.Env{Brokers: brokers.ListenAddrs(), RedisURL: "redis://" + store.Addr()}
+	s := &stopping{t: t, env: env, brokers: brokers, store: store, kafka: proxy.NewLine(t), redis: proxy.New(t, strings.TrimPrefix(env.RedisURL, "redis://"))}
 	s.config = options(t, env, env.Topics(t, 4), testkit.UniqueName(t, "stop"), config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway)
 	s.config.Kafka.Options = []kgo.Opt{kgo.Dialer(s.kafka.Dialer(nil))}
 	s.config.Redis.URL = "redis://" + s.redis.Addr()
@@ -142,6 +148,29 @@ func (s *stopping) start() (n *node.Node, run func() error) {
 		}
 	}()
 	return n, func() error { cancel(); return <-done }
+}
+
+// wipe empties Redis, which the node then fills again, slowly.
+func (s *stopping) wipe() {
+	s.redis.SetDelay(100 * time.Millisecond)
+	s.store.FlushAll()
+}
+
+// afterAKill leaves a node in the groups that does not answer any more: another one is ready, and
+// its lines are cut.
+func (s *stopping) afterAKill() {
+	s.t.Helper()
+	killed := *s
+	killed.kafka, killed.redis = proxy.NewLine(s.t), proxy.New(s.t, strings.TrimPrefix(s.env.RedisURL, "redis://"))
+	killed.config.DataDir = s.t.TempDir()
+	killed.config.Kafka.Options = []kgo.Opt{kgo.Dialer(killed.kafka.Dialer(nil))}
+	killed.config.Redis.URL = "redis://" + killed.redis.Addr()
+	n, run := killed.start()
+	testkit.Await(s.t, "the node that is killed is ready", func() bool { return n.Ready().Ready })
+	s.write(200)
+	killed.kafka.Cut()
+	killed.redis.Cut()
+	s.t.Cleanup(func() { _ = run() })
 }
 
 // freezeReports makes the gateway report messages as queued, and freezes the brokers after they
