@@ -17,6 +17,7 @@ import (
 	"github.com/tidemark/tidemark/internal/verbs/conform"
 	"github.com/tidemark/tidemark/internal/verbs/contexts"
 	"github.com/tidemark/tidemark/internal/verbs/deadletters"
+	"github.com/tidemark/tidemark/internal/verbs/erasing"
 	"github.com/tidemark/tidemark/internal/verbs/inspect"
 	"github.com/tidemark/tidemark/internal/verbs/query"
 	"github.com/tidemark/tidemark/internal/verbs/snapshots"
@@ -47,7 +48,7 @@ type cli struct {
 	Verify      verifyCmd       `cmd:"" help:"Compare stores and Redis with a rebuild from the topics."`
 	Reshard     reshardCmd      `cmd:"" help:"Move to new topics with another number of partitions."`
 	Inspect     inspect.Cmd     `cmd:"" help:"Look into a store, snapshot or topic without changing it."`
-	EraseUser   eraseUserCmd    `cmd:"" help:"Erase a user, and list what remains where and until when."`
+	EraseUser   erasing.Cmd     `cmd:"" help:"Erase a user, and list what remains where and until when."`
 	Snapshot    snapshots.Cmd   `cmd:"" help:"Take, list, check, restore and prune snapshots."`
 	Deadletters deadletters.Cmd `cmd:"" help:"List bad records, or send them again."`
 	Conformance conform.Cmd     `cmd:"" help:"Tell stories to a service of the query API, and say where its answers differ."`

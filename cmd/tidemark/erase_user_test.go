@@ -1,7 +1,11 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -76,7 +80,8 @@ func TestEraseUser(t *testing.T) {
 		bob := rdb.HGetAll(ctx, "inbox:bob").Val()
 
 		var res erase.Result
-		r = erased("--json")
+		key, first, second := certificateKey(t), filepath.Join(t.TempDir(), "first.json"), filepath.Join(t.TempDir(), "second.json")
+		r = erased("--json", "--certificate", first, "--certificate-key", key)
 		if err := json.Unmarshal([]byte(r.out), &res); r.code != exitDone || err != nil || res.Left != 1 || res.Erased != 4 || len(res.After) == 0 ||
 			res.Redis == nil || !res.Redis.Waited || res.Redis.Removed != 1 {
 			t.Fatalf("%+v, %v", r, err)
@@ -114,6 +119,15 @@ func TestEraseUser(t *testing.T) {
 			}
 		}
 		gone("erased", url)
+		if r := erased("--scan", first, "--certificate", second, "--certificate-key", key); r.code != exitDone || !strings.Contains(r.out, "nothing is left of ann") {
+			t.Errorf("scan: %+v", r)
+		}
+		if b, err := os.ReadFile(second); err != nil || !strings.Contains(string(b), `{"certificate":{"kind":"scan","user":"ann"`) {
+			t.Errorf("the second certificate: %s, %v", b, err)
+		}
+		if r := erased("--certificate", first, "--certificate-key", key); r.code != exitFailed || !strings.Contains(r.errout, "exists") {
+			t.Errorf("over the first certificate: %+v", r)
+		}
 		if now := rdb.HGetAll(ctx, "inbox:bob").Val(); len(now) != len(bob) {
 			t.Errorf("inbox of bob: %v, before %v", now, bob)
 		}
@@ -185,10 +199,21 @@ func TestEraseUserNamesSnapshots(t *testing.T) {
 	if out := erased("--dry-run"); !position.MatchString(out) || strings.Contains(out, "perhaps") {
 		t.Errorf("before the erasure:\n%s", out)
 	}
-	if out := erased(); !position.MatchString(out) || strings.Contains(out, "perhaps") || strings.Count(out, "snapshot of") != 1 {
+	key, first := certificateKey(t), filepath.Join(t.TempDir(), "first.json")
+	if out := erased("--certificate", first, "--certificate-key", key); !position.MatchString(out) || strings.Contains(out, "perhaps") || strings.Count(out, "snapshot of") != 1 {
 		t.Errorf("at the erasure:\n%s", out)
 	}
+	if b, err := os.ReadFile(first); err != nil || !regexp.MustCompile(`"digest":"[0-9a-f]{32}","at":"[^"]+","erased":false`).Match(b) {
+		t.Errorf("the certificate has no digest of before: %s, %v", b, err)
+	}
 	ok(t, "", "snapshot", "create", "--data-dir", s.data, "--snapshots", bucket)
+	// The one of before is still there, which a scan finds.
+	url, stop := s.run()
+	awaitReady(t, url)
+	r := tidemark(t, "", "erase-user", "--brokers", s.broker, "--redis", s.redis, "--addr", url, "--user", "ann", "--snapshots", bucket, "--scan", first, "--certificate-key", key)
+	if stop(); r.code != exitDifferences || strings.Count(r.out, "is of before the erasure") != 1 {
+		t.Errorf("scan: %+v", r)
+	}
 	// Where an earlier run erased, it is not known from when a snapshot must be.
 	if out := erased(); strings.Count(out, "perhaps the snapshot of partition") != 2 {
 		t.Errorf("after the erasure:\n%s", out)
@@ -196,4 +221,22 @@ func TestEraseUserNamesSnapshots(t *testing.T) {
 	if out := erased("--user", "nobody"); strings.Contains(out, "snapshot of") || !strings.Contains(out, "nobody: no channel knows of this user") {
 		t.Errorf("of somebody else:\n%s", out)
 	}
+}
+
+// certificateKey is a file with a key for certificates.
+func certificateKey(t *testing.T) string {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

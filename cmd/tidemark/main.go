@@ -24,7 +24,6 @@
 //	verify.go       compares stores and Redis with the topics
 //	verify_node.go  the same beside a running node
 //	reshard.go      moves to another number of partitions
-//	erase_user.go   makes a user disappear
 //	token.go        makes a token
 //	bench.go        measures this machine
 //	explain_code.go  prints what the runbook says of a code

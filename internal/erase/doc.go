@@ -10,4 +10,6 @@
 //	write.go    the events that erase
 //	redis.go    what is left in Redis
 //	remains.go  what remains where until when
+//	scan.go     a later search for what is left
+//	certificate.go  both, signed
 package erase

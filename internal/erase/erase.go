@@ -42,9 +42,12 @@ type Result struct {
 	Left     int       `json:"left"`    // channels that the user was a member of
 	Erased   int       `json:"erased"`  // channels in which the user was erased
 	Already  int       `json:"already"` // channels that had nothing of the user left
+	Before   []string  `json:"before"`  // the last records of the inputs when it began, as tokens
 	After    []string  `json:"after"`   // the last records written, of each partition: tokens for after
 	Redis    *Cached   `json:"redis,omitempty"`
 	Remains  []Remains `json:"remains"`
+
+	Snapshots []Stored `json:"snapshots"` // null: they were not looked at
 }
 
 // Channel is one that knew of the user, with the records that were written, as
@@ -62,17 +65,7 @@ var ErrUnknownChannel = errors.New("the user is not known in this channel")
 
 // Run erases a user. Events written before an error stay written; running it again continues.
 func Run(ctx context.Context, c Config) (*Result, error) {
-	if c.Patience <= 0 {
-		c.Patience = 30 * time.Second
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Report == nil {
-		c.Report = func(string, int, int) {}
-	}
-	r := &run{Config: c, adm: kadm.NewClient(c.Kafka), res: &Result{User: c.User, DryRun: c.DryRun, Channels: []Channel{}, After: []string{}},
-		erased: map[int32]int64{}, early: map[int32]bool{}}
+	r := newRun(c)
 	if err := r.find(ctx); err != nil {
 		return nil, err
 	}
@@ -108,3 +101,17 @@ type run struct {
 
 // thread names one by its channel.
 type thread struct{ channel, id string }
+
+func newRun(c Config) *run {
+	if c.Patience <= 0 {
+		c.Patience = 30 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Report == nil {
+		c.Report = func(string, int, int) {}
+	}
+	return &run{Config: c, adm: kadm.NewClient(c.Kafka), res: &Result{User: c.User, DryRun: c.DryRun, Channels: []Channel{}, After: []string{}},
+		erased: map[int32]int64{}, early: map[int32]bool{}}
+}

@@ -22,6 +22,7 @@ func (r *run) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.res.Before = now
 	all, err := r.list(ctx, now)
 	if err != nil {
 		return err

@@ -102,6 +102,7 @@ func (r *run) snapshots(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.res.Snapshots = []Stored{}
 	var errs []error
 	for _, n := range partitions {
 		list, err := r.Snapshots.List(ctx, n)
@@ -111,10 +112,15 @@ func (r *run) snapshots(ctx context.Context) error {
 		}
 		for _, e := range list {
 			where := fmt.Sprintf("snapshot of partition %d", n)
+			erased := false
+			if e.Manifest != nil {
+				erased = r.erasedBefore(n, e.Manifest.Position()[events.Reads])
+				r.res.Snapshots = append(r.res.Snapshots, Stored{n, e.Manifest.Position(), e.Manifest.Digest, e.Manifest.WrittenAt.UTC(), erased})
+			}
 			switch {
 			case e.Manifest == nil:
 				where += ", manifest unreadable"
-			case r.erasedBefore(n, e.Manifest.Position()[events.Reads]):
+			case erased:
 				continue
 			default:
 				if r.early[n] {

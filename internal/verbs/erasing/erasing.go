@@ -1,4 +1,5 @@
-package main
+// Package erasing is `tidemark erase-user`: it erases a user, and looks later for what is left.
+package erasing
 
 import (
 	"errors"
@@ -15,7 +16,8 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-type eraseUserCmd struct {
+// Cmd is `tidemark erase-user`.
+type Cmd struct {
 	verbs.TopicsFlags
 	verbs.BrokersFlags
 	verbs.RedisFlags
@@ -28,9 +30,14 @@ type eraseUserCmd struct {
 	Snapshots string        `placeholder:"URL" help:"Where snapshots are, to name those from before the erasure."`
 	Wait      time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the nodes, and then for the cache, to follow (${default})."`
 	DryRun    bool          `help:"Only list the channels that know the user, and what would remain."`
+
+	Certificate    string `placeholder:"FILE" help:"Write a signed certificate of what was done to this file, which must not exist; needs --certificate-key."`
+	CertificateKey string `placeholder:"FILE" help:"Private key that signs certificates: Ed25519, as PKCS #8 in PEM."`
+	Scan           string `placeholder:"FILE" help:"Erase nothing: look for what the erasure with this certificate has left, and write a second certificate if that is nothing."`
 }
 
-func (eraseUserCmd) Help() string {
+// Help has examples.
+func (Cmd) Help() string {
 	return `
 Makes a user disappear. It writes a members_left to each channel that the user is a member of, and a user_erased to each that
 knows them. The erasure forgets what they read, marked, muted and followed there, and their receipts and deliveries. It waits until both are folded, removes the
@@ -41,11 +48,13 @@ counts again. You may run it again at any time; it goes on where it was.
 Example:
 
     tidemark erase-user --user ann --dry-run
-    tidemark erase-user --user ann --yes --brokers kafka-1:9092 --redis redis://redis:6379 --addr http://node-1:8080`
+    tidemark erase-user --user ann --yes --brokers kafka-1:9092 --redis redis://redis:6379 --addr http://node-1:8080
+    tidemark erase-user --user ann --yes --certificate ann.json --certificate-key key.pem --snapshots s3://backups/tidemark
+    tidemark erase-user --user ann --scan ann.json --certificate ann-later.json --certificate-key key.pem`
 }
 
 // Validate checks ids and numbers.
-func (c *eraseUserCmd) Validate() error {
+func (c *Cmd) Validate() error {
 	ids := c.Channel
 	if c.User != "" { // else the parser says that the flag is missing
 		ids = append([]string{c.User}, ids...)
@@ -55,6 +64,14 @@ func (c *eraseUserCmd) Validate() error {
 			return fmt.Errorf("%q is not an id: an id has 1 to %d bytes and no control characters", id, events.MaxIDBytes)
 		}
 	}
+	switch {
+	case (c.Certificate != "" || c.Scan != "") && c.CertificateKey == "":
+		return errors.New("--certificate and --scan need --certificate-key")
+	case c.Scan != "" && c.DryRun, c.Certificate != "" && c.DryRun:
+		return errors.New("--dry-run erases nothing that a certificate could be of")
+	case c.Scan != "" && len(c.Channel) > 0:
+		return errors.New("--scan looks into all channels: leave out --channel")
+	}
 	if c.Wait <= 0 {
 		return fmt.Errorf("--wait %s: it must be above 0", c.Wait)
 	}
@@ -62,8 +79,12 @@ func (c *eraseUserCmd) Validate() error {
 }
 
 // Run erases and prints what was done.
-func (c *eraseUserCmd) Run(a *verbs.App) (err error) {
-	if !c.DryRun {
+func (c *Cmd) Run(a *verbs.App) (err error) {
+	key, err := c.certificateKey()
+	if err != nil {
+		return err
+	}
+	if !c.DryRun && c.Scan == "" {
 		where := "every channel"
 		if len(c.Channel) > 0 {
 			where = term.Plural(len(c.Channel), "channel")
@@ -105,6 +126,9 @@ func (c *eraseUserCmd) Run(a *verbs.App) (err error) {
 		return err
 	}
 	defer conf.Kafka.Close()
+	if c.Scan != "" {
+		return c.scan(a, conf, key)
+	}
 	res, err := erase.Run(a.Ctx, conf)
 	if err != nil {
 		if res != nil && len(res.After) > 0 {
@@ -112,13 +136,18 @@ func (c *eraseUserCmd) Run(a *verbs.App) (err error) {
 		}
 		return c.Explain(a, err)
 	}
+	if c.Certificate != "" {
+		if err := res.Certificate(time.Now()).Write(c.Certificate, key); err != nil {
+			return err
+		}
+	}
 	if c.JSON {
 		return term.PrintJSON(a.Stdout, res)
 	}
 	return c.print(a, res)
 }
 
-func (c *eraseUserCmd) print(a *verbs.App, res *erase.Result) error {
+func (c *Cmd) print(a *verbs.App, res *erase.Result) error {
 	user := term.Printable(res.User)
 	switch {
 	case len(res.Channels) == 0:
