@@ -69,7 +69,7 @@ func (r *round) close() {
 func (r *round) position() (at projections.Position, ok bool) {
 	r.live.RLock()
 	defer r.live.RUnlock()
-	if now, err := r.cfg.Node.Live(r.n); err != nil || now != r.live {
+	if !r.here() {
 		return at, false
 	}
 	return r.live.Position(), true

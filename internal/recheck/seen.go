@@ -17,6 +17,12 @@ type seen struct {
 	users   []*projections.View // of some of its members
 }
 
+// here reports whether the partition is still live here. RLock is held: it stays so meanwhile.
+func (r *round) here() bool {
+	now, err := r.cfg.Node.Live(r.n)
+	return err == nil && now == r.live
+}
+
 // look notes what the node answers, all as of one position. It returns nil if the partition is not
 // live here any more.
 func (r *round) look(ctx context.Context) ([]seen, projections.Position, error) {
@@ -26,7 +32,7 @@ func (r *round) look(ctx context.Context) ([]seen, projections.Position, error) 
 	}
 	all := make([]seen, len(r.channels))
 	r.live.RLock()
-	if now, err := r.cfg.Node.Live(r.n); err != nil || now != r.live {
+	if !r.here() {
 		r.live.RUnlock()
 		return nil, projections.Position{}, nil
 	}
@@ -55,7 +61,7 @@ func (r *round) members(ctx context.Context) ([][]string, error) {
 	for i, id := range r.channels {
 		room := projections.NewReadersRoom(maxUsers)
 		r.live.RLock()
-		if now, err := r.cfg.Node.Live(r.n); err != nil || now != r.live {
+		if !r.here() {
 			r.live.RUnlock()
 			return users, nil // look finds it out as well
 		}
