@@ -16,6 +16,7 @@
 //	redis_newer.go      values from records that a store does not have
 //	redis_late.go       values that the cache has not read yet
 //	reshard.go          copies the topics to others with another number of partitions
+//	reshard_copy.go     the records of one topic
 //	reshard_compare.go  checks that no number changes
 //
 // All of it works on stores that no process uses, and says so if one does (DESIGN §12); verify also

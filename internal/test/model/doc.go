@@ -8,6 +8,7 @@
 //	model.go     the records, and the questions
 //	copy.go      copies of events that borrow their bytes
 //	timeline.go  what chat.messages says
+//	channel.go   a channel and its messages, after that
 //	reads.go     what chat.reads says
 //	said.go      a user's settings of a channel: level, flag, filing, hidden messages, line, labels
 //	pair.go      one user in one channel: which messages are unread, which are hidden

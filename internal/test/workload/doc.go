@@ -3,5 +3,7 @@
 //
 //	said.go      what else a user sees (DESIGN §4.7)
 //	workload.go  the company: who posts, reads, joins and leaves
+//	bodies.go    the events that they make
+//	draws.go     who, which message and when, at random
 //	erase.go     people leave the company and are erased
 package workload
