@@ -106,7 +106,7 @@ func (c *compareCmd) Run(a *verbs.App) error {
 
 // policies has what the numbers of each product mean.
 var policies = map[string]*compare.Policy{
-	"table": &compare.TablePolicy, "mattermost": &compare.MattermostPolicy, "discourse": &compare.DiscoursePolicy,
+	"table": &compare.TablePolicy, "synapse": &compare.SynapsePolicy, "mattermost": &compare.MattermostPolicy, "discourse": &compare.DiscoursePolicy,
 }
 
 // patienceOfCompare is how long a node may need to fold what is in the topics.

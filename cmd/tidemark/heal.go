@@ -24,8 +24,12 @@ statement: docs/import/table.md.
 Example:
 
     tidemark heal mattermost --source postgres://reader@db/mattermost --topic-prefix v2.
+    tidemark heal synapse --source postgres://reader@db/synapse --topic-prefix v2.
     tidemark heal table --source postgres://reader@db/chat --mapping table.yml --user ann`
 }
+
+// heals has the statements of each product.
+var heals = map[string]func(*compare.Line) (statement string, ok bool){"mattermost": compare.MattermostHeal, "synapse": compare.SynapseHeal}
 
 // Validate checks what stands on the command line.
 func (c *healCmd) Validate() error { return c.validate() }
@@ -37,7 +41,7 @@ func (c *healCmd) Run(a *verbs.App) error {
 		return err
 	}
 	out := bufio.NewWriter(a.Stdout)
-	h := &compare.Healing{To: out, Statement: compare.MattermostHeal}
+	h := &compare.Healing{To: out, Statement: heals[c.Product]}
 	if c.Product == "discourse" {
 		return verbs.Usagef("Discourse stores no numbers: it counts messages whenever somebody looks, so there is nothing to set right")
 	}

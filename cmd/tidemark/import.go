@@ -35,6 +35,7 @@ Example:
     tidemark topics create --topic-prefix v2.
     tidemark import table --source ./export --topic-prefix v2. --dry-run
     tidemark import table --source postgres://reader@db/chat --mapping table.yml --since 90d --topic-prefix v2.
+    tidemark import synapse --source postgres://reader@db/synapse --since 90d --topic-prefix v2.
     tidemark import mattermost --source postgres://reader@db/mattermost --since 90d --topic-prefix v2.
     tidemark import discourse --source postgres://reader@db/discourse --since 90d --topic-prefix v2.`
 }

@@ -16,7 +16,7 @@ import (
 
 // sourceFlags name another chat product and where its data is.
 type sourceFlags struct {
-	Product string `arg:"" enum:"table,mattermost,discourse" help:"What the source is of: mattermost, discourse, or table for a team's own tables."`
+	Product string `arg:"" enum:"table,synapse,mattermost,discourse" help:"What the source is of: synapse, mattermost, discourse, or table for a team's own tables."`
 	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
 	Slot    string `default:"import" placeholder:"NAME" help:"Name of this import, beside others of the same product (${default})."`
 	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
@@ -64,6 +64,8 @@ func (f *sourceFlags) open(a *verbs.App, mapping product.Mapping) (from importer
 	}
 	release = func() { _ = tables.Close(a.Ctx) } // was only read
 	switch f.Product {
+	case "synapse":
+		return &product.Synapse{Source: tables}, name, release, nil
 	case "mattermost":
 		return &product.Mattermost{Source: tables}, name, release, nil
 	case "discourse":

@@ -10,6 +10,7 @@
 //	policy.go      what a product's numbers include by intention, and by mistake
 //	mattermost.go  Mattermost's policy, and its statements
 //	discourse.go   Discourse's policy
+//	synapse.go     Synapse's policy, and its statements
 //	table.go       the policy of a team's own tables, and its statements
 //	judge.go       the bucket and the reason of a pair
 //	rows.go        the rows of the source that matter for some pairs

@@ -23,6 +23,7 @@ type Evidence struct {
 type Recount struct {
 	Unread, Mentions int64
 	Excluded         Excluded
+	Less             Excluded // of Unread, what a product may leave out
 	Messages         []Source // those that count
 	Left             bool     // the user is no member any more
 	Ended            bool     // the channel is deleted
@@ -89,6 +90,9 @@ func (p *Policy) unread(e *Evidence) (b Bucket, reason string, ok bool) {
 		return TheirsWrong, "after leaving", true
 	}
 	if b, reason, ok = p.explain(difference, r.Excluded); ok {
+		return b, reason, true
+	}
+	if b, reason, ok = p.explain(-difference, r.Less); ok {
 		return b, reason, true
 	}
 	if difference < 0 && slices.Contains(caps, e.Theirs.Unread) {

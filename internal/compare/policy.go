@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Cause is why Tidemark does not count a message above a user's pointer. The names are those of
-// ExplainUnread.
+// Cause is why Tidemark or a product does not count a message. The names of the first ones are
+// those of ExplainUnread: why Tidemark does not count a message above a user's pointer.
 type Cause int
 
 // The causes.
@@ -19,13 +19,22 @@ const (
 	ReadSingly
 	BeforeJoin
 	Hidden
+
+	// Only the rows of a source show these.
+	Unfollowed // replies of a thread that the user does not follow, or whose root is deleted
+	Posted     // read by posting after them; the source has no pointer of the user
+
+	// These are why a product counts less than Tidemark.
+	Quiet   // importer.Event.Quiet
+	History // in a direct channel, from before the user joined
+	Muted   // all, because the user muted the channel
 	causes
 )
 
 // Excluded has the number of messages of each cause.
 type Excluded [causes]int64
 
-// Rule says what it means if a product counts messages of a cause.
+// Rule says what it means if a product counts messages of a cause, or leaves them out.
 type Rule struct {
 	Bucket Bucket // ByPolicy or TheirsWrong
 	What   string // follows the number of messages
@@ -33,7 +42,7 @@ type Rule struct {
 
 // Policy is how the numbers of a product relate to Tidemark's.
 type Policy struct {
-	// Rules has the causes whose messages the product may count, some of them or all.
+	// Rules has the causes whose messages the product may count, or leave out, some of them or all.
 	Rules map[Cause]Rule
 	// Mentions is why the product's mentions differ although nothing is wrong; "" for no reason.
 	Mentions string

@@ -14,7 +14,7 @@ func recount(ctx context.Context, source importer.Product, pairs []Pair, now int
 	for _, p := range pairs {
 		c := by[p.Channel]
 		if c == nil {
-			c = &channelRows{users: map[string]bool{}}
+			c = &channelRows{users: map[string]bool{}, muted: map[string]bool{}}
 			by[p.Channel] = c
 		}
 		c.pairs = append(c.pairs, p)
@@ -50,18 +50,22 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 		return r
 	}
 	begin := c.after(func(x *post) bool { return x.At < member.since })
+	follows := true
 	if p.Thread != "" {
-		from, follows := c.followed(p, now)
-		if !follows {
-			return r
+		var from int
+		if from, follows = c.followed(p, now); follows {
+			begin = max(begin, from)
 		}
-		begin = max(begin, from)
 	}
-	pointer := c.pointer(p)
-	for i := pointer; i < len(c.posts); i++ {
+	pointer, explicit := c.pointer(p)
+	for i := 0; i < len(c.posts); i++ {
 		x := &c.posts[i]
 		in := p.Thread == "" && x.counts() || p.Thread != "" && x.Thread == p.Thread && !x.Broadcast && !x.Silent
 		switch {
+		case i < pointer:
+			if in && !explicit && follows && i >= begin && x.User != p.User && !x.deleted(now) {
+				r.Excluded[Posted]++
+			}
 		case p.Thread != "" && x.Thread != p.Thread:
 		case x.deleted(now):
 			r.Excluded[Deleted]++
@@ -73,21 +77,33 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 			r.Excluded[Own]++
 		case i < begin:
 			r.Excluded[BeforeJoin]++
+		case !follows:
+			r.Excluded[Unfollowed]++
 		default:
 			r.Unread++
+			if x.Quiet {
+				r.Less[Quiet]++
+			}
+			if x.At < member.joined {
+				r.Less[History]++
+			}
 			if x.MentionAll || slices.Contains(x.Mentions, p.User) {
 				r.Mentions++
 			}
 			r.Messages = append(r.Messages, Source{x.ID, x.origin})
 		}
 	}
+	if c.muted[p.User] {
+		r.Less[Muted] = r.Unread
+	}
 	return r
 }
 
 // membership is what the rows say of a user in a channel.
 type membership struct {
-	since int64 // messages before that do not count
-	left  bool
+	since  int64 // messages before that do not count
+	joined int64
+	left   bool
 }
 
 // membership goes through the rows of a user, which are in the order of their joins.
@@ -106,6 +122,7 @@ func (c *channelRows) membership(user string, now int64) (m membership) {
 		}
 	}
 	m.left = member && until > 0 && until <= now
+	m.joined = m.since
 	if c.direct {
 		m.since = 0
 	}
@@ -123,10 +140,9 @@ func (c *channelRows) after(before func(*post) bool) int {
 	return len(c.posts)
 }
 
-// pointer returns how many messages a pair's pointers cover. Without any, the user's own newest
-// message that counts is read, and those before it.
-func (c *channelRows) pointer(p Pair) (read int) {
-	explicit := false
+// pointer returns how many messages a pair's pointers cover. Without an explicit one, the user's
+// own newest message that counts is read, and those before it.
+func (c *channelRows) pointer(p Pair) (read int, explicit bool) {
 	for _, e := range c.pointers {
 		if e.User != p.User || e.Thread != p.Thread {
 			continue
@@ -145,7 +161,7 @@ func (c *channelRows) pointer(p Pair) (read int) {
 		}
 	}
 	if explicit {
-		return read
+		return read, true
 	}
 	for i := range c.posts {
 		x := &c.posts[i]
@@ -153,7 +169,7 @@ func (c *channelRows) pointer(p Pair) (read int) {
 			read = i + 1
 		}
 	}
-	return read
+	return read, false
 }
 
 // followed returns the place from which a thread counts for a user. It reports false if they do not

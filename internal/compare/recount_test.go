@@ -74,7 +74,7 @@ func TestRecount(t *testing.T) {
 		left             bool
 	}{
 		{"ann", "c", ""}:   {2, 2, Excluded{Own: 1, Deleted: 1, Silent: 1, Reply: 2}, false},
-		{"bob", "c", ""}:   {1, 1, Excluded{Silent: 1, Reply: 2}, false}, // a post of theirs has read all before it, deleted or not
+		{"bob", "c", ""}:   {1, 1, Excluded{Silent: 1, Reply: 2, Posted: 1}, false}, // a post of theirs has read all before it, deleted or not
 		{"cem", "c", ""}:   {0, 0, Excluded{}, false},
 		{"dee", "c", ""}:   {0, 0, Excluded{}, true},
 		{"eve", "c", ""}:   {1, 1, Excluded{BeforeJoin: 3, Deleted: 1, Silent: 1, Reply: 2}, false},
@@ -83,7 +83,7 @@ func TestRecount(t *testing.T) {
 		{"bob", "c", "m2"}: {2, 1, Excluded{}, false},
 		{"ann", "c", "m2"}: {1, 1, Excluded{}, false},
 		{"cem", "c", "m2"}: {0, 0, Excluded{}, false},
-		{"eve", "c", "m2"}: {0, 0, Excluded{}, false}, // does not follow it
+		{"eve", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 2}, false}, // joined later, and does not follow it
 	} {
 		got, err := recount(t.Context(), &rowsOf{events: general()}, []Pair{p}, at(1000))
 		if err != nil {
@@ -137,5 +137,38 @@ func TestRecountOfFollows(t *testing.T) {
 	got, err := recount(t.Context(), &rowsOf{events: direct}, []Pair{p}, at(1000))
 	if err != nil || got[p].Unread != 4 || !got[p].Ended {
 		t.Errorf("a direct channel that is deleted: %+v, %v", got[p], err)
+	}
+}
+
+// The rows show why a product counts less, and what it counts of threads that the user does not
+// follow.
+func TestRecountOfLess(t *testing.T) {
+	list := general()
+	list[0].Direct = true
+	for i := range list {
+		list[i].Quiet = list[i].ID == "m6"
+		if list[i].User == "eve" && list[i].Kind == importer.KindPointer {
+			list[i] = importer.Event{Kind: importer.KindMute, Channel: "c", User: "eve", At: at(1)}
+		}
+	}
+	room, thread := Pair{"eve", "c", ""}, Pair{"eve", "c", "m2"}
+	got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{room, thread}, at(1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := got[room]; r.Unread != 4 || r.Less != (Excluded{Quiet: 1, History: 3, Muted: 4}) {
+		t.Errorf("in the channel: %+v", r)
+	}
+	if r := got[thread]; r.Unread != 0 || r.Excluded != (Excluded{Unfollowed: 2}) {
+		t.Errorf("in the thread: %+v", r)
+	}
+	less := Policy{Rules: map[Cause]Rule{Quiet: {ByPolicy, "stickers less"}}}
+	e := &Evidence{Known: true, Theirs: with(1, 0), Ours: with(3, 0), Rows: &Recount{Unread: 3, Less: Excluded{Quiet: 2}}}
+	if b, reason, ok := less.Judge(e); b != ByPolicy || reason != "2 stickers less" || !ok {
+		t.Errorf("%s: %q", b, reason)
+	}
+	e.Rows.Less[Quiet] = 1
+	if b, _, _ := less.Judge(e); b != TheirsWrong {
+		t.Errorf("one sticker makes up for two: %s", b)
 	}
 }

@@ -16,6 +16,7 @@ type channelRows struct {
 	members  []importer.Event // of users
 	pointers []importer.Event
 	follows  []importer.Event
+	muted    map[string]bool // users
 }
 
 // post is a message with its row.
@@ -54,6 +55,8 @@ func (c *channelRows) take(o importer.Origin, e importer.Event) {
 		c.pointers = append(c.pointers, e)
 	case importer.KindFollow, importer.KindUnfollow:
 		c.follows = append(c.follows, e)
+	case importer.KindMute:
+		c.muted[e.User] = true
 	}
 }
 

@@ -48,6 +48,7 @@ type Event struct {
 	Broadcast  bool // a reply that counts in the channel
 	Direct     bool // a channel whose members count its whole history
 	Private    bool // a read that others do not see
+	Quiet      bool // a message that the product's own numbers leave out; for comparisons only
 }
 
 // Origin is where an event comes from in the source, for problem reports.

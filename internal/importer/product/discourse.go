@@ -2,7 +2,6 @@ package product
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,11 +15,7 @@ type Discourse struct{ Source source.Tables }
 
 // discourseTables are the tables to read, in order. Messages come last, because pointers and
 // follows determine which threads matter.
-var discourseTables = []struct {
-	name, query string
-	columns     []string
-	as          func(fields, *importer.Event) bool
-}{
+var discourseTables = []table{
 	{"chat_channels", discourseChannels, []string{"id", "chatable_type"}, discourseChannel},
 	{"chat_channels", discourseChannels, []string{"id", "deleted_at"}, discourseChannelDeleted},
 	{"user_chat_channel_memberships", discourseMembers, []string{"user_id", "chat_channel_id", "following", "created_at", "updated_at"}, discourseMember},
@@ -51,16 +46,7 @@ const (
 // Events reads the tables.
 func (d *Discourse) Events(ctx context.Context, p *importer.Problems, emit func(importer.Origin, *importer.Event) error) error {
 	r := reading{d.Source, p, emit}
-	for _, t := range discourseTables {
-		found, err := r.table(ctx, t.name, t.query, t.columns, t.as)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return fmt.Errorf("the source has no table %s: is it the database of a Discourse site with chat?", t.name)
-		}
-	}
-	return nil
+	return r.all(ctx, discourseTables, "the database of a Discourse site with chat")
 }
 
 func discourseChannel(f fields, e *importer.Event) bool {

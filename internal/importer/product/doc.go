@@ -3,8 +3,12 @@
 // no file, so neither do its tests.
 //
 //	row.go         fields of rows: ids, times, booleans, lists
+//	needs.go       tables that a product reads, and whether a database has them
 //	counts.go      rows of a product's own numbers
 //	table.go       a team's own schema: seven tables with the names and columns of the documentation
 //	mattermost.go  Mattermost's database
 //	discourse.go   the chat of a Discourse site
+//	synapse.go     Synapse's database
+//	synapse_content.go  the events of Matrix in it
+//	synapse_counts.go   its numbers of notifications
 package product

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,28 +20,26 @@ type Mattermost struct {
 	users map[string]string // id by name
 }
 
-// mattermostTables are the tables to read, in order. posts comes last, because pointers and follows
+// tables are the tables to read, in order. posts comes last, because pointers and follows
 // determine which threads matter.
-var mattermostTables = []struct {
-	name, query string
-	columns     []string
-	as          func(*Mattermost, fields, *importer.Event) bool
-}{
-	{"channels", "SELECT id, type, deleteat FROM channels", []string{"id", "type", "deleteat"}, (*Mattermost).channel},
-	{"channels", "SELECT id, type, deleteat FROM channels", []string{"id", "deleteat"}, (*Mattermost).channelDeleted},
-	{"channelmemberhistory", `SELECT channelid, userid, jointime, leavetime FROM channelmemberhistory
+func (m *Mattermost) tables() []table {
+	return []table{
+		{"channels", "SELECT id, type, deleteat FROM channels", []string{"id", "type", "deleteat"}, m.channel},
+		{"channels", "SELECT id, type, deleteat FROM channels", []string{"id", "deleteat"}, m.channelDeleted},
+		{"channelmemberhistory", `SELECT channelid, userid, jointime, leavetime FROM channelmemberhistory
 		UNION ALL SELECT m.channelid, m.userid, 0, NULL FROM channelmembers m WHERE NOT EXISTS (
 			SELECT 1 FROM channelmemberhistory h WHERE h.channelid = m.channelid AND h.userid = m.userid AND h.leavetime IS NULL)`,
-		[]string{"channelid", "userid", "jointime", "leavetime"}, (*Mattermost).member},
-	{"channelmembers", "SELECT channelid, userid, lastviewedat, lastupdateat, notifyprops FROM channelmembers",
-		[]string{"channelid", "userid", "lastviewedat", "lastupdateat"}, (*Mattermost).pointer},
-	{"channelmembers", "SELECT channelid, userid, lastupdateat, notifyprops FROM channelmembers",
-		[]string{"channelid", "userid", "lastupdateat", "notifyprops"}, (*Mattermost).mute},
-	{"threadmemberships", threadMemberships, []string{"channelid", "postid", "userid", "lastviewed", "lastupdated"}, (*Mattermost).threadPointer},
-	{"threadmemberships", threadMemberships, []string{"channelid", "postid", "userid", "following", "lastviewed", "lastupdated"}, (*Mattermost).follow},
-	{"posts", `SELECT p.id, p.channelid, p.userid, p.rootid, p.createat, p.deleteat, p.originalid, p.message, p.type, c.type AS channeltype
+			[]string{"channelid", "userid", "jointime", "leavetime"}, m.member},
+		{"channelmembers", "SELECT channelid, userid, lastviewedat, lastupdateat, notifyprops FROM channelmembers",
+			[]string{"channelid", "userid", "lastviewedat", "lastupdateat"}, m.pointer},
+		{"channelmembers", "SELECT channelid, userid, lastupdateat, notifyprops FROM channelmembers",
+			[]string{"channelid", "userid", "lastupdateat", "notifyprops"}, m.mute},
+		{"threadmemberships", threadMemberships, []string{"channelid", "postid", "userid", "lastviewed", "lastupdated"}, m.threadPointer},
+		{"threadmemberships", threadMemberships, []string{"channelid", "postid", "userid", "following", "lastviewed", "lastupdated"}, m.follow},
+		{"posts", `SELECT p.id, p.channelid, p.userid, p.rootid, p.createat, p.deleteat, p.originalid, p.message, p.type, c.type AS channeltype
 		FROM posts p JOIN channels c ON c.id = p.channelid WHERE p.originalid = ''`,
-		[]string{"id", "channelid", "userid", "rootid", "createat", "deleteat", "originalid", "message", "type", "channeltype"}, (*Mattermost).post},
+			[]string{"id", "channelid", "userid", "rootid", "createat", "deleteat", "originalid", "message", "type", "channeltype"}, m.post},
+	}
 }
 
 const threadMemberships = `SELECT p.channelid, t.postid, t.userid, t.following, t.lastviewed, t.lastupdated
@@ -62,16 +59,7 @@ func (m *Mattermost) Events(ctx context.Context, p *importer.Problems, emit func
 		return errors.New("the source has no table users: is it a Mattermost database?")
 	}
 	r := reading{m.Source, p, emit}
-	for _, t := range mattermostTables {
-		found, err := r.table(ctx, t.name, t.query, t.columns, func(f fields, e *importer.Event) bool { return t.as(m, f, e) })
-		if err != nil {
-			return err
-		}
-		if !found {
-			return fmt.Errorf("the source has no table %s: is it a Mattermost database?", t.name)
-		}
-	}
-	return nil
+	return r.all(ctx, m.tables(), "a Mattermost database")
 }
 
 func (*Mattermost) channel(f fields, e *importer.Event) bool {

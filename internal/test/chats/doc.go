@@ -1,0 +1,7 @@
+// Package chats plays stories as other chat products would store them: it fills their tables with
+// the rows that a user's actions leave behind, their known defects included.
+//
+//	synapse.go         users of a Synapse server: what they do
+//	synapse_push.go    the numbers that Synapse stores meanwhile
+//	synapse_tables.go  its tables, as SQL
+package chats

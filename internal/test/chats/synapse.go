@@ -1,0 +1,175 @@
+package chats
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Synapse is a Synapse server with its database. Every action takes a minute.
+type Synapse struct {
+	Now int64 // Unix milliseconds
+
+	events   []*event
+	rooms    []*room
+	receipts []*receipt
+	direct   map[string][]string // rooms by user
+	muted    [][3]string         // user, rule and actions
+	unmuted  map[string]bool     // rules, disabled again
+	follows  []string            // rows of thread_subscriptions
+
+	pushes    []*push
+	summaries map[place]*summary
+	rotated   int64
+}
+
+// Message is what a user sends. The zero value of Kind is m.room.message.
+type Message struct {
+	Kind, Type, Body, Thread, Edits, Reacts string
+	Mentions                                []string
+	Everybody                               bool
+}
+
+type event struct {
+	id, kind, room, sender, member, membership string
+	stream, received                           int64
+	content                                    map[string]any
+	relates, relation                          string // the row of event_relations
+	redacts                                    string
+	outlier                                    bool
+}
+
+type room struct {
+	id      string
+	joined  map[string]bool
+	current map[string]*event // memberships
+}
+
+// receipt is a row of receipts_linearized. A thread that is nil is none.
+type receipt struct {
+	stream, at       int64
+	room, kind, user string
+	event            *event
+	thread           *string
+}
+
+// NewSynapse returns an empty server.
+func NewSynapse(begin int64) *Synapse {
+	return &Synapse{Now: begin, direct: map[string][]string{}, unmuted: map[string]bool{}, summaries: map[place]*summary{}}
+}
+
+// Room makes a room whose members join one after the other.
+func (s *Synapse) Room(id string, members ...string) {
+	s.rooms = append(s.rooms, &room{id, map[string]bool{}, map[string]*event{}})
+	for _, user := range members {
+		s.Membership(id, user, "join")
+	}
+}
+
+// Membership is a membership event: to join again is to change one's name.
+func (s *Synapse) Membership(id, user, membership string) {
+	e := s.add(&event{kind: "m.room.member", room: id, sender: user, member: user, membership: membership, content: map[string]any{"membership": membership}})
+	r := s.room(id)
+	r.joined[user], r.current[user] = membership == "join", e
+}
+
+// Invite is the invitation to a direct room, before the user joins.
+func (s *Synapse) Invite(id, by, user string) {
+	s.add(&event{
+		kind: "m.room.member", room: id, sender: by, member: user, membership: "invite",
+		content: map[string]any{"membership": "invite", "is_direct": true},
+	})
+}
+
+func (s *Synapse) add(e *event) *event {
+	s.Now += 60_000
+	if e.received == 0 {
+		e.received = s.Now
+	}
+	e.stream = int64(len(s.events) + 1)
+	e.id = fmt.Sprintf("$e%d", e.stream)
+	s.events = append(s.events, e)
+	return e
+}
+
+// Send sends a message, an edit or a reaction. It returns its id.
+func (s *Synapse) Send(id, user string, m Message) string {
+	e := &event{kind: m.Kind, room: id, sender: user, content: map[string]any{}}
+	content := e.content
+	if e.kind == "" {
+		e.kind = "m.room.message"
+	}
+	if e.kind == "m.room.message" {
+		if m.Type == "" {
+			m.Type = "m.text"
+		}
+		content["msgtype"], content["body"] = m.Type, m.Body
+	}
+	mentions := map[string]any{}
+	if len(m.Mentions) > 0 {
+		mentions["user_ids"] = m.Mentions
+	}
+	if m.Everybody {
+		mentions["room"] = true
+	}
+	content["m.mentions"] = mentions
+	switch {
+	case m.Edits != "":
+		e.relates, e.relation = m.Edits, "m.replace"
+		content["m.new_content"] = maps.Clone(content)
+	case m.Reacts != "":
+		e.kind, e.relates, e.relation = "m.reaction", m.Reacts, "m.annotation"
+	case m.Thread != "":
+		e.relates, e.relation = m.Thread, "m.thread"
+	}
+	if e.relates != "" {
+		content["m.relates_to"] = map[string]any{"rel_type": e.relation, "event_id": e.relates}
+	}
+	s.add(e)
+	s.notify(e, m)
+	return e.id
+}
+
+// Redact redacts an event. The row of its relation goes; its content goes some days later, with
+// Censor.
+func (s *Synapse) Redact(user, id string) {
+	e := s.event(id)
+	s.add(&event{kind: "m.room.redaction", room: e.room, sender: user, redacts: id, content: map[string]any{}})
+	e.relates = ""
+	s.pushes = slices.DeleteFunc(s.pushes, func(p *push) bool { return p.event == e })
+}
+
+// Censor removes the content of a redacted event.
+func (s *Synapse) Censor(id string) { s.event(id).content = map[string]any{} }
+
+// Read sends a receipt of a kind, with or without a thread.
+func (s *Synapse) Read(kind, user, id string, thread ...string) {
+	s.Now += 60_000
+	e := s.event(id)
+	r := &receipt{at: s.Now, room: e.room, kind: kind, user: user, event: e}
+	if len(thread) > 0 {
+		r.thread = &thread[0]
+	}
+	s.receipts = slices.DeleteFunc(s.receipts, func(o *receipt) bool {
+		return o.room == r.room && o.kind == kind && o.user == user && (o.thread == nil) == (r.thread == nil) && (o.thread == nil || *o.thread == *r.thread)
+	})
+	r.stream = int64(len(s.receipts) + 1000)
+	s.receipts = append(s.receipts, r)
+	s.readPushes(r)
+}
+
+// Direct marks a room as direct for a user.
+func (s *Synapse) Direct(user, room string) { s.direct[user] = append(s.direct[user], room) }
+
+// Mute makes a push rule of the kind override or room.
+func (s *Synapse) Mute(user, kind, room, actions string) {
+	s.muted = append(s.muted, [3]string{user, "global/" + kind + "/" + room, actions})
+}
+
+// Unmute disables such a rule.
+func (s *Synapse) Unmute(user, kind, room string) { s.unmuted[user+" global/"+kind+"/"+room] = true }
+
+// Subscribe is a user's word to follow a thread, or not to.
+func (s *Synapse) Subscribe(user, thread string, subscribed bool) {
+	s.follows = append(s.follows, values(len(s.follows)+1, "master", s.event(thread).room, thread, user, subscribed, false))
+}
