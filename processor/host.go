@@ -61,3 +61,7 @@ func (h host) Apply(w *steps.Worker, c setup.Cut) { steps.Apply(h.p.engine, w, c
 func (h host) Acknowledged(partition int32, position projections.Position) {
 	h.p.committer.Note(partition, position)
 }
+
+func (h host) Committed(partition int32) projections.Position {
+	return h.p.committer.Committed(partition)
+}

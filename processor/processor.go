@@ -135,6 +135,11 @@ func (p *Processor) Run(ctx context.Context) error {
 	p.committer = outputs.NewCommitter(outputs.Commits{
 		Commit: outputs.CommitSync(p.consumer, p.mayCommit), Roster: p.publisher.Roster, Topics: p.cfg.Topics.Inputs,
 		Every: p.cfg.CommitEvery, Log: p.log, Took: func(d time.Duration) { p.metrics.Phase(metrics.PhaseCommit, d) }, Now: p.cfg.Now,
+		Moved: func(n int32) {
+			if w := p.worker(n); w != nil {
+				w.OffsetsMoved()
+			}
+		},
 	})
 	p.publisher.Begin()
 	// From here on callbacks may run: the group is joined when there is a topic to consume.

@@ -62,3 +62,51 @@ func TestSayAgain(t *testing.T) {
 		t.Errorf("%q is drained again, and nothing has changed since", again)
 	}
 }
+
+// TestCutsThatForget: a cut says so if SayAgain finds less in the store than was told: nothing of a
+// deleted channel, of a thread in which an erased user has nothing, and of a channel that is not in
+// memory.
+func TestCutsThatForget(t *testing.T) {
+	p := mustOpen(t, vfs.NewMem(), testIdentity())
+	defer p.Close()
+	f := &feed{p: p, now: 1000}
+	post := func(id, thread string) {
+		f.message(events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: []byte(id), SenderID: []byte("ann"), ThreadID: []byte(thread)})
+	}
+	read := func(channel string, r events.Read) {
+		r.ChannelID, r.UserID = []byte(channel), []byte("bob")
+		f.read(r)
+	}
+	for _, c := range []struct {
+		what    string
+		do      func()
+		forgets bool
+	}{
+		{"a message", func() { f.join("c", "ann", "bob"); post("m1", ""); post("m2", "m1") }, false},
+		{"a read", func() {
+			read("c", events.Read{Kind: events.KindReadUpTo, Target: events.TargetMessageID, MessageID: []byte("m1")})
+		}, false},
+		{"a follow", func() { read("c", events.Read{Kind: events.KindThreadFollowed, ThreadID: []byte("m1")}) }, false},
+		{"an erasure", func() { read("c", events.Read{Kind: events.KindUserErased}) }, true},
+		{"a read where nobody knows the channel", func() { read("unknown", events.Read{Kind: events.KindFlagSet, Flagged: true}) }, true},
+		{"another message", func() { post("m3", "") }, false},
+		{"a deletion", func() {
+			f.message(events.Message{Kind: events.KindChannelDeleted, ChannelID: []byte("c")})
+		}, true},
+		{"a join", func() { f.join("another", "ann") }, false},
+	} {
+		c.do()
+		var d Deltas
+		p.Drain(&d, true)
+		cut, err := p.Cut()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cut.Forgets() != c.forgets {
+			t.Errorf("after %s the cut forgets something: %v", c.what, cut.Forgets())
+		}
+		if err := cut.Apply(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

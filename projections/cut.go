@@ -20,9 +20,15 @@ type Cut struct {
 	Position Position
 	Bytes    int
 
-	p     *Partition
-	batch *pebble.Batch
+	p       *Partition
+	batch   *pebble.Batch
+	forgets bool
 }
+
+// Forgets reports whether a store with this cut cannot say again what was told of some keys
+// (SayAgain): those of a channel that was deleted, of threads in which an erased user has nothing
+// any more, and of channels that only reads name, which are not kept in memory.
+func (c *Cut) Forgets() bool { return c.forgets }
 
 // cutting encodes a cut. It runs on the goroutine that folds, and without the partition's lock:
 // nobody else writes, so what it reads stands still, and queries are answered meanwhile as if there
@@ -67,7 +73,7 @@ func (p *Partition) Cut() (*Cut, error) {
 	if err != nil {
 		return nil, p.rules.FirstError(err) // what is dirty is not known any more
 	}
-	c := &Cut{Position: p.rules.Positions, Bytes: k.batch.Len(), p: p, batch: k.batch}
+	c := &Cut{Position: p.rules.Positions, Bytes: k.batch.Len(), p: p, batch: k.batch, forgets: k.forgets()}
 	k.finish()
 	return c, nil
 }

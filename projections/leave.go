@@ -22,6 +22,14 @@ import (
 //
 // All of it runs on the goroutine that folds, and takes Lock in turns.
 
+// forgets reports whether SayAgain will not find something that was told: what is gone, and what
+// leaves memory.
+func (k *cutting) forgets() bool {
+	return len(k.idle)+len(k.unknown) > 0 || slices.ContainsFunc(k.rules.Leaving, func(ci uint32) bool {
+		return k.rules.Channels.At(ci).Flags&state.ChannelDeleted != 0
+	})
+}
+
 // leave takes out of memory what is gone. The cut is encoded and is shown to readers.
 func (p *Partition) leave(k *cutting) {
 	slices.Sort(k.unknown)

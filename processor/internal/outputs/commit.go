@@ -43,7 +43,8 @@ type Commits struct {
 	Topics [events.NumInputs]string
 	Every  time.Duration
 	Log    *slog.Logger
-	Took   func(time.Duration) // hears how long each commit took
+	Took   func(time.Duration)   // hears how long each commit took
+	Moved  func(partition int32) // hears that a partition's offsets are committed; nil: nobody does
 	Now    func() time.Time
 }
 
@@ -99,6 +100,16 @@ func (c *Committer) Note(partition int32, position projections.Position) {
 	}
 	c.pending[partition] = position
 	c.poke()
+}
+
+// Committed returns the offsets that the group has of a partition that is owned; of others None.
+func (c *Committer) Committed(partition int32) projections.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if floor, owned := c.floor[partition]; owned {
+		return floor
+	}
+	return projections.Position{None, None, None}
 }
 
 // Forget drops lost partitions: their new owners commit what was published.
@@ -204,8 +215,17 @@ func (c *Committer) Send(ctx context.Context, leaving []int32) (err error) {
 	return err
 }
 
-// settle records the outcome of a commit of taken offsets.
+// settle records the outcome of a commit of taken offsets, and tells who waits for it.
 func (c *Committer) settle(taken map[int32]projections.Position, err error) {
+	c.record(taken, err)
+	if err == nil && c.Moved != nil {
+		for p := range taken {
+			c.Moved(p)
+		}
+	}
+}
+
+func (c *Committer) record(taken map[int32]projections.Position, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for p, position := range taken {

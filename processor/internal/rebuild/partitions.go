@@ -242,6 +242,9 @@ func (h host) Apply(w *steps.Worker, c setup.Cut) { steps.Apply(h.r.engine, w, c
 
 func (h host) Acknowledged(int32, projections.Position) {}
 
+// Committed is asked only by workers that publish.
+func (h host) Committed(int32) projections.Position { return projections.Position{} }
+
 func (h host) HasWorker(*steps.Worker) bool { return false }
 
 func (h host) CloseInbox(w *steps.Worker, failed bool) { w.Inbox.Close(failed) }

@@ -38,7 +38,11 @@ type Fold interface {
 }
 
 // Cut is encoded dirty state that waits until the records published with it are acknowledged.
-type Cut interface{ Apply() error }
+type Cut interface {
+	Apply() error
+	// Forgets reports whether the store will lack keys that were published.
+	Forgets() bool
+}
 
 // projection is the Fold of a *projections.Partition.
 type projection struct{ *projections.Partition }

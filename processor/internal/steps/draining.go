@@ -221,8 +221,7 @@ func (w *Worker) delivered(now time.Time, err error) {
 		w.out.Acknowledged(w.Number, f.position)
 	}
 	if f.cut != nil {
-		w.cutting = true
-		w.out.Apply(w, f.cut)
+		w.write(now, f)
 	}
 }
 

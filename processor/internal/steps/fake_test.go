@@ -33,6 +33,7 @@ type fakeFold struct {
 	recordDrains     int // of channels' records alone
 	cuts             int
 	dirty            int64
+	forgets          bool // cuts do
 	quiet            bool
 	rareCut          int64
 	users            int // whom an event that is no fan-out concerns, 0 = 1
@@ -134,7 +135,8 @@ type fakeCut struct {
 	at projections.Position
 }
 
-func (c *fakeCut) Apply() error { c.f.stored = c.at; return nil }
+func (c *fakeCut) Apply() error  { c.f.stored = c.at; return nil }
+func (c *fakeCut) Forgets() bool { return c.f.forgets }
 
 // stage drives one worker by hand: what it publishes and cuts waits until the test answers.
 type stage struct {
@@ -145,6 +147,7 @@ type stage struct {
 	sent  [][]*kgo.Record // sets that were published
 	cuts  []setup.Cut     // cuts that wait to be written
 	acked []projections.Position
+	group projections.Position // what the group has committed
 	next  [events.NumInputs]int64
 }
 
@@ -153,6 +156,8 @@ func (s *stage) Apply(_ *Worker, c setup.Cut)             { s.cuts = append(s.cu
 func (s *stage) Acknowledged(_ int32, position projections.Position) {
 	s.acked = append(s.acked, position)
 }
+
+func (s *stage) Committed(int32) projections.Position { return s.group }
 
 // newStage makes a worker for partition 0 of 1 that starts by plan.
 func newStage(t *testing.T, plan opening.Plan, change func(*setup.Config)) *stage {

@@ -108,6 +108,7 @@ type nobody struct{}
 func (nobody) Publish(*Worker, []*kgo.Record)           {}
 func (nobody) Apply(*Worker, setup.Cut)                 {}
 func (nobody) Acknowledged(int32, projections.Position) {}
+func (nobody) Committed(int32) (p projections.Position) { return p }
 func (nobody) HasWorker(*Worker) bool                   { return false }
 func (nobody) CloseInbox(w *Worker, _ bool)             { w.Inbox.Close(false) }
 func (nobody) Spoil(int32)                              {}

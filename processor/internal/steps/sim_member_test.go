@@ -329,6 +329,8 @@ func (o simOut) Acknowledged(n int32, position projections.Position) {
 	o.s.m.committer.Note(n, position)
 }
 
+func (o simOut) Committed(n int32) projections.Position { return o.s.m.committer.Committed(n) }
+
 // simLate are records that a process has sent and nobody waits for any more.
 type simLate struct {
 	by, producer int64

@@ -32,6 +32,9 @@ type outside interface {
 	Apply(w *Worker, c setup.Cut)
 	// Acknowledged notes that everything up to position is published: the group may commit it.
 	Acknowledged(partition int32, position projections.Position)
+	// Committed is what the group has committed of a partition that is this member's. The inbox is
+	// poked when it changes while the worker holds a cut.
+	Committed(partition int32) projections.Position
 }
 
 // Worker folds one partition. Its goroutine calls step over and over and owns all fields, except
@@ -42,6 +45,8 @@ type outside interface {
 // has a position beyond the published one. At most one set of records and one cut are outstanding.
 // Meanwhile the fold goes on, and the next drain takes all its changes together: the slower the
 // brokers, the larger the batches.
+//
+// A cut that forgets keys waits for the group's offsets, too (holding.go).
 type Worker struct {
 	Number  int32
 	count   int32 // partitions of the inputs
@@ -91,7 +96,8 @@ type Worker struct {
 	flight       *flight       // published records, and a cut, that wait for acknowledgements
 	acked        projections.Position
 	stored       projections.Position
-	cutting      bool // a cut is being applied
+	cutting      bool // a cut is being applied, or held
+	held         held
 	diskFull     bool // the disk is: nothing is folded and no cut is taken
 	lastCut      time.Time
 	stopping     inbox.StopKind
@@ -115,6 +121,7 @@ func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
 	w.receive(now)
 	w.checkDisk()
 	w.logBad(w.bad.Due(now))
+	w.writeHeld(now)
 	if w.stopping == inbox.StopAbort {
 		// A cut that is being applied was acknowledged: it is waited for, since it uses the store.
 		if w.diskFull {
@@ -145,9 +152,9 @@ func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
 			w.Home.Space.GiveUp() // what is not stored is folded again
 		}
 		if w.Home.Space.GaveUp() {
-			return time.Hour, !w.cutting
+			return w.held.wait(now), !w.cutting
 		}
-		return time.Hour, w.settled()
+		return w.held.wait(now), w.settled()
 	case inbox.StopNone:
 	}
 	return w.idle(now, waitUntil), false
