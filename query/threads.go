@@ -50,9 +50,9 @@ type threadPage struct {
 }
 
 func (p *threadPage) cut(res *queryv1.GetThreadsResponse, now time.Time) {
-	slices.SortFunc(res.Threads, func(a, b *queryv1.ThreadUnread) int { return threadKey(a).Compare(threadKey(b)) })
+	slices.SortFunc(res.Threads, answer.CompareThreads)
 	if p.from != nil {
-		res.Threads = slices.DeleteFunc(res.Threads, func(t *queryv1.ThreadUnread) bool { return !p.from.Before(threadKey(t)) })
+		res.Threads = slices.DeleteFunc(res.Threads, func(t *queryv1.ThreadUnread) bool { return !p.from.Before(answer.ThreadKey(t)) })
 	}
 	more := res.NextPageToken != ""
 	res.NextPageToken = ""
@@ -60,17 +60,8 @@ func (p *threadPage) cut(res *queryv1.GetThreadsResponse, now time.Time) {
 		res.Threads, more = res.Threads[:p.size], true
 	}
 	if more && len(res.Threads) > 0 {
-		res.NextPageToken = paging.Encode(paging.ThreadScope(p.user, p.anyAge), false, threadKey(res.Threads[len(res.Threads)-1]), now)
+		res.NextPageToken = paging.Encode(paging.ThreadScope(p.user, p.anyAge), false, answer.ThreadKey(res.Threads[len(res.Threads)-1]), now)
 	}
-}
-
-// threadKey is where a thread stands in the order.
-func threadKey(t *queryv1.ThreadUnread) paging.Key {
-	k := paging.Key{Unread: t.Unread > 0, ID: paging.ThreadID(t.ChannelId, t.ThreadId)}
-	if t.LastReply != nil {
-		k.At = t.LastReply.At.AsTime().UnixMilli()
-	}
-	return k
 }
 
 // localThreads reads the partitions ps, all of which must be live here.
@@ -86,7 +77,7 @@ func (s *service) localThreads(ctx context.Context, ps []int32, a position.After
 		AsOf: asOf, Totals: w.Tally.All.Totals(), Threads: threadsOf(w.Threads, w.Now), EvaluatedAt: answer.Timestamp(w.Now),
 	}
 	if n := len(res.Threads); w.Threads.More && n > 0 {
-		res.NextPageToken = paging.Encode(paging.ThreadScope(page.user, page.anyAge), false, threadKey(res.Threads[n-1]), s.now())
+		res.NextPageToken = paging.Encode(paging.ThreadScope(page.user, page.anyAge), false, answer.ThreadKey(res.Threads[n-1]), s.now())
 	}
 	w.Room.Free()
 	return res, nil

@@ -118,7 +118,7 @@ func (w *localWatch) hash(c proto.Message) uint64 {
 
 // firstThreads are those of a snapshot, in the order of GetThreads.
 func firstThreads(threads []*queryv1.ThreadUnread) []*queryv1.ThreadUnread {
-	slices.SortFunc(threads, func(a, b *queryv1.ThreadUnread) int { return threadKey(a).Compare(threadKey(b)) })
+	slices.SortFunc(threads, answer.CompareThreads)
 	return threads[:min(len(threads), maxSnapshot)]
 }
 

@@ -102,6 +102,21 @@ func (p *Fold) ThreadCounts(r *state.Row, s *ThreadScope) (n Counts) {
 	return n
 }
 
+// ThreadTotals is how many replies ThreadCounts counts, and how many of them mention the user.
+func (p *Fold) ThreadTotals(r *state.Row, s *ThreadScope) (unread, mentions uint32) {
+	switch {
+	case !s.Counts || s.Thread.Live.Max() <= s.above:
+		return 0, 0
+	case len(s.Own) > 0 || s.Skip.Max() > s.above || s.Thread.Alls.Max() > s.above:
+		n := p.ThreadCounts(r, s)
+		return n.Unread, n.Mentions
+	}
+	if e := p.ExtraOfPair(r); e != nil {
+		mentions = e.Mentions.Above(s.above)
+	}
+	return s.Thread.Live.Above(s.above), mentions
+}
+
 // ShownIn reports whether the thread is one of the user's.
 func (p *Fold) ShownIn(c *state.Channel, r *state.Row) bool {
 	s := p.ThreadScopeOf(c, r)

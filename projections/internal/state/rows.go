@@ -160,22 +160,22 @@ type PairExtra struct {
 	Unsettled         []PendingEvent
 	Floors            []FloorSpec
 	Read              *OwnPost       // the newest own post that reads, where setting and LastOwn do not tell it
+	WithThreads       *WithThreads   // nil for nothing
+	Hidden            *Hidden        // nil for nothing
 	OpenReads         []PendingEvent // reads that may become receipts, or move row.far, and are open
 	WaitingDeliveries []PendingEvent // deliveries that wait for their message
 	Mentions          seqset.Set     // live counted messages that mention the user by id
 	Singles           seqset.Set     // read singly, above Pointer
 
-	Own         []uint32 // own posts above OwnFrom, ascending, if OwnKept: not state, a memory of the log
-	OwnFrom     uint32
-	OwnKept     bool
-	LastSeen    uint64       // hash of the view last emitted, while something is held
-	Queued      seqset.Set   // messages that were queued for the user, above all that they ever read
-	Spans       []Membership // where the row does not say it all
-	Said        *Said        // what RowMuted does not say; nil for nothing
-	SaidDirty   bool         // its own record is out of date
-	Hidden      *Hidden      // nil for nothing
-	WithThreads *WithThreads // nil for nothing
-	Mention     *Named       // the first mention of the last delta
+	Own       []uint32 // own posts above OwnFrom, ascending, if OwnKept: not state, a memory of the log
+	OwnFrom   uint32
+	OwnKept   bool
+	LastSeen  uint64       // hash of the view last emitted, while something is held
+	Queued    seqset.Set   // messages that were queued for the user, above all that they ever read
+	Spans     []Membership // where the row does not say it all
+	Said      *Said        // what RowMuted does not say; nil for nothing
+	SaidDirty bool         // its own record is out of date
+	Mention   *Named       // the first mention of the last delta
 }
 
 // Named is a message with its id: not state, a memory of a delta.

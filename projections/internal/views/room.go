@@ -9,6 +9,7 @@ type ViewRoom struct {
 	channels []View
 	threads  []ThreadView
 	wanted   []wantedText
+	order    []wantedPlace
 	keys     []byte
 }
 

@@ -57,24 +57,38 @@ const (
 	sweepKept = 8 << 20
 )
 
-var sweepMemories = sync.Pool{New: func() any { return &sweepMemory{} }}
+// What lists are gathered in, and what they are put aside in.
+var (
+	sweepMemories  = sync.Pool{New: func() any { return &sweepMemory{} }}
+	fittedMemories = sync.Pool{New: func() any { return &sweepMemory{} }}
+)
 
 // fit is a copy that has room for what the lists have and for a few changes. What a sweep gathers
 // in has room for much more, so the sweeps that come gather in that.
 func (m *sweepMemory) fit() *sweepMemory {
+	old := fittedMemories.Get().(*sweepMemory)
 	return &sweepMemory{
-		pairs: fit(m.pairs, sweepFirst), spare: fit(m.spare[:0], len(m.pairs)+sweepFirst), threads: fit(m.threads, sweepFirst),
-		names: fit(m.names, idRoom+sweepFirst*idBytes), standings: slices.Clone(m.standings), fitted: true,
+		pairs: fit(old.pairs, m.pairs, sweepFirst), spare: fit(old.spare, m.spare[:0], len(m.pairs)+sweepFirst),
+		threads: fit(old.threads, m.threads, sweepFirst), names: fit(old.names, m.names, idRoom+sweepFirst*idBytes),
+		standings: slices.Clone(m.standings), fitted: true,
 	}
 }
 
-// fit is a copy of a list that has room for some more.
-func fit[T any](list []T, more int) []T { return append(make([]T, 0, len(list)+more), list...) }
+// fit is a copy of a list that has room for some more, in old memory if that fits.
+func fit[T any](old, list []T, more int) []T {
+	if n := len(list) + more; cap(old) < n || cap(old) > 2*n {
+		old = make([]T, 0, n)
+	}
+	return append(old[:0], list...)
+}
 
-// leave leaves m to the sweeps that come. One that was made to fit would be too little for most.
+// leave leaves m to the sweeps that come, or if it was made to fit to the lists that are put aside.
 func (m *sweepMemory) leave() {
-	if !m.fitted && m.bytes() <= sweepKept {
-		m.forget()
+	m.forget()
+	switch {
+	case m.fitted:
+		fittedMemories.Put(m)
+	case m.bytes() <= sweepKept:
 		sweepMemories.Put(m)
 	}
 }

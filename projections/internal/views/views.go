@@ -43,6 +43,15 @@ type wantedText struct {
 	head  *Head
 }
 
+// message is a number that is the same for all that name one message, and for no others.
+func (w *wantedText) message() uint64 { return w.group>>32<<32 | uint64(w.n) }
+
+// wantedPlace is where a message is named first in a row.
+type wantedPlace struct {
+	message uint64
+	at      uint32
+}
+
 // BeginViews begins some. RLock is held until all are asked for; then, once, End must be called.
 func (p *Queries) BeginViews() *Views { return p.BeginViewsIn(&ViewRoom{}) }
 
@@ -102,30 +111,29 @@ func (v *Views) Drop() {
 }
 
 func (v *Views) fillTexts(ctx context.Context) error {
-	type place struct {
-		group uint64
-		n     uint32
-		at    uint32
-	}
-	order := make([]place, len(v.Wanted)) // so that a block and a message are read once
+	// In the order of the logs, so that a block and a message are read once. A view names one
+	// message several times in a row, of which the first is enough.
+	order := v.room.order[:0]
 	for i := range v.Wanted {
-		order[i] = place{v.Wanted[i].group, v.Wanted[i].n, uint32(i)}
+		if m := v.Wanted[i].message(); len(order) == 0 || order[len(order)-1].message != m {
+			order = append(order, wantedPlace{m, uint32(i)})
+		}
 	}
-	slices.SortFunc(order, func(a, b place) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.n, b.n)) })
+	v.room.order = order
+	slices.SortFunc(order, func(a, b wantedPlace) int { return cmp.Compare(a.message, b.message) })
 	var block []byte
 	var e history.Entry
 	var id string // of e, empty where it is not told any more
 	indexed := false
 	for i, o := range order {
 		w := &v.Wanted[o.at]
-		here := i > 0 && order[i-1].group == o.group
-		if !here {
+		if i == 0 || v.Wanted[order[i-1].at].group != w.group {
 			var err error
 			if block, err = v.blockOf(ctx, w); err != nil {
 				return err
 			}
 		}
-		if !here || order[i-1].n != o.n {
+		if i == 0 || order[i-1].message != o.message {
 			if err := history.BlockEntry(block, w.n, w.seq, &e); err != nil {
 				return fmt.Errorf("record %q, message %d: %w", w.key, w.seq, err)
 			}
@@ -134,10 +142,12 @@ func (v *Views) fillTexts(ctx context.Context) error {
 				id = string(e.ID)
 			}
 		}
-		if w.head != nil {
-			w.head.fill(&e, id, indexed)
-		} else {
-			w.ref.MessageID = id
+		for at := int(o.at); at < len(v.Wanted) && v.Wanted[at].message() == o.message; at++ {
+			if w := &v.Wanted[at]; w.head != nil {
+				w.head.fill(&e, id, indexed)
+			} else {
+				w.ref.MessageID = id
+			}
 		}
 	}
 	return nil

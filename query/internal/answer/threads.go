@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/paging"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -38,6 +39,30 @@ func next[T any](list *[]T, batch int) *T {
 // channel. The thread counts as followed once it has a reply.
 func Thread(v *projections.ThreadView, s *projections.Standing, now int64) *queryv1.ThreadUnread {
 	return new(Threads).Thread(v, s, now)
+}
+
+// ThreadKey is where a thread stands in the order.
+func ThreadKey(t *queryv1.ThreadUnread) paging.Key {
+	k := threadTime(t)
+	k.ID = paging.ThreadID(t.ChannelId, t.ThreadId)
+	return k
+}
+
+// threadTime is ThreadKey without the ids, which only ties need.
+func threadTime(t *queryv1.ThreadUnread) paging.Key {
+	k := paging.Key{Unread: t.Unread > 0}
+	if t.LastReply != nil {
+		k.At = t.LastReply.At.AsTime().UnixMilli()
+	}
+	return k
+}
+
+// CompareThreads compares the keys of two threads.
+func CompareThreads(a, b *queryv1.ThreadUnread) int {
+	if c := threadTime(a).Compare(threadTime(b)); c != 0 {
+		return c
+	}
+	return ThreadKey(a).Compare(ThreadKey(b))
 }
 
 // Thread is the Thread of the package.

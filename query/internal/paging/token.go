@@ -4,6 +4,7 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -65,10 +66,12 @@ func (k Key) Before(o Key) bool {
 // are equal.
 func (k Key) Compare(o Key) int {
 	switch {
-	case k.Before(o):
+	case k.Unread != o.Unread && k.Unread:
 		return -1
-	case o.Before(k):
+	case k.Unread != o.Unread:
 		return 1
+	case k.At != o.At:
+		return cmp.Compare(o.At, k.At)
 	}
 	return strings.Compare(k.ID, o.ID)
 }

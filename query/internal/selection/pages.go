@@ -1,6 +1,8 @@
 package selection
 
 import (
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/badge"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/internal/totals"
 )
@@ -41,14 +43,20 @@ func (p *Pages) Choose(list *projections.Sweep) {
 			p.Inbox.Offer(e)
 		})
 	}
+	var plain badge.Threads // of channels of which nothing was said: most
 	p.Threads.eachThread(list, func(e *projections.ThreadEntry) {
-		if !e.Expired {
+		switch {
+		case e.Expired:
+		case e.Standing == nil:
+			plain.Add(e.Unread, e.Mentions, 1)
+		default:
 			p.Tally.AddThread(totals.PartOf(e.Unread, e.Mentions, e.Standing, p.Now), e.Standing.Labels(), 1)
 		}
 		if p.Threads != nil {
 			p.Threads.OfferThread(e)
 		}
 	})
+	p.Tally.All.AddThreads(plain, events.LevelAll, false, 1)
 }
 
 // View begins the views of what the partition has on the pages. What other partitions have there
