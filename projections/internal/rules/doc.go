@@ -24,6 +24,7 @@
 //	deleted_reads.go   a read of a channel that is deleted
 //	await.go           what the rows that wait for something wait for
 //	receipt_marks.go   receipts to publish and to store
+//	republish.go       what a store that is ahead of the group publishes once more
 //	marks.go           what the next drain has to look at
 //	signature.go       a hash of what a delta says, to tell whether an event changed it
 //	thread_scope.go    what a user sees of a thread
