@@ -149,7 +149,8 @@ func TestRevokingEndsSocketsAndStreams(t *testing.T) {
 	var mu sync.Mutex
 	var opening sync.WaitGroup
 	for who, token := range tokens {
-		held[who] = map[string]*lasting{}
+		list := map[string]*lasting{}
+		held[who] = list
 		for where, n := range map[string]*running{"the owner": owner, "a node that forwards": forwards} {
 			for kind, open := range map[string]func() *lasting{
 				"socket":  func() *lasting { return socket(t, n.url, token) },
@@ -160,7 +161,7 @@ func TestRevokingEndsSocketsAndStreams(t *testing.T) {
 					l := open()
 					mu.Lock()
 					defer mu.Unlock()
-					held[who][kind+" at "+where] = l
+					list[kind+" at "+where] = l
 				})
 			}
 		}
