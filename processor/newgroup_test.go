@@ -55,6 +55,7 @@ func TestANewGroupNamesItsProducersWhereALogIsCutOff(t *testing.T) {
 		o, ok := offsets.Lookup(inputs[events.Reads], 0)
 		return ok && o.At == 0 && len(strings.Fields(o.Metadata)) == 2 // the format and one id
 	})
+	m.ready(1)
 	if n := m.unread(last, "alice", "general"); n != 1 {
 		t.Errorf("%d unread of what is there, want 1", n)
 	}
