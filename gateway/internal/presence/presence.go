@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/cache"
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 // Presence keeps ws:<user> in Redis while a user has a socket at some gateway (DESIGN §8). The
@@ -51,6 +52,8 @@ const (
 	goneChannel = "tidemark:ws-gone"
 	// batch is the number of keys in a pipeline.
 	batch = 1000
+	// closePatience is how long the end of Run waits for its subscription to close.
+	closePatience = time.Second
 )
 
 // deleteOwn deletes a key that is the gateway's own, and publishes whose it was.
@@ -89,7 +92,7 @@ func (p *Presence) Left(user string) {
 // expire.
 func (p *Presence) Run(ctx context.Context) {
 	sub := p.rdb.Subscribe(ctx, goneChannel)
-	defer func() { _ = sub.Close() }() // it is done for
+	defer p.close(sub)
 	others := sub.Channel()
 	refresh := time.NewTicker(p.cfg.TTL / 3)
 	defer refresh.Stop()
@@ -117,6 +120,13 @@ func (p *Presence) Run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// close ends the subscription. Close waits while the subscription dials, which a Redis that hangs
+// draws out beyond the time that a stop has; the dial ends by itself.
+func (p *Presence) close(sub *redis.PubSub) {
+	guard.Within(closePatience, "closing the subscription", guard.Log(p.cfg.Logger, "a subscription to Redis is not closed"),
+		func() { _ = sub.Close() }) // it is done for
 }
 
 // checkRedis writes the next beat. If Redis has lost data, or due is set, it sets the keys of all
