@@ -7,13 +7,14 @@
 //	keys.go       the keys of DESIGN §8
 //	cache.go      sessions, one after the other, until the context ends; clear.go empties Redis
 //	complete.go   whether Redis is complete, for the metric and the log
-//	session.go    one membership of the consumer group: poll, apply, advance
+//	session.go    one membership of the consumer group: poll, apply, advance; internal/blame finds
+//	              a record that panics
 //	assign.go     where a partition starts: at the cursor that Redis itself holds
 //	cursor.go     the cursors beside the data, and the epoch that says "complete" (lua/)
 //	batch.go      decode, keep the newest value of each key, group by user
 //	known.go      what Redis holds, as far as the owner of a partition knows
 //	settle.go     which values are stale, and for which Redis must be asked
-//	write.go      transactions, repeated until Redis has taken all of them; internal/blame finds a record that panics
+//	write.go      transactions, repeated until Redis has taken all of them
 //	ask.go        who owns the partitions, and what Redis holds of that which is not known
 //	chunk.go      the commands of one transaction; chunk_channel.go those of channels' records
 //	pointer.go    the commands of read pointers

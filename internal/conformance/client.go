@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tidemark/tidemark/internal/retry"
 )
 
 const (
@@ -96,21 +98,9 @@ func (c *client) tried(ctx context.Context, service, method string, request map[
 		if !errors.As(err, &no) || !no.passing() {
 			return answer, err
 		}
-		if !wait(ctx, max(no.retryAfter, pause)) {
+		if !retry.Sleep(ctx, max(no.retryAfter, pause)) {
 			return nil, err
 		}
-	}
-}
-
-// wait returns false if ctx is over first.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 

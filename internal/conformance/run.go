@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/retry"
 )
 
 // Config says what to tell to whom.
@@ -247,7 +248,7 @@ func (t *teller) question(ctx context.Context, step *Step, res *Result) error {
 		if len(differences) == 0 {
 			return nil
 		}
-		if t.untold && wait(ctx, pause) {
+		if t.untold && retry.Sleep(ctx, pause) {
 			continue
 		}
 		delete(ask.Request, "after")

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/retry"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -82,9 +83,7 @@ func (k *Checker) Run(ctx context.Context) error {
 		if err := guard.Err("a check", func() error { return k.round(ctx, size) }); err != nil && ctx.Err() == nil {
 			k.cfg.Logger.Warn("channels could not be checked", guard.Attrs(err)...)
 		}
-		select {
-		case <-time.After(time.Until(began.Add(pause))):
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, time.Until(began.Add(pause))) {
 			return nil
 		}
 	}
