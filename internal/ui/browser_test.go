@@ -184,7 +184,11 @@ func open(t *testing.T, address string, width, height int64) *browser {
 func (b *browser) judge(host string, e any) {
 	switch e := e.(type) {
 	case *runtime.EventExceptionThrown:
-		b.t.Errorf("the page's script failed: %+v", e.ExceptionDetails)
+		what := e.ExceptionDetails.Text
+		if thrown := e.ExceptionDetails.Exception; thrown != nil {
+			what = thrown.Description
+		}
+		b.t.Errorf("the page's script failed: %s", what)
 	case *log.EventEntryAdded:
 		if e.Entry.Source == log.EntrySourceJavascript || e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation {
 			b.t.Errorf("the browser objects: %s", e.Entry.Text)

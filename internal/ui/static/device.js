@@ -434,9 +434,10 @@ export class Device {
 
   /** Follows numbers that changed: the line appears with the first message that nobody looked at. */
   #follow() {
-    if (!this.selected && this.inbox.channels.size && !this.greeted) {
+    const [first] = this.inbox.sorted; // nothing, of somebody who has archived all
+    if (!this.selected && first && !this.greeted) {
       this.greeted = true; // what is most urgent is open when the page opens; a narrow device shows its list
-      this.open(this.inbox.sorted[0].channel_id);
+      this.open(first.channel_id);
       this.showList();
     }
     const c = this.channel;
