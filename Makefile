@@ -72,9 +72,12 @@ lint: ## gofmt, go vet, golangci-lint, builds for macOS and Windows, and a check
 	if [[ -n $$unformatted ]]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
 	cd tools/chart && $(GO) vet .
+	cd client && $(GO) vet -tags=node ./...
 	$(LINT) run $(PACKAGES)
+	cd client && $(GO) tool -modfile=../tools/golangci.mod golangci-lint run --build-tags=node ./...
 	GOOS=darwin $(GO) build $(PACKAGES)
 	GOOS=windows $(GO) build $(PACKAGES)
+	cd client && GOOS=windows $(GO) build ./...
 	$(GO) mod verify
 
 .PHONY: bench

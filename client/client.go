@@ -1,166 +1,135 @@
-// Package client reads Tidemark from a Go service: unread counts and inboxes from the query
-// service, again where a partition is moving, and never older than what was read or written before.
-//
-// With a Redis in its Config it also reads what the cache role left there, without a node; that
-// alone is package cache's Reader.
 package client
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
-
-	"connectrpc.com/connect"
-	"github.com/redis/go-redis/v9"
-
-	"github.com/tidemark/tidemark/cache"
-	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/query/ingestv1"
-	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
-	"github.com/tidemark/tidemark/query/queryv1"
-	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 // Config says whom to ask. URL must be set.
 type Config struct {
-	URL   string       // of any node with the role query
-	Token string       // sent as a bearer token; empty: none
+	URL   string       // of any node with the role query, such as http://127.0.0.1:8080
+	Token TokenSource  // asked before each call; nil: no token is sent
 	HTTP  *http.Client // nil: http.DefaultClient
-	// Redis is one that a cache fills, or a replica of it; nil: Cached cannot be asked.
-	Redis redis.UniversalClient
-	// Tries bounds how often a call is made that the node answers with unavailable; 5. Between two
-	// there are 50 ms and more, doubling, spread over the upper half.
+	// Tries bounds how often a read is made that the node refuses for the moment; 5. Between two
+	// there are 50 ms and more, doubling, spread over the upper half, or what the node says.
 	Tries int
+	// Timeout bounds each try; 15 s. A watch is given up when nothing comes for a minute.
+	Timeout time.Duration
 }
 
 // Client asks one address. Any number of goroutines may use it.
 type Client struct {
-	query  queryv1connect.QueryServiceClient
-	ingest ingestv1connect.IngestServiceClient
-	cfg    Config
+	cfg Config
 }
 
-// New makes a client. It connects when it is asked something.
+// New returns a client. It connects when it is asked something.
 func New(c Config) (*Client, error) {
-	if c.URL == "" {
-		return nil, errors.New("client: no URL of a node is given, such as http://127.0.0.1:8080")
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("client: %q is no URL of a node: write it as http://127.0.0.1:8080", c.URL)
 	}
+	c.URL = strings.TrimRight(c.URL, "/")
 	if c.HTTP == nil {
 		c.HTTP = http.DefaultClient
 	}
 	if c.Tries <= 0 {
 		c.Tries = 5
 	}
-	return &Client{
-		query: queryv1connect.NewQueryServiceClient(c.HTTP, c.URL), ingest: ingestv1connect.NewIngestServiceClient(c.HTTP, c.URL), cfg: c,
-	}, nil
-}
-
-// Unread is what a user sees of a channel. after are tokens of records to be included: those that
-// Publish returned, or the AsOf of an earlier answer (DESIGN §9).
-func (c *Client) Unread(ctx context.Context, user, channel string, after ...string) (*queryv1.ChannelUnread, error) {
-	return call(ctx, c, c.query.GetUnread, &queryv1.GetUnreadRequest{UserId: user, ChannelId: channel, After: events.LatestTokens(after)})
-}
-
-// Inbox is a page of a user's channels, with totals over all of them.
-func (c *Client) Inbox(ctx context.Context, r *queryv1.GetInboxRequest) (*queryv1.GetInboxResponse, error) {
-	return call(ctx, c, c.query.GetInbox, r)
-}
-
-// Threads is a page of the threads that a user follows, unread first, then by newest reply.
-func (c *Client) Threads(ctx context.Context, r *queryv1.GetThreadsRequest) (*queryv1.GetThreadsResponse, error) {
-	return call(ctx, c, c.query.GetThreads, r)
-}
-
-// Receipts says who received and who read a message, and how many.
-func (c *Client) Receipts(ctx context.Context, r *queryv1.GetReceiptsRequest) (*queryv1.GetReceiptsResponse, error) {
-	return call(ctx, c, c.query.GetReceipts, r)
-}
-
-// Readers is how far each member of a channel has read, a page of them.
-func (c *Client) Readers(ctx context.Context, r *queryv1.GetReadersRequest) (*queryv1.GetReadersResponse, error) {
-	return call(ctx, c, c.query.GetReaders, r)
-}
-
-// Channel is what is known of a channel whoever asks: its latest message, how many there were, how
-// many members it has.
-func (c *Client) Channel(ctx context.Context, channel string, after ...string) (*queryv1.GetChannelResponse, error) {
-	return call(ctx, c, c.query.GetChannel, &queryv1.GetChannelRequest{ChannelId: channel, After: events.LatestTokens(after)})
-}
-
-// Cached is what Redis holds of a user: channels, threads and what they come to, in two round trips
-// and without a node. It may be older than what was written before. cache.ErrMiss: Redis cannot
-// say, so ask Inbox and Threads; a miss is never zero, and an entry that is not Known (DESIGN §7)
-// neither.
-func (c *Client) Cached(ctx context.Context, user string) (*cache.View, error) {
-	if c.cfg.Redis == nil {
-		return nil, errors.New("client: no Redis is given, so there is nothing cached to read")
+	if c.Timeout <= 0 {
+		c.Timeout = 15 * time.Second
 	}
-	return cache.NewReader(c.cfg.Redis).View(ctx, user)
+	return &Client{cfg: c}, nil
 }
 
-// Explain says which messages are behind a number.
-func (c *Client) Explain(ctx context.Context, r *queryv1.ExplainUnreadRequest) (*queryv1.ExplainUnreadResponse, error) {
-	return call(ctx, c, c.query.ExplainUnread, r)
-}
+const (
+	queryService  = "/tidemark.query.v1.QueryService/"
+	ingestService = "/tidemark.ingest.v1.IngestService/"
 
-// Publish writes events and returns the tokens to pass as after, the last of each partition. It is
-// tried once: a mark that was written although the answer was lost would be made twice.
-func (c *Client) Publish(ctx context.Context, list ...*ingestv1.Event) (after []string, err error) {
-	res, err := c.ingest.Publish(ctx, request(c, &ingestv1.PublishRequest{Events: list}))
-	if err != nil {
-		return nil, err
-	}
-	return events.LatestTokens(res.Msg.After), nil
-}
+	maxAnswer = 64 << 20
+)
 
-// MarkAll says what MarkAllRead reads. The zero MarkAll is all channels, without their threads.
-type MarkAll struct {
-	Label   string // only channels that have it, the channel's own or the user's; empty: all
-	Threads bool   // their threads too
-	// InstanceID is the origin that the deltas of these reads echo; empty: none.
-	InstanceID string
-	After      []string // tokens of records to be included when the channels are looked up
-}
-
-// MarkAllRead reads what a user has unread, muted and archived channels too, and returns the tokens
-// to pass as after. It is tried once, as Publish is.
-func (c *Client) MarkAllRead(ctx context.Context, user string, what MarkAll) (after []string, err error) {
-	res, err := c.ingest.MarkAllRead(ctx, request(c, &ingestv1.MarkAllReadRequest{
-		UserId: user, InstanceId: what.InstanceID, Threads: what.Threads, Label: what.Label, After: events.LatestTokens(what.After),
-	}))
-	if err != nil {
-		return nil, err
-	}
-	return events.LatestTokens(res.Msg.After), nil
-}
-
-func request[T any](c *Client, m *T) *connect.Request[T] {
-	r := connect.NewRequest(m)
-	if c.cfg.Token != "" {
-		r.Header().Set("Authorization", "Bearer "+c.cfg.Token)
-	}
-	return r
-}
-
-// call asks, and asks again while the answer is unavailable and ctx lasts.
-func call[Q, A any](ctx context.Context, c *Client, do func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), m *Q) (*A, error) {
+// read asks, and asks again while the node refuses for the moment and ctx lasts.
+func (c *Client) read(ctx context.Context, method string, request, answer any) error {
 	wait := 50 * time.Millisecond
 	for try := 1; ; try++ {
-		res, err := do(ctx, request(c, m))
-		if err == nil {
-			return res.Msg, nil
-		}
-		if connect.CodeOf(err) != connect.CodeUnavailable || try >= c.cfg.Tries {
-			return nil, err
+		err := c.call(ctx, queryService+method, request, answer)
+		var e *Error
+		if err == nil || !errors.As(err, &e) || !e.Temporary() || try >= c.cfg.Tries || ctx.Err() != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, err
-		case <-time.After(wait/2 + rand.N(wait/2)): //nolint:gosec // it spreads callers, and is no secret
+			return err
+		case <-time.After(max(wait/2+rand.N(wait/2), e.RetryAfter)): //nolint:gosec // it spreads callers, and is no secret
 		}
 		wait *= 2
 	}
+}
+
+// call asks once.
+func (c *Client) call(ctx context.Context, path string, request, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	body, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	res, err := c.send(ctx, path, "application/json", body)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return c.broken(ctx, path, err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return errorOf(res.StatusCode, res.Header, text)
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return &Error{Code: Unknown, Message: fmt.Sprintf("the answer of %s is not that of a node of Tidemark: %v", c.cfg.URL, err)}
+	}
+	return nil
+}
+
+func (c *Client) send(ctx context.Context, path, contentType string, body []byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.cfg.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("Connect-Protocol-Version", "1")
+	token, err := c.cfg.Token.token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := c.cfg.HTTP.Do(r)
+	if err != nil {
+		return nil, c.broken(ctx, path, err)
+	}
+	return res, nil
+}
+
+// broken is the error of a call without an answer.
+func (c *Client) broken(ctx context.Context, path string, err error) error {
+	method := path[strings.LastIndexByte(path, '/')+1:]
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: Timeout, Message: fmt.Sprintf("%s: %s has not answered in time", method, c.cfg.URL), err: err}
+	}
+	return &Error{Code: Unavailable, Message: fmt.Sprintf("%s: %v", method, err), err: err}
 }

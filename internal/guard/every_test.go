@@ -15,7 +15,7 @@ import (
 // notProduct has the directories that are not part of a node.
 var notProduct = []string{
 	"internal/bench", "internal/test/chaos", "internal/test/checker", "internal/guard", "internal/test/model", "internal/test/museum", "internal/test/script",
-	"internal/test/testkit", "internal/test/workload", "clients", "deploy", "docs", "tools",
+	"internal/test/testkit", "internal/test/workload", "client", "clients", "deploy", "docs", "tools",
 }
 
 // excused has goroutines that need no guard, by file and starting function.

@@ -31,7 +31,6 @@ var floors = []struct {
 	{"query", []string{"query"}},
 	{"sockets", []string{"gateway/internal"}},
 	{"gateway", []string{"gateway"}},
-	{"client", []string{"client"}},
 	{"work", []string{
 		"internal/admin", "internal/bench", "internal/compare", "internal/conformance", "internal/demo", "internal/erase", "internal/importer", "internal/letters", "internal/traffic", "internal/rebuild", "internal/recheck",
 	}},
@@ -65,7 +64,6 @@ var outside = map[string][]string{
 	"query":     {"github.com/redis/go-redis/v9", "github.com/cockroachdb/pebble/v2"},
 	"sockets":   {"github.com/cockroachdb/pebble/v2"},
 	"gateway":   {"github.com/cockroachdb/pebble/v2"},
-	"client":    {"github.com/cockroachdb/pebble/v2"},
 }
 
 // The linter refuses every import of a package on a higher floor, in each product package, and of

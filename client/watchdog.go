@@ -1,0 +1,55 @@
+package client
+
+import (
+	"sync"
+	"time"
+)
+
+// watchdog asks a connection that says nothing for a while, and gives it up if it does not answer:
+// a cut cable must not leave old numbers for ever.
+type watchdog struct {
+	device *Device
+	give   func()
+
+	mu    sync.Mutex
+	timer *time.Timer
+	asked bool
+	gave  bool
+}
+
+// begin waits for the first frame as for an answer.
+func (w *watchdog) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = true
+	w.timer = time.AfterFunc(w.device.cfg.AnswerTimeout, w.fire)
+}
+
+func (w *watchdog) end() { w.timer.Stop() }
+
+// heard: a frame came.
+func (w *watchdog) heard() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = false
+	w.timer.Reset(w.device.cfg.QuietTimeout)
+}
+
+func (w *watchdog) gaveUp() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gave
+}
+
+func (w *watchdog) fire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.asked {
+		w.gave = true
+		go w.give()
+		return
+	}
+	w.asked = true
+	w.device.outbox.say(command{Type: "sync"})
+	w.timer.Reset(w.device.cfg.AnswerTimeout)
+}
