@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -59,6 +60,8 @@ type Config struct {
 	Registerer prometheus.Registerer
 	// Logger logs what callers do not see: panics and failed writes. Nil: slog.Default().
 	Logger *slog.Logger
+	// Inside, if set, is around each call once it is decoded and allowed.
+	Inside connect.Interceptor
 	// Now is the clock that page tokens age by. Nil: time.Now.
 	Now func() time.Time
 	// Transport carries calls to other nodes. Nil: unencrypted HTTP/2 for http URLs, HTTP/2 over

@@ -32,7 +32,11 @@ func NewLocal(c Config) *Local {
 
 // interceptors are around every call, the outermost first.
 func interceptors(c *Config, m *metrics, a *authorizer) []connect.Interceptor {
-	return []connect.Interceptor{m, &auditor{c.Audit}, &recoverer{c.Logger}, a}
+	all := []connect.Interceptor{m, &auditor{c.Audit}, &recoverer{c.Logger}, a}
+	if c.Inside != nil {
+		all = append(all, c.Inside)
+	}
+	return all
 }
 
 // GetUnread returns what one user sees of one channel.

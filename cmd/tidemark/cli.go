@@ -44,6 +44,7 @@ type cli struct {
 	Compare     compareCmd      `cmd:"" help:"Compare another chat product's numbers with ours, and say why they differ."`
 	Heal        healCmd         `cmd:"" help:"Print statements that set another chat product's numbers right."`
 	Query       query.Cmd       `cmd:"" help:"Ask a running node."`
+	Diff        diffCmd         `cmd:"" help:"Say what changed for a user between two moments, and by which records."`
 	Replay      replayCmd       `cmd:"" help:"Rebuild stores from the topics."`
 	Verify      verifyCmd       `cmd:"" help:"Compare stores and Redis with a rebuild from the topics."`
 	Reshard     reshardCmd      `cmd:"" help:"Move to new topics with another number of partitions."`

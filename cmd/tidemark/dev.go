@@ -18,7 +18,7 @@ import (
 )
 
 type devCmd struct {
-	foldFlags
+	verbs.FoldFlags
 	threadFlags
 	cacheFlags
 	auditFlags
@@ -106,7 +106,7 @@ func (c *devCmd) Run(a *verbs.App) error {
 	}
 	s, err := dev.Start(a.Ctx, dev.Config{
 		Movable: movable, Listen: c.Listen, KafkaListen: c.KafkaListen, RedisListen: c.RedisListen, DataDir: c.DataDir,
-		Partitions: c.Partitions, Settings: c.settings(), ThreadsAlways: c.always(), RedisValues: c.RedisValues, RedisKeys: c.RedisKeys, Memory: c.Memory, SnapshotEvery: time.Minute, Demo: !c.NoDemo, DemoSeed: c.DemoSeed, Hosts: c.Hosts, Audit: auditLog,
+		Partitions: c.Partitions, Settings: c.Settings(), ThreadsAlways: c.always(), RedisValues: c.RedisValues, RedisKeys: c.RedisKeys, Memory: c.Memory, SnapshotEvery: time.Minute, Demo: !c.NoDemo, DemoSeed: c.DemoSeed, Hosts: c.Hosts, Audit: auditLog,
 		Gateway: gateway.Config{Origins: c.Origins, LoopbackOrigins: true},
 		Build:   a.Build, Logger: log,
 	})

@@ -20,7 +20,7 @@ import (
 type replayCmd struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
-	foldFlags
+	verbs.FoldFlags
 	verbs.SkipFlags
 	verbs.PartitionsFlags
 	verbs.JSONFlag
@@ -93,14 +93,14 @@ func (c *replayCmd) Run(a *verbs.App) error {
 		return err
 	}
 	if c.Swap {
-		if err := rebuild.SameSettings(c.DataDir, c.settings()); err != nil {
+		if err := rebuild.SameSettings(c.DataDir, c.Settings()); err != nil {
 			return err
 		}
 	}
 	began := time.Now()
 	meter := verbs.NewProgress(a, "replay")
 	list, err := processor.Rebuild(a.Ctx, processor.RebuildConfig{
-		Config: processor.Config{Brokers: c.Brokers, ClientOptions: kafka.Options, Topics: c.Topics(), DataDir: into, Settings: c.settings(), Skip: skip,
+		Config: processor.Config{Brokers: c.Brokers, ClientOptions: kafka.Options, Topics: c.Topics(), DataDir: into, Settings: c.Settings(), Skip: skip,
 			Logger: slog.New(slog.DiscardHandler)},
 		Partitions: c.Partition, Until: published, Parallel: c.Parallel, Resume: c.Resume, AcceptGap: c.AcceptGap, Report: meter.Rebuild,
 	})

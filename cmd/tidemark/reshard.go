@@ -16,7 +16,7 @@ import (
 
 type reshardCmd struct {
 	verbs.BrokersFlags
-	foldFlags
+	verbs.FoldFlags
 	verbs.SkipFlags
 	verbs.JSONFlag
 	FromPrefix        string `placeholder:"PREFIX" help:"Prefix of the old topics' names; none by default."`
@@ -69,7 +69,7 @@ func (c *reshardCmd) Run(a *verbs.App) error {
 	meters := map[string]*verbs.Progress{}
 	res, err := rebuild.Reshard(a.Ctx, rebuild.ReshardConfig{
 		Brokers: c.Brokers, ClientOptions: kafka.Options, From: verbs.Prefixed(c.FromPrefix), To: verbs.Prefixed(c.ToPrefix),
-		Partitions: c.Partitions, Replication: c.ReplicationFactor, Dir: c.Dir, Settings: c.settings(), Skip: skip,
+		Partitions: c.Partitions, Replication: c.ReplicationFactor, Dir: c.Dir, Settings: c.Settings(), Skip: skip,
 		Logger: slog.New(slog.DiscardHandler),
 		Report: func(phase string, p processor.RebuildProgress) {
 			if meters[phase] == nil {

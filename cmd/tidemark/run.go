@@ -13,7 +13,6 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/ui"
 	"github.com/tidemark/tidemark/internal/verbs"
-	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
 )
 
@@ -23,7 +22,7 @@ type runCmd struct {
 	verbs.BrokersFlags `group:"Kafka:"`
 	verbs.RedisFlags   `group:"Redis:"`
 	cacheFlags         `group:"Redis:"`
-	foldFlags          `group:"Counting (the same on all nodes):"`
+	verbs.FoldFlags    `group:"Counting (the same on all nodes):"`
 	threadFlags        `group:"Counting (the same on all nodes):"`
 	verbs.SkipFlags    `group:"Counting (the same on all nodes):"`
 	Roles              []string `default:"processor,cache,query" placeholder:"ROLE" help:"Roles of this node: processor (folds and publishes), cache (fills Redis), query (answers queries, takes events), gateway (sockets; needs query) (${default})."`
@@ -74,44 +73,12 @@ func (f nodeSnapshotFlags) open(log *slog.Logger) (*snapshot.Repository, error) 
 	return snapshot.New(b, snapshot.Options{Keep: f.SnapshotKeep, Grace: f.SnapshotGrace, Logger: log}), nil
 }
 
-// foldFlags are the settings of the fold. A store that was folded with other settings is refused.
-type foldFlags struct {
-	FanoutLimit  uint32 `default:"50" placeholder:"N" help:"Members above which a channel's messages make no delta for each member; 0 = in every channel (${default})."`
-	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"Members above which a message has no receipts of its own (${default})."`
-
-	SendMarksRead  bool       `default:"true" placeholder:"BOOL" help:"Sending a message marks the channel as read up to it (${default}); --send-marks-read=false leaves the pointer where it is."`
-	IndexRetention wholeHours `default:"2160h" placeholder:"DURATION" help:"How long after a message events can name it by its id, in log time and whole hours (${default}, 90 days)."`
-}
-
 // threadFlags say what the panel of threads lists.
 type threadFlags struct {
 	ThreadListing string `enum:"30d,always" default:"30d" placeholder:"30d|always" help:"How long a followed thread stays in the panel after it was last touched: 30d, or always (${default}). It is no part of a store; all nodes should have the same."`
 }
 
 func (f threadFlags) always() bool { return f.ThreadListing == "always" }
-
-func (f foldFlags) settings() projections.Settings {
-	return projections.Settings{
-		FanoutLimit: f.FanoutLimit, ReceiptLimit: f.ReceiptLimit, SendMarksRead: f.SendMarksRead,
-		IndexRetention: time.Duration(f.IndexRetention).Milliseconds(),
-	}
-}
-
-// wholeHours is a positive duration of whole hours, the unit in which nodes publish their settings.
-type wholeHours time.Duration
-
-// UnmarshalText reads what time.ParseDuration does.
-func (h *wholeHours) UnmarshalText(text []byte) error {
-	d, err := time.ParseDuration(string(text))
-	if err != nil {
-		return err
-	}
-	if d <= 0 || d%time.Hour != 0 {
-		return fmt.Errorf("%s: must be a positive number of whole hours, such as 2160h", text)
-	}
-	*h = wholeHours(d)
-	return nil
-}
 
 func (runCmd) Help() string {
 	return `
@@ -201,7 +168,7 @@ type setting struct {
 // opens no listener and asks nobody but, for keys and revoked tokens, the addresses that the flags
 // name.
 func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
-	nc.Group, nc.DataDir, nc.Settings, nc.ThreadsAlways, nc.Topics = c.Group, c.DataDir, c.settings(), c.always(), c.Topics()
+	nc.Group, nc.DataDir, nc.Settings, nc.ThreadsAlways, nc.Topics = c.Group, c.DataDir, c.Settings(), c.always(), c.Topics()
 	nc.Standbys, nc.InstanceID, nc.SessionTimeout, nc.StoreRetention = c.Standbys, c.InstanceID, c.SessionTimeout, c.StoreRetention
 	nc.NoBreaker, nc.SnapshotEvery, nc.Patience, nc.Gateway = c.NoBreaker, c.SnapshotEvery, verbs.Patience, c.gateway(c.Origins)
 	nc.CheckChannels = c.CheckChannels

@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -14,13 +15,13 @@ import (
 // out.
 func TestSettingsHaveFlags(t *testing.T) {
 	parse := func(args ...string) (projections.Settings, error) {
-		var f foldFlags
+		var f verbs.FoldFlags
 		k, err := kong.New(&f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = k.Parse(args)
-		return f.settings(), err
+		return f.Settings(), err
 	}
 	if s, err := parse(); err != nil || s != projections.DefaultSettings() {
 		t.Errorf("%v, %v", s, err)

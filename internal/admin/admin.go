@@ -10,6 +10,8 @@ const (
 	PathPartitions = "/admin/partitions" // GET: About
 	PathCheckpoint = "/admin/checkpoint" // POST CheckpointRequest: CheckpointAnswer
 	PathSnapshots  = "/admin/snapshots"  // POST SnapshotsRequest: Events, one JSON object a line, the last with End
+	PathAt         = "/admin/at"         // POST, below it: the query API, as of the moment in the header travel.HeaderAt
+	PathDiff       = "/admin/diff"       // POST travel.Question: travel.Diff
 )
 
 // About describes a node.

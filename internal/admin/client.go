@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+
+	"github.com/tidemark/tidemark/internal/travel"
 )
 
 // Client calls a node.
@@ -55,6 +57,12 @@ func (c *Client) Snapshots(ctx context.Context, q SnapshotsRequest, fn func(Even
 			return err
 		}
 	}
+}
+
+// Diff asks what changed for a user between two moments.
+func (c *Client) Diff(ctx context.Context, q travel.Question) (*travel.Diff, error) {
+	d := &travel.Diff{}
+	return d, c.call(ctx, http.MethodPost, PathDiff, q, d)
 }
 
 func (c *Client) call(ctx context.Context, method, path string, q, answer any) error {

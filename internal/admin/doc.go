@@ -1,6 +1,7 @@
 // Package admin serves operators' requests to a running node, over HTTP below /admin/: it lists the
-// node's partitions, takes a snapshot now, and copies a store so that it can be verified. `tidemark
-// snapshot create --node` and `tidemark verify --node` are its callers (DESIGN §11, §12).
+// node's partitions, takes a snapshot now, copies a store so that it can be verified, and answers about
+// the past. `tidemark snapshot create --node`, `tidemark verify --node`, `tidemark query --at` and
+// `tidemark diff` are its callers (DESIGN §11, §12).
 //
 //	admin.go     requests and answers
 //	handler.go   the node's side

@@ -22,8 +22,10 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/guard/httpguard"
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/travel"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 	"github.com/tidemark/tidemark/snapshot"
 )
 
@@ -41,6 +43,7 @@ type Config struct {
 	Snapshots string          // where they are taken to; empty: nowhere
 	Verifier  *auth.Verifier  // nil: there are no keys
 	Audit     *audit.Log      // nil: calls are not noted
+	Past      *travel.Guide   // answers about the past; nil: nothing does
 	Stopping  context.Context // done when the node begins to stop; nil: never
 	Logger    *slog.Logger
 }
@@ -63,9 +66,18 @@ func Handler(c Config) http.Handler {
 	mux.HandleFunc("GET "+PathPartitions, h.partitions)
 	mux.HandleFunc("POST "+PathCheckpoint, h.checkpoint)
 	mux.HandleFunc("POST "+PathSnapshots, h.snapshots)
+	if h.Past != nil {
+		for _, procedure := range []string{
+			queryv1connect.QueryServiceGetUnreadProcedure, queryv1connect.QueryServiceExplainUnreadProcedure, queryv1connect.QueryServiceGetChannelProcedure,
+			queryv1connect.QueryServiceGetReadersProcedure, queryv1connect.QueryServiceGetReceiptsProcedure,
+		} {
+			mux.Handle("POST "+PathAt+procedure, http.StripPrefix(PathAt, h.Past))
+		}
+		mux.HandleFunc("POST "+PathDiff, h.diff)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "unimplemented", "there is no such path or method here; there are GET "+PathPartitions+
-			", POST "+PathCheckpoint+" and POST "+PathSnapshots)
+			", POST "+PathCheckpoint+", POST "+PathSnapshots+", POST "+PathDiff+" and, below POST "+PathAt+", the queries about one channel")
 	})
 	return h.audited(mux, http.NewCrossOriginProtection().Handler(h.guard(mux)))
 }
@@ -201,6 +213,20 @@ func (h *handler) snapshots(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	out.send(Event{End: true})
+}
+
+// diff answers what changed for a user.
+func (h *handler) diff(w http.ResponseWriter, r *http.Request) {
+	var q travel.Question
+	if !decode(w, r, &q) {
+		return
+	}
+	d, err := h.Past.Diff(r.Context(), q)
+	if err != nil {
+		travel.Refuse(w, err)
+		return
+	}
+	reply(w, d)
 }
 
 // reason returns the text of an error about a partition for the caller. A panic is only logged; the

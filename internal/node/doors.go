@@ -118,7 +118,7 @@ func (n *Node) serveAdmin(mux *http.ServeMux) {
 }
 
 func (n *Node) adminConfig() admin.Config {
-	c := admin.Config{Node: n.processor, DataDir: n.cfg.DataDir, Verifier: n.cfg.Verifier, Audit: n.cfg.Audit, Stopping: n.stopping,
+	c := admin.Config{Node: n.processor, DataDir: n.cfg.DataDir, Verifier: n.cfg.Verifier, Audit: n.cfg.Audit, Past: n.past, Stopping: n.stopping,
 		Logger: n.cfg.Logger.With("role", "admin")}
 	if n.cfg.Snapshots != nil {
 		c.Snapshots = n.cfg.Snapshots.String()

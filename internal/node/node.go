@@ -24,6 +24,7 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/peer"
 	"github.com/tidemark/tidemark/internal/recheck"
+	"github.com/tidemark/tidemark/internal/travel"
 	"github.com/tidemark/tidemark/internal/ui"
 	"github.com/tidemark/tidemark/processor"
 )
@@ -39,6 +40,7 @@ type Node struct {
 	redisMetrics *redisMetrics // of both roles that use Redis; nil without them
 	client       *kgo.Client   // asks about topics, and produces what is published
 	processor    *processor.Processor
+	past         *travel.Guide    // nil where this node folds nothing
 	sockets      *redis.Client    // of the role gateway
 	gateway      *gateway.Gateway // nil without the role
 	router       *router          // instead of the processor's own answers, where this node folds nothing
@@ -163,6 +165,8 @@ func (n *Node) addProcessor(partitions int32) error {
 		return nil
 	}
 	n.parts = append(n.parts, part{name: "processor", run: p.Run, ready: p.Ready})
+	n.past = travel.New(travel.Config{Fold: pc, Snapshots: c.Snapshots, Logger: c.Logger.With("role", "past")})
+	n.past.Clean()
 	if c.CheckChannels > 0 {
 		k := recheck.New(recheck.Config{PerMinute: c.CheckChannels, Node: p, Fold: pc, Registerer: n.registry, Logger: c.Logger.With("role", "check")})
 		n.parts = append(n.parts, part{name: "check", run: k.Run, ready: func() (bool, []string) { return true, nil }, early: true})

@@ -10,6 +10,8 @@
 //	context_file.go  the user's contexts
 //	config_file.go   values of flags from a file
 //	nearest.go       the name that was probably meant
+//	fold_flags.go    the settings of the fold
+//	past_flags.go    who answers about the past
 //	bucket_flags.go  where snapshots are, and which are kept
 //	stores.go        the stores of a data directory
 //	confirm.go       asks before something is destroyed

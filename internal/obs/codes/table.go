@@ -172,6 +172,9 @@ var all = []Code{
 	{"TM041", "A badge is wrong", []string{
 		", and the log gives",
 	}},
+	{"TM042", "The past is out of reach", []string{
+		"retention no longer reaches",
+	}},
 
 	{"TM101", "empty_value", nil},
 	{"TM102", "too_large", nil},

@@ -32,7 +32,7 @@ var floors = []struct {
 	{"sockets", []string{"gateway/internal"}},
 	{"gateway", []string{"gateway"}},
 	{"work", []string{
-		"internal/admin", "internal/bench", "internal/compare", "internal/conformance", "internal/demo", "internal/erase", "internal/importer", "internal/letters", "internal/traffic", "internal/rebuild", "internal/recheck",
+		"internal/admin", "internal/bench", "internal/compare", "internal/conformance", "internal/demo", "internal/erase", "internal/importer", "internal/letters", "internal/traffic", "internal/rebuild", "internal/recheck", "internal/travel",
 	}},
 	{"node", []string{"internal/dev", "internal/node", "internal/ui"}},
 	{"verbs", []string{"internal/term", "internal/verbs"}},

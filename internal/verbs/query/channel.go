@@ -6,10 +6,11 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 type channelCmd struct {
-	queryFlags
+	pastFlags
 	Channel string `arg:"" help:"Channel id."`
 }
 
@@ -22,7 +23,7 @@ Example:
 
 // Run prints the channel.
 func (c *channelCmd) Run(a *verbs.App) error {
-	res, err := ask(a, &c.queryFlags, &queryv1.GetChannelRequest{ChannelId: c.Channel, After: c.after()}, c.Service().GetChannel)
+	res, err := ask(a, &c.pastFlags, &queryv1.GetChannelRequest{ChannelId: c.Channel, After: c.after()}, queryv1connect.QueryServiceClient.GetChannel)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 // Package query is `tidemark query`: it asks a running node and prints the answer.
 //
 //	query.go       the verbs, and how one call is made
+//	past.go        the same as of a moment of the past
 //	unread.go      one user in one channel
 //	inbox.go       a user's channels
 //	threads.go     a user's threads

@@ -7,10 +7,11 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 type explainCmd struct {
-	queryFlags
+	pastFlags
 	User    string `arg:"" help:"User id."`
 	Channel string `arg:"" help:"Channel id."`
 	Thread  string `placeholder:"ID" help:"Explain this thread of the channel instead."`
@@ -24,13 +25,14 @@ put the pointer where it is.
 Example:
 
     tidemark query explain ann general
-    tidemark query explain ann general --thread m4`
+    tidemark query explain ann general --thread m4
+    tidemark query explain ann general --at 2026-11-20T10:32`
 }
 
 // Run prints the explanation.
 func (c *explainCmd) Run(a *verbs.App) error {
-	res, err := ask(a, &c.queryFlags, &queryv1.ExplainUnreadRequest{UserId: c.User, ChannelId: c.Channel, ThreadId: c.Thread, After: c.after()},
-		c.Service().ExplainUnread)
+	res, err := ask(a, &c.pastFlags, &queryv1.ExplainUnreadRequest{UserId: c.User, ChannelId: c.Channel, ThreadId: c.Thread, After: c.after()},
+		queryv1connect.QueryServiceClient.ExplainUnread)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,11 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 type inboxCmd struct {
-	queryFlags
+	listFlags
 	User       string `arg:"" help:"User id."`
 	UnreadOnly bool   `help:"Leave out channels without unread messages and without a flag."`
 	Label      string `placeholder:"LABEL" help:"List only channels with this label. Totals are over all channels."`
@@ -31,9 +32,9 @@ Example:
 
 // Run prints one page.
 func (c *inboxCmd) Run(a *verbs.App) error {
-	res, err := ask(a, &c.queryFlags, &queryv1.GetInboxRequest{
+	res, err := ask(a, &c.listFlags, &queryv1.GetInboxRequest{
 		UserId: c.User, UnreadOnly: c.UnreadOnly, Label: c.Label, Archived: c.Archived, PageSize: c.PageSize, PageToken: c.PageToken, After: c.after(),
-	}, c.Service().GetInbox)
+	}, queryv1connect.QueryServiceClient.GetInbox)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,13 @@ package query
 
 import (
 	"context"
+	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 // Cmd is `tidemark query`.
@@ -24,9 +26,14 @@ type Cmd struct {
 // Help has an example.
 func (Cmd) Help() string {
 	return `
+With --at a query is answered as of a moment of the past. The node, or with --offline this process, asks Kafka where the logs
+stood then, begins with the nearest snapshot from before, folds the records from there on, answers, and throws away what
+it folded. A moment that logs and snapshots no longer reach is refused. A node answers one such question at a time, about one channel.
+
 Example:
 
     tidemark query unread ann general
+    tidemark query explain ann general --at 2026-11-20T10:32
     tidemark query watch ann`
 }
 
@@ -41,13 +48,28 @@ type queryFlags struct {
 // each partition.
 func (f *queryFlags) after() []string { return events.LatestTokens(f.After) }
 
+// client is what answers, and how long it may take.
+func (f *queryFlags) client(*verbs.App) (queryv1connect.QueryServiceClient, time.Duration, error) {
+	return f.Service(), verbs.QueryTimeout, nil
+}
+
+// asking are the flags of a query.
+type asking interface {
+	client(a *verbs.App) (queryv1connect.QueryServiceClient, time.Duration, error)
+	Explain(a *verbs.App, err error) error
+}
+
 // ask makes one call.
-func ask[Req, Res any](a *verbs.App, f *queryFlags, req *Req,
-	method func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
+func ask[Req, Res any](a *verbs.App, f asking, req *Req,
+	method func(queryv1connect.QueryServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
 ) (*Res, error) {
-	ctx, cancel := context.WithTimeout(a.Ctx, verbs.QueryTimeout)
+	client, patience, err := f.client(a)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(a.Ctx, patience)
 	defer cancel()
-	res, err := method(ctx, connect.NewRequest(req))
+	res, err := method(client, ctx, connect.NewRequest(req))
 	if err != nil {
 		return nil, f.Explain(a, err)
 	}

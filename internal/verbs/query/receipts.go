@@ -8,10 +8,11 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 type receiptsCmd struct {
-	queryFlags
+	pastFlags
 	Channel   string `arg:"" help:"Channel id."`
 	Message   string `arg:"" help:"Message id."`
 	PageSize  uint32 `default:"50" placeholder:"N" help:"Recipients of a page, at most 1000 (${default})."`
@@ -24,14 +25,15 @@ Recipients are the members when the message was posted, without its sender. Time
 
 Example:
 
-    tidemark query receipts general m42`
+    tidemark query receipts general m42
+    tidemark query receipts general m42 --at 2026-11-20T10:32 --offline --snapshots s3://backups/tidemark`
 }
 
 // Run prints the status and one page of recipients.
 func (c *receiptsCmd) Run(a *verbs.App) error {
-	res, err := ask(a, &c.queryFlags, &queryv1.GetReceiptsRequest{
+	res, err := ask(a, &c.pastFlags, &queryv1.GetReceiptsRequest{
 		ChannelId: c.Channel, MessageId: c.Message, PageSize: c.PageSize, PageToken: c.PageToken, After: c.after(),
-	}, c.Service().GetReceipts)
+	}, queryv1connect.QueryServiceClient.GetReceipts)
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func moment(t *timestamppb.Timestamp) string {
 }
 
 type readersCmd struct {
-	queryFlags
+	pastFlags
 	Channel   string `arg:"" help:"Channel id."`
 	PageSize  uint32 `default:"50" placeholder:"N" help:"Members of a page, at most 1000 (${default})."`
 	PageToken string `placeholder:"TOKEN" help:"Go on where the page before ended."`
@@ -89,9 +91,9 @@ Example:
 
 // Run prints one page of members.
 func (c *readersCmd) Run(a *verbs.App) error {
-	res, err := ask(a, &c.queryFlags, &queryv1.GetReadersRequest{
+	res, err := ask(a, &c.pastFlags, &queryv1.GetReadersRequest{
 		ChannelId: c.Channel, PageSize: c.PageSize, PageToken: c.PageToken, After: c.after(),
-	}, c.Service().GetReaders)
+	}, queryv1connect.QueryServiceClient.GetReaders)
 	if err != nil {
 		return err
 	}

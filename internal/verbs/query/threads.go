@@ -6,10 +6,11 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 type threadsCmd struct {
-	queryFlags
+	listFlags
 	User      string `arg:"" help:"User id."`
 	PageSize  uint32 `default:"50" placeholder:"N" help:"Threads of a page, at most 1000 (${default})."`
 	PageToken string `placeholder:"TOKEN" help:"Go on where the page before ended."`
@@ -26,9 +27,9 @@ Example:
 
 // Run prints one page.
 func (c *threadsCmd) Run(a *verbs.App) error {
-	res, err := ask(a, &c.queryFlags, &queryv1.GetThreadsRequest{
+	res, err := ask(a, &c.listFlags, &queryv1.GetThreadsRequest{
 		UserId: c.User, PageSize: c.PageSize, PageToken: c.PageToken, After: c.after(),
-	}, c.Service().GetThreads)
+	}, queryv1connect.QueryServiceClient.GetThreads)
 	if err != nil {
 		return err
 	}

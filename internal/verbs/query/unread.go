@@ -9,10 +9,11 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
 type unreadCmd struct {
-	queryFlags
+	pastFlags
 	User    string `arg:"" help:"User id."`
 	Channel string `arg:"" help:"Channel id."`
 }
@@ -22,13 +23,15 @@ func (unreadCmd) Help() string {
 Example:
 
     tidemark query unread ann general
-    tidemark query unread ann general --json --after chat.messages/2/17`
+    tidemark query unread ann general --json --after chat.messages/2/17
+    tidemark query unread ann general --at 2026-11-20T10:32
+    tidemark query unread ann general --at chat.messages/2/17,chat.reads/2/4 --offline --brokers kafka-1:9092`
 }
 
 // Run prints what the user sees of the channel.
 func (c *unreadCmd) Run(a *verbs.App) error {
-	res, err := ask(a, &c.queryFlags, &queryv1.GetUnreadRequest{UserId: c.User, ChannelId: c.Channel, After: c.after()},
-		c.Service().GetUnread)
+	res, err := ask(a, &c.pastFlags, &queryv1.GetUnreadRequest{UserId: c.User, ChannelId: c.Channel, After: c.after()},
+		queryv1connect.QueryServiceClient.GetUnread)
 	if err != nil {
 		return err
 	}

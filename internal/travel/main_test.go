@@ -1,0 +1,9 @@
+package travel
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.LeakFree(m) }

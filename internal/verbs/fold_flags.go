@@ -1,0 +1,41 @@
+package verbs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tidemark/tidemark/projections"
+)
+
+// FoldFlags are the settings of the fold. A store that was folded with other settings is refused.
+type FoldFlags struct {
+	FanoutLimit  uint32 `default:"50" placeholder:"N" help:"Members above which a channel's messages make no delta for each member; 0 = in every channel (${default})."`
+	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"Members above which a message has no receipts of its own (${default})."`
+
+	SendMarksRead  bool       `default:"true" placeholder:"BOOL" help:"Sending a message marks the channel as read up to it (${default}); --send-marks-read=false leaves the pointer where it is."`
+	IndexRetention wholeHours `default:"2160h" placeholder:"DURATION" help:"How long after a message events can name it by its id, in log time and whole hours (${default}, 90 days)."`
+}
+
+// Settings are the flags' values.
+func (f FoldFlags) Settings() projections.Settings {
+	return projections.Settings{
+		FanoutLimit: f.FanoutLimit, ReceiptLimit: f.ReceiptLimit, SendMarksRead: f.SendMarksRead,
+		IndexRetention: time.Duration(f.IndexRetention).Milliseconds(),
+	}
+}
+
+// wholeHours is a positive duration of whole hours, the unit in which nodes publish their settings.
+type wholeHours time.Duration
+
+// UnmarshalText reads what time.ParseDuration does.
+func (h *wholeHours) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil {
+		return err
+	}
+	if d <= 0 || d%time.Hour != 0 {
+		return fmt.Errorf("%s: must be a positive number of whole hours, such as 2160h", text)
+	}
+	*h = wholeHours(d)
+	return nil
+}
