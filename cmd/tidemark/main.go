@@ -20,6 +20,7 @@
 //	source_flags.go  where another chat product's data is
 //	compare.go      compares its numbers with ours
 //	heal.go         prints statements that set its numbers right
+//	diff.go           what changed for a user between two moments
 //	replay.go       rebuilds stores
 //	verify.go       compares stores and Redis with the topics
 //	verify_node.go  the same beside a running node
