@@ -122,6 +122,7 @@ test-tools:
 	command -v postgres >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || missing+=(postgresql); \
 	command -v promtool >/dev/null || missing+=(prometheus); \
 	command -v node >/dev/null || missing+=(nodejs); \
+	command -v npm >/dev/null || missing+=(npm); \
 	command -v tsc >/dev/null || missing+=(node-typescript); \
 	command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium fonts-liberation); \
 	if [[ $${#missing[@]} -gt 0 ]]; then \

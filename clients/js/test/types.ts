@@ -1,5 +1,9 @@
 // Compiled, never run: what a TypeScript program may write, and what it may not.
 import { Backoff, Inbox, Observable, TidemarkClient, TidemarkError, byActivity, dominates, levelAt, parseStamp, totalsOf, type ChannelUnread } from '../src/index.js';
+import { TidemarkProvider, useBadge, useUnread } from '../react/index.js';
+import { CallError, Tidemark } from '../server/index.js';
+import * as react from '../react/index.js';
+import * as server from '../server/index.js';
 import * as backoff from '../src/backoff.js';
 import * as client_ from '../src/client.js';
 import * as error from '../src/error.js';
@@ -30,10 +34,21 @@ client.focus(7);
 client.on('message.old', () => {});
 stop();
 
+const badge: number | undefined = useBadge();
+const mentions: number | undefined = useUnread('general')?.mentions;
+console.log(badge, mentions, TidemarkProvider({ client }));
+const tidemark = new Tidemark({ url: 'http://127.0.0.1:8080', token: async () => 't' });
+tidemark.publish({ message: { channel_id: 'c', message_posted: { message_id: 'm1', sender_id: 'bob' } } }, { read: { channel_id: 'c', user_id: 'ann', channel_muted: { muted: true } } })
+  .then((after) => tidemark.unread('ann', 'c', { after })).then((u) => console.log(u.unread + 1, u.as_of.length))
+  .catch((err: unknown) => console.log(err instanceof CallError ? err.retryAfter : err));
+(async () => { for await (const e of tidemark.watch('ann')) console.log(e.snapshot?.totals.badge, e.update?.channel?.unread); })();
+// @ts-expect-error a message has an id
+tidemark.post('c', { sender_id: 'bob' });
+
 // What is declared is what there is.
 const implemented: {
   Backoff: typeof Backoff; Inbox: typeof Inbox; Observable: typeof Observable; TidemarkClient: typeof TidemarkClient;
   TidemarkError: typeof TidemarkError; byActivity: typeof byActivity; dominates: typeof dominates; parseStamp: typeof parseStamp;
   levelAt: typeof levelAt; totalsOf: typeof totalsOf;
 } = { ...backoff, ...inbox_, ...observable, ...client_, ...error, ...stamp, ...totals };
-console.log(implemented);
+console.log(implemented, react, server);

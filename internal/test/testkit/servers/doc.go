@@ -22,4 +22,5 @@
 //	certificate.go     a certificate for one server
 //	axe.go             the accessibility checker of pages
 //	examples.go        what the examples of the documents need in Python and Java
+//	nodemodules.go     what the tests of the React hooks need, by npm
 package servers
