@@ -2,6 +2,7 @@ package receipts
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
@@ -24,8 +25,10 @@ type Sorter struct {
 	keys   []uint64
 }
 
-// Room is how many entries the sorter has memory for.
-func (p *Sorter) Room() int { return cap(p.sorted) }
+// HeapBytes is the memory of the sorter.
+func (p *Sorter) HeapBytes() int64 {
+	return int64(cap(p.sorted))*int64(unsafe.Sizeof(Entry{})) + 8*int64(cap(p.keys))
+}
 
 // Sort puts a list in the order of rank. The result is valid until the next call.
 func (p *Sorter) Sort(list []Entry) []Entry {
