@@ -81,23 +81,23 @@ func (k *cutting) cutExc(ref uint32) {
 	c := k.rules.Channels.At(r.Channel)
 	k.note(r.Channel, c)
 	channel, who := k.rules.Blobs.Get(c.ID), k.rules.UserID(r.User)
-	kinds := [...]byte{keys.HotMentions, keys.HotSingles, keys.HotHeld, keys.HotOpen, keys.HotReadAll}
+	kinds := keys.InChannel
 	if r.Flags&state.RowThread != 0 {
-		kinds = [...]byte{keys.HotThreadMentions, keys.HotThreadSingles, keys.HotThreadHeld, keys.HotThreadOpen, keys.HotThreadReadAll}
+		kinds = keys.InThread
 		var ub [keys.Buf]byte
 		who = k.appendFollower(ub[:0], r)
 	}
-	k.cutSet(&x.Mentions, channel, kinds[0], who)
-	k.cutSet(&x.Singles, channel, kinds[1], who)
+	k.cutSet(&x.Mentions, channel, kinds.Mentions, who)
+	k.cutSet(&x.Singles, channel, kinds.Singles, who)
 	put := func(kind byte, val []byte) {
 		var kb [keys.Buf]byte
 		k.rules.Scratch = val
 		k.replace(append(keys.AppendHot(kb[:0], channel, kind), who...), val)
 	}
-	put(kinds[2], records.AppendUnsettled(k.rules.Scratch[:0], x))
-	put(kinds[3], records.AppendEvents(k.rules.Scratch[:0], x.OpenReads))
+	put(kinds.Held, records.AppendUnsettled(k.rules.Scratch[:0], x))
+	put(kinds.Open, records.AppendEvents(k.rules.Scratch[:0], x.OpenReads))
 	if w := x.WithThreads; w != nil && w.Dirty {
-		put(kinds[4], records.AppendWithThreads(k.rules.Scratch[:0], w))
+		put(kinds.ReadAll, records.AppendWithThreads(k.rules.Scratch[:0], w))
 		w.Dirty = false
 	}
 	if r.Flags&state.RowThread == 0 {

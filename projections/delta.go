@@ -28,15 +28,9 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.R
 	if d == nil {
 		return
 	}
-	m := &p.out
 	s := p.rules.ScopeOf(c, r)
-	p.keepOwn(r, &s)
-	u := p.rules.Users.At(r.User)
-	*m = events.UnreadDelta{
-		UserID: p.rules.UserID(r.User), ChannelID: p.rules.Blobs.Get(c.ID),
-		Member: r.Flags&state.RowMember != 0, Muted: r.Flags&state.RowMuted != 0, Large: c.Flags&state.ChannelLarge != 0,
-		ReadEpoch: r.Marks + 1, Stamp: p.rules.StampOf(c, r),
-	}
+	m := p.beginDelta(c, r, r, &s)
+	m.Member, m.Muted, m.Large = r.Flags&state.RowMember != 0, r.Flags&state.RowMuted != 0, c.Flags&state.ChannelLarge != 0
 	if m.Muted {
 		m.Level = events.LevelNone
 	}
@@ -46,19 +40,11 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.R
 		m.Filed = p.rules.Filed(c, r, said)
 		m.Line, m.Labels = events.Ref{MessageID: []byte(said.Line.ID), Seq: said.Line.Seq}, textsOf(said.Labels)
 	}
-	if s.Pointer > 0 {
-		m.LastRead = events.Ref{MessageID: p.idBytes(c, s.Pointer, &r.LastSeq, &r.LastID), Seq: s.Pointer}
-		m.LastReadAt = s.At
-	}
 	if m.Member {
 		n := p.rules.CountsOf(c, r, &s)
 		m.Mentions, m.DirectMentions, m.OfflineUnread = n.Mentions, n.Direct, p.rules.OfflineUnread(c, r, &s)
 		if !m.Large {
-			m.Unread = n.Unread
-			if n.First > 0 {
-				m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.First, &r.FirstSeq, &r.FirstID), Seq: n.First}
-			}
-			m.FirstMention = p.firstMention(c, r, &n)
+			p.tellUnread(m, c, r, &n)
 			m.Latest = p.latestBytes(c)
 		}
 	}
@@ -69,11 +55,35 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.R
 		m.Mentioned = p.rules.MentionedOf(c, r, above)
 		m.Ask = p.rules.AskOf(c, r, &s, above)
 	}
+	p.keepUnread(d, m, p.rules.Users.At(r.User).Murmur)
+}
+
+// beginDelta begins the delta of a scope: whose it is, up to where they have read it, and which of
+// their devices did so. pair is the user's row in the channel.
+func (p *Partition) beginDelta(c *state.Channel, r, pair *state.Row, s *rules.Scope) *events.UnreadDelta {
+	p.keepOwn(r, s)
+	m := &p.out
+	*m = events.UnreadDelta{
+		UserID: p.rules.UserID(r.User), ChannelID: p.rules.Blobs.Get(c.ID), ReadEpoch: r.Marks + 1, Stamp: p.rules.StampOf(c, pair),
+	}
+	if s.Pointer > 0 {
+		m.LastRead = events.Ref{MessageID: p.idBytes(c, s.Pointer, &r.LastSeq, &r.LastID), Seq: s.Pointer}
+		m.LastReadAt = s.At
+	}
 	if r.OutRow != 0 {
 		o := p.rules.OutRows[r.OutRow-1]
 		m.InstanceID = p.rules.Origins[o.From:o.To]
 	}
-	p.keepUnread(d, m, u.Murmur)
+	return m
+}
+
+// tellUnread says how much of a scope is unread, and from where on.
+func (p *Partition) tellUnread(m *events.UnreadDelta, c *state.Channel, r *state.Row, n *rules.Counts) {
+	m.Unread = n.Unread
+	if n.First > 0 {
+		m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.First, &r.FirstSeq, &r.FirstID), Seq: n.First}
+	}
+	m.FirstMention = p.firstMention(c, r, n)
 }
 
 // keepOwn keeps a user's own posts above the pointer in memory once there are many: after a mark
@@ -147,11 +157,20 @@ func (p *Partition) listedOf(c *state.Channel, s *seqset.Set) ([]uint32, uint32)
 
 // latestBytes is latestOf for deltas; it borrows.
 func (p *Partition) latestBytes(c *state.Channel) events.Head {
-	if c.Latest == 0 {
+	h := p.headBytes(c, c.Latest)
+	if c.Latest != 0 {
+		h.Pos = p.rules.PosAt(c, c.Latest)
+	}
+	return h
+}
+
+// headBytes tells of a message, but for its Pos; the zero Head for seq 0.
+func (p *Partition) headBytes(c *state.Channel, seq uint32) events.Head {
+	if seq == 0 {
 		return events.Head{}
 	}
-	e := p.rules.EntryAt(c, c.Latest)
-	h := events.Head{Seq: c.Latest, Pos: p.rules.PosAt(c, c.Latest), At: e.Time}
+	e := p.rules.EntryAt(c, seq)
+	h := events.Head{Seq: seq, At: e.Time}
 	if c.Tells(&e, p.rules.Settings.IndexRetention) {
 		h.MessageID, h.SenderID, h.Preview = e.ID, e.Sender, e.Preview
 	}
@@ -247,36 +266,14 @@ func (p *Partition) drainThread(d *Deltas, c *state.Channel, r *state.Row, repli
 		return
 	}
 	s := p.rules.ThreadScopeOf(c, r)
-	p.keepOwn(r, &s.Scope)
-	u := p.rules.Users.At(r.User)
-	m := &p.out
-	*m = events.UnreadDelta{
-		UserID: p.rules.UserID(r.User), ChannelID: p.rules.Blobs.Get(c.ID), ThreadID: p.rules.Blobs.Get(s.Thread.ID),
-		Member:    s.Follows && s.Pair.Flags&state.RowMember != 0 && c.Flags&state.ChannelDeleted == 0,
-		ReadEpoch: r.Marks + 1, Stamp: p.rules.StampOf(c, s.Pair),
-	}
-	if s.Pointer > 0 {
-		m.LastRead = events.Ref{MessageID: p.idBytes(c, s.Pointer, &r.LastSeq, &r.LastID), Seq: s.Pointer}
-		m.LastReadAt = s.At
-	}
+	m := p.beginDelta(c, r, s.Pair, &s.Scope)
+	m.ThreadID = p.rules.Blobs.Get(s.Thread.ID)
+	m.Member = s.Follows && s.Pair.Flags&state.RowMember != 0 && c.Flags&state.ChannelDeleted == 0
 	if m.Member {
-		n := p.rules.ThreadCounts(r, &s)
-		m.Unread, m.Mentions, m.TouchedAt = n.Unread, n.Mentions, p.rules.TouchedAt(c, &s)
-		m.DirectMentions, m.FirstMention = n.Direct, p.firstMention(c, r, &n)
-		if n.First > 0 {
-			m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.First, &r.FirstSeq, &r.FirstID), Seq: n.First}
-		}
-		if last := s.Newest; last != 0 {
-			e := p.rules.EntryAt(c, last)
-			m.Latest = events.Head{Seq: last, At: e.Time}
-			if c.Tells(&e, p.rules.Settings.IndexRetention) {
-				m.Latest.MessageID, m.Latest.SenderID, m.Latest.Preview = e.ID, e.Sender, e.Preview
-			}
-		}
+		n := p.rules.ThreadCounts(c, r, &s)
+		m.Mentions, m.DirectMentions, m.TouchedAt = n.Mentions, n.Direct, p.rules.TouchedAt(c, &s)
+		p.tellUnread(m, c, r, &n)
+		m.Latest = p.headBytes(c, s.Newest)
 	}
-	if r.OutRow != 0 {
-		o := p.rules.OutRows[r.OutRow-1]
-		m.InstanceID = p.rules.Origins[o.From:o.To]
-	}
-	p.keepUnread(d, m, u.Murmur)
+	p.keepUnread(d, m, p.rules.Users.At(r.User).Murmur)
 }

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"hash"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -29,14 +29,28 @@ const defaultFingerprints = 30
 // fingerprint30 is the hash of the first 30 scripts. It changes with the rules, the formats of
 // records, or what is drained: then the new hash is entered here, and a change that was to leave
 // all of them alone did not.
-const fingerprint30 = "3c7b441d4716d12213687e87d0523bafd1bbf2537ba114feadfb0fee54af02d3"
+const fingerprint30 = "ae5aa52cd1ebb1d48b49ab271706ee7d46f245a229423582aeb87da89e16ee2e"
 
 // TestFingerprint runs the same random scripts each time and logs one hash over all that a
 // partition writes and publishes: the digest of each cut, the drained records, and in the end the
 // stored records and the views. Two builds that log the same hash for the same number of scripts
-// fold, store and publish the same bytes.
+// fold, store and publish the same bytes. With TIDEMARK_FINGERPRINT_FILE it also writes a line for
+// each script, so that a comparison of two files names the scripts that differ.
 func TestFingerprint(t *testing.T) {
 	n := defaultFingerprints
+	var list io.Writer = io.Discard
+	if name := os.Getenv("TIDEMARK_FINGERPRINT_FILE"); name != "" {
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		list = f
+	}
 	if s := os.Getenv("TIDEMARK_FINGERPRINT_SCRIPTS"); s != "" {
 		var err error
 		if n, err = strconv.Atoi(s); err != nil || n < 1 {
@@ -48,7 +62,11 @@ func TestFingerprint(t *testing.T) {
 	}
 	sum := sha256.New()
 	for i := range n {
-		fingerprint(t, sum, draws[i%len(draws)].Example(i), uint64(i))
+		one := sha256.New()
+		fingerprint(t, io.MultiWriter(sum, one), draws[i%len(draws)].Example(i), uint64(i))
+		if _, err := fmt.Fprintf(list, "%d %x\n", i, one.Sum(nil)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	got := fmt.Sprintf("%x", sum.Sum(nil))
 	t.Logf("%d scripts: %s", n, got)
@@ -59,7 +77,7 @@ func TestFingerprint(t *testing.T) {
 
 // fingerprint writes into sum what a partition writes and publishes while it folds a script in an
 // order that the seed determines, with cuts and reopenings in between.
-func fingerprint(t *testing.T, sum hash.Hash, c *random.Case, seed uint64) {
+func fingerprint(t *testing.T, sum io.Writer, c *random.Case, seed uint64) {
 	t.Helper()
 	fs := vfs.NewMem()
 	p := open(t, fs, c.Settings)
@@ -114,6 +132,16 @@ func fingerprint(t *testing.T, sum hash.Hash, c *random.Case, seed uint64) {
 				t.Fatal(err)
 			}
 			views = append(views, string(b)+"\n")
+			p.ThreadsIn(user, channel, func(v *projections.ThreadView) bool {
+				x, _ := p.ExplainThread(user, channel, v.ThreadID)
+				if b, err = json.Marshal([]any{said(t, *v), said(t, x)}); err == nil {
+					views = append(views, string(b)+"\n")
+				}
+				return err == nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 		return true
 	})

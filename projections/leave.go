@@ -22,7 +22,7 @@ import (
 //
 // All of it runs on the goroutine that folds, and takes Lock in turns.
 
-// forgets reports whether SayAgain will not find something that was told: what is gone, and what
+// forgets reports whether Republish will miss something that was published: what is gone, and what
 // leaves memory.
 func (k *cutting) forgets() bool {
 	return len(k.idle)+len(k.unknown) > 0 || slices.ContainsFunc(k.rules.Leaving, func(ci uint32) bool {
@@ -141,22 +141,19 @@ func (p *Partition) leaveUsers(t *turn) {
 	slices.Sort(p.rules.Vacated)
 	for _, u := range slices.Compact(p.rules.Vacated) {
 		v := p.rules.VacantUsers[u]
-		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Users.At(u).First, limit, nextOfUser) }) {
+		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Users.At(u).First, limit, p.nextOfUser) }) {
 			p.rules.VacantUsers[u] = v
 			continue
 		}
 		delete(p.rules.VacantUsers, u)
-		link := &p.rules.Users.At(u).First
-		for ref := *link; ref != 0; ref = *link {
-			if r := p.rules.Rows.At(ref); r.Channel != 0 {
-				link = &r.NextUser
-			} else {
-				*link = r.NextUser
-				p.rules.Rows.Release(ref)
-				p.rules.VacantRows--
+		p.unlink(&p.rules.Users.At(u).First, p.nextOfUser, func(ref uint32) bool {
+			if p.rules.Rows.At(ref).Channel != 0 {
+				return false
 			}
-			t.spend(1)
-		}
+			p.rules.Rows.Release(ref)
+			p.rules.VacantRows--
+			return true
+		}, t)
 		if p.rules.Users.At(u).First == 0 {
 			p.rules.UserTable.Remove(state.IDHash(p.rules.UserID(u)), u)
 			p.rules.Blobs.Release(p.rules.Users.At(u).Long)
@@ -165,9 +162,6 @@ func (p *Partition) leaveUsers(t *turn) {
 	}
 	p.rules.Vacated = p.rules.Vacated[:0]
 }
-
-// The lists of rows that fewRows goes through.
-func nextOfUser(r *state.Row) uint32 { return r.NextUser }
 
 // trim gives back memory that nothing is in. The tables of hashes among it are made anew, each
 // under one hold.

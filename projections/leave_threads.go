@@ -25,7 +25,7 @@ func (p *Partition) leaveThreads(idle []uint32, t *turn) {
 	slices.Sort(channels)
 	for _, ci := range slices.Compact(channels) {
 		v := p.rules.VacantThreads[ci]
-		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Channels.At(ci).Rows, limit, nextOfChannel) }) {
+		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Channels.At(ci).Rows, limit, p.nextOfChannel) }) {
 			p.rules.VacantThreads[ci] = v
 			continue
 		}
@@ -42,42 +42,24 @@ func (p *Partition) idleThreadRow(r *state.Row) bool {
 // sweepThreads takes the idle rows out of the channel's three kinds of lists and gives them back.
 func (p *Partition) sweepThreads(c *state.Channel, t *turn) {
 	var idle, threads, pairs []uint32
-	link := &c.Rows
-	for ref := *link; ref != 0; ref = *link {
-		r := p.rules.Rows.At(ref)
-		if !p.idleThreadRow(r) {
-			link = &r.NextRow
-		} else {
-			*link = r.NextRow
-			f := p.rules.Follows.At(r.Scope)
-			idle, threads, pairs = append(idle, ref), append(threads, f.Thread), append(pairs, f.Pair)
+	isIdle := func(ref uint32) bool { return p.idleThreadRow(p.rules.Rows.At(ref)) }
+	isIdleFollow := func(fi uint32) bool { return isIdle(p.rules.Follows.At(fi).Row) }
+	p.unlink(&c.Rows, p.nextOfChannel, func(ref uint32) bool {
+		if !isIdle(ref) {
+			return false
 		}
-		t.spend(1)
-	}
+		f := p.rules.Follows.At(p.rules.Rows.At(ref).Scope)
+		idle, threads, pairs = append(idle, ref), append(threads, f.Thread), append(pairs, f.Pair)
+		return true
+	}, t)
 	slices.Sort(threads)
 	threads = slices.Compact(threads)
 	for _, ti := range threads {
-		link := &p.rules.Threads.At(ti).Follows
-		for fi := *link; fi != 0; fi = *link {
-			if f := p.rules.Follows.At(fi); p.idleThreadRow(p.rules.Rows.At(f.Row)) {
-				*link = f.Next
-			} else {
-				link = &f.Next
-			}
-			t.spend(1)
-		}
+		p.unlink(&p.rules.Threads.At(ti).Follows, func(fi uint32) *uint32 { return &p.rules.Follows.At(fi).Next }, isIdleFollow, t)
 	}
 	slices.Sort(pairs)
 	for _, pair := range slices.Compact(pairs) {
-		link := &p.rules.Rows.At(pair).Scope
-		for fi := *link; fi != 0; fi = *link {
-			if f := p.rules.Follows.At(fi); p.idleThreadRow(p.rules.Rows.At(f.Row)) {
-				*link = f.Sibling
-			} else {
-				link = &f.Sibling
-			}
-			t.spend(1)
-		}
+		p.unlink(&p.rules.Rows.At(pair).Scope, func(fi uint32) *uint32 { return &p.rules.Follows.At(fi).Sibling }, isIdleFollow, t)
 	}
 	for _, ref := range idle {
 		p.dropThreadRow(ref, p.rules.Rows.At(ref))
@@ -95,14 +77,24 @@ func (p *Partition) sweepNames(c *state.Channel, threads []uint32, t *turn) {
 	if !slices.ContainsFunc(threads, unnamed) {
 		return
 	}
-	link := &p.rules.ExtraOf(c).Threads
-	for ti := *link; ti != 0; ti = *link {
-		th := p.rules.Threads.At(ti)
-		if _, of := slices.BinarySearch(threads, ti); of && unnamed(ti) {
-			*link = th.Next
+	p.unlink(&p.rules.ExtraOf(c).Threads, func(ti uint32) *uint32 { return &p.rules.Threads.At(ti).Next }, func(ti uint32) bool {
+		_, of := slices.BinarySearch(threads, ti)
+		if of = of && unnamed(ti); of {
 			p.dropThread(ti)
+		}
+		return of
+	}, t)
+}
+
+// unlink takes out of a list that begins at first what is gone. next is the link behind an element,
+// which gone may give back.
+func (p *Partition) unlink(first *uint32, next func(uint32) *uint32, gone func(uint32) bool, t *turn) {
+	for at := *first; at != 0; at = *first {
+		link := next(at)
+		if after := *link; gone(at) {
+			*first = after
 		} else {
-			link = &th.Next
+			first = link
 		}
 		t.spend(1)
 	}
@@ -110,14 +102,16 @@ func (p *Partition) sweepNames(c *state.Channel, threads []uint32, t *turn) {
 
 // fewRows reports whether the list of rows that begins with ref and goes on with next has limit
 // rows at most.
-func (p *Partition) fewRows(ref uint32, limit int, next func(*state.Row) uint32) bool {
+func (p *Partition) fewRows(ref uint32, limit int, next func(uint32) *uint32) bool {
 	for ; ref != 0 && limit > 0; limit-- {
-		ref = next(p.rules.Rows.At(ref))
+		ref = *next(ref)
 	}
 	return ref == 0
 }
 
-func nextOfChannel(r *state.Row) uint32 { return r.NextRow }
+// The links of rows: of one channel, and of one user.
+func (p *Partition) nextOfChannel(ref uint32) *uint32 { return &p.rules.Rows.At(ref).NextRow }
+func (p *Partition) nextOfUser(ref uint32) *uint32    { return &p.rules.Rows.At(ref).NextUser }
 
 // dropThreadRow gives back the row of a user in a thread, and its follow. It must be in no list any
 // more, or in none that is used again.

@@ -125,40 +125,25 @@ func (p *Partition) loadInto(ci uint32, c *state.Channel, kind byte, rest []byte
 		s.Hash, s.Stored = hash, true
 		return nil
 	case keys.HotGuest:
-		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
-		rd := wire.Reader{B: val}
+		r, rd := p.loadPair(ci, rest), wire.Reader{B: val}
 		records.ReadRow(&rd, r, &p.rules.State)
 		r.Flags |= state.RowStored
 		return rd.Done()
-	case keys.HotHeld:
-		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
-		return records.DecodeUnsettled(p.rules.EnsurePairExtra(r), val)
-	case keys.HotOpen, keys.HotWaiting, keys.HotSpans:
-		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
-		x, rd := p.rules.EnsurePairExtra(r), wire.Reader{B: val}
-		switch kind {
-		case keys.HotOpen:
-			x.OpenReads = records.ReadEvents(&rd)
-		case keys.HotWaiting:
-			x.WaitingDeliveries = records.ReadEvents(&rd)
-		default:
-			x.Spans = records.ReadSpans(&rd)
-		}
+	case keys.HotWaiting:
+		rd := wire.Reader{B: val}
+		p.rules.EnsurePairExtra(p.loadPair(ci, rest)).WaitingDeliveries = records.ReadEvents(&rd)
+		return rd.Done()
+	case keys.HotSpans:
+		rd := wire.Reader{B: val}
+		p.rules.EnsurePairExtra(p.loadPair(ci, rest)).Spans = records.ReadSpans(&rd)
 		return rd.Done()
 	case keys.HotSaid:
-		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
 		rd := wire.Reader{B: val}
-		records.ReadMarkers(&rd, p.rules.LoadSaid(r))
+		records.ReadMarkers(&rd, p.rules.LoadSaid(p.loadPair(ci, rest)))
 		return rd.Done()
 	case keys.HotHiddenTo:
-		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
 		rd := wire.Reader{B: val}
-		p.rules.EnsureHidden(r).To = rd.U32()
-		return rd.Done()
-	case keys.HotReadAll:
-		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest))
-		rd := wire.Reader{B: val}
-		records.ReadWithThreads(&rd, p.rules.EnsureWithThreads(r))
+		p.rules.EnsureHidden(p.loadPair(ci, rest)).To = rd.U32()
 		return rd.Done()
 	case keys.HotSizes:
 		rd := wire.Reader{B: val}
@@ -171,22 +156,77 @@ func (p *Partition) loadInto(ci uint32, c *state.Channel, kind byte, rest []byte
 		x := p.rules.EnsureExtra(c)
 		set := map[byte]*seqset.Set{keys.HotUncounted: &x.Uncounted, keys.HotDeleted: &x.Deleted, keys.HotAlls: &x.Alls}[kind]
 		return set.Decode(binary.BigEndian.Uint16(rest), val)
-	case keys.HotMentions, keys.HotSingles, keys.HotQueued, keys.HotUnseen, keys.HotHidden:
-		if len(rest) < 4 || rest[len(rest)-3] != 0 {
-			return errors.New("malformed key")
+	case keys.HotQueued, keys.HotUnseen, keys.HotHidden:
+		who, hi, err := keys.CutHi(rest)
+		if err != nil {
+			return err
 		}
-		_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(rest[:len(rest)-3]))
-		x := p.rules.EnsurePairExtra(r)
-		set := map[byte]*seqset.Set{keys.HotMentions: &x.Mentions, keys.HotSingles: &x.Singles, keys.HotQueued: &x.Queued}[kind]
+		r := p.loadPair(ci, who)
+		set := &p.rules.EnsurePairExtra(r).Queued
 		switch kind {
 		case keys.HotUnseen:
 			set = &p.rules.EnsureHidden(r).From
 		case keys.HotHidden:
 			set = &p.rules.EnsureHidden(r).Own
 		}
-		return set.Decode(binary.BigEndian.Uint16(rest[len(rest)-2:]), val)
+		return set.Decode(hi, val)
+	case keys.HotThread, keys.HotReplies, keys.HotBroadcasts, keys.HotThreadAlls:
+		return p.loadThreadRecord(ci, kind, rest, val)
+	case keys.HotFollow:
+		r, err := p.loadFollower(ci, rest)
+		if err != nil {
+			return err
+		}
+		rd := wire.Reader{B: val}
+		records.ReadFollow(&rd, p.rules.Follows.At(r.Scope))
+		records.ReadRow(&rd, r, &p.rules.State)
+		return rd.Done()
 	}
-	return p.loadThreadRecord(ci, kind, rest, val)
+	return p.loadScope(ci, kind, rest, val)
+}
+
+// loadScope loads what a user has in a channel or in one of its threads.
+func (p *Partition) loadScope(ci uint32, kind byte, rest, val []byte) (err error) {
+	of, inThread := keys.InChannel, keys.InThread.Has(kind)
+	if inThread {
+		of = keys.InThread
+	}
+	who, hi := rest, uint16(0)
+	switch kind {
+	case of.Mentions, of.Singles:
+		if who, hi, err = keys.CutHi(rest); err != nil {
+			return err
+		}
+	case of.Held, of.Open, of.ReadAll:
+	default:
+		return fmt.Errorf("unknown kind %q", kind)
+	}
+	var r *state.Row
+	if !inThread {
+		r = p.loadPair(ci, who)
+	} else if r, err = p.loadFollower(ci, who); err != nil {
+		return err
+	}
+	x, rd := p.rules.EnsurePairExtra(r), wire.Reader{B: val}
+	switch kind {
+	case of.Mentions:
+		return x.Mentions.Decode(hi, val)
+	case of.Singles:
+		return x.Singles.Decode(hi, val)
+	case of.Held:
+		return records.DecodeUnsettled(x, val)
+	case of.Open:
+		x.OpenReads = records.ReadEvents(&rd)
+	case of.ReadAll:
+		records.ReadWithThreads(&rd, p.rules.EnsureWithThreads(r))
+	}
+	return rd.Done()
+}
+
+// loadPair is the row of a user in a channel.
+func (p *Partition) loadPair(ci uint32, user []byte) *state.Row {
+	_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(user))
+	return r
 }
 
 // checkLoaded compares what was loaded of a channel with what its record says: a record that is

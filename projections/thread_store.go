@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/records"
@@ -55,65 +54,20 @@ func (k *cutting) cutThreads() {
 	}
 }
 
-// loadThreadRecord loads the records of threads.
+// loadThreadRecord loads a record of a thread.
 func (p *Partition) loadThreadRecord(ci uint32, kind byte, rest, val []byte) error {
-	switch kind {
-	case keys.HotThread:
+	if kind == keys.HotThread {
 		t := p.rules.Threads.At(p.loadThread(ci, rest))
 		r := wire.Reader{B: val}
 		t.Flags, t.Root, t.First = r.Byte(), r.U32(), r.U32()
 		return r.Done()
-	case keys.HotReplies, keys.HotBroadcasts, keys.HotThreadAlls:
-		id, hi, err := keys.CutHi(rest)
-		if err != nil {
-			return err
-		}
-		t := p.rules.Threads.At(p.loadThread(ci, id))
-		return map[byte]*seqset.Set{keys.HotReplies: &t.Live, keys.HotBroadcasts: &t.Casts, keys.HotThreadAlls: &t.Alls}[kind].Decode(hi, val)
-	case keys.HotFollow:
-		_, r, err := p.loadFollower(ci, rest)
-		if err != nil {
-			return err
-		}
-		rd := wire.Reader{B: val}
-		records.ReadFollow(&rd, p.rules.Follows.At(r.Scope))
-		records.ReadRow(&rd, r, &p.rules.State)
-		return rd.Done()
-	case keys.HotThreadHeld:
-		_, r, err := p.loadFollower(ci, rest)
-		if err != nil {
-			return err
-		}
-		return records.DecodeUnsettled(p.rules.EnsurePairExtra(r), val)
-	case keys.HotThreadOpen:
-		_, r, err := p.loadFollower(ci, rest)
-		if err != nil {
-			return err
-		}
-		rd := wire.Reader{B: val}
-		p.rules.EnsurePairExtra(r).OpenReads = records.ReadEvents(&rd)
-		return rd.Done()
-	case keys.HotThreadReadAll:
-		_, r, err := p.loadFollower(ci, rest)
-		if err != nil {
-			return err
-		}
-		rd := wire.Reader{B: val}
-		records.ReadWithThreads(&rd, p.rules.EnsureWithThreads(r))
-		return rd.Done()
-	case keys.HotThreadMentions, keys.HotThreadSingles:
-		who, hi, err := keys.CutHi(rest)
-		if err != nil {
-			return err
-		}
-		_, r, err := p.loadFollower(ci, who)
-		if err != nil {
-			return err
-		}
-		x := p.rules.EnsurePairExtra(r)
-		return map[byte]*seqset.Set{keys.HotThreadMentions: &x.Mentions, keys.HotThreadSingles: &x.Singles}[kind].Decode(hi, val)
 	}
-	return fmt.Errorf("unknown kind %q", kind)
+	id, hi, err := keys.CutHi(rest)
+	if err != nil {
+		return err
+	}
+	t := p.rules.Threads.At(p.loadThread(ci, id))
+	return map[byte]*seqset.Set{keys.HotReplies: &t.Live, keys.HotBroadcasts: &t.Casts, keys.HotThreadAlls: &t.Alls}[kind].Decode(hi, val)
 }
 
 func (p *Partition) loadThread(ci uint32, id []byte) uint32 {
@@ -123,14 +77,15 @@ func (p *Partition) loadThread(ci uint32, id []byte) uint32 {
 	return p.rules.MakeThread(ci, p.rules.Channels.At(ci), id)
 }
 
-func (p *Partition) loadFollower(ci uint32, who []byte) (uint32, *state.Row, error) {
+// loadFollower is the row of a user in a thread.
+func (p *Partition) loadFollower(ci uint32, who []byte) (*state.Row, error) {
 	user, id, ok := bytes.Cut(who, []byte{0})
 	if !ok || len(user) == 0 || len(id) == 0 {
-		return 0, nil, errors.New("malformed key")
+		return nil, errors.New("malformed key")
 	}
 	pair, _ := p.rules.EnsureRow(ci, p.rules.EnsureUser(user))
-	ref, r := p.rules.EnsureThreadRow(p.loadThread(ci, id), pair)
-	return ref, r, nil
+	_, r := p.rules.EnsureThreadRow(p.loadThread(ci, id), pair)
+	return r, nil
 }
 
 // loadedFollow takes for told what a row in a thread shows at the start, but for what an open time
@@ -138,7 +93,8 @@ func (p *Partition) loadFollower(ci uint32, who []byte) (uint32, *state.Row, err
 func (p *Partition) loadedFollow(r *state.Row) {
 	c := p.rules.Channels.At(r.Channel)
 	f := p.rules.Follows.At(r.Scope)
-	if f.Flags&state.FollowStopped == 0 && p.rules.Rows.At(f.Pair).Erased() { // it has no record, and was made before that of the pair was read
+	// A follow without a record may have been made before the record of its erased pair was read.
+	if f.Flags&state.FollowStopped == 0 && p.rules.Rows.At(f.Pair).Erased() {
 		r.OwnFloor, f.Flags = state.NoOwn, state.FollowStopped
 	}
 	if x := p.rules.ExtraOfPair(r); x != nil && x.OpenInTime() {

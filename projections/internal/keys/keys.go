@@ -54,6 +54,21 @@ const (
 	HotThreadReadAll  = 'K' // K <user> 0x00 <thread>                  -> reads of the channel with its threads
 )
 
+// Scope is the kinds of what a user has in a channel or in one of its threads.
+type Scope struct{ Mentions, Singles, Held, Open, ReadAll byte }
+
+// The kinds are as they are in both, but for who is named behind them: a user, or a user and a
+// thread.
+var (
+	InChannel = Scope{HotMentions, HotSingles, HotHeld, HotOpen, HotReadAll}
+	InThread  = Scope{HotThreadMentions, HotThreadSingles, HotThreadHeld, HotThreadOpen, HotThreadReadAll}
+)
+
+// Has reports whether a kind is one of them.
+func (s Scope) Has(kind byte) bool {
+	return kind == s.Mentions || kind == s.Singles || kind == s.Held || kind == s.Open || kind == s.ReadAll
+}
+
 // MaxID is the longest id in bytes, and Buf room for any key.
 const (
 	MaxID = 256

@@ -16,35 +16,26 @@ func (p *Fold) Signature(c *state.Channel, r *state.Row) uint64 {
 		return p.ThreadSignature(c, r)
 	}
 	s := p.ScopeOf(c, r)
-	b := p.SigBuf[:0]
-	put := func(v ...uint32) {
-		for _, v := range v {
-			b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
-		}
-	}
-	if s.Pointer == 0 {
-		s.At = 0 // not told
-	}
-	put(s.Pointer, uint32(s.At), uint32(s.At>>32), r.Marks)
+	b := s.appendPointer(p.SigBuf[:0], r)
 	if said := p.ExtraSaid(r); said == nil {
-		put(uint32(r.Flags & (state.RowMember | state.RowMuted)))
+		b = appendNumbers(b, uint32(r.Flags&(state.RowMember|state.RowMuted)))
 	} else {
 		b = p.appendSaid(b, c, r, said)
 	}
 	if r.Flags&state.RowMember != 0 {
 		n := p.CountsOf(c, r, &s)
-		put(p.OfflineUnread(c, r, &s))
+		b = appendNumbers(b, p.OfflineUnread(c, r, &s))
 		if c.Flags&state.ChannelLarge == 0 {
-			put(n.Unread, n.Mentions, n.First, c.Latest)
-			n.appendMentions(put)
+			b = appendNumbers(b, n.Unread, n.Mentions, n.First, c.Latest)
+			b = n.appendMentions(b)
 		} else {
 			above := max(s.Pointer, r.Baseline)
-			put(^uint32(0), p.PosAt(c, above))
-			put(p.ExcludedOf(c, &s, above)...)
-			put(^uint32(0))
-			put(p.MentionedOf(c, r, above)...)
+			b = appendNumbers(b, ^uint32(0), p.PosAt(c, above))
+			b = appendNumbers(b, p.ExcludedOf(c, &s, above)...)
+			b = appendNumbers(b, ^uint32(0))
+			b = appendNumbers(b, p.MentionedOf(c, r, above)...)
 			if p.AskOf(c, r, &s, above) {
-				put(^uint32(0))
+				b = appendNumbers(b, ^uint32(0))
 			}
 		}
 	}
@@ -86,7 +77,31 @@ func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.
 	return b
 }
 
-// ThreadSignature is signature for a thread's row; 0 where there is nothing to tell.
+// appendPointer begins a signature with up to where the user has read the scope.
+func (s *Scope) appendPointer(b []byte, r *state.Row) []byte {
+	at := s.At
+	if s.Pointer == 0 {
+		at = 0 // not told
+	}
+	return appendNumbers(b, s.Pointer, uint32(at), uint32(at>>32), r.Marks)
+}
+
+// appendMentions adds to a signature what a delta says of the mentions besides their number.
+func (n *Counts) appendMentions(b []byte) []byte {
+	if n.Mentions > 0 {
+		b = appendNumbers(b, n.Direct, n.FirstMention)
+	}
+	return b
+}
+
+func appendNumbers(b []byte, numbers ...uint32) []byte {
+	for _, n := range numbers {
+		b = binary.LittleEndian.AppendUint32(b, n)
+	}
+	return b
+}
+
+// ThreadSignature is Signature for a thread's row; 0 where there is nothing to tell.
 func (p *Fold) ThreadSignature(c *state.Channel, r *state.Row) uint64 {
 	if c.Flags&state.ChannelDeleted != 0 {
 		return 0
@@ -96,27 +111,18 @@ func (p *Fold) ThreadSignature(c *state.Channel, r *state.Row) uint64 {
 	if !s.Chosen && s.Pointer == 0 && r.Marks == 0 && s.Follow.Flags&state.FollowStopped == 0 {
 		return 0
 	}
-	b := p.SigBuf[:0]
-	put := func(v ...uint32) {
-		for _, v := range v {
-			b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
-		}
-	}
-	if s.Pointer == 0 {
-		s.At = 0
-	}
-	put(s.Pointer, uint32(s.At), uint32(s.At>>32), r.Marks)
+	b := s.appendPointer(p.SigBuf[:0], r)
 	if s.Chosen {
-		put(2) // also where it is not shown: folded in another order it may have been
+		b = appendNumbers(b, 2) // also where it is not shown: folded in another order it may have been
 	}
 	if s.Follow.Flags&state.FollowStopped != 0 {
-		put(3) // also where the user did not follow: in another order they may have, and readers were told
+		b = appendNumbers(b, 3) // also where the user did not follow: in another order they may have, and readers were told
 	}
 	if shown {
-		n := p.ThreadCounts(r, &s)
+		n := p.ThreadCounts(c, r, &s)
 		touched := p.TouchedAt(c, &s)
-		put(1, n.Unread, n.Mentions, n.First, s.Newest, uint32(touched), uint32(touched>>32))
-		n.appendMentions(put)
+		b = appendNumbers(b, 1, n.Unread, n.Mentions, n.First, s.Newest, uint32(touched), uint32(touched>>32))
+		b = n.appendMentions(b)
 	}
 	p.SigBuf = b
 	return xxh3.Hash(b)

@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"slices"
-
-	"github.com/tidemark/tidemark/projections/internal/state"
-)
+import "github.com/tidemark/tidemark/projections/internal/state"
 
 // ThreadListedFor is how long after its last reply, or the user's last read or follow in it, a
 // thread is listed, in milliseconds of log time (DESIGN §4.4).
@@ -48,67 +44,13 @@ func (p *Fold) ThreadScopeWith(c *state.Channel, r *state.Row, of Scope) ThreadS
 	return s
 }
 
-// ThreadCounts are the numbers of DESIGN §4.2 for a thread.
-func (p *Fold) ThreadCounts(r *state.Row, s *ThreadScope) (n Counts) {
-	if !s.Counts || s.Thread.Live.Max() <= s.above {
-		return n
-	}
-	mine := func(q uint32) bool {
-		_, own := slices.BinarySearch(s.Own, q)
-		return own || s.Skip.Contains(q)
-	}
-	n.Unread = s.Thread.Live.Above(s.above)
-	skip := func(q uint32) {
-		if q > s.above && s.Thread.Live.Contains(q) {
-			n.Unread--
-		}
-	}
-	for _, q := range s.Own {
-		skip(q)
-	}
-	if s.Skip.Max() > s.above {
-		n.Unread -= s.Skip.Common(&s.Thread.Live, s.above)
-		for _, q := range s.Own { // these were taken off above
-			if q > s.above && s.Skip.Contains(q) && s.Thread.Live.Contains(q) {
-				n.Unread++
-			}
-		}
-	}
-	alls := s.Thread.Alls.Max() > s.above && !p.IgnoresAll(s.Pair)
-	if alls {
-		for q := s.Thread.Alls.Next(s.above + 1); q != 0; q = s.Thread.Alls.Next(q + 1) {
-			if !mine(q) {
-				n.Mentions++
-			}
-		}
-		n.firstMention(&s.Thread.Alls, s.above, mine)
-	}
-	if e := p.ExtraOfPair(r); e != nil && e.Mentions.Max() > s.above {
-		for q := e.Mentions.Next(s.above + 1); q != 0; q = e.Mentions.Next(q + 1) {
-			if mine(q) {
-				continue
-			}
-			if n.Direct++; !alls || !s.Thread.Alls.Contains(q) {
-				n.Mentions++
-			}
-		}
-		n.firstMention(&e.Mentions, s.above, mine)
-	}
-	if n.Unread > 0 {
-		for n.First = s.Thread.Live.Next(s.above + 1); mine(n.First); {
-			n.First = s.Thread.Live.Next(max(n.First+1, s.Skip.NextAbsent(n.First)))
-		}
-	}
-	return n
-}
-
 // ThreadTotals is how many replies ThreadCounts counts, and how many of them mention the user.
-func (p *Fold) ThreadTotals(r *state.Row, s *ThreadScope) (unread, mentions uint32) {
+func (p *Fold) ThreadTotals(c *state.Channel, r *state.Row, s *ThreadScope) (unread, mentions uint32) {
 	switch {
 	case !s.Counts || s.Thread.Live.Max() <= s.above:
 		return 0, 0
 	case len(s.Own) > 0 || s.Skip.Max() > s.above || s.Thread.Alls.Max() > s.above:
-		n := p.ThreadCounts(r, s)
+		n := p.ThreadCounts(c, r, s)
 		return n.Unread, n.Mentions
 	}
 	if e := p.ExtraOfPair(r); e != nil {

@@ -35,19 +35,11 @@ func (p *Queries) fillView(c *state.Channel, r *state.Row, v *View, later *Views
 	v.StillFiled = v.Filed.Holds(c.HeadPos)
 	v.Archived = v.ChannelArchived || v.StillFiled
 	p.fillLatest(c, &v.Latest, later)
-	if s.Pointer > 0 {
-		p.ref(c, s.Pointer, &v.LastRead, later)
-		v.LastReadAt = s.At
-	}
+	v.LastReadAt = p.fillLastRead(c, &s, &v.LastRead, later)
 	if v.Member || r.Ord == state.NoOrdinal {
 		n := p.rules.CountsOf(c, r, &s)
-		v.Unread, v.Mentions, v.OfflineUnread = n.Unread, n.Mentions, p.rules.OfflineUnread(c, r, &s)
-		if n.First > 0 {
-			p.ref(c, n.First, &v.FirstUnread, later)
-		}
-		if v.DirectMentions = n.Direct; n.FirstMention > 0 {
-			p.ref(c, n.FirstMention, &v.FirstMention, later)
-		}
+		v.Unread, v.Mentions, v.DirectMentions, v.OfflineUnread = n.Unread, n.Mentions, n.Direct, p.rules.OfflineUnread(c, r, &s)
+		p.fillFirst(c, &n, &v.FirstUnread, &v.FirstMention, later)
 	}
 	if v.Large {
 		above := max(s.Pointer, r.Baseline)
@@ -55,6 +47,25 @@ func (p *Queries) fillView(c *state.Channel, r *state.Row, v *View, later *Views
 		v.Excluded = p.rules.ExcludedOf(c, &s, above)
 		v.Mentioned = p.rules.MentionedOf(c, r, above)
 		v.Ask = p.rules.AskOf(c, r, &s, above)
+	}
+}
+
+// fillLastRead names the message up to which a user has read a scope, and returns when they did.
+func (p *Queries) fillLastRead(c *state.Channel, s *rules.Scope, to *Ref, later *Views) (at int64) {
+	if s.Pointer == 0 {
+		return 0
+	}
+	p.ref(c, s.Pointer, to, later)
+	return s.At
+}
+
+// fillFirst names the first messages that are unread in a scope.
+func (p *Queries) fillFirst(c *state.Channel, n *rules.Counts, unread, mention *Ref, later *Views) {
+	if n.First > 0 {
+		p.ref(c, n.First, unread, later)
+	}
+	if n.FirstMention > 0 {
+		p.ref(c, n.FirstMention, mention, later)
 	}
 }
 

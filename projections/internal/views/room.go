@@ -60,20 +60,14 @@ func (r *ViewRoom) reserveTexts(n int) {
 	}
 }
 
-func (r *ViewRoom) channel() *View {
-	if len(r.channels) == cap(r.channels) {
-		return &View{}
+// take is the next view that there is room for.
+func take[T any](room *[]T) *T {
+	n := len(*room)
+	if n == cap(*room) {
+		return new(T)
 	}
-	r.channels = r.channels[:len(r.channels)+1]
-	return &r.channels[len(r.channels)-1]
-}
-
-func (r *ViewRoom) thread() *ThreadView {
-	if len(r.threads) == cap(r.threads) {
-		return &ThreadView{}
-	}
-	r.threads = r.threads[:len(r.threads)+1]
-	return &r.threads[len(r.threads)-1]
+	*room = (*room)[:n+1]
+	return &(*room)[n]
 }
 
 // key is empty, and has room for the key of a block of a channel whose id has so many bytes; nil

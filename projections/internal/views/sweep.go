@@ -255,7 +255,7 @@ func (s *Sweep) lookAtThread(p *Queries, c *state.Channel, x *sweptPair, fi uint
 	}
 	e := sweptThread{touched: p.rules.TouchedAt(c, &t), follow: fi, name: s.mem.keep(p.rules.Blobs.Get(t.Thread.ID))}
 	if s.ThreadsOf == "" {
-		e.unread, e.mentions = p.rules.ThreadTotals(row, &t)
+		e.unread, e.mentions = p.rules.ThreadTotals(c, row, &t)
 		if t.Newest != 0 {
 			e.repliedAt = t.Thread.RepliedAt(&p.rules.State, c, t.Newest)
 		}

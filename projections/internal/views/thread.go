@@ -79,18 +79,10 @@ func (p *Queries) fillRow(c *state.Channel, r *state.Row, v *ThreadView, later *
 // fillScope completes a view for a user who has done something with the thread, but for TouchedAt.
 func (p *Queries) fillScope(c *state.Channel, r *state.Row, s *rules.ThreadScope, v *ThreadView, later *Views) {
 	v.Following, v.ReadEpoch = s.Chosen && !s.Thread.Ended(c), r.Marks+1
-	if s.Pointer > 0 {
-		p.ref(c, s.Pointer, &v.LastRead, later)
-		v.LastReadAt = s.At
-	}
-	n := p.rules.ThreadCounts(r, s)
-	v.Unread, v.Mentions = n.Unread, n.Mentions
-	if n.First > 0 {
-		p.ref(c, n.First, &v.FirstUnread, later)
-	}
-	if v.DirectMentions = n.Direct; n.FirstMention > 0 {
-		p.ref(c, n.FirstMention, &v.FirstMention, later)
-	}
+	v.LastReadAt = p.fillLastRead(c, &s.Scope, &v.LastRead, later)
+	n := p.rules.ThreadCounts(c, r, s)
+	v.Unread, v.Mentions, v.DirectMentions = n.Unread, n.Mentions, n.Direct
+	p.fillFirst(c, &n, &v.FirstUnread, &v.FirstMention, later)
 	p.fillReply(c, s.Thread, v, later)
 }
 

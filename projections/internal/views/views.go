@@ -66,7 +66,7 @@ func (v *Views) threadView() *ThreadView {
 	if v == nil {
 		return &ThreadView{}
 	}
-	return v.room.thread()
+	return take(&v.room.threads)
 }
 
 // want notes that a message is to be told. The moment begins with the first of them.
