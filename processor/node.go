@@ -68,7 +68,7 @@ func (p *Processor) Watch(n int32, userID string) (watch.Watcher, error) {
 	watcher, err := w.Hub.Watch(userID, func(yield func(string)) {
 		part.RLock()
 		defer part.RUnlock()
-		defer part.Held("WatchUnread begins")()
+		defer part.TimeHold("WatchUnread begins")()
 		part.LargeChannels(userID, yield)
 	})
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *Processor) Status() []PartitionStatus {
 // a line for each partition and for what else is wrong. A member that owns nothing is ready.
 func (p *Processor) Ready() (bool, []string) {
 	p.mu.RLock()
-	joined, ws := p.joined, p.inOrder() // both under one lock: a member without partitions is ready only if the group gave it none
+	joined, ws := p.joined, p.inOrder() // under one lock: without partitions the member must have joined
 	p.mu.RUnlock()
 	var lines []string
 	ready := true

@@ -26,9 +26,9 @@ type Cut struct {
 	forgets bool
 }
 
-// Forgets reports whether a store with this cut cannot say again what was told of some keys
-// (SayAgain): those of a channel that was deleted, of threads in which an erased user has nothing
-// any more, and of channels that only reads name, which are not kept in memory.
+// Forgets reports whether a store with this cut cannot publish some keys again (Republish): those of
+// a deleted channel, of threads in which an erased user has nothing any more, and of channels that
+// only reads name, which are not kept in memory.
 func (c *Cut) Forgets() bool { return c.forgets }
 
 // cutting encodes a cut. It runs on the goroutine that folds, and without the partition's lock:
@@ -183,7 +183,7 @@ func (c *Cut) Apply() error {
 	}
 	c.p.Lock()
 	defer c.p.Unlock()
-	defer c.p.Held("apply")()
+	defer c.p.TimeHold("apply")()
 	if err == nil {
 		err = c.p.rules.Err() // what failed in Pebble's background, where it reports success
 	}

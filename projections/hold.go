@@ -1,20 +1,20 @@
 package projections
 
-// Queries wait for whoever holds Lock, and the fold for whoever holds RLock. So nobody holds either
-// for longer than a few milliseconds, however much there is to do: who writes lets go of it between
-// two steps, after which everything is as before, for nobody else writes.
+// A query waits while anybody holds Lock, and the fold while anybody holds RLock. So nobody holds
+// either for longer than a few milliseconds, however much there is to do. A writer lets go of Lock
+// between two steps. Nobody else writes, so it finds everything as it was.
 
 // exclusive runs f under Lock. cause is what for.
 func (p *Partition) exclusive(cause string, f func()) {
 	p.Lock()
 	defer p.Unlock()
-	defer p.Held(cause)()
+	defer p.TimeHold(cause)()
 	f()
 }
 
-// Held tells whoever watches (Options.OnHold) that the caller has taken Lock or RLock for cause.
-// What it returns is called before the lock is let go of. It costs nothing where nobody watches.
-func (p *Partition) Held(cause string) (done func()) {
+// TimeHold calls Options.OnHold: the caller has just taken Lock or RLock for cause. The caller calls
+// done before it lets go of the lock. Without an OnHold it costs nothing.
+func (p *Partition) TimeHold(cause string) (done func()) {
 	if p.onHold == nil {
 		return unwatched
 	}
@@ -40,7 +40,7 @@ const turnWork = 1000
 func (t *turn) begin() {
 	t.p.Lock()
 	t.left = turnWork
-	t.done = t.p.Held(t.cause)
+	t.done = t.p.TimeHold(t.cause)
 }
 
 // end lets go of it.

@@ -28,7 +28,7 @@ func (s *service) GetReaders(ctx context.Context, req *connect.Request[queryv1.G
 	}
 	room := projections.NewReadersRoom(page.size)
 	res, err := routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.GetReadersResponse] {
-		defer p.Held("GetReaders")()
+		defer p.TimeHold("GetReaders")()
 		asOf := s.topics.AsOf(nil, number, p.Position())
 		w, ok := p.BeginReaders(m.ChannelId, page.from, room)
 		if !ok {
@@ -65,7 +65,7 @@ func (s *service) GetReceipts(ctx context.Context, req *connect.Request[queryv1.
 	room := projections.NewReceiptsRoom(page.size)
 	there := false // the channel; then it is the message that is not
 	res, err := routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.GetReceiptsResponse] {
-		defer p.Held("GetReceipts")()
+		defer p.TimeHold("GetReceipts")()
 		asOf := s.topics.AsOf(nil, number, p.Position())
 		w, ok := p.BeginReceipts(m.ChannelId, m.MessageId, page.from, room)
 		if !ok {

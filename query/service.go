@@ -66,7 +66,7 @@ func (s *service) GetUnread(ctx context.Context, req *connect.Request[queryv1.Ge
 		return nil, err
 	}
 	return routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) (end rest[queryv1.ChannelUnread]) {
-		defer p.Held("GetUnread")()
+		defer p.TimeHold("GetUnread")()
 		asOf := s.topics.AsOf(nil, number, p.Position())
 		views := p.BeginViews()
 		defer func() {
@@ -101,7 +101,7 @@ func (s *service) ExplainUnread(ctx context.Context, req *connect.Request[queryv
 		}
 	}
 	return routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.ExplainUnreadResponse] {
-		defer p.Held("ExplainUnread")()
+		defer p.TimeHold("ExplainUnread")()
 		asOf := s.topics.AsOf(nil, number, p.Position())
 		w, ok := explain(p, m) // last: from here on somebody must end it
 		if !ok {
@@ -126,7 +126,7 @@ func (s *service) GetChannel(ctx context.Context, req *connect.Request[queryv1.G
 		return nil, err
 	}
 	return routed(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) *queryv1.GetChannelResponse {
-		defer p.Held("GetChannel")()
+		defer p.TimeHold("GetChannel")()
 		v, ok := p.Channel(m.ChannelId)
 		if !ok {
 			return nil

@@ -174,7 +174,7 @@ func (s *service) complete(ctx context.Context, x *share, w *sweep, chosen func(
 		x.list.Room()
 		w.Reserve(x.list)
 		err := s.read(x.partition, func(part *projections.Partition) {
-			defer part.Held(w.call)()
+			defer part.TimeHold(w.call)()
 			if complete = x.list.Step(part); complete && chosen() {
 				x.views, x.at = part.BeginViewsIn(&w.Room), part.Position()
 				w.View(x.views)

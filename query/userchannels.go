@@ -76,7 +76,7 @@ func (s *service) localUserChannels(ctx context.Context, ps []int32, a position.
 	for _, p := range ps { // each is waited for and read by itself, so that what is found is copied without the lock
 		rows := projections.NewUserPage(page.after, page.size+1)
 		asOf, err := s.readAll(ctx, []int32{p}, a, "the channels", func(part *projections.Partition) {
-			defer part.Held("ListUserChannels")()
+			defer part.TimeHold("ListUserChannels")()
 			_ = rows.Fill(part, page.user) // the error is the partition's Err, which read looks at
 		})
 		if err != nil {

@@ -104,7 +104,7 @@ func (w *localWatch) readChanges(ctx context.Context, p int32, c *changes) (r re
 		}
 	}()
 	err = w.s.read(p, func(part *projections.Partition) {
-		defer part.Held("WatchUnread")()
+		defer part.TimeHold("WatchUnread")()
 		views, r.position = part.BeginViews(), part.Position()
 		w.look(part, views, c, &r)
 	})

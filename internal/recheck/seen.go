@@ -36,7 +36,7 @@ func (r *round) look(ctx context.Context) ([]seen, projections.Position, error) 
 		r.live.RUnlock()
 		return nil, projections.Position{}, nil
 	}
-	held := r.live.Held("a check")
+	held := r.live.TimeHold("a check")
 	at, views := r.live.Position(), r.live.BeginViews()
 	for i, id := range r.channels {
 		all[i].id = id

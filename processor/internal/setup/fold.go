@@ -10,7 +10,7 @@ import (
 type Fold interface {
 	Lock()
 	Unlock()
-	Held(cause string) (done func())
+	TimeHold(cause string) (done func())
 
 	Warm(messages []*events.Message, reads []*events.Read)
 	FoldMessage(m *events.Message, offset, timestamp int64) projections.Outcome
@@ -19,7 +19,7 @@ type Fold interface {
 	Skip(in events.Input, next int64)
 
 	Quiet(on bool)
-	SayAgain(since projections.Position)
+	Republish(since projections.Position)
 	Drain(d *projections.Deltas, fanout bool)
 	DrainRecords(d *projections.Deltas)
 	Undrained() int

@@ -73,9 +73,9 @@ func right(t *testing.T, w *simWorld) {
 	}
 }
 
-// TestWhatAStoreIsAheadOfIsSaidAgain: the first owner's store has a read, and the last record of
-// the key is the successor's, without it.
-func TestWhatAStoreIsAheadOfIsSaidAgain(t *testing.T) {
+// TestWhatAStoreIsAheadOfIsPublishedAgain: the first owner's store has a read, and the last record
+// of the key is the successor's, without it.
+func TestWhatAStoreIsAheadOfIsPublishedAgain(t *testing.T) {
 	w, back := overtaken(t, []said{
 		{events.TopicMessages, `{"channel_id":"c","members_joined":{"user_ids":["ann","bob"]}}`},
 		{events.TopicMessages, `{"channel_id":"c","message_posted":{"message_id":"m1","sender_id":"ann"}}`},
@@ -87,10 +87,10 @@ func TestWhatAStoreIsAheadOfIsSaidAgain(t *testing.T) {
 	right(t, w)
 }
 
-// TestWhatAStoreHasForgottenIsSaidAgain: of a channel that was deleted, of a thread of a user who
-// was erased, and of a channel that is not in memory a store says nothing, so the first owner's
-// does not get ahead there.
-func TestWhatAStoreHasForgottenIsSaidAgain(t *testing.T) {
+// TestWhatAStoreHasForgottenIsPublishedAgain: a store has nothing of a deleted channel, of a thread
+// of an erased user and of a channel that is not in memory. So the first owner's store does not get
+// ahead there.
+func TestWhatAStoreHasForgottenIsPublishedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		all  []said
 		less [events.NumInputs]int

@@ -129,7 +129,7 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 	at = -1
 	f, now := w.Fold, w.cfg.Now
 	f.Lock()
-	end := f.Held("fold")
+	end := f.TimeHold("fold")
 	defer func() {
 		end()
 		f.Unlock()
@@ -152,7 +152,7 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 				end()
 				f.Unlock()
 				f.Lock()
-				end, since = f.Held("fold"), now()
+				end, since = f.TimeHold("fold"), now()
 			}
 		}
 		work += 1 + len(r.Value)>>10

@@ -102,9 +102,9 @@ func (f *fakeFold) DrainRecords(d *projections.Deltas) {
 	d.Records = append(d.Records, projections.OutRecord{Topic: projections.OutChannels, Key: []byte("c"), Value: []byte("v")})
 }
 
-func (f *fakeFold) Held(string) func() { return func() {} }
+func (f *fakeFold) TimeHold(string) func() { return func() {} }
 
-func (f *fakeFold) SayAgain(projections.Position) {}
+func (f *fakeFold) Republish(projections.Position) {}
 
 func (f *fakeFold) Quiet(on bool) { f.quiet = on }
 

@@ -216,7 +216,7 @@ func (w *Worker) closeStore() error {
 	defer w.Copying.Unlock()
 	w.Fold.Lock()
 	defer w.Fold.Unlock()
-	defer w.Fold.Held("close")()
+	defer w.Fold.TimeHold("close")()
 	return guard.Err("the closing of its store", w.Fold.Close)
 }
 

@@ -100,7 +100,7 @@ func (w *Worker) startPublishing(now time.Time, goal projections.Position) {
 	w.tellFold()
 	w.merge.Limit(nil)
 	if w.plan.Republish {
-		w.Fold.SayAgain(w.plan.RepublishSince)
+		w.Fold.Republish(w.plan.RepublishSince)
 		w.acked = w.plan.RepublishSince // until that is published nothing beyond it is committed
 	}
 	w.plan.Until = goal

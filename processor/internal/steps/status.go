@@ -50,7 +50,7 @@ func (w *Worker) Status() life.Status {
 func (w *Worker) Stats(part *projections.Partition) (s projections.Stats, d projections.Disk, live bool) {
 	part.RLock()
 	defer part.RUnlock()
-	defer part.Held("stats")()
+	defer part.TimeHold("stats")()
 	if w.Live.Load() != part {
 		return s, d, false
 	}

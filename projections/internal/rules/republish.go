@@ -6,13 +6,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// SayAgain marks what the records from position since on have changed, so that the next drain emits
-// it once more. It calls looked after each row.
+// Republish marks what the records from position since on have changed, so that the next drain
+// publishes it once more. It calls looked after each row.
 //
-// The state tells how far a channel and a pair were folded, and not by what: of a channel with a
-// new message all members are marked. What has left the state or memory cannot be marked: the pairs
-// of a channel that was deleted and of a user that was erased, and channels that only reads name.
-func (p *Fold) SayAgain(since identity.Position, looked func()) {
+// The state has how far each channel and pair were folded, but not which records did so: all
+// members of a channel with a new message are marked. Republish cannot mark what has left memory:
+// the pairs of a deleted channel and of an erased user, and channels that only reads name.
+func (p *Fold) Republish(since identity.Position, looked func()) {
 	p.Channels.Each(func(ci uint32, c *state.Channel) {
 		messages := c.LastM > since[events.Messages]
 		if messages {

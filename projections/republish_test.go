@@ -9,9 +9,9 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestSayAgain: what changed since a position is drained once more. Of a channel with a new message
-// that is every member, also in a large one.
-func TestSayAgain(t *testing.T) {
+// TestRepublish: what changed since a position is drained once more. For a channel with a new
+// message that is every member, also in a large one.
+func TestRepublish(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
 	f := &feed{p: p, now: 1000}
@@ -47,7 +47,7 @@ func TestSayAgain(t *testing.T) {
 	if again := drain(); len(again) > 0 {
 		t.Fatalf("%q is drained twice without being asked for", again)
 	}
-	p.SayAgain(since)
+	p.Republish(since)
 	want := []string{"ann\x00posted", "ann\x00posted\x00posted1", "bob\x00posted", "bob\x00readin", "posted"}
 	if again := drain(); !slices.Equal(again, want) {
 		t.Errorf("drained again %q, want %q", again, want)
@@ -57,13 +57,13 @@ func TestSayAgain(t *testing.T) {
 			t.Errorf("%q was drained first, and not again", key)
 		}
 	}
-	p.SayAgain(p.rules.Position())
+	p.Republish(p.rules.Position())
 	if again := drain(); len(again) > 0 {
 		t.Errorf("%q is drained again, and nothing has changed since", again)
 	}
 }
 
-// TestCutsThatForget: a cut says so if SayAgain finds less in the store than was told: nothing of a
+// TestCutsThatForget: a cut says so if Republish finds less in the store than was told: nothing of a
 // deleted channel, of a thread in which an erased user has nothing, and of a channel that is not in
 // memory.
 func TestCutsThatForget(t *testing.T) {
