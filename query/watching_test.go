@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/watchtest"
 	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
@@ -94,4 +95,24 @@ func (w *watching) until(token string) {
 		}
 		w.next()
 	}
+}
+
+// TestWatcherOfTestsKeepsTheContract: the watcher that the tests of this package put in the place
+// of the processor's behaves as that one does.
+func TestWatcherOfTestsKeepsTheContract(t *testing.T) {
+	watchtest.Check(t, func(t *testing.T) watchtest.Watched {
+		c := newCluster(t, 1, 1)
+		w, err := c.nodes[0].Watch(0, "u")
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := func(channelID string) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			for w := range c.watchers {
+				w.add(channelID)
+			}
+		}
+		return watchtest.Watched{Watcher: w, Change: change, End: func() { c.move(0, testMoving) }}
+	})
 }

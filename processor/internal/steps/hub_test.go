@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/watchtest"
 	"github.com/tidemark/tidemark/processor/internal/life"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -71,6 +72,17 @@ func TestWatcherHearsOfItsUser(t *testing.T) {
 	if signalled(other) || changed(other) != nil {
 		t.Error("another user's watcher heard of it")
 	}
+}
+
+// TestWatcherKeepsTheContract: what package watch promises to those who read a watcher.
+func TestWatcherKeepsTheContract(t *testing.T) {
+	watchtest.Check(t, func(t *testing.T) watchtest.Watched {
+		var h hub
+		return watchtest.Watched{
+			Watcher: watching(t, &h, "u"), End: h.end,
+			Change: func(channelID string) { h.note([]projections.OutRecord{delta("u", channelID)}) },
+		}
+	})
 }
 
 // TestLargeChannelWakesItsMembers: the record of a large channel wakes the watchers of its members
