@@ -97,9 +97,9 @@ func TestPanicEndsTheSession(t *testing.T) {
 	}
 }
 
-// TestARecordThatAlwaysPanicsIsSkipped: it is tried blame.Tries times, then it is counted and logged
-// as one that does not decode is, and what comes behind it reaches Redis. Its key is right again
-// with its next value.
+// TestARecordThatAlwaysPanicsIsSkipped: the cache tries such a record blame.Tries times. Then it
+// counts and logs it like a record that does not decode, and the records behind it reach Redis. The
+// next value of the key makes the key right again.
 func TestARecordThatAlwaysPanicsIsSkipped(t *testing.T) {
 	env := testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + testkit.Miniredis(t).Addr()}
 	topics := env.Topics(t, nParts)

@@ -38,7 +38,7 @@ type UnreadDelta struct {
 	OfflineUnread uint32
 	FirstUnread   Ref
 	LastRead      Ref
-	LastReadAt    int64 // Unix milliseconds; 0: none, of a thread that was read with its channel; meaningful only if LastRead.Seq > 0
+	LastReadAt    int64 // Unix milliseconds; meaningful only if LastRead.Seq > 0; 0: a thread was read with its channel
 	Latest        Head
 	Large         bool
 	Muted         bool

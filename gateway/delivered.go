@@ -99,7 +99,7 @@ func (d *deliveries) report() {
 	}
 	for _, e := range events {
 		g.metrics.delivered.Inc()
-		g.produce(context.Background(), g.cfg.Topics.Deliveries, e.ChannelId, e, func(string, int64, error) {}) // the next report covers one that is lost
+		g.produce(context.Background(), g.cfg.Topics.Deliveries, e.ChannelId, e, func(string, int64, error) {}) // the next report covers a lost one
 	}
 }
 

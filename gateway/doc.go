@@ -12,7 +12,7 @@
 //	internal/receipts    who has read or got a message, until a frame tells it
 //	internal/wire        a device's socket: what waits for it, and which one writes next
 //	internal/admission   who may connect
-//	internal/presence    who has a socket at any gateway, and which messages are queued for the others
+//	internal/presence    who has a socket at any gateway, and what is queued for the others
 //
 // What a gateway is:
 //

@@ -30,9 +30,9 @@ type entry struct {
 	pushedID   string
 	delivered  uint32 // newest seq that was reported as delivered
 	reading    *autoRead
-	unsettled  int64  // next offset after the last read event that this gateway wrote here: the view includes it only when the stamp covers it
+	unsettled  int64  // next offset after the last read event written here; a stamp that covers it includes the event
 	writing    int    // how many such events are not acknowledged yet
-	publicRead string // message of the last public read that this gateway wrote; empty while their pointer is nowhere; see command.go
+	publicRead string // message of the last public read written here; empty while the pointer is nowhere (command.go)
 }
 
 // user is somebody with at least one connection here.

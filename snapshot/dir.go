@@ -35,7 +35,7 @@ func openDir(u *url.URL) (Bucket, error) {
 	if u.Host != "" || !filepath.IsAbs(u.Path) || u.RawQuery != "" {
 		return nil, fmt.Errorf("snapshots: %q names no directory: write file:///absolute/dir", u.Redacted())
 	}
-	if err := os.MkdirAll(u.Path, private.DirMode); err != nil { // the permissions of an existing directory are up to its owner
+	if err := os.MkdirAll(u.Path, private.DirMode); err != nil { // an existing directory keeps its permissions
 		return nil, fmt.Errorf("snapshots: %w", err)
 	}
 	return &dirBucket{filepath.Clean(u.Path)}, nil

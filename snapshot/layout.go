@@ -12,8 +12,8 @@ import (
 // Below the bucket's prefix each partition has its own:
 //
 //	partition-3/current.manifest                    the newest snapshot; replaced conditionally
-//	partition-3/manifests/<m>-<r>-<d>.manifest      a copy of each snapshot that was current, by position
-//	partition-3/files/<sha256>.<milliseconds>       files of the stores, by content and time of their upload
+//	partition-3/manifests/<m>-<r>-<d>.manifest      each snapshot that was current, by position
+//	partition-3/files/<sha256>.<milliseconds>       files of stores, by content and time of upload
 //
 // The position has 20 digits for each topic, so that names sort like positions. No file name is
 // ever used twice: a prune that is paused between listing a name and removing it must not remove a

@@ -129,7 +129,8 @@ var noRefusals = map[string]string{
 	"the Kafka client has no dial function":           "of the program that configures",
 }
 
-// Every sentence of these files stands in the chapter Refusals: its longest part between what is filled in.
+// The chapter Refusals has every error text of these files: the longest part between two verbs of
+// the format.
 func TestEverySentenceThatStopsSomethingIsExplained(t *testing.T) {
 	text, _ := chapter(t, "docs/runbook.md", "Refusals")
 	text = strings.Join(strings.Fields(text), " ")
@@ -210,8 +211,8 @@ func longestPart(format string) (longest string) {
 	return longest
 }
 
-// errorTexts are the formats and texts of the errors that a file makes: by fmt.Errorf and errors.New, by the files' own
-// short hands for them, and in literals of error types.
+// errorTexts returns the formats and texts of the errors that a file makes: with fmt.Errorf and
+// errors.New, with the file's own short hands for them, and in literals of error types.
 func errorTexts(t *testing.T, file string) (texts []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

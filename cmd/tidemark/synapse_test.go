@@ -72,7 +72,7 @@ func synapseStory() string {
 	return s.SQL()
 }
 
-// The known defects of Synapse land in their buckets, and heal's statements lower its numbers. Those
+// The known defects of Synapse land in their buckets. heal's statements lower its numbers; numbers
 // that are too low stay until the next receipt.
 func TestHealSynapse(t *testing.T) {
 	const strange = " in a thread that they do not follow: Synapse notifies all members"

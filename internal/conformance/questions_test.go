@@ -102,8 +102,8 @@ func sorted(line string) string {
 
 type object = map[string]any
 
-// ask returns the question as a call, with the answer of the model, and how the model words it. until:
-// a level of the story ends at a time, so that calls state when they are.
+// ask returns the question as a call with the model's answer, and that answer in words. until says
+// that a level of the story ends at some time; calls then state their own time.
 func (w *world) ask(q *question, until bool) (*Ask, []string) {
 	now := cmp.Or(q.at, w.now)
 	a := &Ask{Request: object{}, Want: object{}}

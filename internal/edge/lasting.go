@@ -12,7 +12,7 @@ import (
 func Lasting(h http.Handler, perWrite time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)
-		arrived := func() { _ = c.SetReadDeadline(time.Time{}) } // of a writer without deadlines (tests) the server's own hold
+		arrived := func() { _ = c.SetReadDeadline(time.Time{}) } // without deadlines (tests) the server's own hold
 		if r.ContentLength == 0 {
 			arrived()
 		} else {

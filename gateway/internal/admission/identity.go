@@ -57,7 +57,7 @@ func (d *Door) Judge(ctx context.Context, token, named string) (Identity, error)
 	user := id.Subject
 	switch {
 	case named == "" || named == user:
-	case id.Scopes.May(auth.ScopeRead | auth.ScopePublish): // a socket shows what read allows, and writes what publish allows
+	case id.Scopes.May(auth.ScopeRead | auth.ScopePublish): // a socket reads and writes
 		user = named
 	default:
 		return Identity{}, auth.ErrInvalid

@@ -64,7 +64,7 @@ func (q *Reporter) members(ctx context.Context, r *kgo.Record, list []absent) ([
 		return list, err
 	}
 	for _, user := range known.users {
-		if user != string(m.SenderID) && !hides(m, user) && !q.cfg.Presence.cfg.Sockets.Has(user) { // of a busy channel most are here
+		if user != string(m.SenderID) && !hides(m, user) && !q.cfg.Presence.cfg.Sockets.Has(user) {
 			list = append(list, absent{user, string(m.ChannelID), string(m.MessageID)})
 		}
 	}

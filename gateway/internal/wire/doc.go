@@ -4,7 +4,7 @@
 //
 // A frame's way through the files:
 //
-//	queue.go     what a connection has still to take; a value replaces an older one, bytes are bounded
+//	queue.go     what waits for a connection; a value replaces an older one, bytes are bounded
 //	conn.go      a connection: Send queues, Kick asks for a turn to write, Shut closes
 //	writers.go   which connection writes next
 //	write.go     a connection writes what is queued

@@ -25,8 +25,9 @@ var synapseCountsNeeds = []need{
 
 // synapseCounts computes notification_count and highlight_count of /sync, for the room and for each
 // thread. A number counts from the newest receipt without a thread, or else from the user's newest
-// membership event, and in a thread from a later receipt of that thread. It is the sum of a summary,
-// which holds as long as it knows that receipt, and of the push actions after all summaries.
+// membership event. In a thread it counts from a later receipt of that thread, if there is one. The
+// number is the sum of a summary and of the push actions after all summaries. The summary holds as
+// long as it knows that receipt.
 const synapseCounts = `
 WITH joined AS (SELECT m.user_id, m.room_id, coalesce(
 		(SELECT max(e.stream_ordering) FROM receipts_linearized r JOIN events e ON e.event_id = r.event_id AND e.room_id = r.room_id

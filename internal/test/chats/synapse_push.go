@@ -19,9 +19,9 @@ type summary struct {
 	last          int64 // 0 is NULL
 }
 
-// notify makes the push actions of a message, by the default push rules: for all other members,
-// unless they muted the room. Stickers, polls and notices notify nobody, and an edit only those whom
-// it mentions.
+// notify makes the push actions of a message, by the default push rules: for all other members
+// except those who muted the room. Stickers, polls and notices notify nobody. An edit notifies only
+// the users whom it mentions.
 func (s *Synapse) notify(e *event, m Message) {
 	thread := "main"
 	if e.relation == "m.thread" {

@@ -3,16 +3,16 @@
 // (the log, the store, what was published, Redis, the dead letters) and reports the differences,
 // the first of them in words that a person can follow.
 //
-//	O1 prefix     Store: everything that the store answers is what internal/test/model says of the log up to its position
-//	O2 sequence   Store: a channel's seqs are dense and in the order of the log, a message id has one of them
-//	O3 pointers   Store, and History.Each for every value on the way: read <= head, back only by a mark
+//	O1 prefix     Store: every answer of the store is that of the model for the log up to its position
+//	O2 sequence   Store: a channel's seqs are dense and in log order, and each message id has one
+//	O3 pointers   Store, and History.Each for each value: read <= head, back only by a mark
 //	O4 unread     Store: the definition of DESIGN §4.2, message by message
 //	O5 digest     Digests: a replay from zero has the digest of the store
 //	O6 deltas     History.Newest, History.Stamps, History.Each
 //	O7 cache      Redis; Mirror for a reader that only keeps what dominates, and derives the rest
 //	O8 client     Device: what a socket told, across connections, is what the log says
 //	O9 rights     Device: every message that was ever sent or named to it was one it may know of
-//	O10 liveness  what waits until all is folded, published and cached is the attacks' own: a fault that stays is never settled
+//	O10 liveness  each attack waits itself until all is folded, published and cached
 //	O11 order     Digests: a replay in another order has the same digest
 //
 // Everything is compared with internal/test/model, which shares no rule with the fold. It imports
@@ -23,7 +23,8 @@
 //	store.go          what a store answers
 //	published.go      what was published
 //	answer.go         what a user is told as of a time; answer_right.go what is right
-//	mirror.go         a reader of what was published; mirror_answer.go what it derives; mirror_viewed.go views
+//	mirror.go         a reader of what was published
+//	mirror_answer.go  what it derives; mirror_viewed.go views
 //	redis.go          inboxes in Redis; redis_answer.go what a reader of them tells
 //	redis_threads.go  threads in Redis
 //	device.go         a client with a socket; device_said.go what frames tell of §4.7

@@ -3,16 +3,16 @@
 // cannot make a node unable to open existing data.
 //
 // Each directory below testdata is named after the commit whose build wrote it, COMMIT from the
-// events of testdata/story.txt and X-COMMIT from those of testdata/story-X.txt. The story "seeded"
-// is of channels that begin with messages_seeded, whose stores say format 2; "said" has all of DESIGN
-// §4.7, and its stores say format 3:
+// events of testdata/story.txt and X-COMMIT from those of testdata/story-X.txt. The channels of the
+// story "seeded" begin with messages_seeded, and its stores state format 2. The story "said" has all
+// of DESIGN §4.7, and its stores state format 3:
 //
 //	inputs.json      the records of the three input topics
 //	stores.zip       the data directory of a node that folded them and was stopped
 //	snapshots.zip    the directory of its snapshots
 //	redis.json       all keys of the Redis that it filled
 //	outputs.json     the records that it produced
-//	answers.json     the digest of each store, and what a store answers to every query about everybody in it
+//	answers.json     the digest of each store, and its answers to every query about every user
 //
 // To add the data of another build, check it out beside this tree, copy this directory into it
 // (without the other builds' testdata), run
@@ -21,6 +21,6 @@
 //	go test ./internal/test/earlier -run TestWrite -write seeded-COMMIT
 //	go test ./internal/test/earlier -run TestWrite -write said-COMMIT
 //
-// there, and bring testdata/COMMIT, testdata/seeded-COMMIT and testdata/said-COMMIT back. Never overwrite an existing
-// directory: its content is what that build wrote.
+// there, and copy testdata/COMMIT, testdata/seeded-COMMIT and testdata/said-COMMIT back. Never
+// overwrite an existing directory: it has what that build wrote.
 package earlier

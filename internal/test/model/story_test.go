@@ -23,9 +23,10 @@ import (
 //
 // The questions are those of package projections, and:
 //
-//	? mentions a               how many of the mentions name the user, and the first one; also in thread m1
-//	? totals a                 the sums over the user's channels when the last record was written; also: at
-//	                           0:05:00, label work, always (threads are listed for good)
+//	? mentions a               how many of the mentions name the user, and the first one; also: in
+//	                           thread m1
+//	? totals a                 the sums over the user's channels when the last record was written;
+//	                           also: at 0:05:00, label work, always (threads are listed for good)
 //	? line a                   the line with the half of it that was not said
 //	? to mark a                the channels that MarkAllRead reads; also: label work, with threads
 func TestStories(t *testing.T) {

@@ -2,7 +2,7 @@
 // users see is asked from the query service and read from Redis. It has tests only; its testdata
 // are the documentation of what a chat product gets, in words that need no Go.
 //
-//	testdata/museum    defects that users met in other products, each with what went wrong there: museum-<n>
+//	testdata/museum    museum-<n>: defects that users met in other products, and how they went wrong
 //	testdata/restart   those of them that are about restarts and rebuilds
 //	testdata/own       what is near them: two rules of the fold that meet
 //	testdata/seed      what a chat product shows, told for somebody who has never seen Tidemark

@@ -18,7 +18,7 @@ import (
 //
 //	restart   the node stops in order and starts on what it left
 //	rebuild   stores and Redis are lost: all there is comes from the topics
-//	repair    all counts in Redis are spoiled while the node is down; `tidemark verify` finds each, and repairs it
+//	repair    all counts in Redis are spoiled while the node is down; `tidemark verify` repairs each
 var doors = []string{"restart", "rebuild", "repair"}
 
 // TestRestarts tells the stories of testdata/restart, each up to its next door, all at once.

@@ -24,16 +24,17 @@ import (
 // Its lines are events as package script reads them, of which those up to the next question are
 // written at once, and
 //
-//	? a             what a user sees: GetUnread. GetInbox, ExplainUnread and Redis (inbox, read-pointer, channel-latest)
-//	                must say the same; also "? a #general"
+//	? a             what a user sees: GetUnread. GetInbox, ExplainUnread and Redis (inbox,
+//	                read-pointer, channel-latest) must agree; also "? a #general"
 //	? inbox a       GetInbox; the order and the totals of Redis are the same
 //	? inbox a unread    GetInbox of what is unread or flagged; also archived: of what is listed apart
-//	? a in thread m1    what the user sees of a thread, if it is listed: GetThreads, ExplainUnread and inbox-threads
+//	? a in thread m1    what the user sees of a thread, if it is listed: GetThreads, ExplainUnread
+//	                    and inbox-threads
 //	? threads a     GetThreads, with the totals of GetInbox
-//	? explain a     ExplainUnread, with the event that put the pointer where it is; also "in thread m1"
-//	? badge a       what an app draws: the dot, the count in channels and threads, and the count as "99+"
+//	? explain a     ExplainUnread, with the event that put the pointer where it is; also: in thread m1
+//	? badge a       what an app draws: the dot, the count in channels and threads, the count as "99+"
 //	? #general      GetChannel
-//	? told a        what was published about the user since the last such question, or that nothing was; also "in thread m1"
+//	? told a        what was published about the user since the last such question; also: in thread m1
 //	? receipts m1   who received and who read a message: GetReceipts
 //	? readers #c    the read state of a room: GetReaders
 //	? shown #c      what tidemark.receipts has shown the members since the last such question

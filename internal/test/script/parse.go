@@ -12,27 +12,30 @@ import (
 //
 // Lines of chat.messages:
 //
-//	a, b join                            also "a joins"; "counting history" makes what was said before unread
+//	a, b join                            also "a joins"; "counting history" makes older messages unread
 //	a leaves                             also "a, b leave"
-//	b posts m1 "hello" @a @all           "m1..m9" are nine posts; also: silent, in thread m0, broadcast, members 60,
-//	                                     hidden from a, u; reading, not reading (marks_read)
+//	b posts m1 "hello" @a @all           "m1..m9" are nine posts; also: silent, in thread m0,
+//	                                     broadcast, members 60, hidden from a, u; reading, not
+//	                                     reading (marks_read)
 //	notice m2 "b renamed the channel"    a silent message without a sender
 //	edit m1 "hello!" @a                  restates the mentions; "keeping mentions" does not
 //	delete m1                            also "delete m1 seq 7", "delete seq 7"
 //	seed 12 messages                     what was there before the topics began
 //	purge up to m5                       also "seq 5", "time 0:00:05", "time of m5"
-//	update the channel labels x, y       also: archived; without either it takes back what one before said
+//	update the channel labels x, y       also: archived; without either it takes back an earlier one
 //	delete the channel
 //
 // Lines of chat.reads:
 //
-//	a reads up to m1                     also "seq 5", "time 0:00:05", "time of m5"; then: with threads; also: epoch 2,
-//	                                     private, in thread m0
+//	a reads up to m1                     also "seq 5", "time 0:00:05", "time of m5"; then: with
+//	                                     threads; also: epoch 2, private, in thread m0
 //	a reads m1, m3                       single messages; also: epoch 2, private, in thread m0
-//	a marks unread m3                    also "a marks unread m3 seq 3", "seq 3"; also: head m5, head seq 5, in thread m0
+//	a marks unread m3                    also "a marks unread m3 seq 3", "seq 3"; also: head m5, head
+//	                                     seq 5, in thread m0
 //	a mutes                              also "a unmutes"
 //	a follows m0                         a thread; also "a unfollows m0"
-//	a wants mentions                     or everything, or nothing; also: until 0:00:05, ignoring @all, heeding @all
+//	a wants mentions                     or everything, or nothing; also: until 0:00:05, ignoring
+//	                                     @all, heeding @all
 //	a flags                              also: head seq 5; "a unflags"
 //	a files                              also: for good, head seq 5; "a unfiles"
 //	a hides m1, m2                       also "a hides up to seq 5", "a hides m7 up to seq 5"

@@ -25,7 +25,7 @@ type Balancer struct {
 	data   atomic.Pointer[MemberData]
 
 	Positions func() map[int32]int64                   // of what this member has open; nil: nothing
-	Assigned  func(owned map[string][]int32, d Duties) // hears of each assignment before the client acts on it; nil: nobody
+	Assigned  func(owned map[string][]int32, d Duties) // called before the client acts on an assignment; may be nil
 }
 
 // NewBalancer makes the balancer of a member that consumes topics, the inputs, and tells the others

@@ -12,15 +12,18 @@ import (
 // encoded like a Protobuf message, so that members of different versions understand the fields that
 // both know:
 //
-//	1 string advertise     2 packed uint32 stores    3 packed uint32 open     4 packed uint64 at     5 uint32 standbys
-//	6 string relay_key     7 string settings
+//	1 string advertise        2 packed uint32 stores    3 packed uint32 open
+//	4 packed uint64 at        5 uint32 standbys         6 string relay_key
+//	7 string settings
 type MemberData struct {
-	Advertise string          // URL at which this member answers queries; empty if it does not
-	RelayKey  string          // a caller that shows it to this member counts as a node: only those who may read the group's metadata have it
-	Stores    []int32         // partitions whose stores it has on disk, ascending
-	At        map[int32]int64 // position of each open partition: the sum of its three offsets
-	Standbys  int             // how many standbys it wants each partition to have
-	Settings  string          // settings of the fold, as text; all members of a group need the same
+	Advertise string // URL at which this member answers queries; empty if it does not
+	// RelayKey makes a caller that shows it to this member count as a node. Only those who may read
+	// the group's metadata have it.
+	RelayKey string
+	Stores   []int32         // partitions whose stores it has on disk, ascending
+	At       map[int32]int64 // position of each open partition: the sum of its three offsets
+	Standbys int             // how many standbys it wants each partition to have
+	Settings string          // settings of the fold, as text; all members of a group need the same
 }
 
 // maxAdvertise and maxHeld bound the data that is accepted from another member.

@@ -21,7 +21,8 @@ import (
 //	in place     beside it
 //	store        -             nothing has happened
 //	-            store         it goes back (tidy)
-//	snapshot     store         the snapshot opens, and the store goes; or it is corrupt, and the store takes its place again
+//	snapshot     store         the snapshot opens, and the store goes; or the snapshot is corrupt,
+//	                           and the store takes its place again
 //
 // and the next start handles each of them. The disk holds two stores only until then.
 

@@ -121,7 +121,9 @@ type rebuild struct {
 func newRebuild(c Config) (*rebuild, error) {
 	c.Group = cmp.Or(c.Group, "rebuild") // the name of none: nothing is joined
 	c.CutEvery = cmp.Or(c.CutEvery, setup.RebuildCutEvery)
-	c.MergeWait = cmp.Or(c.MergeWait, 5*time.Second) // nobody waits, and reads that are folded before what they name cost several times as much
+	// Nobody waits for a rebuild, and a read that is folded before what it names costs several times
+	// as much.
+	c.MergeWait = cmp.Or(c.MergeWait, 5*time.Second)
 	cfg, err := setup.Check(c.Config)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@
 //
 //	worker.go      the state of a worker, and what one step does
 //	lifecycle.go   from the opening of the store to its closing, and who runs workers
-//	opening.go     up to where the group has committed nothing is published; then the partition is live
+//	opening.go     up to the group's offsets nothing is published; then the partition is live
 //	standby.go     a worker that follows another member's, until it is promoted
 //	folding.go     records are picked, decoded, judged, folded and counted
 //	batch.go       the records on their way from fetched to folded

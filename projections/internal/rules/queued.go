@@ -19,7 +19,7 @@ func (p *Fold) OfflineUnread(c *state.Channel, r *state.Row, s *Scope) (n uint32
 	}
 	from := max(s.from(c, r), far)
 	sets := p.ExtraOf(c)
-	if len(s.Own) == 0 && s.Skip.Max() <= from { // by rank: who is away for long has thousands queued, and each post counts them
+	if len(s.Own) == 0 && s.Skip.Max() <= from { // by rank: each post counts what may be thousands
 		n = x.Queued.Above(from)
 		if sets != nil {
 			n -= x.Queued.Common(&sets.Deleted, from) + x.Queued.Common(&sets.Uncounted, from)

@@ -12,7 +12,7 @@ func (p *Fold) newReceipt(ref uint32, c *state.Channel, r *state.Row, kind uint8
 		return
 	}
 	pair := p.PairOf(r)
-	if p.IsHiddenFrom(pair, seq) { // of what does not exist for them nobody reads that they got it, but of what is before it
+	if p.IsHiddenFrom(pair, seq) { // the receipt is for the newest message before it that is not hidden
 		if r.Flags&state.RowThread != 0 {
 			return
 		}

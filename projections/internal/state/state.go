@@ -36,7 +36,7 @@ type State struct {
 	Follows        arena.Slab[Follow]
 	MemberLists    arena.Pool[MemberList]
 	SeededChannels int // channels that begin with seeded messages
-	SaidPairs      int // pairs with a Said, and channels with ChannelUpdated or ChannelNewFormat, in memory or in the store
+	SaidPairs      int // pairs with a Said, channels with ChannelUpdated or ChannelNewFormat; also those not in memory
 	ChannelExtras  arena.Pool[ChannelExtra]
 	PairExtras     arena.Pool[PairExtra]
 	Lapses         WaitHeap // by horizon

@@ -14,10 +14,10 @@ import (
 // excerptMemory is the memory of a database with an excerpt: its cache, and each memtable.
 const excerptMemory = 1 << 20
 
-// Excerpt makes dir of fs, which must not exist, a store that has of db the records of some channels
-// alone, as of the last applied cut: the hot ones, the index and the log, and no receipts. It
-// returns the position of that cut, and the channels of more than most bytes, which it leaves out.
-// stop is asked now and then; Excerpt ends with its error.
+// Excerpt writes a store into dir of fs, which must not exist. The store has the records of some
+// channels of db, as of the last applied cut: the hot records, the index and the log, but no
+// receipts. Excerpt returns the position of that cut, and the channels that it leaves out because
+// they have more than most bytes. It calls stop now and then, and ends with its error.
 func Excerpt(db *pebble.DB, fs vfs.FS, dir string, channels []string, most int64, stop func() error) (at identity.Position, large []string, err error) {
 	from := db.NewSnapshot()
 	defer func() { err = errors.Join(err, from.Close()) }()

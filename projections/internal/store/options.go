@@ -19,7 +19,7 @@ type Options struct {
 	Cache        *pebble.Cache                // shared by the stores of a process
 	Logger       pebble.Logger                // nil: silent
 	MemTableSize uint64                       // in bytes; 0 = 16 MiB
-	Full         func(err error) (retry bool) // called when a write finds the disk full; nil: that is a failure like any other
+	Full         func(err error) (retry bool) // called when the disk is full; nil: a failure like any other
 }
 
 // PebbleOptions are how Pebble is opened behind a fuse.

@@ -108,7 +108,7 @@ type ThreadView struct {
 	UserID, ChannelID, ThreadID string
 
 	Member      bool // of the channel
-	Following   bool // the thread is one of the user's, and its root was not deleted; it is in panels while it has a LastReply
+	Following   bool // and its root was not deleted; it is in panels while it has a LastReply
 	Unread      uint32
 	Mentions    uint32
 	FirstUnread Ref

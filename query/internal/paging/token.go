@@ -80,7 +80,9 @@ func (k Key) Compare(o Key) int {
 // where it then belongs, what does not is listed exactly once. It is bound to user and filter, and
 // its checksum tells a mangled one from an aged one. It grants nothing, so it needs no signature.
 //
-//	version 1 | flags 1 | issued ms 8 | fnv64a(user) 8 | activity ms 8 | channel id | crc32c 4      (big endian)
+//	version 1 | flags 1 | issued ms 8 | fnv64a(user) 8 | activity ms 8 | channel id | crc32c 4
+//
+// Numbers are big endian.
 
 // Encode makes the token of the page that follows last.
 func Encode(userID string, unreadOnly bool, last Key, now time.Time) string {

@@ -2,25 +2,27 @@
 // WebSocket, anything over TCP. It never changes bytes; it only decides whether, when and how fast
 // they pass.
 //
-//	line := proxy.New(t, redisAddr)         // a listener in front of a server: for clients that are told an address
+//	line := proxy.New(t, redisAddr)         // a listener: for clients that are given an address
 //	redis.NewClient(&redis.Options{Addr: line.Addr()})
 //
-//	line := proxy.NewLine(t)                // no listener: for clients that take a dialer, as Kafka's do, which are told
-//	kgo.Dialer(line.Dialer(nil))            // the brokers' own addresses by the brokers
+//	line := proxy.NewLine(t)                // no listener: for clients that take a dialer
+//	kgo.Dialer(line.Dialer(nil))
+//
+// A Kafka client needs the second form, because the brokers tell it their own addresses.
 //
 // A line without a listener can also run over a network in memory, in a bubble of testing/synctest.
 //
 // The faults of a line:
 //
-//	Break     all connections end at once; new ones are welcome        a proxy or a server restarts
-//	Cut       the same, and none can be made until Mend                a cable is pulled and the stack knows
-//	Freeze    nothing passes in a direction, nothing is closed         packets are lost; a firewall drops
-//	Abandon   the server's ends are closed, the clients are not told   half-open: a NAT entry timed out, a server rebooted
-//	SetDelay  each byte arrives so much later                          a far data centre
-//	SetRate   so many bytes a second pass                              a full link
-//	CutAfter  the connection ends with the n-th byte from now          cut in the middle of an answer
-//	CutKafka  the connection ends in the middle of a request or answer of a kind: the request was not applied, or it was
-//	          and nobody was told
+//	Break     all connections end at once; new ones are welcome     a proxy or a server restarts
+//	Cut       the same, and none can be made until Mend             a cable is pulled
+//	Freeze    nothing passes in a direction, nothing is closed      a firewall drops packets
+//	Abandon   the server's ends are closed, the clients' are not    half-open: a server rebooted
+//	SetDelay  each byte arrives so much later                       a far data centre
+//	SetRate   so many bytes a second pass                           a full link
+//	CutAfter  the connection ends with the n-th byte from now       cut in the middle of an answer
+//	CutKafka  the connection ends in the middle of a request or     a broker dies before or after it
+//	          answer of a kind                                      applies a request
 //
 //	proxy.go    a line with a listener
 //	line.go     a line and its faults
