@@ -41,6 +41,7 @@ type cli struct {
 	Topics      topics.Cmd      `cmd:"" help:"Create the topics, or check them."`
 	Emit        emitCmd         `cmd:"" help:"Write events, one JSON object per line, to the topics."`
 	Import      importCmd       `cmd:"" help:"Write the history of another chat product as events."`
+	Bridge      bridgeCmd       `cmd:"" help:"Follow another chat product's database, and write what changes as events."`
 	Compare     compareCmd      `cmd:"" help:"Compare another chat product's numbers with ours, and say why they differ."`
 	Heal        healCmd         `cmd:"" help:"Print statements that set another chat product's numbers right."`
 	Query       query.Cmd       `cmd:"" help:"Ask a running node."`

@@ -118,12 +118,12 @@ func (f *compareFlags) compare(a *verbs.App, verb string, mapping product.Mappin
 	if err != nil {
 		return nil, err
 	}
-	state, err := importer.Load(a.Ctx, importer.Config{Kafka: kafka, Prefix: f.TopicPrefix, Product: f.Product, Slot: f.Slot})
+	state, err := importer.Load(a.Ctx, importer.Config{Kafka: kafka, Prefix: f.TopicPrefix, Product: f.Product, Slot: f.name()})
 	if err != nil {
 		return nil, err
 	}
 	if state != nil && !state.Done() {
-		return nil, fmt.Errorf("the import %s/%s is not done: give its command again, it goes on where it was", f.Product, f.Slot)
+		return nil, fmt.Errorf("the import %s/%s is not done: give its command again, it goes on where it was", f.Product, f.name())
 	}
 	cl, err := f.Client(a, kgo.DisableClientMetrics())
 	if err != nil {
@@ -134,7 +134,7 @@ func (f *compareFlags) compare(a *verbs.App, verb string, mapping product.Mappin
 	progress := verbs.NewProgress(a, verb)
 	res, err := compare.Run(a.Ctx, compare.Config{
 		Open: func(context.Context) (importer.Counter, func(), error) {
-			from, _, release, err := f.open(a, mapping)
+			from, _, release, err := f.open(a, mapping, "")
 			return from, release, err
 		},
 		Node: f.Service(),

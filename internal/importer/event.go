@@ -27,6 +27,17 @@ const (
 
 	kindLeave // User left at At: the second half of a KindMember
 	kindSeed  // the channel had Seq messages before the cut
+
+	// These are changes, which only a bridge has.
+
+	// KindUnmute means that User no longer mutes the channel since At.
+	KindUnmute
+	// KindEdit means that the message ID has other text and mentions since At.
+	KindEdit
+	// KindDelete means that the message ID was deleted at At.
+	KindDelete
+	// KindLeave means that User left at At.
+	KindLeave = kindLeave
 )
 
 // Event is one fact of a product about a channel. Times are in Unix milliseconds, 0 if the product
@@ -49,6 +60,11 @@ type Event struct {
 	Direct     bool // a channel whose members count its whole history
 	Private    bool // a read that others do not see
 	Quiet      bool // a message that the product's own numbers leave out; for comparisons only
+
+	// Only events of a bridge have these.
+	Threads  bool   // a pointer in the channel that also reads its threads
+	Next     string // the message after a pointer: the user has not read it, whatever they read or posted before
+	Explicit bool   // a message that does not read the channel for its author: the product has a pointer of theirs
 }
 
 // Origin is where an event comes from in the source, for problem reports.

@@ -127,17 +127,17 @@ func (p *plan) settle(c *channel, own *poster, all []pointer) (s settled) {
 		if x.kind == pointerPosted && s.explicit {
 			continue
 		}
-		if x.kind != pointerBaseline {
-			s.private = x.private
-		}
-		seq := x.seq
+		seq, private := x.seq, x.private || x.kind == pointerBaseline
 		if x.kind == pointerBaseline || x.kind == pointerOlder {
 			if seq = c.seeded(own, x); seq == c.seed {
 				x.next = c.next
 			}
 		}
-		if seq >= s.seq {
-			s.seq, s.next = seq, x.next
+		switch {
+		case seq > s.seq:
+			s.seq, s.next, s.private = seq, x.next, private
+		case seq == s.seq:
+			s.next, s.private = x.next, s.private && private // of two reads of the same place others see the public one
 		}
 		s.at = max(s.at, x.at)
 	}

@@ -21,6 +21,7 @@ type Config struct {
 	Prefix   string // of the topics' names
 	Product  string
 	Slot     string
+	LSN      string        // position of the replication slot whose snapshot is imported; "" without one
 	Source   string        // for messages: without a password
 	Since    time.Duration // older messages become a count for each channel; 0: none
 	DryRun   bool          // reads everything and writes nothing
@@ -49,8 +50,9 @@ type Summary struct {
 	Channels int              `json:"channels"`
 	Messages int64            `json:"message_events"`
 	Reads    int64            `json:"read_events"`
-	Before   int64            `json:"written_before"` // of these, by an earlier call
-	Seeded   int64            `json:"seeded"`         // messages older than the cut, written as counts
+	Before   int64            `json:"written_before"`       // of these, by an earlier call
+	Seeded   int64            `json:"seeded"`               // messages older than the cut, written as counts
+	Held     string           `json:"slot_holds,omitempty"` // what the database keeps for the replication slot
 	Problems []Problem        `json:"not_mapped"`
 	Seconds  float64          `json:"seconds"`
 }
@@ -71,7 +73,7 @@ func Run(ctx context.Context, conf Config, product Product) (*Summary, error) {
 	}
 	begun := time.Now()
 	state := State{
-		Version: stateVersion, Product: conf.Product, Slot: conf.Slot, Source: conf.Source, Phase: phaseMessages, Now: conf.now().UnixMilli(),
+		Version: stateVersion, Product: conf.Product, Slot: conf.Slot, Source: conf.Source, LSN: conf.LSN, Phase: phaseMessages, Now: conf.now().UnixMilli(),
 	}
 	if conf.Since > 0 {
 		state.Cut = state.Now - conf.Since.Milliseconds()
@@ -239,6 +241,7 @@ func (w *writer) resume(conf *Config, state State) error {
 		}
 		w.tail[in] = tail
 	}
+	state.LSN = conf.LSN
 	w.state = state
 	return nil
 }

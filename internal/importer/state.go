@@ -32,6 +32,9 @@ type State struct {
 	Slot    string `json:"slot"`
 	Source  string `json:"source"`
 	Phase   string `json:"phase"`
+	// LSN is the position of the replication slot whose snapshot was imported, and then up to which
+	// a bridge has written everything; "" without a slot.
+	LSN string `json:"lsn,omitempty"`
 	// Cut is the time before which messages become a count, 0 for none. Now is when the import
 	// began. Both are in Unix milliseconds.
 	Cut int64 `json:"cut"`
@@ -67,6 +70,12 @@ func (s *State) since() time.Duration {
 // name is the key of the state, and the header that marks the records of this import.
 func (s *State) name() string { return s.Product + "/" + s.Slot }
 
+// Name is the name of the import, which is also the value of Header.
+func (s *State) Name() string { return s.name() }
+
+// Header is the header of the records of an import and its bridge.
+const Header = headerImport
+
 const stateVersion = 1
 
 // Load reads how far an import is; nil if it never began.
@@ -76,15 +85,40 @@ func Load(ctx context.Context, conf Config) (*State, error) {
 		return nil, err
 	}
 	defer cl.Close()
-	s := &states{conf: &conf, topic: conf.Prefix + TopicImports, cl: cl}
-	topics, err := kadm.NewClient(cl).ListTopics(ctx, s.topic)
+	return OpenStates(conf, cl).Load(ctx)
+}
+
+// States is where the state of an import is.
+type States struct {
+	states
+	name string
+}
+
+// OpenStates returns where the state of an import is.
+func OpenStates(conf Config, cl *kgo.Client) *States {
+	return &States{states{conf: &conf, topic: conf.Prefix + TopicImports, cl: cl}, (&State{Product: conf.Product, Slot: conf.Slot}).name()}
+}
+
+// Load reads how far the import is; nil if it never began.
+func (s *States) Load(ctx context.Context) (*State, error) {
+	topics, err := kadm.NewClient(s.cl).ListTopics(ctx, s.topic)
 	if err != nil {
 		return nil, fmt.Errorf("whether there is a topic %s: %w", s.topic, err)
 	}
 	if !topics.Has(s.topic) || topics[s.topic].Err != nil {
 		return nil, nil
 	}
-	return s.load(ctx, (&State{Product: conf.Product, Slot: conf.Slot}).name())
+	return s.load(ctx, s.name)
+}
+
+// Record returns the record that saves a state.
+func (s *States) Record(x *State) (*kgo.Record, error) { return s.record(x) }
+
+// Partitions returns the numbers of partitions of the topics that an import writes to, by name.
+func (s *States) Partitions(ctx context.Context) (map[string]int32, error) {
+	topics := []string{s.conf.Prefix + events.Messages.String(), s.conf.Prefix + events.Reads.String()}
+	_, _, partitions, err := kafkaadmin.SettledIdentities(ctx, kadm.NewClient(s.cl), topics)
+	return partitions, err
 }
 
 // Done reports whether the import has written everything.
@@ -146,13 +180,19 @@ func (s *states) load(ctx context.Context, name string) (*State, error) {
 	return found, err
 }
 
+// record returns the record of a state.
+func (s *states) record(x *State) (*kgo.Record, error) {
+	b, err := json.Marshal(x)
+	return &kgo.Record{Topic: s.topic, Partition: 0, Key: []byte(x.name()), Value: b}, err
+}
+
 // save writes the state and waits for the acknowledgment.
 func (s *states) save(ctx context.Context, x *State) error {
-	b, err := json.Marshal(x)
+	r, err := s.record(x)
 	if err != nil {
 		return err
 	}
-	if err := s.cl.ProduceSync(ctx, &kgo.Record{Topic: s.topic, Partition: 0, Key: []byte(x.name()), Value: b}).FirstErr(); err != nil {
+	if err := s.cl.ProduceSync(ctx, r).FirstErr(); err != nil {
 		return fmt.Errorf("writing to %s: %w", s.topic, err)
 	}
 	return nil

@@ -48,7 +48,7 @@ func readLog(ctx context.Context, conf *Config, topic string, from, to []int64, 
 	}
 	cl, err := conf.Kafka.Client(ctx, patience,
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets}), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		kgo.KeepControlRecords(), kgo.FetchMaxWait(250*time.Millisecond), kgo.DisableClientMetrics())
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(), kgo.FetchMaxWait(250*time.Millisecond), kgo.DisableClientMetrics())
 	if err != nil {
 		return err
 	}

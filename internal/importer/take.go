@@ -55,9 +55,10 @@ func (p *plan) usable(o Origin, e *Event) bool {
 		p.problems.Add(o, reason, strconv.Quote(id))
 		return true
 	}
-	ofUser := e.Kind != KindChannel && e.Kind != KindChannelDeleted && e.Kind != KindPost
+	ofMessage := e.Kind == KindPost || e.Kind == KindEdit || e.Kind == KindDelete
+	ofUser := e.Kind != KindChannel && e.Kind != KindChannelDeleted && !ofMessage
 	if bad("channel", e.Channel, false) || bad("user", e.User, !ofUser) ||
-		bad("message", e.ID, e.Kind != KindPost) || bad("thread", e.Thread, e.Kind != KindFollow && e.Kind != KindUnfollow) {
+		bad("message", e.ID, !ofMessage) || bad("thread", e.Thread, e.Kind != KindFollow && e.Kind != KindUnfollow) {
 		return false
 	}
 	for _, at := range []*int64{&e.At, &e.Until} {
@@ -70,19 +71,21 @@ func (p *plan) usable(o Origin, e *Event) bool {
 			*at = 1
 		}
 	}
-	if e.Kind != KindPost {
+	if e.Kind != KindPost && e.Kind != KindEdit {
 		return true
 	}
-	if e.At == 0 {
-		p.problems.Add(o, "a message without a time", e.Channel+" "+e.ID)
-		return false
-	}
-	if e.User == "" && !e.Silent {
-		p.problems.Add(o, "a message without a sender: written as of "+unknownSender, e.Channel+" "+e.ID)
-		e.User = unknownSender
-	}
-	if e.Until != 0 && e.Until < e.At {
-		e.Until = e.At
+	if e.Kind == KindPost {
+		if e.At == 0 {
+			p.problems.Add(o, "a message without a time", e.Channel+" "+e.ID)
+			return false
+		}
+		if e.User == "" && !e.Silent {
+			p.problems.Add(o, "a message without a sender: written as of "+unknownSender, e.Channel+" "+e.ID)
+			e.User = unknownSender
+		}
+		if e.Until != 0 && e.Until < e.At {
+			e.Until = e.At
+		}
 	}
 	mentions := e.Mentions[:0]
 	for _, m := range e.Mentions {

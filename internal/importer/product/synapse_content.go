@@ -24,6 +24,14 @@ type matrixContent struct {
 	Edited *matrixContent `json:"m.new_content"`
 }
 
+// thread returns the first message of the thread that a message is in, "" if it is in none.
+func (c *matrixContent) thread() string {
+	if c.Relates.Type == "m.thread" {
+		return c.Relates.ID
+	}
+	return ""
+}
+
 // synapseContent parses an event. Fields of another type than Matrix defines are left out: any
 // client can write them.
 func synapseContent(f fields, column string) (*matrixContent, bool) {

@@ -7,5 +7,8 @@
 //	csv.go       rows of a CSV file
 //	ndjson.go    rows of a file with a JSON object a line
 //	postgres.go  a PostgreSQL database
+//	slot.go      a replication slot, and what it holds back
+//	publication.go  what a slot's publications must have
+//	stream.go    the changes of a database, transaction by transaction
 //	words.go     what an error of a database means, and its remedy
 package source

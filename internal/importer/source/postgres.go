@@ -2,8 +2,7 @@ package source
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,20 +18,17 @@ type Postgres struct {
 // closing is how long the end of a transaction may take.
 const closing = 5 * time.Second
 
-// OpenPostgres begins the transaction. Times are in UTC, in the form of ISO 8601.
+// OpenPostgres begins the transaction.
 func OpenPostgres(ctx context.Context, dsn string) (*Postgres, error) {
-	conf, err := pgx.ParseConfig(dsn)
+	return OpenSnapshot(ctx, dsn, "")
+}
+
+// OpenSnapshot begins the transaction, of the moment of a snapshot that another connection has
+// exported; "" is now.
+func OpenSnapshot(ctx context.Context, dsn, snapshot string) (*Postgres, error) {
+	conn, err := connect(ctx, dsn)
 	if err != nil {
-		return nil, errors.New("--source is no address of a database: write it as postgres://USER@HOST:5432/DATABASE, the password in $PGPASSWORD or ~/.pgpass")
-	}
-	conf.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // fields as text
-	conf.RuntimeParams["application_name"] = "tidemark import"
-	conf.RuntimeParams["timezone"] = "UTC"
-	conf.RuntimeParams["datestyle"] = "ISO"
-	conf.RuntimeParams["default_transaction_read_only"] = "on"
-	conn, err := pgx.ConnectConfig(ctx, conf)
-	if err != nil {
-		return nil, inWords(fmt.Sprintf("the database at %s:%d", conf.Host, conf.Port), err)
+		return nil, err
 	}
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
@@ -40,7 +36,11 @@ func OpenPostgres(ctx context.Context, dsn string) (*Postgres, error) {
 		return nil, inWords("beginning to read", err)
 	}
 	p := &Postgres{conn, tx}
-	if _, err := tx.Exec(ctx, "SELECT 1"); err != nil { // all later statements see the database as of this first one
+	first := "SELECT 1" // all later statements see the database as of this first one
+	if snapshot != "" {
+		first = "SET TRANSACTION SNAPSHOT '" + strings.ReplaceAll(snapshot, "'", "''") + "'"
+	}
+	if _, err := tx.Exec(ctx, first); err != nil {
 		_ = p.Close(ctx)
 		return nil, inWords("beginning to read", err)
 	}
@@ -57,10 +57,43 @@ func (p *Postgres) Close(ctx context.Context) error {
 
 // Rows runs the query of a table. Without a query it finds nothing.
 func (p *Postgres) Rows(ctx context.Context, table, query string, fn func(*Row) error) (found bool, err error) {
+	return queryRows(ctx, p.tx, table, query, fn)
+}
+
+// Now reads a PostgreSQL database as it is now, each query for itself.
+type Now struct{ conn *pgx.Conn }
+
+// OpenNow connects to a database.
+func OpenNow(ctx context.Context, dsn string) (*Now, error) {
+	conn, err := connect(ctx, dsn)
+	return &Now{conn}, err
+}
+
+// Close closes the connection.
+func (n *Now) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+	defer cancel()
+	return n.conn.Close(ctx)
+}
+
+// Rows runs a query. Without a query it finds nothing.
+func (n *Now) Rows(ctx context.Context, table, query string, fn func(*Row) error) (found bool, err error) {
+	return queryRows(ctx, n.conn, table, query, fn)
+}
+
+// Held asks what the database keeps for a slot.
+func (n *Now) Held(ctx context.Context, slot string) (*Held, error) { return heldBy(ctx, n.conn, slot) }
+
+// querier is a connection or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func queryRows(ctx context.Context, from querier, table, query string, fn func(*Row) error) (found bool, err error) {
 	if query == "" {
 		return false, nil
 	}
-	rows, err := p.tx.Query(ctx, query)
+	rows, err := from.Query(ctx, query)
 	if err != nil {
 		return false, inWords(table, err)
 	}

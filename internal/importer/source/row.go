@@ -16,6 +16,23 @@ type Row struct {
 	null    []bool
 }
 
+// NewRow returns a row with these columns and their values.
+func NewRow(table string, number int64, fields ...string) *Row {
+	r := &Row{Table: table, Number: number}
+	for i := 0; i+1 < len(fields); i += 2 {
+		r.columns, r.values, r.null = append(r.columns, fields[i]), append(r.values, fields[i+1]), append(r.null, false)
+	}
+	return r
+}
+
+// With returns a copy of the row that has another column as well.
+func (r *Row) With(column, value string) *Row {
+	return &Row{
+		Table: r.Table, Number: r.Number,
+		columns: append(slices.Clone(r.columns), column), values: append(slices.Clone(r.values), value), null: append(slices.Clone(r.null), false),
+	}
+}
+
 // Get returns the text of a field. It reports false if the row has no such column, or NULL in it.
 func (r *Row) Get(column string) (text string, ok bool) {
 	for i, name := range r.columns {

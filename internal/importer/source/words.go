@@ -16,6 +16,10 @@ const (
 	wrongLogin   = "28" // a class
 	tooManyIn    = "53300"
 	conflict     = "40001"
+	noSuchObject = "42704"
+	exists       = "42710"
+	inUse        = "55006"
+	tooManySlots = "53400"
 )
 
 // inWords adds a remedy to an error of a database.
@@ -28,6 +32,15 @@ func inWords(what string, err error) error {
 	case pg.Code == noSuchTable || pg.Code == noSuchColumn:
 		return fmt.Errorf("%s: the database says: %s: is it the database of this product, and the schema in the search_path? "+
 			"A mapping names tables and columns as the database has them", what, pg.Message)
+	case pg.Code == noRight && strings.Contains(pg.Message, "replication"):
+		return fmt.Errorf("%s: the user of --source may not replicate (%s): ALTER ROLE that user REPLICATION", what, pg.Message)
+	case pg.Code == exists:
+		return fmt.Errorf("%s: the database has one of this name: `tidemark import --drop-slot` removes it, or name another one", what)
+	case pg.Code == inUse:
+		return fmt.Errorf("%s: somebody reads it now (%s): stop that bridge first", what, pg.Message)
+	case pg.Code == tooManySlots:
+		return fmt.Errorf("%s: all replication slots of the database are in use: raise max_replication_slots there, or remove one that nobody reads "+
+			"(pg_replication_slots)", what)
 	case pg.Code == noRight:
 		return fmt.Errorf("%s: the user of --source may not read it (%s): GRANT SELECT ON ALL TABLES IN SCHEMA public TO that user", what, pg.Message)
 	case strings.HasPrefix(pg.Code, wrongLogin):

@@ -175,6 +175,24 @@ var all = []Code{
 	{"TM042", "The past is out of reach", []string{
 		"retention no longer reaches",
 	}},
+	{"TM043", "A bridge cannot go on", []string{
+		"what changed since … is lost to the bridge",
+		"what is between is lost to the bridge",
+		"made no replication slot, so what changed since is not known",
+		"was removed, and what changed since cannot be read",
+		"and this one may not write any more: stop one of the two",
+	}},
+	{"TM044", "A publication stops the product", []string{
+		"which have no primary key: PostgreSQL refuses these updates of the product",
+	}},
+	{"TM045", "A database cannot be followed", []string{
+		"so its changes cannot be followed: set wal_level = logical",
+		"a replication slot belongs to the primary",
+		"lack tables: let the owner of the tables run this",
+		"may not replicate",
+		"all replication slots of the database are in use",
+		"a replication slot waits for the transactions that are open when it is made",
+	}},
 
 	{"TM101", "empty_value", nil},
 	{"TM102", "too_large", nil},

@@ -1,7 +1,9 @@
 // Package chats plays stories as other chat products would store them: it fills their tables with
 // the rows that a user's actions leave behind, their known defects included.
 //
+//	mattermost.go      users of a Mattermost server: what they do, transaction by transaction
 //	synapse.go         users of a Synapse server: what they do
 //	synapse_push.go    the numbers that Synapse stores meanwhile
 //	synapse_tables.go  its tables, as SQL
+//	synapse_changes.go what changes in them, transaction by transaction
 package chats

@@ -6,9 +6,11 @@ import (
 	"slices"
 )
 
-// Synapse is a Synapse server with its database. Every action takes a minute.
+// Synapse is a Synapse server with its database. Every action takes a minute, unless Clock says what
+// time it is.
 type Synapse struct {
-	Now int64 // Unix milliseconds
+	Now   int64 // Unix milliseconds
+	Clock func() int64
 
 	events   []*event
 	rooms    []*room
@@ -21,6 +23,8 @@ type Synapse struct {
 	pushes    []*push
 	summaries map[place]*summary
 	rotated   int64
+	written   map[string][]string // rows by table, for Changes
+	read      int64               // newest place in the stream of receipts
 }
 
 // Message is what a user sends. The zero value of Kind is m.room.message.
@@ -81,8 +85,15 @@ func (s *Synapse) Invite(id, by, user string) {
 	})
 }
 
+// tick is the time of the next action.
+func (s *Synapse) tick() {
+	if s.Now += 60_000; s.Clock != nil {
+		s.Now = s.Clock()
+	}
+}
+
 func (s *Synapse) add(e *event) *event {
-	s.Now += 60_000
+	s.tick()
 	if e.received == 0 {
 		e.received = s.Now
 	}
@@ -144,7 +155,7 @@ func (s *Synapse) Censor(id string) { s.event(id).content = map[string]any{} }
 
 // Read sends a receipt of a kind, with or without a thread.
 func (s *Synapse) Read(kind, user, id string, thread ...string) {
-	s.Now += 60_000
+	s.tick()
 	e := s.event(id)
 	r := &receipt{at: s.Now, room: e.room, kind: kind, user: user, event: e}
 	if len(thread) > 0 {
@@ -153,7 +164,8 @@ func (s *Synapse) Read(kind, user, id string, thread ...string) {
 	s.receipts = slices.DeleteFunc(s.receipts, func(o *receipt) bool {
 		return o.room == r.room && o.kind == kind && o.user == user && (o.thread == nil) == (r.thread == nil) && (o.thread == nil || *o.thread == *r.thread)
 	})
-	r.stream = int64(len(s.receipts) + 1000)
+	s.read++
+	r.stream = 1000 + s.read
 	s.receipts = append(s.receipts, r)
 	s.readPushes(r)
 }

@@ -34,7 +34,10 @@ CREATE TABLE event_push_summary_stream_ordering (lock char(1) PRIMARY KEY DEFAUL
 `
 
 // SQL returns statements that make the tables with their rows.
-func (s *Synapse) SQL() string {
+func (s *Synapse) SQL() string { return synapseTables + inserts(s.rows()) }
+
+// rows returns the rows of all tables.
+func (s *Synapse) rows() map[string][]string {
 	rows := map[string][]string{"event_push_summary_stream_ordering": {values("X", s.rotated)}, "thread_subscriptions": s.follows}
 	add := func(table string, fields ...any) { rows[table] = append(rows[table], values(fields...)) }
 	for _, r := range s.rooms {
@@ -77,7 +80,7 @@ func (s *Synapse) SQL() string {
 		}
 		add("event_push_summary", at.user, at.room, sum.count, sum.stream, 0, last, at.thread)
 	}
-	return synapseTables + inserts(rows)
+	return rows
 }
 
 func (s *Synapse) addEvent(e *event, add func(string, ...any)) {

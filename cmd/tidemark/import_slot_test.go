@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/importer/source"
+	"github.com/tidemark/tidemark/internal/test/chats"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+// tidemarkUntil runs a command line until ctx ends.
+func tidemarkUntil(ctx context.Context, args ...string) result {
+	var out, errout bytes.Buffer
+	code := execute(ctx, append([]string{"tidemark"}, args...), strings.NewReader(""), &out, &errout)
+	return result{code, out.String(), errout.String()}
+}
+
+// An import with a slot says what the database lacks, then makes the slot and says what it holds
+// back. A bridge goes on from there: what was posted after the import is unread.
+func TestImportWithASlot(t *testing.T) {
+	s, dsn := stack(t), testkit.Postgres(t)
+	last := time.Now().Add(-time.Hour).UnixMilli()
+	m := &chats.Mattermost{Now: func() int64 { last++; return last }}
+	for _, sql := range append(m.Begin([]string{"ann", "bob"}, []string{"general"}), m.Post("general", "ann", "first")...) {
+		testkit.SQL(t, dsn, sql)
+	}
+	at := []string{"mattermost", "--source", dsn, "--slot", "chat", "--brokers", s.Broker}
+	args := append([]string{"import"}, at...)
+	r := tidemark(t, "", args...)
+	_, sql, found := strings.Cut(r.errout, ":\n")
+	if r.code != exitFailed || !found || !strings.Contains(r.errout, "the publications of the slot chat lack tables") {
+		t.Fatalf("without publications: %+v", r)
+	}
+	if _, err := source.HeldBy(t.Context(), dsn, "chat"); err == nil {
+		t.Error("there is a slot without publications")
+	}
+	testkit.SQL(t, dsn, sql)
+	if r := tidemark(t, "", append([]string{"bridge"}, at...)...); r.code != exitFailed || !strings.Contains(r.errout, "there is no import mattermost/chat") {
+		t.Errorf("a bridge without an import: %+v", r)
+	}
+	if out := ok(t, "", args...); !strings.Contains(out, "chat holds back ") {
+		t.Errorf("the import does not say what its slot holds back:\n%s", out)
+	}
+	for _, sql := range m.Post("general", "ann", "second") {
+		testkit.SQL(t, dsn, sql)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan result, 1)
+	go func() { ended <- tidemarkUntil(ctx, append([]string{"bridge"}, at...)...) }()
+	eventually(t, "unread          2\n", "query", "unread", "bob", "general", "--addr", s.URL)
+	if r := tidemark(t, "", append(args, "--drop-slot")...); r.code != exitFailed || !strings.Contains(r.errout, "stop that bridge first") {
+		t.Errorf("a slot that is read: %+v", r)
+	}
+	stop()
+	if r := <-ended; r.code != exitDone || !strings.Contains(r.errout, "chat holds back ") {
+		t.Errorf("a bridge that is stopped: %+v", r)
+	}
+	if out := ok(t, "", append(args, "--drop-slot")...); !strings.Contains(out, "of WAL since ") || !strings.Contains(out, "; it is removed\n") {
+		t.Errorf("%s", out)
+	}
+	for want, args := range map[string][]string{
+		"the database has no replication slot of this name":         append(args, "--drop-slot"),
+		"is lost to the bridge; import again into fresh topics":     append([]string{"bridge"}, at...),
+		"mattermost/chat: this import is done":                      args,
+		"\"Chat\" is no name of a replication slot":                 {"bridge", "mattermost", "--source", dsn, "--slot", "Chat"},
+		"--drop-slot removes a replication slot: name it with --sl": {"import", "mattermost", "--source", dsn, "--drop-slot"},
+	} {
+		if r := tidemark(t, "", args...); !strings.Contains(r.errout, want) {
+			t.Errorf("%v: want %q: %+v", args, want, r)
+		}
+	}
+}

@@ -1,0 +1,12 @@
+// Package bridge follows the database of another chat product, and writes what changes there as
+// events. It begins where an import with a replication slot has ended.
+//
+// Each batch is one transaction of Kafka: the events of whole transactions of the database, and the
+// position behind them in tidemark.imports. So each change is written once, wherever a bridge dies.
+// A second bridge of the same name fences the first one.
+//
+//	run.go      a bridge from beginning to end, and what stops it
+//	session.go  one connection to the database and one producer
+//	batch.go    transactions of the database as one of Kafka
+//	status.go   lag and backlog: metrics, readiness, lines in the log
+package bridge
