@@ -14,6 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/obs/codes"
 	"github.com/tidemark/tidemark/internal/term"
 	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/internal/verbs/adopt"
 	"github.com/tidemark/tidemark/internal/verbs/conform"
 	"github.com/tidemark/tidemark/internal/verbs/contexts"
 	"github.com/tidemark/tidemark/internal/verbs/deadletters"
@@ -40,10 +41,10 @@ type cli struct {
 	Gateway     gatewayCmd      `cmd:"" help:"Run a gateway: WebSockets for people's devices."`
 	Topics      topics.Cmd      `cmd:"" help:"Create the topics, or check them."`
 	Emit        emitCmd         `cmd:"" help:"Write events, one JSON object per line, to the topics."`
-	Import      importCmd       `cmd:"" help:"Write the history of another chat product as events."`
-	Bridge      bridgeCmd       `cmd:"" help:"Follow another chat product's database, and write what changes as events."`
-	Compare     compareCmd      `cmd:"" help:"Compare another chat product's numbers with ours, and say why they differ."`
-	Heal        healCmd         `cmd:"" help:"Print statements that set another chat product's numbers right."`
+	Import      adopt.Import    `cmd:"" help:"Write the history of another chat product as events."`
+	Bridge      adopt.Bridge    `cmd:"" help:"Follow another chat product's database, and write what changes as events."`
+	Compare     adopt.Compare   `cmd:"" help:"Compare another chat product's numbers with ours, and say why they differ."`
+	Heal        adopt.Heal      `cmd:"" help:"Print statements that set another chat product's numbers right."`
 	Query       query.Cmd       `cmd:"" help:"Ask a running node."`
 	Diff        diffCmd         `cmd:"" help:"Say what changed for a user between two moments, and by which records."`
 	Replay      replayCmd       `cmd:"" help:"Rebuild stores from the topics."`

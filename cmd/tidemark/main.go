@@ -16,10 +16,6 @@
 //	audit_flags.go  the audit log
 //	emit.go         writes events
 //	emit_line.go    a line that is an event
-//	import.go       writes the history of another chat product
-//	source_flags.go  where another chat product's data is
-//	compare.go      compares its numbers with ours
-//	heal.go         prints statements that set its numbers right
 //	diff.go           what changed for a user between two moments
 //	replay.go       rebuilds stores
 //	verify.go       compares stores and Redis with the topics

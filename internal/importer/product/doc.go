@@ -11,4 +11,8 @@
 //	synapse.go     Synapse's database
 //	synapse_content.go  the events of Matrix in it
 //	synapse_counts.go   its numbers of notifications
+//	live.go        changes of a product's rows, and what a bridge remembers of them
+//	mattermost_live.go  those of Mattermost
+//	synapse_live.go     those of Synapse: events
+//	synapse_live_reads.go  receipts, subscriptions and mutes
 package product

@@ -2,6 +2,7 @@ package product
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/tidemark/tidemark/internal/importer"
 	"github.com/tidemark/tidemark/internal/importer/source"
@@ -108,3 +109,9 @@ func oneText(ctx context.Context, from source.Tables, table, column, query strin
 }
 
 func literal(text string) string { return literals([]string{text}) }
+
+// number64 parses a number of PostgreSQL; 0 if it is none.
+func number64(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}

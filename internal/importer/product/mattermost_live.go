@@ -114,7 +114,7 @@ func (m *mattermostLive) viewChanged(ctx context.Context, tx *source.Transaction
 func (m *mattermostLive) threadChanged(ctx context.Context, tx *source.Transaction, f fields, send func(*importer.Event) error) error {
 	root := f.Text("postid")
 	channel, err := m.roots.find(root, func() (string, error) {
-		return m.text(ctx, "posts", "channelid", "SELECT channelid FROM posts WHERE id = "+literal(root))
+		return oneText(ctx, m.Source, "posts", "channelid", "SELECT channelid FROM posts WHERE id = "+literal(root))
 	})
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (m *mattermostLive) threadChanged(ctx context.Context, tx *source.Transacti
 // setNext looks for a post behind a pointer, of those of before the transaction.
 func (m *mattermostLive) setNext(ctx context.Context, tx *source.Transaction, e *importer.Event, where string) (err error) {
 	commit := tx.Time.UnixMilli()
-	e.Next, err = m.text(ctx, "posts", "id", fmt.Sprintf(
+	e.Next, err = oneText(ctx, m.Source, "posts", "id", fmt.Sprintf(
 		"SELECT id FROM posts WHERE %s AND deleteat = 0 AND originalid = '' AND createat > %d AND createat <= %d ORDER BY createat, id LIMIT 1",
 		where, e.At, commit))
 	if e.Next != "" {
@@ -161,7 +161,7 @@ func (m *mattermostLive) postChanged(ctx context.Context, c *source.Change, f fi
 	}
 	if !f.Has("message") {
 		id := f.Text("id")
-		text, err := m.text(ctx, "posts", "message", "SELECT message FROM posts WHERE id = "+literal(id))
+		text, err := oneText(ctx, m.Source, "posts", "message", "SELECT message FROM posts WHERE id = "+literal(id))
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (m *mattermostLive) postChanged(ctx context.Context, c *source.Change, f fi
 // kind returns the type of a channel.
 func (m *mattermostLive) kind(ctx context.Context, channel string) (string, error) {
 	return m.kinds.find(channel, func() (string, error) {
-		return m.text(ctx, "channels", "type", "SELECT type FROM channels WHERE id = "+literal(channel))
+		return oneText(ctx, m.Source, "channels", "type", "SELECT type FROM channels WHERE id = "+literal(channel))
 	})
 }
 
@@ -221,9 +221,4 @@ func (m *mattermostLive) lookUp(ctx context.Context, text string) error {
 		return nil
 	})
 	return err
-}
-
-// text returns a column of the first row of a query, "" without a row.
-func (m *mattermostLive) text(ctx context.Context, table, column, query string) (string, error) {
-	return oneText(ctx, m.Source, table, column, query)
 }

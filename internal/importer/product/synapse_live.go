@@ -144,12 +144,12 @@ func (t *synapseTx) received(f fields) (millis int64, wrong bool) {
 func (t *synapseTx) member(ctx context.Context, f, m fields, at int64) error {
 	room, user := m.Text("room_id"), m.Text("user_id")
 	if f.truth("outlier") {
-		current, err := t.one(ctx, "event_id", "SELECT event_id FROM current_state_events WHERE event_id = "+literal(f.Text("event_id")))
+		current, err := oneText(ctx, t.Source, "events", "event_id", "SELECT event_id FROM current_state_events WHERE event_id = "+literal(f.Text("event_id")))
 		if err != nil || current == "" {
 			return err
 		}
 	}
-	was, err := t.one(ctx, "membership", fmt.Sprintf(`SELECT m.membership FROM room_memberships m JOIN events e ON e.event_id = m.event_id
+	was, err := oneText(ctx, t.Source, "events", "membership", fmt.Sprintf(`SELECT m.membership FROM room_memberships m JOIN events e ON e.event_id = m.event_id
 		WHERE m.room_id = %s AND m.user_id = %s AND e.stream_ordering < %d AND e.rejection_reason IS NULL
 		AND (NOT e.outlier OR EXISTS (SELECT 1 FROM current_state_events c WHERE c.event_id = m.event_id))
 		ORDER BY e.stream_ordering DESC LIMIT 1`, literal(room), literal(user), number64(f.Text("stream_ordering"))))
@@ -228,9 +228,4 @@ func (t *synapseTx) redacted(ctx context.Context, f fields, room, target string,
 		return t.edited(ctx, f, edits, at)
 	}
 	return t.emit(f.origin(), &importer.Event{Kind: importer.KindDelete, Channel: room, ID: target, At: at})
-}
-
-// one returns a column of the first row of a query.
-func (t *synapseTx) one(ctx context.Context, column, query string) (string, error) {
-	return oneText(ctx, t.Source, "events", column, query)
 }

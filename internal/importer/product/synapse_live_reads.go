@@ -3,7 +3,6 @@ package product
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/tidemark/tidemark/internal/importer"
@@ -18,7 +17,7 @@ func (t *synapseTx) receipt(ctx context.Context, f fields) error {
 		return nil
 	}
 	var e importer.Event
-	place, err := t.one(ctx, "stream_ordering", "SELECT stream_ordering FROM events WHERE event_id = "+literal(f.Text("event_id")))
+	place, err := oneText(ctx, t.Source, "events", "stream_ordering", "SELECT stream_ordering FROM events WHERE event_id = "+literal(f.Text("event_id")))
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func (t *synapseTx) hasReceipt(ctx context.Context, room, user, root string) (bo
 			return true, nil
 		}
 	}
-	found, err := t.one(ctx, "found", fmt.Sprintf(`SELECT coalesce(thread_id, '') AS thread, 'yes' AS found FROM receipts_linearized WHERE room_id = %s AND user_id = %s
+	found, err := oneText(ctx, t.Source, "events", "found", fmt.Sprintf(`SELECT coalesce(thread_id, '') AS thread, 'yes' AS found FROM receipts_linearized WHERE room_id = %s AND user_id = %s
 		AND receipt_type IN ('m.read', 'm.read.private') AND (thread_id IS NULL OR thread_id = %s) LIMIT 1`, literal(room), literal(user), literal(of)))
 	if found == "" || err != nil {
 		return false, err
@@ -104,7 +103,7 @@ func (t *synapseTx) hasReceipt(ctx context.Context, room, user, root string) (bo
 
 // subscribed maps a user's word to follow a thread, or not to.
 func (t *synapseTx) subscribed(ctx context.Context, f fields) error {
-	at, err := t.one(ctx, "received_ts", "SELECT coalesce(received_ts, origin_server_ts) AS received_ts FROM events WHERE event_id = "+literal(f.Text("event_id")))
+	at, err := oneText(ctx, t.Source, "events", "received_ts", "SELECT coalesce(received_ts, origin_server_ts) AS received_ts FROM events WHERE event_id = "+literal(f.Text("event_id")))
 	if err != nil {
 		return err
 	}
@@ -142,10 +141,4 @@ func (t *synapseTx) muted(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// number64 parses a number of PostgreSQL; 0 if it is none.
-func number64(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64)
-	return n
 }

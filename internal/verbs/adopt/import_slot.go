@@ -1,4 +1,4 @@
-package main
+package adopt
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // makeSlot makes the replication slot of the import; nil if there is to be none. An import that was
 // interrupted has lost its snapshot, so it gets a new slot: it then goes on as of that moment. It
 // returns ErrDone if the import is done.
-func (c *importCmd) makeSlot(a *verbs.App, conf importer.Config) (*source.Slot, error) {
+func (c *Import) makeSlot(a *verbs.App, conf importer.Config) (*source.Slot, error) {
 	tables := c.follows()
 	if tables == nil || c.DryRun {
 		return nil, nil
@@ -41,7 +41,7 @@ func (c *importCmd) makeSlot(a *verbs.App, conf importer.Config) (*source.Slot, 
 
 // slotLeft removes the slot of an import that has not begun, so that nothing is held back for it. It
 // says so where an interrupted import keeps its slot.
-func (c *importCmd) slotLeft(a *verbs.App, conf importer.Config, slot *source.Slot, err error) error {
+func (c *Import) slotLeft(a *verbs.App, conf importer.Config, slot *source.Slot, err error) error {
 	if slot == nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (c *importCmd) slotLeft(a *verbs.App, conf importer.Config, slot *source.Sl
 }
 
 // dropSlot removes the slot.
-func (c *importCmd) dropSlot(a *verbs.App) error {
+func (c *Import) dropSlot(a *verbs.App) error {
 	if _, err := c.address(a); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package adopt
 
 import (
 	"errors"
@@ -16,7 +16,8 @@ import (
 	"github.com/tidemark/tidemark/internal/verbs"
 )
 
-type importCmd struct {
+// Import is the verb of that name.
+type Import struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
 	verbs.JSONFlag
@@ -27,7 +28,8 @@ type importCmd struct {
 	DryRun   bool   `help:"Read and map all of it, say what would be written, and write nothing."`
 }
 
-func (importCmd) Help() string {
+// Help is shown below the flags.
+func (Import) Help() string {
 	return `
 Writes the history of another chat product as events: messages, members, read pointers, followed threads, mutes. It only
 reads the source. Import into fresh topics, before a gateway or a live producer writes there. The same command resumes an import that
@@ -50,7 +52,7 @@ Example:
 }
 
 // Validate checks what stands on the command line.
-func (c *importCmd) Validate() error {
+func (c *Import) Validate() error {
 	if _, err := days(c.Since); err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func days(text string) (time.Duration, error) {
 }
 
 // Run imports.
-func (c *importCmd) Run(a *verbs.App) error {
+func (c *Import) Run(a *verbs.App) error {
 	mapping, err := c.mapping()
 	if err != nil {
 		return err
@@ -125,7 +127,7 @@ func (c *importCmd) Run(a *verbs.App) error {
 }
 
 // from imports as of the moment of a slot; nil is now.
-func (c *importCmd) from(a *verbs.App, mapping product.Mapping, conf importer.Config, slot *source.Slot) (*importer.Summary, error) {
+func (c *Import) from(a *verbs.App, mapping product.Mapping, conf importer.Config, slot *source.Slot) (*importer.Summary, error) {
 	snapshot := ""
 	if slot != nil {
 		snapshot, conf.LSN = slot.Snapshot, slot.At.String()
@@ -146,7 +148,7 @@ func (c *importCmd) from(a *verbs.App, mapping product.Mapping, conf importer.Co
 }
 
 // done says that there is nothing to import.
-func (c *importCmd) done(a *verbs.App, err error) error {
+func (c *Import) done(a *verbs.App, err error) error {
 	fmt.Fprintf(a.Stderr, "tidemark: %s/%s: %v; another --topic-prefix begins a new one\n", c.Product, c.name(), err)
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package adopt
 
 import (
 	"cmp"
@@ -27,14 +27,16 @@ type compareFlags struct {
 	User []string `placeholder:"ID" help:"Only the numbers of this user; may be given several times."`
 }
 
-type compareCmd struct {
+// Compare is the verb of that name.
+type Compare struct {
 	compareFlags
 	verbs.JSONFlag
 	Sample int  `default:"1000" placeholder:"N" help:"Compare the numbers of so many users, each time of the same ones (${default})."`
 	All    bool `help:"Compare the numbers of all users."`
 }
 
-func (compareCmd) Help() string {
+// Help is shown below the flags.
+func (Compare) Help() string {
 	return `
 Reads the numbers that another chat product has for its users, and those of Tidemark, and says why they differ:
 
@@ -56,14 +58,14 @@ Example:
 }
 
 // Validate checks what stands on the command line.
-func (c *compareCmd) Validate() error {
+func (c *Compare) Validate() error {
 	if c.Sample < 1 {
 		return fmt.Errorf("--sample %d: it must be at least 1, and --all compares all", c.Sample)
 	}
-	return c.validate()
+	return c.checkAll()
 }
 
-func (f *compareFlags) validate() error {
+func (f *compareFlags) checkAll() error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (f *compareFlags) validate() error {
 }
 
 // Run compares and prints what it found.
-func (c *compareCmd) Run(a *verbs.App) error {
+func (c *Compare) Run(a *verbs.App) error {
 	mapping, err := c.mapping()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package adopt
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"github.com/tidemark/tidemark/internal/verbs"
 )
 
-type bridgeCmd struct {
+// Bridge is the verb of that name.
+type Bridge struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
 	Product   string `arg:"" enum:"synapse,mattermost" help:"What the source is of: synapse or mattermost."`
@@ -27,7 +28,8 @@ type bridgeCmd struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
 }
 
-func (bridgeCmd) Help() string {
+// Help is shown below the flags.
+func (Bridge) Help() string {
 	return `
 Follows the database of another chat product, and writes what changes there as events, until it is stopped. It begins where an
 import with the same --slot ended: nothing is left out between them, and nothing is written twice, whatever dies. It keeps its
@@ -41,12 +43,12 @@ Example:
     tidemark bridge mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2. --listen 127.0.0.1:8082`
 }
 
-func (c *bridgeCmd) source() *sourceFlags {
+func (c *Bridge) source() *sourceFlags {
 	return &sourceFlags{Product: c.Product, Source: c.Source, Slot: c.Slot}
 }
 
 // Validate checks what stands on the command line.
-func (c *bridgeCmd) Validate() error {
+func (c *Bridge) Validate() error {
 	if c.Source == "" || c.Product == "" || c.Slot == "" {
 		return nil // kong names what is missing
 	}
@@ -54,7 +56,7 @@ func (c *bridgeCmd) Validate() error {
 }
 
 // Run follows the database until it is told to stop.
-func (c *bridgeCmd) Run(a *verbs.App) error {
+func (c *Bridge) Run(a *verbs.App) error {
 	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
@@ -88,7 +90,7 @@ func (c *bridgeCmd) Run(a *verbs.App) error {
 }
 
 // serve serves health and metrics until stop is called.
-func (c *bridgeCmd) serve(b *bridge.Bridge, log *slog.Logger, metrics *prometheus.Registry) (stop func(), err error) {
+func (c *Bridge) serve(b *bridge.Bridge, log *slog.Logger, metrics *prometheus.Registry) (stop func(), err error) {
 	if c.Listen == "" {
 		return func() {}, nil
 	}

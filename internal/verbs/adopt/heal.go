@@ -1,4 +1,4 @@
-package main
+package adopt
 
 import (
 	"bufio"
@@ -10,11 +10,13 @@ import (
 	"github.com/tidemark/tidemark/internal/verbs"
 )
 
-type healCmd struct {
+// Heal is the verb of that name.
+type Heal struct {
 	compareFlags
 }
 
-func (healCmd) Help() string {
+// Help is shown below the flags.
+func (Heal) Help() string {
 	return `
 Compares as compare does, and prints the product's own statements that set its wrong numbers right: those of the bucket
 theirs_wrong. It never runs them. They come in transactions of 1,000, each after the result of the comparison as a comment.
@@ -32,10 +34,10 @@ Example:
 var heals = map[string]func(*compare.Line) (statement string, ok bool){"mattermost": compare.MattermostHeal, "synapse": compare.SynapseHeal}
 
 // Validate checks what stands on the command line.
-func (c *healCmd) Validate() error { return c.validate() }
+func (c *Heal) Validate() error { return c.checkAll() }
 
 // Run prints the statements.
-func (c *healCmd) Run(a *verbs.App) error {
+func (c *Heal) Run(a *verbs.App) error {
 	mapping, err := c.mapping()
 	if err != nil {
 		return err

@@ -1,0 +1,9 @@
+// Package adopt has the verbs that work on the data of other chat products.
+//
+//	source_flags.go  where a product's data is
+//	import.go        writes its history
+//	import_slot.go   makes and removes the replication slot of an import
+//	bridge.go        follows its database
+//	compare.go       compares its numbers with ours
+//	heal.go          prints statements that set its numbers right
+package adopt
