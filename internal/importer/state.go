@@ -105,7 +105,7 @@ func (s *States) Load(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("whether there is a topic %s: %w", s.topic, err)
 	}
-	if !topics.Has(s.topic) || topics[s.topic].Err != nil {
+	if !topics.Has(s.topic) {
 		return nil, nil
 	}
 	return s.load(ctx, s.name)

@@ -7,13 +7,13 @@ import (
 	"github.com/tidemark/tidemark/internal/importer/source"
 )
 
-// Refusal is a reason that does not go away by itself.
-type Refusal struct{ error }
+// RefusedError is a reason that does not go away by itself.
+type RefusedError struct{ error }
 
 // Unwrap returns the reason.
-func (r Refusal) Unwrap() error { return r.error }
+func (r RefusedError) Unwrap() error { return r.error }
 
-func refuse(format string, args ...any) error { return Refusal{fmt.Errorf(format, args...)} }
+func refuse(format string, args ...any) error { return RefusedError{fmt.Errorf(format, args...)} }
 
 // begin loads the state that the bridge goes on from, and refuses where it cannot.
 func begin(conf *Config, state *importer.State, held *source.Held) (source.LSN, error) {

@@ -51,7 +51,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		begun := time.Now()
 		err := b.session(ctx)
 		b.status.follows(err)
-		var refusal Refusal
+		var refusal RefusedError
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
