@@ -97,6 +97,10 @@ bench-compare: build test-tools ## run the benches ARGS of commit BASE and of th
 release: ## write dist: static, stripped, reproducible binaries for Linux and macOS, bills of materials, checksums
 	$(GO) run ./internal/test/release -version $(VERSION)
 
+.PHONY: docs
+docs: ## write bin/site: docs/ as a static site that can be searched; open bin/site/index.html
+	$(GO) run ./internal/test/site
+
 .PHONY: sbom
 sbom: build ## write bin/tidemark.cdx.json: the modules of bin/tidemark, as CycloneDX
 	bin/tidemark version --sbom > bin/tidemark.cdx.json

@@ -43,6 +43,11 @@ func ClientPython(ctx context.Context) (string, error) {
 	return pythonWith(ctx, "client-python-", "client-requirements.txt")
 }
 
+// SitePython is ExamplePython with the generator of the site, tools/examples/site-requirements.txt.
+func SitePython(ctx context.Context) (string, error) {
+	return pythonWith(ctx, "site-python-", "site-requirements.txt")
+}
+
 // pythonWith returns the Python of an environment with the packages of a list in tools/examples.
 func pythonWith(ctx context.Context, name, of string) (string, error) {
 	cache, root, err := exampleFolders()

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	out := flag.String("out", "bin/site", "folder that is replaced by the site")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := build(ctx, ".", *out); err != nil {
+		fmt.Fprintln(os.Stderr, "site:", err)
+		os.Exit(1) //nolint:gocritic // there is nothing left to stop
+	}
+	fmt.Printf("written: %s/index.html\n", *out)
+}
