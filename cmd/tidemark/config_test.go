@@ -120,7 +120,7 @@ func TestConfigCheckSaysWhyAPeerIsNotOne(t *testing.T) {
 // The rights that are checked are those that the document gives.
 func TestConfigCheckKnowsTheRightsOfTheDocument(t *testing.T) {
 	documented := documentedRights(t)
-	for _, role := range []config.Role{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway} {
+	for _, role := range []config.Role{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway, config.RoleSQL} {
 		var want []preflight.Right
 		for _, r := range documented[string(role)] {
 			want = append(want, preflight.Right{Do: r.Do, Resource: r.Resource, Name: r.Name})

@@ -11,6 +11,7 @@ import (
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/sqlsink"
 	"github.com/tidemark/tidemark/internal/ui"
 	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/snapshot"
@@ -22,11 +23,12 @@ type runCmd struct {
 	verbs.BrokersFlags `group:"Kafka:"`
 	verbs.RedisFlags   `group:"Redis:"`
 	cacheFlags         `group:"Redis:"`
+	verbs.SQLFlags     `group:"SQL (with the role sql):"`
 	verbs.FoldFlags    `group:"Counting (the same on all nodes):"`
 	threadFlags        `group:"Counting (the same on all nodes):"`
 	verbs.SkipFlags    `group:"Counting (the same on all nodes):"`
-	Roles              []string `default:"processor,cache,query" placeholder:"ROLE" help:"Roles of this node: processor (folds and publishes), cache (fills Redis), query (answers queries, takes events), gateway (sockets; needs query) (${default})."`
-	Group              string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's group adds -cache, the gateways' -gateway (${default})."`
+	Roles              []string `default:"processor,cache,query" placeholder:"ROLE" help:"Roles of this node: processor (folds and publishes), cache (fills Redis), query (answers queries, takes events), gateway (sockets; needs query), sql (writes to PostgreSQL; needs --sql) (${default})."`
+	Group              string   `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors; the cache's group adds -cache, the gateways' -gateway, that of sql -sql (${default})."`
 	DataDir            string   `default:"tidemark-data" placeholder:"DIR" help:"Directory of this node's stores, one per partition (${default})."`
 	memberFlags        `group:"Group and standbys:"`
 	NoBreaker          bool `help:"Do not stop a partition when most records are bad, but copy them all to the dead letters. Use it after you have repaired the producer."`
@@ -172,10 +174,12 @@ func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
 	nc.Standbys, nc.InstanceID, nc.SessionTimeout, nc.StoreRetention = c.Standbys, c.InstanceID, c.SessionTimeout, c.StoreRetention
 	nc.NoBreaker, nc.SnapshotEvery, nc.Patience, nc.Gateway = c.NoBreaker, c.SnapshotEvery, verbs.Patience, c.gateway(c.Origins)
 	nc.CheckChannels = c.CheckChannels
+	nc.SQLFlush = sqlsink.Flush(c.SQLFlush)
 	nc.RedisValues, nc.RedisKeys = c.RedisValues, c.RedisKeys
 	return []setting{
 		{"roles", func() (err error) { nc.Roles, nc.UI, err = c.roles(); return err }},
 		{"login to Kafka", func() (err error) { nc.Kafka, err = c.Kafka(); return err }},
+		{"login to the database", func() (err error) { nc.SQL, err = c.ForRole(a, nc.Roles); return err }},
 		{"login to Redis", func() (err error) { nc.Redis, err = c.RedisConfig(a); return err }},
 		{"records to skip", func() (err error) { nc.Skip, err = c.Skips(); return err }},
 		{"keys of tokens", func() (err error) { nc.Verifier, err = c.guard(a.Ctx, nc.Logger, c.Listen, c.Insecure); return err }},

@@ -15,6 +15,7 @@ const (
 	RoleCache     Role = "cache"     // writes published values to Redis
 	RoleQuery     Role = "query"     // answers queries and takes events
 	RoleGateway   Role = "gateway"   // serves WebSockets; it goes with query
+	RoleSQL       Role = "sql"       // writes published values to PostgreSQL
 )
 
 // Roles is a set of roles, without doubles.
@@ -22,19 +23,19 @@ type Roles []Role
 
 // ParseRoles reads the names of roles.
 func ParseRoles(names []string) (Roles, error) {
-	known := []Role{RoleProcessor, RoleCache, RoleQuery, RoleGateway}
+	known := []Role{RoleProcessor, RoleCache, RoleQuery, RoleGateway, RoleSQL}
 	var roles Roles
 	for _, name := range names {
 		r := Role(strings.TrimSpace(name))
 		if !slices.Contains(known, r) {
-			return nil, fmt.Errorf("there is no role %q: the roles are processor, cache, query and gateway", name)
+			return nil, fmt.Errorf("there is no role %q: the roles are processor, cache, query, gateway and sql", name)
 		}
 		if !roles.Has(r) {
 			roles = append(roles, r)
 		}
 	}
 	if len(roles) == 0 {
-		return nil, fmt.Errorf("a node needs at least one role: processor, cache, query or gateway")
+		return nil, fmt.Errorf("a node needs at least one role: processor, cache, query, gateway or sql")
 	}
 	return roles, nil
 }

@@ -31,6 +31,8 @@ var excused = map[string]string{
 	"processor/internal/outputs/publish.go: Produce":                "counts, and hands an outcome to the inbox",
 	"cache/session.go: kgo.OnPartitionsRevoked":                     "session.letGo guards it",
 	"cache/session.go: kgo.OnPartitionsLost":                        "session.letGo guards it",
+	"internal/sqlsink/session.go: kgo.OnPartitionsRevoked":          "session.letGo guards it",
+	"internal/sqlsink/session.go: kgo.OnPartitionsLost":             "session.letGo guards it",
 	"gateway/internal/presence/queued.go: kgo.OnPartitionsAssigned": "notes a flag",
 	"gateway/internal/presence/queued.go: kgo.OnPartitionsRevoked":  "notes a flag",
 	"gateway/internal/presence/queued.go: kgo.OnPartitionsLost":     "notes a flag",

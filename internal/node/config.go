@@ -15,6 +15,7 @@ import (
 	"github.com/tidemark/tidemark/internal/edge"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/internal/sqlsink"
 	"github.com/tidemark/tidemark/internal/ui"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
@@ -79,6 +80,9 @@ type Config struct {
 	// RedisValues and RedisKeys are as Values and Keys in cache.Config.
 	RedisValues string
 	RedisKeys   []string
+	// SQL is the database of the role sql, and SQLFlush says when it is written.
+	SQL      *sqlsink.Address
+	SQLFlush sqlsink.Flush
 	// UI, if set, serves the page at / and /ui/. The node fills in all fields but Demo and
 	// About.Dev. The page needs the role query, and its users connect to the role gateway.
 	UI *ui.Config

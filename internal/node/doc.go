@@ -10,6 +10,7 @@
 //	ready.go      what the node says about itself to probes and to other nodes
 //	router.go     the processor as the query service sees it
 //	cache.go      the role cache
+//	sql.go        the role sql
 //	gateway.go    the role gateway
 //	metrics.go    what a node measures beside its parts
 //	statecodes.go the codes of what is wrong now, as a metric

@@ -105,6 +105,11 @@ func New(ctx context.Context, c Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
+	if c.Roles.Has(config.RoleSQL) {
+		if err := n.addSQL(); err != nil {
+			return nil, err
+		}
+	}
 	if c.Roles.Has(config.RoleGateway) {
 		if err := n.addGateway(partitions); err != nil {
 			return nil, err

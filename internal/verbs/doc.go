@@ -11,6 +11,7 @@
 //	config_file.go   values of flags from a file
 //	nearest.go       the name that was probably meant
 //	fold_flags.go    the settings of the fold
+//	sql_flags.go     the database of the role sql
 //	past_flags.go    who answers about the past
 //	bucket_flags.go  where snapshots are, and which are kept
 //	stores.go        the stores of a data directory

@@ -27,7 +27,7 @@ var floors = []struct {
 	{"snapshot", []string{"snapshot"}},
 	{"rooms", []string{"processor/internal"}},
 	{"processor", []string{"processor"}},
-	{"cache", []string{"cache"}},
+	{"cache", []string{"cache", "internal/sqlsink"}},
 	{"query", []string{"query"}},
 	{"sockets", []string{"gateway/internal"}},
 	{"gateway", []string{"gateway"}},

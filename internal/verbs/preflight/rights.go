@@ -35,6 +35,8 @@ func Rights(role config.Role, t processor.Topics, group string) []Right {
 			[]Right{{"Read", "group", group}})
 	case config.RoleCache:
 		return slices.Concat(on("Describe", messages, reads, deliveries), on("Read", t.Unread, t.Channels), []Right{{"Read", "group", group + "-cache"}})
+	case config.RoleSQL:
+		return slices.Concat(on("Describe", messages, reads, deliveries), on("Read", t.Unread, t.Channels, t.Receipts), []Right{{"Read", "group", group + "-sql"}})
 	case config.RoleQuery:
 		return append(on("Write", messages, reads, deliveries), Right{"Describe", "group", group})
 	case config.RoleGateway:

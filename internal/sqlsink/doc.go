@@ -1,0 +1,29 @@
+// Package sqlsink is the role that writes the output topics into PostgreSQL, as tables for analysis
+// (DESIGN §7 has the topics, docs/sql.md the tables).
+//
+// A delta's way through the files:
+//
+//	config.go     settings; errors.go and metrics.go what goes wrong and what is counted
+//	dsn.go        the address of the database, and its password, which nothing prints
+//	database.go   connections, and transactions on them
+//	schema.go     the schema is made and migrated (schema/)
+//	filling.go    one filling of the database, and where each partition goes on
+//	sink.go       sessions, one after the other, until the context ends
+//	complete.go   whether the database is complete, for the metric and the log
+//	session.go    one membership of the consumer group: poll, collect, flush
+//	assign.go     where a partition begins: at the position that the database itself holds
+//	batch.go      decode, and keep the newest row of each key
+//	row.go        deltas and records as rows; copy.go the text of a row
+//	flush.go      one batch as one transaction; merge.go its statements
+//	lag.go        how far behind it is
+//
+// What stays true, whatever fails:
+//
+//   - Positions and rows are written in one transaction, so that each record takes effect once. A
+//     database that was restored from a backup, or wiped, goes on from where it is itself.
+//   - A transaction begins by locking the positions that it moves, and ends there if another member
+//     has taken one of them. So a late writer changes nothing.
+//   - A row never replaces one whose stamp dominates its own, whatever the order of the records.
+//   - The fold is never waited for, and never waits: this is a consumer of its topics with bounded
+//     memory.
+package sqlsink

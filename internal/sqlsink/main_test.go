@@ -1,0 +1,9 @@
+package sqlsink
+
+import (
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.LeakFree(m) }

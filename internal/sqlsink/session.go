@@ -1,0 +1,289 @@
+package sqlsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/plugin/kprom"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/internal/loglimit"
+)
+
+// session is one membership of the group, with one filling of the database. It ends when the
+// filling does: then every partition is opened anew.
+type session struct {
+	sink   *Sink
+	cfg    *Config
+	adm    *kadm.Client
+	client *kgo.Client
+	begun  filling    // as it was when the session began
+	broken chan error // why the session cannot go on, from the group's goroutine
+
+	mu       sync.Mutex
+	parts    map[partition]*part // owned now
+	released bool                // a partition was given away since the last flush
+	since    time.Time           // when the oldest record that is not written was fetched; zero: there is none
+
+	// Of the poll loop alone.
+	fill      filling
+	batch     batch
+	checked   time.Time // when the database was last looked at
+	committed time.Time
+	bad       loglimit.Limiter // records that were not written and are not logged yet
+	lastBad   error
+}
+
+// part is a partition that a session owns. session.mu guards what changes.
+type part struct {
+	partition
+	token  string // names this ownership in the database
+	stored int64  // the position that the database is known to hold
+	next   int64  // everything below was collected
+	commit int64  // the group's offset
+	end    int64  // of the log, as far as known
+}
+
+func newSession(sink *Sink, adm *kadm.Client, f filling) *session {
+	s := &session{sink: sink, cfg: &sink.cfg, adm: adm, fill: f, begun: f, broken: make(chan error, 1), parts: map[partition]*part{}, checked: time.Now()}
+	s.batch.reset()
+	return s
+}
+
+// run consumes until ctx ends or the session cannot go on. What was collected and not written by
+// then is read again.
+func (s *session) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	opts := []kgo.Opt{
+		kgo.FetchMaxWait(250 * time.Millisecond),
+		kgo.FetchMaxBytes(s.cfg.FetchBytes),
+		kgo.FetchMaxPartitionBytes(min(s.cfg.FetchBytes, 4<<20)),
+		kgo.SessionTimeout(s.cfg.SessionTimeout),
+		kgo.HeartbeatInterval(min(time.Second, s.cfg.SessionTimeout/5)),
+	}
+	opts = append(opts, s.cfg.ClientOptions...)
+	opts = append(opts,
+		kgo.SeedBrokers(s.cfg.Brokers...),
+		kgo.ClientID("tidemark-sql"),
+		kgo.DisableClientMetrics(),
+		kgo.ConsumerGroup(s.cfg.Group),
+		kgo.ConsumeTopics(s.cfg.topics()...),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		// Records are collected between a poll and AllowRebalance, so that none is added for an
+		// ownership that has ended.
+		kgo.BlockRebalanceOnPoll(),
+		kgo.DisableAutoCommit(),
+		kgo.KeepControlRecords(), // the last record of a log may be one
+		kgo.AdjustFetchOffsetsFn(func(group context.Context, o map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+			var to map[string]map[int32]kgo.Offset
+			err := guard.Err("taking partitions over", func() (err error) {
+				to, err = s.assign(ctx, group, o)
+				return err
+			})
+			return to, err
+		}),
+		kgo.OnPartitionsRevoked(s.letGo),
+		kgo.OnPartitionsLost(s.letGo),
+	)
+	if r := s.cfg.Registerer; r != nil { // its collectors come and go with the client
+		opts = append(opts, kgo.WithHooks(kprom.NewMetrics("tidemark", kprom.Subsystem("sql_kafka"), kprom.Registerer(r))))
+	}
+	var err error
+	if s.client, err = kgo.NewClient(opts...); err != nil {
+		return fmt.Errorf("client of Kafka: %w", err)
+	}
+	defer func() {
+		cancel() // first: leaving waits for assign
+		s.client.AllowRebalance()
+		s.lastCommit()
+		if err := kafkaadmin.Leave(s.client, kafkaadmin.LeavePatience); err != nil {
+			s.cfg.Logger.Warn("the SQL sink stops", "group", s.cfg.Group, "error", err)
+		}
+	}()
+	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.watchEnds(ctx) })
+	err = s.consume(ctx)
+	s.complain(s.bad.Rest())
+	return err
+}
+
+// consume is the loop: poll, collect, flush, commit.
+func (s *session) consume(ctx context.Context) error {
+	for {
+		fetched, err := s.poll(ctx)
+		if err != nil {
+			return err
+		}
+		if s.due(fetched) {
+			if err := s.flush(ctx); err != nil {
+				return err
+			}
+		}
+		if err := s.check(ctx); err != nil {
+			return err
+		}
+		s.commit(ctx)
+	}
+}
+
+// poll collects the records that were fetched, and returns how many there were. It returns after
+// CheckEvery at the latest, and when a flush is due.
+func (s *session) poll(ctx context.Context) (fetched int, err error) {
+	wait, cancel := context.WithTimeout(ctx, s.patience())
+	defer cancel()
+	if err := s.cfg.plant("poll"); err != nil {
+		return 0, err
+	}
+	fetches := s.client.PollRecords(wait, min(10_000, s.cfg.Flush.Rows))
+	defer s.client.AllowRebalance()
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	select {
+	case err := <-s.broken:
+		return 0, err
+	default:
+	}
+	fetches.EachError(func(topic string, number int32, failed error) {
+		var group *kgo.ErrGroupSession
+		switch {
+		case errors.Is(failed, context.DeadlineExceeded) && wait.Err() != nil: // nothing came in time
+		case errors.As(failed, &group): // the client joins again by itself
+			s.cfg.Logger.Warn("the SQL sink lost its group, joining again", "group", s.cfg.Group, "error", failed)
+		case inflate.Deferred(failed): // it is fetched again
+		case err == nil:
+			err = fmt.Errorf("fetch %s/%d: %w", topic, number, inflate.InWords(failed, inflate.Limit(s.client)))
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.collect(fetches)
+	return fetches.NumRecords(), nil
+}
+
+// patience is how long a poll may wait.
+func (s *session) patience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wait := min(s.cfg.CheckEvery, s.cfg.Flush.Every)
+	if !s.fill.complete {
+		wait = min(wait, time.Second)
+	}
+	if !s.since.IsZero() {
+		wait = min(wait, time.Until(s.since.Add(s.cfg.Flush.Every)))
+	}
+	return max(wait, time.Millisecond)
+}
+
+// collect adds the fetched records to the batch.
+func (s *session) collect(fetches kgo.Fetches) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.released {
+		s.released = false
+		n := s.batch.drop(func(p *part) bool { return s.parts[p.partition] != p })
+		s.sink.metrics.skipped.Add(float64(n))
+	}
+	fetches.EachPartition(func(f kgo.FetchTopicPartition) {
+		p := s.parts[partition{f.Topic, f.Partition}]
+		if p == nil || len(f.Records) == 0 {
+			return
+		}
+		for _, r := range f.Records {
+			if !r.Attrs.IsControl() {
+				s.add(r, p)
+			}
+		}
+		p.next = f.Records[len(f.Records)-1].Offset + 1
+		p.end = max(p.end, f.HighWatermark, p.next)
+		if s.since.IsZero() {
+			s.since = time.Now()
+		}
+	})
+}
+
+// add adds one record. One at which the code panics is counted as bad.
+func (s *session) add(r *kgo.Record, p *part) {
+	from, tally := len(s.batch.text.b), s.batch.tally
+	err := guard.Do("the taking of a record", func() {
+		switch r.Topic {
+		case s.cfg.Unread:
+			s.batch.addUnread(r, p)
+		case s.cfg.Channels:
+			s.batch.addChannel(r, p)
+		default:
+			s.batch.addReceipts(r, p)
+		}
+	})
+	if err == nil {
+		return
+	}
+	s.batch.text.b, s.batch.tally = s.batch.text.b[:from], tally
+	s.cfg.Logger.Error("a record is left out of the database", append(guard.Attrs(err), "topic", r.Topic, "partition", r.Partition, "offset", r.Offset)...)
+	s.batch.tally.records++
+	s.batch.bad(r, errPanics)
+}
+
+// due reports whether what was collected is to be written now.
+func (s *session) due(fetched int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.IsZero() {
+		// Partitions without records are written once, and another member may have ended the filling.
+		return fetched == 0 && !s.fill.complete && len(s.parts) > 0
+	}
+	return s.batch.rows() >= s.cfg.Flush.Rows || len(s.batch.text.b) >= s.cfg.FlushBytes ||
+		time.Since(s.since) >= s.cfg.Flush.Every || !s.fill.complete && s.caughtUp()
+}
+
+// caughtUp reports whether everything that is known to be in the logs was collected.
+func (s *session) caughtUp() bool {
+	for _, p := range s.parts {
+		if p.next < p.end {
+			return false
+		}
+	}
+	return true
+}
+
+// check notices, every CheckEvery, that the database was wiped or that another member began a
+// filling.
+func (s *session) check(ctx context.Context) error {
+	if time.Since(s.checked) < s.cfg.CheckEvery {
+		return nil
+	}
+	s.checked = time.Now()
+	s.mu.Lock()
+	var steps []step
+	for _, p := range s.parts {
+		steps = append(steps, step{p.partition, p.token, p.stored, p.stored})
+	}
+	s.mu.Unlock()
+	sortSteps(steps)
+	return s.sink.db.persist(ctx, "look at the positions", func(ctx context.Context, tx pgx.Tx) error {
+		if err := s.fill.holds(ctx, tx); err != nil {
+			return err
+		}
+		return lock(ctx, tx, steps)
+	})
+}
+
+// describe returns lines about the progress of the filling.
+func (s *session) describe() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	behind := int64(0)
+	for _, p := range s.parts {
+		behind += max(0, p.end-p.stored)
+	}
+	return []string{fmt.Sprintf("sql: the database is being filled: %d partitions here, %d records to go", len(s.parts), behind)}
+}

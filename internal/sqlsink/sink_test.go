@@ -1,0 +1,239 @@
+package sqlsink
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
+)
+
+// partitions of the topics in these tests.
+const nParts = 3
+
+// TestSink runs sinks against a real PostgreSQL.
+func TestSink(t *testing.T) {
+	s := &server{dsn: testkit.Postgres(t)}
+	for name, test := range map[string]func(*testing.T, *server){
+		"members come and go":    membersComeAndGo,
+		"a wiped database":       wipedDatabase,
+		"read again":             readAgain,
+		"a database that is off": databaseOff,
+		"a late writer":          lateWriter,
+		"an older backup":        olderBackup,
+		"other topics":           otherTopics,
+		"refusals":               refusals,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, s) })
+	}
+}
+
+// rig has topics on an embedded broker.
+func rig(t *testing.T) (brokers []string, topics testkit.TopicSet, cl *kgo.Client) {
+	kafka := testkit.FakeKafka(t)
+	topics = testkit.Topics(t, kafka.ListenAddrs(), nParts, 1)
+	return kafka.ListenAddrs(), topics, testkit.Client(t, kafka.ListenAddrs(), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+}
+
+var errPlanted = errors.New("planted")
+
+// Members begin, fail in the middle of a transaction, panic, stop and give partitions to each other:
+// each record takes effect once, and the tables end as if one had written them in order.
+func membersComeAndGo(t *testing.T, s *server) {
+	brokers, topics, cl := rig(t)
+	dsn := s.database(t, "")
+	h := newHistory(t)
+	produce(t, cl, topics, nParts, h.grow(800)...)
+	calls := &atomic.Int64{}
+	fragile := func(c *Config) {
+		c.SessionTimeout, c.Flush.Rows = 6*time.Second, 100
+		c.planted = func(where string) error {
+			switch n := calls.Add(1); {
+			case where != "poll" && n%7 == 0:
+				return errPlanted
+			case where == "commit" && n%31 == 0:
+				panic("planted")
+			}
+			return nil
+		}
+	}
+	var running []*member
+	for range 6 {
+		running = append(running, start(t, brokers, topics, dsn, fragile))
+		produce(t, cl, topics, nParts, h.grow(200)...)
+		if len(running) > 2 || rand.IntN(3) == 0 {
+			running[0].stop()
+			running = running[1:]
+		}
+	}
+	holds(t, dsn, h.want(t, s))
+	for _, m := range running {
+		m.stop()
+	}
+}
+
+// A schema that is dropped while the sink runs is made and filled again, without a restart.
+func wipedDatabase(t *testing.T, s *server) {
+	brokers, topics, cl := rig(t)
+	dsn := s.database(t, "")
+	h := newHistory(t)
+	produce(t, cl, topics, nParts, h.grow(500)...)
+	m := start(t, brokers, topics, dsn)
+	m.ready(t)
+	want := h.want(t, s)
+	holds(t, dsn, want)
+	for range 2 {
+		testkit.SQL(t, dsn, "DROP SCHEMA tidemark CASCADE")
+		holds(t, dsn, want)
+		m.ready(t)
+	}
+}
+
+// Without the row of identity everything is read again, and changes nothing, not even the time of a
+// change. A row that somebody removed comes back.
+func readAgain(t *testing.T, s *server) {
+	brokers, topics, cl := rig(t)
+	dsn := s.database(t, "")
+	h := newHistory(t)
+	produce(t, cl, topics, nParts, h.grow(500)...)
+	m := start(t, brokers, topics, dsn)
+	m.ready(t)
+	before := dump(t, dsn, true)
+	for _, statement := range []string{"DELETE FROM tidemark.identity", "DELETE FROM tidemark.identity; DELETE FROM tidemark.read_pointers; DELETE FROM tidemark.channels"} {
+		testkit.SQL(t, dsn, statement)
+		testkit.Await(t, "the database is complete again", func() bool {
+			list, err := query(t, dsn, "SELECT 'complete' FROM tidemark.identity WHERE complete_at IS NOT NULL")
+			return err == nil && len(list) == 1
+		})
+		if after := dump(t, dsn, true); after != before {
+			t.Fatalf("reading again changes (- after, + before)\n%s", difference(after, before))
+		}
+	}
+}
+
+// A database that does not answer is named in Ready, without its password, and goes on once it
+// answers.
+func databaseOff(t *testing.T, s *server) {
+	brokers, topics, cl := rig(t)
+	dsn := s.database(t, "")
+	h := newHistory(t)
+	produce(t, cl, topics, nParts, h.grow(300)...)
+	line := proxy.NewLine(t)
+	m := start(t, brokers, topics, strings.Replace(dsn, "tidemark@", "tidemark:hunter2@", 1), func(c *Config) {
+		c.Database.conf.DialFunc = line.Dialer(nil)
+	})
+	m.ready(t)
+	line.Cut()
+	produce(t, cl, topics, nParts, h.grow(300)...)
+	testkit.Await(t, "the trouble is told", func() bool {
+		ok, lines := m.Ready()
+		if text := strings.Join(lines, "\n"); strings.Contains(text, "hunter2") {
+			t.Fatalf("the password is in %q", text)
+		}
+		return !ok && len(lines) == 1 && strings.HasPrefix(lines[0], "sql: ") && strings.Contains(lines[0], "no PostgreSQL answers at 127.0.0.1:")
+	})
+	line.Mend()
+	m.ready(t)
+	holds(t, dsn, h.want(t, s))
+}
+
+// A writer whose partition another member has taken changes nothing.
+func lateWriter(t *testing.T, s *server) {
+	dsn := s.database(t, "")
+	w := Begin(t, dsn)
+	h := newHistory(t)
+	p := partition{"t", 0}
+	begin := func(token string) { w.do(t, w.begin(token, p)) }
+	begin("first")
+	begin("second")
+	var b batch
+	b.reset()
+	for _, r := range h.grow(100) {
+		if r.Topic == "tidemark.unread" {
+			b.addUnread(r, w.part)
+		}
+	}
+	before := dump(t, dsn, true)
+	if err := w.db.once(t.Context(), w.write(&b, step{p, "first", 0, 10})); !errors.Is(err, errReopen) {
+		t.Errorf("the late writer gets %v", err)
+	}
+	if after := dump(t, dsn, true); after != before {
+		t.Errorf("the late writer wrote\n%s", after)
+	}
+	if err := w.db.once(t.Context(), w.write(&b, step{p, "second", 0, 10})); err != nil {
+		t.Error(err)
+	}
+}
+
+// A database that is put back to an older backup goes on from there.
+func olderBackup(t *testing.T, s *server) {
+	brokers, topics, cl := rig(t)
+	dsn, backup := s.database(t, ""), ""
+	h := newHistory(t)
+	produce(t, cl, topics, nParts, h.grow(300)...)
+	m := start(t, brokers, topics, dsn)
+	m.ready(t)
+	m.stop()
+	s.n++
+	backup = "backup"
+	testkit.SQL(t, s.dsn, "CREATE DATABASE "+backup+" TEMPLATE "+dsn[strings.LastIndex(dsn, "/")+1:])
+	produce(t, cl, topics, nParts, h.grow(300)...)
+	m = start(t, brokers, topics, dsn)
+	holds(t, dsn, h.want(t, s))
+	m.stop()
+	old := strings.TrimSuffix(s.dsn, "postgres") + backup
+	m = start(t, brokers, topics, old)
+	m.ready(t)
+	holds(t, old, h.want(t, s))
+}
+
+// Rows of other topics have stamps that mean something else: they go.
+func otherTopics(t *testing.T, s *server) {
+	brokers, topics, cl := rig(t)
+	dsn := s.database(t, "")
+	produce(t, cl, topics, nParts, newHistory(t).grow(300)...)
+	m := start(t, brokers, topics, dsn)
+	m.ready(t)
+	m.stop()
+	brokers, topics, cl = rig(t)
+	h := newHistory(t)
+	produce(t, cl, topics, nParts, h.grow(30)...)
+	m = start(t, brokers, topics, dsn)
+	m.ready(t)
+	holds(t, dsn, h.want(t, s))
+}
+
+// What cannot work is refused in words, and nothing prints the password.
+func refusals(t *testing.T, s *server) {
+	brokers, topics, _ := rig(t)
+	newer := s.database(t, "")
+	Begin(t, newer)
+	testkit.SQL(t, newer, "UPDATE tidemark.identity SET version = 99")
+	poor := s.database(t, "")
+	testkit.SQL(t, poor, "CREATE ROLE poor LOGIN")
+	for _, c := range []struct{ name, dsn, want string }{
+		{"newer", newer, "the schema tidemark has version 99, and this build knows versions up to 1"},
+		{"encoding", s.database(t, "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"), "has the encoding LATIN1"},
+		{"rights", strings.Replace(poor, "tidemark@", "poor:hunter2@", 1), "GRANT CREATE, TEMPORARY ON DATABASE"},
+		{"nobody", "postgres://tidemark:hunter2@127.0.0.1:1/x", "no PostgreSQL answers at 127.0.0.1:1/x"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := start(t, brokers, topics, c.dsn, func(f *Config) { f.Group += c.name })
+			var said string
+			testkit.Await(t, c.want, func() bool {
+				ok, lines := m.Ready()
+				said = strings.Join(lines, "\n")
+				return !ok && strings.Contains(said, c.want)
+			})
+			if strings.Contains(said, "hunter2") || strings.Contains(said, "\n") {
+				t.Errorf("said is %q", said)
+			}
+		})
+	}
+}
