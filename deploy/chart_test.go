@@ -144,6 +144,7 @@ func TestChartRefusesWhatWouldNotRun(t *testing.T) {
 		{"a password in the pod's arguments", `{kafka: {brokers: ["k:1"]}, auth: {insecure: true}, redis: {url: "redis://:secret@r:6379"}}`, "url"},
 		{"a flag by its variable", `{kafka: {brokers: ["k:1"]}, auth: {insecure: true}, nodes: {flags: {FANOUT_LIMIT: 5}}}`, "FANOUT_LIMIT"},
 		{"no limit of memory", `{kafka: {brokers: ["k:1"]}, auth: {insecure: true}, nodes: {resources: {limits: null}}}`, "limits"},
+		{"more checks than a node makes", `{kafka: {brokers: ["k:1"]}, auth: {insecure: true}, nodes: {checkChannels: 601}}`, "checkChannels"},
 		{"no nodes", `{kafka: {brokers: ["k:1"]}, auth: {insecure: true}, nodes: {replicas: 0}}`, "replicas"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

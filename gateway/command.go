@@ -31,12 +31,13 @@ func (g *Gateway) handle(c *conn, body []byte) {
 // acknowledged, any other at once.
 func (g *Gateway) do(c *conn, cmd *frames.Command) error {
 	switch cmd.Type {
-	case "":
-		return frames.Refuse(frames.Invalid, "type is missing")
 	case "auth":
 		return frames.Refuse(frames.Invalid, "auth: this connection has a user; connect again to be somebody else")
 	case "sync":
-		c.user.hub.locked(func() { c.reload() })
+		c.user.hub.locked(func() {
+			g.metrics.shown.Judge(c.Instance, cmd.Shown, c.user.totals.Badge, !c.loading && c.Settled())
+			c.reload()
+		})
 		c.answer(cmd, nil)
 		return nil
 	case "channel.focus", "channel.blur", "read_state":

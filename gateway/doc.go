@@ -11,7 +11,7 @@
 //	internal/reads       the events that frames of clients become
 //	internal/receipts    who has read or got a message, until a frame tells it
 //	internal/wire        a device's socket: what waits for it, and which one writes next
-//	internal/admission   who may connect
+//	internal/admission   who may connect; internal/shown: whether clients show what they were told
 //	internal/presence    who has a socket at any gateway, and what is queued for the others
 //
 // What a gateway is:

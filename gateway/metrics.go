@@ -7,17 +7,17 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tidemark/tidemark/gateway/internal/shown"
 )
 
 // metrics are those of a gateway. No label has the id of a user.
 type metrics struct {
-	frames, bytes, commands, refused, slow, bad     prometheus.Counter
-	produceErrors, unchanged, autoReads, delivered  prometheus.Counter
-	queued, queuedUnknown, queuedLate, queuedFailed prometheus.Counter
-	asked, asksDropped                              prometheus.Counter
-	closes                                          *prometheus.CounterVec
-	handshakes                                      *prometheus.CounterVec
-	inboxes, behind                                 prometheus.Histogram
+	frames, bytes, commands, refused, slow, bad, produceErrors, unchanged, autoReads, delivered prometheus.Counter
+	queued, queuedUnknown, queuedLate, queuedFailed, asked, asksDropped                         prometheus.Counter
+	closes, handshakes                                                                          *prometheus.CounterVec
+	inboxes, behind                                                                             prometheus.Histogram
+	shown                                                                                       *shown.Checks
 }
 
 func newMetrics(r prometheus.Registerer, g *Gateway) *metrics {
@@ -69,6 +69,7 @@ func newMetrics(r prometheus.Registerer, g *Gateway) *metrics {
 		asksDropped:   counter("owner_asks_dropped_total", "Counts that could not be derived nor asked for."),
 		closes:        vector("closed_total", "code", "Connections that the gateway closed, by code."),
 		handshakes:    vector("handshakes_total", "result", "Attempts to connect."),
+		shown:         shown.New(r, g.cfg.Logger),
 		inboxes:       histogram("inbox_seconds", "Reading an inbox."),
 		behind:        histogram("delta_age_seconds", "From a delta's record to its frame."),
 	}

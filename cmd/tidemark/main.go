@@ -16,7 +16,7 @@
 //	audit_flags.go  the audit log
 //	emit.go         writes events
 //	emit_line.go    a line that is an event
-//	diff.go           what changed for a user between two moments
+//	diff.go         what changed for a user between two moments
 //	replay.go       rebuilds stores
 //	verify.go       compares stores and Redis with the topics
 //	verify_node.go  the same beside a running node

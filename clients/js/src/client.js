@@ -251,8 +251,9 @@ export class TidemarkClient {
    * @param {string} channelId */
   readState(channelId) { return this.send({ type: 'read_state', channel_id: channelId }); }
 
-  /** Asks for a fresh snapshot, which replaces everything. */
-  sync() { return this.send({ type: 'sync' }); }
+  /** Asks for a fresh snapshot, which replaces everything.
+   * @param {number} [shown] the badge that is shown, for the gateway to count whether it is the one that it told */
+  sync(shown) { return this.send({ type: 'sync', shown }); }
 
   /** Sends a command and waits for its answer: an `ack`, or the frame that was asked for. Without a connection it is sent
    * when there is one, and where many wait, when it is its turn.

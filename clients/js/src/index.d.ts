@@ -200,7 +200,7 @@ export declare class TidemarkClient {
   setLine(channelId: string, at: string | number): Promise<Ack>;
   setLabels(channelId: string, labels: string[]): Promise<Ack>;
   readState(channelId: string): Promise<ReadState>;
-  sync(): Promise<Frame>;
+  sync(shown?: number): Promise<Frame>;
   send(frame: Frame): Promise<any>;
 }
 

@@ -25,6 +25,7 @@ type Command struct {
 	Private    bool     `json:"private"`
 	Muted      *bool    `json:"muted"`
 	Token      string   `json:"token"`
+	Shown      *int64   `json:"shown"` // sync: the badge that the client shows
 
 	WithThreads      bool     `json:"with_threads"`
 	ReadEpoch        uint32   `json:"read_epoch"`
@@ -111,6 +112,9 @@ func Parse(body []byte) (Command, error) {
 			return Command{ID: c.ID}, Refuse(Invalid, "field %.40q does not take a value of type %s", typ.Field, typ.Value)
 		}
 		return Command{}, Refuse(Invalid, "the frame is no JSON object")
+	}
+	if err := Need("type", c.Type); err != nil {
+		return c, err
 	}
 	for _, f := range []struct{ name, id string }{
 		{"channel_id", c.ChannelID}, {"thread_id", c.ThreadID}, {"message_id", c.MessageID},

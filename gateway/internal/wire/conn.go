@@ -44,11 +44,14 @@ type Conn struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 
-	stuck bool // the client did not take what it was given, so it has a writer of its own; guarded by the lock of Writers
+	stuck    bool   // the client did not take what it was given, so it has a writer of its own; guarded by the lock of Writers
+	answered uint32 // how many frames had been queued, and written, before the last ping that was answered; guarded by mu
 
 	mu      sync.Mutex
 	queue   queue
-	writing bool // the connection has a turn to write, or waits for one
+	writing bool   // the connection has a turn to write, or waits for one
+	silent  bool   // nothing was queued between the last two pings that were answered
+	queued  uint32 // how many frames, since it began
 	closing closing
 }
 
@@ -70,6 +73,7 @@ func (c *Conn) Send(it Item) {
 		return
 	}
 	c.queue.add(it)
+	c.queued++
 	if c.queue.bytes > c.s.QueueBytes {
 		c.s.Slow.Inc()
 		c.closing = closing{CloseSlow, "too slow: connect again for a fresh inbox"}
@@ -79,6 +83,14 @@ func (c *Conn) Send(it Item) {
 		c.writing = true // there is enough for a write: it does not wait for the rest of a long batch of records
 		c.s.Writers.add(c)
 	}
+}
+
+// Settled reports whether the client has received all frames that were queued, a while ago: they
+// were written before the last but one of its pings, it has answered both, and none followed.
+func (c *Conn) Settled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.silent && c.answered == c.queued
 }
 
 // Kick makes sure that what is queued is being written.

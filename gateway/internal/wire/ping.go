@@ -54,7 +54,18 @@ func PingAll(ctx context.Context, every time.Duration, all func() []*Conn) {
 func (c *Conn) ping() {
 	ctx, cancel := context.WithTimeout(c.ctx, c.s.PongTimeout)
 	defer cancel()
+	c.mu.Lock()
+	queued, written := c.queued, c.queue.empty() && !c.writing
+	c.mu.Unlock()
 	if err := c.ws.Ping(ctx); err != nil {
 		c.End()
+		return
 	}
+	if !written {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silent = c.answered == queued
+	c.answered = queued
 }

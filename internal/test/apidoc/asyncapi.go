@@ -161,7 +161,7 @@ func frames(s *schemas) []frame {
 		command("line.set", channel, object{"channel_id": text, "message_id": text, "seq": number}),
 		command("labels.set", []string{"channel_id", "labels"}, object{"channel_id": text, "labels": texts}),
 		command("read_state", channel, object{"channel_id": text}),
-		command("sync", nil, object{}),
+		command("sync", nil, object{"shown": number}),
 
 		{"hello", false, object{"user_id": text, "instance_id": text, "request_id": text, "limits": object{"type": "object"}}, []string{"user_id", "instance_id"}},
 		{"inbox", false, object{"channels": list(unread), "threads": list(thread), "totals": totals, "totals_by_label": byLabel, "truncated": flag, "evaluated_at": at}, []string{"channels", "threads", "totals"}},

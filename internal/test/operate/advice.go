@@ -7,6 +7,7 @@ var advice = map[string]string{
 	"tidemark_memory_share_bytes": "the reference for `tidemark_processor_hot_bytes`; raise `--memory` when the heap's share is used up",
 
 	"tidemark_badge_checked_total": "`different`: any, [A badge is wrong](runbook.md#a-badge-is-wrong); only `unknown`: more records come than a check folds, or the channels are very large",
+	"tidemark_gateway_shown_total": "`different`: any: a client that drifts, see [What clients show](gateway.md#what-clients-show); only `unknown`: clients say it too soon after a change",
 	"tidemark_state_code":          "above 0: `tidemark explain-code TM017` prints what the [runbook](runbook.md#refusals) says of a code; `/readyz` has the sentence",
 
 	"tidemark_processor_ready":                       "0 for longer than a start takes: read `/readyz` of the node",

@@ -1,0 +1,56 @@
+// Package shown counts whether clients show the badge that a gateway has told them.
+package shown
+
+import (
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tidemark/tidemark/internal/obs"
+)
+
+// Outcomes of a check.
+const (
+	equal     = "equal"
+	different = "different"
+	unknown   = "unknown" // what it was told may still have been on its way
+)
+
+// Checks counts what clients say that they show.
+type Checks struct {
+	outcomes *prometheus.CounterVec
+	log      *obs.Seldom
+}
+
+// New makes Checks. All series stand at 0 from the start.
+func New(r prometheus.Registerer, log *slog.Logger) *Checks {
+	c := &Checks{
+		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tidemark_gateway_shown_total",
+			Help: "Badges that clients said they show (sync with shown), by whether the gateway had told them the same; unknown: what it told last may still have been on its way.",
+		}, []string{"outcome"}),
+		log: obs.NewSeldom(log, nil),
+	}
+	for _, outcome := range []string{equal, different, unknown} {
+		c.outcomes.WithLabelValues(outcome)
+	}
+	if r != nil {
+		r.MustRegister(c.outcomes)
+	}
+	return c
+}
+
+// Judge counts what the client of a connection shows; nil: it did not say. settled means that the
+// client is known to have received everything that it was told.
+func (c *Checks) Judge(instance string, shows *int64, badge uint64, settled bool) {
+	switch {
+	case shows == nil:
+	case *shows >= 0 && uint64(*shows) == badge:
+		c.outcomes.WithLabelValues(equal).Inc()
+	case !settled:
+		c.outcomes.WithLabelValues(unknown).Inc()
+	default:
+		c.outcomes.WithLabelValues(different).Inc()
+		c.log.Warn("a client shows another badge than it was told", "instance", instance, "shows", *shows, "badge", badge)
+	}
+}
