@@ -94,7 +94,7 @@ bench-compare: build test-tools ## run the benches ARGS of commit BASE and of th
 ##@ Make
 
 .PHONY: release
-release: ## write dist: static, stripped, reproducible binaries for Linux and macOS, bills of materials, checksums
+release: ## write dist: static, stripped, reproducible binaries for Linux and macOS, packages, bills of materials, checksums
 	$(GO) run ./internal/test/release -version $(VERSION)
 
 .PHONY: docs

@@ -1,11 +1,12 @@
 // Command release builds the archives of a release: for each platform a static binary, packed with
-// the licence and the changelog, its bill of materials, and the checksums of all files. `make
+// the licence and the changelog, its bill of materials, for Linux packages, and the checksums of all files. `make
 // release` calls it. The same commit and the same Go give the same bytes, wherever and whenever
 // they are built.
 //
 //	main.go     the flags, and the steps
 //	build.go    builds a binary
 //	archive.go  packs it, and writes checksums
+//	package.go  makes packages for Debian's and Red Hat's relatives
 package main
 
 import (
@@ -29,21 +30,22 @@ func main() {
 	version := flag.String("version", "", "name of the release")
 	out := flag.String("out", "dist", "folder for the files")
 	sbom := flag.String("sbom", "go tool -modfile=tools/cyclonedx.mod cyclonedx-gomod", "command that makes bills of materials")
+	nfpm := flag.String("nfpm", "go tool -modfile=tools/nfpm.mod nfpm", "command that makes packages")
 	flag.Parse()
 	if *version == "" || flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "usage: release -version NAME [-out FOLDER] [-sbom COMMAND], at the root of the tree")
+		fmt.Fprintln(os.Stderr, "usage: release -version NAME [-out FOLDER] [-sbom COMMAND] [-nfpm COMMAND], at the root of the tree")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := release(ctx, *version, *out, strings.Fields(*sbom)); err != nil {
+	if err := release(ctx, *version, *out, strings.Fields(*sbom), packager{strings.Fields(*nfpm), "."}); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
 // release writes the files of all platforms into a folder that it empties first.
-func release(ctx context.Context, version, out string, sbom []string) error {
+func release(ctx context.Context, version, out string, sbom []string, packages packager) error {
 	at, err := commitTime(ctx)
 	if err != nil {
 		return err
@@ -75,6 +77,14 @@ func release(ctx context.Context, version, out string, sbom []string) error {
 		}
 		files = append(files, name+".tar.gz", name+".cdx.json")
 		fmt.Println(filepath.Join(out, name+".tar.gz"))
+		if p.os != "linux" {
+			continue
+		}
+		names, err := packages.pack(ctx, out, name, binary, p, version, at)
+		if err != nil {
+			return err
+		}
+		files = append(files, names...)
 	}
 	return checksums(out, files)
 }
