@@ -17,5 +17,5 @@ func main() {
 		fmt.Fprintln(os.Stderr, "site:", err)
 		os.Exit(1) //nolint:gocritic // there is nothing left to stop
 	}
-	fmt.Printf("written: %s/index.html\n", *out)
+	fmt.Printf("written: %s; with its search: python3 -m http.server -d %s 8000\n", *out, *out)
 }
