@@ -58,6 +58,34 @@ func (c *cursors) epoch(want bool) {
 	}
 }
 
+// TestMarksOfTheLargestBatch: cursors move over a batch of as many transactions as a batch can have,
+// whose marks are there (config.MaxRecords), and not if the last one is missing.
+func TestMarksOfTheLargestBatch(t *testing.T) {
+	redises(t, func(t *testing.T, rdb *redis.Client) {
+		c := open(t, rdb, "topics", 1, "empty")
+		c.begin(0, 0, 10, 0)
+		w := &written{key: "marks", batch: 7}
+		var marks []any
+		for slot := range 400_000/chunkValues + 1 {
+			w.slots = append(w.slots, slot)
+			marks = append(marks, slot, w.batch)
+		}
+		if err := rdb.HSet(t.Context(), w.key, marks[:len(marks)-2]...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		to := []step{{partition{"t", 0}, 0, 10}}
+		if _, err := c.filling.advance(t.Context(), to, w); !errors.Is(err, errReopen) {
+			t.Errorf("with a mark missing: %v, want errReopen", err)
+		}
+		if err := rdb.HSet(t.Context(), w.key, marks...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if complete, err := c.filling.advance(t.Context(), to, w); err != nil || !complete {
+			t.Errorf("with all marks: complete %v, %v", complete, err)
+		}
+	})
+}
+
 func TestEpochComesWithTheLastPartition(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 3, "empty")

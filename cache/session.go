@@ -71,7 +71,7 @@ func (s *session) run(ctx context.Context) error {
 	opts := []kgo.Opt{
 		kgo.FetchMaxWait(250 * time.Millisecond),
 		kgo.FetchMaxBytes(s.cfg.FetchBytes),
-		kgo.FetchMaxPartitionBytes(min(s.cfg.FetchBytes, 4<<20)),
+		kgo.FetchMaxPartitionBytes(min(s.cfg.FetchBytes, max(s.cfg.FetchBytes/4, 4<<20))),
 		kgo.SessionTimeout(s.cfg.SessionTimeout),
 		kgo.HeartbeatInterval(min(time.Second, s.cfg.SessionTimeout/5)),
 	}

@@ -14,6 +14,10 @@ import (
 //	dirty     limit / (8 × partitions), at least 8 MiB and at most 32 MiB, for each store: what has changed since the
 //	          last cut; part of the heap
 //	queue     limit/8, at most 128 MiB: fetched records that wait to be folded; part of the heap
+//	fetch     limit/256, at least 16 MiB and at most 32 MiB: what the cache role fetches ahead from one broker, as it is
+//	          on the wire; part of the heap
+//	records   limit / 20 KiB, at least 50,000 and at most 400,000: records that the cache role joins before it writes
+//	          the newest value of each key to Redis; part of the heap
 //	heap      limit - cache - limit/16: the soft limit of the Go runtime (GOMEMLIMIT). The sixteenth is left for what
 //	          neither counts: the program itself, and memory that the C allocator has not given back
 //
@@ -29,6 +33,8 @@ type Memory struct {
 	Dirty    Bytes
 	Queue    Bytes
 	Heap     Bytes
+	Fetch    Bytes // of the cache role
+	Records  int   // of the cache role
 }
 
 // MinMemory is the smallest limit that is accepted.
@@ -38,10 +44,16 @@ const MinMemory Bytes = 128 << 20
 // keep, so the collector need not run more often than the limit demands.
 const GCPercent = 400
 
+// MaxRecords is the largest batch of the cache role.
+const MaxRecords = 400_000
+
 const (
 	maxMemTable        = 16 << 20
 	minDirty, maxDirty = 8 << 20, 32 << 20
 	maxQueue           = 128 << 20
+	minRecords         = 50_000
+	perRecord          = 20 << 10 // bytes of the limit for each
+	minFetch, maxFetch = 16 << 20, 32 << 20
 	cachePerPartition  = 1 << 20
 	memTablesPerCached = 4 // two memtables for each store, in half of the cache
 )
@@ -54,6 +66,8 @@ func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	m.MemTable = min(m.Cache/(memTablesPerCached*stores), maxMemTable)
 	m.Dirty = min(max(limit/(8*stores), minDirty), maxDirty)
 	m.Queue = min(limit/8, maxQueue)
+	m.Fetch = min(max(limit/256, minFetch), maxFetch)
+	m.Records = int(min(max(limit/perRecord, minRecords), MaxRecords))
 	m.Heap = limit - limit/16
 	if cacheOutsideHeap {
 		m.Heap -= m.Cache

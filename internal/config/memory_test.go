@@ -26,6 +26,9 @@ func TestMemoryIsSharedOut(t *testing.T) {
 		if m.Dirty < 8<<20 || m.Dirty > 32<<20 || m.Dirty > 8<<20 && m.Dirty*Bytes(c.partitions) > c.limit/8 {
 			t.Errorf("%s for %d partitions: %s of changes in each", c.limit, c.partitions, m.Dirty)
 		}
+		if m.Records < 50_000 || m.Records > MaxRecords || m.Records > 50_000 && Bytes(m.Records) > c.limit>>14 {
+			t.Errorf("%s for %d partitions: %d records for Redis at once", c.limit, c.partitions, m.Records)
+		}
 		if m.Queue > m.Heap/2 || m.MemTable < 256<<10 || m.Heap < c.limit/3 {
 			t.Errorf("%s for %d partitions: %s", c.limit, c.partitions, m)
 		}
