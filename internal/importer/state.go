@@ -35,6 +35,8 @@ type State struct {
 	// LSN is the position of the replication slot whose snapshot was imported, and then up to which
 	// a bridge has written everything; "" without a slot.
 	LSN string `json:"lsn,omitempty"`
+	// Part is how many changes of the next transaction the bridge has written, too.
+	Part int `json:"part,omitempty"`
 	// Cut is the time before which messages become a count, 0 for none. Now is when the import
 	// began. Both are in Unix milliseconds.
 	Cut int64 `json:"cut"`

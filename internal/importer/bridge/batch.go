@@ -30,12 +30,40 @@ func (s *session) begin() {
 	}
 }
 
-// take writes a transaction of the database into the batch.
+// take writes a transaction of the database into the batch. A large one becomes several batches, so
+// that none takes longer than the brokers wait for it.
 func (s *session) take(ctx context.Context, tx *source.Transaction) error {
+	all := tx.Changes
+	s.status.taken(tx)
+	for s.part < len(all) {
+		part := *tx
+		if part.Changes = all[s.part:]; s.live.Divisible() {
+			part.Changes = part.Changes[:min(len(part.Changes), s.conf.part)]
+		}
+		if err := s.write(ctx, &part); err != nil {
+			return err
+		}
+		if s.part += len(part.Changes); s.part < len(all) {
+			if err := s.commit(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	s.begin()
+	s.at, s.batch.newest = tx.At, tx.Time
+	if len(all) > 0 { // older databases send transactions that changed nothing here
+		s.part = 0
+	}
+	s.report()
+	return nil
+}
+
+// write writes changes into the batch.
+func (s *session) write(ctx context.Context, tx *source.Transaction) error {
 	s.begin()
 	b := s.batch
 	now := time.Now().UnixMilli()
-	err := s.live.Transaction(ctx, tx, &s.problems, func(o importer.Origin, e *importer.Event) error {
+	return s.live.Transaction(ctx, tx, &s.problems, func(o importer.Origin, e *importer.Event) error {
 		records, err := importer.Live(&s.problems, o, e, now)
 		if err != nil {
 			return err
@@ -56,13 +84,6 @@ func (s *session) take(ctx context.Context, tx *source.Transaction) error {
 		}
 		return s.spared()
 	})
-	if err != nil {
-		return err
-	}
-	s.at, b.newest = tx.At, tx.Time
-	s.status.taken(tx)
-	s.report()
-	return nil
 }
 
 func (s *session) produce(ctx context.Context, b *batch, r *kgo.Record) {
@@ -81,7 +102,7 @@ func (s *session) produce(ctx context.Context, b *batch, r *kgo.Record) {
 // commit ends the batch with the position behind it, and tells the database that it is written.
 func (s *session) commit(ctx context.Context) error {
 	b := s.batch
-	if b.events == 0 && time.Since(s.savedAt) < saveEvery {
+	if b.events == 0 && s.part == 0 && time.Since(s.savedAt) < saveEvery {
 		s.batch = nil // nothing of it matters; its position is saved with what comes next
 		return nil
 	}
@@ -90,7 +111,7 @@ func (s *session) commit(ctx context.Context) error {
 			return err
 		}
 	}
-	s.state.LSN = s.at.String()
+	s.state.LSN, s.state.Part = s.at.String(), s.part
 	r, err := s.states.Record(s.state)
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ type bed struct {
 	kafka   config.Kafka
 	conn    *pgx.Conn
 	last    int64
+	part    int
 }
 
 func newBed(t *testing.T, product, dsn string, brokers []string) *bed {
@@ -124,7 +125,7 @@ func (b *bed) importTo(prefix string, of *source.Slot) {
 
 func (b *bed) config() Config {
 	return Config{
-		Kafka: b.kafka, Prefix: "parts.", Product: b.product, Slot: slot, DSN: b.dsn, Source: "here",
+		Kafka: b.kafka, Prefix: "parts.", Product: b.product, Slot: slot, DSN: b.dsn, Source: "here", part: b.part,
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
 	}
 }

@@ -25,6 +25,7 @@ type Config struct {
 	Metrics prometheus.Registerer // nil: none
 
 	spare   func() error          // called after each event and after each batch: an error ends the bridge as a kill would
+	part    int                   // changes of a transaction that are written at once
 	reached func(source.LSN) bool // whether the bridge ends once everything before a position is written
 }
 
@@ -41,7 +42,12 @@ type Bridge struct {
 }
 
 // New returns a bridge. Run begins it.
-func New(conf Config) *Bridge { return &Bridge{conf: conf, status: newStatus(conf.Metrics)} }
+func New(conf Config) *Bridge {
+	if conf.part == 0 {
+		conf.part = partChanges
+	}
+	return &Bridge{conf: conf, status: newStatus(conf.Metrics)}
+}
 
 // Run follows the database until ctx ends, or until a person has to decide. It outlives restarts of
 // the database and of the brokers.

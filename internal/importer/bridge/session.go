@@ -22,7 +22,8 @@ const (
 	askEvery    = 10 * time.Second       // how often the database is asked what it holds back
 	batchEvents = 5000                   // a batch ends behind the transaction that reaches it
 	batchTime   = 250 * time.Millisecond // or this age
-	txTimeout   = time.Minute            // after which the brokers abort a batch
+	txTimeout   = 30 * time.Second       // after which the brokers abort a batch; readers of the topics wait so long for one that died
+	partChanges = 2000                   // of a transaction of the database that are written at once
 )
 
 // session is one connection to the database and one producer.
@@ -37,6 +38,7 @@ type session struct {
 	counts map[string]int32 // partitions of the topics
 
 	at       source.LSN // everything before is written
+	part     int        // and so many changes of the next transaction
 	batch    *batch
 	problems importer.Problems
 	savedAt  time.Time
@@ -96,7 +98,7 @@ func (s *session) open(ctx context.Context) (err error) {
 	if err := source.CheckPublications(ctx, conf.DSN, conf.Slot, product.Follows(conf.Product)); err != nil {
 		return err
 	}
-	s.live = product.NewLive(conf.Product, s.now)
+	s.part, s.live = s.state.Part, product.NewLive(conf.Product, s.now)
 	s.stream, err = source.OpenStream(ctx, conf.DSN, conf.Slot, s.at)
 	s.savedAt = time.Now()
 	return err

@@ -18,6 +18,9 @@ type Live interface {
 	// Transaction calls emit for each event of a transaction. It adds changes that cannot be mapped
 	// to p.
 	Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit Emit) error
+	// Divisible reports whether a large transaction may come in parts: each change is mapped for
+	// itself.
+	Divisible() bool
 }
 
 // NewLive returns what maps the changes of a product; nil if it has no bridge.

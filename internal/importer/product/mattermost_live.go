@@ -24,6 +24,9 @@ type mattermostLive struct {
 	edited   memory[int64]    // time of the last edit of a message
 }
 
+// Divisible reports true.
+func (*mattermostLive) Divisible() bool { return true }
+
 // Transaction maps a transaction.
 func (m *mattermostLive) Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit Emit) error {
 	for i := range tx.Changes {

@@ -37,6 +37,9 @@ type synapseTx struct {
 // messageTypes are the types of events that are messages.
 const messageTypes = "('m.room.message', 'm.room.encrypted', 'm.sticker', 'm.poll.start', 'org.matrix.msc3381.poll.start')"
 
+// Divisible reports false: an event has rows in several tables.
+func (*synapseLive) Divisible() bool { return false }
+
 // Transaction maps a transaction. Synapse writes all rows of an event in one.
 func (s *synapseLive) Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit Emit) error {
 	t := &synapseTx{

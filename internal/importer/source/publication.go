@@ -105,7 +105,7 @@ func judge(slot string, tables []Followed, found map[string]*catalogued) error {
 	if len(stopped) > 0 {
 		slices.Sort(stopped)
 		return fmt.Errorf("the publication %s covers updates of %s, which have no primary key: PostgreSQL refuses these updates of the product as long as it "+
-			"is there. Remove it at once (DROP PUBLICATION %[1]s), then run:\n%s", slot, strings.Join(stopped, ", "), Statements(slot, tables, found))
+			"is there. Remove it at once (DROP PUBLICATION %[1]s), then run:\n%[3]s", slot, strings.Join(stopped, ", "), Statements(slot, tables, found))
 	}
 	lacks := false
 	for _, t := range tables {

@@ -81,6 +81,16 @@ var advice = map[string]string{
 	"tidemark_redis_seconds":            "grows: Redis or the way to it is slow",
 	"tidemark_redis_errors_total":       "grows: Redis is away; of the gateway, presence and inboxes fail with it",
 
+	"tidemark_bridge_connected":             "0 for minutes: the database or the brokers are away; the log has the reason. See [A bridge cannot go on](runbook.md#a-bridge-cannot-go-on)",
+	"tidemark_bridge_lag_seconds":           "grows: the database or the brokers are slow, or a backlog is being read",
+	"tidemark_bridge_newest_age_seconds":    "large while the product is busy: the bridge is behind, see its lag",
+	"tidemark_bridge_slot_held_bytes":       "grows: start the bridge, or remove the slot (`tidemark import --drop-slot`), before the disk of the database is full",
+	"tidemark_bridge_slot_free_bytes":       "near 0: the database is about to give the slot up, and a new import would be needed",
+	"tidemark_bridge_transactions_total":    "load",
+	"tidemark_bridge_records_total":         "load",
+	"tidemark_bridge_not_mapped_total":      "grows: the log has each reason with its first rows",
+	"tidemark_bridge_sessions_failed_total": "grows: the log has the reason",
+
 	"tidemark_gateway_connections":               "near `--max-connections`: add a gateway",
 	"tidemark_gateway_handshakes_total":          "`401`: tokens; `403`: `--origins`; `429` and `full`: the limits; `503`: the gateway stops or cannot read",
 	"tidemark_gateway_closed_total":              "codes of [the protocol](gateway.md); `4402` grows: clients are too slow",

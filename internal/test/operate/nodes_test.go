@@ -18,7 +18,10 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/importer/bridge"
 	"github.com/tidemark/tidemark/internal/node"
+	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
@@ -163,6 +166,23 @@ func (s *site) send(topic, channel, event string, at time.Time) {
 	}
 }
 
+// bridgeMetrics are the metrics that `tidemark bridge` exports.
+func bridgeMetrics(t *testing.T) map[string]*dto.MetricFamily {
+	t.Helper()
+	r := obs.NewRegistry(obs.Build{})
+	edge.New(edge.Config{Registerer: r}, "http", http.NotFoundHandler())
+	bridge.New(bridge.Config{Metrics: r})
+	list, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	families := map[string]*dto.MetricFamily{}
+	for _, f := range list {
+		families[f.GetName()] = f
+	}
+	return families
+}
+
 // export starts a process of every role on one group, has something happen, and reads what they
 // export.
 func export(t *testing.T) map[string]map[string]*dto.MetricFamily {
@@ -193,5 +213,5 @@ func export(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	}
 	node := s.await(first, "tidemark_processor_snapshot_age_seconds", "tidemark_processor_standby_lag_records", "tidemark_cache_lag_records",
 		"tidemark_processor_lag_seconds", "tidemark_processor_store_bytes")
-	return map[string]map[string]*dto.MetricFamily{"node": node, "cache": s.await(cacheURL, "tidemark_cache_lag_records"), "gateway": s.scrape(gatewayURL)}
+	return map[string]map[string]*dto.MetricFamily{"node": node, "cache": s.await(cacheURL, "tidemark_cache_lag_records"), "gateway": s.scrape(gatewayURL), "bridge": bridgeMetrics(t)}
 }
