@@ -126,9 +126,18 @@ func (b *bench) parse(story string) []script.Record {
 	return records
 }
 
-// snapshot takes one now.
+// snapshot takes one of all that was written, once the store has it.
 func (b *bench) snapshot() projections.Position {
 	b.t.Helper()
+	live, err := b.p.Live(0)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	testkit.Await(b.t, "all is stored", func() bool {
+		live.RLock()
+		defer live.RUnlock()
+		return live.StoredPosition() == b.written
+	})
 	m, _, err := b.p.Snapshot(b.t.Context(), 0, snapshot.CreateOptions{})
 	if err != nil {
 		b.t.Fatal(err)

@@ -72,7 +72,7 @@ func (a *asked) answers(t *testing.T, node query.Node, topics [events.NumInputs]
 	for c := range a.channels {
 		res, err := client.GetChannel(ctx, connect.NewRequest(&queryv1.GetChannelRequest{ChannelId: c}))
 		note("channel "+c, msg(res), err)
-		readers, err := client.GetReaders(ctx, connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: c}))
+		readers, err := client.GetReaders(ctx, connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: c, PageSize: 1000}))
 		note("readers "+c, msg(readers), err)
 		for u := range a.users {
 			res, err := client.GetUnread(ctx, connect.NewRequest(&queryv1.GetUnreadRequest{UserId: u, ChannelId: c, EvaluatedAt: when}))
@@ -81,7 +81,7 @@ func (a *asked) answers(t *testing.T, node query.Node, topics [events.NumInputs]
 			note("explain "+u+" "+c, msg(why), err)
 		}
 		for m := range a.messages {
-			res, err := client.GetReceipts(ctx, connect.NewRequest(&queryv1.GetReceiptsRequest{ChannelId: c, MessageId: m}))
+			res, err := client.GetReceipts(ctx, connect.NewRequest(&queryv1.GetReceiptsRequest{ChannelId: c, MessageId: m, PageSize: 1000}))
 			note("receipts "+c+" "+m, msg(res), err)
 		}
 	}
@@ -111,12 +111,15 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 // Whatever is written, what a live node answered at a position is answered again as of it: by time
 // and by as_of, with a snapshot and from the beginning of the logs.
 func TestThePastIsWhatANodeAnsweredThen(t *testing.T) {
-	n, seed := 3, rand.IntN(1_000_000)
+	least, seed := 3, rand.IntN(1_000_000)
 	if testing.Short() {
-		n = 1
+		least = 1
 	}
 	compared, withSnapshot := 0, 0
-	for ; n > 0; n, seed = n-1, seed+1 {
+	for n := 0; n < least || compared < 100 || withSnapshot == 0; n, seed = n+1, seed+1 { // some scripts are small
+		if n == 50 || t.Failed() {
+			t.Fatalf("%d answers were compared in %d scripts, %d folds began with a snapshot", compared, n, withSnapshot)
+		}
 		draw := random.DrawMore(random.Admitted()...)
 		if n%3 == 2 {
 			draw = random.DrawCrowdMore(random.Admitted()...) // large channels
@@ -169,9 +172,7 @@ func TestThePastIsWhatANodeAnsweredThen(t *testing.T) {
 			withSnapshot += strings.Count(b.log.String(), "begins with a snapshot")
 		})
 	}
-	if compared < 10 || !testing.Short() && withSnapshot == 0 {
-		t.Errorf("%d answers were compared, %d folds began with a snapshot", compared, withSnapshot)
-	}
+	t.Logf("%d answers were compared, %d folds began with a snapshot", compared, withSnapshot)
 }
 
 // asOf returns the as_of of the answers: the longest of them names most.
