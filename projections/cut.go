@@ -26,9 +26,9 @@ type Cut struct {
 	forgets bool
 }
 
-// Forgets reports whether a store with this cut cannot publish some keys again (Republish): those of
-// a deleted channel, of threads in which an erased user has nothing any more, and of channels that
-// only reads name, which are not kept in memory.
+// Forgets reports whether a store with this cut cannot publish some keys again (Republish): those
+// of a deleted channel, of threads in which an erased user has nothing any more, and of channels
+// that only reads name, which are not kept in memory.
 func (c *Cut) Forgets() bool { return c.forgets }
 
 // cutting encodes a cut. It runs on the goroutine that folds, and without the partition's lock:

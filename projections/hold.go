@@ -12,8 +12,8 @@ func (p *Partition) exclusive(cause string, f func()) {
 	f()
 }
 
-// TimeHold calls Options.OnHold: the caller has just taken Lock or RLock for cause. The caller calls
-// done before it lets go of the lock. Without an OnHold it costs nothing.
+// TimeHold calls Options.OnHold: the caller has just taken Lock or RLock for cause. The caller
+// calls done before it lets go of the lock. Without an OnHold it costs nothing.
 func (p *Partition) TimeHold(cause string) (done func()) {
 	if p.onHold == nil {
 		return unwatched

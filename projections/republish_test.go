@@ -63,9 +63,9 @@ func TestRepublish(t *testing.T) {
 	}
 }
 
-// TestCutsThatForget: a cut says so if Republish finds less in the store than was told: nothing of a
-// deleted channel, of a thread in which an erased user has nothing, and of a channel that is not in
-// memory.
+// TestCutsThatForget: a cut says so if Republish finds less in the store than was told: nothing of
+// a deleted channel, of a thread in which an erased user has nothing, and of a channel that is not
+// in memory.
 func TestCutsThatForget(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

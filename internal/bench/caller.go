@@ -50,7 +50,7 @@ func (c *caller) call() error {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server says %s", resp.Status)
+		return fmt.Errorf("the node answers %s", resp.Status)
 	}
 	return nil
 }

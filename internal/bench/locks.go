@@ -171,7 +171,7 @@ func (a *asked) manyThreads(ctx context.Context) (out []gauge.Result, err error)
 			}
 			if listed += len(res.Msg.Threads); res.Msg.NextPageToken == "" {
 				if listed != a.followed {
-					return fmt.Errorf("all pages together list %d threads, want %d", listed, a.followed)
+					return fmt.Errorf("GetThreads: the pages list %d threads, want %d", listed, a.followed)
 				}
 				listed = 0
 			}

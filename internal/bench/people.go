@@ -70,7 +70,7 @@ func (sv *server) markAll(ctx context.Context) (gauge.Result, error) {
 	unread := func(after []string, want uint32) error {
 		res, err := queries.GetInbox(ctx, connect.NewRequest(&queryv1.GetInboxRequest{UserId: user, PageSize: 1, After: after}))
 		if err == nil && res.Msg.Totals.UnreadChannels != want {
-			err = fmt.Errorf("%s has %d unread channels, want %d", user, res.Msg.Totals.UnreadChannels, want)
+			err = fmt.Errorf("GetInbox: %s has %d unread channels, want %d", user, res.Msg.Totals.UnreadChannels, want)
 		}
 		return err
 	}
@@ -131,7 +131,7 @@ func (sv *server) threads(ctx context.Context) (gauge.Result, error) {
 	took, err := repeated(200, func() error {
 		res, err := queries.GetThreads(ctx, connect.NewRequest(&queryv1.GetThreadsRequest{UserId: user, PageSize: threads, After: after}))
 		if err == nil && (len(res.Msg.Threads) != threads || res.Msg.Totals.ThreadUnread != 2*threads) {
-			err = fmt.Errorf("%d threads, totals %v", len(res.Msg.Threads), res.Msg.Totals)
+			err = fmt.Errorf("GetThreads: %d threads, want %d; totals %v", len(res.Msg.Threads), threads, res.Msg.Totals)
 		}
 		return err
 	})

@@ -83,12 +83,12 @@ func (g *sockets) publishedOneByOne(ctx context.Context, c crowd) (gauge.Result,
 			select {
 			case m := <-received:
 				if err := json.Unmarshal([]byte(m.Payload), &u); err != nil {
-					return gauge.Result{}, fmt.Errorf("what was published: %w", err)
+					return gauge.Result{}, fmt.Errorf("decoding a published message: %w", err)
 				}
 			case err := <-failed:
 				return gauge.Result{}, err
 			case <-time.After(20 * time.Second):
-				return gauge.Result{}, fmt.Errorf("message %d was not published in 20 s", i)
+				return gauge.Result{}, fmt.Errorf("Redis did not deliver message %d within 20 s", i)
 			}
 		}
 		watch.Add(time.Since(began))

@@ -58,7 +58,7 @@ func (sv *server) receipts(ctx context.Context) ([]gauge.Result, error) {
 		took, err := repeated(100, func() error {
 			res, err := queries.GetReceipts(ctx, connect.NewRequest(&queryv1.GetReceiptsRequest{ChannelId: channel, MessageId: m.id, After: after}))
 			if err == nil && (res.Msg.RecipientCount != members || len(res.Msg.Recipients) != 50) {
-				err = fmt.Errorf("message %s has %d recipients, %d listed", m.id, res.Msg.RecipientCount, len(res.Msg.Recipients))
+				err = fmt.Errorf("GetReceipts: message %s has %d recipients, and the page lists %d", m.id, res.Msg.RecipientCount, len(res.Msg.Recipients))
 			}
 			if err == nil {
 				read = res.Msg.ReadCount
@@ -78,7 +78,7 @@ func (sv *server) receipts(ctx context.Context) ([]gauge.Result, error) {
 	took, err := repeated(100, func() error {
 		res, err := queries.GetReaders(ctx, connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: channel, After: after}))
 		if err == nil && (len(res.Msg.Readers) != 50 || res.Msg.Readers[0].Seq == 0) {
-			err = fmt.Errorf("%d readers, the first %v", len(res.Msg.Readers), res.Msg.Readers[:min(1, len(res.Msg.Readers))])
+			err = fmt.Errorf("GetReaders: %d readers, want 50; the first is %v", len(res.Msg.Readers), res.Msg.Readers[:min(1, len(res.Msg.Readers))])
 		}
 		return err
 	})

@@ -211,11 +211,11 @@ func (sv *server) watch(ctx context.Context) (gauge.Result, error) {
 			select {
 			case u, ok := <-updates:
 				if !ok {
-					return gauge.Result{}, fmt.Errorf("the stream ended: %w", stream.Err())
+					return gauge.Result{}, fmt.Errorf("WatchUnread ended: %w", stream.Err())
 				}
 				got = u
 			case <-time.After(10 * time.Second):
-				return gauge.Result{}, fmt.Errorf("message %d did not come within 10 s", i)
+				return gauge.Result{}, fmt.Errorf("WatchUnread did not send message %d within 10 s", i)
 			}
 		}
 		if i >= 20 { // connections are warm

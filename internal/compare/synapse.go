@@ -33,8 +33,8 @@ WHERE user_id = %[2]s AND room_id = %[3]s AND thread_id = %[4]s AND %[5]d = noti
     SELECT count(*) FROM event_push_actions a WHERE a.user_id = s.user_id AND a.room_id = s.room_id AND a.thread_id = s.thread_id
     AND a.notif = 1 AND a.stream_ordering > (SELECT stream_ordering FROM event_push_summary_stream_ordering));`
 
-// SynapseHeal returns the statement that lowers a number, if the number is still the compared one. It
-// returns none for a number that is too low: the next receipt makes Synapse count again.
+// SynapseHeal returns the statement that lowers a number, if the number is still the compared one.
+// It returns none for a number that is too low: the next receipt makes Synapse count again.
 func SynapseHeal(l *Line) (statement string, ok bool) {
 	more := l.Theirs.Unread - l.Ours.Unread
 	if more <= 0 {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// An answer may omit zeros, write names in camel case and numbers as texts, and have more fields than
-// the story. Anything else that differs from the story is a difference under the name of its field.
+// An answer may omit zeros, write names in camel case and numbers as texts, and have more fields
+// than the story. Anything else that differs from the story is a difference under the name of its
+// field.
 func TestDiffer(t *testing.T) {
 	for _, c := range []struct {
 		want, got, fields string

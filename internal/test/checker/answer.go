@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Answer is what a user is told of everything that is theirs, as of a time (DESIGN §4.7): by the
-// query service, by the reader of Redis, or by a Mirror.
+// Answer is all that a user sees as of a time (DESIGN §4.7): from the query service, from the
+// reader of Redis, or from a Mirror.
 type Answer struct {
 	Channels map[string]Channel      // by id, of those that the user is a member of
 	Threads  map[ThreadID]Thread     // followed ones
@@ -39,12 +39,12 @@ type Place struct {
 	ReadEpoch  uint32
 }
 
-// Channel is what a user is told of a channel.
+// Channel is what a user sees of a channel.
 type Channel struct {
 	Counts
 	Place
-	// Ask says that whoever answers does not know Counts, which are zero then, and may be wrong
-	// about Archived.
+	// Ask says that the source of the answer does not know Counts. They are zero then, and Archived
+	// may be wrong.
 	Ask           bool
 	OfflineUnread uint32
 	Large         bool
@@ -62,7 +62,7 @@ type Channel struct {
 	known  projections.Ref // Line with the half that was not said, where it is known
 }
 
-// Thread is what a user is told of a thread that they follow.
+// Thread is what a user sees of a thread that they follow.
 type Thread struct {
 	Counts
 	Place
@@ -122,7 +122,8 @@ func (a *Answer) Sum(label string) (t model.Totals, asked int) {
 	return t, asked
 }
 
-// badge is what the channel's level lets through of the counts of the channel or of its thread.
+// badge returns what the channel's level lets through of n, the counts of the channel or its
+// thread.
 func (c *Channel) badge(n Counts) uint32 {
 	if c.Levels.Level == events.LevelMentions {
 		return n.Mentions
@@ -130,7 +131,7 @@ func (c *Channel) badge(n Counts) uint32 {
 	return n.Unread
 }
 
-// labels are those of all channels, ascending.
+// labels returns the labels of all channels, ascending.
 func (a *Answer) labels() (out []string) {
 	for _, c := range a.Channels {
 		out = append(out, c.Labels...)
@@ -139,8 +140,8 @@ func (a *Answer) labels() (out []string) {
 	return slices.Compact(out)
 }
 
-// Compare adds how an answer differs from what is right. What neither answer says, like the first
-// unread message of a large channel where only one of them knows it, the caller leaves out of both.
+// Compare adds the differences of an answer from the right one. The caller clears in both what only
+// one of them can know, such as the first unread message of a large channel.
 func (a *Answer) Compare(right *Answer, f *Findings) {
 	for _, id := range keys(a.Channels, right.Channels) {
 		got, has := a.Channels[id]
@@ -167,7 +168,7 @@ func (a *Answer) Compare(right *Answer, f *Findings) {
 	a.CompareTotals(right, f)
 }
 
-// differs says how what is told of a channel differs from what is right, "" if it does not.
+// differs describes how c differs from want, "" if it does not.
 func (c Channel) differs(want Channel) string {
 	if c.Ask && want.mayAsk {
 		want.Ask, want.Counts, want.Archived = true, Counts{}, c.Archived
@@ -184,7 +185,7 @@ func (c Channel) differs(want Channel) string {
 	return differ(c, want)
 }
 
-// differs is that of a channel.
+// differs is Channel.differs for a thread.
 func (t Thread) differs(want Thread) string {
 	if want.open {
 		t.Place, t.open = want.Place, true
@@ -194,8 +195,8 @@ func (t Thread) differs(want Thread) string {
 	return differ(t, want)
 }
 
-// CompareTotals wants the totals of an answer to be the sums of its own parts, and to be right. Of
-// channels that must be asked for nobody knows what they add.
+// CompareTotals checks that the totals of an answer are the sums of its own parts, and that they
+// are right. The share of channels with Ask is unknown.
 func (a *Answer) CompareTotals(right *Answer, f *Findings) {
 	for _, label := range append(a.labels(), "") {
 		got, want, what := a.Totals, right.Totals, "totals"
@@ -271,14 +272,14 @@ func placeOf(v *projections.View) Place {
 	return p
 }
 
-// union is both lists of labels, ascending.
+// union returns the labels of both lists, ascending.
 func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// keys are those of both, in an order that is always the same.
+// keys returns the keys of both maps, always in the same order.
 func keys[K comparable, V any](a, b map[K]V) []K {
 	all := maps.Clone(a)
 	maps.Copy(all, b)

@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Right is what a user has to be told as of a time, in Unix milliseconds, by the models of the
-// partitions; with always threads are listed for good.
+// Right is the right answer for a user as of a time in Unix milliseconds, by the models of the
+// partitions. With always, threads are listed for good.
 func Right(models []*model.Model, user string, now int64, always bool) *Answer {
 	a := &Answer{Channels: map[string]Channel{}, Threads: map[ThreadID]Thread{}, ByLabel: map[string]model.Totals{}, touched: map[ThreadID]int64{}}
 	for _, m := range models {
@@ -27,8 +27,8 @@ func Right(models []*model.Model, user string, now int64, always bool) *Answer {
 	return a
 }
 
-// Right is what a user has to be told of what the log says, as of the time of its last record. The
-// totals are the sums of the parts: the model takes long for those of a long log.
+// Right is the right answer for a user as of the time of the log's last record. Its totals are the
+// sums of its parts, because the model takes long for the totals of a long log.
 func (l *Log) Right(user string) *Answer {
 	a := &Answer{Channels: map[string]Channel{}, Threads: map[ThreadID]Thread{}, ByLabel: map[string]model.Totals{}, touched: map[ThreadID]int64{}}
 	for _, m := range l.models {
@@ -38,7 +38,7 @@ func (l *Log) Right(user string) *Answer {
 	return a
 }
 
-// sum makes the totals the sums of the answer's own parts.
+// sum sets the totals to the sums of the answer's own parts.
 func (a *Answer) sum() {
 	clear(a.ByLabel)
 	a.Totals, _ = a.Sum("")
@@ -72,7 +72,7 @@ func (a *Answer) addPartition(m *model.Model, user string, now int64, always boo
 	}
 }
 
-// rightOf is what the user of a view has to be told of its channel.
+// rightOf is the right answer about the channel of a view.
 func rightOf(m *model.Model, v *projections.View, now int64) Channel {
 	c := Channel{
 		Counts: countsOf(v), Place: placeOf(v),
@@ -91,8 +91,8 @@ func rightOf(m *model.Model, v *projections.View, now int64) Channel {
 	return c
 }
 
-// AsDerived leaves out of what is right what no delta and no channel record tells: where the first
-// unread message and the first mention of a large channel are.
+// AsDerived clears what no delta and no channel record has: the first unread message and the first
+// mention of a large channel.
 func (a *Answer) AsDerived() {
 	for id, c := range a.Channels {
 		if c.Large {
@@ -103,9 +103,9 @@ func (a *Answer) AsDerived() {
 	}
 }
 
-// AsAnswered makes what is right that of who knows all: also the other half of a line, and where an
-// open time target has put a pointer; whether a channel is large it does not tell. It lists no
-// thread for longer.
+// AsAnswered makes a right answer that of the query service. It adds what no delta has: the other
+// half of a line, and the place of a pointer under an open time target. It removes what the service
+// does not answer: whether a channel is large, and threads that are too old to be listed.
 func (a *Answer) AsAnswered() {
 	for id, c := range a.Channels {
 		c.Line, c.known, c.open, c.mayAsk, c.Large, c.Latest.Pos = c.known, projections.Ref{}, false, false, false, 0

@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Device is a socket client of DESIGN §10 that knows nothing but what frames tell it: an inbox
-// replaces everything, an update replaces one channel or thread. Connections come and go; what one
-// has left unsaid, the next one's inbox says.
+// Device is a socket client of DESIGN §10 that knows only what its frames say. An inbox replaces
+// everything; an update replaces one channel or thread. Connections come and go: the inbox of the
+// next one has what the last one missed.
 type Device struct {
 	User string
 	// Inboxes and Messages count what was heard on all connections.
@@ -74,8 +74,7 @@ func (s *said) numbers() numbers {
 	return numbers{s.Unread, s.Mentions, s.Offline, projections.Ref(s.First), projections.Ref(s.Last), projections.Ref(latest), s.Muted, s.Epoch, s.toldSaid()}
 }
 
-// Connected begins a connection: the first inbox of it is still to come, and until then what is
-// known may be stale.
+// Connected begins a connection. Until its first inbox, what the device knows may be stale.
 func (d *Device) Connected() {
 	d.hasInbox, d.heard = false, map[string]bool{}
 	if d.shown == nil {
@@ -83,8 +82,8 @@ func (d *Device) Connected() {
 	}
 }
 
-// Apply takes a frame. It fails on one that is no frame, is for somebody else, or changes what no
-// inbox has told.
+// Apply takes a frame. It fails on bytes that are no frame, on a frame for another user, and on an
+// update before the first inbox.
 func (d *Device) Apply(frame []byte) error {
 	var s said
 	if err := json.Unmarshal(frame, &s); err != nil {

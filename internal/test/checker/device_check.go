@@ -7,9 +7,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Check compares what the device knows with the log, once everything of it is folded and told (O8),
-// and everything that it ever heard with its rights (O9). now is when levels are judged, in Unix
-// milliseconds.
+// Check compares what the device knows with the log, once all of the log is folded and published
+// (O8), and everything that it ever received with its rights (O9). Levels are judged as of now, in
+// Unix milliseconds.
 func (d *Device) Check(l *Log, now int64) *Findings {
 	f := &Findings{What: "a device of " + d.User + " against the model of the log"}
 	if !d.hasInbox {
@@ -89,8 +89,8 @@ func (d *Device) checkThread(l *Log, at scope, member bool, right *Answer, f *Fi
 	}
 }
 
-// checkHeard wants every message of the timeline after the one that the inbox named to have been
-// heard on this connection: no gap between what a snapshot has and what is sent.
+// checkHeard checks that this connection received every message of the timeline after the one that
+// the inbox named: there is no gap between a snapshot and what follows it.
 func (d *Device) checkHeard(l *Log, channel string, f *Findings) {
 	after, there := d.listed[channel]
 	if !there {
@@ -112,8 +112,7 @@ func (d *Device) checkHeard(l *Log, channel string, f *Findings) {
 	}
 }
 
-// withdrawn are the messages that were deleted, and those that were written twice or may have been
-// purged.
+// withdrawn returns the messages that were deleted, written twice, or possibly purged.
 func (l *Log) withdrawn(channel string) map[string]bool {
 	gone, posted := map[string]bool{}, map[string]bool{}
 	for i := range l.rooms[channel].messages {
@@ -134,8 +133,8 @@ func (l *Log) withdrawn(channel string) map[string]bool {
 	return gone
 }
 
-// staysFrom is the event of a channel's timeline from which on a user, who is a member now, has
-// been one.
+// staysFrom returns the event of a channel's timeline with which the present membership of a user
+// began.
 func (l *Log) staysFrom(user, channel string) int {
 	list := l.rooms[channel].messages
 	for i := len(list) - 1; i >= 0; i-- {
@@ -146,9 +145,8 @@ func (l *Log) staysFrom(user, channel string) int {
 	return 0
 }
 
-// checkRights wants a message to have been sent to members only, of whom it is not hidden, and to
-// have been named as the latest of a channel only to those who were members then or came later
-// (O9).
+// checkRights checks that a message was sent only to members from whom it is not hidden, and was
+// named as the latest of a channel only to users who were members then or joined later (O9).
 func (d *Device) checkRights(l *Log, f *Findings) {
 	for key := range d.shown {
 		if room := l.rooms[key[0]]; room == nil || !l.rightTo(d.User, key, func(at, _, hidden bool) bool { return at && !hidden }) {

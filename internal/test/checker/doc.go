@@ -3,7 +3,7 @@
 // (the log, the store, what was published, Redis, the dead letters) and reports the differences,
 // the first of them in words that a person can follow.
 //
-//	O1 prefix     Store: every answer of the store is that of the model for the log up to its position
+//	O1 prefix     Store: every answer is that of the model for the log up to its position
 //	O2 sequence   Store: a channel's seqs are dense and in log order, and each message id has one
 //	O3 pointers   Store, and History.Each for each value: read <= head, back only by a mark
 //	O4 unread     Store: the definition of DESIGN §4.2, message by message

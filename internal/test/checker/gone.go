@@ -13,13 +13,11 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// What is told of a user who was erased is compared with the model like everything else. Beside
-// that, nothing of them may be left, whatever the model says: the comparisons below know no other
-// rule.
+// What an erased user sees is compared with the model like everything else. Beside that, nothing of
+// them may be left, whatever the model says. The comparisons below know this rule alone.
 
-// Gone are the users of whom nothing may be left, sorted: in every channel that still exists and in
-// which anything was ever done by them or to them, they are no member, and were erased after all
-// that they read.
+// Gone returns the users of whom nothing may be left, sorted. In every existing channel that knows
+// them they are no member, and their erasure came after all that they read.
 func (l *Log) Gone() (users []string) {
 	for _, user := range l.Users {
 		erased := false
@@ -36,8 +34,8 @@ func (l *Log) Gone() (users []string) {
 	return users
 }
 
-// knows reports whether a channel has anything that was done by a user or to them. A mention of the
-// user is neither.
+// knows reports whether a channel has anything that a user did or that was done to them. A mention
+// of the user is neither.
 func (l *Log) knows(user, channel string) bool {
 	is := func(id []byte) bool { return string(id) == user }
 	room := l.rooms[channel]
@@ -52,8 +50,8 @@ func (l *Log) knows(user, channel string) bool {
 		})
 }
 
-// goneFrom reports whether the user's erasure is the last event of theirs in a channel, and they
-// are no member.
+// goneFrom reports whether the erasure is the user's last event in a channel, and they are no
+// member.
 func (l *Log) goneFrom(user, channel string) bool {
 	erased := false
 	for i := range l.rooms[channel].reads {
@@ -64,14 +62,14 @@ func (l *Log) goneFrom(user, channel string) bool {
 	return erased && !l.memberAt(user, channel, len(l.rooms[channel].messages))
 }
 
-// wasMember reports whether a user ever was one. Who never was has all unread, erased or not.
+// wasMember reports whether a user ever was a member. For a user who never was, all is unread.
 func (l *Log) wasMember(user, channel string) bool {
 	return slices.ContainsFunc(l.rooms[channel].messages, func(m messageAt) bool {
 		return m.event.Kind == events.KindMembersJoined && slices.ContainsFunc(m.event.IDs, func(id []byte) bool { return string(id) == user })
 	})
 }
 
-// goneFromStore wants a partition to answer nothing of who is gone.
+// goneFromStore checks that a partition answers nothing about users who are gone.
 func (l *Log) goneFromStore(p *projections.Partition, f *Findings) {
 	for _, user := range l.Gone() {
 		if err := p.Inbox(user, func(e *projections.InboxEntry) bool {
@@ -99,7 +97,7 @@ func (l *Log) goneFromStore(p *projections.Partition, f *Findings) {
 	}
 }
 
-// saysOf is what a view tells of somebody who is gone, empty if it is nothing.
+// saysOf describes what a view still has of a user who is gone, "" for nothing.
 func (l *Log) saysOf(v *projections.View) string {
 	if v.Member || v.LastRead.Seq != 0 || v.Muted || v.ReadEpoch != 1 || v.OfflineUnread != 0 ||
 		l.wasMember(v.UserID, v.ChannelID) && (v.Unread != 0 || v.Mentions != 0 || v.FirstUnread.Seq != 0) {
@@ -108,8 +106,8 @@ func (l *Log) saysOf(v *projections.View) string {
 	return ""
 }
 
-// goneFromLists wants who was erased in a channel to be among neither its readers nor a message's
-// recipients.
+// goneFromLists checks that users who were erased in a channel are neither among its readers nor
+// among a message's recipients.
 func (l *Log) goneFromLists(p *projections.Partition, channel string, f *Findings) {
 	var erased []string
 	for _, user := range l.Users {
@@ -140,8 +138,8 @@ func (l *Log) goneFromLists(p *projections.Partition, channel string, f *Finding
 	}
 }
 
-// goneFromRedis wants no key of a user who is gone, except the one with the channels that they
-// left, which lasts a day.
+// goneFromRedis checks that Redis has no key of a user who is gone, except the key with the
+// channels that they left, which lasts a day.
 func (l *Log) goneFromRedis(ctx context.Context, rdb *redis.Client, f *Findings) {
 	for _, user := range l.Gone() {
 		for _, pattern := range []string{"*:" + user, "*:" + user + ":*"} {
@@ -158,7 +156,7 @@ func (l *Log) goneFromRedis(ctx context.Context, rdb *redis.Client, f *Findings)
 	}
 }
 
-// gone wants the newest value of each key of a user who is gone to tell nothing of them (O6).
+// gone checks that the newest value of each key of a user who is gone says nothing of them (O6).
 func (h *History) gone(l *Log, f *Findings) {
 	gone := l.Gone()
 	for _, key := range h.Keys {

@@ -18,7 +18,7 @@ var bobsEnd = [][2]string{
 	{events.TopicReads, `{"channel_id":"general","user_id":"bob","user_erased":{}}`},
 }
 
-// TestWhoIsGone: of whom nothing may be left, and of whom something may.
+// TestWhoIsGone: Gone returns exactly the users of whom nothing may be left.
 func TestWhoIsGone(t *testing.T) {
 	read := [2]string{events.TopicReads, `{"channel_id":"general","user_id":"bob","read_up_to":{"message_id":"m2"}}`}
 	joined := [2]string{events.TopicMessages, `{"channel_id":"general","members_joined":{"user_ids":["bob"]}}`}
@@ -52,7 +52,8 @@ func TestWhoIsGone(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeftIsFound: a store, a Redis and a topic that still say something of who is gone.
+// TestWhatIsLeftIsFound: each of a store, a Redis and a topic still has something of an erased
+// user.
 func TestWhatIsLeftIsFound(t *testing.T) {
 	records := toldLog(append(slices.Clone(tale), bobsEnd...)...)
 	l := NewLog(projections.DefaultSettings(), 1, records)

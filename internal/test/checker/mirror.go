@@ -14,7 +14,7 @@ import (
 type Mirror struct {
 	of       map[string]mirrored
 	channels map[string]events.ChannelRecord
-	viewed   map[viewer]int64 // when they were told to have done so first
+	viewed   map[viewer]int64 // time of the first view
 }
 
 type mirrored struct {
@@ -43,8 +43,8 @@ func (m *Mirror) Apply(value []byte) error {
 // Forget is the loss of everything that was read.
 func (m *Mirror) Forget() { m.of, m.channels, m.viewed = nil, nil, nil }
 
-// Check compares every key with the log, which is read to its end: a value for each member, none
-// wrong, none ahead of the log, none of what nobody knows (O7).
+// Check compares every key with the log, which is read to its end (O7). Each member has a value. No
+// value is wrong, ahead of the log, or of a pair that the log does not know.
 func (m *Mirror) Check(l *Log) *Findings {
 	f := &Findings{What: "a reader of tidemark.unread against the model of the log"}
 	for _, channel := range l.Channels() {

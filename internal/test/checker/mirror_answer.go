@@ -24,9 +24,8 @@ func (m *Mirror) ApplyChannel(value []byte) error {
 	return nil
 }
 
-// Answer is what a user is told as of a time, in Unix milliseconds, of what was read: nothing but
-// deltas and channel records is asked. It lists threads for good, for no record tells the log's
-// time.
+// Answer derives what a user sees as of a time in Unix milliseconds from the deltas and channel
+// records that were read. It lists threads for good, because no record has the log's time.
 func (m *Mirror) Answer(user string, now int64) *Answer {
 	a := &Answer{Channels: map[string]Channel{}, Threads: map[ThreadID]Thread{}, ByLabel: map[string]model.Totals{}}
 	for _, d := range m.of {
@@ -89,11 +88,10 @@ func (m *Mirror) channel(d *mirrored, now int64) Channel {
 	return c
 }
 
-// CheckLog compares what every user is told as of a time with what the log says, which is read to
-// its end.
+// CheckLog compares every user's answer as of a time with the log, which is read to its end.
 func (m *Mirror) CheckLog(l *Log, now int64) *Findings { return m.CheckAnswers(l.models, l.Users, now) }
 
-// CheckAnswers compares what every user is told as of a time with what is right.
+// CheckAnswers compares every user's answer as of a time with the right one.
 func (m *Mirror) CheckAnswers(models []*model.Model, users []string, now int64) *Findings {
 	f := &Findings{What: "what a reader of the topics derives against the model"}
 	for _, user := range append([]string{nobody}, users...) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// town is a small channel and a large one of bob's, of each of which much was said.
+// town is a small channel and a large one of bob's, with many settings in each.
 const town = `
 ann, bob join #small
 ann, bob, cat, dan join #large
@@ -41,8 +41,8 @@ bob draws the line under s2 #small
 bob labels mine #small
 `
 
-// A record that says something else of any of the fields of DESIGN §4.7 is found, by what a reader
-// derives from it, and told as in testdata/derived.txt.
+// The check finds a record with another value in any field of DESIGN §4.7 by what a reader derives
+// from it, and words the difference as in testdata/derived.txt.
 func TestPlantedFieldsAreFoundByTheMirror(t *testing.T) {
 	s := projections.DefaultSettings()
 	s.FanoutLimit = 3

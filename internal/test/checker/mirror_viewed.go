@@ -14,8 +14,8 @@ type viewer struct {
 	seq           uint32
 }
 
-// ApplyReceipts takes a value of tidemark.receipts: views, of which each stands for itself, so that
-// a reader keeps the earliest.
+// ApplyReceipts takes a value of tidemark.receipts. Each view stands for itself, so a reader keeps
+// the earliest.
 func (m *Mirror) ApplyReceipts(value []byte) error {
 	var r events.ReceiptsRecord
 	if err := events.DecodeReceiptsRecord(slices.Clone(value), &r); err != nil {
@@ -33,9 +33,8 @@ func (m *Mirror) ApplyReceipts(value []byte) error {
 	return nil
 }
 
-// CheckViewed compares the views that were told with those that the models know: each of them, none
-// else, and when the first was. A reader is not told to forget what they read of users who were
-// erased, and of channels that were deleted.
+// CheckViewed checks that the views read are those of the models, with the time of the first. No
+// record makes a reader forget the views of erased users and of deleted channels.
 func (m *Mirror) CheckViewed(models []*model.Model) *Findings {
 	f := &Findings{What: "the views in tidemark.receipts against the model"}
 	for _, of := range models {

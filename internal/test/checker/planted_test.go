@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the golden file instead of comparing with it")
 
 // tale is a log of one channel in JSON, a topic and a value each, that a person can follow: ann
-// posts three messages, of which the third mentions bob, and a reply in a thread; bob reads the
+// posts three messages, the third of which mentions bob, and a reply in a thread; bob reads the
 // first.
 var tale = [][2]string{
 	{events.TopicMessages, `{"channel_id":"general","members_joined":{"user_ids":["ann","bob"]}}`},
@@ -44,7 +44,8 @@ func toldLog(tale ...[2]string) (records []*kgo.Record) {
 	return records
 }
 
-// publishedOf is what a fold publishes of tidemark.unread, record by record.
+// publishedOf returns the records of tidemark.unread that a fold publishes, one input record at a
+// time.
 func publishedOf(t *testing.T, records []*kgo.Record) (out []*kgo.Record) {
 	t.Helper()
 	p := opened(t)
@@ -78,8 +79,8 @@ func openedWith(t *testing.T, s projections.Settings) *projections.Partition {
 	return p
 }
 
-// folded is a store that takes the records as they are given: one that is nil is skipped, as if it
-// were bad.
+// folded returns a store that has folded the records in the given order. It skips a nil record, as
+// if it were bad.
 func folded(t *testing.T, records []*kgo.Record, leaveOut int) *projections.Partition {
 	t.Helper()
 	p := opened(t)
@@ -102,9 +103,9 @@ func folded(t *testing.T, records []*kgo.Record, leaveOut int) *projections.Part
 	return p
 }
 
-// TestPlantedDifferencesAreToldInWords: for each invariant a difference is planted in what an
-// attack leaves behind. Each is found, and told as in testdata/planted.txt; where nothing is
-// planted nothing is found.
+// TestPlantedDifferencesAreToldInWords plants a difference for each invariant in what an attack
+// leaves behind. The check finds each one and words it as in testdata/planted.txt. Without a
+// planted difference it finds none.
 func TestPlantedDifferencesAreToldInWords(t *testing.T) {
 	records := toldLog(tale...)
 	published := publishedOf(t, records)

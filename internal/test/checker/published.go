@@ -41,7 +41,7 @@ type History struct {
 	of map[string][]published
 }
 
-// NewHistory takes the records of tidemark.unread; what cannot be decoded is a finding.
+// NewHistory takes the records of tidemark.unread. A record that does not decode is a finding.
 func NewHistory(records []*kgo.Record, f *Findings) *History {
 	h := &History{of: map[string][]published{}, Records: len(records)}
 	for _, r := range records {
@@ -72,10 +72,10 @@ func NewHistory(records []*kgo.Record, f *Findings) *History {
 	return h
 }
 
-// Stamps checks that values with equal stamps are equal, whoever wrote them. One process never goes
-// back in the log, unless h.Reopened. That another one does is right: it publishes again what
-// nobody committed. The numbers are of values that were published again with the same stamp, and of
-// those that followed one that theirs does not dominate.
+// Stamps checks that values with equal stamps are equal, whichever process wrote them. One process
+// never goes back in the log, unless h.Reopened. Another process may: it publishes again what was
+// not committed. again counts values that were published again with the same stamp, and back counts
+// values whose stamp does not dominate that of the value before.
 func (h *History) Stamps(f *Findings) (again, back int) {
 	for _, key := range h.Keys {
 		byStamp := map[events.Stamp]*published{}
@@ -106,10 +106,10 @@ func (h *History) Stamps(f *Findings) (again, back int) {
 	return again, back
 }
 
-// Newest compares the value of every key that stands last in the log, which compaction leaves, with
-// what the model says now, and wants one for each member. Its stamp may be older than that of one
-// before it: who opens an older store after a crash joins other records into a batch, and publishes
-// nothing for those of them that change nothing.
+// Newest compares the last value of every key in the log, which compaction keeps, with the model as
+// it is now, and checks that each member has one. Its stamp may be older than that of an earlier
+// value. A process that opens an older store after a crash forms other batches, and publishes
+// nothing for records that change nothing in their batch.
 func (h *History) Newest(tr *Log, f *Findings) {
 	for _, channel := range tr.Channels() {
 		m := tr.Model(channel)
@@ -158,8 +158,8 @@ func (h *History) newestOf(m *model.Model, user, channel, thread string, f *Find
 	}
 }
 
-// story is what was said last of a key, when and by whom, in the order of the log. A producer of
-// epoch 32767 is a fence.
+// story describes the last values of a key in the order of the log, each with its time and
+// producer. A producer of epoch 32767 is a fence.
 func (h *History) story(key string) string {
 	var b strings.Builder
 	values := h.of[key]
@@ -171,7 +171,7 @@ func (h *History) story(key string) string {
 	return b.String()
 }
 
-// seen is what the model says that a delta of the user in the channel, or in a thread, tells.
+// seen returns what a delta of the user in the channel, or in a thread, says by the model.
 func seen(m *model.Model, user, channel, thread string) (projections.View, bool) {
 	if thread == "" {
 		return m.View(user, channel)
@@ -186,9 +186,9 @@ func seen(m *model.Model, user, channel, thread string) (projections.View, bool)
 	return v, ok
 }
 
-// Each compares values with what the model says at their own stamps: what a delta says is a
-// function of its stamp, so every one that ever stood in the log must have been right. It takes all
-// that another process wrote after a fault, and of the others so many.
+// Each compares values with the model at their own stamps. A delta is a function of its stamp, so
+// every delta that was ever in the log must have been right. Each takes all values that another
+// process wrote after a fault, and at most so many of the others.
 func (h *History) Each(tr *Log, r *rand.Rand, most int, f *Findings) (checked int) {
 	var first, others []*published
 	for _, key := range h.Keys {
@@ -229,7 +229,7 @@ func (h *History) Each(tr *Log, r *rand.Rand, most int, f *Findings) (checked in
 	return checked
 }
 
-// untold is what is known of a pair of which nothing was said, or whose channel is gone.
+// untold is the view of a pair without a delta, or whose channel is gone.
 func untold(user, channel string) projections.View {
 	return projections.View{UserID: user, ChannelID: channel, ReadEpoch: 1}
 }
@@ -239,8 +239,8 @@ func promised(v, now projections.View) string {
 	return fmt.Sprintf("%+v", script.Promised(v, now))
 }
 
-// Moved reports whether the newest value of a key says something else than the one before it, about
-// a pair that really is as now.
+// Moved reports whether the newest value of a key promises something else than the value before it,
+// about a pair that really is as now.
 func (h *History) Moved(key string, now projections.View) bool {
 	values := h.of[key]
 	n := len(values)

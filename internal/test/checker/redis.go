@@ -16,7 +16,8 @@ import (
 )
 
 // Redis compares all inboxes and threads in Redis with the model, as of the time of the log's last
-// record: field by field, and the totals. It wants none of others and nothing of who is gone (O7).
+// record: field by field, and the totals. It finds keys of other users, and of users who are gone
+// (O7).
 func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 	f := &Findings{What: "Redis against the model of the log"}
 	reader := cache.NewReader(rdb).At(time.UnixMilli(tr.now))
@@ -89,8 +90,8 @@ func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 	return f
 }
 
-// cachedDiff says how an entry differs from what it should be, "" if it does not. One of fold
-// version 1 tells less.
+// cachedDiff describes how an entry differs from the right one, "" if it does not. An entry of fold
+// version 1 has fewer fields.
 func cachedDiff(e *cache.Entry, got, want Channel, now events.Stamp) string {
 	if e.Stamp.FoldVersion < 2 {
 		want.DirectMentions, want.FirstMention = 0, projections.Ref{}

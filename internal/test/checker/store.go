@@ -12,8 +12,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Prefix are the records of one partition up to a position, in an order in which each topic keeps
-// its own.
+// Prefix returns the records of one partition up to a position. Each topic keeps its order.
 func Prefix(records []*kgo.Record, position projections.Position) []*kgo.Record {
 	var out []*kgo.Record
 	for _, r := range records {
@@ -33,8 +32,9 @@ func input(r *kgo.Record) events.Input {
 	panic("a record of " + r.Topic + ", which is no input")
 }
 
-// Store compares everything that a partition answers with what the model says of the log, which
-// must be the records up to the partition's position (O1 to O4), and wants nothing of who is gone.
+// Store compares all answers of a partition with the model of the log (O1 to O4), which must have
+// the records up to the partition's position. It also checks that nothing is left of users who are
+// gone.
 func Store(l *Log, p *projections.Partition) *Findings {
 	n := p.Identity().Partition
 	f := &Findings{What: fmt.Sprintf("partition %d at position %v against the model of the log up to there", n, p.Position())}
@@ -49,8 +49,8 @@ func Store(l *Log, p *projections.Partition) *Findings {
 	return f
 }
 
-// sequences wants each channel's seqs to be 1 to its head, which explanations name for a user who
-// never was there: each message once (O2).
+// sequences checks that no message of a channel has two seqs (O2), by the explanation for a user
+// who was never there, and that no pointer is beyond the head (O3).
 func (l *Log) sequences(p *projections.Partition, f *Findings) {
 	for _, channel := range l.Channels() {
 		x, ok := p.Explain(nobody, channel)
@@ -76,8 +76,8 @@ func (l *Log) sequences(p *projections.Partition, f *Findings) {
 // nobody is a user whom no event names.
 const nobody = "nobody"
 
-// Digests folds the records in the order given into a new store and wants it to have this digest
-// (O5, O11). The identity must be that of the store that is compared.
+// Digests folds the records in the given order into a new store, and checks that its digest is want
+// (O5, O11). id must be the identity of the compared store.
 func Digests(id projections.Identity, records []*kgo.Record, want [16]byte) (f *Findings, err error) {
 	f = &Findings{What: fmt.Sprintf("the digest of partition %d against that of a replay", id.Partition)}
 	p, err := projections.Open("replay", id, projections.Options{FS: vfs.NewMem(), MemTableSize: 1 << 20})

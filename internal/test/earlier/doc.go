@@ -4,8 +4,8 @@
 //
 // Each directory below testdata is named after the commit whose build wrote it, COMMIT from the
 // events of testdata/story.txt and X-COMMIT from those of testdata/story-X.txt. The channels of the
-// story "seeded" begin with messages_seeded, and its stores state format 2. The story "said" has all
-// of DESIGN §4.7, and its stores state format 3:
+// story "seeded" begin with messages_seeded, and its stores state format 2. The story "said" has
+// all of DESIGN §4.7, and its stores state format 3:
 //
 //	inputs.json      the records of the three input topics
 //	stores.zip       the data directory of a node that folded them and was stopped

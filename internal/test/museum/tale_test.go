@@ -31,10 +31,10 @@ import (
 //	? a in thread m1    what the user sees of a thread, if it is listed: GetThreads, ExplainUnread
 //	                    and inbox-threads
 //	? threads a     GetThreads, with the totals of GetInbox
-//	? explain a     ExplainUnread, with the event that put the pointer where it is; also: in thread m1
+//	? explain a     ExplainUnread, with the event that put the pointer there; also: in thread m1
 //	? badge a       what an app draws: the dot, the count in channels and threads, the count as "99+"
 //	? #general      GetChannel
-//	? told a        what was published about the user since the last such question; also: in thread m1
+//	? told a        what was published about the user since this was asked; also: in thread m1
 //	? receipts m1   who received and who read a message: GetReceipts
 //	? readers #c    the read state of a room: GetReaders
 //	? shown #c      what tidemark.receipts has shown the members since the last such question

@@ -12,7 +12,7 @@ import (
 //
 // Lines of chat.messages:
 //
-//	a, b join                            also "a joins"; "counting history" makes older messages unread
+//	a, b join                            also "a joins"; "counting history": older ones are unread
 //	a leaves                             also "a, b leave"
 //	b posts m1 "hello" @a @all           "m1..m9" are nine posts; also: silent, in thread m0,
 //	                                     broadcast, members 60, hidden from a, u; reading, not

@@ -30,8 +30,8 @@ func app(t *testing.T, given ...string) (*verbs.App, *bytes.Buffer) {
 	return a, &out
 }
 
-// service answers every question with {}, and counts the calls. Its Publish returns a token, so that
-// the first answer counts and no test waits for a better one.
+// service answers every question with {}, and counts the calls. Its Publish returns a token, so
+// that the first answer counts and no test waits for a better one.
 func service(t *testing.T) (url string, calls *atomic.Int32) {
 	t.Helper()
 	calls = &atomic.Int32{}

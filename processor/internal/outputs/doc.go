@@ -7,7 +7,7 @@
 //	lease.go         no request leaves once the member's session may have ended
 //	asleep_linux.go  the lease's clock goes on while the machine sleeps
 //	asleep_other.go  on other systems it does not
-//	roster.go        producers that may still have records on their way, stored with the group's offsets
+//	roster.go        producers that may still write, stored beside the group's offsets
 //	fence.go         brokers are made to refuse the producers of former owners
 //	publish.go       sets of records to the brokers, retried until they are acknowledged
 //	commit_sync.go   one request to the group's coordinator

@@ -11,9 +11,9 @@ import (
 
 // A store that is ahead of the group's offsets publishes again what changed since them, because
 // another owner may have published less in the meantime (Partition.Republish). It cannot do so for
-// keys that it has forgotten. An example is a deleted channel: another owner that had not folded the
-// deletion yet may have published the members' values. So a cut that forgets keys is written once
-// the group has committed its position. Then every other owner begins behind the deletion.
+// keys that it has forgotten. An example is a deleted channel: another owner that had not folded
+// the deletion yet may have published the members' values. So a cut that forgets keys is written
+// once the group has committed its position. Then every other owner begins behind the deletion.
 
 // held is a cut that is acknowledged and waits for the group's offsets.
 type held struct {

@@ -94,8 +94,8 @@ func (s *Selection) after(unread bool, at int64) bool {
 	return false
 }
 
-// listed reports whether an entry with these values is on an earlier page, whatever its id. On later
-// pages that is true of nearly all entries, and no id is copied for them.
+// listed reports whether an entry with these values is on an earlier page, whatever its id. On
+// later pages that is true of nearly all entries, and no id is copied for them.
 func (s *Selection) listed(unread bool, at int64) bool {
 	return s.From != nil && (unread && !s.From.Unread || unread == s.From.Unread && at > s.From.At)
 }
