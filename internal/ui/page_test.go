@@ -257,6 +257,15 @@ func TestOperators(t *testing.T) {
 	b.until("snapshots with their digest, and how to check them", `document.querySelector('[data-snapshot] .digest')?.title.length >= 32 && document.querySelector('[aria-labelledby=h-verify]').innerText.includes('snapshot restore --snapshots file:///')`)
 	b.until("both dead letters", `document.querySelectorAll('[data-letter]').length === 2`)
 	b.shot("operators")
+	b.click(`[data-reason=wrong_partition]`)
+	b.until("the letters of one reason, and how to write them again", `document.querySelectorAll('[data-letter]').length === 1 && document.querySelector('[aria-labelledby=h-dead] pre').innerText.endsWith('--reason wrong_partition --dry-run')`)
+	b.click(`[data-reason=all]`)
+	b.until("all letters", `document.querySelectorAll('[data-letter]').length === 2`)
+	b.do(chromedp.KeyEvent("?"))
+	b.until("the help", `document.querySelector('dialog[open]')?.innerText.includes('Alt 1 to Alt 6')`)
+	b.shot("help")
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until("the help has gone", `!document.querySelector('dialog[open]')`)
 	version := eval[string](b, `window.tidemark.operators.letters.version`)
 	for had, status := range map[string]int{version: http.StatusNoContent, "another": http.StatusOK, "": http.StatusOK} {
 		res, err := http.Get(s.url + "/ui/api/deadletters?version=" + had) //nolint:noctx // a test's own server

@@ -4,6 +4,7 @@ import { currentToken, own, refused, tell, useToken } from '/ui/api.js';
 import { Device } from '/ui/device.js';
 import { announce, avatar, drawing, h, icon } from '/ui/dom.js';
 import { receipts } from '/ui/explain.js';
+import { help } from '/ui/help.js';
 import { Hidden } from '/ui/hidden.js';
 import { Messages } from '/ui/messages.js';
 import { Operators } from '/ui/operators.js';
@@ -157,6 +158,11 @@ class App {
   }
 
   keys(e) {
+    if (e.key === '?' && !e.ctrlKey && !e.altKey && !e.metaKey && !e.target.closest?.('input, textarea, select, dialog')) {
+      e.preventDefault();
+      help();
+      return;
+    }
     const n = e.altKey && /^Digit[1-6]$/.test(e.code) ? Number(e.code.at(-1)) : 0;
     const device = this.devices[n - 1];
     if (!n || !device) return;
@@ -209,6 +215,7 @@ class App {
       this.view === 'people' && this.messages.people.length > 0 && this.devices.length < 6 && this.adder(),
       demo && h('button', { class: 'chip', type: 'button', 'aria-pressed': String(!demo.paused), title: demo.paused ? 'Let the demo talk' : 'Pause the demo', onclick: () => this.setDemo({ ...demo, paused: !demo.paused }) },
         icon(demo.paused ? 'play' : 'pause'), h('span', { class: 'wide' }, demo.paused ? 'Demo paused' : 'Demo')),
+      h('button', { class: 'plain', type: 'button', 'aria-label': 'Help: keys and signs', 'aria-keyshortcuts': '?', title: 'Keys and signs (?)', onclick: help }, h('b', { 'aria-hidden': 'true' }, '?')),
       h('button', { class: 'plain', type: 'button', 'aria-label': `Colours: ${this.theme}. Change to ${next}`, title: `Colours: ${this.theme}`, onclick: () => this.setTheme(next) }, icon({ auto: 'auto', light: 'sun', dark: 'moon' }[this.theme])));
   }
 

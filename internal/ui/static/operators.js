@@ -189,16 +189,24 @@ export class Operators {
   }
 
   dead() {
-    const list = this.letters?.letters ?? [];
+    const all = this.letters?.letters ?? [];
+    const reasons = new Map();
+    for (const l of all) reasons.set(l.reason, (reasons.get(l.reason) ?? 0) + 1);
+    if (!reasons.has(this.reason)) this.reason = '';
+    const list = all.filter((l) => !this.reason || l.reason === this.reason);
+    const choose = (reason) => { this.reason = reason; this.redraw(); };
+    const chip = (reason, label, n) => h('button', { key: reason, class: 'chip', type: 'button', 'data-reason': reason || 'all', 'aria-pressed': String((this.reason ?? '') === reason), onclick: () => choose(reason) }, label, h('b', {}, count(n)));
     return h('section', { class: 'card', 'aria-labelledby': 'h-dead' }, h('h2', { id: 'h-dead' }, 'Dead letters'),
       this.lettersError && h('p', { class: 'trouble' }, this.lettersError),
+      reasons.size > 0 && h('p', { class: 'reasons', role: 'group', 'aria-label': 'Dead letters by reason' }, chip('', 'all', all.length), [...reasons].map(([reason, n]) => chip(reason, reason, n))),
       list.length ? h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'h-dead' }, h('table', { class: 'grid' },
         h('thead', {}, h('tr', {}, ['Written', 'Reason', 'From', 'Key', 'What is wrong', ''].map((t, i) => h('th', { key: i, scope: 'col' }, t || h('span', { class: 'hidden-text' }, 'Actions'))))),
         h('tbody', {}, list.map((l) => h('tr', { key: `${l.partition}/${l.offset}`, 'data-letter': `${l.partition}/${l.offset}` },
           h('td', {}, exactTime(l.written)), h('td', {}, h('span', { class: 'reason' }, l.reason)), h('td', {}, h('code', {}, `${l.topic}/${l.from}`)), h('td', { class: 'key' }, l.key), h('td', { class: 'detail' }, wrong(l)),
           h('td', { class: 'right' }, h('button', { class: 'chip', type: 'button', onclick: () => this.look(l) }, icon('look'), 'Look')))))))
         : this.letters && h('p', { class: 'empty' }, 'None. A record that cannot be used would be here with why, and its partition would go on.'),
-      list.length > 0 && h('p', { class: 'note' }, `${plural(this.letters.total, 'dead letter')} in all; they stay 30 days.`));
+      list.length > 0 && h('p', { class: 'note' }, `${plural(this.letters.total, 'dead letter')} in all; they stay 30 days.${this.letters.total > all.length ? ` These are the newest ${count(all.length)}.` : ''} Once the cause is mended, this writes ${this.reason ? 'those of this reason' : 'them'} again; without --dry-run it does:`),
+      list.length > 0 && h('pre', { tabindex: '0', 'aria-label': 'Command' }, `tidemark deadletters replay${this.about.broker && this.about.broker !== '127.0.0.1:9092' ? ` --brokers ${this.about.broker}` : ''}${this.reason ? ` --reason ${this.reason}` : ''} --dry-run`));
   }
 
   look(l) {
