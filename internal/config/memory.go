@@ -11,7 +11,7 @@ import (
 //	cache     limit/8, at least 1 MiB for each partition of the topics: one block cache that all stores share
 //	memtable  cache / (4 × partitions), at most 16 MiB, for each store: two of each fit into half of the cache, for
 //	          Pebble takes memtables out of it
-//	dirty     limit / (8 × partitions), at least 8 MiB and at most 32 MiB, for each store: what has changed since the
+//	dirty     limit / (16 × partitions), at least 8 MiB and at most 32 MiB, for each store: what has changed since the
 //	          last cut; part of the heap
 //	queue     limit/8, at most 128 MiB: fetched records that wait to be folded; part of the heap
 //	fetch     limit/256, at least 16 MiB and at most 32 MiB: what the cache role fetches ahead from one broker, as it is
@@ -64,7 +64,7 @@ func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	m := Memory{Limit: limit}
 	m.Cache = max(limit/8, stores*cachePerPartition)
 	m.MemTable = min(m.Cache/(memTablesPerCached*stores), maxMemTable)
-	m.Dirty = min(max(limit/(8*stores), minDirty), maxDirty)
+	m.Dirty = min(max(limit/(16*stores), minDirty), maxDirty)
 	m.Queue = min(limit/8, maxQueue)
 	m.Fetch = min(max(limit/256, minFetch), maxFetch)
 	m.Records = int(min(max(limit/perRecord, minRecords), MaxRecords))
