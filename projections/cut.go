@@ -8,7 +8,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tidemark/tidemark/internal/guard"
-	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/overlay"
@@ -145,7 +144,7 @@ func (k *cutting) finish() {
 		p.rules.Written = overlay.Written{Now: &overlay.Overlay{}, Digest: k.written.Digest, Hot: k.written.Hot}
 		p.rules.ReceiptChannels, p.rules.ErasedPairs = p.rules.ReceiptChannels[:0], p.rules.ErasedPairs[:0]
 		p.rules.ReceiptEntries.Reset()
-		p.mergeRoom = arena.ListBytes(p.merging) + p.sorter.HeapBytes() + p.recent.HeapBytes()
+		p.mergeRoom = cap(p.merging) + p.sorter.Room()
 	})
 	p.rules.DirtyChannels = p.rules.DirtyChannels[:0]
 	for _, m := range []map[uint32]struct{}{p.rules.DirtyGuests, p.rules.DirtyPairExtras, p.rules.DirtyThreads, p.rules.DirtyFollows} {

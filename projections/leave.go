@@ -114,7 +114,6 @@ func (p *Partition) evict(ci uint32, t *turn) {
 		p.rules.ChannelExtras.Drop(c.Extra)
 	}
 	p.rules.Blobs.Release(c.ID)
-	p.recent.Drop(ci)
 	p.rules.Channels.Release(ci)
 	t.spend(1)
 }

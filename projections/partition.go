@@ -2,6 +2,7 @@ package projections
 
 import (
 	"sync"
+	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -34,9 +35,8 @@ type Partition struct {
 	outMerging []state.OutReceipt
 	merging    []receipts.Entry
 	sorter     receipts.Sorter
-	mergeRoom  int64 // bytes of these and of recent, for readers
+	mergeRoom  int // of both, for readers
 	blockBuf   [2][]receipts.Entry
-	recent     receipts.Recent
 	outBuf     []byte
 	out        events.UnreadDelta
 	outChannel events.ChannelRecord
@@ -113,5 +113,5 @@ func (p *Partition) hotBytes() int64 {
 	n += arena.PoolBytes(&p.rules.Threads, (*state.Thread).HeapBytes) + arena.PoolBytes(&p.rules.MemberLists, (*state.MemberList).HeapBytes)
 	n += arena.PoolBytes(&p.rules.ChannelExtras, (*state.ChannelExtra).HeapBytes) + arena.PoolBytes(&p.rules.PairExtras, (*state.PairExtra).HeapBytes) + arena.ListBytes(p.rules.Lapses)
 	n += p.rules.Cold.Bytes() + arena.MapBytes(p.rules.VacantUsers) + arena.MapBytes(p.rules.VacantThreads)
-	return n + p.mergeRoom
+	return n + int64(p.mergeRoom)*int64(unsafe.Sizeof(receipts.Entry{}))
 }

@@ -159,33 +159,3 @@ func TestReceiptsExpire(t *testing.T) {
 		t.Errorf("an old message that is among the newest 16: %+v", v)
 	}
 }
-
-// TestACutReadsNoBlockThatOneBeforeItWrote: in a direct chat a cut reads none of the blocks of
-// receipts to which it adds, whether they are stored or not.
-func TestACutReadsNoBlockThatOneBeforeItWrote(t *testing.T) {
-	room := newReceiptsRoom(t, 2)
-	reads := 0
-	cut := func(what string, most int) {
-		t.Helper()
-		reads = 0
-		room.p.onRead = func() { reads++ }
-		mustCut(t, room.p)
-		room.p.onRead = nil
-		if reads > most {
-			t.Errorf("%s: the cut reads %d records", what, reads)
-		}
-	}
-	for n := range 30 {
-		room.post(n)
-		room.read(n%2, uint32(n+1))
-		if n == 0 {
-			cut("the first block", 1)
-		} else if n%3 == 0 {
-			cut("a block that is written, or new", 0)
-		}
-	}
-	entries, _ := room.stored()
-	if entries != 30 {
-		t.Errorf("%d entries are stored, want 30", entries)
-	}
-}

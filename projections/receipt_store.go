@@ -31,7 +31,7 @@ func (p *Partition) receiptKey(dst []byte, c *state.Channel, a *receipts.Entry) 
 // that are too old.
 func (k *cutting) cutReceipts() error {
 	for _, ci := range k.rules.DirtyChannels {
-		if _, err := k.expire(ci, k.rules.Channels.At(ci)); err != nil {
+		if _, err := k.expire(k.rules.Channels.At(ci)); err != nil {
 			return err
 		}
 	}
@@ -39,10 +39,9 @@ func (k *cutting) cutReceipts() error {
 		return err
 	}
 	from := uint32(0)
-	k.recent.Grow(len(k.rules.ReceiptChannels))
 	for i, list := 0, k.gathered(); i < len(k.rules.ReceiptChannels); i++ {
 		a := k.rules.ReceiptChannels[i]
-		if err := k.mergeChannel(a.Channel, list[from:a.End]); err != nil {
+		if err := k.mergeChannel(k.rules.Channels.At(a.Channel), list[from:a.End]); err != nil {
 			return err
 		}
 		from = a.End
@@ -71,8 +70,8 @@ func (p *Partition) gathered() []receipts.Entry {
 }
 
 // mergeChannel adds the entries of a channel to their blocks.
-func (k *cutting) mergeChannel(ci uint32, list []receipts.Entry) error {
-	expired, err := k.expire(ci, k.rules.Channels.At(ci))
+func (k *cutting) mergeChannel(c *state.Channel, list []receipts.Entry) error {
+	expired, err := k.expire(c)
 	if err != nil {
 		return err
 	}
@@ -83,31 +82,25 @@ func (k *cutting) mergeChannel(ci uint32, list []receipts.Entry) error {
 			n++
 		}
 		if list[0].Block() >= expired {
-			err = k.mergeBlock(ci, list[:n])
+			err = k.mergeBlock(c, list[:n])
 		}
 		list = list[n:]
 	}
-	k.recent.Saw(ci, k.rules.Channels.At(ci).HeadSeq)
 	return err
 }
 
 // mergeBlock adds entries to their block.
-func (k *cutting) mergeBlock(ci uint32, more []receipts.Entry) error {
-	c, first := k.rules.Channels.At(ci), more[0]
+func (k *cutting) mergeBlock(c *state.Channel, more []receipts.Entry) error {
 	var kb [keys.Buf]byte
-	key := k.receiptKey(kb[:0], c, &first)
-	old, known := k.recent.Get(ci, &first)
-	stored := old != nil
-	if !known {
-		var err error
-		if old, stored, err = k.get(key); err != nil {
-			return err
-		}
+	key := k.receiptKey(kb[:0], c, &more[0])
+	old, stored, err := k.get(key)
+	if err != nil {
+		return err
 	}
 	block, merged := &k.blockBuf[0], &k.blockBuf[1]
 	if stored {
-		list, err := receipts.DecodeBlock((*block)[:0], old, first.Block(), first.Ord/keys.PageLen, first.Thread)
-		if *block = list; err != nil {
+		*block, err = receipts.DecodeBlock((*block)[:0], old, more[0].Block(), more[0].Ord/keys.PageLen, more[0].Thread)
+		if err != nil {
 			return fmt.Errorf("receipts of channel %q, record %q: %w", k.rules.Blobs.Get(c.ID), key, err)
 		}
 		*merged = receipts.MergeBlocks((*merged)[:0], *block, more)
@@ -121,14 +114,13 @@ func (k *cutting) mergeBlock(ci uint32, more []receipts.Entry) error {
 	case string(old) != string(k.rules.Scratch):
 		k.written.PutOver(key, old, k.rules.Scratch)
 	}
-	k.recent.Put(ci, &first, k.rules.Scratch)
 	return nil
 }
 
 // expire removes the blocks, from the first on, whose messages are all older than receipts are
 // kept, when the newest full block of the channel was, and returns how many these are: a function
 // of the timeline.
-func (k *cutting) expire(ci uint32, c *state.Channel) (blocks uint32, err error) {
+func (k *cutting) expire(c *state.Channel) (blocks uint32, err error) {
 	full := c.HeadSeq / receipts.BlockLen * receipts.BlockLen
 	if full == 0 || c.LogTime-c.FirstTime <= receipts.Kept || c.ExpireFull == full {
 		return c.Expired, nil
@@ -136,7 +128,6 @@ func (k *cutting) expire(ci uint32, c *state.Channel) (blocks uint32, err error)
 	e := k.rules.EntryAt(c, full)
 	expired := k.rules.SeqAt(c, e.LogTime-receipts.Kept-1, 1<<63-1) / receipts.BlockLen
 	if expired > c.Expired {
-		k.recent.Drop(ci)
 		var lo, hi [keys.Buf]byte
 		id := k.rules.Blobs.Get(c.ID)
 		err = k.eachStored(keys.AppendReceipt(lo[:0], id, c.Expired, 0, nil), keys.AppendReceipt(hi[:0], id, expired, 0, nil), func(key, val []byte) error {
@@ -162,7 +153,6 @@ func (k *cutting) cutErased() error {
 		byChannel[e.Channel][e.Ord] = true
 	}
 	for ch, ords := range byChannel {
-		k.recent.Drop(ch)
 		if err := k.eraseReceipts(k.rules.Channels.At(ch), ords); err != nil {
 			return err
 		}

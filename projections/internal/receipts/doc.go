@@ -4,5 +4,4 @@
 //
 //	block.go   an entry, its place in the order of the store, and the bytes of a block
 //	sort.go    that order for many entries
-//	recent.go  the newest blocks of channels, so that a cut need not read what one before it wrote
 package receipts

@@ -2,7 +2,6 @@ package receipts
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
@@ -25,10 +24,8 @@ type Sorter struct {
 	keys   []uint64
 }
 
-// HeapBytes is the memory of the sorter.
-func (p *Sorter) HeapBytes() int64 {
-	return int64(cap(p.sorted))*int64(unsafe.Sizeof(Entry{})) + 8*int64(cap(p.keys))
-}
+// Room is how many entries the sorter has memory for.
+func (p *Sorter) Room() int { return cap(p.sorted) }
 
 // Sort puts a list in the order of rank. The result is valid until the next call.
 func (p *Sorter) Sort(list []Entry) []Entry {
