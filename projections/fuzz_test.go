@@ -40,7 +40,8 @@ func FuzzReceiptBlock(f *testing.F) {
 	at := func(ord, seq uint32, kind uint8, at int64) receipts.Entry {
 		return receipts.Entry{Ord: page*keys.PageLen + ord, Seq: block*receipts.BlockLen + seq, Kind: kind, At: at}
 	}
-	list := []receipts.Entry{at(0, 1, receipts.Read, 100), at(63, 8, receipts.Read, 90), at(1, 2, receipts.Single, 95), at(2, 3, receipts.Delivered, 1), at(2, 8, receipts.DeliveredTo, 2)}
+	list := []receipts.Entry{at(0, 1, receipts.Read, 100), at(63, 8, receipts.Read, 90), at(1, 2, receipts.Single, 95), at(2, 3, receipts.Delivered, 1), at(2, 8, receipts.DeliveredTo, 2),
+		at(3, 4, receipts.Viewed, 97), at(3, 8, receipts.WithThreads, 98)}
 	f.Add(receipts.EncodeBlock(nil, list))
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{0xff}, 40))
@@ -50,7 +51,7 @@ func FuzzReceiptBlock(f *testing.F) {
 			return
 		}
 		for i := range list {
-			if a := &list[i]; a.Block() != block || a.Ord/keys.PageLen != page || a.Kind > receipts.DeliveredTo {
+			if a := &list[i]; a.Block() != block || a.Ord/keys.PageLen != page || a.Kind > receipts.WithThreads {
 				t.Fatalf("entry %d: %+v", i, *a)
 			}
 		}
