@@ -34,6 +34,23 @@ func (r *reference) broken(reason events.Reason) {
 	}
 }
 
+// unnamedLevel reports whether a notify_set has a level by a name that protojson does not know, and
+// leaves out where unknown fields are no error.
+func unnamedLevel(value []byte) bool {
+	var v map[string]any
+	if json.Unmarshal(value, &v) != nil {
+		return false
+	}
+	for _, set := range []any{v["notify_set"], v["notifySet"]} {
+		fields, _ := set.(map[string]any)
+		if name, ok := fields["level"].(string); ok {
+			alone, err := json.Marshal(map[string]string{"level": name})
+			return err == nil && protojson.Unmarshal(alone, new(pb.NotifySet)) != nil
+		}
+	}
+	return false
+}
+
 // unmarshal does the common part of all events, up to the fields.
 func (r *reference) unmarshal(value []byte, m proto.Message) {
 	switch {
@@ -56,6 +73,9 @@ func (r *reference) unmarshal(value []byte, m proto.Message) {
 			if json.Unmarshal(value, &v) == nil && (newer(v["min_version"]) || newer(v["minVersion"])) {
 				r.broken(events.ReasonNewerVersion)
 			}
+		}
+		if e, ok := m.(*pb.ReadEvent); ok && err == nil && e.GetNotifySet() != nil && unnamedLevel(value) {
+			e.GetNotifySet().Level = -1
 		}
 	} else if err = proto.Unmarshal(value, m); err != nil && topLevelVersion(value) > events.Version {
 		r.broken(events.ReasonNewerVersion)

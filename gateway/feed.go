@@ -60,7 +60,6 @@ func (g *Gateway) session(ctx context.Context) error {
 		return err
 	}
 	cl.AddConsumePartitions(from)
-
 	g.begin(seen)
 	g.setFeed(nil)
 
@@ -72,7 +71,8 @@ func (g *Gateway) session(ctx context.Context) error {
 		}
 		var broken error
 		fetches.EachError(func(topic string, p int32, err error) {
-			if broken == nil && !inflate.Deferred(err) {
+			// The owner of messages that are too large to be decompressed has stopped; nobody else waits for it.
+			if broken == nil && !inflate.Deferred(err) && (topic != g.cfg.Topics.Messages || !inflate.PassOver(cl, err, g.cfg.Logger)) {
 				broken = fmt.Errorf("topic %s, partition %d: %w", topic, p, inflate.InWords(err, inflate.Limit(cl)))
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -161,6 +162,20 @@ func InWords(err error, batch int) error {
 		return err
 	}
 	return &TooLargeError{Topic: large.Topic, Partition: large.Partition, Offset: large.Offset, Next: large.NextOffset, Limit: batch}
+}
+
+// PassOver lets a client read on where a reader may miss records: behind a batch that is beyond the
+// client's bound, about which it logs a line. It reports false if a polled error is about something
+// else.
+func PassOver(cl *kgo.Client, err error, log *slog.Logger) bool {
+	var large *kgo.ErrDecompressTooLarge
+	if !errors.As(err, &large) {
+		return Deferred(err)
+	}
+	log.Warn("a batch of records is passed over", "error", InWords(err, Limit(cl)))
+	next := kgo.EpochOffset{Epoch: large.Epoch, Offset: large.NextOffset}
+	cl.SetOffsets(map[string]map[int32]kgo.EpochOffset{large.Topic: {large.Partition: next}})
+	return true
 }
 
 // TooLargeError is about a batch that would decompress to more than this process allows.

@@ -67,12 +67,8 @@ func (r *round) close() {
 
 // position is how far the partition is folded; false if it is not live here any more.
 func (r *round) position() (at projections.Position, ok bool) {
-	r.live.RLock()
-	defer r.live.RUnlock()
-	if !r.here() {
-		return at, false
-	}
-	return r.live.Position(), true
+	ok = r.read(func() { at = r.live.Position() })
+	return at, ok
 }
 
 // wait returns when there is enough to fold again.

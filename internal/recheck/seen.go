@@ -23,6 +23,18 @@ func (r *round) here() bool {
 	return err == nil && now == r.live
 }
 
+// read calls fn under the read lock, and reports whether the partition is still live here: if it is
+// not, fn is not called. A panic of fn goes on to the caller; the lock is released.
+func (r *round) read(fn func()) bool {
+	r.live.RLock()
+	defer r.live.RUnlock()
+	if !r.here() {
+		return false
+	}
+	fn()
+	return true
+}
+
 // look notes what the node answers, all as of one position. It returns nil if the partition is not
 // live here any more.
 func (r *round) look(ctx context.Context) ([]seen, projections.Position, error) {
@@ -31,13 +43,27 @@ func (r *round) look(ctx context.Context) ([]seen, projections.Position, error) 
 		return nil, projections.Position{}, err
 	}
 	all := make([]seen, len(r.channels))
-	r.live.RLock()
-	if !r.here() {
-		r.live.RUnlock()
-		return nil, projections.Position{}, nil
+	var at projections.Position
+	var views *projections.Views
+	if !r.read(func() { at, views = r.view(all, users) }) {
+		return nil, at, nil
 	}
-	held := r.live.TimeHold("a check")
-	at, views := r.live.Position(), r.live.BeginViews()
+	if err := views.End(ctx); err != nil {
+		return nil, at, err
+	}
+	return all, at, nil
+}
+
+// view notes what the node answers. The read lock is held.
+func (r *round) view(all []seen, users [][]string) (_ projections.Position, views *projections.Views) {
+	defer r.live.TimeHold("a check")()
+	views = r.live.BeginViews()
+	noted := false
+	defer func() {
+		if !noted { // it panics
+			views.Drop()
+		}
+	}()
 	for i, id := range r.channels {
 		all[i].id = id
 		all[i].channel, all[i].there = r.live.Channel(id)
@@ -47,12 +73,8 @@ func (r *round) look(ctx context.Context) ([]seen, projections.Position, error) 
 			}
 		}
 	}
-	held()
-	r.live.RUnlock()
-	if err := views.End(ctx); err != nil {
-		return nil, at, err
-	}
-	return all, at, nil
+	noted = true
+	return r.live.Position(), views
 }
 
 // members returns some members of each channel, beginning with a random one.
@@ -60,22 +82,24 @@ func (r *round) members(ctx context.Context) ([][]string, error) {
 	users := make([][]string, len(r.channels))
 	for i, id := range r.channels {
 		room := projections.NewReadersRoom(maxUsers)
-		r.live.RLock()
-		if !r.here() {
-			r.live.RUnlock()
+		var walk *projections.ReadersWalk
+		here := r.read(func() {
+			v, ok := r.live.Channel(id)
+			if !ok {
+				return
+			}
+			first := uint32(0)
+			if v.MemberCount > maxUsers {
+				first = rand.N(v.MemberCount - maxUsers + 1)
+			}
+			walk, _ = r.live.BeginReaders(id, first, room) // last: from here on somebody must end it
+		})
+		if !here {
 			return users, nil // look finds it out as well
 		}
-		v, ok := r.live.Channel(id)
-		if !ok {
-			r.live.RUnlock()
+		if walk == nil {
 			continue
 		}
-		first := uint32(0)
-		if v.MemberCount > maxUsers {
-			first = rand.N(v.MemberCount - maxUsers + 1)
-		}
-		walk, _ := r.live.BeginReaders(id, first, room)
-		r.live.RUnlock()
 		page, err := walk.End(ctx)
 		if err != nil {
 			return nil, err

@@ -156,6 +156,13 @@ func (g *Guide) diffPartition(ctx context.Context, q *Question, from, to *trip, 
 	return list, g.explain(ctx, q, list, n, a.at, b.at)
 }
 
+// fill reads a page of a user's channels.
+func fill(rows *projections.UserPage, p *projections.Partition, user string) error {
+	p.RLock()
+	defer p.RUnlock()
+	return rows.Fill(p, user)
+}
+
 // answers returns what the user saw of the channels of a partition that knew them.
 func (t *trip) answers(ctx context.Context, q *Question, n int32) (map[string]*queryv1.ChannelUnread, error) {
 	ids := []string{q.ChannelID}
@@ -164,10 +171,7 @@ func (t *trip) answers(ctx context.Context, q *Question, n int32) (map[string]*q
 		for after := ""; ; after = ids[len(ids)-1] {
 			const page = 1000
 			rows := projections.NewUserPage(after, page)
-			t.live[n].RLock()
-			err := rows.Fill(t.live[n], q.UserID)
-			t.live[n].RUnlock()
-			if err != nil {
+			if err := fill(rows, t.live[n], q.UserID); err != nil {
 				return nil, err
 			}
 			for _, r := range rows.Rows {

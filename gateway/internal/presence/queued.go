@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/inflate"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/loglimit"
 	"github.com/tidemark/tidemark/internal/retry"
@@ -129,7 +130,7 @@ func (q *Reporter) session(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := fetches.Err(); err != nil {
+		if err := broken(cl, fetches, c.Logger); err != nil {
 			return err
 		}
 		if q.moved.Swap(false) {
@@ -146,6 +147,17 @@ func (q *Reporter) session(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// broken is what ends a session. Behind a batch that is too large to be decompressed the session
+// goes on: the partition's owner stopped there, and the messages of others are reported.
+func broken(cl *kgo.Client, fetches kgo.Fetches, log *slog.Logger) (failed error) {
+	fetches.EachError(func(_ string, _ int32, err error) {
+		if failed == nil && !inflate.PassOver(cl, err, log) {
+			failed = err
+		}
+	})
+	return failed
 }
 
 // commit commits what was judged: all that was polled. During a rebalance the brokers refuse that,
