@@ -16,6 +16,8 @@
 //	row.go        deltas and records as rows; copy.go the text of a row
 //	flush.go      one batch as one transaction; merge.go its statements
 //	lag.go        how far behind it is
+//	verify.go     the tables compared with the last values of the topics
+//	readall.go    the topics from end to end
 //
 // What stays true, whatever fails:
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,17 +28,17 @@ func write(ctx context.Context, tx pgx.Tx, b *batch, f *filling, steps []step) (
 		return false, err
 	}
 	if b.rows() > 0 {
-		if err := merge(ctx, tx, b); err != nil {
+		if err := merge(ctx, tx, b, "tidemark"); err != nil {
 			return false, err
 		}
 	}
 	return advance(ctx, tx, steps, f.complete)
 }
 
-// merge copies a batch into temporary tables and merges these into the tables.
-func merge(ctx context.Context, tx pgx.Tx, b *batch) error {
+// merge copies a batch into temporary tables and merges these into the tables of a schema.
+func merge(ctx context.Context, tx pgx.Tx, b *batch, schema string) error {
 	run := func(statements string) error {
-		_, err := tx.Exec(ctx, statements, pgx.QueryExecModeSimpleProtocol)
+		_, err := tx.Exec(ctx, in(schema, statements), pgx.QueryExecModeSimpleProtocol)
 		return err
 	}
 	if err := run(makeTemporary); err != nil {
@@ -59,7 +60,7 @@ func merge(ctx context.Context, tx pgx.Tx, b *batch) error {
 		if err := run(mergeRemovals); err != nil {
 			return err
 		}
-	} else if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM tidemark.deleted_channels) OR EXISTS (SELECT FROM tidemark.removed)`).Scan(&remembered); err != nil {
+	} else if err := tx.QueryRow(ctx, in(schema, `SELECT EXISTS (SELECT FROM tidemark.deleted_channels) OR EXISTS (SELECT FROM tidemark.removed)`)).Scan(&remembered); err != nil {
 		return err
 	}
 	if remembered {
@@ -81,6 +82,11 @@ func merge(ctx context.Context, tx pgx.Tx, b *batch) error {
 		}
 	}
 	return nil
+}
+
+// in makes statements about the schema tidemark those about another one.
+func in(schema, statements string) string {
+	return strings.ReplaceAll(statements, "tidemark.", schema+".")
 }
 
 // copyReader reads the text of rows.

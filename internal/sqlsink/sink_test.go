@@ -28,6 +28,7 @@ func TestSink(t *testing.T) {
 		"a late writer":          lateWriter,
 		"an older backup":        olderBackup,
 		"other topics":           otherTopics,
+		"verify":                 verified,
 		"refusals":               refusals,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
@@ -207,6 +208,48 @@ func otherTopics(t *testing.T, s *server) {
 	m = start(t, brokers, topics, dsn)
 	m.ready(t)
 	holds(t, dsn, h.want(t, s))
+}
+
+// Verify finds no difference in what a sink wrote, whatever it has not written yet, and each row
+// that somebody changed, removed or added.
+func verified(t *testing.T, s *server) {
+	brokers, topics, cl := rig(t)
+	dsn := s.database(t, "")
+	h := newHistory(t)
+	produce(t, cl, topics, nParts, h.grow(500)...)
+	m := start(t, brokers, topics, dsn)
+	m.ready(t)
+	holds(t, dsn, h.want(t, s))
+	m.stop()
+	produce(t, cl, topics, nParts, h.grow(100)...)
+	check := func() *Verified {
+		t.Helper()
+		v, err := Verify(t.Context(), m.cfg, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if v := check(); v.Differences > 0 || v.Rows < 50 {
+		t.Fatalf("%+v", v)
+	}
+	m = start(t, brokers, topics, dsn)
+	holds(t, dsn, h.want(t, s))
+	m.stop()
+	if v := check(); v.Differences > 0 || v.Late > 0 {
+		t.Fatalf("%+v", v)
+	}
+	testkit.SQL(t, dsn, `UPDATE tidemark.unread SET mentions = 77 WHERE ctid = (SELECT ctid FROM tidemark.unread LIMIT 1);
+		DELETE FROM tidemark.channels WHERE ctid = (SELECT ctid FROM tidemark.channels LIMIT 1);
+		UPDATE tidemark.receipts SET read_at = read_at + interval '1 hour' WHERE ctid = (SELECT ctid FROM tidemark.receipts WHERE read_at IS NOT NULL LIMIT 1);
+		INSERT INTO tidemark.read_pointers VALUES ('stray', 'c', '', 'm', 1, now(), 1, 1, 1, 1)`)
+	if v := check(); v.Differences != 4 || len(v.First) != 4 {
+		t.Errorf("%+v", v)
+	}
+	testkit.SQL(t, dsn, "DROP SCHEMA tidemark CASCADE")
+	if _, err := Verify(t.Context(), m.cfg, 10); err == nil || !strings.Contains(err.Error(), "has no schema tidemark") {
+		t.Errorf("without a schema: %v", err)
+	}
 }
 
 // What cannot work is refused in words, and nothing prints the password.
