@@ -16,6 +16,7 @@ type verifyCmd struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
 	verbs.RedisFlags
+	verbs.SQLAddress
 	verbs.PartitionsFlags
 	verbs.SkipFlags
 	verbs.JSONFlag
@@ -31,7 +32,7 @@ type verifyCmd struct {
 func (verifyCmd) Help() string {
 	return `
 Rebuilds each partition of a data directory from the topics, up to where its store is, and says what differs: digests first, then
-record by record, in words; then Redis, key by key. A node that runs is named with --node, and copies its stores while it
+record by record, in words; then Redis, key by key; with --sql the tables of the role sql, row by row. A node that runs is named with --node, and copies its stores while it
 goes on; one that is not named must be stopped when this begins, and for --repair until it ends. A rebuild runs on the node's
 machine and needs as much room again in the data directory. Redis may be a moment behind or ahead: values that are further
 than the store are not compared. Exit code 3 if anything differs.
@@ -108,7 +109,11 @@ func (c *verifyCmd) Run(a *verbs.App) (err error) {
 	if err = errors.Join(err, missing); err != nil {
 		return err
 	}
-	if res.Total > 0 {
+	differ, err := c.VerifySQL(a, kafka, c.Topics(), c.Limit, c.JSON)
+	if err != nil {
+		return err
+	}
+	if res.Total > 0 || differ {
 		return verbs.ErrDifferences
 	}
 	return nil

@@ -12,6 +12,7 @@
 //	nearest.go       the name that was probably meant
 //	fold_flags.go    the settings of the fold
 //	sql_flags.go     the database of the role sql
+//	sql_verify.go    compares its tables with the topics
 //	past_flags.go    who answers about the past
 //	bucket_flags.go  where snapshots are, and which are kept
 //	stores.go        the stores of a data directory

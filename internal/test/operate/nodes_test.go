@@ -22,6 +22,7 @@ import (
 	"github.com/tidemark/tidemark/internal/importer/bridge"
 	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/sqlsink"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
@@ -206,6 +207,12 @@ func export(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	s.ready(first)
 	s.node(redisURL, func(c *node.Config) { c.Standbys = 1 }, config.RoleProcessor, config.RoleQuery)
 	cacheURL := s.node(redisURL, nil, config.RoleCache)
+	// A database that does not answer will do; the lag of each partition is missing then.
+	database, err := sqlsink.ParseAddress("postgres://tidemark@127.0.0.1:1/none", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sqlURL := s.node(redisURL, func(c *node.Config) { c.SQL = database }, config.RoleSQL)
 	gatewayURL := s.node(redisURL, func(c *node.Config) { c.Memory = 0 }, config.RoleQuery, config.RoleGateway)
 	for i := range 8 { // channels of both partitions
 		channel := fmt.Sprintf("c%d", i)
@@ -213,5 +220,7 @@ func export(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	}
 	node := s.await(first, "tidemark_processor_snapshot_age_seconds", "tidemark_processor_standby_lag_records", "tidemark_cache_lag_records",
 		"tidemark_processor_lag_seconds", "tidemark_processor_store_bytes")
-	return map[string]map[string]*dto.MetricFamily{"node": node, "cache": s.await(cacheURL, "tidemark_cache_lag_records"), "gateway": s.scrape(gatewayURL), "bridge": bridgeMetrics(t)}
+	return map[string]map[string]*dto.MetricFamily{
+		"node": node, "cache": s.await(cacheURL, "tidemark_cache_lag_records"), "sql": s.scrape(sqlURL), "gateway": s.scrape(gatewayURL), "bridge": bridgeMetrics(t),
+	}
 }
