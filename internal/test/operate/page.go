@@ -29,22 +29,14 @@ func Page(exported map[string]map[string]*dto.MetricFamily) string {
 
 Every process serves its metrics at ` + "`/metrics`" + ` (at ` + "`--admin-listen`" + `, if given). A test writes this page from the metrics that running processes export, and compares it:
 ` + "`go test ./internal/test/operate -update`" + ` updates it. The column *where* names the processes that have a metric: a **node** (` + "`tidemark run`" + ` with all roles; without a role, its metrics
-<<<<<<< HEAD
-are missing), a **cache** (` + "`tidemark run --roles cache`" + `), a **gateway** (` + "`tidemark gateway`" + `), a **bridge** (` + "`tidemark bridge --listen`" + `). No label has the id of a user or a channel. Counters that an alert uses are 0 from the start.
-=======
-are missing), a **cache** (` + "`tidemark run --roles cache`" + `), **sql** (` + "`tidemark run --roles sql`" + `), a **gateway** (` + "`tidemark gateway`" + `). No label has the id of a user or a channel. Counters that an alert uses are 0 from the start.
->>>>>>> 94e2c31 (SQL: verify --sql compares the tables with the topics; metrics, an alert and its runbook)
+are missing), a **cache** (` + "`tidemark run --roles cache`" + `), **sql** (` + "`tidemark run --roles sql`" + `), a **gateway** (` + "`tidemark gateway`" + `), a **bridge** (` + "`tidemark bridge --listen`" + `). No label has the id of a user or a channel. Counters that an alert uses are 0 from the start.
 
 Alert rules and dashboards for these metrics are in ` + "`deploy/prometheus`" + ` and ` + "`deploy/grafana`" + `; [What to watch](runbook.md#what-to-watch) says how to load them.
 `)
 	for _, s := range []struct{ title, prefix string }{
-<<<<<<< HEAD
-		{"The processor", "tidemark_processor_"}, {"Queries", "tidemark_query_"}, {"The gateway", "tidemark_gateway_"}, {"The cache", "tidemark_cache_"},
-		{"Redis, as its clients see it", "tidemark_redis_"}, {"The bridge", "tidemark_bridge_"}, {"Listeners", "tidemark_http_"}, {"The audit log", "tidemark_audit_"}, {"The check of random channels", "tidemark_badge_"}, {"The state", "tidemark_state_"}, {"The process", "tidemark_memory_"},
-=======
 		{"The processor", "tidemark_processor_"}, {"Queries", "tidemark_query_"}, {"The gateway", "tidemark_gateway_"}, {"The cache", "tidemark_cache_"}, {"The SQL sink", "tidemark_sql_"},
-		{"Redis, as its clients see it", "tidemark_redis_"}, {"Listeners", "tidemark_http_"}, {"The audit log", "tidemark_audit_"}, {"The check of random channels", "tidemark_badge_"}, {"The state", "tidemark_state_"}, {"The process", "tidemark_memory_"},
->>>>>>> 94e2c31 (SQL: verify --sql compares the tables with the topics; metrics, an alert and its runbook)
+		{"Redis, as its clients see it", "tidemark_redis_"}, {"The bridge", "tidemark_bridge_"}, {"Listeners", "tidemark_http_"}, {"The audit log", "tidemark_audit_"},
+		{"The check of random channels", "tidemark_badge_"}, {"The state", "tidemark_state_"}, {"The process", "tidemark_memory_"},
 		{"The build", "tidemark_build_"},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n| metric | type | unit | labels | where | meaning | what to do |\n|---|---|---|---|---|---|---|\n", s.title)
