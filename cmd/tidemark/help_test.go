@@ -108,7 +108,8 @@ func commandLines(text string) []string {
 }
 
 // destroys are the flags that name a victim or allow destruction (DESIGN §12).
-var destroys = map[string]bool{"user": true, "repair": true, "swap": true, "replace": true, "force": true, "yes": true, "accept-gap": true, "target": true}
+var destroys = map[string]bool{"user": true, "repair": true, "swap": true, "replace": true, "force": true, "yes": true, "accept-gap": true, "target": true,
+	"drop-slot": true}
 
 // Flags are kebab-case, and each has its environment variable, but for those that destroy. Another
 // exception is bench: it fills the brokers and the Redis that it is given, so those of production,
