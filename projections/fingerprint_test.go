@@ -38,7 +38,7 @@ const fingerprint30 = "ae5aa52cd1ebb1d48b49ab271706ee7d46f245a229423582aeb87da89
 // each script, so that a comparison of two files names the scripts that differ.
 func TestFingerprint(t *testing.T) {
 	n := defaultFingerprints
-	var list io.Writer = io.Discard
+	list := io.Discard
 	if name := os.Getenv("TIDEMARK_FINGERPRINT_FILE"); name != "" {
 		f, err := os.Create(name)
 		if err != nil {

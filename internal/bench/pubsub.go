@@ -88,7 +88,7 @@ func (g *sockets) publishedOneByOne(ctx context.Context, c crowd) (gauge.Result,
 			case err := <-failed:
 				return gauge.Result{}, err
 			case <-time.After(20 * time.Second):
-				return gauge.Result{}, fmt.Errorf("Redis did not deliver message %d within 20 s", i)
+				return gauge.Result{}, fmt.Errorf("message %d was not delivered by Redis within 20 s", i)
 			}
 		}
 		watch.Add(time.Since(began))

@@ -238,10 +238,10 @@ func (m *member) ready(t testing.TB) {
 // holds waits until the tables hold want.
 func holds(t testing.TB, dsn, want string) {
 	t.Helper()
-	got := ""
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		if got = dump(t, dsn, false); got == want {
+		got := dump(t, dsn, false)
+		if got == want {
 			return
 		}
 		if time.Now().After(deadline) {

@@ -175,14 +175,14 @@ func lateWriter(t *testing.T, s *server) {
 // A database that is put back to an older backup goes on from there.
 func olderBackup(t *testing.T, s *server) {
 	brokers, topics, cl := rig(t)
-	dsn, backup := s.database(t, ""), ""
+	const backup = "backup"
+	dsn := s.database(t, "")
 	h := newHistory(t)
 	produce(t, cl, topics, nParts, h.grow(300)...)
 	m := start(t, brokers, topics, dsn)
 	m.ready(t)
 	m.stop()
 	s.n++
-	backup = "backup"
 	testkit.SQL(t, s.dsn, "CREATE DATABASE "+backup+" TEMPLATE "+dsn[strings.LastIndex(dsn, "/")+1:])
 	produce(t, cl, topics, nParts, h.grow(300)...)
 	m = start(t, brokers, topics, dsn)
