@@ -71,7 +71,7 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	u, err := c.Unread(ctx, "go-ann", "go", after...)
-	check("unread", err, u != nil && u.Unread == 2 && u.Mentions == 1 && u.FirstUnread.MessageID == "go-m2" && u.Level == client.All && len(u.AsOf) == 3)
+	check("unread", err, u != nil && u.Unread == 2 && u.Mentions == 1 && u.FirstUnread.MessageID == "go-m2" && u.Level == client.All && len(u.AsOf) >= 2) // messages, reads, and deliveries once there are any
 	i, err := c.Inbox(ctx, "go-ann", client.Inboxes{UnreadOnly: true, Page: client.Page{After: after}})
 	check("inbox", err, i != nil && len(i.Channels) == 1 && i.Totals.Badge == 2)
 	e, err := c.Explain(ctx, "go-ann", "go", "", after...)
