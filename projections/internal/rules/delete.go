@@ -12,6 +12,7 @@ import (
 // what is forgotten.
 func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 	id := p.Blobs.Get(c.ID)
+	p.noteThreads(c)
 	for ref := c.Rows; ref != 0; {
 		r := p.Rows.At(ref)
 		if !r.Idle() {
@@ -80,6 +81,20 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 		Time: state.MinTime, LogTime: state.MinTime, Hash: c.Hash, Dirty: c.Dirty &^ (state.DirtyPage0 | state.DirtyPage0Stored)}
 	p.ChannelChanged(ci, c)
 	p.Leaving = append(p.Leaving, ci)
+}
+
+// noteThreads remembers which users see something of a channel's threads that nobody was told yet: an
+// open time target moves with each message of the channel, and notes nothing of it.
+func (p *Fold) noteThreads(c *state.Channel) {
+	x := p.ExtraOf(c)
+	if x == nil {
+		return
+	}
+	for ti := x.Threads; ti != 0; ti = p.Threads.At(ti).Next {
+		for fi := p.Threads.At(ti).Follows; fi != 0; fi = p.Follows.At(fi).Next {
+			p.noteThread(p.Rows.At(p.Follows.At(fi).Row))
+		}
+	}
 }
 
 // deleteThreads forgets the threads of a channel that is deleted; their records go with those of
