@@ -270,7 +270,7 @@ func TestNothingNeededIsIgnored(t *testing.T) {
 	}
 	for line := range bytes.Lines([]byte(ignored)) {
 		switch pattern := strings.TrimSpace(string(line)); pattern {
-		case "go.mod", "go.sum", "cmd", "events", "internal", "projections", "processor", "cache", "query", "*", "**":
+		case "go.mod", "go.sum", "app", "cache", "cmd", "events", "gateway", "importer", "internal", "processor", "projections", "query", "snapshot", "sqlsink", "*", "**":
 			t.Errorf("%s is ignored", pattern)
 		}
 	}

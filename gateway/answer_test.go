@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 

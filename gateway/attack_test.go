@@ -14,8 +14,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/audit"
-	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/coder/websocket"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 	"github.com/tidemark/tidemark/query/queryv1"

@@ -14,10 +14,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/test/checker"
 	"github.com/tidemark/tidemark/internal/test/script/random"
 	"github.com/tidemark/tidemark/internal/test/testkit"

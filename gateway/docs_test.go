@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/app/dev"
 )
 
 // varying are fields whose values no document can know; they are compared by name.

@@ -3,7 +3,7 @@ package gateway_test
 import (
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/app/dev"
 )
 
 // A message reaches both members with its seq, and what is unread of it only the one who did not

@@ -16,9 +16,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"

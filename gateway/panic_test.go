@@ -18,11 +18,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/app/node"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/guard/httpguard"
-	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/test/remote"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"

@@ -10,8 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 

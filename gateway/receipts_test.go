@@ -8,8 +8,8 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/gateway"
-	"github.com/tidemark/tidemark/internal/dev"
 )
 
 // handshake upgrades a bare connection.

@@ -13,28 +13,6 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// Difference is one way in which two stores of a partition differ, in words. User and Channel are
-// empty where it is not about one.
-type Difference struct {
-	Channel string `json:"channel,omitempty"`
-	User    string `json:"user,omitempty"`
-	Field   string `json:"field"` // what differs: a field of a View or ChannelView, or a record of the store
-	A       string `json:"a"`     // what each store says; "none" where it has nothing
-	B       string `json:"b"`
-}
-
-// String is the difference in one line.
-func (d Difference) String() string {
-	var of []string
-	if d.Channel != "" {
-		of = append(of, fmt.Sprintf("channel %q", d.Channel))
-	}
-	if d.User != "" {
-		of = append(of, fmt.Sprintf("user %q", d.User))
-	}
-	return strings.Join(append(of, fmt.Sprintf("%s: %s, %s", d.Field, d.A, d.B)), ", ")
-}
-
 // comparedChannels bounds how many channels that differ are looked at in detail.
 const comparedChannels = 1000
 
@@ -68,15 +46,6 @@ func Compare(a, b *Partition, fn func(Difference) bool) (more int, err error) {
 	}
 	return more, errors.Join(a.rules.Err(), b.rules.Err())
 }
-
-// channelRecords are the records of one channel that differ.
-type channelRecords struct {
-	id      string
-	records []Difference // the first
-	threads []userThread // of which records of the user in the thread differ, in order; the first
-}
-
-type userThread struct{ user, thread string }
 
 // differing finds the channels that have records which differ, by going through both stores side by
 // side.

@@ -11,6 +11,37 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
+// Difference is one way in which two stores of a partition differ, in words. User and Channel are
+// empty where it is not about one.
+type Difference struct {
+	Channel string `json:"channel,omitempty"`
+	User    string `json:"user,omitempty"`
+	Field   string `json:"field"` // what differs: a field of a View or ChannelView, or a record of the store
+	A       string `json:"a"`     // what each store says; "none" where it has nothing
+	B       string `json:"b"`
+}
+
+// String is the difference in one line.
+func (d Difference) String() string {
+	var of []string
+	if d.Channel != "" {
+		of = append(of, fmt.Sprintf("channel %q", d.Channel))
+	}
+	if d.User != "" {
+		of = append(of, fmt.Sprintf("user %q", d.User))
+	}
+	return strings.Join(append(of, fmt.Sprintf("%s: %s, %s", d.Field, d.A, d.B)), ", ")
+}
+
+// channelRecords are the records of one channel that differ.
+type channelRecords struct {
+	id      string
+	records []Difference // the first
+	threads []userThread // of which records of the user in the thread differ, in order; the first
+}
+
+type userThread struct{ user, thread string }
+
 // compareViews compares what readers see of a channel: the channel itself, then its users by name.
 func compareViews(a, b *Partition, id string) (list []Difference) {
 	add := func(user, field string, va, vb any) {

@@ -15,38 +15,6 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
-// Cut is dirty state with the position it stands for, encoded and not yet written.
-type Cut struct {
-	Position Position
-	Bytes    int
-
-	p       *Partition
-	batch   *pebble.Batch
-	forgets bool
-}
-
-// Forgets reports whether a store with this cut cannot publish some keys again (Republish): those
-// of a deleted channel, of threads in which an erased user has nothing any more, and of channels
-// that only reads name, which are not kept in memory.
-func (c *Cut) Forgets() bool { return c.forgets }
-
-// cutting encodes a cut. It runs on the goroutine that folds, and without the partition's lock:
-// nobody else writes, so what it reads stands still, and queries are answered meanwhile as if there
-// were no cut. Therefore it writes nothing that they read before finish does, under the lock:
-// records and digests are its own until then, and what is for the next cut alone (marks of what is
-// dirty, hashes of what is stored) nobody else reads.
-type cutting struct {
-	*Partition
-	written overlay.Written // shadows the partition's, over which its records are
-
-	batch  *pebble.Batch
-	guests []uint32 // rows whose RowStored has changed
-	excs   []uint32 // rows whose exc can do without something
-
-	unknown []uint32 // channels of which chat.messages has said nothing
-	idle    []uint32 // rows in threads that say nothing
-}
-
 // Cut encodes all dirty state, with the present position and digest, into one batch. Nothing is
 // written until Apply: the fold goes on meanwhile, and a cut that is never applied was never there.
 // Only one may be outstanding. Everything must have been drained.

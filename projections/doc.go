@@ -21,7 +21,7 @@
 //	receipt_store.go    blocks of receipts
 //	cut.go              all that is out of date, in one batch
 //	cut_state.go        what of channels and pairs is out of date
-//	cut_batch.go        what a cut has written so far
+//	cut_batch.go        a cut, and what it has written so far
 //	leave.go            what is gone leaves memory behind a cut
 //	leave_threads.go    threads that nobody follows any more do
 //	open.go             a store is opened and closed

@@ -48,20 +48,6 @@ type Partition struct {
 	onRead func()                           // a record is looked for in the store
 }
 
-func newPartition(id Identity) *Partition {
-	p := &Partition{id: id}
-	p.rules.Begin(id.Settings, backing{p})
-	p.stored.Iterate = func() (views.Iterator, error) {
-		it, err := p.db.NewIter(nil)
-		if err != nil {
-			return nil, err
-		}
-		return it, nil
-	}
-	p.Queries = views.NewQueries(&p.rules, &p.stored)
-	return p
-}
-
 // StoredPosition is the position of the last applied cut.
 func (p *Partition) StoredPosition() Position { return p.applied }
 

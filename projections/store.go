@@ -8,11 +8,27 @@ import (
 
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/overlay"
+	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
 // Records that are not hot are written through these, into the overlay; each keeps the digest true.
 // The caller knows whether the key has a record, and which, so that nothing is read only to be
 // replaced.
+
+// newPartition returns a partition without a database.
+func newPartition(id Identity) *Partition {
+	p := &Partition{id: id}
+	p.rules.Begin(id.Settings, backing{p})
+	p.stored.Iterate = func() (views.Iterator, error) {
+		it, err := p.db.NewIter(nil)
+		if err != nil {
+			return nil, err
+		}
+		return it, nil
+	}
+	p.Queries = views.NewQueries(&p.rules, &p.stored)
+	return p
+}
 
 // backing is what the rules ask for where memory does not have it.
 type backing struct{ *Partition }

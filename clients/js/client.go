@@ -1,6 +1,6 @@
 // Package js holds Tidemark's JavaScript client (src), as it is served to browsers: plain modules,
 // no build step. Its own documentation is docs/clients.md; its tests are in test, run by Node, and
-// in internal/ui, run by a browser.
+// in app/ui, run by a browser.
 package js
 
 import (

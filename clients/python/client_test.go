@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/internal/test/testkit/servers"
 )
 

@@ -3,8 +3,8 @@ package main
 import (
 	"log/slog"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/audit"
-	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 // auditFlags set the file of the audit log.

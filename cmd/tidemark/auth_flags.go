@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net/url"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/peer"
-	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query"
 )
 

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/bench"
-	"github.com/tidemark/tidemark/internal/bench/gauge"
-	"github.com/tidemark/tidemark/internal/bench/partition"
-	"github.com/tidemark/tidemark/internal/bench/swarm"
-	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/app/bench"
+	"github.com/tidemark/tidemark/app/bench/gauge"
+	"github.com/tidemark/tidemark/app/bench/partition"
+	"github.com/tidemark/tidemark/app/bench/swarm"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 )
 
 // benchCmd measures this machine. It needs no node; the benches of the whole path need brokers and

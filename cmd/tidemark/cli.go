@@ -10,19 +10,19 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/adopt"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/conform"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/contexts"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/deadletters"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/erasing"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/inspect"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/query"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/snapshots"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/topics"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/obs/codes"
 	"github.com/tidemark/tidemark/internal/term"
-	"github.com/tidemark/tidemark/internal/verbs"
-	"github.com/tidemark/tidemark/internal/verbs/adopt"
-	"github.com/tidemark/tidemark/internal/verbs/conform"
-	"github.com/tidemark/tidemark/internal/verbs/contexts"
-	"github.com/tidemark/tidemark/internal/verbs/deadletters"
-	"github.com/tidemark/tidemark/internal/verbs/erasing"
-	"github.com/tidemark/tidemark/internal/verbs/inspect"
-	"github.com/tidemark/tidemark/internal/verbs/query"
-	"github.com/tidemark/tidemark/internal/verbs/snapshots"
-	"github.com/tidemark/tidemark/internal/verbs/topics"
 )
 
 // Exit codes.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/compare"
+	"github.com/tidemark/tidemark/importer/compare"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 )
 
 type completionCmd struct {

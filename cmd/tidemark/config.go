@@ -6,11 +6,11 @@ import (
 	"net"
 	"os"
 
+	"github.com/tidemark/tidemark/app/node"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/preflight"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/term"
-	"github.com/tidemark/tidemark/internal/verbs"
-	"github.com/tidemark/tidemark/internal/verbs/preflight"
 )
 
 type configCmd struct {

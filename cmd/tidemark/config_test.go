@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/preflight"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/test/testkit"
-	"github.com/tidemark/tidemark/internal/verbs"
-	"github.com/tidemark/tidemark/internal/verbs/preflight"
 )
 
 // checked runs `config check --json` with flags and returns its lines as "check result", and the

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/conformance"
+	"github.com/tidemark/tidemark/cmd/internal/conformance"
 )
 
 // TestConformance: a node says what all stories say.

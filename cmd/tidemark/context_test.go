@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 )
 
 func TestContexts(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs/deadletters"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/test/testkit"
-	"github.com/tidemark/tidemark/internal/verbs/deadletters"
 	"github.com/tidemark/tidemark/processor"
 )
 

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidemark/tidemark/app/dev"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/dev"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/term"
-	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidemark/tidemark/app/travel"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/term"
-	"github.com/tidemark/tidemark/internal/travel"
-	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 type diffCmd struct {

@@ -6,9 +6,9 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/tidemark/tidemark/app/node"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/edge"
-	"github.com/tidemark/tidemark/internal/node"
-	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/query"
 )
 

@@ -13,11 +13,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/term"
-	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 type emitCmd struct {

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tidemark/tidemark/app/letters"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
-	"github.com/tidemark/tidemark/internal/letters"
 )
 
 // lineParser turns lines into records. It ignores fields that no event has, as the topics do

@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/tidemark/tidemark/internal/erase"
+	"github.com/tidemark/tidemark/app/erase"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 

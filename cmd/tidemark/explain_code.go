@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/docs"
 	"github.com/tidemark/tidemark/internal/obs/codes"
 	"github.com/tidemark/tidemark/internal/term"
-	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 type explainCodeCmd struct {

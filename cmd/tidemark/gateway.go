@@ -5,11 +5,11 @@ import (
 	"net"
 	"time"
 
+	"github.com/tidemark/tidemark/app/node"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/gateway"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/obs"
-	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/projections"
 )
 

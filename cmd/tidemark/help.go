@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/alecthomas/kong"
 
-	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 )
 
 type helpCmd struct {

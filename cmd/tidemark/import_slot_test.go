@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/importer/source"
+	"github.com/tidemark/tidemark/importer/source"
 	"github.com/tidemark/tidemark/internal/test/chats"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )

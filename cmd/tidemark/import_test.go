@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidemark/tidemark/internal/importer"
+	"github.com/tidemark/tidemark/importer"
 )
 
 // The example of the documentation is imported, and its numbers are there; a second call says that

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs/inspect"
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/verbs/inspect"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidemark/tidemark/app/dev"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/inspect"
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/verbs/inspect"
 )
 
 func TestInspectStore(t *testing.T) {

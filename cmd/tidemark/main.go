@@ -1,5 +1,5 @@
 // Command tidemark runs Tidemark and looks into it. Each verb is a file here, or a package of
-// internal/verbs where it has verbs below it; cli.go has the tree of them all. What the verbs do is
+// cmd/internal/verbs where it has verbs below it; cli.go has the tree of them all. What the verbs do is
 // in other packages: here is what a person types and reads.
 //
 //	main.go         signals, and the exit

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/travel"
+	"github.com/tidemark/tidemark/app/travel"
 )
 
 // later returns once the clock has a millisecond in which nothing was written yet.

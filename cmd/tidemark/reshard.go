@@ -7,10 +7,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/tidemark/tidemark/app/rebuild"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/rebuild"
 	"github.com/tidemark/tidemark/internal/term"
-	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/processor"
 )
 

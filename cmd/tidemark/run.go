@@ -8,13 +8,13 @@ import (
 	"os"
 	"time"
 
+	"github.com/tidemark/tidemark/app/node"
+	"github.com/tidemark/tidemark/app/ui"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/obs"
-	"github.com/tidemark/tidemark/internal/sqlsink"
-	"github.com/tidemark/tidemark/internal/ui"
-	"github.com/tidemark/tidemark/internal/verbs"
 	"github.com/tidemark/tidemark/snapshot"
+	"github.com/tidemark/tidemark/sqlsink"
 )
 
 type runCmd struct {

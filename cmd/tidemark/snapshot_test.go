@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidemark/tidemark/app/dev"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/snapshots"
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/dev"
-	"github.com/tidemark/tidemark/internal/verbs/snapshots"
 )
 
 // TestSnapshotVerbs goes through the verbs as a person would: take, list, check, damage, repair,

@@ -4,8 +4,8 @@ import (
 	"crypto/tls"
 	"log/slog"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 // tlsFlags are those of a node's listener.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/auth"
-	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 type tokenCmd struct {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs/topics"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/test/testkit"
-	"github.com/tidemark/tidemark/internal/verbs/topics"
 )
 
 // Records of clients with other partitioners are found, and named with how to set the right one;

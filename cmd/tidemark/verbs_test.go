@@ -15,12 +15,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tidemark/tidemark/app/letters"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/deadletters"
+	"github.com/tidemark/tidemark/cmd/internal/verbs/inspect"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
-	"github.com/tidemark/tidemark/internal/letters"
 	"github.com/tidemark/tidemark/internal/test/testkit"
-	"github.com/tidemark/tidemark/internal/verbs/deadletters"
-	"github.com/tidemark/tidemark/internal/verbs/inspect"
 )
 
 const (

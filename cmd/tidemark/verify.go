@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/tidemark/tidemark/internal/rebuild"
+	"github.com/tidemark/tidemark/app/rebuild"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/term"
-	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 type verifyCmd struct {

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/tidemark/tidemark/internal/admin"
-	"github.com/tidemark/tidemark/internal/rebuild"
-	"github.com/tidemark/tidemark/internal/verbs"
+	"github.com/tidemark/tidemark/app/admin"
+	"github.com/tidemark/tidemark/app/rebuild"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 )
 
 // ofNode makes v compare copies of a running node's stores. missing names partitions that cannot be

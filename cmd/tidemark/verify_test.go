@@ -13,8 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tidemark/tidemark/app/rebuild"
 	"github.com/tidemark/tidemark/cache"
-	"github.com/tidemark/tidemark/internal/rebuild"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 

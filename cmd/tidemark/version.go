@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/term"
-	"github.com/tidemark/tidemark/internal/verbs"
 )
 
 type versionCmd struct {

@@ -14,7 +14,7 @@ import (
 
 // notProduct has the directories that are not part of a node.
 var notProduct = []string{
-	"internal/bench", "internal/test/chaos", "internal/test/checker", "internal/guard", "internal/test/model", "internal/test/museum", "internal/test/script",
+	"app/bench", "internal/test/chaos", "internal/test/checker", "internal/guard", "internal/test/model", "internal/test/museum", "internal/test/script",
 	"internal/test/testkit", "internal/test/workload", "client", "clients", "deploy", "docs", "tools",
 }
 
@@ -24,30 +24,30 @@ var excused = map[string]string{
 	"processor/client.go: kgo.OnPartitionsAssigned":                 "Processor.callback guards it",
 	"processor/client.go: kgo.OnPartitionsRevoked":                  "Processor.callback guards it",
 	"processor/client.go: kgo.OnPartitionsLost":                     "Processor.callback guards it",
-	"internal/node/statecodes.go: Collect":                          "guards the reading of /readyz",
-	"internal/node/statecodes.go: Describe":                         "sends a constant",
+	"app/node/statecodes.go: Collect":                               "guards the reading of /readyz",
+	"app/node/statecodes.go: Describe":                              "sends a constant",
 	"processor/collector.go: Collect":                               "collector.attempt guards its parts",
 	"processor/collector.go: Describe":                              "sends constants",
 	"processor/internal/outputs/publish.go: Produce":                "counts, and hands an outcome to the inbox",
 	"cache/session.go: kgo.OnPartitionsRevoked":                     "session.letGo guards it",
 	"cache/session.go: kgo.OnPartitionsLost":                        "session.letGo guards it",
-	"internal/sqlsink/session.go: kgo.OnPartitionsRevoked":          "session.letGo guards it",
-	"internal/sqlsink/session.go: kgo.OnPartitionsLost":             "session.letGo guards it",
+	"sqlsink/session.go: kgo.OnPartitionsRevoked":                   "session.letGo guards it",
+	"sqlsink/session.go: kgo.OnPartitionsLost":                      "session.letGo guards it",
 	"gateway/internal/presence/queued.go: kgo.OnPartitionsAssigned": "notes a flag",
 	"gateway/internal/presence/queued.go: kgo.OnPartitionsRevoked":  "notes a flag",
 	"gateway/internal/presence/queued.go: kgo.OnPartitionsLost":     "notes a flag",
-	"internal/rebuild/reshard_copy.go: Produce":                     "notes an error",
+	"app/rebuild/reshard_copy.go: Produce":                          "notes an error",
 	"gateway/metrics.go: prometheus.NewGaugeFunc":                   "loads a number",
 	"gateway/internal/presence/judging.go: Produce":                 "hands on an error",
 	"gateway/produce.go: TryProduce":                                "loads a number",
 	"query/internal/ingest/publish.go: Produce":                     "notes an error",
-	"internal/erase/write.go: Produce":                              "notes an error",
-	"internal/importer/writer.go: Produce":                          "notes an error",
-	"internal/importer/bridge/batch.go: Produce":                    "notes an error",
-	"internal/importer/bridge/status.go: prometheus.NewGaugeFunc":   "reads times",
+	"app/erase/write.go: Produce":                                   "notes an error",
+	"importer/writer.go: Produce":                                   "notes an error",
+	"importer/bridge/batch.go: Produce":                             "notes an error",
+	"importer/bridge/status.go: prometheus.NewGaugeFunc":            "reads times",
 	"cmd/tidemark/emit.go: Produce":                                 "hands on an error",
-	"internal/demo/driver.go: Produce":                              "notes an error",
-	"internal/verbs/deadletters/replay.go: Produce":                 "notes an error",
+	"app/demo/driver.go: Produce":                                   "notes an error",
+	"cmd/internal/verbs/deadletters/replay.go: Produce":             "notes an error",
 }
 
 // start is a place in the code that runs a function in another goroutine.

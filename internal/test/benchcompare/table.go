@@ -9,7 +9,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/tidemark/tidemark/internal/bench/gauge"
+	"github.com/tidemark/tidemark/app/bench/gauge"
 )
 
 // figures has what the runs of one binary measured, by the name of the line and the figure.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/dev"
+	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
+	tidemark "github.com/tidemark/tidemark/app/node"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
-	tidemark "github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/tidemark/tidemark/internal/rebuild"
+	"github.com/tidemark/tidemark/app/rebuild"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidemark/tidemark/app/node"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/snapshot"
 )

@@ -15,17 +15,17 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/app/node"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/importer/bridge"
 	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/edge"
-	"github.com/tidemark/tidemark/internal/importer/bridge"
-	"github.com/tidemark/tidemark/internal/node"
 	"github.com/tidemark/tidemark/internal/obs"
-	"github.com/tidemark/tidemark/internal/sqlsink"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
+	"github.com/tidemark/tidemark/sqlsink"
 )
 
 func TestMain(m *testing.M) { testkit.LeakFree(m) }

@@ -1,0 +1,156 @@
+package node
+
+import (
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/tidemark/tidemark/app/ui"
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/internal/audit"
+	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query"
+	"github.com/tidemark/tidemark/snapshot"
+	"github.com/tidemark/tidemark/sqlsink"
+)
+
+// Config configures a node. Roles, Kafka, Listener and Logger must be set; Group, DataDir and
+// Settings for the roles processor and query; Redis for the role cache.
+type Config struct {
+	Roles config.Roles
+	Kafka config.Kafka
+	Redis config.Redis
+	// Topics names inputs and outputs. An empty one is that of package events.
+	Topics processor.Topics
+	// Group is the consumer group of the processors. The role cache has a group of its own, Group +
+	// "-cache", and so has the role gateway, Group + "-gateway".
+	Group    string
+	DataDir  string
+	Settings projections.Settings
+	// Skip, Standbys, InstanceID and StoreRetention are as in processor.Config. So is
+	// SessionTimeout, for every group that the node is a member of.
+	Skip           []events.RecordID
+	Standbys       int
+	InstanceID     string
+	SessionTimeout time.Duration
+	StoreRetention time.Duration
+	// NoBreaker folds on however many records are bad: they go to the dead letters.
+	NoBreaker bool
+	// CheckChannels is how many random channels a minute are derived from the log again and compared
+	// with what the node answers (package recheck); 0: none.
+	CheckChannels int
+	// Snapshots and SnapshotEvery are as in processor.Config.
+	Snapshots     *snapshot.Repository
+	SnapshotEvery time.Duration
+	// Advertise is the URL at which other nodes reach this one's queries; empty: they cannot.
+	Advertise string
+	// Listener is where HTTP is served. The node closes it.
+	Listener net.Listener
+	// AdminListener, if set, is where /metrics, /admin/ and profiles are served, which Listener
+	// then does not have. The node closes it.
+	AdminListener net.Listener
+	// Edge is what all listeners have in common; Keys, Refused, Registerer and Logger are filled
+	// in.
+	Edge edge.Config
+	// Audit is the audit log; nil: there is none. The code that opened it closes it, after the
+	// node.
+	Audit *audit.Log
+	// Limits bound what callers of queries and ingest may cost. Bodies: an eighth of Memory by
+	// default.
+	Limits query.Limits
+	// TLS, if set, configures the listener.
+	TLS *tls.Config
+	// PeerTLS, if set, configures calls to other nodes whose URLs are https.
+	PeerTLS *tls.Config
+	// Memory is the limit that the process shares out (config.Memory); 0: none, and each part has
+	// its own default.
+	Memory config.Bytes
+	// ThreadsAlways lists followed threads whatever their age, where 30 days is usual (DESIGN
+	// §4.7). All nodes of a group should have the same.
+	ThreadsAlways bool
+	// RedisValues and RedisKeys are as Values and Keys in cache.Config.
+	RedisValues string
+	RedisKeys   []string
+	// SQL is the database of the role sql, and SQLFlush says when it is written.
+	SQL      *sqlsink.Address
+	SQLFlush sqlsink.Flush
+	// UI, if set, serves the page at / and /ui/. The node fills in all fields but Demo and
+	// About.Dev. The page needs the role query, and its users connect to the role gateway.
+	UI *ui.Config
+
+	// Verifier judges the tokens of callers of queries and sockets; nil: there are no keys.
+	Verifier *auth.Verifier
+	// Peers is what this node proves to others that it is one with. Its relay keys are the node's
+	// own.
+	Peers peer.Proof
+	// Gateway configures the role gateway. The node fills in its own parts (brokers, topics,
+	// queries, Redis, metrics). All fields may be zero.
+	Gateway gateway.Config
+
+	// Patience bounds how long the brokers may take to answer when the node starts; 10 s by
+	// default.
+	Patience time.Duration
+	// StopTimeout is how long a graceful stop of all parts together may take; by default 10 s, plus
+	// the excess of Gateway.DrainFor over 5 s. A second or two later, unfinished work is left as it
+	// is.
+	StopTimeout time.Duration
+
+	Build  obs.Build
+	Logger *slog.Logger
+}
+
+// CloseListeners closes the listeners of a node that could not be made.
+func (c *Config) CloseListeners() {
+	for _, l := range []net.Listener{c.Listener, c.AdminListener} {
+		if l != nil {
+			_ = l.Close() // nothing was taken from it
+		}
+	}
+}
+
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case len(c.Roles) == 0:
+		return c, errors.New("node: no roles")
+	case c.Listener == nil:
+		return c, errors.New("node: no listener")
+	case c.Logger == nil:
+		return c, errors.New("node: no logger")
+	case c.Group == "":
+		return c, errors.New("node: no group")
+	case c.Roles.Has(config.RoleGateway) && !c.Roles.Has(config.RoleQuery):
+		return c, errors.New("the role gateway needs the role query on its node, which answers its reads")
+	case c.UI != nil && !c.Roles.Has(config.RoleQuery):
+		return c, errors.New("the page needs the role query on its node, which answers its reads")
+	}
+	if c.Patience == 0 {
+		c.Patience = 10 * time.Second
+	}
+	if c.StopTimeout == 0 {
+		c.StopTimeout = 10*time.Second + max(0, c.Gateway.DrainFor-5*time.Second)
+	}
+	t := &c.Topics
+	for i := range t.Inputs {
+		if t.Inputs[i] == "" {
+			t.Inputs[i] = events.InputTopics[i]
+		}
+	}
+	for _, d := range []struct {
+		name *string
+		is   string
+	}{{&t.Unread, events.TopicUnread}, {&t.Channels, events.TopicChannels}, {&t.Receipts, events.TopicReceipts}, {&t.DeadLetters, events.TopicDeadLetters}} {
+		if *d.name == "" {
+			*d.name = d.is
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,152 @@
+package node
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/app/admin"
+	"github.com/tidemark/tidemark/internal/audit"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/crossorigin"
+	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/guard/httpguard"
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/query"
+)
+
+const (
+	// adminConnections bounds the connections of the operators' listener.
+	adminConnections = 256
+	// streamWrite bounds each write of an answer that lasts.
+	streamWrite = 30 * time.Second
+)
+
+// served is a listener with its server.
+type served struct {
+	name     string // in errors and metrics
+	listener net.Listener
+	*edge.Server
+}
+
+// addDoors makes the servers of all listeners.
+func (n *Node) addDoors() {
+	c := n.cfg.Edge
+	c.Keys, c.Registerer, c.Logger = n.cfg.Verifier != nil, n.registry, n.cfg.Logger.With("role", "http")
+	c.Refused = n.refusedAtTheDoor
+	if u, err := url.Parse(n.cfg.Advertise); err == nil && u.Hostname() != "" {
+		c.Hosts = append(slices.Clone(c.Hosts), u.Hostname()) // as other nodes call this one
+	}
+	if c.MaxConnections == 0 {
+		sockets := 0
+		if n.gateway != nil {
+			sockets = n.cfg.Gateway.Limits.Connections
+		}
+		c.MaxConnections = edge.Connections(sockets)
+		if c.MaxConnections <= sockets {
+			c.Logger.Warn("there are too few file descriptors for --max-connections: raise the limit of open files (ulimit -n)",
+				"max_connections", sockets, "max_http_connections", c.MaxConnections)
+		}
+	}
+	safe := func(h http.Handler) http.Handler { return httpguard.Handler(n.cfg.Logger, h) }
+	n.doors = []served{{"http", n.cfg.Listener, edge.New(c, "http", safe(n.handler()))}}
+	if l := n.cfg.AdminListener; l != nil {
+		c.MaxConnections = adminConnections
+		n.doors = append(n.doors, served{"admin", l, edge.New(c, "admin", safe(n.adminHandler()))})
+	}
+}
+
+// refusedAtTheDoor notes a request that no handler saw. It leaves out the path, which may be any
+// text of the sender.
+func (n *Node) refusedAtTheDoor(r *http.Request, why string) {
+	e := audit.Of(r.Context(), audit.Refusal, "/", r.RemoteAddr)
+	e.Outcome, e.Why = "permission_denied", why
+	n.cfg.Audit.Note(e)
+}
+
+// handler serves all paths of the node, except those with a listener of their own.
+func (n *Node) handler() http.Handler {
+	var rest http.Handler
+	if n.processor != nil { // only this node can answer for its partitions, even if other nodes have the role query
+		var producer *kgo.Client
+		if n.cfg.Roles.Has(config.RoleQuery) {
+			producer = n.client
+		}
+		rest = query.Handler(query.Config{
+			Node: n.answers(), Topics: n.cfg.Topics.Inputs, Self: n.cfg.Advertise, Producer: producer, Stopping: n.stopping, Verifier: n.cfg.Verifier,
+			Peers: n.cfg.Peers, Audit: n.cfg.Audit, Transport: query.PeerTransport(n.cfg.PeerTLS), Limits: n.limits(),
+			Registerer: n.registry, Logger: n.cfg.Logger.With("role", "query"),
+		})
+		g := n.cfg.Gateway // the list of origins is one for sockets and calls
+		rest = crossorigin.Handler(crossorigin.Config{Origins: g.Origins, Loopback: g.LoopbackOrigins}, rest)
+	}
+	var mux *http.ServeMux
+	if n.cfg.AdminListener == nil {
+		mux = obs.Mux(n.Ready, n.registry, rest)
+		n.serveAdmin(mux)
+	} else {
+		mux = obs.Mux(n.Ready, nil, rest)
+	}
+	if s := n.socket(); s != nil {
+		mux.Handle("GET /v1/socket", s)
+	}
+	if n.ui != nil {
+		mux.Handle("GET /{$}", n.ui)
+		mux.Handle("/ui/", edge.Lasting(n.ui, streamWrite))
+	}
+	return mux
+}
+
+// adminHandler serves operators at a listener of their own, the only one with profiles.
+func (n *Node) adminHandler() http.Handler {
+	mux := obs.Mux(n.Ready, n.registry, nil)
+	n.serveAdmin(mux)
+	mux.Handle("/debug/pprof/", edge.Lasting(admin.Profiles(n.adminConfig()), streamWrite))
+	return mux
+}
+
+// serveAdmin adds the paths of a node that has stores.
+func (n *Node) serveAdmin(mux *http.ServeMux) {
+	if n.cfg.Roles.Has(config.RoleProcessor) {
+		mux.Handle("/admin/", edge.Lasting(admin.Handler(n.adminConfig()), streamWrite))
+	}
+}
+
+func (n *Node) adminConfig() admin.Config {
+	c := admin.Config{Node: n.processor, DataDir: n.cfg.DataDir, Verifier: n.cfg.Verifier, Audit: n.cfg.Audit, Past: n.past, Stopping: n.stopping,
+		Logger: n.cfg.Logger.With("role", "admin")}
+	if n.cfg.Snapshots != nil {
+		c.Snapshots = n.cfg.Snapshots.String()
+	}
+	return c
+}
+
+// limits are those of the configuration, with a share of the node's memory for the bodies of
+// requests.
+func (n *Node) limits() query.Limits {
+	l := n.cfg.Limits
+	if l.Bodies == 0 && n.memory.Limit > 0 {
+		l.Bodies = min(max(int64(n.memory.Limit/8), 48<<20), 512<<20)
+	}
+	return l
+}
+
+// serve serves a listener until drain.
+func (n *Node) serve(d served) error { return d.Serve(d.listener, n.cfg.TLS) }
+
+// drain answers the calls that are under way, and cuts off what takes longer than drainTimeout.
+func (n *Node) drain() {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	for _, d := range n.doors {
+		if err := d.Shutdown(ctx); err != nil {
+			n.cfg.Logger.Warn("calls were cut off", "listener", d.name, "err", err)
+			_ = d.Close() // the remaining calls are being cut off
+		}
+	}
+}

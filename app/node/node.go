@@ -1,0 +1,283 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/plugin/kprom"
+
+	"github.com/tidemark/tidemark/app/recheck"
+	"github.com/tidemark/tidemark/app/travel"
+	"github.com/tidemark/tidemark/app/ui"
+	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/processor"
+)
+
+// Node is a node that was made and not yet run.
+type Node struct {
+	cfg      Config
+	registry *prometheus.Registry
+	memory   config.Memory // of a node with a limit
+	blocks   *pebble.Cache // shared by the stores; nil without a limit
+
+	redis        *redis.Client // of the role cache
+	redisMetrics *redisMetrics // of both roles that use Redis; nil without them
+	client       *kgo.Client   // asks about topics, and produces what is published
+	processor    *processor.Processor
+	past         *travel.Guide    // nil where this node folds nothing
+	sockets      *redis.Client    // of the role gateway
+	gateway      *gateway.Gateway // nil without the role
+	router       *router          // instead of the processor's own answers, where this node folds nothing
+	ui           *ui.UI           // nil: no page
+	parts        []part
+	ran          bool
+
+	stopping context.Context // done when the node begins to stop
+	stop     context.CancelFunc
+	doors    []served
+}
+
+// part is something that runs until its context is done.
+type part struct {
+	name  string
+	run   func(context.Context) error
+	ready func() (bool, []string)
+	early bool // it begins to stop before the calls under way are answered: it takes long, and they do not need it
+}
+
+// New connects to Kafka and makes the node. It fails, in words, if the brokers do not answer or the
+// topics are not there. The caller runs the node, or closes the listener.
+func New(ctx context.Context, c Config) (_ *Node, err error) {
+	c, err = c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c.Kafka.Options = append(slices.Clone(c.Kafka.Options), inflate.Options(inflate.Batch(int64(c.Memory)))...)
+	n := &Node{cfg: c, registry: obs.NewRegistry(c.Build)}
+	n.cfg.Peers.Doubts = &peer.Doubts{}
+	c.Audit.Register(n.registry)
+	n.registry.MustRegister(stateCodes{n.Ready, c.Logger})
+	n.stopping, n.stop = context.WithCancel(context.Background())
+	if n.client, err = n.connect(ctx); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			n.release()
+		}
+	}()
+	partitions, err := n.partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.Memory > 0 {
+		if n.memory, err = config.PlanMemory(c.Memory, partitions); err != nil {
+			return nil, err
+		}
+		n.registry.MustRegister(memoryMetrics(n.memory))
+	}
+	if c.Roles.Has(config.RoleProcessor) || c.Roles.Has(config.RoleQuery) {
+		if err := n.addProcessor(partitions); err != nil {
+			return nil, err
+		}
+	}
+	if c.Roles.Has(config.RoleCache) || c.Roles.Has(config.RoleGateway) {
+		n.redisMetrics = newRedisMetrics(n.registry)
+	}
+	if c.Roles.Has(config.RoleCache) {
+		if err := n.addCache(); err != nil {
+			return nil, err
+		}
+	}
+	if c.Roles.Has(config.RoleSQL) {
+		if err := n.addSQL(); err != nil {
+			return nil, err
+		}
+	}
+	if c.Roles.Has(config.RoleGateway) {
+		if err := n.addGateway(partitions); err != nil {
+			return nil, err
+		}
+	}
+	if c.UI != nil {
+		if err := n.addUI(); err != nil {
+			return nil, err
+		}
+	}
+	n.addDoors()
+	return n, nil
+}
+
+func (n *Node) connect(ctx context.Context) (*kgo.Client, error) {
+	return n.cfg.Kafka.Client(ctx, n.cfg.Patience,
+		kgo.WithHooks(kprom.NewMetrics("tidemark", kprom.Subsystem("ingest_kafka"), kprom.Registerer(n.registry))),
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), // murmur2 of the key, as Kafka's own
+		kgo.ProducerLinger(0),
+		kgo.DisableClientMetrics(),
+	)
+}
+
+// partitions returns the partition count of the inputs. The parts that use the topics check that
+// all of them fit together.
+func (n *Node) partitions(ctx context.Context) (int32, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Patience)
+	defer cancel()
+	_, _, counts, err := kafkaadmin.SettledIdentities(ctx, kadm.NewClient(n.client), n.cfg.Topics.Inputs[:])
+	if err != nil {
+		return 0, err
+	}
+	return counts[n.cfg.Topics.Inputs[0]], nil
+}
+
+func (n *Node) addProcessor(partitions int32) error {
+	c := &n.cfg
+	pc := processor.Config{
+		Brokers: c.Kafka.Brokers, ClientOptions: c.Kafka.Options, Group: c.Group, Topics: c.Topics, DataDir: c.DataDir,
+		Skip: c.Skip, Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention, Breaker: processor.Breaker{Off: c.NoBreaker},
+		Snapshots: c.Snapshots, SnapshotEvery: c.SnapshotEvery,
+		Advertise: c.Advertise, ThreadsAlways: c.ThreadsAlways,
+		Settings: c.Settings, ShutdownTimeout: max(time.Second, c.StopTimeout-drainTimeout), Registerer: n.registry, Logger: c.Logger.With("role", "processor"),
+	}
+	if n.memory.Limit > 0 {
+		n.blocks = pebble.NewCache(int64(n.memory.Cache))
+		pc.Cache, pc.MemTableSize, pc.QueueBytes = n.blocks, uint64(n.memory.MemTable), int64(n.memory.Queue)
+		pc.CutBytes = int64(n.memory.Dirty)
+	}
+	p, err := processor.New(pc)
+	if err != nil {
+		return err
+	}
+	n.processor = p
+	if !c.Roles.Has(config.RoleProcessor) {
+		n.router = &router{p, partitions}
+		return nil
+	}
+	n.parts = append(n.parts, part{name: "processor", run: p.Run, ready: p.Ready})
+	n.past = travel.New(travel.Config{Fold: pc, Snapshots: c.Snapshots, Logger: c.Logger.With("role", "past")})
+	n.past.Clean()
+	if c.CheckChannels > 0 {
+		k := recheck.New(recheck.Config{PerMinute: c.CheckChannels, Node: p, Fold: pc, Registerer: n.registry, Logger: c.Logger.With("role", "check")})
+		n.parts = append(n.parts, part{name: "check", run: k.Run, ready: func() (bool, []string) { return true, nil }, early: true})
+	}
+	return nil
+}
+
+// Run serves until ctx is done, then stops cleanly and returns nil. If a part fails the node stops
+// as well, and the error names the part.
+//
+// The order of a stop: first /readyz answers 503, streams end, sockets are closed and open calls
+// are answered. Then partitions finish, publish, write their stores and are handed over. All steps
+// share one deadline, StopTimeout from the beginning of the stop, whatever brokers, Redis or disks
+// do.
+func (n *Node) Run(ctx context.Context) error {
+	c := &n.cfg
+	if n.memory.Limit > 0 {
+		n.memory.Apply()
+		c.Logger.Info("memory", "shares", n.memory.String())
+	}
+	n.ran = true
+	partsCtx, stopParts := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopParts()
+	socketsCtx, stopSockets := context.WithCancel(partsCtx)
+	defer stopSockets()
+
+	type ended struct {
+		name string
+		err  error
+	}
+	results := make(chan ended, len(n.parts)+len(n.doors))
+	running := map[string]bool{}
+	for _, p := range n.parts {
+		running[p.name] = true
+		partCtx := partsCtx
+		if p.early {
+			partCtx = socketsCtx
+		}
+		guard.Go(p.name, func(e *guard.Error) { results <- ended{p.name, e} }, func() { results <- ended{p.name, p.run(partCtx)} })
+	}
+	for _, d := range n.doors {
+		running[d.name] = true
+		guard.Go(d.name, func(e *guard.Error) { results <- ended{d.name, e} }, func() { results <- ended{d.name, n.serve(d)} })
+	}
+	started := []any{"version", c.Build.Version, "roles", c.Roles.String(), "listen", c.Listener.Addr().String()}
+	if c.AdminListener != nil {
+		started = append(started, "admin", c.AdminListener.Addr().String())
+	}
+	c.Logger.Info("node started", append(started, "brokers", strings.Join(c.Kafka.Brokers, ","), "group", c.Group)...)
+
+	var errs []error
+	note := func(e ended) {
+		delete(running, e.name)
+		if e.err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", e.name, e.err))
+		} else if n.stopping.Err() == nil {
+			errs = append(errs, fmt.Errorf("%s ended by itself", e.name))
+		}
+	}
+	select {
+	case <-ctx.Done():
+	case e := <-results:
+		note(e)
+	}
+
+	c.Logger.Info("node stops")
+	n.stop()
+	deadline := time.NewTimer(c.StopTimeout + stopMargin)
+	defer deadline.Stop()
+	stopSockets()
+	n.drain()
+	stopParts()
+	for len(running) > 0 {
+		select {
+		case e := <-results:
+			note(e)
+		case <-deadline.C:
+			return errors.Join(append(errs, fmt.Errorf("the node did not stop within %s: these parts are still running: %s. The "+
+				"process ends without them, and the next start repairs what they "+
+				"leave", c.StopTimeout+stopMargin, strings.Join(slices.Sorted(maps.Keys(running)), ", ")))...)
+		}
+	}
+	n.release()
+	return errors.Join(errs...)
+}
+
+// stopMargin is how much longer than its parts a stop may take.
+const stopMargin = 2 * time.Second
+
+// drainTimeout bounds how long calls under way may take when the node stops.
+const drainTimeout = 3 * time.Second
+
+// release gives back what New took.
+func (n *Node) release() {
+	n.stop()
+	if n.processor != nil && (n.router != nil || !n.ran) {
+		closeUnrun(n.processor)
+	}
+	n.client.Close()
+	if n.sockets != nil {
+		_ = n.sockets.Close() // presence runs out by itself
+	}
+	if n.redis != nil {
+		_ = n.redis.Close() // its writes are done, or will be repeated
+	}
+	if n.blocks != nil {
+		n.blocks.Unref()
+	}
+}

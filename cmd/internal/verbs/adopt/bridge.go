@@ -1,0 +1,108 @@
+package adopt
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/importer/bridge"
+	"github.com/tidemark/tidemark/importer/source"
+	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/obs"
+)
+
+// Bridge is the verb of that name.
+type Bridge struct {
+	verbs.BrokersFlags
+	verbs.TopicsFlags
+	Product   string `arg:"" enum:"synapse,mattermost" help:"What the source is of: synapse or mattermost."`
+	Source    string `required:"" placeholder:"URL" help:"The postgres:// address of the database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
+	Slot      string `required:"" placeholder:"NAME" help:"Replication slot that the import made."`
+	Listen    string `placeholder:"HOST:PORT" help:"Where health and metrics are served; nowhere without it."`
+	LogFormat string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+}
+
+// Help is shown below the flags.
+func (Bridge) Help() string {
+	return `
+Follows the database of another chat product, and writes what changes there as events, until it is stopped. It begins where an
+import with the same --slot ended: nothing is left out between them, and nothing is written twice, whatever dies. It keeps its
+position in the topics, so it goes on from any machine; a second bridge of the same name takes over from the first. It only
+reads the database. The log says each minute how far it is behind, and how much WAL the slot holds back; with --listen there are
+metrics of both. docs/import has a page for each product.
+
+Example:
+
+    tidemark import mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2.
+    tidemark bridge mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2. --listen 127.0.0.1:8082`
+}
+
+func (c *Bridge) source() *sourceFlags {
+	return &sourceFlags{Product: c.Product, Source: c.Source, Slot: c.Slot}
+}
+
+// Validate checks what stands on the command line.
+func (c *Bridge) Validate() error {
+	if c.Source == "" || c.Product == "" || c.Slot == "" {
+		return nil // kong names what is missing
+	}
+	return c.source().check()
+}
+
+// Run follows the database until it is told to stop.
+func (c *Bridge) Run(a *verbs.App) error {
+	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	kafka, err := c.Kafka()
+	if err != nil {
+		return err
+	}
+	name, err := c.source().address(a)
+	if err != nil {
+		return err
+	}
+	metrics := obs.NewRegistry(a.Build)
+	b := bridge.New(bridge.Config{
+		Kafka: kafka, Prefix: c.TopicPrefix, Product: c.Product, Slot: c.Slot, DSN: c.Source, Source: name, Log: log, Metrics: metrics,
+	})
+	stop, err := c.serve(b, log, metrics)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := b.Run(a.Ctx); a.Ctx.Err() == nil {
+		return err
+	}
+	held, err := source.HeldBy(context.WithoutCancel(a.Ctx), c.Source, c.Slot)
+	if err != nil {
+		return nil // the database may be what was stopped
+	}
+	log.Info("the bridge is stopped; its slot stays", "slot", held.String())
+	return nil
+}
+
+// serve serves health and metrics until stop is called.
+func (c *Bridge) serve(b *bridge.Bridge, log *slog.Logger, metrics *prometheus.Registry) (stop func(), err error) {
+	if c.Listen == "" {
+		return func() {}, nil
+	}
+	ln, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s (%w): name another address with --listen", c.Listen, err)
+	}
+	s := edge.New(edge.Config{Registerer: metrics, Logger: log}, "http", obs.Mux(b.Ready, metrics, nil))
+	guard.Go("health and metrics", func(e *guard.Error) { log.Error("health and metrics are not served any more", "error", e) }, func() {
+		if err := s.Serve(ln, nil); err != nil {
+			log.Error("health and metrics are not served any more", "error", err)
+		}
+	})
+	return func() { _ = s.Close() }, nil
+}

@@ -1,0 +1,74 @@
+package adopt
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/importer/compare"
+	"github.com/tidemark/tidemark/internal/term"
+)
+
+// Heal is the verb of that name.
+type Heal struct {
+	compareFlags
+}
+
+// Help is shown below the flags.
+func (Heal) Help() string {
+	return `
+Compares as compare does, and prints the product's own statements that set its wrong numbers right: those of the bucket
+theirs_wrong. It never runs them. They come in transactions of 1,000, each after the result of the comparison as a comment.
+Read them, stop the product or choose a quiet hour, run them, and compare again. For table, the mapping has a template of the
+statement: docs/import/table.md.
+
+Example:
+
+    tidemark heal mattermost --source postgres://reader@db/mattermost --topic-prefix v2.
+    tidemark heal synapse --source postgres://reader@db/synapse --topic-prefix v2.
+    tidemark heal table --source postgres://reader@db/chat --mapping table.yml --user ann`
+}
+
+// heals has the statements of each product.
+var heals = map[string]func(*compare.Line) (statement string, ok bool){"mattermost": compare.MattermostHeal, "synapse": compare.SynapseHeal}
+
+// Validate checks what stands on the command line.
+func (c *Heal) Validate() error { return c.checkAll() }
+
+// Run prints the statements.
+func (c *Heal) Run(a *verbs.App) error {
+	mapping, err := c.mapping()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(a.Stdout)
+	h := &compare.Healing{To: out, Statement: heals[c.Product]}
+	if c.Product == "discourse" {
+		return verbs.Usagef("Discourse stores no numbers: it counts messages whenever somebody looks, so there is nothing to set right")
+	}
+	if c.Product == "table" {
+		if !c.database() {
+			return verbs.Usagef("--source %s is a folder, whose numbers no statement can set right: name the database", c.Source)
+		}
+		if h.Statement, err = compare.TableHeal(mapping); err != nil {
+			return verbs.Usagef("--mapping %s: %v", c.Mapping, err)
+		}
+	}
+	res, err := c.compare(a, "heal", mapping, 0, h.Add)
+	if err == nil {
+		err = h.End()
+	}
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "tidemark: %s for %s", term.Plural(h.Healed, "statement"), term.Plural(res.Pairs, "number"))
+	if h.Left > 0 {
+		fmt.Fprintf(a.Stderr, "; %d wrong ones have none", h.Left)
+	}
+	if n := res.Buckets[compare.OursWrong]; n > 0 {
+		fmt.Fprintf(a.Stderr, "; in %d Tidemark's own number is wrong, so they are left out: `tidemark compare` names them", n)
+	}
+	fmt.Fprintln(a.Stderr)
+	return nil
+}

@@ -1,0 +1,126 @@
+package adopt
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/source"
+)
+
+// sourceFlags name another chat product and where its data is.
+type sourceFlags struct {
+	Product string `arg:"" enum:"table,synapse,mattermost,discourse" help:"What the source is of: synapse, mattermost, discourse, or table for a team's own tables."`
+	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
+	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; for synapse and mattermost also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
+	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
+}
+
+// check checks what stands on the command line.
+func (f *sourceFlags) check() error {
+	if f.Source == "" || f.Product == "" {
+		return nil // kong names what is missing
+	}
+	if f.Product != "table" && (f.Mapping != "" || !f.database()) {
+		return fmt.Errorf("--source of %s is the postgres:// address of its database, and needs no --mapping", f.Product)
+	}
+	if f.follows() != nil {
+		if err := source.CheckSlotName(f.Slot); err != nil {
+			return fmt.Errorf("--slot %w", err)
+		}
+	}
+	if f.Product == "table" && f.database() != (f.Mapping != "") {
+		return errors.New("--mapping belongs to a database: the files of a folder have the names and columns of docs/import/table.md")
+	}
+	return nil
+}
+
+// name is the name of the import.
+func (f *sourceFlags) name() string {
+	if f.Slot == "" {
+		return "import"
+	}
+	return f.Slot
+}
+
+// follows returns the tables that a bridge of the product follows; none if --slot is only a name.
+func (f *sourceFlags) follows() []source.Followed {
+	if f.Slot == "" || !f.database() {
+		return nil
+	}
+	return product.Follows(f.Product)
+}
+
+func (f *sourceFlags) database() bool {
+	return strings.HasPrefix(f.Source, "postgres://") || strings.HasPrefix(f.Source, "postgresql://")
+}
+
+// mapping reads the file of --mapping. Without one the mapping is empty.
+func (f *sourceFlags) mapping() (product.Mapping, error) {
+	if f.Mapping == "" {
+		return product.Mapping{}, nil
+	}
+	text, err := os.ReadFile(f.Mapping)
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := product.ParseMapping(f.Mapping, text)
+	if err != nil {
+		return nil, verbs.Usagef("--mapping %v", err)
+	}
+	return mapping, nil
+}
+
+// open opens the source as of a snapshot, "" for now. It returns the source's name for people, and
+// what releases it.
+func (f *sourceFlags) open(a *verbs.App, mapping product.Mapping, snapshot string) (from importer.Counter, name string, release func(), err error) {
+	tables, name, err := f.tables(a, snapshot)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	release = func() { _ = tables.Close(a.Ctx) } // was only read
+	switch f.Product {
+	case "synapse":
+		return &product.Synapse{Source: tables}, name, release, nil
+	case "mattermost":
+		return &product.Mattermost{Source: tables}, name, release, nil
+	case "discourse":
+		return &product.Discourse{Source: tables}, name, release, nil
+	}
+	return &product.Table{Source: tables, Mapping: mapping}, name, release, nil
+}
+
+// tables opens the folder or the database.
+func (f *sourceFlags) tables(a *verbs.App, snapshot string) (tables source.Tables, name string, err error) {
+	if !f.database() {
+		if name, err = filepath.Abs(f.Source); err != nil {
+			return nil, "", err
+		}
+		tables, err = source.OpenFolder(f.Source)
+		return tables, name, err
+	}
+	if name, err = f.address(a); err != nil {
+		return nil, "", err
+	}
+	tables, err = source.OpenSnapshot(a.Ctx, f.Source, snapshot)
+	return tables, name, err
+}
+
+// address checks the address of the database, and returns it without the user.
+func (f *sourceFlags) address(a *verbs.App) (string, error) {
+	u, err := url.Parse(f.Source)
+	if err != nil {
+		return "", verbs.Usagef("--source is no address of a database: write it as postgres://USER@HOST:5432/DATABASE")
+	}
+	if _, has := u.User.Password(); has && a.Given["source"] {
+		return "", verbs.Usagef("--source has a password, which every user of this machine can read in the list of processes: " +
+			"put the address into $TIDEMARK_SOURCE, or the password into $PGPASSWORD or ~/.pgpass")
+	}
+	return "postgres://" + u.Host + u.Path, nil
+}

@@ -1,0 +1,71 @@
+package query
+
+import (
+	"errors"
+	"time"
+
+	"github.com/tidemark/tidemark/app/travel"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// pastFlags are those of a query that can be asked as of a moment of the past.
+type pastFlags struct {
+	queryFlags
+	At              string `group:"The past:" placeholder:"MOMENT" help:"Answer as of this moment: a time, such as '2026-11-20 10:32' (of this machine's zone) or 2026-11-20T10:32:00Z, by the timestamps of the records; or the as_of of an answer, its tokens separated by commas."`
+	verbs.PastFlags `group:"The past:"`
+}
+
+// Validate checks what belongs together.
+func (f *pastFlags) Validate() error {
+	switch {
+	case f.At == "" && f.Offline:
+		return errors.New("--offline is for --at: it folds what was")
+	case f.At != "" && len(f.After) > 0:
+		return errors.New("--at and --after exclude each other: nothing is waited for in the past")
+	}
+	if f.At != "" {
+		if _, err := f.moment(); err != nil {
+			return err
+		}
+	}
+	return f.queryFlags.Validate()
+}
+
+func (f *pastFlags) moment() (travel.Moment, error) {
+	m, err := travel.ParseMoment(f.At, time.Local)
+	if err != nil {
+		return m, errors.New("--at: " + err.Error())
+	}
+	return m, nil
+}
+
+// client is what answers: the node now, the node as of a moment, or this process as of it.
+func (f *pastFlags) client(a *verbs.App) (queryv1connect.QueryServiceClient, time.Duration, error) {
+	if f.At == "" {
+		return f.queryFlags.client(a)
+	}
+	m, err := f.moment()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !f.Offline {
+		return f.ServiceAt(m), travel.Patience + verbs.QueryTimeout, nil
+	}
+	g, err := f.Guide(a)
+	if err != nil {
+		return nil, 0, err
+	}
+	return g.Client(m), travel.Patience + verbs.QueryTimeout, nil
+}
+
+// listFlags are those of a query about all channels of a user, which a node answers only as of now.
+type listFlags struct{ pastFlags }
+
+// Validate checks what belongs together.
+func (f *listFlags) Validate() error {
+	if f.At != "" && !f.Offline {
+		return errors.New("--at needs --offline here: for all channels of a user every partition is folded, which no running node does")
+	}
+	return f.pastFlags.Validate()
+}

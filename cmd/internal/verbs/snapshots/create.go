@@ -1,0 +1,101 @@
+package snapshots
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tidemark/tidemark/app/admin"
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/snapshot"
+)
+
+type createCmd struct {
+	verbs.JSONFlag
+	verbs.RunningFlags
+	Snapshots string  `placeholder:"URL" help:"Where to: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role. With --node that is the node's own."`
+	Partition []int32 `placeholder:"N" help:"Only these partitions."`
+	DataDir   string  `default:"tidemark-data" placeholder:"DIR" help:"Where the stores are (${default})."`
+	Full      bool    `help:"Upload all files, also those that are there already: repairs a snapshot with damaged files."`
+}
+
+func (createCmd) Help() string {
+	return `
+Takes a snapshot of each store of a data directory whose node is stopped, or with --node of each partition that a running
+node has, and uploads what the bucket does not have. A running node also does this by itself, every --snapshot-every of
+` + "`tidemark run`" + ` and when it stops. A snapshot that is older than the current one, or that neither is older nor newer, is
+refused.
+
+Example:
+
+    tidemark snapshot create --node http://127.0.0.1:8080
+    tidemark snapshot create --data-dir /var/lib/tidemark --snapshots s3://backups/tidemark
+    tidemark snapshot create --data-dir /var/lib/tidemark --snapshots file:///mnt/backups --partition 3 --full`
+}
+
+// Validate checks that the flags name a source and a target.
+func (c *createCmd) Validate() error {
+	if c.Node == "" && c.Snapshots == "" {
+		return errors.New("say where to with --snapshots, or name the node that is to do it with --node")
+	}
+	return c.Check()
+}
+
+// Run takes the snapshots one after the other.
+func (c *createCmd) Run(a *verbs.App) error {
+	if c.Node != "" {
+		return c.ofNode(a)
+	}
+	stores, err := verbs.StoresIn(c.DataDir)
+	if err != nil {
+		return fmt.Errorf("no data directory at %s: %w", c.DataDir, err)
+	}
+	numbers := slices.Sorted(maps.Keys(stores))
+	if len(c.Partition) > 0 {
+		numbers = c.Partition
+	}
+	if len(numbers) == 0 {
+		return fmt.Errorf("there are no stores in %s", c.DataDir)
+	}
+	r, err := verbs.BucketFlags{Snapshots: c.Snapshots}.Open(snapshot.Options{})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, n := range numbers {
+		dir, ok := stores[n]
+		if !ok {
+			return fmt.Errorf("there is no store of partition %d in %s", n, c.DataDir)
+		}
+		if err := c.create(a, r, n, dir); err != nil {
+			errs = append(errs, err)
+		}
+		if a.Ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *createCmd) create(a *verbs.App, r *snapshot.Repository, n int32, dir string) (err error) {
+	store, err := projections.OpenStopped(dir, nil)
+	if verbs.IsInUse(err) {
+		return fmt.Errorf("%s is in use: name the node that uses it with --node, and it takes the snapshot itself, or stop it (%w)", dir, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	began := time.Now()
+	report, end := Progress(a, n)
+	m, s, err := r.Create(a.Ctx, store, dir+".snapshot", snapshot.CreateOptions{Full: c.Full, Report: report})
+	end()
+	took := admin.Taken{Manifest: m, Stats: s, Unchanged: errors.Is(err, snapshot.ErrUnchanged), Empty: errors.Is(err, projections.ErrEmpty)}
+	if err != nil && !took.Unchanged && !took.Empty {
+		return err
+	}
+	return c.print(a, n, &took, time.Since(began))
+}

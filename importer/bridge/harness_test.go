@@ -1,0 +1,275 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/source"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/projections"
+)
+
+const (
+	partitions = 2
+	slot       = "chat"
+)
+
+// bed is a database of a product, and brokers.
+type bed struct {
+	t       *testing.T
+	product string
+	dsn     string
+	kafka   config.Kafka
+	conn    *pgx.Conn
+	last    int64
+	part    int
+}
+
+func newBed(t *testing.T, product, dsn string, brokers []string) *bed {
+	t.Helper()
+	b := &bed{t: t, product: product, dsn: dsn, kafka: config.Kafka{Brokers: brokers}}
+	b.connect()
+	for _, prefix := range []string{"whole.", "parts."} {
+		if err := kafkaadmin.Create(t.Context(), kadm.NewClient(testkit.Client(t, brokers)), events.PrefixedTopicSpecs(prefix, partitions, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func (b *bed) connect() {
+	conn, err := pgx.Connect(b.t.Context(), b.dsn)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.conn = conn
+	b.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+}
+
+// now is a time that rises with each call, a minute behind the database's clock: several calls in
+// one millisecond must not come before it.
+func (b *bed) now() int64 {
+	b.last = max(b.last+1, time.Now().Add(-time.Minute).UnixMilli())
+	return b.last
+}
+
+// run runs transactions.
+func (b *bed) run(transactions ...string) {
+	b.t.Helper()
+	for _, sql := range transactions {
+		if _, err := b.conn.Exec(b.t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			b.t.Fatalf("%v in\n%s", err, sql)
+		}
+	}
+}
+
+// publish makes the publications as an import tells people to.
+func (b *bed) publish() {
+	b.t.Helper()
+	err := source.CheckPublications(b.t.Context(), b.dsn, slot, product.Follows(b.product))
+	if err == nil {
+		b.t.Fatal("a database without publications is taken")
+	}
+	_, sql, found := strings.Cut(err.Error(), ":\n")
+	if !found {
+		b.t.Fatal(err)
+	}
+	b.run(sql)
+	if err := source.CheckPublications(b.t.Context(), b.dsn, slot, product.Follows(b.product)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bed) mapping(tables source.Tables) importer.Product {
+	if b.product == "synapse" {
+		return &product.Synapse{Source: tables}
+	}
+	return &product.Mattermost{Source: tables}
+}
+
+// importTo imports the database as of a slot; nil is now.
+func (b *bed) importTo(prefix string, of *source.Slot) {
+	b.t.Helper()
+	conf := importer.Config{Kafka: b.kafka, Prefix: prefix, Product: b.product, Slot: slot, Source: "here"}
+	snapshot := ""
+	if of != nil {
+		snapshot, conf.LSN = of.Snapshot, of.At.String()
+	}
+	tables, err := source.OpenSnapshot(b.t.Context(), b.dsn, snapshot)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer tables.Close(b.t.Context())
+	sum, err := importer.Run(b.t.Context(), conf, b.mapping(tables))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if len(sum.Problems) > 0 {
+		b.t.Fatalf("not mapped: %+v", sum.Problems)
+	}
+}
+
+func (b *bed) config() Config {
+	return Config{
+		Kafka: b.kafka, Prefix: "parts.", Product: b.product, Slot: slot, DSN: b.dsn, Source: "here", part: b.part,
+		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
+	}
+}
+
+var errKilled = errors.New("killed")
+
+// follow follows the database until it has nothing more, and kills the bridge after random numbers
+// of events and batches meanwhile.
+func (b *bed) follow(r *rand.Rand, most int) (kills int) {
+	b.t.Helper()
+	target := b.position()
+	for {
+		conf := b.config()
+		left := 1 + r.IntN(60)
+		if kills >= most {
+			left = 1 << 30
+		}
+		ctx, cancel := context.WithTimeoutCause(b.t.Context(), 2*time.Minute, errors.New("the bridge does not catch up"))
+		conf.spare = func() error {
+			if left--; left == 0 {
+				return errKilled
+			}
+			return nil
+		}
+		conf.reached = func(at source.LSN) bool { return at >= target }
+		err := New(conf).Run(ctx)
+		cancel()
+		switch {
+		case errors.Is(err, errKilled):
+			kills++
+		case errors.Is(err, errReached):
+			return kills
+		default:
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// position is the end of the database's log.
+func (b *bed) position() source.LSN {
+	b.t.Helper()
+	var text string
+	if err := b.conn.QueryRow(b.t.Context(), "SELECT pg_current_wal_lsn()::text").Scan(&text); err != nil {
+		b.t.Fatal(err)
+	}
+	at, err := source.ParseLSN(text)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return at
+}
+
+// fold returns the model of the topics, and how often each message was posted.
+func (b *bed) fold(prefix string) (m *model.Model, posted map[string]int) {
+	b.t.Helper()
+	m, posted = model.New(projections.DefaultSettings()), map[string]int{}
+	var d events.Decoder
+	cl := testkit.Client(b.t, b.kafka.Brokers)
+	for _, in := range []events.Input{events.Messages, events.Reads} {
+		topic := prefix + in.String()
+		listed, err := kadm.NewClient(cl).ListCommittedOffsets(b.t.Context(), topic)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		for p := range int32(partitions) {
+			end, _ := listed.Lookup(topic, p)
+			for _, r := range b.read(topic, p, end.Offset) {
+				if in == events.Messages {
+					var e events.Message
+					if err := d.Message(r.Value, r.Timestamp.UnixMilli(), &e); err != nil {
+						b.t.Fatalf("%s/%d/%d: %v", topic, p, r.Offset, err)
+					}
+					if e.Kind == events.KindMessagePosted {
+						posted[string(e.ChannelID)+" "+string(e.MessageID)]++
+					}
+					m.AddMessage(&e, r.Offset, r.Timestamp.UnixMilli())
+				} else {
+					var e events.Read
+					if err := d.Read(r.Value, r.Timestamp.UnixMilli(), &e); err != nil {
+						b.t.Fatalf("%s/%d/%d: %v", topic, p, r.Offset, err)
+					}
+					m.AddRead(&e, r.Offset, r.Timestamp.UnixMilli())
+				}
+			}
+		}
+	}
+	return m, posted
+}
+
+// read reads a partition up to an offset.
+func (b *bed) read(topic string, p int32, end int64) (all []*kgo.Record) {
+	b.t.Helper()
+	if end == 0 {
+		return nil
+	}
+	cl := testkit.Client(b.t, b.kafka.Brokers, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().At(0)}}))
+	ctx, cancel := context.WithTimeout(b.t.Context(), 2*time.Minute)
+	defer cancel()
+	for next := int64(0); next < end; {
+		fetches := cl.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			b.t.Fatalf("%s/%d at %d of %d: %v", topic, p, next, end, err)
+		}
+		for it := fetches.RecordIter(); !it.Done(); {
+			r := it.Next()
+			if next = r.Offset + 1; !r.Attrs.IsControl() {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+// once fails if a message was written twice.
+func (b *bed) once(posted map[string]int) {
+	b.t.Helper()
+	for id, n := range posted {
+		if n != 1 {
+			b.t.Errorf("%s was written %d times", id, n)
+		}
+	}
+}
+
+// same compares the numbers of all users in both models.
+func (b *bed) same(want, got *model.Model, users, channels, roots []string) {
+	b.t.Helper()
+	for _, c := range channels {
+		for _, u := range users {
+			w, _ := want.View(u, c)
+			g, _ := got.View(u, c)
+			if g.Member != w.Member || g.Member && (g.Unread != w.Unread || g.Mentions != w.Mentions) || g.Muted != w.Muted {
+				b.t.Errorf("%s in %s: member %v, %d unread, %d mentions, muted %v, pointer %d; in one go %v, %d, %d, %v, %d", u, c,
+					g.Member, g.Unread, g.Mentions, g.Muted, g.LastRead.Seq, w.Member, w.Unread, w.Mentions, w.Muted, w.LastRead.Seq)
+			}
+			for _, root := range roots {
+				w, _ := want.Thread(u, c, root)
+				g, _ := got.Thread(u, c, root)
+				if g.Following != w.Following || g.Following && (g.Unread != w.Unread || g.Mentions != w.Mentions) {
+					b.t.Errorf("%s in the thread %s of %s: following %v, %d unread, %d mentions; in one go %v, %d, %d", u, root, c,
+						g.Following, g.Unread, g.Mentions, w.Following, w.Unread, w.Mentions)
+				}
+			}
+		}
+	}
+}

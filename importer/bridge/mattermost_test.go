@@ -1,0 +1,59 @@
+package bridge
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tidemark/tidemark/importer/source"
+	"github.com/tidemark/tidemark/internal/test/chats"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+// The first half of random stories is imported, and the rest followed by a bridge that is killed at
+// random points. The numbers are those of an import of all of it.
+func TestMattermostIsFollowed(t *testing.T) {
+	users := []string{"ann", "bob", "cem", "dee"}
+	dsn := testkit.Postgres(t)
+	for seed := range uint64(2) {
+		testkit.SQL(t, dsn, "DROP SCHEMA public CASCADE; CREATE SCHEMA public; DROP PUBLICATION IF EXISTS chat")
+		b := newBed(t, "mattermost", dsn, testkit.FakeKafka(t).ListenAddrs())
+		r := rand.New(rand.NewPCG(seed, 17))
+		m := &chats.Mattermost{Now: b.now}
+		b.run(m.Begin(users, []string{"general", "random", "direct"})...)
+		b.publish()
+		for range 150 {
+			b.run(m.Step(r, users)...)
+		}
+		made, err := source.CreateSlot(t.Context(), dsn, slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 50 { // not in the snapshot
+			b.run(m.Step(r, users)...)
+		}
+		b.importTo("parts.", made)
+		made.Close(t.Context())
+		kills := 0
+		for range 2 {
+			for range 100 {
+				b.run(m.Step(r, users)...)
+			}
+			kills += b.follow(r, 4)
+		}
+		b.importTo("whole.", nil)
+		want, _ := b.fold("whole.")
+		got, records := b.fold("parts.")
+		b.once(records)
+		channels, roots := m.Names()
+		b.same(want, got, users, channels, roots)
+		if kills < 4 {
+			t.Errorf("seed %d: killed %d times", seed, kills)
+		}
+		if err := source.DropSlot(t.Context(), dsn, slot); err != nil {
+			t.Fatal(err)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}

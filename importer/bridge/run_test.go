@@ -1,0 +1,156 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/source"
+	"github.com/tidemark/tidemark/internal/test/chats"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+// A bridge refuses to begin where changes would be missing.
+func TestBeginnings(t *testing.T) {
+	conf := &Config{Product: "mattermost", Slot: "chat", Source: "here"}
+	done := &importer.State{Phase: "done", Source: "here", LSN: "0/20"}
+	free := &source.Held{Slot: "chat", Confirmed: 0x20, Status: "reserved"}
+	for want, c := range map[string]struct {
+		state *importer.State
+		held  *source.Held
+	}{
+		"there is no import mattermost/chat in these topics":             {nil, free},
+		"the import mattermost/chat is not done":                         {&importer.State{Phase: "reads", Source: "here", LSN: "0/20"}, free},
+		"was of there, and --source is here":                             {&importer.State{Phase: "done", Source: "there", LSN: "0/20"}, free},
+		"made no replication slot":                                       {&importer.State{Phase: "done", Source: "here"}, free},
+		"has no replication slot chat any more: what changed since 0/20": {done, nil},
+		"has removed WAL that the slot chat needs":                       {done, &source.Held{Slot: "chat", Confirmed: 0x20, Status: "lost"}},
+		"somebody else has read the slot chat up to 0/21":                {done, &source.Held{Slot: "chat", Confirmed: 0x21}},
+	} {
+		_, err := begin(conf, c.state, c.held)
+		var refused RefusedError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q: %v", want, err)
+		}
+	}
+	if from, err := begin(conf, done, free); err != nil || from != 0x20 {
+		t.Errorf("%v, %v", from, err)
+	}
+}
+
+// followed is a database of Mattermost whose first messages are imported.
+func followed(t *testing.T, brokers []string) (b *bed, m *chats.Mattermost) {
+	t.Helper()
+	b = newBed(t, "mattermost", testkit.Postgres(t), brokers)
+	m = &chats.Mattermost{Now: b.now}
+	b.run(m.Begin([]string{"ann", "bob"}, []string{"general"})...)
+	b.publish()
+	made, err := source.CreateSlot(t.Context(), b.dsn, slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.run(m.Post("general", "ann", "first")...)
+	b.importTo("parts.", made)
+	made.Close(t.Context())
+	return b, m
+}
+
+// A second bridge takes over, and the first one says so instead of writing. The second outlives a
+// database that breaks off its connections.
+func TestASecondBridgeTakesOver(t *testing.T) {
+	b, m := followed(t, testkit.FakeKafka(t).ListenAddrs())
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	conf := b.config()
+	conf.reached = func(source.LSN) bool {
+		select {
+		case <-begun:
+		default:
+			close(begun)
+		}
+		return false
+	}
+	first := New(conf)
+	go func() { ended <- first.Run(ctx) }()
+	<-begun
+	if !first.Ready().Ready {
+		t.Error("a bridge that follows is not ready")
+	}
+	take := make(chan error, 1)
+	ctx2, stop := context.WithCancel(ctx)
+	second := New(b.config())
+	go func() { take <- second.Run(ctx2) }()
+	var err error
+	for err == nil { // the first finds out when it writes
+		b.run(m.Post("general", "ann", "more")...)
+		select {
+		case err = <-ended:
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	var refused RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "another bridge mattermost/chat has begun") || first.Ready().Ready {
+		t.Errorf("the first bridge: %v", err)
+	}
+	for !second.Ready().Ready {
+		select {
+		case err := <-take:
+			t.Fatal(err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	b.run("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tidemark import'")
+	b.run(m.Post("general", "ann", "after the database broke off")...)
+	stop()
+	t.Logf("the broken import ended: %v", <-take) // the next one goes on from its state either way
+	b.follow(rand.New(rand.NewPCG(1, 1)), 0)
+	got, posted := b.fold("parts.")
+	b.once(posted)
+	_, posts := m.Names()
+	if v, _ := got.View("bob", "general"); int(v.Unread) != len(posts) || len(posted) != len(posts) {
+		t.Errorf("bob has %d unread of %d posts, of which %d are written", v.Unread, len(posts), len(posted))
+	}
+}
+
+// A transaction that is too large for one batch is written once, wherever the bridge is killed.
+func TestLargeTransactions(t *testing.T) {
+	b, m := followed(t, testkit.FakeKafka(t).ListenAddrs())
+	b.part = 20
+	b.run(m.Post("general", "ann", "before")...)
+	b.run(`INSERT INTO posts SELECT 'large' || n, ` + strconv.FormatInt(b.now(), 10) + ` + n, 0, 0, 0, 'ann', 'general', '', '', 'words', '', false FROM generate_series(1, 300) n`)
+	b.run(m.Post("general", "ann", "behind")...)
+	if kills := b.follow(rand.New(rand.NewPCG(4, 4)), 6); kills < 4 {
+		t.Errorf("killed %d times", kills)
+	}
+	got, posted := b.fold("parts.")
+	b.once(posted)
+	if v, _ := got.View("bob", "general"); v.Unread != 303 {
+		t.Errorf("%d unread of 303", v.Unread)
+	}
+}
+
+// On a real Kafka, too, a bridge that is killed at random points writes everything once.
+func TestBridgeOnKafka(t *testing.T) {
+	b, m := followed(t, testkit.KafkaN(t, 1).Brokers)
+	r := rand.New(rand.NewPCG(2, 2))
+	users := []string{"ann", "bob"}
+	for range 150 {
+		b.run(m.Step(r, users)...)
+	}
+	kills := b.follow(r, 5)
+	b.importTo("whole.", nil)
+	want, _ := b.fold("whole.")
+	got, posted := b.fold("parts.")
+	b.once(posted)
+	channels, roots := m.Names()
+	b.same(want, got, users, channels, roots)
+	if kills < 3 {
+		t.Errorf("killed %d times", kills)
+	}
+}

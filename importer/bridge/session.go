@@ -1,0 +1,179 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/source"
+)
+
+const (
+	patience    = 10 * time.Second       // how long a broker may take to answer
+	gather      = 20 * time.Millisecond  // how long a batch waits for the next transaction
+	listen      = time.Second            // how long to wait for the first one
+	saveEvery   = 10 * time.Second       // how often a position is saved while nothing changes that matters
+	askEvery    = 10 * time.Second       // how often the database is asked what it holds back
+	batchEvents = 5000                   // a batch ends behind the transaction that reaches it
+	batchTime   = 250 * time.Millisecond // or this age
+	txTimeout   = 30 * time.Second       // after which the brokers abort a batch; readers of the topics wait so long for one that died
+	partChanges = 2000                   // of a transaction of the database that are written at once
+)
+
+// session is one connection to the database and one producer.
+type session struct {
+	*Bridge
+	cl     *kgo.Client
+	states *importer.States
+	state  *importer.State
+	stream *source.Stream
+	now    *source.Now
+	live   product.Live
+	counts map[string]int32 // partitions of the topics
+
+	at       source.LSN // everything before is written
+	part     int        // and so many changes of the next transaction
+	batch    *batch
+	problems importer.Problems
+	savedAt  time.Time
+	askedAt  time.Time
+	saidAt   time.Time
+	reported int64
+}
+
+// session follows the database until something fails.
+func (b *Bridge) session(ctx context.Context) (err error) {
+	s := &session{Bridge: b}
+	defer func() { s.close(ctx) }()
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	b.status.follows(nil)
+	b.conf.Log.Info("the bridge follows the database", "product", b.conf.Product, "slot", b.conf.Slot, "from", s.at.String())
+	for {
+		if err := s.step(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// open fences earlier bridges, loads the state that they left, and begins to read from there.
+func (s *session) open(ctx context.Context) (err error) {
+	conf := &s.conf
+	s.cl, err = conf.Kafka.Client(ctx, patience,
+		kgo.DisableClientMetrics(), kgo.TransactionalID("tidemark-bridge-"+conf.Prefix+conf.Product+"-"+conf.Slot), kgo.TransactionTimeout(txTimeout),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0), kgo.ProducerBatchMaxBytes(events.MaxValueBytes+64<<10),
+		kgo.MetadataMinAge(100*time.Millisecond))
+	if err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, txTimeout)
+	defer cancel()
+	if _, _, err := s.cl.ProducerID(wait); err != nil { // an earlier bridge's open batch is aborted by now
+		return fmt.Errorf("asking the brokers for the sole right to write: %w", err)
+	}
+	s.states = importer.OpenStates(importer.Config{Kafka: conf.Kafka, Prefix: conf.Prefix, Product: conf.Product, Slot: conf.Slot}, s.cl)
+	if s.state, err = s.states.Load(ctx); err != nil {
+		return err
+	}
+	if s.counts, err = s.states.Partitions(ctx); err != nil {
+		return err
+	}
+	if s.now, err = source.OpenNow(ctx, conf.DSN); err != nil {
+		return err
+	}
+	held, err := s.now.Held(ctx, conf.Slot)
+	if err != nil && !errors.Is(err, source.ErrNoSlot) {
+		return err
+	}
+	if s.at, err = begin(conf, s.state, held); err != nil {
+		return err
+	}
+	if err := source.CheckPublications(ctx, conf.DSN, conf.Slot, product.Follows(conf.Product)); err != nil {
+		return err
+	}
+	s.part, s.live = s.state.Part, product.NewLive(conf.Product, s.now)
+	s.stream, err = source.OpenStream(ctx, conf.DSN, conf.Slot, s.at)
+	s.savedAt = time.Now()
+	return err
+}
+
+func (s *session) close(ctx context.Context) {
+	if s.stream != nil {
+		s.stream.Close(ctx)
+	}
+	if s.now != nil {
+		_ = s.now.Close(ctx) // was only read
+	}
+	if s.cl != nil {
+		s.abort(ctx)
+		s.cl.Close()
+	}
+}
+
+// step waits for the next transaction of the database, and writes what is due.
+func (s *session) step(ctx context.Context) error {
+	wait := listen
+	if s.batch != nil {
+		wait = gather
+	}
+	tx, err := s.stream.Next(ctx, wait)
+	if err != nil {
+		return err
+	}
+	if tx != nil {
+		if err := s.take(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if b := s.batch; b != nil && (tx == nil || b.events >= batchEvents || time.Since(b.begun) > batchTime) {
+		if err := s.commit(ctx); err != nil {
+			return err
+		}
+	}
+	if tx == nil && s.batch == nil {
+		if err := s.rest(ctx); err != nil {
+			return err
+		}
+	}
+	return s.ask(ctx)
+}
+
+// rest saves the position now and then while nothing changes that matters, so that the database
+// need not keep its log.
+func (s *session) rest(ctx context.Context) error {
+	s.status.caughtUp()
+	if s.conf.reached != nil && s.conf.reached(max(s.at, s.stream.Idle())) {
+		return errReached
+	}
+	if idle := s.stream.Idle(); idle > s.at && time.Since(s.savedAt) >= saveEvery {
+		s.at = idle
+		s.begin()
+		return s.commit(ctx)
+	}
+	return nil
+}
+
+// ask asks the database now and then what it holds back.
+func (s *session) ask(ctx context.Context) error {
+	if time.Since(s.askedAt) < askEvery {
+		return nil
+	}
+	s.askedAt = time.Now()
+	held, err := s.now.Held(ctx, s.conf.Slot)
+	if err != nil {
+		return err
+	}
+	s.status.holds(held)
+	if time.Since(s.saidAt) >= sayEvery {
+		s.saidAt = time.Now()
+		s.status.say(s.conf.Log, held)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package bridge
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/importer/source"
+	"github.com/tidemark/tidemark/internal/obs"
+)
+
+// sayEvery is how often the log says how the bridge is.
+const sayEvery = time.Minute
+
+// status is how a bridge is.
+type status struct {
+	connected    prometheus.Gauge
+	failed       prometheus.Counter
+	written      *prometheus.CounterVec
+	transactions prometheus.Counter
+	problems     prometheus.Counter
+	held, free   prometheus.Gauge
+
+	mu      sync.Mutex
+	why     error     // why the bridge does not follow the database; nil if it does
+	oldest  time.Time // commit of the transaction that is being written; zero if all are
+	newest  time.Time // commit of the last one that is written
+	records int
+	reasons map[string]bool
+}
+
+func newStatus(r prometheus.Registerer) *status {
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: "tidemark_bridge_" + name, Help: help})
+	}
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "tidemark_bridge_" + name, Help: help})
+	}
+	s := &status{
+		connected:    gauge("connected", "1 while the bridge follows the database."),
+		failed:       counter("sessions_failed_total", "Times that the bridge began again after an error."),
+		transactions: counter("transactions_total", "Transactions of the database that were written."),
+		problems:     counter("not_mapped_total", "Changes that could not be mapped as they are."),
+		held:         gauge("slot_held_bytes", "WAL that the database keeps for the slot."),
+		free:         gauge("slot_free_bytes", "WAL until the database gives the slot up (max_slot_wal_keep_size); -1: never."),
+		written: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tidemark_bridge_records_total", Help: "Events that were written, by topic.",
+		}, []string{"topic"}),
+		reasons: map[string]bool{}, why: errors.New("it has not begun"),
+	}
+	for _, in := range []events.Input{events.Messages, events.Reads} {
+		s.written.WithLabelValues(in.String())
+	}
+	if r != nil {
+		r.MustRegister(s.connected, s.failed, s.transactions, s.problems, s.held, s.free, s.written,
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "tidemark_bridge_lag_seconds", Help: "Age of the oldest change that is not written; 0 if all are.",
+			}, func() float64 { return s.lag().Seconds() }),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "tidemark_bridge_newest_age_seconds", Help: "Age of the newest change that is written.",
+			}, func() float64 { return s.age().Seconds() }))
+	}
+	return s
+}
+
+// follows notes that the bridge follows the database, or why it does not.
+func (s *status) follows(err error) {
+	connected := 0.0
+	if err == nil {
+		connected = 1
+	}
+	s.connected.Set(connected)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.why = err
+}
+
+// Ready reports whether the bridge follows the database.
+func (b *Bridge) Ready() obs.Readiness {
+	b.status.mu.Lock()
+	defer b.status.mu.Unlock()
+	if err := b.status.why; err != nil {
+		return obs.Readiness{Lines: []string{"the bridge does not follow the database: " + err.Error()}}
+	}
+	return obs.Readiness{Ready: true}
+}
+
+// taken notes a transaction that the batch has.
+func (s *status) taken(tx *source.Transaction) {
+	s.transactions.Inc()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.oldest.IsZero() {
+		s.oldest = tx.Time
+	}
+}
+
+// committed notes a batch that is written.
+func (s *status) committed(b *batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records += b.events
+	if !b.newest.IsZero() {
+		s.newest, s.oldest = b.newest, b.newest // until the stream has nothing more
+	}
+}
+
+// caughtUp notes that the database has nothing more.
+func (s *status) caughtUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.oldest = time.Time{}
+}
+
+func (s *status) lag() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.oldest.IsZero() {
+		return 0
+	}
+	return max(0, time.Since(s.oldest))
+}
+
+func (s *status) age() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.newest.IsZero() {
+		return 0
+	}
+	return max(0, time.Since(s.newest))
+}
+
+func (s *status) holds(h *source.Held) {
+	s.held.Set(float64(h.Bytes))
+	s.free.Set(float64(h.Free))
+}
+
+// say writes a line about the bridge.
+func (s *status) say(log *slog.Logger, h *source.Held) {
+	lag, age := s.lag(), s.age()
+	s.mu.Lock()
+	records := s.records
+	s.mu.Unlock()
+	log.Info("the bridge is at work", "lag", lag.Round(time.Millisecond), "newest", age.Round(time.Millisecond), "events", records, "slot", h.String())
+}
+
+// isNew reports whether a reason has not been told yet.
+func (s *status) isNew(reason string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reasons[reason] {
+		return false
+	}
+	s.reasons[reason] = true
+	return true
+}

@@ -1,0 +1,239 @@
+package bridge
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tidemark/tidemark/importer/source"
+	"github.com/tidemark/tidemark/internal/test/chats"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+// story is what random users do on a Synapse server.
+type story struct {
+	*chats.Synapse
+	r     *rand.Rand
+	users []string
+	rooms []string
+
+	in       map[string]bool     // by room and user
+	messages map[string][]string // ids, by room
+	author   map[string]string
+	root     map[string]string // of replies
+	gone     map[string]bool
+	edits    map[string]string // what an edit edits
+	seen     map[string]int    // last message of a receipt, by room, kind, user and thread
+	muted    map[string]bool
+	said     map[string]bool // subscriptions
+}
+
+func newStory(b *bed, seed uint64) *story {
+	s := &story{
+		Synapse: chats.NewSynapse(0), r: rand.New(rand.NewPCG(seed, 3)), users: []string{"@ann:here", "@bob:here", "@cem:here", "@dee:here"},
+		rooms: []string{"!general:here", "!random:here"}, in: map[string]bool{}, messages: map[string][]string{}, author: map[string]string{}, root: map[string]string{},
+		gone: map[string]bool{}, edits: map[string]string{}, seen: map[string]int{}, muted: map[string]bool{}, said: map[string]bool{},
+	}
+	s.Clock = b.now
+	for _, room := range s.rooms {
+		s.Room(room, s.users...)
+		for _, u := range s.users {
+			s.in[room+u] = true
+		}
+	}
+	return s
+}
+
+func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
+
+// step is one action.
+func (s *story) step() {
+	room, user := pick(s.r, s.rooms), pick(s.r, s.users)
+	if !s.in[room+user] {
+		s.Membership(room, user, "join")
+		s.in[room+user] = true
+		return
+	}
+	ids := s.messages[room]
+	what := s.r.IntN(20)
+	if len(ids) == 0 {
+		what = 0
+	}
+	switch {
+	case what < 8:
+		s.send(room, user)
+	case what < 12:
+		s.receipt(room, user)
+	case what == 12:
+		s.Send(room, user, chats.Message{Reacts: pick(s.r, ids)})
+	case what == 13:
+		m := chats.Message{Edits: pick(s.r, ids), Body: "edited"}
+		if u := pick(s.r, s.users); u != s.author[m.Edits] && s.r.IntN(2) == 0 {
+			m.Mentions = []string{u}
+		}
+		if s.gone[m.Edits] {
+			return
+		}
+		by := s.author[m.Edits]
+		if s.r.IntN(4) == 0 {
+			by = user // perhaps somebody else
+		}
+		id := s.Send(room, by, m)
+		s.edits[id], s.author[id] = m.Edits, by
+	case what == 14:
+		if id := pick(s.r, ids); !s.gone[id] {
+			s.gone[id] = true
+			s.Redact(s.author[id], id)
+		}
+	case what == 15:
+		for id := range s.edits {
+			if !s.gone[id] && !s.gone[s.edits[id]] {
+				s.gone[id] = true
+				s.Redact(s.author[id], id)
+				return
+			}
+		}
+	case what == 16:
+		s.Membership(room, user, "leave")
+		s.in[room+user] = false
+	case what == 17:
+		s.Membership(room, user, "join") // another name
+	case what == 18:
+		if at := user + room; !s.muted[at] {
+			s.muted[at] = true
+			s.Mute(user, "override", room, "[]")
+		} else {
+			s.Unmute(user, "override", room)
+		}
+	case what == 19:
+		id := pick(s.r, ids)
+		if at := user + id; s.root[id] == "" && !s.said[at] {
+			s.said[at] = true
+			s.Subscribe(user, id, s.r.IntN(3) > 0)
+		}
+	}
+}
+
+func (s *story) send(room, user string) {
+	m := chats.Message{Body: "words"}
+	if ids := s.messages[room]; len(ids) > 0 && s.r.IntN(3) == 0 {
+		if root := pick(s.r, ids); s.root[root] == "" && !s.gone[root] {
+			m.Thread = root
+		}
+	}
+	if s.r.IntN(8) == 0 {
+		m.Type = "m.notice"
+	}
+	if u := pick(s.r, s.users); u != user && s.r.IntN(4) == 0 {
+		m.Mentions = []string{u}
+	}
+	id := s.Send(room, user, m)
+	s.messages[room] = append(s.messages[room], id)
+	s.author[id], s.root[id] = user, m.Thread
+}
+
+// receipt sends a receipt that is further than those of before, as clients do.
+func (s *story) receipt(room, user string) {
+	ids := s.messages[room]
+	kind := pick(s.r, []string{"m.read", "m.read", "m.read.private"})
+	at := len(ids) - 1
+	var thread []string
+	if first := room + user; s.seen[first] > 0 {
+		at = max(0, at-s.r.IntN(4))
+		if root := s.root[ids[at]]; root != "" && s.r.IntN(2) == 0 {
+			thread = []string{root}
+		} else if root == "" && s.r.IntN(3) == 0 {
+			thread = []string{"main"}
+		}
+	} else {
+		s.seen[first] = 1
+	}
+	name := room + kind + user + "/"
+	if len(thread) > 0 {
+		name += thread[0]
+	}
+	if at < s.seen[name] {
+		return
+	}
+	s.seen[name] = at
+	s.Read(kind, user, ids[at], thread...)
+}
+
+// names returns the messages that threads may have as their first one.
+func (s *story) names() (roots []string) {
+	for _, room := range s.rooms {
+		for _, id := range s.messages[room] {
+			if s.root[id] == "" {
+				roots = append(roots, id)
+			}
+		}
+	}
+	return roots
+}
+
+// directRoom is a room to which one user invites another.
+func (s *story) directRoom(b *bed) {
+	const room = "!direct:here"
+	ann, bob := s.users[0], s.users[1]
+	s.rooms = append(s.rooms, room)
+	for _, do := range []func(){
+		func() { s.Room(room, ann) },
+		func() { s.Direct(ann, room) },
+		func() { s.Invite(room, ann, bob) },
+		func() { s.send(room, ann) },
+		func() { s.Membership(room, bob, "join") },
+		func() { s.send(room, ann) },
+	} {
+		do()
+		b.run(s.Changes())
+	}
+	s.in[room+ann], s.in[room+bob] = true, true
+	s.rooms = slices.DeleteFunc(s.rooms, func(r string) bool { return r == room }) // the others cannot join
+}
+
+// The first half of random stories is imported, and the rest followed by a bridge that is killed at
+// random points. The numbers are those of an import of all of it.
+func TestSynapseIsFollowed(t *testing.T) {
+	dsn := testkit.Postgres(t)
+	for seed := range uint64(2) {
+		testkit.SQL(t, dsn, "DROP SCHEMA public CASCADE; CREATE SCHEMA public; DROP PUBLICATION IF EXISTS chat; DROP PUBLICATION IF EXISTS chat_inserts")
+		b := newBed(t, "synapse", dsn, testkit.FakeKafka(t).ListenAddrs())
+		s := newStory(b, seed)
+		b.run(s.Changes())
+		b.publish()
+		play := func(n int) {
+			for range n {
+				s.step()
+				b.run(s.Changes())
+			}
+		}
+		play(120)
+		made, err := source.CreateSlot(t.Context(), dsn, slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		play(40) // not in the snapshot
+		b.importTo("parts.", made)
+		made.Close(t.Context())
+		kills := 0
+		play(60)
+		kills += b.follow(s.r, 4)
+		s.directRoom(b)
+		play(60)
+		kills += b.follow(s.r, 4)
+		b.importTo("whole.", nil)
+		want, _ := b.fold("whole.")
+		got, records := b.fold("parts.")
+		b.once(records)
+		b.same(want, got, s.users, append(s.rooms, "!direct:here"), s.names())
+		if kills < 4 {
+			t.Errorf("seed %d: killed %d times", seed, kills)
+		}
+		if err := source.DropSlot(t.Context(), dsn, slot); err != nil {
+			t.Fatal(err)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidemark/tidemark/importer"
+)
+
+// Evidence is what is known of a pair whose numbers differ.
+type Evidence struct {
+	Theirs, Ours Numbers
+	Known        bool     // the node knows the channel
+	Excluded     Excluded // by ExplainUnread
+	Messages     []string // the ids behind our number, at most 1,000
+	More         bool     // there are more
+	Unnamed      int64    // how many have no id: they are older than the import's --since, or than the index
+	Rows         *Recount // of the source's rows; nil: not counted yet
+}
+
+// Recount is the result of Tidemark's rules for the rows of a source.
+type Recount struct {
+	Unread, Mentions int64
+	Excluded         Excluded
+	Less             Excluded // of Unread, what a product may leave out
+	Messages         []Source // those that count
+	Left             bool     // the user is no member any more
+	Ended            bool     // the channel is deleted
+}
+
+// Source is a message, and its row.
+type Source struct {
+	ID     string
+	Origin importer.Origin
+}
+
+// Judge returns the bucket of a pair and the reason. It reports false if it needs the source's rows
+// for that.
+func (p *Policy) Judge(e *Evidence) (b Bucket, reason string, ok bool) {
+	if e.Known && e.Theirs.Equal(e.Ours) {
+		return Equal, "", true
+	}
+	if e.Rows != nil && e.Rows.Ended {
+		return NotComparable, "the channel is deleted", true
+	}
+	if e.Theirs.Unread < 0 {
+		return TheirsWrong, "negative", true
+	}
+	if m := e.Theirs.Mentions; m != nil && *m < 0 {
+		return TheirsWrong, "negative mentions", true
+	}
+	if !e.Known && e.Rows == nil {
+		return "", "", false
+	}
+	b, reason, ok = p.unread(e)
+	if !ok || b == OursWrong || b == TheirsWrong {
+		return b, reason, ok
+	}
+	mentions, why, ok := p.mentions(e)
+	if mentions == Equal || !ok {
+		return b, reason, ok
+	}
+	if b == Equal {
+		return mentions, why, true
+	}
+	if mentions == ByPolicy && b == ByPolicy {
+		return b, reason, true
+	}
+	return mentions, reason + "; " + why, true
+}
+
+// unread judges the numbers of unread messages.
+func (p *Policy) unread(e *Evidence) (b Bucket, reason string, ok bool) {
+	difference := e.Theirs.Unread - e.Ours.Unread
+	if !e.Known && e.Rows.Unread > 0 {
+		return OursWrong, e.missing(), true
+	}
+	if difference == 0 {
+		return Equal, "", true
+	}
+	if e.Rows == nil {
+		return p.explain(difference, e.Excluded)
+	}
+	r := e.Rows
+	switch {
+	case r.Unread != e.Ours.Unread:
+		return OursWrong, e.missing(), true
+	case r.Left && e.Theirs.Unread > 0:
+		return TheirsWrong, "after leaving", true
+	}
+	if b, reason, ok = p.explain(difference, r.Excluded); ok {
+		return b, reason, true
+	}
+	if b, reason, ok = p.explain(-difference, r.Less); ok {
+		return b, reason, true
+	}
+	if difference < 0 && slices.Contains(caps, e.Theirs.Unread) {
+		return TheirsWrong, fmt.Sprintf("capped: their own rows have %d", r.Unread), true
+	}
+	return TheirsWrong, fmt.Sprintf("stale: their own rows have %d", r.Unread), true
+}
+
+// mentions judges the numbers of mentions, of a pair whose numbers of unread messages are equal or
+// differ by policy.
+func (p *Policy) mentions(e *Evidence) (b Bucket, reason string, ok bool) {
+	if e.Theirs.Mentions == nil || e.Ours.Mentions == nil {
+		return Equal, "", true
+	}
+	theirs, ours := *e.Theirs.Mentions, *e.Ours.Mentions
+	more := theirs - ours
+	switch {
+	case more == 0:
+		return Equal, "", true
+	case theirs > e.Theirs.Unread:
+		return TheirsWrong, fmt.Sprintf("%d mentions in %d unread messages", theirs, e.Theirs.Unread), true
+	case p.Mentions != "":
+		return ByPolicy, p.Mentions, true
+	case more > 0 && more <= e.Theirs.Unread-e.Ours.Unread:
+		return ByPolicy, "mentions in these", true
+	case e.Rows == nil:
+		return "", "", false
+	case e.Rows.Mentions == ours:
+		return TheirsWrong, fmt.Sprintf("mentions: their own rows have %d", ours), true
+	case e.Unnamed > 0 && ours < e.Rows.Mentions:
+		return ByPolicy, "mentions in messages older than the import's --since", true
+	}
+	return OursWrong, fmt.Sprintf("mentions: their rows have %d", e.Rows.Mentions), true
+}
+
+// listed is how many messages a reason names.
+const listed = 3
+
+// missing says which messages of the source Tidemark does not count, or which it counts although
+// the source does not.
+func (e *Evidence) missing() string {
+	r := e.Rows
+	text := fmt.Sprintf("their rows have %d", r.Unread)
+	if !e.Known {
+		text = "the node does not know the channel, and " + text
+	}
+	ours, theirs := map[string]bool{}, map[string]bool{}
+	for _, id := range e.Messages {
+		ours[id] = true
+	}
+	var absent, extra []string
+	for _, m := range r.Messages {
+		theirs[m.ID] = true
+		if !ours[m.ID] {
+			absent = append(absent, fmt.Sprintf("%s (%s:%d)", m.ID, m.Origin.Table, m.Origin.Row))
+		}
+	}
+	for _, id := range e.Messages {
+		if !theirs[id] {
+			extra = append(extra, id)
+		}
+	}
+	if e.Unnamed == 0 && !e.More && len(absent) > 0 {
+		text += ", input missing: " + first(absent)
+	}
+	if len(extra) > 0 {
+		text += ", not there: " + first(extra)
+	}
+	return text
+}
+
+// first lists the first of many.
+func first(list []string) string {
+	if len(list) > listed {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:listed], ", "), len(list)-listed)
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,205 @@
+package compare
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tidemark/tidemark/importer"
+)
+
+// recount counts the rows of a source by Tidemark's rules, for some pairs. It keeps the messages of
+// their channels in memory.
+func recount(ctx context.Context, source importer.Product, pairs []Pair, now int64) (map[Pair]*Recount, error) {
+	by := map[string]*channelRows{}
+	for _, p := range pairs {
+		c := by[p.Channel]
+		if c == nil {
+			c = &channelRows{users: map[string]bool{}, muted: map[string]bool{}}
+			by[p.Channel] = c
+		}
+		c.pairs = append(c.pairs, p)
+		c.users[p.User] = true
+	}
+	usable := importer.Usable(now)
+	err := source.Events(ctx, &importer.Problems{}, func(o importer.Origin, e *importer.Event) error {
+		if c := by[e.Channel]; c != nil && usable(o, e) {
+			c.take(o, *e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	result := map[Pair]*Recount{}
+	for _, c := range by {
+		c.sort()
+		for _, p := range c.pairs {
+			r := c.count(p, now)
+			result[p] = &r
+		}
+	}
+	return result, nil
+}
+
+// count counts a pair by the definition: messages above the pointer and the baseline, one after the
+// other.
+func (c *channelRows) count(p Pair, now int64) (r Recount) {
+	r.Ended = c.ended
+	member := c.membership(p.User, now)
+	if r.Left = member.left; r.Left {
+		return r
+	}
+	begin := c.after(func(x *post) bool { return x.At < member.since })
+	follows := true
+	if p.Thread != "" {
+		var from int
+		if from, follows = c.followed(p, now); follows {
+			begin = max(begin, from)
+		}
+	}
+	pointer, explicit := c.pointer(p)
+	for i := 0; i < len(c.posts); i++ {
+		x := &c.posts[i]
+		in := p.Thread == "" && x.counts() || p.Thread != "" && x.Thread == p.Thread && !x.Broadcast && !x.Silent
+		switch {
+		case i < pointer:
+			if in && !explicit && follows && i >= begin && x.User != p.User && !x.deleted(now) {
+				r.Excluded[Posted]++
+			}
+		case p.Thread != "" && x.Thread != p.Thread:
+		case x.deleted(now):
+			r.Excluded[Deleted]++
+		case x.Silent:
+			r.Excluded[Silent]++
+		case !in:
+			r.Excluded[Reply]++
+		case x.User == p.User:
+			r.Excluded[Own]++
+		case i < begin:
+			r.Excluded[BeforeJoin]++
+		case !follows:
+			r.Excluded[Unfollowed]++
+		default:
+			r.Unread++
+			if x.Quiet {
+				r.Less[Quiet]++
+			}
+			if x.At < member.joined {
+				r.Less[History]++
+			}
+			if x.MentionAll || slices.Contains(x.Mentions, p.User) {
+				r.Mentions++
+			}
+			r.Messages = append(r.Messages, Source{x.ID, x.origin})
+		}
+	}
+	if c.muted[p.User] {
+		r.Less[Muted] = r.Unread
+	}
+	return r
+}
+
+// membership is what the rows say of a user in a channel.
+type membership struct {
+	since  int64 // messages before that do not count
+	joined int64
+	left   bool
+}
+
+// membership goes through the rows of a user, which are in the order of their joins.
+func (c *channelRows) membership(user string, now int64) (m membership) {
+	until, member := int64(0), false
+	for _, e := range c.members {
+		if e.User != user || e.At > now {
+			continue
+		}
+		if !member || until > 0 && until < e.At {
+			m.since, until, member = e.At, e.Until, true
+			continue
+		}
+		if until == 0 || e.Until > until {
+			until = e.Until // they were a member already: the row can only say when they left
+		}
+	}
+	m.left = member && until > 0 && until <= now
+	m.joined = m.since
+	if c.direct {
+		m.since = 0
+	}
+	return m
+}
+
+// after returns the place of the first message for which before is false. Messages are in the order
+// of time.
+func (c *channelRows) after(before func(*post) bool) int {
+	for i := range c.posts {
+		if !before(&c.posts[i]) {
+			return i
+		}
+	}
+	return len(c.posts)
+}
+
+// pointer returns how many messages a pair's pointers cover. Without an explicit one, the user's
+// own newest message that counts is read, and those before it.
+func (c *channelRows) pointer(p Pair) (read int, explicit bool) {
+	for _, e := range c.pointers {
+		if e.User != p.User || e.Thread != p.Thread {
+			continue
+		}
+		at := -1
+		switch {
+		case e.ID != "":
+			at = slices.IndexFunc(c.posts, func(x post) bool { return x.ID == e.ID }) + 1
+		case e.Seq > 0:
+			at = min(int(e.Seq), len(c.posts))
+		case e.At > 0:
+			at = c.after(func(x *post) bool { return x.At <= e.At })
+		}
+		if at > 0 || at == 0 && e.ID == "" {
+			read, explicit = max(read, at), true
+		}
+	}
+	if explicit {
+		return read, true
+	}
+	for i := range c.posts {
+		x := &c.posts[i]
+		if x.User == p.User && !x.Silent && (p.Thread == "" && x.counts() || p.Thread != "" && x.Thread == p.Thread) {
+			read = i + 1
+		}
+	}
+	return read, false
+}
+
+// followed returns the place from which a thread counts for a user. It reports false if they do not
+// follow it, or if its root is deleted: that ends it for everybody.
+func (c *channelRows) followed(p Pair, now int64) (from int, ok bool) {
+	from = len(c.posts) + 1
+	for _, e := range c.follows {
+		if e.User != p.User || e.Thread != p.Thread {
+			continue
+		}
+		if e.Kind == importer.KindUnfollow {
+			return 0, false
+		}
+		from = min(from, c.after(func(x *post) bool { return x.At <= e.At }))
+	}
+	author := ""
+	for i := range c.posts {
+		x := &c.posts[i]
+		if x.ID == p.Thread {
+			author = x.User
+			if x.deleted(now) {
+				return 0, false
+			}
+		}
+		if x.Thread != p.Thread || x.Silent || i >= from {
+			continue
+		}
+		if author == p.User || x.User == p.User || slices.Contains(x.Mentions, p.User) {
+			from = i
+		}
+	}
+	return from, from <= len(c.posts)
+}

@@ -1,0 +1,174 @@
+package compare
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/tidemark/tidemark/importer"
+)
+
+// rowsOf is a product that has events instead of rows, and numbers.
+type rowsOf struct {
+	events []importer.Event
+	counts []importer.Count
+}
+
+func (r *rowsOf) Events(_ context.Context, _ *importer.Problems, emit func(importer.Origin, *importer.Event) error) error {
+	for i, e := range r.events {
+		if err := emit(importer.Origin{Table: "rows", Row: int64(i + 1)}, &e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rowsOf) Counts(_ context.Context, users []string, _ *importer.Problems, emit func(importer.Count) error) error {
+	for _, n := range r.counts {
+		if len(users) > 0 && !slices.Contains(users, n.User) {
+			continue
+		}
+		if err := emit(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const second = 1000
+
+// at returns a time in Unix milliseconds.
+func at(n int64) int64 { return 1_700_000_000_000 + n*second }
+
+// general has a channel with the causes why a message does not count.
+func general() []importer.Event {
+	return []importer.Event{
+		{Kind: importer.KindChannel, Channel: "c"},
+		{Kind: importer.KindMember, Channel: "c", User: "ann", At: at(0)},
+		{Kind: importer.KindMember, Channel: "c", User: "bob", At: at(0)},
+		{Kind: importer.KindMember, Channel: "c", User: "cem", At: at(25)},
+		{Kind: importer.KindMember, Channel: "c", User: "dee", At: at(0), Until: at(50)},
+		{Kind: importer.KindMember, Channel: "c", User: "eve", At: at(0), Until: at(5)},
+		{Kind: importer.KindMember, Channel: "c", User: "eve", At: at(35)},
+		{Kind: importer.KindPointer, Channel: "c", User: "ann", At: at(10)},
+		{Kind: importer.KindPointer, Channel: "c", User: "eve", ID: "gone"},
+		{Kind: importer.KindPointer, Channel: "c", User: "fay", ID: "m2"},
+		{Kind: importer.KindPointer, Channel: "c", User: "gus", Seq: 3},
+		{Kind: importer.KindPost, Channel: "c", ID: "m1", User: "bob", At: at(10)},
+		{Kind: importer.KindPost, Channel: "c", ID: "m2", User: "bob", At: at(20), Mentions: []string{"ann"}},
+		{Kind: importer.KindPost, Channel: "c", ID: "m3", User: "ann", At: at(21)},
+		{Kind: importer.KindPost, Channel: "c", ID: "m4", User: "bob", At: at(30), Until: at(31)},
+		{Kind: importer.KindPost, Channel: "c", ID: "m5", User: "bob", At: at(32), Silent: true},
+		{Kind: importer.KindPost, Channel: "c", ID: "r1", User: "ann", At: at(33), Thread: "m2"},
+		{Kind: importer.KindPost, Channel: "c", ID: "r2", User: "cem", At: at(34), Thread: "m2", MentionAll: true},
+		{Kind: importer.KindPost, Channel: "c", ID: "m6", User: "cem", At: at(40), MentionAll: true},
+		{Kind: importer.KindPost, Channel: "c", ID: "m6", User: "cem", At: at(40), MentionAll: true},
+	}
+}
+
+// The rows of a source are counted as Tidemark counts.
+func TestRecount(t *testing.T) {
+	for p, want := range map[Pair]struct {
+		unread, mentions int64
+		excluded         Excluded
+		left             bool
+	}{
+		{"ann", "c", ""}:   {2, 2, Excluded{Own: 1, Deleted: 1, Silent: 1, Reply: 2}, false},
+		{"bob", "c", ""}:   {1, 1, Excluded{Silent: 1, Reply: 2, Posted: 1}, false}, // a post of theirs has read all before it, deleted or not
+		{"cem", "c", ""}:   {0, 0, Excluded{}, false},
+		{"dee", "c", ""}:   {0, 0, Excluded{}, true},
+		{"eve", "c", ""}:   {1, 1, Excluded{BeforeJoin: 3, Deleted: 1, Silent: 1, Reply: 2}, false},
+		{"fay", "c", ""}:   {2, 1, Excluded{Deleted: 1, Silent: 1, Reply: 2}, false}, // never a member
+		{"gus", "c", ""}:   {1, 1, Excluded{Deleted: 1, Silent: 1, Reply: 2}, false},
+		{"bob", "c", "m2"}: {2, 1, Excluded{}, false},
+		{"ann", "c", "m2"}: {1, 1, Excluded{}, false},
+		{"cem", "c", "m2"}: {0, 0, Excluded{}, false},
+		{"eve", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 2}, false}, // joined later, and does not follow it
+	} {
+		got, err := recount(t.Context(), &rowsOf{events: general()}, []Pair{p}, at(1000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := got[p]
+		if r.Unread != want.unread || r.Mentions != want.mentions || r.Excluded != want.excluded || r.Left != want.left || len(r.Messages) != int(r.Unread) {
+			t.Errorf("%v: %+v, want %+v", p, *r, want)
+		}
+	}
+}
+
+// A follow by word counts later replies; an unfollow ends all.
+func TestRecountOfFollows(t *testing.T) {
+	follow := importer.Event{Kind: importer.KindFollow, Channel: "c", User: "eve", Thread: "m2", At: at(33)}
+	list := general()
+	for i := range list {
+		if list[i].User == "eve" && list[i].Kind == importer.KindMember {
+			list[i].At, list[i].Until = at(0), 0
+		}
+	}
+	for name, c := range map[string]struct {
+		more []importer.Event
+		want int64
+	}{
+		"no follow":         {nil, 0},
+		"from the follow":   {[]importer.Event{follow}, 1},
+		"read in it":        {[]importer.Event{follow, {Kind: importer.KindPointer, Channel: "c", User: "eve", Thread: "m2", At: at(34)}}, 0},
+		"unfollowed":        {[]importer.Event{{Kind: importer.KindUnfollow, Channel: "c", User: "eve", Thread: "m2", At: at(90)}}, 0},
+		"mentioned earlier": {[]importer.Event{{Kind: importer.KindPost, Channel: "c", ID: "r0", User: "bob", At: at(22), Thread: "m2", Mentions: []string{"eve"}}}, 3},
+	} {
+		p := Pair{"eve", "c", "m2"}
+		got, err := recount(t.Context(), &rowsOf{events: append(append([]importer.Event{}, list...), c.more...)}, []Pair{p}, at(1000))
+		if err != nil || got[p].Unread != c.want {
+			t.Errorf("%s: %+v, %v", name, got[p], err)
+		}
+	}
+	root := append(append([]importer.Event{}, list...), follow)
+	for i := range root {
+		if root[i].ID == "m2" && root[i].Kind == importer.KindPost {
+			root[i].Until = at(99)
+		}
+	}
+	if got, err := recount(t.Context(), &rowsOf{events: root}, []Pair{{"eve", "c", "m2"}}, at(1000)); err != nil || got[Pair{"eve", "c", "m2"}].Unread != 0 {
+		t.Errorf("without its root: %+v, %v", got, err)
+	}
+	direct := general()
+	direct[0].Direct = true
+	direct = append(direct, importer.Event{Kind: importer.KindChannelDeleted, Channel: "c", At: at(99)})
+	p := Pair{"eve", "c", ""}
+	got, err := recount(t.Context(), &rowsOf{events: direct}, []Pair{p}, at(1000))
+	if err != nil || got[p].Unread != 4 || !got[p].Ended {
+		t.Errorf("a direct channel that is deleted: %+v, %v", got[p], err)
+	}
+}
+
+// The rows show why a product counts less, and what it counts of threads that the user does not
+// follow.
+func TestRecountOfLess(t *testing.T) {
+	list := general()
+	list[0].Direct = true
+	for i := range list {
+		list[i].Quiet = list[i].ID == "m6"
+		if list[i].User == "eve" && list[i].Kind == importer.KindPointer {
+			list[i] = importer.Event{Kind: importer.KindMute, Channel: "c", User: "eve", At: at(1)}
+		}
+	}
+	room, thread := Pair{"eve", "c", ""}, Pair{"eve", "c", "m2"}
+	got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{room, thread}, at(1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := got[room]; r.Unread != 4 || r.Less != (Excluded{Quiet: 1, History: 3, Muted: 4}) {
+		t.Errorf("in the channel: %+v", r)
+	}
+	if r := got[thread]; r.Unread != 0 || r.Excluded != (Excluded{Unfollowed: 2}) {
+		t.Errorf("in the thread: %+v", r)
+	}
+	less := Policy{Rules: map[Cause]Rule{Quiet: {ByPolicy, "stickers less"}}}
+	e := &Evidence{Known: true, Theirs: with(1, 0), Ours: with(3, 0), Rows: &Recount{Unread: 3, Less: Excluded{Quiet: 2}}}
+	if b, reason, ok := less.Judge(e); b != ByPolicy || reason != "2 stickers less" || !ok {
+		t.Errorf("%s: %q", b, reason)
+	}
+	e.Rows.Less[Quiet] = 1
+	if b, _, _ := less.Judge(e); b != TheirsWrong {
+		t.Errorf("one sticker makes up for two: %s", b)
+	}
+}

@@ -1,0 +1,282 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/query/queryv1"
+	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
+)
+
+// Config describes a comparison.
+type Config struct {
+	// Open opens the source as of now. Its second result releases it.
+	Open func(context.Context) (importer.Counter, func(), error)
+	Node queryv1connect.QueryServiceClient
+	// Ends returns the tokens of the last records in the topics: our numbers have all of these.
+	Ends     func(context.Context) ([]string, error)
+	Policy   *Policy
+	Users    []string // whose numbers are compared; none: those of all
+	Sample   int      // of all users; 0: no sample
+	Patience time.Duration
+	Progress func(importer.Progress)
+	Line     func(*Line) error // gets each result
+
+	problems *importer.Problems
+}
+
+// Result is the outcome of a comparison.
+type Result struct {
+	Users, Pairs int
+	Buckets      map[Bucket]int
+	Problems     []importer.Problem // rows without a number
+}
+
+// tries is how often numbers that differ are read again.
+const tries = 3
+
+// askers is how many users are asked about at once.
+const askers = 16
+
+// comparison is a run of a comparison.
+type comparison struct {
+	*Config
+	result  *Result
+	mu      sync.Mutex
+	pending map[Pair]reading // differ, and may have moved between both readings
+	settled map[Pair]reading // differ, and have not moved
+	done    int64
+}
+
+// reading is what both sides said of a pair.
+type reading struct {
+	theirs Numbers
+	ours   ours
+}
+
+// Run compares. It returns the first error of the source or of the node.
+func Run(ctx context.Context, conf Config) (*Result, error) {
+	conf.problems = &importer.Problems{}
+	c := &comparison{Config: &conf, result: &Result{Buckets: map[Bucket]int{}}, pending: map[Pair]reading{}, settled: map[Pair]reading{}}
+	all, err := c.read(ctx, c.Users, c.Sample)
+	if err != nil {
+		return nil, err
+	}
+	c.result.Users, c.result.Problems = len(all), c.problems.List()
+	if err := c.ask(ctx, all, c.first); err != nil {
+		return nil, err
+	}
+	for range tries {
+		if len(c.pending) == 0 {
+			break
+		}
+		if err := c.recheck(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for p, r := range c.pending {
+		if err := c.report(p, r, Moved, "the numbers changed between all readings"); err != nil {
+			return nil, err
+		}
+	}
+	return c.result, c.judge(ctx)
+}
+
+// ask reads our numbers of the users, several at once, and calls fn for each pair.
+func (c *comparison) ask(ctx context.Context, all theirs, fn func(Pair, reading) error) error {
+	after, err := c.Ends(ctx)
+	if err != nil {
+		return err
+	}
+	n := &node{c.Node, c.Patience, after}
+	c.done = 0
+	group, ctx := guard.WithContext(ctx)
+	group.SetLimit(askers)
+	for user, places := range all {
+		group.Go("a comparison of a user", func() error {
+			var found map[place]ours
+			if events.ValidID([]byte(user)) {
+				var err error
+				if found, err = n.read(ctx, user, valid(places)); err != nil {
+					return err
+				}
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.done++
+			c.Progress(importer.Progress{Phase: "comparing users", Done: c.done, Total: int64(len(all))})
+			for at, numbers := range places {
+				if err := fn(Pair{user, at.channel, at.thread}, reading{numbers, found[at]}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// valid returns the places that can be asked about.
+func valid(places map[place]Numbers) map[place]Numbers {
+	ok := map[place]Numbers{}
+	for at, n := range places {
+		if events.ValidID([]byte(at.channel)) && (at.thread == "" || events.ValidID([]byte(at.thread))) {
+			ok[at] = n
+		}
+	}
+	return ok
+}
+
+// first takes the first reading of a pair.
+func (c *comparison) first(p Pair, r reading) error {
+	c.result.Pairs++
+	for _, id := range []string{p.User, p.Channel, cmp.Or(p.Thread, "-")} {
+		if !events.ValidID([]byte(id)) {
+			return c.report(p, r, NotComparable, "an id that Tidemark does not take")
+		}
+	}
+	if r.ours.known && r.theirs.Equal(r.ours.Numbers) {
+		return c.report(p, r, Equal, "")
+	}
+	c.pending[p] = r
+	return nil
+}
+
+// recheck reads the pairs that differ once more. What is as before did not move in between.
+func (c *comparison) recheck(ctx context.Context) error {
+	users := map[string]bool{}
+	for p := range c.pending {
+		users[p.User] = true
+	}
+	all, err := c.read(ctx, slices.Sorted(maps.Keys(users)), 0)
+	if err != nil {
+		return err
+	}
+	for user, places := range all {
+		maps.DeleteFunc(places, func(at place, _ Numbers) bool {
+			_, waits := c.pending[Pair{user, at.channel, at.thread}]
+			return !waits
+		})
+	}
+	seen := map[Pair]bool{}
+	err = c.ask(ctx, all, func(p Pair, r reading) error {
+		before := c.pending[p]
+		seen[p] = true
+		switch {
+		case r.ours.known && r.theirs.Equal(r.ours.Numbers):
+			delete(c.pending, p)
+			return c.report(p, r, Equal, "")
+		case r.theirs.same(before.theirs) && r.ours.known == before.ours.known && r.ours.same(before.ours.Numbers):
+			delete(c.pending, p)
+			c.settled[p] = r
+		default:
+			c.pending[p] = r
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for p, r := range c.pending {
+		if !seen[p] {
+			delete(c.pending, p)
+			if err := c.report(p, r, Moved, "their number is gone"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// judge puts the pairs that differ into their buckets.
+func (c *comparison) judge(ctx context.Context) error {
+	after, err := c.Ends(ctx)
+	if err != nil {
+		return err
+	}
+	n := &node{c.Node, c.Patience, after}
+	open := map[Pair]*Evidence{}
+	for i, p := range sorted(c.settled) {
+		c.Progress(importer.Progress{Phase: "explaining differences", Done: int64(i), Total: int64(len(c.settled))})
+		r := c.settled[p]
+		e := &Evidence{Theirs: r.theirs, Ours: r.ours.Numbers, Known: r.ours.known}
+		if e.Known {
+			x, err := n.explain(ctx, p)
+			if err != nil {
+				return err
+			}
+			if x == nil || int64(x.Unread) != e.Ours.Unread {
+				if err := c.report(p, r, Moved, "our number changed after all readings"); err != nil {
+					return err
+				}
+				continue
+			}
+			e.add(x)
+		}
+		b, reason, ok := c.Policy.Judge(e)
+		if !ok {
+			open[p] = e
+			continue
+		}
+		if err := c.report(p, r, b, reason); err != nil {
+			return err
+		}
+	}
+	return c.judgeByRows(ctx, open)
+}
+
+// judgeByRows judges the pairs whose numbers no policy explains.
+func (c *comparison) judgeByRows(ctx context.Context, open map[Pair]*Evidence) error {
+	if len(open) == 0 {
+		return nil
+	}
+	source, release, err := c.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c.Progress(importer.Progress{Phase: "counting their rows"})
+	pairs := sorted(open)
+	rows, err := recount(ctx, source, pairs, time.Now().UnixMilli())
+	if err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		e := open[p]
+		e.Rows = rows[p]
+		b, reason, _ := c.Policy.Judge(e)
+		if err := c.report(p, c.settled[p], b, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds what ExplainUnread says.
+func (e *Evidence) add(x *queryv1.ExplainUnreadResponse) {
+	e.Messages, e.More, e.Unnamed = x.MessageIds, x.More, int64(x.Unnamed)
+	a := x.GetExcluded()
+	e.Excluded = Excluded{
+		Own: int64(a.GetOwn()), Deleted: int64(a.GetDeleted()), Silent: int64(a.GetSilent()), Reply: int64(a.GetThread()),
+		ReadSingly: int64(a.GetReadSingly()), BeforeJoin: int64(a.GetBeforeJoin()), Hidden: int64(a.GetHidden()),
+	}
+}
+
+func (c *comparison) report(p Pair, r reading, b Bucket, reason string) error {
+	c.result.Buckets[b]++
+	return c.Line(&Line{p, r.theirs, r.ours.Numbers, b, reason})
+}
+
+// sorted returns pairs in the order of people.
+func sorted[T any](of map[Pair]T) []Pair {
+	return slices.SortedFunc(maps.Keys(of), func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Thread, b.Thread))
+	})
+}

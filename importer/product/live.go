@@ -1,0 +1,120 @@
+package product
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/source"
+)
+
+// Emit takes an event of a row.
+type Emit func(importer.Origin, *importer.Event) error
+
+// Live maps the changes of a product's rows to events, by the mapping of its import. It looks into
+// the database for what a row refers to, as it is now: in the end its events leave Tidemark where an
+// import of the last rows would.
+type Live interface {
+	// Transaction calls emit for each event of a transaction. It adds changes that cannot be mapped
+	// to p.
+	Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit Emit) error
+	// Divisible reports whether a large transaction may come in parts: each change is mapped for
+	// itself.
+	Divisible() bool
+}
+
+// NewLive returns what maps the changes of a product; nil if it has no bridge.
+func NewLive(product string, now source.Tables) Live {
+	switch product {
+	case "mattermost":
+		return &mattermostLive{Mattermost: Mattermost{Source: now}}
+	case "synapse":
+		return &synapseLive{Synapse: Synapse{Source: now}}
+	}
+	return nil
+}
+
+// follows has the tables that a bridge of a product follows.
+var follows = map[string][]source.Followed{"mattermost": mattermostFollows, "synapse": synapseFollows}
+
+// Follows returns the tables that a bridge of a product follows; none if it has no bridge.
+func Follows(product string) []source.Followed { return follows[product] }
+
+var mattermostFollows = []source.Followed{
+	{Table: "channels", Updates: true},
+	{Table: "channelmemberhistory", Updates: true},
+	{Table: "channelmembers", Updates: true},
+	{Table: "posts", Updates: true},
+	{Table: "threadmemberships", Updates: true},
+}
+
+// synapseFollows: Synapse's tables of events have no primary key, and their rows do not change where
+// it matters here.
+var synapseFollows = []source.Followed{
+	{Table: "events"},
+	{Table: "event_json"},
+	{Table: "redactions"},
+	{Table: "room_memberships"},
+	{Table: "receipts_linearized", Updates: true, Full: true},
+	{Table: "push_rules", Updates: true, Full: true},
+	{Table: "push_rules_enable", Updates: true, Full: true},
+	{Table: "thread_subscriptions", Updates: true, Optional: true},
+}
+
+// remembered is how many values a memory has at most.
+const remembered = 200_000
+
+// memory remembers values by key. It forgets all of them when it is full: what it remembers only
+// spares work.
+type memory[V comparable] struct{ of map[string]V }
+
+func (m *memory[V]) get(key string) (V, bool) {
+	v, ok := m.of[key]
+	return v, ok
+}
+
+// set reports whether the value is another one than before.
+func (m *memory[V]) set(key string, v V) bool {
+	if was, ok := m.of[key]; ok && was == v {
+		return false
+	}
+	if m.of == nil || len(m.of) >= remembered {
+		m.of = map[string]V{}
+	}
+	m.of[key] = v
+	return true
+}
+
+// find returns the value of a key, which load finds if it is not remembered. The zero value is not
+// remembered.
+func (m *memory[V]) find(key string, load func() (V, error)) (V, error) {
+	if v, ok := m.of[key]; ok {
+		return v, nil
+	}
+	v, err := load()
+	var none V
+	if err == nil && v != none {
+		m.set(key, v)
+	}
+	return v, err
+}
+
+// oneText returns a column of the first row of a query, "" without a row.
+func oneText(ctx context.Context, from source.Tables, table, column, query string) (text string, err error) {
+	first := true
+	_, err = from.Rows(ctx, table, query, func(row *source.Row) error {
+		if first {
+			text, first = row.Text(column), false
+		}
+		return nil
+	})
+	return text, err
+}
+
+func literal(text string) string { return literals([]string{text}) }
+
+// number64 parses a number of PostgreSQL; 0 if it is none.
+func number64(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}

@@ -1,0 +1,144 @@
+package product
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/source"
+)
+
+// receipt maps a receipt, which may name any event of the room: it reads up to the last message
+// there.
+func (t *synapseTx) receipt(ctx context.Context, f fields) error {
+	kind := f.Text("receipt_type")
+	if kind != "m.read" && kind != "m.read.private" {
+		return nil
+	}
+	var e importer.Event
+	place, err := oneText(ctx, t.Source, "events", "stream_ordering", "SELECT stream_ordering FROM events WHERE event_id = "+literal(f.Text("event_id")))
+	if err != nil {
+		return err
+	}
+	if !synapsePointer(fields{f.With("at", place), f.problems}, &e) {
+		return nil // counted
+	}
+	if e.At = 0; number64(place) <= 0 {
+		return nil
+	}
+	_, threaded := f.Get("thread_id")
+	e.Threads = !threaded
+	if e.ID, err = t.message(ctx, e.Channel, "stream_ordering <= "+place, "DESC", anyMessage); err != nil || e.ID == "" {
+		return err
+	}
+	t.spoken.set(spoken(e.Channel, e.User, f.Text("thread_id")), true)
+	if err := t.setNext(ctx, &e, place); err != nil {
+		return err
+	}
+	return t.emit(f.origin(), &e)
+}
+
+// setNext looks for a message behind a receipt, if the user has posted one there: it does not read
+// the room, or the thread, where there is a receipt.
+func (t *synapseTx) setNext(ctx context.Context, e *importer.Event, place string) error {
+	behind := fmt.Sprintf("stream_ordering > %s AND received_ts <= %d", place, t.tx.Time.UnixMilli())
+	of := func(c *matrixContent) bool { return c.thread() == e.Thread }
+	own, err := t.message(ctx, e.Channel, behind+" AND sender = "+literal(e.User), "ASC", of)
+	if err != nil || own == "" {
+		return err
+	}
+	e.Until = max(e.Until, t.tx.Time.UnixMilli())
+	e.Next, err = t.message(ctx, e.Channel, behind, "ASC", anyMessage)
+	return err
+}
+
+func anyMessage(*matrixContent) bool { return true }
+
+// lookedAt is how many events are read at once to find a message among them.
+const lookedAt = 50
+
+// message returns the first message of a room where two conditions hold, one in SQL and one of its
+// content. An edit is none.
+func (t *synapseTx) message(ctx context.Context, room, where, order string, of func(*matrixContent) bool) (id string, err error) {
+	for skip := 0; ; skip += lookedAt {
+		rows := 0
+		_, err := t.Source.Rows(ctx, "events", fmt.Sprintf(`SELECT e.event_id, j.json FROM events e JOIN event_json j ON j.event_id = e.event_id
+			WHERE e.room_id = %s AND %s AND e.stream_ordering > 0 AND NOT e.outlier AND e.rejection_reason IS NULL AND e.state_key IS NULL AND e.type IN %s
+			ORDER BY e.stream_ordering %s LIMIT %d OFFSET %d`, literal(room), where, messageTypes, order, lookedAt, skip), func(row *source.Row) error {
+			rows++
+			content, ok := synapseContent(fields{row, t.problems}, "json")
+			if id == "" && ok && content.Relates.Type != "m.replace" && of(content) {
+				id = row.Text("event_id")
+			}
+			return nil
+		})
+		if err != nil || id != "" || rows < lookedAt {
+			return id, err
+		}
+	}
+}
+
+func spoken(room, user, thread string) string { return room + "\x00" + user + "\x00" + thread }
+
+// hasReceipt reports whether a user has a receipt that counts in a room or a thread of it.
+func (t *synapseTx) hasReceipt(ctx context.Context, room, user, root string) (bool, error) {
+	of := root
+	if root == "" {
+		of = "main"
+	}
+	for _, thread := range []string{"", of} {
+		if has, _ := t.spoken.get(spoken(room, user, thread)); has {
+			return true, nil
+		}
+	}
+	found, err := oneText(ctx, t.Source, "events", "found", fmt.Sprintf(`SELECT coalesce(thread_id, '') AS thread, 'yes' AS found FROM receipts_linearized WHERE room_id = %s AND user_id = %s
+		AND receipt_type IN ('m.read', 'm.read.private') AND (thread_id IS NULL OR thread_id = %s) LIMIT 1`, literal(room), literal(user), literal(of)))
+	if found == "" || err != nil {
+		return false, err
+	}
+	t.spoken.set(spoken(room, user, of), true)
+	return true, nil
+}
+
+// subscribed maps a user's word to follow a thread, or not to.
+func (t *synapseTx) subscribed(ctx context.Context, f fields) error {
+	at, err := oneText(ctx, t.Source, "events", "received_ts", "SELECT coalesce(received_ts, origin_server_ts) AS received_ts FROM events WHERE event_id = "+literal(f.Text("event_id")))
+	if err != nil {
+		return err
+	}
+	var e importer.Event
+	if !t.subscription(fields{f.With("at", at), f.problems}, &e) {
+		return nil
+	}
+	return t.emit(f.origin(), &e)
+}
+
+// muted maps push rules that have changed, as they are now.
+func (t *synapseTx) muted(ctx context.Context) error {
+	for of, o := range t.mutes {
+		kind, room, _ := strings.Cut(strings.TrimPrefix(of[1], "global/"), "/")
+		if !strings.HasPrefix(room, "!") || kind != "override" && kind != "room" {
+			continue
+		}
+		e := importer.Event{Kind: importer.KindUnmute, Channel: room, User: of[0]}
+		_, err := t.Source.Rows(ctx, "push_rules", `SELECT p.user_name, p.rule_id, p.actions, coalesce(e.enabled, 1) <> 0 AS enabled
+			FROM push_rules p LEFT JOIN push_rules_enable e ON e.user_name = p.user_name AND e.rule_id = p.rule_id
+			WHERE p.user_name = `+literal(of[0])+` AND p.rule_id IN (`+literals([]string{"global/override/" + room, "global/room/" + room})+")",
+			func(row *source.Row) error {
+				var found importer.Event
+				if synapseMute(fields{row, t.problems}, &found) {
+					e.Kind = importer.KindMute
+				}
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+		e.At = t.tx.Time.UnixMilli()
+		if err := t.emit(o, &e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
