@@ -53,18 +53,24 @@ func TestImportWithASlot(t *testing.T) {
 	ended := make(chan result, 1)
 	go func() { ended <- tidemarkUntil(ctx, append([]string{"bridge"}, at...)...) }()
 	eventually(t, "unread          2\n", "query", "unread", "bob", "general", "--addr", s.URL)
-	if r := tidemark(t, "", append(args, "--drop-slot")...); r.code != exitFailed || !strings.Contains(r.errout, "stop that bridge first") {
+	drop := append(args, "--drop-slot", "--yes")
+	if r := tidemark(t, "", drop...); r.code != exitFailed || !strings.Contains(r.errout, "stop that bridge first") {
 		t.Errorf("a slot that is read: %+v", r)
 	}
 	stop()
 	if r := <-ended; r.code != exitDone || !strings.Contains(r.errout, "chat holds back ") {
 		t.Errorf("a bridge that is stopped: %+v", r)
 	}
-	if out := ok(t, "", append(args, "--drop-slot")...); !strings.Contains(out, "of WAL since ") || !strings.Contains(out, "; it is removed\n") {
+	for _, answer := range []string{"", "no\n"} { // neither a silence nor a no
+		if r := tidemark(t, answer, append(args, "--drop-slot")...); r.code != exitUsage || !strings.Contains(r.errout, "removes the replication slot of the database: chat holds back ") {
+			t.Errorf("without --yes: %+v", r)
+		}
+	}
+	if out := ok(t, "", drop...); !strings.Contains(out, "of WAL since ") || !strings.Contains(out, "; it is removed\n") {
 		t.Errorf("%s", out)
 	}
 	for want, args := range map[string][]string{
-		"the database has no replication slot of this name":         append(args, "--drop-slot"),
+		"the database has no replication slot of this name":         drop,
 		"is lost to the bridge; import again into fresh topics":     append([]string{"bridge"}, at...),
 		"mattermost/chat: this import is done":                      args,
 		"\"Chat\" is no name of a replication slot":                 {"bridge", "mattermost", "--source", dsn, "--slot", "Chat"},

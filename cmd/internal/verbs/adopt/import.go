@@ -22,7 +22,8 @@ type Import struct {
 	verbs.TopicsFlags
 	verbs.JSONFlag
 	sourceFlags
-	DropSlot bool   `env:"-" help:"Remove the replication slot --slot, import nothing, and say how much WAL it held back."`
+	verbs.YesFlag
+	DropSlot bool   `env:"-" help:"Ask, then remove the replication slot --slot, import nothing, and say how much WAL it held back."`
 	Since    string `placeholder:"90d" help:"Write the messages of that time, and a count of the older ones for each channel; else all."`
 	Beside   bool   `help:"The topics may have records already: of other channels."`
 	DryRun   bool   `help:"Read and map all of it, say what would be written, and write nothing."`

@@ -53,7 +53,7 @@ func (c *Import) slotLeft(a *verbs.App, conf importer.Config, slot *source.Slot,
 	return fmt.Errorf("%w; the database keeps its log for the slot %s until the same command has gone on, or `tidemark import --drop-slot` removes it", err, c.Slot)
 }
 
-// dropSlot removes the slot.
+// dropSlot removes the slot, once somebody has agreed.
 func (c *Import) dropSlot(a *verbs.App) error {
 	if _, err := c.address(a); err != nil {
 		return err
@@ -61,6 +61,9 @@ func (c *Import) dropSlot(a *verbs.App) error {
 	held, err := source.HeldBy(a.Ctx, c.Source, c.Slot)
 	if err != nil {
 		return fmt.Errorf("--slot %s: %w", c.Slot, err)
+	}
+	if err := c.Confirm(a, fmt.Sprintf("removes the replication slot of the database: %v, and no bridge can go on from it any more", held)); err != nil {
+		return err
 	}
 	if err := source.DropSlot(a.Ctx, c.Source, c.Slot); err != nil {
 		return err
