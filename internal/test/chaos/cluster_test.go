@@ -118,7 +118,7 @@ func (c *cluster) produce(r *kgo.Record) {
 	})
 }
 
-// keepLog prints the end of a node's log if the test has failed, and copies the whole log to the
+// If the test has failed, keepLog prints the end of a node's log and copies the whole log to the
 // folder TIDEMARK_CHAOS_LOGS.
 func (c *cluster) keepLog(n *node) {
 	if c.t.Failed() {

@@ -24,5 +24,5 @@
 //	answers_test.go, cached_test.go, dead_test.go, and package checker  what is compared with it
 //	kill_test.go, pause_test.go                attacks on members
 //	leader_test.go     the attack on one of three brokers
-//	checks_test.go     that the comparisons see what is wrong; checks_cache_test.go: in Redis
+//	checks_test.go     planted errors that the comparisons must find; checks_cache_test.go: in Redis
 package chaos

@@ -72,7 +72,7 @@ func (a *attack) erase() {
 			if cut {
 				e.killed++
 			}
-			select { // whoever runs it looks at what it said first
+			select { // as a person reads the output before running it again
 			case <-ctx.Done():
 			case <-time.After(200 * time.Millisecond):
 			}

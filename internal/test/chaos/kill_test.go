@@ -15,7 +15,7 @@ import (
 // tick is the interval between writes of events, and the time unit of faults.
 const tick = 20 * time.Millisecond
 
-// attack is a cluster under load.
+// attack runs a cluster under load.
 type attack struct {
 	*cluster
 	w *workload.Workload
@@ -103,7 +103,7 @@ func (a *attack) check() {
 	gone := a.erased()
 	a.settle()
 	if line := a.overtaken(); line != "" {
-		a.t.Logf("a successor did not wait for a member, as when it is paused: %s", line)
+		a.t.Logf("a member lost partitions before it finished them, as when it is paused: %s", line)
 		a.reopened = true
 	}
 	begun := time.Now()
@@ -126,7 +126,7 @@ func (a *attack) check() {
 	for _, n := range a.nodes {
 		n.stop()
 	}
-	a.t.Logf("%d input records of %d users in %d channels, %d bad ones with %d dead letters; %d values of %d keys, %d said again, "+
+	a.t.Logf("%d input records of %d users in %d channels, %d bad ones with %d dead letters; %d values of %d keys, %d published again, "+
 		"%d went back, %d values checked at their stamps; compared in %s", tr.Records, len(tr.Users), len(tr.Channels()),
 		len(tr.Bad), len(letters), h.Records, len(h.Keys), again, back, checked, time.Since(begun).Round(time.Millisecond))
 	if len(tr.Bad) == 0 || h.Records < len(h.Keys) || checked == 0 {

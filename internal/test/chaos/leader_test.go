@@ -14,13 +14,13 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// post is a duty of one broker that another one takes over when the broker is gone.
+// post is a role of one broker that another broker takes over when the first is gone.
 type post struct {
 	name string
 	held func(ctx context.Context) (broker int32, err error)
 }
 
-// posts returns the duties that a node depends on.
+// posts returns the roles of brokers that a node depends on.
 func (c *cluster) posts() []post {
 	leads := func(topic string, partition int32) post {
 		return post{fmt.Sprintf("leader of %s/%d", topic, partition), func(ctx context.Context) (int32, error) {
@@ -93,7 +93,7 @@ func (c *cluster) complete() bool {
 
 // TestLeaderDies (R6) kills (SIGKILL) or freezes (SIGSTOP), under load, the broker that leads a
 // partition of the inputs or outputs, that coordinates a group, or that is the controller, until
-// another of the three has its duty. Then it brings the broker back; a frozen one still believes
+// another of the three has its role. Then it brings the broker back; a frozen one still believes
 // that it leads. A user is erased meanwhile. No record is lost, no key has two records with
 // different bytes, and the cluster recovers by itself.
 func TestLeaderDies(t *testing.T) {
@@ -127,7 +127,7 @@ func TestLeaderDies(t *testing.T) {
 			now, err := p.held(ctx)
 			return err == nil && now > 0 && now != victim
 		})
-		t.Logf("after %s another one is", time.Since(begun).Round(time.Millisecond))
+		t.Logf("another broker took over after %s", time.Since(begun).Round(time.Millisecond))
 		a.ticks(20 + a.r.IntN(100))
 		if frozen {
 			a.kafka.Continue(int(victim))

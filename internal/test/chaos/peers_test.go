@@ -153,7 +153,7 @@ func TestPeerFlags(t *testing.T) {
 	await(t, func() error { // at first it may not know the owner
 		status, text := askAs(t.Context(), trusting(t, strangers), stranger+unread, ann, question)
 		if status == http.StatusOK || strings.Contains(text, "unread") {
-			t.Fatalf("a stranger's question is answered: %d %s", status, text)
+			t.Fatalf("a stranger's query is answered: %d %s", status, text)
 		}
 		if status != http.StatusServiceUnavailable || !strings.Contains(text, "do not trust each other's certificates") {
 			return fmt.Errorf("a stranger: %d %s", status, text)

@@ -46,8 +46,8 @@ func (c *cluster) members(ctx context.Context, group string) ([]string, error) {
 	return ids, nil
 }
 
-// seat looks for a node that has just started or woken up, and reports whether it is a member of
-// both groups. All other nodes must be seated or down.
+// seat reports whether a node that has just started or resumed is a member of both groups. All
+// other nodes must be seated or down.
 func (c *cluster) seat(n *node) bool {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

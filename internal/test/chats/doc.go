@@ -1,5 +1,5 @@
-// Package chats plays stories as other chat products would store them: it fills their tables with
-// the rows that a user's actions leave behind, their known defects included.
+// Package chats imitates other chat products. It fills their tables with the rows that their users'
+// actions leave behind, including the rows of known defects.
 //
 //	mattermost.go      users of a Mattermost server: what they do, transaction by transaction
 //	synapse.go         users of a Synapse server: what they do

@@ -20,7 +20,7 @@ CREATE TABLE threadmemberships (postid varchar(26), userid varchar(26), followin
 	PRIMARY KEY (postid, userid));
 `
 
-// Mattermost is a Mattermost server. Each of its actions returns the transactions that the server
+// Mattermost imitates a Mattermost server. Each action returns the transactions that the server
 // runs for it, in order.
 type Mattermost struct {
 	Now func() int64 // Unix milliseconds, which rise
@@ -44,8 +44,8 @@ type mmPost struct {
 	deleted                 bool
 }
 
-// Begin returns the tables, with users and channels in which everybody is. Channels whose name
-// begins with d are direct ones of the first two users.
+// Begin returns the tables, with users and with channels that all users are members of. A channel
+// whose name begins with d is a direct channel of the first two users.
 func (m *Mattermost) Begin(users, channels []string) []string {
 	sql := MattermostTables
 	for _, u := range users {
@@ -92,7 +92,7 @@ func (m *Mattermost) view(c *mmChannel, user string, at int64) string {
 	return fmt.Sprintf("UPDATE channelmembers SET lastviewedat = %d, lastupdateat = %d WHERE channelid = '%s' AND userid = '%s'", at, m.Now(), c.id, user)
 }
 
-// follow is a row of threadmemberships. A pointer of -1 leaves it as it is.
+// follow writes a row of threadmemberships. A pointer of -1 leaves the pointer unchanged.
 func (m *Mattermost) follow(root, user string, following bool, viewed int64) string {
 	set := ""
 	if viewed >= 0 {
@@ -209,7 +209,7 @@ func (m *Mattermost) remove(p *mmPost) []string {
 	return []string{fmt.Sprintf("UPDATE posts SET deleteat = %d, updateat = %[1]d WHERE (id = '%s' OR rootid = '%[2]s') AND deleteat = 0", m.Now(), p.id)}
 }
 
-// Names returns the channels, and the messages that threads may have as their first one.
+// Names returns the channels, and the messages that can be roots of threads.
 func (m *Mattermost) Names() (channels, roots []string) {
 	for _, c := range m.channels {
 		channels = append(channels, c.id)

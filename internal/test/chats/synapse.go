@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Synapse is a Synapse server with its database. Every action takes a minute, unless Clock says what
-// time it is.
+// Synapse imitates a Synapse server with its database. Every action takes a minute, unless Clock is
+// set.
 type Synapse struct {
 	Now   int64 // Unix milliseconds
 	Clock func() int64
@@ -49,7 +49,7 @@ type room struct {
 	current map[string]*event // memberships
 }
 
-// receipt is a row of receipts_linearized. A thread that is nil is none.
+// receipt is a row of receipts_linearized. A nil thread means that the receipt has none.
 type receipt struct {
 	stream, at       int64
 	room, kind, user string
@@ -70,7 +70,7 @@ func (s *Synapse) Room(id string, members ...string) {
 	}
 }
 
-// Membership is a membership event: to join again is to change one's name.
+// Membership writes a membership event. A second join changes the user's name.
 func (s *Synapse) Membership(id, user, membership string) {
 	e := s.add(&event{kind: "m.room.member", room: id, sender: user, member: user, membership: membership, content: map[string]any{"membership": membership}})
 	r := s.room(id)
@@ -141,8 +141,8 @@ func (s *Synapse) Send(id, user string, m Message) string {
 	return e.id
 }
 
-// Redact redacts an event. The row of its relation goes; its content goes some days later, with
-// Censor.
+// Redact redacts an event and deletes the row of its relation. Censor removes its content some days
+// later.
 func (s *Synapse) Redact(user, id string) {
 	e := s.event(id)
 	s.add(&event{kind: "m.room.redaction", room: e.room, sender: user, redacts: id, content: map[string]any{}})
@@ -181,7 +181,7 @@ func (s *Synapse) Mute(user, kind, room, actions string) {
 // Unmute disables such a rule.
 func (s *Synapse) Unmute(user, kind, room string) { s.unmuted[user+" global/"+kind+"/"+room] = true }
 
-// Subscribe is a user's word to follow a thread, or not to.
+// Subscribe makes a user follow a thread, or stop following it.
 func (s *Synapse) Subscribe(user, thread string, subscribed bool) {
 	s.follows = append(s.follows, values(len(s.follows)+1, "master", s.event(thread).room, thread, user, subscribed, false))
 }

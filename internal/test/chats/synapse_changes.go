@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// inOrder are the tables that a bridge reads or looks into, in the order in which a transaction of
-// Synapse writes them.
+// inOrder are the tables that a bridge reads, in the order in which a transaction of Synapse writes
+// them.
 var inOrder = []string{
 	"rooms", "events", "event_json", "event_relations", "redactions", "room_memberships", "current_state_events", "local_current_membership",
 	"receipts_linearized", "account_data", "push_rules", "push_rules_enable", "thread_subscriptions",
 }
 
-// Changes returns the statements of the transaction that brings the tables from the rows of the last
-// call to those of now. The first call makes the tables as well.
+// Changes returns the statements of the transaction that brings the tables from the rows of the
+// previous call to the current rows. The first call also creates the tables.
 func (s *Synapse) Changes() string {
 	rows := s.rows()
 	var b strings.Builder

@@ -2,7 +2,7 @@ package chats
 
 import "slices"
 
-// place is where a user has numbers; the thread of the room itself is main.
+// place is a scope in which a user has counts. The thread of the room itself is main.
 type place struct{ user, room, thread string }
 
 // push is a row of event_push_actions.
@@ -10,7 +10,7 @@ type push struct {
 	place
 	event           *event
 	notif           bool
-	highlight, gone bool // gone ones were summed up and removed
+	highlight, gone bool // gone: summed up and removed
 }
 
 // summary is a row of event_push_summary.
@@ -50,8 +50,9 @@ func (s *Synapse) mutes(user, room string) bool {
 	})
 }
 
-// readPushes removes the push actions that a receipt reads, and counts the rest of what was summed
-// up again. Actions that are gone already are missing then: Synapse's number becomes too low.
+// readPushes removes the push actions that a receipt reads, and counts the remaining summed-up ones
+// again. Actions that are already gone are missing from that count, so Synapse's number becomes too
+// low.
 func (s *Synapse) readPushes(r *receipt) {
 	of := func(at place) bool {
 		return at.user == r.user && at.room == r.room && (r.thread == nil || *r.thread == at.thread)
@@ -97,7 +98,7 @@ func (s *Synapse) latest(at place) (stream int64) {
 	return stream
 }
 
-// Sweep removes push actions that were summed up, but for highlights, as Synapse does after a day.
+// Sweep removes summed-up push actions except highlights, as Synapse does after a day.
 func (s *Synapse) Sweep() {
 	for _, p := range s.pushes {
 		p.gone = p.gone || p.event.stream <= s.rotated && !p.highlight

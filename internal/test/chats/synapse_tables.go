@@ -90,7 +90,7 @@ func (s *Synapse) addEvent(e *event, add func(string, ...any)) {
 		add("room_memberships", e.id, e.member, e.sender, e.room, e.membership, 0, e.stream)
 	}
 	add("events", e.stream, 1, e.id, e.kind, e.room, e.sender, key, e.received-5, e.received, e.outlier, nil)
-	text, _ := json.Marshal(map[string]any{"type": e.kind, "sender": e.sender, "content": e.content}) // of texts alone
+	text, _ := json.Marshal(map[string]any{"type": e.kind, "sender": e.sender, "content": e.content}) // strings only: never fails
 	add("event_json", e.id, e.room, "{}", string(text), 3)
 	if e.relates != "" {
 		add("event_relations", e.id, e.relates, e.relation, nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// stranger is a user and a channel that no record names: questions about unknown ids have a right
-// answer too.
+// stranger is a user and a channel that no record names. Questions about unknown ids also have
+// correct answers.
 const stranger = "\U0001F47B"
 
 // Folded is the state that a model is compared with: a projections.Partition, or the rules alone.
@@ -177,8 +177,8 @@ func (d *differences) compare(what string, want any, wantOK bool, got any, gotOK
 	}
 }
 
-// Differences names the fields in which two structs of one type differ, with both values, a line
-// for each; "" if there are none. A list that is empty is as good as none.
+// Differences returns a line for each field in which two structs of one type differ, with both
+// values; "" if there is none. An empty list equals a nil one.
 func Differences(got, want any) string {
 	var lines []string
 	g, w := reflect.ValueOf(got), reflect.ValueOf(want)

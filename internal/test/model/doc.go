@@ -7,17 +7,17 @@
 //
 //	model.go     the records, and the questions
 //	copy.go      copies of events that borrow their bytes
-//	timeline.go  what chat.messages says
-//	channel.go   a channel and its messages, after that
-//	reads.go     what chat.reads says
+//	timeline.go  the replay of chat.messages
+//	channel.go   a channel and its messages after the replay
+//	reads.go     the replay of chat.reads
 //	said.go      a user's settings of a channel: level, flag, filing, hidden messages, line, labels
 //	pair.go      one user in one channel: which messages are unread, which are hidden
-//	named.go     what answers still have of a message that is old: its id, its sender, its preview
+//	named.go     what answers still have of an old message: its id, its sender, its preview
 //	received.go  when a user received, read or viewed a message
 //	receipts.go  who received and read a message
 //	view.go      what a user sees of a channel
-//	threads.go   what they see of a thread
+//	threads.go   what a user sees of a thread
 //	erase.go     what an erasure leaves
-//	totals.go    the sums over their channels
+//	totals.go    the sums over a user's channels
 //	diff.go      compares the fold's answers with the model's
 package model

@@ -133,8 +133,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestDiff: a record that only one side has shows as a difference of everything that it changes,
-// and of nothing else.
+// TestDiff: if only one side has a record, Diff names everything that the record changes and
+// nothing else.
 func TestDiff(t *testing.T) {
 	id := projections.Identity{ClusterID: "test", Partitions: 1, Settings: projections.DefaultSettings()}
 	p, err := projections.Open("store", id, projections.Options{FS: vfs.NewMem()})

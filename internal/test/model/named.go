@@ -38,8 +38,9 @@ func (m *Model) latest(c *channel) projections.Head {
 	return h
 }
 
-// lineKnown is a line with the half of it that was not said, if it is known. The id may be that of
-// several messages: it is told of the oldest in the index, else of the newest that is kept.
+// lineKnown returns a line by id and by seq, as far as both are known; the user stated one of them.
+// Several messages may have the id: the line is then at the oldest of them in the index, else at
+// the newest whose id is kept.
 func (m *Model) lineKnown(c *channel, line projections.Ref) projections.Ref {
 	if line.Seq != 0 {
 		if p := m.ref(c, line.Seq); p.Seq != 0 {

@@ -5,7 +5,7 @@ type pair struct {
 	*reader
 	user     string
 	member   bool
-	left     bool // was a member and is none
+	left     bool // was a member
 	baseline uint32
 	shown    spot
 	said     *said

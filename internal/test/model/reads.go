@@ -31,7 +31,7 @@ type reader struct {
 	channel  *channel
 	thread   string  // the scope; empty = the channel's own
 	own      []*post // the user's own posts that lift their pointer, in order
-	// channelMarks is marks of the channel's scope, whatever the scope is.
+	// channelMarks is the number of epochs that marks and flags of the channel's own scope began.
 	channelMarks uint32
 	standing
 }

@@ -81,9 +81,9 @@ func (m *Model) MayTell(channelID string, delivered bool, user string, seq uint3
 		slices.ContainsFunc(said, func(r receipt) bool { return r.covers(c.at(seq)) && r.at <= at })
 }
 
-// MayTellWithThreads is MayTell for a read that is said to be one of the channel with its threads.
+// MayTellWithThreads is MayTell for a read of the channel with its threads.
 func (m *Model) MayTellWithThreads(channelID, user string, seq uint32, at int64) bool {
-	const none = "\x00" // a thread that nothing but such reads reads
+	const none = "\x00" // a thread that only reads of the channel with its threads reach
 	return slices.ContainsFunc(m.publicReads(user, channelID, none), func(r receipt) bool { return r.seq >= seq && r.at <= at })
 }
 

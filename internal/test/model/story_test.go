@@ -16,10 +16,10 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestStories tells the model the stories of testdata, of rules that the fold does not have yet,
-// and those of testdata/museum, each a request of a product's users. They are golden files as those
-// of package projections are: `go test -run Stories -rewrite` writes what they print, after which
-// the difference is for a person to judge.
+// TestStories runs the stories of testdata, about the rules of DESIGN §4.7, and those of
+// testdata/museum, each a request of a product's users. They are golden files like those of package
+// projections: `go test -run Stories -rewrite` writes the answers; a person then judges the
+// difference.
 //
 // The questions are those of package projections, and:
 //
@@ -27,7 +27,7 @@ import (
 //	                           thread m1
 //	? totals a                 the sums over the user's channels when the last record was written;
 //	                           also: at 0:05:00, label work, always (threads are listed for good)
-//	? line a                   the line with the half of it that was not said
+//	? line a                   the line, by id and by seq
 //	? to mark a                the channels that MarkAllRead reads; also: label work, with threads
 func TestStories(t *testing.T) {
 	for _, pattern := range []string{"testdata/*.txt", "testdata/museum/*.txt"} {
@@ -49,8 +49,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestWishesAreTold: the stories that docs/semantics*.md name as somebody's wish are there, and
-// each is named.
+// TestWishesAreTold: every wish that docs/semantics*.md name has a story, and they name every
+// story.
 func TestWishesAreTold(t *testing.T) {
 	pages, err := filepath.Glob("../../../docs/semantics*.md")
 	if err != nil {

@@ -31,7 +31,7 @@ func (m *Model) Threads(channelID string) []string {
 type follow struct {
 	is    bool
 	start uint32
-	word  int64 // time of the last explicit follow that holds, 0 = none
+	word  int64 // time of the last explicit follow in effect, 0 = none
 }
 
 // from makes the follow begin at seq or before.
@@ -93,7 +93,7 @@ type threadPair struct {
 	follow
 	rootGone bool // its root was deleted
 	ended    bool // there is nothing left to follow
-	gone     bool // the thread is in nobody's panel
+	gone     bool // nobody's list has the thread
 	last     *post
 	own      spot // the pointer without reads of the channel with_threads
 }
@@ -126,15 +126,15 @@ func (m *Model) threadPair(user, channelID, thread string) (*threadPair, bool) {
 	return t, true
 }
 
-// lastRead is the seq of the last reply that reads with_threads reach: of those that count in the
-// thread from where the user follows it, and exist for them.
+// lastRead returns the seq of the last reply that reads with_threads reach. Only replies count that
+// come after the start of the user's follow and exist for the user.
 func (t *threadPair) lastRead() uint32 {
 	return lastSeq(t.channel.posts, func(p *post) bool {
 		return p.seq <= t.withThreads.seq && p.seq > t.start && t.counts(p) && !p.deleted && !p.hiddenTo(t.user)
 	})
 }
 
-// unread is the definition of DESIGN §4.2 for a thread.
+// unread applies the definition of DESIGN §4.2 to a reply of a thread.
 func (t *threadPair) unread(p *post) bool {
 	return t.is && !t.gone && !t.left && p.seq > max(t.shown.seq, t.baseline, t.start) && t.counts(p) && t.channel.live(p) &&
 		p.sender != t.user && !t.singles[p.seq] && !t.hides(p)
@@ -191,7 +191,7 @@ func (m *Model) Thread(user, channelID, thread string) (projections.ThreadView, 
 // ThreadList returns the listed threads that a user follows, by channel and id.
 func (m *Model) ThreadList(user string) []projections.ThreadView { return m.panelOf(user, false) }
 
-// panelOf is ThreadList, or with always that of nodes that list threads for good.
+// panelOf is ThreadList; with always it lists threads of any age.
 func (m *Model) panelOf(user string, always bool) (out []projections.ThreadView) {
 	for _, c := range m.Channels() {
 		for _, id := range m.Threads(c) {

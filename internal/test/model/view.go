@@ -63,7 +63,7 @@ func (m *Model) derivable(p *pair, v *projections.View) {
 		}
 		pos := p.channel.pos(x.seq)
 		if x.sender == p.user || p.singles[x.seq] || (p.said.hides(x.seq) && !p.hidAhead()) {
-			v.Excluded = append(v.Excluded, pos) // deleted ones too: the channel's holes tell
+			v.Excluded = append(v.Excluded, pos) // also deleted messages, which the channel's holes have
 		}
 		if x.mentionsUser(p.user) && !x.deleted {
 			v.Mentioned = append(v.Mentioned, pos)

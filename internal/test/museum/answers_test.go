@@ -14,12 +14,12 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// question is what a line asks.
+// question is a parsed question line.
 type question struct {
 	verb            string // view, inbox, threads, explain, badge, channel, told, redis, pages
 	user, channel   string // in the story; channel without #
 	thread, message string
-	list            string // of an inbox: unread, archived
+	list            string // the part of an inbox: unread or archived
 	key             string
 	pageSize        int
 	wireUser, wireC string
@@ -65,8 +65,8 @@ func (l *tale) parse(words []string) question {
 	return q
 }
 
-// answer answers a question; expected is what the file has from there on, for what comes
-// true only after a while.
+// answer returns the answer to a question. expected is the rest of the file's answers: some answers
+// become correct only after a while, and answer waits for those.
 func (l *tale) answer(words []string, expected string) string {
 	l.t.Helper()
 	q := l.parse(words)
@@ -102,7 +102,7 @@ func (l *tale) answer(words []string, expected string) string {
 	}
 }
 
-// showView asks for what a user sees of a channel, and compares all who say it.
+// showView returns a user's view of a channel, and fails the test if two sources of it differ.
 func (l *tale) showView(q *question) string {
 	l.t.Helper()
 	u, err := tried(l.site.query.GetUnread, &queryv1.GetUnreadRequest{UserId: q.wireUser, ChannelId: q.wireC, After: l.after})
@@ -119,7 +119,7 @@ func (l *tale) showView(q *question) string {
 	u.AsOf, u.EvaluatedAt = nil, nil // an inbox has one of each for all
 	switch {
 	case u.Member != (at >= 0):
-		l.t.Errorf("%s: GetUnread says member=%t, in GetInbox the channel is number %d", l.name, u.Member, at)
+		l.t.Errorf("%s: GetUnread has member=%t, but GetInbox has the channel at index %d", l.name, u.Member, at)
 	case at >= 0 && !proto.Equal(u, inbox.Channels[at]):
 		l.t.Errorf("%s: GetUnread says\n    %v\n  but GetInbox\n    %v", l.name, u, inbox.Channels[at])
 	}
@@ -132,7 +132,7 @@ func (l *tale) showView(q *question) string {
 	})
 }
 
-// explained compares an explanation with the number that it explains.
+// explained compares ExplainUnread's answer with the count that it explains.
 func (l *tale) explained(q *question, x *queryv1.ExplainUnreadResponse, unread uint32, first *queryv1.MessageRef, read *queryv1.LastRead) {
 	l.t.Helper()
 	switch {
@@ -174,7 +174,7 @@ func (l *tale) showInbox(q *question) string {
 	return script.FormatInbox(q.user, entries)
 }
 
-// showPages reads an inbox page by page.
+// showPages returns an inbox, read page by page.
 func (l *tale) showPages(q *question) string {
 	l.t.Helper()
 	var out []string
@@ -230,7 +230,7 @@ func (l *tale) threadView(user string, th *queryv1.ThreadUnread) projections.Thr
 	}
 }
 
-// showThread asks for one thread.
+// showThread returns a user's view of one thread.
 func (l *tale) showThread(q *question) string {
 	l.t.Helper()
 	x := asked(l, l.site.query.ExplainUnread, &queryv1.ExplainUnreadRequest{
@@ -275,7 +275,7 @@ func (l *tale) showExplanation(q *question) string {
 	return text
 }
 
-// showBadge is what an app draws without arithmetic of its own but the sum.
+// showBadge returns what an app draws. The app's only arithmetic is one sum.
 func (l *tale) showBadge(q *question) string {
 	l.t.Helper()
 	totals := l.inbox(q, 1).Totals
@@ -314,10 +314,10 @@ func (l *tale) showChannel(q *question) string {
 	})
 }
 
-// showTold says what was published last since it was asked before. When the fold has been asked for
-// the events of the story, what it publishes about them stands in tidemark.unread before what it
-// publishes later: about another user, whose deltas are in the same partition. That user does
-// something twice, as their first delta may be in one set with those.
+// showTold returns the newest delta since the previous call. An answered query shows that the
+// story's events are folded. Their deltas then precede, in tidemark.unread, any later delta of
+// another user in the same partition. That user acts twice, because their first delta may be
+// published in the same set as the story's.
 func (l *tale) showTold(q *question, expected string) string {
 	l.t.Helper()
 	key := string(events.AppendUnreadKey(nil, []byte(q.wireUser), []byte(q.wireC), []byte(q.thread)))
@@ -336,7 +336,7 @@ func (l *tale) showTold(q *question, expected string) string {
 	}
 	saw, _ := eventually(func() (bool, string) {
 		saw := text()
-		return l.isExpected(saw, expected), saw // deltas of others may be joined for a while
+		return l.isExpected(saw, expected), saw // a delta may be joined with later ones at first
 	})
 	_, l.seen[key] = l.site.told.about(key)
 	return saw
@@ -350,7 +350,7 @@ func lastRead(r *queryv1.LastRead) projections.Ref {
 	return projections.Ref{MessageID: r.GetMessageId(), Seq: r.GetSeq()}
 }
 
-// isExpected says whether the answers that the file has begin with this one.
+// isExpected reports whether the file's answers begin with this one.
 func (l *tale) isExpected(saw, expected string) bool {
 	return l.rewrite || expected == saw || strings.HasPrefix(expected, saw+"\n")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// audit compares all of Redis with a naive model of the topics, of all users in all channels.
+// audit compares all of Redis, for all users and channels, with the model of the topics.
 func (s *site) audit(t *testing.T) {
 	t.Helper()
 	records := s.records(t, s.topics.Inputs[:]...)
@@ -34,7 +34,7 @@ func (s *site) audit(t *testing.T) {
 	}
 }
 
-// records are all records of some topics up to their ends as they are now, in the order of each
+// records returns all records of some topics up to their current ends, in the order of each
 // partition.
 func (s *site) records(t *testing.T, topics ...string) []*kgo.Record {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// showList names the channels of a part of the inbox.
+// showList returns the names of the channels in a part of the inbox.
 func (l *tale) showList(q *question) string {
 	l.t.Helper()
 	r := &queryv1.GetInboxRequest{UserId: q.wireUser, PageSize: 1000, After: l.after}
@@ -19,7 +19,7 @@ func (l *tale) showList(q *question) string {
 	case "archived":
 		r.Archived = "only"
 	default:
-		l.t.Fatalf("%s: there is no list of what is %q", l.name, q.list)
+		l.t.Fatalf("%s: there is no list %q: ask for unread or archived", l.name, q.list)
 	}
 	text := q.user + ":"
 	for _, c := range asked(l, l.site.query.GetInbox, r).Channels {
@@ -32,7 +32,7 @@ func (l *tale) showList(q *question) string {
 	return strings.TrimRight(text, " |")
 }
 
-// markAllRead is one call.
+// markAllRead makes one call of MarkAllRead.
 func (l *tale) markAllRead(user string, words []string) string {
 	l.t.Helper()
 	r := &ingestv1.MarkAllReadRequest{UserId: l.wireUser(user), Threads: slices.Contains(words, "threads"), After: l.after}

@@ -15,9 +15,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestMuseum tells the stories, all at once, those of what else a user sees among them, and at the
-// end compares all of Redis with a naive
-// model of what was written.
+// TestMuseum runs all stories at the same time, including the wishes, and then compares all of
+// Redis with the model of the written events.
 func TestMuseum(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env)
@@ -28,7 +27,7 @@ func TestMuseum(t *testing.T) {
 				all.Go(func() { tellFile(t, s, hall, file) })
 			}
 		}
-		if !testing.Short() { // the race detector has enough to do with the others
+		if !testing.Short() { // the others take the race detector long enough
 			for _, file := range wishes(t) {
 				all.Go(func() { tellWishes(t, s, file) })
 			}
@@ -49,7 +48,7 @@ func files(t *testing.T, hall string) []string {
 	return list
 }
 
-// name of a test: museum-1, own-7, seed/list-order.
+// testName matches the name of a test: museum-1, own-7, seed/list-order.
 func name(hall, file string) string {
 	base := strings.TrimSuffix(filepath.Base(file), ".txt")
 	switch hall {
@@ -61,11 +60,11 @@ func name(hall, file string) string {
 	return hall + "-" + strings.TrimLeft(base, "0")
 }
 
-// tellFile tells the stories of a file one after the other.
+// tellFile runs the stories of a file one after the other.
 func tellFile(t *testing.T, s *site, hall, file string) {
 	t.Run(name(hall, file), func(t *testing.T) {
 		if wrong := firstLine(t, file); !strings.HasPrefix(wrong, "# ") {
-			t.Errorf("%s must begin with what it is about, not with %q", file, wrong)
+			t.Errorf("%s must begin with a comment that says what it is about, not with %q", file, wrong)
 		}
 		n := 0
 		datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
@@ -92,14 +91,14 @@ func firstLine(t *testing.T, file string) string {
 	return lines.Text()
 }
 
-// rows are the numbers of the defects of other products.
+// rows are the numbers of the known defects of other products.
 var rows = []int{
 	1, 2, 4, 6, 9, 10, 12, 15, 16, 21, 23, 25, 26, 27, 28, 30, 31, 35, 38, 39, 40, 43, 46, 47, 48, 49, 50, 53, 55, 56, 57, 59, 60,
 	62, 64, 68, 71, 73, 75, 76, 77, 81, 83,
 }
 
-// TestMuseumIsComplete: every row is a story, or a test of its own: 76 is
-// TestReceiptsCostWhatIsRead, 77 TestMarkAllRead.
+// TestMuseumIsComplete: every row has a story or a test of its own: 76 is
+// TestReceiptsCostWhatIsRead, 77 is TestMarkAllRead.
 func TestMuseumIsComplete(t *testing.T) {
 	told := map[string]bool{"museum-76": true, "museum-77": true}
 	for _, hall := range []string{"museum", "restart"} {
@@ -117,8 +116,8 @@ func TestMuseumIsComplete(t *testing.T) {
 	}
 }
 
-// TestSemanticsExamples: what docs/semantics*.md quote of stories that are told to a whole Tidemark
-// is what the stories say, and the stories that they name are there.
+// TestSemanticsExamples: docs/semantics*.md quote stories of this package word for word, and name
+// only stories that exist.
 func TestSemanticsExamples(t *testing.T) {
 	pages, err := filepath.Glob("../../../docs/semantics*.md")
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// showBroadcast says what the members of a channel were shown since it was asked before: who read
-// and who received how far. What is published about the channel stands in one partition of
-// tidemark.receipts with what is published later about a channel beside it.
+// showBroadcast returns the receipts that were published for a channel since the previous call: who
+// read and who received, and how far. They precede the receipts of a second channel in the same
+// partition of tidemark.receipts, which it uses as a fence.
 func (l *tale) showBroadcast(q *question, expected string) string {
 	l.t.Helper()
 	l.fenceReceipts(q)
@@ -45,8 +45,8 @@ func (l *tale) receiptText(r receipts) string {
 	return strings.Join(out, ", ")
 }
 
-// showReceipts asks who received and who read a message, in pages of two, and checks the counts and
-// the status against the list.
+// showReceipts returns who received and who read a message, read in pages of two. It checks the
+// counts and the status against the list.
 func (l *tale) showReceipts(q *question) string {
 	l.t.Helper()
 	var first *queryv1.GetReceiptsResponse
@@ -100,7 +100,7 @@ func (l *tale) showReceipts(q *question) string {
 	return fmt.Sprintf("%s: %s, read by %d of %d, delivered to %d | %s", q.message, status, read, len(list), delivered, strings.Join(out, ", "))
 }
 
-// pageOf is the size of a page of receipts and readers: there are several.
+// pageOf is the page size for receipts and readers, small enough for several pages.
 const pageOf = 7
 
 func (l *tale) atTime(at *timestamppb.Timestamp) string {
@@ -110,7 +110,7 @@ func (l *tale) atTime(at *timestamppb.Timestamp) string {
 	return " at " + script.FormatTime(l.when(at))
 }
 
-// showReaders asks for the read state of a room.
+// showReaders returns how far each member of a channel has read.
 func (l *tale) showReaders(q *question) string {
 	l.t.Helper()
 	var out []string
@@ -137,8 +137,8 @@ func (l *tale) showReaders(q *question) string {
 	return fmt.Sprintf("#%s: %s", q.channel, strings.Join(out, ", "))
 }
 
-// fenceReceipts lets somebody read in a small channel of the same partition, and waits until that
-// is shown: twice, as the first may be in one set with what was published about q.
+// fenceReceipts has a user read in a small channel of the same partition and waits for the receipt.
+// It does so twice, because the first receipt may be in the same set as those about q.
 func (l *tale) fenceReceipts(q *question) {
 	l.t.Helper()
 	beside := ""

@@ -16,11 +16,11 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Redis follows the fold by milliseconds, so what it says is asked for until it is what the query
-// service has said.
+// Redis follows the fold by milliseconds, so the checks below read it until it equals the answer of
+// the query service.
 
-// cached compares a user's channel: its entry in the inbox, its read pointer and the channel's
-// head.
+// cached compares a user's channel in Redis with the answer: its entry in the inbox, the read
+// pointer and the channel's head.
 func (l *tale) cached(q *question, u *queryv1.ChannelUnread) {
 	l.t.Helper()
 	saw, ok := eventually(func() (bool, string) {
@@ -49,7 +49,7 @@ func (l *tale) entryDiff(q *question, u *queryv1.ChannelUnread) string {
 	if err != nil {
 		return err.Error()
 	}
-	if e.Large { // what the head says is with the channel
+	if e.Large { // the channel's key has the head
 		e.FirstUnreadID, e.LatestSeq = u.FirstUnread.GetMessageId(), u.Latest.GetSeq()
 	}
 	if !e.Known || e.Unread != u.Unread || e.Mentions != u.Mentions || e.OfflineUnread != u.OfflineUnread ||
@@ -85,7 +85,7 @@ func (l *tale) latestDiff(q *question, u *queryv1.ChannelUnread) string {
 	return ""
 }
 
-// cachedGone: nothing is left of a channel that is not there.
+// cachedGone fails the test if Redis still has something of a channel that does not exist.
 func (l *tale) cachedGone(q *question) {
 	l.t.Helper()
 	saw, ok := eventually(func() (bool, string) {
@@ -101,7 +101,7 @@ func (l *tale) cachedGone(q *question) {
 	}
 }
 
-// cachedTotals compares the totals, and the badge: channels and threads.
+// cachedTotals compares the totals and the badge, for channels and threads.
 func (l *tale) cachedTotals(q *question, in *queryv1.GetInboxResponse) {
 	l.t.Helper()
 	want := in.Totals
@@ -124,7 +124,7 @@ func (l *tale) cachedTotals(q *question, in *queryv1.GetInboxResponse) {
 	}
 }
 
-// cachedThread compares a thread that is listed.
+// cachedThread compares a listed thread.
 func (l *tale) cachedThread(q *question, th *queryv1.ThreadUnread) {
 	l.t.Helper()
 	saw, ok := eventually(func() (bool, string) {
@@ -146,8 +146,8 @@ func (l *tale) cachedThread(q *question, th *queryv1.ThreadUnread) {
 	}
 }
 
-// showKey tells a key as it is, a line for each field, with the names of the story. It waits until
-// it is as expected.
+// showKey returns the content of a key, one line for each field, with the names of the story. It
+// waits until the content is as expected.
 func (l *tale) showKey(key, expected string) string {
 	l.t.Helper()
 	parts := strings.Split(key, ":")
@@ -160,7 +160,7 @@ func (l *tale) showKey(key, expected string) string {
 	}
 	wire := strings.Join(parts, ":")
 	if l.rewrite {
-		time.Sleep(5 * time.Second) // nobody knows what to wait for
+		time.Sleep(5 * time.Second) // with -rewrite there is no expected content to wait for
 	}
 	saw, _ := eventually(func() (bool, string) {
 		saw := l.plain(l.fields(wire))
@@ -169,7 +169,8 @@ func (l *tale) showKey(key, expected string) string {
 	return saw
 }
 
-// stamped finds the fold version of a stamp, told as V: new rules leave the rest as it is.
+// stamped matches the fold version of a stamp, which stories write as V because new rules change it
+// alone.
 var stamped = regexp.MustCompile(`"stamp":"\d+\.`)
 
 func (l *tale) fields(key string) string {
@@ -203,8 +204,8 @@ func cachedAt(e cache.Entry) int64 {
 	return e.LatestAt.UnixMilli()
 }
 
-// fence returns when all that was published about a user before is known: another user, whose
-// deltas are in the same partition, mutes the channel, and fence waits for their delta.
+// fence returns once the test has read all earlier deltas of a user. Another user, whose deltas are
+// in the same partition, mutes the channel, and fence waits for that delta.
 func (l *tale) fence(q *question) {
 	l.t.Helper()
 	who := ""

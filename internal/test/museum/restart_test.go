@@ -13,15 +13,15 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// doors are what all stories of testdata/restart go through together, in this order. Each is a line
-// of its own in each of them.
+// doors are the events that all stories of testdata/restart go through together, in this order.
+// Every story has a line for each.
 //
-//	restart   the node stops in order and starts on what it left
-//	rebuild   stores and Redis are lost: all there is comes from the topics
-//	repair    all counts in Redis are spoiled while the node is down; `tidemark verify` repairs each
+//	restart   the node stops in order and starts again on its stores
+//	rebuild   stores and Redis are lost, and rebuilt from the topics
+//	repair    all counts in Redis are changed while the node is down; `tidemark verify` repairs each
 var doors = []string{"restart", "rebuild", "repair"}
 
-// TestRestarts tells the stories of testdata/restart, each up to its next door, all at once.
+// TestRestarts runs all stories of testdata/restart at the same time, from door to door.
 func TestRestarts(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env)
@@ -46,16 +46,16 @@ func TestRestarts(t *testing.T) {
 	})
 }
 
-// hallway is where stories wait for each other before a door.
+// hallway makes stories wait for each other before each door.
 type hallway struct {
 	mu              sync.Mutex
 	passed          *sync.Cond
 	inside, waiting int
-	door            int  // the next
-	broken          bool // behind the last one there is nothing
+	door            int  // index of the next one
+	broken          bool // the last door failed, so there is no node behind it
 }
 
-// tell tells a story from door to door.
+// tell runs a story from door to door.
 func (h *hallway) tell(l *tale, story string) string {
 	var out, lines []string
 	door := 0
@@ -79,8 +79,8 @@ func (h *hallway) tell(l *tale, story string) string {
 	return strings.Join(out, "\n")
 }
 
-// wait returns when all stories have come to the door and what it stands for has been done, and
-// whether there is a node behind it.
+// wait returns once all stories have reached the door and its event has happened. It reports
+// whether a node runs behind the door.
 func (h *hallway) wait(s *site, door int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,7 +92,7 @@ func (h *hallway) wait(s *site, door int) bool {
 	return !h.broken
 }
 
-// leave ends a story, also one that fails: nobody waits for it.
+// leave ends a story, even one that failed, so that the others do not wait for it.
 func (h *hallway) leave(s *site) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,7 +111,7 @@ func (h *hallway) open(s *site) {
 		s.stop()
 		s.lose()
 	case "repair":
-		s.audit(s.t) // Redis has all that was told
+		s.audit(s.t) // Redis has everything that was published
 		s.stop()
 		s.spoilAndRepair()
 	}
@@ -126,8 +126,8 @@ func (h *hallway) open(s *site) {
 
 var counted = regexp.MustCompile(`"unread":\d+`)
 
-// spoilAndRepair writes wrong counts into all inboxes of a Redis that nobody fills, and lets verify
-// find and repair them.
+// spoilAndRepair writes wrong counts into all inboxes while no cache role fills Redis, and lets
+// verify find and repair them.
 func (s *site) spoilAndRepair() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

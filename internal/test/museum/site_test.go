@@ -29,12 +29,13 @@ import (
 )
 
 const (
-	// shared is how many partitions all stories share; those behind them are for stories alone.
+	// shared is the number of partitions that all stories share. Each partition above belongs to
+	// one story.
 	shared     = 2
 	partitions = 18
 )
 
-// patience bounds every wait. It is no expectation: machines that test are slow.
+// patience bounds every wait. It is long because test machines may be slow.
 var patience = time.Minute
 
 func init() {
@@ -43,8 +44,8 @@ func init() {
 	}
 }
 
-// site is a running Tidemark: one node with all roles but the gateway, which is one of its own, on
-// the Kafka and the Redis of an environment.
+// site is a running Tidemark on the Kafka and the Redis of an environment: one node with all roles
+// except the gateway, and one gateway.
 type site struct {
 	t      *testing.T
 	env    testkit.Env
@@ -52,7 +53,7 @@ type site struct {
 	topics processor.Topics
 	group  string
 	dir    string // of the stores
-	always bool   // it lists threads for good
+	always bool   // --thread-listing always
 
 	rdb      *redis.Client
 	reader   *cache.Reader
@@ -68,7 +69,7 @@ type site struct {
 	stop   func()
 
 	mu    sync.Mutex
-	alone int32 // partitions that are taken by a story
+	alone int32 // partitions that belong to one story
 }
 
 // newSite starts a site that ends with the test.
@@ -107,7 +108,7 @@ func newSiteOf(t *testing.T, env testkit.Env, always bool) *site {
 	return s
 }
 
-// start runs a node on what is in the directory, and waits until all its partitions are live and
+// start runs a node on the stores in the directory, and waits until all its partitions are live and
 // Redis is filled.
 func (s *site) start() error {
 	s.stop = func() {}
@@ -157,8 +158,7 @@ func (s *site) start() error {
 	return nil
 }
 
-// lose takes the stores of a node that is stopped and all of Redis away: all that is left are the
-// topics.
+// lose removes the stores of a stopped node and all of Redis. Only the topics remain.
 func (s *site) lose() {
 	if err := os.RemoveAll(s.dir); err != nil {
 		s.t.Error(err)
@@ -168,7 +168,7 @@ func (s *site) lose() {
 	}
 }
 
-// eventually asks until it is so, or for as long as patience lasts, and returns what it saw last.
+// eventually calls ok until it returns true or patience has passed, and returns the last result.
 func eventually(is func() (bool, string)) (saw string, ok bool) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(3 * time.Millisecond) {
 		if ok, saw = is(); ok || time.Now().After(deadline) {
@@ -177,7 +177,7 @@ func eventually(is func() (bool, string)) (saw string, ok bool) {
 	}
 }
 
-// ownPartition takes a partition for one story.
+// ownPartition reserves a partition for one story.
 func (s *site) ownPartition(t *testing.T) int32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

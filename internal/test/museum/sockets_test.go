@@ -27,12 +27,12 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// Sockets follow the fold by milliseconds, as Redis does. A user of whom a story asks has one from
-// their first event on, and what its frames have told is compared with what the query service says,
-// at each question about them and at the story's end.
+// Sockets follow the fold by milliseconds, as Redis does. Every user whom a story asks about has a
+// socket from their first event on. At each question about a user, and at the end of the story, the
+// state that the socket's frames add up to is compared with the answers of the query service.
 
-// sockets are a gateway of a site. What it would write goes to a Kafka of its own: a device that
-// takes messages reports them as delivered, and no story has said that.
+// sockets is the gateway of a site. It writes to a Kafka of its own, because a device reports
+// messages as delivered, which the stories do not contain.
 type sockets struct {
 	site *site
 	url  string
@@ -81,11 +81,11 @@ func newSockets(t *testing.T, s *site) *sockets {
 	return k
 }
 
-// socket is a device, and what its frames add up to.
+// socket is a connected device and the state that its frames add up to.
 type socket struct {
 	ws    *websocket.Conn
 	ended chan struct{}
-	inbox chan struct{} // closed once there was one
+	inbox chan struct{} // closed after the first inbox frame
 
 	mu       sync.Mutex
 	channels map[string]*queryv1.ChannelUnread
@@ -94,7 +94,7 @@ type socket struct {
 	err      error
 }
 
-// connect connects a user, once.
+// connect opens a user's socket, once.
 func (k *sockets) connect(l *tale, user string) {
 	l.t.Helper()
 	if _, there := k.open.Load(user); !there {
@@ -102,7 +102,7 @@ func (k *sockets) connect(l *tale, user string) {
 	}
 }
 
-// connect connects the users of whom the story asks, as soon as there is anything of them.
+// connect opens the sockets of the users whom the story asks about, once a record names them.
 func (l *tale) connect() {
 	l.t.Helper()
 	if l.site.sockets == nil || l.rewrite {
@@ -115,12 +115,12 @@ func (l *tale) connect() {
 	}
 }
 
-// dial connects a user and waits for their inbox.
+// dial opens a user's socket and waits for the first inbox frame.
 func (k *sockets) dial(l *tale, user string) *socket {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	ws, _, err := websocket.Dial(ctx, k.url+"/v1/socket?user_id="+url.QueryEscape(user), nil) //nolint:bodyclose // Dial sees to it
+	ws, _, err := websocket.Dial(ctx, k.url+"/v1/socket?user_id="+url.QueryEscape(user), nil) //nolint:bodyclose // Dial closes it
 	if err != nil {
 		l.t.Fatalf("%s: a socket for %s: %v", l.name, user, err)
 	}
@@ -142,7 +142,7 @@ func (s *socket) close() {
 	<-s.ended
 }
 
-// follow takes frames until the connection ends.
+// follow applies frames until the connection ends.
 func (s *socket) follow() {
 	defer close(s.ended)
 	for {
@@ -159,11 +159,11 @@ func (s *socket) follow() {
 	}
 }
 
-// frames have the names of the query service's answers.
+// frames unmarshals frames, whose fields have the names of the query service's answers.
 var loose = protojson.UnmarshalOptions{DiscardUnknown: true}
 
-// take does what a client does with a frame: an inbox is all there is, an update is one channel or
-// thread, each with the totals.
+// take applies a frame as a client does. An inbox replaces everything, an update replaces one
+// channel or thread, and both have the totals.
 func (s *socket) take(body []byte) error {
 	var f struct {
 		Type              string
@@ -196,7 +196,7 @@ func (s *socket) take(body []byte) error {
 	if err = cmp.Or(err, loose.Unmarshal(f.Totals, s.totals)); err != nil {
 		return fmt.Errorf("%w: %s", err, body)
 	}
-	if s.totals.Archived == nil { // zeros are left out
+	if s.totals.Archived == nil { // frames leave zeros out
 		s.totals.Archived = &queryv1.ArchivedTotals{}
 	}
 	if f.Type == "inbox" {
@@ -232,7 +232,7 @@ func (s *socket) takeThread(body []byte, followed bool) error {
 	return nil
 }
 
-// pushed compares what a user's socket has been told with what the query service says.
+// pushed compares the state of a user's socket with the answers of the query service.
 func (l *tale) pushed(user string) {
 	l.t.Helper()
 	if l.site.sockets == nil {
@@ -246,8 +246,8 @@ func (l *tale) pushed(user string) {
 	th := asked(l, l.site.query.GetThreads, &queryv1.GetThreadsRequest{UserId: user, PageSize: 1000, After: l.after})
 	s := v.(*socket)
 	if l.alone >= 0 && s.lists(len(th.Threads)+1) {
-		// Days pass in this story. Time takes threads off the panel and tells no device: the next inbox
-		// does.
+		// Days pass in this story. A thread that becomes too old leaves the list without a frame;
+		// only the next inbox frame leaves it out. So connect again.
 		s.close()
 		s = l.site.sockets.dial(l, user)
 		l.site.sockets.open.Store(user, s)
@@ -260,14 +260,14 @@ func (l *tale) pushed(user string) {
 	}
 }
 
-// lists reports whether frames have told of so many threads, or more.
+// lists reports whether frames have listed at least n threads.
 func (s *socket) lists(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.threads) >= n
 }
 
-// pushedAll is pushed for all users of the story who have a socket.
+// pushedAll calls pushed for all users of the story who have a socket.
 func (l *tale) pushedAll() {
 	l.t.Helper()
 	for name, user := range l.wire {
@@ -283,7 +283,8 @@ func (l *tale) large(channel string) bool {
 	return asked(l, l.site.query.GetChannel, &queryv1.GetChannelRequest{ChannelId: channel, After: l.after}).Large
 }
 
-// differs says in what the frames of a socket differ from an inbox; empty: in nothing.
+// differs describes how the state of a socket differs from an inbox and a list of threads; "" if it
+// does not.
 func (s *socket) differs(in *queryv1.GetInboxResponse, th *queryv1.GetThreadsResponse, large func(string) bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,13 +293,13 @@ func (s *socket) differs(in *queryv1.GetInboxResponse, th *queryv1.GetThreadsRes
 	}
 	var b bytes.Buffer
 	differ := func(what string, got, want proto.Message) {
-		fmt.Fprintf(&b, "%s: frames told\n    %v\n  and owners say\n    %v\n", what, got, want)
+		fmt.Fprintf(&b, "%s: the frames have\n    %v\n  and the owners\n    %v\n", what, got, want)
 	}
 	left := len(s.channels)
 	for _, c := range in.Channels {
 		got := s.channels[c.ChannelId]
 		if got == nil {
-			fmt.Fprintf(&b, "no frame told of %v\n", c)
+			fmt.Fprintf(&b, "no frame has %v\n", c)
 			continue
 		}
 		if left--; !sameChannel(got, c, large) {
@@ -306,13 +307,13 @@ func (s *socket) differs(in *queryv1.GetInboxResponse, th *queryv1.GetThreadsRes
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "frames told of %d channels that the inbox does not have\n", left)
+		fmt.Fprintf(&b, "frames have %d channels that the inbox does not have\n", left)
 	}
 	left = len(s.threads)
 	for _, t := range th.Threads {
 		got := s.threads[[2]string{t.ChannelId, t.ThreadId}]
 		if got == nil {
-			fmt.Fprintf(&b, "no frame told of %v\n", t)
+			fmt.Fprintf(&b, "no frame has %v\n", t)
 			continue
 		}
 		if left--; !sameThread(got, t) {
@@ -320,7 +321,7 @@ func (s *socket) differs(in *queryv1.GetInboxResponse, th *queryv1.GetThreadsRes
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "frames told of %d threads that are not listed\n", left)
+		fmt.Fprintf(&b, "frames have %d threads that are not listed\n", left)
 	}
 	if !proto.Equal(s.totals, in.Totals) {
 		differ("totals", s.totals, in.Totals)
@@ -328,8 +329,9 @@ func (s *socket) differs(in *queryv1.GetInboxResponse, th *queryv1.GetThreadsRes
 	return b.String()
 }
 
-// sameChannel compares a channel. A frame has the line as it was said, an answer both halves. In a
-// large channel a frame leaves out which message is the first, if its gateway does not know it.
+// sameChannel compares a channel. A frame has the line as the user set it, by id or by seq; an
+// answer has both. In a large channel a frame leaves out the first unread message if the gateway
+// does not know it.
 func sameChannel(got, want *queryv1.ChannelUnread, large func(string) bool) bool {
 	g, w := proto.CloneOf(got), proto.CloneOf(want)
 	if (g.FirstUnread == nil && w.FirstUnread != nil || g.FirstMention == nil && w.FirstMention != nil) && large(w.ChannelId) {
@@ -350,7 +352,7 @@ func sameChannel(got, want *queryv1.ChannelUnread, large func(string) bool) bool
 	return proto.Equal(g, w)
 }
 
-// sameThread compares a thread. What is its channel's is not in its frame.
+// sameThread compares a thread. Its frame does not have the fields of its channel.
 func sameThread(got, want *queryv1.ThreadUnread) bool {
 	g, w := proto.CloneOf(got), proto.CloneOf(want)
 	g.Following = true
@@ -358,7 +360,7 @@ func sameThread(got, want *queryv1.ThreadUnread) bool {
 	return proto.Equal(g, w)
 }
 
-// asks lists the users of whom a story asks.
+// asks returns the words of a story's questions, which include all users that they name.
 func asks(story string) (list []string) {
 	for line := range strings.Lines(story) {
 		if question, ok := strings.CutPrefix(strings.TrimSpace(line), "?"); ok {

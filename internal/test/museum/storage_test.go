@@ -15,12 +15,12 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// full says that the heavy stories are told with the numbers that the other products failed at.
+// full runs the heavy stories with the numbers at which the other products failed.
 var full = os.Getenv("TIDEMARK_MUSEUM_FULL") != ""
 
-// TestMarkAllRead is museum-77: "Mark all read" took minutes or timed out, for it wrote a row for
-// each message, and answered that it was partially completed. Here it is one call and one event for
-// each channel that has unread, whatever their number, and each can be undone.
+// TestMarkAllRead is museum-77: "Mark all read" wrote a row for each message. It took minutes or
+// timed out, and reported partial completion. Here one call writes one event for each channel with
+// unread messages, and each event can be undone.
 func TestMarkAllRead(t *testing.T) {
 	s := newSite(t, embedded(t))
 	channels, messages := 200, 20
@@ -29,7 +29,7 @@ func TestMarkAllRead(t *testing.T) {
 	}
 	t.Run("museum-77", func(t *testing.T) {
 		l := newTale(t, s, "museum-77", &datadriven.TestData{CmdArgs: []datadriven.CmdArg{{Key: "now"}}})
-		const then = "at 0:00:01 recorded 0:00:01" // a second for each message would lead into the days to come
+		const then = "at 0:00:01 recorded 0:00:01" // one second per message would pass whole days
 		for i := range channels {
 			l.event(fmt.Sprintf("a, b join #c%d %s", i, then))
 			l.event(fmt.Sprintf("b posts m1..m%d @a #c%d %s", messages, i, then))
@@ -68,9 +68,9 @@ func TestMarkAllRead(t *testing.T) {
 	})
 }
 
-// TestReceiptsCostWhatIsRead is museum-76: a store of receipts grew larger than that of messages,
-// beyond 10 GB in weeks, for it had a row for each user and message. Here a read that reaches a
-// thousand messages costs what one that reaches a single message does.
+// TestReceiptsCostWhatIsRead is museum-76: a store of receipts had a row for each user and message.
+// In weeks it grew beyond 10 GB, larger than the store of messages. Here a read that reaches a
+// thousand messages costs the same as a read of one message.
 func TestReceiptsCostWhatIsRead(t *testing.T) {
 	s := newSite(t, embedded(t))
 	members, messages := 2000, 1000
@@ -95,7 +95,7 @@ func TestReceiptsCostWhatIsRead(t *testing.T) {
 			}
 			sizes[reached] = int64(l.alone)
 		}
-		s.stop() // writes what is not yet written
+		s.stop() // takes the last cut
 		for reached, partition := range sizes {
 			sizes[reached] = dirSize(t, filepath.Join(s.dir, fmt.Sprintf("partition-%d", partition)))
 		}
@@ -123,7 +123,7 @@ func dirSize(t *testing.T, dir string) (n int64) {
 	return n
 }
 
-// embedded is the environment of what needs no real servers to be true.
+// embedded is the environment of tests that need no real servers.
 func embedded(t *testing.T) testkit.Env {
 	return testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + testkit.Miniredis(t).Addr()}
 }

@@ -18,40 +18,40 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script"
 )
 
-// tale is a story being told to a site. Users and channels have names of their own on the wire, so
-// that all stories can be told at once.
+// tale is a story in progress on a site. On the wire it gives users and channels names of its own,
+// so that all stories can run at the same time.
 //
-// Its lines are events as package script reads them, of which those up to the next question are
-// written at once, and
+// Its lines are events in the language of package script, which are written together at the next
+// question, and
 //
-//	? a             what a user sees: GetUnread. GetInbox, ExplainUnread and Redis (inbox,
+//	? a             GetUnread. GetInbox, ExplainUnread and Redis (inbox,
 //	                read-pointer, channel-latest) must agree; also "? a #general"
 //	? inbox a       GetInbox; the order and the totals of Redis are the same
-//	? inbox a unread    GetInbox of what is unread or flagged; also archived: of what is listed apart
-//	? a in thread m1    what the user sees of a thread, if it is listed: GetThreads, ExplainUnread
+//	? inbox a unread    GetInbox, unread or flagged channels only; also "archived": archived channels only
+//	? a in thread m1    a listed thread: GetThreads, ExplainUnread
 //	                    and inbox-threads
 //	? threads a     GetThreads, with the totals of GetInbox
 //	? explain a     ExplainUnread, with the event that put the pointer there; also: in thread m1
 //	? badge a       what an app draws: the dot, the count in channels and threads, the count as "99+"
 //	? #general      GetChannel
-//	? told a        what was published about the user since this was asked; also: in thread m1
+//	? told a        deltas of the user since the last such question; also: in thread m1
 //	? receipts m1   who received and who read a message: GetReceipts
 //	? readers #c    the read state of a room: GetReaders
-//	? shown #c      what tidemark.receipts has shown the members since the last such question
-//	? redis KEY     a key as it is, with the names of the story: read-pointer:a:c
+//	? shown #c      receipts in tidemark.receipts since the last such question
+//	? redis KEY     the content of a key, with the names of the story: read-pointer:a:c
 //	? pages of N a  GetInbox in pages of N
-//	mark all read a     MarkAllRead, and how many channels it found; also: label work, with threads
-//	N times LINE    the line N times, with the numbers from 1 on in the place of each %
+//	mark all read a     MarkAllRead and the number of channels; also: label work, with threads
+//	N times LINE    the line N times, each % replaced by the numbers from 1
 //	restart, rebuild, repair    see TestRestarts
 //
-// `story alone` tells the story on a partition of its own: where days pass, since time passes for a
-// whole partition, and where offsets are told. `story now` has the clock of the wall, which
-// MarkAllRead goes by, and is alone too.
+// `story alone` gives the story a partition of its own. A story needs one if days pass, because
+// time passes for a whole partition, or if its answers have offsets. `story now` also uses the wall
+// clock, as MarkAllRead does.
 type tale struct {
 	t     *testing.T
 	site  *site
 	name  string
-	alone int32 // the partition; -1: one of those that are shared
+	alone int32 // its own partition; -1: it uses the shared ones
 	shift int64 // what is added to the times of the story, in milliseconds
 
 	parser   script.Parser
@@ -60,11 +60,11 @@ type tale struct {
 	after    []string
 	wire     map[string]string // name in the story -> name on the wire, of channels with #
 	names    map[string]string // and back
-	seen     map[string]int    // by key: how many deltas were asked for
-	expected []string          // the answers that the file has
+	seen     map[string]int    // by key: deltas that answers have included
+	expected []string          // the rest of the file's answers
 	rewrite  bool
 	fences   int
-	asks     []string // words of the questions, users among them
+	asks     []string // words of the questions, including users
 }
 
 func newTale(t *testing.T, s *site, name string, d *datadriven.TestData) *tale {
@@ -82,7 +82,7 @@ func newTale(t *testing.T, s *site, name string, d *datadriven.TestData) *tale {
 	return l
 }
 
-// tell takes the story on by some lines and returns the answers.
+// tell runs the next lines of the story and returns the answers.
 func (l *tale) tell(lines []string) []string {
 	l.t.Helper()
 	var out []string
@@ -112,7 +112,7 @@ func (l *tale) tell(lines []string) []string {
 	return out
 }
 
-// event takes a line that is one.
+// event parses a line of events.
 func (l *tale) event(line string) {
 	l.t.Helper()
 	records, err := l.parser.Parse(line)
@@ -122,7 +122,7 @@ func (l *tale) event(line string) {
 	l.pending = append(l.pending, records...)
 }
 
-// times repeats a line that says so.
+// times repeats a line that has a number of times.
 func times(line string) []string {
 	count, event, ok := strings.Cut(line, " times ")
 	n, err := strconv.Atoi(count)
@@ -136,8 +136,8 @@ func times(line string) []string {
 	return out
 }
 
-// publish writes what is pending. The topics are written at once: in which order they are folded is
-// anybody's guess.
+// publish writes the pending events. It writes the topics concurrently, so they may be folded in
+// any order.
 func (l *tale) publish() {
 	l.t.Helper()
 	if len(l.pending) == 0 {
@@ -174,14 +174,14 @@ func (l *tale) publish() {
 	}
 }
 
-// shorten leaves out of a line when it was.
+// shorten removes the times from a line.
 func shorten(line string) string {
 	line, _, _ = strings.Cut(line, " at ")
 	return line
 }
 
-// dress gives a record the names of the wire. Records share what they were parsed from, so it works
-// on copies.
+// dress gives a record the names on the wire. Records share memory with other records of their
+// line, so it changes copies.
 func (l *tale) dress(r *script.Record) {
 	switch r.Input {
 	case events.Messages:
@@ -220,7 +220,7 @@ func (l *tale) dress(r *script.Record) {
 	}
 }
 
-// when is a time of the wire as the story tells it.
+// when converts a time on the wire to the time in the story.
 func (l *tale) when(at *timestamppb.Timestamp) int64 { return at.AsTime().UnixMilli() - l.shift }
 
 func (l *tale) user(name []byte) []byte { return []byte(l.wireUser(string(name))) }
@@ -229,7 +229,7 @@ func (l *tale) wireUser(name string) string { return l.called(name, l.name+"/"+n
 
 func (l *tale) channel(name []byte) []byte { return []byte(l.wireChannel(string(name))) }
 
-// wireChannel is a name that is on the right partition.
+// wireChannel returns a name on the wire that belongs to the right partition.
 func (l *tale) wireChannel(name string) string {
 	if w, ok := l.wire["#"+name]; ok {
 		return w
@@ -253,7 +253,7 @@ func (l *tale) called(name, wire string) string {
 	return l.wire[name]
 }
 
-// plain puts the names of the story into a text that has those of the wire, the longest first.
+// plain replaces names on the wire by those of the story, the longest first.
 func (l *tale) plain(text string) string {
 	var all []string
 	for w := range l.names {
@@ -266,7 +266,8 @@ func (l *tale) plain(text string) string {
 	return text
 }
 
-// asked makes a call, again while the partition moves, and fails the test if it cannot be answered.
+// asked makes a call and retries it while the partition moves. It fails the test if there is no
+// answer.
 func asked[Q, A any](l *tale, do func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), request *Q) *A {
 	l.t.Helper()
 	answer, err := tried(do, request)
@@ -287,7 +288,7 @@ func tried[Q, A any](do func(context.Context, *connect.Request[Q]) (*connect.Res
 	return answer, err
 }
 
-// notFound says that there is no such channel.
+// notFound reports whether the channel does not exist.
 func notFound(err error) bool {
 	return err != nil && connect.CodeOf(err) == connect.CodeNotFound
 }

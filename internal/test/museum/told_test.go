@@ -12,12 +12,11 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// told is what tidemark.unread tells about each user in each channel and thread: what is pushed to
-// clients.
+// told has the deltas in tidemark.unread of each user in each channel and thread.
 type told struct {
 	mu  sync.Mutex
-	of  map[string]*events.UnreadDelta // by key: the newest
-	num map[string]int                 // by key: how many
+	of  map[string]*events.UnreadDelta // newest, by key
+	num map[string]int                 // number of deltas, by key
 }
 
 func newTold() *told { return &told{of: map[string]*events.UnreadDelta{}, num: map[string]int{}} }
@@ -42,30 +41,29 @@ func (f *told) take(t *testing.T, r *kgo.Record) {
 		t.Errorf("%s/%d/%d: %v", r.Topic, r.Partition, r.Offset, err)
 		return
 	}
-	d.InstanceID = nil // a hint, which joined deltas may lose
+	d.InstanceID = nil // only a hint: joined deltas may lose it
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.of[string(r.Key)] = &d
 	f.num[string(r.Key)]++
 }
 
-// about is the newest that was told about a key, and how often anything was.
+// about returns the newest delta of a key and the number of its deltas.
 func (f *told) about(key string) (*events.UnreadDelta, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.of[key], f.num[key]
 }
 
-// shown is what tidemark.receipts shows the members of small channels: the newest about each of
-// them.
+// shown has the newest receipts in tidemark.receipts of each member of each small channel.
 type shown struct {
 	mu sync.Mutex
 	of map[string]*receipts // by channel
 }
 
-// receipts are those of a channel.
+// receipts are the newest receipts of a channel.
 type receipts struct {
-	read, delivered map[string]events.Receipt // by user: how far
+	read, delivered map[string]events.Receipt // by user
 	records         int
 }
 
@@ -93,8 +91,8 @@ func (s *shown) take(t *testing.T, r *kgo.Record) {
 	}
 }
 
-// about is what was shown in a channel since it was asked before, and forgets it where keep is
-// false.
+// about returns the receipts of a channel since they were last removed. It removes them unless keep
+// is true.
 func (s *shown) about(channel string, keep bool) receipts {
 	s.mu.Lock()
 	defer s.mu.Unlock()

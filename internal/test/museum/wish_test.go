@@ -23,9 +23,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// The stories of package model's testdata are of what else a user sees (DESIGN §4.7): its rules,
-// and in testdata/museum a request of a product's users each. The model tells them, and so does the
-// fold; here they are told to a whole Tidemark, which must give the same answers.
+// The stories of package model's testdata are about DESIGN §4.7: its rules, and in testdata/museum
+// one request of a product's users each. The tests of the model and of the fold run them. Here they
+// run on a whole Tidemark, which must give the same answers.
 
 // wishes are the files of the stories.
 func wishes(t *testing.T) (list []string) {
@@ -49,7 +49,7 @@ func TestThreadsThatStay(t *testing.T) {
 	})
 }
 
-// tellWishes tells the stories of a file, but for those that need other settings than a site's.
+// tellWishes runs the stories of a file, except those that need other settings than the site has.
 func tellWishes(t *testing.T, s *site, file string) {
 	base := strings.TrimSuffix(strings.TrimPrefix(file, "../model/testdata/"), ".txt")
 	t.Run("wish/"+base, func(t *testing.T) {
@@ -65,7 +65,7 @@ func tellWishes(t *testing.T, s *site, file string) {
 			}
 			l := newTale(t, s, fmt.Sprintf("wish-%s.%d", base, n), d)
 			if daysPass {
-				l.shift = -(2 * 365 * 24 * time.Hour).Milliseconds() // brokers take no records of the future
+				l.shift = -(2 * 365 * 24 * time.Hour).Milliseconds() // brokers refuse records from the future
 			}
 			l.wish(strings.Split(d.Input, "\n"))
 			return d.Expected
@@ -73,7 +73,7 @@ func tellWishes(t *testing.T, s *site, file string) {
 	})
 }
 
-// wish takes a story to its end and compares each answer with the one that the file has.
+// wish runs a story and compares each answer with the file's.
 func (l *tale) wish(lines []string) {
 	l.t.Helper()
 	now := int64(script.Start)
@@ -92,7 +92,7 @@ func (l *tale) wish(lines []string) {
 		if ok {
 			want = want[:min(strings.Count(saw, "\n")+1, len(want))]
 			if a, b := alike(saw), alike(strings.Join(want, "\n")); a != b {
-				l.t.Errorf("%s: to ?%s a site says\n    %s\nand the model\n    %s", l.name, asked, a, b)
+				l.t.Errorf("%s: ?%s: the site answers\n    %s\nand the model\n    %s", l.name, asked, a, b)
 			}
 		}
 		l.expected = l.expected[max(len(want[:min(1, len(want))]), strings.Count(saw, "\n")+1):]
@@ -101,13 +101,13 @@ func (l *tale) wish(lines []string) {
 	l.pushedAll()
 }
 
-// What the model says and no answer does: that a channel was filed, also after news, which topic
-// has the event that put the pointer there, and the half of a line that was not said.
+// The model has more than the answers: that a channel was filed, even after news; the topic of the
+// event that set the pointer; and the half of a line that the user did not state.
 var said = regexp.MustCompile(` \| filed( for good| up to position \d+)?| by chat\.\w+/\d+| by ".*"| \| line under [^|]*`)
 
 func alike(text string) string { return strings.TrimSpace(said.ReplaceAllString(text, "")) }
 
-// granted answers a question as of a time; not ok: a site does not answer it.
+// granted answers a question as of a time. ok is false if a site cannot answer it.
 func (l *tale) granted(words []string, now int64) (text string, ok bool) {
 	l.t.Helper()
 	option := func(name string) (value string) {
@@ -119,7 +119,7 @@ func (l *tale) granted(words []string, now int64) (text string, ok bool) {
 	}
 	verb := words[0]
 	switch {
-	case verb == "to", slices.Contains(words, "always") != l.site.always && verb == "totals": // MarkAllRead is no question
+	case verb == "to", slices.Contains(words, "always") != l.site.always && verb == "totals": // MarkAllRead is not a question
 		return "", false
 	case verb == "totals":
 		label, at := option("label"), option("at")
@@ -154,19 +154,19 @@ func (l *tale) granted(words []string, now int64) (text string, ok bool) {
 	}
 	if q.thread != "" {
 		text := l.showThread(&q)
-		return text, !strings.Contains(text, "not listed") // the model tells of threads that are not
+		return text, !strings.Contains(text, "not listed") // only the model has threads that are not listed
 	}
 	return l.showAll(&q), true
 }
 
-// unread is GetUnread as of the beginning of time, so that levels are as they were said.
+// unread calls GetUnread as of time 0, so that levels are as the user set them.
 func (l *tale) unread(q *question) *queryv1.ChannelUnread {
 	l.t.Helper()
 	return asked(l, l.site.query.GetUnread, &queryv1.GetUnreadRequest{UserId: q.wireUser, ChannelId: q.wireC, After: l.after,
 		EvaluatedAt: timestamppb.New(time.UnixMilli(script.Start + l.shift))})
 }
 
-// showAll is all that a user sees of a channel, and what is hidden of it.
+// showAll returns a user's whole view of a channel, with what is hidden from them.
 func (l *tale) showAll(q *question) string {
 	l.t.Helper()
 	u := l.unread(q)
@@ -185,7 +185,7 @@ func (l *tale) showAll(q *question) string {
 	return strings.TrimSpace(script.FormatView(&v) + " " + script.FormatHidden(&projections.Explanation{Excluded: projections.Excluded{Hidden: x.Excluded.GetHidden()}}))
 }
 
-// showMentions says which mentions name the user.
+// showMentions returns how many of the mentions name the user.
 func (l *tale) showMentions(q *question) string {
 	l.t.Helper()
 	if q.thread == "" {
@@ -200,7 +200,7 @@ func (l *tale) showMentions(q *question) string {
 	return fmt.Sprintf("%s in thread %s: not listed", q.user, q.thread)
 }
 
-// showTotals says what a user's channels come to as of a time; Redis must say the same.
+// showTotals returns the totals of a user's channels as of a time. Redis must have the same.
 func (l *tale) showTotals(q *question, label string, now int64) string {
 	l.t.Helper()
 	at := time.UnixMilli(now + l.shift)
@@ -238,7 +238,7 @@ func (l *tale) showTotals(q *question, label string, now int64) string {
 	return text
 }
 
-// showViewers says who got, read and viewed a message.
+// showViewers returns who received, read and viewed a message.
 func (l *tale) showViewers(q *question) string {
 	l.t.Helper()
 	r, err := tried(l.site.query.GetReceipts, &queryv1.GetReceiptsRequest{ChannelId: q.wireC, MessageId: q.message, PageSize: 1000, After: l.after})
@@ -267,7 +267,7 @@ func (l *tale) showViewers(q *question) string {
 	return strings.TrimSpace(script.FormatReceipts(&v) + " " + script.FormatViewers(v.List))
 }
 
-// readersText says how far each member read.
+// readersText describes how far each member has read.
 func (l *tale) readersText(q *question) string {
 	l.t.Helper()
 	r := asked(l, l.site.query.GetReaders, &queryv1.GetReadersRequest{ChannelId: q.wireC, PageSize: 1000, After: l.after})

@@ -7,13 +7,14 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Promised returns the part of v that a delta promises to say, about a pair that really is as now
-// (DESIGN §7): to those who are no members their own doing, in a large channel what messages of
-// others do not change. A field of View that no delta says is cleared here.
+// Promised clears the fields of v that a delta need not state (DESIGN §7), now being the pair's
+// true state. For a user who is not a member a delta states only what the user did. In a large
+// channel it states only what messages of others do not change. A field of View that no delta has
+// is cleared here too.
 func Promised(v, now projections.View) projections.View {
 	v.Stamp = events.Stamp{}
-	v.ChannelLabels, v.ChannelArchived, v.Archived, v.StillFiled = nil, false, false, false // the channel's record tells them
-	v.LineKnown = projections.Ref{}                                                         // only an answer tells it
+	v.ChannelLabels, v.ChannelArchived, v.Archived, v.StillFiled = nil, false, false, false // in the channel's record
+	v.LineKnown = projections.Ref{}                                                         // only in answers
 	if now.Large || !now.Member {
 		v.Unread, v.Mentions, v.FirstUnread, v.Latest = 0, 0, projections.Ref{}, projections.Head{}
 		v.DirectMentions, v.FirstMention = 0, projections.Ref{}

@@ -73,9 +73,9 @@ func TestPromised(t *testing.T) {
 	}
 	undecided := projections.View{Filed: events.Filed{Is: true, Pos: math.MaxUint32}}
 	if got := Promised(undecided, projections.View{Member: true, Large: true, Ask: true}); got.Filed.Pos != math.MaxUint32 {
-		t.Errorf("that a filing is not decided is promised: %+v", got.Filed)
+		t.Errorf("an undecided filing is not cleared: %+v", got.Filed)
 	}
 	if got := Promised(projections.View{LastReadAt: 5}, projections.View{Member: true}); got.LastReadAt != 0 {
-		t.Error("the time of a pointer that is nowhere is promised")
+		t.Error("the time of an unset pointer is not cleared")
 	}
 }

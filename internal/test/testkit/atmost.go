@@ -8,8 +8,8 @@ import (
 // mostTries is how often AtMost measures.
 const mostTries = 5
 
-// AtMost measures a duration up to five times, until it is at most limit, and fails the test if
-// none is: one that is longer may be the machine's doing, five are the program's.
+// AtMost measures a duration up to five times, until one is at most limit, and fails the test if
+// none is. One long duration may be due to the machine; five are due to the program.
 func AtMost(t testing.TB, what string, limit time.Duration, measure func() time.Duration) {
 	t.Helper()
 	var took []time.Duration

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Authority issues certificates for servers and clients at 127.0.0.1, valid for an hour.
+// Authority issues certificates for servers and clients at 127.0.0.1. They are valid for an hour.
 type Authority struct {
 	PEM  []byte // its own certificate
 	cert *x509.Certificate

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ended is a test that records its last words instead of failing.
+// ended records the message of a failure instead of failing.
 type ended struct {
 	testing.TB
 	words string

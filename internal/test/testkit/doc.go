@@ -8,13 +8,13 @@
 //		})
 //	}
 //
-// A test that needs a server gets it or fails; it is skipped under -short alone. One real broker
-// serves all tests of a binary, and under `make test` of the whole run, so topics and groups have
-// unique names (UniqueName, Topics). A test that stops or pauses brokers starts its own with
-// KafkaN. A Redis is started for each test that asks: it takes 30 ms.
+// A test that needs a server gets it or fails; only -short skips it. One real broker serves all
+// tests of a binary, and under `make test` of the whole run, so topics and groups have unique names
+// (UniqueName, Topics). A test that stops or pauses brokers starts its own with KafkaN. Every call
+// of Redis starts a server, which takes 30 ms.
 //
-// What lives here: what takes a testing.TB. The processes themselves are package servers; lines to
-// them that can be cut are package proxy.
+// Everything here takes a testing.TB. Package servers runs the processes, and package proxy has
+// connections to them that a test can cut.
 //
 //	testkit.go    which tests need a server, unique names
 //	both.go       a test on the embedded and on the real servers
@@ -32,7 +32,7 @@
 //	atmost.go     judges a duration by the best of several tries
 //	leaks.go      goroutines that are left
 //	series.go     metrics without a series
-//	usage.go      what this process holds
+//	usage.go      the memory and descriptors of this process
 //	race_on.go    the race detector is on
 //	race_off.go   and off
 package testkit

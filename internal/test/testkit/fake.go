@@ -10,8 +10,8 @@ import (
 )
 
 // FakeKafka starts a cluster of the embedded broker in this process, one broker unless opts say
-// otherwise, and ends it with the test. It is not a Kafka: what a test proves about brokers, groups
-// and offsets it proves on the real one too.
+// otherwise, and ends it with the test. It is not a Kafka, so a test about brokers, groups or
+// offsets also runs on a real one.
 func FakeKafka(t testing.TB, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
 	// Later options win, so callers' replace these.
@@ -25,9 +25,9 @@ func FakeKafka(t testing.TB, opts ...kfake.Opt) *kfake.Cluster {
 }
 
 // FastClientOpts are options with which a client notices new topics, moved leaders and rebalances
-// within about 100 ms, and gives a silent broker up after 3 s. With its defaults, which are right
-// for production, three refused requests cost it 15 s, a resumed partition waits for up to 5 s, and
-// a paused broker holds it up for 50 s.
+// within about 100 ms, and gives a silent broker up after 3 s. With the defaults, which are right
+// for production, three refused requests take 15 s, a resumed partition waits for up to 5 s, and a
+// paused broker delays the client by 50 s.
 func FastClientOpts() []kgo.Opt {
 	return []kgo.Opt{
 		kgo.MetadataMinAge(50 * time.Millisecond),
@@ -39,7 +39,7 @@ func FastClientOpts() []kgo.Opt {
 		kgo.HeartbeatInterval(100 * time.Millisecond),
 		kgo.ProducerLinger(0),
 		kgo.DialTimeout(3 * time.Second),
-		kgo.RequestTimeoutOverhead(3 * time.Second), // above what a request itself may wait for at the broker
+		kgo.RequestTimeoutOverhead(3 * time.Second), // on top of the time that a request may wait at the broker
 		kgo.ProduceRequestTimeout(3 * time.Second),
 		kgo.DisableClientMetrics(),
 	}

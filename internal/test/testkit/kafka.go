@@ -164,6 +164,6 @@ func (c *KafkaCluster) MoveLeader(topic string, partition int32, node int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := moveLeader(ctx, Client(c.t, c.Brokers), topic, partition, int32(node)); err != nil {
-		c.t.Fatalf("move the lead of %s/%d to node %d: %v", topic, partition, node, err)
+		c.t.Fatalf("move the leader of %s/%d to node %d: %v", topic, partition, node, err)
 	}
 }

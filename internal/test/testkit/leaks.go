@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// LeakFree is the TestMain of a package whose code starts goroutines: it runs the tests and then
-// fails if a goroutine is left that the tests, or what they have tested, should have ended.
+// LeakFree is the TestMain of a package whose code starts goroutines. It runs the tests, and fails
+// if a goroutine still runs that the tests or the tested code should have ended.
 //
 //	func TestMain(m *testing.M) { testkit.LeakFree(m) }
 //

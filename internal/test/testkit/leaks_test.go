@@ -13,10 +13,10 @@ func TestLeaksFindsWhatIsLeft(t *testing.T) {
 	stop := make(chan struct{})
 	go func() { <-stop }()
 	if err := leaks(0, others); err == nil || !strings.Contains(err.Error(), "TestLeaksFindsWhatIsLeft") {
-		t.Errorf("a goroutine is left, and it says %v", err)
+		t.Errorf("a goroutine is left, and leaks returns %v", err)
 	}
 	close(stop)
 	if err := leaks(leakPatience, others); err != nil {
-		t.Errorf("nothing is left, and it says %v", err)
+		t.Errorf("nothing is left, and leaks returns %v", err)
 	}
 }

@@ -2,6 +2,6 @@
 
 package testkit
 
-// RaceDetector tells whether this test was built with the race detector, which has memory of its
-// own for each address that was ever used and never gives it back.
+// RaceDetector reports whether this test was built with the race detector, whose shadow memory
+// grows with every address used and is never returned.
 const RaceDetector = true

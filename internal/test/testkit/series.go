@@ -31,8 +31,8 @@ func (s *Series) MustRegister(all ...prometheus.Collector) {
 
 var fqName = regexp.MustCompile(`fqName: "([^"]+)"`)
 
-// AllBegun fails unless all metrics but those in without have series. An alert on the increase of a
-// counter does not see the first event of a series that begins with it.
+// AllBegun fails unless every metric that is not in without has series. If a series begins with its
+// first event, an alert on the counter's increase misses that event.
 func (s *Series) AllBegun(t testing.TB, without ...string) {
 	t.Helper()
 	begun, excused := map[string]bool{}, map[string]bool{}
@@ -58,7 +58,7 @@ func (s *Series) AllBegun(t testing.TB, without ...string) {
 			if m := fqName.FindStringSubmatch(d.String()); m == nil {
 				t.Errorf("%s has no name", d)
 			} else if name := m[1]; begun[name] == excused[name] {
-				t.Errorf("%s: has series %t, is excused from it %t", name, begun[name], excused[name])
+				t.Errorf("%s: has series %t, is in without %t", name, begun[name], excused[name])
 			}
 		}
 	}

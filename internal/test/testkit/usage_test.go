@@ -52,9 +52,9 @@ func TestNoGrowthSeesWhatLeaks(t *testing.T) {
 		})
 		switch all := strings.Join(r.errors, "\n"); {
 		case want == "" && all != "":
-			t.Errorf("nothing leaks, and yet: %s", all)
+			t.Errorf("nothing leaks, but NoGrowth fails: %s", all)
 		case !strings.Contains(all, want):
-			t.Errorf("%s leak, and it says %q", want, all)
+			t.Errorf("%s leak, and NoGrowth reports %q", want, all)
 		}
 	}
 	_ = kept

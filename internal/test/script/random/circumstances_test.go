@@ -10,12 +10,12 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script"
 )
 
-// said is one use of a part in a case, and of whom it is.
+// said is one use of a part in a case, and its user.
 type said struct {
 	part    Part
 	channel string
 	users   []string
-	until   int64 // the log time after which it does not apply to new messages; 0: it waits for none
+	until   int64 // log time after which it applies to no new message; 0: it never does
 }
 
 // lapse is how long an event waits, in milliseconds (DESIGN §4.3).
@@ -68,7 +68,7 @@ func membersEver(c *Case, channel string) (users []string) {
 	return users
 }
 
-// circumstances are what becomes of a channel, or of a user in it, in which something is said.
+// circumstances are the situations of a channel, or of a user in it, in which a part is used.
 var circumstances = map[string]func(c *Case, s *said) bool{
 	"in a small channel": func(c *Case, s *said) bool { return mostMembers(c, s.channel) <= int(c.Settings.FanoutLimit) },
 	"in a large channel": func(c *Case, s *said) bool { return mostMembers(c, s.channel) > int(c.Settings.FanoutLimit) },
@@ -123,8 +123,8 @@ func mostMembers(c *Case, channel string) (most int) {
 	return most
 }
 
-// TestDrawsPartsInAllCircumstances: each part meets everything that becomes of a channel and of its
-// users. The properties of projections cut and restart a partition amid such cases.
+// TestDrawsPartsInAllCircumstances: each part occurs in every circumstance. The properties of
+// projections cut and restart a partition amid such cases.
 func TestDrawsPartsInAllCircumstances(t *testing.T) {
 	const cases = 400
 	found := map[Part]map[string]int{}

@@ -9,9 +9,9 @@ import (
 // messageDraw is an event without a time.
 type messageDraw struct {
 	event  *events.Message
-	fresh  bool // a post of the next id; else of any
+	fresh  bool // a post with the next id, else with any id
 	step   int64
-	behind int64 // how far the sender's clock is behind; below 0 it is ahead, by 5 minutes at most as the decoder lets it
+	behind int64 // how far the sender's clock is behind; negative: ahead, at most the 5 minutes that the decoder allows
 }
 
 func (m *mix) message(t *rapid.T) messageDraw {

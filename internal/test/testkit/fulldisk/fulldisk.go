@@ -26,8 +26,8 @@ func New(fs vfs.FS, full func(name string) bool) *FS {
 // Unwrap implements vfs.FS.
 func (d *FS) Unwrap() vfs.FS { return d.FS }
 
-// no returns the error of an operation on a name, nil if there is space.
-func (d *FS) no(op, name string) error {
+// noSpace returns the error of an operation on a name, nil if there is space.
+func (d *FS) noSpace(op, name string) error {
 	if d.full(name) {
 		return &os.PathError{Op: op, Path: name, Err: d.Err}
 	}
@@ -35,7 +35,7 @@ func (d *FS) no(op, name string) error {
 }
 
 func (d *FS) open(op, name string, open func() (vfs.File, error)) (vfs.File, error) {
-	if err := d.no(op, name); err != nil {
+	if err := d.noSpace(op, name); err != nil {
 		return nil, err
 	}
 	f, err := open()
@@ -62,7 +62,7 @@ func (d *FS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vf
 
 // Lock implements vfs.FS.
 func (d *FS) Lock(name string) (io.Closer, error) {
-	if err := d.no("lock", name); err != nil {
+	if err := d.noSpace("lock", name); err != nil {
 		return nil, err
 	}
 	return d.FS.Lock(name)
@@ -70,7 +70,7 @@ func (d *FS) Lock(name string) (io.Closer, error) {
 
 // Link implements vfs.FS.
 func (d *FS) Link(oldname, newname string) error {
-	if err := d.no("link", newname); err != nil {
+	if err := d.noSpace("link", newname); err != nil {
 		return err
 	}
 	return d.FS.Link(oldname, newname)
@@ -78,7 +78,7 @@ func (d *FS) Link(oldname, newname string) error {
 
 // Rename implements vfs.FS.
 func (d *FS) Rename(oldname, newname string) error {
-	if err := d.no("rename", newname); err != nil {
+	if err := d.noSpace("rename", newname); err != nil {
 		return err
 	}
 	return d.FS.Rename(oldname, newname)
@@ -86,7 +86,7 @@ func (d *FS) Rename(oldname, newname string) error {
 
 // MkdirAll implements vfs.FS.
 func (d *FS) MkdirAll(dir string, perm os.FileMode) error {
-	if err := d.no("mkdir", dir); err != nil {
+	if err := d.noSpace("mkdir", dir); err != nil {
 		return err
 	}
 	return d.FS.MkdirAll(dir, perm)
@@ -99,7 +99,7 @@ type file struct {
 }
 
 func (f *file) Write(b []byte) (int, error) {
-	if err := f.disk.no("write", f.name); err != nil {
+	if err := f.disk.noSpace("write", f.name); err != nil {
 		n, failed := f.File.Write(b[:len(b)/2])
 		if failed != nil {
 			err = failed
@@ -110,7 +110,7 @@ func (f *file) Write(b []byte) (int, error) {
 }
 
 func (f *file) WriteAt(b []byte, off int64) (int, error) {
-	if err := f.disk.no("write", f.name); err != nil {
+	if err := f.disk.noSpace("write", f.name); err != nil {
 		n, failed := f.File.WriteAt(b[:len(b)/2], off)
 		if failed != nil {
 			err = failed

@@ -12,7 +12,7 @@ import (
 // axeVersion is the version that tools/axe/pom.xml names.
 const axeVersion = "4.10.1"
 
-// AxeScript returns axe-core, the script that finds what keeps people out of a page. Maven fetches
+// AxeScript returns axe-core, the script that finds accessibility defects of a page. Maven fetches
 // it when it is missing from tidemark/axe-VERSION in the user's cache folder.
 func AxeScript(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()

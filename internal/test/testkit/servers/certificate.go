@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Certificate makes a key and a certificate of 127.0.0.1 that vouches for itself, both in PEM form,
-// for a day.
+// Certificate returns a key and a self-signed certificate of 127.0.0.1, both in PEM form, valid for
+// a day.
 func Certificate() (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

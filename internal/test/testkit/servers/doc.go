@@ -2,8 +2,8 @@
 // jars, redis-server and PostgreSQL. Tests use it through package testkit; `make test` and `make
 // bench` start one broker for a whole run with cmd/servers.
 //
-// What lives here: processes, ports, data directories, and what cleans them up. What does not:
-// testing.T, topics, fakes.
+// It has processes, ports, data directories and their cleanup. It does not have testing.T, topics
+// or fakes.
 //
 // The invariant: no server outlives the process that started it, even when that is killed with
 // SIGKILL. guard keeps it. On Windows every start fails

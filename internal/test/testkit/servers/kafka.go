@@ -19,11 +19,11 @@ import (
 
 // KafkaOptions says how a cluster is run. The zero value is one small broker.
 type KafkaOptions struct {
-	// Nodes is the number of brokers, each of which is a controller too; 0 means 1. Three of them
+	// Nodes is the number of brokers, each of which is a controller too; 0 means 1. Three brokers
 	// survive the loss of one.
 	Nodes int
-	// JVM are the options of the Java virtual machine; nil means a heap of 512 MB and few threads,
-	// which is right for tests. Measurements set their own.
+	// JVM has the options of the Java virtual machine. nil means a heap of 512 MB and few threads,
+	// which suits tests. Benchmarks set their own.
 	JVM []string
 	// Properties are added to the server.properties of every broker and replace existing ones.
 	Properties map[string]string

@@ -92,7 +92,7 @@ func (p *Postgres) awaitReady(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("PostgreSQL does not begin: %w; the end of its log:\n%s", err, p.proc.logTail())
+			return fmt.Errorf("PostgreSQL does not start: %w; the end of its log:\n%s", err, p.proc.logTail())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
