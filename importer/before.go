@@ -136,7 +136,7 @@ func (p *plan) matters(t *thread) bool {
 
 // olderPointer takes a pointer to a place before the cut.
 func (p *plan) olderPointer(key, value []byte, e *Event) error {
-	if e.Thread != "" {
+	if e.Thread != "" || e.Threads {
 		return p.before.add(key, value) // replies keep their numbers
 	}
 	return p.keep(e, p.channel(e.Channel), pointer{kind: pointerOlder, at: e.Until, private: e.Private})

@@ -7,6 +7,10 @@ type Count struct {
 	User, Channel, Thread string
 	Unread                int64  // as stored: it may be negative
 	Mentions              *int64 // nil: the product stores none
+
+	OnlyMentions bool   // Unread counts only messages that mention the user
+	Capped       bool   // the product has stopped counting
+	Why          string // why the number cannot be compared; "" if it can
 }
 
 // Counter is a product whose own numbers can be read.

@@ -11,12 +11,14 @@ const (
 	flagBroadcast
 	flagDirect
 	flagPrivate
+	flagBefore
+	flagThreads
 )
 
 // append appends the encoded event to b.
 func (e *Event) append(b []byte) []byte {
 	flags := byte(0)
-	for i, on := range []bool{e.MentionAll, e.Silent, e.Broadcast, e.Direct, e.Private} {
+	for i, on := range []bool{e.MentionAll, e.Silent, e.Broadcast, e.Direct, e.Private, e.Before, e.Threads} {
 		if on {
 			flags |= 1 << i
 		}
@@ -49,7 +51,8 @@ func (e *Event) decode(b []byte) error {
 	f := b[1]
 	*e = Event{
 		Kind: Kind(b[0]), MentionAll: f&flagMentionAll != 0, Silent: f&flagSilent != 0, Broadcast: f&flagBroadcast != 0,
-		Direct: f&flagDirect != 0, Private: f&flagPrivate != 0, Mentions: e.Mentions[:0],
+		Direct: f&flagDirect != 0, Private: f&flagPrivate != 0, Before: f&flagBefore != 0, Threads: f&flagThreads != 0,
+		Mentions: e.Mentions[:0],
 	}
 	r := reader{b: b[2:]}
 	for _, s := range []*string{&e.Channel, &e.User, &e.ID, &e.Thread, &e.Text} {

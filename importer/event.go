@@ -40,6 +40,9 @@ const (
 	KindLeave = kindLeave
 )
 
+// KindSingle means that User has read the message ID, posted at At, although older ones are unread.
+const KindSingle Kind = 64
+
 // Event is one fact of a product about a channel. Times are in Unix milliseconds, 0 if the product
 // states none.
 type Event struct {
@@ -59,10 +62,11 @@ type Event struct {
 	Broadcast  bool // a reply that counts in the channel
 	Direct     bool // a channel whose members count its whole history
 	Private    bool // a read that others do not see
-	Quiet      bool // a message that the product's own numbers leave out; for comparisons only
+	Quiet      bool // for comparisons only: a message, or what is unread by a pointer, that the product's own numbers leave out
+	Before     bool // a pointer that is right before the message ID
+	Threads    bool // a pointer that also reads the channel's threads; in an import, one behind the newest message
 
 	// Only events of a bridge have these.
-	Threads  bool   // a pointer in the channel that also reads its threads
 	Next     string // the message after a pointer: the user has not read it, whatever they read or posted before
 	Explicit bool   // a message that does not read the channel for its author: the product has a pointer of theirs
 }

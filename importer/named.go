@@ -49,6 +49,9 @@ func (p *plan) placeNamed() error {
 			e.Until = e.At
 		}
 		k := behind(bytes.Clone(at))
+		if e.Before {
+			k = before(at, e.Channel)
+		}
 		return p.place(append(append(append(k, e.User...), 0), e.Thread...), &e)
 	})
 }

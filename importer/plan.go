@@ -14,6 +14,7 @@ type plan struct {
 	names    *sorter // messages and pointers by message id
 	before   *sorter // events before the cut that are written
 	pointers *sorter // by channel, user and thread
+	singles  *sorter // single reads, by channel and user
 	reads    *sorter // of the second pass
 
 	channels map[string]*channel
@@ -73,14 +74,14 @@ func newPlan(dir string, cut, now int64, problems *Problems) *plan {
 		dir: dir, cut: cut, now: now, clock: now, problems: problems,
 		channels: map[string]*channel{}, threads: map[pair]*thread{}, posters: map[pair]*poster{}, note: func() {},
 	}
-	for _, s := range []**sorter{&p.events, &p.names, &p.before, &p.pointers, &p.reads} {
+	for _, s := range []**sorter{&p.events, &p.names, &p.before, &p.pointers, &p.singles, &p.reads} {
 		*s = newSorter(dir)
 	}
 	return p
 }
 
 func (p *plan) close() {
-	for _, s := range []*sorter{p.events, p.names, p.before, p.pointers, p.reads} {
+	for _, s := range []*sorter{p.events, p.names, p.before, p.pointers, p.singles, p.reads} {
 		s.close()
 	}
 }

@@ -18,6 +18,7 @@ type pointer struct {
 	channel, user, thread string
 	kind                  byte
 	private               bool
+	threads               bool // reads the channel's threads, too
 	seq, own              uint32
 	next                  string // id of the message after seq, if there is one
 	at                    int64  // when it was set
@@ -27,11 +28,13 @@ type pointer struct {
 func (p *plan) addPointer(x *pointer) error {
 	k := append(append(append([]byte(x.channel), 0), x.user...), 0)
 	k = append(append(k, x.thread...), 0)
-	private := byte(0)
-	if x.private {
-		private = 1
+	flags := byte(0)
+	for i, on := range []bool{x.private, x.threads} {
+		if on {
+			flags |= 1 << i
+		}
 	}
-	b := []byte{x.kind, private}
+	b := []byte{x.kind, flags}
 	for _, s := range []string{x.channel, x.user, x.thread, x.next} {
 		b = appendText(b, s)
 	}
@@ -44,7 +47,7 @@ func (x *pointer) decode(b []byte) error {
 	if len(b) < 2 {
 		return errRun
 	}
-	*x = pointer{kind: b[0], private: b[1] == 1}
+	*x = pointer{kind: b[0], private: b[1]&1 != 0, threads: b[1]&2 != 0}
 	r := reader{b: b[2:]}
 	for _, s := range []*string{&x.channel, &x.user, &x.thread, &x.next} {
 		*s = r.text()
@@ -64,7 +67,7 @@ func (p *plan) pointAt(e *Event) {
 		kind = pointerPosted
 	}
 	c.waiting = append(c.waiting, pointer{
-		kind: kind, channel: e.Channel, user: e.User, thread: e.Thread, seq: c.seq, at: e.Until, private: e.Private,
+		kind: kind, channel: e.Channel, user: e.User, thread: e.Thread, seq: c.seq, at: e.Until, private: e.Private, threads: e.Threads,
 	})
 }
 
@@ -113,6 +116,7 @@ type settled struct {
 	next     string
 	at       int64
 	private  bool
+	threads  bool
 	explicit bool
 }
 
@@ -135,8 +139,9 @@ func (p *plan) settle(c *channel, own *poster, all []pointer) (s settled) {
 		}
 		switch {
 		case seq > s.seq:
-			s.seq, s.next, s.private = seq, x.next, private
+			s.seq, s.next, s.private, s.threads = seq, x.next, private, x.threads
 		case seq == s.seq:
+			s.threads = s.threads || x.threads
 			s.next, s.private = x.next, s.private && private // of two reads of the same place others see the public one
 		}
 		s.at = max(s.at, x.at)

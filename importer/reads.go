@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
@@ -11,7 +12,7 @@ import (
 // and over follows that result from messages.
 const (
 	stageRead     byte = 1 + iota
-	stageFollowed      // because of a message that is not written
+	stageFollowed      // because of a message that is not written; and single reads, behind the pointer of the user
 	stageSetting
 )
 
@@ -62,13 +63,66 @@ func (p *plan) placePointers() error {
 			}}
 		case s.seq > 0:
 			e.Kind = &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{
-				Target: &eventsv1.ReadUpTo_Seq{Seq: s.seq}, ThreadId: x.thread, Private: s.private,
+				Target: &eventsv1.ReadUpTo_Seq{Seq: s.seq}, ThreadId: x.thread, Private: s.private, WithThreads: s.threads,
 			}}
 		default:
 			return nil // there was no message yet
 		}
 		return p.addRead(stageRead, 0, at, x.thread, e)
 	})
+}
+
+// named is how long Tidemark keeps the id of a message, less a day.
+const named = 89 * 24 * 60 * 60 * 1000
+
+// single adds a single read, if Tidemark still knows the id of its message.
+func (p *plan) single(o Origin, e *Event) error {
+	if e.At < max(p.cut, p.now-named) {
+		p.problems.Add(o, "a message read although older ones are unread, and too old to be named: left unread", e.Channel+" "+e.User+" "+e.ID)
+		return nil
+	}
+	k := append(append(append([]byte(e.Channel), 0), e.User...), 0)
+	return p.singles.add(appendID(k, e.ID), e.append(nil))
+}
+
+// readAtOnce is the largest number of messages in one event of single reads.
+const readAtOnce = 1000
+
+// placeSingles turns the single reads of each user in each channel into events.
+func (p *plan) placeSingles() error {
+	var e, of Event
+	var ids []string
+	part := 0
+	write := func() error {
+		if len(ids) == 0 {
+			return nil
+		}
+		x := &eventsv1.ReadEvent{
+			ChannelId: of.Channel, UserId: of.User, OccurredAt: timestamp(p.now),
+			Kind: &eventsv1.ReadEvent_MessagesRead{MessagesRead: &eventsv1.MessagesRead{MessageIds: ids, Private: of.Private}},
+		}
+		ids, part = nil, part+1
+		return p.addRead(stageFollowed, byte(KindSingle), p.now, fmt.Sprintf("%09d", part), x)
+	}
+	err := p.singles.walk(nil, func(_, value []byte) error {
+		if err := e.decode(value); err != nil {
+			return err
+		}
+		if e.Channel != of.Channel || e.User != of.User || len(ids) == readAtOnce {
+			if err := write(); err != nil {
+				return err
+			}
+			of = Event{Channel: e.Channel, User: e.User, Private: e.Private}
+		}
+		if len(ids) == 0 || ids[len(ids)-1] != e.ID {
+			ids = append(ids, e.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return write()
 }
 
 // writeReads is the second pass: it writes chat.reads. Its records have the time of the import, so

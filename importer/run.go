@@ -21,11 +21,12 @@ type Config struct {
 	Prefix   string // of the topics' names
 	Product  string
 	Slot     string
-	LSN      string        // position of the replication slot whose snapshot is imported; "" without one
-	Source   string        // for messages: without a password
-	Since    time.Duration // older messages become a count for each channel; 0: none
-	DryRun   bool          // reads everything and writes nothing
-	Beside   bool          // the topics may have records of other channels
+	LSN      string             // position of the replication slot whose snapshot is imported; "" without one
+	Source   string             // for messages: without a password
+	Since    time.Duration      // older messages become a count for each channel; 0: none
+	DryRun   bool               // reads everything and writes nothing
+	Each     func(Record) error // gets the records that a dry run would write
+	Beside   bool               // the topics may have records of other channels
 	Progress func(Progress)
 
 	every time.Duration // between checkpoints
@@ -81,6 +82,9 @@ func Run(ctx context.Context, conf Config, product Product) (*Summary, error) {
 	sum := &Summary{Product: conf.Product, Slot: conf.Slot, Source: conf.Source, DryRun: conf.DryRun}
 	out := sink(discard{})
 	var w *writer
+	if conf.DryRun && conf.Each != nil {
+		out = each(conf.Each)
+	}
 	if !conf.DryRun {
 		var err error
 		if w, err = openWriter(ctx, &conf, state); err != nil {
@@ -138,6 +142,9 @@ func (p *plan) run(ctx context.Context, conf *Config, product Product, w *writer
 		return err
 	}
 	if err := p.placePointers(); err != nil {
+		return err
+	}
+	if err := p.placeSingles(); err != nil {
 		return err
 	}
 	progress = Progress{Phase: "reads", Total: p.reads.length}
@@ -261,3 +268,10 @@ func (c *counts) write(key []byte, in events.Input, channel string, value []byte
 type discard struct{}
 
 func (discard) write([]byte, events.Input, string, []byte, int64) error { return nil }
+
+// each is the sink of a dry run whose records somebody wants.
+type each func(Record) error
+
+func (e each) write(_ []byte, in events.Input, channel string, value []byte, millis int64) error {
+	return e(Record{in, channel, value, millis})
+}

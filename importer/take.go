@@ -33,6 +33,8 @@ func (p *plan) take(o Origin, e *Event) error {
 		return p.place(e.place(), e)
 	case KindPointer:
 		return p.pointer(o, e)
+	case KindSingle:
+		return p.single(o, e)
 	case KindFollow, KindUnfollow, KindMute:
 		if e.Thread != "" {
 			p.threadOf(e.Channel, e.Thread).named = true
@@ -58,7 +60,7 @@ func (p *plan) usable(o Origin, e *Event) bool {
 	ofMessage := e.Kind == KindPost || e.Kind == KindEdit || e.Kind == KindDelete
 	ofUser := e.Kind != KindChannel && e.Kind != KindChannelDeleted && !ofMessage
 	if bad("channel", e.Channel, false) || bad("user", e.User, !ofUser) ||
-		bad("message", e.ID, !ofMessage) || bad("thread", e.Thread, e.Kind != KindFollow && e.Kind != KindUnfollow) {
+		bad("message", e.ID, !ofMessage && e.Kind != KindSingle) || bad("thread", e.Thread, e.Kind != KindFollow && e.Kind != KindUnfollow) {
 		return false
 	}
 	for _, at := range []*int64{&e.At, &e.Until} {

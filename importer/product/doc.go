@@ -11,6 +11,8 @@
 //	synapse.go     Synapse's database
 //	synapse_content.go  the events of Matrix in it
 //	synapse_counts.go   its numbers of notifications
+//	slack.go       the export of a Slack workspace
+//	slack_content.go  the messages in it
 //	live.go        changes of a product's rows, and what a bridge remembers of them
 //	mattermost_live.go  those of Mattermost
 //	synapse_live.go     those of Synapse: events

@@ -59,7 +59,7 @@ func TestSynapse(t *testing.T) {
 		"pointer !r @bob thread $1 at 2023-11-14T22:13:24Z until 2023-11-14T22:13:26Z",
 		"mute !r @ann", "mute !r @bob", "follow !r @cem thread $1" + at, "unfollow !r @eve thread $1" + at,
 		"post !r @ann id $1" + at + " text root mentions @bob", "post !r @cem id $2 thread $1" + at + " text a reply mentions @bob all",
-		"post !r @ann id $4" + at + " text after mentions @dee silent", "post !r @ann id $5" + at + " text cat",
+		"post !r @ann id $4" + at + " text after mentions @dee silent", "post !r @ann id $5" + at + " text cat quiet",
 		"post !r @ann id $6 thread $5" + at, "post !r @ann id $7" + at + " until 2023-11-14T22:13:28Z silent", "post !r @ann id $8" + at,
 		"pointer !r @bob thread $1" + at + " until 2023-11-14T22:13:25Z",
 	}

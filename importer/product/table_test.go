@@ -17,7 +17,7 @@ import (
 func line(e *importer.Event) string {
 	kinds := map[importer.Kind]string{
 		importer.KindChannel: "channel", importer.KindMember: "member", importer.KindPost: "post", importer.KindChannelDeleted: "ended",
-		importer.KindPointer: "pointer", importer.KindFollow: "follow", importer.KindUnfollow: "unfollow", importer.KindMute: "mute",
+		importer.KindPointer: "pointer", importer.KindFollow: "follow", importer.KindUnfollow: "unfollow", importer.KindMute: "mute", importer.KindSingle: "single",
 	}
 	b := kinds[e.Kind] + " " + e.Channel
 	if e.User != "" {
@@ -34,7 +34,7 @@ func line(e *importer.Event) string {
 	for _, f := range []struct {
 		name string
 		is   bool
-	}{{"all", e.MentionAll}, {"silent", e.Silent}, {"broadcast", e.Broadcast}, {"direct", e.Direct}, {"private", e.Private}} {
+	}{{"all", e.MentionAll}, {"silent", e.Silent}, {"broadcast", e.Broadcast}, {"direct", e.Direct}, {"private", e.Private}, {"before", e.Before}, {"threads", e.Threads}, {"quiet", e.Quiet}} {
 		if f.is {
 			b += " " + f.name
 		}
@@ -52,7 +52,17 @@ func clock(millis int64) string {
 // folder makes a folder of files.
 func folder(t *testing.T, files map[string]string) *source.Folder {
 	t.Helper()
-	dir := t.TempDir()
+	f, err := source.OpenFolder(folderAt(t, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// folderAt makes a folder of files, and returns its path.
+func folderAt(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	for name, text := range files {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
@@ -61,11 +71,7 @@ func folder(t *testing.T, files map[string]string) *source.Folder {
 			t.Fatal(err)
 		}
 	}
-	f, err := source.OpenFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return dir
 }
 
 // The same rows as CSV and as NDJSON, in the folder or in one below it, are the same events.

@@ -6,6 +6,7 @@
 //	folder.go    a folder of CSV or NDJSON files
 //	csv.go       rows of a CSV file
 //	ndjson.go    rows of a file with a JSON object a line
+//	arrays.go    a folder of JSON arrays
 //	postgres.go  a PostgreSQL database
 //	slot.go      a replication slot, and what it holds back
 //	publication.go  what a slot's publications must have

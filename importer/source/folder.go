@@ -15,14 +15,22 @@ type Folder struct{ path string }
 
 // OpenFolder checks that the folder exists.
 func OpenFolder(path string) (*Folder, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("--source %s: %w: it is the folder of an export, or a postgres:// address", path, err)
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("--source %s is a file: name the folder that has messages.csv or messages.ndjson", path)
+	if err := checkFolder(path, "it is the folder of an export, with messages.csv or messages.ndjson, or a postgres:// address"); err != nil {
+		return nil, err
 	}
 	return &Folder{path}, nil
+}
+
+// checkFolder returns an error if there is no such folder. what says what the folder should be.
+func checkFolder(path, what string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("--source %s: %w: %s", path, err, what)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("--source %s is a file: %s", path, what)
+	}
+	return nil
 }
 
 // Close has nothing to release.

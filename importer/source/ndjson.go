@@ -33,18 +33,8 @@ func readNDJSON(ctx context.Context, name, table string, from io.Reader, fn func
 			return fmt.Errorf("%s: line %d is no JSON object: %w", name, line, err)
 		}
 		row.Number++
-		row.columns, row.values, row.null = slices.Sorted(maps.Keys(fields)), row.values[:0], row.null[:0]
-		for _, column := range row.columns {
-			text, null := string(fields[column]), false
-			switch {
-			case text == "null":
-				text, null = "", true
-			case text[0] == '"':
-				if err := json.Unmarshal(fields[column], &text); err != nil {
-					return fmt.Errorf("%s: line %d: %s: %w", name, line, column, err)
-				}
-			}
-			row.values, row.null = append(row.values, text), append(row.null, null)
+		if err := row.take(fields); err != nil {
+			return fmt.Errorf("%s: line %d: %w", name, line, err)
 		}
 		if err := fn(row); err != nil {
 			return err
@@ -54,4 +44,22 @@ func readNDJSON(ctx context.Context, name, table string, from io.Reader, fn func
 		return fmt.Errorf("%s: a line is longer than %d bytes", name, maxLine)
 	}
 	return s.Err()
+}
+
+// take replaces the fields of a row with those of an object.
+func (r *Row) take(object map[string]json.RawMessage) error {
+	r.columns, r.values, r.null = slices.Sorted(maps.Keys(object)), r.values[:0], r.null[:0]
+	for _, column := range r.columns {
+		text, null := string(object[column]), false
+		switch {
+		case text == "null":
+			text, null = "", true
+		case text[0] == '"':
+			if err := json.Unmarshal(object[column], &text); err != nil {
+				return fmt.Errorf("%s: %w", column, err)
+			}
+		}
+		r.values, r.null = append(r.values, text), append(r.null, null)
+	}
+	return nil
 }

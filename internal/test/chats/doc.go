@@ -6,4 +6,6 @@
 //	synapse_push.go    the numbers that Synapse stores meanwhile
 //	synapse_tables.go  its tables, as SQL
 //	synapse_changes.go what changes in them, transaction by transaction
+//	want.go            what a user has by what everybody did
+//	slack.go           users of a Slack workspace, and its export
 package chats

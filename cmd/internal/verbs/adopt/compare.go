@@ -3,6 +3,7 @@ package adopt
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -66,7 +67,7 @@ func (c *Compare) Validate() error {
 }
 
 func (f *compareFlags) checkAll() error {
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.check(), f.counted()); err != nil {
 		return err
 	}
 	return f.Validate()

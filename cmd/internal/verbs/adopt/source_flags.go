@@ -16,7 +16,7 @@ import (
 
 // sourceFlags name another chat product and where its data is.
 type sourceFlags struct {
-	Product string `arg:"" enum:"table,synapse,mattermost,discourse" help:"What the source is of: synapse, mattermost, discourse, or table for a team's own tables."`
+	Product string `arg:"" enum:"table,synapse,mattermost,discourse,slack" help:"What the source is of: synapse, mattermost, discourse, slack, or table for a team's own tables."`
 	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
 	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; for synapse and mattermost also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
 	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
@@ -27,7 +27,10 @@ func (f *sourceFlags) check() error {
 	if f.Source == "" || f.Product == "" {
 		return nil // kong names what is missing
 	}
-	if f.Product != "table" && (f.Mapping != "" || !f.database()) {
+	if f.folder() != "" && (f.Mapping != "" || f.database()) {
+		return fmt.Errorf("--source of %s is %s, and needs no --mapping", f.Product, f.folder())
+	}
+	if f.Product != "table" && f.folder() == "" && (f.Mapping != "" || !f.database()) {
 		return fmt.Errorf("--source of %s is the postgres:// address of its database, and needs no --mapping", f.Product)
 	}
 	if f.follows() != nil {
@@ -55,6 +58,19 @@ func (f *sourceFlags) follows() []source.Followed {
 		return nil
 	}
 	return product.Follows(f.Product)
+}
+
+// counted returns an error if the product has no numbers.
+func (f *sourceFlags) counted() error {
+	if f.Product == "slack" {
+		return errors.New("a Slack export has no unread counts: there is nothing to compare or to set right")
+	}
+	return nil
+}
+
+// folder says which folder the source of a product is; "" if it is a database, or may be one.
+func (f *sourceFlags) folder() string {
+	return map[string]string{"slack": "the unpacked folder of an export"}[f.Product]
 }
 
 func (f *sourceFlags) database() bool {
@@ -92,6 +108,8 @@ func (f *sourceFlags) open(a *verbs.App, mapping product.Mapping, snapshot strin
 		return &product.Mattermost{Source: tables}, name, release, nil
 	case "discourse":
 		return &product.Discourse{Source: tables}, name, release, nil
+	case "slack":
+		return &product.Slack{Source: tables}, name, release, nil
 	}
 	return &product.Table{Source: tables, Mapping: mapping}, name, release, nil
 }
@@ -102,7 +120,12 @@ func (f *sourceFlags) tables(a *verbs.App, snapshot string) (tables source.Table
 		if name, err = filepath.Abs(f.Source); err != nil {
 			return nil, "", err
 		}
-		tables, err = source.OpenFolder(f.Source)
+		switch f.Product {
+		case "slack":
+			tables, err = source.OpenArrays(f.Source)
+		default:
+			tables, err = source.OpenFolder(f.Source)
+		}
 		return tables, name, err
 	}
 	if name, err = f.address(a); err != nil {
