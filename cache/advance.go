@@ -25,7 +25,7 @@ func (s *session) kept(touched []*part) ([]*part, error) {
 		return true
 	})
 	if lost != nil {
-		return nil, fmt.Errorf("%w, or another member has taken %s", errReopen, lost.field())
+		return nil, fmt.Errorf("%w, or another member has taken %s", errReopen, lost.String())
 	}
 	return touched, nil
 }
@@ -64,7 +64,7 @@ func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time
 	if err = errors.Join(err, reopen); err != nil {
 		return err
 	}
-	s.cache.complete.set(complete)
+	s.cache.complete.Set(complete)
 	s.cache.writer.trouble.Store(nil)
 
 	s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time
 	for i, p := range touched {
 		p.stored = steps[i].next
 		if s.parts[p.partition] == p {
-			s.cache.metrics.setLag(p.partition, p.end-p.stored)
+			s.cache.metrics.lag.Put(p.partition, p.end-p.stored)
 			behind += p.end - p.stored
 		}
 	}

@@ -48,7 +48,7 @@ func (c *chunk) reads() [][]any {
 	out.Command("hmget")
 	out.Str(ownersKey)
 	for _, p := range c.parts {
-		out.Str(p.field())
+		out.Str(p.String())
 	}
 	c.asks = c.asks[:0]
 	for i := range c.groups {

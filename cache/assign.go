@@ -1,19 +1,14 @@
 package cache
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"slices"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tidemark/tidemark/internal/guard"
-	"github.com/tidemark/tidemark/internal/retry"
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // assign returns the offsets at which newly assigned partitions start: the cursors in Redis. It
@@ -23,16 +18,8 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 	defer cancel()
 	defer context.AfterFunc(session, cancel)()
 
-	var list []partition
-	for topic, numbers := range offsets {
-		for n := range numbers {
-			list = append(list, partition{topic, n})
-		}
-	}
-	slices.SortFunc(list, func(a, b partition) int {
-		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.number, b.number))
-	})
-	logs, err := s.extents(ctx, list)
+	list := sink.Assigned(offsets)
+	logs, err := s.logs.Extents(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -59,86 +46,33 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 		// Records below the group's offset were published before. Without an offset nobody listened
 		// to the records that are in the log already, unless a cursor shows that they were being
 		// read.
-		loud := offsets[p.topic][p.number].EpochOffset().Offset
+		loud := offsets[p.Topic][p.Number].EpochOffset().Offset
 		if loud < 0 {
-			if loud = next[i]; next[i] == logs[i].start {
-				loud = logs[i].end
+			if loud = next[i]; next[i] == logs[i].Start {
+				loud = logs[i].End
 			}
 		}
 		s.parts[p] = &part{
-			partition: p, token: token, table: newTable(1), loud: loud, begun: logs[i].end, stored: next[i], next: next[i], commit: -1, end: logs[i].end,
+			partition: p, token: token, table: newTable(1), loud: loud, begun: logs[i].End, stored: next[i], next: next[i], commit: -1, end: logs[i].End,
 		}
-		offsets[p.topic][p.number] = kgo.NewOffset().At(next[i]).WithEpoch(-1)
-		s.cache.metrics.setLag(p, logs[i].end-next[i])
-		s.cfg.Logger.Info("partition is cached here", "topic", p.topic, "partition", p.number, "offset", next[i], "end", logs[i].end)
+		offsets[p.Topic][p.Number] = kgo.NewOffset().At(next[i]).WithEpoch(-1)
+		s.cache.metrics.lag.Put(p, logs[i].End-next[i])
+		s.cfg.Logger.Info("partition is cached here", "topic", p.Topic, "partition", p.Number, "offset", next[i], "end", logs[i].End)
 	}
 	return offsets, nil
 }
 
-// extents asks the brokers for the first and the next offset of each log, until all are known.
-func (s *session) extents(ctx context.Context, list []partition) ([]extent, error) {
-	pause := retry.Backoff{Min: s.cfg.RetryMin, Max: s.cfg.RetryMax}
-	for {
-		logs, err := s.extentsOnce(ctx, list)
-		if err == nil {
-			return logs, nil
-		}
-		if !pause.Wait(ctx) {
-			return nil, err
-		}
-		s.cfg.Logger.Warn("extent of the topics is not known, asking again", "error", err)
-	}
-}
-
-func (s *session) extentsOnce(ctx context.Context, list []partition) ([]extent, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	starts, err := s.adm.ListStartOffsets(ctx, s.cfg.Unread, s.cfg.Channels)
-	if err != nil {
-		return nil, fmt.Errorf("starts of the logs: %w", err)
-	}
-	ends, err := s.adm.ListEndOffsets(ctx, s.cfg.Unread, s.cfg.Channels)
-	if err != nil {
-		return nil, fmt.Errorf("ends of the logs: %w", err)
-	}
-	logs := make([]extent, len(list))
-	for i, p := range list {
-		for _, of := range []struct {
-			list kadm.ListedOffsets
-			to   *int64
-		}{{starts, &logs[i].start}, {ends, &logs[i].end}} {
-			o, ok := of.list.Lookup(p.topic, p.number)
-			if !ok {
-				return nil, fmt.Errorf("%s: the brokers do not say where the log is", p.field())
-			}
-			if o.Err != nil {
-				return nil, fmt.Errorf("%s: where the log is: %w", p.field(), o.Err)
-			}
-			*of.to = o.Offset
-		}
-	}
-	return logs, nil
-}
-
 // release forgets partitions that others take over. Writes of theirs that are under way do no harm:
 // Redis refuses them.
-func (s *session) release(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
+func (s *session) release(gone map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for topic, numbers := range gone {
 		for _, n := range numbers {
-			p := partition{topic, n}
+			p := partition{Topic: topic, Number: n}
 			delete(s.parts, p)
-			s.cache.metrics.dropLag(p)
+			s.cache.metrics.lag.Drop(p)
 		}
-	}
-}
-
-// letGo runs release on the client's goroutine. A panic ends the session, so that every partition
-// is opened anew.
-func (s *session) letGo(ctx context.Context, cl *kgo.Client, gone map[string][]int32) {
-	if err := guard.Do("giving partitions away", func() { s.release(ctx, cl, gone) }); err != nil {
-		s.breaks(err)
 	}
 }
 
@@ -151,48 +85,27 @@ func (s *session) breaks(err error) {
 }
 
 // uncommitted returns the group offsets that are behind the applied records.
-func (s *session) uncommitted() map[string]map[int32]kgo.EpochOffset {
+func (s *session) uncommitted() (offsets sink.Offsets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var offsets map[string]map[int32]kgo.EpochOffset
 	for _, p := range s.parts {
-		if p.stored == p.commit {
-			continue
+		if p.stored != p.commit {
+			offsets.Add(p.partition, p.stored)
+			p.commit = p.stored
 		}
-		if offsets == nil {
-			offsets = map[string]map[int32]kgo.EpochOffset{}
-		}
-		if offsets[p.topic] == nil {
-			offsets[p.topic] = map[int32]kgo.EpochOffset{}
-		}
-		offsets[p.topic][p.number] = kgo.EpochOffset{Epoch: -1, Offset: p.stored}
-		p.commit = p.stored
 	}
 	return offsets
 }
 
-// commit sends group offsets every CommitEvery. Only lag monitors need them, so a failed commit is
-// left to the next one.
-func (s *session) commit(ctx context.Context) {
-	if time.Since(s.committed) < s.cfg.CommitEvery {
-		return
+// end notes how far the logs reach.
+func (s *session) end(ends kadm.ListedOffsets) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cfg.plant("ends")
+	for _, p := range s.parts {
+		if o, ok := ends.Lookup(p.Topic, p.Number); ok && o.Err == nil {
+			p.end = max(p.end, o.Offset)
+			s.cache.metrics.lag.Put(p.partition, p.end-p.stored)
+		}
 	}
-	s.committed = time.Now()
-	if offsets := s.uncommitted(); offsets != nil {
-		s.client.CommitOffsets(ctx, offsets, nil)
-	}
-}
-
-// lastCommit sends the group offsets of a session that ends, and waits for a bounded time. The
-// client's own call ignores its context while an earlier commit is under way.
-func (s *session) lastCommit() {
-	const patience = 2 * time.Second
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	offsets := s.uncommitted()
-	if offsets == nil {
-		return
-	}
-	guard.Within(patience, "the cache's last commit", func(err *guard.Error) { s.cfg.Logger.Error("cache stops", "error", err) },
-		func() { s.client.CommitOffsetsSync(ctx, offsets, nil) })
 }

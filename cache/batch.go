@@ -10,6 +10,7 @@ import (
 	"github.com/tidemark/tidemark/cache/internal/format"
 	"github.com/tidemark/tidemark/cache/internal/hashindex"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // state is the outcome of a value.
@@ -132,7 +133,7 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 		b.bad(r, err)
 		return
 	} else if !bytes.Equal(d.UserID, userID) || !bytes.Equal(d.ChannelID, channelID) || !bytes.Equal(d.ThreadID, threadID) {
-		b.bad(r, errOtherKey)
+		b.bad(r, sink.ErrOtherKey)
 		return
 	}
 	if d.thread() && b.format.NoThreads {
@@ -204,7 +205,7 @@ func (b *batch) addChannel(r *kgo.Record, p *part) {
 		b.bad(r, err)
 		return
 	} else if !bytes.Equal(c.ChannelID, r.Key) {
-		b.bad(r, errOtherKey)
+		b.bad(r, sink.ErrOtherKey)
 		return
 	}
 	if b.format.NoChannels && (c.gone || c.Deleted || !c.updated()) {
@@ -232,7 +233,7 @@ func (b *batch) addChannel(r *kgo.Record, p *part) {
 // replaces it.
 func (b *batch) bad(r *kgo.Record, err error) {
 	b.tally.bad++
-	b.lastBad = &RecordError{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Err: err}
+	b.lastBad = &RecordError{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, What: "not cached", Err: err}
 }
 
 // grow makes s longer by one. The new element keeps the lists that it had before s was shortened,

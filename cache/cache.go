@@ -17,6 +17,7 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/retry"
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // Cache fills Redis from the compacted topics. Any number of processes may run one; the consumer
@@ -27,7 +28,7 @@ type Cache struct {
 	writer  *writer
 	running atomic.Bool
 
-	complete completeness
+	complete sink.Completeness
 	opened   bool          // a filling was opened before
 	blamed   blame.Records // of the session that there is
 
@@ -45,7 +46,7 @@ func New(cfg Config) (*Cache, error) {
 	m := newMetrics(cfg.Registerer)
 	return &Cache{
 		cfg: cfg, metrics: m, writer: newWriter(&cfg, m), blamed: blame.Records{},
-		complete: completeness{gauge: m.complete, log: cfg.Logger},
+		complete: sink.Completeness{Gauge: m.complete, Log: cfg.Logger, Text: "redis is complete"},
 	}, nil
 }
 
@@ -131,7 +132,7 @@ func (c *Cache) runSession(ctx context.Context, adm *kadm.Client) error {
 		c.mu.Lock()
 		c.session = nil
 		c.mu.Unlock()
-		c.complete.set(false)
+		c.complete.Set(false)
 	}()
 	return s.run(ctx)
 }
@@ -174,7 +175,7 @@ func (c *Cache) Ready() (bool, []string) {
 		return false, []string{"cache: " + ended.Error()}
 	case s == nil:
 		return false, []string{"cache: opening"}
-	case !c.complete.is.Load():
+	case !c.complete.Is():
 		return false, s.describe()
 	}
 	return true, nil

@@ -81,7 +81,7 @@ func TestMembersOfBeforeAreKeptOut(t *testing.T) {
 		}
 		rdb.Del(t.Context(), epochKey, cursorsKey, ownersKey)
 		older(t, rdb, "topics", 1, 1)
-		if _, err := c.filling.advance(t.Context(), []step{{partition{"t", 0}, 0, 0}}, &written{}); !errors.Is(err, errReopen) {
+		if _, err := c.filling.advance(t.Context(), []step{{partition{Topic: "t", Number: 0}, 0, 0}}, &written{}); !errors.Is(err, errReopen) {
 			t.Errorf("%v, want errReopen", err)
 		}
 		if _, why, clearing, err := openFilling(t.Context(), rdb, formatOf(rdb), "topics", 1); why != "format" || !clearing || err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/cache/internal/format"
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 var (
@@ -53,18 +54,12 @@ func openFilling(ctx context.Context, rdb redis.UniversalClient, of format.Forma
 	return filling{rdb: rdb, id: fmt.Sprint(answer[0])}, fmt.Sprint(answer[1]), fmt.Sprint(answer[2]) == "1", nil
 }
 
-// partition names one of the topics' partitions.
-type partition struct {
-	topic  string
-	number int32
-}
-
-// field is its name in the hash of cursors.
-func (p partition) field() string { return p.topic + "/" + strconv.Itoa(int(p.number)) }
-
-// extent is where the log of a partition begins and ends: offsets of the first record and of the
-// next one.
-type extent struct{ start, end int64 }
+// Partitions and their logs are named as every sink names them; a partition's name is its field in
+// the hash of cursors.
+type (
+	partition = sink.Partition
+	extent    = sink.Extent
+)
 
 // begin makes token the owner of partitions in place of any other owner, and returns the offset at
 // which to go on with each. Use a new token for each begin: a member that gets a partition back
@@ -73,7 +68,7 @@ func (f filling) begin(ctx context.Context, token string, parts []partition, log
 	args := make([]any, 0, 4+4*len(parts))
 	args = (&written{}).args(append(args, f.id, token))
 	for i, p := range parts {
-		args = append(args, p.field(), "b", logs[i].start, logs[i].end)
+		args = append(args, p.String(), "b", logs[i].Start, logs[i].End)
 	}
 	answer, _, err := f.call(ctx, "", args)
 	if err != nil {
@@ -85,7 +80,7 @@ func (f filling) begin(ctx context.Context, token string, parts []partition, log
 	next := make([]int64, len(parts))
 	for i, a := range answer {
 		if next[i], err = strconv.ParseInt(fmt.Sprint(a), 10, 64); err != nil {
-			return nil, fmt.Errorf("begin %s in Redis: cursor %v: %w", parts[i].field(), a, err)
+			return nil, fmt.Errorf("begin %s in Redis: cursor %v: %w", parts[i].String(), a, err)
 		}
 	}
 	return next, nil
@@ -103,7 +98,7 @@ func (f filling) advance(ctx context.Context, steps []step, w *written) (complet
 	args := make([]any, 0, 4+len(w.slots)+4*len(steps))
 	args = w.args(append(args, f.id, ""))
 	for _, s := range steps {
-		args = append(args, s.field(), "a", s.before, s.next)
+		args = append(args, s.String(), "a", s.before, s.next)
 	}
 	_, complete, err = f.call(ctx, w.key, args)
 	return complete, err

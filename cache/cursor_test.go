@@ -29,7 +29,7 @@ func open(t testing.TB, rdb *redis.Client, topics string, total int, wantWhy str
 
 func (c *cursors) begin(number int32, start, end, want int64) {
 	c.t.Helper()
-	next, err := c.filling.begin(context.Background(), rand.Text(), []partition{{"t", number}}, []extent{{start, end}})
+	next, err := c.filling.begin(context.Background(), rand.Text(), []partition{{Topic: "t", Number: number}}, []extent{{Start: start, End: end}})
 	if err != nil || next[0] != want {
 		c.t.Errorf("begin partition %d in [%d,%d): %v, %v; want %d", number, start, end, next, err, want)
 	}
@@ -37,7 +37,7 @@ func (c *cursors) begin(number int32, start, end, want int64) {
 
 func (c *cursors) advance(number int32, before, next int64, want bool) {
 	c.t.Helper()
-	complete, err := c.filling.advance(context.Background(), []step{{partition{"t", number}, before, next}}, &written{})
+	complete, err := c.filling.advance(context.Background(), []step{{partition{Topic: "t", Number: number}, before, next}}, &written{})
 	if err != nil || complete != want {
 		c.t.Errorf("advance partition %d from %d to %d: complete %v, %v; want %v", number, before, next, complete, err, want)
 	}
@@ -45,7 +45,7 @@ func (c *cursors) advance(number int32, before, next int64, want bool) {
 
 func (c *cursors) refused(number int32, before, next int64) {
 	c.t.Helper()
-	if _, err := c.filling.advance(context.Background(), []step{{partition{"t", number}, before, next}}, &written{}); !errors.Is(err, errReopen) {
+	if _, err := c.filling.advance(context.Background(), []step{{partition{Topic: "t", Number: number}, before, next}}, &written{}); !errors.Is(err, errReopen) {
 		c.t.Errorf("advance partition %d from %d to %d: %v, want errReopen", number, before, next, err)
 	}
 }
@@ -73,7 +73,7 @@ func TestMarksOfTheLargestBatch(t *testing.T) {
 		if err := rdb.HSet(t.Context(), w.key, marks[:len(marks)-2]...).Err(); err != nil {
 			t.Fatal(err)
 		}
-		to := []step{{partition{"t", 0}, 0, 10}}
+		to := []step{{partition{Topic: "t", Number: 0}, 0, 10}}
 		if _, err := c.filling.advance(t.Context(), to, w); !errors.Is(err, errReopen) {
 			t.Errorf("with a mark missing: %v, want errReopen", err)
 		}
@@ -165,7 +165,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 		c.begin(0, 0, 10, 0)
 		c.advance(0, 0, 10, true)
 		c.advance(0, 10, 50, true)
-		rdb.HSet(t.Context(), cursorsKey, partition{"t", 0}.field(), "30")
+		rdb.HSet(t.Context(), cursorsKey, partition{Topic: "t", Number: 0}.String(), "30")
 		c.refused(0, 50, 60)
 		c.begin(0, 0, 60, 30)
 		c.advance(0, 30, 60, true)

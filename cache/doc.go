@@ -1,15 +1,14 @@
 // Package cache is the role that fills Redis from the compacted output topics, and the reader of
 // what it wrote (DESIGN §8). docs/redis.md has every key and byte.
 //
-// A delta's way through the files:
+// A delta's way through the files (internal/sink has what it shares with the SQL sink):
 //
 //	config.go     settings; errors.go and metrics.go what goes wrong and what is counted
 //	keys.go       the keys of DESIGN §8
 //	cache.go      sessions, one after the other, until the context ends; clear.go empties Redis
-//	complete.go   whether Redis is complete, for the metric and the log
 //	session.go    one membership of the consumer group: poll, apply, advance; internal/blame finds
 //	              a record that panics
-//	assign.go     where a partition starts: at the cursor that Redis itself holds
+//	assign.go     where a partition starts: at the cursor that Redis itself holds; how far behind it is
 //	cursor.go     the cursors beside the data, and the epoch that says "complete" (lua/)
 //	batch.go      decode, keep the newest value of each key, group by user
 //	known.go      what Redis holds, as far as the owner of a partition knows
@@ -22,7 +21,6 @@
 //	publish.go    who listens, and what they are told once it is written
 //	written.go    the marks by which a transaction of unknown outcome is recognised
 //	advance.go    what is written is so: cursors move on
-//	ends.go       how far behind it is
 //	entry.go      the values of an inbox, and channels, by which large ones are counted
 //	record.go     how a reader asks for a channel's record, and says what is left out
 //	reader.go     a reader's single questions: is Redis complete, a channel's head, a read pointer

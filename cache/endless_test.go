@@ -54,7 +54,7 @@ func (e *endless) faults() []fault {
 		{"emptied", e.empty, true},
 		{"the epoch is gone", func() { must(e.direct.Del(ctx, epochKey).Err()) }, true},
 		{"a cursor goes back", func() {
-			must(e.direct.HSet(ctx, cursorsKey, e.somePart().field(), 0).Err())
+			must(e.direct.HSet(ctx, cursorsKey, e.somePart().String(), 0).Err())
 		}, true},
 		{"stopped and started", func() { e.m.stop(); e.m = e.start() }, true},
 		{"stopped in the middle of opening", func() {

@@ -72,7 +72,7 @@ func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
 		w := own(t, hooked)
 		again := func() { // as assign does it
 			token := rand.Text()
-			if _, err := f.begin(t.Context(), token, []partition{w.part.partition}, []extent{{0, 0}}); err != nil {
+			if _, err := f.begin(t.Context(), token, []partition{w.part.partition}, []extent{{Start: 0, End: 0}}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -124,8 +124,8 @@ func TestRedisIsEmptiedInBetween(t *testing.T) {
 func TestOneOfTwoPartitionsIsLost(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		w := own(t, rdb)
-		other := &part{partition: partition{"t", 1}, token: rand.Text(), table: newTable(10)}
-		rdb.HSet(t.Context(), ownersKey, other.field(), "somebody")
+		other := &part{partition: partition{Topic: "t", Number: 1}, token: rand.Text(), table: newTable(10)}
+		rdb.HSet(t.Context(), ownersKey, other.String(), "somebody")
 		b := new(batch)
 		b.reset(3)
 		b.addUnread(unreadRecord(small("u", "c", 1, 0)), w.part)
@@ -154,7 +154,7 @@ func TestStolenPartitionIsTakenBack(t *testing.T) {
 	m.ready(t)
 	produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
 	h.await(t, rdb)
-	field := partition{topics.Name(events.TopicUnread), 0}.field()
+	field := partition{Topic: topics.Name(events.TopicUnread), Number: 0}.String()
 	rdb.HSet(t.Context(), ownersKey, field, "a woken member")
 	produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
 	h.await(t, rdb)

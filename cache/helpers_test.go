@@ -152,14 +152,14 @@ func own(t testing.TB, rdb *redis.Client) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{writer: newWriter(&cfg, newMetrics(nil)), part: &part{partition: partition{"t", 0}, token: rand.Text(), table: newTable(1 << 20)}}
+	r := &rig{writer: newWriter(&cfg, newMetrics(nil)), part: &part{partition: partition{Topic: "t", Number: 0}, token: rand.Text(), table: newTable(1 << 20)}}
 	r.claim(t, rdb)
 	return r
 }
 
 func (r *rig) claim(t testing.TB, rdb *redis.Client) {
 	t.Helper()
-	if err := rdb.HSet(t.Context(), ownersKey, r.part.field(), r.part.token).Err(); err != nil {
+	if err := rdb.HSet(t.Context(), ownersKey, r.part.String(), r.part.token).Err(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,9 +1,9 @@
 package cache
 
 import (
-	"strconv"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // metrics are those of one Cache.
@@ -14,7 +14,7 @@ type metrics struct {
 	batch       prometheus.Histogram
 	redisErrors prometheus.Counter
 	fillings    *prometheus.CounterVec // by reason
-	lag         *prometheus.GaugeVec   // by topic and partition
+	lag         sink.Lag
 	lagSeconds  prometheus.Gauge
 	complete    prometheus.Gauge
 
@@ -40,8 +40,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		fillings: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "rebuilds_total",
 			Help: "Fillings of Redis begun here: empty (new or wiped), epoch (its key is gone), topics (filled from others), format (filled by another version, or with other flags)."},
 			[]string{"reason"}),
-		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "lag_records",
-			Help: "Offsets between what is applied and the end of the log."}, []string{"topic", "partition"}),
+		lag: sink.NewLag(sub, "Offsets between what is applied and the end of the log."),
 		lagSeconds: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "lag_seconds",
 			Help: "Age of the oldest record of the last batch once it was applied; 0 while there is nothing to apply."}),
 		complete: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "complete",
@@ -69,9 +68,3 @@ func (m *metrics) count(t tally) {
 	m.bad.Add(float64(t.bad))
 	m.batch.Observe(float64(t.records))
 }
-
-func (m *metrics) setLag(p partition, records int64) {
-	m.lag.WithLabelValues(p.topic, strconv.Itoa(int(p.number))).Set(float64(records))
-}
-
-func (m *metrics) dropLag(p partition) { m.lag.DeleteLabelValues(p.topic, strconv.Itoa(int(p.number))) }

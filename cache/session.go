@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -10,12 +9,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/plugin/kprom"
 
 	"github.com/tidemark/tidemark/internal/guard"
-	"github.com/tidemark/tidemark/internal/inflate"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/loglimit"
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // session is one membership of the group, with one filling of Redis. It ends when the filling does:
@@ -27,7 +25,7 @@ import (
 type session struct {
 	cache  *Cache
 	cfg    *Config
-	adm    *kadm.Client
+	logs   sink.Logs
 	fill   filling
 	client *kgo.Client
 	broken chan error // why the session cannot go on, from the group's goroutine
@@ -36,11 +34,11 @@ type session struct {
 	parts map[partition]*part // owned now
 
 	// Of the poll loop alone.
-	batch     batch
-	checked   time.Time // when all cursors were last compared
-	committed time.Time
-	bad       loglimit.Limiter // records that were not cached and are not logged yet
-	lastBad   error
+	batch   batch
+	checked time.Time // when all cursors were last compared
+	commits sink.Committer
+	bad     loglimit.Limiter // records that were not cached and are not logged yet
+	lastBad error
 }
 
 // part is a partition that a session owns. session.mu guards what changes.
@@ -58,9 +56,25 @@ type part struct {
 }
 
 func newSession(c *Cache, adm *kadm.Client, f filling) *session {
-	return &session{
-		cache: c, cfg: &c.cfg, adm: adm, fill: f,
+	s := &session{
+		cache: c, cfg: &c.cfg, fill: f,
 		broken: make(chan error, 1), parts: map[partition]*part{}, batch: batch{format: c.cfg.format},
+	}
+	s.logs = sink.Logs{Admin: adm, Topics: []string{c.cfg.Unread, c.cfg.Channels}, RetryMin: c.cfg.RetryMin, RetryMax: c.cfg.RetryMax, Logger: c.cfg.Logger}
+	s.commits = sink.Committer{Every: c.cfg.CommitEvery, Behind: s.uncommitted}
+	return s
+}
+
+// group is how the session is a member.
+func (s *session) group(session context.Context) sink.Group {
+	return sink.Group{
+		Brokers: s.cfg.Brokers, Name: s.cfg.Group, ClientID: "tidemark-cache", Subsystem: "cache_kafka", Topics: s.logs.Topics,
+		SessionTimeout: s.cfg.SessionTimeout, FetchBytes: s.cfg.FetchBytes, PartitionBytes: min(s.cfg.FetchBytes, max(s.cfg.FetchBytes/4, 4<<20)),
+		Options: s.cfg.ClientOptions, Registerer: s.cfg.Registerer, Logger: s.cfg.Logger,
+		Assign: func(group context.Context, o map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+			return s.assign(session, group, o)
+		},
+		LetGo: s.release, Breaks: s.breaks,
 	}
 }
 
@@ -68,70 +82,41 @@ func newSession(c *Cache, adm *kadm.Client, f filling) *session {
 func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opts := []kgo.Opt{
-		kgo.FetchMaxWait(250 * time.Millisecond),
-		kgo.FetchMaxBytes(s.cfg.FetchBytes),
-		kgo.FetchMaxPartitionBytes(min(s.cfg.FetchBytes, max(s.cfg.FetchBytes/4, 4<<20))),
-		kgo.SessionTimeout(s.cfg.SessionTimeout),
-		kgo.HeartbeatInterval(min(time.Second, s.cfg.SessionTimeout/5)),
+	group := s.group(ctx)
+	client, err := group.Client()
+	if err != nil {
+		return err
 	}
-	opts = append(opts, s.cfg.ClientOptions...)
-	opts = append(opts,
-		kgo.SeedBrokers(s.cfg.Brokers...),
-		kgo.ClientID("tidemark-cache"),
-		kgo.DisableClientMetrics(),
-		kgo.ConsumerGroup(s.cfg.Group),
-		kgo.ConsumeTopics(s.cfg.Unread, s.cfg.Channels),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		kgo.DisableAutoCommit(),
-		kgo.KeepControlRecords(), // the last record of a log may be one
-		kgo.AdjustFetchOffsetsFn(func(group context.Context, o map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-			var to map[string]map[int32]kgo.Offset
-			err := guard.Err("taking partitions over", func() (err error) {
-				to, err = s.assign(ctx, group, o)
-				return err
-			})
-			return to, err
-		}),
-		kgo.OnPartitionsRevoked(s.letGo),
-		kgo.OnPartitionsLost(s.letGo),
-	)
-	if r := s.cfg.Registerer; r != nil { // its collectors come and go with the client
-		opts = append(opts, kgo.WithHooks(kprom.NewMetrics("tidemark", kprom.Subsystem("cache_kafka"), kprom.Registerer(r))))
-	}
-	var err error
-	if s.client, err = kgo.NewClient(opts...); err != nil {
-		return fmt.Errorf("client of Kafka: %w", err)
-	}
+	s.client = client
 	defer func() {
 		cancel() // first: leaving waits for assign
-		s.lastCommit()
+		s.commits.Last(s.client, func(err *guard.Error) { s.cfg.Logger.Error("cache stops", "error", err) })
 		if err := kafkaadmin.Leave(s.client, kafkaadmin.LeavePatience); err != nil {
 			s.cfg.Logger.Warn("cache stops", "group", s.cfg.Group, "error", err)
 		}
 	}()
-	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.watchEnds(ctx) })
-	err = s.consume(ctx)
+	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.logs.WatchEnds(ctx, s.cfg.CommitEvery, s.end) })
+	err = s.consume(ctx, &group)
 	s.complain(s.bad.Rest())
 	return err
 }
 
 // consume is the loop: poll, apply, advance, commit.
-func (s *session) consume(ctx context.Context) error {
+func (s *session) consume(ctx context.Context, group *sink.Group) error {
 	for {
-		fetches, err := s.poll(ctx)
+		fetches, err := s.poll(ctx, group)
 		if err != nil {
 			return err
 		}
 		if err := s.apply(ctx, fetches); err != nil {
 			return err
 		}
-		s.commit(ctx)
+		s.commits.Commit(ctx, s.client)
 	}
 }
 
 // poll returns the records that were fetched, or none after CheckEvery.
-func (s *session) poll(ctx context.Context) (kgo.Fetches, error) {
+func (s *session) poll(ctx context.Context, group *sink.Group) (kgo.Fetches, error) {
 	wait, cancel := context.WithTimeout(ctx, s.cfg.CheckEvery)
 	defer cancel()
 	s.cfg.plant("poll")
@@ -144,19 +129,7 @@ func (s *session) poll(ctx context.Context) (kgo.Fetches, error) {
 		return nil, err
 	default:
 	}
-	var failed error
-	fetches.EachError(func(topic string, number int32, err error) {
-		var group *kgo.ErrGroupSession
-		switch {
-		case errors.Is(err, context.DeadlineExceeded) && wait.Err() != nil: // nothing came in time
-		case errors.As(err, &group): // the client joins again by itself
-			s.cfg.Logger.Warn("cache lost its group, joining again", "group", s.cfg.Group, "error", err)
-		case inflate.Deferred(err): // it is fetched again
-		case failed == nil:
-			failed = fmt.Errorf("fetch %s/%d: %w", topic, number, inflate.InWords(err, inflate.Limit(s.client)))
-		}
-	})
-	return fetches, failed
+	return fetches, group.Failure(s.client, fetches, wait)
 }
 
 // apply writes the fetched records to Redis and then moves the cursors. It returns once Redis has
@@ -207,7 +180,7 @@ func (s *session) join(fetches kgo.Fetches) (touched []*part, oldest time.Time, 
 				case r.Attrs.IsControl():
 				case s.cache.blamed.Skips(r):
 					b.tally.records++
-					b.bad(r, errPanics)
+					b.bad(r, sink.ErrPanics)
 				case f.Topic == s.cfg.Unread:
 					if s.cfg.planted != nil {
 						s.cfg.planted("apply " + string(r.Key))
@@ -232,7 +205,7 @@ func (s *session) join(fetches kgo.Fetches) (touched []*part, oldest time.Time, 
 func (s *session) note(f *kgo.FetchTopicPartition) *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.parts[partition{f.Topic, f.Partition}]
+	p := s.parts[partition{Topic: f.Topic, Number: f.Partition}]
 	if p == nil || len(f.Records) == 0 {
 		return nil
 	}

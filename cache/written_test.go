@@ -137,7 +137,7 @@ func TestCursorsNeedTheMarksOfTheirBatch(t *testing.T) {
 		next := int64(0)
 		moves := func(what string, want bool, w *written) {
 			t.Helper()
-			_, err := c.filling.advance(t.Context(), []step{{partition{"t", 0}, next, next + 1}}, w)
+			_, err := c.filling.advance(t.Context(), []step{{partition{Topic: "t", Number: 0}, next, next + 1}}, w)
 			if (err == nil) != want {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -175,7 +175,7 @@ func TestCursorsMoveOverWhatWasFound(t *testing.T) {
 					t.Fatalf("applied %d of what Redis holds", n)
 				}
 				move := func() error {
-					_, err := c.filling.advance(t.Context(), []step{{partition{"t", 0}, 0, 1}}, &b.written)
+					_, err := c.filling.advance(t.Context(), []step{{partition{Topic: "t", Number: 0}, 0, 1}}, &b.written)
 					return err
 				}
 				if ttl := rdb.TTL(t.Context(), next.marks).Val(); ttl <= 23*time.Hour {

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // row is the newest row of a key in a batch, or a receipt.
@@ -92,7 +93,7 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 		b.bad(r, err)
 		return
 	} else if !bytes.Equal(d.UserID, userID) || !bytes.Equal(d.ChannelID, channelID) || !bytes.Equal(d.ThreadID, threadID) {
-		b.bad(r, errOtherKey)
+		b.bad(r, sink.ErrOtherKey)
 		return
 	} else {
 		s = stateOf(d)
@@ -117,7 +118,7 @@ func (b *batch) addChannel(r *kgo.Record, p *part) {
 		b.bad(r, err)
 		return
 	} else if !bytes.Equal(c.ChannelID, r.Key) {
-		b.bad(r, errOtherKey)
+		b.bad(r, sink.ErrOtherKey)
 		return
 	} else if s = stored; c.Deleted {
 		s = removed
@@ -144,7 +145,7 @@ func (b *batch) addReceipts(r *kgo.Record, p *part) {
 		return
 	}
 	if !bytes.Equal(c.ChannelID, r.Key) {
-		b.bad(r, errOtherKey)
+		b.bad(r, sink.ErrOtherKey)
 		return
 	}
 	add := func(list []events.Receipt, read bool) {
@@ -165,7 +166,7 @@ func (b *batch) addReceipts(r *kgo.Record, p *part) {
 // replaces it.
 func (b *batch) bad(r *kgo.Record, err error) {
 	b.tally.bad++
-	b.tally.lastBad = &RecordError{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Err: err}
+	b.tally.lastBad = &RecordError{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, What: "not written to SQL", Err: err}
 }
 
 // drop removes the rows of parts that are gone, and returns how many.

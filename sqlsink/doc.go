@@ -1,7 +1,7 @@
 // Package sqlsink is the role that writes the output topics into PostgreSQL, as tables for analysis
 // (DESIGN §7 has the topics, docs/sql.md the tables).
 //
-// A delta's way through the files:
+// A delta's way through the files (internal/sink has what it shares with the cache):
 //
 //	config.go     settings; errors.go and metrics.go what goes wrong and what is counted
 //	dsn.go        the address of the database, and its password, which nothing prints
@@ -9,13 +9,12 @@
 //	schema.go     the schema is made and migrated (schema/)
 //	filling.go    one filling of the database, and where each partition goes on
 //	sink.go       sessions, one after the other, until the context ends
-//	complete.go   whether the database is complete, for the metric and the log
 //	session.go    one membership of the consumer group: poll, collect, flush
-//	assign.go     where a partition begins: at the position that the database itself holds
+//	assign.go     where a partition begins: at the position that the database itself holds; how far
+//	              behind it is
 //	batch.go      decode, and keep the newest row of each key
 //	row.go        deltas and records as rows; copy.go the text of a row
 //	flush.go      one batch as one transaction; merge.go its statements
-//	lag.go        how far behind it is
 //	verify.go     the tables compared with the last values of the topics
 //	readall.go    the topics from end to end
 //

@@ -90,7 +90,7 @@ func (w *Writer) Write(t testing.TB, records ...*kgo.Record) {
 // begin makes token the owner of a partition.
 func (w *Writer) begin(token string, p partition) func(context.Context, pgx.Tx) error {
 	return func(ctx context.Context, tx pgx.Tx) error {
-		_, err := w.fill.begin(ctx, tx, token, []partition{p}, []extent{{0, 100}})
+		_, err := w.fill.begin(ctx, tx, token, []partition{p}, []extent{{Start: 0, End: 100}})
 		return err
 	}
 }

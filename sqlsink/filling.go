@@ -1,14 +1,14 @@
 package sqlsink
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // Why a filling begins.
@@ -24,18 +24,10 @@ type filling struct {
 	complete bool
 }
 
-// partition names one of the topics' partitions.
-type partition struct {
-	topic  string
-	number int32
-}
-
-// String is its name: topic/partition.
-func (p partition) String() string { return p.topic + "/" + strconv.Itoa(int(p.number)) }
-
-// extent is where the log of a partition begins and ends: offsets of the first record and of the
-// next one.
-type extent struct{ start, end int64 }
+type (
+	partition = sink.Partition
+	extent    = sink.Extent
+)
 
 // openFilling joins the filling that the database has, or begins one with id. why is empty if it
 // joined; else it is the reason for a new one. Rows that are there stay where the topics are the
@@ -86,7 +78,7 @@ func (f filling) begin(ctx context.Context, tx pgx.Tx, token string, parts []par
 		err := tx.QueryRow(ctx, `INSERT INTO tidemark.positions AS p (topic, partition, next_offset, target, owner) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (topic, partition) DO UPDATE SET owner = excluded.owner,
 				next_offset = CASE WHEN p.next_offset > excluded.target THEN excluded.next_offset ELSE greatest(p.next_offset, excluded.next_offset) END
-			RETURNING next_offset`, p.topic, p.number, logs[i].start, logs[i].end, token).Scan(&next[i])
+			RETURNING next_offset`, p.Topic, p.Number, logs[i].Start, logs[i].End, token).Scan(&next[i])
 		if err != nil {
 			return nil, fmt.Errorf("begin %s: %w", p, err)
 		}
@@ -114,9 +106,7 @@ type step struct {
 
 // sortSteps puts steps into the order in which all members lock positions.
 func sortSteps(steps []step) {
-	slices.SortFunc(steps, func(a, b step) int {
-		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.number, b.number))
-	})
+	slices.SortFunc(steps, func(a, b step) int { return a.partition.Compare(b.partition) })
 }
 
 // lock locks the positions of steps for this transaction. It returns errReopen if one of them is
@@ -126,7 +116,7 @@ func lock(ctx context.Context, tx pgx.Tx, steps []step) error {
 		var next int64
 		var owner string
 		err := tx.QueryRow(ctx, `SELECT next_offset, owner FROM tidemark.positions WHERE topic = $1 AND partition = $2 FOR UPDATE`,
-			s.topic, s.number).Scan(&next, &owner)
+			s.Topic, s.Number).Scan(&next, &owner)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return fmt.Errorf("%w: the position of %s is gone", errReopen, s.partition)
@@ -144,7 +134,7 @@ func lock(ctx context.Context, tx pgx.Tx, steps []step) error {
 // advance moves the positions of steps, and reports whether the database is complete.
 func advance(ctx context.Context, tx pgx.Tx, steps []step, complete bool) (bool, error) {
 	for _, s := range steps {
-		if _, err := tx.Exec(ctx, `UPDATE tidemark.positions SET next_offset = $3 WHERE topic = $1 AND partition = $2`, s.topic, s.number, s.next); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE tidemark.positions SET next_offset = $3 WHERE topic = $1 AND partition = $2`, s.Topic, s.Number, s.next); err != nil {
 			return false, err
 		}
 	}

@@ -145,7 +145,7 @@ func (s *session) flush(ctx context.Context) error {
 	s.complain(s.bad.Due(time.Now()))
 	b.reset()
 	s.fill.complete = complete
-	s.sink.complete.set(complete)
+	s.sink.complete.Set(complete)
 	s.written(steps)
 	return nil
 }
@@ -188,6 +188,6 @@ func (s *session) written(steps []step) {
 			continue
 		}
 		p.stored = step.next
-		s.sink.metrics.setLag(p.partition, max(0, p.end-p.stored))
+		s.sink.metrics.lag.Put(p.partition, p.end-p.stored)
 	}
 }

@@ -1,9 +1,9 @@
 package sqlsink
 
 import (
-	"strconv"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // metrics are those of one Sink.
@@ -13,7 +13,7 @@ type metrics struct {
 	batch      prometheus.Histogram
 	errors     prometheus.Counter
 	fillings   *prometheus.CounterVec // by reason
-	lag        *prometheus.GaugeVec   // by topic and partition
+	lag        sink.Lag
 	lagSeconds prometheus.Gauge
 	complete   prometheus.Gauge
 
@@ -40,8 +40,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		fillings: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "rebuilds_total",
 			Help: "Fillings of the database begun here: empty (new or wiped), topics (filled from others)."},
 			[]string{"reason"}),
-		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "lag_records",
-			Help: "Offsets between what is written and the end of the log."}, []string{"topic", "partition"}),
+		lag: sink.NewLag(sub, "Offsets between what is written and the end of the log."),
 		lagSeconds: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "lag_seconds",
 			Help: "How long the oldest record that is fetched and not written has waited; 0 if there is none."}),
 		complete: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "complete",
@@ -57,9 +56,3 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 	return m
 }
-
-func (m *metrics) setLag(p partition, records int64) {
-	m.lag.WithLabelValues(p.topic, strconv.Itoa(int(p.number))).Set(float64(records))
-}
-
-func (m *metrics) dropLag(p partition) { m.lag.DeleteLabelValues(p.topic, strconv.Itoa(int(p.number))) }

@@ -23,7 +23,7 @@ func TestQueriesOfTheDocument(t *testing.T) {
 	w := Begin(t, dsn)
 	w.Write(t, asked(time.Now().UnixMilli())...)
 	testkit.SQL(t, dsn, "UPDATE tidemark.identity SET complete_at = now()")
-	page, err := os.ReadFile("../../docs/sql.md")
+	page, err := os.ReadFile("../docs/sql.md")
 	if err != nil {
 		t.Fatal(err)
 	}

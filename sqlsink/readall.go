@@ -36,7 +36,7 @@ func readAll(ctx context.Context, cfg *Config, each func(*kgo.Record) error) err
 		case end.Err != nil || !ok || start.Err != nil:
 			failed = fmt.Errorf("%s/%d cannot be read now", end.Topic, end.Partition)
 		case start.Offset < end.Offset:
-			left[partition{end.Topic, end.Partition}] = end.Offset
+			left[partition{Topic: end.Topic, Number: end.Partition}] = end.Offset
 			if from[end.Topic] == nil {
 				from[end.Topic] = map[int32]kgo.Offset{}
 			}
@@ -53,7 +53,7 @@ func readAll(ctx context.Context, cfg *Config, each func(*kgo.Record) error) err
 			return err
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
-			p := partition{r.Topic, r.Partition}
+			p := partition{Topic: r.Topic, Number: r.Partition}
 			end, ok := left[p]
 			if !ok || failed != nil {
 				return

@@ -2,7 +2,6 @@ package sqlsink
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,12 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/plugin/kprom"
 
 	"github.com/tidemark/tidemark/internal/guard"
-	"github.com/tidemark/tidemark/internal/inflate"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/loglimit"
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // session is one membership of the group, with one filling of the database. It ends when the
@@ -23,7 +21,7 @@ import (
 type session struct {
 	sink   *Sink
 	cfg    *Config
-	adm    *kadm.Client
+	logs   sink.Logs
 	client *kgo.Client
 	begun  filling    // as it was when the session began
 	broken chan error // why the session cannot go on, from the group's goroutine
@@ -34,12 +32,12 @@ type session struct {
 	since    time.Time           // when the oldest record that is not written was fetched; zero: there is none
 
 	// Of the poll loop alone.
-	fill      filling
-	batch     batch
-	checked   time.Time // when the database was last looked at
-	committed time.Time
-	bad       loglimit.Limiter // records that were not written and are not logged yet
-	lastBad   error
+	fill    filling
+	batch   batch
+	checked time.Time // when the database was last looked at
+	commits sink.Committer
+	bad     loglimit.Limiter // records that were not written and are not logged yet
+	lastBad error
 }
 
 // part is a partition that a session owns. session.mu guards what changes.
@@ -52,10 +50,25 @@ type part struct {
 	end    int64  // of the log, as far as known
 }
 
-func newSession(sink *Sink, adm *kadm.Client, f filling) *session {
-	s := &session{sink: sink, cfg: &sink.cfg, adm: adm, fill: f, begun: f, broken: make(chan error, 1), parts: map[partition]*part{}, checked: time.Now()}
+func newSession(to *Sink, adm *kadm.Client, f filling) *session {
+	s := &session{sink: to, cfg: &to.cfg, fill: f, begun: f, broken: make(chan error, 1), parts: map[partition]*part{}, checked: time.Now()}
+	s.logs = sink.Logs{Admin: adm, Topics: to.cfg.topics(), RetryMin: to.cfg.RetryMin, RetryMax: to.cfg.RetryMax, Logger: to.cfg.Logger}
+	s.commits = sink.Committer{Every: to.cfg.CommitEvery, Behind: s.uncommitted}
 	s.batch.reset()
 	return s
+}
+
+// group is how the session is a member.
+func (s *session) group(session context.Context) sink.Group {
+	return sink.Group{
+		Brokers: s.cfg.Brokers, Name: s.cfg.Group, ClientID: "tidemark-sql", Subsystem: "sql_kafka", Topics: s.logs.Topics,
+		SessionTimeout: s.cfg.SessionTimeout, FetchBytes: s.cfg.FetchBytes, PartitionBytes: min(s.cfg.FetchBytes, 4<<20),
+		Options: s.cfg.ClientOptions, Registerer: s.cfg.Registerer, Logger: s.cfg.Logger,
+		Assign: func(group context.Context, o map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+			return s.assign(session, group, o)
+		},
+		LetGo: s.release, Breaks: s.breaks,
+	}
 }
 
 // run consumes until ctx ends or the session cannot go on. What was collected and not written by
@@ -63,62 +76,32 @@ func newSession(sink *Sink, adm *kadm.Client, f filling) *session {
 func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opts := []kgo.Opt{
-		kgo.FetchMaxWait(250 * time.Millisecond),
-		kgo.FetchMaxBytes(s.cfg.FetchBytes),
-		kgo.FetchMaxPartitionBytes(min(s.cfg.FetchBytes, 4<<20)),
-		kgo.SessionTimeout(s.cfg.SessionTimeout),
-		kgo.HeartbeatInterval(min(time.Second, s.cfg.SessionTimeout/5)),
+	group := s.group(ctx)
+	// Records are collected between a poll and AllowRebalance, so that none is added for an
+	// ownership that has ended.
+	client, err := group.Client(kgo.BlockRebalanceOnPoll())
+	if err != nil {
+		return err
 	}
-	opts = append(opts, s.cfg.ClientOptions...)
-	opts = append(opts,
-		kgo.SeedBrokers(s.cfg.Brokers...),
-		kgo.ClientID("tidemark-sql"),
-		kgo.DisableClientMetrics(),
-		kgo.ConsumerGroup(s.cfg.Group),
-		kgo.ConsumeTopics(s.cfg.topics()...),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		// Records are collected between a poll and AllowRebalance, so that none is added for an
-		// ownership that has ended.
-		kgo.BlockRebalanceOnPoll(),
-		kgo.DisableAutoCommit(),
-		kgo.KeepControlRecords(), // the last record of a log may be one
-		kgo.AdjustFetchOffsetsFn(func(group context.Context, o map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-			var to map[string]map[int32]kgo.Offset
-			err := guard.Err("taking partitions over", func() (err error) {
-				to, err = s.assign(ctx, group, o)
-				return err
-			})
-			return to, err
-		}),
-		kgo.OnPartitionsRevoked(s.letGo),
-		kgo.OnPartitionsLost(s.letGo),
-	)
-	if r := s.cfg.Registerer; r != nil { // its collectors come and go with the client
-		opts = append(opts, kgo.WithHooks(kprom.NewMetrics("tidemark", kprom.Subsystem("sql_kafka"), kprom.Registerer(r))))
-	}
-	var err error
-	if s.client, err = kgo.NewClient(opts...); err != nil {
-		return fmt.Errorf("client of Kafka: %w", err)
-	}
+	s.client = client
 	defer func() {
 		cancel() // first: leaving waits for assign
 		s.client.AllowRebalance()
-		s.lastCommit()
+		s.commits.Last(s.client, func(err *guard.Error) { s.cfg.Logger.Error("the SQL sink stops", "error", err) })
 		if err := kafkaadmin.Leave(s.client, kafkaadmin.LeavePatience); err != nil {
 			s.cfg.Logger.Warn("the SQL sink stops", "group", s.cfg.Group, "error", err)
 		}
 	}()
-	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.watchEnds(ctx) })
-	err = s.consume(ctx)
+	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.logs.WatchEnds(ctx, s.cfg.CommitEvery, s.end) })
+	err = s.consume(ctx, &group)
 	s.complain(s.bad.Rest())
 	return err
 }
 
 // consume is the loop: poll, collect, flush, commit.
-func (s *session) consume(ctx context.Context) error {
+func (s *session) consume(ctx context.Context, group *sink.Group) error {
 	for {
-		fetched, err := s.poll(ctx)
+		fetched, err := s.poll(ctx, group)
 		if err != nil {
 			return err
 		}
@@ -130,13 +113,13 @@ func (s *session) consume(ctx context.Context) error {
 		if err := s.check(ctx); err != nil {
 			return err
 		}
-		s.commit(ctx)
+		s.commits.Commit(ctx, s.client)
 	}
 }
 
 // poll collects the records that were fetched, and returns how many there were. It returns after
 // CheckEvery at the latest, and when a flush is due.
-func (s *session) poll(ctx context.Context) (fetched int, err error) {
+func (s *session) poll(ctx context.Context, group *sink.Group) (fetched int, err error) {
 	wait, cancel := context.WithTimeout(ctx, s.patience())
 	defer cancel()
 	if err := s.cfg.plant("poll"); err != nil {
@@ -152,18 +135,7 @@ func (s *session) poll(ctx context.Context) (fetched int, err error) {
 		return 0, err
 	default:
 	}
-	fetches.EachError(func(topic string, number int32, failed error) {
-		var group *kgo.ErrGroupSession
-		switch {
-		case errors.Is(failed, context.DeadlineExceeded) && wait.Err() != nil: // nothing came in time
-		case errors.As(failed, &group): // the client joins again by itself
-			s.cfg.Logger.Warn("the SQL sink lost its group, joining again", "group", s.cfg.Group, "error", failed)
-		case inflate.Deferred(failed): // it is fetched again
-		case err == nil:
-			err = fmt.Errorf("fetch %s/%d: %w", topic, number, inflate.InWords(failed, inflate.Limit(s.client)))
-		}
-	})
-	if err != nil {
+	if err := group.Failure(s.client, fetches, wait); err != nil {
 		return 0, err
 	}
 	s.collect(fetches)
@@ -194,7 +166,7 @@ func (s *session) collect(fetches kgo.Fetches) {
 		s.sink.metrics.skipped.Add(float64(n))
 	}
 	fetches.EachPartition(func(f kgo.FetchTopicPartition) {
-		p := s.parts[partition{f.Topic, f.Partition}]
+		p := s.parts[partition{Topic: f.Topic, Number: f.Partition}]
 		if p == nil || len(f.Records) == 0 {
 			return
 		}
@@ -230,7 +202,7 @@ func (s *session) add(r *kgo.Record, p *part) {
 	s.batch.text.b, s.batch.tally = s.batch.text.b[:from], tally
 	s.cfg.Logger.Error("a record is left out of the database", append(guard.Attrs(err), "topic", r.Topic, "partition", r.Partition, "offset", r.Offset)...)
 	s.batch.tally.records++
-	s.batch.bad(r, errPanics)
+	s.batch.bad(r, sink.ErrPanics)
 }
 
 // due reports whether what was collected is to be written now.

@@ -17,6 +17,7 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/retry"
+	"github.com/tidemark/tidemark/internal/sink"
 )
 
 // Sink writes the output topics into the schema tidemark of a database. Any number of processes may
@@ -26,7 +27,7 @@ type Sink struct {
 	metrics  *metrics
 	db       *database
 	running  atomic.Bool
-	complete completeness
+	complete sink.Completeness
 
 	mu      sync.Mutex
 	session *session // nil between sessions
@@ -41,7 +42,7 @@ func New(cfg Config) (*Sink, error) {
 	}
 	s := &Sink{cfg: cfg, metrics: newMetrics(cfg.Registerer)}
 	s.db = newDatabase(&s.cfg, s.metrics)
-	s.complete = completeness{gauge: s.metrics.complete, log: cfg.Logger}
+	s.complete = sink.Completeness{Gauge: s.metrics.complete, Log: cfg.Logger, Text: "the database is complete"}
 	return s, nil
 }
 
@@ -107,7 +108,7 @@ func (s *Sink) runSession(ctx context.Context, adm *kadm.Client) error {
 		return err
 	}
 	n := newSession(s, adm, f)
-	s.complete.set(f.complete)
+	s.complete.Set(f.complete)
 	s.mu.Lock()
 	s.session, s.ended = n, nil
 	s.mu.Unlock()
@@ -115,7 +116,7 @@ func (s *Sink) runSession(ctx context.Context, adm *kadm.Client) error {
 		s.mu.Lock()
 		s.session = nil
 		s.mu.Unlock()
-		s.complete.set(false)
+		s.complete.Set(false)
 	}()
 	return n.run(ctx)
 }
@@ -134,7 +135,7 @@ func (s *Sink) Ready() (bool, []string) {
 		return false, []string{"sql: " + ended.Error()}
 	case n == nil:
 		return false, []string{"sql: opening"}
-	case !s.complete.is.Load():
+	case !s.complete.Is():
 		return false, n.describe()
 	}
 	return true, nil

@@ -149,7 +149,7 @@ func lateWriter(t *testing.T, s *server) {
 	dsn := s.database(t, "")
 	w := Begin(t, dsn)
 	h := newHistory(t)
-	p := partition{"t", 0}
+	p := partition{Topic: "t", Number: 0}
 	begin := func(token string) { w.do(t, w.begin(token, p)) }
 	begin("first")
 	begin("second")

@@ -101,7 +101,7 @@ func verify(ctx context.Context, tx pgx.Tx, cfg *Config, limit int) (*Verified, 
 		return run(dropIncoming)
 	}
 	err = readAll(ctx, cfg, func(r *kgo.Record) error {
-		if r.Offset >= positions[partition{r.Topic, r.Partition}] {
+		if r.Offset >= positions[partition{Topic: r.Topic, Number: r.Partition}] {
 			if r.Topic != cfg.Receipts {
 				late[lateKey(cfg, r)] = true
 			}
@@ -144,7 +144,7 @@ func positionsOf(ctx context.Context, tx pgx.Tx) (map[partition]int64, error) {
 	positions := map[partition]int64{}
 	var p partition
 	var next int64
-	_, err = pgx.ForEachRow(rows, []any{&p.topic, &p.number, &next}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&p.Topic, &p.Number, &next}, func() error {
 		positions[p] = next
 		return nil
 	})

@@ -43,7 +43,7 @@ func events(t *testing.T, p importer.Product) (lines []string, problems []import
 func TestMappingOfTheDocumentation(t *testing.T) {
 	dsn := testkit.Postgres(t)
 	testkit.SQL(t, dsn, rooms)
-	text, err := os.ReadFile("../../../docs/import/table.yml")
+	text, err := os.ReadFile("../../docs/import/table.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
