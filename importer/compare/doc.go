@@ -11,6 +11,7 @@
 //	mattermost.go  Mattermost's policy, and its statements
 //	discourse.go   Discourse's policy
 //	synapse.go     Synapse's policy, and its statements
+//	rocketchat.go  Rocket.Chat's policy, and its statements
 //	table.go       the policy of a team's own tables, and its statements
 //	judge.go       the bucket and the reason of a pair
 //	rows.go        the rows of the source that matter for some pairs

@@ -14,12 +14,26 @@ const perTransaction = 1000
 // the result of the comparison as a comment before it.
 type Healing struct {
 	To        io.Writer
+	Dialect   Dialect // the zero value is SQL
 	Statement func(*Line) (statement string, ok bool)
 	Healed    int // numbers with a statement
 	Left      int // wrong numbers without one
 
 	open int // statements in the transaction that is open
 }
+
+// Dialect is what stands around statements.
+type Dialect struct{ comment, begin, commit string }
+
+// SQL is the dialect of a database that takes SQL, Mongosh that of MongoDB's shell. Its statements
+// are of subscriptions, a variable that the beginning of a transaction makes.
+var (
+	SQL     = Dialect{"-- ", "BEGIN;", "COMMIT;"}
+	Mongosh = Dialect{
+		"// ", "var session = db.getMongo().startSession(); var subscriptions = session.getDatabase(db.getName()).rocketchat_subscription; session.startTransaction();",
+		"session.commitTransaction();",
+	}
+)
 
 // Add writes the statement of a number that is wrong in the product. It ignores all others.
 func (h *Healing) Add(l *Line) error {
@@ -31,13 +45,16 @@ func (h *Healing) Add(l *Line) error {
 		h.Left++
 		return nil
 	}
+	if h.Dialect == (Dialect{}) {
+		h.Dialect = SQL
+	}
 	begin := ""
 	if h.open == 0 {
-		begin = "BEGIN;\n"
+		begin = h.Dialect.begin + "\n"
 	}
 	h.Healed++
 	h.open++
-	if _, err := fmt.Fprintf(h.To, "%s-- %s\n%s\n", begin, oneLine(l.String()), ended(statement)); err != nil || h.open < perTransaction {
+	if _, err := fmt.Fprintf(h.To, "%s%s%s\n%s\n", begin, h.Dialect.comment, oneLine(l.String()), ended(statement)); err != nil || h.open < perTransaction {
 		return err
 	}
 	return h.End()
@@ -49,7 +66,7 @@ func (h *Healing) End() error {
 		return nil
 	}
 	h.open = 0
-	_, err := fmt.Fprintln(h.To, "COMMIT;")
+	_, err := fmt.Fprintln(h.To, h.Dialect.commit)
 	return err
 }
 

@@ -53,6 +53,9 @@ func (p *Policy) Judge(e *Evidence) (b Bucket, reason string, ok bool) {
 	if !e.Known && e.Rows == nil {
 		return "", "", false
 	}
+	if e.Theirs.onlyMentions && e.Ours.Mentions != nil {
+		return p.onlyMentions(e)
+	}
 	b, reason, ok = p.unread(e)
 	if !ok || b == OursWrong || b == TheirsWrong {
 		return b, reason, ok
@@ -95,11 +98,36 @@ func (p *Policy) unread(e *Evidence) (b Bucket, reason string, ok bool) {
 	if b, reason, ok = p.explain(-difference, r.Less); ok {
 		return b, reason, true
 	}
-	if difference < 0 && slices.Contains(caps, e.Theirs.Unread) {
+	if difference < 0 && (e.Theirs.capped || slices.Contains(caps, e.Theirs.Unread)) {
 		return TheirsWrong, fmt.Sprintf("capped: their own rows have %d", r.Unread), true
 	}
 	return TheirsWrong, fmt.Sprintf("stale: their own rows have %d", r.Unread), true
 }
+
+// onlyMentions judges a number that counts only messages which mention the user.
+func (p *Policy) onlyMentions(e *Evidence) (b Bucket, reason string, ok bool) {
+	theirs, ours, r := e.Theirs.Unread, *e.Ours.Mentions, e.Rows
+	switch {
+	case e.Known && theirs == ours:
+		return ByPolicy, p.OnlyMentions, true
+	case r == nil:
+		return "", "", false
+	case r.Mentions != ours && ours < r.Mentions && e.Unnamed > 0:
+		return ByPolicy, sinceMentions, true
+	case r.Mentions != ours || r.Unread != e.Ours.Unread:
+		return OursWrong, e.missing(), true
+	case r.Left && theirs > 0:
+		return TheirsWrong, "after leaving", true
+	case theirs < ours && r.Less[Marked] > 0 && p.Rules[Marked].Bucket != "":
+		return p.Rules[Marked].Bucket, fmt.Sprintf("%d %s", ours-theirs, p.Rules[Marked].What), true
+	case theirs > ours && theirs <= r.Unread && p.Mentions != "":
+		return ByPolicy, p.Mentions, true
+	}
+	return TheirsWrong, fmt.Sprintf("stale: their own rows have %d that mention the user", r.Mentions), true
+}
+
+// sinceMentions is the reason of mentions that the import did not write.
+const sinceMentions = "mentions in messages older than the import's --since"
 
 // mentions judges the numbers of mentions, of a pair whose numbers of unread messages are equal or
 // differ by policy.
@@ -123,7 +151,7 @@ func (p *Policy) mentions(e *Evidence) (b Bucket, reason string, ok bool) {
 	case e.Rows.Mentions == ours:
 		return TheirsWrong, fmt.Sprintf("mentions: their own rows have %d", ours), true
 	case e.Unnamed > 0 && ours < e.Rows.Mentions:
-		return ByPolicy, "mentions in messages older than the import's --since", true
+		return ByPolicy, sinceMentions, true
 	}
 	return OursWrong, fmt.Sprintf("mentions: their rows have %d", e.Rows.Mentions), true
 }

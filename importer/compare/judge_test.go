@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/importer"
 )
 
-func with(unread, mentions int64) Numbers { return Numbers{unread, &mentions} }
+func with(unread, mentions int64) Numbers { return Numbers{Unread: unread, Mentions: &mentions} }
 
 func ids(list ...string) (all []Source) {
 	for i, id := range list {
@@ -101,5 +101,45 @@ func TestFewestCauses(t *testing.T) {
 	}
 	if _, reason, ok := (&Policy{}).explain(1, Excluded{Own: 1}); ok {
 		t.Errorf("without rules: %q", reason)
+	}
+}
+
+// A number that counts only mentions is compared with our mentions, and with those of the rows.
+func TestJudgeOnlyMentions(t *testing.T) {
+	theirs := func(unread, mentions int64) Numbers {
+		return Numbers{Unread: unread, Mentions: &mentions, onlyMentions: true}
+	}
+	rows := func(unread, mentions int64) *Recount { return &Recount{Unread: unread, Mentions: mentions} }
+	marked := rows(4, 2)
+	marked.Less[Marked] = 4
+	gone := rows(0, 0)
+	gone.Left = true
+	for name, c := range map[string]struct {
+		e      Evidence
+		bucket Bucket
+		reason string
+	}{
+		"the same mentions": {Evidence{Theirs: theirs(2, 2), Ours: with(5, 2)}, ByPolicy, "only mentions"},
+		"negative":          {Evidence{Theirs: theirs(-2, 0), Ours: with(5, 0)}, TheirsWrong, "negative"},
+		"too few":           {Evidence{Theirs: theirs(1, 1), Ours: with(5, 2), Rows: rows(5, 2)}, TheirsWrong, "stale: their own rows have 2 that mention"},
+		"too many":          {Evidence{Theirs: theirs(9, 9), Ours: with(5, 2), Rows: rows(5, 2)}, TheirsWrong, "stale"},
+		"highlights":        {Evidence{Theirs: theirs(4, 4), Ours: with(5, 2), Rows: rows(5, 2)}, ByPolicy, "highlights"},
+		"marked":            {Evidence{Theirs: theirs(0, 0), Ours: with(4, 2), Rows: marked}, ByPolicy, "2 less: marked as unread"},
+		"after leaving":     {Evidence{Theirs: theirs(3, 3), Ours: with(0, 0), Rows: gone}, TheirsWrong, "after leaving"},
+		"ours":              {Evidence{Theirs: theirs(3, 3), Ours: with(5, 2), Rows: rows(5, 3)}, OursWrong, "their rows have 5"},
+		"before --since":    {Evidence{Theirs: theirs(3, 3), Ours: with(5, 2), Unnamed: 2, Rows: rows(5, 3)}, ByPolicy, "--since"},
+	} {
+		c.e.Known = true
+		b, reason, ok := RocketChatPolicy.Judge(&c.e)
+		if b != c.bucket || !strings.Contains(reason, c.reason) || !ok {
+			t.Errorf("%s: %s: %s, %v; want %s: %s", name, b, reason, ok, c.bucket, c.reason)
+		}
+	}
+	if b, reason, ok := RocketChatPolicy.Judge(&Evidence{Known: true, Theirs: theirs(1, 1), Ours: with(5, 2)}); ok {
+		t.Errorf("without rows: %s: %s", b, reason)
+	}
+	capped := Evidence{Known: true, Theirs: Numbers{Unread: 70, capped: true}, Ours: with(120, 0), Rows: rows(120, 0)}
+	if b, reason, _ := TablePolicy.Judge(&capped); b != TheirsWrong || reason != "capped: their own rows have 120" {
+		t.Errorf("a product that has stopped counting: %s: %s", b, reason)
 	}
 }

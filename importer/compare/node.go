@@ -136,7 +136,7 @@ func (n *node) explain(ctx context.Context, p Pair) (*queryv1.ExplainUnreadRespo
 
 func numbers(unread, mentions uint32) Numbers {
 	m := int64(mentions)
-	return Numbers{int64(unread), &m}
+	return Numbers{Unread: int64(unread), Mentions: &m}
 }
 
 // retryEvery is how long a call waits before it is tried again.

@@ -13,6 +13,9 @@ type Pair struct {
 type Numbers struct {
 	Unread   int64  `json:"unread"`
 	Mentions *int64 `json:"mentions"` // nil: that side has no number of mentions
+
+	onlyMentions, capped bool   // as in importer.Count
+	why                  string // as there
 }
 
 // Equal reports whether two sides agree. Where one has no number of mentions, unread decides.

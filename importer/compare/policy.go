@@ -28,6 +28,7 @@ const (
 	Quiet   // importer.Event.Quiet
 	History // in a direct channel, from before the user joined
 	Muted   // all, because the user muted the channel
+	Marked  // all, because the user marked them as unread
 	causes
 )
 
@@ -44,6 +45,8 @@ type Rule struct {
 type Policy struct {
 	// Rules has the causes whose messages the product may count, or leave out, some of them or all.
 	Rules map[Cause]Rule
+	// OnlyMentions is why its numbers may count only messages that mention the user.
+	OnlyMentions string
 	// Mentions is why the product's mentions differ although nothing is wrong; "" for no reason.
 	Mentions string
 }

@@ -14,7 +14,7 @@ func recount(ctx context.Context, source importer.Product, pairs []Pair, now int
 	for _, p := range pairs {
 		c := by[p.Channel]
 		if c == nil {
-			c = &channelRows{users: map[string]bool{}, muted: map[string]bool{}}
+			c = &channelRows{users: map[string]bool{}, muted: map[string]bool{}, marked: map[string]bool{}, singles: map[string]bool{}}
 			by[p.Channel] = c
 		}
 		c.pairs = append(c.pairs, p)
@@ -79,6 +79,8 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 			r.Excluded[BeforeJoin]++
 		case !follows:
 			r.Excluded[Unfollowed]++
+		case c.singles[p.User+"\x00"+x.ID]:
+			r.Excluded[ReadSingly]++
 		default:
 			r.Unread++
 			if x.Quiet {
@@ -95,6 +97,9 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 	}
 	if c.muted[p.User] {
 		r.Less[Muted] = r.Unread
+	}
+	if p.Thread == "" && c.marked[p.User] {
+		r.Less[Marked] = r.Unread
 	}
 	return r
 }
@@ -151,6 +156,10 @@ func (c *channelRows) pointer(p Pair) (read int, explicit bool) {
 		switch {
 		case e.ID != "":
 			at = slices.IndexFunc(c.posts, func(x post) bool { return x.ID == e.ID }) + 1
+			if at > 0 && e.Before {
+				read, explicit = max(read, at-1), true
+				continue
+			}
 		case e.Seq > 0:
 			at = min(int(e.Seq), len(c.posts))
 		case e.At > 0:

@@ -172,3 +172,41 @@ func TestRecountOfLess(t *testing.T) {
 		t.Errorf("one sticker makes up for two: %s", b)
 	}
 }
+
+// Messages that were read singly do not count, a pointer may be right before a message, and what was
+// marked as unread is known as such.
+func TestRecountOfSingles(t *testing.T) {
+	list := append(general(),
+		importer.Event{Kind: importer.KindPointer, Channel: "c", User: "hal", ID: "m2", Before: true},
+		importer.Event{Kind: importer.KindMember, Channel: "c", User: "hal", At: at(0)},
+		importer.Event{Kind: importer.KindSingle, Channel: "c", User: "hal", ID: "m3", At: at(21)},
+		importer.Event{Kind: importer.KindPointer, Channel: "c", User: "ivy", At: at(20), Quiet: true},
+		importer.Event{Kind: importer.KindMember, Channel: "c", User: "ivy", At: at(0)},
+		importer.Event{Kind: importer.KindPointer, Channel: "c", User: "jon", ID: "m1", Before: true},
+		importer.Event{Kind: importer.KindMember, Channel: "c", User: "jon", At: at(0)},
+	)
+	hal, ivy, jon := Pair{"hal", "c", ""}, Pair{"ivy", "c", ""}, Pair{"jon", "c", ""}
+	got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{hal, ivy, jon}, at(1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := got[hal]; r.Unread != 2 || r.Excluded[ReadSingly] != 1 { // m2 and m6
+		t.Errorf("singly: %+v", r)
+	}
+	if r := got[ivy]; r.Unread != 2 || r.Less[Marked] != 2 { // m3 and m6
+		t.Errorf("marked: %+v", r)
+	}
+	if r := got[jon]; r.Unread != 4 {
+		t.Errorf("before the first message: %+v", r)
+	}
+}
+
+// A number that cannot be compared is said so, with the reason, and never wrong.
+func TestIncomparable(t *testing.T) {
+	f := &folded{counts: map[Pair]uint32{{"ann", "a", ""}: 3}}
+	n := count("ann", "a", "", 9)
+	n.Why = "away for weeks"
+	if lines, _ := run(t, f, Config{}, &rowsOf{counts: []importer.Count{n}}); !slices.Equal(lines, []string{"ann a: theirs 9, ours 3: not_comparable: away for weeks"}) {
+		t.Errorf("%q", lines)
+	}
+}

@@ -17,6 +17,8 @@ type channelRows struct {
 	pointers []importer.Event
 	follows  []importer.Event
 	muted    map[string]bool // users
+	marked   map[string]bool // users who marked something as unread
+	singles  map[string]bool // messages read singly, by user and id
 }
 
 // post is a message with its row.
@@ -53,6 +55,11 @@ func (c *channelRows) take(o importer.Origin, e importer.Event) {
 		c.members = append(c.members, e)
 	case importer.KindPointer:
 		c.pointers = append(c.pointers, e)
+		if e.Quiet && e.Thread == "" {
+			c.marked[e.User] = true
+		}
+	case importer.KindSingle:
+		c.singles[e.User+"\x00"+e.ID] = true
 	case importer.KindFollow, importer.KindUnfollow:
 		c.follows = append(c.follows, e)
 	case importer.KindMute:

@@ -142,6 +142,9 @@ func (c *comparison) first(p Pair, r reading) error {
 			return c.report(p, r, NotComparable, "an id that Tidemark does not take")
 		}
 	}
+	if r.theirs.why != "" {
+		return c.report(p, r, NotComparable, r.theirs.why)
+	}
 	if r.ours.known && r.theirs.Equal(r.ours.Numbers) {
 		return c.report(p, r, Equal, "")
 	}

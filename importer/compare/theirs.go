@@ -43,7 +43,7 @@ func (c *Config) read(ctx context.Context, users []string, sample int) (theirs, 
 		} else {
 			places[at] = at
 		}
-		of[at] = Numbers{n.Unread, n.Mentions}
+		of[at] = Numbers{n.Unread, n.Mentions, n.OnlyMentions, n.Capped, n.Why}
 		return nil
 	})
 	return all, err

@@ -13,6 +13,7 @@
 //	synapse_counts.go   its numbers of notifications
 //	slack.go       the export of a Slack workspace
 //	slack_content.go  the messages in it
+//	rocketchat.go  Rocket.Chat's database
 //	live.go        changes of a product's rows, and what a bridge remembers of them
 //	mattermost_live.go  those of Mattermost
 //	synapse_live.go     those of Synapse: events

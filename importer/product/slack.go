@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/source"
@@ -217,5 +215,5 @@ func (c *conversation) stays(r *reading, user string, member bool) (all [][2]int
 
 // Counts says that there are none.
 func (*Slack) Counts(context.Context, []string, *importer.Problems, func(importer.Count) error) error {
-	return fmt.Errorf("a Slack export has no %s: there is nothing to compare with", strconv.Quote("unread counts"))
+	return errors.New("a Slack export has no unread counts: there is nothing to compare with")
 }

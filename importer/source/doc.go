@@ -7,6 +7,7 @@
 //	csv.go       rows of a CSV file
 //	ndjson.go    rows of a file with a JSON object a line
 //	arrays.go    a folder of JSON arrays
+//	dump.go      the BSON of a MongoDB database that mongodump has written
 //	postgres.go  a PostgreSQL database
 //	slot.go      a replication slot, and what it holds back
 //	publication.go  what a slot's publications must have

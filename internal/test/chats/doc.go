@@ -7,5 +7,6 @@
 //	synapse_tables.go  its tables, as SQL
 //	synapse_changes.go what changes in them, transaction by transaction
 //	want.go            what a user has by what everybody did
+//	rocketchat.go      users of a Rocket.Chat server, and its dump
 //	slack.go           users of a Slack workspace, and its export
 package chats

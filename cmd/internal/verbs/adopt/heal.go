@@ -27,11 +27,14 @@ Example:
 
     tidemark heal mattermost --source postgres://reader@db/mattermost --topic-prefix v2.
     tidemark heal synapse --source postgres://reader@db/synapse --topic-prefix v2.
+    tidemark heal rocketchat --source ./dump/rocketchat --topic-prefix v2. > heal.js
     tidemark heal table --source postgres://reader@db/chat --mapping table.yml --user ann`
 }
 
 // heals has the statements of each product.
-var heals = map[string]func(*compare.Line) (statement string, ok bool){"mattermost": compare.MattermostHeal, "synapse": compare.SynapseHeal}
+var heals = map[string]func(*compare.Line) (statement string, ok bool){
+	"mattermost": compare.MattermostHeal, "synapse": compare.SynapseHeal, "rocketchat": compare.RocketChatHeal,
+}
 
 // Validate checks what stands on the command line.
 func (c *Heal) Validate() error { return c.checkAll() }
@@ -44,6 +47,9 @@ func (c *Heal) Run(a *verbs.App) error {
 	}
 	out := bufio.NewWriter(a.Stdout)
 	h := &compare.Healing{To: out, Statement: heals[c.Product]}
+	if c.Product == "rocketchat" {
+		h.Dialect = compare.Mongosh
+	}
 	if c.Product == "discourse" {
 		return verbs.Usagef("Discourse stores no numbers: it counts messages whenever somebody looks, so there is nothing to set right")
 	}

@@ -16,7 +16,7 @@ import (
 
 // sourceFlags name another chat product and where its data is.
 type sourceFlags struct {
-	Product string `arg:"" enum:"table,synapse,mattermost,discourse,slack" help:"What the source is of: synapse, mattermost, discourse, slack, or table for a team's own tables."`
+	Product string `arg:"" enum:"table,synapse,mattermost,discourse,rocketchat,slack" help:"What the source is of: synapse, mattermost, discourse, rocketchat, slack, or table for a team's own tables."`
 	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
 	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; for synapse and mattermost also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
 	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
@@ -70,7 +70,7 @@ func (f *sourceFlags) counted() error {
 
 // folder says which folder the source of a product is; "" if it is a database, or may be one.
 func (f *sourceFlags) folder() string {
-	return map[string]string{"slack": "the unpacked folder of an export"}[f.Product]
+	return map[string]string{"slack": "the unpacked folder of an export", "rocketchat": "the folder that mongodump has written of its database"}[f.Product]
 }
 
 func (f *sourceFlags) database() bool {
@@ -110,6 +110,8 @@ func (f *sourceFlags) open(a *verbs.App, mapping product.Mapping, snapshot strin
 		return &product.Discourse{Source: tables}, name, release, nil
 	case "slack":
 		return &product.Slack{Source: tables}, name, release, nil
+	case "rocketchat":
+		return &product.RocketChat{Source: tables}, name, release, nil
 	}
 	return &product.Table{Source: tables, Mapping: mapping}, name, release, nil
 }
@@ -123,6 +125,8 @@ func (f *sourceFlags) tables(a *verbs.App, snapshot string) (tables source.Table
 		switch f.Product {
 		case "slack":
 			tables, err = source.OpenArrays(f.Source)
+		case "rocketchat":
+			tables, err = source.OpenDump(f.Source)
 		default:
 			tables, err = source.OpenFolder(f.Source)
 		}
