@@ -36,34 +36,35 @@ const (
 // cli is the command line. Every verb has a file of its name, a Run method, and a Help method with
 // an example.
 type cli struct {
-	Dev         devCmd          `cmd:"" help:"Run everything in one process: Kafka, Redis, Tidemark and a demo."`
-	Run         runCmd          `cmd:"" help:"Run a node."`
-	Gateway     gatewayCmd      `cmd:"" help:"Run a gateway: WebSockets for people's devices."`
-	Topics      topics.Cmd      `cmd:"" help:"Create the topics, or check them."`
-	Emit        emitCmd         `cmd:"" help:"Write events, one JSON object per line, to the topics."`
-	Import      adopt.Import    `cmd:"" help:"Write the history of another chat product as events."`
-	Bridge      adopt.Bridge    `cmd:"" help:"Follow another chat product's database, and write what changes as events."`
-	Compare     adopt.Compare   `cmd:"" help:"Compare another chat product's numbers with ours, and say why they differ."`
-	Heal        adopt.Heal      `cmd:"" help:"Print statements that set another chat product's numbers right."`
-	Query       query.Cmd       `cmd:"" help:"Ask a running node."`
-	Diff        diffCmd         `cmd:"" help:"Say what changed for a user between two moments, and by which records."`
-	Replay      replayCmd       `cmd:"" help:"Rebuild stores from the topics."`
-	Verify      verifyCmd       `cmd:"" help:"Compare stores and Redis with a rebuild from the topics."`
-	Reshard     reshardCmd      `cmd:"" help:"Move to new topics with another number of partitions."`
-	Inspect     inspect.Cmd     `cmd:"" help:"Look into a store, snapshot or topic without changing it."`
-	EraseUser   erasing.Cmd     `cmd:"" help:"Erase a user, and list what remains where and until when."`
-	Snapshot    snapshots.Cmd   `cmd:"" help:"Take, list, check, restore and prune snapshots."`
-	Deadletters deadletters.Cmd `cmd:"" help:"List bad records, or send them again."`
-	Conformance conform.Cmd     `cmd:"" help:"Tell stories to a service of the query API, and say where its answers differ."`
-	Token       tokenCmd        `cmd:"" help:"Make a token for a caller of a node with keys."`
-	Context     contexts.Cmd    `cmd:"" help:"Name nodes, and choose the one to ask."`
-	Config      configCmd       `cmd:"" help:"Check the configuration of a node before it starts."`
-	Bench       benchCmd        `cmd:"" help:"Measure this machine."`
-	ExplainCode explainCodeCmd  `cmd:"" help:"Print what the runbook says of a code, such as TM017."`
-	Completion  completionCmd   `cmd:"" help:"Print a script that completes commands in a shell."`
-	Complete    completeCmd     `cmd:"" hidden:"" help:"What may stand at the cursor."`
-	Help        helpCmd         `cmd:"" help:"Print the help of a command."`
-	Version     versionCmd      `cmd:"" help:"Say what this is."`
+	Dev         devCmd           `cmd:"" help:"Run everything in one process: Kafka, Redis, Tidemark and a demo."`
+	Run         runCmd           `cmd:"" help:"Run a node."`
+	Gateway     gatewayCmd       `cmd:"" help:"Run a gateway: WebSockets for people's devices."`
+	Topics      topics.Cmd       `cmd:"" help:"Create the topics, or check them."`
+	Emit        emitCmd          `cmd:"" help:"Write events, one JSON object per line, to the topics."`
+	Import      adopt.Import     `cmd:"" help:"Write the history of another chat product as events."`
+	Bridge      adopt.Bridge     `cmd:"" help:"Follow another chat product's database, and write what changes as events."`
+	Compare     adopt.Compare    `cmd:"" help:"Compare another chat product's numbers with ours, and say why they differ."`
+	Heal        adopt.Heal       `cmd:"" help:"Print statements that set another chat product's numbers right."`
+	DemoSource  adopt.DemoSource `cmd:"" help:"Make a small source of another chat product, to try import and compare."`
+	Query       query.Cmd        `cmd:"" help:"Ask a running node."`
+	Diff        diffCmd          `cmd:"" help:"Say what changed for a user between two moments, and by which records."`
+	Replay      replayCmd        `cmd:"" help:"Rebuild stores from the topics."`
+	Verify      verifyCmd        `cmd:"" help:"Compare stores and Redis with a rebuild from the topics."`
+	Reshard     reshardCmd       `cmd:"" help:"Move to new topics with another number of partitions."`
+	Inspect     inspect.Cmd      `cmd:"" help:"Look into a store, snapshot or topic without changing it."`
+	EraseUser   erasing.Cmd      `cmd:"" help:"Erase a user, and list what remains where and until when."`
+	Snapshot    snapshots.Cmd    `cmd:"" help:"Take, list, check, restore and prune snapshots."`
+	Deadletters deadletters.Cmd  `cmd:"" help:"List bad records, or send them again."`
+	Conformance conform.Cmd      `cmd:"" help:"Tell stories to a service of the query API, and say where its answers differ."`
+	Token       tokenCmd         `cmd:"" help:"Make a token for a caller of a node with keys."`
+	Context     contexts.Cmd     `cmd:"" help:"Name nodes, and choose the one to ask."`
+	Config      configCmd        `cmd:"" help:"Check the configuration of a node before it starts."`
+	Bench       benchCmd         `cmd:"" help:"Measure this machine."`
+	ExplainCode explainCodeCmd   `cmd:"" help:"Print what the runbook says of a code, such as TM017."`
+	Completion  completionCmd    `cmd:"" help:"Print a script that completes commands in a shell."`
+	Complete    completeCmd      `cmd:"" hidden:"" help:"What may stand at the cursor."`
+	Help        helpCmd          `cmd:"" help:"Print the help of a command."`
+	Version     versionCmd       `cmd:"" help:"Say what this is."`
 
 	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Say what this is."`
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/importer/compare"
+	"github.com/tidemark/tidemark/importer/demo"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
@@ -224,7 +225,7 @@ func healed(t *testing.T, dsn, statements string, want, left []string, product .
 // The known defects of a team's own counters land in their buckets, and heal's statements mend
 // them.
 func TestHealATable(t *testing.T) {
-	healed(t, testkit.Postgres(t), ownTables, []string{
+	healed(t, testkit.Postgres(t), demo.SQL("table", time.Now()), []string{
 		"1 1 thread 100: theirs 5, ours 1: theirs_wrong: stale: their own rows have 1",
 		"1 1: theirs 3, ours 1 (1 @): theirs_wrong: 2 deleted, but counted",
 		"2 1: theirs 9 (2 @), ours 0: theirs_wrong: after leaving",
@@ -238,34 +239,6 @@ func TestHealATable(t *testing.T) {
 		"5 1: theirs 6 (1 @), ours 0: policy: 6 from before they joined",
 	}, "table", "--mapping", filepath.Join(root, "docs/import/table.yml"))
 }
-
-// ownTables is the database of docs/import/table.yml. Each user has a defect of counters: deleted
-// messages are counted, one who left has a number, one is negative, one is stale.
-const ownTables = `
-CREATE TABLE rooms (id bigint PRIMARY KEY, kind text NOT NULL);
-CREATE TABLE room_members (room_id bigint, user_id bigint, joined_at timestamptz, left_at timestamptz, last_read_message_id bigint,
-	read_at timestamptz, muted_at timestamptz, unread_count int, mention_count int);
-CREATE TABLE messages (id bigint PRIMARY KEY, room_id bigint, author_id bigint, parent_id bigint, created_at timestamptz, body text, kind text,
-	deleted_at timestamptz, mentioned bigint[], mentions_room boolean NOT NULL DEFAULT false);
-CREATE TABLE thread_members (message_id bigint, user_id bigint, followed_at timestamptz, last_read_message_id bigint, read_at timestamptz, unread_count int);
-INSERT INTO rooms VALUES (1, 'room');
-INSERT INTO messages SELECT n, 1, 9, NULL, now() - interval '10 days' + n * interval '1 minute', 'text', 'text', NULL, NULL, n = 103 FROM generate_series(100, 103) n;
-INSERT INTO messages VALUES
-	(104, 1, 9, NULL, now() - interval '9 days', 'gone', 'text', now() - interval '8 days', NULL),
-	(105, 1, 9, NULL, now() - interval '9 days', 'gone', 'text', now() - interval '8 days', NULL),
-	(106, 1, 9, NULL, now() - interval '7 days', 'renamed', 'system', NULL, NULL),
-	(107, 1, 9, 100, now() - interval '6 days', 'a reply', 'text', NULL, NULL);
-INSERT INTO room_members VALUES
-	(1, 1, now() - interval '20 days', NULL, 102, now() - interval '9 days', NULL, 3, 0),
-	(1, 2, now() - interval '20 days', now() - interval '8 days', NULL, NULL, NULL, 9, 2),
-	(1, 3, now() - interval '20 days', NULL, NULL, NULL, NULL, -2, 0),
-	(1, 4, now() - interval '20 days', NULL, NULL, NULL, NULL, 5, 1),
-	(1, 5, now() - interval '8 days', NULL, NULL, NULL, NULL, 6, 1),
-	(1, 6, now() - interval '20 days', NULL, NULL, NULL, NULL, 99, 1),
-	(1, 7, now() - interval '20 days', NULL, NULL, NULL, NULL, 4, 0),
-	(1, 8, now() - interval '20 days', NULL, 107, now() - interval '9 days', NULL, 0, 0);
-INSERT INTO thread_members VALUES (100, 1, now() - interval '9 days', NULL, NULL, 5);
-`
 
 // The known defects of Mattermost land in their buckets, and heal's statements mend its counters.
 func TestHealMattermost(t *testing.T) {

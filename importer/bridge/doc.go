@@ -5,6 +5,7 @@
 // position behind them in tidemark.imports. So each change is written once, wherever a bridge dies.
 // A second bridge of the same name fences the first one.
 //
+//	config.go   what a bridge follows, and where it writes
 //	run.go      a bridge from beginning to end, and what stops it
 //	refusal.go  reasons for which a person has to decide
 //	session.go  one connection to the database and one producer

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/importer"
@@ -19,9 +18,9 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/internal/test/folded"
 	"github.com/tidemark/tidemark/internal/test/model"
 	"github.com/tidemark/tidemark/internal/test/testkit"
-	"github.com/tidemark/tidemark/projections"
 )
 
 const (
@@ -36,8 +35,12 @@ type bed struct {
 	dsn     string
 	kafka   config.Kafka
 	conn    *pgx.Conn
-	last    int64
-	part    int
+	table   struct { // of the product table
+		mapping  product.Mapping
+		changing map[string]product.Changing
+	}
+	last int64
+	part int
 }
 
 func newBed(t *testing.T, product, dsn string, brokers []string) *bed {
@@ -81,7 +84,8 @@ func (b *bed) run(transactions ...string) {
 // publish makes the publications as an import tells people to.
 func (b *bed) publish() {
 	b.t.Helper()
-	err := source.CheckPublications(b.t.Context(), b.dsn, slot, product.Follows(b.product))
+	conf := b.config()
+	err := source.CheckPublications(b.t.Context(), b.dsn, slot, conf.follows())
 	if err == nil {
 		b.t.Fatal("a database without publications is taken")
 	}
@@ -90,14 +94,17 @@ func (b *bed) publish() {
 		b.t.Fatal(err)
 	}
 	b.run(sql)
-	if err := source.CheckPublications(b.t.Context(), b.dsn, slot, product.Follows(b.product)); err != nil {
+	if err := source.CheckPublications(b.t.Context(), b.dsn, slot, conf.follows()); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
 func (b *bed) mapping(tables source.Tables) importer.Product {
-	if b.product == "synapse" {
+	switch b.product {
+	case "synapse":
 		return &product.Synapse{Source: tables}
+	case "table":
+		return &product.Table{Source: tables, Mapping: b.table.mapping}
 	}
 	return &product.Mattermost{Source: tables}
 }
@@ -127,7 +134,7 @@ func (b *bed) importTo(prefix string, of *source.Slot) {
 func (b *bed) config() Config {
 	return Config{
 		Kafka: b.kafka, Prefix: "parts.", Product: b.product, Slot: slot, DSN: b.dsn, Source: "here", part: b.part,
-		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)),
+		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)), Mapping: b.table.mapping, Changing: b.table.changing,
 	}
 }
 
@@ -182,94 +189,17 @@ func (b *bed) position() source.LSN {
 // fold returns the model of the topics, and how often each message was posted.
 func (b *bed) fold(prefix string) (m *model.Model, posted map[string]int) {
 	b.t.Helper()
-	m, posted = model.New(projections.DefaultSettings()), map[string]int{}
-	var d events.Decoder
-	cl := testkit.Client(b.t, b.kafka.Brokers)
-	for _, in := range []events.Input{events.Messages, events.Reads} {
-		topic := prefix + in.String()
-		listed, err := kadm.NewClient(cl).ListCommittedOffsets(b.t.Context(), topic)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		for p := range int32(partitions) {
-			end, _ := listed.Lookup(topic, p)
-			for _, r := range b.read(topic, p, end.Offset) {
-				if in == events.Messages {
-					var e events.Message
-					if err := d.Message(r.Value, r.Timestamp.UnixMilli(), &e); err != nil {
-						b.t.Fatalf("%s/%d/%d: %v", topic, p, r.Offset, err)
-					}
-					if e.Kind == events.KindMessagePosted {
-						posted[string(e.ChannelID)+" "+string(e.MessageID)]++
-					}
-					m.AddMessage(&e, r.Offset, r.Timestamp.UnixMilli())
-				} else {
-					var e events.Read
-					if err := d.Read(r.Value, r.Timestamp.UnixMilli(), &e); err != nil {
-						b.t.Fatalf("%s/%d/%d: %v", topic, p, r.Offset, err)
-					}
-					m.AddRead(&e, r.Offset, r.Timestamp.UnixMilli())
-				}
-			}
-		}
-	}
-	return m, posted
-}
-
-// read reads a partition up to an offset.
-func (b *bed) read(topic string, p int32, end int64) (all []*kgo.Record) {
-	b.t.Helper()
-	if end == 0 {
-		return nil
-	}
-	cl := testkit.Client(b.t, b.kafka.Brokers, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().At(0)}}))
-	ctx, cancel := context.WithTimeout(b.t.Context(), 2*time.Minute)
-	defer cancel()
-	for next := int64(0); next < end; {
-		fetches := cl.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			b.t.Fatalf("%s/%d at %d of %d: %v", topic, p, next, end, err)
-		}
-		for it := fetches.RecordIter(); !it.Done(); {
-			r := it.Next()
-			if next = r.Offset + 1; !r.Attrs.IsControl() {
-				all = append(all, r)
-			}
-		}
-	}
-	return all
+	return folded.Topics(b.t, b.kafka.Brokers, prefix)
 }
 
 // once fails if a message was written twice.
 func (b *bed) once(posted map[string]int) {
 	b.t.Helper()
-	for id, n := range posted {
-		if n != 1 {
-			b.t.Errorf("%s was written %d times", id, n)
-		}
-	}
+	folded.Once(b.t, posted)
 }
 
 // same compares the numbers of all users in both models.
 func (b *bed) same(want, got *model.Model, users, channels, roots []string) {
 	b.t.Helper()
-	for _, c := range channels {
-		for _, u := range users {
-			w, _ := want.View(u, c)
-			g, _ := got.View(u, c)
-			if g.Member != w.Member || g.Member && (g.Unread != w.Unread || g.Mentions != w.Mentions) || g.Muted != w.Muted {
-				b.t.Errorf("%s in %s: member %v, %d unread, %d mentions, muted %v, pointer %d; in one go %v, %d, %d, %v, %d", u, c,
-					g.Member, g.Unread, g.Mentions, g.Muted, g.LastRead.Seq, w.Member, w.Unread, w.Mentions, w.Muted, w.LastRead.Seq)
-			}
-			for _, root := range roots {
-				w, _ := want.Thread(u, c, root)
-				g, _ := got.Thread(u, c, root)
-				if g.Following != w.Following || g.Following && (g.Unread != w.Unread || g.Mentions != w.Mentions) {
-					b.t.Errorf("%s in the thread %s of %s: following %v, %d unread, %d mentions; in one go %v, %d, %d", u, root, c,
-						g.Following, g.Unread, g.Mentions, w.Following, w.Unread, w.Mentions)
-				}
-			}
-		}
-	}
+	folded.Same(b.t, want, got, users, channels, roots)
 }

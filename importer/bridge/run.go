@@ -3,31 +3,10 @@ package bridge
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
-
-	"github.com/tidemark/tidemark/importer/source"
-	"github.com/tidemark/tidemark/internal/config"
 )
-
-// Config describes a bridge.
-type Config struct {
-	Kafka   config.Kafka
-	Prefix  string // of the topics' names
-	Product string
-	Slot    string
-	DSN     string // of the database
-	Source  string // the same for messages, without user and password
-	Log     *slog.Logger
-	Metrics prometheus.Registerer // nil: none
-
-	spare   func() error          // called after each event and after each batch: an error ends the bridge as a kill would
-	part    int                   // changes of a transaction that are written at once
-	reached func(source.LSN) bool // whether the bridge ends once everything before a position is written
-}
 
 // The pauses between two sessions.
 const (

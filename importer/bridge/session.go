@@ -95,10 +95,13 @@ func (s *session) open(ctx context.Context) (err error) {
 	if s.at, err = begin(conf, s.state, held); err != nil {
 		return err
 	}
-	if err := source.CheckPublications(ctx, conf.DSN, conf.Slot, product.Follows(conf.Product)); err != nil {
+	if err := source.CheckPublications(ctx, conf.DSN, conf.Slot, conf.follows()); err != nil {
 		return err
 	}
-	s.part, s.live = s.state.Part, product.NewLive(conf.Product, s.now)
+	if s.live, err = conf.live(ctx, s.now); err != nil {
+		return err
+	}
+	s.part = s.state.Part
 	s.stream, err = source.OpenStream(ctx, conf.DSN, conf.Slot, s.at)
 	s.savedAt = time.Now()
 	return err

@@ -18,4 +18,9 @@
 //	mattermost_live.go  those of Mattermost
 //	synapse_live.go     those of Synapse: events
 //	synapse_live_reads.go  receipts, subscriptions and mutes
+//	table_changing.go   what a bridge follows of a team's own tables
+//	table_as_of.go      queries on a row of these as it was after its change
+//	table_change.go     a change, and what its queries give
+//	table_pointers.go   pointers, and the message after them
+//	table_live.go       changes as events
 package product

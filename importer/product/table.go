@@ -28,14 +28,22 @@ type Mapping map[string]string
 
 // ParseMapping parses the file of --mapping.
 func ParseMapping(name string, text []byte) (Mapping, error) {
-	m := Mapping{}
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&m); err != nil && !errors.Is(err, io.EOF) {
+	m, file := Mapping{}, map[string]yaml.Node{}
+	err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&file)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w: a line `messages: |` has the SQL of the messages below it, and so on", name, err)
 	}
-	for table := range m {
+	for table, node := range file {
+		if table == liveKey {
+			continue // ParseChanging
+		}
+		var sql string
+		if err := node.Decode(&sql); err != nil {
+			return nil, fmt.Errorf("%s: %w: a line `messages: |` has the SQL of the messages below it, and so on", name, err)
+		}
+		m[table] = sql
 		if !slices.Contains(TableNames, table) && !slices.Contains(Heals, table) {
-			return nil, fmt.Errorf("%s: there is no table %q: want %s", name, table, strings.Join(slices.Concat(TableNames, Heals), ", "))
+			return nil, fmt.Errorf("%s: there is no table %q: want %s", name, table, strings.Join(slices.Concat(TableNames, Heals, []string{liveKey}), ", "))
 		}
 	}
 	if m["messages"] == "" {

@@ -34,6 +34,11 @@ func (c *catalogued) identified() bool {
 	return c.identity == "f" || c.key && (c.identity == "d" || c.identity == "i")
 }
 
+// full reports whether the table needs the identity FULL, and has another one.
+func (t *Followed) full(c *catalogued) bool {
+	return t.Full && c.identity != "f" || t.Updates && !c.identified()
+}
+
 // CheckPublications checks that the database can be followed, before a slot is made: that it writes
 // a log for that, that the slot's publications have all that the tables need, and that none of them
 // stops the product.
@@ -116,7 +121,7 @@ func judge(slot string, tables []Followed, found map[string]*catalogued) error {
 			}
 			continue
 		}
-		lacks = lacks || !c.published["insert"] || t.Updates && (!c.published["update"] || !c.published["delete"]) || t.Full && c.identity != "f"
+		lacks = lacks || !c.published["insert"] || t.Updates && (!c.published["update"] || !c.published["delete"]) || t.full(c)
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("the source has no table %s: is it the database of this product, with its schema in the search_path?", strings.Join(missing, ", "))
@@ -137,7 +142,7 @@ func Statements(slot string, tables []Followed, found map[string]*catalogued) st
 		if c == nil {
 			continue
 		}
-		if t.Full && c.identity != "f" {
+		if t.full(c) {
 			fmt.Fprintf(&b, "    ALTER TABLE %s REPLICA IDENTITY FULL;\n", t.Table)
 		}
 		lists[t.Updates] = append(lists[t.Updates], t.Table)

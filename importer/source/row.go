@@ -52,6 +52,9 @@ func (r *Row) Text(column string) string {
 // Has reports whether the table has the column.
 func (r *Row) Has(column string) bool { return slices.Contains(r.columns, column) }
 
+// Columns returns the names of the columns.
+func (r *Row) Columns() []string { return r.columns }
+
 // String returns the row for error texts: its fields in order.
 func (r *Row) String() string {
 	var b strings.Builder

@@ -22,6 +22,19 @@ const (
 	tooManySlots = "53400"
 )
 
+// ErrUnfit marks the error of a query that does not fit the database: it names what the database
+// lacks, or compares what cannot be compared.
+var ErrUnfit = errors.New("the query does not fit the database")
+
+// unfit is such an error.
+type unfit struct{ error }
+
+// Is reports whether the target is ErrUnfit.
+func (unfit) Is(target error) bool { return target == ErrUnfit }
+
+// syntaxOrAccess is the class of errors of queries that cannot work, and of missing rights.
+const syntaxOrAccess = "42"
+
 // inWords adds a remedy to an error of a database.
 func inWords(what string, err error) error {
 	var pg *pgconn.PgError
@@ -30,8 +43,8 @@ func inWords(what string, err error) error {
 	}
 	switch {
 	case pg.Code == noSuchTable || pg.Code == noSuchColumn:
-		return fmt.Errorf("%s: the database says: %s: is it the database of this product, and the schema in the search_path? "+
-			"A mapping names tables and columns as the database has them", what, pg.Message)
+		return unfit{fmt.Errorf("%s: the database says: %s: is it the database of this product, and the schema in the search_path? "+
+			"A mapping names tables and columns as the database has them", what, pg.Message)}
 	case pg.Code == noRight && strings.Contains(pg.Message, "replication"):
 		return fmt.Errorf("%s: the user of --source may not replicate (%s): ALTER ROLE that user REPLICATION", what, pg.Message)
 	case pg.Code == exists:
@@ -51,5 +64,9 @@ func inWords(what string, err error) error {
 		return fmt.Errorf("%s: the database ended the reading (%s): a standby does so when vacuum waits too long; max_standby_streaming_delay = -1 "+
 			"there, or the primary as --source", what, pg.Message)
 	}
-	return fmt.Errorf("%s: the database says: %s (%s)", what, pg.Message, pg.Code)
+	err = fmt.Errorf("%s: the database says: %s (%s)", what, pg.Message, pg.Code)
+	if strings.HasPrefix(pg.Code, syntaxOrAccess) {
+		return unfit{err}
+	}
+	return err
 }

@@ -1,6 +1,9 @@
 package chats
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // place is a scope in which a user has counts. The thread of the room itself is main.
 type place struct{ user, room, thread string }
@@ -32,8 +35,9 @@ func (s *Synapse) notify(e *event, m Message) {
 			thread = root.relates
 		}
 	}
-	for user, in := range s.room(e.room).joined {
-		if !in || user == e.sender || s.mutes(user, e.room) {
+	joined := s.room(e.room).joined
+	for _, user := range slices.Sorted(maps.Keys(joined)) {
+		if !joined[user] || user == e.sender || s.mutes(user, e.room) {
 			continue
 		}
 		p := &push{place: place{user, e.room, thread}, event: e, highlight: m.Everybody || slices.Contains(m.Mentions, user)}

@@ -1,6 +1,7 @@
 package chats
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -73,8 +74,11 @@ func (s *Synapse) rows() map[string][]string {
 			add("event_push_actions", p.room, p.event.id, p.user, nil, "[]", 1, p.event.stream, number(p.notif), number(p.highlight), 0, p.thread)
 		}
 	}
-	for at, sum := range s.summaries {
+	for _, at := range slices.SortedFunc(maps.Keys(s.summaries), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.user, b.user), cmp.Compare(a.room, b.room), cmp.Compare(a.thread, b.thread))
+	}) {
 		var last any
+		sum := s.summaries[at]
 		if sum.last > 0 {
 			last = sum.last
 		}

@@ -20,9 +20,10 @@ import (
 type Bridge struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
-	Product   string `arg:"" enum:"synapse,mattermost" help:"What the source is of: synapse or mattermost."`
+	Product   string `arg:"" enum:"synapse,mattermost,table" help:"What the source is of: synapse, mattermost, or table for a team's own tables."`
 	Source    string `required:"" placeholder:"URL" help:"The postgres:// address of the database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
 	Slot      string `required:"" placeholder:"NAME" help:"Replication slot that the import made."`
+	Mapping   string `placeholder:"FILE" help:"For table: the YAML file of the import, with the tables that are followed (live)."`
 	Listen    string `placeholder:"HOST:PORT" help:"Where health and metrics are served; nowhere without it."`
 	LogFormat string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
@@ -40,11 +41,12 @@ metrics of both. docs/import has a page for each product.
 Example:
 
     tidemark import mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2.
-    tidemark bridge mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2. --listen 127.0.0.1:8082`
+    tidemark bridge mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2. --listen 127.0.0.1:8082
+    tidemark bridge table --source postgres://reader@db/chat --mapping table.yml --slot chat --topic-prefix v2.`
 }
 
 func (c *Bridge) source() *sourceFlags {
-	return &sourceFlags{Product: c.Product, Source: c.Source, Slot: c.Slot}
+	return &sourceFlags{Product: c.Product, Source: c.Source, Slot: c.Slot, Mapping: c.Mapping}
 }
 
 // Validate checks what stands on the command line.
@@ -69,9 +71,21 @@ func (c *Bridge) Run(a *verbs.App) error {
 	if err != nil {
 		return err
 	}
+	mapping, err := c.source().mapping()
+	if err != nil {
+		return err
+	}
+	changing, err := c.source().changing()
+	if err != nil {
+		return err
+	}
+	if c.Product == "table" && changing == nil {
+		return verbs.Usagef("--mapping %s does not say which tables are followed: give it a part live, as in docs/import/table.yml", c.Mapping)
+	}
 	metrics := obs.NewRegistry(a.Build)
 	b := bridge.New(bridge.Config{
 		Kafka: kafka, Prefix: c.TopicPrefix, Product: c.Product, Slot: c.Slot, DSN: c.Source, Source: name, Log: log, Metrics: metrics,
+		Mapping: mapping, Changing: changing,
 	})
 	stop, err := c.serve(b, log, metrics)
 	if err != nil {

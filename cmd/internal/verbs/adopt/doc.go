@@ -6,4 +6,5 @@
 //	bridge.go        follows its database
 //	compare.go       compares its numbers with ours
 //	heal.go          prints statements that set its numbers right
+//	demo_source.go   makes a small source to try all of it
 package adopt

@@ -51,6 +51,7 @@ Example:
     tidemark import rocketchat --source ./dump/rocketchat --since 90d --topic-prefix v2.
     tidemark import slack --source ./export --topic-prefix v2.
     tidemark import mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2.
+    tidemark import table --source postgres://reader@db/chat --mapping table.yml --slot chat --topic-prefix v2.
     tidemark import mattermost --source postgres://reader@db/mattermost --slot chat --drop-slot`
 }
 
@@ -63,7 +64,7 @@ func (c *Import) Validate() error {
 		return err
 	}
 	if c.DropSlot && c.Product != "" && c.follows() == nil {
-		return errors.New("--drop-slot removes a replication slot: name it with --slot, and the database of synapse or mattermost with --source")
+		return errors.New("--drop-slot removes a replication slot: name it with --slot, and with --source a database of synapse, of mattermost, or of table with live in its mapping")
 	}
 	return nil
 }
@@ -88,6 +89,9 @@ func days(text string) (time.Duration, error) {
 // Run imports.
 func (c *Import) Run(a *verbs.App) error {
 	mapping, err := c.mapping()
+	if err == nil {
+		_, err = c.changing()
+	}
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 type sourceFlags struct {
 	Product string `arg:"" enum:"table,synapse,mattermost,discourse,rocketchat,slack" help:"What the source is of: synapse, mattermost, discourse, rocketchat, slack, or table for a team's own tables."`
 	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
-	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; for synapse and mattermost also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
+	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; in a database of synapse, of mattermost, or of table with live in its mapping also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
 	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
 }
 
@@ -57,6 +57,10 @@ func (f *sourceFlags) follows() []source.Followed {
 	if f.Slot == "" || !f.database() {
 		return nil
 	}
+	if f.Product == "table" {
+		changing, _ := f.changing() // mapping says what is wrong
+		return product.ChangingTables(changing)
+	}
 	return product.Follows(f.Product)
 }
 
@@ -71,6 +75,24 @@ func (f *sourceFlags) counted() error {
 // folder says which folder the source of a product is; "" if it is a database, or may be one.
 func (f *sourceFlags) folder() string {
 	return map[string]string{"slack": "the unpacked folder of an export", "rocketchat": "the folder that mongodump has written of its database"}[f.Product]
+}
+
+// changing reads what a bridge of table follows from the file of --mapping; none if it does not say
+// it.
+func (f *sourceFlags) changing() (map[string]product.Changing, error) {
+	mapping, err := f.mapping()
+	if f.Mapping == "" || err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(f.Mapping)
+	if err != nil {
+		return nil, err
+	}
+	changing, err := product.ParseChanging(f.Mapping, text, mapping)
+	if err != nil {
+		return nil, verbs.Usagef("--mapping %v", err)
+	}
+	return changing, nil
 }
 
 func (f *sourceFlags) database() bool {
