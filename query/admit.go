@@ -4,60 +4,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
+	"slices"
 
 	"github.com/tidemark/tidemark/internal/auth"
-	"github.com/tidemark/tidemark/internal/limit"
 	"github.com/tidemark/tidemark/query/internal/body"
 	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/gate"
 )
 
-// Limits bound what callers of a node may cost. Calls that another node forwards, which proves that
-// it is one, are not counted again.
-type Limits struct {
-	// UserRate is how many calls a second a user's token may make, UserBurst how many at once,
-	// UserConcurrency how many may be under way. WatchUnread counts as one call of the rate
-	// (Config.MaxWatchesPerUser bounds how many are open). 0 = no limit. Tokens with scopes, and
-	// callers of a node without keys, are bound by their address alone.
-	UserRate        float64
-	UserBurst       int
-	UserConcurrency int
-	// AddressRate is how many calls a second one address may make, with or without a valid token,
-	// AddressBurst how many at once. Of IPv6 the network of 64 bits counts. 0 = no limit.
-	AddressRate  float64
-	AddressBurst int
-	// Bodies is how many bytes of memory the bodies of requests may take together. Events have
-	// three quarters of it, queries the rest. 0 = 128 MiB.
-	Bodies int64
-	// Waits is how many calls may wait for their `after` at once. 0 = 2,048.
-	Waits int
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Bodies == 0 {
-		l.Bodies = 128 << 20
-	}
-	if l.Waits == 0 {
-		l.Waits = 2048
-	}
-	return l
-}
-
-// guards are Limits at work.
-type guards struct {
-	userRate, addressRate *limit.Rates
-	userCalls             *limit.Slots
-	queries, events       *limit.Bytes
-}
-
-func newGuards(l Limits) *guards {
-	events := max(l.Bodies*3/4, body.Cost*maxIngestBody)
-	return &guards{
-		userRate: limit.NewRates(l.UserRate, l.UserBurst, nil), addressRate: limit.NewRates(l.AddressRate, l.AddressBurst, nil),
-		userCalls: limit.NewSlots(l.UserConcurrency),
-		events:    limit.NewBytes(events, body.Wait), queries: limit.NewBytes(max(l.Bodies-events, body.Cost*maxQueryBody), body.Wait),
-	}
-}
+// Limits bound what callers of a node may cost.
+type Limits = gate.Limits
 
 // admit judges a call by its headers, before anything of its body is read: who asks, whether they
 // ask too often, and whether there is memory for what they send. release gives back what the call
@@ -68,12 +24,25 @@ func (f *front) admit(m *method, r *http.Request) (_ *http.Request, release func
 		f.metrics.refused.WithLabelValues(refusedToken).Inc()
 		return r, nil, err
 	}
+	var leave []func()
+	leaveAll := func() {
+		for _, f := range slices.Backward(leave) {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			leaveAll()
+		}
+	}()
 	ctx, user := r.Context(), ""
 	peer := auth.FromPeer(ctx)
 	if !peer {
-		if wait, ok := f.guards.addressRate.Allow(limit.Network(r.RemoteAddr)); !ok {
-			return r, nil, f.tooMany(refusedAddressRate, wait, errAddressRate)
+		out, refused := f.gate.Address(r.RemoteAddr, m.stream)
+		if refused != nil {
+			return r, nil, f.tooMany(refused)
 		}
+		leave = append(leave, out)
 	}
 	if f.auth.verifier != nil {
 		id, err := f.bearer(ctx, r.Header)
@@ -91,45 +60,35 @@ func (f *front) admit(m *method, r *http.Request) (_ *http.Request, release func
 		}
 	}
 	if user != "" {
-		if wait, ok := f.guards.userRate.Allow(user); !ok {
-			return r, nil, f.tooMany(refusedUserRate, wait, errUserRate)
+		out, refused := f.gate.User(user, m.stream)
+		if refused != nil {
+			return r, nil, f.tooMany(refused)
 		}
-		if !m.stream && !f.guards.userCalls.Acquire(user) {
-			return r, nil, f.tooMany(refusedUserConcurrency, fault.RetryAfter, errUserConcurrency)
-		}
+		leave = append(leave, out)
 	}
-	release = func() {
-		if user != "" && !m.stream {
-			f.guards.userCalls.Release(user)
-		}
-	}
-	share := f.guards.queries
+	share := f.gate.Queries
 	if m.maxBody == maxIngestBody {
-		share = f.guards.events
+		share = f.gate.Events
 	}
-	metered := body.New(ctx, r, share, m.maxBody, func() error { return f.tooMany(refusedBodies, fault.RetryAfter, fault.ErrOverloaded) })
+	metered := body.New(ctx, r, share, m.maxBody, func() error {
+		return f.tooMany(&gate.Refusal{Reason: refusedBodies, Wait: fault.RetryAfter, Err: fault.ErrOverloaded})
+	})
 	if m.stream { // it lasts, and its request is small once it is decoded
 		ctx = context.WithValue(ctx, decodedKey{}, metered.Release)
 	}
-	before := release
-	release = func() { metered.Release(); before() }
+	leave = append(leave, metered.Release)
 	r = r.WithContext(ctx)
 	r.Body = metered
-	return r, release, nil
+	return r, leaveAll, nil
 }
 
 // decodedKey finds what a stream calls once its request is decoded, in its context.
 type decodedKey struct{}
 
 // tooMany refuses a call for a while, and counts it.
-func (f *front) tooMany(reason string, wait time.Duration, why error) error {
-	f.metrics.refused.WithLabelValues(reason).Inc()
-	return fault.ExhaustedFor(wait, why)
+func (f *front) tooMany(r *gate.Refusal) error {
+	f.metrics.refused.WithLabelValues(r.Reason).Inc()
+	return fault.ExhaustedFor(r.Wait, r.Err)
 }
 
-var (
-	errAddressRate     = errors.New("this address makes too many calls: wait a little")
-	errUserRate        = errors.New("this user makes too many calls: wait a little")
-	errWaits           = errors.New("after: as many calls wait on this node as may: send the call again, or ask another node")
-	errUserConcurrency = errors.New("this user has as many calls under way as one may have: wait for an answer")
-)
+var errWaits = errors.New("after: as many calls wait on this node as may: send the call again, or ask another node")

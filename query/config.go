@@ -92,7 +92,7 @@ func (c Config) withDefaults() Config {
 	if c.MaxWatchesPerUser == 0 {
 		c.MaxWatchesPerUser = 100
 	}
-	c.Limits = c.Limits.withDefaults()
+	c.Limits = c.Limits.WithDefaults()
 	if c.HeartbeatEvery == 0 {
 		c.HeartbeatEvery = 25 * time.Second
 	}

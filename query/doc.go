@@ -41,7 +41,8 @@
 //	watch_sent.go     what was sent already; sends what differs from it
 //
 // Rooms that know nothing of the above are in query/internal: fault (the errors), codec (bytes to
-// messages, within bounds), body (the memory of bodies), position (as_of and after), paging (the
+// messages, within bounds), body (the memory of bodies), gate (limits
+// of callers), position (as_of and after), paging (the
 // order of lists, and page tokens), selection (the first n of an order), totals (sums of what is
 // unread), expiry (when levels end), streams (how many watches there may be), kept (a user's lists
 // between pages), answer (views as messages), ingest (the ingest service).

@@ -20,6 +20,7 @@ import (
 	"github.com/tidemark/tidemark/internal/peer"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 	"github.com/tidemark/tidemark/query/internal/codec"
+	"github.com/tidemark/tidemark/query/internal/gate"
 	"github.com/tidemark/tidemark/query/internal/ingest"
 	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/internal/reflection"
@@ -55,7 +56,7 @@ type front struct {
 	errors  *connect.ErrorWriter
 	auth    *authorizer
 	service *service
-	guards  *guards
+	gate    *gate.Gate
 	metrics *metrics
 
 	peers *peer.Proof
@@ -79,7 +80,7 @@ func Handler(c Config) http.Handler {
 		connect.WithInterceptors(interceptors(&c, m, authorize)...),
 	)
 	f := &front{
-		methods: map[string]method{}, errors: connect.NewErrorWriter(options...), auth: authorize, service: s, peers: &c.Peers, log: c.Logger, audit: c.Audit, doubted: obs.NewSeldom(c.Logger, nil), guards: newGuards(c.Limits), metrics: m,
+		methods: map[string]method{}, errors: connect.NewErrorWriter(options...), auth: authorize, service: s, peers: &c.Peers, log: c.Logger, audit: c.Audit, doubted: obs.NewSeldom(c.Logger, nil), gate: gate.New(c.Limits, maxQueryBody, maxIngestBody), metrics: m,
 		bodyTimeout: c.bodyTimeout, answerTimeout: c.answerTimeout,
 	}
 

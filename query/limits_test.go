@@ -18,6 +18,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 
 	"github.com/tidemark/tidemark/internal/test/authtest"
+	"github.com/tidemark/tidemark/query/ingestv1"
+	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -148,6 +150,65 @@ func TestCallsUnderWayAreBounded(t *testing.T) {
 	ctx = t.Context()
 	until(t, "all is given back", func() bool { return call("ann", "chat.messages/0/0") == nil })
 	if got := refusals(t, registry); got["user_concurrency"] < 2 || got["waits"] < 2 {
+		t.Errorf("counted as %v", got)
+	}
+}
+
+// Calls under way are bounded for an address, whatever their tokens and for both services; streams
+// are not counted among them, nor calls that another node forwards. What is refused for another
+// reason takes no place.
+func TestCallsOfAnAddressAreBounded(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	_, producer := newBroker(t)
+	nodes := 0
+	c := newCluster(t, 2, 2, func(c *Config) {
+		c.Verifier, c.Producer = authtest.Verifier(t), producer
+		if nodes++; nodes == 1 {
+			c.Limits, c.Registerer = Limits{AddressConcurrency: 2}, registry
+		} else { // which is asked by the first alone
+			c.Limits = Limits{AddressConcurrency: 1}
+		}
+	})
+	there := c.channelOn("there", 1)
+	c.join(there, "ann")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	call := func(token string, after ...string) error {
+		_, err := c.nodes[0].query.GetUnread(ctx, called(&queryv1.GetUnreadRequest{UserId: "ann", ChannelId: there, After: after}, token))
+		return err
+	}
+	ann, service := authtest.Token(t, "ann", time.Hour), authtest.Service(t)
+	for range 5 {
+		if err := call("e30.e30.e30"); connect.CodeOf(err) != connect.CodeUnauthenticated {
+			t.Errorf("a forged token: %v", err)
+		}
+		if err := call(ann); err != nil {
+			t.Errorf("a call after refused ones: %v", err)
+		}
+	}
+	var waiting sync.WaitGroup
+	for range 2 { // until it is cut off; one that came too early comes again
+		waiting.Go(func() {
+			for connect.CodeOf(call(service, "chat.messages/1/999999")) == connect.CodeResourceExhausted {
+			}
+		})
+	}
+	until(t, "the address has two calls under way", func() bool { return connect.CodeOf(call(ann)) == connect.CodeResourceExhausted })
+	const says = "this address has as many calls under way as one may have"
+	wantLimit(t, "a query", call(ann), connect.CodeResourceExhausted, says)
+	_, err := ingestv1connect.NewIngestServiceClient(c.nodes[0].srv.Client(), c.nodes[0].srv.URL).Publish(ctx, called(&ingestv1.PublishRequest{}, service))
+	wantLimit(t, "a publish", err, connect.CodeResourceExhausted, says)
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	stream, err := c.nodes[0].query.WatchUnread(watching, called(&queryv1.WatchUnreadRequest{UserId: "ann"}, ann))
+	if err != nil || !stream.Receive() {
+		t.Errorf("a stream: %v, %v", err, stream.Err())
+	}
+	cancel()
+	waiting.Wait()
+	ctx = t.Context()
+	until(t, "all is given back", func() bool { return call(ann) == nil })
+	if got := refusals(t, registry); got["address_concurrency"] < 3 || got["address_rate"] != 0 {
 		t.Errorf("counted as %v", got)
 	}
 }

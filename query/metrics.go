@@ -13,6 +13,7 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/gate"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
@@ -28,14 +29,11 @@ type metrics struct {
 	log       *obs.Seldom
 }
 
-// Why a call was refused, of metrics.refused.
+// Why a call was refused, of metrics.refused, beside gate.Reasons.
 const (
-	refusedToken           = "token"
-	refusedUserRate        = "user_rate"
-	refusedUserConcurrency = "user_concurrency"
-	refusedAddressRate     = "address_rate"
-	refusedBodies          = "bodies"
-	refusedWaits           = "waits"
+	refusedToken  = "token"
+	refusedBodies = "bodies"
+	refusedWaits  = "waits"
 )
 
 func newMetrics(r prometheus.Registerer, log *slog.Logger) *metrics {
@@ -61,7 +59,7 @@ func newMetrics(r prometheus.Registerer, log *slog.Logger) *metrics {
 	m.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tidemark_query_refused_total", Help: "Calls refused by a limit or for their token, by reason.",
 	}, []string{"reason"})
-	for _, reason := range []string{refusedToken, refusedUserRate, refusedUserConcurrency, refusedAddressRate, refusedBodies, refusedWaits} {
+	for _, reason := range append([]string{refusedToken, refusedBodies, refusedWaits}, gate.Reasons...) {
 		m.refused.WithLabelValues(reason) // there from the start
 	}
 	for _, method := range methods() {

@@ -22,12 +22,15 @@ type doorFlags struct {
 	QueryBurst         int      `default:"400" placeholder:"N" help:"Calls at once of one user's token (${default})."`
 	QueryConcurrency   int      `default:"32" placeholder:"N" help:"Calls under way of one user's token; 0 = no limit (${default})."`
 	AddressQueryRate   float64  `default:"20000" placeholder:"N" help:"Calls a second from one address, whatever their tokens, and twice as many at once; 0 = no limit (${default})."`
+
+	AddressQueryConcurrency int `default:"4096" placeholder:"N" help:"Calls under way from one address, whatever their tokens; 0 = no limit (${default})."`
 }
 
 // checkDoors checks the flags without using them.
 func (f *doorFlags) checkDoors() error {
-	if f.QueryRate < 0 || f.QueryBurst < 1 || f.QueryConcurrency < 0 || f.AddressQueryRate < 0 || f.MaxHTTPConnections < 0 {
-		return fmt.Errorf("--query-rate, --query-concurrency, --address-query-rate and --max-http-connections cannot be negative, " +
+	if f.QueryRate < 0 || f.QueryBurst < 1 || f.QueryConcurrency < 0 || f.AddressQueryRate < 0 || f.AddressQueryConcurrency < 0 || f.MaxHTTPConnections < 0 {
+		return fmt.Errorf("--query-rate, --query-concurrency, --address-query-rate, --address-query-concurrency and --max-http-connections " +
+			"cannot be negative, " +
 			"and --query-burst is at least 1")
 	}
 	for _, h := range f.Hosts {
@@ -64,7 +67,7 @@ func (f *doorFlags) setDoors(c *node.Config, open bool) error {
 	c.Edge = edge.Config{MaxConnections: f.MaxHTTPConnections, TrustedProxies: proxies, Hosts: f.Hosts}
 	c.Limits = query.Limits{
 		UserRate: f.QueryRate, UserBurst: f.QueryBurst, UserConcurrency: f.QueryConcurrency,
-		AddressRate: f.AddressQueryRate, AddressBurst: int(2 * f.AddressQueryRate),
+		AddressRate: f.AddressQueryRate, AddressBurst: int(2 * f.AddressQueryRate), AddressConcurrency: f.AddressQueryConcurrency,
 	}
 	if f.AdminListen == "" {
 		return nil

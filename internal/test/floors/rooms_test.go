@@ -43,7 +43,7 @@ var houses = []struct {
 	}},
 	{"query", "query", []level{
 		{"base", []string{"body", "codec", "expiry", "fault", "kept", "reflection", "totals"}},
-		{"parts", []string{"paging", "position", "streams"}},
+		{"parts", []string{"gate", "paging", "position", "streams"}},
 		{"answers", []string{"answer", "ingest", "selection"}},
 	}},
 }
