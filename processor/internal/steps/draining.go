@@ -146,7 +146,7 @@ func (w *Worker) drain(now time.Time, full, records, withCut bool) {
 	}
 	if !replaying {
 		w.metrics.Batch(w.pending, len(w.deltas.Records))
-		w.Hub.note(w.deltas.Records)
+		w.Hub.note(w.deltas.Records, w.Fold.Projection())
 	}
 	w.pending = 0
 	w.flight = f

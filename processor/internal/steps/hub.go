@@ -13,9 +13,9 @@ import (
 // batch of deltas costs it one atomic load.
 //
 // Changes reach a watcher in three ways. A delta of its user names the channel. A channel's labels,
-// and whether it is archived, are in the channel's record alone, which notifies all watchers when
-// they change. In a large channel other users' messages make no deltas, so the channel's record
-// notifies the watchers whose users are members: byLarge has these watchers. It is filled when a
+// and whether it is archived, are in the channel's record alone, which notifies the watchers of the
+// channel's members when they change. In a large channel other users' messages make no deltas, so
+// every record of the channel notifies these watchers: byLarge has them. It is filled when a
 // watch begins, and then follows the deltas: a user who joins or leaves a large channel gets one,
 // and so does every member of a channel that turns large or small.
 type hub struct {
@@ -141,9 +141,16 @@ func (h *hub) remove(w *Watcher) {
 	h.Watchers.Add(-1)
 }
 
+// membership says who belongs to a channel now: a *projections.Partition, asked by the goroutine
+// that folds.
+type membership interface {
+	FewMembers(channelID string, most int, fn func(userID []byte)) bool
+	IsMember(userID, channelID string) bool
+}
+
 // note adds the channels that the records change to their watchers. It keeps none of the records'
 // memory.
-func (h *hub) note(records []projections.OutRecord) {
+func (h *hub) note(records []projections.OutRecord, of membership) {
 	if h.Watchers.Load() == 0 {
 		return
 	}
@@ -156,7 +163,7 @@ func (h *hub) note(records []projections.OutRecord) {
 			h.noteDelta(r)
 		case projections.OutChannels:
 			if r.Updated {
-				h.notifyAll(string(r.ChannelID))
+				h.notifyMembers(string(r.ChannelID), of)
 			} else if watchers := h.byLarge[string(r.ChannelID)]; len(watchers) > 0 {
 				h.noteChannel(r, watchers)
 			}
@@ -189,20 +196,25 @@ func (h *hub) noteChannel(r *projections.OutRecord, watchers map[*Watcher]struct
 	if events.DecodeChannelRecord(r.Value, &h.record) != nil || !h.record.Large && !h.record.Deleted {
 		return
 	}
-	channelID := string(r.ChannelID)
-	for w := range watchers {
-		w.note(channelID)
+	noteAll(watchers, string(r.ChannelID))
+}
+
+// notifyMembers notifies the watchers of a channel whose labels changed, or whether it is archived.
+// A user who left since, or whose channel is gone since, is told by a delta. The hub's mu is held.
+func (h *hub) notifyMembers(channelID string, of membership) {
+	if of.FewMembers(channelID, len(h.byUser), func(userID []byte) { noteAll(h.byUser[string(userID)], channelID) }) {
+		return
+	}
+	for userID, watchers := range h.byUser {
+		if of.IsMember(userID, channelID) {
+			noteAll(watchers, channelID)
+		}
 	}
 }
 
-// notifyAll notifies every watcher of a channel whose labels changed, or whether it is archived.
-// The hub does not know the channel's members, so each watcher checks whether its user is one. The
-// hub's mu is held.
-func (h *hub) notifyAll(channelID string) {
-	for _, watchers := range h.byUser {
-		for w := range watchers {
-			w.note(channelID)
-		}
+func noteAll(watchers map[*Watcher]struct{}, channelID string) {
+	for w := range watchers {
+		w.note(channelID)
 	}
 }
 

@@ -26,6 +26,21 @@ func channelRecord(channel string, large bool) projections.OutRecord {
 		Value: events.AppendChannelRecord(nil, &events.ChannelRecord{ChannelID: []byte(channel), Large: large})}
 }
 
+// belong has the members of channels.
+type belong map[string][]string
+
+func (b belong) IsMember(userID, channelID string) bool { return slices.Contains(b[channelID], userID) }
+
+func (b belong) FewMembers(channelID string, most int, fn func(userID []byte)) bool {
+	if len(b[channelID]) > most {
+		return false
+	}
+	for _, userID := range b[channelID] {
+		fn([]byte(userID))
+	}
+	return true
+}
+
 // watching begins a watch of a user who is a member of those large channels.
 func watching(t *testing.T, h *hub, user string, large ...string) *Watcher {
 	t.Helper()
@@ -53,10 +68,10 @@ func changed(w *Watcher) []string { return slices.Sorted(slices.Values(w.Changed
 
 func TestWatcherHearsOfItsUser(t *testing.T) {
 	var h hub
-	h.note([]projections.OutRecord{delta("u", "before")})
+	h.note([]projections.OutRecord{delta("u", "before")}, belong{})
 	u, again, other := watching(t, &h, "u"), watching(t, &h, "u"), watching(t, &h, "o")
 	records := []projections.OutRecord{delta("u", "a"), delta("u", "b"), delta("u", "a"), delta("x", "c"), channelRecord("a", false)}
-	h.note(records)
+	h.note(records, belong{})
 	records[0].ChannelID[0] = 'z' // the memory of deltas is used again
 	for _, w := range []*Watcher{u, again} {
 		if !signalled(w) {
@@ -80,7 +95,7 @@ func TestWatcherKeepsTheContract(t *testing.T) {
 		var h hub
 		return watchtest.Watched{
 			Watcher: watching(t, &h, "u"), End: h.end,
-			Change: func(channelID string) { h.note([]projections.OutRecord{delta("u", channelID)}) },
+			Change: func(channelID string) { h.note([]projections.OutRecord{delta("u", channelID)}, belong{}) },
 		}
 	})
 }
@@ -100,24 +115,24 @@ func TestLargeChannelWakesItsMembers(t *testing.T) {
 			t.Errorf("changed are %v, want %v", got, want)
 		}
 	}
-	h.note(big)
+	h.note(big, belong{})
 	hears(member, "big")
 	hears(stranger)
 	late := watching(t, &h, "u", "big")
 	hears(late) // of what was before the watch
 
-	h.note([]projections.OutRecord{deltaOf("v", "big", true, true)}) // joins
+	h.note([]projections.OutRecord{deltaOf("v", "big", true, true)}, belong{}) // joins
 	hears(stranger, "big")
-	h.note(big)
+	h.note(big, belong{})
 	hears(stranger, "big")
-	h.note([]projections.OutRecord{deltaOf("v", "big", false, true)}) // leaves
+	h.note([]projections.OutRecord{deltaOf("v", "big", false, true)}, belong{}) // leaves
 	hears(stranger, "big")
-	h.note(big)
+	h.note(big, belong{})
 	hears(stranger)
 
-	h.note([]projections.OutRecord{deltaOf("u", "big", true, false)}) // the channel turns small: deltas tell of it
+	h.note([]projections.OutRecord{deltaOf("u", "big", true, false)}, belong{}) // the channel turns small: deltas tell of it
 	hears(late, "big")
-	h.note([]projections.OutRecord{channelRecord("big", false)})
+	h.note([]projections.OutRecord{channelRecord("big", false)}, belong{})
 	hears(late)
 	member.Stop()
 	late.Stop()
@@ -127,18 +142,29 @@ func TestLargeChannelWakesItsMembers(t *testing.T) {
 	}
 }
 
-// What a channel's record says and no delta does wakes everybody: who its members are is not known.
-func TestUpdatedChannelWakesEverybody(t *testing.T) {
-	var h hub
-	u, v := watching(t, &h, "u"), watching(t, &h, "v", "town")
+// TestUpdatedChannelWakesItsMembers: what a channel's record says and no delta does wakes who
+// watches for a member of it, whether more users watch or more belong to it, and nobody else.
+func TestUpdatedChannelWakesItsMembers(t *testing.T) {
 	record := channelRecord("town", false)
 	record.Updated = true
-	h.note([]projections.OutRecord{record})
-	for _, w := range []*Watcher{u, v} {
-		if !signalled(w) || !slices.Equal(changed(w), []string{"town"}) {
-			t.Errorf("%s is not told", w.user)
+	for what, of := range map[string]belong{
+		"few members":  {"town": {"u", "away"}, "other": {"v"}},
+		"many members": {"town": {"u", "away", "gone", "asleep"}, "other": {"v"}},
+	} {
+		var h hub
+		u, again, v := watching(t, &h, "u"), watching(t, &h, "u"), watching(t, &h, "v", "other")
+		h.note([]projections.OutRecord{record}, of)
+		for _, w := range []*Watcher{u, again} {
+			if !signalled(w) || !slices.Equal(changed(w), []string{"town"}) {
+				t.Errorf("%s: %s is not told", what, w.user)
+			}
 		}
-		w.Stop()
+		if signalled(v) || changed(v) != nil {
+			t.Errorf("%s: a stranger is woken", what)
+		}
+		for _, w := range []*Watcher{u, again, v} {
+			w.Stop()
+		}
 	}
 }
 
@@ -147,14 +173,14 @@ func TestUpdatedChannelWakesEverybody(t *testing.T) {
 func TestMembershipThatChangesAsAWatchBegins(t *testing.T) {
 	var h hub
 	w, err := h.Watch("u", func(yield func(string)) {
-		h.note([]projections.OutRecord{deltaOf("u", "big", true, true)})
+		h.note([]projections.OutRecord{deltaOf("u", "big", true, true)}, belong{})
 		yield("other")
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Changed()
-	h.note([]projections.OutRecord{channelRecord("big", true), channelRecord("other", true)})
+	h.note([]projections.OutRecord{channelRecord("big", true), channelRecord("other", true)}, belong{})
 	if got := changed(w); !slices.Equal(got, []string{"big", "other"}) {
 		t.Errorf("changed are %v, want both", got)
 	}
@@ -166,7 +192,7 @@ func TestMembershipThatChangesAsAWatchBegins(t *testing.T) {
 func TestStoppedWatcherLeavesNothing(t *testing.T) {
 	var h hub
 	w := watching(t, &h, "u", "big")
-	h.note([]projections.OutRecord{delta("u", "a"), channelRecord("big", true)})
+	h.note([]projections.OutRecord{delta("u", "a"), channelRecord("big", true)}, belong{})
 	w.Stop()
 	w.Stop()
 	if h.Watchers.Load() != 0 || len(h.byUser) != 0 || len(h.byLarge) != 0 {
@@ -175,7 +201,7 @@ func TestStoppedWatcherLeavesNothing(t *testing.T) {
 	if changed(w) != nil {
 		t.Error("a stopped watcher tells of changes")
 	}
-	h.note([]projections.OutRecord{delta("u", "b")})
+	h.note([]projections.OutRecord{delta("u", "b")}, belong{})
 }
 
 func TestEndClosesTheSignals(t *testing.T) {
@@ -195,6 +221,6 @@ func BenchmarkNoteWithoutWatchers(b *testing.B) {
 	var h hub
 	records := []projections.OutRecord{delta("u", "a"), channelRecord("a", true)}
 	for b.Loop() {
-		h.note(records)
+		h.note(records, belong{})
 	}
 }

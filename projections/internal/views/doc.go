@@ -10,6 +10,7 @@
 //	together.go          views of several channels and threads, all at one position
 //	channel.go           what a user sees of a channel; their inbox
 //	thread.go            what a user sees of a thread; their threads
+//	members.go           who belongs to a channel
 //	user_rows.go         the channels in which something is known of a user
 //	sweep.go             all channels and threads of a user, under several holds of the lock
 //	sweep_warm.go        touching the memory that a sweep needs next

@@ -1,0 +1,51 @@
+package projections
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/events"
+)
+
+// Members of a channel are listed for those who watch: not those who left, and nobody where there is
+// no such channel or it is gone.
+func TestFewMembers(t *testing.T) {
+	p := mustOpen(t, vfs.NewMem(), testIdentity())
+	defer p.Close()
+	say := func(kind events.Kind, channel string, users ...string) {
+		var ids [][]byte
+		for _, u := range users {
+			ids = append(ids, []byte(u))
+		}
+		p.FoldMessage(&events.Message{Kind: kind, ChannelID: []byte(channel), OccurredAt: 1, IDs: ids}, p.Position()[events.Messages], 1)
+	}
+	members := func(channel string, most int) (list []string, few bool) {
+		few = p.FewMembers(channel, most, func(userID []byte) { list = append(list, string(userID)) })
+		slices.Sort(list)
+		return list, few
+	}
+	say(events.KindMembersJoined, "c", "ann", "bob", "cat")
+	say(events.KindMembersLeft, "c", "bob")
+	say(events.KindMembersJoined, "gone", "ann")
+	say(events.KindChannelDeleted, "gone")
+	if list, few := members("c", 3); !few || !slices.Equal(list, []string{"ann", "cat"}) {
+		t.Errorf("members are %v, %v", list, few)
+	}
+	if list, few := members("c", 2); few || list != nil {
+		t.Errorf("members are %v, %v, of a channel that three were in", list, few)
+	}
+	for _, channel := range []string{"gone", "unknown"} {
+		if list, few := members(channel, 0); !few || list != nil {
+			t.Errorf("members of %s are %v, %v", channel, list, few)
+		}
+	}
+	for user, channels := range map[string]string{"ann": "c", "cat": "c", "bob": "", "nobody": ""} {
+		for _, channel := range []string{"c", "gone", "unknown"} {
+			if got, want := p.IsMember(user, channel), channel == channels; got != want {
+				t.Errorf("%s in %s: %v", user, channel, got)
+			}
+		}
+	}
+}
