@@ -35,10 +35,22 @@ func openDir(u *url.URL) (Bucket, error) {
 	if u.Host != "" || !filepath.IsAbs(u.Path) || u.RawQuery != "" {
 		return nil, fmt.Errorf("snapshots: %q names no directory: write file:///absolute/dir", u.Redacted())
 	}
-	if err := os.MkdirAll(u.Path, private.DirMode); err != nil { // an existing directory keeps its permissions
+	if err := makeRoot(u.Path); err != nil {
 		return nil, fmt.Errorf("snapshots: %w", err)
 	}
 	return &dirBucket{filepath.Clean(u.Path)}, nil
+}
+
+// makeRoot makes the directory of the snapshots, with private.DirMode whatever the umask. One that
+// exists keeps its permissions: it may be a mounted one, or have others' files, too.
+func makeRoot(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(path, private.DirMode); err != nil {
+		return err
+	}
+	return os.Chmod(path, private.DirMode)
 }
 
 func (d *dirBucket) String() string { return "file://" + filepath.ToSlash(d.root) }

@@ -54,6 +54,36 @@ func TestSnapshotsInADirectoryArePrivate(t *testing.T) {
 	}
 }
 
+// The directory of the snapshots is its owner's alone when it is made, whatever the umask, and
+// usable. One that exists stays as it is.
+func TestTheRootOfSnapshotsIsPrivate(t *testing.T) {
+	for _, umask := range []int{0, 0o022, 0o077, 0o277} {
+		func() {
+			there, root := filepath.Join(t.TempDir(), "there"), filepath.Join(t.TempDir(), "snapshots")
+			if err := os.Mkdir(there, 0o750); err != nil {
+				t.Fatal(err)
+			}
+			defer syscall.Umask(syscall.Umask(umask)) // no other test of this package runs in parallel
+			b, err := openDir(&url.URL{Scheme: "file", Path: root})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info, err := os.Stat(root); err != nil || info.Mode() != os.ModeDir|0o700 {
+				t.Errorf("umask %#o: the root is %v, %v", umask, info.Mode(), err)
+			}
+			if err := b.Put(t.Context(), "table", bytes.NewReader([]byte("x")), 1); err != nil {
+				t.Errorf("umask %#o: %v", umask, err)
+			}
+			if _, err := openDir(&url.URL{Scheme: "file", Path: there}); err != nil {
+				t.Error(err)
+			}
+			if info, err := os.Stat(there); err != nil || info.Mode().Perm() != 0o750 {
+				t.Errorf("umask %#o: a directory that was there is %v, %v", umask, info.Mode(), err)
+			}
+		}()
+	}
+}
+
 // Anything but a regular file is refused with an explanation, and blocks nobody.
 func TestOnlyRegularFilesAreRead(t *testing.T) {
 	b, root := openTestDir(t)
