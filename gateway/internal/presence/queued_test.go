@@ -48,6 +48,25 @@ func TestQueuedAmongThreeGateways(t *testing.T) {
 	})
 }
 
+// A message does not exist for the users in hidden_from: it is queued for the other members alone,
+// also where one of them hides it from everybody.
+func TestHiddenMessagesAreNotQueued(t *testing.T) {
+	testkit.Both(t, func(t *testing.T, env testkit.Env) {
+		c := newCluster(t, env)
+		c.node(time.Minute)
+		c.settled(1)
+		c.members["general"] = []string{"ann", "bob", "cleo"}
+		var list []*eventsv1.MessageEvent
+		for id, from := range map[string][]string{"seen": nil, "hidden": {"ann", "nobody"}, "nobody's": {"ann", "cleo"}} {
+			m := message("general", id, "bob")
+			m.MinVersion, m.GetMessagePosted().HiddenFrom = 2, from
+			list = append(list, m)
+		}
+		c.post(list...)
+		c.wants("ann general seen", "cleo general seen", "cleo general hidden")
+	})
+}
+
 // History that is imported is not news: nobody was away when it came. What is a little late, is.
 func TestHistoryIsNotQueued(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
