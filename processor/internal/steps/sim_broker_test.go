@@ -18,7 +18,7 @@ type simBroker struct {
 	partitions int32
 	logs       [][events.NumInputs]simLog
 	unread     []*kgo.Record // of all partitions, in the order in which they were written
-	channels   [][]byte      // values of tidemark.channels, as unread
+	channels   []*kgo.Record // of tidemark.channels, as unread
 	dead       []*kgo.Record
 
 	committed []projections.Position
@@ -111,7 +111,8 @@ func (b *simBroker) write(by, producer int64, records []*kgo.Record) (all bool) 
 			c.Offset = int64(len(b.unread))
 			b.unread = append(b.unread, c)
 		case events.TopicChannels:
-			b.channels = append(b.channels, c.Value)
+			c.Offset = int64(len(b.channels))
+			b.channels = append(b.channels, c)
 		case events.TopicDeadLetters:
 			c.Offset = int64(len(b.dead))
 			b.dead = append(b.dead, c)
@@ -127,12 +128,15 @@ func (b *simBroker) raise(fences map[outputs.Fence]*kgo.Record) {
 			continue
 		}
 		b.fenced[at] = true
+		c := &kgo.Record{Topic: r.Topic, Partition: r.Partition, Key: slices.Clone(r.Key), Value: slices.Clone(r.Value),
+			ProducerID: at.Producer, ProducerEpoch: outputs.FenceEpoch}
 		switch r.Topic {
 		case events.TopicChannels:
-			b.channels = append(b.channels, slices.Clone(r.Value))
+			c.Offset = int64(len(b.channels))
+			b.channels = append(b.channels, c)
 		case events.TopicUnread:
-			b.unread = append(b.unread, &kgo.Record{Topic: r.Topic, Partition: r.Partition, Key: slices.Clone(r.Key),
-				Value: slices.Clone(r.Value), ProducerID: at.Producer, ProducerEpoch: outputs.FenceEpoch, Offset: int64(len(b.unread))})
+			c.Offset = int64(len(b.unread))
+			b.unread = append(b.unread, c)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type simWorld struct {
 	cfg      setup.Checked
 	settings projections.Settings
 	now      time.Time
+	ahead    time.Time  // when the clock was put back
 	random   *rand.Rand // of what no step decides
 	broker   *simBroker
 	members  []*simMember
