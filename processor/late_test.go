@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -62,7 +63,7 @@ func (n *network) waiting() int {
 }
 
 // release gives out what was held, waits for the brokers to answer it, and lets all pass again.
-func (n *network) release(t *testing.T) {
+func (n *network) release(t testing.TB) {
 	t.Helper()
 	var out []held
 	n.set(func() { out, n.held = n.held, nil })
@@ -150,52 +151,60 @@ func (c *through) Close() error {
 // the end each key's last record in the log is that of a replay.
 func TestLateRecordsDoNotStand(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
-		const n = 4
-		s := newSite(t, env.Brokers, n)
+		s := newSite(t, env.Brokers, 4)
 		seed := rand.Uint64()
 		t.Logf("seed %d of the events", seed)
 		tr := newTraffic(s, seed, 20)
-		networks := [2]*network{newNetwork(), newNetwork()}
-		var members [2]*member
-		for i := range members {
-			c := s.config(t.TempDir())
-			c.SessionTimeout, c.StopTimeout = linesSession, linesSession
-			c.ClientOptions = append(c.ClientOptions, kgo.Dialer(networks[i].dial), kgo.RequestTimeoutOverhead(linesSession/2))
-			members[i] = s.start(c)
-		}
-		late, rounds := 0, 4
-		if testing.Short() {
-			rounds = 2
-		}
-		for round := range rounds {
-			at, other := round%2, 1-round%2
-			members[at].ready(n / 2)
-			members[other].ready(n / 2)
-			tr.run(200)
-			s.caughtUp(members[:]...)
-			networks[at].hold()
-			tr.run(200)
-			until(t, "all is folded, and some of it is on its way", func() bool {
-				return networks[at].waiting() > 0 && s.foldedBy(members[at])
-			})
-			networks[at].separate()
-			members[other].ready(n)
-			tr.run(200)
-			s.caughtUp(members[other])
-			late += networks[at].waiting()
-			networks[at].release(t)
-			until(t, "both have their share again", func() bool {
-				return len(members[at].numbers()) == n/2 && len(members[other].numbers()) == n/2
-			})
-		}
-		s.caughtUp(members[:]...)
-		for _, m := range members {
-			m.stop()
-		}
+		s.lateOwners(s.config(""), [2]string{t.TempDir(), t.TempDir()}, tr.run)
 		_, replayed := s.replay()
 		sameStanding(t, "two members in turn", s.outputsOf(2), replayed)
-		t.Logf("%d connections gave out late what they had", late)
 	})
+}
+
+// lateOwners makes two members owners in turn, each of which loses its partitions with records on
+// their way that come in when the other has gone on. write writes so many events. The members have
+// folded everything in the end, and stopped.
+func (s *site) lateOwners(c Config, dirs [2]string, write func(n int)) {
+	s.t.Helper()
+	networks := [2]*network{newNetwork(), newNetwork()}
+	var members [2]*member
+	for i := range members {
+		c := c
+		c.DataDir, c.SessionTimeout, c.StopTimeout = dirs[i], linesSession, linesSession
+		c.ClientOptions = append(slices.Clone(c.ClientOptions), kgo.Dialer(networks[i].dial), kgo.RequestTimeoutOverhead(linesSession/2))
+		members[i] = s.start(c)
+	}
+	n := int(s.partitions)
+	late, rounds := 0, 4
+	if testing.Short() {
+		rounds = 2
+	}
+	for round := range rounds {
+		at, other := round%2, 1-round%2
+		members[at].ready(n / 2)
+		members[other].ready(n / 2)
+		write(200)
+		s.caughtUp(members[:]...)
+		networks[at].hold()
+		write(200)
+		until(s.t, "all is folded, and some of it is on its way", func() bool {
+			return networks[at].waiting() > 0 && s.foldedBy(members[at])
+		})
+		networks[at].separate()
+		members[other].ready(n)
+		write(200)
+		s.caughtUp(members[other])
+		late += networks[at].waiting()
+		networks[at].release(s.t)
+		until(s.t, "both have their share again", func() bool {
+			return len(members[at].numbers()) == n/2 && len(members[other].numbers()) == n/2
+		})
+	}
+	s.caughtUp(members[:]...)
+	for _, m := range members {
+		m.stop()
+	}
+	s.t.Logf("%d connections gave out late what they had", late)
 }
 
 // foldedBy reports whether a member has folded all there is of its partitions.

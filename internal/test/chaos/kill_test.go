@@ -119,6 +119,11 @@ func (a *attack) check() {
 	checked := h.Each(tr, a.r, 1500, f)
 	a.report(f)
 
+	f = &checker.Findings{What: "the last record of each channel"}
+	left := checker.AfterCompaction(a.records(events.TopicChannels), f)
+	a.report(f)
+	a.report(left.CheckChannels(tr))
+
 	a.report(a.checkCached(tr))
 	a.report(a.checkRefilled(tr))
 	letters := a.records(events.TopicDeadLetters)

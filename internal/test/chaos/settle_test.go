@@ -41,14 +41,22 @@ func (c *cluster) settle() {
 	if err := c.client.Flush(context.Background()); err != nil {
 		c.t.Fatal(err)
 	}
+	begun := time.Now()
+	c.wait("the last fault", c.unsettled)
+	c.t.Logf("settled after %s", time.Since(begun).Round(time.Millisecond))
+}
+
+// wait waits until nothing is missing, as long as what is missing changes. It fails the test if a
+// node ends on its own.
+func (c *cluster) wait(since string, what func(ctx context.Context) (missing string)) {
+	c.t.Helper()
 	begun, last := time.Now(), ""
 	deadline := begun.Add(patience)
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		missing := c.unsettled(ctx)
+		missing := what(ctx)
 		cancel()
 		if missing == "" {
-			c.t.Logf("settled after %s", time.Since(begun).Round(time.Millisecond))
 			return
 		}
 		for _, n := range c.nodes {
@@ -57,14 +65,15 @@ func (c *cluster) settle() {
 		if now := time.Now(); missing != last { // the cluster makes progress
 			last, deadline = missing, now.Add(patience)
 		} else if now.After(deadline) || now.Sub(begun) > longPatience {
-			c.t.Fatalf("not settled %s after the last fault: %s", now.Sub(begun), missing)
+			c.t.Fatalf("not settled %s after %s: %s", now.Sub(begun), since, missing)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-// unsettled describes what is missing; "" if the cluster has settled.
-func (c *cluster) unsettled(ctx context.Context) string {
+// shared describes which nodes do not have their share of the partitions, or who has too many; "" if
+// all partitions have one owner.
+func (c *cluster) shared(ctx context.Context) string {
 	live := 0
 	for _, n := range c.nodes {
 		ok, here, said := n.ready(ctx)
@@ -76,8 +85,21 @@ func (c *cluster) unsettled(ctx context.Context) string {
 	if live != partitions {
 		return fmt.Sprintf("%d partitions are live on all nodes together, want %d", live, partitions)
 	}
-	if behind := c.behind(ctx, foldGroup, events.InputTopics[:]...); behind != "" {
-		return behind
+	return ""
+}
+
+// unpublished describes what the owners have not folded and published yet; "" if nothing is left.
+func (c *cluster) unpublished(ctx context.Context) string {
+	if missing := c.shared(ctx); missing != "" {
+		return missing
+	}
+	return c.behind(ctx, foldGroup, events.InputTopics[:]...)
+}
+
+// unsettled describes what is missing; "" if the cluster has settled.
+func (c *cluster) unsettled(ctx context.Context) string {
+	if missing := c.unpublished(ctx); missing != "" {
+		return missing
 	}
 	// This must come last: once the inputs are committed, everything is published, and the ends of
 	// the outputs are final.

@@ -24,7 +24,8 @@
 //	published.go      what was published
 //	answer.go         what a user is told as of a time; answer_right.go what is right
 //	mirror.go         a reader of what was published
-//	mirror_answer.go  what it derives; mirror_viewed.go views
+//	mirror_answer.go  what it derives; mirror_viewed.go views; mirror_channels.go
+//	                  what compaction leaves, and the records of channels
 //	redis.go          inboxes in Redis; redis_answer.go what a reader of them tells
 //	redis_threads.go  threads in Redis
 //	device.go         a client with a socket; device_said.go what frames tell of §4.7
