@@ -30,8 +30,9 @@ func (f *front) admit(m *method, r *http.Request) (_ *http.Request, release func
 			f()
 		}
 	}
+	admitted := false
 	defer func() {
-		if err != nil {
+		if !admitted { // refused, or a panic
 			leaveAll()
 		}
 	}()
@@ -79,6 +80,7 @@ func (f *front) admit(m *method, r *http.Request) (_ *http.Request, release func
 	leave = append(leave, metered.Release)
 	r = r.WithContext(ctx)
 	r.Body = metered
+	admitted = true
 	return r, leaveAll, nil
 }
 
