@@ -24,12 +24,12 @@ type Problems struct {
 	rows map[string]int64 // by table
 }
 
-// Read records how many rows a table has.
+// Read records how many rows were read of a table; of several readings the largest.
 func (p *Problems) Read(table string, rows int64) {
 	if p.rows == nil {
 		p.rows = map[string]int64{}
 	}
-	p.rows[table] = rows
+	p.rows[table] = max(p.rows[table], rows)
 }
 
 // Add counts a row under a reason.

@@ -72,8 +72,8 @@ func (p *plan) placePointers() error {
 	})
 }
 
-// named is how long Tidemark keeps the id of a message, less a day.
-const named = 89 * 24 * 60 * 60 * 1000
+// named is how long Tidemark keeps the id of a message, less an hour.
+const named = (90*24 - 1) * 60 * 60 * 1000
 
 // single adds a single read, if Tidemark still knows the id of its message.
 func (p *plan) single(o Origin, e *Event) error {

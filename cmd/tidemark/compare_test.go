@@ -67,6 +67,7 @@ func TestCompareIsChecked(t *testing.T) {
 		"--source of mattermost is the postgres": {"heal", "mattermost", "--source", "."},
 		"no Kafka broker answers at " + nobody:   {"compare", "table", "--source", ".", "--brokers", nobody},
 		"Discourse stores no numbers":            {"heal", "discourse", "--source", "postgres://h/d"},
+		"Zulip stores no numbers":                {"heal", "zulip", "--source", "postgres://h/d"},
 		"the mapping has no heal":                {"heal", "table", "--source", "postgres://h/d", "--mapping", "testdata/verbs/no-heal.yml"},
 	} {
 		if r := tidemark(t, "", args...); r.code == exitDone || !strings.Contains(r.errout, want) {

@@ -87,6 +87,8 @@ func (p *Policy) unread(e *Evidence) (b Bucket, reason string, ok bool) {
 	}
 	r := e.Rows
 	switch {
+	case e.older() > 0 && e.Theirs.Unread == r.Unread:
+		return ByPolicy, fmt.Sprintf("%d less: read singly, but too old to be named", e.older()), true
 	case r.Unread != e.Ours.Unread:
 		return OursWrong, e.missing(), true
 	case r.Left && e.Theirs.Unread > 0:
@@ -124,6 +126,16 @@ func (p *Policy) onlyMentions(e *Evidence) (b Bucket, reason string, ok bool) {
 		return ByPolicy, p.Mentions, true
 	}
 	return TheirsWrong, fmt.Sprintf("stale: their own rows have %d that mention the user", r.Mentions), true
+}
+
+// older returns how many messages Tidemark counts only because the import could not name them in a
+// single read; 0 if that is not why it counts more.
+func (e *Evidence) older() int64 {
+	more := e.Ours.Unread - e.Rows.Unread
+	if more > min(e.Rows.Excluded[ReadSingly], e.Unnamed) {
+		return 0
+	}
+	return max(more, 0)
 }
 
 // sinceMentions is the reason of mentions that the import did not write.

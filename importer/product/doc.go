@@ -14,6 +14,8 @@
 //	slack.go       the export of a Slack workspace
 //	slack_content.go  the messages in it
 //	rocketchat.go  Rocket.Chat's database
+//	zulip.go       Zulip's database
+//	zulip_queries.go  the queries of it
 //	live.go        changes of a product's rows, and what a bridge remembers of them
 //	mattermost_live.go  those of Mattermost
 //	synapse_live.go     those of Synapse: events

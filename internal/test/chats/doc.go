@@ -10,4 +10,5 @@
 //	want.go            what a user has by what everybody did
 //	rocketchat.go      users of a Rocket.Chat server, and its dump
 //	slack.go           users of a Slack workspace, and its export
+//	zulip.go           users of a Zulip server, and its tables
 package chats

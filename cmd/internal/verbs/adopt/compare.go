@@ -110,7 +110,7 @@ func (c *Compare) Run(a *verbs.App) error {
 // policies has what the numbers of each product mean.
 var policies = map[string]*compare.Policy{
 	"table": &compare.TablePolicy, "synapse": &compare.SynapsePolicy, "mattermost": &compare.MattermostPolicy, "discourse": &compare.DiscoursePolicy,
-	"rocketchat": &compare.RocketChatPolicy,
+	"rocketchat": &compare.RocketChatPolicy, "zulip": &compare.ZulipPolicy,
 }
 
 // patienceOfCompare is how long a node may need to fold what is in the topics.

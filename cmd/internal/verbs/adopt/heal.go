@@ -36,6 +36,9 @@ var heals = map[string]func(*compare.Line) (statement string, ok bool){
 	"mattermost": compare.MattermostHeal, "synapse": compare.SynapseHeal, "rocketchat": compare.RocketChatHeal,
 }
 
+// storeNothing has the names of products that store no numbers.
+var storeNothing = map[string]string{"discourse": "Discourse", "zulip": "Zulip"}
+
 // Validate checks what stands on the command line.
 func (c *Heal) Validate() error { return c.checkAll() }
 
@@ -50,8 +53,8 @@ func (c *Heal) Run(a *verbs.App) error {
 	if c.Product == "rocketchat" {
 		h.Dialect = compare.Mongosh
 	}
-	if c.Product == "discourse" {
-		return verbs.Usagef("Discourse stores no numbers: it counts messages whenever somebody looks, so there is nothing to set right")
+	if name := storeNothing[c.Product]; name != "" {
+		return verbs.Usagef("%s stores no numbers: it counts messages whenever somebody looks, so there is nothing to set right", name)
 	}
 	if c.Product == "table" {
 		if !c.database() {

@@ -1,0 +1,130 @@
+package product
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/source"
+)
+
+// Zulip is a Zulip server's database in PostgreSQL. A channel has the id of its recipient; a
+// conversation of two users, which has a recipient for each of them, has a name of its own. Topics
+// are labels that change, and not channels.
+type Zulip struct {
+	Source source.Tables
+
+	newest int // how many unread messages of a user Zulip shows; 0: zulipNewest
+}
+
+// zulipNewest is how many unread messages of a user Zulip shows: the newest ones.
+const zulipNewest = 50_000
+
+// zulipTables are the tables to read, in order. Messages come last, because pointers name them.
+var zulipTables = []table{
+	{"zerver_recipient", zulipQuery("SELECT id::text AS channel, type FROM zerver_recipient WHERE type IN (2, 3) UNION ALL SELECT DISTINCT channel, 1 FROM {pairs} p"),
+		[]string{"channel", "type"}, zulipChannel},
+	{"zerver_stream", `SELECT s.recipient_id, coalesce((SELECT max(l.event_time) FROM zerver_realmauditlog l WHERE l.modified_stream_id = s.id AND l.event_type = 602),
+			(SELECT max(m.date_sent) FROM zerver_message m WHERE m.recipient_id = s.recipient_id), s.date_created) AS at
+		FROM zerver_stream s WHERE s.deactivated`, []string{"recipient_id", "at"}, zulipDeactivated},
+	{"zerver_subscription", zulipQuery(zulipMembers), []string{"channel", "user_id", "joined", "gone", "open", "active"}, zulipMember},
+	{"zerver_subscription", "SELECT recipient_id, user_profile_id FROM zerver_subscription WHERE active AND is_muted", []string{"recipient_id", "user_profile_id"}, zulipMute},
+	{"zerver_usermessage", zulipQuery(zulipPointers), []string{"channel", "user_id", "lowest", "at"}, zulipPointer},
+	{"zerver_usermessage", zulipQuery(zulipSingles), []string{"channel", "user_id", "message_id", "at"}, zulipSingle},
+	{"zerver_message", zulipQuery(zulipMessages), []string{"channel", "id", "sender_id", "date_sent", "content", "deleted_at", "mentions", "mention_all"}, zulipPost},
+}
+
+// Events reads the tables.
+func (z *Zulip) Events(ctx context.Context, p *importer.Problems, emit func(importer.Origin, *importer.Event) error) error {
+	if _, err := check(ctx, z.Source, "Zulip", zulipNeeds); err != nil {
+		return err
+	}
+	r := reading{z.Source, p, emit}
+	return r.all(ctx, zulipTables, "the database of a Zulip server")
+}
+
+func zulipChannel(f fields, e *importer.Event) bool {
+	*e = importer.Event{Kind: importer.KindChannel, Channel: f.Text("channel"), Direct: f.Text("type") != "2"}
+	return true
+}
+
+func zulipDeactivated(f fields, e *importer.Event) bool {
+	*e = importer.Event{Kind: importer.KindChannelDeleted, Channel: f.Text("recipient_id"), At: f.at("at")}
+	return e.At > 0
+}
+
+func zulipMember(f fields, e *importer.Event) bool {
+	*e = importer.Event{Kind: importer.KindMember, Channel: f.Text("channel"), User: f.Text("user_id"), At: f.at("joined"), Until: f.at("gone")}
+	if f.truth("open") && !f.truth("active") {
+		f.problems.Add(f.origin(), "a subscription that is not active, and whose end is not in the log: taken as ended at once", e.Channel+" "+e.User)
+		e.Until = max(e.At, 1)
+	}
+	return true
+}
+
+func zulipMute(f fields, e *importer.Event) bool {
+	*e = importer.Event{Kind: importer.KindMute, Channel: f.Text("recipient_id"), User: f.Text("user_profile_id")}
+	return true
+}
+
+func zulipPointer(f fields, e *importer.Event) bool {
+	*e = importer.Event{Kind: importer.KindPointer, Channel: f.Text("channel"), User: f.Text("user_id"), ID: f.Text("lowest")}
+	if e.ID != "" {
+		e.Before = true
+		return true
+	}
+	e.At = f.at("at")
+	return e.At > 0
+}
+
+func zulipSingle(f fields, e *importer.Event) bool {
+	*e = importer.Event{Kind: importer.KindSingle, Channel: f.Text("channel"), User: f.Text("user_id"), ID: f.Text("message_id"), At: f.at("at")}
+	return true
+}
+
+func zulipPost(f fields, e *importer.Event) bool {
+	*e = importer.Event{
+		Kind: importer.KindPost, Channel: f.Text("channel"), ID: f.Text("id"), User: f.Text("sender_id"), At: f.at("date_sent"), Until: f.at("deleted_at"),
+		Text: f.Text("content"), Mentions: list(f.Text("mentions")), MentionAll: f.truth("mention_all"),
+	}
+	return true
+}
+
+// Counts counts the flags: Zulip stores no numbers.
+func (z *Zulip) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
+	if _, err := check(ctx, z.Source, "Zulip", zulipNeeds); err != nil {
+		return err
+	}
+	newest, of := z.newest, ""
+	if newest == 0 {
+		newest = zulipNewest
+	}
+	if len(users) > 0 {
+		of = " AND um.user_profile_id::text IN (" + literals(users) + ")"
+	}
+	query := zulipQuery(strings.NewReplacer("{newest}", strconv.Itoa(newest), "{of}", of).Replace(zulipCounts))
+	var row *source.Row
+	_, err := counts{seeing{z.Source, &row}, p, [4]string{"channel", "user_id", "", "mentions"}}.read(ctx, query, users, func(n importer.Count) error {
+		n.Capped = row.Text("capped") == "t"
+		if row.Text("idle") == "t" {
+			n.Why = "Zulip has no rows for a user who was away for weeks, until they come back"
+		}
+		return emit(n)
+	})
+	return err
+}
+
+// seeing keeps the row that is read.
+type seeing struct {
+	source.Tables
+	row **source.Row
+}
+
+// Rows runs a query.
+func (s seeing) Rows(ctx context.Context, table, query string, fn func(*source.Row) error) (bool, error) {
+	return s.Tables.Rows(ctx, table, query, func(row *source.Row) error {
+		*s.row = row
+		return fn(row)
+	})
+}
