@@ -192,14 +192,17 @@ func (g *Gateway) takeDelta(r *kgo.Record, d *decoder) error {
 }
 
 func (g *Gateway) takeChannel(r *kgo.Record, d *decoder) error {
-	concerned := g.hubs.interest.Of(r.Key)
-	if r.Value == nil || concerned == 0 {
+	loading := g.loads.Load() > 0
+	if r.Value == nil || !loading && g.hubs.interest.Of(r.Key) == 0 {
 		return nil
 	}
 	if err := events.DecodeChannelRecord(r.Value, &d.record); err != nil {
 		return err
 	}
-	g.hubs.each(concerned, func(h *hub) { g.applyChannel(h, &d.record) })
+	if loading { // before interest is read: see there
+		g.told[events.PartitionOf(r.Key, g.cfg.Partitions)].Note(d.record.Stamp.M)
+	}
+	g.hubs.each(g.hubs.interest.Of(r.Key), func(h *hub) { g.applyChannel(h, &d.record) })
 	return nil
 }
 
@@ -217,7 +220,7 @@ func (g *Gateway) takeMessage(r *kgo.Record, d *decoder) error {
 	if err != nil {
 		return nil //nolint:nilerr // a dead letter, which the processor writes
 	}
-	g.passTime(r.Partition, d.message.OccurredAt)
+	g.logTimes[r.Partition].Note(d.message.OccurredAt)
 	g.applyMessage(&d.message, r.Offset)
 	return nil
 }

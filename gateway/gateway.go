@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidemark/tidemark/gateway/internal/admission"
 	"github.com/tidemark/tidemark/gateway/internal/presence"
+	"github.com/tidemark/tidemark/gateway/internal/view"
 	"github.com/tidemark/tidemark/gateway/internal/wire"
 	"github.com/tidemark/tidemark/internal/alarm"
 	"github.com/tidemark/tidemark/internal/guard"
@@ -34,9 +35,12 @@ type Gateway struct {
 	// seen is, per partition of chat.messages, the next offset after the record that the feed has
 	// begun to pass on.
 	seen []atomic.Int64
+	// told is the same by the records of channels that came during loads, which may be ahead of it.
+	told  []view.Highest
+	loads atomic.Int64 // inboxes that are being read, or installed
 	// logTimes are, per partition, how late the log time of chat.messages is at least, in Unix
 	// milliseconds; see listed.go.
-	logTimes []atomic.Int64
+	logTimes []view.Highest
 
 	asks   chan ask
 	alarms *alarm.Set[*user]
@@ -59,9 +63,9 @@ func New(c Config) (*Gateway, error) {
 	}
 	l := c.Limits
 	g := &Gateway{
-		cfg: c, id: crand.Text(), seen: make([]atomic.Int64, c.Partitions), began: c.Now(),
+		cfg: c, id: crand.Text(), seen: make([]atomic.Int64, c.Partitions), told: make([]view.Highest, c.Partitions), began: c.Now(),
 		query:     c.Query,
-		logTimes:  make([]atomic.Int64, c.Partitions),
+		logTimes:  make([]view.Highest, c.Partitions),
 		snapshots: make(chan struct{}, l.Snapshots),
 		asks:      make(chan ask, maxAsks),
 		door: admission.New(admission.Config{

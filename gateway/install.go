@@ -88,14 +88,14 @@ func (w *installing) register() (after []string) {
 			continue
 		}
 		known := u.hub.channels[id]
-		if e.ch != nil {
-			known = nil
+		if e.ch != nil || known != nil && known.Record == nil {
+			known = nil // the first, or all that is known is that others are members
 		}
 		u.change(e, func() {
 			e.view.Channel = id
 			g.applyMembership(u, e, id, true, s.M)
 		})
-		reach := g.seen[p].Load() // only now, after applyMembership: see interest
+		reach := max(g.seen[p].Load(), g.told[p].Load()) // only now, after applyMembership: see interest
 		if known != nil {
 			reach = known.Reach()
 		}
@@ -103,7 +103,7 @@ func (w *installing) register() (after []string) {
 	}
 	for p, reach := range passed {
 		if reach > in.at[p].M {
-			after = g.passed(after, p, max(reach, g.seen[p].Load()))
+			after = g.passed(after, p, max(reach, g.seen[p].Load(), g.told[p].Load()))
 		}
 	}
 	return after

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,11 @@ type jsVector struct {
 	Threads  map[string]map[string]any `json:"threads"` // channel, NUL, thread
 	At       []jsSums                  `json:"at"`
 	Marks    []jsMarks                 `json:"marks"`
+	// Of large channels, which a gateway derives: it may not know which messages are the first. Of
+	// those with an open time target, counts may lag.
+	Large []string `json:"large"`
+	Open  []string `json:"open"`
+	Inbox bool     `json:"inbox"` // the frames begin with a snapshot
 }
 
 // jsSums are totals at a time, over all channels and by label.
@@ -57,32 +63,52 @@ type jsMarks struct {
 // each channel and thread is what the model says. So are the totals and those of each label,
 // before, at and after each time at which a level ends, and what it reads when it is to read all.
 func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
-	node := testkit.Program(t, "node")
 	var vectors []jsVector
 	random.Scripts(t, 500, random.DrawMore(random.Folded()...), func(t *rapid.T, c *random.Case) {
 		c.Settings.FanoutLimit = 1000 // every count is told, none is asked for
 		vectors = append(vectors, vectorsOf(t, c)...)
 	})
+	if len(vectors) < 100 {
+		t.Fatalf("only %d users", len(vectors))
+	}
+	compareInNode(t, vectors)
+}
+
+// compareInNode has the JavaScript client take vectors.
+func compareInNode(t *testing.T, vectors []jsVector) {
+	t.Helper()
+	readAll(t, "../clients/js/*/*.js")
+	compared(t, vectors, testkit.Program(t, "node"), "--no-warnings", "../clients/js/vectors/compare.js")
+}
+
+// compared runs a program with vectors on its standard input, and wants it to agree with all.
+func compared(t *testing.T, vectors []jsVector, program string, args ...string) {
+	t.Helper()
 	data, err := json.Marshal(vectors)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	files, err := filepath.Glob("../clients/js/*/*.js")
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the program is one of the tests'
+	cmd.Stdin = bytes.NewReader(data)
+	out, err := cmd.CombinedOutput()
+	if want := fmt.Sprintf("%d vectors\n", len(vectors)); err != nil || !strings.HasPrefix(string(out), want) {
+		t.Fatalf("%v: %.6000s\nwant %s", err, out, want)
+	}
+}
+
+// readAll reads files, so that go test runs this again once one has changed.
+func readAll(t *testing.T, pattern string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files %s, %v", len(files), pattern, err)
+	}
 	for _, file := range files {
-		if _, err := os.ReadFile(file); err != nil { // so that go test runs this again once one has changed
+		if _, err := os.ReadFile(file); err != nil { //nolint:gosec // a file of the repository
 			t.Fatal(err)
 		}
-	}
-	if err != nil || len(files) < 10 {
-		t.Fatalf("the client has %d files, %v", len(files), err)
-	}
-	cmd := exec.CommandContext(ctx, node, "--no-warnings", "../clients/js/vectors/compare.js") //nolint:gosec // the program is Node
-	cmd.Stdin = strings.NewReader(string(data))
-	out, err := cmd.CombinedOutput()
-	if want := fmt.Sprintf("%d vectors\n", len(vectors)); err != nil || string(out) != want || len(vectors) < 100 {
-		t.Fatalf("%v: %.4000s\nwant %s", err, out, want)
 	}
 }
 

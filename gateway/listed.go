@@ -19,22 +19,13 @@ const threadListed = int64(30 * 24 * time.Hour / time.Millisecond)
 // no device anything: the thread goes with its next delta, or with the next inbox.
 func (g *Gateway) expired(d *events.UnreadDelta) bool {
 	p := events.PartitionOf(d.ChannelID, g.cfg.Partitions)
-	g.passTime(p, d.Latest.At)
+	g.logTimes[p].Note(d.Latest.At)
 	return d.Member && !g.cfg.ThreadsAlways && g.logTimes[p].Load()-d.TouchedAt > threadListed
-}
-
-// passTime notes that the log time of a partition of chat.messages is no earlier than at.
-func (g *Gateway) passTime(p int32, at int64) {
-	for t := &g.logTimes[p]; ; {
-		if was := t.Load(); at <= was || t.CompareAndSwap(was, at) {
-			return
-		}
-	}
 }
 
 // passTimeOf notes what the newest message of a channel or thread says of the log time.
 func (g *Gateway) passTimeOf(v *view.View) {
 	if v.Latest.Seq > 0 {
-		g.passTime(events.PartitionOf([]byte(v.Channel), g.cfg.Partitions), v.Latest.At)
+		g.logTimes[events.PartitionOf([]byte(v.Channel), g.cfg.Partitions)].Note(v.Latest.At)
 	}
 }

@@ -35,6 +35,8 @@ type inbox struct {
 // then. If the feed has passed the inbox by the time that the channel is registered, the inbox is
 // read once more, at least up to there.
 func (g *Gateway) load(c *conn) {
+	g.loads.Add(1)
+	defer g.loads.Add(-1)
 	pause := 20 * time.Millisecond
 	var after []string
 	for p := range g.seen {

@@ -60,7 +60,7 @@ func (g *Gateway) frameUpdate(u *user, e *entry, instance string) {
 
 func (g *Gateway) updateItem(u *user, e *entry, instance string) wire.Item {
 	at := g.judge(u)
-	return wire.Item{Key: "u" + e.view.Channel, Channel: e.view.Channel, Frame: g.updateFrame(e.view, e.shown(), u.totals, at, instance)}
+	return wire.Item{Key: "u" + e.view.Channel, Channel: e.view.Secret(), Frame: g.updateFrame(e.view, e.shown(), u.totals, at, instance)}
 }
 
 // updateFrame makes an unread.updated, for a channel or a thread, with the totals of a time.
@@ -74,15 +74,15 @@ func (g *Gateway) updateFrame(v view.View, stamp events.Stamp, sum view.Totals, 
 	})
 }
 
-// shown returns the stamp that a client gets. Counts that were derived in a large channel are as
-// new as the channel's record, which no delta includes. A view from an inbox gets the fold version
-// 0, so that it dominates nothing at a client: the gateway has compared already.
+// shown returns the stamp that a client gets. What was derived in a large channel, or asked for, is
+// as new as the channel's record, which no delta includes. A view from an inbox gets the fold
+// version 0, so that it dominates nothing at a client: the gateway has compared already.
 func (e *entry) shown() events.Stamp {
 	s := e.stamp
 	if s.FoldVersion == view.OfInbox {
 		s.FoldVersion = 0
 	}
-	if e.exceptions != nil && e.ch != nil && e.ch.Record != nil {
+	if e.ch != nil && e.ch.Record != nil && (e.exceptions != nil || e.ch.Record.Large) {
 		s.M = max(s.M, e.ch.Record.Stamp.M)
 	}
 	return s
@@ -112,7 +112,7 @@ func (g *Gateway) threadItem(u *user, t *thread, instance string) wire.Item {
 		stamp.FoldVersion = 0
 	}
 	return wire.Item{
-		Key: "t" + t.view.Channel + "\x00" + t.view.Thread, Channel: t.view.Channel,
+		Key: "t" + t.view.Channel + "\x00" + t.view.Thread, Channel: t.view.Secret(),
 		Frame: g.updateFrame(t.view, stamp, u.totals, at, instance),
 	}
 }

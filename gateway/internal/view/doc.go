@@ -8,4 +8,5 @@
 //	inbox.go      the frame of an inbox, up to the totals
 //	sums.go       the totals of a user
 //	position.go   how far an answer reaches, and whether it covers a delta
+//	highest.go    the highest of some numbers
 package view

@@ -143,6 +143,15 @@ func (v *View) Append(b []byte, previews bool) []byte {
 	return v.appendSaid(b)
 }
 
+// Secret returns the channel whose members alone may see the view; empty if anybody may: those who
+// have left are told that, also if they came back and left again meanwhile.
+func (v *View) Secret() string {
+	if !v.Member {
+		return ""
+	}
+	return v.Channel
+}
+
 // Same reports whether two views say the same.
 func (v *View) Same(o *View) bool {
 	a, b := *v, *o

@@ -1,0 +1,16 @@
+package view
+
+import "sync/atomic"
+
+// Highest is the highest of the numbers that were noted, 0 before the first one.
+type Highest struct{ n atomic.Int64 }
+
+// Note notes a number.
+func (h *Highest) Note(n int64) {
+	for was := h.n.Load(); n > was && !h.n.CompareAndSwap(was, n); {
+		was = h.n.Load()
+	}
+}
+
+// Load returns the highest number.
+func (h *Highest) Load() int64 { return h.n.Load() }

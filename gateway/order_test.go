@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"context"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/view"
+	"github.com/tidemark/tidemark/query/queryv1"
+)
+
+// crowdRecord is a record of a large channel whose last message is at an offset.
+func crowdRecord(offset int64) *events.ChannelRecord {
+	n := uint32(offset)
+	return &events.ChannelRecord{
+		ChannelID: []byte("crowd"), Large: true, HeadSeq: n, HeadPos: n, MemberCount: 1000,
+		Latest: events.Head{Seq: n, Pos: n}, Stamp: events.Stamp{FoldVersion: 1, M: offset + 1},
+	}
+}
+
+func crowdDelta(m, r int64) *events.UnreadDelta {
+	return &events.UnreadDelta{ChannelID: []byte("crowd"), Member: true, Large: true, Stamp: events.Stamp{FoldVersion: 1, M: m, R: r}}
+}
+
+// counted is an owner who has folded up to an offset.
+type counted struct {
+	Queries
+	unread uint32
+	upTo   string
+}
+
+func (c counted) GetUnread(_ context.Context, m *queryv1.GetUnreadRequest) (*queryv1.ChannelUnread, error) {
+	return &queryv1.ChannelUnread{ChannelId: m.ChannelId, Member: true, Unread: c.unread, AsOf: []string{c.upTo, "chat.reads/0/0"}}, nil
+}
+
+// The records of a large channel run ahead of a delta, which says that its reader has to ask. What
+// the owner answers then is no older for a client than what was derived from the records: a client
+// that took it for older would show the derived count until the user reads.
+func TestAnAnswerIsNotOlderThanWhatWasDerived(t *testing.T) {
+	g := bare()
+	g.cfg.Topics = Topics{Messages: events.TopicMessages, Reads: events.TopicReads, Deliveries: events.TopicDeliveries}
+	h, u := g.hubs.list[0], g.someone("ann")
+	d := g.device(t, u)
+	g.applyDelta(u, crowdDelta(5, 1))
+	for offset := int64(5); offset < 12; offset++ {
+		g.applyChannel(h, crowdRecord(offset))
+	}
+	derived, err := events.ParseStamp(d.last(t)["stamp"].(string))
+	if err != nil || derived.M != 12 {
+		t.Fatalf("derived as of %v, %v", derived, err)
+	}
+	ask := crowdDelta(11, 1) // one of the messages is hidden from her
+	ask.Ask = true
+	g.applyDelta(u, ask)
+	g.query = counted{unread: 10, upTo: "chat.messages/0/11"}
+	for len(g.asks) > 0 {
+		g.answerAsk(t.Context(), <-g.asks)
+	}
+	f := d.last(t)
+	answered, err := events.ParseStamp(f["stamp"].(string))
+	if err != nil || f["unread"] != 10.0 || answered != derived && derived.Dominates(answered) {
+		t.Errorf("derived as of %v; then %v", derived, f)
+	}
+}
+
+// A user leaves a channel, comes back and leaves again before the first of it is written to their
+// device. The fold has nothing to say of the last two, so what waits for the device stays there.
+func TestWhoLeftTwiceIsTold(t *testing.T) {
+	g := bare()
+	h, u := g.hubs.list[0], g.someone("ann")
+	d := g.device(t, u)
+	d.DropValues()
+	delta := &events.UnreadDelta{ChannelID: []byte("general"), Member: true, Unread: 3, Stamp: events.Stamp{FoldVersion: 1, M: 5}}
+	g.applyDelta(u, delta)
+	reply := &events.UnreadDelta{ChannelID: []byte("general"), ThreadID: []byte("m1"), Member: true, Unread: 1, Stamp: events.Stamp{FoldVersion: 1, M: 5}}
+	g.applyThread(u, reply)
+	delta.Member, delta.Unread, delta.Stamp.M = false, 0, 7
+	reply.Member, reply.Unread, reply.Stamp.M = false, 0, 7
+	g.applyDelta(u, delta)
+	g.applyThread(u, reply)
+	g.admit(h, members(events.KindMembersJoined, "general", "ann"), 7)
+	g.revoke(h, members(events.KindMembersLeft, "general", "ann"), 8)
+	list := d.waiting(t)
+	if len(list) != 2 || list[0]["member"] != false || list[1]["followed"] != false {
+		t.Errorf("her device is told %v", list)
+	}
+}
+
+// The record of a large channel comes while the inbox of its only member here is being read, and
+// before the message that it includes. The inbox lacks that message, and nobody will tell it: the
+// inbox is read again.
+func TestAnInboxReachesWhatItsReadingMissed(t *testing.T) {
+	g := bare()
+	u := g.someone("ann")
+	c := g.loadingDevice(t, u)
+	g.loads.Add(1)
+	in := &inbox{channels: []view.View{{Channel: "crowd", Member: true}}, at: view.Position{0: {M: 11}}, threadsAt: view.Position{0: {M: 11}}}
+	r := crowdRecord(11)
+	if err := g.takeChannel(&kgo.Record{Key: r.ChannelID, Value: events.AppendChannelRecord(nil, r)}, new(decoder)); err != nil {
+		t.Fatal(err)
+	}
+	if after := g.install(c, in, true); len(after) != 1 || after[0] != "chat.messages/0/11" {
+		t.Errorf("the inbox is to be read again with what %v include", after)
+	}
+}
