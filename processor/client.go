@@ -85,7 +85,11 @@ func (p *Processor) consumerOptions() []kgo.Opt {
 		kgo.OnPartitionsAssigned(p.callback("taking partitions over", p.onAssigned)),
 		kgo.OnPartitionsRevoked(p.callback("giving partitions away", p.onRevoked)),
 		kgo.OnPartitionsLost(p.callback("dropping lost partitions", p.onLost)),
-		kgo.WithHooks(sessionEnds(p.groupFailed)),
+		kgo.WithHooks(sessionEnds(func(err error) {
+			if bug := guard.Do("noting the end of a session", func() { p.groupFailed(err) }); bug != nil {
+				p.log.Error("the end of a session of the group is not in /readyz", guard.Attrs(bug)...)
+			}
+		})),
 		kgo.OnOffsetsFetched(func(ctx context.Context, cl *kgo.Client, r *kmsg.OffsetFetchResponse) error {
 			return guard.Err("reading the group's offsets", func() error { return p.onFetched(ctx, cl, r) })
 		}),

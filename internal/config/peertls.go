@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/reread"
 )
 
@@ -44,7 +45,9 @@ func (p PeerTLS) Apply(listener, peers *tls.Config, log *slog.Logger) (*tls.Conf
 		peers = &tls.Config{MinVersion: tls.VersionTLS12}
 		// The authorities may be replaced, and RootCAs may not: the same is verified by hand.
 		peers.InsecureSkipVerify = true //nolint:gosec // VerifyConnection verifies
-		peers.VerifyConnection = pool.verifyServer
+		peers.VerifyConnection = func(s tls.ConnectionState) error {
+			return guard.Err("verifying another node", func() error { return pool.verifyServer(s) })
+		}
 	} else {
 		peers = peers.Clone()
 	}
@@ -52,7 +55,8 @@ func (p PeerTLS) Apply(listener, peers *tls.Config, log *slog.Logger) (*tls.Conf
 	if listener != nil {
 		base := listener.Clone()
 		listener.ClientAuth, listener.ClientCAs = tls.VerifyClientCertIfGiven, pool.current()
-		listener.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		listener.GetConfigForClient = func(*tls.ClientHelloInfo) (_ *tls.Config, err error) {
+			defer guard.Recover("asking for a node's certificate", &err)
 			c := base.Clone()
 			c.NextProtos = listener.NextProtos // those of the HTTP server
 			c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, pool.current()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/reread"
 )
 
@@ -82,7 +83,9 @@ func (s *served) load() error {
 	return nil
 }
 
-func (s *served) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// get is for crypto/tls, which calls it in goroutines of its own.
+func (s *served) get(*tls.ClientHelloInfo) (_ *tls.Certificate, err error) {
+	defer guard.Recover("presenting a certificate", &err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.files.Look(s.now()) && s.files.Changed() {

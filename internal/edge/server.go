@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
@@ -76,7 +77,11 @@ func New(c Config, name string, h http.Handler) *Server {
 	s.http = NewServer(nil)
 	s.http.ReadTimeout, s.http.WriteTimeout, s.http.ReadHeaderTimeout, s.http.IdleTimeout = c.ReadTimeout, c.WriteTimeout, c.HeaderTimeout, c.IdleTimeout
 	s.http.ErrorLog = newErrorLog(s.log)
-	s.http.ConnState = s.door.state
+	s.http.ConnState = func(c net.Conn, state http.ConnState) {
+		if err := guard.Do("counting idle connections", func() { s.door.state(c, state) }); err != nil {
+			s.log.Warn("a connection may count as idle that is not", guard.Attrs(err)...)
+		}
+	}
 	s.http.Handler = s.chain(h, m)
 	return s
 }

@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -21,6 +22,18 @@ var notProduct = []string{
 // excused has goroutines that need no guard, by file and starting function.
 var excused = map[string]string{
 	"cmd/tidemark/main.go: go":                                      "a second signal ends the process",
+	"processor/client.go: kgo.WithLogger":                           "ClientLog.Log guards itself",
+	"processor/internal/engine/clients.go: kgo.WithLogger":          "ClientLog.Log guards itself",
+	"processor/client.go: kgo.Dialer":                               "Outlet.Dial guards itself",
+	"processor/client.go: kgo.Balancers":                            "Balancer guards its methods",
+	"processor/client.go: kgo.RecordPartitioner":                    "takes a remainder",
+	"processor/client.go: kgo.ProducerBatchMaxBytesFn":              "compares two names",
+	"app/node/cache.go: AddHook":                                    "runs in the goroutine of the call, and times it",
+	"app/node/gateway.go: AddHook":                                  "runs in the goroutine of the call, and times it",
+	"internal/auth/source.go: CheckRedirect":                        "runs in the goroutine of the call",
+	"internal/config/tls.go: GetCertificate":                        "served.get guards itself",
+	"internal/config/peertls.go: GetClientCertificate":              "served.get guards itself",
+	"query/peers.go: DialContext":                                   "the standard library's own",
 	"processor/client.go: kgo.OnPartitionsAssigned":                 "Processor.callback guards it",
 	"processor/client.go: kgo.OnPartitionsRevoked":                  "Processor.callback guards it",
 	"processor/client.go: kgo.OnPartitionsLost":                     "Processor.callback guards it",
@@ -70,6 +83,24 @@ func starts(fset *token.FileSet, f *ast.File) (list []start) {
 			if n.Recv != nil && (n.Name.Name == "Collect" || n.Name.Name == "Describe") && len(n.Type.Params.List) == 1 {
 				add(n, n.Name.Name, "")
 			}
+		case *ast.CompositeLit: // a library's listener, each of whose fields is a function
+			if sel, ok := n.Type.(*ast.SelectorExpr); ok && sel.Sel.Name == "EventListener" {
+				for _, e := range n.Elts {
+					if field, ok := e.(*ast.KeyValueExpr); ok {
+						add(field, "pebble.EventListener", contains(field.Value))
+					}
+				}
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok && slices.Contains(hooks, key.Name) && !isNil(n.Value) {
+				add(n, key.Name, contains(n.Value))
+			}
+		case *ast.AssignStmt:
+			for i, to := range n.Lhs {
+				if sel, ok := to.(*ast.SelectorExpr); ok && slices.Contains(hooks, sel.Sel.Name) && i < len(n.Rhs) && !isNil(n.Rhs[i]) {
+					add(n, sel.Sel.Name, contains(n.Rhs[i]))
+				}
+			}
 		case *ast.CallExpr:
 			sel, ok := n.Fun.(*ast.SelectorExpr)
 			if !ok || len(n.Args) == 0 {
@@ -85,8 +116,10 @@ func starts(fset *token.FileSet, f *ast.File) (list []start) {
 				add(n, "Group.Go", "guard")
 			case name == "Go" && len(n.Args) == 1:
 				add(n, "WaitGroup.Go", guardedCall(last))
-			case slices.Contains([]string{"OnPartitionsAssigned", "OnPartitionsRevoked", "OnPartitionsLost", "AdjustFetchOffsetsFn"}, name):
-				add(n, "kgo."+name, contains(last))
+			case slices.Contains(clientOptions, name):
+				add(n, "kgo."+name, cmp.Or(contains(last), librarysOwn(last)))
+			case name == "AddHook":
+				add(n, name, contains(last))
 			case (name == "Produce" || name == "TryProduce") && len(n.Args) == 3:
 				add(n, name, contains(last))
 			case name == "NewGaugeFunc" || name == "NewCounterFunc":
@@ -96,6 +129,53 @@ func starts(fset *token.FileSet, f *ast.File) (list []start) {
 		return true
 	})
 	return list
+}
+
+// clientOptions are the options of the Kafka client that take code, which it runs in goroutines of
+// its own.
+var clientOptions = []string{
+	"OnPartitionsAssigned", "OnPartitionsRevoked", "OnPartitionsLost", "OnOffsetsFetched", "AdjustFetchOffsetsFn", "AutoCommitCallback",
+	"WithHooks", "WithLogger", "Dialer", "Balancers", "RecordPartitioner", "ProducerBatchMaxBytesFn",
+}
+
+// hooks are fields of HTTP servers, transports, TLS and Redis with code that runs in goroutines of
+// these.
+var hooks = []string{
+	"ConnState", "ConnContext", "BaseContext", "DialContext", "DialTLSContext", "GetProxyConnectHeader", "CheckRedirect",
+	"GetCertificate", "GetClientCertificate", "GetConfigForClient", "VerifyConnection", "VerifyPeerCertificate",
+	"Dialer", "OnConnect", "CredentialsProvider",
+}
+
+// librarysOwn returns why an argument is safe that the Kafka client makes itself and that runs no
+// code of Tidemark.
+func librarysOwn(x ast.Expr) string {
+	call, ok := x.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	of, ok := sel.X.(*ast.Ident)
+	if !ok || of.Name != "kgo" && of.Name != "kprom" {
+		return ""
+	}
+	why := "the library's own"
+	for _, arg := range call.Args {
+		ast.Inspect(arg, func(n ast.Node) bool {
+			if _, ok := n.(*ast.FuncLit); ok {
+				why = ""
+			}
+			return why != ""
+		})
+	}
+	return why
+}
+
+func isNil(x ast.Expr) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && id.Name == "nil"
 }
 
 func isGuard(x ast.Expr) bool {
@@ -251,16 +331,27 @@ func TestUnguardedGoroutinesAreFound(t *testing.T) {
 		`wg.Go(func() { work() })`:                          false,
 		`wg.Go(func() { errs[1] = guard.Err("x", work) })`:  true,
 		`wg.Go(func() { err := guard.Err("x", work); if err != nil { cancel(err) } })`: true,
-		`group.Go("x", work)`:                                    true,
-		`time.AfterFunc(d, work)`:                                false,
-		`time.AfterFunc(d, cancel)`:                              true,
-		`context.AfterFunc(ctx, func() { cancel(errStopping) })`: true,
-		`context.AfterFunc(ctx, func() { cancel(work()) })`:      false,
-		`context.AfterFunc(ctx, func() { cancel(nil); work() })`: false,
-		`guard.AfterFunc(d, "x", log, work)`:                     true,
-		`cl.Produce(ctx, r, work)`:                               false,
-		`kgo.OnPartitionsLost(work)`:                             false,
-		`prometheus.NewGaugeFunc(o, work)`:                       false,
+		`group.Go("x", work)`:                                                       true,
+		`time.AfterFunc(d, work)`:                                                   false,
+		`time.AfterFunc(d, cancel)`:                                                 true,
+		`context.AfterFunc(ctx, func() { cancel(errStopping) })`:                    true,
+		`context.AfterFunc(ctx, func() { cancel(work()) })`:                         false,
+		`context.AfterFunc(ctx, func() { cancel(nil); work() })`:                    false,
+		`guard.AfterFunc(d, "x", log, work)`:                                        true,
+		`cl.Produce(ctx, r, work)`:                                                  false,
+		`kgo.OnPartitionsLost(work)`:                                                false,
+		`kgo.RecordPartitioner(kgo.ManualPartitioner())`:                            true,
+		`kgo.RecordPartitioner(kgo.BasicConsistentPartitioner(func(string) {}))`:    false,
+		`kgo.WithHooks(hook)`:                                                       false,
+		`kgo.Dialer(dial)`:                                                          false,
+		`kgo.Balancers(balancer)`:                                                   false,
+		`client.AddHook(hook)`:                                                      false,
+		`_ = &pebble.EventListener{BackgroundError: work}`:                          false,
+		`_ = pebble.EventListener{WriteStallBegin: func() { guard.Do("x", work) }}`: true,
+		`server.ConnState = work`:                                                   false,
+		`_ = http.Transport{DialContext: work}`:                                     false,
+		`_ = tls.Config{VerifyConnection: func() { guard.Do("x", work) }}`:          true,
+		`prometheus.NewGaugeFunc(o, work)`:                                          false,
 	} {
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, "x.go", fmt.Sprintf("package x\nfunc f() {\n%s\n}\n", body), 0)

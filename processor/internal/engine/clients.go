@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/plugin/kprom"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 // ClientOptions returns the options that every client has, by the role of the client.
@@ -61,5 +62,6 @@ func (l ClientLog) Log(level kgo.LogLevel, msg string, keyvals ...any) {
 	if level == kgo.LogLevelError {
 		severity = slog.LevelError
 	}
-	l.To.Log(context.Background(), severity, "kafka client: "+msg, keyvals...)
+	// A value that cannot be printed costs its line.
+	_ = guard.Do("logging a line", func() { l.To.Log(context.Background(), severity, "kafka client: "+msg, keyvals...) })
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 // Protocol is the name under which members of a group find that they balance in the same way.
@@ -19,6 +21,9 @@ const Protocol = "tidemark-copartition"
 // cooperative (a partition that stays where it is is not interrupted) and sticky, first to the
 // owner of a partition, then to a member that tails it, then to one that has its store on disk. It
 // also decides which members tail which partitions; the user data of the assignments carries that.
+//
+// The client calls it in goroutines of its own. A panic fails the join that it is part of, and the
+// client joins again.
 type Balancer struct {
 	topics []string // the inputs, in order of name
 	Near   int64    // records that a new owner may lack in an orderly handover
@@ -58,7 +63,8 @@ func (b *Balancer) JoinGroupMetadata(interests []string, current map[string][]in
 	meta.Generation = generation
 	data := *b.data.Load()
 	if b.Positions != nil {
-		data.At = b.Positions()
+		// Without positions the balance is as good for all but handovers.
+		_ = guard.Do("telling the group of positions", func() { data.At = b.Positions() })
 	}
 	meta.UserData = data.encode()
 	for _, topic := range slices.Sorted(maps.Keys(current)) {
@@ -71,8 +77,9 @@ func (b *Balancer) JoinGroupMetadata(interests []string, current map[string][]in
 }
 
 // ParseSyncAssignment implements kgo.GroupBalancer.
-func (b *Balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
-	owned, err := kgo.ParseConsumerSyncAssignment(assignment)
+func (b *Balancer) ParseSyncAssignment(assignment []byte) (owned map[string][]int32, err error) {
+	defer guard.Recover("taking the group's assignment", &err)
+	owned, err = kgo.ParseConsumerSyncAssignment(assignment)
 	if err != nil {
 		return nil, fmt.Errorf("the group's assignment cannot be read: %w", err)
 	}
@@ -98,7 +105,15 @@ func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.G
 // Balance implements kgo.ConsumerBalancerBalance. A number is assigned if all inputs have that
 // partition. If their counts differ, the members refuse to open anything and report why; a failed
 // balance would hide the reason.
-func (b *Balancer) Balance(cb *kgo.ConsumerBalancer, counts map[string]int32) kgo.IntoSyncAssignment {
+func (b *Balancer) Balance(cb *kgo.ConsumerBalancer, counts map[string]int32) (plan kgo.IntoSyncAssignment) {
+	if err := guard.Do("balancing the group", func() { plan = b.balance(cb, counts) }); err != nil {
+		cb.SetError(err)
+		return nil
+	}
+	return plan
+}
+
+func (b *Balancer) balance(cb *kgo.ConsumerBalancer, counts map[string]int32) *dutyPlan {
 	n := counts[b.topics[0]]
 	for _, topic := range b.topics {
 		n = min(n, counts[topic])
@@ -154,11 +169,16 @@ func (p *dutyPlan) IntoSyncAssignment() []kmsg.SyncGroupRequestGroupAssignment {
 	for i := range all {
 		var a kmsg.ConsumerMemberAssignment
 		d := p.duties[all[i].MemberID]
-		if err := a.ReadFrom(all[i].MemberAssignment); err != nil {
-			continue // the data does not round-trip: send the plan without duties, which are optional
+		err := guard.Err("telling a member of its duties", func() error {
+			if err := a.ReadFrom(all[i].MemberAssignment); err != nil {
+				return err
+			}
+			a.UserData = d.encode()
+			return nil
+		})
+		if err == nil { // else the plan goes without duties, which are optional
+			all[i].MemberAssignment = a.AppendTo(nil)
 		}
-		a.UserData = d.encode()
-		all[i].MemberAssignment = a.AppendTo(nil)
 	}
 	return all
 }

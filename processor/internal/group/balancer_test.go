@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 func TestJoinMetadataIsDeterministic(t *testing.T) {
@@ -117,5 +119,37 @@ func TestBalanceOtherConsumersGetNothing(t *testing.T) {
 	}
 	if got := plan["b"]; len(got) != 0 {
 		t.Errorf("b gets %v, it does not consume all topics", got)
+	}
+}
+
+// A panic in a goroutine of the client costs a join its positions, or fails it.
+func TestPanicInTheBalancer(t *testing.T) {
+	b := NewBalancer([]string{"m", "r", "d"}, MemberData{})
+	members := map[string][]byte{"a": b.JoinGroupMetadata([]string{"m", "r", "d"}, nil, 0)}
+	plan := func() error {
+		m := kmsg.NewJoinGroupResponseMember()
+		m.MemberID, m.ProtocolMetadata = "a", members["a"]
+		mb, _, err := b.MemberBalancer([]kmsg.JoinGroupResponseMember{m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = mb.(kgo.GroupMemberBalancerOrError).BalanceOrError(map[string]int32{"m": 1, "r": 1, "d": 1})
+		return err
+	}
+	if err := plan(); err != nil {
+		t.Fatal(err)
+	}
+	b.Positions = func() map[int32]int64 { panic("planted") }
+	if got := b.JoinGroupMetadata([]string{"m", "r", "d"}, nil, 0); !slices.Equal(got, members["a"]) {
+		t.Errorf("the metadata is %q, want that without positions", got)
+	}
+	b.Assigned = func(map[string][]int32, Duties) { panic("planted") }
+	assignment := kmsg.NewConsumerMemberAssignment()
+	if _, err := b.ParseSyncAssignment(assignment.AppendTo(nil)); guard.Of(err) == nil {
+		t.Errorf("taking an assignment: %v", err)
+	}
+	b.topics = nil // what Balance finds no first one of
+	if err := plan(); guard.Of(err) == nil {
+		t.Errorf("balancing: %v", err)
 	}
 }

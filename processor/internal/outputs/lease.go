@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 // A member publishes nothing once its session may have ended by its own clock. The group counts
@@ -66,7 +68,8 @@ func NewOutlet(l *Lease, to func(context.Context, string, string) (net.Conn, err
 }
 
 // Dial is the client's dialer.
-func (o *Outlet) Dial(ctx context.Context, network, host string) (net.Conn, error) {
+func (o *Outlet) Dial(ctx context.Context, network, host string) (_ net.Conn, err error) {
+	defer guard.Recover("dialing a broker", &err)
 	conn, err := o.to(ctx, network, host)
 	if err != nil {
 		return nil, err
@@ -112,11 +115,11 @@ const heldBack = 512
 
 // Write writes a request of the client, which writes one at a time. Produce requests pass only
 // while the outlet is open.
-func (c *leased) Write(b []byte) (int, error) {
+func (c *leased) Write(b []byte) (written int, err error) {
+	defer guard.Recover("writing to a broker", &err)
 	if !produces(b) {
 		return c.Conn.Write(b)
 	}
-	written := 0
 	for rest := b; len(rest) > 0; rest = b[written:] {
 		if !c.outlet.Open() {
 			c.discard()

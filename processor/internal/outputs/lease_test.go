@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 // recorded is a connection that remembers what was written, piece by piece.
@@ -90,4 +92,30 @@ func TestNothingLeavesOnceTheSessionMayHaveEnded(t *testing.T) {
 	if _, err := o.Dial(t.Context(), "tcp", "broker"); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a producer that is given up dials: %v", err)
 	}
+}
+
+// A panic while the client dials or writes, in goroutines of its own, is an error of the connection.
+func TestPanicOnTheWayToABroker(t *testing.T) {
+	l := &Lease{Clock: func() time.Duration { return 0 }}
+	l.Extend(0, time.Hour)
+	dials := 0
+	o := NewOutlet(l, func(context.Context, string, string) (net.Conn, error) {
+		if dials++; dials == 1 {
+			panic("planted")
+		}
+		return &recorded{each: func() { panic("planted") }}, nil
+	})
+	if _, err := o.Dial(t.Context(), "tcp", "broker"); guard.Of(err) == nil {
+		t.Errorf("dialing: %v", err)
+	}
+	c, err := o.Dial(t.Context(), "tcp", "broker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []kmsg.Key{kmsg.Produce, kmsg.Metadata} {
+		if _, err := c.Write(requestOf(key, 100)); guard.Of(err) == nil {
+			t.Errorf("writing: %v", err)
+		}
+	}
+	o.close()
 }

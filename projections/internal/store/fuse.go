@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/private"
 )
 
@@ -212,13 +213,27 @@ func (f *Fuse) Fatalf(format string, args ...any) { f.Blow(fmt.Errorf(format, ar
 // Close without taking a core.
 func (f *Fuse) listener() *pebble.EventListener {
 	return &pebble.EventListener{
-		DataCorruption: func(i pebble.DataCorruptionInfo) { f.Blow(fmt.Errorf("corrupt: %s: %w", i.Path, i.Details)) },
-		BackgroundError: func(err error) {
-			if f.Broken() != nil {
-				time.Sleep(10 * time.Millisecond)
-			}
-			f.Blow(err)
+		DataCorruption: func(i pebble.DataCorruptionInfo) {
+			f.heard(guard.Do("hearing of a corrupt file", func() { f.Blow(fmt.Errorf("corrupt: %s: %w", i.Path, i.Details)) }))
 		},
-		WriteStallBegin: func(pebble.WriteStallBeginInfo) { f.stalls.Add(1) },
+		BackgroundError: func(err error) {
+			f.heard(guard.Do("hearing of an error in the background", func() {
+				if f.Broken() != nil {
+					time.Sleep(10 * time.Millisecond)
+				}
+				f.Blow(err)
+			}))
+		},
+		WriteStallBegin: func(pebble.WriteStallBeginInfo) {
+			f.heard(guard.Do("counting a stall", func() { f.stalls.Add(1) }))
+		},
+	}
+}
+
+// heard blows the fuse if the listener panicked, which may have been in reporting an error.
+func (f *Fuse) heard(err error) {
+	if err != nil {
+		_ = guard.Do("reporting it", func() { f.Blow(err) })
+		f.err.CompareAndSwap(nil, &err)
 	}
 }

@@ -286,3 +286,21 @@ func TestPebbleSurvivesABrokenDisk(t *testing.T) {
 		t.Errorf("b: %v", err)
 	}
 }
+
+// A panic in Pebble's listener, which runs in goroutines of Pebble, blows the fuse: also one in
+// reporting what was heard.
+func TestPanicInTheListener(t *testing.T) {
+	for what, hear := range map[string]func(*pebble.EventListener){
+		"an error": func(l *pebble.EventListener) { l.BackgroundError(errDisk) },
+		"a corrupt file": func(l *pebble.EventListener) {
+			l.DataCorruption(pebble.DataCorruptionInfo{Path: "000001.sst", Details: errDisk})
+		},
+	} {
+		reports := 0
+		f := NewFuse("store", Options{FS: vfs.NewMem()}, func(error) { reports++; panic("planted") })
+		hear(f.listener())
+		if f.Broken() == nil || reports == 0 {
+			t.Errorf("%s: broken %v after %d reports", what, f.Broken(), reports)
+		}
+	}
+}
