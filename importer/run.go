@@ -22,6 +22,7 @@ type Config struct {
 	Product  string
 	Slot     string
 	LSN      string             // position of the replication slot whose snapshot is imported; "" without one
+	Moment   string             // what a database has that is imported; "" of files
 	Source   string             // for messages: without a password
 	Since    time.Duration      // older messages become a count for each channel; 0: none
 	DryRun   bool               // reads everything and writes nothing
@@ -74,7 +75,7 @@ func Run(ctx context.Context, conf Config, product Product) (*Summary, error) {
 	}
 	begun := time.Now()
 	state := State{
-		Version: stateVersion, Product: conf.Product, Slot: conf.Slot, Source: conf.Source, LSN: conf.LSN, Phase: phaseMessages, Now: conf.now().UnixMilli(),
+		Version: stateVersion, Product: conf.Product, Slot: conf.Slot, Source: conf.Source, LSN: conf.LSN, Moment: conf.Moment, Phase: phaseMessages, Now: conf.now().UnixMilli(),
 	}
 	if conf.Since > 0 {
 		state.Cut = state.Now - conf.Since.Milliseconds()
@@ -248,7 +249,7 @@ func (w *writer) resume(conf *Config, state State) error {
 		}
 		w.tail[in] = tail
 	}
-	state.LSN = conf.LSN
+	state.LSN, state.Moment = conf.LSN, conf.Moment
 	w.state = state
 	return nil
 }

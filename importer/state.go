@@ -35,6 +35,11 @@ type State struct {
 	// LSN is the position of the replication slot whose snapshot was imported, and then up to which
 	// a bridge has written everything; "" without a slot.
 	LSN string `json:"lsn,omitempty"`
+	// Moment is what the database had when it was imported: source.ParseMoment takes it. "" if the
+	// source was no database.
+	Moment string `json:"moment,omitempty"`
+	// Debezium is how far a bridge has read the topics of Debezium; nil if it does not.
+	Debezium *Feed `json:"debezium,omitempty"`
 	// Part is how many changes of the next transaction the bridge has written, too.
 	Part int `json:"part,omitempty"`
 	// Cut is the time before which messages become a count, 0 for none. Now is when the import
@@ -44,6 +49,12 @@ type State struct {
 	// Messages and Reads are the progress of each pass.
 	Messages Pass `json:"messages"`
 	Reads    Pass `json:"reads"`
+}
+
+// Feed is how far the topics of Debezium are read.
+type Feed struct {
+	LSN     string             `json:"lsn"`     // of the newest change that is written
+	Offsets map[string][]int64 `json:"offsets"` // next offsets, by topic and partition
 }
 
 // Pass is the progress of an import in one topic.

@@ -3,9 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/importer/source"
 	"github.com/tidemark/tidemark/internal/test/chats"
@@ -73,11 +77,47 @@ func TestImportWithASlot(t *testing.T) {
 		"the database has no replication slot of this name":         drop,
 		"is lost to the bridge; import again into fresh topics":     append([]string{"bridge"}, at...),
 		"mattermost/chat: this import is done":                      args,
+		"nothing says where the changes come from":                  {"bridge", "mattermost", "--source", dsn},
+		"--slot and --debezium are two ways to the same changes":    {"bridge", "mattermost", "--source", dsn, "--slot", "chat", "--debezium", "cdc"},
+		"--mapping belongs to a database":                           {"bridge", "table", "--source", dsn, "--slot", "chat"},
+		"does not say which tables are followed":                    {"bridge", "table", "--source", dsn, "--slot", "chat", "--mapping", "testdata/verbs/no-heal.yml"},
 		"\"Chat\" is no name of a replication slot":                 {"bridge", "mattermost", "--source", dsn, "--slot", "Chat"},
 		"--drop-slot removes a replication slot: name it with --sl": {"import", "mattermost", "--source", dsn, "--drop-slot"},
 	} {
 		if r := tidemark(t, "", args...); !strings.Contains(r.errout, want) {
 			t.Errorf("%v: want %q: %+v", args, want, r)
 		}
+	}
+}
+
+// A bridge follows what Debezium writes, from the moment on that an import without a slot has.
+func TestBridgeOfDebezium(t *testing.T) {
+	s, dsn := stack(t), testkit.Postgres(t)
+	last := time.Now().Add(-time.Hour).UnixMilli()
+	m := &chats.Mattermost{Now: func() int64 { last++; return last }}
+	for _, sql := range append(m.Begin([]string{"ann", "bob"}, []string{"general"}), m.Post("general", "ann", "first")...) {
+		testkit.SQL(t, dsn, sql)
+	}
+	at := []string{"mattermost", "--source", dsn, "--brokers", s.Broker}
+	ok(t, "", append([]string{"import"}, at...)...)
+	cl := testkit.Client(t, []string{s.Broker})
+	if _, err := kadm.NewClient(cl).CreateTopic(t.Context(), 1, 1, nil, "cdc.public.posts"); err != nil {
+		t.Fatal(err)
+	}
+	for id, tx := range map[string]int64{"p0": 1, "new": 1 << 31} { // the import has the first one
+		value := fmt.Sprintf(`{"before":null,"after":{"id":"%s","channelid":"general","userid":"ann","createat":%d,"deleteat":0,"rootid":"","originalid":"","message":"hello","type":""},
+			"source":{"connector":"postgresql","ts_ms":%d,"snapshot":"false","sequence":"[\"1\",\"2\"]","schema":"public","table":"posts","txId":%d,"lsn":2},"op":"c"}`, id, last+1, last+1, tx)
+		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "cdc.public.posts", Value: []byte(value)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan result, 1)
+	go func() { ended <- tidemarkUntil(ctx, append([]string{"bridge", "--debezium", "cdc"}, at...)...) }()
+	eventually(t, "unread          2\n", "query", "unread", "bob", "general", "--addr", s.URL)
+	stop()
+	if r := <-ended; r.code != exitDone {
+		t.Errorf("a bridge that is stopped: %+v", r)
 	}
 }

@@ -52,7 +52,10 @@ func (s *session) take(ctx context.Context, tx *source.Transaction) error {
 	s.begin()
 	s.at, s.batch.newest = tx.At, tx.Time
 	if len(all) > 0 { // older databases send transactions that changed nothing here
-		s.part = 0
+		s.part -= len(all) // 0, unless Debezium's transaction came in two parts this time
+	}
+	if s.feed != nil {
+		s.feed.taken(tx)
 	}
 	s.report()
 	return nil
@@ -111,7 +114,11 @@ func (s *session) commit(ctx context.Context) error {
 			return err
 		}
 	}
-	s.state.LSN, s.state.Part = s.at.String(), s.part
+	if s.state.Part = s.part; s.feed != nil {
+		s.feed.save(s.state)
+	} else {
+		s.state.LSN = s.at.String()
+	}
 	r, err := s.states.Record(s.state)
 	if err != nil {
 		return err

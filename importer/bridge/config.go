@@ -22,6 +22,8 @@ type Config struct {
 	Source  string // the same for messages, without user and password
 	Log     *slog.Logger
 	Metrics prometheus.Registerer // nil: none
+	// Debezium is the prefix of the topics of Debezium that are followed in the place of the slot.
+	Debezium string
 
 	// Mapping and Changing are those of the product table.
 	Mapping  product.Mapping

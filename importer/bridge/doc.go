@@ -9,6 +9,7 @@
 //	run.go      a bridge from beginning to end, and what stops it
 //	refusal.go  reasons for which a person has to decide
 //	session.go  one connection to the database and one producer
+//	feed.go     the changes that Debezium writes
 //	batch.go    transactions of the database as one of Kafka
 //	status.go   lag and backlog: metrics, readiness, lines in the log
 package bridge

@@ -30,12 +30,14 @@ const (
 
 // bed is a database of a product, and brokers.
 type bed struct {
-	t       *testing.T
-	product string
-	dsn     string
-	kafka   config.Kafka
-	conn    *pgx.Conn
-	table   struct { // of the product table
+	t        *testing.T
+	product  string
+	dsn      string
+	kafka    config.Kafka
+	conn     *pgx.Conn
+	debezium string     // prefix of its topics
+	reached  source.LSN // with it: where to end; without, where the database is
+	table    struct {   // of the product table
 		mapping  product.Mapping
 		changing map[string]product.Changing
 	}
@@ -122,6 +124,9 @@ func (b *bed) importTo(prefix string, of *source.Slot) {
 		b.t.Fatal(err)
 	}
 	defer tables.Close(b.t.Context())
+	if conf.Moment, err = tables.Moment(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
 	sum, err := importer.Run(b.t.Context(), conf, b.mapping(tables))
 	if err != nil {
 		b.t.Fatal(err)
@@ -134,7 +139,7 @@ func (b *bed) importTo(prefix string, of *source.Slot) {
 func (b *bed) config() Config {
 	return Config{
 		Kafka: b.kafka, Prefix: "parts.", Product: b.product, Slot: slot, DSN: b.dsn, Source: "here", part: b.part,
-		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)), Mapping: b.table.mapping, Changing: b.table.changing,
+		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)), Mapping: b.table.mapping, Changing: b.table.changing, Debezium: b.debezium,
 	}
 }
 
@@ -145,6 +150,9 @@ var errKilled = errors.New("killed")
 func (b *bed) follow(r *rand.Rand, most int) (kills int) {
 	b.t.Helper()
 	target := b.position()
+	if b.debezium != "" {
+		target = b.reached
+	}
 	for {
 		conf := b.config()
 		left := 1 + r.IntN(60)

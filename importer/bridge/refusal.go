@@ -18,14 +18,8 @@ func refuse(format string, args ...any) error { return RefusedError{fmt.Errorf(f
 // begin loads the state that the bridge goes on from, and refuses where it cannot.
 func begin(conf *Config, state *importer.State, held *source.Held) (source.LSN, error) {
 	name := conf.Product + "/" + conf.Slot
-	if state == nil {
-		return 0, refuse("there is no import %s in these topics: begin with `tidemark import %s --slot %s`, and the same --topic-prefix", name, conf.Product, conf.Slot)
-	}
-	if !state.Done() {
-		return 0, refuse("the import %s is not done: give its command again, it goes on where it was; then start the bridge", name)
-	}
-	if state.Source != conf.Source {
-		return 0, refuse("the import %s was of %s, and --source is %s", name, state.Source, conf.Source)
+	if err := imported(conf, state, "--slot "+conf.Slot); err != nil {
+		return 0, err
 	}
 	from, err := source.ParseLSN(state.LSN)
 	if state.LSN == "" || err != nil {
@@ -43,4 +37,30 @@ func begin(conf *Config, state *importer.State, held *source.Held) (source.LSN, 
 			"remove the slot with `tidemark import --drop-slot`, and import again into fresh topics", conf.Slot, held.Confirmed, from)
 	}
 	return from, nil
+}
+
+// imported refuses where there is no import to go on from.
+func imported(conf *Config, state *importer.State, flag string) error {
+	name := conf.Product + "/" + conf.Slot
+	if state == nil {
+		return refuse("there is no import %s in these topics: begin with `tidemark import %s %s`, and the same --topic-prefix", name, conf.Product, flag)
+	}
+	if !state.Done() {
+		return refuse("the import %s is not done: give its command again, it goes on where it was; then start the bridge", name)
+	}
+	if state.Source != conf.Source {
+		return refuse("the import %s was of %s, and --source is %s", name, state.Source, conf.Source)
+	}
+	return nil
+}
+
+// beginFeed refuses where Debezium's topics cannot be followed from the state on.
+func beginFeed(conf *Config, state *importer.State) error {
+	if err := imported(conf, state, "--source "+conf.Source); err != nil {
+		return err
+	}
+	if state.LSN != "" {
+		return refuse("the import %s has a replication slot, from which a bridge with --slot goes on: with --debezium, import into fresh topics without --slot", state.Name())
+	}
+	return nil
 }

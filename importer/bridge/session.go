@@ -26,13 +26,25 @@ const (
 	partChanges = 2000                   // of a transaction of the database that are written at once
 )
 
+// changes is where the changes of a database come from.
+type changes interface {
+	// Next returns the next transaction, nil if none comes within the given time.
+	Next(ctx context.Context, wait time.Duration) (*source.Transaction, error)
+	// Idle returns a position up to which there is nothing more, 0 if there may be something.
+	Idle() source.LSN
+	// Confirm says that what comes before a position is written.
+	Confirm(ctx context.Context, at source.LSN) error
+	Close(ctx context.Context)
+}
+
 // session is one connection to the database and one producer.
 type session struct {
 	*Bridge
 	cl     *kgo.Client
 	states *importer.States
 	state  *importer.State
-	stream *source.Stream
+	stream changes
+	feed   *feed // the stream, if it is of Debezium
 	now    *source.Now
 	live   product.Live
 	counts map[string]int32 // partitions of the topics
@@ -88,6 +100,19 @@ func (s *session) open(ctx context.Context) (err error) {
 	if s.now, err = source.OpenNow(ctx, conf.DSN); err != nil {
 		return err
 	}
+	if s.live, err = conf.live(ctx, s.now); err != nil {
+		return err
+	}
+	s.savedAt = time.Now()
+	if conf.Debezium != "" {
+		return s.openFeed(ctx)
+	}
+	return s.openSlot(ctx)
+}
+
+// openSlot begins to read the slot.
+func (s *session) openSlot(ctx context.Context) (err error) {
+	conf := &s.conf
 	held, err := s.now.Held(ctx, conf.Slot)
 	if err != nil && !errors.Is(err, source.ErrNoSlot) {
 		return err
@@ -98,13 +123,25 @@ func (s *session) open(ctx context.Context) (err error) {
 	if err := source.CheckPublications(ctx, conf.DSN, conf.Slot, conf.follows()); err != nil {
 		return err
 	}
-	if s.live, err = conf.live(ctx, s.now); err != nil {
+	s.part = s.state.Part
+	stream, err := source.OpenStream(ctx, conf.DSN, conf.Slot, s.at)
+	if err == nil {
+		s.stream = stream
+	}
+	return err
+}
+
+// openFeed begins to read the topics of Debezium.
+func (s *session) openFeed(ctx context.Context) (err error) {
+	if err := beginFeed(&s.conf, s.state); err != nil {
 		return err
 	}
 	s.part = s.state.Part
-	s.stream, err = source.OpenStream(ctx, conf.DSN, conf.Slot, s.at)
-	s.savedAt = time.Now()
-	return err
+	if s.feed, err = openFeed(ctx, &s.conf, s.state); err != nil {
+		return err
+	}
+	s.stream, s.at = s.feed, s.feed.last
+	return nil
 }
 
 func (s *session) close(ctx context.Context) {
@@ -169,6 +206,13 @@ func (s *session) ask(ctx context.Context) error {
 		return nil
 	}
 	s.askedAt = time.Now()
+	if s.feed != nil {
+		if time.Since(s.saidAt) >= sayEvery {
+			s.saidAt = time.Now()
+			s.status.say(s.conf.Log, nil)
+		}
+		return nil
+	}
 	held, err := s.now.Held(ctx, s.conf.Slot)
 	if err != nil {
 		return err

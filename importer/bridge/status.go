@@ -139,13 +139,17 @@ func (s *status) holds(h *source.Held) {
 	s.free.Set(float64(h.Free))
 }
 
-// say writes a line about the bridge.
+// say writes a line about the bridge; h is nil without a slot.
 func (s *status) say(log *slog.Logger, h *source.Held) {
 	lag, age := s.lag(), s.age()
 	s.mu.Lock()
 	records := s.records
 	s.mu.Unlock()
-	log.Info("the bridge is at work", "lag", lag.Round(time.Millisecond), "newest", age.Round(time.Millisecond), "events", records, "slot", h.String())
+	said := []any{"lag", lag.Round(time.Millisecond), "newest", age.Round(time.Millisecond), "events", records}
+	if h != nil {
+		said = append(said, "slot", h.String())
+	}
+	log.Info("the bridge is at work", said...)
 }
 
 // isNew reports whether a reason has not been told yet.

@@ -20,5 +20,6 @@
 //	node.go        Tidemark's numbers, from a node
 //	theirs.go      the product's numbers, from its source
 //	run.go         a comparison from beginning to end
+//	metrics.go     the results of a comparison that goes on
 //	heal.go        statements that set the product's numbers right
 package compare

@@ -12,5 +12,7 @@
 //	slot.go      a replication slot, and what it holds back
 //	publication.go  what a slot's publications must have
 //	stream.go    the changes of a database, transaction by transaction
+//	moment.go  what a snapshot has
+//	debezium.go  a change as Debezium writes it
 //	words.go     what an error of a database means, and its remedy
 package source

@@ -55,6 +55,14 @@ func (p *Postgres) Close(ctx context.Context) error {
 	return p.conn.Close(ctx)
 }
 
+// Moment returns what the transaction sees, as ParseMoment takes it.
+func (p *Postgres) Moment(ctx context.Context) (text string, err error) {
+	if err = p.tx.QueryRow(ctx, "SELECT txid_current_snapshot()::text").Scan(&text); err != nil {
+		return "", inWords("what the snapshot has", err)
+	}
+	return text, nil
+}
+
 // Rows runs the query of a table. Without a query it finds nothing.
 func (p *Postgres) Rows(ctx context.Context, table, query string, fn func(*Row) error) (found bool, err error) {
 	return queryRows(ctx, p.tx, table, query, fn)

@@ -32,6 +32,7 @@ type Change struct {
 
 // Transaction is what a transaction changed, in order.
 type Transaction struct {
+	ID      uint32    // its number in the database
 	At      LSN       // right behind it
 	Time    time.Time // when it was committed, by the clock of the database
 	Changes []Change
@@ -194,7 +195,7 @@ func (s *Stream) decode(data []byte) (*Transaction, error) {
 		}
 		s.relations[m.RelationID] = r
 	case *pglogrepl.BeginMessage:
-		s.open = &Transaction{Time: m.CommitTime}
+		s.open = &Transaction{ID: m.Xid, Time: m.CommitTime}
 	case *pglogrepl.InsertMessage:
 		return nil, s.add(Inserted, m.RelationID, m.Tuple)
 	case *pglogrepl.UpdateMessage:

@@ -181,6 +181,12 @@ var all = []Code{
 		"made no replication slot, so what changed since is not known",
 		"was removed, and what changed since cannot be read",
 		"and this one may not write any more: stop one of the two",
+		"does not say what it has of the database",
+		"is compacted, so changes are missing",
+		"and the import … is older: import again",
+		"no longer has the changes from which the bridge goes on",
+		"so changes in between are missing",
+		"it is no change that Debezium's connector",
 	}},
 	{"TM044", "A publication stops the product", []string{
 		"which have no primary key: PostgreSQL refuses these updates of the product",

@@ -12,12 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/app/node"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/importer/bridge"
+	"github.com/tidemark/tidemark/importer/compare"
 	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/edge"
@@ -167,12 +169,12 @@ func (s *site) send(topic, channel, event string, at time.Time) {
 	}
 }
 
-// bridgeMetrics are the metrics that `tidemark bridge` exports.
-func bridgeMetrics(t *testing.T) map[string]*dto.MetricFamily {
+// verbMetrics are the metrics that a verb exports, such as `tidemark bridge`.
+func verbMetrics(t *testing.T, register func(prometheus.Registerer)) map[string]*dto.MetricFamily {
 	t.Helper()
 	r := obs.NewRegistry(obs.Build{})
 	edge.New(edge.Config{Registerer: r}, "http", http.NotFoundHandler())
-	bridge.New(bridge.Config{Metrics: r})
+	register(r)
 	list, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -221,6 +223,8 @@ func export(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	node := s.await(first, "tidemark_processor_snapshot_age_seconds", "tidemark_processor_standby_lag_records", "tidemark_cache_lag_records",
 		"tidemark_processor_lag_seconds", "tidemark_processor_store_bytes")
 	return map[string]map[string]*dto.MetricFamily{
-		"node": node, "cache": s.await(cacheURL, "tidemark_cache_lag_records"), "sql": s.scrape(sqlURL), "gateway": s.scrape(gatewayURL), "bridge": bridgeMetrics(t),
+		"node": node, "cache": s.await(cacheURL, "tidemark_cache_lag_records"), "sql": s.scrape(sqlURL), "gateway": s.scrape(gatewayURL),
+		"bridge":  verbMetrics(t, func(r prometheus.Registerer) { bridge.New(bridge.Config{Metrics: r}) }),
+		"compare": verbMetrics(t, func(r prometheus.Registerer) { compare.NewMetrics(r) }),
 	}
 }

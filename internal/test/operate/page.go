@@ -11,7 +11,7 @@ import (
 )
 
 // roles are the kinds of processes that export metrics.
-var roles = []string{"node", "cache", "sql", "gateway", "bridge"}
+var roles = []string{"node", "cache", "sql", "gateway", "bridge", "compare"}
 
 // Page is docs/metrics.md: all metrics that processes export, by role and name.
 func Page(exported map[string]map[string]*dto.MetricFamily) string {
@@ -29,13 +29,13 @@ func Page(exported map[string]map[string]*dto.MetricFamily) string {
 
 Every process serves its metrics at ` + "`/metrics`" + ` (at ` + "`--admin-listen`" + `, if given). A test writes this page from the metrics that running processes export, and compares it:
 ` + "`go test ./internal/test/operate -update`" + ` updates it. The column *where* names the processes that have a metric: a **node** (` + "`tidemark run`" + ` with all roles; without a role, its metrics
-are missing), a **cache** (` + "`tidemark run --roles cache`" + `), **sql** (` + "`tidemark run --roles sql`" + `), a **gateway** (` + "`tidemark gateway`" + `), a **bridge** (` + "`tidemark bridge --listen`" + `). No label has the id of a user or a channel. Counters that an alert uses are 0 from the start.
+are missing), a **cache** (` + "`tidemark run --roles cache`" + `), **sql** (` + "`tidemark run --roles sql`" + `), a **gateway** (` + "`tidemark gateway`" + `), a **bridge** (` + "`tidemark bridge --listen`" + `), **compare** (` + "`tidemark compare --follow --listen`" + `). No label has the id of a user or a channel. Counters that an alert uses are 0 from the start.
 
 Alert rules and dashboards for these metrics are in ` + "`deploy/prometheus`" + ` and ` + "`deploy/grafana`" + `; [What to watch](runbook.md#what-to-watch) says how to load them.
 `)
 	for _, s := range []struct{ title, prefix string }{
 		{"The processor", "tidemark_processor_"}, {"Queries", "tidemark_query_"}, {"The gateway", "tidemark_gateway_"}, {"The cache", "tidemark_cache_"}, {"The SQL sink", "tidemark_sql_"},
-		{"Redis, as its clients see it", "tidemark_redis_"}, {"The bridge", "tidemark_bridge_"}, {"Listeners", "tidemark_http_"}, {"The audit log", "tidemark_audit_"},
+		{"Redis, as its clients see it", "tidemark_redis_"}, {"The bridge", "tidemark_bridge_"}, {"The comparison", "tidemark_compare_"}, {"Listeners", "tidemark_http_"}, {"The audit log", "tidemark_audit_"},
 		{"The check of random channels", "tidemark_badge_"}, {"The state", "tidemark_state_"}, {"The process", "tidemark_memory_"},
 		{"The build", "tidemark_build_"},
 	} {

@@ -2,17 +2,11 @@ package adopt
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
-	"net"
-
-	"github.com/prometheus/client_golang/prometheus"
+	"errors"
 
 	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/importer/bridge"
 	"github.com/tidemark/tidemark/importer/source"
-	"github.com/tidemark/tidemark/internal/edge"
-	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
@@ -22,7 +16,8 @@ type Bridge struct {
 	verbs.TopicsFlags
 	Product   string `arg:"" enum:"synapse,mattermost,table" help:"What the source is of: synapse, mattermost, or table for a team's own tables."`
 	Source    string `required:"" placeholder:"URL" help:"The postgres:// address of the database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
-	Slot      string `required:"" placeholder:"NAME" help:"Replication slot that the import made."`
+	Slot      string `placeholder:"NAME" help:"Replication slot that the import made."`
+	Debezium  string `placeholder:"TOPIC-PREFIX" help:"In the place of --slot: follow the topics that Debezium writes with this topic.prefix. The database is asked only for what their rows refer to."`
 	Mapping   string `placeholder:"FILE" help:"For table: the YAML file of the import, with the tables that are followed (live)."`
 	Listen    string `placeholder:"HOST:PORT" help:"Where health and metrics are served; nowhere without it."`
 	LogFormat string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
@@ -38,11 +33,15 @@ position in the topics, so it goes on from any machine; a second bridge of the s
 reads the database. The log says each minute how far it is behind, and how much WAL the slot holds back; with --listen there are
 metrics of both. docs/import has a page for each product.
 
+With --debezium it reads the topics of Debezium's connector for PostgreSQL, in JSON, from the same brokers. Start the connector first,
+then import without --slot, then start the bridge: it leaves out what the import has.
+
 Example:
 
     tidemark import mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2.
     tidemark bridge mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2. --listen 127.0.0.1:8082
-    tidemark bridge table --source postgres://reader@db/chat --mapping table.yml --slot chat --topic-prefix v2.`
+    tidemark bridge table --source postgres://reader@db/chat --mapping table.yml --slot chat --topic-prefix v2.
+    tidemark bridge mattermost --source postgres://reader@db/mattermost --debezium cdc --topic-prefix v2.`
 }
 
 func (c *Bridge) source() *sourceFlags {
@@ -51,8 +50,14 @@ func (c *Bridge) source() *sourceFlags {
 
 // Validate checks what stands on the command line.
 func (c *Bridge) Validate() error {
-	if c.Source == "" || c.Product == "" || c.Slot == "" {
+	if c.Source == "" || c.Product == "" {
 		return nil // kong names what is missing
+	}
+	switch {
+	case c.Slot == "" && c.Debezium == "":
+		return errors.New("nothing says where the changes come from: name the replication slot with --slot, or the topics of Debezium with --debezium")
+	case c.Slot != "" && c.Debezium != "":
+		return errors.New("--slot and --debezium are two ways to the same changes: give one of them")
 	}
 	return c.source().check()
 }
@@ -84,10 +89,10 @@ func (c *Bridge) Run(a *verbs.App) error {
 	}
 	metrics := obs.NewRegistry(a.Build)
 	b := bridge.New(bridge.Config{
-		Kafka: kafka, Prefix: c.TopicPrefix, Product: c.Product, Slot: c.Slot, DSN: c.Source, Source: name, Log: log, Metrics: metrics,
+		Kafka: kafka, Prefix: c.TopicPrefix, Product: c.Product, Slot: c.source().name(), Debezium: c.Debezium, DSN: c.Source, Source: name, Log: log, Metrics: metrics,
 		Mapping: mapping, Changing: changing,
 	})
-	stop, err := c.serve(b, log, metrics)
+	stop, err := serve(c.Listen, b.Ready, log, metrics)
 	if err != nil {
 		return err
 	}
@@ -95,28 +100,13 @@ func (c *Bridge) Run(a *verbs.App) error {
 	if err := b.Run(a.Ctx); a.Ctx.Err() == nil {
 		return err
 	}
+	if c.Debezium != "" {
+		return nil
+	}
 	held, err := source.HeldBy(context.WithoutCancel(a.Ctx), c.Source, c.Slot)
 	if err != nil {
 		return nil // the database may be what was stopped
 	}
 	log.Info("the bridge is stopped; its slot stays", "slot", held.String())
 	return nil
-}
-
-// serve serves health and metrics until stop is called.
-func (c *Bridge) serve(b *bridge.Bridge, log *slog.Logger, metrics *prometheus.Registry) (stop func(), err error) {
-	if c.Listen == "" {
-		return func() {}, nil
-	}
-	ln, err := net.Listen("tcp", c.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s (%w): name another address with --listen", c.Listen, err)
-	}
-	s := edge.New(edge.Config{Registerer: metrics, Logger: log}, "http", obs.Mux(b.Ready, metrics, nil))
-	guard.Go("health and metrics", func(e *guard.Error) { log.Error("health and metrics are not served any more", "error", e) }, func() {
-		if err := s.Serve(ln, nil); err != nil {
-			log.Error("health and metrics are not served any more", "error", err)
-		}
-	})
-	return func() { _ = s.Close() }, nil
 }

@@ -2,36 +2,19 @@ package adopt
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/cmd/internal/verbs"
-	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/compare"
-	"github.com/tidemark/tidemark/importer/product"
-	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/term"
 )
-
-// compareFlags are those of the verbs that compare a product's numbers with ours.
-type compareFlags struct {
-	verbs.BrokersFlags
-	verbs.TopicsFlags
-	verbs.NodeFlags
-	sourceFlags
-	User []string `placeholder:"ID" help:"Only the numbers of this user; may be given several times."`
-}
 
 // Compare is the verb of that name.
 type Compare struct {
 	compareFlags
 	verbs.JSONFlag
+	followFlags
 	Sample int  `default:"1000" placeholder:"N" help:"Compare the numbers of so many users, each time of the same ones (${default})."`
 	All    bool `help:"Compare the numbers of all users."`
 }
@@ -51,11 +34,15 @@ Reads the numbers that another chat product has for its users, and those of Tide
 It only reads both. A pair whose numbers differ is read again, so one that moves meanwhile is not judged. Exit code 3 where
 theirs or ours is wrong. docs/import has a page for each product.
 
+With --follow it compares again and again, and serves the numbers of each bucket as metrics: for the days in which both run beside
+each other. The log has a line for each round. With --json it prints what is not equal, and was not so in the round before.
+
 Example:
 
     tidemark compare table --source ./export
     tidemark compare table --source postgres://reader@db/chat --mapping table.yml --user ann --json
-    tidemark compare mattermost --source postgres://reader@db/mattermost --topic-prefix v2. --all`
+    tidemark compare mattermost --source postgres://reader@db/mattermost --topic-prefix v2. --all
+    tidemark compare mattermost --source postgres://reader@db/mattermost --topic-prefix v2. --follow --listen 127.0.0.1:8083`
 }
 
 // Validate checks what stands on the command line.
@@ -63,14 +50,10 @@ func (c *Compare) Validate() error {
 	if c.Sample < 1 {
 		return fmt.Errorf("--sample %d: it must be at least 1, and --all compares all", c.Sample)
 	}
-	return c.checkAll()
-}
-
-func (f *compareFlags) checkAll() error {
-	if err := errors.Join(f.check(), f.counted()); err != nil {
+	if err := c.followFlags.check(); err != nil {
 		return err
 	}
-	return f.Validate()
+	return c.checkAll()
 }
 
 // Run compares and prints what it found.
@@ -83,6 +66,9 @@ func (c *Compare) Run(a *verbs.App) error {
 	sample := c.Sample
 	if c.All {
 		sample = 0
+	}
+	if c.Follow {
+		return c.follow(a, mapping, sample)
 	}
 	res, err := c.compare(a, "compare", mapping, sample, func(l *compare.Line) error {
 		if c.JSON {
@@ -105,56 +91,6 @@ func (c *Compare) Run(a *verbs.App) error {
 		return verbs.ErrDifferences
 	}
 	return nil
-}
-
-// policies has what the numbers of each product mean.
-var policies = map[string]*compare.Policy{
-	"table": &compare.TablePolicy, "synapse": &compare.SynapsePolicy, "mattermost": &compare.MattermostPolicy, "discourse": &compare.DiscoursePolicy,
-	"rocketchat": &compare.RocketChatPolicy, "zulip": &compare.ZulipPolicy,
-}
-
-// patienceOfCompare is how long a node may need to fold what is in the topics.
-const patienceOfCompare = 2 * time.Minute
-
-// compare compares, and calls fn with each result.
-func (f *compareFlags) compare(a *verbs.App, verb string, mapping product.Mapping, sample int, fn func(*compare.Line) error) (*compare.Result, error) {
-	kafka, err := f.Kafka()
-	if err != nil {
-		return nil, err
-	}
-	state, err := importer.Load(a.Ctx, importer.Config{Kafka: kafka, Prefix: f.TopicPrefix, Product: f.Product, Slot: f.name()})
-	if err != nil {
-		return nil, err
-	}
-	if state != nil && !state.Done() {
-		return nil, fmt.Errorf("the import %s/%s is not done: give its command again, it goes on where it was", f.Product, f.name())
-	}
-	cl, err := f.Client(a, kgo.DisableClientMetrics())
-	if err != nil {
-		return nil, err
-	}
-	defer cl.Close()
-	topics := f.Topics()
-	progress := verbs.NewProgress(a, verb)
-	res, err := compare.Run(a.Ctx, compare.Config{
-		Open: func(context.Context) (importer.Counter, func(), error) {
-			from, _, release, err := f.open(a, mapping, "")
-			return from, release, err
-		},
-		Node: f.Service(),
-		Ends: func(ctx context.Context) ([]string, error) {
-			tokens, _, err := kafkaadmin.Newest(ctx, kadm.NewClient(cl), topics.Inputs[:]...)
-			return tokens, err
-		},
-		Policy: policies[f.Product], Users: f.User, Sample: sample, Patience: patienceOfCompare,
-		Progress: func(p importer.Progress) { progress.Walk(p.Phase, p.Done, p.Total) },
-		Line:     fn,
-	})
-	progress.End()
-	if err != nil {
-		return nil, f.Explain(a, err)
-	}
-	return res, nil
 }
 
 // byBucket orders lines by bucket, then by user, channel and thread.

@@ -148,7 +148,7 @@ func (c *Import) from(a *verbs.App, mapping product.Mapping, conf importer.Confi
 		return nil, err
 	}
 	defer release()
-	conf.Source = name
+	conf.Source, conf.Moment = name, c.moment
 	progress := verbs.NewProgress(a, "import")
 	defer progress.End()
 	conf.Progress = func(p importer.Progress) { progress.Walk(p.Phase, p.Done, p.Total) }

@@ -20,6 +20,8 @@ type sourceFlags struct {
 	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
 	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; in a database of synapse, of mattermost, or of table with live in its mapping also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
 	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
+
+	moment string // what the database had when it was opened
 }
 
 // check checks what stands on the command line.
@@ -159,8 +161,15 @@ func (f *sourceFlags) tables(a *verbs.App, snapshot string) (tables source.Table
 	if name, err = f.address(a); err != nil {
 		return nil, "", err
 	}
-	tables, err = source.OpenSnapshot(a.Ctx, f.Source, snapshot)
-	return tables, name, err
+	db, err := source.OpenSnapshot(a.Ctx, f.Source, snapshot)
+	if err != nil {
+		return nil, "", err
+	}
+	if f.moment, err = db.Moment(a.Ctx); err != nil {
+		_ = db.Close(a.Ctx) // was only read
+		return nil, "", err
+	}
+	return db, name, nil
 }
 
 // address checks the address of the database, and returns it without the user.

@@ -1,0 +1,88 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/compare"
+	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
+)
+
+// compareFlags are those of the verbs that compare a product's numbers with ours.
+type compareFlags struct {
+	verbs.BrokersFlags
+	verbs.TopicsFlags
+	verbs.NodeFlags
+	sourceFlags
+	User []string `placeholder:"ID" help:"Only the numbers of this user; may be given several times."`
+}
+
+func (f *compareFlags) checkAll() error {
+	if err := errors.Join(f.check(), f.counted()); err != nil {
+		return err
+	}
+	return f.Validate()
+}
+
+// policies has what the numbers of each product mean.
+var policies = map[string]*compare.Policy{
+	"table": &compare.TablePolicy, "synapse": &compare.SynapsePolicy, "mattermost": &compare.MattermostPolicy, "discourse": &compare.DiscoursePolicy,
+	"rocketchat": &compare.RocketChatPolicy, "zulip": &compare.ZulipPolicy,
+}
+
+// patienceOfCompare is how long a node may need to fold what is in the topics.
+const patienceOfCompare = 2 * time.Minute
+
+// compare compares, and calls fn with each result. It tells how far the verb is, "" for nothing.
+func (f *compareFlags) compare(a *verbs.App, verb string, mapping product.Mapping, sample int, fn func(*compare.Line) error) (*compare.Result, error) {
+	kafka, err := f.Kafka()
+	if err != nil {
+		return nil, err
+	}
+	state, err := importer.Load(a.Ctx, importer.Config{Kafka: kafka, Prefix: f.TopicPrefix, Product: f.Product, Slot: f.name()})
+	if err != nil {
+		return nil, err
+	}
+	if state != nil && !state.Done() {
+		return nil, fmt.Errorf("the import %s/%s is not done: give its command again, it goes on where it was", f.Product, f.name())
+	}
+	cl, err := f.Client(a, kgo.DisableClientMetrics())
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	topics := f.Topics()
+	progress := verbs.NewProgress(a, verb)
+	tell := func(p importer.Progress) { progress.Walk(p.Phase, p.Done, p.Total) }
+	if verb == "" {
+		tell = func(importer.Progress) {}
+	}
+	res, err := compare.Run(a.Ctx, compare.Config{
+		Open: func(context.Context) (importer.Counter, func(), error) {
+			from, _, release, err := f.open(a, mapping, "")
+			return from, release, err
+		},
+		Node: f.Service(),
+		Ends: func(ctx context.Context) ([]string, error) {
+			tokens, _, err := kafkaadmin.Newest(ctx, kadm.NewClient(cl), topics.Inputs[:]...)
+			return tokens, err
+		},
+		Policy: policies[f.Product], Users: f.User, Sample: sample, Patience: patienceOfCompare,
+		Progress: tell, Line: fn,
+	})
+	if verb != "" {
+		progress.End()
+	}
+	if err != nil {
+		return nil, f.Explain(a, err)
+	}
+	return res, nil
+}
