@@ -12,6 +12,7 @@
 //	discourse.go   Discourse's policy
 //	synapse.go     Synapse's policy, and its statements
 //	rocketchat.go  Rocket.Chat's policy, and its statements
+//	tinode.go      Tinode's policy, and its statements
 //	zulip.go       Zulip's policy
 //	table.go       the policy of a team's own tables, and its statements
 //	judge.go       the bucket and the reason of a pair

@@ -15,7 +15,7 @@
 //	slack_content.go  the messages in it
 //	rocketchat.go  Rocket.Chat's database
 //	zulip.go       Zulip's database
-//	zulip_queries.go  the queries of it
+//	tinode.go      Tinode's database
 //	live.go        changes of a product's rows, and what a bridge remembers of them
 //	mattermost_live.go  those of Mattermost
 //	synapse_live.go     those of Synapse: events
@@ -25,4 +25,6 @@
 //	table_change.go     a change, and what its queries give
 //	table_pointers.go   pointers, and the message after them
 //	table_live.go       changes as events
+//
+// Rooms below it have what is no mapping: internal/zulip queries, internal/markup texts.
 package product

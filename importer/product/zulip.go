@@ -2,10 +2,9 @@ package product
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
 	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product/internal/zulip"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -23,16 +22,27 @@ const zulipNewest = 50_000
 
 // zulipTables are the tables to read, in order. Messages come last, because pointers name them.
 var zulipTables = []table{
-	{"zerver_recipient", zulipQuery("SELECT id::text AS channel, type FROM zerver_recipient WHERE type IN (2, 3) UNION ALL SELECT DISTINCT channel, 1 FROM {pairs} p"),
+	{"zerver_recipient", zulip.Channels,
 		[]string{"channel", "type"}, zulipChannel},
-	{"zerver_stream", `SELECT s.recipient_id, coalesce((SELECT max(l.event_time) FROM zerver_realmauditlog l WHERE l.modified_stream_id = s.id AND l.event_type = 602),
-			(SELECT max(m.date_sent) FROM zerver_message m WHERE m.recipient_id = s.recipient_id), s.date_created) AS at
-		FROM zerver_stream s WHERE s.deactivated`, []string{"recipient_id", "at"}, zulipDeactivated},
-	{"zerver_subscription", zulipQuery(zulipMembers), []string{"channel", "user_id", "joined", "gone", "open", "active"}, zulipMember},
-	{"zerver_subscription", "SELECT recipient_id, user_profile_id FROM zerver_subscription WHERE active AND is_muted", []string{"recipient_id", "user_profile_id"}, zulipMute},
-	{"zerver_usermessage", zulipQuery(zulipPointers), []string{"channel", "user_id", "lowest", "at"}, zulipPointer},
-	{"zerver_usermessage", zulipQuery(zulipSingles), []string{"channel", "user_id", "message_id", "at"}, zulipSingle},
-	{"zerver_message", zulipQuery(zulipMessages), []string{"channel", "id", "sender_id", "date_sent", "content", "deleted_at", "mentions", "mention_all"}, zulipPost},
+	{"zerver_stream", zulip.Deactivated, []string{"recipient_id", "at"}, zulipDeactivated},
+	{"zerver_subscription", zulip.Members, []string{"channel", "user_id", "joined", "gone", "open", "active"}, zulipMember},
+	{"zerver_subscription", zulip.Mutes, []string{"recipient_id", "user_profile_id"}, zulipMute},
+	{"zerver_usermessage", zulip.Pointers, []string{"channel", "user_id", "lowest", "at"}, zulipPointer},
+	{"zerver_usermessage", zulip.Singles, []string{"channel", "user_id", "message_id", "at"}, zulipSingle},
+	{"zerver_message", zulip.Messages, []string{"channel", "id", "sender_id", "date_sent", "content", "deleted_at", "mentions", "mention_all"}, zulipPost},
+}
+
+// zulipNeeds are the tables whose columns the queries name.
+var zulipNeeds = []need{
+	{table: "zerver_recipient", columns: "id type type_id"},
+	{table: "zerver_stream", columns: "id recipient_id deactivated date_created"},
+	{table: "zerver_userprofile", columns: "id long_term_idle last_active_message_id"},
+	{table: "zerver_subscription", columns: "recipient_id user_profile_id active is_muted", since: map[string]string{"is_muted": "2.1"}},
+	{table: "zerver_realmauditlog", columns: "id event_type event_time modified_user_id modified_stream_id"},
+	{table: "zerver_message", columns: "id sender_id recipient_id date_sent content"},
+	{table: "zerver_usermessage", columns: "user_profile_id message_id flags"},
+	{table: "zerver_archivedmessage", columns: "id sender_id recipient_id date_sent content archive_transaction_id", since: map[string]string{"archive_transaction_id": "2.1"}},
+	{table: "zerver_archivetransaction", columns: "id timestamp restored", since: map[string]string{"restored": "2.1"}},
 }
 
 // Events reads the tables.
@@ -103,7 +113,7 @@ func (z *Zulip) Counts(ctx context.Context, users []string, p *importer.Problems
 	if len(users) > 0 {
 		of = " AND um.user_profile_id::text IN (" + literals(users) + ")"
 	}
-	query := zulipQuery(strings.NewReplacer("{newest}", strconv.Itoa(newest), "{of}", of).Replace(zulipCounts))
+	query := zulip.Counts(newest, of)
 	var row *source.Row
 	_, err := counts{seeing{z.Source, &row}, p, [4]string{"channel", "user_id", "", "mentions"}}.read(ctx, query, users, func(n importer.Count) error {
 		n.Capped = row.Text("capped") == "t"

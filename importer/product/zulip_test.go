@@ -42,8 +42,8 @@ func database(t *testing.T) func(sql, user string) *source.Postgres {
 // fresh empties a database.
 const fresh = "DROP SCHEMA public CASCADE; CREATE SCHEMA public;\n"
 
-// zulip is a small server: two streams, one of them deactivated, a group, and a conversation of two.
-const zulip = chats.ZulipTables + `
+// zulipRows is a small server: two streams, one of them deactivated, a group, and a conversation of two.
+const zulipRows = chats.ZulipTables + `
 CREATE FUNCTION at(n int) RETURNS timestamptz AS $$ SELECT '2026-01-01T00:00:00Z'::timestamptz + n * interval '1 second' $$ LANGUAGE sql;
 INSERT INTO zerver_recipient VALUES (11, 1, 2), (12, 2, 2), (13, 1, 3), (21, 1, 1), (22, 2, 1);
 INSERT INTO zerver_stream VALUES (1, 11, false, at(0)), (2, 12, true, at(0));
@@ -75,7 +75,7 @@ func TestZulip(t *testing.T) {
 		"post 11 2 id 6" + of + "06Z text @**all** and @one mentions 1 all", "post 11 2 id 7" + of + "07Z text third", "post 13 1 id 8" + of + "08Z text of a group",
 		"post dm-1-2 1 id 9" + of + "09Z text psst", "post dm-1-2 2 id 10" + of + "10Z text yes? mentions 1", "post 12 3 id 11" + of + "11Z text gone",
 	}
-	got, problems, err := events(t, &Zulip{Source: load(zulip, "tidemark")})
+	got, problems, err := events(t, &Zulip{Source: load(zulipRows, "tidemark")})
 	slices.Sort(got)
 	slices.Sort(want)
 	if err != nil || len(problems) != 1 || problems[0].Count != 1 || !strings.Contains(problems[0].Reason, "whose end is not in the log") || !slices.Equal(got, want) {
@@ -101,7 +101,7 @@ func TestZulip(t *testing.T) {
 // What is missing in a database, and which rights, is said before anything is read.
 func TestZulipOfAnotherShape(t *testing.T) {
 	load := database(t)
-	load(zulip+"CREATE ROLE stranger LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO stranger; REVOKE SELECT ON zerver_usermessage FROM stranger", "tidemark")
+	load(zulipRows+"CREATE ROLE stranger LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO stranger; REVOKE SELECT ON zerver_usermessage FROM stranger", "tidemark")
 	if _, _, err := events(t, &Zulip{Source: load("", "stranger")}); err == nil || !strings.Contains(err.Error(), "may not read zerver_usermessage: GRANT SELECT ON zerver_usermessage TO") {
 		t.Errorf("without rights: %v", err)
 	}
@@ -122,7 +122,7 @@ func TestZulipOfAnotherShape(t *testing.T) {
 // Rows that are wrong are counted, and do not end an import: NULLs, and clocks that are off.
 func TestBadZulip(t *testing.T) {
 	load := database(t)
-	db := load(zulip+`INSERT INTO zerver_message VALUES (30, NULL, 11, 't', NULL, at(30), 1), (31, 2, 11, 't', 'x', '2100-01-01', 1), (32, 2, 11, 't', 'x', '1970-01-01 00:00:03Z', 1),
+	db := load(zulipRows+`INSERT INTO zerver_message VALUES (30, NULL, 11, 't', NULL, at(30), 1), (31, 2, 11, 't', 'x', '2100-01-01', 1), (32, 2, 11, 't', 'x', '1970-01-01 00:00:03Z', 1),
 		(33, 2, 99, 't', 'no recipient', at(33), 1), (34, 2, 11, 't', 'x', '0040-01-01 BC', 1);
 INSERT INTO zerver_usermessage (user_profile_id, message_id, flags) VALUES (1, 32, 0), (1, 777, 0), (NULL, 6, 0), (1, 30, 0), (1, 31, 0);
 INSERT INTO zerver_subscription (recipient_id, user_profile_id, active) VALUES (11, NULL, true), (NULL, 1, true);`, "tidemark")

@@ -10,5 +10,6 @@
 //	want.go            what a user has by what everybody did
 //	rocketchat.go      users of a Rocket.Chat server, and its dump
 //	slack.go           users of a Slack workspace, and its export
+//	tinode.go          users of a Tinode server, and its tables
 //	zulip.go           users of a Zulip server, and its tables
 package chats

@@ -35,7 +35,7 @@ func (f *compareFlags) checkAll() error {
 // policies has what the numbers of each product mean.
 var policies = map[string]*compare.Policy{
 	"table": &compare.TablePolicy, "synapse": &compare.SynapsePolicy, "mattermost": &compare.MattermostPolicy, "discourse": &compare.DiscoursePolicy,
-	"rocketchat": &compare.RocketChatPolicy, "zulip": &compare.ZulipPolicy,
+	"rocketchat": &compare.RocketChatPolicy, "zulip": &compare.ZulipPolicy, "tinode": &compare.TinodePolicy,
 }
 
 // patienceOfCompare is how long a node may need to fold what is in the topics.

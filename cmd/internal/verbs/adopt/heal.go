@@ -34,6 +34,7 @@ Example:
 // heals has the statements of each product.
 var heals = map[string]func(*compare.Line) (statement string, ok bool){
 	"mattermost": compare.MattermostHeal, "synapse": compare.SynapseHeal, "rocketchat": compare.RocketChatHeal,
+	"tinode": compare.TinodeHeal,
 }
 
 // storeNothing has the names of products that store no numbers.

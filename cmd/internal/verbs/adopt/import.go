@@ -50,6 +50,7 @@ Example:
     tidemark import discourse --source postgres://reader@db/discourse --since 90d --topic-prefix v2.
     tidemark import rocketchat --source ./dump/rocketchat --since 90d --topic-prefix v2.
     tidemark import zulip --source postgres://reader@db/zulip --since 90d --topic-prefix v2.
+    tidemark import tinode --source postgres://reader@db/tinode --since 90d --topic-prefix v2.
     tidemark import slack --source ./export --topic-prefix v2.
     tidemark import mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2.
     tidemark import table --source postgres://reader@db/chat --mapping table.yml --slot chat --topic-prefix v2.

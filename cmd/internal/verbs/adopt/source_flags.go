@@ -16,7 +16,7 @@ import (
 
 // sourceFlags name another chat product and where its data is.
 type sourceFlags struct {
-	Product string `arg:"" enum:"table,synapse,mattermost,discourse,rocketchat,zulip,slack" help:"What the source is of: synapse, mattermost, discourse, rocketchat, zulip, slack, or table for a team's own tables."`
+	Product string `arg:"" enum:"table,synapse,mattermost,discourse,rocketchat,zulip,tinode,slack" help:"What the source is of: synapse, mattermost, discourse, rocketchat, zulip, tinode, slack, or table for a team's own tables."`
 	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
 	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; in a database of synapse, of mattermost, or of table with live in its mapping also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
 	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
@@ -134,6 +134,8 @@ func (f *sourceFlags) open(a *verbs.App, mapping product.Mapping, snapshot strin
 		return &product.Discourse{Source: tables}, name, release, nil
 	case "zulip":
 		return &product.Zulip{Source: tables}, name, release, nil
+	case "tinode":
+		return &product.Tinode{Source: tables}, name, release, nil
 	case "slack":
 		return &product.Slack{Source: tables}, name, release, nil
 	case "rocketchat":

@@ -1,0 +1,32 @@
+package compare
+
+import (
+	"fmt"
+
+	"github.com/tidemark/tidemark/importer/product"
+)
+
+// TinodePolicy is that of a Tinode server. Its number is the newest number of a topic less the one
+// that the user has read: whatever has a number counts.
+var TinodePolicy = Policy{
+	Rules: map[Cause]Rule{
+		Own:        {ByPolicy, "of their own"},
+		Deleted:    {TheirsWrong, "deleted, but counted"},
+		Silent:     {TheirsWrong, "edits, or gone, but counted"},
+		ReadSingly: {TheirsWrong, "deleted by themselves, but counted"},
+		BeforeJoin: {ByPolicy, "from before they joined"},
+		Hidden:     {ByPolicy, "hidden in Tidemark alone"},
+	},
+}
+
+// TinodeHeal returns the statement that sets a number right, if it still is what was compared. The
+// number follows from the pointer, so it can be set right only where nothing is unread: then the
+// pointer belongs at the end.
+func TinodeHeal(l *Line) (statement string, ok bool) {
+	if l.Thread != "" || l.Ours.Unread != 0 {
+		return "", false
+	}
+	return fmt.Sprintf("UPDATE subscriptions s SET readseqid = t.seqid, recvseqid = greatest(s.recvseqid, t.seqid)\n"+
+		"FROM topics t WHERE t.name = %[1]s AND s.topic IN (%[1]s, regexp_replace(%[1]s, '^grp', 'chn')) AND s.userid::text = %[2]s AND t.seqid - s.readseqid = %[3]d;",
+		product.Literal(l.Channel), product.Literal(l.User), l.Theirs.Unread), true
+}
