@@ -141,7 +141,7 @@ func (c *chunk) skip(p *part) {
 func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 	values, err := slice(answer, a.n)
 	if err != nil {
-		return fmt.Errorf("what Redis holds of user %q: %w", a.group.user.id, err)
+		return fmt.Errorf("values of user %q in Redis: %w", a.group.user.id, err)
 	}
 	for _, i := range a.group.deltas {
 		d := &c.batch.deltas[i]

@@ -95,12 +95,12 @@ func TestBatchSkipsWhatItCannotUse(t *testing.T) {
 	}{
 		{"other thread", thread, tally{bad: 1, records: 1, unread: 1}, "other ids"},
 		{"thread under its channel's key", &kgo.Record{Topic: "t", Key: []byte("u\x00c"), Value: thread.Value}, tally{bad: 1, records: 1, unread: 1}, "other ids"},
-		{"empty thread", &kgo.Record{Topic: "t", Key: []byte("u\x00c\x00"), Value: thread.Value}, tally{bad: 1, records: 1, unread: 1}, "none of this topic"},
+		{"empty thread", &kgo.Record{Topic: "t", Key: []byte("u\x00c\x00"), Value: thread.Value}, tally{bad: 1, records: 1, unread: 1}, "does not have this topic's form"},
 		{"garbage", &kgo.Record{Topic: "t", Key: []byte("u\x00c"), Value: []byte{0xff}}, tally{bad: 1, records: 1, unread: 1}, "Protobuf"},
 		{"no key", &kgo.Record{Topic: "t", Offset: 7, Partition: 3, Value: []byte{1}}, tally{bad: 1, records: 1, unread: 1}, "t/3/7"},
 		{"other key", other, tally{bad: 1, records: 1, unread: 1}, "other ids"},
 		{"empty value", &kgo.Record{Topic: "t", Key: []byte("u\x00c"), Value: []byte{}}, tally{bad: 1, records: 1, unread: 1}, "other ids"},
-		{"long id", unreadRecord(long), tally{bad: 1, records: 1, unread: 1}, "none of this topic"},
+		{"long id", unreadRecord(long), tally{bad: 1, records: 1, unread: 1}, "does not have this topic's form"},
 	} {
 		b := new(batch)
 		b.reset(1)

@@ -155,7 +155,7 @@ func (c *Cache) loadFunctions(ctx context.Context) {
 	done, err := library.Load(ctx, c.cfg.Redis)
 	switch {
 	case err != nil:
-		c.cfg.Logger.Warn("redis has no function "+library.Function+": read the packed values with package cache, or load docs/redis.md's library", "error", err)
+		c.cfg.Logger.Warn("redis does not have the function "+library.Function+": read the packed values with package cache, or load the library in docs/redis.md", "error", err)
 	case done != "":
 		c.cfg.Logger.Info("redis has the function "+library.Function, "library", done)
 	}

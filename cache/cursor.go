@@ -122,7 +122,7 @@ func (f filling) call(ctx context.Context, marks string, args []any) (rest []any
 	case "wiped":
 		return nil, false, fmt.Errorf("%w: it was emptied or is being filled anew", errReopen)
 	case "lost":
-		return nil, false, fmt.Errorf("%w: a cursor is older than it was, or what was written last is gone", errReopen)
+		return nil, false, fmt.Errorf("%w: a cursor went back, or the last writes are gone", errReopen)
 	default:
 		return nil, false, fmt.Errorf("move the cursors in Redis: unknown answer %q", wrong)
 	}

@@ -11,7 +11,7 @@ import (
 var ErrMiss = errors.New("not in the cache")
 
 var (
-	errKey = errors.New("the key is none of this topic: user 0x00 channel in tidemark.unread, channel in tidemark.channels")
+	errKey = errors.New("the key does not have this topic's form: user 0x00 channel in tidemark.unread, channel in tidemark.channels")
 	// errReopen ends a session whose cursors are no longer true.
 	errReopen = errors.New("redis lost writes")
 )

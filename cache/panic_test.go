@@ -126,7 +126,7 @@ func TestARecordThatAlwaysPanicsIsSkipped(t *testing.T) {
 	if n := tries.Load(); n != blame.Tries || unread("bad") != "" || m.counted("bad") != 1 {
 		t.Errorf("tried %d times, Redis has %q, %d bad records counted", n, unread("bad"), m.counted("bad"))
 	}
-	log.Await(t, "each try to take it panicked")
+	log.Await(t, "every attempt to read it panicked")
 	poison.Store(false)
 	produce(t, cl, topics, nParts, unreadRecord(small("ann", "bad", 5, 1)))
 	eventually(t, "its next value is in Redis", func() bool { return strings.Contains(unread("bad"), `"unread":5`) })

@@ -71,15 +71,15 @@ func (c *chunk) hear(answers []*redis.Cmd) error {
 	}
 	patterns, err := answers[len(answers)-2].Int64()
 	if err != nil {
-		return fmt.Errorf("who listens to patterns: %w", err)
+		return fmt.Errorf("subscribers of patterns: %w", err)
 	}
 	counts, err := answers[len(answers)-1].Slice()
 	if err != nil {
-		return fmt.Errorf("who listens: %w", err)
+		return fmt.Errorf("subscribers of channels: %w", err)
 	}
 	names := len(counts) / 2
 	if names != len(c.listened) && names != len(c.listened)+1 {
-		return fmt.Errorf("who listens: answer about %d of %d users", names, len(c.listened))
+		return fmt.Errorf("subscribers of channels: the answer has %d of %d users", names, len(c.listened))
 	}
 	heard := func(i int) bool {
 		n, _ := counts[2*i+1].(int64)

@@ -218,7 +218,7 @@ func (s *session) note(f *kgo.FetchTopicPartition) *part {
 // complain logs that count records were skipped.
 func (s *session) complain(count int) {
 	if count > 0 {
-		s.cfg.Logger.Error("records were not cached; the last of them is named", "count", count, "error", s.lastBad)
+		s.cfg.Logger.Error("records were skipped and are not cached; the error names the last one", "count", count, "error", s.lastBad)
 	}
 }
 

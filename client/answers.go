@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// Level says how a channel enters the badge: with what is unread, with mentions, or not at all.
+// Level determines what a channel adds to the badge: unread messages, mentions, or nothing.
 type Level string
 
 // The levels.
@@ -28,7 +28,7 @@ type ChannelUnread struct {
 	// The lowest of mentions.
 	FirstMention *MessageRef `json:"first_mention,omitempty"`
 	FirstUnread  *MessageRef `json:"first_unread,omitempty"`
-	// Unread by the user's word, whatever unread is.
+	// The user flagged the channel as unread, whatever unread is.
 	Flagged bool `json:"flagged"`
 	// mentions are direct_mentions.
 	IgnoreMentionAll bool `json:"ignore_mention_all"`
@@ -36,7 +36,7 @@ type ChannelUnread struct {
 	Labels   []string  `json:"labels"`
 	LastRead *LastRead `json:"last_read,omitempty"`
 	Latest   *Latest   `json:"latest,omitempty"`
-	// How the channel enters the badge, at evaluated_at.
+	// What the channel adds to the badge, at evaluated_at.
 	Level      Level `json:"level"`
 	LevelAfter Level `json:"level_after"`
 	// A place to come back to; no count depends on it.
@@ -48,12 +48,12 @@ type ChannelUnread struct {
 	OfflineUnread int  `json:"offline_unread"`
 	// The user's own, in ascending order.
 	OwnLabels []string `json:"own_labels"`
-	// States which marks the counts include; to be sent back in reads (0 = not stated there).
+	// The number of marks that the counts include. Send it back in reads (0 = not stated there).
 	ReadEpoch int `json:"read_epoch"`
 	Unread    int `json:"unread"`
-	// When level_after holds; unset: level is for good.
+	// From then on level_after applies; unset: level is permanent.
 	Until time.Time `json:"until,omitzero"`
-	// Stamp says how far the state was folded. Only a Device has it.
+	// Stamp is how far the state was folded. Only a Device has it.
 	Stamp string `json:"stamp,omitempty"`
 }
 
@@ -78,11 +78,11 @@ type ThreadUnread struct {
 	Mentions   int   `json:"mentions"`
 	// Of the channel: a muted channel's threads are left out of totals.
 	Muted bool `json:"muted"`
-	// Of the thread's own marks; to be sent back in reads with its thread_id.
+	// Counts the thread's own marks. Send it back in reads with its thread_id.
 	ReadEpoch int       `json:"read_epoch"`
 	Unread    int       `json:"unread"`
 	Until     time.Time `json:"until,omitzero"`
-	// Stamp says how far the state was folded. Only a Device has it.
+	// Stamp is how far the state was folded. Only a Device has it.
 	Stamp string `json:"stamp,omitempty"`
 }
 
@@ -92,7 +92,7 @@ type MessageRef struct {
 	Seq       int    `json:"seq"`
 }
 
-// LastRead is where a user's pointer stands and when it was put there.
+// LastRead is a user's pointer, with the time of the read that set it.
 type LastRead struct {
 	MessageID string    `json:"message_id"`
 	At        time.Time `json:"at,omitzero"`
@@ -108,21 +108,21 @@ type Latest struct {
 	Seq       int       `json:"seq"`
 }
 
-// Filed says how the user filed a channel.
+// Filed describes how the user filed a channel.
 type Filed struct {
 	// No news brings it back.
 	Keep bool `json:"keep"`
 }
 
-// Totals sum the channels that a user is a member of, that are not archived and whose level is
-// not NONE, and the listed threads of these.
+// Totals are sums over the user's channels, and over the listed threads of these channels. They
+// leave out archived channels and channels of level NONE.
 type Totals struct {
-	// What is archived, muted or not.
+	// The archived channels, muted or not.
 	Archived ArchivedTotals `json:"archived"`
-	// Unread of the channels whose level is ALL, mentions of those whose level is MENTIONS, 1
-	// instead of 0 for one that is flagged; and unread or mentions of their threads.
+	// The sum of unread over channels of level ALL and of mentions over channels of level MENTIONS,
+	// and the same of their threads. A flagged channel adds at least 1.
 	Badge int `json:"badge"`
-	// Channels with a flag that are not archived, muted ones too.
+	// Flagged channels that are not archived, including muted ones.
 	Flagged        int `json:"flagged"`
 	Mentions       int `json:"mentions"`
 	ThreadMentions int `json:"thread_mentions"`
@@ -154,8 +154,9 @@ type InboxPage struct {
 	TotalsByLabel map[string]Totals `json:"totals_by_label"`
 }
 
-// ThreadsPage lists threads while their last reply, or the user's last read or follow in them,
-// is at most 30 days old. Totals are those of GetInbox, for threads alone.
+// ThreadsPage is a page of a user's threads. A thread is listed while its last reply, or the user's
+// last read or follow in it, is at most 30 days old. Totals are those of GetInbox, for threads
+// only.
 type ThreadsPage struct {
 	AsOf        []string  `json:"as_of"`
 	EvaluatedAt time.Time `json:"evaluated_at,omitzero"`
@@ -165,13 +166,13 @@ type ThreadsPage struct {
 	Totals        Totals         `json:"totals"`
 }
 
-// Explanation names the messages behind a number.
+// Explanation has the messages that an unread count consists of.
 type Explanation struct {
 	AsOf     []string `json:"as_of"`
 	Excluded Excluded `json:"excluded"`
 	// The messages that are counted and have an id, oldest first, at most 1,000.
 	MessageIDs []string `json:"message_ids"`
-	// There are more than message_ids lists.
+	// There are more messages than message_ids has.
 	More bool `json:"more"`
 	// Unset while nothing was read.
 	Pointer *Pointer `json:"pointer,omitempty"`
@@ -184,7 +185,7 @@ type Explanation struct {
 type Excluded struct {
 	BeforeJoin int `json:"before_join"`
 	Deleted    int `json:"deleted"`
-	// By the user, or from them.
+	// Hidden by the user, or from the user.
 	Hidden     int `json:"hidden"`
 	Own        int `json:"own"`
 	ReadSingly int `json:"read_singly"`
@@ -192,7 +193,7 @@ type Excluded struct {
 	Thread     int `json:"thread"`
 }
 
-// Pointer is where a user stands and which record put them there.
+// Pointer is a user's pointer and the record that set it.
 type Pointer struct {
 	MessageID string    `json:"message_id"`
 	At        time.Time `json:"at,omitzero"`
@@ -201,7 +202,7 @@ type Pointer struct {
 	Seq   int    `json:"seq"`
 }
 
-// Channel is what is known of a channel, whoever asks.
+// Channel describes a channel independently of any user.
 type Channel struct {
 	ChannelID string `json:"channel_id"`
 	// Filed for everybody.
@@ -216,8 +217,8 @@ type Channel struct {
 	MemberCount int      `json:"member_count"`
 }
 
-// ReadersPage lists all members in the order in which they first joined, those who have read
-// nothing too.
+// ReadersPage lists all members in the order in which they first joined, including those who have
+// read nothing.
 type ReadersPage struct {
 	AsOf []string `json:"as_of"`
 	// Empty: this was the last page.
@@ -225,8 +226,8 @@ type ReadersPage struct {
 	Readers       []Reader `json:"readers"`
 }
 
-// Reader is how far a member has read for others to see. seq 0: nowhere, and at is unset; a
-// seq without an id: the id has left the index.
+// Reader is how far a member has publicly read. seq 0 means nothing, and at is then unset; a seq
+// without an id means that the id has left the index.
 type Reader struct {
 	MessageID string    `json:"message_id"`
 	UserID    string    `json:"user_id"`
@@ -234,8 +235,8 @@ type Reader struct {
 	Seq       int       `json:"seq"`
 }
 
-// Receipts says who received and who read a message. Its counts and status are over all
-// recipients, on every page: the members when it was posted, without its sender.
+// Receipts has who received and who read a message. On every page, its counts and status are over
+// all recipients: the members when it was posted, without its sender.
 type Receipts struct {
 	ChannelID      string   `json:"channel_id"`
 	MessageID      string   `json:"message_id"`
@@ -248,14 +249,14 @@ type Receipts struct {
 	// In the order in which they first joined.
 	Recipients []Recipient `json:"recipients"`
 	Seq        int         `json:"seq"`
-	// The least over all recipients: sent, delivered or read; sent if there is none.
+	// The lowest status of all recipients: sent, delivered or read; sent without recipients.
 	Status string `json:"status"`
-	// How many played or opened it.
+	// The number of recipients who played or opened the message.
 	ViewedCount int `json:"viewed_count"`
 }
 
-// Recipient is what became of the message for one of them. Times are told for 90 days of log
-// time; after that status alone says it.
+// Recipient is the state of the message for one recipient. Times are available for 90 days of log
+// time, status for good.
 type Recipient struct {
 	UserID      string    `json:"user_id"`
 	DeliveredAt time.Time `json:"delivered_at,omitzero"`
@@ -266,8 +267,8 @@ type Recipient struct {
 	ViewedAt time.Time `json:"viewed_at,omitzero"`
 }
 
-// UserChannels lists channels by id. Deleted ones are gone, and with them what the user did
-// there.
+// UserChannels is a page of channels by id. It has no deleted channels: nothing of the user is left
+// in them.
 type UserChannels struct {
 	AsOf     []string      `json:"as_of"`
 	Channels []UserChannel `json:"channels"`
@@ -278,8 +279,8 @@ type UserChannels struct {
 // UserChannel is one channel that holds something about a user.
 type UserChannel struct {
 	ChannelID string `json:"channel_id"`
-	// An erasure was folded, and nothing that the user did is left. One who was erased and then
-	// did something has this false again.
+	// The user was erased, and nothing that they did is left. It is false again once an erased user
+	// does something.
 	Erased bool `json:"erased"`
 	Member bool `json:"member"`
 }

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// backoff says how long to wait before the next try: the bound doubles from least to most, and a
-// wait is in its upper half, so that not all clients come back at the same moment.
+// backoff returns how long to wait before the next attempt. Its bound doubles from least to most. A
+// wait is drawn from the upper half of the bound, so that clients do not all return at the same
+// moment.
 type backoff struct {
 	least, most time.Duration
 	random      func() float64 // nil: math/rand
 	tries       int
 }
 
-// next returns a wait with a bound of at least bound, as far as most allows.
+// next returns a wait whose bound is at least bound, but not above most.
 func (b *backoff) next(bound time.Duration) time.Duration {
 	random := b.random
 	if random == nil {
@@ -24,5 +25,5 @@ func (b *backoff) next(bound time.Duration) time.Duration {
 	return bound/2 + time.Duration(float64(bound/2)*random())
 }
 
-// reset begins anew: a connection has proved good.
+// reset starts from least again, after a good connection.
 func (b *backoff) reset() { b.tries = 0 }

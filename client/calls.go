@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Page says which part of a list is asked for, and how new it must be.
+// Page selects a part of a list, and states how new it must be.
 type Page struct {
 	Size  int      `json:"page_size,omitempty"`  // 0: the node's default
 	Token string   `json:"page_token,omitempty"` // NextPageToken of the page before; empty: the first
-	After []string `json:"after,omitempty"`      // tokens of records to be included
+	After []string `json:"after,omitempty"`      // tokens of records that the answer must include
 }
 
-// Unread returns what a user sees of a channel. after are tokens of records to be included: those
-// that a write returned, or the AsOf of an earlier answer.
+// Unread returns what a user sees of a channel. after has tokens of records that the answer must
+// include: the result of a write, or the AsOf of an earlier answer.
 func (c *Client) Unread(ctx context.Context, user, channel string, after ...string) (*ChannelUnread, error) {
 	return get[ChannelUnread](ctx, c, "GetUnread", named{User: user, Channel: channel, Page: Page{After: after}})
 }
 
-// Inboxes says which channels Inbox returns. The zero value is the first page of those that are not
-// archived.
+// Inboxes selects the channels that Inbox returns. The zero value selects the first page of those
+// that are not archived.
 type Inboxes struct {
 	Page
 	UnreadOnly bool      `json:"unread_only,omitempty"`
@@ -38,18 +38,18 @@ func (c *Client) Inbox(ctx context.Context, user string, which Inboxes) (*InboxP
 }
 
 // Threads returns a page of the threads that a user follows, unread first, then by newest reply.
-// anyAge: also those of more than 30 days ago.
+// anyAge: also threads older than 30 days.
 func (c *Client) Threads(ctx context.Context, user string, anyAge bool, page Page) (*ThreadsPage, error) {
 	return get[ThreadsPage](ctx, c, "GetThreads", named{User: user, AnyAge: anyAge, Page: page})
 }
 
-// Explain returns the messages behind a number, and why others are not. An empty thread: the
-// channel itself.
+// Explain returns the messages that an unread count consists of, and why other messages do not
+// count. An empty thread means the channel itself.
 func (c *Client) Explain(ctx context.Context, user, channel, thread string, after ...string) (*Explanation, error) {
 	return get[Explanation](ctx, c, "ExplainUnread", named{User: user, Channel: channel, Thread: thread, Page: Page{After: after}})
 }
 
-// Channel returns what is known of a channel, whoever asks.
+// Channel describes a channel independently of any user.
 func (c *Client) Channel(ctx context.Context, channel string, after ...string) (*Channel, error) {
 	return get[Channel](ctx, c, "GetChannel", named{Channel: channel, Page: Page{After: after}})
 }
@@ -64,7 +64,8 @@ func (c *Client) Readers(ctx context.Context, channel string, page Page) (*Reade
 	return get[ReadersPage](ctx, c, "GetReaders", named{Channel: channel, Page: page})
 }
 
-// UserChannels returns the channels that hold anything about a user. A user's token may not ask it.
+// UserChannels returns the channels that hold anything about a user. It needs a token of scope
+// service.
 func (c *Client) UserChannels(ctx context.Context, user string, page Page) (*UserChannels, error) {
 	return get[UserChannels](ctx, c, "ListUserChannels", named{OfUser: user, Page: page})
 }

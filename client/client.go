@@ -14,28 +14,30 @@ import (
 	"time"
 )
 
-// Config says whom to ask. URL must be set.
+// Config configures a Client. URL must be set.
 type Config struct {
 	URL   string       // of any node with the role query, such as http://127.0.0.1:8080
-	Token TokenSource  // asked before each call; nil: no token is sent
+	Token TokenSource  // called before each call; nil: no token is sent
 	HTTP  *http.Client // nil: http.DefaultClient
-	// Tries bounds how often a read is made that the node refuses for the moment; 5. Between two
-	// there are 50 ms and more, doubling, spread over the upper half, or what the node says.
+	// Tries bounds the attempts of a read that the node refuses temporarily; 5 by default. The
+	// client waits between two attempts: 50 ms at first, doubling, drawn from the upper half, or as
+	// long as the node states.
 	Tries int
-	// Timeout bounds each try; 15 s. A watch is given up when nothing comes for a minute.
+	// Timeout bounds each attempt; 15 s by default. A watch is given up if nothing comes for a
+	// minute.
 	Timeout time.Duration
 }
 
-// Client asks one address. Any number of goroutines may use it.
+// Client calls one address. Any number of goroutines may use it.
 type Client struct {
 	cfg Config
 }
 
-// New returns a client. It connects when it is asked something.
+// New returns a client. The client connects at its first call.
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("client: %q is no URL of a node: write it as http://127.0.0.1:8080", c.URL)
+		return nil, fmt.Errorf("client: %q is not the URL of a node: write it as http://127.0.0.1:8080", c.URL)
 	}
 	c.URL = strings.TrimRight(c.URL, "/")
 	if c.HTTP == nil {
@@ -57,7 +59,7 @@ const (
 	maxAnswer = 64 << 20
 )
 
-// read asks, and asks again while the node refuses for the moment and ctx lasts.
+// read makes a call, and retries it while the node refuses temporarily and ctx lasts.
 func (c *Client) read(ctx context.Context, method string, request, answer any) error {
 	wait := 50 * time.Millisecond
 	for try := 1; ; try++ {
@@ -75,7 +77,7 @@ func (c *Client) read(ctx context.Context, method string, request, answer any) e
 	}
 }
 
-// call asks once.
+// call makes one attempt.
 func (c *Client) call(ctx context.Context, path string, request, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
@@ -122,7 +124,7 @@ func (c *Client) send(ctx context.Context, path, contentType string, body []byte
 	return res, nil
 }
 
-// broken is the error of a call without an answer.
+// broken returns the error of a call without an answer.
 func (c *Client) broken(ctx context.Context, path string, err error) error {
 	method := path[strings.LastIndexByte(path, '/')+1:]
 	switch {

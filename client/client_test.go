@@ -96,7 +96,7 @@ func TestReadsThatDoNotPassAreReturned(t *testing.T) {
 	}
 }
 
-// A write may have been made although its answer says no.
+// A write may have succeeded although its answer is an error.
 func TestWritesAreTriedOnce(t *testing.T) {
 	n, c := start(t, func(_ int, _ string, w http.ResponseWriter) { refuse(w, 503, Unavailable) })
 	_, err1 := c.Read(limit(t), "ann", "general", ReadUpTo{MessageID: "m1"})
@@ -135,7 +135,7 @@ func TestWhoIsNoNode(t *testing.T) {
 	}
 }
 
-// A call ends with its context, and says so.
+// A call ends with its context, and its error says so.
 func TestCallsEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(limit(t))
 	_, c := start(t, func(_ int, _ string, w http.ResponseWriter) {

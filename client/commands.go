@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// command is a frame that a device sends. Fields that say nothing are left out.
+// command is a frame that a device sends. Empty fields are left out.
 type command struct {
 	Type             string     `json:"type"`
 	ID               string     `json:"id,omitempty"`
@@ -31,10 +31,10 @@ type command struct {
 }
 
 // The commands of a device. Each waits for its answer, on this connection or a later one, and
-// returns tokens with which a read includes it.
+// returns tokens: a read with these tokens includes the command.
 
-// Focus says that the user looks at a channel, or at a thread of it: the gateway reads for them what
-// comes in. It lasts over reconnects.
+// Focus reports that the user looks at a channel, or at a thread of it: the gateway then reads new
+// messages for them. It lasts over reconnects.
 func (d *Device) Focus(channel, thread string) {
 	d.mu.Lock()
 	d.focused[ThreadKey{channel, thread}] = struct{}{}
@@ -42,7 +42,7 @@ func (d *Device) Focus(channel, thread string) {
 	d.outbox.say(command{Type: "channel.focus", ChannelID: channel, ThreadID: thread})
 }
 
-// Blur says that the user looks elsewhere.
+// Blur ends the focus: the user looks elsewhere.
 func (d *Device) Blur(channel, thread string) {
 	d.mu.Lock()
 	_, was := d.focused[ThreadKey{channel, thread}]
@@ -53,7 +53,7 @@ func (d *Device) Blur(channel, thread string) {
 	}
 }
 
-// MarkRead reads a channel, or a thread of it, to the target of to: an id or a seq.
+// MarkRead reads a channel, or a thread of it, up to the target of to: an id or a seq.
 func (d *Device) MarkRead(ctx context.Context, channel string, to ReadUpTo) (after []string, err error) {
 	return d.ask(ctx, command{
 		Type: "mark_read", ChannelID: channel, ThreadID: to.ThreadID, MessageID: to.MessageID, Seq: to.Seq, ReadEpoch: to.ReadEpoch,
@@ -61,8 +61,8 @@ func (d *Device) MarkRead(ctx context.Context, channel string, to ReadUpTo) (aft
 	})
 }
 
-// MarkUnread makes a message, and what came after it, unread again. It states the newest message
-// that this device knew of, unless the mark states one.
+// MarkUnread makes a message and all later ones unread again. It states the newest message that
+// this device knows, unless the mark states one.
 func (d *Device) MarkUnread(ctx context.Context, channel string, mark MarkedUnread) (after []string, err error) {
 	head := mark.HeadSeq
 	if head == 0 {
@@ -71,22 +71,22 @@ func (d *Device) MarkUnread(ctx context.Context, channel string, mark MarkedUnre
 	return d.ask(ctx, command{Type: "mark_unread", ChannelID: channel, ThreadID: mark.ThreadID, MessageID: mark.MessageID, HeadSeq: head})
 }
 
-// MessagesRead reads single messages, and leaves those before them unread.
+// MessagesRead reads single messages, and leaves earlier ones unread.
 func (d *Device) MessagesRead(ctx context.Context, channel string, messages ...string) (after []string, err error) {
 	return d.ask(ctx, command{Type: "messages_read", ChannelID: channel, MessageIDs: messages})
 }
 
-// FollowThread counts the later replies of a thread for the user.
+// FollowThread makes the user follow a thread: its later replies count.
 func (d *Device) FollowThread(ctx context.Context, channel, thread string) (after []string, err error) {
 	return d.ask(ctx, command{Type: "thread.follow", ChannelID: channel, ThreadID: thread})
 }
 
-// UnfollowThread ends that.
+// UnfollowThread ends the follow.
 func (d *Device) UnfollowThread(ctx context.Context, channel, thread string) (after []string, err error) {
 	return d.ask(ctx, command{Type: "thread.unfollow", ChannelID: channel, ThreadID: thread})
 }
 
-// Notify says how a channel enters the badge, for good or until a time.
+// Notify sets what a channel adds to the badge, permanently or until a time.
 func (d *Device) Notify(ctx context.Context, channel string, set NotifySet) (after []string, err error) {
 	c := command{Type: "channel.notify", ChannelID: channel, Level: set.Level, IgnoreMentionAll: set.IgnoreMentionAll}
 	if !set.Until.IsZero() {
@@ -96,32 +96,32 @@ func (d *Device) Notify(ctx context.Context, channel string, set NotifySet) (aft
 	return d.ask(ctx, c)
 }
 
-// Mute sets the level None, or All.
+// Mute sets the level None if muted, else All.
 func (d *Device) Mute(ctx context.Context, channel string, muted bool) (after []string, err error) {
 	return d.ask(ctx, command{Type: "channel.mute", ChannelID: channel, Muted: &muted})
 }
 
-// Flag marks a channel as to be seen, whatever is unread in it, or takes the flag off.
+// Flag flags a channel as unread, whatever its count, or removes the flag.
 func (d *Device) Flag(ctx context.Context, channel string, flagged bool) (after []string, err error) {
 	return d.ask(ctx, command{Type: "channel.flag", ChannelID: channel, Flagged: &flagged, HeadSeq: d.head(channel, "")})
 }
 
-// File files a channel until there is news, with keep for good, or takes it out.
+// File files a channel until there is news, or permanently with keep, or takes it back.
 func (d *Device) File(ctx context.Context, channel string, archived, keep bool) (after []string, err error) {
 	return d.ask(ctx, command{Type: "channel.file", ChannelID: channel, Archived: &archived, Keep: keep, HeadSeq: d.head(channel, "")})
 }
 
-// Hide takes messages, or all up to a seq, out of this user's numbers for good.
+// Hide removes messages, or all up to a seq, from this user's numbers permanently.
 func (d *Device) Hide(ctx context.Context, channel string, what MessagesHidden) (after []string, err error) {
 	return d.ask(ctx, command{Type: "message.hide", ChannelID: channel, MessageIDs: what.MessageIDs, UpToSeq: what.UpToSeq})
 }
 
-// Viewed says that the user has played or opened messages.
+// Viewed reports that the user has played or opened messages.
 func (d *Device) Viewed(ctx context.Context, channel string, messages ...string) (after []string, err error) {
 	return d.ask(ctx, command{Type: "message.viewed", ChannelID: channel, MessageIDs: messages})
 }
 
-// SetLine keeps a place to come back to; no count depends on it.
+// SetLine remembers a place to come back to; no count depends on it.
 func (d *Device) SetLine(ctx context.Context, channel string, at LineSet) (after []string, err error) {
 	return d.ask(ctx, command{Type: "line.set", ChannelID: channel, MessageID: at.MessageID, Seq: at.Seq})
 }
@@ -134,7 +134,7 @@ func (d *Device) SetLabels(ctx context.Context, channel string, labels ...string
 	return d.ask(ctx, command{Type: "labels.set", ChannelID: channel, Labels: &labels})
 }
 
-// ReadState returns where all members of a channel stand, 5,000 at most.
+// ReadState returns how far each member of a channel has read, at most 5,000 members.
 func (d *Device) ReadState(ctx context.Context, channel string) ([]Reader, error) {
 	f, err := d.outbox.ask(ctx, command{Type: "read_state", ChannelID: channel})
 	if err != nil {
@@ -147,7 +147,7 @@ func (d *Device) ReadState(ctx context.Context, channel string) ([]Reader, error
 	return state.Readers, err
 }
 
-// Sync asks for a fresh snapshot, which replaces everything.
+// Sync requests a new snapshot, which replaces everything.
 func (d *Device) Sync(ctx context.Context) error {
 	_, err := d.outbox.ask(ctx, command{Type: "sync"})
 	return err
@@ -165,7 +165,7 @@ func (d *Device) ask(ctx context.Context, c command) (after []string, err error)
 	return ack.After, err
 }
 
-// head is the newest message that this device knows of.
+// head returns the newest message that this device knows.
 func (d *Device) head(channel, thread string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

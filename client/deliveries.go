@@ -1,15 +1,15 @@
 package client
 
-// What a delivery event says.
+// The kinds of delivery events.
 
-// Delivered says that a device of the user has the message, or everything up to it.
+// Delivered means that a device of the user has the message, or everything up to it.
 type Delivered struct {
 	MessageID     string `json:"message_id,omitempty"`
 	DeviceID      string `json:"device_id,omitempty"`
 	UpToMessageID string `json:"up_to_message_id,omitempty"`
 }
 
-// Queued says that the user was offline, nobody could show them the message.
+// Queued means that the user was offline, so no device could show them the message.
 type Queued struct {
 	MessageID string `json:"message_id,omitempty"`
 }

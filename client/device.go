@@ -13,29 +13,29 @@ import (
 	"github.com/coder/websocket"
 )
 
-// State says whether a device has a connection.
+// State is the state of a device's connection.
 type State string
 
 // The states of a device.
 const (
 	Connecting State = "connecting"
-	Open       State = "open"    // the gateway has said who we are
-	Waiting    State = "waiting" // between two tries
+	Open       State = "open"    // the gateway has sent its hello
+	Waiting    State = "waiting" // between two attempts
 	Gone       State = "closed"
 )
 
-// The close code after which a client is to wait longer, and the bound of that wait.
+// The close code that asks a client to wait longer, and the bound of that wait.
 const (
 	tooMany     = websocket.StatusCode(4429)
 	tooManyWait = 4 * time.Second
 	maxFrame    = 16 << 20
 )
 
-// DeviceConfig says whose device it is. URL must be set.
+// DeviceConfig configures a Device. URL must be set.
 type DeviceConfig struct {
 	URL   string       // of a gateway, such as http://127.0.0.1:8080 or wss://chat.example/v1/socket
 	User  string       // at a gateway without keys, or with a token of scope service
-	Token TokenSource  // asked for each connection; it goes into a header, never into the URL
+	Token TokenSource  // called for each connection; the token goes into a header, never into the URL
 	HTTP  *http.Client // for the handshake; nil: http.DefaultClient
 	// OnFrame is called with each frame of the gateway, one after the other, before the next one is
 	// read. OnLost is called when a connection ends, with its close code, 0 if there was none.
@@ -43,17 +43,17 @@ type DeviceConfig struct {
 	OnLost  func(code int, reason string, retryIn time.Duration)
 
 	CommandTimeout time.Duration // until a command without an answer fails; 30 s
-	QuietTimeout   time.Duration // of silence, after which the gateway is asked; 1 min
-	AnswerTimeout  time.Duration // of that question, of a handshake and of its token; 10 s
-	MaxPending     int           // commands that may wait for an answer at once; 1,000
+	QuietTimeout   time.Duration // of silence, after which the device probes the gateway; 1 min
+	AnswerTimeout  time.Duration // of that probe, of a handshake and of its token; 10 s
+	MaxPending     int           // commands that may wait for an answer at the same time; 1,000
 
 	least, most time.Duration // of waits between connections
 }
 
-// Device is one device of one user, connected to a gateway. The connection is kept: when it ends it
-// is made again, after a wait that grows, with what was focused. Every connection begins with a
-// snapshot, so nothing that was missed stays missed. Commands without an answer are sent again on
-// the next connection: each names what it means, so doing it twice is doing it once.
+// Device is one device of one user, connected to a gateway. When its connection ends it reconnects,
+// after a growing wait, and restores the focus. Every connection begins with a snapshot, so the
+// device misses nothing for good. Commands without an answer are sent again on the next connection;
+// all of them are idempotent.
 //
 // Any number of goroutines may use it.
 type Device struct {
@@ -74,7 +74,7 @@ type Device struct {
 	instance string
 }
 
-// Connect begins to connect, and returns at once. The device stays connected until Close.
+// Connect starts to connect and returns at once. The device stays connected until Close.
 func Connect(c DeviceConfig) (*Device, error) {
 	address, err := socketURL(c.URL, c.User)
 	if err != nil {
@@ -107,7 +107,7 @@ func socketURL(text, user string) (string, error) {
 		u.Scheme = strings.Replace(u.Scheme, "http", "ws", 1)
 	}
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
-		return "", fmt.Errorf("client: %q is no URL of a gateway: write it as http://127.0.0.1:8080 or wss://host/v1/socket", text)
+		return "", fmt.Errorf("client: %q is not the URL of a gateway: write it as http://127.0.0.1:8080 or wss://host/v1/socket", text)
 	}
 	if u.Path = strings.TrimRight(u.Path, "/"); u.Path == "" {
 		u.Path = "/v1/socket"
@@ -118,27 +118,27 @@ func socketURL(text, user string) (string, error) {
 	return u.String(), nil
 }
 
-// Close ends the connection for good. Commands without an answer fail; what is known stays readable.
-// Do not call it from OnFrame or OnLost.
+// Close ends the connection for good. Commands without an answer fail; the last known state stays
+// readable. Do not call Close from OnFrame or OnLost.
 func (d *Device) Close() {
 	d.cancel()
 	<-d.done
 }
 
-// State returns whether there is a connection.
+// State returns the state of the connection.
 func (d *Device) State() State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.state
 }
 
-// Inbox returns what is known. While the connection is away it is old.
+// Inbox returns the last known state. Without a connection it may be out of date.
 func (d *Device) Inbox() Inbox {
 	i, _ := d.current()
 	return i
 }
 
-// Who returns the user and the name of this connection, as the gateway says.
+// Who returns the user and the name of this connection, as in the gateway's hello.
 func (d *Device) Who() (user, instance string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,8 +156,8 @@ func (d *Device) Ready(ctx context.Context) (Inbox, error) {
 	return Inbox{}, &Error{Code: Closed, Message: "the device was closed before a snapshot came"}
 }
 
-// Inboxes returns the inbox now, once it is known, and after each change, until the loop, ctx or the
-// device ends. A loop that is slow sees the newest one and misses those between.
+// Inboxes returns the current inbox, once it is known, and then each new one, until the loop, ctx
+// or the device ends. A slow loop skips to the newest inbox.
 func (d *Device) Inboxes(ctx context.Context) iter.Seq[Inbox] {
 	return func(yield func(Inbox) bool) {
 		for {

@@ -21,7 +21,7 @@ func inboxFrame(unread int) string {
 	return fmt.Sprintf(`{"type":"inbox","channels":[{"channel_id":"c","member":true,"unread":%d,"latest":{"seq":7}}],"threads":[],"totals":{"badge":%d}}`, unread, unread)
 }
 
-// gateway runs a script for each connection; the last one stands for all later ones.
+// gateway runs a script for each connection; the last script runs for all later ones.
 type gateway struct {
 	t       *testing.T
 	url     string
@@ -70,7 +70,7 @@ func (s *socket) say(frames ...string) {
 	}
 }
 
-// take returns the next frame; of a connection that is gone, one without a type.
+// take returns the next frame; one without a type if the connection has ended.
 func (s *socket) take() (c command) {
 	_, text, err := s.conn.Read(s.ctx)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 const (
 	InvalidArgument   = "invalid_argument"   // a field is missing, malformed or too large; a page token has aged
 	NotFound          = "not_found"          // no such channel or message, or one that the token may not see
-	Unauthenticated   = "unauthenticated"    // no token, or one that the node does not take
-	PermissionDenied  = "permission_denied"  // the token does not allow this
+	Unauthenticated   = "unauthenticated"    // no token, or one that the node does not accept
+	PermissionDenied  = "permission_denied"  // the token does not allow the call
 	ResourceExhausted = "resource_exhausted" // too many calls, or too large a one
 	Unavailable       = "unavailable"        // a partition moves, the node stops or cannot be reached
 	Unimplemented     = "unimplemented"      // the address has no such method
@@ -25,22 +25,22 @@ const (
 	Overflow = "overflow" // too many commands wait for an answer
 )
 
-// Error is an answer that says no, or a call without an answer.
+// Error is an error answer, or a call without an answer.
 type Error struct {
 	Code    string
 	Message string
-	// RetryAfter is how long to wait before the same call may work; 0: the node did not say.
+	// RetryAfter is how long to wait before trying again; 0: the node did not state it.
 	RetryAfter time.Duration
-	// RequestID is what the node's log has the call under; empty: it did not say.
+	// RequestID is the id of the call in the node's log; empty: the node did not state it.
 	RequestID string
 
 	err error
 }
 
-// Error says the code and the message.
+// Error returns the code and the message.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// Unwrap returns what the network said, if it said it.
+// Unwrap returns the error of the network, nil if the node answered.
 func (e *Error) Unwrap() error { return e.err }
 
 // Temporary reports whether the same call may work later without a change.
@@ -57,14 +57,15 @@ func CodeOf(err error) string {
 	return ""
 }
 
-// codeOfStatus has the codes of answers that are none of the API: of a proxy, or of another program.
+// codeOfStatus has the codes of answers that do not come from the API but from a proxy or another
+// program.
 var codeOfStatus = map[int]string{
 	http.StatusBadRequest: InvalidArgument, http.StatusUnauthorized: Unauthenticated, http.StatusForbidden: PermissionDenied,
 	http.StatusNotFound: Unimplemented, http.StatusTooManyRequests: ResourceExhausted,
 	http.StatusBadGateway: Unavailable, http.StatusServiceUnavailable: Unavailable, http.StatusGatewayTimeout: Unavailable,
 }
 
-// errorOf is the error of an answer that is not 200.
+// errorOf returns the error of an answer with a status other than 200.
 func errorOf(status int, header http.Header, body []byte) *Error {
 	e := &Error{RequestID: header.Get("X-Request-Id")}
 	if seconds, err := strconv.ParseFloat(header.Get("Retry-After"), 64); err == nil && seconds > 0 {

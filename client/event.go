@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Kind is what an event says: MessagePosted and the other types of messages.go, reads.go and
-// deliveries.go.
+// Kind is the kind of an event with its fields: MessagePosted and the other types of messages.go,
+// reads.go and deliveries.go.
 type Kind interface {
 	kind() (of, name string)
 }
 
-// Event is one event of a channel. docs/events.md says when a chat server writes which.
+// Event is one event of a channel. docs/events.md describes when a chat server writes which event.
 type Event struct {
 	ChannelID string
 	// UserID is who read or received; of a message event it is empty.
 	UserID string
 	// OccurredAt is when it happened; zero: when the record is written.
 	OccurredAt time.Time
-	// InstanceID is the origin of a read, a device or connection, which deltas echo; empty: none.
+	// InstanceID is the origin of a read, a device or connection. Deltas echo it. Empty: none.
 	InstanceID string
 	Kind       Kind
 }
 
-// topics has the input topic of each sort of event.
+// topics has the input topic of each type of event.
 var topics = map[string]string{"message": "chat.messages", "read": "chat.reads", "delivery": "chat.deliveries"}
 
 // Topic returns the topic of the event, for a program that writes to Kafka itself. The key is the
@@ -56,7 +56,7 @@ func (e Event) Value() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// MarshalJSON writes the event as Publish takes it.
+// MarshalJSON writes the event in the form that Publish accepts.
 func (e Event) MarshalJSON() ([]byte, error) {
 	value, err := e.Value()
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 // ThreadKey names a thread.
 type ThreadKey struct{ ChannelID, ThreadID string }
 
-// Inbox is what one user sees, as far as the gateway has told. It does not change: a frame makes
-// another one. Do not write into its maps.
+// Inbox is what one user sees, as far as the device knows. It is immutable: every frame makes a new
+// one. Do not write into its maps.
 //
-// A snapshot replaces everything. An update replaces one channel or thread, unless the stamp that is
-// here dominates the update's and differs: then the update is older.
+// A snapshot replaces everything. An update replaces one channel or thread, unless it is older:
+// unless the stamp in the inbox dominates the update's and differs from it.
 type Inbox struct {
-	// Known is false until a snapshot has come: then no count is a zero.
+	// Known is false until the first snapshot. Until then a count of 0 means unknown.
 	Known    bool
 	Channels map[string]*ChannelUnread
 	Threads  map[ThreadKey]*ThreadUnread
@@ -26,11 +26,11 @@ type Inbox struct {
 	Truncated bool
 }
 
-// Badge returns what a launcher icon shows, and whether it is known.
+// Badge returns the number for a launcher icon, and whether it is known.
 func (i Inbox) Badge() (n int, known bool) { return i.Totals.Badge, i.Known }
 
-// Sorted returns the channels in the order of a list, without those that are archived: unread or
-// flagged first, then the newest.
+// Sorted returns the channels in the order of a list, without archived ones: unread or flagged
+// channels first, then by time, newest first.
 func (i Inbox) Sorted() []*ChannelUnread { return i.list(false) }
 
 // Archived returns the archived channels, in the same order.
@@ -77,7 +77,7 @@ func (i Inbox) ByLabel(now time.Time) map[string]Totals {
 	return out
 }
 
-// totalsFrame are totals as a gateway sends them: an older one has no badge.
+// totalsFrame are totals as a gateway sends them. Older gateways send no badge.
 type totalsFrame struct {
 	Totals
 	Badge *int `json:"badge"`
@@ -116,8 +116,8 @@ func inboxOf(frame []byte) (Inbox, error) {
 	return i, nil
 }
 
-// with returns the inbox with one channel or thread replaced; i itself if the update is older.
-// Before a snapshot there is nothing to update.
+// with returns the inbox with one channel or thread replaced, or i itself if the update is older or
+// there was no snapshot yet.
 func (i Inbox) with(frame []byte) (Inbox, error) {
 	var head struct {
 		ThreadID string       `json:"thread_id"`

@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// What a message event says.
+// The kinds of message events.
 
 // MessagePosted adds a message at the end of its channel.
 type MessagePosted struct {

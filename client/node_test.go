@@ -42,7 +42,7 @@ func node(t *testing.T) *client.Client {
 	return c
 }
 
-// story writes a channel with three messages for a user, of which one is read.
+// story writes a channel with three messages, of which a user has read one.
 func story(t *testing.T, c *client.Client, channel, user, sender string) (after []string) {
 	t.Helper()
 	list := []client.Event{{ChannelID: channel, Kind: client.MembersJoined{UserIDs: []string{user, sender}}}}

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// maxRefusals is how often a frame that nobody waits for is sent again.
+// maxRefusals is how often a frame is sent again if no caller waits for its answer.
 const maxRefusals = 8
 
-// entry is a frame that waits for its turn or for its answer.
+// entry is a frame that waits to be sent or for its answer.
 type entry struct {
 	frame    command
-	answer   chan reply // nil: of this connection alone, nobody waits
+	answer   chan reply // nil: of this connection only, no caller waits
 	written  chan struct{}
 	sent     bool
-	n        int // in the order in which they were asked for
+	n        int // ascending in the order of the calls
 	refusals int
 }
 
@@ -28,10 +28,10 @@ type reply struct {
 	err   error
 }
 
-// outbox sends frames in the order in which they were asked for, no faster than the gateway takes
-// them. A command without an answer is sent again on the next connection. One that was refused as
-// one too many is sent again, and behind it what was sent after it about the same channel: a mark
-// that came before the read that followed it would undo that.
+// outbox sends frames in the order of the calls, no faster than the gateway accepts them. It sends
+// a command without an answer again on the next connection. It also repeats a command that the
+// gateway refused for its rate, followed by all later commands about the same channel: otherwise an
+// earlier mark would arrive after a later read and undo it.
 type outbox struct {
 	timeout time.Duration
 	most    int
@@ -68,7 +68,7 @@ func (o *outbox) ask(ctx context.Context, c command) (Frame, error) {
 			return r.frame, r.err
 		case <-ctx.Done():
 			return Frame{}, context.Cause(ctx)
-		case <-written: // its time begins: others were before it
+		case <-written: // the timeout begins once it was sent
 			written = nil
 			timer.Reset(o.timeout)
 		case <-timer.C:
@@ -99,7 +99,7 @@ func (o *outbox) accept(c command) (*entry, error) {
 	return e, nil
 }
 
-// say sends what is meant for this connection alone. Without one it is nothing.
+// say sends a frame on this connection only. It does nothing without a connection.
 func (o *outbox) say(c command) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -108,7 +108,7 @@ func (o *outbox) say(c command) {
 	}
 }
 
-// opened: there is a connection. What lasts is sent on it, behind first.
+// opened starts a connection: it sends first, and then all lasting commands.
 func (o *outbox) opened(first []command, l limits) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,14 +124,14 @@ func (o *outbox) opened(first []command, l limits) {
 	o.signal()
 }
 
-// closed: the connection has ended.
+// closed records that the connection has ended.
 func (o *outbox) closed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.reset()
 }
 
-// end lets all commands fail.
+// end makes all commands fail.
 func (o *outbox) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -142,7 +142,7 @@ func (o *outbox) end() {
 	}
 }
 
-// answered takes a frame of the gateway that answers one of these.
+// answered handles a frame of the gateway that answers a command.
 func (o *outbox) answered(f Frame, id, code, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -180,7 +180,8 @@ func (o *outbox) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// pop takes the first frame that may be written; wait is how long none may, 0: none waits.
+// pop returns the first frame that may be sent. Otherwise wait is how long to wait, 0 if there is
+// no frame.
 func (o *outbox) pop() (text []byte, wait time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -192,7 +193,7 @@ func (o *outbox) pop() (text []byte, wait time.Duration) {
 		o.waiting = o.waiting[1:]
 		text, err := json.Marshal(e.frame)
 		if err == nil && o.limits.FrameBytes > 0 && len(text) > o.limits.FrameBytes {
-			// The gateway would end the connection for it, and the next one too.
+			// The gateway would close this connection because of it, and the next one too.
 			err = &Error{Code: ResourceExhausted, Message: fmt.Sprintf("%s: %d bytes are more than the %d that the gateway takes in a frame", e.frame.Type, len(text), o.limits.FrameBytes)}
 		}
 		if err != nil {
@@ -212,7 +213,7 @@ func (o *outbox) pop() (text []byte, wait time.Duration) {
 func (o *outbox) refused(e *entry) {
 	o.pace.refused()
 	if e == nil {
-		return // it is sent again already, or nobody waits for it any more
+		return // it was already sent again, or its caller no longer waits
 	}
 	if e.refusals++; e.refusals > maxRefusals && e.answer == nil {
 		o.remove(e)
@@ -221,7 +222,7 @@ func (o *outbox) refused(e *entry) {
 	again := o.sorted(func(other *entry) bool {
 		return other.n >= e.n && other.frame.ChannelID == e.frame.ChannelID && !slices.Contains(o.waiting, other)
 	})
-	for _, other := range again { // under other names: the answer to the first sending is none to the second
+	for _, other := range again { // with new ids, so that answers to the first sending are ignored
 		delete(o.entries, other.frame.ID)
 		o.name(other)
 	}
@@ -229,8 +230,7 @@ func (o *outbox) refused(e *entry) {
 	o.signal()
 }
 
-// tooLarge reports whether a command names more messages than the gateway takes, however often it
-// is sent.
+// tooLarge reports whether a command names more messages than the gateway ever accepts.
 func (o *outbox) tooLarge(e *entry) bool {
 	return o.limits.MessageIDs > 0 && len(e.frame.MessageIDs) > o.limits.MessageIDs
 }
@@ -258,7 +258,7 @@ func (o *outbox) signal() {
 	}
 }
 
-// reset forgets what was of a connection alone.
+// reset forgets the frames of the last connection.
 func (o *outbox) reset() {
 	o.open = false
 	o.waiting = nil

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Of what a gateway allows a user, one device takes so much.
+// One device uses these shares of the rate that a gateway allows a user.
 const (
 	rateShare  = 0.8
 	burstShare = 0.5
-	// hold is how long nothing is sent after a refusal, at most.
+	// hold is the longest pause after a refusal.
 	hold = time.Second
 )
 
-// pace says when the next frame may be sent: a bucket of tokens as the gateway has one for each
-// user, with less in it. Other devices of the user take from the gateway's bucket too. So a refusal
-// empties this one and halves its rate, which grows again with each frame that is accepted.
+// pace determines when the next frame may be sent. It is a token bucket like the gateway's bucket
+// for each user, but smaller, because the user's other devices share the gateway's. A refusal
+// empties this bucket and halves its rate, which grows again with each accepted frame.
 type pace struct {
 	full, rate   float64 // tokens a second
 	most, tokens float64
@@ -29,7 +29,7 @@ func newPace() *pace {
 	return p
 }
 
-// limits are those of a gateway's hello.
+// limits are the limits in a gateway's hello.
 type limits struct {
 	FrameBytes      int     `json:"frame_bytes"`
 	MessageIDs      int     `json:"message_ids"`
@@ -37,7 +37,7 @@ type limits struct {
 	FramesBurst     float64 `json:"frames_burst"`
 }
 
-// allow takes over what a gateway allows. What is not said is as before.
+// allow takes over the limits of a gateway. A missing limit stays as it was.
 func (p *pace) allow(l limits) {
 	if l.FramesPerSecond > 0 && l.FramesPerSecond*rateShare != p.full {
 		p.full = l.FramesPerSecond * rateShare
@@ -52,7 +52,7 @@ func (p *pace) allow(l limits) {
 	}
 }
 
-// wait returns how long there is no token; 0: there is one.
+// wait returns how long until there is a token; 0: there is one.
 func (p *pace) wait() time.Duration {
 	now := p.now()
 	p.tokens = min(p.most, p.tokens+now.Sub(p.at).Seconds()*p.rate)
@@ -69,8 +69,8 @@ func (p *pace) wait() time.Duration {
 // take takes a token.
 func (p *pace) take() { p.tokens-- }
 
-// refused: the gateway has refused a frame as one too many. Those that it refuses during the hold
-// were on their way.
+// refused records that the gateway refused a frame for its rate. Refusals during the hold are
+// ignored, because those frames were already sent.
 func (p *pace) refused() {
 	now := p.now()
 	if now.Before(p.held) {

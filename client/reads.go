@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// What a read event says.
+// The kinds of read events.
 
 // ReadUpTo moves the pointer to the target if that is further.
 type ReadUpTo struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// connection is one connection, until it ends: with which code, and why.
+// connection is one connection, with the code and the reason of its end.
 func (d *Device) connection(ctx context.Context) (code websocket.StatusCode, reason string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -31,7 +31,7 @@ func (d *Device) connection(ctx context.Context) (code websocket.StatusCode, rea
 		for {
 			text, err := d.outbox.next(ctx)
 			if err != nil || conn.Write(ctx, websocket.MessageText, text) != nil {
-				return // the reader learns it too
+				return // the reader fails too
 			}
 		}
 	})
@@ -76,7 +76,7 @@ func (d *Device) dial(ctx context.Context) (*websocket.Conn, error) {
 	return nil, err
 }
 
-// take applies a frame, and passes it on.
+// take applies a frame and passes it to OnFrame.
 func (d *Device) take(text []byte) error {
 	var head struct {
 		Type    string `json:"type"`
@@ -85,7 +85,7 @@ func (d *Device) take(text []byte) error {
 		Message string `json:"message"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return fmt.Errorf("a frame is no JSON object of a gateway: %w", err)
+		return fmt.Errorf("a frame is not a JSON object of a gateway: %w", err)
 	}
 	f := Frame{head.Type, text}
 	if err := d.apply(f); err != nil {
@@ -124,7 +124,7 @@ func (d *Device) apply(f Frame) error {
 		if err != nil {
 			return err
 		}
-		d.wait.reset() // not at the hello: a gateway that accepts and then fails is met more and more slowly
+		d.wait.reset() // not at the hello: a gateway that accepts and then fails gets longer and longer waits
 		d.setInbox(i)
 	case "unread.updated":
 		i, err := d.Inbox().with(f.Text)

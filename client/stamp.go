@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// stamp says how far the state behind a value was folded: fold_version.m.r.d.
+// stamp is how far the state of a value was folded: fold_version.m.r.d.
 type stamp [4]uint64
 
-// parseStamp reads a stamp. Any other text is an error: comparing with it would let an old value
-// replace a new one.
+// parseStamp reads a stamp. Any other text is an error, because a wrong stamp would let an old
+// value replace a new one.
 func parseStamp(text string) (stamp, error) {
 	parts := strings.Split(text, ".")
 	var s stamp
@@ -27,7 +27,7 @@ func parseStamp(text string) (stamp, error) {
 	return s, nil
 }
 
-// dominates reports whether every part of s is at or beyond that of o.
+// dominates reports whether every part of s is at least the same part of o.
 func (s stamp) dominates(o stamp) bool {
 	for i := range s {
 		if s[i] < o[i] {
@@ -37,7 +37,7 @@ func (s stamp) dominates(o stamp) bool {
 	return true
 }
 
-// older reports whether a value with the stamp is is older than one with the stamp was.
+// older reports whether a value with the stamp `is` is older than one with the stamp `was`.
 func older(was, is string) bool {
 	if was == "" || is == "" || was == is {
 		return false

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// TokenSource returns the bearer token of the next call or connection; empty: none. A token that
-// expires is so renewed without a new client.
+// TokenSource returns the bearer token for the next call or connection; empty: none. So an expired
+// token can be renewed without a new client.
 type TokenSource func(context.Context) (string, error)
 
 func (s TokenSource) token(ctx context.Context) (string, error) {
@@ -23,12 +23,12 @@ func (s TokenSource) token(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// Token is a source of one token that does not change.
+// Token returns a source of one constant token.
 func Token(token string) TokenSource {
 	return func(context.Context) (string, error) { return token, nil }
 }
 
-// TokenFile is a source that reads a file each time: whoever renews the token replaces the file.
+// TokenFile returns a source that reads a file each time. To renew the token, replace the file.
 func TokenFile(path string) TokenSource {
 	return func(context.Context) (string, error) {
 		text, err := os.ReadFile(path) //nolint:gosec // the caller names the file
@@ -36,8 +36,8 @@ func TokenFile(path string) TokenSource {
 	}
 }
 
-// latest keeps the token with the highest offset of each topic and partition: a node takes three
-// for each partition at most.
+// latest keeps the token with the highest offset of each topic and partition, because a node
+// accepts at most three per partition.
 func latest(tokens []string) []string {
 	type kept struct {
 		at     int

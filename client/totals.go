@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// LevelAt returns how a channel enters the badge at a time.
+// LevelAt returns the level of a channel at a time.
 func (c *ChannelUnread) LevelAt(now time.Time) Level {
 	level := c.Level
 	if !c.Until.IsZero() && !now.Before(c.Until) {
@@ -16,8 +16,8 @@ func (c *ChannelUnread) LevelAt(now time.Time) Level {
 	return level
 }
 
-// TotalsOf returns the sums over channels and their threads at one time, as the gateway and the
-// queries have them.
+// TotalsOf returns the sums over channels and their threads at one time, equal to those of the
+// gateway and the query service.
 func TotalsOf(channels []ChannelUnread, threads []ThreadUnread, now time.Time) Totals {
 	var t Totals
 	counted := map[string]Level{}
@@ -58,7 +58,7 @@ func TotalsOf(channels []ChannelUnread, threads []ThreadUnread, now time.Time) T
 	return t
 }
 
-// of is what a channel or thread of this level adds to the badge.
+// of returns what a channel or thread of this level adds to the badge.
 func (l Level) of(unread, mentions int) int {
 	switch l {
 	case None:

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// vectors reads a file of what all clients make of the same.
+// vectors reads a file of test vectors that all clients share.
 func vectors[T any](t *testing.T, name string) (v T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../clients/conformance", name)) //nolint:gosec // a file of the repository

@@ -16,24 +16,24 @@ import (
 
 // WatchEvent is one message of a watch: a snapshot or an update.
 type WatchEvent struct {
-	// Snapshot replaces all that was known. It comes first, and again after each break.
+	// Snapshot replaces everything before it. It comes first, and again after each break.
 	Snapshot *WatchSnapshot `json:"snapshot,omitempty"`
 	Update   *WatchUpdate   `json:"update,omitempty"`
-	// AsOf of an update names its own partition only.
+	// AsOf of an update has only the update's own partition.
 	AsOf []string `json:"as_of"`
 }
 
-// WatchSnapshot has a user's channels, archived ones too, and threads, 1,000 of each at most.
+// WatchSnapshot has a user's channels, including archived ones, and threads, at most 1,000 of each.
 type WatchSnapshot struct {
 	Channels []ChannelUnread `json:"channels"`
 	Threads  []ThreadUnread  `json:"threads"`
 	Totals   Totals          `json:"totals"`
-	// NextPageToken pages the channels that are not listed, by Inbox with Archived "all".
+	// NextPageToken returns the remaining channels, if passed to Inbox with Archived "all".
 	NextPageToken string            `json:"next_page_token"`
 	TotalsByLabel map[string]Totals `json:"totals_by_label"`
 }
 
-// WatchUpdate is the whole new state of one channel or one thread, and the totals with it.
+// WatchUpdate is the whole new state of one channel or one thread, with the new totals.
 type WatchUpdate struct {
 	Channel       *ChannelUnread    `json:"channel,omitempty"`
 	Thread        *ThreadUnread     `json:"thread,omitempty"`
@@ -41,12 +41,12 @@ type WatchUpdate struct {
 	TotalsByLabel map[string]Totals `json:"totals_by_label"`
 }
 
-// quiet is how long a watch may say nothing: a node sends a heartbeat after 25 s.
+// quiet is how long a stream may be silent: a node sends a heartbeat after 25 s.
 const quiet = time.Minute
 
 // Watch returns a snapshot of the user's inbox, then every change, until the loop or ctx ends. When
-// the stream breaks, the watch goes on where it was, after a wait that grows. An error that asking
-// again does not mend is the last pair.
+// the stream breaks, the watch reconnects after a growing wait and continues. If an error is
+// permanent, it is the last pair.
 func (c *Client) Watch(ctx context.Context, user string, after ...string) iter.Seq2[*WatchEvent, error] {
 	return func(yield func(*WatchEvent, error) bool) {
 		seen, wait := latest(after), backoff{least: 250 * time.Millisecond, most: 20 * time.Second}
@@ -84,7 +84,7 @@ func (c *Client) Watch(ctx context.Context, user string, after ...string) iter.S
 	}
 }
 
-// lasting reports whether a watch cannot go on by asking again.
+// lasting reports whether an error is permanent.
 func lasting(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -93,13 +93,13 @@ func lasting(err error) bool {
 	return slices.Contains([]string{InvalidArgument, Unauthenticated, PermissionDenied, Unimplemented, NotFound}, e.Code)
 }
 
-// The prefix of a message in a stream: flags and length.
+// A message in a stream begins with flags and its length.
 const (
 	flagCompressed = 1
 	flagEnd        = 2
 )
 
-// stream asks for one stream, and calls each with every message of it until each reports false.
+// stream opens one stream, and calls each with every message until each returns false.
 func (c *Client) stream(ctx context.Context, user string, after []string, each func(*WatchEvent) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -149,8 +149,8 @@ func (c *Client) stream(ctx context.Context, user string, after []string, each f
 	}
 }
 
-// hushed is the error of a stream that was given up because nothing came: the caller's own context
-// is looked at apart.
+// hushed is the error of a stream that was given up because it was silent, as opposed to the end of
+// the caller's context.
 func hushed(err error) error {
 	if errors.Is(err, context.Canceled) && CodeOf(err) == "" {
 		return &Error{Code: Unavailable, Message: "the stream has said nothing for a minute", err: err}
@@ -166,7 +166,7 @@ func envelope(body []byte) []byte {
 	return b.Bytes()
 }
 
-// endOf is the error of a stream's last message: without one the stream has just ended.
+// endOf returns the error in a stream's last message, nil if the stream ended normally.
 func endOf(text []byte) error {
 	var end struct {
 		Error *Error `json:"error"`

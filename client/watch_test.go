@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A watch that breaks goes on where it was: the next stream names what the last one has shown.
+// A watch that breaks continues: the next stream includes at least the records that the previous
+// one has shown.
 func TestWatchGoesOn(t *testing.T) {
 	var asked [][]string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// watchdog asks a connection that says nothing for a while, and gives it up if it does not answer:
-// a cut cable must not leave old numbers for ever.
+// watchdog probes a connection that is silent for a while, and closes it if there is no answer.
+// Otherwise a cut cable would leave old numbers for ever.
 type watchdog struct {
 	device *Device
 	give   func()
@@ -17,7 +17,7 @@ type watchdog struct {
 	gave  bool
 }
 
-// begin waits for the first frame as for an answer.
+// begin waits for the first frame like for an answer to a probe.
 func (w *watchdog) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -27,7 +27,7 @@ func (w *watchdog) begin() {
 
 func (w *watchdog) end() { w.timer.Stop() }
 
-// heard: a frame came.
+// heard records that a frame came.
 func (w *watchdog) heard() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

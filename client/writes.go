@@ -2,9 +2,9 @@ package client
 
 import "context"
 
-// Publish writes events and returns the tokens to pass as after, the last of each partition. All
-// are refused if one is invalid. It is tried once: a mark that was written although the answer was
-// lost would be made twice.
+// Publish writes events and returns the tokens to pass as after, the last of each partition. If one
+// event is invalid, it writes none. It makes one attempt only: a retry would write a mark twice if
+// only the answer was lost.
 func (c *Client) Publish(ctx context.Context, events ...Event) (after []string, err error) {
 	var answer struct {
 		After []string `json:"after"`
@@ -13,7 +13,7 @@ func (c *Client) Publish(ctx context.Context, events ...Event) (after []string, 
 	return latest(answer.After), err
 }
 
-// Post writes that a message was posted.
+// Post writes a MessagePosted.
 func (c *Client) Post(ctx context.Context, channel string, m MessagePosted) (after []string, err error) {
 	return c.Publish(ctx, Event{ChannelID: channel, Kind: m})
 }
@@ -33,23 +33,24 @@ func (c *Client) Read(ctx context.Context, user, channel string, to ReadUpTo) (a
 	return c.Publish(ctx, Event{ChannelID: channel, UserID: user, Kind: to})
 }
 
-// MarkUnread makes a message, and what came after it, unread again for a user. Without a head in
-// the mark, posts of the user's own that are on their way win over it.
+// MarkUnread makes a message and all later ones unread again for a user. If the mark states no
+// head, the user's own posts that are still in flight undo it.
 func (c *Client) MarkUnread(ctx context.Context, user, channel string, mark MarkedUnread) (after []string, err error) {
 	return c.Publish(ctx, Event{ChannelID: channel, UserID: user, Kind: mark})
 }
 
-// MarkAll says what MarkAllRead reads. The zero MarkAll is all channels, without their threads.
+// MarkAll selects what MarkAllRead reads. The zero MarkAll selects all channels, without their
+// threads.
 type MarkAll struct {
 	Label   string // only channels that have it, the channel's own or the user's; empty: all
 	Threads bool   // their threads too
-	// InstanceID is the origin that the deltas of these reads echo; empty: none.
+	// InstanceID is the origin of the reads, which their deltas echo; empty: none.
 	InstanceID string
-	After      []string // tokens of records to be included when the channels are looked up
+	After      []string // tokens of records that the answer must include when the channels are looked up
 }
 
-// MarkAllRead reads what a user has unread, muted and archived channels too, and returns the tokens
-// to pass as after. It is tried once, as Publish is.
+// MarkAllRead reads all unread messages of a user, also in muted and archived channels, and returns
+// the tokens to pass as after. Like Publish, it makes one attempt only.
 func (c *Client) MarkAllRead(ctx context.Context, user string, what MarkAll) (after []string, err error) {
 	request := struct {
 		UserID     string   `json:"user_id"`

@@ -38,7 +38,7 @@ type UnreadDelta struct {
 	OfflineUnread uint32
 	FirstUnread   Ref
 	LastRead      Ref
-	LastReadAt    int64 // Unix milliseconds; meaningful only if LastRead.Seq > 0; 0: a thread was read with its channel
+	LastReadAt    int64 // Unix milliseconds; only with LastRead.Seq > 0; 0: a thread was read with its channel
 	Latest        Head
 	Large         bool
 	Muted         bool
@@ -51,14 +51,14 @@ type UnreadDelta struct {
 
 	DirectMentions uint32 // those of Mentions that name the user
 	FirstMention   Ref    // the lowest of Mentions; none where Large
-	Level          Level  // as it was said: Until may have passed
-	LevelAfter     Level  // that holds again after Until; LevelAll without one
+	Level          Level  // as the user set it: Until may have passed
+	LevelAfter     Level  // applies again after Until; LevelAll without one
 	IgnoreAll      bool   // ignore_mention_all: Mentions are DirectMentions
 	Flagged        bool
-	Ask            bool  // a reader cannot derive counts and filing
+	Ask            bool  // a reader cannot derive counts and filing: ask the query service
 	Until          int64 // Unix milliseconds; 0 for none
 	Filed          Filed
-	Line           Ref      // as the user said it: by id or by seq
+	Line           Ref      // as the user stated it: by id or by seq
 	Labels         [][]byte // the user's own, ascending
 
 	TouchedAt int64 // of a thread the user follows: its last reply, or their last read or follow in it; 0 for none

@@ -47,7 +47,8 @@ func AppendUnreadDelta(b []byte, d *UnreadDelta) []byte {
 // are reused, all else borrows from value. Errors are *Error: the value is no UnreadDelta, or has a
 // time outside of 1970 to 9999. After an error d is undefined.
 //
-// An empty value decodes to the zero delta: a consumer tells a tombstone by the record's nil value.
+// An empty value decodes to the zero delta: a consumer recognizes a tombstone by the record's nil
+// value.
 func DecodeUnreadDelta(value []byte, d *UnreadDelta) error {
 	*d = UnreadDelta{Excluded: d.Excluded[:0], Mentioned: d.Mentioned[:0], Labels: d.Labels[:0]}
 	var lastReadAt, latestAt, touchedAt, until wireTime

@@ -32,7 +32,7 @@ type Exceptions struct {
 	Excluded  Positions // above ReadPos: the user's own messages and those read singly
 	Mentioned Positions // above ReadPos: messages that mention the user by name
 	IgnoreAll bool      // @all mentions nobody for this user
-	Ask       bool      // the lists do not say all
+	Ask       bool      // the lists are incomplete
 }
 
 // Counts are what a user sees of a large channel.

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Reason says in one word why a record is bad. It is the header `reason` of its dead letter and a
+// Reason is a word for why a record is bad. It is the header `reason` of its dead letter and a
 // metric's label.
 type Reason string
 
@@ -27,7 +27,7 @@ const (
 	ReasonWrongPartition Reason = "wrong_partition" // the channel belongs to another partition
 	ReasonTooManyHeld    Reason = "too_many_held"   // beyond the held events of a user (DESIGN §4.3); decided by the fold
 	ReasonChannelFull    Reason = "channel_full"    // the channel has as many messages as seqs can number; decided by the fold
-	ReasonNewerVersion   Reason = "newer_version"   // min_version is newer than Version, or than what this build has of it
+	ReasonNewerVersion   Reason = "newer_version"   // min_version is above Version, or the record has an unfolded part
 )
 
 // LetterReasons are the reasons that make a dead letter, in the order above.
@@ -37,8 +37,8 @@ var LetterReasons = []Reason{
 	ReasonTooManyHeld, ReasonChannelFull,
 }
 
-// ErrNewerVersion is what errors.Is finds in the error of a record that needs a newer build: see
-// Version. Such a record must not be skipped: that would be silent loss.
+// ErrNewerVersion is in the error of a record that needs a newer build (see Version). Such a record
+// must not be skipped: that would be silent loss.
 var ErrNewerVersion = errors.New("events: record needs a newer version of Tidemark")
 
 // Error explains why a record is bad. It is safe to log: it never contains a preview, and at most

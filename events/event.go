@@ -4,7 +4,7 @@ package events
 // them.
 type Input uint8
 
-// The inputs, in that order. They index Position in package projections.
+// The inputs, in the order of DESIGN §4. They index Position in package projections.
 const (
 	Messages Input = iota
 	Reads

@@ -1,13 +1,13 @@
 package events
 
-// Levels say how a channel enters a user's badge (DESIGN §4.7).
+// Levels determine what a channel adds to a user's badge (DESIGN §4.7).
 type Levels struct {
 	Level Level
-	Until int64 // Unix milliseconds; 0: Level is for good
-	After Level // that holds from Until on; LevelAll without one
+	Until int64 // Unix milliseconds; 0: Level is permanent
+	After Level // applies from Until on; LevelAll without one
 }
 
-// At is what holds at a time, and what comes after it.
+// At returns the levels at a time: with Until passed, After is the permanent level.
 func (l Levels) At(now int64) Levels {
 	if l.Until != 0 && now >= l.Until {
 		return Levels{Level: l.After}

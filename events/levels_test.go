@@ -2,7 +2,7 @@ package events
 
 import "testing"
 
-// A level holds until its time comes, and not at it.
+// A level applies before its time, and not at it.
 func TestLevelsAt(t *testing.T) {
 	timed := Levels{Level: LevelNone, Until: 1000, After: LevelMentions}
 	for _, c := range []struct {

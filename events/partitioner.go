@@ -10,7 +10,7 @@ type Partitioner uint8
 
 // Partitioners that can be recognized by the partition and the key of a record.
 const (
-	PartitionerUnknown  Partitioner = iota // round robin or sticky in spite of a key, or one that is not known here
+	PartitionerUnknown  Partitioner = iota // round robin or sticky in spite of a key, or an unknown one
 	PartitionerCRC32                       // librdkafka's default: consistent_random
 	PartitionerFNV1a                       // Sarama's default
 	PartitionerNoKey                       // any: the record has no key
@@ -31,7 +31,7 @@ var partitionerWords = [NumPartitioners]struct{ name, do string }{
 // String returns the partitioner's name for error texts.
 func (p Partitioner) String() string { return partitionerWords[p].name }
 
-// Do returns what to change in the producer's configuration.
+// Do returns the change to make in the producer's configuration.
 func (p Partitioner) Do() string { return partitionerWords[p].do }
 
 // PartitionersOf returns the partitioners that would put a record with this key into partition p of

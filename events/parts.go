@@ -72,7 +72,7 @@ func appendHead(b []byte, num uint64, h *Head) []byte {
 	return appendUint(b, 6, uint64(h.Pos))
 }
 
-// decode leaves the time to the caller, who knows whether more of it follows.
+// decode leaves the time to the caller, because another part of the field may follow.
 func (h *Head) decode(c *cursor, at *wireTime) {
 	sub := c.message()
 	for sub.next() {

@@ -34,9 +34,8 @@ func (t *wireTime) merge(c *cursor) {
 	c.done(&sub)
 }
 
-// millis is the time in Unix milliseconds, truncated downwards. Times before 1970 are refused like
-// those that Timestamp itself excludes: nothing here happened then, and no format has to make room
-// for them.
+// millis returns the time in Unix milliseconds, truncated downwards. It refuses times before 1970,
+// like those that Timestamp itself excludes, so that no format needs to represent them.
 func (t *wireTime) millis(field string) (int64, error) {
 	if t.seconds < 0 || t.seconds > maxSeconds || t.nanos < 0 || t.nanos > 999_999_999 {
 		return 0, &Error{Reason: ReasonInvalidTime, Field: field, Detail: "seconds " + strconv.FormatInt(t.seconds, 10) +
@@ -52,7 +51,7 @@ type clock struct {
 	replaced bool
 }
 
-// read is a time of the event by this clock; a missing one is the record's.
+// read returns a time of the event by this clock; a missing one is the record's.
 func (c *clock) read(t *wireTime, field string) (int64, error) {
 	if !t.set {
 		return c.record, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// Version is the version of the input contract (DESIGN §3) that this build understands, but for
-// what is unfolded.
+// Version is the version of the input contract (DESIGN §3) that this build understands, except for
+// unfolded.
 const Version = 2
 
 // parts are parts of Version.
@@ -18,12 +18,13 @@ type parts struct {
 	hiddenFrom, marksRead, withThreads bool
 }
 
-// unfolded is what this build decodes and does not fold: nothing. To skip it would be silent loss:
-// a record that needs Version and has any of it stops its partition, as one of a newer version
-// does. A record that needs less never meant these fields.
+// unfolded has the parts of Version that this build decodes but does not fold; now there are none.
+// Skipping them would be silent loss, so a record that needs Version and has such a part stops its
+// partition, like a record of a newer version. In a record of an older version these fields have no
+// meaning.
 var unfolded = parts{}
 
-// beyond names what of the event is unfolded, "" if nothing is.
+// beyond returns the name of an unfolded part of the event, "" if there is none.
 func (m *Message) beyond() string {
 	switch {
 	case unfolded.kinds[m.Kind]:
@@ -36,7 +37,7 @@ func (m *Message) beyond() string {
 	return ""
 }
 
-// forget leaves out the fields that are unfolded.
+// forget clears the unfolded fields.
 func (m *Message) forget() {
 	m.HiddenFrom, m.MarksRead = m.HiddenFrom[:0], NotStated
 }
@@ -52,8 +53,8 @@ func (r *Read) beyond() string {
 	return ""
 }
 
-// Unfolded names the parts of Version that this build refuses, as the schemas name them: for those
-// who offer people only what is folded.
+// Unfolded returns the parts of Version that this build refuses, by their names in the schemas, for
+// programs that offer only what is folded.
 func Unfolded() []string {
 	list := []string{}
 	for k, is := range unfolded.kinds {
@@ -77,9 +78,9 @@ func lacking(name string) error {
 		" that this build does not know: upgrade it"}
 }
 
-// StateVersion raises the min_version of an event to that of the oldest version that understands
-// all of it. It is for those who produce what others made: an older build would take the event for
-// another, or for a bad record.
+// StateVersion raises the min_version of an event to the oldest version that understands all of it.
+// Programs call it that produce events made by others: without it an older build would misread the
+// event or treat it as a bad record.
 func StateVersion(event proto.Message) {
 	switch e := event.(type) {
 	case *eventsv1.MessageEvent:

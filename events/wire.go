@@ -155,7 +155,7 @@ func (c *cursor) skip() {
 	c.b = c.b[n:]
 }
 
-// err is the error of a value that could not be walked over to its end; nil if it could.
+// err returns the error of a value that could not be read to its end, nil if it could.
 func (c *cursor) err() error {
 	switch c.fault {
 	case faultNone:

@@ -32,7 +32,7 @@ func (g *Gateway) handle(c *conn, body []byte) {
 func (g *Gateway) do(c *conn, cmd *frames.Command) error {
 	switch cmd.Type {
 	case "auth":
-		return frames.Refuse(frames.Invalid, "auth: this connection has a user; connect again to be somebody else")
+		return frames.Refuse(frames.Invalid, "auth: this connection has a user; connect again for another user")
 	case "sync":
 		c.user.hub.locked(func() {
 			g.metrics.shown.Judge(c.Instance, cmd.Shown, c.user.totals.Badge, !c.loading && c.Settled())
@@ -86,7 +86,7 @@ func (g *Gateway) focus(c *conn, cmd *frames.Command) error {
 	}
 	s := scope{cmd.ChannelID, cmd.ThreadID}
 	if _, there := c.focused[s]; !there && len(c.focused) >= g.cfg.Limits.Focused {
-		return frames.Refuse(frames.Exhausted, "%d channels are focused, which is the limit: blur one", g.cfg.Limits.Focused)
+		return frames.Refuse(frames.Exhausted, "%d channels are focused, which is the limit: blur one first", g.cfg.Limits.Focused)
 	}
 	if c.focused == nil {
 		c.focused = map[scope]uint32{}

@@ -29,7 +29,7 @@ func (g *Gateway) feed(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // it was told to end
 		}
-		g.cfg.Logger.Warn("the feed broke off and begins anew", guard.Attrs(err)...)
+		g.cfg.Logger.Warn("the feed broke off and starts again", guard.Attrs(err)...)
 		if time.Since(began) > time.Minute {
 			pause.Reset()
 		}
@@ -158,7 +158,7 @@ func (g *Gateway) take(fetches kgo.Fetches, d *decoder) {
 			ft.EachRecord(func(r *kgo.Record) {
 				if err := step.apply(r, d); err != nil {
 					g.metrics.bad.Inc()
-					g.cfg.Logger.Warn("a record was passed over", "topic", r.Topic, "partition", r.Partition, "offset", r.Offset, "err", err)
+					g.cfg.Logger.Warn("a record was skipped", "topic", r.Topic, "partition", r.Partition, "offset", r.Offset, "err", err)
 				}
 			})
 		})
@@ -169,7 +169,7 @@ func (g *Gateway) take(fetches kgo.Fetches, d *decoder) {
 func (g *Gateway) takeDelta(r *kgo.Record, d *decoder) error {
 	user, _, _, ok := events.SplitUnreadKey(r.Key)
 	if !ok {
-		return errors.New("its key is not user, channel and thread")
+		return errors.New("its key does not consist of user, channel and thread")
 	}
 	if r.Value == nil {
 		return nil // a tombstone, for compaction: the removal itself was a delta

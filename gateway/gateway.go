@@ -88,7 +88,7 @@ func New(c Config) (*Gateway, error) {
 		if c.Verifier == nil || c.OwnAccount != nil {
 			g.reporter = g.newReporter()
 		} else {
-			c.Logger.Warn("messages are not reported as queued: with neither --peer-secret-file nor --peer-cert nor --service-token-file the members of channels cannot be asked for")
+			c.Logger.Warn("messages are not reported as queued: this needs the members of channels, which other nodes return only to a node with --peer-secret-file, --peer-cert or --service-token-file")
 		}
 	}
 	return g, nil

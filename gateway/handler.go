@@ -58,7 +58,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.count.Add(1) > int64(g.cfg.Limits.Connections) {
 		g.metrics.handshakes.WithLabelValues("full").Inc()
 		w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(5)))
-		http.Error(w, "this gateway has as many connections as it takes: try another", http.StatusServiceUnavailable)
+		http.Error(w, "this gateway has reached its limit of connections: try another", http.StatusServiceUnavailable)
 		return
 	}
 	c, err := g.accept(w, r)

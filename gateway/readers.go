@@ -59,7 +59,7 @@ func (g *Gateway) readState(c *conn, cmd frames.Command) {
 	}
 	if c.asking.Add(1) > maxAsking {
 		c.asking.Add(-1)
-		c.SendNow(frames.Failure(cmd.ID, frames.Refuse(frames.Exhausted, "read_state: %d wait for their answers, which is the limit", maxAsking)))
+		c.SendNow(frames.Failure(cmd.ID, frames.Refuse(frames.Exhausted, "read_state: %d requests wait for their answers, which is the limit: wait for one", maxAsking)))
 		return
 	}
 	guard.Go("read_state", c.Panicked, func() {

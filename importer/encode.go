@@ -41,7 +41,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-var errRun = errors.New("a sorted run of the import is damaged: was its file changed? Run the import again")
+var errRun = errors.New("a sorted run of the import is damaged; was its file changed? Run the import again")
 
 // decode replaces e with the event in b.
 func (e *Event) decode(b []byte) error {

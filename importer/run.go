@@ -215,7 +215,7 @@ func (w *writer) first(state State, partitions map[string]int32, beside bool) er
 		}
 		for _, n := range to {
 			if n > 0 && in == events.Messages && !beside {
-				return fmt.Errorf("%s has records already: an import counts the messages that it writes into a channel, so it wants topics of its own "+
+				return fmt.Errorf("%s already has records: an import counts the messages that it writes into a channel, so it needs topics of its own "+
 					"(`tidemark topics create --topic-prefix NAME.`, then --topic-prefix NAME. here); add --beside if its records belong to "+
 					"other channels", topic)
 			}
@@ -235,7 +235,7 @@ func (w *writer) resume(conf *Config, state State) error {
 		return fmt.Errorf("the import %s began with the source %s, and --source is %s: name another --slot for another source", state.name(), state.Source, conf.Source)
 	}
 	if since := state.since(); since != conf.Since.Truncate(time.Millisecond) {
-		return fmt.Errorf("the import %s began with --since %v (0s is none), and it is %v now: give it as before, or import into fresh topics", state.name(), since, conf.Since)
+		return fmt.Errorf("the import %s began with --since %v (0s is none), and now it is %v: give the same value as before, or import into new topics", state.name(), since, conf.Since)
 	}
 	for _, in := range []events.Input{events.Messages, events.Reads} {
 		pass := state.pass(in)

@@ -116,7 +116,7 @@ func OpenStates(conf Config, cl *kgo.Client) *States {
 func (s *States) Load(ctx context.Context) (*State, error) {
 	topics, err := kadm.NewClient(s.cl).ListTopics(ctx, s.topic)
 	if err != nil {
-		return nil, fmt.Errorf("whether there is a topic %s: %w", s.topic, err)
+		return nil, fmt.Errorf("reading the metadata of topic %s: %w", s.topic, err)
 	}
 	if !topics.Has(s.topic) {
 		return nil, nil
@@ -149,7 +149,7 @@ func (s *states) ensure(ctx context.Context, inputs []string) error {
 	adm := kadm.NewClient(s.cl)
 	details, err := adm.ListTopics(ctx, inputs[0])
 	if err != nil {
-		return fmt.Errorf("how many replicas %s has: %w", inputs[0], err)
+		return fmt.Errorf("replication factor of %s: %w", inputs[0], err)
 	}
 	replicas := int16(1)
 	for _, p := range details[inputs[0]].Partitions {
@@ -166,7 +166,7 @@ func (s *states) load(ctx context.Context, name string) (*State, error) {
 	adm := kadm.NewClient(s.cl)
 	from, err := adm.ListStartOffsets(ctx, s.topic)
 	if err != nil {
-		return nil, fmt.Errorf("where %s begins: %w", s.topic, err)
+		return nil, fmt.Errorf("start offsets of %s: %w", s.topic, err)
 	}
 	first, _ := from.Lookup(s.topic, 0)
 	ends, err := ends(ctx, adm, s.topic, 1)

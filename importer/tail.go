@@ -15,13 +15,13 @@ import (
 func ends(ctx context.Context, adm *kadm.Client, topic string, partitions int) ([]int64, error) {
 	listed, err := adm.ListEndOffsets(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("where %s ends: %w", topic, err)
+		return nil, fmt.Errorf("end offsets of %s: %w", topic, err)
 	}
 	list := make([]int64, partitions)
 	for p := range list {
 		o, ok := listed.Lookup(topic, int32(p))
 		if !ok || o.Err != nil {
-			return nil, fmt.Errorf("where %s/%d ends is not known now: it has no leader", topic, p)
+			return nil, fmt.Errorf("the end of %s/%d is not known: the partition has no leader now", topic, p)
 		}
 		list[p] = o.Offset
 	}

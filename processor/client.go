@@ -108,7 +108,7 @@ func (p *Processor) consumerOptions() []kgo.Opt {
 func (p *Processor) callback(where string, f func(context.Context, *kgo.Client, map[string][]int32)) func(context.Context, *kgo.Client, map[string][]int32) {
 	return func(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) {
 		if err := guard.Do(where, func() { f(ctx, cl, partitions) }); err != nil {
-			p.log.Error("a rebalance could not be finished", append(guard.Attrs(err), "partitions", partitions)...)
+			p.log.Error("a rebalance could not be completed", append(guard.Attrs(err), "partitions", partitions)...)
 			p.groupFailed(err)
 		}
 	}

@@ -87,7 +87,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 // goroutine. The scrape then lacks these values.
 func (c collector) attempt(f func()) {
 	if err := guard.Do("the reading of gauges", f); err != nil {
-		c.p.log.Error("metrics are left out", guard.Attrs(err)...)
+		c.p.log.Error("some metrics are missing", guard.Attrs(err)...)
 	}
 }
 

@@ -79,7 +79,7 @@ func (m *member) stuck(partitions int) {
 	until(m.t, "the full disk is noticed", func() bool {
 		ok, lines := m.Ready()
 		text := strings.Join(lines, "\n")
-		return !ok && strings.Count(text, "no space left on device; make room, and it goes on by itself") == partitions
+		return !ok && strings.Count(text, "no space left on device; free some space, and it continues by itself") == partitions
 	})
 }
 

@@ -30,7 +30,7 @@ func (p *Processor) begun() {
 	was, stale := p.member, slices.Sorted(maps.Keys(p.workers))
 	p.mu.RUnlock()
 	if was != "" && was != member && len(stale) > 0 {
-		p.log.Warn("partitions lost: the group declared this member dead, and it rejoined under another id", "partitions", stale)
+		p.log.Warn("partitions lost: the group declared this member dead, and it rejoined with another id", "partitions", stale)
 		p.disown(stale)
 		for _, w := range p.owned() {
 			w.Inbox.CutOff(failure.Passing(fmt.Errorf("partition %d: %w", w.Number, errLapsed)))

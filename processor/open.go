@@ -41,7 +41,7 @@ func (p *Processor) open(w *steps.Worker, offsets map[string]map[int32]kgo.Offse
 		h.Committed[i] = max(committed.EpochOffset().Offset, outputs.None)
 		var err error
 		if h.Start[i], h.End[i], err = logs.Bounds(i, w.Number); err != nil {
-			p.log.Warn("the ends of the log are not known; the partition opens as if the log had every record that it needs, and "+
+			p.log.Warn("the start and end of the log are not known; the partition opens as if the log had every record that it needs, and "+
 				"fetching shows whether it has",
 				"topic", topic, "partition", w.Number, "err", err)
 			h.Start[i], h.End[i] = at[i], max(at[i], h.Committed[i])

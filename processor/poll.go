@@ -73,7 +73,7 @@ func (p *Processor) groupFailed(err error) {
 			"again: %w", p.cfg.InstanceID, err)
 	}
 	p.engine.SetGroupErr(fmt.Errorf("group %s: %w", p.cfg.Group, err))
-	p.log.Error("group session ended, joining again", "group", p.cfg.Group, "err", err)
+	p.log.Error("group session ended, rejoining", "group", p.cfg.Group, "err", err)
 }
 
 // throttle delays the next poll while more is fetched than the partitions can fold.

@@ -53,7 +53,7 @@ func (p *Processor) openLater(w *steps.Worker) {
 			if err == nil {
 				return
 			}
-			p.log.Warn("a partition that is restored cannot start yet", "partition", w.Number, "err", err)
+			p.log.Warn("a restored partition cannot start yet", "partition", w.Number, "err", err)
 			pause = time.Second
 		}
 		select {

@@ -44,7 +44,7 @@ func (p *Processor) shutdown(others *sync.WaitGroup) {
 	}
 	for _, s := range steps {
 		if !p.within(s.by, s.name, func() { s.do(s.by) }) {
-			p.log.Warn("the stop no longer waits for one of its parts", "part", s.name)
+			p.log.Warn("one part of the node did not stop in time", "part", s.name)
 		}
 	}
 	p.log.Info("stopped")
@@ -69,7 +69,7 @@ func (p *Processor) closer() func(what string, f func()) {
 // within runs f and reports whether it has returned by then.
 func (p *Processor) within(by time.Time, what string, f func()) bool {
 	return guard.Within(time.Until(by), "stopping: "+what, func(err *guard.Error) {
-		p.log.Error("one part of the stop failed", "part", what, "err", err, "stack", string(err.Stack))
+		p.log.Error("stopping one part of the node failed", "part", what, "err", err, "stack", string(err.Stack))
 	}, f)
 }
 

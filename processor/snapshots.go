@@ -44,7 +44,7 @@ func (p *Processor) runSnapshots(ctx context.Context) {
 // snapshot.Create.
 func (p *Processor) Snapshot(ctx context.Context, n int32, o snapshot.CreateOptions) (*snapshot.Manifest, snapshot.Stats, error) {
 	if p.cfg.Snapshots == nil {
-		return nil, snapshot.Stats{}, errors.New("this node has nowhere to put snapshots: start it with --snapshots")
+		return nil, snapshot.Stats{}, errors.New("this node has no place for snapshots: start it with --snapshots")
 	}
 	w, err := p.liveWorker(n)
 	if err != nil {
@@ -128,7 +128,7 @@ func (p *Processor) snapshotStopped(ws []*steps.Worker, by time.Time) {
 			continue
 		}
 		if err := guard.Err("its last snapshot", func() error { return p.snapshotLast(ctx, w) }); err != nil {
-			p.log.Warn("no snapshot is taken of a store that stopped", append(guard.Attrs(err), "partition", w.Number)...)
+			p.log.Warn("no last snapshot is taken: the store has stopped", append(guard.Attrs(err), "partition", w.Number)...)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (s *standbys) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := s.step(ctx); err != nil && ctx.Err() == nil {
-			s.p.log.Warn("standbys cannot go on yet", "err", err)
+			s.p.log.Warn("standbys cannot continue yet", "err", err)
 		}
 		select {
 		case <-tick.C:

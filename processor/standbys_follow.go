@@ -47,7 +47,7 @@ func (s *standbys) begin(ctx context.Context, ws []*steps.Worker, committed map[
 	}
 	logs, err := s.p.engine.SurveyOnce(ctx)
 	if err != nil {
-		return fmt.Errorf("the brokers do not say where the logs begin and end: %w", err)
+		return fmt.Errorf("the start and end of the topics' logs are not known: %w", err)
 	}
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *standbys) order(w *steps.Worker, committed projections.Position, logs *
 	for i, topic := range s.p.cfg.Topics.Inputs {
 		var err error
 		if h.Start[i], h.End[i], err = logs.Bounds(i, w.Number); err != nil {
-			return opening.Order{}, fmt.Errorf("where %s/%d begins and ends is not known: %w", topic, w.Number, err)
+			return opening.Order{}, fmt.Errorf("the start and end of %s/%d are not known: %w", topic, w.Number, err)
 		}
 	}
 	plan, err := opening.Decide(w.Number, &s.p.cfg.Topics.Inputs, w.StoredAt, h)

@@ -70,7 +70,7 @@ func (p *Processor) sweepStore(ctx context.Context, n int32) error {
 	if owner, err := p.directory.Owner(ctx, n, p.cfg.Advertise); err != nil {
 		return err
 	} else if owner != "" && owner == p.cfg.Advertise {
-		return errors.New("the group still says that this node owns it")
+		return errors.New("this node still owns it in the group")
 	}
 	done, unused := p.reserve(n)
 	if !unused {

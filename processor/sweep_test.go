@@ -124,7 +124,7 @@ func TestStoresThatMovedAwayGo(t *testing.T) {
 		t.Errorf("the group is told that stores %v are here", m.storesOnDisk)
 	}
 	if log := m.log.String(); !strings.Contains(log, "dir="+StoreDir(dir, moved)+" unused_since=2026-03-01T12:00:00.000Z") ||
-		!strings.Contains(log, "nobody in group g owns partition 7 now") || !strings.Contains(log, "partition-8 is in use") {
+		!strings.Contains(log, "no member of group g owns partition 7 now") || !strings.Contains(log, "partition-8 is in use") {
 		t.Errorf("log:\n%s", log)
 	}
 	if n := counterValue(t, m.metrics.StoresRemoved); n != 1 {

@@ -27,7 +27,7 @@ func (p *Partition) Cut() (*Cut, error) {
 		return nil, err
 	}
 	if len(p.rules.OutRows)+len(p.rules.OutChannels)+len(p.rules.OutThreads)+len(p.rules.OutReceiptChannels)+len(p.rules.Retractions) > 0 {
-		return nil, errors.New("changes are not drained: a cut now would hold what was never published")
+		return nil, errors.New("changes are not drained: a cut now would store changes that were never published")
 	}
 	if p.outstanding() {
 		return nil, errors.New("a cut is outstanding: apply it before the next")

@@ -123,7 +123,7 @@ func (x *Inspection) count(db *pebble.DB) (sum keys.Digest, err error) {
 			s.KeyBytes += int64(len(key))
 			s.ValueBytes += int64(len(val))
 		} else {
-			err = errors.Join(err, fmt.Errorf("record %q is of no known kind", key))
+			err = errors.Join(err, fmt.Errorf("record %q is of an unknown kind", key))
 		}
 	}
 	return sum, errors.Join(err, it.Error(), it.Close())

@@ -176,7 +176,7 @@ func (p *Partition) loadEmpty(dir string, tables bool) error {
 	case any:
 		return &CorruptError{Dir: dir, Err: errors.New("has records but no header")}
 	case tables:
-		return &CorruptError{Dir: dir, Err: errors.New("has tables, but its manifest is damaged or missing and knows of none")}
+		return &CorruptError{Dir: dir, Err: errors.New("has tables, but its manifest is damaged or missing and lists none")}
 	}
 	return nil
 }

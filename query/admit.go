@@ -93,4 +93,4 @@ func (f *front) tooMany(r *gate.Refusal) error {
 	return fault.ExhaustedFor(r.Wait, r.Err)
 }
 
-var errWaits = errors.New("after: as many calls wait on this node as may: send the call again, or ask another node")
+var errWaits = errors.New("after: too many calls wait on this node: send the call again, or ask another node")

@@ -78,7 +78,7 @@ func own(id auth.Identity, m any) error {
 }
 
 func errNotYours(needs auth.Scopes) error {
-	return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("a user's token is for the calls about that user alone; "+
+	return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("a user's token allows calls about that user only; "+
 		"for this call the token needs the scope %s (or %s)", needs, auth.ScopeService))
 }
 

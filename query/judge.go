@@ -14,7 +14,7 @@ import (
 func (f *front) judge(r *http.Request, m *method) (*http.Request, error) {
 	judged, err := f.peers.Accept(r, m.maxBody)
 	if err != nil {
-		f.doubted.Warn("a call was refused that says to be of a node", "from", r.RemoteAddr, "err", err, "request_id", obs.RequestID(r.Context()))
+		f.doubted.Warn("a call was refused: it claims to come from a node, without proof", "from", r.RemoteAddr, "err", err, "request_id", obs.RequestID(r.Context()))
 		return r, fault.Unauthenticated(err.Error())
 	}
 	return judged, nil

@@ -141,7 +141,7 @@ func TestCallsUnderWayAreBounded(t *testing.T) {
 	}
 	wait("bob")
 	until(t, "three calls wait", func() bool { return connect.CodeOf(call("cleo", "chat.messages/0/0")) == connect.CodeResourceExhausted })
-	wantLimit(t, "a fourth that waits", call("cleo", "chat.messages/0/0"), connect.CodeResourceExhausted, "as many calls wait on this node as may")
+	wantLimit(t, "a fourth that waits", call("cleo", "chat.messages/0/0"), connect.CodeResourceExhausted, "too many calls wait on this node")
 	if err := call("cleo"); err != nil {
 		t.Errorf("a call that waits for nothing: %v", err)
 	}
@@ -271,7 +271,7 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 		full.Close()
 		return false
 	})
-	if status, got := ask(100 << 10); status != http.StatusServiceUnavailable || !strings.Contains(got, "as many requests in memory as it takes") ||
+	if status, got := ask(100 << 10); status != http.StatusServiceUnavailable || !strings.Contains(got, "too many requests in memory") ||
 		!strings.Contains(got, "google.rpc.RetryInfo") {
 		t.Errorf("a large body: %d %s", status, got)
 	}

@@ -188,7 +188,7 @@ func TestCorruptStoreIsNoSnapshot(t *testing.T) {
 	}
 	b := newMemory()
 	if _, _, err := snapshot.New(b, snapshot.Options{FS: fs}).Create(t.Context(), stores[2000], "scratch", snapshot.CreateOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "not fit to be copied") {
+		!strings.Contains(err.Error(), "cannot be copied") {
 		t.Errorf("create: %v", err)
 	}
 	if len(b.objects) != 0 {

@@ -14,7 +14,7 @@ var (
 	// ErrNotExist means that there is no object with that key.
 	ErrNotExist = errors.New("no such object")
 	// ErrConflict means that a conditional write found an object other than the one to replace.
-	ErrConflict = errors.New("somebody else has written it in the meantime")
+	ErrConflict = errors.New("another writer has changed it in the meantime")
 )
 
 // Object describes an object of a bucket.

@@ -202,8 +202,8 @@ func TestBucketURL(t *testing.T) {
 	for at, want := range map[string]string{
 		"":                              "is neither file:///dir nor s3://bucket/prefix",
 		"/some/dir":                     "is neither file:///dir nor s3://bucket/prefix",
-		"file://host/dir":               "names no directory",
-		"file:relative":                 "names no directory",
+		"file://host/dir":               "does not name a directory",
+		"file:relative":                 "does not name a directory",
 		"s3:///prefix":                  "names no bucket",
 		"s3://bucket/p?secret=hunter2":  `"secret" is not an option`,
 		"s3://key:hunter2@bucket/p":     "keys come from the environment",

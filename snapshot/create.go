@@ -97,7 +97,7 @@ func (r *Repository) describe(dir string, report Report) (*Manifest, error) {
 	r.meter(report, PhaseCheck, 0)
 	x, err := projections.Inspect(dir, r.o.FS)
 	if err != nil {
-		return nil, fmt.Errorf("snapshot: the store is not fit to be copied: %w", err)
+		return nil, fmt.Errorf("snapshot: the store cannot be copied: %w", err)
 	}
 	if err := r.hashAll(dir, files, r.meter(report, PhaseHash, total)); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (r *Repository) base(list []Entry, m *Manifest, full bool) (base *Manifest,
 			if bad.Newer {
 				return nil, "", e.Err
 			}
-			r.o.Logger.Error("a manifest is damaged; it is passed over", "err", e.Err)
+			r.o.Logger.Error("a manifest is damaged; it is ignored", "err", e.Err)
 			continue
 		}
 		if err := sameSource(e, m); err != nil {
@@ -190,7 +190,7 @@ func sameSource(e *Entry, m *Manifest) error {
 	old, new := e.Manifest.Identity(), m.Identity()
 	old.Settings = new.Settings
 	if err := projections.CheckIdentity(e.Key, projections.FormatVersion, projections.FoldVersion, old, new); err != nil {
-		return fmt.Errorf("the bucket holds snapshots of something else: %w; or use another --snapshots URL, or remove what is below %s there", err,
+		return fmt.Errorf("the bucket has snapshots of another deployment: %w; or use another --snapshots URL, or remove what is below %s there", err,
 			partitionPrefix(m.Partition))
 	}
 	return nil

@@ -33,7 +33,7 @@ const (
 
 func openDir(u *url.URL) (Bucket, error) {
 	if u.Host != "" || !filepath.IsAbs(u.Path) || u.RawQuery != "" {
-		return nil, fmt.Errorf("snapshots: %q names no directory: write file:///absolute/dir", u.Redacted())
+		return nil, fmt.Errorf("snapshots: %q does not name a directory: write file:///absolute/dir", u.Redacted())
 	}
 	if err := makeRoot(u.Path); err != nil {
 		return nil, fmt.Errorf("snapshots: %w", err)

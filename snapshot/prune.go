@@ -20,7 +20,7 @@ type Pruned struct {
 
 // ErrNotCurrent means that Prune was refused because another process has written the current
 // snapshot.
-var ErrNotCurrent = errors.New("another owner has written the current snapshot: pruning is left to it")
+var ErrNotCurrent = errors.New("another owner has written the current snapshot and prunes old ones")
 
 // Prune removes a partition's snapshots except the newest Keep, and the files that no remaining
 // snapshot names and that are older than the grace period. own is the position of the current
@@ -62,7 +62,7 @@ func (r *Repository) Prune(ctx context.Context, partition int32, own *projection
 		}
 	}
 	if unreadable != nil {
-		return p, fmt.Errorf("no files of partition %d are removed, since a manifest that cannot be read may name them: %w", partition, unreadable)
+		return p, fmt.Errorf("no files of partition %d are removed, because a manifest that cannot be read may name them: %w", partition, unreadable)
 	}
 	for _, o := range old {
 		if named[o.Key[len(prefix):]] {

@@ -97,7 +97,7 @@ func (r *Repository) hash(dir string, f *File, progress *meter) (string, error) 
 		return "", fmt.Errorf("snapshot: reading %s: %w", at, err)
 	}
 	if n != f.Size {
-		return "", fmt.Errorf("snapshot: %s has %d bytes and not %d: it changes while it is copied", at, n, f.Size)
+		return "", fmt.Errorf("snapshot: %s has %d bytes and not %d: it changed while it was copied", at, n, f.Size)
 	}
 	sha := hex.EncodeToString(sum.Sum(nil))
 	if table {

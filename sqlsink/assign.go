@@ -13,9 +13,9 @@ import (
 	"github.com/tidemark/tidemark/internal/sink"
 )
 
-// assign returns the offsets at which newly assigned partitions start: the positions in the
-// database. It waits for the database and for the brokers until the rebalance (group) or the
-// session ends.
+// assign returns the offsets at which newly assigned partitions start: their positions in the
+// database. It waits for the database and the brokers, until the rebalance (group) or the session
+// ends.
 func (s *session) assign(session, group context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	ctx, cancel := context.WithCancel(group)
 	defer cancel()
@@ -66,7 +66,7 @@ func (s *session) release(gone map[string][]int32) {
 	}
 }
 
-// breaks ends the session with err, unless it ends already.
+// breaks ends the session with err, unless the session is already ending.
 func (s *session) breaks(err error) {
 	select {
 	case s.broken <- err:
@@ -87,7 +87,7 @@ func (s *session) uncommitted() (offsets sink.Offsets) {
 	return offsets
 }
 
-// end notes how far the logs reach.
+// end updates the ends of the logs.
 func (s *session) end(ends kadm.ListedOffsets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

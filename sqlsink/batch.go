@@ -18,21 +18,21 @@ type row struct {
 	state    rowState
 }
 
-// rows are those of one table.
+// rows are the rows of one table.
 type rows struct {
 	list  []row
 	byKey map[string]int32
 }
 
-// batch collects rows: of unread and channels the newest of each key, of receipts all. It borrows
-// nothing from the records.
+// batch collects rows: the newest row of each key of unread and channels, and all receipts. It
+// copies what it needs from the records.
 type batch struct {
 	text     copyText
 	unread   rows
 	channels rows
 	receipts []row
 
-	removals bool // something is removed that other partitions may have rows of
+	removals bool // a removal that may affect rows of other partitions
 	tally    tally
 
 	delta   events.UnreadDelta
@@ -138,7 +138,7 @@ func (b *batch) addReceipts(r *kgo.Record, p *part) {
 		return
 	}
 	if r.Value == nil {
-		return // it says nothing
+		return // it has no receipts
 	}
 	if err := events.DecodeReceiptsRecord(r.Value, c); err != nil {
 		b.bad(r, err)
@@ -162,14 +162,14 @@ func (b *batch) addReceipts(r *kgo.Record, p *part) {
 	add(c.Delivered, false)
 }
 
-// bad counts a record that cannot be written. The others go on, and the next value of its key
-// replaces it.
+// bad counts a record that cannot be written. Other records are not affected, and the next value of
+// its key replaces it.
 func (b *batch) bad(r *kgo.Record, err error) {
 	b.tally.bad++
 	b.tally.lastBad = &RecordError{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, What: "not written to SQL", Err: err}
 }
 
-// drop removes the rows of parts that are gone, and returns how many.
+// drop removes the rows of partitions that were given away, and returns their number.
 func (b *batch) drop(gone func(*part) bool) (n int) {
 	keep := func(list []row) []row {
 		kept := list[:0]

@@ -29,32 +29,33 @@ type Flush struct {
 type Config struct {
 	// Brokers are the addresses to begin with.
 	Brokers []string
-	// ClientOptions are added to those of the Kafka clients: TLS, SASL, a dialer, time limits. They
-	// must not say how to consume, which the sink does itself.
+	// ClientOptions are added to the options of the Kafka clients: TLS, SASL, a dialer, time
+	// limits. They must not configure consuming, which the sink does itself.
 	ClientOptions []kgo.Opt
 	// Group is the consumer group; empty: DefaultGroup.
 	Group string
 	// Unread, Channels and Receipts name the topics; empty: those of package events.
 	Unread, Channels, Receipts string
 
-	// Database is where the schema tidemark is.
+	// Database has the schema tidemark.
 	Database *Address
-	// Flush says when rows are written. A batch is also written once its text is FlushBytes, 32 MiB
-	// by default, and at once while the database is being filled and nothing more is at hand.
+	// Flush determines when rows are written. A batch is also written once its text has FlushBytes,
+	// 32 MiB by default. While the database is being filled, a batch is written as soon as no more
+	// records are at hand.
 	Flush      Flush
 	FlushBytes int
-	// FetchBytes bounds what is fetched ahead from one broker; 16 MiB by default.
+	// FetchBytes bounds the records that are fetched ahead from one broker; 16 MiB by default.
 	FetchBytes int32
 	// CheckEvery is how long, at most, a wiped database goes unnoticed while there is nothing to
 	// write; 5 s by default.
 	CheckEvery time.Duration
-	// CommitEvery is the least time between two commits of group offsets, and between two questions
+	// CommitEvery is the minimum time between two commits of group offsets, and between two queries
 	// for the ends of the logs; 1 s by default. Both serve lag monitors.
 	CommitEvery time.Duration
 	// SessionTimeout is how long a member may be silent before the group gives its partitions to
 	// others; 10 s by default.
 	SessionTimeout time.Duration
-	// WriteTimeout bounds one try to write a batch; 5 min by default.
+	// WriteTimeout bounds one attempt to write a batch; 5 min by default.
 	WriteTimeout time.Duration
 	// RetryMin and RetryMax are the first and the longest pause after a failure; 50 ms and 5 s by
 	// default.
@@ -77,7 +78,7 @@ func (c *Config) plant(where string) error {
 	return c.planted(where)
 }
 
-// topics are those that are read.
+// topics returns the topics to read.
 func (c *Config) topics() []string { return []string{c.Unread, c.Channels, c.Receipts} }
 
 // withDefaults checks c and fills in what is not set.

@@ -15,12 +15,12 @@ import (
 	"github.com/tidemark/tidemark/internal/retry"
 )
 
-// database keeps one connection for the next use. A connection that failed is closed.
+// database keeps one idle connection for the next use. It closes a connection that failed.
 type database struct {
 	cfg     *Config
 	metrics *metrics
 	idle    chan *pgx.Conn
-	trouble atomic.Pointer[error] // why the last try failed; nil: it did not
+	trouble atomic.Pointer[error] // why the last attempt failed; nil: it succeeded
 }
 
 func newDatabase(cfg *Config, m *metrics) *database {
@@ -42,10 +42,10 @@ func (db *database) close() {
 func closeConn(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
-	_ = conn.Close(ctx) // every transaction has ended, one way or the other
+	_ = conn.Close(ctx) // no transaction is open
 }
 
-// once runs fn in one transaction. If fn fails, or the commit does, nothing was changed, unless the
+// once runs fn in one transaction. If fn or the commit fails, nothing was changed, unless only the
 // answer to the commit was lost.
 func (db *database) once(ctx context.Context, fn func(context.Context, pgx.Tx) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, db.cfg.WriteTimeout)
@@ -114,7 +114,7 @@ func (db *database) persist(ctx context.Context, what string, fn func(context.Co
 	}
 }
 
-// inWords adds to an error of the database what can be done, and takes out what nobody may read.
+// inWords adds a remedy to an error of the database, and removes the password.
 func (db *database) inWords(err error) error {
 	if err == nil {
 		return nil
@@ -125,9 +125,9 @@ func (db *database) inWords(err error) error {
 		case "3F000", "42P01", "42883", "42703": // schema, table, function, column
 			err = fmt.Errorf("%w: its schema or a table is gone: %w", errReopen, err)
 		case "42501":
-			err = fmt.Errorf("%w: the user of --sql needs the right: GRANT CREATE, TEMPORARY ON DATABASE … TO …, and must own the schema tidemark and what is in it", err)
+			err = fmt.Errorf("%w: the user of --sql lacks a right: GRANT CREATE, TEMPORARY ON DATABASE … TO that user, and make it the owner of the schema tidemark and of everything in it", err)
 		case "53100":
-			err = fmt.Errorf("%w: the database has no room left: the sink goes on by itself once there is some", err)
+			err = fmt.Errorf("%w: the database is out of disk space: free some; the sink then continues by itself", err)
 		case "25006":
 			err = fmt.Errorf("%w: --sql names a standby: name the primary, with target_session_attrs=read-write if it may move", err)
 		}
@@ -139,7 +139,7 @@ func (db *database) inWords(err error) error {
 	return db.cfg.Database.redact(err)
 }
 
-// flat makes an error of several lines one of one line.
+// flat puts an error of several lines on one line.
 func flat(err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	if text == err.Error() {

@@ -3,14 +3,14 @@
 //
 // A delta's way through the files (internal/sink has what it shares with the cache):
 //
-//	config.go     settings; errors.go and metrics.go what goes wrong and what is counted
+//	config.go     settings; errors.go and metrics.go errors and metrics
 //	dsn.go        the address of the database, and its password, which nothing prints
 //	database.go   connections, and transactions on them
 //	schema.go     the schema is made and migrated (schema/)
-//	filling.go    one filling of the database, and where each partition goes on
+//	filling.go    one filling of the database, and the position of each partition
 //	sink.go       sessions, one after the other, until the context ends
 //	session.go    one membership of the consumer group: poll, collect, flush
-//	assign.go     where a partition begins: at the position that the database itself holds; how far
+//	assign.go     where a partition begins: at its position in the database; how far
 //	              behind it is
 //	batch.go      decode, and keep the newest row of each key
 //	row.go        deltas and records as rows; copy.go the text of a row

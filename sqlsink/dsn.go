@@ -10,17 +10,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Address is the address of a database, with what is needed to log in. Its String has no password.
+// Address is the address of a database and the login. Its String has no password.
 type Address struct {
 	conf *pgx.ConnConfig
 	name string
 }
 
-// connectTimeout bounds the making of a connection.
+// connectTimeout bounds the time to connect.
 const connectTimeout = 10 * time.Second
 
-// ParseAddress reads a postgres:// URL. A password that is not in it comes from password, or, where
-// that is empty, from $PGPASSWORD or ~/.pgpass. The error quotes nothing of the URL.
+// ParseAddress reads a postgres:// URL. If the URL has no password, ParseAddress takes the
+// argument, or if that is empty, $PGPASSWORD or ~/.pgpass. Its error quotes nothing of the URL.
 func ParseAddress(dsn, password string) (*Address, error) {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Opaque != "" {
@@ -34,7 +34,7 @@ func ParseAddress(dsn, password string) (*Address, error) {
 		conf.Password = password
 	}
 	conf.ConnectTimeout = connectTimeout
-	conf.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is prepared: a pooler may stand between
+	conf.DefaultQueryExecMode = pgx.QueryExecModeExec // no prepared statements: poolers do not support them
 	for name, value := range map[string]string{
 		"application_name": "tidemark sql", "timezone": "UTC", "datestyle": "ISO", "client_encoding": "UTF8",
 	} {
@@ -43,12 +43,12 @@ func ParseAddress(dsn, password string) (*Address, error) {
 	return &Address{conf: conf, name: fmt.Sprintf("%s:%d/%s", conf.Host, conf.Port, conf.Database)}, nil
 }
 
-var errAddress = errors.New("--sql is no address of a PostgreSQL database: write it as postgres://USER@HOST:5432/DATABASE, the password in --sql-password-file, $PGPASSWORD or ~/.pgpass")
+var errAddress = errors.New("--sql is not the address of a PostgreSQL database: write it as postgres://USER@HOST:5432/DATABASE, the password in --sql-password-file, $PGPASSWORD or ~/.pgpass")
 
 // String names the database: host, port and database.
 func (a *Address) String() string { return a.name }
 
-// PasswordIn reports whether the address of a database carries a password.
+// PasswordIn reports whether the address of a database contains a password.
 func PasswordIn(dsn string) bool {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -58,7 +58,7 @@ func PasswordIn(dsn string) bool {
 	return has || u.Query().Has("password") || u.Query().Has("sslpassword") || u.Scheme == "" && strings.Contains(dsn, "password")
 }
 
-// redact takes the password out of the text of an error.
+// redact removes the password from the text of an error.
 func (a *Address) redact(err error) error {
 	if err == nil || a.conf.Password == "" || !strings.Contains(err.Error(), a.conf.Password) {
 		return err

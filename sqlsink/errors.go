@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	errKey = errors.New("the key is none of this topic: user 0x00 channel in tidemark.unread, channel in the others")
-	// errReopen ends a session whose positions are no longer true.
+	errKey = errors.New("the key does not have this topic's form: user 0x00 channel in tidemark.unread, channel in the others")
+	// errReopen ends a session whose positions differ from those in the database.
 	errReopen = errors.New("the database lost writes")
 )
 

@@ -10,14 +10,14 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Writer writes what is published, for tests that stand outside of the package.
+// Writer writes published records, for tests outside of the package.
 type Writer struct {
 	db   *database
 	fill filling
 	part *part
 }
 
-// Begin empties a database and returns who writes to it.
+// Begin empties a database and returns a Writer for it.
 func Begin(t testing.TB, dsn string) *Writer {
 	t.Helper()
 	addr, err := ParseAddress(dsn, "")
@@ -42,7 +42,7 @@ func (w *Writer) do(t testing.TB, fn func(context.Context, pgx.Tx) error) {
 	}
 }
 
-// Wipe begins anew, with empty tables.
+// Wipe begins a new filling, with empty tables.
 func (w *Writer) Wipe(t testing.TB) {
 	t.Helper()
 	w.do(t, func(ctx context.Context, tx pgx.Tx) (err error) {
@@ -95,7 +95,7 @@ func (w *Writer) begin(token string, p partition) func(context.Context, pgx.Tx) 
 	}
 }
 
-// write writes a batch as the owner of a step.
+// write writes a batch as the owner of a partition.
 func (w *Writer) write(b *batch, s step) func(context.Context, pgx.Tx) error {
 	return func(ctx context.Context, tx pgx.Tx) error {
 		_, err := write(ctx, tx, b, &w.fill, []step{s})

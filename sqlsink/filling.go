@@ -11,14 +11,14 @@ import (
 	"github.com/tidemark/tidemark/internal/sink"
 )
 
-// Why a filling begins.
+// The reasons why a filling begins.
 const (
 	whyEmpty  = "empty"
 	whyTopics = "topics"
 )
 
-// filling is one filling of the database, from empty to complete, until the database loses it. The
-// next offset of each partition is stored beside the rows and is written with them.
+// filling is one filling of the database, from empty to complete. It lasts until the database loses
+// it. The next offset of each partition is stored beside the rows and is written with them.
 type filling struct {
 	id       string
 	complete bool
@@ -30,9 +30,9 @@ type (
 )
 
 // openFilling joins the filling that the database has, or begins one with id. why is empty if it
-// joined; else it is the reason for a new one. Rows that are there stay where the topics are the
-// same: what is read again has the same stamps. Stamps of other topics cannot be compared, so their
-// rows go.
+// joined; otherwise it is the reason for a new one. If the topics are the same, existing rows stay,
+// because records that are read again have the same stamps. Stamps of other topics cannot be
+// compared, so rows from other topics are removed.
 func openFilling(ctx context.Context, tx pgx.Tx, id, topics string, partitions int) (f filling, why string, err error) {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(lockSchema)); err != nil {
 		return f, "", err
@@ -66,15 +66,15 @@ func openFilling(ctx context.Context, tx pgx.Tx, id, topics string, partitions i
 }
 
 // begin makes token the owner of partitions in place of any other owner, and returns the offset at
-// which to go on with each. It waits for a transaction of the owner of before. Use a new token for
-// each begin: a member that gets a partition back must not take it for one that it kept.
+// which each continues. It waits for an open transaction of the previous owner. Use a new token for
+// each begin: a member that gets a partition back must not mistake it for one that it kept.
 func (f filling) begin(ctx context.Context, tx pgx.Tx, token string, parts []partition, logs []extent) ([]int64, error) {
 	if err := f.holds(ctx, tx); err != nil {
 		return nil, err
 	}
 	next := make([]int64, len(parts))
 	for i, p := range parts {
-		// Beyond the log's end stands a position in a log that is no longer there.
+		// A position beyond the log's end belongs to a log that no longer exists.
 		err := tx.QueryRow(ctx, `INSERT INTO tidemark.positions AS p (topic, partition, next_offset, target, owner) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (topic, partition) DO UPDATE SET owner = excluded.owner,
 				next_offset = CASE WHEN p.next_offset > excluded.target THEN excluded.next_offset ELSE greatest(p.next_offset, excluded.next_offset) END
@@ -86,7 +86,7 @@ func (f filling) begin(ctx context.Context, tx pgx.Tx, token string, parts []par
 	return next, nil
 }
 
-// holds returns errReopen if the database has lost the filling, or has another one.
+// holds returns errReopen if the database has lost the filling or has another one.
 func (f filling) holds(ctx context.Context, tx pgx.Tx) error {
 	var id string
 	err := tx.QueryRow(ctx, `SELECT filling FROM tidemark.identity FOR SHARE`).Scan(&id)
@@ -109,8 +109,8 @@ func sortSteps(steps []step) {
 	slices.SortFunc(steps, func(a, b step) int { return a.partition.Compare(b.partition) })
 }
 
-// lock locks the positions of steps for this transaction. It returns errReopen if one of them is
-// not where it was left, or has another owner.
+// lock locks the positions of steps for this transaction. It returns errReopen if a position has
+// changed or has another owner.
 func lock(ctx context.Context, tx pgx.Tx, steps []step) error {
 	for _, s := range steps {
 		var next int64
@@ -123,7 +123,7 @@ func lock(ctx context.Context, tx pgx.Tx, steps []step) error {
 		case err != nil:
 			return err
 		case owner != s.token:
-			return fmt.Errorf("%w, or rather another member has taken %s", errReopen, s.partition)
+			return fmt.Errorf("%w: another member has taken %s", errReopen, s.partition)
 		case next < s.before:
 			return fmt.Errorf("%w: the position of %s is %d and was %d: was an older backup restored?", errReopen, s.partition, next, s.before)
 		}

@@ -15,8 +15,8 @@ func write(ctx context.Context, tx pgx.Tx, b *batch, f *filling, steps []step) (
 	if err := f.holds(ctx, tx); err != nil {
 		return false, err
 	}
-	// What removes rows of other partitions waits for the batches that may be writing some, and the
-	// other way round.
+	// A batch that removes rows of other partitions and batches that may write such rows wait for
+	// each other.
 	how := "pg_advisory_xact_lock_shared"
 	if b.removals {
 		how = "pg_advisory_xact_lock"
@@ -35,7 +35,7 @@ func write(ctx context.Context, tx pgx.Tx, b *batch, f *filling, steps []step) (
 	return advance(ctx, tx, steps, f.complete)
 }
 
-// merge copies a batch into temporary tables and merges these into the tables of a schema.
+// merge copies a batch into temporary tables and merges them into the tables of a schema.
 func merge(ctx context.Context, tx pgx.Tx, b *batch, schema string) error {
 	run := func(statements string) error {
 		_, err := tx.Exec(ctx, in(schema, statements), pgx.QueryExecModeSimpleProtocol)
@@ -84,7 +84,7 @@ func merge(ctx context.Context, tx pgx.Tx, b *batch, schema string) error {
 	return nil
 }
 
-// in makes statements about the schema tidemark those about another one.
+// in returns the statements with another schema in place of tidemark.
 func in(schema, statements string) string {
 	return strings.ReplaceAll(statements, "tidemark.", schema+".")
 }
@@ -93,7 +93,7 @@ func in(schema, statements string) string {
 type copyReader struct {
 	text []byte
 	list []row
-	at   int // in the text of the first of list
+	at   int // in the text of the first row of list
 }
 
 // Read implements io.Reader.
@@ -112,8 +112,8 @@ func (r *copyReader) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// flush writes what was collected, and repeats that until the database has taken it. Rows of
-// partitions that were given away meanwhile are left out: their new owner reads them again.
+// flush writes the batch and retries until the database has it. It leaves out rows of partitions
+// that were given away meanwhile: their new owner reads those records again.
 func (s *session) flush(ctx context.Context) error {
 	b := &s.batch
 	var steps []step
@@ -153,11 +153,12 @@ func (s *session) flush(ctx context.Context) error {
 // complain logs that count records were skipped.
 func (s *session) complain(count int) {
 	if count > 0 {
-		s.cfg.Logger.Error("records were not written to the database; the last of them is named", "count", count, "error", s.lastBad)
+		s.cfg.Logger.Error("records were skipped and are not in the database; the error names the last one", "count", count, "error", s.lastBad)
 	}
 }
 
-// owned drops rows of partitions that are gone from the batch, and returns the steps of the others.
+// owned drops rows of partitions that were given away from the batch, and returns the steps of the
+// others.
 func (s *session) owned() (steps []step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +177,7 @@ func (s *session) owned() (steps []step) {
 	return steps
 }
 
-// written notes that the database has what steps say.
+// written records that the database has the batch up to steps.
 func (s *session) written(steps []step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

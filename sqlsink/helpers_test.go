@@ -50,7 +50,7 @@ func query(t testing.TB, dsn, sql string) (lines []string, err error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// dump is what the tables hold, without the times of changes; with times, the times too.
+// dump returns the rows of the tables; times decides whether it includes the times of changes.
 func dump(t testing.TB, dsn string, times bool) string {
 	t.Helper()
 	var out strings.Builder
@@ -59,7 +59,7 @@ func dump(t testing.TB, dsn string, times bool) string {
 		if !times {
 			row += " - 'updated_at'"
 		}
-		if !times && table == "read_pointers" { // the stamp is that of the first of a batch
+		if !times && table == "read_pointers" { // its stamp depends on the batches
 			row += " - 'm' - 'r' - 'd'"
 		}
 		lines, err := query(t, dsn, "SELECT ("+row+")::text FROM tidemark."+table+" t ORDER BY 1")
@@ -71,7 +71,7 @@ func dump(t testing.TB, dsn string, times bool) string {
 	return out.String()
 }
 
-// history is what a fold might publish: for each key values whose stamps grow, in the order of the
+// history is what a fold might publish: values of each key with growing stamps, in the order of the
 // topic.
 type history struct {
 	rng     *rand.Rand
@@ -153,7 +153,8 @@ func (h *history) grow(n int) []*kgo.Record {
 	return h.records[from:]
 }
 
-// want is what the tables hold once all of the history is written, in another database.
+// want returns the rows of the tables in another database to which the whole history was written in
+// order.
 func (h *history) want(t testing.TB, s *server) string {
 	t.Helper()
 	dsn := s.database(t, "")
@@ -235,7 +236,7 @@ func (m *member) ready(t testing.TB) {
 	testkit.Await(t, "the database is complete", func() bool { ok, _ := m.Ready(); return ok })
 }
 
-// holds waits until the tables hold want.
+// holds waits until the rows of the tables equal want.
 func holds(t testing.TB, dsn, want string) {
 	t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
@@ -245,13 +246,13 @@ func holds(t testing.TB, dsn, want string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the tables hold what they should not (-), or lack (+)\n%s", difference(got, want))
+			t.Fatalf("the tables have extra (-) or missing (+) rows\n%s", difference(got, want))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// difference is the first lines that only one of two dumps has.
+// difference returns the first lines that only one of two dumps has.
 func difference(got, want string) string {
 	var out []string
 	has := func(text string) map[string]bool {

@@ -3,15 +3,16 @@ package sqlsink
 // The statements that merge the temporary tables of a batch into the tables. s.old is the row in
 // the table, and i the row of the batch.
 
-// makeTemporary makes the tables of a batch, which the end of the transaction drops. There is no
-// temporary object that outlives a transaction, as a pooler may give the next one another session.
+// makeTemporary creates the tables of a batch, which are dropped at the end of the transaction. No
+// temporary object outlives a transaction, because a pooler may run the next transaction in another
+// session.
 const makeTemporary = `
 CREATE TEMPORARY TABLE in_unread (` + unreadColumns + `) ON COMMIT DROP;
 CREATE TEMPORARY TABLE in_channels (` + channelColumns + `) ON COMMIT DROP;
 CREATE TEMPORARY TABLE in_receipts (` + receiptColumns + `) ON COMMIT DROP`
 
-// mergeRemovals applies what removes rows, and takes out of the batch what would bring back rows
-// that were removed before. It runs before the other merges.
+// mergeRemovals applies removals, and deletes rows from the batch that were removed before and
+// would come back. It runs before the other merges.
 const mergeRemovals = `
 INSERT INTO tidemark.deleted_channels SELECT channel_id FROM in_channels WHERE state = 'r' ON CONFLICT DO NOTHING;
 
@@ -38,7 +39,7 @@ ON CONFLICT (key) DO UPDATE SET m = greatest(t.m, excluded.m), r = greatest(t.r,
 // character.
 const keyHash = `md5(concat_ws(E'\x01', i.user_id, i.channel_id, i.thread_id))::uuid`
 
-// refuseRemoved takes out of a batch what was removed before.
+// refuseRemoved deletes rows from a batch that were removed before.
 const refuseRemoved = `
 DELETE FROM in_channels i USING tidemark.deleted_channels x WHERE x.channel_id = i.channel_id;
 DELETE FROM in_unread i USING tidemark.deleted_channels x WHERE x.channel_id = i.channel_id;
@@ -47,7 +48,7 @@ DELETE FROM in_unread i USING tidemark.removed x WHERE x.key = ` + keyHash + ` A
 DELETE FROM tidemark.removed x USING in_unread i WHERE x.key = ` + keyHash + ` AND i.state = 's';
 DELETE FROM in_receipts i USING tidemark.removed x WHERE x.key = md5(concat_ws(E'\x01', i.user_id, i.channel_id, ''))::uuid`
 
-// mergeUnread writes deltas. A row that says the same is left as it is.
+// mergeUnread writes deltas. It leaves equal rows unchanged.
 const mergeUnread = `
 INSERT INTO tidemark.unread AS t (
 	user_id, channel_id, thread_id, member, unread, mentions, offline_unread, first_unread_id, first_unread_seq, level, until, flagged,
@@ -72,10 +73,10 @@ WHERE (t.m, t.r, t.d) <> (excluded.m, excluded.r, excluded.d) AND NOT (t.m >= ex
 		excluded.until, excluded.flagged, excluded.read_epoch, excluded.large, excluded.read_pos, excluded.excluded, excluded.mentioned,
 		excluded.direct_mentions, excluded.level_after, excluded.ignore_mention_all, excluded.ask, excluded.filed_keep, excluded.filed_pos, excluded.labels)`
 
-// mergePointers writes the read pointers of deltas whose rows are in the table: those that a delta
-// moves. It runs after mergeUnread. Most deltas are of messages and move none, so the pointers are
-// looked up first: an ON CONFLICT would lock each of their rows. A pointer that a mark takes back to
-// the beginning stays, with seq 0.
+// mergePointers writes the read pointers that deltas move, if the deltas' rows are in the table. It
+// runs after mergeUnread. Most deltas come from messages and move no pointer, so it looks the
+// pointers up first: an ON CONFLICT would lock each of their rows. A pointer that a mark takes back
+// to the beginning stays, with seq 0.
 const mergePointers = `
 INSERT INTO tidemark.read_pointers (user_id, channel_id, thread_id, last_read_id, last_read_seq, last_read_at, read_epoch, m, r, d)
 SELECT i.user_id, i.channel_id, i.thread_id, i.last_read_id, i.last_read_seq, i.last_read_at, i.read_epoch, i.m, i.r, i.d
@@ -108,8 +109,8 @@ WHERE t.m < excluded.m OR t.m = excluded.m AND (
 		excluded.head_seq, excluded.head_pos, excluded.latest_id, excluded.latest_at, excluded.latest_sender, excluded.member_count, excluded.large,
 		excluded.archived, excluded.labels, excluded.holes, excluded.alls, excluded.purged_pos, excluded.holes_floor, excluded.alls_floor)`
 
-// mergeReceipts joins receipts: of two times of the same the earlier one holds, in whatever order
-// they come.
+// mergeReceipts joins receipts: the earlier of two times of the same receipt wins, in whatever
+// order they come.
 const mergeReceipts = `
 INSERT INTO tidemark.receipts AS t (channel_id, user_id, up_to_seq, message_id, read_at, delivered_at)
 SELECT channel_id, user_id, up_to_seq, max(message_id), min(read_at), min(delivered_at)

@@ -6,7 +6,7 @@ import (
 	"github.com/tidemark/tidemark/internal/sink"
 )
 
-// metrics are those of one Sink.
+// metrics are the metrics of one Sink.
 type metrics struct {
 	records    *prometheus.CounterVec // by result
 	flush      prometheus.Histogram
@@ -20,7 +20,7 @@ type metrics struct {
 	written, coalesced, skipped, bad prometheus.Counter
 }
 
-// reasons are those of a filling.
+// reasons are the reasons for a filling.
 var reasons = []string{whyEmpty, whyTopics}
 
 func newMetrics(r prometheus.Registerer) *metrics {

@@ -24,7 +24,7 @@ import (
 	"github.com/tidemark/tidemark/sqlsink"
 )
 
-// tables is a fold whose outputs are written to a database.
+// tables folds records and writes the outputs to a database.
 type tables struct {
 	t       *testing.T
 	conn    *pgx.Conn
@@ -34,9 +34,9 @@ type tables struct {
 	batches [][]*kgo.Record
 }
 
-// TestPropertyTables: whatever happened, the tables tell each user what the model says: every row,
-// also of large channels through the view, and who has read which message. Nothing remains of
-// deleted channels and of erased users. What is written once more changes nothing.
+// TestPropertyTables: after any events the tables equal the model for each user: every row, also of
+// large channels through the view, and who has read which message. They have no rows of deleted
+// channels and of erased users. Writing the records again changes nothing.
 func TestPropertyTables(t *testing.T) {
 	dsn := testkit.Postgres(t)
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -83,7 +83,7 @@ func (s *tables) same(t *rapid.T, c *random.Case) {
 	}
 }
 
-// publish writes what the partition has to tell.
+// publish drains the partition and writes its records.
 func (s *tables) publish(t *rapid.T) {
 	var out projections.Deltas
 	s.part.Drain(&out, true)
@@ -104,7 +104,7 @@ func (s *tables) publish(t *rapid.T) {
 	s.writer.Write(s.t, records...)
 }
 
-// dump is everything that people see, with the time of the last change.
+// dump returns everything that users of the tables see, with the time of the last change.
 func (s *tables) dump(t *rapid.T) string {
 	var out strings.Builder
 	for _, table := range []string{"unread", "read_pointers", "channels", "receipts"} {
@@ -150,7 +150,7 @@ func newAnswer() *checker.Answer {
 	return &checker.Answer{Channels: map[string]checker.Channel{}, Threads: map[checker.ThreadID]checker.Thread{}, ByLabel: map[string]model.Totals{}}
 }
 
-// sum makes the totals of an answer the sums of its parts.
+// sum sets the totals of an answer to the sums of its parts.
 func sum(a *checker.Answer) {
 	a.Totals, _ = a.Sum("")
 	for _, c := range a.Channels {
@@ -160,7 +160,7 @@ func sum(a *checker.Answer) {
 	}
 }
 
-// asTables leaves out of what is right what no table tells.
+// asTables clears the fields of the right answer that no table has.
 func asTables(a *checker.Answer) {
 	for id, c := range a.Channels {
 		c.FirstMention, c.Line = projections.Ref{}, projections.Ref{}
@@ -271,8 +271,8 @@ func levelOf(name string) events.Level {
 	return events.Level(slices.Index(events.LevelNames[:], name)) //nolint:gosec // there are three
 }
 
-// readers compares message_readers with where the members' pointers are, and with GetReaders where
-// all reads are public and none was taken back.
+// readers compares message_readers with the members' pointers, and also with GetReaders if all
+// reads are public and none was taken back.
 func (s *tables) readers(t *rapid.T, l *script.Log) {
 	plain := true
 	for _, r := range l[events.Reads] {

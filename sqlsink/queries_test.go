@@ -17,7 +17,7 @@ import (
 
 var sqlBlock = regexp.MustCompile("(?s)\n\n([^\n]+)\n\n```sql\n(.*?)\n```")
 
-// Each query of docs/sql.md finds what its question asks for.
+// Each query of docs/sql.md answers its question.
 func TestQueriesOfTheDocument(t *testing.T) {
 	dsn := testkit.Postgres(t)
 	w := Begin(t, dsn)
@@ -87,7 +87,7 @@ func TestQueriesOfTheDocument(t *testing.T) {
 	}
 }
 
-// asked are three users and three channels, as of a time, so that every query finds somebody.
+// asked has three users and three channels, as of a time, so that every query finds somebody.
 func asked(now int64) []*kgo.Record {
 	const day = 24 * 3600 * 1000
 	head := func(channel string, seq uint32, members uint32, at int64) *kgo.Record {

@@ -9,8 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// readAll calls each with the records of the topics, from the start of each log to where it ends
-// now.
+// readAll calls each with the records of the topics, from the start of each log to its current end.
 func readAll(ctx context.Context, cfg *Config, each func(*kgo.Record) error) error {
 	cl, err := kgo.NewClient(append(slices.Clone(cfg.ClientOptions), kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID("tidemark-sql-verify"),
 		kgo.DisableClientMetrics(), kgo.KeepControlRecords(), kgo.FetchMaxBytes(cfg.FetchBytes))...)

@@ -2,13 +2,13 @@ package sqlsink
 
 import "github.com/tidemark/tidemark/events"
 
-// rowState is what becomes of the row of a key.
+// rowState is what happens to the row of a key.
 type rowState uint8
 
 const (
 	stored  rowState = iota
-	removed          // with the stamp of what says so
-	erased           // without a stamp: by a tombstone
+	removed          // with the stamp of the delta that removes it
+	erased           // by a tombstone, which has no stamp
 )
 
 // names of rowState in the temporary tables.
@@ -16,9 +16,9 @@ var stateNames = [...]string{stored: "s", removed: "r", erased: "e"}
 
 func (c *copyText) state(s rowState) { c.b = append(append(c.b, stateNames[s]...), '\t') }
 
-// stateOf returns what becomes of the row of d. A delta that says nothing of a user who did
-// something on chat.reads is that of an erased user, or as good as one: no row of theirs remains.
-// That of one who left without having read anything stays, with member false.
+// stateOf returns what happens to the row of d. An empty delta of a user with a record on
+// chat.reads is from an erased user, or equivalent to one, and removes the row. The row of a user
+// who left without having read anything stays, with member false.
 func stateOf(d *events.UnreadDelta) rowState {
 	if d.Member || d.Stamp.R == 0 || d.LastRead.Seq != 0 || d.ReadEpoch > 1 || d.OfflineUnread != 0 ||
 		d.SaidLevel() != events.LevelAll || d.Until != 0 || d.IgnoreAll || d.Flagged || d.Filed.Is ||
@@ -28,7 +28,7 @@ func stateOf(d *events.UnreadDelta) rowState {
 	return removed
 }
 
-// unreadColumns are those of the temporary table of deltas, in the order of appendUnread.
+// unreadColumns are the columns of the temporary table of deltas, in the order of appendUnread.
 const unreadColumns = `state text, user_id text, channel_id text, thread_id text, m bigint, r bigint, d bigint,
 	member boolean, unread bigint, mentions bigint, direct_mentions bigint, offline_unread bigint,
 	first_unread_id text, first_unread_seq bigint, level text, level_after text, until timestamptz,
@@ -77,12 +77,12 @@ func (c *copyText) appendUnread(d *events.UnreadDelta, s rowState) {
 	c.positions(d.Mentioned)
 	c.id(d.LastRead.MessageID)
 	c.uint(d.LastRead.Seq)
-	// No time is told of a thread that was read with its channel.
+	// A thread that was read with its channel has no time of reading.
 	c.time(d.LastReadAt, d.LastRead.Seq > 0 && (d.LastReadAt != 0 || len(d.ThreadID) == 0))
 	c.end()
 }
 
-// channelColumns are those of the temporary table of channels.
+// channelColumns are the columns of the temporary table of channels.
 const channelColumns = `state text, channel_id text, m bigint, head_seq bigint, head_pos bigint, latest_id text, latest_at timestamptz, latest_sender text,
 	member_count bigint, large boolean, archived boolean, labels text[], holes int8multirange, alls int8multirange,
 	purged_pos bigint, holes_floor bigint, alls_floor bigint`
@@ -109,7 +109,7 @@ func (c *copyText) appendChannel(r *events.ChannelRecord, s rowState) {
 	c.end()
 }
 
-// receiptColumns are those of the temporary table of receipts.
+// receiptColumns are the columns of the temporary table of receipts.
 const receiptColumns = `channel_id text, user_id text, up_to_seq bigint, message_id text, read_at timestamptz, delivered_at timestamptz`
 
 // appendReceipt appends the row of one receipt.

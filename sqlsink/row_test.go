@@ -116,7 +116,7 @@ func TestBatchKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// Rows of a partition that was given away go, and the others stay under their keys.
+// drop removes the rows of a partition that was given away, and finds the others under their keys.
 func TestBatchDropsWhatIsGone(t *testing.T) {
 	var b batch
 	b.reset()
@@ -135,7 +135,7 @@ func TestBatchDropsWhatIsGone(t *testing.T) {
 	}
 }
 
-// What is no value of its key is left out, and counted.
+// A record whose value does not fit its key is skipped and counted.
 func TestBadRecords(t *testing.T) {
 	var b batch
 	b.reset()
@@ -156,7 +156,7 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// No error and no name has the password, wherever in the address it is.
+// No error and no name contains the password, wherever in the address it is.
 func TestAddressHidesItsPassword(t *testing.T) {
 	for _, dsn := range []string{
 		"postgres://u:hunter2@db:5432/x", "postgres://u@db/x?password=hunter2", "postgres://u:hunter2@db:port/x",
@@ -178,8 +178,8 @@ func TestAddressHidesItsPassword(t *testing.T) {
 	}
 }
 
-// All series that an alert looks at are there before the first event; the lag has one for each
-// partition that is owned.
+// Every series that an alert uses exists before the first event; the lag has one for each owned
+// partition.
 func TestSeriesFromTheStart(t *testing.T) {
 	s := testkit.NewSeries()
 	newMetrics(s)

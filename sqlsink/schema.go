@@ -21,10 +21,10 @@ const (
 	lockRemoval = 0x7469_6465_0002
 )
 
-// oldest is the oldest PostgreSQL that has multiranges.
+// oldest is the oldest version of PostgreSQL with multiranges.
 const oldest = 140000
 
-// ensureSchema makes the schema, or brings it up to Version.
+// ensureSchema creates the schema, or migrates it to Version.
 func ensureSchema(ctx context.Context, tx pgx.Tx) error {
 	var server int
 	var encoding string
@@ -37,7 +37,7 @@ func ensureSchema(ctx context.Context, tx pgx.Tx) error {
 	case server < oldest:
 		return fmt.Errorf("the database is PostgreSQL %d, and the role sql needs 14 or newer", server/10000)
 	case encoding != "UTF8":
-		return fmt.Errorf("the database has the encoding %s, and ids are UTF-8: name a database that was created with ENCODING 'UTF8'", encoding)
+		return fmt.Errorf("the database has the encoding %s, but ids are UTF-8: name a database that was created with ENCODING 'UTF8'", encoding)
 	}
 	if !schema {
 		if _, err := tx.Exec(ctx, `CREATE SCHEMA tidemark`); err != nil {
@@ -54,7 +54,7 @@ func ensureSchema(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if version > Version {
-		return fmt.Errorf("the schema tidemark has version %d, and this build knows versions up to %d: run the newer version, or drop the schema, which is filled again from the topics", version, Version)
+		return fmt.Errorf("the schema tidemark has version %d, but this build knows versions up to %d: run the newer build, or drop the schema, which is then filled again from the topics", version, Version)
 	}
 	for v := version + 1; v <= Version; v++ {
 		text, err := migrations.ReadFile(fmt.Sprintf("schema/%d.sql", v))
@@ -71,8 +71,8 @@ func ensureSchema(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// createIdentity makes the table of one row that says what the database is filled from. Without its
-// row the database counts as empty: delete the row, and all is read again.
+// createIdentity creates a table of one row that identifies the source of the filling. Without that
+// row the database counts as empty: if you delete it, the sink reads everything again.
 const createIdentity = `CREATE TABLE tidemark.identity (
 	version     integer NOT NULL,
 	filling     text NOT NULL,

@@ -16,22 +16,22 @@ import (
 	"github.com/tidemark/tidemark/internal/sink"
 )
 
-// session is one membership of the group, with one filling of the database. It ends when the
-// filling does: then every partition is opened anew.
+// session is one membership of the group, with one filling of the database. It ends with the
+// filling, and every partition is then opened again.
 type session struct {
 	sink   *Sink
 	cfg    *Config
 	logs   sink.Logs
 	client *kgo.Client
 	begun  filling    // as it was when the session began
-	broken chan error // why the session cannot go on, from the group's goroutine
+	broken chan error // why the session must end, from the group's goroutine
 
 	mu       sync.Mutex
 	parts    map[partition]*part // owned now
 	released bool                // a partition was given away since the last flush
 	since    time.Time           // when the oldest record that is not written was fetched; zero: there is none
 
-	// Of the poll loop alone.
+	// Used by the poll loop only.
 	fill    filling
 	batch   batch
 	checked time.Time // when the database was last looked at
@@ -44,10 +44,10 @@ type session struct {
 type part struct {
 	partition
 	token  string // names this ownership in the database
-	stored int64  // the position that the database is known to hold
+	stored int64  // the last known position in the database
 	next   int64  // everything below was collected
 	commit int64  // the group's offset
-	end    int64  // of the log, as far as known
+	end    int64  // last known end of the log
 }
 
 func newSession(to *Sink, adm *kadm.Client, f filling) *session {
@@ -71,14 +71,14 @@ func (s *session) group(session context.Context) sink.Group {
 	}
 }
 
-// run consumes until ctx ends or the session cannot go on. What was collected and not written by
-// then is read again.
+// run consumes until ctx ends or the session fails. The next session reads again what was collected
+// but not written.
 func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group := s.group(ctx)
-	// Records are collected between a poll and AllowRebalance, so that none is added for an
-	// ownership that has ended.
+	// Records are collected between a poll and AllowRebalance, so that none is added after its
+	// partition was given away.
 	client, err := group.Client(kgo.BlockRebalanceOnPoll())
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (s *session) consume(ctx context.Context, group *sink.Group) error {
 // poll collects the records that were fetched, and returns how many there were. It returns after
 // CheckEvery at the latest, and when a flush is due.
 func (s *session) poll(ctx context.Context, group *sink.Group) (fetched int, err error) {
-	wait, cancel := context.WithTimeout(ctx, s.patience())
+	wait, cancel := context.WithTimeout(ctx, s.pollWait())
 	defer cancel()
 	if err := s.cfg.plant("poll"); err != nil {
 		return 0, err
@@ -142,8 +142,8 @@ func (s *session) poll(ctx context.Context, group *sink.Group) (fetched int, err
 	return fetches.NumRecords(), nil
 }
 
-// patience is how long a poll may wait.
-func (s *session) patience() time.Duration {
+// pollWait returns how long a poll may wait.
+func (s *session) pollWait() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	wait := min(s.cfg.CheckEvery, s.cfg.Flush.Every)
@@ -183,7 +183,7 @@ func (s *session) collect(fetches kgo.Fetches) {
 	})
 }
 
-// add adds one record. One at which the code panics is counted as bad.
+// add adds one record. If that panics, the record counts as bad.
 func (s *session) add(r *kgo.Record, p *part) {
 	from, tally := len(s.batch.text.b), s.batch.tally
 	err := guard.Do("the taking of a record", func() {
@@ -200,24 +200,25 @@ func (s *session) add(r *kgo.Record, p *part) {
 		return
 	}
 	s.batch.text.b, s.batch.tally = s.batch.text.b[:from], tally
-	s.cfg.Logger.Error("a record is left out of the database", append(guard.Attrs(err), "topic", r.Topic, "partition", r.Partition, "offset", r.Offset)...)
+	s.cfg.Logger.Error("a record was skipped because reading it panicked", append(guard.Attrs(err), "topic", r.Topic, "partition", r.Partition, "offset", r.Offset)...)
 	s.batch.tally.records++
 	s.batch.bad(r, sink.ErrPanics)
 }
 
-// due reports whether what was collected is to be written now.
+// due reports whether the batch must be written now.
 func (s *session) due(fetched int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.since.IsZero() {
-		// Partitions without records are written once, and another member may have ended the filling.
+		// Partitions without records are written once, because another member may have ended the
+		// filling.
 		return fetched == 0 && !s.fill.complete && len(s.parts) > 0
 	}
 	return s.batch.rows() >= s.cfg.Flush.Rows || len(s.batch.text.b) >= s.cfg.FlushBytes ||
 		time.Since(s.since) >= s.cfg.Flush.Every || !s.fill.complete && s.caughtUp()
 }
 
-// caughtUp reports whether everything that is known to be in the logs was collected.
+// caughtUp reports whether every record up to the last known ends was collected.
 func (s *session) caughtUp() bool {
 	for _, p := range s.parts {
 		if p.next < p.end {

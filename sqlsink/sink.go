@@ -34,7 +34,7 @@ type Sink struct {
 	ended   error    // why the last session ended
 }
 
-// New checks cfg and fills in its defaults. It connects to nothing; Run does.
+// New checks cfg and fills in its defaults. Only Run connects.
 func New(cfg Config) (*Sink, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -46,8 +46,9 @@ func New(cfg Config) (*Sink, error) {
 	return s, nil
 }
 
-// Run writes until ctx ends, and then returns nil. It retries whatever fails in between (the
-// database or Kafka is down, a topic does not exist yet); Ready names the failure. Call it once.
+// Run writes until ctx ends, and then returns nil. It retries every failure in between (the
+// database or Kafka is down, a topic does not exist yet), and Ready names the failure. Call Run
+// once.
 func (s *Sink) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
 		return errors.New("sqlsink: Run was called twice")
@@ -122,7 +123,7 @@ func (s *Sink) runSession(ctx context.Context, adm *kadm.Client) error {
 }
 
 // Ready reports whether the database is complete and accepts writes, with a line for each problem.
-// Nothing else of a node waits for it.
+// Other roles of a node do not depend on it.
 func (s *Sink) Ready() (bool, []string) {
 	s.mu.Lock()
 	n, ended := s.session, s.ended

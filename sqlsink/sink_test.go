@@ -44,8 +44,8 @@ func rig(t *testing.T) (brokers []string, topics testkit.TopicSet, cl *kgo.Clien
 
 var errPlanted = errors.New("planted")
 
-// Members begin, fail in the middle of a transaction, panic, stop and give partitions to each other:
-// each record takes effect once, and the tables end as if one had written them in order.
+// Members start, fail within a transaction, panic, stop and hand partitions to each other. Each
+// record takes effect once, and the tables end as if one member had written them in order.
 func membersComeAndGo(t *testing.T, s *server) {
 	brokers, topics, cl := rig(t)
 	dsn := s.database(t, "")
@@ -79,7 +79,8 @@ func membersComeAndGo(t *testing.T, s *server) {
 	}
 }
 
-// A schema that is dropped while the sink runs is made and filled again, without a restart.
+// If the schema is dropped while the sink runs, the sink creates and fills it again without a
+// restart.
 func wipedDatabase(t *testing.T, s *server) {
 	brokers, topics, cl := rig(t)
 	dsn := s.database(t, "")
@@ -96,8 +97,8 @@ func wipedDatabase(t *testing.T, s *server) {
 	}
 }
 
-// Without the row of identity everything is read again, and changes nothing, not even the time of a
-// change. A row that somebody removed comes back.
+// Without the identity row the sink reads everything again. That changes nothing, not even the time
+// of a change, but restores a row that was removed by hand.
 func readAgain(t *testing.T, s *server) {
 	brokers, topics, cl := rig(t)
 	dsn := s.database(t, "")
@@ -118,8 +119,8 @@ func readAgain(t *testing.T, s *server) {
 	}
 }
 
-// A database that does not answer is named in Ready, without its password, and goes on once it
-// answers.
+// Ready names a database that does not answer, without its password. The sink continues once the
+// database answers.
 func databaseOff(t *testing.T, s *server) {
 	brokers, topics, cl := rig(t)
 	dsn := s.database(t, "")
@@ -172,7 +173,7 @@ func lateWriter(t *testing.T, s *server) {
 	}
 }
 
-// A database that is put back to an older backup goes on from there.
+// After an older backup of the database is restored, the sink continues from its positions.
 func olderBackup(t *testing.T, s *server) {
 	brokers, topics, cl := rig(t)
 	const backup = "backup"
@@ -194,7 +195,7 @@ func olderBackup(t *testing.T, s *server) {
 	holds(t, old, h.want(t, s))
 }
 
-// Rows of other topics have stamps that mean something else: they go.
+// Rows from other topics are removed, because their stamps cannot be compared.
 func otherTopics(t *testing.T, s *server) {
 	brokers, topics, cl := rig(t)
 	dsn := s.database(t, "")
@@ -210,8 +211,8 @@ func otherTopics(t *testing.T, s *server) {
 	holds(t, dsn, h.want(t, s))
 }
 
-// Verify finds no difference in what a sink wrote, whatever it has not written yet, and each row
-// that somebody changed, removed or added.
+// Verify finds no difference in the rows of a sink, however far behind it is, and finds each row
+// that was changed, removed or added by hand.
 func verified(t *testing.T, s *server) {
 	brokers, topics, cl := rig(t)
 	dsn := s.database(t, "")
@@ -252,7 +253,7 @@ func verified(t *testing.T, s *server) {
 	}
 }
 
-// What cannot work is refused in words, and nothing prints the password.
+// New and Run refuse wrong settings with a remedy, and never print the password.
 func refusals(t *testing.T, s *server) {
 	brokers, topics, _ := rig(t)
 	newer := s.database(t, "")
@@ -261,7 +262,7 @@ func refusals(t *testing.T, s *server) {
 	poor := s.database(t, "")
 	testkit.SQL(t, poor, "CREATE ROLE poor LOGIN")
 	for _, c := range []struct{ name, dsn, want string }{
-		{"newer", newer, "the schema tidemark has version 99, and this build knows versions up to 1"},
+		{"newer", newer, "the schema tidemark has version 99, but this build knows versions up to 1"},
 		{"encoding", s.database(t, "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"), "has the encoding LATIN1"},
 		{"rights", strings.Replace(poor, "tidemark@", "poor:hunter2@", 1), "GRANT CREATE, TEMPORARY ON DATABASE"},
 		{"nobody", "postgres://tidemark:hunter2@127.0.0.1:1/x", "no PostgreSQL answers at 127.0.0.1:1/x"},

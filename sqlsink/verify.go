@@ -11,15 +11,15 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Verified is what a comparison of the tables with the topics has found.
+// Verified is the result of a comparison of the tables with the topics.
 type Verified struct {
 	Rows        int          `json:"rows"` // compared
-	Late        int          `json:"late"` // keys of which the topics have a value that is not written yet: not compared
+	Late        int          `json:"late"` // keys with a newer value in the topics that is not written yet: not compared
 	Differences int          `json:"differences"`
 	First       []Difference `json:"first,omitempty"`
 }
 
-// Difference is a row that is not what the topics say. Is or Want is empty where there is none.
+// Difference is a row that differs from the topics. Is or Want is empty if that side has no row.
 type Difference struct {
 	Table string `json:"table"`
 	Key   string `json:"key"`
@@ -27,7 +27,7 @@ type Difference struct {
 	Want  string `json:"want"`
 }
 
-// String says it in a line.
+// String describes the difference in one line.
 func (d Difference) String() string {
 	none := func(row string) string {
 		if row == "" {
@@ -38,9 +38,9 @@ func (d Difference) String() string {
 	return fmt.Sprintf("SQL, table %s, %s: is %s, should be %s", d.Table, d.Key, none(d.Is), none(d.Want))
 }
 
-// Verify compares the tables with the last values of the topics, as far as these were written when
-// it began. It writes to temporary tables alone, and returns at most limit differences. The sink may
-// run meanwhile.
+// Verify compares the tables with the last values of the topics, up to the positions that were
+// written when it began. It writes only to temporary tables, and returns at most limit differences.
+// The sink may run meanwhile.
 func Verify(ctx context.Context, cfg Config, limit int) (_ *Verified, err error) {
 	cfg, err = cfg.withDefaults()
 	if err != nil {
@@ -63,7 +63,7 @@ func Verify(ctx context.Context, cfg Config, limit int) (_ *Verified, err error)
 	return out, err
 }
 
-// shadow makes the tables that the topics are read into. Indexes come along for the conflicts.
+// shadow creates the tables that the topics are read into, with the indexes that ON CONFLICT needs.
 const shadow = `
 CREATE TEMPORARY TABLE unread (LIKE tidemark.unread INCLUDING INDEXES);
 CREATE TEMPORARY TABLE read_pointers (LIKE tidemark.read_pointers INCLUDING INDEXES);
@@ -72,7 +72,7 @@ CREATE TEMPORARY TABLE receipts (LIKE tidemark.receipts INCLUDING INDEXES);
 CREATE TEMPORARY TABLE deleted_channels (LIKE tidemark.deleted_channels INCLUDING INDEXES);
 CREATE TEMPORARY TABLE removed (LIKE tidemark.removed INCLUDING INDEXES)`
 
-// dropIncoming drops the tables of one batch, which otherwise stay until the end of the transaction.
+// dropIncoming drops the tables of one batch before the end of the transaction.
 const dropIncoming = `DROP TABLE pg_temp.in_unread, pg_temp.in_channels, pg_temp.in_receipts`
 
 func verify(ctx context.Context, tx pgx.Tx, cfg *Config, limit int) (*Verified, error) {
@@ -167,13 +167,13 @@ func unreadKey(user, channel, thread string) string {
 	return "user " + user + " in " + channel
 }
 
-// comparison is how a table is compared with its shadow.
+// comparison describes how to compare a table with its shadow.
 type comparison struct {
 	table string
 	key   string // SQL of the key in words, of a row x
 	on    string // columns of the key
-	less  string // what of a row is not compared
-	// only restricts what differs: receipts are older than the topic.
+	less  string // fields that are not compared
+	// only restricts the differing rows: the table has receipts that are older than the topic.
 	only string
 }
 
@@ -189,7 +189,7 @@ var comparisons = []comparison{
 			OR t.row->>'delivered_at' > s.row->>'delivered_at' OR t.row->>'delivered_at' IS NULL AND s.row->>'delivered_at' IS NOT NULL)`},
 }
 
-// compare counts the differences of a table whose keys are not late.
+// compare counts the differences of a table, without late keys.
 func (c comparison) compare(ctx context.Context, tx pgx.Tx, late map[string]bool, limit int, out *Verified) error {
 	var n int
 	if err := tx.QueryRow(ctx, `SELECT count(*) FROM pg_temp.`+c.table).Scan(&n); err != nil {

@@ -180,7 +180,7 @@ func (h *handler) snapshots(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if h.Snapshots == "" {
-		refuse(w, http.StatusBadRequest, "failed_precondition", "this node has nowhere to put snapshots: start it with --snapshots")
+		refuse(w, http.StatusBadRequest, "failed_precondition", "this node has no place for snapshots: start it with --snapshots")
 		return
 	}
 	if q.Partitions == nil {

@@ -68,7 +68,7 @@ func ReadKey(file string) (ed25519.PrivateKey, error) {
 	}
 	key, ok := k.(ed25519.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("the key in %s is no Ed25519 key: `openssl genpkey -algorithm ed25519` makes one", file)
+		return nil, fmt.Errorf("the key in %s is not an Ed25519 key: `openssl genpkey -algorithm ed25519` makes one", file)
 	}
 	return key, nil
 }
@@ -103,7 +103,7 @@ func ReadCertificate(file string, key ed25519.PublicKey) (c *Certificate, signat
 	}
 	var s signedCertificate
 	if err := json.Unmarshal(b, &s); err != nil {
-		return nil, nil, fmt.Errorf("%s is no certificate: %w", file, err)
+		return nil, nil, fmt.Errorf("%s is not a certificate of an erasure: %w", file, err)
 	}
 	switch {
 	case s.Algorithm != algorithm || !key.Equal(s.Key):
@@ -113,7 +113,7 @@ func ReadCertificate(file string, key ed25519.PublicKey) (c *Certificate, signat
 	}
 	c = &Certificate{}
 	if err := json.Unmarshal(s.Certificate, c); err != nil {
-		return nil, nil, fmt.Errorf("%s is no certificate: %w", file, err)
+		return nil, nil, fmt.Errorf("%s is not a certificate of an erasure: %w", file, err)
 	}
 	return c, s.Signature, nil
 }

@@ -61,7 +61,7 @@ type Channel struct {
 }
 
 // ErrUnknownChannel is wrapped where a channel was named that nothing of the user is known in.
-var ErrUnknownChannel = errors.New("the user is not known in this channel")
+var ErrUnknownChannel = errors.New("the channel has nothing of the user")
 
 // Run erases a user. Events written before an error stay written; running it again continues.
 func Run(ctx context.Context, c Config) (*Result, error) {
@@ -83,7 +83,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		}
 	}
 	if err := r.remains(ctx); err != nil {
-		return r.res, fmt.Errorf("what remains of the user could not be determined: %w", err)
+		return r.res, fmt.Errorf("the remains of the user could not be determined: %w", err)
 	}
 	return r.res, nil
 }

@@ -43,7 +43,7 @@ func (r *run) keys() []key {
 func (r *run) cachedThreads(ctx context.Context, add func(channel, id string)) error {
 	fields, err := r.Redis.HKeys(ctx, cache.InboxThreadsKey(r.User)).Result()
 	if err != nil {
-		return fmt.Errorf("asking Redis for %s: %w", cache.InboxThreadsKey(r.User), err)
+		return fmt.Errorf("querying Redis for %s: %w", cache.InboxThreadsKey(r.User), err)
 	}
 	for _, f := range fields {
 		if channel, id, ok := strings.Cut(f, "\x00"); ok {
@@ -121,7 +121,7 @@ func (r *run) existing(ctx context.Context, keys []key) (left []key, err error) 
 			}
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
-			return nil, fmt.Errorf("asking Redis what is left of the user: %w", err)
+			return nil, fmt.Errorf("querying Redis for the remains of the user: %w", err)
 		}
 		for i, k := range keys[:n] {
 			if is[i]() {

@@ -49,7 +49,7 @@ func (n *Node) addDoors() {
 		}
 		c.MaxConnections = edge.Connections(sockets)
 		if c.MaxConnections <= sockets {
-			c.Logger.Warn("there are too few file descriptors for --max-connections: raise the limit of open files (ulimit -n)",
+			c.Logger.Warn("the limit of open files is too low for --max-connections: raise it (ulimit -n)",
 				"max_connections", sockets, "max_http_connections", c.MaxConnections)
 		}
 	}
@@ -145,7 +145,7 @@ func (n *Node) drain() {
 	defer cancel()
 	for _, d := range n.doors {
 		if err := d.Shutdown(ctx); err != nil {
-			n.cfg.Logger.Warn("calls were cut off", "listener", d.name, "err", err)
+			n.cfg.Logger.Warn("calls were cut off when the listener closed", "listener", d.name, "err", err)
 			_ = d.Close() // the remaining calls are being cut off
 		}
 	}

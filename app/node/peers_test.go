@@ -285,7 +285,7 @@ func TestReadyzSaysWhatProofIsMissing(t *testing.T) {
 	for time.Since(began) < 2*time.Second {
 		asked(t, http.DefaultClient, doubted.url+getUnread, ann, ofGeneral)
 	}
-	const refused = "a call was refused that says to be of a node"
+	const refused = "a call was refused: it claims to come from a node, without proof"
 	if n := strings.Count(ownerLog.String(), refused); n == 0 || n > 3+int(time.Since(began).Seconds())+5 || !strings.Contains(ownerLog.String(), "left_out=") {
 		t.Errorf("%d lines:\n%s", n, ownerLog)
 	}

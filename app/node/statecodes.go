@@ -32,7 +32,7 @@ func (c stateCodes) Collect(ch chan<- prometheus.Metric) {
 			lines[codes.Of(line)]++
 		}
 	}); err != nil {
-		c.log.Error("metrics are left out", guard.Attrs(err)...)
+		c.log.Error("some metrics are missing", guard.Attrs(err)...)
 		return
 	}
 	for _, code := range codes.All() {

@@ -55,7 +55,7 @@ func (v *verification) late(ctx context.Context, kept []Difference) (map[outputR
 		err = ends.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the ends of %s and %s are not known, so nothing says whether the cache is behind: %w", unread, channels, err)
+		return nil, fmt.Errorf("the ends of %s and %s are not known, so whether the cache is behind is unknown: %w", unread, channels, err)
 	}
 	wanted, from := map[outputRecord]bool{}, map[string]map[int32]kgo.Offset{}
 	left := map[string]map[int32]int64{}
@@ -82,7 +82,7 @@ func (v *verification) late(ctx context.Context, kept []Difference) (map[outputR
 	for more := len(from) > 0; more; {
 		fetches := client.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
-			return nil, fmt.Errorf("what no cache has read yet: %w", err)
+			return nil, fmt.Errorf("records that no cache has read yet: %w", err)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
 			if k := (outputRecord{r.Topic == channels, string(r.Key)}); wanted[k] {

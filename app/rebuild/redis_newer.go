@@ -47,7 +47,7 @@ func (r *redisCheck) saysBeyond(number int32, stamp string, err error) (bool, er
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("asking Redis: %w", err)
+		return false, fmt.Errorf("querying Redis: %w", err)
 	}
 	var s events.Stamp
 	parts := []*int64{&s.M, &s.R, &s.D}

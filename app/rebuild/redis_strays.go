@@ -66,7 +66,7 @@ func (r *redisCheck) ids(ctx context.Context, kind string) (list []string, err e
 		}
 	}
 	if err := it.Err(); err != nil {
-		return nil, fmt.Errorf("asking Redis: %w", err)
+		return nil, fmt.Errorf("querying Redis: %w", err)
 	}
 	return list, nil
 }
@@ -139,18 +139,18 @@ func (r *redisCheck) repair(ctx context.Context) error {
 				keys = append(keys, cache.ChannelStampKey(id))
 			}
 			if err := r.c.Redis.Del(ctx, keys...).Err(); err != nil {
-				return fmt.Errorf("asking Redis: %w", err)
+				return fmt.Errorf("querying Redis: %w", err)
 			}
 			continue
 		}
 		for f := range fields {
 			if err := r.c.Redis.HDel(ctx, key, f).Err(); err != nil {
-				return fmt.Errorf("asking Redis: %w", err)
+				return fmt.Errorf("querying Redis: %w", err)
 			}
 		}
 	}
 	if err := r.c.Redis.Del(ctx, epochKey).Err(); err != nil {
-		return fmt.Errorf("asking Redis: %w", err)
+		return fmt.Errorf("querying Redis: %w", err)
 	}
 	r.out.Repaired = true
 	return nil

@@ -27,7 +27,7 @@ func Verify(ctx context.Context, c Config) (res *Result, err error) {
 		}
 	}
 	if c.Checkpoint != nil && c.Repair {
-		return nil, errors.New("a store is repaired while no node uses it: stop the node first, and nothing was changed")
+		return nil, errors.New("a store can be repaired only while no node uses it: stop the node first; nothing was changed")
 	}
 	locked := locks{}
 	if c.Checkpoint == nil {

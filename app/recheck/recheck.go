@@ -73,7 +73,7 @@ func (k *Checker) Run(ctx context.Context) error {
 	left, _ := filepath.Glob(filepath.Join(k.cfg.Fold.DataDir, scratchPrefix+"*")) // of a process that was killed
 	for _, dir := range left {
 		if err := os.RemoveAll(dir); err != nil {
-			k.cfg.Logger.Warn("what a check left behind cannot be removed", "dir", dir, "err", err)
+			k.cfg.Logger.Warn("the directory of an interrupted check cannot be removed", "dir", dir, "err", err)
 		}
 	}
 	size := min(k.cfg.PerMinute, perRound)

@@ -41,7 +41,7 @@ func (k *Checker) begin(ctx context.Context, n int32, size int) (_ *round, err e
 // copy copies what the store has of channels.
 func (r *round) copy(channels []string) (_ *round, err error) {
 	if r.dir, err = os.MkdirTemp(r.cfg.Fold.DataDir, scratchPrefix); err != nil {
-		return nil, fmt.Errorf("a check needs a directory: %w", err)
+		return nil, fmt.Errorf("creating a directory for the check: %w", err)
 	}
 	var large []string
 	err = guard.Err("copying channels", func() (err error) {

@@ -41,7 +41,7 @@ func (k *Checker) sample(ctx context.Context, n int32, at projections.Position, 
 		kgo.FetchMaxPartitionBytes(sampledBytes), kgo.FetchMaxBytes(2 * sampledBytes), kgo.MaxConcurrentFetches(1),
 	}, k.cfg.Fold.ClientOptions...)...)
 	if err != nil {
-		return nil, fmt.Errorf("a client to find channels: %w", err)
+		return nil, fmt.Errorf("creating a Kafka client: %w", err)
 	}
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, sampleWait)

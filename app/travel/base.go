@@ -15,8 +15,8 @@ type ReachError struct {
 
 func (e *ReachError) Error() string { return e.text }
 
-// bases returns the snapshots that a fold to s can begin with, the newest first. None of them is no
-// error where the logs begin at their first record.
+// bases returns the snapshots that a fold to s can begin with, newest first. It may return none if
+// the logs still have their first records.
 func (g *Guide) bases(ctx context.Context, l *logs, m Moment, s *stand) ([]snapshot.Entry, error) {
 	var list []snapshot.Entry
 	if g.snapshots != nil {
@@ -27,7 +27,7 @@ func (g *Guide) bases(ctx context.Context, l *logs, m Moment, s *stand) ([]snaps
 		list = all
 	}
 	var use []snapshot.Entry
-	var oldest time.Time // that can be answered
+	var oldest time.Time // oldest moment that can be answered
 	proven := false
 	want := l.identity(s.partition)
 	for i := range list {
@@ -37,7 +37,7 @@ func (g *Guide) bases(ctx context.Context, l *logs, m Moment, s *stand) ([]snaps
 		}
 		v := e.Manifest.Position()
 		if !v.Dominates(s.from) && v != s.at {
-			continue // the logs do not go on from there
+			continue // retention removed the records after it
 		}
 		if at := e.Manifest.WrittenAt; oldest.IsZero() || at.Before(oldest) {
 			oldest = at
@@ -54,7 +54,8 @@ func (g *Guide) bases(ctx context.Context, l *logs, m Moment, s *stand) ([]snaps
 	return use, nil
 }
 
-// outOfReach says what retention no longer reaches, and what it still does.
+// outOfReach returns an error that names the records that retention has removed and the oldest
+// moment that can still be answered.
 func (g *Guide) outOfReach(l *logs, m Moment, s *stand, oldest time.Time) error {
 	topic, from := 0, int64(0)
 	for i, at := range s.from {

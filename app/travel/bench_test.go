@@ -19,8 +19,8 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// bench is a live processor of one partition, whose records have timestamps that only grow, and
-// whose clock is that of the last record.
+// bench is a live processor of one partition. The timestamps of its records only grow, and its
+// clock is that of the last record.
 type bench struct {
 	t       *testing.T
 	config  processor.Config
@@ -70,7 +70,7 @@ func newBench(t *testing.T, settings projections.Settings) *bench {
 
 func (b *bench) now() time.Time { return time.UnixMilli(b.clock.Load()).UTC() }
 
-// guide makes a Guide with the processor's configuration and clock.
+// guide returns a Guide with the processor's configuration and clock.
 func (b *bench) guide(snapshots bool) *Guide {
 	fold := b.config
 	fold.DataDir = b.t.TempDir()
@@ -109,7 +109,7 @@ func (b *bench) write(records []script.Record) Moment {
 		return live.Position() == b.written
 	})
 	m := Moment{Time: b.now()}
-	b.clock.Add(10) // what follows is later, and not by a millisecond alone
+	b.clock.Add(10) // later records come several milliseconds later
 	return m
 }
 
@@ -126,7 +126,7 @@ func (b *bench) parse(story string) []script.Record {
 	return records
 }
 
-// snapshot takes one of all that was written, once the store has it.
+// snapshot takes a snapshot once the store has everything that was written.
 func (b *bench) snapshot() projections.Position {
 	b.t.Helper()
 	live, err := b.p.Live(0)

@@ -21,16 +21,16 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Question asks what changed for a user.
+// Question describes a question about what changed for a user.
 type Question struct {
 	UserID    string `json:"user_id"`
 	ChannelID string `json:"channel_id,omitempty"` // empty: in all channels
 	From      Moment `json:"from"`
 	To        Moment `json:"to"`
-	Records   int    `json:"records"` // of a channel that are listed; 0: 100
+	Records   int    `json:"records"` // at most so many are listed per channel; 0: 100
 }
 
-// Diff is what changed.
+// Diff is the answer to a Question.
 type Diff struct {
 	UserID   string    `json:"user_id"`
 	From     Moment    `json:"from"`
@@ -38,17 +38,17 @@ type Diff struct {
 	Channels []Changed `json:"channels"` // by id
 }
 
-// Changed is a channel whose answer is another.
+// Changed is a channel whose answer changed.
 type Changed struct {
 	ChannelID string   `json:"channel_id"`
 	FromAsOf  []string `json:"from_as_of"`
 	ToAsOf    []string `json:"to_as_of"`
 	Fields    []Field  `json:"fields"`
-	Records   []Record `json:"records"` // between the two, that concern the user
+	Records   []Record `json:"records"` // between the two moments, about the user
 	More      int      `json:"more,omitempty"`
 }
 
-// Field is a field of ChannelUnread with another value, as JSON. It has no text of a message.
+// Field is a changed field of ChannelUnread, as JSON. It never has the text of a message.
 type Field struct {
 	Name string `json:"name"`
 	From string `json:"from,omitempty"` // empty: not set
@@ -61,8 +61,8 @@ const (
 	recordsMost   = 1000
 )
 
-// Diff folds each partition to the first moment, asks about the user, folds on to the second, and
-// asks again. It holds one partition at a time.
+// Diff folds each partition to the first moment, queries it about the user, continues the fold to
+// the second moment, and queries it again. It has one partition in memory at a time.
 func (g *Guide) Diff(ctx context.Context, q Question) (_ *Diff, err error) {
 	if err := q.check(); err != nil {
 		return nil, connect.NewError(connect.CodeInvalidArgument, err)
@@ -101,9 +101,9 @@ func (g *Guide) Diff(ctx context.Context, q Question) (_ *Diff, err error) {
 func (q *Question) check() error {
 	switch {
 	case !events.ValidID([]byte(q.UserID)):
-		return errors.New("user_id is no id")
+		return errors.New("user_id is not a valid id: 1 to 255 bytes without control characters")
 	case q.ChannelID != "" && !events.ValidID([]byte(q.ChannelID)):
-		return errors.New("channel_id is no id")
+		return errors.New("channel_id is not a valid id: 1 to 255 bytes without control characters")
 	case q.Records < 0 || q.Records > recordsMost:
 		return errors.New("records must be from 0 to 1000")
 	case len(q.From.AsOf) == 0 && len(q.To.AsOf) == 0 && q.To.Time.Before(q.From.Time):
@@ -141,8 +141,8 @@ func (g *Guide) diffPartition(ctx context.Context, q *Question, from, to *trip, 
 	if err := from.leave(n); err != nil {
 		return nil, err
 	}
-	to.dir, from.dir = from.dir, to.dir // the fold goes on where the first one ended
-	if err := to.foldOn(ctx, &b); err != nil {
+	to.dir, from.dir = from.dir, to.dir // the fold continues where the first one ended
+	if err := to.foldFurther(ctx, &b); err != nil {
 		return nil, err
 	}
 	after, err := to.answers(ctx, q, n)
@@ -163,7 +163,7 @@ func fill(rows *projections.UserPage, p *projections.Partition, user string) err
 	return rows.Fill(p, user)
 }
 
-// answers returns what the user saw of the channels of a partition that knew them.
+// answers returns what the user saw of each channel of a partition that had a record of the user.
 func (t *trip) answers(ctx context.Context, q *Question, n int32) (map[string]*queryv1.ChannelUnread, error) {
 	ids := []string{q.ChannelID}
 	if q.ChannelID == "" {
@@ -233,7 +233,8 @@ func differ(a, b *queryv1.ChannelUnread) (out []Field) {
 	return out
 }
 
-// comparable is an answer without what always differs, and without the text of a message.
+// comparable returns an answer without the fields that always differ, and without the text of a
+// message.
 func comparable(c *queryv1.ChannelUnread) *queryv1.ChannelUnread {
 	c = proto.CloneOf(c)
 	c.AsOf, c.EvaluatedAt = nil, nil
@@ -243,7 +244,7 @@ func comparable(c *queryv1.ChannelUnread) *queryv1.ChannelUnread {
 	return c
 }
 
-// text is a field as JSON; empty if it is not set.
+// text returns a field as JSON, "" if it is not set.
 func text(m protoreflect.Message, f protoreflect.FieldDescriptor) string {
 	if !m.Has(f) && f.Kind() == protoreflect.MessageKind {
 		return ""

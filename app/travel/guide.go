@@ -26,15 +26,15 @@ const HeaderAt = "Tidemark-At"
 
 // Config configures a Guide. Fold and Logger must be set.
 type Config struct {
-	// Fold is how the topics are folded: brokers, topics, settings, records to skip. A question has
-	// a directory of its own in its DataDir.
+	// Fold configures the fold: brokers, topics, settings, records to skip. Each question gets a
+	// directory of its own in its DataDir.
 	Fold processor.Config
-	// Snapshots are what a fold may begin with; nil: there are none.
+	// Snapshots are the snapshots that a fold may begin with; nil: none.
 	Snapshots *snapshot.Repository
 	// Everywhere allows questions about all channels of a user, for which every partition is folded
 	// and held in memory.
 	Everywhere bool
-	// Report gets the progress of folding; nil: nobody asks.
+	// Report gets the progress of folding; may be nil.
 	Report func(processor.RebuildProgress)
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
@@ -69,20 +69,20 @@ func New(c Config) *Guide {
 	return g
 }
 
-// Clean removes what questions of a killed process have left.
+// Clean removes the directories of questions that a killed process left behind.
 func (g *Guide) Clean() {
 	left, _ := filepath.Glob(filepath.Join(g.fold.DataDir, scratchPrefix+"*"))
 	for _, dir := range left {
 		if err := os.RemoveAll(dir); err != nil {
-			g.log.Warn("what a question about the past left behind cannot be removed", "dir", dir, "err", err)
+			g.log.Warn("the directory of an interrupted question about the past cannot be removed", "dir", dir, "err", err)
 		}
 	}
 }
 
 // errBusy refuses a second question.
-var errBusy = errors.New("this node answers another question about the past: ask again when it is done, another node, or offline")
+var errBusy = errors.New("this node is answering another question about the past: try again later, ask another node, or use --offline of the command")
 
-// enter takes the place of the one question that is answered at a time.
+// enter reserves the place of the one question that is answered at a time.
 func (g *Guide) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	if !g.slots.Acquire("") {
 		return nil, nil, errBusy
@@ -112,7 +112,7 @@ func (g *Guide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() {
 		if err := t.close(); err != nil {
-			g.log.Warn("what a question about the past has folded is not removed", "dir", t.dir, "err", err)
+			g.log.Warn("the directory of a question about the past cannot be removed", "dir", t.dir, "err", err)
 		}
 	}()
 	at := m.evaluated(g.now())
@@ -122,14 +122,14 @@ func (g *Guide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(undated{w}, r.WithContext(ctx))
 }
 
-// undated is a writer without deadlines: those of a call would end while it is folded.
+// undated is a writer without deadlines: a call's deadlines would pass during the fold.
 type undated struct{ w http.ResponseWriter }
 
 func (u undated) Header() http.Header         { return u.w.Header() }
 func (u undated) WriteHeader(status int)      { u.w.WriteHeader(status) }
 func (u undated) Write(b []byte) (int, error) { return u.w.Write(b) }
 
-// WrapUnary folds the partitions that a call is about, before it is answered.
+// WrapUnary folds the partitions that a call needs before it passes the call on.
 func (t *trip) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		partitions, err := t.about(req.Any())
@@ -143,7 +143,7 @@ func (t *trip) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// about returns the partitions that a request is about.
+// about returns the partitions that a request needs.
 func (t *trip) about(req any) ([]int32, error) {
 	m, ok := req.(proto.Message)
 	if !ok {
@@ -159,7 +159,7 @@ func (t *trip) about(req any) ([]int32, error) {
 	return t.logs.all(), nil
 }
 
-// WrapStreamingClient is of no use: a trip calls nobody.
+// WrapStreamingClient changes nothing, because a trip makes no calls.
 func (t *trip) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
@@ -190,7 +190,7 @@ func coded(ctx context.Context, err error) error {
 	return connect.NewError(code, err)
 }
 
-// Refuse answers with an error in the form of the API's.
+// Refuse writes an error in the form of the API.
 func Refuse(w http.ResponseWriter, err error) {
 	var e *connect.Error
 	if !errors.As(err, &e) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// logs are the input topics, and where their logs stand.
+// logs has the offsets of the input topics' logs.
 type logs struct {
 	topics     [events.NumInputs]string
 	cluster    string
@@ -23,10 +23,11 @@ type logs struct {
 	settings   projections.Settings
 
 	starts, ends kadm.ListedOffsets
-	after        kadm.ListedOffsets // the first records after the moment's time; nil: it has none
+	after        kadm.ListedOffsets // the first records after the moment's time; nil: the moment has no time
 }
 
-// survey asks the brokers where the logs stand, and where they stood at a moment.
+// survey queries the brokers for the current offsets of the logs, and for their offsets at a
+// moment.
 func (g *Guide) survey(ctx context.Context, m Moment) (*logs, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -34,7 +35,7 @@ func (g *Guide) survey(ctx context.Context, m Moment) (*logs, error) {
 		kgo.SeedBrokers(g.fold.Brokers...), kgo.ClientID("tidemark-travel"), kgo.DisableClientMetrics(),
 	}, g.fold.ClientOptions...)...)
 	if err != nil {
-		return nil, fmt.Errorf("a client to ask the brokers: %w", err)
+		return nil, fmt.Errorf("creating a Kafka client: %w", err)
 	}
 	defer client.Close()
 	adm := kadm.NewClient(client)
@@ -51,26 +52,26 @@ func (g *Guide) survey(ctx context.Context, m Moment) (*logs, error) {
 		}
 	}
 	if l.starts, err = adm.ListStartOffsets(ctx, l.topics[:]...); err != nil {
-		return nil, fmt.Errorf("where the logs begin: %w", err)
+		return nil, fmt.Errorf("start offsets of the inputs: %w", err)
 	}
 	if l.ends, err = adm.ListEndOffsets(ctx, l.topics[:]...); err != nil {
-		return nil, fmt.Errorf("where the logs end: %w", err)
+		return nil, fmt.Errorf("end offsets of the inputs: %w", err)
 	}
 	if len(m.AsOf) == 0 {
 		if l.after, err = adm.ListOffsetsAfterMilli(ctx, m.Time.UnixMilli()+1, l.topics[:]...); err != nil {
-			return nil, fmt.Errorf("where the logs stood at %s: %w", m, err)
+			return nil, fmt.Errorf("offsets of the inputs at %s: %w", m, err)
 		}
 	}
 	return l, nil
 }
 
-// offsets are those of a partition in one listing.
+// offsets returns the offsets of a partition in one listing.
 func (l *logs) offsets(listed kadm.ListedOffsets, partition int32) (v projections.Position, err error) {
 	for i, topic := range l.topics {
 		o, ok := listed.Lookup(topic, partition)
 		switch {
 		case !ok:
-			return v, fmt.Errorf("%s/%d: the brokers say nothing of it", topic, partition)
+			return v, fmt.Errorf("%s/%d: the brokers returned no offset", topic, partition)
 		case o.Err != nil:
 			return v, fmt.Errorf("%s/%d: %w", topic, partition, o.Err)
 		}
@@ -79,16 +80,16 @@ func (l *logs) offsets(listed kadm.ListedOffsets, partition int32) (v projection
 	return v, nil
 }
 
-// stand is where the logs of a partition begin, and where they stood.
+// stand has the offsets of a partition's logs: where they begin, and where they were at the moment.
 type stand struct {
 	partition int32
 	from, at  projections.Position
-	// unsure are the inputs of which no record from before the moment is left, though there were
-	// some: at is no further than the log's beginning, and may lie before it.
+	// unsure are the inputs that have lost all records from before the moment to retention. Their
+	// true position is at most the log's first offset, which is the value in at.
 	unsure []int
 }
 
-// at returns where the logs of a partition stood.
+// at returns the offsets of a partition's logs at the moment.
 func (l *logs) at(m Moment, partition int32) (s stand, err error) {
 	s.partition = partition
 	if s.from, err = l.offsets(l.starts, partition); err != nil {
@@ -121,10 +122,10 @@ func (l *logs) at(m Moment, partition int32) (s stand, err error) {
 	return s, nil
 }
 
-// trimmed reports whether the beginning of a log is gone.
+// trimmed reports whether retention has removed the beginning of a log.
 func (s *stand) trimmed() bool { return s.from != projections.Position{} }
 
-// identity is that of the stores of a partition.
+// identity returns the identity of a partition's stores.
 func (l *logs) identity(partition int32) projections.Identity {
 	id := projections.Identity{ClusterID: l.cluster, Partition: partition, Partitions: l.partitions, Settings: l.settings}
 	for i, name := range l.topics {
@@ -133,7 +134,7 @@ func (l *logs) identity(partition int32) projections.Identity {
 	return id
 }
 
-// all are the numbers of all partitions.
+// all returns the numbers of all partitions.
 func (l *logs) all() []int32 {
 	list := make([]int32, l.partitions)
 	for n := range list {
@@ -142,7 +143,7 @@ func (l *logs) all() []int32 {
 	return list
 }
 
-// check refuses tokens of a topic or partition that is not there.
+// check refuses tokens of a topic or partition that does not exist.
 func (l *logs) check(m Moment) error {
 	for _, token := range m.AsOf {
 		id, err := events.ParseRecordID(token)
@@ -156,5 +157,5 @@ func (l *logs) check(m Moment) error {
 	return nil
 }
 
-// patience bounds what is asked of the brokers, beside records.
+// patience bounds requests to the brokers, except fetches.
 const patience = 30 * time.Second

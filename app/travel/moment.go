@@ -10,10 +10,10 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Moment is a moment of the past. One of its fields is set.
+// Moment is a moment of the past. Exactly one of its fields is set.
 type Moment struct {
-	Time time.Time // all records up to this time count, by their timestamps
-	AsOf []string  // the as_of of an answer: the last records that count
+	Time time.Time // includes all records with timestamps up to this time
+	AsOf []string  // the as_of of an answer: the last records to include
 }
 
 // layouts are the forms of a time without a zone.
@@ -26,7 +26,7 @@ func ParseMoment(text string, loc *time.Location) (Moment, error) {
 		var m Moment
 		for _, token := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 			if _, err := events.ParseRecordID(token); err != nil {
-				return m, fmt.Errorf("%q is no token: want topic/partition/offset, as the as_of of an answer", token)
+				return m, fmt.Errorf("%q is not a token: want topic/partition/offset, as in the as_of of an answer", token)
 			}
 			m.AsOf = append(m.AsOf, token)
 		}
@@ -40,11 +40,11 @@ func ParseMoment(text string, loc *time.Location) (Moment, error) {
 			return Moment{Time: at}, nil
 		}
 	}
-	return Moment{}, fmt.Errorf("%q is no moment: want a time such as 2026-11-20 10:32 or 2026-11-20T10:32:00Z, or the as_of of an answer "+
+	return Moment{}, fmt.Errorf("%q is not a moment: want a time such as 2026-11-20 10:32 or 2026-11-20T10:32:00Z, or the as_of of an answer "+
 		"(topic/partition/offset, separated by commas)", text)
 }
 
-// String is the moment in a form that ParseMoment reads, whatever the zone.
+// String returns the moment in a form that ParseMoment reads in any zone.
 func (m Moment) String() string {
 	if len(m.AsOf) > 0 {
 		return strings.Join(m.AsOf, ",")
@@ -52,10 +52,10 @@ func (m Moment) String() string {
 	return m.Time.UTC().Format(time.RFC3339Nano)
 }
 
-// MarshalText is String.
+// MarshalText returns String.
 func (m Moment) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads what String writes.
+// UnmarshalText reads the form that String writes.
 func (m *Moment) UnmarshalText(text []byte) (err error) {
 	*m, err = ParseMoment(string(text), time.UTC)
 	return err
@@ -72,8 +72,8 @@ func (m Moment) past(now time.Time) error {
 	return nil
 }
 
-// evaluated is the time as of which what ends by itself (a level of notification) is judged: now
-// for an as_of, which has no time.
+// evaluated returns the time for which levels with an `until` are evaluated: now for an as_of,
+// which has no time.
 func (m Moment) evaluated(now time.Time) time.Time {
 	if len(m.AsOf) > 0 {
 		return now
@@ -81,8 +81,9 @@ func (m Moment) evaluated(now time.Time) time.Time {
 	return m.Time
 }
 
-// position is that of a partition by the tokens, each of which names the last record of a log that
-// counts. Of an input that has no token nothing counts: an answer has none before the first record.
+// position returns the position of a partition by the tokens. Each token names the last record of a
+// log to include. An input without a token includes no record: an as_of lacks a token only before
+// the input's first record.
 func (m Moment) position(topics [events.NumInputs]string, partition int32) (v projections.Position, err error) {
 	for _, token := range m.AsOf {
 		id, err := events.ParseRecordID(token)
@@ -97,7 +98,7 @@ func (m Moment) position(topics [events.NumInputs]string, partition int32) (v pr
 		}
 		switch {
 		case in < 0:
-			return v, fmt.Errorf("%s: %s is none of the input topics %s", token, id.Topic, strings.Join(topics[:], ", "))
+			return v, fmt.Errorf("%s: %s is not one of the input topics %s", token, id.Topic, strings.Join(topics[:], ", "))
 		case id.Partition == partition:
 			v[in] = max(v[in], id.Offset+1)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Record is a record that concerns a user in a channel. It has no text of a message.
+// Record is a record about a user in a channel. It never has the text of a message.
 type Record struct {
 	ID        string    `json:"record"` // topic/partition/offset
 	Time      time.Time `json:"time"`   // the record's timestamp
@@ -75,7 +75,7 @@ func (g *Guide) readLog(ctx context.Context, topic string, n int32, from, to int
 		kgo.FetchMaxPartitionBytes(1 << 20), kgo.FetchMaxBytes(2 << 20), kgo.MaxConcurrentFetches(1),
 	}, g.fold.ClientOptions...)...)
 	if err != nil {
-		return fmt.Errorf("a client to read %s/%d: %w", topic, n, err)
+		return fmt.Errorf("creating a Kafka client for %s/%d: %w", topic, n, err)
 	}
 	defer client.Close()
 	for next := from; next < to; {
@@ -104,7 +104,7 @@ func (g *Guide) readLog(ctx context.Context, topic string, n int32, from, to int
 	return nil
 }
 
-// sieve keeps the records that concern a user.
+// sieve keeps the records about one user.
 type sieve struct {
 	user     string
 	decoder  events.Decoder
@@ -113,7 +113,7 @@ type sieve struct {
 	delivery events.Delivery
 }
 
-// record describes a record; false if it is bad, or about others alone.
+// record describes a record. It returns false if the record is bad or not about the user.
 func (s *sieve) record(in events.Input, r *kgo.Record) (out Record, ok bool) {
 	out = Record{ID: events.RecordID{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String(), Time: r.Timestamp.UTC()}
 	millis := r.Timestamp.UnixMilli()
@@ -151,7 +151,7 @@ func (s *sieve) record(in events.Input, r *kgo.Record) (out Record, ok bool) {
 	return out, true
 }
 
-// joined are the first few of a list of ids.
+// joined returns the first few of a list of ids.
 func joined(ids [][]byte) string {
 	const few = 5
 	var list []string

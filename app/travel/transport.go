@@ -11,13 +11,13 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// Client is a client of the query API that is answered by the Guide, in this process, as of a
+// Client returns a client of the query API whose calls the Guide answers, in this process, as of a
 // moment.
 func (g *Guide) Client(m Moment) queryv1connect.QueryServiceClient {
 	return queryv1connect.NewQueryServiceClient(&http.Client{Transport: within{g, m}}, "http://offline")
 }
 
-// within calls a Guide without a network.
+// within calls a Guide in this process.
 type within struct {
 	guide  *Guide
 	moment Moment

@@ -28,7 +28,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// asked is what is asked about at each moment: whatever records name.
+// asked has the users and channels to query at each moment: all that records name.
 type asked struct{ users, channels, messages map[string]bool }
 
 func askedOf(records []script.Record) *asked {
@@ -51,7 +51,7 @@ func askedOf(records []script.Record) *asked {
 	return a
 }
 
-// answers are all answers of a node about what is asked, as JSON, by question.
+// answers returns all answers of a node about asked, as JSON, by question.
 func (a *asked) answers(t *testing.T, node query.Node, topics [events.NumInputs]string, at time.Time) map[string]string {
 	t.Helper()
 	h := query.Handler(query.Config{Node: node, Topics: topics, Logger: slog.New(slog.DiscardHandler)})
@@ -88,7 +88,7 @@ func (a *asked) answers(t *testing.T, node query.Node, topics [events.NumInputs]
 	return out
 }
 
-// msg is the message of an answer; nil if there is none.
+// msg returns the message of an answer, nil if there is none.
 func msg[T any, M interface {
 	*T
 	proto.Message
@@ -108,8 +108,8 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// Whatever is written, what a live node answered at a position is answered again as of it: by time
-// and by as_of, with a snapshot and from the beginning of the logs.
+// For any log, an answer as of a position equals what a live node answered there: by time and by
+// as_of, with a snapshot and from the beginning of the logs.
 func TestThePastIsWhatANodeAnsweredThen(t *testing.T) {
 	least, seed := 3, rand.IntN(1_000_000)
 	if testing.Short() {
@@ -175,7 +175,7 @@ func TestThePastIsWhatANodeAnsweredThen(t *testing.T) {
 	t.Logf("%d answers were compared, %d folds began with a snapshot", compared, withSnapshot)
 }
 
-// asOf returns the as_of of the answers: the longest of them names most.
+// asOf returns the longest as_of of the answers, which names the most inputs.
 func asOf(answers map[string]string) []string {
 	var m Moment
 	for _, text := range answers {
@@ -187,8 +187,8 @@ func asOf(answers map[string]string) []string {
 	return m.AsOf
 }
 
-// A call goes through the API's own door: by time, in the API's JSON, one at a time, and leaves
-// nothing behind.
+// A call over HTTP is answered by time in the API's JSON, one call at a time, and leaves no
+// directory behind.
 func TestAGuideServesTheAPI(t *testing.T) {
 	b := newBench(t, projections.DefaultSettings())
 	first := b.write(b.parse("a, b join #c\nb posts m1 #c\nb posts m2 #c"))
@@ -228,7 +228,7 @@ func TestAGuideServesTheAPI(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	for at, want := range map[string]string{
-		"": "is no moment", "yesterday": "is no moment", b.now().Add(time.Hour).Format(time.RFC3339Nano): "has not come yet",
+		"": "is not a moment", "yesterday": "is not a moment", b.now().Add(time.Hour).Format(time.RFC3339Nano): "has not come yet",
 		"x/0/7": "with partitions 0 to 0", b.config.Topics.Inputs[0] + "/9/7": "with partitions 0 to 0",
 	} {
 		if code, text := post(at, "GetUnread", about); code != http.StatusBadRequest || !strings.Contains(text, want) {
@@ -239,7 +239,7 @@ func TestAGuideServesTheAPI(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	if code, text := post(first.String(), "GetUnread", `{"user_id":"a","channel_id":"c","after":["`+b.config.Topics.Inputs[0]+`/0/3"]}`); code != http.StatusServiceUnavailable ||
-		!strings.Contains(text, "it was not there yet") {
+		!strings.Contains(text, "the moment is before this record") {
 		t.Errorf("%d %s", code, text)
 	}
 	g.everywhere = false
@@ -270,8 +270,8 @@ func TestAGuideServesTheAPI(t *testing.T) {
 	}
 }
 
-// Where retention has removed records, a moment is answered from a snapshot of before, or refused
-// in words.
+// If retention has removed records, the answer begins with a snapshot from before the moment, or is
+// an error that names the oldest possible moment.
 func TestBeyondRetention(t *testing.T) {
 	b := newBench(t, projections.DefaultSettings())
 	early := b.write(b.parse("a, b join #c\nb posts m1 #c\na reads up to m1 #c"))
@@ -303,7 +303,7 @@ func TestBeyondRetention(t *testing.T) {
 	}
 }
 
-// A Diff names the fields that changed and the records that concern the user, and no text.
+// A Diff has the changed fields and the records about the user, and no text of a message.
 func TestDiff(t *testing.T) {
 	b := newBench(t, projections.DefaultSettings())
 	before := b.write(b.parse("a, b, d join #c\na, b join #quiet\nb posts m1 \"secret\" #c\na reads up to m1 #c\nb posts q1 #quiet"))
@@ -353,7 +353,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// Moments are read as people write them, and as answers have them.
+// ParseMoment reads times as people write them, and the as_of of answers.
 func TestParseMoment(t *testing.T) {
 	zone := time.FixedZone("", 3600)
 	at := time.Date(2026, 11, 20, 10, 32, 0, 0, zone)

@@ -18,18 +18,18 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// trip is one question as of a moment. It is the query.Node that answers it: the partitions that
-// were folded to the moment are live.
+// trip answers one question as of a moment. It is the query.Node of that question, and its live
+// partitions are those folded to the moment.
 type trip struct {
 	guide  *Guide
 	moment Moment
 	logs   *logs
 	dir    string
 	live   map[int32]*projections.Partition
-	report func(processor.RebuildProgress) // nil: nobody asks
+	report func(processor.RebuildProgress) // may be nil
 }
 
-// begin asks where the logs stood at a moment. The caller closes the trip.
+// begin queries the offsets of the logs at a moment. The caller closes the trip.
 func (g *Guide) begin(ctx context.Context, m Moment) (*trip, error) {
 	if err := m.past(g.now()); err != nil {
 		return nil, connect.NewError(connect.CodeInvalidArgument, err)
@@ -42,16 +42,16 @@ func (g *Guide) begin(ctx context.Context, m Moment) (*trip, error) {
 		return nil, connect.NewError(connect.CodeInvalidArgument, err)
 	}
 	if err := private.MkdirAll(g.fold.DataDir); err != nil {
-		return nil, fmt.Errorf("a place to fold in: %w", err)
+		return nil, fmt.Errorf("creating a directory for the fold: %w", err)
 	}
 	dir, err := os.MkdirTemp(g.fold.DataDir, scratchPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("a place to fold in: %w", err)
+		return nil, fmt.Errorf("creating a directory for the fold: %w", err)
 	}
 	return &trip{guide: g, moment: m, logs: l, dir: dir, live: map[int32]*projections.Partition{}, report: g.report}, nil
 }
 
-// close throws away what was folded.
+// close removes the folded stores.
 func (t *trip) close() error {
 	var err error
 	for n := range t.live {
@@ -72,7 +72,7 @@ func (t *trip) leave(n int32) error {
 	return p.Close()
 }
 
-// arrive brings partitions to the moment, one after the other.
+// arrive folds partitions to the moment, one after the other.
 func (t *trip) arrive(ctx context.Context, partitions []int32) error {
 	for _, n := range partitions {
 		s, err := t.logs.at(t.moment, n)
@@ -86,7 +86,7 @@ func (t *trip) arrive(ctx context.Context, partitions []int32) error {
 	return nil
 }
 
-// fold makes the store of a partition as of s, and opens it.
+// fold creates the store of a partition as of s, and opens it.
 func (t *trip) fold(ctx context.Context, s *stand) error {
 	bases, err := t.guide.bases(ctx, t.logs, t.moment, s)
 	if err != nil {
@@ -108,19 +108,19 @@ func (t *trip) fold(ctx context.Context, s *stand) error {
 		if bases[i].Manifest.Position() == s.at {
 			return t.open(s.partition)
 		}
-		return t.foldOn(ctx, s)
+		return t.foldFurther(ctx, s)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
 	if s.trimmed() {
-		return fmt.Errorf("no snapshot of partition %d from before %s is good: %w", s.partition, t.moment, damaged)
+		return fmt.Errorf("every snapshot of partition %d from before %s is damaged: %w", s.partition, t.moment, damaged)
 	}
-	return t.foldOn(ctx, s)
+	return t.foldFurther(ctx, s)
 }
 
-// foldOn folds the log over what is in the directory, and opens the result.
-func (t *trip) foldOn(ctx context.Context, s *stand) error {
+// foldFurther folds the log into the store in the directory, and opens the result.
+func (t *trip) foldFurther(ctx context.Context, s *stand) error {
 	f := &t.guide.fold
 	all, err := processor.Rebuild(ctx, processor.RebuildConfig{
 		Config: processor.Config{
@@ -149,7 +149,8 @@ func (t *trip) open(n int32) error {
 	return nil
 }
 
-// What a fold takes beside the hot state of its partition, which is as large as that of a live one.
+// The memory that a fold takes in addition to the partition's hot state, which is as large as in a
+// live partition.
 const (
 	queueBytes = 16 << 20
 	memTable   = 4 << 20
@@ -167,7 +168,7 @@ func (t *trip) Live(n int32) (*projections.Partition, error) {
 	return nil, fmt.Errorf("partition %d is not folded to %s", n, t.moment)
 }
 
-// Wait refuses records from after the moment.
+// Wait refuses tokens of records after the moment.
 func (t *trip) Wait(_ context.Context, n int32, in events.Input, offset int64) error {
 	p, err := t.Live(n)
 	if err != nil {
@@ -176,24 +177,24 @@ func (t *trip) Wait(_ context.Context, n int32, in events.Input, offset int64) e
 	p.RLock()
 	defer p.RUnlock()
 	if at := p.Position()[in]; offset >= at {
-		return fmt.Errorf("it was not there yet: the moment is before offset %d", at)
+		return fmt.Errorf("the moment is before this record: the fold ends before offset %d", at)
 	}
 	return nil
 }
 
-// Owner knows of no other node.
+// Owner returns no node: a trip does not forward calls.
 func (t *trip) Owner(_ context.Context, n int32) (string, error) {
 	_, err := t.Live(n)
 	return "", err
 }
 
-// RelayKey is that of no node.
+// RelayKey returns no key.
 func (t *trip) RelayKey(string) string { return "" }
 
-// Watch refuses: nothing changes in the past.
+// Watch returns an error: nothing changes in the past.
 func (t *trip) Watch(int32, string) (watch.Watcher, error) {
-	return nil, errors.New("nothing changes in the past: ask for two moments")
+	return nil, errors.New("nothing changes in the past: to see what changed, ask for a diff of two moments")
 }
 
-// Patience bounds a whole question.
+// Patience bounds the whole question.
 const Patience = 10 * time.Minute

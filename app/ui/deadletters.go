@@ -177,7 +177,7 @@ func (u *UI) replay(w http.ResponseWriter, r *http.Request) {
 	}
 	record, err := found.Again(new(letters.Checker), false)
 	if err != nil {
-		refuse(w, http.StatusConflict, fmt.Errorf("it would be refused again: %w", err))
+		refuse(w, http.StatusConflict, fmt.Errorf("the record would be refused again: %w", err))
 		return
 	}
 	token, err := u.write(r.Context(), record)

@@ -32,7 +32,7 @@ func (u *UI) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // it was told to stop
 		}
-		u.cfg.Logger.Warn("the page cannot follow the messages, and tries again", "topic", u.cfg.Topics.Inputs[events.Messages], "err", err)
+		u.cfg.Logger.Warn("the page cannot follow the messages, trying again", "topic", u.cfg.Topics.Inputs[events.Messages], "err", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -89,11 +89,11 @@ type tail struct{ from, to int64 }
 func tails(ctx context.Context, adm *kadm.Client, topic string, n int64) (map[int32]tail, error) {
 	starts, err := adm.ListStartOffsets(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("where the log of topic %s starts: %w", topic, err)
+		return nil, fmt.Errorf("start offsets of topic %s: %w", topic, err)
 	}
 	ends, err := adm.ListEndOffsets(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("where the log of topic %s ends: %w", topic, err)
+		return nil, fmt.Errorf("end offsets of topic %s: %w", topic, err)
 	}
 	if err := errors.Join(starts.Error(), ends.Error()); err != nil {
 		return nil, fmt.Errorf("topic %s: %w", topic, err)
@@ -119,7 +119,7 @@ func (u *UI) history(w http.ResponseWriter, r *http.Request) {
 	if s := r.URL.Query().Get("since"); s != "" {
 		var err error
 		if since, err = strconv.ParseUint(s, 10, 64); err != nil {
-			refuse(w, http.StatusBadRequest, fmt.Errorf("since: %q is no revision", s))
+			refuse(w, http.StatusBadRequest, fmt.Errorf("since: %q is not a revision", s))
 			return
 		}
 	}

@@ -171,7 +171,7 @@ func (u *UI) page(w http.ResponseWriter, r *http.Request) { u.send(w, r, "/ui/in
 func (u *UI) asset(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, errors.New("there is nothing to write here"))
+		refuse(w, http.StatusMethodNotAllowed, errors.New("only GET and HEAD are allowed here"))
 		return
 	}
 	u.send(w, r, r.URL.Path)

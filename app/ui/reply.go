@@ -18,7 +18,7 @@ func body(w http.ResponseWriter, r *http.Request, v any) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("the body is not what is asked for: %w", err)
+		return fmt.Errorf("the body does not have the expected form: %w", err)
 	}
 	return nil
 }

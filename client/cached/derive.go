@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxListed is how many positions a list has at most: one that is full may lack some.
+// maxListed is the largest length of a list. A full list may lack positions.
 const maxListed = 1000
 
 // span is a run of positions, both ends included.
@@ -33,7 +33,7 @@ func spansOf(text string) []span {
 	return out
 }
 
-// within returns what is above one position and at most another.
+// within returns the spans above one position and up to another.
 func within(list []span, above, upto int) []span {
 	var out []span
 	for _, s := range list {
@@ -65,13 +65,14 @@ func size(list []span) (n int) {
 	return n
 }
 
-// minus is how many positions of list are not in less.
+// minus returns how many positions of list are not in less.
 func minus(list, less []span) int { return size(union(list, less)) - size(less) }
 
-// counts are what a large channel comes to for a user.
+// counts are a user's counts in a large channel.
 type counts struct{ unread, mentions, direct int }
 
-// derive counts a large channel from its record; ok is false if the lists do not say all of it.
+// derive computes a user's counts from the record of a large channel. ok is false if the lists are
+// incomplete.
 func derive(v *value, channel map[string]string) (c counts, ok bool) {
 	if len(channel) == 0 || v.Ask {
 		return c, false

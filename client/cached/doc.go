@@ -3,8 +3,8 @@
 // --redis-values.
 //
 //	view, err := cached.NewReader(rdb).View(ctx, "ann")
-//	if errors.Is(err, cached.ErrMiss) { … } // Redis cannot say: ask the query service. A miss is no zero.
+//	if errors.Is(err, cached.ErrMiss) { … } // ask the query service: a miss is not a zero
 //
-// Files: reader.go reads the keys, view.go makes the answer of them, entry.go has one value, and
-// derive.go counts a large channel from its record.
+// Files: reader.go reads the keys, view.go makes the answer from them, entry.go has one value, and
+// derive.go computes counts of a large channel from its record.
 package cached

@@ -45,7 +45,7 @@ type filed struct {
 	Pos  int  `json:"pos"`
 }
 
-// entry is a value with what is made of it.
+// entry is a value with the fields derived from it.
 type entry struct {
 	value
 	channel, thread string
@@ -88,7 +88,7 @@ func timeOf(text string) time.Time {
 
 func (e *entry) forget() { e.known, e.counts = false, counts{} }
 
-// settle fills in what the channel's record tells; empty: there is none.
+// settle fills in the fields that come from the channel's record, "" if there is none.
 func (e *entry) settle(channel map[string]string) {
 	keep := e.Filed != nil && e.Filed.Keep
 	filing := e.Filed != nil && !keep

@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrMiss says that Redis has no answer, so ask the query service. It is no zero.
-var ErrMiss = errors.New("redis cannot say")
+// ErrMiss means that Redis has no answer: ask the query service. It does not mean zero.
+var ErrMiss = errors.New("redis has no answer")
 
-// The keys that belong to no user.
+// The keys without a user.
 const (
 	epochKey   = "tidemark:epoch"
 	updatedKey = "tidemark:channels-updated"
@@ -32,7 +32,7 @@ type Reader struct {
 // NewReader returns a reader of a Redis that a cache fills, or of a replica of it.
 func NewReader(rdb redis.UniversalClient) *Reader { return &Reader{rdb} }
 
-// View returns what Redis holds of a user now. It may be older than what was written before.
+// View returns what Redis has of a user now. It may lack recent writes.
 func (r *Reader) View(ctx context.Context, user string) (*View, error) {
 	pipe := r.rdb.Pipeline()
 	inbox, threads := pipe.HGetAll(ctx, "inbox:"+escape(user)), pipe.HGetAll(ctx, "inbox-threads:"+escape(user))
@@ -64,7 +64,7 @@ func (r *Reader) View(ctx context.Context, user string) (*View, error) {
 	return s.view(records)
 }
 
-// escape returns an id as it stands in a key.
+// escape returns the form of an id in a key.
 func escape(id string) string {
 	return strings.NewReplacer("%", "%25", ":", "%3A").Replace(id)
 }
@@ -83,12 +83,12 @@ func familiesOf(epoch string) ([]string, error) {
 	case len(parts) >= 2 && parts[0] == "5" && parts[1] == "packed":
 		return nil, errPacked
 	}
-	return nil, fmt.Errorf("%w: it has the format %q, which this reader does not know", ErrMiss, format)
+	return nil, fmt.Errorf("%w: it has the format %q, which this reader does not know: update the reader", ErrMiss, format)
 }
 
 var errPacked = fmt.Errorf("%w: its values are packed: call tidemark_inbox (FCALL_RO), or ask the query service", ErrMiss)
 
-// missing returns the families that are not there.
+// missing returns the families that Redis does not have.
 func missing(there []string) []string {
 	return slices.DeleteFunc(slices.Clone(families), func(f string) bool { return slices.Contains(there, f) })
 }

@@ -81,8 +81,8 @@ func plain(t *testing.T, v any) (out any) {
 	return out
 }
 
-// differences compares field by field. A field that want lacks must be nothing in got, and a list
-// may be missing where it is empty.
+// differences compares field by field. A field that want lacks must be zero in got, and an empty
+// list may be missing.
 func differences(at string, got, want any) (list []string) {
 	if w, ok := want.(map[string]any); ok {
 		g, ok := got.(map[string]any)
@@ -91,12 +91,12 @@ func differences(at string, got, want any) (list []string) {
 		}
 		for name, value := range w {
 			if name == "pos" && strings.HasSuffix(at, ".filed") {
-				continue // of the cache's own reckoning
+				continue // internal to the cache
 			}
 			list = append(list, differences(at+"."+name, g[name], value)...)
 		}
 		for name, value := range g {
-			if _, ok := w[name]; !ok && !nothing(value) && name != "following" { // it is, or would not be listed
+			if _, ok := w[name]; !ok && !nothing(value) && name != "following" { // always true for a listed thread
 				list = append(list, fmt.Sprintf("%s.%s: %v, want none", at, name, value))
 			}
 		}
@@ -149,7 +149,7 @@ func TestAMissIsNoZero(t *testing.T) {
 		}
 	}
 	if _, err := newSnapshot(raw{epoch: "4/x"}, time.Now()); !errors.Is(err, ErrMiss) {
-		t.Errorf("a user of whom there is nothing: %v", err)
+		t.Errorf("an unknown user: %v", err)
 	}
 	if _, err := newSnapshot(raw{epoch: "4/x", inbox: map[string]string{"c": "\x01\x00"}}, time.Now()); !errors.Is(err, ErrMiss) {
 		t.Errorf("packed values: %v", err)

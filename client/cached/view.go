@@ -13,18 +13,18 @@ import (
 // listedFor is how long a thread is listed after it was touched.
 const listedFor = 30 * 24 * time.Hour
 
-// View is what Redis holds of a user, as of EvaluatedAt.
+// View is what Redis has of a user, as of EvaluatedAt.
 type View struct {
 	Channels      []Channel         `json:"channels"`
 	Threads       []Thread          `json:"threads"`
 	Totals        Totals            `json:"totals"`
 	TotalsByLabel map[string]Totals `json:"totals_by_label"`
 	EvaluatedAt   time.Time         `json:"evaluated_at"`
-	// Without names the families of keys that the cache does not write.
+	// Without has the families of keys that the cache does not write.
 	Without []string `json:"without"`
 }
 
-// Channel is a channel as Redis has it. Where Known is false, Redis cannot tell its counts.
+// Channel is a channel as Redis has it. If Known is false, Redis does not have its counts.
 type Channel struct {
 	client.ChannelUnread
 	Known bool `json:"known"`
@@ -37,21 +37,22 @@ type Thread struct {
 	TouchedAt time.Time `json:"touched_at,omitzero"`
 }
 
-// Totals are sums over the channels that are known, and how many are not.
+// Totals are sums over the known channels, and the number of unknown ones.
 type Totals struct {
 	client.Totals
 	Unknown int `json:"unknown"`
 }
 
-// raw is the first of two answers of Redis.
+// raw is Redis' answer to the first of two round trips.
 type raw struct {
 	epoch          string
 	inbox, threads map[string]string
-	updated        bool // some channel has been updated, so each has to be looked at
-	always         bool // threads are listed however old they are
+	updated        bool // a channel has labels or was archived for all, so every record is needed
+	always         bool // lists threads of any age
 }
 
-// snapshot is what is known after it; asks names the channels whose records the second one has.
+// snapshot is the state after the first round trip; asks has the channels whose records the second
+// one reads.
 type snapshot struct {
 	families []string
 	raw      raw
@@ -67,7 +68,7 @@ func newSnapshot(r raw, now time.Time) (*snapshot, error) {
 		return nil, err
 	}
 	if len(r.inbox) == 0 {
-		return nil, fmt.Errorf("%w: it has nothing of the user: they are in no channel, or unknown", ErrMiss)
+		return nil, fmt.Errorf("%w: it has no keys of the user, who is unknown or in no channel", ErrMiss)
 	}
 	s := &snapshot{families: there, raw: r, now: now, channels: map[string]*entry{}}
 	for name, text := range r.inbox {
@@ -93,15 +94,14 @@ func newSnapshot(r raw, now time.Time) (*snapshot, error) {
 	return s, nil
 }
 
-// needs reports whether a channel cannot be judged without its record.
+// needs reports whether the counts of a channel need its record.
 func (s *snapshot) needs(e *entry) bool {
 	return s.has("channels") && (s.raw.updated || e.Large || e.Filed != nil)
 }
 
 func (s *snapshot) has(family string) bool { return slices.Contains(s.families, family) }
 
-// view makes the answer from the records of the channels that were asked for; an empty one is
-// missing.
+// view makes the answer from the requested records of channels; "" is a missing record.
 func (s *snapshot) view(records map[string]map[string]string) (*View, error) {
 	v := &View{EvaluatedAt: s.now, TotalsByLabel: map[string]Totals{}, Without: missing(s.families)}
 	var channels []*entry
@@ -131,8 +131,8 @@ func (s *snapshot) view(records map[string]map[string]string) (*View, error) {
 	return v, nil
 }
 
-// listed returns the threads of the user's channels that are not too old, by the newest of all that
-// is known.
+// listed returns the threads of the user's channels that are not too old. It measures age from the
+// newest known time.
 func (s *snapshot) listed(channels []*entry) []*entry {
 	var newest time.Time
 	for _, e := range slices.Concat(channels, s.threads) {
@@ -146,7 +146,7 @@ func (s *snapshot) listed(channels []*entry) []*entry {
 	})
 }
 
-// order puts those first of which first is true, then the newest.
+// order sorts entries for which first is true to the front, then by time, newest first.
 func order(list []*entry, first func(*entry) bool) {
 	slices.SortFunc(list, func(a, b *entry) int {
 		if first(a) != first(b) {
@@ -201,7 +201,7 @@ func (t *Totals) thread(e, of *entry) {
 	t.Badge += e.badge(of.level)
 }
 
-// badge is what an entry adds at a level other than None.
+// badge returns what an entry adds to the badge at a level other than None.
 func (e *entry) badge(level client.Level) int {
 	if level == client.Mentions {
 		return e.mentions

@@ -9,7 +9,7 @@ import (
 
 // auditFlags set the file of the audit log.
 type auditFlags struct {
-	AuditLog string `placeholder:"FILE" help:"Append a line of JSON for each erasure, admin call, publish by a token with a scope, and refusal: who, what, from where, outcome. - is standard error. A file that was moved away is opened again."`
+	AuditLog string `placeholder:"FILE" help:"Append a line of JSON for each erasure, admin call, publish by a token with a scope, and refusal: who, what, from where, outcome. - means standard error. A file that was moved away is opened again."`
 }
 
 // openAudit opens the log; nil without --audit-log. The caller closes it, after the node.

@@ -16,13 +16,13 @@ import (
 
 // authFlags set the keys and claims by which tokens are valid.
 type authFlags struct {
-	AuthKeys         string `name:"auth-keys" placeholder:"FILE|URL" help:"Keys of the tokens that callers send: a JWKS, public keys in PEM or a secret of 32 bytes or more in a file, or the https address of a JWKS. Without, there are no tokens."`
+	AuthKeys         string `name:"auth-keys" placeholder:"FILE|URL" help:"Keys of the tokens that callers send: a JWKS, public keys in PEM or a secret of 32 bytes or more in a file, or the https address of a JWKS. Without it callers need no tokens."`
 	AuthIssuer       string `placeholder:"NAME" help:"Issuer of the tokens: their iss must be this."`
 	AuthAudience     string `default:"tidemark" placeholder:"NAME" help:"Audience of the tokens: their aud must contain this (${default})."`
 	AuthRevoked      string `placeholder:"FILE|URL" help:"List of revoked users and tokens: lines sub:USER and jti:ID, in a file or at an https address. Tidemark reads it again when it changes, and ends their sockets and streams within a minute."`
 	ServiceTokenFile string `placeholder:"FILE" help:"File with a token of scope service, with which a node calls other nodes if it has no --peer-secret-file and no --peer-cert. A renewed token is read at once."`
 	peerFlags
-	Origins []string `placeholder:"ORIGIN" help:"Origins of pages that may open sockets and call the query API, such as https://chat.example.com. Without it, only pages of this very host."`
+	Origins []string `placeholder:"ORIGIN" help:"Origins of pages that may open sockets and call the query API, such as https://chat.example.com. By default only pages of this host."`
 }
 
 // guard returns the verifier of tokens, nil without keys. Without keys it refuses an address that
@@ -80,10 +80,10 @@ func checkOrigins(list []string) error {
 
 // peerFlags set how nodes prove to each other that they are nodes.
 type peerFlags struct {
-	PeerSecretFile string `placeholder:"FILE" help:"File with a secret of 32 bytes or more that all nodes share and with which they prove to each other that they are nodes: openssl rand -base64 32. Further lines may have more valid secrets, while you change it. A changed file is read without a restart."`
-	PeerCert       string `placeholder:"FILE" help:"PEM file of a certificate with which this node proves to others that it is a node; a new one is read without a restart."`
+	PeerSecretFile string `placeholder:"FILE" help:"File with a secret of 32 bytes or more that all nodes share, and that proves to other nodes that this is a node: openssl rand -base64 32. While you change the secret, further lines may have more valid ones. A changed file is read without a restart."`
+	PeerCert       string `placeholder:"FILE" help:"PEM file of a certificate that proves to other nodes that this is a node; a new one is read without a restart."`
 	PeerKey        string `placeholder:"FILE" help:"PEM file of its key."`
-	PeerCA         string `name:"peer-ca" placeholder:"FILE" help:"PEM file of authorities that sign certificates of nodes and nothing else: anyone with a certificate of theirs counts as a node. Without --tls-ca, calls to other nodes trust them too."`
+	PeerCA         string `name:"peer-ca" placeholder:"FILE" help:"PEM file of authorities that sign only certificates of nodes: anyone with a certificate from them counts as a node. Without --tls-ca, calls to other nodes trust them too."`
 }
 
 func (f *peerFlags) certificates() config.PeerTLS {

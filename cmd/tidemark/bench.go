@@ -73,7 +73,7 @@ func (c *benchCmd) Run(a *verbs.App) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("this program's own file cannot be found, and the bench runs it again as the gateway's clients: %w", err)
+		return fmt.Errorf("this program's file cannot be found, which the bench runs again as the gateway's clients: %w", err)
 	}
 	env := bench.Env{Brokers: c.Brokers, Redis: c.Redis, Progress: a.Stderr, Swarm: []string{self, "bench", swarmName}}
 	for _, name := range names {

@@ -42,27 +42,27 @@ type cli struct {
 	Topics      topics.Cmd       `cmd:"" help:"Create the topics, or check them."`
 	Emit        emitCmd          `cmd:"" help:"Write events, one JSON object per line, to the topics."`
 	Import      adopt.Import     `cmd:"" help:"Write the history of another chat product as events."`
-	Bridge      adopt.Bridge     `cmd:"" help:"Follow another chat product's database, and write what changes as events."`
-	Compare     adopt.Compare    `cmd:"" help:"Compare another chat product's numbers with ours, and say why they differ."`
-	Heal        adopt.Heal       `cmd:"" help:"Print statements that set another chat product's numbers right."`
+	Bridge      adopt.Bridge     `cmd:"" help:"Follow another chat product's database, and write its changes as events."`
+	Compare     adopt.Compare    `cmd:"" help:"Compare another chat product's numbers with Tidemark's, and explain the differences."`
+	Heal        adopt.Heal       `cmd:"" help:"Print statements that correct another chat product's numbers."`
 	DemoSource  adopt.DemoSource `cmd:"" help:"Make a small source of another chat product, to try import and compare."`
-	Query       query.Cmd        `cmd:"" help:"Ask a running node."`
-	Diff        diffCmd          `cmd:"" help:"Say what changed for a user between two moments, and by which records."`
+	Query       query.Cmd        `cmd:"" help:"Query a running node."`
+	Diff        diffCmd          `cmd:"" help:"Show what changed for a user between two moments, and which records changed it."`
 	Replay      replayCmd        `cmd:"" help:"Rebuild stores from the topics."`
 	Verify      verifyCmd        `cmd:"" help:"Compare stores and Redis with a rebuild from the topics."`
 	Reshard     reshardCmd       `cmd:"" help:"Move to new topics with another number of partitions."`
 	Inspect     inspect.Cmd      `cmd:"" help:"Look into a store, snapshot or topic without changing it."`
-	EraseUser   erasing.Cmd      `cmd:"" help:"Erase a user, and list what remains where and until when."`
+	EraseUser   erasing.Cmd      `cmd:"" help:"Erase a user, and list what remains, where, and until when."`
 	Snapshot    snapshots.Cmd    `cmd:"" help:"Take, list, check, restore and prune snapshots."`
 	Deadletters deadletters.Cmd  `cmd:"" help:"List bad records, or send them again."`
-	Conformance conform.Cmd      `cmd:"" help:"Tell stories to a service of the query API, and say where its answers differ."`
+	Conformance conform.Cmd      `cmd:"" help:"Run stories against a service of the query API, and print where its answers differ."`
 	Token       tokenCmd         `cmd:"" help:"Make a token for a caller of a node with keys."`
-	Context     contexts.Cmd     `cmd:"" help:"Name nodes, and choose the one to ask."`
+	Context     contexts.Cmd     `cmd:"" help:"Name nodes, and choose the one to query."`
 	Config      configCmd        `cmd:"" help:"Check the configuration of a node before it starts."`
 	Bench       benchCmd         `cmd:"" help:"Measure this machine."`
-	ExplainCode explainCodeCmd   `cmd:"" help:"Print what the runbook says of a code, such as TM017."`
+	ExplainCode explainCodeCmd   `cmd:"" help:"Print the runbook's section for a code, such as TM017."`
 	Completion  completionCmd    `cmd:"" help:"Print a script that completes commands in a shell."`
-	Complete    completeCmd      `cmd:"" hidden:"" help:"What may stand at the cursor."`
+	Complete    completeCmd      `cmd:"" hidden:"" help:"Print completions of the word at the cursor."`
 	Help        helpCmd          `cmd:"" help:"Print the help of a command."`
 	Version     versionCmd       `cmd:"" help:"Say what this is."`
 
@@ -71,8 +71,8 @@ type cli struct {
 
 const description = `Tidemark turns chat events in Kafka into exact unread counts.
 
-Each flag has an environment variable, TIDEMARK_ and its name: --data-dir is TIDEMARK_DATA_DIR; but not those that choose
-what is destroyed, and --yes. Lists are separated by commas. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 differences found.
+Each flag has an environment variable, TIDEMARK_ and its name: --data-dir is TIDEMARK_DATA_DIR. The exceptions are --yes and flags
+that select what is destroyed. Lists are separated by commas. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 differences found.
 
 Try it: ` + "`tidemark dev`" + `, and in another terminal ` + "`tidemark query watch ann`."
 

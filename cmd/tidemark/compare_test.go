@@ -63,7 +63,7 @@ func TestCompareIsChecked(t *testing.T) {
 	nobody := closedPort(t)
 	for want, args := range map[string][]string{
 		"--sample 0: it must be at least 1":      {"compare", "table", "--source", ".", "--sample", "0"},
-		"--addr \"x\" is no URL of a node":       {"compare", "table", "--source", ".", "--addr", "x"},
+		"--addr \"x\" is not the URL of a node":  {"compare", "table", "--source", ".", "--addr", "x"},
 		"--source of mattermost is the postgres": {"heal", "mattermost", "--source", "."},
 		"no Kafka broker answers at " + nobody:   {"compare", "table", "--source", ".", "--brokers", nobody},
 		"Discourse stores no numbers":            {"heal", "discourse", "--source", "postgres://h/d"},

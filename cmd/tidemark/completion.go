@@ -18,8 +18,8 @@ type completionCmd struct {
 
 func (completionCmd) Help() string {
 	return `
-Prints a script that makes the shell complete the commands, flags and values of tidemark. The script asks the command
-itself, so it stays right when the command is upgraded.
+Prints a script that makes the shell complete the commands, flags and values of tidemark. The script calls tidemark for
+completions, so an upgrade of tidemark needs no new script.
 
 Example:
 
@@ -87,7 +87,7 @@ Register-ArgumentCompleter -Native -CommandName tidemark -ScriptBlock {
 
 // completeCmd is what the scripts call.
 type completeCmd struct {
-	Words []string `arg:"" optional:"" passthrough:"" help:"The words after the command's name, the last one as far as it is typed."`
+	Words []string `arg:"" optional:"" passthrough:"" help:"The words after the command's name; the last one may be incomplete."`
 }
 
 func (completeCmd) Help() string {

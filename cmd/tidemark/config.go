@@ -14,7 +14,7 @@ import (
 )
 
 type configCmd struct {
-	Check configCheckCmd `cmd:"" help:"Find out whether a node with these flags could work."`
+	Check configCheckCmd `cmd:"" help:"Check whether a node with these flags could work."`
 }
 
 func (configCmd) Help() string {
@@ -32,10 +32,11 @@ type configCheckCmd struct {
 
 func (configCheckCmd) Help() string {
 	return `
-Takes the flags, the environment and the file of ` + "`tidemark run`" + `, and finds out whether that node could work, without starting
-it: keys and certificates, brokers, topics, the rights of each role, other nodes and their settings, memory, data directory,
-Redis, snapshots, listeners. It joins no group and folds nothing; what it writes, to see that it may, it removes again. Run it
-where the node is to run, as the user of the node. Exits with 1 if a check failed, and says what to do.
+Takes the flags, the environment and the file of ` + "`tidemark run`" + `, and checks whether that node could work, without
+starting it: keys and certificates, brokers, topics, the rights of each role, other nodes and their settings, memory, data
+directory, Redis, snapshots, listeners. It joins no group and folds nothing. To check a right it may write something, which it
+removes again. Run it on the node's machine, as the user of the node. The exit code is 1 if a check failed, and each failed check
+prints what to do.
 
 Example:
 
@@ -70,7 +71,7 @@ func (c *configCheckCmd) Run(a *verbs.App) error {
 		return err
 	}
 	if n := report.Count(preflight.Failed); n > 0 {
-		return fmt.Errorf("%s failed: a node with these flags would not start, or not work", term.Plural(n, "check"))
+		return fmt.Errorf("%s failed: a node with these flags would not start or not work", term.Plural(n, "check"))
 	}
 	return nil
 }

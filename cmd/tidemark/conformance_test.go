@@ -108,7 +108,7 @@ func TestConformanceNamesWhatIsWrong(t *testing.T) {
 		return bytes.Replace(body, []byte(`"unread":3,`), []byte(`"unread":2,`), 1)
 	})
 	r := tidemark(t, "", "conformance", "--target", wrong, "--story", "museum-16", "--story", "museum-4")
-	if r.code != exitFailed || !strings.Contains(r.errout, "does not answer as the stories say") {
+	if r.code != exitFailed || !strings.Contains(r.errout, "answers differ from the stories") {
 		t.Errorf("exit %d: %s", r.code, r.errout)
 	}
 	for _, want := range []string{
@@ -166,7 +166,7 @@ func TestConformanceSaysWhatItCannotAsk(t *testing.T) {
 		{exitFailed, "does not answer as a service of this API does (GetInbox: HTTP 404 without a code of the API)", []string{"--target", noAPI.URL}},
 		{exitUsage, "say which service with --target URL", nil},
 		{exitUsage, "--story nothing: there is no such story", []string{"--target", noAPI.URL, "--story", "nothing"}},
-		{exitUsage, "is no URL of a node", []string{"--target", "nowhere"}},
+		{exitUsage, "is not the URL of a node", []string{"--target", "nowhere"}},
 		{exitUsage, "must be above 0", []string{"--timeout", "0s"}},
 	} {
 		if r := tidemark(t, "", append([]string{"conformance"}, c.args...)...); r.code != c.code || !strings.Contains(r.errout, c.want) {

@@ -72,7 +72,7 @@ func TestContexts(t *testing.T) {
 	if out := ok(t, "", "context", "remove", "prod"); !strings.Contains(out, "no context is in use") {
 		t.Errorf("%q", out)
 	}
-	if r := tidemark(t, "", "context", "remove", "prod"); r.code != exitFailed || !strings.Contains(r.errout, "the nearest that there is is dev") {
+	if r := tidemark(t, "", "context", "remove", "prod"); r.code != exitFailed || !strings.Contains(r.errout, "the nearest is dev") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -86,7 +86,7 @@ func TestRunWithAFile(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	must(os.WriteFile(path, []byte("brokers: ["+nobody+"]\n\nlistn: 127.0.0.1:0\n"), 0o600))
-	want := `tidemark: --config: ` + path + `:3: there is no setting "listn": the nearest that there is is listen; ` + "`tidemark run --help` has the usage\n"
+	want := `tidemark: --config: ` + path + `:3: there is no setting "listn": the nearest is listen; ` + "`tidemark run --help` has the usage\n"
 	if r := tidemark(t, "", "run", "--config", path); r.code != exitUsage || r.errout != want {
 		t.Errorf("%+v", r)
 	}

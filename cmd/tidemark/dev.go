@@ -25,16 +25,16 @@ type devCmd struct {
 	Listen      string       `placeholder:"HOST:PORT" help:"Page, queries and ingest. By default 127.0.0.1:8080, or the next free port if that is taken."`
 	KafkaListen string       `placeholder:"HOST:PORT" help:"The embedded Kafka. By default 127.0.0.1:9092, or the next free port if that is taken."`
 	RedisListen string       `placeholder:"HOST:PORT" help:"The embedded Redis. By default 127.0.0.1:6379, or the next free port if that is taken."`
-	DataDir     string       `placeholder:"DIR" help:"Directory that keeps topics and state from one start to the next. Without it they are in a temporary directory that is removed at the end."`
+	DataDir     string       `placeholder:"DIR" help:"Directory that keeps topics and state from one start to the next. By default a temporary directory that is removed at the end."`
 	Partitions  int32        `default:"4" placeholder:"N" help:"Partitions of each topic (${default})."`
 	NoDemo      bool         `help:"Do not run the demo: the topics stay empty until you write events."`
-	DemoSeed    uint64       `default:"1" placeholder:"N" help:"Another seed is another story (${default})."`
-	Origins     []string     `placeholder:"ORIGIN" help:"Origins of pages that may open sockets and call the query API beside those of this machine, such as http://192.168.1.7:5173."`
-	Hosts       []string     `placeholder:"NAME" help:"Host names, such as tidemark.internal.example.com, under which the stack answers, beside IP addresses and localhost."`
+	DemoSeed    uint64       `default:"1" placeholder:"N" help:"Seed of the demo's story (${default})."`
+	Origins     []string     `placeholder:"ORIGIN" help:"Origins of pages that may open sockets and call the query API in addition to those of this machine, such as http://192.168.1.7:5173."`
+	Hosts       []string     `placeholder:"NAME" help:"Host names, such as tidemark.internal.example.com, under which the stack answers, in addition to IP addresses and localhost."`
 	Insecure    bool         `help:"Allow addresses that other machines can reach, where everyone may then read and publish as any user."`
 	Memory      config.Bytes `default:"512MiB" placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share (${default}); 0 = none."`
 	LogFormat   string       `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
-	LogLevel    string       `enum:"debug,info,warn,error" default:"warn" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+	LogLevel    string       `enum:"debug,info,warn,error" default:"warn" placeholder:"LEVEL" help:"Lowest level of log lines: debug, info, warn or error (${default})."`
 }
 
 func (devCmd) Help() string {

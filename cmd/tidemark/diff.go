@@ -26,9 +26,9 @@ type diffCmd struct {
 
 func (diffCmd) Help() string {
 	return `
-Says what changed for a user between two moments, channel by channel, and lists the records of that time that concern them there:
-what was posted, edited and deleted, and what the user did. The node, or with --offline this process, folds the topics to the first
-moment, asks, folds on to the second, and asks again; see tidemark query. Threads are not compared.
+Shows what changed for a user between two moments, channel by channel, and lists the records between them that concern the user:
+posts, edits and deletions, and what the user did. The node, or with --offline this process, folds the topics to the first moment,
+queries them, continues to the second moment, and queries them again; see tidemark query. Threads are not compared.
 
 Example:
 

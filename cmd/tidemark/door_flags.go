@@ -14,13 +14,13 @@ import (
 
 // doorFlags set which clients may connect to a node's listeners, and how many calls they may make.
 type doorFlags struct {
-	AdminListen        string   `placeholder:"HOST:PORT" help:"Address for /metrics, /admin/ and profiles (/debug/pprof/), such as 127.0.0.1:9090. They are then not at --listen."`
-	MaxHTTPConnections int      `name:"max-http-connections" placeholder:"N" help:"Most open connections at --listen, sockets included; 0 = follow the limit of open files, of which some are kept for Kafka, Redis and files (0)."`
+	AdminListen        string   `placeholder:"HOST:PORT" help:"Address for /metrics, /admin/ and profiles (/debug/pprof/), such as 127.0.0.1:9090. --listen then does not serve them."`
+	MaxHTTPConnections int      `name:"max-http-connections" placeholder:"N" help:"Limit of open connections at --listen, including sockets; 0 = the limit of open files, less a reserve for Kafka, Redis and files (0)."`
 	TrustedProxies     []string `placeholder:"CIDR" help:"Networks of load balancers, such as 10.0.0.0/8, whose X-Forwarded-For or Forwarded names a client's address. All limits by address use it."`
-	Hosts              []string `placeholder:"NAME" help:"Without keys: host names, such as tidemark.internal.example.com, under which this node answers, beside IP addresses and localhost."`
+	Hosts              []string `placeholder:"NAME" help:"Without keys: host names, such as tidemark.internal.example.com, under which this node answers, in addition to IP addresses and localhost."`
 	QueryRate          float64  `default:"100" placeholder:"N" help:"Calls a second of one user's token; 0 = no limit (${default})."`
 	QueryBurst         int      `default:"400" placeholder:"N" help:"Calls at once of one user's token (${default})."`
-	QueryConcurrency   int      `default:"32" placeholder:"N" help:"Calls under way of one user's token; 0 = no limit (${default})."`
+	QueryConcurrency   int      `default:"32" placeholder:"N" help:"Calls in progress of one user's token; 0 = no limit (${default})."`
 	AddressQueryRate   float64  `default:"20000" placeholder:"N" help:"Calls a second from one address, whatever their tokens, and twice as many at once; 0 = no limit (${default})."`
 
 	AddressQueryConcurrency int `default:"4096" placeholder:"N" help:"Calls under way from one address, whatever their tokens; 0 = no limit (${default})."`

@@ -29,11 +29,10 @@ type emitCmd struct {
 
 func (emitCmd) Help() string {
 	return `
-Reads one JSON object a line from standard input: ` + "`{\"topic\": \"chat.messages\", \"event\": {...}}`" + `, or with --topic the bare
-event. Each is checked, written with its channel as key, and answered by its place in the log as topic/partition/offset:
-a token to pass on as --after of a query. Lines and --topic name topics without their --topic-prefix. A field that no event has is left out, with a word
-on standard error. A bad line ends the run; what stood before it is written. emit states the min_version that an event needs, and refuses
-an event that this version of Tidemark would stop at.
+Reads one JSON object a line from standard input: ` + "`{\"topic\": \"chat.messages\", \"event\": {...}}`" + `, or with --topic the bare event. It checks each event, writes it with its channel as key, and prints its place in the log as
+topic/partition/offset: a token for --after of a query. Lines and --topic name topics without their --topic-prefix. It leaves out
+unknown fields with a warning on standard error. A bad line ends the run; earlier lines are written. emit states the min_version
+that an event needs, and refuses an event at which this version of Tidemark would stop.
 
 Example:
 
@@ -42,7 +41,7 @@ Example:
 
     echo '{"channel_id":"general","user_id":"ann","read_up_to":{"message_id":"m1"}}' | tidemark emit --topic chat.reads
 
-What else users say of a channel are lines of chat.reads such as these, and what a service says of it is one of chat.messages:
+A user's settings of a channel are lines of chat.reads such as these; a service's settings are lines of chat.messages:
 
     {"channel_id":"general","user_id":"ann","notify_set":{"level":"MENTIONS","until":"2030-01-01T08:00:00Z"}}
     {"channel_id":"general","user_id":"ann","flag_set":{"flagged":true}}
@@ -58,7 +57,7 @@ What else users say of a channel are lines of chat.reads such as these, and what
 // Validate checks the topic.
 func (c *emitCmd) Validate() error {
 	if c.Topic != "" && !slices.Contains(events.InputTopics[:], c.Topic) {
-		return fmt.Errorf("--topic %s is no input: want one of %s", c.Topic, strings.Join(events.InputTopics[:], ", "))
+		return fmt.Errorf("--topic %s is not an input topic: want one of %s", c.Topic, strings.Join(events.InputTopics[:], ", "))
 	}
 	return nil
 }

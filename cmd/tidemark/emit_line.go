@@ -86,7 +86,7 @@ func unwrap(line []byte) (topic string, event []byte, err error) {
 		return "", nil, errors.New("topic: must be a string")
 	}
 	if !slices.Contains(events.InputTopics[:], topic) {
-		return "", nil, fmt.Errorf("topic: %q is no input: want one of %s", topic, strings.Join(events.InputTopics[:], ", "))
+		return "", nil, fmt.Errorf("topic: %q is not an input topic: want one of %s", topic, strings.Join(events.InputTopics[:], ", "))
 	}
 	if len(fields["event"]) == 0 {
 		return "", nil, errors.New("event: missing")

@@ -45,7 +45,7 @@ func ignored(app *kong.Application, environ []string) (warnings []string) {
 		if flag, ok := flags[name]; ok {
 			warning += fmt.Sprintf("--%s has to be on the command line", flag)
 		} else {
-			warning += "the nearest that there is is " + verbs.Nearest(name, known)
+			warning += "the nearest is " + verbs.Nearest(name, known)
 		}
 		warnings = append(warnings, warning)
 	}

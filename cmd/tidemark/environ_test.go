@@ -13,9 +13,9 @@ import (
 // Variables that no verb reads are named with what may have been meant, once, by every verb.
 func TestMisspeltVariablesAreNamed(t *testing.T) {
 	for name, want := range map[string]string{
-		"TIDEMARK_BROKER":      "the nearest that there is is TIDEMARK_BROKERS",
-		"TIDEMARK_DATADIR":     "the nearest that there is is TIDEMARK_DATA_DIR",
-		"TIDEMARK_KAFKA_PASWD": "the nearest that there is is TIDEMARK_KAFKA_PASSWORD",
+		"TIDEMARK_BROKER":      "the nearest is TIDEMARK_BROKERS",
+		"TIDEMARK_DATADIR":     "the nearest is TIDEMARK_DATA_DIR",
+		"TIDEMARK_KAFKA_PASWD": "the nearest is TIDEMARK_KAFKA_PASSWORD",
 		"TIDEMARK_REPAIR":      "--repair has to be on the command line",
 		"TIDEMARK_YES":         "--yes has to be on the command line",
 	} {

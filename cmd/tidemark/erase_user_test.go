@@ -162,7 +162,7 @@ func TestEraseUserInNamedChannels(t *testing.T) {
 	after := strings.Join(lines(ok(t, eraseStory, "emit", "--brokers", s.Broker)), ",")
 	args := []string{"erase-user", "--brokers", s.Broker, "--redis", s.RedisURL, "--addr", s.URL, "--user", "ann", "--yes"}
 	with := func(more ...string) result { return tidemark(t, "", append(args[:len(args):len(args)], more...)...) }
-	if r := with("--channel", "other,general"); r.code != exitFailed || !strings.Contains(r.errout, `channel ["other"]: the user is not known in this channel`) {
+	if r := with("--channel", "other,general"); r.code != exitFailed || !strings.Contains(r.errout, `channel ["other"]: the channel has nothing of the user`) {
 		t.Errorf("a channel that knows nothing of ann: %+v", r)
 	}
 	if out := ok(t, "", "query", "unread", "ann", "general", "--addr", s.URL, "--after", after); !strings.Contains(out, "last read       m1") {

@@ -17,8 +17,8 @@ type explainCodeCmd struct {
 
 func (explainCodeCmd) Help() string {
 	return `
-Prints what the runbook says of a code: the sentences that have it, what they mean, what to do and what not. Codes stand in
-square brackets behind a refusal, in /readyz and at the end of what a command says, and as code in log lines.
+Prints the runbook's section for a code: the messages that have it, what they mean, what to do and what not to do. A code is in
+square brackets after a refusal, in /readyz and at the end of a command's error, and in the field code of log lines.
 
 Example:
 

@@ -30,15 +30,15 @@ type gatewayCmd struct {
 	Insecure     bool   `help:"Listen on an address that other machines can reach, without keys: anyone there may then be any user."`
 	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"The processors' --receipt-limit (${default}): channels with more members get no delivery receipts."`
 	LogFormat    string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
-	LogLevel     string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+	LogLevel     string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level of log lines: debug, info, warn or error (${default})."`
 }
 
 // socketFlags are those of the role gateway, whichever verb runs it.
 type socketFlags struct {
 	limitFlags
 	DrainFor    time.Duration `default:"5s" placeholder:"DURATION" help:"How long a stopping gateway takes to close its connections, so that clients reconnect elsewhere (${default})."`
-	PresenceTTL time.Duration `name:"presence-ttl" default:"30s" placeholder:"DURATION" help:"How long the users of a gateway that died count as connected (${default})."`
-	QueueWithin time.Duration `default:"5m" placeholder:"DURATION" help:"Report a message as queued for offline members only if its record is at most this old (${default}): nobody waits for imported history."`
+	PresenceTTL time.Duration `name:"presence-ttl" default:"30s" placeholder:"DURATION" help:"How long users still count as connected after their gateway died (${default})."`
+	QueueWithin time.Duration `default:"5m" placeholder:"DURATION" help:"Report a message as queued for offline members only if its record is at most this old (${default}), so that imported history is not reported."`
 	NoPreviews  bool          `help:"Leave message text out of all frames."`
 }
 
@@ -105,9 +105,9 @@ func (f *limitFlags) check() error {
 // Help is shown below the flags.
 func (gatewayCmd) Help() string {
 	return `
-Serves WebSockets at /v1/socket: live counts, read pointers, messages and receipts for one device each. Start as many as
-are wanted behind a load balancer. It keeps nothing: queries are forwarded to the nodes that own the channels. docs/gateway.md
-has every frame.
+Serves WebSockets at /v1/socket: live counts, read pointers, messages and receipts for one device each. Start as many as you need
+behind a load balancer. A gateway stores nothing: it forwards queries to the nodes that own the channels. docs/gateway.md has
+every frame.
 
 Example:
 

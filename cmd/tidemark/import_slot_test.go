@@ -81,7 +81,7 @@ func TestImportWithASlot(t *testing.T) {
 		"--slot and --debezium are two ways to the same changes":    {"bridge", "mattermost", "--source", dsn, "--slot", "chat", "--debezium", "cdc"},
 		"--mapping belongs to a database":                           {"bridge", "table", "--source", dsn, "--slot", "chat"},
 		"does not say which tables are followed":                    {"bridge", "table", "--source", dsn, "--slot", "chat", "--mapping", "testdata/verbs/no-heal.yml"},
-		"\"Chat\" is no name of a replication slot":                 {"bridge", "mattermost", "--source", dsn, "--slot", "Chat"},
+		"\"Chat\" is not the name of a replication slot":            {"bridge", "mattermost", "--source", dsn, "--slot", "Chat"},
 		"--drop-slot removes a replication slot: name it with --sl": {"import", "mattermost", "--source", dsn, "--drop-slot"},
 	} {
 		if r := tidemark(t, "", args...); !strings.Contains(r.errout, want) {

@@ -148,7 +148,7 @@ func TestInspectSnapshot(t *testing.T) {
 	if r := verb("--user", "nobody", "--tmp", tmp); r.code != exitFailed || !strings.Contains(r.errout, `user "nobody" is not known`) {
 		t.Errorf("an unknown user: %+v", r)
 	}
-	if r := verb("--at", "1-1-1"); r.code != exitUsage || !strings.Contains(r.errout, "say which with --partition") {
+	if r := verb("--at", "1-1-1"); r.code != exitUsage || !strings.Contains(r.errout, "name the partition with --partition") {
 		t.Errorf("--at alone: %+v", r)
 	}
 

@@ -36,10 +36,10 @@ type replayCmd struct {
 
 func (replayCmd) Help() string {
 	return `
-Rebuilds the stores of partitions from the topics, without publishing anything: into a directory of its own, while the node
-goes on. With --swap the result takes the place of the node's stores, one rename for each partition, and the old ones stay in
-a directory replaced-TIME; that is refused while a node uses them. Stores end where the node's group has published, for what is
-beyond that the node tells when it folds it. The node then opens where it had stopped.
+Rebuilds the stores of partitions from the topics, into a separate directory, while the node runs. It publishes nothing. With
+--swap the result replaces the node's stores, with one rename per partition, and the old ones stay in a directory replaced-TIME; a
+swap is refused while a node uses the stores. A rebuilt store ends at the group's committed offsets, because the node publishes
+changes only for records that it folds itself. The node then continues there.
 
 Example:
 

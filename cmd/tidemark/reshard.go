@@ -28,10 +28,10 @@ type reshardCmd struct {
 
 func (reshardCmd) Help() string {
 	return `
-Moves to another number of partitions, by new topics: writes them from the old ones, each channel's records in order, rebuilds
-the state from both, and checks that every user sees the same numbers in every channel. Then it says what to switch; the old
-topics stay as they are. Stop the producers first: what is written meanwhile is not in the new topics. Exit code 3 if a number
-differs.
+Moves to another number of partitions by copying the records to new topics, each channel's records in order. It rebuilds the state
+from both sets of topics, and checks that every user sees the same numbers in every channel. Then it prints what to switch; the
+old topics do not change. Stop the producers first: records written meanwhile are not in the new topics. The exit code is 3 if a
+number differs.
 
 Example:
 

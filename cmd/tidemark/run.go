@@ -40,12 +40,12 @@ type runCmd struct {
 	nodeSnapshotFlags  `group:"Snapshots:"`
 	Listen             string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
 	tlsFlags           `group:"Certificates of this node:"`
-	UI                 bool          `name:"ui" help:"Serve the page at /: people with their channels, and a view for operators. It adds the role gateway, to which these people connect. With --auth-keys it asks for a token of scope service."`
+	UI                 bool          `name:"ui" help:"Serve the page at /: people with their channels, and a view for operators. It adds the role gateway, to which these people connect. With --auth-keys the page asks for a token of scope service."`
 	Advertise          string        `placeholder:"URL" help:"URL at which other nodes reach this one. By default http:// (with --tls-cert https://) and --listen, if that names a host."`
 	Insecure           bool          `help:"Listen on an address that other machines can reach, without keys: anyone there may then read and publish as any user."`
 	Memory             *config.Bytes `placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share, such as 4GiB; 0 = none. By default 80 % of what the cgroup of this process allows, or 1GiB where nothing limits it."`
 	LogFormat          string        `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
-	LogLevel           string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+	LogLevel           string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level of log lines: debug, info, warn or error (${default})."`
 }
 
 // memberFlags set how this node takes part in its group.
@@ -77,15 +77,15 @@ func (f nodeSnapshotFlags) open(log *slog.Logger) (*snapshot.Repository, error) 
 
 // threadFlags say what the panel of threads lists.
 type threadFlags struct {
-	ThreadListing string `enum:"30d,always" default:"30d" placeholder:"30d|always" help:"How long a followed thread stays in the panel after it was last touched: 30d, or always (${default}). It is no part of a store; all nodes should have the same."`
+	ThreadListing string `enum:"30d,always" default:"30d" placeholder:"30d|always" help:"How long a followed thread is listed after its last activity: 30d, or always (${default}). Stores do not depend on it; all nodes should have the same."`
 }
 
 func (f threadFlags) always() bool { return f.ThreadListing == "always" }
 
 func (runCmd) Help() string {
 	return `
-Runs one node of a group; start as many as are wanted, each with a data directory of its own. Everything that a node keeps
-can be rebuilt from the topics. SIGINT or SIGTERM stops it in order.
+Runs one node of a group. Start as many as you need, each with a data directory of its own. Everything that a node stores can be
+rebuilt from the topics. SIGINT or SIGTERM stops it in order.
 
 Example:
 
@@ -150,7 +150,7 @@ func (c *runCmd) Run(a *verbs.App) error {
 		return err
 	}
 	if nc.Advertise = c.advertised(nc.Listener.Addr(), nc.TLS != nil); nc.Advertise == "" {
-		log.Warn("other nodes cannot reach this one: --listen names no host that they could use; set --advertise", "listen", c.Listen)
+		log.Warn("other nodes cannot reach this one: the address in --listen works on this machine only; set --advertise", "listen", c.Listen)
 	}
 	n, err := node.New(a.Ctx, nc)
 	if err != nil {

@@ -105,7 +105,7 @@ func TestVerifyBesideARunningNode(t *testing.T) {
 			{"stop the node, and leave out --node", exitUsage, []string{"--repair"}},
 			{"partition 9 is not compared: the node does not own it", exitFailed, []string{"--partition", "9"}},
 			{"a store is verified where its node runs", exitFailed, []string{"--data-dir", t.TempDir()}},
-			{"is no URL of a node", exitUsage, []string{"--node", "nowhere"}},
+			{"is not the URL of a node", exitUsage, []string{"--node", "nowhere"}},
 			{"no node answers at http://127.0.0.1:1", exitFailed, []string{"--node", "http://127.0.0.1:1"}},
 		} {
 			if r := verify(append(c.args, "--no-redis")...); r.code != c.code || !strings.Contains(r.errout, c.want) {
@@ -144,7 +144,7 @@ func TestSnapshotOfARunningNode(t *testing.T) {
 	says(create("--partition", fmt.Sprint(p), "--full", "--json"), exitDone, `"unchanged":false`, fmt.Sprintf(`"partition":%d`, p), `"uploaded_bytes":`)
 	says(create("--partition", "9"), exitFailed, "partition 9: this node does not own the partition")
 	says(create("--data-dir", s.data), exitUsage, "leave out --data-dir and --snapshots")
-	says(tidemark(t, "", "snapshot", "create"), exitUsage, "say where to with --snapshots")
+	says(tidemark(t, "", "snapshot", "create"), exitUsage, "name the bucket with --snapshots")
 	says(tidemark(t, "", "snapshot", "create", "--data-dir", s.data, "--snapshots", bucket), exitFailed, "is in use: name the node that uses it with --node")
 	stop()
 	says(tidemark(t, "", "snapshot", "verify", "--snapshots", bucket), exitDone, "is in order")

@@ -41,7 +41,7 @@ func TestAGatewayWhoseServiceTokenExpires(t *testing.T) {
 		token func() string
 		want  string
 	}{
-		{func() string { return "" }, "has expired: put a new one there, it is read at once"},
+		{func() string { return "" }, "has expired: put a new one there, which is read at once"},
 		{func() string { return authtest.Token(t, "ann", time.Hour) }, "does not have the scope service"},
 		{func() string { return "nonsense" }, "the token is not valid"},
 	} {

@@ -75,10 +75,10 @@ func TestSnapshotVerbs(t *testing.T) {
 	says(verb("create", "--data-dir", data, "--partition", n, "--full"), exitDone, "were uploaded in")
 	says(verb("verify", "--all", "--json"), exitDone, `"name":"`+name+`"`)
 	says(verb("restore", "--data-dir", back), exitDone, "snapshot "+name+", ", "is in "+filepath.Join(back, "partition-"+n))
-	says(verb("restore", "--data-dir", back), exitFailed, "there is a store in", "--replace moves it aside")
+	says(verb("restore", "--data-dir", back), exitFailed, "there is already a store in", "--replace moves it aside")
 	says(verb("restore", "--data-dir", back, "--replace", "--yes", "--partition", n, "--at", name), exitDone, "what was there is in")
 	says(verb("restore", "--data-dir", back, "--replace", "--yes", "--partition", n, "--at", "2-2-0"), exitFailed, "there is no snapshot 2-2-0")
-	says(verb("restore", "--at", name), exitUsage, "say which with --partition")
+	says(verb("restore", "--at", name), exitUsage, "name the partition with --partition")
 	says(tidemark(t, "", "inspect", "store", back), exitDone, "(checked)")
 
 	says(verb("prune", "--snapshot-keep", "0"), exitUsage, "it must be at least 1")

@@ -12,7 +12,7 @@ import (
 type tlsFlags struct {
 	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"PEM file of the certificate to serve with, followed by its intermediate certificates; a new one is read without a restart."`
 	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"PEM file of its key."`
-	TLSCA   string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities to trust in calls to other nodes; by default the system's."`
+	TLSCA   string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities that sign the certificates of other nodes; by default the system's."`
 }
 
 // tls are the configurations of the listener and of calls to other nodes, nil where nothing is

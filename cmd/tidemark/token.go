@@ -11,19 +11,19 @@ import (
 )
 
 type tokenCmd struct {
-	Subject  string        `arg:"" name:"user" help:"The user that the token is about; of a service, its name."`
+	Subject  string        `arg:"" name:"user" help:"The user of the token, or the name of a service."`
 	Key      string        `required:"" placeholder:"FILE" help:"File with the key to sign with: a secret of 32 bytes or more, a private key in PEM, or a private JWK."`
 	Issuer   string        `required:"" placeholder:"NAME" help:"Issuer: the nodes' --auth-issuer."`
 	Audience string        `default:"tidemark" placeholder:"NAME" help:"Audience: the nodes' --auth-audience (${default})."`
-	Scope    []string      `enum:"read,publish,erase,admin,service" placeholder:"SCOPE" help:"What it allows beyond a user's own: read, publish, erase, admin, or service for all of them. By default nothing."`
+	Scope    []string      `enum:"read,publish,erase,admin,service" placeholder:"SCOPE" help:"What the token allows in addition to the user's own calls: read, publish, erase, admin, or service for all of them. By default nothing."`
 	For      time.Duration `default:"1h" placeholder:"DURATION" help:"How long it is valid (${default})."`
 }
 
 func (tokenCmd) Help() string {
 	return `
-Prints a token (JWT) for the callers of a node with --auth-keys, signed with your own key: to try things out, and for
-operators and services. Users' tokens come from your login. A node that has the public half of a key verifies what its
-private half has signed; a secret is both. The key decides the algorithm: HS256, RS256, ES256 or EdDSA.
+Prints a token (JWT) for the callers of a node with --auth-keys, signed with your own key: for tests, operators and services.
+Users' tokens come from your login. A node needs the public half of the key that signs the token; a secret is both halves. The key
+decides the algorithm: HS256, RS256, ES256 or EdDSA.
 
 Example:
 

@@ -87,7 +87,7 @@ func TestEmitSaysWhatIsWrongWithALine(t *testing.T) {
 		{`not json`, "", `want {"topic"`},
 		{`{"topic":"chat.messages"}`, "", "event: missing"},
 		{`{"topic":"chat.messages","event":{}}`, "", "no_kind"},
-		{`{"topic":"elsewhere","event":{}}`, "", `"elsewhere" is no input`},
+		{`{"topic":"elsewhere","event":{}}`, "", `"elsewhere" is not an input topic`},
 		{`{"topic":"chat.messages","evnt":{}}`, "", "evnt"},
 		{`{"topic":"chat.messages","event":{}} {}`, "", "more than one JSON value"},
 		{`{"channel_id":"c","message_posted":{"message_id":"m"}}`, events.TopicMessages, "message_posted.sender_id"},

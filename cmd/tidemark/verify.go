@@ -31,11 +31,11 @@ type verifyCmd struct {
 
 func (verifyCmd) Help() string {
 	return `
-Rebuilds each partition of a data directory from the topics, up to where its store is, and says what differs: digests first, then
-record by record, in words; then Redis, key by key; with --sql the tables of the role sql, row by row. A node that runs is named with --node, and copies its stores while it
-goes on; one that is not named must be stopped when this begins, and for --repair until it ends. A rebuild runs on the node's
-machine and needs as much room again in the data directory. Redis may be a moment behind or ahead: values that are further
-than the store are not compared. Exit code 3 if anything differs.
+Rebuilds each partition of a data directory from the topics, up to the position of its store, and prints what differs: digests
+first, then record by record; then Redis, key by key; with --sql the tables of the role sql, row by row. Name a running node with
+--node: it copies its stores while it runs. A node that you do not name must be stopped when this begins, and for --repair until
+it ends. The rebuild runs on the node's machine and needs as much space again in the data directory. Redis may be slightly behind
+or ahead: values that are newer than the store are not compared. The exit code is 3 if anything differs.
 
 Example:
 

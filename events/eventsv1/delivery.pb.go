@@ -230,7 +230,7 @@ func (*Delivered_MessageId) isDelivered_Target() {}
 
 func (*Delivered_UpToMessageId) isDelivered_Target() {}
 
-// Queued: the user was offline, nobody could show them the message.
+// Queued: the user was offline, so no device could show them the message.
 type Queued struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MessageId     string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`

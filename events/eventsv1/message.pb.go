@@ -32,7 +32,8 @@ type MessageEvent struct {
 	ChannelId string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
 	// When it happened; missing: the record's timestamp.
 	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"`
-	// The oldest version of this contract that understands the event; 0 = 1. An older reader stops, it does not skip.
+	// The oldest version of this contract that understands the event; 0 means 1. An older reader
+	// stops instead of skipping it.
 	MinVersion uint32 `protobuf:"varint,9,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
 	// Types that are valid to be assigned to Kind:
 	//
@@ -260,7 +261,7 @@ type MessagePosted struct {
 	ThreadId string `protobuf:"bytes,4,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// A reply that is also shown in the channel.
 	Broadcast bool `protobuf:"varint,5,opt,name=broadcast,proto3" json:"broadcast,omitempty"`
-	// For joins, renames, timers: the message never counts.
+	// The message never counts: for joins, renames, timers.
 	Silent bool `protobuf:"varint,6,opt,name=silent,proto3" json:"silent,omitempty"`
 	// User ids.
 	Mentions []string `protobuf:"bytes,7,rep,name=mentions,proto3" json:"mentions,omitempty"`
@@ -754,9 +755,10 @@ func (*ChannelDeleted) Descriptor() ([]byte, []int) {
 	return file_tidemark_events_v1_message_proto_rawDescGZIP(), []int{7}
 }
 
-// MessagesSeeded says how many messages the channel had before its topics began. Nobody writes these again: they count,
-// and have no id, sender or preview. Only the first event that gives the channel a message may be one; later ones are
-// ignored. An event with it states min_version 2.
+// MessagesSeeded states how many messages the channel had before its topics began. They are not
+// written themselves: they count, and have no id, sender or preview. Only the first event that
+// gives the channel a message may be one; later ones are ignored. An event with it states
+// min_version 2.
 type MessagesSeeded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 2^31.

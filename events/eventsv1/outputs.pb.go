@@ -264,7 +264,7 @@ type UnreadDelta struct {
 	DirectMentions uint32 `protobuf:"varint,20,opt,name=direct_mentions,json=directMentions,proto3" json:"direct_mentions,omitempty"`
 	// A NotifySet.Level, as it was set: until may have passed.
 	Level uint32 `protobuf:"varint,21,opt,name=level,proto3" json:"level,omitempty"`
-	// When level_after holds again; missing: level is for good.
+	// From then on level_after applies again; missing: level is permanent.
 	Until *timestamppb.Timestamp `protobuf:"bytes,22,opt,name=until,proto3" json:"until,omitempty"`
 	// mentions are direct_mentions.
 	IgnoreMentionAll bool `protobuf:"varint,23,opt,name=ignore_mention_all,json=ignoreMentionAll,proto3" json:"ignore_mention_all,omitempty"`
@@ -535,8 +535,8 @@ func (x *UnreadDelta) GetTouchedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Filed says that the user filed the channel: it is listed apart while head_pos of its record is at most pos, or with keep
-// for good.
+// Filed means that the user filed the channel. Inboxes list it apart while head_pos of its record
+// is at most pos, or permanently with keep.
 type Filed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Keep          bool                   `protobuf:"varint,1,opt,name=keep,proto3" json:"keep,omitempty"`

@@ -849,11 +849,12 @@ func (*UserErased) Descriptor() ([]byte, []int) {
 	return file_tidemark_events_v1_read_proto_rawDescGZIP(), []int{7}
 }
 
-// NotifySet says how a channel enters the badge.
+// NotifySet sets what a channel adds to the badge.
 type NotifySet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Level NotifySet_Level        `protobuf:"varint,1,opt,name=level,proto3,enum=tidemark.events.v1.NotifySet_Level" json:"level,omitempty"`
-	// The level holds until this time, then the last level without until holds again; missing: the level is permanent.
+	// The level applies until this time, then the last level without until applies again; missing:
+	// the level is permanent.
 	Until *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
 	// True: mentions of all do not count as mentions for this user; missing: unchanged.
 	IgnoreMentionAll *bool `protobuf:"varint,3,opt,name=ignore_mention_all,json=ignoreMentionAll,proto3,oneof" json:"ignore_mention_all,omitempty"`

@@ -179,7 +179,7 @@ func (s *session) report() {
 	s.reported = total
 	for _, p := range s.problems.List() {
 		if s.status.isNew(p.Reason) {
-			s.conf.Log.Warn("a change cannot be mapped as it is", "reason", p.Reason, "first", p.First)
+			s.conf.Log.Warn("a change cannot be mapped to an event", "reason", p.Reason, "first", p.First)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 			pause = firstPause
 		}
 		b.status.failed.Inc()
-		conf.Log.Warn("the bridge begins again", "in", pause, "error", err)
+		conf.Log.Warn("the bridge reconnects", "in", pause, "error", err)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -62,7 +62,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 // errSpared wraps errors of spare, and errReached ends a bridge that was to end somewhere.
 var (
 	errSpared  = errors.New("the bridge is ended")
-	errReached = errors.New("the bridge is where it was to end")
+	errReached = errors.New("the bridge has reached its end position")
 )
 
 // fenced reports whether another producer has taken over.

@@ -88,7 +88,7 @@ func (s *session) open(ctx context.Context) (err error) {
 	wait, cancel := context.WithTimeout(ctx, txTimeout)
 	defer cancel()
 	if _, _, err := s.cl.ProducerID(wait); err != nil { // an earlier bridge's open batch is aborted by now
-		return fmt.Errorf("asking the brokers for the sole right to write: %w", err)
+		return fmt.Errorf("fencing earlier bridges: %w", err)
 	}
 	s.states = importer.OpenStates(importer.Config{Kafka: conf.Kafka, Prefix: conf.Prefix, Product: conf.Product, Slot: conf.Slot}, s.cl)
 	if s.state, err = s.states.Load(ctx); err != nil {

@@ -50,7 +50,7 @@ func newStatus(r prometheus.Registerer) *status {
 		written: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tidemark_bridge_records_total", Help: "Events that were written, by topic.",
 		}, []string{"topic"}),
-		reasons: map[string]bool{}, why: errors.New("it has not begun"),
+		reasons: map[string]bool{}, why: errors.New("it has not started"),
 	}
 	for _, in := range []events.Input{events.Messages, events.Reads} {
 		s.written.WithLabelValues(in.String())
@@ -149,7 +149,7 @@ func (s *status) say(log *slog.Logger, h *source.Held) {
 	if h != nil {
 		said = append(said, "slot", h.String())
 	}
-	log.Info("the bridge is at work", said...)
+	log.Info("the bridge is following", said...)
 }
 
 // isNew reports whether a reason has not been told yet.

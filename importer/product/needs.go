@@ -81,7 +81,7 @@ func check(ctx context.Context, tables source.Tables, product string, needs []ne
 			name := n.table + "." + column
 			switch {
 			case !columns[name] && n.since[column] != "":
-				return nil, fmt.Errorf("the source has no column %s, which %s has since %s: update %s, and import then", name, product, n.since[column], product)
+				return nil, fmt.Errorf("the source has no column %s, which %s has since %s: update %s first, then import", name, product, n.since[column], product)
 			case !columns[name]:
 				return nil, fmt.Errorf("the source has no column %s: is it the database of a current %s?", name, product)
 			case denied[name] && !slices.Contains(closed, n.table):

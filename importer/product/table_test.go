@@ -134,7 +134,7 @@ func TestBadFolders(t *testing.T) {
 		"the source has no messages":                 {"channels.csv": "channel_id\n"},
 		"messages has no column sender_id: it needs": {"messages.csv": "channel_id,message_id\nc,m\n"},
 		"messages.csv: line 3 has 1 fields":          {"messages.csv": "channel_id,message_id,sender_id,posted_at\nc,m,u,1\nc\n"},
-		"line 2 is no JSON object":                   {"messages.ndjson": `{"channel_id":"c","message_id":"m","sender_id":"u","posted_at":1}` + "\n[]"},
+		"line 2 is not a JSON object":                {"messages.ndjson": `{"channel_id":"c","message_id":"m","sender_id":"u","posted_at":1}` + "\n[]"},
 	} {
 		if _, _, err := events(t, &Table{Source: folder(t, files)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)

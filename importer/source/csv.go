@@ -39,7 +39,7 @@ func readCSV(ctx context.Context, name, table string, from io.Reader, fn func(*R
 		}
 		if len(fields) != len(head) {
 			line, _ := r.FieldPos(0)
-			return fmt.Errorf("%s: line %d has %d fields, and the first line names %d columns", name, line, len(fields), len(head))
+			return fmt.Errorf("%s: line %d has %d fields, but the first line names %d columns", name, line, len(fields), len(head))
 		}
 		row.Number++
 		for i, text := range fields {

@@ -69,9 +69,9 @@ func TestFormsOfATable(t *testing.T) {
 // The error of a broken file has the line, and later rows are not read.
 func TestBrokenFiles(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"t.csv", "a,b\n1,2\n3\n", "t.csv: line 3 has 1 fields, and the first line names 2 columns"},
+		{"t.csv", "a,b\n1,2\n3\n", "t.csv: line 3 has 1 fields, but the first line names 2 columns"},
 		{"t.csv", "a,b\n1,\"2\n", "t.csv: "},
-		{"t.ndjson", "{\"a\":1}\n[2]\n{\"a\":3}\n", "t.ndjson: line 2 is no JSON object"},
+		{"t.ndjson", "{\"a\":1}\n[2]\n{\"a\":3}\n", "t.ndjson: line 2 is not a JSON object"},
 		{"t.ndjson", "{\"a\":1}\n{\"a\":\"" + strings.Repeat("x", maxLine) + "\"}\n", "a line is longer than 16777216 bytes"},
 	} {
 		got, err := rows(t, files(t, map[string]string{c.name: c.text}), "t", "a")

@@ -30,7 +30,7 @@ func readNDJSON(ctx context.Context, name, table string, from io.Reader, fn func
 		}
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(s.Bytes(), &fields); err != nil {
-			return fmt.Errorf("%s: line %d is no JSON object: %w", name, line, err)
+			return fmt.Errorf("%s: line %d is not a JSON object: %w", name, line, err)
 		}
 		row.Number++
 		if err := row.take(fields); err != nil {

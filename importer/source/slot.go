@@ -21,7 +21,7 @@ type LSN = pglogrepl.LSN
 func ParseLSN(text string) (LSN, error) {
 	at, err := pglogrepl.ParseLSN(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no position in the log of a database", text)
+		return 0, fmt.Errorf("%q is not a position in the log of a database: write it as 16/B374D848", text)
 	}
 	return at, nil
 }
@@ -35,7 +35,7 @@ var slotName = regexp.MustCompile(`^[a-z0-9_]{1,48}$`)
 // CheckSlotName checks the name of a slot, which is also the beginning of its publications' names.
 func CheckSlotName(name string) error {
 	if !slotName.MatchString(name) {
-		return fmt.Errorf("%q is no name of a replication slot: use up to 48 lower case letters, digits and _", name)
+		return fmt.Errorf("%q is not the name of a replication slot: use up to 48 lower case letters, digits and _", name)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ type Held struct {
 	Bytes     int64  // of the log that the database keeps for it
 	Free      int64  // bytes until the database gives the slot up; -1: it never does
 	Status    string // reserved, extended, unreserved or lost
-	Active    bool   // somebody reads it now
+	Active    bool   // another bridge is reading it
 }
 
 // String says how much of the log the slot holds back.
@@ -164,7 +164,7 @@ func heldBy(ctx context.Context, conn *pgx.Conn, name string) (*Held, error) {
 func settings(dsn string) (*pgx.ConnConfig, error) {
 	conf, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, errors.New("--source is no address of a database: write it as postgres://USER@HOST:5432/DATABASE, the password in $PGPASSWORD or ~/.pgpass")
+		return nil, errors.New("--source is not the address of a database: write it as postgres://USER@HOST:5432/DATABASE, the password in $PGPASSWORD or ~/.pgpass")
 	}
 	conf.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // fields as text
 	conf.RuntimeParams["application_name"] = "tidemark import"

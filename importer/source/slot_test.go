@@ -125,7 +125,7 @@ func TestSlot(t *testing.T) {
 		if stream, err = OpenStream(ctx, dsn, "chat", held.Confirmed); err == nil {
 			break
 		}
-		if !strings.Contains(err.Error(), "somebody reads it now") {
+		if !strings.Contains(err.Error(), "another bridge is reading it") {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestSlot(t *testing.T) {
 	}
 	stream.Close(ctx)
 	for err := DropSlot(ctx, dsn, "chat"); err != nil; err = DropSlot(ctx, dsn, "chat") {
-		if !strings.Contains(err.Error(), "somebody reads it now") {
+		if !strings.Contains(err.Error(), "another bridge is reading it") {
 			t.Fatal(err)
 		}
 	}

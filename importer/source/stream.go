@@ -93,7 +93,7 @@ func existing(ctx context.Context, dsn, slot string) ([]string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("the database has no publication %s: it was removed, and what changed since cannot be read", slot)
+		return nil, fmt.Errorf("the database has no publication %s: it was removed, and changes since then cannot be read", slot)
 	}
 	return names, nil
 }

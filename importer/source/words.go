@@ -48,9 +48,9 @@ func inWords(what string, err error) error {
 	case pg.Code == noRight && strings.Contains(pg.Message, "replication"):
 		return fmt.Errorf("%s: the user of --source may not replicate (%s): ALTER ROLE that user REPLICATION", what, pg.Message)
 	case pg.Code == exists:
-		return fmt.Errorf("%s: the database has one of this name: `tidemark import --drop-slot` removes it, or name another one", what)
+		return fmt.Errorf("%s: the database already has a slot of this name: remove it with `tidemark import --drop-slot`, or name another one", what)
 	case pg.Code == inUse:
-		return fmt.Errorf("%s: somebody reads it now (%s): stop that bridge first", what, pg.Message)
+		return fmt.Errorf("%s: another bridge is reading it (%s): stop that bridge first", what, pg.Message)
 	case pg.Code == tooManySlots:
 		return fmt.Errorf("%s: all replication slots of the database are in use: raise max_replication_slots there, or remove one that nobody reads "+
 			"(pg_replication_slots)", what)
@@ -61,7 +61,7 @@ func inWords(what string, err error) error {
 	case pg.Code == tooManyIn:
 		return fmt.Errorf("%s: the database takes no more connections: an import needs one", what)
 	case pg.Code == conflict:
-		return fmt.Errorf("%s: the database ended the reading (%s): a standby does so when vacuum waits too long; max_standby_streaming_delay = -1 "+
+		return fmt.Errorf("%s: the database cancelled the query (%s): a standby does so when vacuum waits too long; max_standby_streaming_delay = -1 "+
 			"there, or the primary as --source", what, pg.Message)
 	}
 	err = fmt.Errorf("%s: the database says: %s (%s)", what, pg.Message, pg.Code)

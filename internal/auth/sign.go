@@ -59,7 +59,7 @@ func signingKey(b []byte) (jose.SigningKey, error) {
 	if json.Valid(b) && bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
 		var j jose.JSONWebKey
 		if err := j.UnmarshalJSON(b); err != nil {
-			return jose.SigningKey{}, errors.New("it is no private JSON Web Key")
+			return jose.SigningKey{}, errors.New("it is not a private JSON Web Key")
 		}
 		k, err := signed(j.Key)
 		k.Key = j // with its kid
@@ -88,7 +88,7 @@ func parsePrivate(block *pem.Block) (crypto.PrivateKey, error) {
 	case "PRIVATE KEY":
 		return x509.ParsePKCS8PrivateKey(block.Bytes)
 	}
-	return nil, fmt.Errorf("%q is no private key: nothing can be signed with it", block.Type)
+	return nil, fmt.Errorf("%q is not a private key: signing needs one", block.Type)
 }
 
 func signed(key any) (jose.SigningKey, error) {

@@ -64,10 +64,10 @@ func TestSign(t *testing.T) {
 		"Ed25519":        {private: pkcs8(ed), public: public(edPublic)},
 		"a JWK":          {private: jwkPrivate, public: append(append([]byte(`{"keys":[`), jwkPublic...), `]}`...)},
 		"a short secret": {private: []byte("short"), refused: "want 32"},
-		"a public key":   {private: public(edPublic), refused: "is no private key"},
+		"a public key":   {private: public(edPublic), refused: "is not a private key"},
 		"a public JWK":   {private: jwkPublic, refused: "want a secret"},
 		"P-384":          {private: pkcs8(p384), refused: "P-256"},
-		"other JSON":     {private: []byte(`{"a":1}`), refused: "no private JSON Web Key"},
+		"other JSON":     {private: []byte(`{"a":1}`), refused: "not a private JSON Web Key"},
 		"a broken PEM":   {private: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}), refused: "the key in"},
 	} {
 		dir := t.TempDir()

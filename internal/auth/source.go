@@ -38,7 +38,7 @@ func fetch(ctx context.Context, u *url.URL, limit int64) ([]byte, error) {
 		Timeout: fetchTimeout,
 		// An answer that leads elsewhere could lead anywhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return errors.New("it redirects: name the address it leads to")
+			return errors.New("it redirects: name the address that it redirects to")
 		},
 	}
 	res, err := client.Do(req)

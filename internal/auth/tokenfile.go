@@ -49,7 +49,7 @@ func (f *TokenFile) Token() (string, error) {
 	case f.files.Trouble != nil:
 		return "", f.files.Trouble
 	case f.ended(now):
-		return "", fmt.Errorf("the service token in %s has expired: put a new one there, it is read at once", f.file)
+		return "", fmt.Errorf("the service token in %s has expired: put a new one there, which is read at once", f.file)
 	}
 	return f.token, nil
 }
@@ -80,7 +80,7 @@ func (f *TokenFile) judge(ctx context.Context) {
 	id, err := f.v.Verify(ctx, f.token)
 	switch {
 	case err != nil:
-		f.files.Trouble = fmt.Errorf("the service token in %s: %w; put a new one there, it is read at once", f.file, err)
+		f.files.Trouble = fmt.Errorf("the service token in %s: %w; put a new one there, which is read at once", f.file, err)
 	case !id.Scopes.May(f.needs):
 		f.files.Trouble = fmt.Errorf("the service token in %s does not have the scope %s", f.file, f.needs)
 	default:

@@ -21,7 +21,7 @@ type Redis struct {
 func (r Redis) Options() (*redis.Options, error) {
 	o, err := redis.ParseURL(r.URL)
 	if err != nil {
-		return nil, fmt.Errorf("--redis %q is no address of Redis (%s): write it as redis://127.0.0.1:6379",
+		return nil, fmt.Errorf("--redis %q is not the address of a Redis (%s): write it as redis://127.0.0.1:6379",
 			Redacted(r.URL), strings.TrimPrefix(Redacted(err.Error()), "redis: "))
 	}
 	if r.PasswordFile != "" {

@@ -172,7 +172,7 @@ func PassOver(cl *kgo.Client, err error, log *slog.Logger) bool {
 	if !errors.As(err, &large) {
 		return Deferred(err)
 	}
-	log.Warn("a batch of records is passed over", "error", InWords(err, Limit(cl)))
+	log.Warn("a batch of records is skipped", "error", InWords(err, Limit(cl)))
 	next := kgo.EpochOffset{Epoch: large.Epoch, Offset: large.NextOffset}
 	cl.SetOffsets(map[string]map[int32]kgo.EpochOffset{large.Topic: {large.Partition: next}})
 	return true

@@ -88,7 +88,7 @@ func Check(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) ([]D
 			continue
 		}
 		if topic.Err != nil {
-			return nil, fmt.Errorf("look at topic %s: %w", spec.Name, topic.Err)
+			return nil, fmt.Errorf("check topic %s: %w", spec.Name, topic.Err)
 		}
 		diffs = append(diffs, compare(spec, topic, configs[spec.Name])...)
 	}
@@ -108,7 +108,7 @@ func configsOf(ctx context.Context, adm *kadm.Client, topics kadm.TopicDetails) 
 	}
 	described, err := adm.DescribeTopicConfigs(ctx, names...)
 	if err != nil {
-		return nil, fmt.Errorf("ask the brokers for the configuration of topics %v: %w", names, err)
+		return nil, fmt.Errorf("reading the configuration of topics %v: %w", names, err)
 	}
 	configs := make(map[string]map[string]string, len(described))
 	for _, resource := range described {

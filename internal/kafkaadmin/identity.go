@@ -75,7 +75,7 @@ func freshMetadata(ctx context.Context, adm *kadm.Client, topics []string) (kadm
 	}
 	md, err := adm.Metadata(kadm.WithAuthorizedOps(ctx), topics...)
 	if err != nil {
-		return kadm.Metadata{}, fmt.Errorf("ask the brokers about topics %v: %w", topics, err)
+		return kadm.Metadata{}, fmt.Errorf("reading the metadata of topics %v: %w", topics, err)
 	}
 	return md, nil
 }

@@ -25,10 +25,10 @@ func Leave(client *kgo.Client, patience time.Duration) error {
 	client.AllowRebalance()
 	err := client.LeaveGroupContext(ctx)
 	if !guard.Within(closePatience, "closing a consumer", nobody, client.CloseAllowingRebalance) && err == nil {
-		err = errors.New("closing the client hangs")
+		err = errors.New("the client does not close")
 	}
 	if err != nil {
-		return fmt.Errorf("the group was not told that this member leaves (%w): its other members wait until the session times out", err)
+		return fmt.Errorf("leaving the group failed (%w): its other members wait until the session times out", err)
 	}
 	return nil
 }

@@ -15,11 +15,11 @@ import (
 func Newest(ctx context.Context, adm *kadm.Client, topics ...string) (tokens []string, partitions map[string]int32, err error) {
 	starts, err := adm.ListStartOffsets(ctx, topics...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("where the topics begin: %w", err)
+		return nil, nil, fmt.Errorf("start offsets of the topics: %w", err)
 	}
 	ends, err := adm.ListCommittedOffsets(ctx, topics...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("where the topics end: %w", err)
+		return nil, nil, fmt.Errorf("end offsets of the topics: %w", err)
 	}
 	partitions = map[string]int32{}
 	for _, topic := range topics {
@@ -28,10 +28,10 @@ func Newest(ctx context.Context, adm *kadm.Client, topics ...string) (tokens []s
 			start, ok := starts.Lookup(topic, p)
 			err := errors.Join(end.Err, start.Err)
 			if !ok {
-				err = errors.New("its beginning is not in the answer")
+				err = errors.New("the brokers' answer does not have its start")
 			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("the brokers do not say where %s/%d begins and ends: %w", topic, p, err)
+				return nil, nil, fmt.Errorf("the start and end of %s/%d are not known: %w", topic, p, err)
 			}
 			if end.Offset > start.Offset {
 				tokens = append(tokens, events.RecordID{Topic: topic, Partition: p, Offset: end.Offset - 1}.String())

@@ -33,7 +33,7 @@ func TestNewest(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := kafkaadmin.Newest(ended, adm, topic); err == nil || !strings.Contains(err.Error(), "where the topics begin") {
+	if _, _, err := kafkaadmin.Newest(ended, adm, topic); err == nil || !strings.Contains(err.Error(), "start offsets of the topics") {
 		t.Errorf("without an answer: %v", err)
 	}
 }

@@ -89,7 +89,7 @@ func (p *Proof) accept(r *http.Request, maxBody int64) (*http.Request, error) {
 	return r.WithContext(ctx), nil
 }
 
-var errBody = errors.New("the body is not the one that was signed")
+var errBody = errors.New("the body differs from the signed one")
 
 // withBody reads the body of a request and makes sure that it is the one that was signed.
 func withBody(r *http.Request, want string, limit int64) (*http.Request, error) {

@@ -82,7 +82,7 @@ func (s *statement) identity() (id auth.Identity, known bool, err error) {
 		err = json.Unmarshal(b, &c)
 	}
 	if err != nil || c.Subject == "" {
-		return id, false, errors.New("its caller cannot be read")
+		return id, false, errors.New("its caller is malformed")
 	}
 	id = auth.Identity{Subject: c.Subject, Scopes: auth.ParseScopes(c.Scopes), ID: c.ID}
 	if c.Expires != 0 {
@@ -113,7 +113,7 @@ func parseStatement(text string) (*statement, error) {
 	}
 	at, err := strconv.ParseInt(f[1], 10, 64)
 	if err != nil {
-		return nil, errors.New("its time cannot be read")
+		return nil, errors.New("its time is malformed")
 	}
 	return &statement{at: at, body: f[2], caller: f[3], mac: f[4]}, nil
 }

@@ -7,8 +7,8 @@ import (
 
 // Why a record is left out.
 var (
-	ErrPanics   = errors.New("each try to take it panicked: this is a bug in Tidemark: the log has the stack")
-	ErrOtherKey = errors.New("the value is about other ids than the key")
+	ErrPanics   = errors.New("every attempt to read it panicked: this is a bug in Tidemark: the log has the stack")
+	ErrOtherKey = errors.New("the value has other ids than the key")
 )
 
 // RecordError is about a record that a sink left out.

@@ -106,20 +106,20 @@ type ChannelUnread struct {
 	Latest        *Latest                `protobuf:"bytes,8,opt,name=latest,proto3" json:"latest,omitempty"`
 	// level is NONE.
 	Muted bool `protobuf:"varint,9,opt,name=muted,proto3" json:"muted,omitempty"`
-	// States which marks the counts include; to be sent back in reads (0 = not stated there).
+	// The number of marks that the counts include. Send it back in reads (0 = not stated there).
 	ReadEpoch uint32 `protobuf:"varint,10,opt,name=read_epoch,json=readEpoch,proto3" json:"read_epoch,omitempty"`
 	// Those of mentions that name the user.
 	DirectMentions uint32 `protobuf:"varint,11,opt,name=direct_mentions,json=directMentions,proto3" json:"direct_mentions,omitempty"`
 	// The lowest of mentions.
 	FirstMention *MessageRef `protobuf:"bytes,12,opt,name=first_mention,json=firstMention,proto3" json:"first_mention,omitempty"`
-	// How the channel enters the badge, at evaluated_at.
+	// What the channel adds to the badge, at evaluated_at.
 	Level eventsv1.NotifySet_Level `protobuf:"varint,13,opt,name=level,proto3,enum=tidemark.events.v1.NotifySet_Level" json:"level,omitempty"`
-	// When level_after holds; unset: level is for good.
+	// From then on level_after applies; unset: level is permanent.
 	Until      *timestamppb.Timestamp   `protobuf:"bytes,14,opt,name=until,proto3" json:"until,omitempty"`
 	LevelAfter eventsv1.NotifySet_Level `protobuf:"varint,15,opt,name=level_after,json=levelAfter,proto3,enum=tidemark.events.v1.NotifySet_Level" json:"level_after,omitempty"`
 	// mentions are direct_mentions.
 	IgnoreMentionAll bool `protobuf:"varint,16,opt,name=ignore_mention_all,json=ignoreMentionAll,proto3" json:"ignore_mention_all,omitempty"`
-	// Unread by the user's word, whatever unread is.
+	// The user flagged the channel as unread, whatever unread is.
 	Flagged bool `protobuf:"varint,17,opt,name=flagged,proto3" json:"flagged,omitempty"`
 	// The user filed the channel, and no news brought it back.
 	Filed *Filed `protobuf:"bytes,18,opt,name=filed,proto3" json:"filed,omitempty"`
@@ -336,7 +336,7 @@ func (x *ChannelUnread) GetEvaluatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Filed says how the user filed a channel.
+// Filed describes how the user filed a channel.
 type Filed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// No news brings it back.
@@ -435,7 +435,7 @@ func (x *MessageRef) GetSeq() uint32 {
 	return 0
 }
 
-// LastRead is where a user's pointer stands and when it was put there.
+// LastRead is a user's pointer, with the time of the read that set it.
 type LastRead struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MessageId     string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
@@ -581,7 +581,7 @@ type GetInboxRequest struct {
 	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty = the first page. One that has aged is invalid_argument.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Lists only channels that have it; empty: all. Totals are over all channels nevertheless.
+	// Lists only channels that have this label; empty: all. Totals are still over all channels.
 	Label string `protobuf:"bytes,5,opt,name=label,proto3" json:"label,omitempty"`
 	// Which of the archived channels are listed: without (or empty), only or all.
 	Archived      string                 `protobuf:"bytes,6,opt,name=archived,proto3" json:"archived,omitempty"`
@@ -763,8 +763,8 @@ func (x *GetInboxResponse) GetEvaluatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Totals sum the channels that a user is a member of, that are not archived and whose level is not NONE, and the listed
-// threads of these.
+// Totals are sums over the user's channels, and over the listed threads of these channels. They
+// leave out archived channels and channels of level NONE.
 type Totals struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Unread   uint32                 `protobuf:"varint,1,opt,name=unread,proto3" json:"unread,omitempty"`
@@ -773,14 +773,14 @@ type Totals struct {
 	UnreadChannels uint32 `protobuf:"varint,3,opt,name=unread_channels,json=unreadChannels,proto3" json:"unread_channels,omitempty"`
 	ThreadUnread   uint32 `protobuf:"varint,4,opt,name=thread_unread,json=threadUnread,proto3" json:"thread_unread,omitempty"`
 	ThreadMentions uint32 `protobuf:"varint,5,opt,name=thread_mentions,json=threadMentions,proto3" json:"thread_mentions,omitempty"`
-	// Unread of the channels whose level is ALL, mentions of those whose level is MENTIONS, 1 instead of 0 for one that is
-	// flagged; and unread or mentions of their threads.
+	// The sum of unread over channels of level ALL and of mentions over channels of level MENTIONS,
+	// and the same of their threads. A flagged channel adds at least 1.
 	Badge uint32 `protobuf:"varint,6,opt,name=badge,proto3" json:"badge,omitempty"`
 	// Threads with unread > 0.
 	UnreadThreads uint32 `protobuf:"varint,7,opt,name=unread_threads,json=unreadThreads,proto3" json:"unread_threads,omitempty"`
-	// Channels with a flag that are not archived, muted ones too.
+	// Flagged channels that are not archived, including muted ones.
 	Flagged uint32 `protobuf:"varint,8,opt,name=flagged,proto3" json:"flagged,omitempty"`
-	// What is archived, muted or not.
+	// The archived channels, muted or not.
 	Archived      *ArchivedTotals `protobuf:"bytes,9,opt,name=archived,proto3" json:"archived,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -940,7 +940,8 @@ type GetThreadsRequest struct {
 	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty = the first page. One that has aged is invalid_argument.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Also the followed threads that are too old to be listed. The totals are over the listed ones all the same.
+	// Also returns followed threads that are too old to be listed. The totals are still over the
+	// listed threads.
 	AnyAge        bool                   `protobuf:"varint,4,opt,name=any_age,json=anyAge,proto3" json:"any_age,omitempty"`
 	After         []string               `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
 	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
@@ -1020,8 +1021,9 @@ func (x *GetThreadsRequest) GetEvaluatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// GetThreadsResponse lists threads while their last reply, or the user's last read or follow in them, is at most 30 days
-// old. Totals are those of GetInbox, for threads alone.
+// GetThreadsResponse is a page of a user's threads. A thread is listed while its last reply, or the
+// user's last read or follow in it, is at most 30 days old. Totals are those of GetInbox, for
+// threads only.
 type GetThreadsResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Threads []*ThreadUnread        `protobuf:"bytes,1,rep,name=threads,proto3" json:"threads,omitempty"`
@@ -1109,7 +1111,7 @@ type ThreadUnread struct {
 	FirstUnread *MessageRef            `protobuf:"bytes,5,opt,name=first_unread,json=firstUnread,proto3" json:"first_unread,omitempty"`
 	LastRead    *LastRead              `protobuf:"bytes,6,opt,name=last_read,json=lastRead,proto3" json:"last_read,omitempty"`
 	LastReply   *Latest                `protobuf:"bytes,7,opt,name=last_reply,json=lastReply,proto3" json:"last_reply,omitempty"`
-	// Of the thread's own marks; to be sent back in reads with its thread_id.
+	// Counts the thread's own marks. Send it back in reads with its thread_id.
 	ReadEpoch uint32 `protobuf:"varint,8,opt,name=read_epoch,json=readEpoch,proto3" json:"read_epoch,omitempty"`
 	// Of the channel: a muted channel's threads are left out of totals.
 	Muted     bool `protobuf:"varint,9,opt,name=muted,proto3" json:"muted,omitempty"`
@@ -1344,7 +1346,7 @@ type ExplainUnreadResponse struct {
 	Unread uint32                 `protobuf:"varint,1,opt,name=unread,proto3" json:"unread,omitempty"`
 	// The messages that are counted and have an id, oldest first, at most 1,000.
 	MessageIds []string `protobuf:"bytes,2,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
-	// There are more than message_ids lists.
+	// There are more messages than message_ids has.
 	More     bool      `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
 	Excluded *Excluded `protobuf:"bytes,4,opt,name=excluded,proto3" json:"excluded,omitempty"`
 	// Unset while nothing was read.
@@ -1444,7 +1446,7 @@ type Excluded struct {
 	Thread     uint32                 `protobuf:"varint,4,opt,name=thread,proto3" json:"thread,omitempty"`
 	ReadSingly uint32                 `protobuf:"varint,5,opt,name=read_singly,json=readSingly,proto3" json:"read_singly,omitempty"`
 	BeforeJoin uint32                 `protobuf:"varint,6,opt,name=before_join,json=beforeJoin,proto3" json:"before_join,omitempty"`
-	// By the user, or from them.
+	// Hidden by the user, or from the user.
 	Hidden        uint32 `protobuf:"varint,7,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1529,7 +1531,7 @@ func (x *Excluded) GetHidden() uint32 {
 	return 0
 }
 
-// Pointer is where a user stands and which record put them there.
+// Pointer is a user's pointer and the record that set it.
 type Pointer struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	MessageId string                 `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
@@ -1831,7 +1833,8 @@ func (x *GetReadersRequest) GetAfter() []string {
 	return nil
 }
 
-// GetReadersResponse lists all members in the order in which they first joined, those who have read nothing too.
+// GetReadersResponse lists all members in the order in which they first joined, including those who
+// have read nothing.
 type GetReadersResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Readers []*Reader              `protobuf:"bytes,1,rep,name=readers,proto3" json:"readers,omitempty"`
@@ -1893,8 +1896,8 @@ func (x *GetReadersResponse) GetAsOf() []string {
 	return nil
 }
 
-// Reader is how far a member has read for others to see. seq 0: nowhere, and at is unset; a seq without an id: the id has
-// left the index.
+// Reader is how far a member has publicly read. seq 0 means nothing, and at is then unset; a seq
+// without an id means that the id has left the index.
 type Reader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -2041,14 +2044,14 @@ func (x *GetReceiptsRequest) GetAfter() []string {
 	return nil
 }
 
-// GetReceiptsResponse says who received and who read a message. Its counts and status are over all recipients, on every
-// page: the members when it was posted, without its sender.
+// GetReceiptsResponse has who received and who read a message. On every page, its counts and status
+// are over all recipients: the members when it was posted, without its sender.
 type GetReceiptsResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ChannelId string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
 	MessageId string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
 	Seq       uint32                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
-	// The least over all recipients: sent, delivered or read; sent if there is none.
+	// The lowest status of all recipients: sent, delivered or read; sent without recipients.
 	Status         string `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
 	RecipientCount uint32 `protobuf:"varint,5,opt,name=recipient_count,json=recipientCount,proto3" json:"recipient_count,omitempty"`
 	DeliveredCount uint32 `protobuf:"varint,6,opt,name=delivered_count,json=deliveredCount,proto3" json:"delivered_count,omitempty"`
@@ -2057,7 +2060,7 @@ type GetReceiptsResponse struct {
 	Recipients []*Recipient `protobuf:"bytes,8,rep,name=recipients,proto3" json:"recipients,omitempty"`
 	// Empty: this was the last page.
 	NextPageToken string `protobuf:"bytes,9,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many played or opened it.
+	// The number of recipients who played or opened the message.
 	ViewedCount   uint32   `protobuf:"varint,10,opt,name=viewed_count,json=viewedCount,proto3" json:"viewed_count,omitempty"`
 	AsOf          []string `protobuf:"bytes,100,rep,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2171,8 +2174,8 @@ func (x *GetReceiptsResponse) GetAsOf() []string {
 	return nil
 }
 
-// Recipient is what became of the message for one of them. Times are told for 90 days of log time; after that status alone
-// says it.
+// Recipient is the state of the message for one recipient. Times are available for 90 days of log
+// time, status for good.
 type Recipient struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -2321,7 +2324,8 @@ func (x *ListUserChannelsRequest) GetAfter() []string {
 	return nil
 }
 
-// ListUserChannelsResponse lists channels by id. Deleted ones are gone, and with them what the user did there.
+// ListUserChannelsResponse is a page of channels by id. It has no deleted channels: nothing of the
+// user is left in them.
 type ListUserChannelsResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Channels []*UserChannel         `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
@@ -2387,8 +2391,8 @@ type UserChannel struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ChannelId string                 `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
 	Member    bool                   `protobuf:"varint,2,opt,name=member,proto3" json:"member,omitempty"`
-	// An erasure was folded, and nothing that the user did is left. One who was erased and then did something has this
-	// false again.
+	// The user was erased, and nothing that they did is left. It is false again once an erased user
+	// does something.
 	Erased        bool `protobuf:"varint,3,opt,name=erased,proto3" json:"erased,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2449,7 +2453,7 @@ type WatchUnreadRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	After  []string               `protobuf:"bytes,100,rep,name=after,proto3" json:"after,omitempty"`
-	// Of the snapshot; updates are judged when they are made.
+	// For the snapshot; an update is evaluated at its own time.
 	EvaluatedAt   *timestamppb.Timestamp `protobuf:"bytes,101,opt,name=evaluated_at,json=evaluatedAt,proto3" json:"evaluated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2506,10 +2510,11 @@ func (x *WatchUnreadRequest) GetEvaluatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// WatchUnreadResponse is one message of the stream. A snapshot replaces all that was known before it; it comes first,
-// and again whenever updates could not be followed. A message with neither is a heartbeat: nothing has changed.
+// WatchUnreadResponse is one message of the stream. A snapshot replaces everything before it; it
+// comes first, and again whenever updates were lost. A message with neither is a heartbeat: nothing
+// has changed.
 //
-// as_of of an update names the partition of its channel only.
+// as_of of an update has only the partition of its channel.
 type WatchUnreadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -2610,11 +2615,12 @@ func (*WatchUnreadResponse_Update) isWatchUnreadResponse_Event() {}
 
 type WatchSnapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of GetInbox, archived ones too, at most 1,000.
+	// In the order of GetInbox, including archived ones, at most 1,000.
 	Channels []*ChannelUnread `protobuf:"bytes,1,rep,name=channels,proto3" json:"channels,omitempty"`
 	// Over all channels, listed or not.
 	Totals *Totals `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
-	// Pages the channels that are not listed, in GetInbox with archived = all; empty: all are.
+	// Returns the remaining channels, if passed to GetInbox with archived = all; empty: there are no
+	// more.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// In the order of GetThreads, at most 1,000.
 	Threads []*ThreadUnread `protobuf:"bytes,4,rep,name=threads,proto3" json:"threads,omitempty"`
@@ -2689,15 +2695,16 @@ func (x *WatchSnapshot) GetTotalsByLabel() map[string]*Totals {
 	return nil
 }
 
-// WatchUpdate is the new state of one channel or of one thread, with totals over what the stream has told so far. With
-// member = false the user is no member (any more), or the channel was deleted; with following = false the thread is none
-// of theirs (any more).
+// WatchUpdate is the new state of one channel or of one thread, with totals over everything the
+// stream has sent so far. member = false means that the user is not a member (any more), or that
+// the channel was deleted; following = false means that the user does not follow the thread (any
+// more).
 type WatchUpdate struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Channel *ChannelUnread         `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
 	Totals  *Totals                `protobuf:"bytes,2,opt,name=totals,proto3" json:"totals,omitempty"`
 	Thread  *ThreadUnread          `protobuf:"bytes,3,opt,name=thread,proto3" json:"thread,omitempty"`
-	// Of the labels that this update changed alone; zeros: no channel has the label any more.
+	// Only the labels that this update changed; zeros: no channel has the label any more.
 	TotalsByLabel map[string]*Totals `protobuf:"bytes,4,rep,name=totals_by_label,json=totalsByLabel,proto3" json:"totals_by_label,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -150,7 +150,7 @@ func ParseTime(s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%.60q is no time as in RFC 3339", s)
+		return time.Time{}, fmt.Errorf("%.60q is not a time in the form of RFC 3339", s)
 	}
 	return t.UTC(), nil
 }

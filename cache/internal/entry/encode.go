@@ -87,7 +87,7 @@ func parseLevel(name string) (events.Level, error) {
 			return events.Level(level), nil //nolint:gosec // there are three
 		}
 	}
-	return 0, fmt.Errorf("%.60q is no level", name)
+	return 0, fmt.Errorf("%.60q is not a level", name)
 }
 
 // appendRef appends a member that names a message, if it does.

@@ -26,7 +26,7 @@ const (
 	Function = "tidemark_inbox"
 )
 
-var errNoFunctions = errors.New("this Redis has no functions: Redis 7 has them")
+var errNoFunctions = errors.New("this Redis does not support functions: use Redis 7 or newer")
 
 // versionLine is a line of the library.
 var versionLine = regexp.MustCompile(`(?m)^-- version (\d+)$`)

@@ -46,7 +46,7 @@ func TestVersions(t *testing.T) {
 // A Redis before version 7 has no functions.
 func TestNoFunctions(t *testing.T) {
 	rdb := client(t, "redis://"+testkit.Miniredis(t).Addr())
-	if _, err := Load(t.Context(), rdb); err == nil || !strings.Contains(err.Error(), "no functions") {
+	if _, err := Load(t.Context(), rdb); err == nil || !strings.Contains(err.Error(), "does not support functions") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -121,7 +121,7 @@ func (in *input) positions(list []uint32) []uint32 {
 			return list
 		}
 		if end < lo || end >= 1<<32 || uint64(len(list))+end-lo >= maxListed {
-			in.fail(fmt.Errorf("positions %d to %d are no part of a list", lo, end))
+			in.fail(fmt.Errorf("positions %d to %d are not in ascending order", lo, end))
 			return list
 		}
 		for pos := lo; pos <= end; pos++ {

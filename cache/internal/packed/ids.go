@@ -43,7 +43,7 @@ func (in *input) id() []byte {
 		}
 		return idOfUUID(raw)
 	case head%2 != 0:
-		in.fail(fmt.Errorf("%d is no head of an id", head))
+		in.fail(fmt.Errorf("%d cannot begin an id", head))
 		return nil
 	}
 	return in.bytes(head / 2)

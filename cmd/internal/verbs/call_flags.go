@@ -13,15 +13,15 @@ import (
 
 // callFlags set the token of calls to a node, and the authorities to trust.
 type callFlags struct {
-	TLSCA     string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities to trust if the node's URL is https; else the system's."`
-	TokenFile string `placeholder:"FILE" help:"File with a token to ask with, if the node wants one; or give the token in $$TIDEMARK_TOKEN."`
+	TLSCA     string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities that sign the node's certificate, if its URL is https; by default the system's."`
+	TokenFile string `placeholder:"FILE" help:"File with a token, if the node requires one; or set the token in $$TIDEMARK_TOKEN."`
 }
 
 // Check checks the address that is given by a flag, and reads the files.
 func (f *callFlags) check(flag, addr string) error {
 	u, err := url.Parse(addr)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("%s %q is no URL of a node: write it as http://127.0.0.1:8080", flag, addr)
+		return fmt.Errorf("%s %q is not the URL of a node: write it as http://127.0.0.1:8080", flag, addr)
 	}
 	if _, err := (config.TLS{CAFile: f.TLSCA}).Config(); err != nil {
 		return fmt.Errorf("--tls-ca: %w", err)
@@ -52,8 +52,8 @@ func (f *callFlags) token() (string, error) {
 
 // RunningFlags name a running node, for a verb that otherwise works on the stores of a stopped one.
 type RunningFlags struct {
-	Node    string `placeholder:"URL" help:"URL of the node, if it runs: it has its stores to itself, and does what has to be done with them."`
-	Context string `placeholder:"NAME" help:"The node of this context, with its token, instead of --node: see tidemark context. The variable does not count here, nor the context in use."`
+	Node    string `placeholder:"URL" help:"URL of the node, if it runs: a running node locks its stores, so it copies them itself."`
+	Context string `placeholder:"NAME" help:"The node of this context, with its token, instead of --node: see tidemark context. The variable and the current context have no effect here."`
 	callFlags
 }
 

@@ -95,10 +95,10 @@ func readSettings(path string, flags map[string]*kong.Flag) (settings, error) {
 		f := flags[name]
 		switch {
 		case f == nil:
-			return nil, fmt.Errorf("%s: there is no setting %q: the nearest that there is is %s", at, name,
+			return nil, fmt.Errorf("%s: there is no setting %q: the nearest is %s", at, name,
 				Nearest(name, slices.Sorted(maps.Keys(flags))))
 		case lines[name] > 0:
-			return nil, fmt.Errorf("%s: %s is set in line %d already", at, name, lines[name])
+			return nil, fmt.Errorf("%s: %s is already set in line %d", at, name, lines[name])
 		}
 		lines[name] = key.Line
 		if s[name], err = setting(f, value); err != nil {

@@ -98,7 +98,7 @@ func TestConfigFileIsRefused(t *testing.T) {
 		want []string
 	}{
 		{"standbys: 1\ndata_dir: x\n", []string{"tidemark.yml:2", `"data_dir"`, "nearest", "data-dir"}},
-		{"broker: x\n", []string{"tidemark.yml:1", "nearest that there is is brokers"}},
+		{"broker: x\n", []string{"tidemark.yml:1", "nearest is brokers"}},
 		{"kafka-password: hunter2\n", []string{"kafka-password-file"}},
 		{"redis: redis://:hunter2@redis:6379\n", []string{"redis has a password", "-file"}},
 		{"config: other.yml\n", []string{`no setting "config"`}},

@@ -15,7 +15,7 @@ import (
 // YesFlag is for verbs that destroy. Neither it nor the flags that choose what to destroy have an
 // environment variable: a variable that was set for another purpose must not answer for a person.
 type YesFlag struct {
-	Yes bool `env:"-" help:"Do not ask first; needed where there is no terminal to ask at."`
+	Yes bool `env:"-" help:"Do not ask for confirmation; needed without a terminal."`
 }
 
 // Confirm returns nil if a person agrees, or --yes did. what is a sentence about what will be lost,

@@ -101,7 +101,7 @@ func (c Contexts) Get(name string) (Context, error) {
 	case len(c.Named) == 0:
 		return Context{}, fmt.Errorf("there is no context %q: make one with `tidemark context add %s --addr URL`", name, name)
 	}
-	return Context{}, fmt.Errorf("there is no context %q: the nearest that there is is %s; `tidemark context list` has all",
+	return Context{}, fmt.Errorf("there is no context %q: the nearest is %s; `tidemark context list` has all",
 		name, Nearest(name, slices.Sorted(maps.Keys(c.Named))))
 }
 
@@ -111,7 +111,7 @@ func (c Contexts) Add(name string, added Context) error {
 		return fmt.Errorf("%q is not a name of a context: want up to 64 letters, digits, dots, dashes and underscores", name)
 	}
 	if _, ok := c.Named[name]; ok {
-		return fmt.Errorf("there is a context %q already: remove it first, with `tidemark context remove %s`", name, name)
+		return fmt.Errorf("there is already a context %q: remove it first, with `tidemark context remove %s`", name, name)
 	}
 	if config.PasswordInURL(added.Addr) {
 		return errors.New("--addr has a password: nodes take tokens, and a context names the file of one with --token-file")

@@ -50,7 +50,7 @@ func useContext(ctx *kong.Context, address string, offline bool) error {
 		return err
 	}
 	if _, destroys := flags["yes"]; destroys && !typed["context"] {
-		return fmt.Errorf("%s does not take the node from a context that is merely in use: name it with --context %s, or with --%s",
+		return fmt.Errorf("%s does not use the current context without being told to: name it with --context %s, or with --%s",
 			strings.TrimPrefix(ctx.Selected().FullPath(), "tidemark "), name, address)
 	}
 	ctx.AddResolver(fromContext{address: chosen.Addr, "token-file": chosen.TokenFile, "tls-ca": chosen.TLSCA, "context": name})

@@ -114,10 +114,10 @@ func TestStoresAreMeantWithoutANode(t *testing.T) {
 func TestContextsAreRefused(t *testing.T) {
 	contexts(t, "prod")
 	for args, want := range map[string]string{
-		"ask --context prodd":                    "the nearest that there is is prod",
+		"ask --context prodd":                    "the nearest is prod",
 		"ask --context prod --addr http://a:1":   "leave one of them out",
 		"stores --context dev --node http://a:1": "leave one of them out",
-		"erase":                                  "erase does not take the node from a context that is merely in use: name it with --context prod, or with --addr",
+		"erase":                                  "erase does not use the current context without being told to: name it with --context prod, or with --addr",
 	} {
 		if _, err := calling(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)

@@ -16,14 +16,14 @@ import (
 
 // BrokersFlags set the addresses of the brokers and the login.
 type BrokersFlags struct {
-	Brokers           []string `default:"127.0.0.1:9092" placeholder:"HOST:PORT" help:"Kafka brokers to begin with (${default})."`
-	KafkaTLS          bool     `name:"kafka-tls" help:"Talk to the brokers by TLS."`
-	KafkaCA           string   `name:"kafka-ca" placeholder:"FILE" help:"PEM file of the authorities to trust for that; else the system's."`
-	KafkaCert         string   `placeholder:"FILE" help:"PEM file of a certificate of this client, if brokers want one."`
+	Brokers           []string `default:"127.0.0.1:9092" placeholder:"HOST:PORT" help:"Kafka brokers to connect to first (${default})."`
+	KafkaTLS          bool     `name:"kafka-tls" help:"Use TLS to the brokers."`
+	KafkaCA           string   `name:"kafka-ca" placeholder:"FILE" help:"PEM file of the authorities that sign the brokers' certificates; by default the system's."`
+	KafkaCert         string   `placeholder:"FILE" help:"PEM file of a certificate of this client, if the brokers require one."`
 	KafkaKey          string   `placeholder:"FILE" help:"PEM file of its key."`
-	KafkaServerName   string   `placeholder:"NAME" help:"Name that brokers' certificates must have, if not that of their addresses."`
+	KafkaServerName   string   `placeholder:"NAME" help:"Name in the brokers' certificates, if it differs from their addresses."`
 	KafkaSASL         string   `name:"kafka-sasl" placeholder:"MECHANISM" help:"Log in: scram-sha-512, scram-sha-256, or plain, which needs --kafka-tls."`
-	KafkaUser         string   `placeholder:"NAME" help:"As whom. The password is taken from $$TIDEMARK_KAFKA_PASSWORD, or a file."`
+	KafkaUser         string   `placeholder:"NAME" help:"User to log in as. The password comes from $$TIDEMARK_KAFKA_PASSWORD, or a file."`
 	KafkaPasswordFile string   `placeholder:"FILE" help:"File with the password."`
 }
 
@@ -68,9 +68,9 @@ func (f TopicsFlags) Specs(partitions int32, replicas int16) []events.TopicSpec 
 
 // RedisFlags set the address of Redis and the login.
 type RedisFlags struct {
-	Redis             string `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"Redis (${default}). A password is not for the command line: give the URL in the environment, or a file."`
+	Redis             string `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"URL of Redis (${default}). Do not put a password on the command line: set the URL in the environment, or use a password file."`
 	RedisPasswordFile string `placeholder:"FILE" help:"File with the password of Redis."`
-	RedisCA           string `name:"redis-ca" placeholder:"FILE" help:"PEM file of the authorities that a rediss:// address trusts; else the system's."`
+	RedisCA           string `name:"redis-ca" placeholder:"FILE" help:"PEM file of the authorities that sign the certificate of a rediss:// address; by default the system's."`
 }
 
 // RedisConfig returns the configuration of the flags; it refuses a password on the command line.
@@ -88,7 +88,7 @@ func (f RedisFlags) RedisConfig(a *App) (config.Redis, error) {
 
 // SkipFlags leave records out of the fold.
 type SkipFlags struct {
-	SkipRecord []string `placeholder:"TOPIC/P/OFFSET" help:"Leave this record out: one at which a partition is parked. It goes to the dead letters. The same for all nodes, and for every rebuild."`
+	SkipRecord []string `placeholder:"TOPIC/P/OFFSET" help:"Skip this record, at which a partition is parked: it goes to the dead letters. Give the same records to all nodes and to every rebuild."`
 }
 
 // Skips are the records to leave out.

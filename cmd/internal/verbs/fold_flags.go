@@ -9,11 +9,11 @@ import (
 
 // FoldFlags are the settings of the fold. A store that was folded with other settings is refused.
 type FoldFlags struct {
-	FanoutLimit  uint32 `default:"50" placeholder:"N" help:"Members above which a channel's messages make no delta for each member; 0 = in every channel (${default})."`
-	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"Members above which a message has no receipts of its own (${default})."`
+	FanoutLimit  uint32 `default:"50" placeholder:"N" help:"Up to this many members, a message makes a delta for each member of its channel; 0 = never (${default})."`
+	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"Up to this many members, a channel's messages have receipts of their own (${default})."`
 
-	SendMarksRead  bool       `default:"true" placeholder:"BOOL" help:"Sending a message marks the channel as read up to it (${default}); --send-marks-read=false leaves the pointer where it is."`
-	IndexRetention wholeHours `default:"2160h" placeholder:"DURATION" help:"How long after a message events can name it by its id, in log time and whole hours (${default}, 90 days)."`
+	SendMarksRead  bool       `default:"true" placeholder:"BOOL" help:"Sending a message marks the channel as read up to it (${default}); with --send-marks-read=false the pointer does not move."`
+	IndexRetention wholeHours `default:"2160h" placeholder:"DURATION" help:"How long events can name a message by its id, in log time and whole hours (${default}, 90 days)."`
 }
 
 // Settings are the flags' values.

@@ -19,8 +19,8 @@ import (
 
 // NodeFlags set the node to call, and the token.
 type NodeFlags struct {
-	Addr    string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default}, or that of the context in use)."`
-	Context string `placeholder:"NAME" help:"Ask the node of this context, with its token: see tidemark context."`
+	Addr    string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Any node (${default}, or that of the current context)."`
+	Context string `placeholder:"NAME" help:"Query the node of this context, with its token: see tidemark context."`
 	callFlags
 }
 

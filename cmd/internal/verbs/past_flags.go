@@ -19,13 +19,13 @@ import (
 // PastFlags say who folds what a question about the past needs: the node, or with --offline this
 // process.
 type PastFlags struct {
-	Offline bool `help:"Fold here, from the brokers and snapshots; else the node does, which needs a token of scope admin."`
+	Offline bool `help:"Fold in this process, from the brokers and snapshots. By default the node folds, which needs a token of scope admin."`
 	BrokersFlags
 	TopicsFlags
 	SkipFlags
 	FoldFlags
-	Snapshots string `placeholder:"URL" help:"Where snapshots are, which the fold may begin with: file:///dir or s3://bucket/prefix."`
-	TempDir   string `placeholder:"DIR" help:"Where to fold; what is folded is removed again (by default the system's directory for that)."`
+	Snapshots string `placeholder:"URL" help:"Where snapshots are that the fold may begin with: file:///dir or s3://bucket/prefix."`
+	TempDir   string `placeholder:"DIR" help:"Directory to fold in, which is emptied again (by default the system's temporary directory)."`
 }
 
 // Guide answers questions about the past in this process.

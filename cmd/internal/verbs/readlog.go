@@ -24,7 +24,7 @@ type Span struct {
 func SpansOf(ctx context.Context, adm *kadm.Client, topic string) ([]Span, error) {
 	topics, err := adm.ListTopics(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("asking about topic %s: %w", topic, err)
+		return nil, fmt.Errorf("reading the metadata of topic %s: %w", topic, err)
 	}
 	detail := topics[topic]
 	if detail.Err != nil {
@@ -32,18 +32,18 @@ func SpansOf(ctx context.Context, adm *kadm.Client, topic string) ([]Span, error
 	}
 	starts, err := adm.ListStartOffsets(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("where the log of topic %s starts: %w", topic, err)
+		return nil, fmt.Errorf("start offsets of topic %s: %w", topic, err)
 	}
 	ends, err := adm.ListEndOffsets(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("where the log of topic %s ends: %w", topic, err)
+		return nil, fmt.Errorf("end offsets of topic %s: %w", topic, err)
 	}
 	var spans []Span
 	for _, p := range detail.Partitions.Sorted() {
 		start, ok1 := starts.Lookup(topic, p.Partition)
 		end, ok2 := ends.Lookup(topic, p.Partition)
 		if !ok1 || !ok2 || start.Err != nil || end.Err != nil {
-			return nil, fmt.Errorf("%s/%d cannot be read now: it has no leader", topic, p.Partition)
+			return nil, fmt.Errorf("%s/%d cannot be read now: the partition has no leader", topic, p.Partition)
 		}
 		spans = append(spans, Span{p.Partition, p.Leader, start.Offset, end.Offset})
 	}

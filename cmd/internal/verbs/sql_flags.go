@@ -14,7 +14,7 @@ import (
 
 // SQLAddress names the database of the role sql.
 type SQLAddress struct {
-	SQL             string `name:"sql" placeholder:"URL" help:"PostgreSQL that the role sql writes to, as postgres://USER@HOST:5432/DATABASE. A password is not for the command line: give the URL in the environment, or a file, or ~/.pgpass."`
+	SQL             string `name:"sql" placeholder:"URL" help:"PostgreSQL that the role sql writes to, as postgres://USER@HOST:5432/DATABASE. Do not put a password on the command line: set the URL in the environment, or use a password file or ~/.pgpass."`
 	SQLPasswordFile string `name:"sql-password-file" placeholder:"FILE" help:"File with the password of the database of --sql."`
 }
 
@@ -42,7 +42,7 @@ func (f SQLAddress) Address(a *App) (*sqlsink.Address, error) {
 // SQLFlags set what the role sql writes, and when.
 type SQLFlags struct {
 	SQLAddress
-	SQLFlush SQLFlush `name:"sql-flush" default:"15s,50000" placeholder:"TIME,ROWS" help:"When collected rows are written to the database: after a time, or once there are so many; either alone will do (${default})."`
+	SQLFlush SQLFlush `name:"sql-flush" default:"15s,50000" placeholder:"TIME,ROWS" help:"When collected rows are written to the database: after a time, at a number of rows, or both (${default})."`
 }
 
 // ForRole returns the database if roles have sql, and nil if not.

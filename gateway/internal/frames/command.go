@@ -111,7 +111,7 @@ func Parse(body []byte) (Command, error) {
 		case errors.As(err, &typ) && typ.Field != "":
 			return Command{ID: c.ID}, Refuse(Invalid, "field %.40q does not take a value of type %s", typ.Field, typ.Value)
 		}
-		return Command{}, Refuse(Invalid, "the frame is no JSON object")
+		return Command{}, Refuse(Invalid, "the frame is not a JSON object")
 	}
 	if err := Need("type", c.Type); err != nil {
 		return c, err

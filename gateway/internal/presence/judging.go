@@ -36,7 +36,7 @@ func (q *Reporter) judge(ctx context.Context, records []*kgo.Record) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		q.cfg.Logger.Warn("messages wait to be reported as queued", "messages", len(records), "err", err)
+		q.cfg.Logger.Warn("messages are not reported as queued yet, trying again", "messages", len(records), "err", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func (q *Reporter) roster(ctx context.Context, channelID string, r *kgo.Record) 
 			until = time.Now().Add(rosterPatience) // not the fault of the partition: no message is passed over meanwhile
 		} else if time.Now().After(until) {
 			q.cfg.Unknown.Inc()
-			q.cfg.Logger.Warn("a message is passed over: who the channel's members are could not be asked",
+			q.cfg.Logger.Warn("a message is skipped and not reported as queued: the channel's owner did not return its members",
 				"topic", r.Topic, "partition", r.Partition, "offset", r.Offset, "err", err)
 			return &roster{}, nil
 		}

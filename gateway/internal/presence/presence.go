@@ -168,7 +168,7 @@ func (p *Presence) set(ctx context.Context, users []string) bool {
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
-			p.cfg.Logger.Warn("presence could not be written to Redis; it is tried again", "users", n, "err", err)
+			p.cfg.Logger.Warn("presence could not be written to Redis, trying again", "users", n, "err", err)
 			return false
 		}
 		users = users[n:]
@@ -190,7 +190,7 @@ func (p *Presence) remove(ctx context.Context, users []string) {
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		p.cfg.Logger.Warn("presence could not be removed from Redis; it expires", "users", len(users), "err", err)
+		p.cfg.Logger.Warn("presence could not be removed from Redis; it will expire by itself", "users", len(users), "err", err)
 	}
 }
 

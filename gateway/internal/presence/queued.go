@@ -94,7 +94,7 @@ func (q *Reporter) Run(ctx context.Context) {
 	for pause := (retry.Backoff{Min: 100 * time.Millisecond, Max: 5 * time.Second}); ctx.Err() == nil; pause.Wait(ctx) {
 		began := time.Now()
 		if err := guard.Err("the reporting of queued messages", func() error { return q.session(ctx) }); err != nil && ctx.Err() == nil {
-			q.cfg.Logger.Warn("reporting queued messages broke off; it goes on from what was committed",
+			q.cfg.Logger.Warn("reporting queued messages broke off; it continues at the committed offsets",
 				append(guard.Attrs(err), "group", q.cfg.Group)...)
 		}
 		if time.Since(began) > time.Minute {

@@ -64,7 +64,7 @@ func (q *Reporter) judgeGuarded(ctx context.Context, records []*kgo.Record) erro
 // complain logs that n messages were passed over.
 func (q *Reporter) complain(n int) {
 	if n > 0 {
-		q.cfg.Logger.Error("messages are passed over, and nobody is told that they are queued: judging them panics; the last of them is named",
+		q.cfg.Logger.Error("messages are skipped and not reported as queued, because checking them panics; the error names the last one",
 			append(guard.Attrs(q.lastPassed), "messages", n)...)
 	}
 }

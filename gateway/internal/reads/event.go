@@ -27,7 +27,7 @@ func Fill(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) erro
 	switch c.Type {
 	case "mark_read":
 		if c.WithThreads && c.ThreadID != "" {
-			return frames.Refuse(frames.Invalid, "with_threads reads a channel and its threads: it goes without thread_id")
+			return frames.Refuse(frames.Invalid, "with_threads reads a channel and its threads: leave out thread_id")
 		}
 		read := &eventsv1.ReadUpTo{ThreadId: c.ThreadID, Private: c.Private, WithThreads: c.WithThreads, ReadEpoch: c.ReadEpoch}
 		switch {

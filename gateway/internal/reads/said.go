@@ -50,7 +50,7 @@ func fillSaid(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) 
 		ev.Kind = &eventsv1.ReadEvent_LineSet{LineSet: line}
 	case "labels.set":
 		if c.Labels == nil {
-			return frames.Refuse(frames.Invalid, "labels is missing; an empty list takes all of them away")
+			return frames.Refuse(frames.Invalid, "labels is missing; an empty list removes all labels")
 		}
 		ev.Kind = &eventsv1.ReadEvent_LabelsSet{LabelsSet: &eventsv1.LabelsSet{Labels: c.Labels}}
 	}

@@ -51,6 +51,6 @@ func (c *Checks) Judge(instance string, shows *int64, badge uint64, settled bool
 		c.outcomes.WithLabelValues(unknown).Inc()
 	default:
 		c.outcomes.WithLabelValues(different).Inc()
-		c.log.Warn("a client shows another badge than it was told", "instance", instance, "shows", *shows, "badge", badge)
+		c.log.Warn("a client shows another badge than the gateway sent", "instance", instance, "shows", *shows, "badge", badge)
 	}
 }

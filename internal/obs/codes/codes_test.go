@@ -51,8 +51,8 @@ func TestCodesStay(t *testing.T) {
 
 func TestCodeOfASentence(t *testing.T) {
 	for sentence, want := range map[string]string{
-		"topic chat.reads: no such topic: create it with `tidemark topics create`":                                                    "A topic is missing",
-		"the bucket holds snapshots of something else: store x: belongs to Kafka cluster \"a\", but the brokers are of cluster \"b\"": "The bucket holds something else",
+		"topic chat.reads: no such topic: create it with `tidemark topics create`":                                                      "A topic is missing",
+		"the bucket has snapshots of another deployment: store x: belongs to Kafka cluster \"a\", but the brokers are of cluster \"b\"": "The bucket holds something else",
 		"partition 0 live, 0 records behind": "",
 		"":                                   "",
 	} {

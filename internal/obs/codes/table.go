@@ -53,7 +53,7 @@ var all = []Code{
 		"no snapshot helps",
 	}},
 	{"TM013", "The log ends before the store", []string{
-		"is not in the log any more, or not yet: the log was cut off at one of its ends",
+		"is not in the log: records were removed at one of its ends",
 		"if the log is right, remove the store and the group's offsets to rebuild from it",
 		"the log has lost records that were folded; if the log is right, remove the store and the group's offsets to rebuild from it",
 		"the log has lost records whose changes were published; if the log is right, remove the group's offsets to go on from it",
@@ -75,13 +75,13 @@ var all = []Code{
 	{"TM018", "The disk of a store fails", []string{
 		"its store failed",
 		"store … reading its header",
-		"what is on disk is as after a crash",
+		"the files are as after a crash",
 	}},
 	{"TM019", "A replaced store cannot be put back", []string{
 		"the store that a snapshot was to replace cannot be put back",
 	}},
 	{"TM020", "The disk is full", []string{
-		"make room, and it goes on by itself",
+		"free some space, and it continues by itself",
 	}},
 	{"TM021", "The store is in use", []string{
 		"in use by another process: give each node a data directory of its own, or end the other",
@@ -99,10 +99,10 @@ var all = []Code{
 		"would become more than the",
 	}},
 	{"TM025", "Brokers do not say where the logs are", []string{
-		"the brokers do not say where the logs begin and end",
+		"the start and end of the topics' logs are not known",
 		"the offsets of group",
 		"identity of topic",
-		"ask the brokers about topics",
+		"reading the metadata of topics",
 	}},
 	{"TM026", "Another consumer uses the group", []string{
 		"was assigned for some of the input topics only: another consumer uses the group",
@@ -115,8 +115,8 @@ var all = []Code{
 		"the group has committed nothing",
 	}},
 	{"TM029", "Nobody owns a partition", []string{
-		"who owns partition",
-		"nobody in group",
+		"the owner of partition",
+		"no member of group",
 		"this node does not own the partition",
 		"the partition is being opened on this node",
 	}},
@@ -153,13 +153,13 @@ var all = []Code{
 		"another owner has written the current snapshot",
 	}},
 	{"TM037", "The bucket holds something else", []string{
-		"the bucket holds snapshots of something else",
+		"the bucket has snapshots of another deployment",
 	}},
 	{"TM038", "Two digests for one position", []string{
 		"one of them is wrong; `tidemark verify` says which",
 	}},
 	{"TM039", "A snapshot cannot be taken", []string{
-		"snapshot: the store is not fit to be copied",
+		"snapshot: the store cannot be copied",
 		"after which files without a manifest are pruned: raise the grace period",
 	}},
 	{"TM040", "A snapshot is damaged", []string{
@@ -179,7 +179,7 @@ var all = []Code{
 		"what changed since … is lost to the bridge",
 		"what is between is lost to the bridge",
 		"made no replication slot, so what changed since is not known",
-		"was removed, and what changed since cannot be read",
+		"was removed, and changes since then cannot be read",
 		"and this one may not write any more: stop one of the two",
 		"does not say what it has of the database",
 		"is compacted, so changes are missing",

@@ -48,7 +48,7 @@ func files(t *testing.T, hall string) []string {
 	return list
 }
 
-// testName matches the name of a test: museum-1, own-7, seed/list-order.
+// name returns the name of a test: museum-1, own-7, seed/list-order.
 func name(hall, file string) string {
 	base := strings.TrimSuffix(filepath.Base(file), ".txt")
 	switch hall {

@@ -168,7 +168,7 @@ func (s *site) lose() {
 	}
 }
 
-// eventually calls ok until it returns true or patience has passed, and returns the last result.
+// eventually calls is until it reports true or patience has passed, and returns the last result.
 func eventually(is func() (bool, string)) (saw string, ok bool) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(3 * time.Millisecond) {
 		if ok, saw = is(); ok || time.Now().After(deadline) {

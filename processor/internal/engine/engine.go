@@ -67,7 +67,7 @@ func (r *Engine) Identify(ctx context.Context) error {
 		}
 		r.SetGroupErr(err)
 		if ctx.Err() == nil {
-			r.Log.Warn("the cluster cannot be asked about the topics yet", "err", err)
+			r.Log.Warn("the brokers do not answer about the topics yet", "err", err)
 		}
 		select {
 		case <-time.After(min(time.Duration(try+1)*200*time.Millisecond, 5*time.Second)):

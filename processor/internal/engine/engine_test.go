@@ -255,7 +255,7 @@ func TestSurveyAsksAgain(t *testing.T) {
 		done <- err
 	}()
 	testkit.Await(t, "the reason is known", func() bool { return e.GroupErr.Load() != nil })
-	if err := *e.GroupErr.Load(); !strings.Contains(err.Error(), "where the logs begin and end") {
+	if err := *e.GroupErr.Load(); !strings.Contains(err.Error(), "start and end of the topics") {
 		t.Errorf("it waits for %v", err)
 	}
 	close(refused)

@@ -93,8 +93,8 @@ func (r *Engine) Survey(ctx context.Context, partitions []int32) (*Survey, error
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			r.SetGroupErr(fmt.Errorf("the brokers do not say where the logs begin and end: %w", err))
-			r.Log.Warn("the brokers do not say where the logs begin and end yet", "err", err)
+			r.SetGroupErr(fmt.Errorf("the start and end of the topics' logs are not known: %w", err))
+			r.Log.Warn("the start and end of the topics' logs are not known yet", "err", err)
 		}
 		select {
 		case <-time.After(min(time.Duration(try+1)*100*time.Millisecond, 2*time.Second)):
@@ -146,7 +146,7 @@ func (s *Survey) Bounds(input int, number int32) (start, end int64, err error) {
 		return 0, 0, err
 	}
 	if !ok || !ok2 {
-		return 0, 0, errors.New("the brokers left it out of their answer")
+		return 0, 0, errors.New("the brokers' answer does not have it")
 	}
 	return first.Offset, last.Offset, nil
 }

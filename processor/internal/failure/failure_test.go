@@ -10,8 +10,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestWhichFailuresMayPass: a partition is tried again unless only a person can help, however often
-// the error was wrapped on its way. What is marked keeps its text and its cause.
+// TestWhichFailuresMayPass: a partition is opened again after a failure unless only a person can
+// help, however often the error was wrapped on its way. What is marked keeps its text and its
+// cause.
 func TestWhichFailuresMayPass(t *testing.T) {
 	plain := errors.New("the disk does not answer")
 	corrupt := error(&projections.CorruptError{})

@@ -58,7 +58,7 @@ func fetchError(r *engine.Engine, in events.Input, f *kgo.FetchPartition, b *inb
 		return fmt.Errorf("%s/%d: the log begins at offset %d now, and records from %d on are not folded yet: they are gone; bring "+
 			"back a store or snapshot that is at %d or later", topic, f.Partition, f.LogStartOffset, at, f.LogStartOffset)
 	case errors.Is(f.Err, kerr.OffsetOutOfRange):
-		return fmt.Errorf("%s/%d: offset %d is not in the log any more, or not yet: the log was cut off at one of its ends: %w",
+		return fmt.Errorf("%s/%d: offset %d is not in the log: records were removed at one of its ends: %w",
 			topic, f.Partition, at, f.Err)
 	case errors.As(f.Err, &loss):
 		return fmt.Errorf("%s/%d: the log has lost records that were folded, it ended before offset %d for a while: %w; if the log "+

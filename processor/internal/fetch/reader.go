@@ -181,7 +181,7 @@ func (rd *Reader) fetch(ctx context.Context, in events.Input, at int64) (*kmsg.F
 	case resp.ErrorCode != 0:
 		return nil, kerr.ErrorForCode(resp.ErrorCode)
 	case len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 || resp.Topics[0].Partitions[0].Partition != rd.box.Partition:
-		return nil, errors.New("the answer to a fetch is not about what was asked for")
+		return nil, errors.New("the answer to a fetch is about another partition")
 	}
 	got := &resp.Topics[0].Partitions[0]
 	return got, kerr.ErrorForCode(got.ErrorCode)

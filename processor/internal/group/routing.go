@@ -97,9 +97,9 @@ func (d *Directory) Owner(ctx context.Context, partition int32, not string) (str
 		return url, nil
 	}
 	if d.err != nil {
-		return "", fmt.Errorf("who owns partition %d of group %s is not known: %w", partition, d.group, d.err)
+		return "", fmt.Errorf("the owner of partition %d of group %s is not known: %w", partition, d.group, d.err)
 	}
-	return "", fmt.Errorf("nobody in group %s owns partition %d now", d.group, partition)
+	return "", fmt.Errorf("no member of group %s owns partition %d now", d.group, partition)
 }
 
 func (d *Directory) refresh(done chan struct{}) {

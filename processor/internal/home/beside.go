@@ -138,7 +138,7 @@ func (h *Home) Tidy(dir string) error {
 			corrupt = append(corrupt, name)
 		case mark == restoringMark, mark == checkpointMark, mark == unusedMark, mark == removingMark:
 			if err := fs.RemoveAll(fs.PathJoin(filepath.Dir(dir), name)); err != nil {
-				h.log.Warn("what a crash left behind cannot be removed", "dir", name, "err", err)
+				h.log.Warn("what remained of a crash cannot be removed", "dir", name, "err", err)
 			}
 		}
 	}

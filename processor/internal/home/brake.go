@@ -122,7 +122,7 @@ func (h *Home) parkedError(b *brake) error {
 }
 
 // Panicked notes that the fold panicked, and says so in words. Below maxPanics times the partition
-// is tried again.
+// is opened again after a failure.
 func (h *Home) Panicked(err error, it merge.Item) error {
 	bug := guard.Of(err)
 	if bug == nil {

@@ -120,7 +120,7 @@ func (h *Home) takeBack(dir string, why error) error {
 	if err := snapshot.MoveAside(fs, aside, dir); err != nil {
 		return err
 	}
-	h.log.Warn("the store that a snapshot had replaced is back in its place", "partition", h.partition, "dir", dir)
+	h.log.Warn("the store that a snapshot was replacing is back in its place", "partition", h.partition, "dir", dir)
 	return nil
 }
 
@@ -139,7 +139,7 @@ func (h *Home) forgetReplaced(dir string) {
 		return
 	}
 	if err := discard(fs, aside, beside(dir, removingMark)); err != nil {
-		h.log.Warn("a replaced store is left behind", "dir", aside, "err", err)
+		h.log.Warn("a replaced store cannot be removed", "dir", aside, "err", err)
 	}
 }
 

@@ -55,7 +55,7 @@ func (f *Fencer) Raise(ctx context.Context, fences map[Fence]*kgo.Record) error 
 	}
 	details, err := f.Admin.ListTopics(ctx, slices.Sorted(maps.Keys(topics))...)
 	if err != nil {
-		return fmt.Errorf("ask the brokers who leads the output topics: %w", err)
+		return fmt.Errorf("leaders of the output topics: %w", err)
 	}
 	// A request holds a partition once: each producer has its own requests.
 	type target struct {

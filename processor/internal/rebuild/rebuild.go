@@ -158,7 +158,7 @@ func (r *rebuild) survey(ctx context.Context) error {
 		} else if logs != nil && logs.Wrong != nil {
 			return logs.Wrong
 		}
-		r.log.Warn("the brokers do not say where the logs begin and end yet", "err", err)
+		r.log.Warn("the start and end of the topics' logs are not known yet", "err", err)
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
@@ -192,7 +192,7 @@ func (r *rebuild) plan(n int32, logs *engine.Survey) (opening.Plan, error) {
 		start, end, err := logs.Bounds(i, n)
 		switch {
 		case err != nil:
-			return o, fmt.Errorf("where %s/%d begins and ends is not known: %w", topic, n, err)
+			return o, fmt.Errorf("the start and end of %s/%d are not known: %w", topic, n, err)
 		case given && until[i] > end:
 			return o, fmt.Errorf("%s/%d: the log ends at offset %d and it is to be folded up to %d: the log has lost records that were "+
 				"folded, or these are other brokers", topic, n, end, until[i])

@@ -229,7 +229,7 @@ func (w *Worker) delivered(now time.Time, err error) {
 func (w *Worker) applied(err error) {
 	w.cutting = false
 	if err != nil && w.Home.Space.GaveUp() {
-		w.log.Warn("the disk is full: what was folded last is not stored, and will be folded again", "partition", w.Number, "err", err)
+		w.log.Warn("the disk is full: the last records are not stored, and will be folded again", "partition", w.Number, "err", err)
 		return
 	}
 	if err != nil {

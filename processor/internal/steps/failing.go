@@ -44,7 +44,7 @@ func (w *Worker) retry() {
 	}
 	at := w.cfg.Now().Add(pause)
 	w.retryAt.Store(&at)
-	w.log.Info("partition is tried again", "partition", w.Number, "after", pause, "try", tries)
+	w.log.Info("partition is opened again after a failure", "partition", w.Number, "after", pause, "try", tries)
 	guard.Go("the opening of a partition once more", guard.Log(w.log, "partition stays failed", "partition", w.Number), func() {
 		select {
 		case <-time.After(pause):
@@ -77,8 +77,8 @@ func (w *Worker) fail(err error, how inbox.StopKind) {
 	case first:
 		w.log.Error("partition stops", attrs...)
 	case sooner:
-		w.log.Warn("partition cannot end in order and ends at once: what it folded last is folded again", attrs...)
+		w.log.Warn("partition cannot stop in order and stops at once: its last records will be folded again", attrs...)
 	default:
-		w.log.Debug("partition that stops fails again", attrs...)
+		w.log.Debug("partition failed again while it was stopping", attrs...)
 	}
 }

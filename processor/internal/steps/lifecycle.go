@@ -80,7 +80,7 @@ func (w *Worker) Refuse(err error) { w.refused = err }
 
 // Launch starts the goroutine of a partition.
 func (w *Worker) Launch() {
-	guard.Go("a partition's goroutine", guard.Log(w.log, "partition did not end cleanly", "partition", w.Number), w.main)
+	guard.Go("a partition's goroutine", guard.Log(w.log, "partition did not stop cleanly", "partition", w.Number), w.main)
 }
 
 // main is the goroutine of a partition, from the opening of its store to its closing.
@@ -97,7 +97,7 @@ func (w *Worker) main() {
 // attempt runs a part of the end, so that a panic in it leaves out no other part.
 func (w *Worker) attempt(what string, f func()) {
 	if err := guard.Do(what, f); err != nil {
-		w.log.Error("partition did not end cleanly", append(guard.Attrs(err), "partition", w.Number)...)
+		w.log.Error("partition did not stop cleanly", append(guard.Attrs(err), "partition", w.Number)...)
 	}
 }
 

@@ -57,7 +57,7 @@ func (f *Fuse) Blow(err error) {
 	if f.err.Load() != nil {
 		return
 	}
-	err = fmt.Errorf("store %s: %w; what is on disk is as after a crash: open it again once the disk is well, or move the directory away to rebuild from the topics", f.dir, err)
+	err = fmt.Errorf("store %s: %w; the files are as after a crash: open the store again once the disk works, or move the directory away to rebuild from the topics", f.dir, err)
 	f.report(err)
 	f.err.CompareAndSwap(nil, &err)
 }

@@ -34,7 +34,7 @@ func (r *room) until(dir string, write func() error, done func() bool) error {
 		if err == nil || r.wait == nil || !isFull(err) {
 			return err
 		}
-		full := fmt.Errorf("store %s: %w; make room, and it goes on by itself", dir, err)
+		full := fmt.Errorf("store %s: %w; free some space, and it continues by itself", dir, err)
 		r.enter(full, waits)
 		waits = true
 		if !r.wait(full) || done() {

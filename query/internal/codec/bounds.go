@@ -228,7 +228,7 @@ func (boundedProto) MarshalAppend(dst []byte, m any) ([]byte, error) {
 func appendProto(dst []byte, m any, o proto.MarshalOptions) ([]byte, error) {
 	msg, ok := m.(proto.Message)
 	if !ok {
-		return nil, fmt.Errorf("%T is no protobuf message", m)
+		return nil, fmt.Errorf("%T is not a protobuf message", m)
 	}
 	return o.MarshalAppend(dst, msg)
 }
@@ -237,7 +237,7 @@ func appendProto(dst []byte, m any, o proto.MarshalOptions) ([]byte, error) {
 func (c boundedProto) Unmarshal(b []byte, m any) error {
 	msg, ok := m.(proto.Message)
 	if !ok {
-		return fmt.Errorf("%T is no protobuf message", m)
+		return fmt.Errorf("%T is not a protobuf message", m)
 	}
 	if err := c.proto(msg, b); err != nil {
 		return err

@@ -35,7 +35,7 @@ func (c jsonCodec) MarshalStable(m any) ([]byte, error) { return c.Marshal(m) }
 func (c jsonCodec) Marshal(m any) ([]byte, error) {
 	msg, ok := m.(proto.Message)
 	if !ok {
-		return nil, fmt.Errorf("%T is no protobuf message", m)
+		return nil, fmt.Errorf("%T is not a protobuf message", m)
 	}
 	b, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(msg)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c jsonCodec) Marshal(m any) ([]byte, error) {
 func (c jsonCodec) Unmarshal(b []byte, m any) error {
 	msg, ok := m.(proto.Message)
 	if !ok {
-		return fmt.Errorf("%T is no protobuf message", m)
+		return fmt.Errorf("%T is not a protobuf message", m)
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
 		return errors.New("the body is empty, want a JSON object")

@@ -153,7 +153,7 @@ func UnauthenticatedFor(why error) error {
 }
 
 // ErrOverloaded is about this node, not about the caller: another node may take the call.
-var ErrOverloaded = errors.New("this node has as many requests in memory as it takes: send the call again, or ask another node")
+var ErrOverloaded = errors.New("this node has too many requests in memory: send the call again, or ask another node")
 
 // ExhaustedFor is resource_exhausted, or unavailable for ErrOverloaded, with the time after which a
 // call may succeed: in seconds for HTTP (Retry-After), and as RetryInfo.

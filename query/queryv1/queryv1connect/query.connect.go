@@ -68,14 +68,14 @@ type QueryServiceClient interface {
 	GetThreads(context.Context, *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error)
 	// ExplainUnread: which messages are behind a number, and what does not count.
 	ExplainUnread(context.Context, *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error)
-	// GetChannel: what is known of a channel, whoever asks.
+	// GetChannel: a channel, independently of any user.
 	GetChannel(context.Context, *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error)
-	// GetReaders: how far each member of a channel has read, the read state of a room.
+	// GetReaders: how far each member of a channel has read.
 	GetReaders(context.Context, *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error)
 	// GetReceipts: who received and who read a message, when, and how many.
 	GetReceipts(context.Context, *connect.Request[queryv1.GetReceiptsRequest]) (*connect.Response[queryv1.GetReceiptsResponse], error)
-	// ListUserChannels: all channels in which anything is known of a user, whether they are a member or not: what an erasure has
-	// to go through. For services alone.
+	// ListUserChannels: all channels that hold anything about a user, member or not. An erasure goes
+	// through them. For services only.
 	ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error)
 	// WatchUnread: a snapshot of a user's inbox, then every change.
 	WatchUnread(context.Context, *connect.Request[queryv1.WatchUnreadRequest]) (*connect.ServerStreamForClient[queryv1.WatchUnreadResponse], error)
@@ -225,14 +225,14 @@ type QueryServiceHandler interface {
 	GetThreads(context.Context, *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error)
 	// ExplainUnread: which messages are behind a number, and what does not count.
 	ExplainUnread(context.Context, *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error)
-	// GetChannel: what is known of a channel, whoever asks.
+	// GetChannel: a channel, independently of any user.
 	GetChannel(context.Context, *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error)
-	// GetReaders: how far each member of a channel has read, the read state of a room.
+	// GetReaders: how far each member of a channel has read.
 	GetReaders(context.Context, *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error)
 	// GetReceipts: who received and who read a message, when, and how many.
 	GetReceipts(context.Context, *connect.Request[queryv1.GetReceiptsRequest]) (*connect.Response[queryv1.GetReceiptsResponse], error)
-	// ListUserChannels: all channels in which anything is known of a user, whether they are a member or not: what an erasure has
-	// to go through. For services alone.
+	// ListUserChannels: all channels that hold anything about a user, member or not. An erasure goes
+	// through them. For services only.
 	ListUserChannels(context.Context, *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error)
 	// WatchUnread: a snapshot of a user's inbox, then every change.
 	WatchUnread(context.Context, *connect.Request[queryv1.WatchUnreadRequest], *connect.ServerStream[queryv1.WatchUnreadResponse]) error

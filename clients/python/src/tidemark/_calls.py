@@ -27,7 +27,7 @@ QUIET = 60.0
 def check_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError(f"{url!r} is no URL of a node: write it as {DEFAULT_URL}")
+        raise ValueError(f"{url!r} is not the URL of a node: write it as {DEFAULT_URL}")
     return url.rstrip("/")
 
 

@@ -19,19 +19,19 @@ type Bridge struct {
 	Slot      string `placeholder:"NAME" help:"Replication slot that the import made."`
 	Debezium  string `placeholder:"TOPIC-PREFIX" help:"In the place of --slot: follow the topics that Debezium writes with this topic.prefix. The database is asked only for what their rows refer to."`
 	Mapping   string `placeholder:"FILE" help:"For table: the YAML file of the import, with the tables that are followed (live)."`
-	Listen    string `placeholder:"HOST:PORT" help:"Where health and metrics are served; nowhere without it."`
+	Listen    string `placeholder:"HOST:PORT" help:"Where to serve health and metrics; by default nowhere."`
 	LogFormat string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
-	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Least level of log lines: debug, info, warn or error (${default})."`
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level of log lines: debug, info, warn or error (${default})."`
 }
 
 // Help is shown below the flags.
 func (Bridge) Help() string {
 	return `
-Follows the database of another chat product, and writes what changes there as events, until it is stopped. It begins where an
-import with the same --slot ended: nothing is left out between them, and nothing is written twice, whatever dies. It keeps its
-position in the topics, so it goes on from any machine; a second bridge of the same name takes over from the first. It only
-reads the database. The log says each minute how far it is behind, and how much WAL the slot holds back; with --listen there are
-metrics of both. docs/import has a page for each product.
+Follows the database of another chat product, and writes its changes as events, until you stop it. It begins where an import with
+the same --slot ended, and writes every change exactly once, even after a crash. It keeps its position in the topics, so it can
+continue on another machine; a second bridge of the same name takes over from the first. It only reads the database. Each minute
+it logs how far it is behind and how much WAL the slot holds back; with --listen there are metrics of both. docs/import has a page
+for each product.
 
 With --debezium it reads the topics of Debezium's connector for PostgreSQL, in JSON, from the same brokers. Start the connector first,
 then import without --slot, then start the bridge: it leaves out what the import has.
@@ -107,6 +107,6 @@ func (c *Bridge) Run(a *verbs.App) error {
 	if err != nil {
 		return nil // the database may be what was stopped
 	}
-	log.Info("the bridge is stopped; its slot stays", "slot", held.String())
+	log.Info("the bridge has stopped; its slot stays, and the database keeps its log", "slot", held.String())
 	return nil
 }

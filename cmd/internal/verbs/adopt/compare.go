@@ -15,14 +15,14 @@ type Compare struct {
 	compareFlags
 	verbs.JSONFlag
 	followFlags
-	Sample int  `default:"1000" placeholder:"N" help:"Compare the numbers of so many users, each time of the same ones (${default})."`
+	Sample int  `default:"1000" placeholder:"N" help:"Compare the numbers of this many users, the same ones each time (${default})."`
 	All    bool `help:"Compare the numbers of all users."`
 }
 
 // Help is shown below the flags.
 func (Compare) Help() string {
 	return `
-Reads the numbers that another chat product has for its users, and those of Tidemark, and says why they differ:
+Reads another chat product's numbers for its users, and Tidemark's, and explains each difference:
 
     equal           both have the same
     policy          the product counts something else by intention
@@ -31,8 +31,8 @@ Reads the numbers that another chat product has for its users, and those of Tide
     not_comparable  one side cannot have such a number
     moved           it changed each time that it was read
 
-It only reads both. A pair whose numbers differ is read again, so one that moves meanwhile is not judged. Exit code 3 where
-theirs or ours is wrong. docs/import has a page for each product.
+It only reads both sides. It reads a pair whose numbers differ again, so that it does not judge a number that is changing. The
+exit code is 3 if theirs or ours is wrong. docs/import has a page for each product.
 
 With --follow it compares again and again, and serves the numbers of each bucket as metrics: for the days in which both run beside
 each other. The log has a line for each round. With --json it prints what is not equal, and was not so in the round before.
@@ -48,7 +48,7 @@ Example:
 // Validate checks what stands on the command line.
 func (c *Compare) Validate() error {
 	if c.Sample < 1 {
-		return fmt.Errorf("--sample %d: it must be at least 1, and --all compares all", c.Sample)
+		return fmt.Errorf("--sample %d: it must be at least 1; --all compares all", c.Sample)
 	}
 	if err := c.followFlags.check(); err != nil {
 		return err

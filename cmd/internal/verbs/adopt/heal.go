@@ -18,9 +18,9 @@ type Heal struct {
 // Help is shown below the flags.
 func (Heal) Help() string {
 	return `
-Compares as compare does, and prints the product's own statements that set its wrong numbers right: those of the bucket
-theirs_wrong. It never runs them. They come in transactions of 1,000, each after the result of the comparison as a comment.
-Read them, stop the product or choose a quiet hour, run them, and compare again. For table, the mapping has a template of the
+Compares as compare does, and prints statements for the product's database that correct its wrong numbers: those with the result
+theirs_wrong. It never runs them. They come in transactions of 1,000, each after a comment with the result of the comparison. Read
+them, stop the product or choose a quiet hour, run them, and compare again. For table, the mapping has a template of the
 statement: docs/import/table.md.
 
 Example:

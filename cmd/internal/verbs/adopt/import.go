@@ -24,21 +24,21 @@ type Import struct {
 	sourceFlags
 	verbs.YesFlag
 	DropSlot bool   `env:"-" help:"Ask, then remove the replication slot --slot, import nothing, and say how much WAL it held back."`
-	Since    string `placeholder:"90d" help:"Write the messages of that time, and a count of the older ones for each channel; else all."`
-	Beside   bool   `help:"The topics may have records already: of other channels."`
-	DryRun   bool   `help:"Read and map all of it, say what would be written, and write nothing."`
+	Since    string `placeholder:"90d" help:"Write the messages of this time before now, and a count of older ones for each channel; by default all messages."`
+	Beside   bool   `help:"Allow topics that already have records, of other channels."`
+	DryRun   bool   `help:"Read and map everything, print what would be written, and write nothing."`
 }
 
 // Help is shown below the flags.
 func (Import) Help() string {
 	return `
-Writes the history of another chat product as events: messages, members, read pointers, followed threads, mutes. It only
-reads the source. Import into fresh topics, before a gateway or a live producer writes there. The same command resumes an import that
+Writes the history of another chat product as events: messages, members, read pointers, followed threads, mutes. It only reads the
+source. Import into new topics, before a gateway or a live producer writes there. The same command continues an import that
 stopped for any reason. docs/import has a page for each product: rights, what is mapped and what is not.
 
-With --slot it makes a replication slot of a database together with the snapshot that it imports, and tidemark bridge goes on
-from there. The database keeps its log (WAL) for the slot until the bridge has read it: do not leave a slot without a bridge.
-The slot needs publications; where they are missing the import prints their SQL and stops.
+With --slot it creates a replication slot in the database, imports the slot's snapshot, and tidemark bridge continues from there.
+The database keeps its log (WAL) for the slot until the bridge has read it: do not leave a slot without a bridge. The slot needs
+publications; if they are missing the import prints the SQL for them and stops.
 
 Example:
 

@@ -178,7 +178,7 @@ func (f *sourceFlags) tables(a *verbs.App, snapshot string) (tables source.Table
 func (f *sourceFlags) address(a *verbs.App) (string, error) {
 	u, err := url.Parse(f.Source)
 	if err != nil {
-		return "", verbs.Usagef("--source is no address of a database: write it as postgres://USER@HOST:5432/DATABASE")
+		return "", verbs.Usagef("--source is not the address of a database: write it as postgres://USER@HOST:5432/DATABASE")
 	}
 	if _, has := u.User.Password(); has && a.Given["source"] {
 		return "", verbs.Usagef("--source has a password, which every user of this machine can read in the list of processes: " +

@@ -19,22 +19,22 @@ type Cmd struct {
 	verbs.JSONFlag
 	verbs.NodeFlags
 	Target  string        `placeholder:"URL" env:"-" help:"The service; or give it with --addr or --context."`
-	Story   []string      `placeholder:"NAME" help:"Tell this story only; may be given several times. A name that ends in * stands for all that begin so."`
-	List    bool          `help:"List the stories, and tell none."`
-	Timeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long a call may take, and how long a service without tokens may need until an answer is right (${default})."`
-	AtOnce  int           `default:"8" placeholder:"N" help:"Tell so many stories at a time (${default})."`
-	Keep    bool          `help:"Leave the channels of the stories. Without it, those of stories that went well are deleted at their end."`
+	Story   []string      `placeholder:"NAME" help:"Run this story only; may be given several times. A name that ends in * selects all stories with that prefix."`
+	List    bool          `help:"List the stories, and run none."`
+	Timeout time.Duration `default:"10s" placeholder:"DURATION" help:"How long a call may take, and how long a service without tokens may need to reach the right answer (${default})."`
+	AtOnce  int           `default:"8" placeholder:"N" help:"Number of stories to run at the same time (${default})."`
+	Keep    bool          `help:"Keep the channels of the stories. Without it, the channels of stories that passed are deleted."`
 }
 
 // Help has an example.
 func (Cmd) Help() string {
 	return `
-Tells the stories of Tidemark's own tests to a service that speaks its API: publishes their events by Publish, asks GetUnread,
+Runs the stories of Tidemark's own tests against a service of its API. It writes their events with Publish, calls GetUnread,
 GetInbox, GetThreads, ExplainUnread, GetChannel, GetReaders and GetReceipts as JSON over HTTP, and compares the answers. Most
-stories are defects that users met in other products. Only what a story is about is compared.
+stories are defects that users met in other products. Each story compares only the fields that it is about.
 
-It writes to the service: events of users and channels with names of their own, which begin with conf- and some digits. Take a
-service for tests. Exit code 1 if a story differs.
+It writes to the service: events of its own users and channels, whose names begin with conf- and some digits. Use a service for
+tests. The exit code is 1 if a story differs.
 
 Example:
 
@@ -56,7 +56,7 @@ func (c *Cmd) Validate() error {
 }
 
 // errNotConform is what the command ends with after it has printed which stories differ.
-var errNotConform = errors.New("the service does not answer as the stories say")
+var errNotConform = errors.New("the service's answers differ from the stories")
 
 // Run tells the stories.
 func (c *Cmd) Run(a *verbs.App) error {

@@ -57,7 +57,7 @@ func TestValidate(t *testing.T) {
 		{"a target", Cmd{Target: "http://127.0.0.1:1", Timeout: time.Second, AtOnce: 1}, ""},
 		{"no time", Cmd{Target: "http://127.0.0.1:1", AtOnce: 1}, "--timeout and --at-once must be above 0"},
 		{"no stories at a time", Cmd{Target: "http://127.0.0.1:1", Timeout: time.Second}, "--timeout and --at-once must be above 0"},
-		{"no URL", Cmd{Target: "nowhere", Timeout: time.Second, AtOnce: 1}, `"nowhere" is no URL of a node`},
+		{"no URL", Cmd{Target: "nowhere", Timeout: time.Second, AtOnce: 1}, `"nowhere" is not the URL of a node`},
 	} {
 		err := c.cmd.Validate()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

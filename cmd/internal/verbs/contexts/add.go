@@ -10,14 +10,14 @@ import (
 type addCmd struct {
 	Name      string `arg:"" help:"Name of the context."`
 	Addr      string `required:"" placeholder:"URL" help:"URL of the node."`
-	TokenFile string `placeholder:"FILE" help:"File with a token to ask with. The context has the file's name, and no token."`
-	TLSCA     string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities to trust if the URL is https; else the system's."`
-	Use       bool   `help:"Use it from now on."`
+	TokenFile string `placeholder:"FILE" help:"File with a token. The context stores the file's name, not the token."`
+	TLSCA     string `name:"tls-ca" placeholder:"FILE" help:"PEM file of the authorities that sign the node's certificate, if its URL is https; by default the system's."`
+	Use       bool   `help:"Use the new context from now on."`
 }
 
 func (addCmd) Help() string {
 	return `
-Adds a context. It does not ask the node: ` + "`tidemark query`" + ` does.
+Adds a context. It does not call the node; ` + "`tidemark query`" + ` does.
 
 Example:
 

@@ -9,13 +9,13 @@ import (
 
 type useCmd struct {
 	Context string `arg:"" optional:"" help:"Name of the context."`
-	None    bool   `help:"Use none: ask the node on this machine again."`
+	None    bool   `help:"Use no context: query the node on this machine again."`
 }
 
 func (useCmd) Help() string {
 	return `
-Chooses the context of the verbs that ask a node and are given neither an address nor a context. Verbs that destroy, and those
-that work on stores without a node, take a context only if their own command line names it.
+Chooses the context for verbs that call a node and have neither an address nor a context on the command line. Verbs that destroy,
+and verbs that work on stores without a node, use a context only if their command line names it.
 
 Example:
 
@@ -26,7 +26,7 @@ Example:
 // Validate checks that one thing is asked for.
 func (c *useCmd) Validate() error {
 	if (c.Context == "") != c.None {
-		return errors.New("name a context, or say --none")
+		return errors.New("name a context, or give --none")
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ type Cmd struct {
 // Help has an example.
 func (Cmd) Help() string {
 	return `
-Records that could not be used are copied to tidemark.dead-letters, with why and where from.
+Records that could not be used are copied to tidemark.dead-letters, with the reason and their
+origin.
 
 Example:
 
@@ -35,8 +36,8 @@ type letterFlags struct {
 	verbs.JSONFlag
 	Reason []string      `placeholder:"REASON" help:"Only these reasons."`
 	Topic  []string      `placeholder:"TOPIC" help:"Only those from these topics."`
-	Since  time.Duration `placeholder:"DURATION" help:"Only those written in this last time, such as 24h."`
-	At     []string      `placeholder:"PLACE" help:"Only these, by their place as list shows it: partition/offset."`
+	Since  time.Duration `placeholder:"DURATION" help:"Only those written within this time before now, such as 24h."`
+	At     []string      `placeholder:"PLACE" help:"Only these, by partition/offset, as list shows them."`
 }
 
 func (f *letterFlags) wants(l *letters.Letter) bool {

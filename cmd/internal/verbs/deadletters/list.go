@@ -13,7 +13,7 @@ import (
 
 type listCmd struct {
 	letterFlags
-	Limit int `default:"100" placeholder:"N" help:"List the newest so many; the counts are over all (${default})."`
+	Limit int `default:"100" placeholder:"N" help:"How many to list, newest first; the counts are over all (${default})."`
 }
 
 func (listCmd) Help() string {

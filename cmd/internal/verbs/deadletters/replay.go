@@ -19,17 +19,17 @@ import (
 
 type replayCmd struct {
 	letterFlags
-	DryRun bool `help:"Only say what would be written."`
-	Force  bool `env:"-" help:"Write records, too, that this build would refuse again."`
+	DryRun bool `help:"Only print what would be written."`
+	Force  bool `env:"-" help:"Also write records that this build would refuse again."`
 }
 
 func (replayCmd) Help() string {
 	return `
-Writes records to the topics that they came from, with their channel as key and their own timestamps. Those that this build
-would still refuse are left out and counted. Events may be replayed twice: posts with a known message id and reads change
-nothing the second time; a marked_unread counts again in the read epoch. The dead letters themselves stay until they expire,
-so choose by --since, --reason or --at. A letter may be of any age. One that cannot be written is named and counted, and the
-others are written; the exit code is then 1.
+Writes records to the topics that they came from, with their channel as key and their own timestamps. It skips and counts those
+that this build would still refuse. Events may be replayed twice: posts with a known message id and reads change nothing the
+second time; a marked_unread counts again in the read epoch. The dead letters themselves stay until they expire, so select with
+--since, --reason or --at. A letter may have any age. If one cannot be written, the others are; it is named and counted, and the
+exit code is 1.
 
 Example:
 

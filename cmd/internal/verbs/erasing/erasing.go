@@ -27,23 +27,24 @@ type Cmd struct {
 	User      string        `required:"" env:"-" placeholder:"ID" help:"User id."`
 	Channel   []string      `placeholder:"ID" help:"Erase only in these channels; by default in all that hold anything about the user."`
 	NoRedis   bool          `help:"Do not touch Redis: leave it to the cache role."`
-	Snapshots string        `placeholder:"URL" help:"Where snapshots are, to name those from before the erasure."`
-	Wait      time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait for the nodes, and then for the cache, to follow (${default})."`
-	DryRun    bool          `help:"Only list the channels that know the user, and what would remain."`
+	Snapshots string        `placeholder:"URL" help:"Where snapshots are, to list those from before the erasure."`
+	Wait      time.Duration `default:"30s" placeholder:"DURATION" help:"How long to wait until the nodes, and then the cache, have caught up (${default})."`
+	DryRun    bool          `help:"Only list the channels that hold anything about the user, and what would remain."`
 
 	Certificate    string `placeholder:"FILE" help:"Write a signed certificate of what was done to this file, which must not exist; needs --certificate-key."`
 	CertificateKey string `placeholder:"FILE" help:"Private key that signs certificates: Ed25519, as PKCS #8 in PEM."`
-	Scan           string `placeholder:"FILE" help:"Erase nothing: look for what the erasure with this certificate has left, and write a second certificate if that is nothing."`
+	Scan           string `placeholder:"FILE" help:"Erase nothing: search for what the erasure with this certificate left behind, and if that is nothing, write a second certificate."`
 }
 
 // Help has examples.
 func (Cmd) Help() string {
 	return `
-Makes a user disappear. It writes a members_left to each channel that the user is a member of, and a user_erased to each that
-knows them. The erasure forgets what they read, marked, muted and followed there, and their receipts and deliveries. It waits until both are folded, removes the
-user's keys from Redis, and says what remains where until when. The events are folded like any others, so a replay erases too.
-The user's messages stay: write a message_deleted for each that has to go. Take their tokens away first: what they do afterwards
-counts again. You may run it again at any time; it goes on where it was.
+Erases a user. It writes a members_left to each channel that the user is a member of, and a user_erased to each that holds
+anything about them. The erasure removes what they read, marked, muted and followed there, and their receipts and deliveries. The
+command waits until both are folded, removes the user's keys from Redis, and prints what remains, where, and until when. The
+events are folded like any others, so a replay erases too. The user's messages stay: write a message_deleted for each that has to
+go. Revoke their tokens first: what they do afterwards counts again. You may run the command again at any time; it continues where
+it stopped.
 
 Example:
 
@@ -68,9 +69,9 @@ func (c *Cmd) Validate() error {
 	case (c.Certificate != "" || c.Scan != "") && c.CertificateKey == "":
 		return errors.New("--certificate and --scan need --certificate-key")
 	case c.Scan != "" && c.DryRun, c.Certificate != "" && c.DryRun:
-		return errors.New("--dry-run erases nothing that a certificate could be of")
+		return errors.New("--certificate needs an erasure, and --dry-run erases nothing")
 	case c.Scan != "" && len(c.Channel) > 0:
-		return errors.New("--scan looks into all channels: leave out --channel")
+		return errors.New("--scan searches all channels: leave out --channel")
 	}
 	if c.Wait <= 0 {
 		return fmt.Errorf("--wait %s: it must be above 0", c.Wait)

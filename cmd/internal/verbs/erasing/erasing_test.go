@@ -68,7 +68,7 @@ func TestValidate(t *testing.T) {
 		{"a dry scan", func(c *Cmd) { c.Scan, c.CertificateKey, c.DryRun = "a.json", "key.pem", true }, "--dry-run erases nothing"},
 		{"a scan of one channel", func(c *Cmd) { c.Scan, c.CertificateKey, c.Channel = "a.json", "key.pem", []string{"general"} }, "leave out --channel"},
 		{"no patience", func(c *Cmd) { c.Wait = 0 }, "--wait 0s: it must be above 0"},
-		{"no URL", func(c *Cmd) { c.Addr = "nowhere" }, `"nowhere" is no URL of a node`},
+		{"no URL", func(c *Cmd) { c.Addr = "nowhere" }, `"nowhere" is not the URL of a node`},
 	} {
 		cmd := command()
 		c.change(&cmd)

@@ -2,9 +2,9 @@ package inspect
 
 // Cmd is `tidemark inspect`.
 type Cmd struct {
-	Store    storeCmd    `cmd:"" help:"What a store directory contains, or what it knows of a channel or user."`
-	Snapshot snapshotCmd `cmd:"" help:"The same of snapshots in a directory or in S3."`
-	Topic    topicCmd    `cmd:"" help:"Partitions and offsets of a topic, and some of its records."`
+	Store    storeCmd    `cmd:"" help:"Show what a store contains: its records, or one channel or user."`
+	Snapshot snapshotCmd `cmd:"" help:"Show what snapshots contain, in a directory or in S3."`
+	Topic    topicCmd    `cmd:"" help:"Show the partitions and offsets of a topic, and some of its records."`
 }
 
 // Help has an example.

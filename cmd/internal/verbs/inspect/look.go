@@ -16,8 +16,8 @@ import (
 // lookFlags ask about a channel, a user, or a user in a channel of a store that no node uses. Ids
 // are shown because they were asked for; the text of messages never is.
 type lookFlags struct {
-	Channel string `placeholder:"ID" help:"Show what the store knows of this channel, and what each of its users sees of it."`
-	User    string `placeholder:"ID" help:"Show what this user sees: of each channel, or of --channel with the messages behind the number."`
+	Channel string `placeholder:"ID" help:"Show this channel, and what each of its users sees of it."`
+	User    string `placeholder:"ID" help:"Show what this user sees of each channel, or of --channel with the counted messages."`
 	Limit   int    `default:"100" placeholder:"N" help:"How many users, channels and threads are listed (${default})."`
 }
 

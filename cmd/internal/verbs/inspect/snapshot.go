@@ -22,15 +22,16 @@ type snapshotCmd struct {
 	URL       string  `arg:"" placeholder:"URL" help:"Where snapshots are: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME."`
 	Partition []int32 `placeholder:"N" help:"Only these partitions."`
 	At        string  `placeholder:"M-R-D" help:"The snapshot of this name instead of the newest. Needs one --partition."`
-	Files     bool    `help:"List the files of each."`
-	Tmp       string  `placeholder:"DIR" help:"Where there is room for the largest of them, for --channel and --user; the system's directory for temporary files if not given."`
+	Files     bool    `help:"List the files of each snapshot."`
+	Tmp       string  `placeholder:"DIR" help:"Directory with room for the largest snapshot, for --channel and --user; by default the system's temporary directory."`
 }
 
 func (snapshotCmd) Help() string {
 	return `
-Shows what the newest snapshot of each partition says about itself, without downloading it: whose it is, its position, digest
-and size, and which others there are. With --channel or --user it downloads the snapshots that may know, checks all of them,
-shows what a reader would see, and removes them: ids, numbers and times, never the text of messages. The node may run.
+Shows the manifest of each partition's newest snapshot, without downloading the snapshot: its deployment, position, digest and
+size, and the other snapshots. With --channel or --user it downloads the snapshots that may have them, checks everything in them,
+shows what a reader would see, and removes the copies. It prints ids, numbers and times, never the text of messages. The node may
+run.
 
 Example:
 
@@ -42,7 +43,7 @@ Example:
 // Validate checks what belongs together.
 func (c *snapshotCmd) Validate() error {
 	if c.At != "" && len(c.Partition) != 1 {
-		return errors.New("--at names a snapshot of one partition: say which with --partition")
+		return errors.New("--at names a snapshot of one partition: name the partition with --partition")
 	}
 	return c.check()
 }

@@ -25,10 +25,9 @@ type storeCmd struct {
 
 func (storeCmd) Help() string {
 	return `
-Shows what a store says about itself, counts its records by kind, and checks its digest against all of them. With --channel
-or --user it shows instead what a reader of that store would see: ids, numbers and times, never the text of messages. The
-store must not be in use: ask the node that uses it (tidemark query), look into a snapshot (tidemark inspect snapshot), or
-stop the node.
+Shows a store's header, counts its records by kind, and checks its digest against all of them. With --channel or --user it shows
+instead what a reader of that store would see. It prints ids, numbers and times, never the text of messages. The store must not be
+in use: query the node that uses it (tidemark query), inspect a snapshot (tidemark inspect snapshot), or stop the node.
 
 Example:
 

@@ -75,7 +75,7 @@ func (c *Config) describe(ctx context.Context, adm *kadm.Client, name string) ka
 		if err == nil && ok {
 			err = g.Err
 		} else if err == nil {
-			err = errors.New("the brokers do not answer about it")
+			err = errors.New("the brokers' answer does not have it")
 		}
 		g.Err = err
 		if !errors.Is(err, kerr.CoordinatorNotAvailable) || time.Now().After(deadline) {

@@ -19,8 +19,8 @@ type explainCmd struct {
 
 func (explainCmd) Help() string {
 	return `
-Lists the messages that are counted, says how many above the read pointer are not and why, and names the record that
-put the pointer where it is.
+Lists the counted messages, and how many messages above the read pointer do not count and why. It also names the record that set
+the pointer.
 
 Example:
 

@@ -19,7 +19,7 @@ type inboxCmd struct {
 	Label      string `placeholder:"LABEL" help:"List only channels with this label. Totals are over all channels."`
 	Archived   string `default:"without" enum:"without,only,all" placeholder:"WHICH" help:"Archived channels: without, only or all (${default})."`
 	PageSize   uint32 `default:"50" placeholder:"N" help:"Channels of a page, at most 1000 (${default})."`
-	PageToken  string `placeholder:"TOKEN" help:"Go on where the page before ended."`
+	PageToken  string `placeholder:"TOKEN" help:"Continue after the previous page."`
 }
 
 func (inboxCmd) Help() string {

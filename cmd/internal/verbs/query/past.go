@@ -20,9 +20,9 @@ type pastFlags struct {
 func (f *pastFlags) Validate() error {
 	switch {
 	case f.At == "" && f.Offline:
-		return errors.New("--offline is for --at: it folds what was")
+		return errors.New("--offline needs --at: it folds the topics up to that moment")
 	case f.At != "" && len(f.After) > 0:
-		return errors.New("--at and --after exclude each other: nothing is waited for in the past")
+		return errors.New("--at and --after exclude each other: the past has nothing to wait for")
 	}
 	if f.At != "" {
 		if _, err := f.moment(); err != nil {
@@ -65,7 +65,7 @@ type listFlags struct{ pastFlags }
 // Validate checks what belongs together.
 func (f *listFlags) Validate() error {
 	if f.At != "" && !f.Offline {
-		return errors.New("--at needs --offline here: for all channels of a user every partition is folded, which no running node does")
+		return errors.New("--at needs --offline here: a query about all channels of a user folds every partition, which a running node does not do")
 	}
 	return f.pastFlags.Validate()
 }

@@ -16,8 +16,8 @@ type Cmd struct {
 	Unread   unreadCmd   `cmd:"" help:"One user in one channel."`
 	Inbox    inboxCmd    `cmd:"" help:"The channels of a user that are not archived, unread first."`
 	Threads  threadsCmd  `cmd:"" help:"The threads that a user follows, unread first."`
-	Explain  explainCmd  `cmd:"" help:"Which messages are behind a number, and what does not count."`
-	Channel  channelCmd  `cmd:"" help:"What is known of a channel."`
+	Explain  explainCmd  `cmd:"" help:"Which messages an unread count consists of, and what does not count."`
+	Channel  channelCmd  `cmd:"" help:"One channel, independently of any user."`
 	Readers  readersCmd  `cmd:"" help:"How far each member of a channel has read."`
 	Receipts receiptsCmd `cmd:"" help:"Who received and who read a message, and when."`
 	Watch    watchCmd    `cmd:"" help:"Show a user's numbers as they change."`
@@ -26,9 +26,9 @@ type Cmd struct {
 // Help has an example.
 func (Cmd) Help() string {
 	return `
-With --at a query is answered as of a moment of the past. The node, or with --offline this process, asks Kafka where the logs
-stood then, begins with the nearest snapshot from before, folds the records from there on, answers, and throws away what
-it folded. A moment that logs and snapshots no longer reach is refused. A node answers one such question at a time, about one channel.
+With --at a query is answered as of a moment of the past. The node, or with --offline this process, gets the offsets at that
+moment from Kafka, begins with the newest snapshot before it, folds the later records, answers, and removes what it folded. It
+refuses a moment that the logs and snapshots no longer cover. A node answers one such query at a time, about one channel.
 
 Example:
 

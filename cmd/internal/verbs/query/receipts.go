@@ -16,12 +16,13 @@ type receiptsCmd struct {
 	Channel   string `arg:"" help:"Channel id."`
 	Message   string `arg:"" help:"Message id."`
 	PageSize  uint32 `default:"50" placeholder:"N" help:"Recipients of a page, at most 1000 (${default})."`
-	PageToken string `placeholder:"TOKEN" help:"Go on where the page before ended."`
+	PageToken string `placeholder:"TOKEN" help:"Continue after the previous page."`
 }
 
 func (receiptsCmd) Help() string {
 	return `
-Recipients are the members when the message was posted, without its sender. Times are told for 90 days.
+Recipients are the members when the message was posted, without its sender. Times are available for
+90 days.
 
 Example:
 
@@ -79,7 +80,7 @@ type readersCmd struct {
 	pastFlags
 	Channel   string `arg:"" help:"Channel id."`
 	PageSize  uint32 `default:"50" placeholder:"N" help:"Members of a page, at most 1000 (${default})."`
-	PageToken string `placeholder:"TOKEN" help:"Go on where the page before ended."`
+	PageToken string `placeholder:"TOKEN" help:"Continue after the previous page."`
 }
 
 func (readersCmd) Help() string {

@@ -13,12 +13,13 @@ type threadsCmd struct {
 	listFlags
 	User      string `arg:"" help:"User id."`
 	PageSize  uint32 `default:"50" placeholder:"N" help:"Threads of a page, at most 1000 (${default})."`
-	PageToken string `placeholder:"TOKEN" help:"Go on where the page before ended."`
+	PageToken string `placeholder:"TOKEN" help:"Continue after the previous page."`
 }
 
 func (threadsCmd) Help() string {
 	return `
-Lists the threads that the user follows while their last reply, or what they last did in them, is at most 30 days old. A node with --thread-listing always lists them at any age.
+Lists the threads that the user follows. A thread is listed while its last reply, or the user's last read or follow in it, is at
+most 30 days old. A node with --thread-listing always lists threads of any age.
 
 Example:
 

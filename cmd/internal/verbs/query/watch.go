@@ -22,9 +22,9 @@ type watchCmd struct {
 
 func (watchCmd) Help() string {
 	return `
-In a terminal: the inbox, redrawn whenever something changes. Else a line for each change; with --json one JSON object a
-line, as the API sends it. If the stream ends (a node stops, a partition moves) it is taken up again, never behind what
-was shown.
+In a terminal it shows the inbox and redraws it at each change. Otherwise it prints a line for each change; with --json one JSON
+object a line, as the API sends it. If the stream ends (a node stops, a partition moves) it reconnects, and never goes back behind
+what it has shown.
 
 Example:
 

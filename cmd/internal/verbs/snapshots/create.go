@@ -16,18 +16,17 @@ import (
 type createCmd struct {
 	verbs.JSONFlag
 	verbs.RunningFlags
-	Snapshots string  `placeholder:"URL" help:"Where to: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role. With --node that is the node's own."`
+	Snapshots string  `placeholder:"URL" help:"Where to write snapshots: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role. With --node the node uses its own."`
 	Partition []int32 `placeholder:"N" help:"Only these partitions."`
-	DataDir   string  `default:"tidemark-data" placeholder:"DIR" help:"Where the stores are (${default})."`
-	Full      bool    `help:"Upload all files, also those that are there already: repairs a snapshot with damaged files."`
+	DataDir   string  `default:"tidemark-data" placeholder:"DIR" help:"Directory of the stores (${default})."`
+	Full      bool    `help:"Upload all files, even those that the bucket already has: repairs a snapshot with damaged files."`
 }
 
 func (createCmd) Help() string {
 	return `
-Takes a snapshot of each store of a data directory whose node is stopped, or with --node of each partition that a running
-node has, and uploads what the bucket does not have. A running node also does this by itself, every --snapshot-every of
-` + "`tidemark run`" + ` and when it stops. A snapshot that is older than the current one, or that neither is older nor newer, is
-refused.
+Takes a snapshot of each store in the data directory of a stopped node, or with --node of each partition of a running node,
+and uploads files that the bucket does not have. A running node also takes snapshots by itself, every --snapshot-every of
+` + "`tidemark run`" + ` and when it stops. A snapshot is refused unless it is newer than the current one.
 
 Example:
 
@@ -39,7 +38,7 @@ Example:
 // Validate checks that the flags name a source and a target.
 func (c *createCmd) Validate() error {
 	if c.Node == "" && c.Snapshots == "" {
-		return errors.New("say where to with --snapshots, or name the node that is to do it with --node")
+		return errors.New("name the bucket with --snapshots, or a node that takes the snapshot with --node")
 	}
 	return c.Check()
 }
@@ -83,7 +82,7 @@ func (c *createCmd) Run(a *verbs.App) error {
 func (c *createCmd) create(a *verbs.App, r *snapshot.Repository, n int32, dir string) (err error) {
 	store, err := projections.OpenStopped(dir, nil)
 	if verbs.IsInUse(err) {
-		return fmt.Errorf("%s is in use: name the node that uses it with --node, and it takes the snapshot itself, or stop it (%w)", dir, err)
+		return fmt.Errorf("%s is in use: name the node that uses it with --node, so that it takes the snapshot itself, or stop it (%w)", dir, err)
 	}
 	if err != nil {
 		return err

@@ -16,8 +16,9 @@ type listCmd struct {
 
 func (listCmd) Help() string {
 	return `
-Lists snapshots, of each partition the newest first. A name is the position in the three topics. Manifests that cannot be
-read are listed with the reason; the files of a snapshot are not looked at: ` + "`tidemark snapshot verify`" + ` does that.
+Lists the snapshots of each partition, newest first. A snapshot's name is its position in the three topics. A manifest that
+cannot be read is listed with the reason. The command does not check the files of a snapshot;
+` + "`tidemark snapshot verify`" + ` does.
 
 Example:
 

@@ -19,9 +19,9 @@ type pruneCmd struct {
 
 func (pruneCmd) Help() string {
 	return `
-Removes all but the newest snapshots of each partition, and files that no snapshot names and that are older than the grace
-period, for example of uploads that were interrupted. A node does this by itself after each snapshot. While there is a
-manifest that cannot be read, files stay.
+Removes all but the newest snapshots of each partition, and files that no snapshot names and that are older than the grace period,
+for example of uploads that were interrupted. A node does this by itself after each snapshot. It removes no files while there is a
+manifest that cannot be read.
 
 Example:
 

@@ -18,16 +18,16 @@ type restoreCmd struct {
 	verbs.JSONFlag
 	verbs.BucketFlags
 	verbs.YesFlag
-	DataDir string `default:"tidemark-data" placeholder:"DIR" help:"Where the stores are to be (${default})."`
-	At      string `placeholder:"M-R-D" help:"The snapshot of this name, and no other; else the newest that is good. Needs one --partition."`
-	Replace bool   `env:"-" help:"Put it in place of a store that is there, which is moved aside."`
+	DataDir string `default:"tidemark-data" placeholder:"DIR" help:"Directory for the stores (${default})."`
+	At      string `placeholder:"M-R-D" help:"Only the snapshot of this name; by default the newest good one. Needs one --partition."`
+	Replace bool   `env:"-" help:"Replace an existing store, which is moved aside."`
 }
 
 func (restoreCmd) Help() string {
 	return `
-Brings snapshots into a data directory whose node is stopped. A node with --snapshots does this by itself when it has no
-store, or a corrupt one; this verb is for going back by hand. All of a snapshot is checked before it takes its place, and if
-one is damaged the one before it is tried. The node folds on from there.
+Restores snapshots to the data directory of a stopped node. A node with --snapshots does this by itself when a store is missing or
+corrupt; this verb is for going back by hand. It checks everything in a snapshot before it puts it in place, and if one is damaged
+it tries the one before it. The node then folds the records after the snapshot.
 
 Example:
 
@@ -38,7 +38,7 @@ Example:
 // Validate checks what belongs together.
 func (c *restoreCmd) Validate() error {
 	if c.At != "" && len(c.Partition) != 1 {
-		return errors.New("--at names a snapshot of one partition: say which with --partition")
+		return errors.New("--at names a snapshot of one partition: name the partition with --partition")
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (c *restoreCmd) restore(a *verbs.App, r *snapshot.Repository, n int32) (err
 	info := restoredInfo{Dir: verbs.StoreDir(c.DataDir, n)}
 	if _, serr := os.Stat(info.Dir); serr == nil {
 		if !c.Replace {
-			return fmt.Errorf("there is a store in %s already: --replace moves it aside", info.Dir)
+			return fmt.Errorf("there is already a store in %s: --replace moves it aside", info.Dir)
 		}
 		replaced, err := projections.OpenStopped(info.Dir, nil)
 		if verbs.IsInUse(err) {

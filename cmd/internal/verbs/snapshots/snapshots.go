@@ -10,18 +10,18 @@ import (
 // Cmd is `tidemark snapshot`.
 type Cmd struct {
 	Create  createCmd  `cmd:"" help:"Take snapshots now: of a node that runs, or of the stores of one that is stopped."`
-	List    listCmd    `cmd:"" help:"List the snapshots that there are."`
-	Verify  verifyCmd  `cmd:"" help:"Download snapshots, check all of them, and keep nothing."`
-	Restore restoreCmd `cmd:"" help:"Bring snapshots into a data directory."`
-	Prune   pruneCmd   `cmd:"" help:"Remove old snapshots, and files that none names."`
+	List    listCmd    `cmd:"" help:"List the snapshots."`
+	Verify  verifyCmd  `cmd:"" help:"Download snapshots, check everything in them, and keep nothing."`
+	Restore restoreCmd `cmd:"" help:"Restore snapshots to a data directory."`
+	Prune   pruneCmd   `cmd:"" help:"Remove old snapshots, and files that no snapshot names."`
 }
 
 // Help says what a snapshot is, with an example.
 func (Cmd) Help() string {
 	return `
-A snapshot is a copy of a partition's store in a directory or in S3: with it a node that has lost its store need not fold
-the topics from their start, or can start at all if they do not reach back. A node takes them by itself if it is given
---snapshots.
+A snapshot is a copy of a partition's store in a directory or in S3. With it a node that has lost its store need not fold the
+topics from their start, and can start even if the topics no longer have their first records. A node with --snapshots takes
+snapshots by itself.
 
 Example:
 

@@ -14,15 +14,15 @@ import (
 type verifyCmd struct {
 	verbs.JSONFlag
 	verbs.BucketFlags
-	All bool   `help:"All snapshots and not only the current ones."`
-	Tmp string `placeholder:"DIR" help:"Where there is room for the largest of them; the system's directory for temporary files if not given."`
+	All bool   `help:"Check all snapshots, not only the current ones."`
+	Tmp string `placeholder:"DIR" help:"Directory with room for the largest snapshot; by default the system's temporary directory."`
 }
 
 func (verifyCmd) Help() string {
 	return `
 Downloads each snapshot and checks what a restore would check: the size and hash of each file, that the store opens and is
-what the manifest says, and the digest of all its records. Ends with 3 if one is damaged; ` + "`tidemark snapshot create --full`" + `
-repairs the current one, and a node passes over those that are damaged.
+what the manifest says, and the digest of all its records. The exit code is 3 if one is
+damaged. ` + "`tidemark snapshot create --full`" + ` repairs the current one; a node skips damaged ones.
 
 Example:
 

@@ -16,14 +16,14 @@ type checkCmd struct {
 	verbs.JSONFlag
 	Partitions        int32 `default:"0" placeholder:"N" help:"Partitions that each topic should have; 0 = any number, the same for all inputs (${default})."`
 	ReplicationFactor int16 `default:"0" placeholder:"R" help:"Replicas that each partition should have; 0 = any number (${default})."`
-	Producers         bool  `help:"Look at the newest records of the inputs, too: has a producer another partitioner than murmur2 of the channel?"`
+	Producers         bool  `help:"Also check the newest records of the inputs: does a producer use another partitioner than murmur2 of the channel?"`
 }
 
 func (checkCmd) Help() string {
 	return `
-Compares the topics with what ` + "`tidemark topics create`" + ` would make, and says how each difference is mended. With --producers
-it looks, too, at the newest records of each input, and says of those in a partition where their channel does not belong which
-client's partitioner they look like, and how to set murmur2 there. Exits with 3 if there is a difference.
+Compares the topics with what ` + "`tidemark topics create`" + ` would create, and prints how to repair each difference. With
+--producers it also checks the newest records of each input. For records in the wrong partition of their channel it prints
+which client's partitioner probably chose it, and how to set murmur2 there. The exit code is 3 if there is a difference.
 
 Example:
 

@@ -20,8 +20,7 @@ type createCmd struct {
 
 func (createCmd) Help() string {
 	return `
-Creates the three input topics, the outputs and the dead letters with the right configurations. Topics that are there are
-left as they are: ` + "`tidemark topics check`" + ` says how they differ.
+Creates the three input topics, the outputs and the dead letters with the right configurations. It does not change existing topics: ` + "`tidemark topics check`" + ` prints how they differ.
 
 Example:
 

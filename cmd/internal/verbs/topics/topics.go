@@ -3,7 +3,7 @@ package topics
 // Cmd is `tidemark topics`.
 type Cmd struct {
 	Create createCmd `cmd:"" help:"Create the topics that are missing."`
-	Check  checkCmd  `cmd:"" help:"Say how the topics differ from what they should be."`
+	Check  checkCmd  `cmd:"" help:"Compare the topics with what they should be."`
 }
 
 // Help has an example.
