@@ -12,42 +12,49 @@ import (
 )
 
 // After the only member was killed the next one fills Redis on as soon as the group has noticed,
-// which is SessionTimeout after the last heartbeat. To the brokers a member whose line is cut is
-// one that was killed: it says nothing any more.
+// which is SessionTimeout after the last heartbeat: within 2 s of that.
 func TestRedisGoesOnAfterAKill(t *testing.T) {
 	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		session := time.Second
 		if env.Real {
 			session = 6 * time.Second // no broker takes less unless it is told
 		}
-		topics := env.Topics(t, 1)
-		cl := producer(t, env.Brokers)
-		produce(t, cl, topics, 1, unreadRecord(small("u", "c", 1, 1)))
-		line := proxy.NewLine(t)
-		killed := launch(t, env.Brokers, topics, rdb, func(c *Config) {
-			c.SessionTimeout = session
-			c.ClientOptions = append(c.ClientOptions, kgo.Dialer(line.Dialer(nil)))
-		})
-		killed.ready(t)
-		line.Cut()
-		at := time.Now()
-		killed.stop()
-		took := time.Since(at)
-
-		produce(t, cl, topics, 1, unreadRecord(small("u", "c", 2, 2)))
-		start(t, env.Brokers, topics, rdb, func(c *Config) { c.SessionTimeout = session })
-		eventually(t, "Redis has what came after the kill", func() bool {
-			e, err := NewReader(rdb).Unread(t.Context(), "u", "c")
-			return err == nil && e.Unread == 2
-		})
-		back := time.Since(at)
-		t.Logf("a session of %s: stopping without brokers took %s, Redis went on %s after the kill", session, took, back)
-		// Two seconds on an idle machine; what is judged is that no member has a session of kgo's
-		// own 45 s.
-		if back > session+20*time.Second {
-			t.Errorf("Redis stood still for %s with a session of %s", back, session)
+		if testkit.RaceDetector {
+			t.Logf("Redis went on %s after the kill", goesOn(t, env, rdb, session)) // which is not judged
+			return
 		}
+		testkit.AtMost(t, "Redis stood still after the kill", session+2*time.Second, func() time.Duration { return goesOn(t, env, rdb, session) })
 	})
+}
+
+// goesOn kills the only member of a group, starts another one, and returns how long Redis stood
+// still. To the brokers a member whose line is cut is one that was killed: it says nothing any more.
+func goesOn(t *testing.T, env testkit.Env, rdb *redis.Client, session time.Duration) time.Duration {
+	t.Helper()
+	if err := rdb.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	topics := env.Topics(t, 1)
+	cl := producer(t, env.Brokers)
+	produce(t, cl, topics, 1, unreadRecord(small("u", "c", 1, 1)))
+	line := proxy.NewLine(t)
+	killed := launch(t, env.Brokers, topics, rdb, func(c *Config) {
+		c.SessionTimeout = session
+		c.ClientOptions = append(c.ClientOptions, kgo.Dialer(line.Dialer(nil)))
+	})
+	defer killed.stop()
+	killed.ready(t)
+	line.Cut()
+	at := time.Now()
+
+	next := launch(t, env.Brokers, topics, rdb, func(c *Config) { c.SessionTimeout = session })
+	defer next.stop()
+	produce(t, cl, topics, 1, unreadRecord(small("u", "c", 2, 2)))
+	eventually(t, "Redis has what came after the kill", func() bool {
+		e, err := NewReader(rdb).Unread(t.Context(), "u", "c")
+		return err == nil && e.Unread == 2
+	})
+	return time.Since(at)
 }
 
 // The session that a member asks for is the configured one, unless ClientOptions say otherwise.
