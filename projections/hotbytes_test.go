@@ -136,6 +136,26 @@ func TestHotBytesIsWhatTheHeapSays(t *testing.T) {
 			}
 			read(p, &events.Read{Kind: events.KindReadUpTo, ChannelID: ch, UserID: crowd[i%20], Target: events.TargetMessageID, MessageID: []byte("m3"), WithThreads: true})
 		}},
+		"views of messages": {60_000, func(p *Partition, i int) {
+			ch := fmt.Appendf(nil, "viewed-%d", i/20)
+			if i%20 == 0 {
+				join(p, ch, crowd)
+				for k := range 8 {
+					post(p, &events.Message{ChannelID: ch, MessageID: fmt.Appendf(nil, "m%d", k), SenderID: []byte("bot")})
+				}
+			}
+			read(p, &events.Read{Kind: events.KindMessagesViewed, ChannelID: ch, UserID: crowd[i%20], IDs: [][]byte{[]byte("m3"), []byte("m5"), []byte("m6")}})
+		}},
+		"receipts": {300_000, func(p *Partition, i int) {
+			ch := fmt.Appendf(nil, "read-%d", i/20/8)
+			if i%(20*8) == 0 {
+				join(p, ch, crowd)
+				for k := range 8 {
+					post(p, &events.Message{ChannelID: ch, MessageID: fmt.Appendf(nil, "m%d", k), SenderID: []byte("bot")})
+				}
+			}
+			read(p, &events.Read{Kind: events.KindReadUpTo, ChannelID: ch, UserID: crowd[i%20], Target: events.TargetMessageID, MessageID: fmt.Appendf(nil, "m%d", i/20%8)})
+		}},
 		"long ids": {30_000, func(p *Partition, i int) {
 			join(p, fmt.Appendf(nil, "%0200d", i), [][]byte{fmt.Appendf(nil, "%0250d", i)})
 		}},

@@ -21,6 +21,7 @@
 //	people.go          MarkAllRead and GetThreads of users with much to read
 //	receipts.go        who has read what in a large channel
 //	locks.go           the bench locks: for how long the lock of a partition is held, and for what
+//	locks_cut.go       receipts beside a cut
 //	locks_load.go      what is asked and folded meanwhile
 //	holds.go           the durations of holds, by cause
 //	gateway.go         the bench gateway: from an event to a socket

@@ -35,7 +35,7 @@ type busy struct {
 
 // Locks measures for how long the lock of a partition is held, by cause, while mixes A to C are
 // folded and all queries run. It also measures GetThreads of many threads, and GetReceipts in a
-// large channel. It runs on the brokers of env, or on an embedded one.
+// large channel, beside a cut too. It runs on the brokers of env, or on an embedded one.
 func Locks(ctx context.Context, env Env) ([]gauge.Result, error) {
 	return locksOn(ctx, env, busy{
 		mixes: []traffic.Mix{traffic.Mixes["A"], traffic.Mixes["B"], traffic.Mixes["C"]}, warm: 400_000, rate: 5_000, lasts: 20 * time.Second,
@@ -111,7 +111,7 @@ func (s *stage) locks(ctx context.Context, b busy, last bool) (out []gauge.Resul
 	if err != nil {
 		return out, err
 	}
-	for _, f := range []func(context.Context) ([]gauge.Result, error){a.manyThreads, a.crowdReceipts} {
+	for _, f := range []func(context.Context) ([]gauge.Result, error){a.manyThreads, a.crowdReceipts, a.cutReceipts} {
 		rs, err := f(ctx)
 		if err != nil {
 			return out, err

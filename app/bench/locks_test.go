@@ -22,7 +22,7 @@ func TestLocksOn(t *testing.T) {
 	}
 	want := []string{
 		"GetThreads, 150 threads, any page of 50", "GetThreads, 150 threads, any page of 1000",
-		"GetReceipts, 500 members who read: the newest message",
+		"GetReceipts, 500 members who read: the newest message", "GetReceipts, 500 members, beside the cut of a read of each: the newest message",
 	}
 	for _, mix := range mixes {
 		for _, cause := range []string{
