@@ -11,12 +11,9 @@ func (g *Gateway) applyDelta(u *user, d *events.UnreadDelta) {
 		g.applyThread(u, d)
 		return
 	}
-	e := u.entries[string(d.ChannelID)]
-	if e != nil && (e.stamp.Dominates(d.Stamp) || d.Stamp.M < e.floorM) {
+	e := u.entryOf(string(d.ChannelID))
+	if e.stamp.Dominates(d.Stamp) || e.left(d) {
 		return
-	}
-	if e == nil {
-		e = u.entryOf(string(d.ChannelID))
 	}
 	was := e.view
 	wasMember := e.ch != nil
@@ -55,7 +52,7 @@ func (g *Gateway) applyThread(u *user, d *events.UnreadDelta) {
 		return
 	}
 	e := u.entryOf(s.channel)
-	if d.Stamp.M < e.floorM {
+	if e.left(d) {
 		return
 	}
 	if t == nil {

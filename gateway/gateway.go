@@ -38,8 +38,7 @@ type Gateway struct {
 	// told is the same by the records of channels that came during loads, which may be ahead of it.
 	told  []view.Highest
 	loads atomic.Int64 // inboxes that are being read, or installed
-	// logTimes are, per partition, how late the log time of chat.messages is at least, in Unix
-	// milliseconds; see listed.go.
+	// logTimes are how late the log times of chat.messages are at least; see listed.go.
 	logTimes []view.Highest
 
 	asks   chan ask

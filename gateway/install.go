@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"slices"
+
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
@@ -9,9 +11,8 @@ import (
 // meanwhile. After that it is encoded with the lock held.
 const installTries = 5
 
-// installing is an inbox on its way to a connection. It is installed under the lock of the user's
-// hub, in slices. Deltas and messages that come between two slices change entries as always, and
-// these entries are noted as late: they follow the inbox.
+// installing is an inbox that is installed in slices, each under the lock of the user's hub. What
+// changes between two slices is noted as late: it follows the inbox.
 type installing struct {
 	g     *Gateway
 	c     *conn
@@ -57,14 +58,11 @@ func (g *Gateway) install(c *conn, in *inbox, reread bool) (after []string) {
 // next while the inbox was read.
 func (in *inbox) unique() {
 	seen := make(map[string]bool, len(in.channels))
-	kept := in.channels[:0]
-	for i := range in.channels {
-		if id := in.channels[i].Channel; !seen[id] {
-			seen[id] = true
-			kept = append(kept, in.channels[i])
-		}
-	}
-	in.channels = kept
+	in.channels = slices.DeleteFunc(in.channels, func(v view.View) bool {
+		was := seen[v.Channel]
+		seen[v.Channel] = true
+		return was
+	})
 }
 
 // register makes the user a member of all channels of an inbox that are new to them. From then on
@@ -138,8 +136,8 @@ func (w *installing) channels() (listed map[string]bool) {
 	return listed
 }
 
-// unlisted takes away the channels that the inbox does not list, unless their entries are newer. It
-// reports whether another inbox has to confirm that the user is a member of one of the others.
+// unlisted takes away the channels that the inbox does not list, unless their entries are newer;
+// confirm: another inbox has to show that the user is a member of one of these.
 func (w *installing) unlisted(listed map[string]bool) (confirm bool) {
 	w.c.confirm = false
 	for id, e := range w.u.entries {
@@ -164,7 +162,7 @@ func (w *installing) unlisted(listed map[string]bool) (confirm bool) {
 	return confirm
 }
 
-// threads puts the threads of the inbox in the place of those that it covers.
+// threads puts those in the user's channels in the place of what they cover; deltas tell the others.
 func (w *installing) threads() {
 	u := w.u
 	listed := make(map[scope]bool, len(w.in.threads))
@@ -175,7 +173,8 @@ func (w *installing) threads() {
 		v := w.in.threads[i]
 		s, stamp := scope{v.Channel, v.Thread}, w.g.stampAt(w.in.threadsAt, v.Channel)
 		listed[s] = true
-		if t := u.threads[s]; t == nil || view.Covers(&stamp, &t.stamp) {
+		e := u.entries[s.channel]
+		if t := u.threads[s]; e != nil && e.ch != nil && (t == nil || view.Covers(&stamp, &t.stamp)) {
 			u.setThread(s, &thread{stamp: stamp, view: v})
 			delete(w.c.late.threads, s)
 		}

@@ -78,6 +78,12 @@ func (h *hub) setMember(u *user, e *entry, channelID string, member bool) {
 	}
 }
 
+// left reports whether a delta is from before the user's last leave. The end of their membership is
+// told all the same, unless they are back: of a channel that was deleted there is no later delta.
+func (e *entry) left(d *events.UnreadDelta) bool {
+	return d.Stamp.M < e.floorM && (d.Member || e.ch != nil)
+}
+
 // revoke ends the memberships of users who left as soon as the feed reads it. Nothing of the
 // channel reaches them from then on, whichever topic is ahead. Called with the lock.
 func (g *Gateway) revoke(h *hub, m *events.Message, offset int64) {

@@ -105,3 +105,51 @@ func TestAnInboxReachesWhatItsReadingMissed(t *testing.T) {
 		t.Errorf("the inbox is to be read again with what %v include", after)
 	}
 }
+
+// A channel is deleted, and then its members are taken out. Their devices are told that it is gone,
+// although the timeline has said first that they left: the fold ignores what comes after the
+// deletion, so the delta is from before they left.
+func TestWhoLeavesWhatIsDeletedIsTold(t *testing.T) {
+	for name, again := range map[string]bool{"they are gone": false, "they are back": true} {
+		g := bare()
+		h, u := g.hubs.list[0], g.someone("ann")
+		d := g.device(t, u)
+		delta := &events.UnreadDelta{ChannelID: []byte("general"), Member: true, Unread: 3, Stamp: events.Stamp{FoldVersion: 1, M: 5}}
+		reply := &events.UnreadDelta{ChannelID: []byte("general"), ThreadID: []byte("m1"), Member: true, Unread: 1, Stamp: events.Stamp{FoldVersion: 1, M: 5}}
+		g.applyDelta(u, delta)
+		g.applyThread(u, reply)
+		g.revoke(h, members(events.KindMembersLeft, "general", "ann"), 6) // the deletion is at 5
+		if again {
+			g.admit(h, members(events.KindMembersJoined, "general", "ann"), 7)
+		}
+		d.DropValues()
+		delta.Member, delta.Unread, delta.Stamp.M = false, 0, 6
+		reply.Member, reply.Unread, reply.Stamp.M = false, 0, 6
+		g.applyDelta(u, delta)
+		g.applyThread(u, reply)
+		list := d.waiting(t)
+		if again && len(list) > 0 || !again && (len(list) != 2 || list[0]["member"] != false || list[1]["followed"] != false) {
+			t.Errorf("%s: their device is told %v", name, list)
+		}
+	}
+}
+
+// A user is added to a channel and follows a thread there while their inbox is being read: its
+// threads have that, and its channels do not. The device is told of the thread once it is told of
+// the channel.
+func TestAThreadOfAChannelThatCameMeanwhile(t *testing.T) {
+	g := bare()
+	u := g.someone("ann")
+	c := g.loadingDevice(t, u)
+	u.conns = append(u.conns, c)
+	in := &inbox{at: view.Position{0: {M: 5}}, threadsAt: view.Position{0: {M: 9}}, threads: []view.View{{Channel: "general", Thread: "m1", Member: true, Unread: 1}}}
+	if after := g.install(c, in, true); after != nil {
+		t.Fatal("the inbox is to be read again")
+	}
+	g.applyDelta(u, &events.UnreadDelta{ChannelID: []byte("general"), Member: true, Unread: 2, Stamp: events.Stamp{FoldVersion: 1, M: 7}})
+	g.applyThread(u, &events.UnreadDelta{ChannelID: []byte("general"), ThreadID: []byte("m1"), Member: true, Unread: 1, Stamp: events.Stamp{FoldVersion: 1, M: 8}})
+	list := c.waiting(t)
+	if last := list[len(list)-1]; last["thread_id"] != "m1" || last["unread"] != 1.0 || frame2(last, "totals", "badge") != 3.0 {
+		t.Errorf("their device is told %v", list)
+	}
+}

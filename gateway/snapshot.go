@@ -31,9 +31,8 @@ type inbox struct {
 //
 // Nothing that changes while it is being read is lost. Deltas go into the user's entries, and those
 // that the inbox does not cover follow it. The inbox includes what the feed had passed when the
-// user came, which nobody kept for them. A channel without members here may have had records since
-// then. If the feed has passed the inbox by the time that the channel is registered, the inbox is
-// read once more, at least up to there.
+// user came, which nobody kept for them. If the feed has passed it in a channel without members
+// here by the time that the channel is registered, it is read once more, at least up to there.
 func (g *Gateway) load(c *conn) {
 	g.loads.Add(1)
 	defer g.loads.Add(-1)

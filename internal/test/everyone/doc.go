@@ -1,0 +1,10 @@
+// Package everyone compares what all who tell users their numbers tell them: the query service, the
+// reader of Redis, the function in Redis, and the clients of JavaScript and Go over sockets. It has
+// tests only.
+//
+//	everyone_test.go   the comparison
+//	scripts_test.go    random scripts that are written to a node, all at once
+//	site_test.go       the node
+//	devices_test.go    programs that connect a device for each user
+//	told_test.go       what is compared
+package everyone
