@@ -18,7 +18,7 @@
 //	chunk.go      the commands of one transaction; chunk_channel.go those of channels' records
 //	pointer.go    the commands of read pointers
 //	commands.go   the bytes of keys and fields; internal/entry has those of values
-//	publish.go    who listens, and what they are told once it is written
+//	publish.go    subscribers, and what is published to them after a write
 //	written.go    the marks by which a transaction of unknown outcome is recognised
 //	advance.go    what is written is so: cursors move on
 //	entry.go      the values of an inbox, and channels, by which large ones are counted

@@ -64,8 +64,8 @@ func (r *Reader) Channel(ctx context.Context, channel string) (*Channel, error) 
 	return c, err
 }
 
-// ChannelStamp returns the stamp of what Redis last had of a channel, `fold_version.m`; redis.Nil
-// if it has none. That of a channel that was deleted is kept for 24 hours.
+// ChannelStamp returns the stamp of a channel's newest value in Redis, `fold_version.m`; redis.Nil
+// if it has none. Redis keeps the stamp of a deleted channel for 24 hours.
 func (r *Reader) ChannelStamp(ctx context.Context, channel string) (string, error) {
 	answers, err := r.rdb.MGet(ctx, ChannelLatestKey(channel), ChannelStampKey(channel)).Result()
 	if err != nil {

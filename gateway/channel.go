@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/wire"
 )
 
-// channel is a channel in which somebody connected is a member. What chat.messages says of it waits
-// in the sequencer for the seqs. A message is then sent to those who were members at its place in
-// the timeline, as far as timeline and fold have said.
+// channel is a channel with a connected member. Its records of chat.messages wait in the sequencer
+// for their seqs. A message is then sent to the users who were members at its place in the
+// timeline, as far as the timeline and the fold are known.
 type channel struct {
 	sequence.Sequencer
 	id      string

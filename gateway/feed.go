@@ -27,7 +27,7 @@ func (g *Gateway) feed(ctx context.Context) error {
 		err := guard.Err("the feed", func() error { return g.session(ctx) })
 		g.setFeed(err)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was told to end
+			return nil //nolint:nilerr // ctx ended
 		}
 		g.cfg.Logger.Warn("the feed broke off and starts again", guard.Attrs(err)...)
 		if time.Since(began) > time.Minute {

@@ -77,8 +77,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// refuses returns the status and the reason with which a request is refused whoever asks; 0 if it
-// is not.
+// refuses returns the status and the reason if a request is refused independently of its caller,
+// else 0.
 func (g *Gateway) refuses(r *http.Request) (status int, why string) {
 	if ready, lines := g.Ready(); !ready {
 		return http.StatusServiceUnavailable, strings.Join(lines, "\n")

@@ -12,7 +12,7 @@ type (
 	Head = views.Head
 	// View is what a user sees of a channel.
 	View = views.View
-	// ChannelView is a channel, whoever looks at it.
+	// ChannelView describes a channel independently of any user.
 	ChannelView = views.ChannelView
 	// ThreadView is what a user sees of a thread.
 	ThreadView = views.ThreadView
@@ -66,8 +66,8 @@ type (
 // ThreadsWarmed is how many threads Views.WarmThreads takes.
 const ThreadsWarmed = views.ThreadsWarmed
 
-// ErrClosing is the answer of what was begun and not finished when the partition's store was
-// closed: ask whoever owns the partition then.
+// ErrClosing is the error of an answer that was not complete when the partition's store was closed:
+// ask the partition's new owner.
 var ErrClosing = views.ErrClosing
 
 // NewReceiptsRoom makes room for a page of at most limit recipients.

@@ -146,7 +146,7 @@ func (c *Cut) Apply() error {
 		return c.batch.Close()
 	})
 	if guard.Of(err) != nil {
-		c.p.fuse.Blow(err) // nobody knows what of it Pebble has done
+		c.p.fuse.Blow(err) // Pebble may have applied a part of it
 	}
 	c.p.Lock()
 	defer c.p.Unlock()

@@ -247,10 +247,10 @@ func (p *Partition) drainThreads(d *Deltas, hold *turn) {
 	p.rules.OutThreads = p.rules.OutThreads[:0]
 }
 
-// drainThread emits the delta of a user in a thread, unless it would say what the last one did. A
-// reply changed what they see for sure, even if it is gone again: an owner before this one may have
-// told it. member says whether the thread is one of theirs; where it is not, all counts are zero
-// and only the pointer is told.
+// drainThread emits the delta of a user in a thread, unless it would equal the last one. It always
+// emits one after a reply, even if the reply is gone again: a former owner may have published it.
+// member reports whether the user follows the thread; if not, all counts are zero and the delta has
+// only the pointer.
 func (p *Partition) drainThread(d *Deltas, c *state.Channel, r *state.Row, replied bool) {
 	f := p.rules.Follows.At(r.Scope)
 	p.rules.CloseFollow(c, f)

@@ -22,10 +22,10 @@ func (p *Partition) listOpen(t *turn) {
 }
 
 // Drain appends a record for everything that changed since the last Drain. With fanout false it
-// leaves the channels' records, and what messages changed for the members of small channels, for a
-// later call: until then the position must neither be committed nor cut. Where d is nil nobody is
-// told: what was published before is settled as if it had been emitted, and nothing is looked up or
-// encoded for it.
+// leaves two things for a later call: the channels' records, and changes by messages for the
+// members of small channels. Until then the position must neither be committed nor cut. If d is nil
+// nothing is published: changes are settled as if they had been emitted, and nothing is looked up
+// or encoded for it.
 //
 // Like Cut it belongs to the goroutine that folds, which must not hold Lock: it takes it itself,
 // and lets go of it in between. It changes nothing that an answer depends on.

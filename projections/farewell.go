@@ -9,13 +9,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Of a channel that is deleted nothing is kept, and reads of it are ignored. But an owner before
-// this one may have folded such a read first, before the deletion, and told that its user follows a
-// thread, or where they stand. So whoever folds the read says that there is nothing: once for each
-// key that it names and Drain, under a stamp that none from before the deletion dominates. How far
-// the user's deliveries came is not known any more once the store is opened again, so the stamp
-// says how far all of them did: it must not fall behind what was told before that. The same goes
-// for a user whose row is still in memory, since another owner may have opened its store after the
+// A deleted channel keeps nothing, and reads of it are ignored. But a former owner may have folded
+// such a read before the deletion, and published that its user follows a thread, or the user's
+// pointer. So the partition that folds the read publishes that there is nothing: once for each key
+// that it names and Drain, under a stamp that none from before the deletion dominates. How far the
+// user's deliveries came is not known any more once the store is opened again, so the stamp says
+// how far all of them did: it must not fall behind what was told before that. The same goes for a
+// user whose row is still in memory, since another owner may have opened its store after the
 // deletion (rules.retract).
 
 // drainFarewells emits what was noted, of each key the newest.

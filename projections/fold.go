@@ -37,10 +37,9 @@ func (p *Partition) Warm(messages []*events.Message, reads []*events.Read) {
 // compacted gaps. Going back is ignored.
 func (p *Partition) Skip(in events.Input, next int64) { p.rules.Skip(in, next) }
 
-// Quiet says that nobody will be told what is folded from here on, or that somebody will be again.
-// While it is on, Drain is called with nil, and marks that only a record would need are left out.
-// It changes nothing else and may be left out. Everything must have been drained. The caller holds
-// Lock.
+// Quiet turns publishing off for everything that is folded from here on, or on again. While it is
+// on, Drain is called with nil, and marks that only a record would need are left out. It changes
+// nothing else and may be left out. Everything must have been drained. The caller holds Lock.
 func (p *Partition) Quiet(on bool) { p.rules.Quiet(on) }
 
 // Position is how far the inputs have been folded.

@@ -1,8 +1,8 @@
 package projections
 
-// A query waits while anybody holds Lock, and the fold while anybody holds RLock. So nobody holds
-// either for longer than a few milliseconds, however much there is to do. A writer lets go of Lock
-// between two steps. Nobody else writes, so it finds everything as it was.
+// A query waits while Lock is held, and the fold waits while RLock is held. So neither is held for
+// longer than a few milliseconds, however much there is to do. A writer releases Lock between two
+// steps. It is the only writer, so the state is unchanged when it continues.
 
 // exclusive runs f under Lock. cause is what for.
 func (p *Partition) exclusive(cause string, f func()) {

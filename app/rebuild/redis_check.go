@@ -65,7 +65,7 @@ func placesOf(list []Difference) map[int32]*places {
 	return all
 }
 
-// visit is a user of whom all channels of a partition were compared.
+// visit is a user whose channels in a partition were all compared.
 type visit struct {
 	user      string
 	partition int32
@@ -118,7 +118,7 @@ func (r *redisCheck) spoil(key, field string) {
 	}
 }
 
-// inOrder sorts what was found since, whoever found it first: channels before users.
+// inOrder sorts the new findings, independently of who found them first: channels before users.
 func (r *redisCheck) inOrder(from int) {
 	slices.SortStableFunc(r.found[from:], func(a, b Difference) int {
 		return cmp.Or(cmp.Compare(min(len(a.User), 1), min(len(b.User), 1)), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.User, b.User),

@@ -29,9 +29,9 @@ func (d *Difference) record() outputRecord {
 	return outputRecord{false, string(events.AppendUnreadKey(nil, []byte(d.User), []byte(d.Channel), thread))}
 }
 
-// late are the records of differences that stand in the topics behind the cursors of the caches:
-// Redis does not have them because nobody has read them yet, as after a stop or while a cache is
-// behind. It reads what is behind the cursors, of the partitions that have differences.
+// late returns the records of differences that the topics have beyond the caches' cursors. Redis
+// does not have them yet because a cache was stopped or is behind. It reads the topics beyond the
+// cursors, for partitions with differences.
 func (v *verification) late(ctx context.Context, kept []Difference) (map[outputRecord]bool, error) {
 	unread, channels := v.Topics.Unread, v.Topics.Channels
 	if unread == "" {

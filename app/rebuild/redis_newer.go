@@ -13,13 +13,12 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// What Redis holds may be from records that a store does not have: a store that stayed where its
-// partition has moved away from is far behind it. Of that the store knows nothing, and it is no
-// difference. Stamps say so; of what was taken out of Redis they are kept for a day.
+// Redis may have values of records that a store does not have, because the store of a partition
+// that moved away stays far behind. Such values are not differences. Stamps show it; Redis keeps
+// the stamps of removed values for a day.
 
-// beyond reports whether a stamp names records that the store does not have: of what it stands for
-// the store knows nothing, so it is no stray. A store that stayed where its partition has moved
-// away from is far behind Redis.
+// beyond reports whether a stamp names records that the store does not have. Such a value is no
+// stray. The store of a partition that moved away is far behind Redis.
 func (r *redisCheck) beyond(number int32, s events.Stamp) bool {
 	at := r.partitions[number]
 	return s.M > at[0] || s.R > at[1] || s.D > at[2]

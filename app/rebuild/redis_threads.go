@@ -148,7 +148,7 @@ func (r *redisCheck) strayThread(number int32, user string, e *cache.Entry) {
 	r.threadDiffers(number, user, e.ChannelID, e.ThreadID, "the entry", fmt.Sprintf("there, with unread %d", e.Unread), "none: the user does not follow it")
 }
 
-// strayThreads finds threads of a user, of whom no partition knows.
+// strayThreads finds threads in Redis of a user whom no partition has.
 func (r *redisCheck) strayThreads(ctx context.Context, user string) error {
 	entries, err := r.reader.Threads(ctx, user)
 	if err != nil {

@@ -28,7 +28,7 @@ type ReshardConfig struct {
 	Dir      string
 	Settings projections.Settings
 	Skip     []events.RecordID
-	Limit    int // how many differences are told; 20 by default
+	Limit    int // how many differences are reported; 20 by default
 	Logger   *slog.Logger
 	// Report gets the progress of a phase: copy, old, new.
 	Report func(phase string, p processor.RebuildProgress)

@@ -55,7 +55,7 @@ func (r *resharding) copy(ctx context.Context, in events.Input) error {
 	return r.pump(ctx, in, reader, left, total)
 }
 
-// fetched is the first error of what was polled that does not pass by itself.
+// fetched returns the first error of a poll that does not pass by itself.
 func fetched(fetches kgo.Fetches, batch int) error {
 	for _, e := range fetches.Errors() {
 		if !inflate.Deferred(e.Err) {

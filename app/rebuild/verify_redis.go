@@ -25,8 +25,8 @@ import (
 // on to where the log ends.
 
 const (
-	// maxConfirmed is how many differences are kept to be confirmed; where there are more, they are
-	// told as they are.
+	// maxConfirmed is how many differences are confirmed by a second check; if there are more, they
+	// are reported unconfirmed.
 	maxConfirmed = 10_000
 	// confirmations is how often a difference must be seen again, and confirmAfter what a cache is
 	// given to follow.

@@ -88,7 +88,7 @@ func (c *devCmd) addresses() []address {
 // devPatience is how long the banner waits for all partitions to be live. A long log takes longer.
 const devPatience = 5 * time.Second
 
-// Run runs the stack until it is told to stop.
+// Run runs the stack until it is interrupted.
 func (c *devCmd) Run(a *verbs.App) error {
 	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
 	if err != nil {

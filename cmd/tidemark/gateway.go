@@ -127,7 +127,7 @@ func (c *gatewayCmd) Validate() error {
 	return c.checkDoors()
 }
 
-// Run runs a gateway until it is told to stop.
+// Run runs a gateway until it is interrupted.
 func (c *gatewayCmd) Run(a *verbs.App) error {
 	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
 	if err != nil {

@@ -125,7 +125,7 @@ func (c *runCmd) Validate() error {
 	return c.Check()
 }
 
-// Run runs a node until it is told to stop.
+// Run runs a node until it is interrupted.
 func (c *runCmd) Run(a *verbs.App) error {
 	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package hashindex finds the numbers of a batch's items by their hashes.
 package hashindex
 
-// Index finds the number of what was put under a hash. It is cleared in time proportional to what
-// it is to hold, so that a batch of one delta costs nothing.
+// Index finds the number that was stored under a hash. Clearing takes time proportional to the size
+// of the next batch, so a batch of one delta costs nothing.
 type Index struct {
 	slots []int32 // number + 1
 	room  []int32

@@ -17,14 +17,14 @@ import (
 	"github.com/tidemark/tidemark/internal/retry"
 )
 
-// Config says what to tell to whom.
+// Config configures a run: the stories and the service.
 type Config struct {
 	URL     string
 	Token   string
 	HTTP    *http.Client
 	Stories []Story
 	Timeout time.Duration // of a question, with its waits
-	AtOnce  int           // stories that are told at a time
+	AtOnce  int           // stories that run at the same time
 	Keep    bool          // leave the channels of the stories
 }
 
@@ -107,7 +107,8 @@ func Run(ctx context.Context, cfg Config, done func(*Result) error) (*Summary, e
 	return sum, nil
 }
 
-// probe asks about nobody: is this a service, and does it take the token?
+// probe calls the service about an unknown user: is it a service of the API, and does it accept the
+// token?
 func (r *runner) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	defer cancel()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Story is a chat that a service is told, with the answers that it must give.
+// Story is a chat to write to a service, with the answers that the service must give.
 type Story struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`

@@ -29,7 +29,7 @@ func NewProgress(a *App, verb string) *Progress {
 	return p
 }
 
-// Phase takes how far a phase of a verb is; total 0: nobody knows.
+// Phase takes the progress of a phase of a verb; total 0 means unknown.
 func (p *Progress) Phase(what string, done, total int) {
 	if time.Since(p.said) < p.every {
 		return
@@ -49,8 +49,8 @@ func (p *Progress) Phase(what string, done, total int) {
 	fmt.Fprintln(p.a.Stderr, line)
 }
 
-// Walk takes how far a phase of a verb is, and tells its rate and how long it will take; total 0:
-// nobody knows.
+// Walk takes the progress of a phase of a verb, and prints its rate and the remaining time; total 0
+// means unknown.
 func (p *Progress) Walk(what string, done, total int64) {
 	if what != p.phase {
 		p.phase, p.begun = what, time.Now()
@@ -77,7 +77,7 @@ func (p *Progress) End() {
 	}
 }
 
-// Rebuild takes the progress of a rebuild. The end is always told.
+// Rebuild takes the progress of a rebuild. It always prints the end.
 func (p *Progress) Rebuild(r processor.RebuildProgress) {
 	last := r.Finished == r.Partitions
 	if !last && time.Since(p.said) < p.every {

@@ -35,8 +35,8 @@ type Door struct {
 // New makes a Door.
 func New(c Config) *Door { return &Door{cfg: c, refusedOrigins: rate.Sometimes{Interval: time.Minute}} }
 
-// Refuses returns the status and the reason with which a request is refused whoever asks; 0 if it
-// is not.
+// Refuses returns the status and the reason if a request is refused independently of its caller,
+// else 0.
 func (d *Door) Refuses(r *http.Request) (status int, why string) {
 	if !d.cfg.Addresses.Take(limit.Network(r.RemoteAddr)) {
 		return http.StatusTooManyRequests, "too many connections from this address: wait a little"

@@ -97,8 +97,8 @@ func (q *Sequencer) Take(r *events.ChannelRecord) bool {
 	return true
 }
 
-// Reach returns how far in chat.messages the members of the channel have been told: the newest
-// record includes everything before that offset.
+// Reach returns the offset in chat.messages up to which the channel's members have received
+// everything.
 func (q *Sequencer) Reach() int64 {
 	if q.Record == nil {
 		return 0

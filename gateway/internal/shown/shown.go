@@ -1,4 +1,4 @@
-// Package shown counts whether clients show the badge that a gateway has told them.
+// Package shown counts whether clients show the badge that a gateway has sent them.
 package shown
 
 import (
@@ -13,7 +13,7 @@ import (
 const (
 	equal     = "equal"
 	different = "different"
-	unknown   = "unknown" // what it was told may still have been on its way
+	unknown   = "unknown" // frames may still have been in flight
 )
 
 // Checks counts what clients say that they show.

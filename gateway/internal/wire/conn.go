@@ -128,8 +128,8 @@ func (c *Conn) DropValues() []Item {
 	return c.queue.dropValues()
 }
 
-// Shut closes the connection with a code once the write under way is done. It drops what is queued:
-// a client that connects again is told everything anew.
+// Shut closes the connection with a code once the current write is done. It drops queued frames: a
+// client that reconnects gets a new snapshot.
 func (c *Conn) Shut(code websocket.StatusCode, reason string) {
 	c.mu.Lock()
 	if c.closing.code == 0 {

@@ -74,8 +74,7 @@ func (c *Conn) End() {
 	}
 }
 
-// Panicked ends a connection for which something panicked: its client connects again, and is told
-// everything anew.
+// Panicked ends a connection whose code panicked: its client reconnects and gets a new snapshot.
 func (c *Conn) Panicked(e *guard.Error) {
 	guard.Log(c.s.Logger, "connection ends: a part of it panicked", "instance", c.Instance, "request_id", obs.RequestID(c.ctx))(e)
 	c.End()

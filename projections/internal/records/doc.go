@@ -1,4 +1,4 @@
-// Package records is the bytes of what a partition stores of a pair. docs/formats.md describes them
+// Package records encodes and decodes the stored records of a pair. docs/formats.md describes them
 // byte by byte.
 //
 //	row_record.go    a row, and a follow

@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// deleteChannel forgets all of a channel but that it is gone (DESIGN §4.1). Its cost is that of
-// what is forgotten.
+// deleteChannel removes everything of a channel except that it was deleted (DESIGN §4.1). Its cost
+// is proportional to what it removes.
 func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 	id := p.Blobs.Get(c.ID)
 	p.noteThreads(c)
@@ -83,8 +83,8 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 	p.Leaving = append(p.Leaving, ci)
 }
 
-// noteThreads remembers which users see something of a channel's threads that nobody was told yet: an
-// open time target moves with each message of the channel, and notes nothing of it.
+// noteThreads records the users whose view of the channel's threads has unpublished changes: an
+// open time target moves with each message of the channel, and leaves no mark for that.
 func (p *Fold) noteThreads(c *state.Channel) {
 	x := p.ExtraOf(c)
 	if x == nil {
@@ -97,8 +97,9 @@ func (p *Fold) noteThreads(c *state.Channel) {
 	}
 }
 
-// deleteThreads forgets the threads of a channel that is deleted; their records go with those of
-// the channel. Whoever was told anything of one is told that it is gone.
+// deleteThreads removes the threads of a deleted channel; their records go with those of the
+// channel. It marks every user with a published value in one of them, so that the next drain
+// publishes that the thread is gone.
 func (p *Fold) deleteThreads(c *state.Channel) {
 	x := p.ExtraOf(c)
 	if x == nil {

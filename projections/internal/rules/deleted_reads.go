@@ -14,8 +14,8 @@ func (p *Fold) retract(ci uint32, m *events.Read, offset int64) {
 	if u := p.UserOf(m.UserID); u != 0 {
 		if ref := p.RowOf(ci, u); ref != 0 { // from before the deletion
 			pair := p.Rows.At(ref)
-			// An owner before this one may have had no row any more and have told how far all
-			// deliveries were.
+			// A former owner may already have dropped the row, and published how far all deliveries
+			// were.
 			pair.LastR, pair.LastD = offset+1, max(pair.LastD, f.LastD)
 			if len(m.ThreadID) > 0 {
 				if ref = p.ThreadRowOf(p.ThreadOf(ci, m.ThreadID), u); ref != 0 {

@@ -77,7 +77,7 @@ func (p *Fold) deliver(ref uint32, c *state.Channel, r *state.Row, h *state.Pend
 	return true
 }
 
-// queue notes that nobody could show the user a message.
+// queue records that no device could show the user a message.
 func (p *Fold) queue(ref uint32, c *state.Channel, r *state.Row, seq uint32) bool {
 	if seq <= p.furthestEver(r) {
 		return false
@@ -94,8 +94,9 @@ func (p *Fold) queue(ref uint32, c *state.Channel, r *state.Row, seq uint32) boo
 		return false
 	}
 	if p.OfflineUnread(c, r, &s) == before {
-		// A message that is gone counted before: an owner that folded this first told so. In a
-		// small channel its end was told to whom it was unread.
+		// A message that is gone may have counted before: a former owner that folded this first has
+		// published that. In a small channel its end was published to the users for whom it was
+		// unread.
 		if c.Flags&state.ChannelLarge != 0 && (seq <= c.Floor || p.goneAt(c, seq)) {
 			p.PairChanged(ref)
 		}

@@ -5,9 +5,9 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// A flag marks a channel as to be seen (DESIGN §4.7). A read of the channel takes it off when it
-// arrives, whatever becomes of what it names. An own post takes it off when the flag is looked at:
-// it may be folded before the flag or after.
+// A flag marks a channel as unread (DESIGN §4.7). A read of the channel removes it when the read
+// arrives, whether or not its message exists. An own post removes it when the flag is evaluated,
+// because the post may be folded before the flag or after it.
 
 // sinceOf is what a flag compares posts with.
 func sinceOf(m *events.Read, h *state.PendingEvent) state.Since {

@@ -9,9 +9,9 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Messages that are in none of a user's numbers (DESIGN §4.7): those that whoever posted them hid
-// from the user, and those that the user hid. Nothing takes either back but an erasure, which takes
-// back the latter; so of what a user hides the order does not matter.
+// Hidden messages are in none of a user's numbers (DESIGN §4.7). Their producer hid them from the
+// user, or the user hid them. Only an erasure undoes what the user hid, and nothing undoes the
+// rest, so the order of these events does not matter.
 
 // hideFrom folds whom a new message is hidden from. It goes before all else that the message does.
 func (p *Fold) hideFrom(ci uint32, c *state.Channel, m *events.Message, seq uint32, counted bool) {

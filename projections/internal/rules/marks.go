@@ -150,9 +150,9 @@ func (p *Fold) listChannel(ci uint32, c *state.Channel, flag uint8) {
 	c.Pending |= flag
 }
 
-// Quiet says whether nobody will be told what is folded from here on: then Drain is called with
-// nil, and what only a record would say is not noted. It changes nothing else and may be left out.
-// Everything must have been drained. Lock is held.
+// Quiet turns publishing off for everything that is folded from here on: then Drain is called with
+// nil, and marks that only a record would need are left out. It changes nothing else and may be
+// left out. Everything must have been drained. Lock is held.
 func (p *Fold) Quiet(on bool) { p.Replaying = on }
 
 // Undrained is how many pairs Drain(d, false) has to look at: one event that lets many users join

@@ -98,8 +98,8 @@ func (p *Fold) posted(ci uint32, c *state.Channel, m *events.Message, offset int
 			switch {
 			case compare && p.Signature(c, sender) == before:
 			case !reads && (sender.Flags&state.RowMember == 0 || c.Flags&state.ChannelLarge == 0):
-				// An own post that moves nothing is told in a large channel only, as one more
-				// excluded position.
+				// An own post that moves no pointer changes a delta in a large channel only, as one
+				// more excluded position.
 			default:
 				p.PairChanged(senderRef)
 			}

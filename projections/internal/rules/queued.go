@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// OfflineUnread is offline_unread (DESIGN §4.2): of what is unread, what was queued and lies above
-// the furthest that the user ever read.
+// OfflineUnread returns offline_unread (DESIGN §4.2): the unread messages that were queued and are
+// above the furthest seq that the user ever read.
 func (p *Fold) OfflineUnread(c *state.Channel, r *state.Row, s *Scope) (n uint32) {
 	x := p.ExtraOfPair(r)
 	if x == nil || x.Queued.Empty() || r.Flags&state.RowThread != 0 || (r.Flags&state.RowMember == 0 && r.Ord != state.NoOrdinal) {

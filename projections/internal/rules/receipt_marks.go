@@ -70,8 +70,8 @@ func (p *Fold) dropOutReceipts(c *state.Channel, user uint32) {
 	}
 }
 
-// forgetReceipts removes what is kept of an erased user, and what was not told yet; the row is as
-// before.
+// forgetReceipts removes the receipts of an erased user, including unpublished ones; the row does
+// not change.
 func (p *Fold) forgetReceipts(c *state.Channel, r *state.Row) {
 	p.dropOutReceipts(c, r.User)
 	if r.Ord == state.NoOrdinal {

@@ -121,8 +121,8 @@ func (p *Fold) receive(ref uint32, c *state.Channel, r *state.Row, h *state.Pend
 	return threads
 }
 
-// raiseFar notes that the user read further than ever: what was queued for them up to there is no
-// longer told as such.
+// raiseFar records that the user read further than ever: messages queued up to there no longer
+// count as queued.
 func (p *Fold) raiseFar(ref uint32, c *state.Channel, r *state.Row, seq uint32) {
 	r.Far = seq
 	p.TouchRow(ref, r)

@@ -43,8 +43,8 @@ func (p *Fold) Signature(c *state.Channel, r *state.Row) uint64 {
 	return xxh3.Hash(b)
 }
 
-// appendSaid adds to a signature what a delta tells of what a user says. What does not stand any
-// more adds nothing: it may be taken off unseen.
+// appendSaid adds the user's settings in a delta to a signature. A setting that no longer applies
+// adds nothing, because it may be removed without a delta.
 func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.Said) []byte {
 	const flagged, levels, markers, filed = 1, 2, 4, 8
 	parts, at := byte(0), len(b)+1

@@ -39,8 +39,8 @@ func (p *Fold) messagesViewed(ref uint32, c *state.Channel, r *state.Row, m *eve
 	return state.OutcomeDuplicate
 }
 
-// view takes a view of a message that is there. It reports whether there is anything to say: in a
-// large channel nothing is viewed, and by nobody who is no recipient.
+// view records a view of an existing message. It reports whether anything changed: only recipients
+// view messages, and only in small channels.
 func (p *Fold) view(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent) bool {
 	if !p.IsSmall(c, h.Seq) || !p.MemberAt(r, h.Seq) || p.IsHiddenFrom(r, h.Seq) {
 		return false

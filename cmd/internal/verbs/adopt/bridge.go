@@ -62,7 +62,7 @@ func (c *Bridge) Validate() error {
 	return c.source().check()
 }
 
-// Run follows the database until it is told to stop.
+// Run follows the database until it is interrupted.
 func (c *Bridge) Run(a *verbs.App) error {
 	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
 	if err != nil {
