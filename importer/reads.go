@@ -104,7 +104,12 @@ func (p *plan) placeSingles() error {
 		ids, part = nil, part+1
 		return p.addRead(stageFollowed, byte(KindSingle), p.now, fmt.Sprintf("%09d", part), x)
 	}
-	err := p.singles.walk(nil, func(_, value []byte) error {
+	var last []byte
+	err := p.singles.walk(nil, func(key, value []byte) error {
+		if bytes.Equal(key, last) {
+			return nil // the source has this row twice
+		}
+		last = append(last[:0], key...)
 		if err := e.decode(value); err != nil {
 			return err
 		}
@@ -114,9 +119,7 @@ func (p *plan) placeSingles() error {
 			}
 			of = Event{Channel: e.Channel, User: e.User, Private: e.Private}
 		}
-		if len(ids) == 0 || ids[len(ids)-1] != e.ID {
-			ids = append(ids, e.ID)
-		}
+		ids = append(ids, e.ID)
 		return nil
 	})
 	if err != nil {
