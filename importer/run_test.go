@@ -204,7 +204,7 @@ func TestChangedSources(t *testing.T) {
 	}
 	conf = half("since.")
 	conf.Since = time.Hour
-	if _, err := Run(t.Context(), conf, product); err == nil || !strings.Contains(err.Error(), "began with --since 0s (0s is none), and it is 1h0m0s now") {
+	if _, err := Run(t.Context(), conf, product); err == nil || !strings.Contains(err.Error(), "began with --since 0s (0s is none), and now it is 1h0m0s") {
 		t.Errorf("a cut where there was none: %v", err)
 	}
 	state := State{Cut: 1000, Now: 5000}
