@@ -79,7 +79,7 @@ func TestSlot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CreateSlot(ctx, dsn, "chat"); err == nil || !strings.Contains(err.Error(), "the database has one of this name") {
+	if _, err := CreateSlot(ctx, dsn, "chat"); err == nil || !strings.Contains(err.Error(), "the database already has a slot of this name") {
 		t.Errorf("the same again: %v", err)
 	}
 	large := strings.Repeat("0123456789abcdef", 100)
