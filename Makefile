@@ -53,6 +53,10 @@ chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (abou
 	$(SERVERS) -- env TIDEMARK_CHAOS_PAUSES=$(or $(PAUSES),100) $(GO) test -count=1 -timeout 2h -v -run 'TestPause$$' ./internal/test/chaos
 	TIDEMARK_CHAOS_LEADERS=$(or $(LEADERS),20) $(GO) test -count=1 -timeout 1h -v -run 'TestLeaderDies$$' ./internal/test/chaos
 
+.PHONY: adopt-kills
+adopt-kills: test-tools ## kill imports and bridges with SIGKILL KILLS=100 times, and restart the database and the broker in between
+	TIDEMARK_TEST_ADOPT_KILLS=$(or $(KILLS),100) $(GO) test -count=1 -timeout 2h -v -run 'TestImportAndBridgeAreKilled$$' ./cmd/tidemark
+
 .PHONY: two-owners
 two-owners: ## two owners of the same partitions for RECORDS=1000000: values with equal stamps must be equal
 	TIDEMARK_TWO_OWNERS=$(or $(RECORDS),1000000) $(GO) test -count=1 -timeout 4h -v -run 'TestTwoOwnersEmitEqualBytes$$' ./processor

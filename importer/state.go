@@ -101,6 +101,35 @@ func Load(ctx context.Context, conf Config) (*State, error) {
 	return OpenStates(conf, cl).Load(ctx)
 }
 
+// claim is what follows the name of a slot in the state that claims it.
+const claim = "/claim"
+
+// Claim remembers that the slot that is about to be made belongs to this import, which has no state
+// yet.
+func Claim(ctx context.Context, conf Config) error {
+	cl, err := conf.Kafka.Client(ctx, patience, kgo.DisableClientMetrics(), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.MetadataMinAge(100*time.Millisecond))
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	s := &states{conf: &conf, topic: conf.Prefix + TopicImports, cl: cl}
+	inputs := []string{conf.Prefix + events.Messages.String(), conf.Prefix + events.Reads.String()}
+	if _, _, _, err := kafkaadmin.SettledIdentities(ctx, kadm.NewClient(cl), inputs); err != nil {
+		return err
+	}
+	if err := s.ensure(ctx, inputs); err != nil {
+		return err
+	}
+	return s.save(ctx, &State{Version: stateVersion, Product: conf.Product, Slot: conf.Slot + claim})
+}
+
+// Claimed reports whether an earlier call was about to make the slot for this import.
+func Claimed(ctx context.Context, conf Config) (bool, error) {
+	conf.Slot += claim
+	state, err := Load(ctx, conf)
+	return state != nil, err
+}
+
 // States is where the state of an import is.
 type States struct {
 	states

@@ -2,7 +2,6 @@ package sqlsink
 
 import (
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -68,7 +67,7 @@ func membersComeAndGo(t *testing.T, s *server) {
 	for range 6 {
 		running = append(running, start(t, brokers, topics, dsn, fragile))
 		produce(t, cl, topics, nParts, h.grow(200)...)
-		if len(running) > 2 || rand.IntN(3) == 0 {
+		if len(running) > 2 || h.rng.IntN(3) == 0 {
 			running[0].stop()
 			running = running[1:]
 		}

@@ -14,6 +14,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
+// childEnv makes this binary the command itself, so that a test can kill it.
+const childEnv = "TIDEMARK_TEST_CHILD"
+
 func TestMain(m *testing.M) {
 	// The width of help is that of the terminal, and a person's own settings are no part of a test.
 	must(os.Setenv("COLUMNS", "100"))
@@ -25,6 +28,10 @@ func TestMain(m *testing.M) {
 	must(os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "tidemark-test-without-contexts"))) // where nothing is
 	environ = func() []string {                                                                       // those of tests are none of a command
 		return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TIDEMARK_TEST_") })
+	}
+	if os.Getenv(childEnv) != "" {
+		main()
+		return
 	}
 	time.Local = time.UTC // that of the machine is no part of a test either
 	testkit.LeakFree(m)

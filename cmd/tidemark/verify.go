@@ -10,6 +10,7 @@ import (
 	"github.com/tidemark/tidemark/app/rebuild"
 	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/internal/term"
+	"github.com/tidemark/tidemark/sqlsink"
 )
 
 type verifyCmd struct {
@@ -101,27 +102,35 @@ func (c *verifyCmd) Run(a *verbs.App) (err error) {
 		}
 	}
 	res, err := rebuild.Verify(a.Ctx, v)
+	err = errors.Join(err, missing)
+	var tables *sqlsink.Verified
+	if err == nil {
+		tables, err = c.VerifySQL(a, kafka, c.Topics(), c.Limit)
+	}
 	if res != nil && (err == nil || len(res.Partitions) > 0) {
-		if perr := c.print(a, res); perr != nil {
+		if perr := c.print(a, res, tables); perr != nil {
 			return perr
 		}
 	}
-	if err = errors.Join(err, missing); err != nil {
-		return err
-	}
-	differ, err := c.VerifySQL(a, kafka, c.Topics(), c.Limit, c.JSON)
 	if err != nil {
 		return err
 	}
-	if res.Total > 0 || differ {
+	if res.Total > 0 || tables != nil && tables.Differences > 0 {
 		return verbs.ErrDifferences
 	}
 	return nil
 }
 
-func (c *verifyCmd) print(a *verbs.App, res *rebuild.Result) error {
+// print prints what was found; tables is nil without --sql.
+func (c *verifyCmd) print(a *verbs.App, res *rebuild.Result, tables *sqlsink.Verified) error {
 	if c.JSON {
-		return term.PrintJSON(a.Stdout, res)
+		return term.PrintJSON(a.Stdout, struct {
+			*rebuild.Result
+			SQL *sqlsink.Verified `json:"sql,omitempty"`
+		}{res, tables})
+	}
+	if tables != nil {
+		defer verbs.PrintSQL(a, tables)
 	}
 	t := term.NewTable("PARTITION>", "POSITION", "DIGEST", "DIFFERENCES>")
 	for _, p := range res.Partitions {

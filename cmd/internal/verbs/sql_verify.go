@@ -9,25 +9,23 @@ import (
 	"github.com/tidemark/tidemark/sqlsink"
 )
 
-// VerifySQL compares the tables of the role sql with the topics, prints what it found and reports
-// whether anything differs. Without --sql there is nothing to compare.
-func (f SQLAddress) VerifySQL(a *App, kafka config.Kafka, topics processor.Topics, limit int, json bool) (differ bool, err error) {
+// VerifySQL compares the tables of the role sql with the topics. Without --sql there is nothing to
+// compare, and it returns nil.
+func (f SQLAddress) VerifySQL(a *App, kafka config.Kafka, topics processor.Topics, limit int) (*sqlsink.Verified, error) {
 	if f.SQL == "" {
-		return false, nil
+		return nil, nil
 	}
 	addr, err := f.Address(a)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	v, err := sqlsink.Verify(a.Ctx, sqlsink.Config{
+	return sqlsink.Verify(a.Ctx, sqlsink.Config{
 		Brokers: kafka.Brokers, ClientOptions: kafka.Options, Database: addr, Unread: topics.Unread, Channels: topics.Channels, Receipts: topics.Receipts,
 	}, limit)
-	if err != nil {
-		return false, err
-	}
-	if json {
-		return v.Differences > 0, term.PrintJSON(a.Stdout, map[string]any{"sql": v})
-	}
+}
+
+// PrintSQL prints what a comparison of the tables has found.
+func PrintSQL(a *App, v *sqlsink.Verified) {
 	fmt.Fprintf(a.Stdout, "\nSQL: %s compared, %s\n", term.Plural(v.Rows, "row"), term.Plural(v.Differences, "difference"))
 	if v.Late > 0 {
 		fmt.Fprintf(a.Stdout, "%s not compared: the topics have newer values, which are not written yet\n", term.Plural(v.Late, "row"))
@@ -38,5 +36,4 @@ func (f SQLAddress) VerifySQL(a *App, kafka config.Kafka, topics processor.Topic
 	if more := v.Differences - len(v.First); more > 0 {
 		fmt.Fprintf(a.Stdout, "and %d more\n", more)
 	}
-	return v.Differences > 0, nil
 }

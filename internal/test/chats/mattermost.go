@@ -173,7 +173,7 @@ func (m *Mattermost) Step(r *rand.Rand, users []string) []string {
 		return m.remove(some)
 	case what < 15 && !some.deleted:
 		text := "edited"
-		if u := users[r.IntN(len(users))]; u != some.user && r.IntN(2) == 0 {
+		if u := users[r.IntN(len(users))]; u != some.user && some.root == "" && r.IntN(2) == 0 { // in a reply it would undo that they stopped to follow
 			text = "now for @" + u
 		}
 		now := m.Now()

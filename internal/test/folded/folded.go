@@ -53,6 +53,27 @@ func Topics(t *testing.T, brokers []string, prefix string) (m *model.Model, post
 	return m, posted
 }
 
+// Posted returns how often each message was posted, as Topics does, without folding.
+func Posted(t *testing.T, brokers []string, prefix string) map[string]int {
+	t.Helper()
+	posted := map[string]int{}
+	topic := prefix + events.Messages.String()
+	listed, err := kadm.NewClient(testkit.Client(t, brokers)).ListCommittedOffsets(t.Context(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d events.Decoder
+	listed.Each(func(end kadm.ListedOffset) {
+		for _, r := range read(t, brokers, topic, end.Partition, end.Offset) {
+			var e events.Message
+			if err := d.Message(r.Value, r.Timestamp.UnixMilli(), &e); err == nil && e.Kind == events.KindMessagePosted {
+				posted[string(e.ChannelID)+" "+string(e.MessageID)]++
+			}
+		}
+	})
+	return posted
+}
+
 // read reads a partition up to an offset.
 func read(t *testing.T, brokers []string, topic string, p int32, end int64) (all []*kgo.Record) {
 	t.Helper()

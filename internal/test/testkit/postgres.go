@@ -12,6 +12,21 @@ import (
 // end of the test. It returns the address of a database whose user has all rights.
 func Postgres(t testing.TB) (dsn string) {
 	t.Helper()
+	return RestartablePostgres(t).DSN
+}
+
+// PostgresServer is a PostgreSQL that the test can restart.
+type PostgresServer struct {
+	// DSN is the address of a database whose user has all rights. A restart keeps it.
+	DSN string
+
+	t testing.TB
+	p *servers.Postgres
+}
+
+// RestartablePostgres is Postgres for a test that restarts it.
+func RestartablePostgres(t testing.TB) *PostgresServer {
+	t.Helper()
 	NeedsServer(t)
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -24,7 +39,17 @@ func Postgres(t testing.TB) (dsn string) {
 			t.Errorf("end PostgreSQL: %v", err)
 		}
 	})
-	return p.DSN("postgres")
+	return &PostgresServer{DSN: p.DSN("postgres"), t: t, p: p}
+}
+
+// Restart restarts the server: in an orderly way, or as after a loss of power.
+func (s *PostgresServer) Restart(orderly bool) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if err := s.p.Restart(ctx, orderly); err != nil {
+		s.t.Fatalf("restart PostgreSQL: %v", err)
+	}
 }
 
 // SQL runs statements in the database at an address.

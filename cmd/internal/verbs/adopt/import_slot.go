@@ -11,7 +11,8 @@ import (
 )
 
 // makeSlot makes the replication slot of the import; nil if there is to be none. An import that was
-// interrupted has lost its snapshot, so it gets a new slot: it then goes on as of that moment. It
+// interrupted has lost its snapshot, so it gets a new slot: it then goes on as of that moment. The
+// import claims the slot before it makes it, so that it knows it again if it dies in between. It
 // returns ErrDone if the import is done.
 func (c *Import) makeSlot(a *verbs.App, conf importer.Config) (*source.Slot, error) {
 	tables := c.follows()
@@ -31,9 +32,25 @@ func (c *Import) makeSlot(a *verbs.App, conf importer.Config) (*source.Slot, err
 	if err := source.CheckPublications(a.Ctx, c.Source, c.Slot, tables); err != nil {
 		return nil, err
 	}
-	if state != nil {
-		if err := source.DropSlot(a.Ctx, c.Source, c.Slot); err != nil && !errors.Is(err, source.ErrNoSlot) {
+	_, err = source.HeldBy(a.Ctx, c.Source, c.Slot)
+	switch {
+	case errors.Is(err, source.ErrNoSlot):
+		if err := importer.Claim(a.Ctx, conf); err != nil {
 			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	default:
+		ours := state != nil
+		if !ours {
+			if ours, err = importer.Claimed(a.Ctx, conf); err != nil {
+				return nil, err
+			}
+		}
+		if ours {
+			if err := source.DropSlot(a.Ctx, c.Source, c.Slot); err != nil && !errors.Is(err, source.ErrNoSlot) {
+				return nil, err
+			}
 		}
 	}
 	return source.CreateSlot(a.Ctx, c.Source, c.Slot)

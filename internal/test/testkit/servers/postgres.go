@@ -134,6 +134,27 @@ func (p *Postgres) DSN(database string) string {
 	return "postgres://tidemark@" + p.proc.addr + "/" + database
 }
 
+// Restart ends the server and starts it again with its data. Connections break off. Unless it is
+// orderly, the server dies as it does when the machine loses power, and recovers.
+func (p *Postgres) Restart(ctx context.Context, orderly bool) error {
+	sig := syscall.SIGQUIT
+	if orderly {
+		sig = syscall.SIGINT
+	}
+	if err := p.proc.signalRunning(sig); err != nil {
+		return err
+	}
+	select {
+	case <-p.proc.done:
+	case <-ctx.Done():
+		return fmt.Errorf("PostgreSQL does not end: %w; the end of its log:\n%s", ctx.Err(), p.proc.logTail())
+	}
+	if err := p.proc.start(ctx); err != nil {
+		return err
+	}
+	return p.awaitReady(ctx)
+}
+
 // Close ends the server and removes its directory. A killed server leaves a segment of shared
 // memory behind, so Close asks it to stop first.
 func (p *Postgres) Close() error {
