@@ -36,7 +36,7 @@ type beat struct {
 const maxBeatEvery = time.Second
 
 // errForgotten is why nobody counts as absent.
-var errForgotten = errors.New("Redis has lost data: nobody counts as absent until all gateways have written their connected users again")
+var errForgotten = errors.New("data in Redis was lost: nobody counts as absent until all gateways have written their connected users again")
 
 func newBeat(gateway string, ttl time.Duration, now func() time.Time) *beat {
 	// No user id has a control character, and whoever may write the keys of users may write this
