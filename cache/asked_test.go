@@ -96,6 +96,10 @@ func (n *askedNode) Owner(_ context.Context, p int32) (string, error) { return a
 
 func (n *askedNode) RelayKey(url string) string { return "the key of " + url }
 
+func (n *askedNode) MayHold(int32, uint64) bool { return true }
+
+func (n *askedNode) Arrivals(string) watch.Arrivals { return nil }
+
 func (n *askedNode) Watch(int32, string) (watch.Watcher, error) {
 	return nil, errors.New("nobody watches here")
 }

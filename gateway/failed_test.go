@@ -26,7 +26,7 @@ func TestAPartitionFailsUnderADevice(t *testing.T) {
 			well = name
 		}
 	}
-	emit(t, s.URL, joined(fails, "ann", "bob"), joined(well, "ann", "bob"))
+	emit(t, s.URL, joined(fails, "ann", "bob"), joined(well, "ann", "bob", "eve"))
 	ann := dialed(t, s.URL, "ann")
 	emit(t, s.URL, posted(fails, "m1", "bob"))
 	ann.until("unread.updated", fails, unreadIs(1))
@@ -65,4 +65,8 @@ func TestAPartitionFailsUnderADevice(t *testing.T) {
 	if code := dial(t, s.URL+"/v1/socket?user_id=ann", nil).closed(); code != gateway.CloseTryAgain {
 		t.Errorf("who comes now is closed with %d", code)
 	}
+	// Of whom the partition holds nothing, everything is as always.
+	eve := dialed(t, s.URL, "eve")
+	emit(t, s.URL, posted(well, "o2", "bob"))
+	eve.until("unread.updated", well, unreadIs(2))
 }

@@ -5,6 +5,7 @@
 //
 //	internal/setup    the configuration, and the fold of a partition
 //	internal/life     the states of a partition and the transitions between them
+//	internal/arrivals watches of users in all partitions
 //	internal/failure  which failures may pass by themselves
 //	internal/group    which member owns and which ones tail a partition
 //	internal/outputs  who may publish, publishing, and the group's offsets

@@ -66,6 +66,9 @@ func (p *Processor) Watch(n int32, userID string) (watch.Watcher, error) {
 		return nil, w.NotLive()
 	}
 	watcher, err := w.Hub.Watch(userID, func(yield func(string)) {
+		if !part.MayKnow(projections.UserHash(userID)) {
+			return
+		}
 		part.RLock()
 		defer part.RUnlock()
 		defer part.TimeHold("WatchUnread begins")()
@@ -75,6 +78,21 @@ func (p *Processor) Watch(n int32, userID string) (watch.Watcher, error) {
 		return nil, err
 	}
 	return watcher, nil
+}
+
+// Arrivals reports in which partitions of this process something changes for a user from now on.
+func (p *Processor) Arrivals(userID string) watch.Arrivals { return p.engine.Arrivals.Begin(userID) }
+
+// MayHold reports whether partition n, which is not live here, may hold anything of a user, whose
+// projections.UserHash user is. It says no only if the partition failed here after it was live, has
+// been assigned to this process ever since, and knew nothing of the user.
+func (p *Processor) MayHold(n int32, user uint64) bool {
+	w := p.worker(n)
+	if w == nil {
+		return true
+	}
+	known := w.Known.Load()
+	return known == nil || known.May(user)
 }
 
 // Owner returns the URL that the owner of partition n advertises, possibly empty, as of the last

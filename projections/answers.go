@@ -25,6 +25,8 @@ type (
 	// ExplainWalk is an Explanation that was begun.
 	ExplainWalk = views.ExplainWalk
 
+	// Known are the users of whom a partition held something when it was folded last.
+	Known = views.Known
 	// InboxEntry is the part of a View that an inbox sorts and sums by.
 	InboxEntry = views.InboxEntry
 	// ThreadEntry is the part of a ThreadView that a panel sorts and sums by.
@@ -78,3 +80,6 @@ func NewReadersRoom(limit int) *ReadersRoom { return views.NewReadersRoom(limit)
 
 // NewUserPage makes room for limit rows, of channels whose ids come after one.
 func NewUserPage(after string, limit int) *UserPage { return views.NewUserPage(after, limit) }
+
+// UserHash is what Partition.MayKnow and Known.May find a user by.
+func UserHash(userID string) uint64 { return views.UserHash(userID) }

@@ -193,7 +193,7 @@ func (p *Partition) trim(t *turn) {
 	p.rules.MemberLists.Trim()
 	p.rules.ChannelExtras.Trim()
 	p.rules.PairExtras.Trim()
-	for _, tab := range []*arena.Table{&p.rules.ChannelTable, &p.rules.PairTable, &p.rules.UserTable, &p.rules.ThreadTable} {
+	for _, tab := range []interface{ Trim() }{&p.rules.ChannelTable, &p.rules.PairTable, &p.rules.UserTable, &p.rules.ThreadTable} {
 		tab.Trim()
 		t.spend(turnWork)
 	}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -34,9 +36,11 @@ type cluster struct {
 
 	folding  sync.Mutex // one folds at a time
 	mu       sync.Mutex
-	owner    []int         // by partition: index of the node, -1 while it moves
-	folded   chan struct{} // closed and replaced at every fold and move
+	owner    []int          // by partition: index of the node, -1 while it moves
+	failed   map[int32]bool // partitions that their owner does not serve
+	folded   chan struct{}  // closed and replaced at every fold and move
 	watchers map[*watcher]bool
+	arrivals map[*arrived]bool
 	now      int64 // Unix milliseconds of the next event
 }
 
@@ -70,6 +74,7 @@ func makeCluster(t testing.TB, partitions, nodes int, onHold func(cause string) 
 	t.Helper()
 	c := &cluster{
 		t: t, owner: make([]int, partitions), folded: make(chan struct{}), watchers: map[*watcher]bool{},
+		failed: map[int32]bool{}, arrivals: map[*arrived]bool{},
 		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli(),
 	}
 	fs := vfs.NewMem()
@@ -131,14 +136,36 @@ func testSecrets(t testing.TB) *peer.Secrets {
 func (c *cluster) move(p int32, to int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.end(p)
+	c.owner[p] = to
+	c.wake()
+}
+
+// fail lets partition p fail at its owner, or be served again.
+func (c *cluster) fail(p int32, failed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if failed {
+		c.end(p)
+	}
+	c.failed[p] = failed
+	c.wake()
+}
+
+// end ends the watches of partition p. mu is held.
+func (c *cluster) end(p int32) {
+	for a := range c.arrivals {
+		if a.node == c.owner[p] && !a.closed {
+			a.closed = true
+			close(a.signal)
+		}
+	}
 	for w := range c.watchers {
 		if w.p == p && !w.closed {
 			w.closed = true
 			close(w.signal)
 		}
 	}
-	c.owner[p] = to
-	c.wake()
 }
 
 // wake tells all who wait that something happened. mu is held.
@@ -170,6 +197,11 @@ func (c *cluster) fold(in events.Input, channel string, f func(p *projections.Pa
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range d.Records {
+		for a := range c.arrivals {
+			if r.Topic == projections.OutUnread && a.user == string(r.UserID) && a.node == c.owner[number] {
+				a.note(number)
+			}
+		}
 		for w := range c.watchers {
 			if w.p != number || w.closed {
 				continue
@@ -243,6 +275,9 @@ func (n *node) Live(p int32) (*projections.Partition, error) {
 	if n.c.owner[p] != n.index {
 		return nil, fmt.Errorf("partition %d is not here", p)
 	}
+	if n.c.failed[p] {
+		return nil, fmt.Errorf("partition %d has failed", p)
+	}
 	return n.c.parts[p], nil
 }
 
@@ -278,6 +313,13 @@ func (n *node) Owner(_ context.Context, p int32) (string, error) {
 	return n.c.nodes[n.c.owner[p]].url, nil
 }
 
+// MayHold remembers whom a partition of this node knew when it failed.
+func (n *node) MayHold(p int32, user uint64) bool {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	return n.c.owner[p] != n.index || !n.c.failed[p] || n.c.parts[p].Known().May(user)
+}
+
 func (n *node) RelayKey(url string) string { return "the key of " + url }
 
 func (n *node) Watch(p int32, user string) (watch.Watcher, error) {
@@ -289,6 +331,59 @@ func (n *node) Watch(p int32, user string) (watch.Watcher, error) {
 	defer n.c.mu.Unlock()
 	n.c.watchers[w] = true
 	return w, nil
+}
+
+func (n *node) Arrivals(user string) watch.Arrivals {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	a := &arrived{c: n.c, node: n.index, user: user, signal: make(chan struct{}, 1), fresh: map[int32]bool{}, followed: map[int32]bool{}}
+	n.c.arrivals[a] = true
+	return a
+}
+
+type arrived struct {
+	c               *cluster
+	node            int
+	user            string
+	signal          chan struct{}
+	closed          bool
+	fresh, followed map[int32]bool
+}
+
+// note runs with mu held.
+func (a *arrived) note(p int32) {
+	if a.closed || a.followed[p] {
+		return
+	}
+	a.fresh[p] = true
+	select {
+	case a.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (a *arrived) Signal() <-chan struct{} { return a.signal }
+
+func (a *arrived) Partitions() []int32 {
+	a.c.mu.Lock()
+	defer a.c.mu.Unlock()
+	ps := slices.Sorted(maps.Keys(a.fresh))
+	clear(a.fresh)
+	return ps
+}
+
+func (a *arrived) Follow(p int32) {
+	a.c.mu.Lock()
+	defer a.c.mu.Unlock()
+	a.followed[p] = true
+	delete(a.fresh, p)
+}
+
+func (a *arrived) Stop() {
+	a.c.mu.Lock()
+	defer a.c.mu.Unlock()
+	delete(a.c.arrivals, a)
+	clear(a.fresh)
 }
 
 type watcher struct {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net/http"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/query/internal/peers"
 )
 
 // Config is what Handler is made of. Node must be set.
@@ -120,3 +122,7 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// PeerTransport multiplexes the calls to a node, its watches included, over few connections. The
+// configuration is for nodes that are reached by TLS; nil trusts the system's authorities.
+func PeerTransport(c *tls.Config) *http.Transport { return peers.Transport(c) }

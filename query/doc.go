@@ -25,10 +25,9 @@
 //	service.go        the calls about one channel
 //	receipts.go       who has read and received
 //	route.go          a call about a channel is answered here or forwarded
-//	peers.go          clients of the other nodes
 //	wait.go           until what a caller has seen is folded here
 //	read.go           the reading rule
-//	listing.go        a call about a user goes to all owners
+//	listing.go        a call about a user goes to all owners, who read the partitions that know them
 //	inbox.go          the channels of a user
 //	threads.go        the threads that a user follows
 //	userchannels.go   everything that is known of a user
@@ -37,13 +36,15 @@
 //	watch.go          streams of changes, in sessions in which no partition moves
 //	watch_merge.go    one stream of those of all owners
 //	watch_local.go    follows a user in the partitions of this node
+//	watch_arrived.go  follows further partitions once there is something of the user in them
 //	watch_changed.go  reads what changed
 //	watch_sent.go     what was sent already; sends what differs from it
 //
 // Rooms that know nothing of the above are in query/internal: fault (the errors), codec (bytes to
-// messages, within bounds), body (the memory of bodies), gate (limits
-// of callers), position (as_of and after), paging (the
-// order of lists, and page tokens), selection (the first n of an order), totals (sums of what is
-// unread), expiry (when levels end), streams (how many watches there may be), kept (a user's lists
-// between pages), answer (views as messages), ingest (the ingest service).
+// messages, within bounds), body (the memory of bodies), gate (limits of callers), position (as_of
+// and after), paging (the order of lists, and page tokens), selection (the first n of an order),
+// owners (who answers for which partitions, and which of them hold something of a user), peers
+// (clients of the other nodes), totals (sums of what is unread), expiry (when levels end), streams
+// (how many watches there may be), kept (a user's lists between pages), answer (views as messages),
+// ingest (the ingest service).
 package query

@@ -14,7 +14,6 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/internal/edge"
-	"github.com/tidemark/tidemark/internal/peer"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
 	"github.com/tidemark/tidemark/query/queryv1"
@@ -225,23 +224,5 @@ func TestHundredsOfDeaths(t *testing.T) {
 	t.Logf("%d deaths, %d answers, %d refusals in %s", deaths, tally.answers, tally.refusals, time.Since(begun).Round(time.Millisecond))
 	if tally.refusals == 0 {
 		t.Error("nobody was refused: the deaths came too late")
-	}
-}
-
-// TestClientsOfPeersAreBounded: nodes that come back at other addresses, for ever.
-func TestClientsOfPeersAreBounded(t *testing.T) {
-	p := newPeers(&peer.Proof{}, http.DefaultTransport)
-	for i := range 10 * maxClients {
-		url := fmt.Sprintf("http://10.0.%d.%d:8080", i/256, i%256)
-		c, err := p.client(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := p.client(t.Context(), url); err != nil || again != c {
-			t.Fatalf("%s has another client at once, %v", url, err)
-		}
-		if len(p.clients) > maxClients {
-			t.Fatalf("%d clients are remembered, want at most %d", len(p.clients), maxClients)
-		}
 	}
 }

@@ -27,6 +27,8 @@ func (noNode) Wait(context.Context, int32, events.Input, int64) error { return e
 func (noNode) Owner(context.Context, int32) (string, error)           { return "", errNoNode }
 func (noNode) RelayKey(string) string                                 { return "" }
 func (noNode) Watch(int32, string) (watch.Watcher, error)             { return nil, errNoNode }
+func (noNode) MayHold(int32, uint64) bool                             { return true }
+func (noNode) Arrivals(string) watch.Arrivals                         { panic("nothing is live here") }
 
 // serve runs h with the server that NewServer makes.
 func serve(t testing.TB, h http.Handler) *httptest.Server {

@@ -9,15 +9,17 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/paging"
 	"github.com/tidemark/tidemark/query/internal/position"
 )
 
 // listing is a question about all channels of a user, which all owners are asked. A call with
-// headerPartitions is one of these questions: it is about partitions that are live here.
+// headerPartitions is one of these questions: it is about partitions of this node.
 type listing struct {
 	partitions int32
 	only       []int32 // what a peer asks for; nil = everything
+	about      *owners.About
 	after      position.After
 	size       int
 	from       *paging.Key // where the page before ended; nil = the first page
@@ -51,6 +53,7 @@ func (s *service) listing(req listRequest, partitions string, user fault.ID, sco
 	if l.only, err = position.ParsePartitions(headerPartitions, partitions, l.partitions); err != nil {
 		return l, err
 	}
+	l.about = owners.User(user.Value, l.after)
 	if token := req.GetPageToken(); token != "" {
 		now := s.now()
 		if l.only != nil {
@@ -72,22 +75,22 @@ func list[Req, Res any](ctx context.Context, s *service, m *Req, l listing, remo
 ) (*connect.Response[Res], error) {
 	ctx, cancel := context.WithTimeout(ctx, maxCall)
 	defer cancel()
-	ps := l.only
-	if ps == nil {
-		own, err := s.owners(ctx, l.partitions)
+	own := owners.Shares{Local: l.only}
+	if l.only == nil {
+		var err error
+		if own, err = s.owners.Shares(ctx, l.partitions, l.about); err != nil {
+			return nil, err
+		}
+	}
+	here := s.owners.Groups(own.Local, l.about, l.size)
+	if len(own.Remote) > 0 || len(here) > 1 {
+		parts, err := gather(ctx, s, m, own.Remote, here, remote, local)
 		if err != nil {
 			return nil, err
 		}
-		if len(own.remote) > 0 {
-			parts, err := gather(ctx, s, m, own, remote, local)
-			if err != nil {
-				return nil, err
-			}
-			return connect.NewResponse(merge(parts)), nil
-		}
-		ps = own.local
+		return connect.NewResponse(merge(parts)), nil
 	}
-	res, err := local(ctx, ps)
+	res, err := local(ctx, here[0])
 	if err != nil {
 		return nil, err
 	}
@@ -115,69 +118,36 @@ func (s *service) readAll(ctx context.Context, ps []int32, a position.After, wha
 	return asOf, nil
 }
 
-// owners returns which node answers for which partition.
-type owners struct {
-	local  []int32
-	remote []remoteOwner
-}
-
-type remoteOwner struct {
-	url        string
-	partitions []int32
-}
-
-func (s *service) owners(ctx context.Context, n int32) (owners, error) {
-	var o owners
-	byURL := map[string]int{}
-	for p := range n {
-		_, notLive := s.node.Live(p)
-		if notLive == nil {
-			o.local = append(o.local, p)
-			continue
-		}
-		url, err := s.owner(ctx, p, notLive)
-		if err != nil {
-			return owners{}, err
-		}
-		i, ok := byURL[url]
-		if !ok {
-			i = len(o.remote)
-			byURL[url] = i
-			o.remote = append(o.remote, remoteOwner{url: url})
-		}
-		o.remote[i].partitions = append(o.remote[i].partitions, p)
-	}
-	return o, nil
-}
-
-// gather asks all owners at once for their partitions: others by remote with the caller's request,
-// this node by local. A part that fails fails the whole.
-func gather[Req, Res any](ctx context.Context, s *service, m *Req, own owners, remote remoteCall[Req, Res],
+// gather asks all at once: each other owner for its partitions, by remote with the caller's request,
+// and this node for each group of its own, by local. A part that fails fails the whole.
+func gather[Req, Res any](ctx context.Context, s *service, m *Req, others []owners.Remote, here [][]int32, remote remoteCall[Req, Res],
 	local func(context.Context, []int32) (*Res, error),
 ) ([]*Res, error) {
-	parts := make([]*Res, len(own.remote)+1)
+	parts := make([]*Res, len(others)+len(here))
 	g, ctx := guard.WithContext(ctx)
-	for i, r := range own.remote {
-		g.Go("asking "+r.url, func() error {
-			client, err := s.peers.client(ctx, r.url)
+	for i, r := range others {
+		g.Go("asking "+r.URL, func() error {
+			client, err := s.peers.Client(ctx, r.URL)
 			if err != nil {
-				return fault.UnavailableFor(err, "partitions %s: %v", position.JoinPartitions(r.partitions), err)
+				return fault.UnavailableFor(err, "%s: %v", position.Some(r.Partitions), err)
 			}
 			out := connect.NewRequest(m)
-			out.Header().Set(headerPartitions, position.JoinPartitions(r.partitions))
+			out.Header().Set(headerPartitions, position.JoinPartitions(r.Partitions))
 			s.metrics.forwarded.Inc()
 			res, err := remote(client, ctx, out)
 			if err != nil {
-				return s.peers.failed(ctx, r.url, err)
+				return s.peers.Failed(ctx, r.URL, position.Some(r.Partitions), err)
 			}
-			s.peers.proof.Doubts.Clear(r.url)
+			s.peers.Answered(r.URL)
 			parts[i] = res.Msg
 			return nil
 		})
 	}
-	g.Go("reading partitions "+position.JoinPartitions(own.local), func() (err error) {
-		parts[len(own.remote)], err = local(ctx, own.local)
-		return err
-	})
+	for i, ps := range here {
+		g.Go("reading partitions", func() (err error) {
+			parts[len(others)+i], err = local(ctx, ps)
+			return err
+		})
+	}
 	return parts, g.Wait()
 }

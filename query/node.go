@@ -24,6 +24,10 @@ type Node interface {
 	// is done or when the partition stops being live here.
 	Wait(ctx context.Context, p int32, in events.Input, offset int64) error
 
+	// MayHold reports whether partition p, which is not live here, may hold anything of a user with
+	// this projections.UserHash. It says no only if this node answered for p last and knows better.
+	MayHold(p int32, user uint64) bool
+
 	// Owner is the URL at which the owner of partition p serves queries. It fails while no owner is
 	// known.
 	Owner(ctx context.Context, p int32) (url string, err error)
@@ -35,4 +39,8 @@ type Node interface {
 	// Watch reports what changes for userID in partition p from now on. It fails if p is not live
 	// here.
 	Watch(p int32, userID string) (watch.Watcher, error)
+
+	// Arrivals reports in which partitions that are live here something changes for userID from now
+	// on.
+	Arrivals(userID string) watch.Arrivals
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"strconv"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -102,11 +101,11 @@ func forward[Req, Res any](ctx context.Context, s *service, req *connect.Request
 	if err != nil || hops < 0 || hops >= maxHops {
 		return nil, fault.Unavailable("partition %d is moving: %d nodes in turn did not have it", p, hops+1)
 	}
-	url, err := s.owner(ctx, p, notLive)
+	url, err := s.owners.Owner(ctx, p, notLive)
 	if err != nil {
 		return nil, err
 	}
-	client, err := s.peers.client(ctx, url)
+	client, err := s.peers.Client(ctx, url)
 	if err != nil {
 		return nil, fault.UnavailableFor(err, "partition %d: %v", p, err)
 	}
@@ -115,26 +114,10 @@ func forward[Req, Res any](ctx context.Context, s *service, req *connect.Request
 	s.metrics.forwarded.Inc()
 	res, err := remote(client, ctx, out)
 	if err != nil {
-		return nil, s.peers.failed(ctx, url, err)
+		return nil, s.peers.Failed(ctx, url, "", err)
 	}
-	s.peers.proof.Doubts.Clear(url)
+	s.peers.Answered(url)
 	return connect.NewResponse(res.Msg), nil
-}
-
-// owner is the URL of another node that owns partition p.
-func (s *service) owner(ctx context.Context, p int32, notLive error) (string, error) {
-	octx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	url, err := s.node.Owner(octx, p)
-	switch {
-	case err != nil:
-		return "", fault.UnavailableFor(err, "partition %d has no known owner right now: %s", p, fault.Sayable(err))
-	case url == "":
-		return "", fault.Unavailable("partition %d: its owner advertises no URL: set --advertise there", p)
-	case url == s.self:
-		return "", fault.Unavailable("partition %d is not live here yet: %v", p, notLive)
-	}
-	return url, nil
 }
 
 // partitions is the partition count, or unavailable while it is not known.

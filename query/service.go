@@ -14,6 +14,8 @@ import (
 	"github.com/tidemark/tidemark/query/internal/expiry"
 	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/internal/kept"
+	"github.com/tidemark/tidemark/query/internal/owners"
+	"github.com/tidemark/tidemark/query/internal/peers"
 	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/internal/streams"
 	"github.com/tidemark/tidemark/query/queryv1"
@@ -23,9 +25,9 @@ import (
 // service implements QueryService.
 type service struct {
 	node      Node
+	owners    *owners.Finder
 	topics    position.Topics
-	self      string
-	peers     *peers
+	peers     *peers.Peers
 	watches   *streams.Limit // streams of clients
 	relays    *streams.Limit // streams of other nodes, for their clients
 	waits     *limit.Slots
@@ -46,7 +48,7 @@ var _ queryv1connect.QueryServiceHandler = (*service)(nil)
 
 func newService(c Config, m *metrics) *service {
 	return &service{
-		node: c.Node, topics: c.Topics, self: c.Self, peers: newPeers(&c.Peers, c.Transport),
+		node: c.Node, owners: &owners.Finder{Node: c.Node, Self: c.Self}, topics: c.Topics, peers: peers.New(&c.Peers, c.Transport),
 		watches:  streams.NewLimit(c.MaxWatches, c.MaxWatchesPerUser, m.watches),
 		relays:   streams.NewLimit(streams.RelayFactor*c.MaxWatches, streams.RelayFactor*c.MaxWatchesPerUser, m.relays),
 		stopping: c.Stopping, waits: limit.NewSlots(c.Limits.Waits), lists: kept.New(c.Now),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/internal/selection"
 )
@@ -30,15 +31,20 @@ type share struct {
 	done      bool // the pages have what is here
 }
 
-// sweep answers w from partitions that are live here, each as of one position at or after a. A
-// partition's lock is held for a short time only, however much the user has (projections.Sweep),
+// sweep answers w from those of partitions of this node that hold something of the user, each as of
+// one position at or after a. Where a names a record and there is nothing of the user, the answer is
+// as of that record: who passes it on is not shown what was gone by then. A partition's lock is held for a short time only, however much the user has (projections.Sweep),
 // and not while the store is read.
 func (s *service) sweep(ctx context.Context, ps []int32, a position.After, w *sweep) (asOf []string, err error) {
 	if err := s.wait(ctx, a, ps...); err != nil {
 		return nil, err
 	}
-	shares := make([]share, len(ps))
-	for i, p := range ps {
+	holding, _, err := s.owners.Here(ps, owners.User(w.User, a))
+	if err != nil {
+		return nil, err
+	}
+	shares := make([]share, len(holding))
+	for i, p := range holding {
 		shares[i].partition = p
 	}
 	together := len(shares)
@@ -53,7 +59,7 @@ func (s *service) sweep(ctx context.Context, ps []int32, a position.After, w *sw
 	for i := range shares {
 		asOf = s.topics.AsOf(asOf, shares[i].partition, shares[i].at)
 	}
-	return asOf, nil
+	return s.topics.Without(asOf, a, ps, holding), nil
 }
 
 // sweepShares is sweep for partitions whose lists are in memory together. Of a user who has little

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/paging"
 	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/queryv1"
@@ -26,6 +27,7 @@ func (s *service) ListUserChannels(ctx context.Context, req *connect.Request[que
 	if err != nil {
 		return nil, err
 	}
+	l.about = owners.Everything() // an erasure leaves out nothing
 	page := &userChannelPage{user: m.OfUserId, size: l.size}
 	if l.from != nil {
 		page.after = l.from.ID

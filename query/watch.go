@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/paging"
 	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/queryv1"
@@ -73,7 +74,7 @@ func (s *service) WatchUnread(ctx context.Context, req *connect.Request[queryv1.
 	out := newSender(ctx, s, stream, a)
 	if only != nil {
 		now, _ := s.at(m.EvaluatedAt)
-		err = s.watchLocal(ctx, m.UserId, only, a, now, out.send)
+		err = s.watchLocal(ctx, m.UserId, owners.Shares{Local: only}, a, now, out.send)
 	} else {
 		err = s.watchAll(ctx, m, n, out)
 	}
@@ -88,7 +89,7 @@ func (s *service) watchAll(ctx context.Context, m *queryv1.WatchUnreadRequest, n
 	var trouble time.Time // since when no snapshot could be sent
 	for backoff := 50 * time.Millisecond; ; backoff = min(2*backoff, time.Second) {
 		before := out.snapshots
-		o, err := s.owners(ctx, n)
+		o, err := s.owners.Shares(ctx, n, owners.User(m.UserId, out.seen))
 		if err == nil {
 			now, _ := s.at(m.EvaluatedAt)
 			if out.snapshots > 0 {
@@ -119,9 +120,9 @@ func (s *service) watchAll(ctx context.Context, m *queryv1.WatchUnreadRequest, n
 	}
 }
 
-func (s *service) watchSession(ctx context.Context, userID string, o owners, a position.After, now int64, e emit) error {
-	if len(o.remote) == 0 {
-		return s.watchLocal(ctx, userID, o.local, a, now, e)
+func (s *service) watchSession(ctx context.Context, userID string, o owners.Shares, a position.After, now int64, e emit) error {
+	if len(o.Remote) == 0 {
+		return s.watchLocal(ctx, userID, o, a, now, e)
 	}
 	return s.watchMerged(ctx, userID, o, a, now, e)
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
@@ -86,20 +87,18 @@ func TestWatchLooksInSlices(t *testing.T) {
 	for i := range threads {
 		thread(i)
 	}
-	watcher, err := c.nodes[0].Watch(0, "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
 	got := &told{t: t, channels: map[string]*queryv1.ChannelUnread{}, threads: map[string]*queryv1.ThreadUnread{}, seen: position.After{}}
 	between := func(int) {}
 	sent := 0
-	w := newLocalWatch(s, "ann", []int32{0}, func(m *queryv1.WatchUnreadResponse) error {
+	w := newLocalWatch(s, "ann", owners.Shares{Local: []int32{0}}, func(m *queryv1.WatchUnreadResponse) error {
 		got.take(m)
 		sent++
 		between(sent)
 		return nil
 	})
-	w.watchers = append(w.watchers, watcher)
+	if err := w.watch(0); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.snapshot(t.Context(), nil, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +152,7 @@ func TestWatchLooksInSlices(t *testing.T) {
 	if !proto.Equal(got.totals, inbox.Totals) {
 		t.Errorf("totals told %v, are %v", got.totals, inbox.Totals)
 	}
-	if len(watcher.Changed()) > 0 {
+	if len(w.watchers[0].Changed()) > 0 {
 		t.Error("something is left")
 	}
 }

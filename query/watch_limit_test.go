@@ -37,7 +37,7 @@ func TestWatchLimits(t *testing.T) {
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		c.mu.Lock()
-		open := len(c.watchers)
+		open := len(c.arrivals)
 		c.mu.Unlock()
 		if open == 1 {
 			break

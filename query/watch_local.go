@@ -4,24 +4,29 @@ import (
 	"context"
 	"hash/maphash"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/tidemark/tidemark/internal/watch"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/internal/expiry"
 	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/internal/selection"
 	"github.com/tidemark/tidemark/query/internal/totals"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// localWatch follows one user in partitions that are live here.
+// localWatch follows one user in partitions of this node.
 type localWatch struct {
 	s          *service
 	userID     string
-	partitions []int32
+	own        []int32         // all of them that are live
+	out        []int32         // not live, and without anything of the user
+	partitions []int32         // those that hold something of the user, and are followed
 	watchers   []watch.Watcher // by index of partitions
+	arrivals   watch.Arrivals  // partitions that are not followed yet
 	emit       emit
 
 	// Totals are the sum over what was sent: tally is kept by the difference that each channel
@@ -38,20 +43,26 @@ type localWatch struct {
 	seed     maphash.Seed
 }
 
-// watchLocal emits a snapshot of partitions ps and then what changes in them. It ends with
-// unavailable when one of them stops being live here. now is the time of the snapshot, in Unix
-// milliseconds.
-func (s *service) watchLocal(ctx context.Context, userID string, ps []int32, a position.After, now int64, e emit) error {
-	w := newLocalWatch(s, userID, ps, e)
+// watchLocal emits a snapshot of this node's partitions and then what changes in them. It ends with
+// unavailable when one of them stops being live here, and when one that was left out has to be asked
+// again. now is the time of the snapshot, in Unix milliseconds.
+func (s *service) watchLocal(ctx context.Context, userID string, o owners.Shares, a position.After, now int64, e emit) error {
+	w := newLocalWatch(s, userID, o, e)
 	defer w.stop()
-	// Watching begins before the snapshot is read, so that no change falls between the two. One
-	// that is in both is recognised by its hash.
-	for _, p := range ps {
-		watcher, err := s.node.Watch(p, userID)
-		if err != nil {
-			return fault.Unavailable("partition %d is not live here: %v", p, err)
+	if err := s.wait(ctx, a, w.own...); err != nil {
+		return err
+	}
+	// Arrivals are collected before it is asked who knows the user, and changes before the snapshot
+	// is read, so that nothing falls between two of them. What is in both is recognised by its hash.
+	holding, out, err := s.owners.Here(w.own, owners.User(userID, a))
+	if err != nil {
+		return err
+	}
+	w.out = append(w.out, out...)
+	for _, p := range holding {
+		if err := w.watch(p); err != nil {
+			return err
 		}
-		w.watchers = append(w.watchers, watcher)
 	}
 	if err := w.snapshot(ctx, a, now); err != nil {
 		return err
@@ -59,14 +70,15 @@ func (s *service) watchLocal(ctx context.Context, userID string, ps []int32, a p
 	return w.follow(ctx)
 }
 
-func newLocalWatch(s *service, userID string, ps []int32, e emit) *localWatch {
+func newLocalWatch(s *service, userID string, o owners.Shares, e emit) *localWatch {
 	return &localWatch{
-		s: s, userID: userID, partitions: ps, emit: e, known: map[string]knownChannel{},
+		s: s, userID: userID, own: o.Local, out: slices.Clone(o.Out), emit: e, known: map[string]knownChannel{}, arrivals: s.node.Arrivals(userID),
 		threads: map[string]map[string]knownThread{}, levels: s.levels.Stream(), seed: maphash.MakeSeed(),
 	}
 }
 
 func (w *localWatch) stop() {
+	w.arrivals.Stop()
 	w.levels.Stop()
 	for _, watcher := range w.watchers {
 		watcher.Stop()
@@ -95,7 +107,7 @@ func (w *localWatch) snapshot(ctx context.Context, a position.After, now int64) 
 	sel.eachThread = func(e *projections.ThreadEntry) {
 		w.keepThread(string(e.ChannelID), string(e.ThreadID), knownThread{part: totals.PartOf(e.Unread, e.Mentions, e.Standing, now)})
 	}
-	res, err := w.s.localInbox(ctx, w.partitions, a, sel)
+	res, err := w.s.localInbox(ctx, w.own, a, sel)
 	if err != nil {
 		return err
 	}
@@ -125,21 +137,30 @@ func (w *localWatch) snapshot(ctx context.Context, a position.After, now int64) 
 	})
 }
 
+// outEvery is how often partitions are looked at that were left out.
+const outEvery = time.Second
+
 // follow waits on the signals of all partitions at once: a goroutine for each would be thousands
 // for every node.
 func (w *localWatch) follow(ctx context.Context) error {
 	heartbeat := time.NewTimer(w.s.heartbeat)
 	defer heartbeat.Stop()
+	look := time.NewTicker(outEvery)
+	defer look.Stop()
+	if len(w.out) == 0 {
+		look.Stop()
+	}
 	receive := func(c any) reflect.SelectCase {
 		return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)}
 	}
-	const done, beat, ended, first = 0, 1, 2, 3
+	const done, beat, ended, back, arrived, first = 0, 1, 2, 3, 4, 5
 	cases := make([]reflect.SelectCase, first, first+len(w.watchers))
 	cases[done], cases[beat], cases[ended] = receive(ctx.Done()), receive(heartbeat.C), receive(w.levels.Signal())
-	for _, watcher := range w.watchers {
-		cases = append(cases, receive(watcher.Signal()))
-	}
+	cases[back], cases[arrived] = receive(look.C), receive(w.arrivals.Signal())
 	for {
+		for _, watcher := range w.watchers[len(cases)-first:] {
+			cases = append(cases, receive(watcher.Signal()))
+		}
 		i, _, open := reflect.Select(cases)
 		var err error
 		switch {
@@ -149,6 +170,14 @@ func (w *localWatch) follow(ctx context.Context) error {
 			err = w.emit(&queryv1.WatchUnreadResponse{})
 		case i == ended:
 			err = w.levelsEnded(ctx)
+		case i == back:
+			if err = w.lookBack(); err == nil {
+				continue // and nothing was sent
+			}
+		case i == arrived && !open:
+			return fault.Unavailable("a partition of this node is moving: watch again")
+		case i == arrived:
+			err = w.arrive(ctx)
 		case !open:
 			return fault.Unavailable("partition %d is moving: watch again", w.partitions[i-first])
 		default:

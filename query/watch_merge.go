@@ -11,6 +11,7 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/query/internal/answer"
 	"github.com/tidemark/tidemark/query/internal/fault"
+	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/position"
 	"github.com/tidemark/tidemark/query/internal/totals"
 	"github.com/tidemark/tidemark/query/queryv1"
@@ -27,7 +28,7 @@ type sourced struct {
 
 // watchMerged merges the local partitions and one stream from every other owner into one. It ends
 // when any of them does.
-func (s *service) watchMerged(ctx context.Context, userID string, o owners, a position.After, now int64, e emit) error {
+func (s *service) watchMerged(ctx context.Context, userID string, o owners.Shares, a position.After, now int64, e emit) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	in := make(chan sourced)
 	started := make(chan struct{})
@@ -67,17 +68,17 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a po
 		}
 	}()
 	tokens := s.topics.Tokens(a)
-	for _, r := range o.remote {
+	for _, r := range o.Remote {
 		run(func(e emit) error { return s.watchRemote(ctx, userID, r, tokens, now, e) })
 	}
-	if len(o.local) > 0 {
+	if len(o.Local)+len(o.Out) > 0 {
 		own := position.After{}
-		for _, p := range o.local {
+		for _, p := range o.Local {
 			if r, ok := a[p]; ok {
 				own[p] = r
 			}
 		}
-		run(func(e emit) error { return s.watchLocal(ctx, userID, o.local, own, now, e) })
+		run(func(e emit) error { return s.watchLocal(ctx, userID, o, own, now, e) })
 	}
 
 	latest := totals.NewSources(running)
@@ -162,26 +163,26 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners, a po
 
 // watchRemote passes on what the owner of r's partitions streams about them. An owner that is
 // silent for three heartbeats is taken for gone.
-func (s *service) watchRemote(ctx context.Context, userID string, r remoteOwner, tokens []string, now int64, e emit) error {
+func (s *service) watchRemote(ctx context.Context, userID string, r owners.Remote, tokens []string, now int64, e emit) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	client, err := s.peers.client(ctx, r.url)
+	client, err := s.peers.Client(ctx, r.URL)
 	if err != nil {
-		return fault.UnavailableFor(err, "partitions %s: %v", position.JoinPartitions(r.partitions), err)
+		return fault.UnavailableFor(err, "%s: %v", position.Some(r.Partitions), err)
 	}
 	req := connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: userID, After: tokens, EvaluatedAt: answer.Timestamp(now)})
-	req.Header().Set(headerPartitions, position.JoinPartitions(r.partitions))
+	req.Header().Set(headerPartitions, position.JoinPartitions(r.Partitions))
 	s.metrics.forwarded.Inc()
 
 	silence := time.AfterFunc(maxCall+3*s.heartbeat, cancel)
 	defer silence.Stop()
 	stream, err := client.WatchUnread(ctx, req)
 	if err != nil {
-		return s.peers.failed(ctx, r.url, err)
+		return s.peers.Failed(ctx, r.URL, position.Some(r.Partitions), err)
 	}
 	defer func() { _ = stream.Close() }() // it has ended, or ctx ends it
 	for stream.Receive() {
-		s.peers.proof.Doubts.Clear(r.url)
+		s.peers.Answered(r.URL)
 		silence.Stop() // a slow client of ours is no fault of theirs
 		if err := e(stream.Msg()); err != nil {
 			return err
@@ -189,7 +190,7 @@ func (s *service) watchRemote(ctx context.Context, userID string, r remoteOwner,
 		silence.Reset(3 * s.heartbeat)
 	}
 	if err := stream.Err(); err != nil {
-		return s.peers.failed(ctx, r.url, err)
+		return s.peers.Failed(ctx, r.URL, position.Some(r.Partitions), err)
 	}
-	return fault.UnavailableFor(fmt.Errorf("%s ended it", r.url), "the owner ended the watch of partitions %s", position.JoinPartitions(r.partitions))
+	return fault.UnavailableFor(fmt.Errorf("%s ended it", r.URL), "the owner ended the watch of %s", position.Some(r.Partitions))
 }

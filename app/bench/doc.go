@@ -4,8 +4,8 @@
 // depends on other load of the machine.
 //
 // Package gauge has the instruments, package partition the benches of one partition without a
-// broker, and package swarm the clients of the gateway. The files of this package, in reading
-// order:
+// broker, package inboxes that of users in few of many partitions, and package swarm the clients of
+// the gateway. The files of this package, in reading order:
 //
 //	stage.go           a mix in its own topics
 //	run.go             a processor, and a cache role, on a stage

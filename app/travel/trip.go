@@ -191,10 +191,16 @@ func (t *trip) Owner(_ context.Context, n int32) (string, error) {
 // RelayKey returns no key.
 func (t *trip) RelayKey(string) string { return "" }
 
+// MayHold knows of no partition that is not here.
+func (t *trip) MayHold(int32, uint64) bool { return true }
+
 // Watch returns an error: nothing changes in the past.
 func (t *trip) Watch(int32, string) (watch.Watcher, error) {
 	return nil, errors.New("nothing changes in the past: to see what changed, ask for a diff of two moments")
 }
+
+// Arrivals is of a watch, which is refused.
+func (t *trip) Arrivals(string) watch.Arrivals { return nil }
 
 // Patience bounds the whole question.
 const Patience = 10 * time.Minute

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidemark/tidemark/app/bench"
 	"github.com/tidemark/tidemark/app/bench/gauge"
+	"github.com/tidemark/tidemark/app/bench/inboxes"
 	"github.com/tidemark/tidemark/app/bench/partition"
 	"github.com/tidemark/tidemark/app/bench/swarm"
 	"github.com/tidemark/tidemark/cmd/internal/verbs"
@@ -23,7 +24,7 @@ import (
 // a Redis of their own, which they fill. The benches of the locks and of the gateway run on
 // embedded servers if there are none.
 type benchCmd struct {
-	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, snapshot, live, messages, growth, handover, replay, serve, locks, gateway; all by default."`
+	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, snapshot, inbox, live, messages, growth, handover, replay, serve, locks, gateway; all by default."`
 	Brokers []string `help:"Brokers to measure on; without them the benches of the whole path are left out." env:"TIDEMARK_TEST_BROKERS"`
 	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
 	Profile string   `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
@@ -40,7 +41,7 @@ Example:
 }
 
 // benches in the order in which they run.
-var benches = []string{"fold", "scale", "memory", "snapshot", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
+var benches = []string{"fold", "scale", "memory", "snapshot", "inbox", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
 
 // swarmName is the bench that runs the clients of the bench of the gateway, which starts them in a
 // process of their own.
@@ -52,7 +53,7 @@ func (c *benchCmd) Run(a *verbs.App) error {
 	if len(names) == 0 {
 		names = benches
 		if len(c.Brokers) == 0 {
-			names = append(slices.Clone(benches[:4]), "locks", "gateway")
+			names = append(slices.Clone(benches[:5]), "locks", "gateway")
 			fmt.Fprintln(a.Stderr, "no --brokers: the benches of the whole path are left out (make bench starts brokers)")
 		}
 	}
@@ -126,6 +127,8 @@ func (c *benchCmd) one(a *verbs.App, name string, env bench.Env) ([]gauge.Result
 		return memoryAlone(a.Ctx)
 	case "snapshot":
 		return partition.Snapshots(a.Ctx)
+	case "inbox":
+		return inboxes.Run(a.Ctx, a.Stderr)
 	case "live":
 		return bench.Live(a.Ctx, env)
 	case "growth":

@@ -33,7 +33,7 @@ var excused = map[string]string{
 	"internal/auth/source.go: CheckRedirect":                        "runs in the goroutine of the call",
 	"internal/config/tls.go: GetCertificate":                        "served.get guards itself",
 	"internal/config/peertls.go: GetClientCertificate":              "served.get guards itself",
-	"query/peers.go: DialContext":                                   "the standard library's own",
+	"query/internal/peers/peers.go: DialContext":                    "the standard library's own",
 	"processor/client.go: kgo.OnPartitionsAssigned":                 "Processor.callback guards it",
 	"processor/client.go: kgo.OnPartitionsRevoked":                  "Processor.callback guards it",
 	"processor/client.go: kgo.OnPartitionsLost":                     "Processor.callback guards it",

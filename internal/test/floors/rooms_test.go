@@ -28,7 +28,7 @@ var houses = []struct {
 		{"top", []string{"outbox", "store", "views"}},
 	}},
 	{"processor", "steps", []level{
-		{"base", []string{"failure", "group", "life", "outputs"}},
+		{"base", []string{"arrivals", "failure", "group", "life", "outputs"}},
 		{"setup", []string{"merge", "opening", "setup"}},
 		{"queues", []string{"inbox", "metrics"}},
 		{"engine", []string{"engine"}},
@@ -43,8 +43,8 @@ var houses = []struct {
 	}},
 	{"query", "query", []level{
 		{"base", []string{"body", "codec", "expiry", "fault", "kept", "reflection", "totals"}},
-		{"parts", []string{"gate", "paging", "position", "streams"}},
-		{"answers", []string{"answer", "ingest", "selection"}},
+		{"parts", []string{"gate", "paging", "peers", "position", "streams"}},
+		{"answers", []string{"answer", "ingest", "owners", "selection"}},
 	}},
 }
 

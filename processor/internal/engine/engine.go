@@ -15,6 +15,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/inflate"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/processor/internal/arrivals"
 	"github.com/tidemark/tidemark/processor/internal/metrics"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
@@ -33,6 +34,7 @@ type Engine struct {
 	Cluster  atomic.Pointer[Cluster]
 	GroupErr atomic.Pointer[error] // why the member is not in its group, or does not know the topics yet
 	Queued   atomic.Int64          // bytes of fetched records in all inboxes
+	Arrivals arrivals.Registry     // watches of users in all partitions
 }
 
 // New makes the engine for a configuration. Ask sets its client.

@@ -51,7 +51,10 @@ func (w *Worker) retry() {
 		case <-w.host.Ending():
 			return
 		}
-		w.host.Reopen(w, func(next *Worker) { next.tries, next.reopened = tries, w.reopened })
+		w.host.Reopen(w, func(next *Worker) {
+			next.tries, next.reopened = tries, w.reopened
+			next.Known.Store(w.Known.Load())
+		})
 	})
 }
 

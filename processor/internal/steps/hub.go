@@ -5,12 +5,14 @@ import (
 	"sync/atomic"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/processor/internal/arrivals"
 	"github.com/tidemark/tidemark/processor/internal/life"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// hub tells watchers which channels changed for their user in one partition. When nobody watches, a
-// batch of deltas costs it one atomic load.
+// hub tells watchers which channels changed for their user in one partition, and those who watch the
+// users of all partitions of the node that something changed in this one. When nobody watches, a
+// batch of deltas costs it two atomic loads.
 //
 // Changes reach a watcher in three ways. A delta of its user names the channel. A channel's labels,
 // and whether it is archived, are in the channel's record alone, which notifies the watchers of the
@@ -20,6 +22,8 @@ import (
 // and so does every member of a channel that turns large or small.
 type hub struct {
 	Watchers atomic.Int32
+	number   int32
+	arrivals *arrivals.Registry // nil: nobody watches
 
 	mu      sync.Mutex
 	ended   bool
@@ -151,6 +155,7 @@ type membership interface {
 // note adds the channels that the records change to their watchers. It keeps none of the records'
 // memory.
 func (h *hub) note(records []projections.OutRecord, of membership) {
+	h.noteArrivals(records)
 	if h.Watchers.Load() == 0 {
 		return
 	}
@@ -167,6 +172,19 @@ func (h *hub) note(records []projections.OutRecord, of membership) {
 			} else if watchers := h.byLarge[string(r.ChannelID)]; len(watchers) > 0 {
 				h.noteChannel(r, watchers)
 			}
+		}
+	}
+}
+
+// noteArrivals tells those who watch users of all partitions. It comes before the hub's own
+// watchers, so that a watch that begins meanwhile is told by one of the two.
+func (h *hub) noteArrivals(records []projections.OutRecord) {
+	if h.arrivals == nil || !h.arrivals.Any() {
+		return
+	}
+	for i := range records {
+		if r := &records[i]; r.Topic == projections.OutUnread {
+			h.arrivals.Note(r.UserID, h.number)
 		}
 	}
 }

@@ -70,6 +70,7 @@ func New(r *engine.Engine, h Host, number int32, client *kgo.Client, after <-cha
 	w.lease = lease{engine: r, host: h, After: after, Opened: make(chan struct{}), orders: make(chan opening.Order, 1)}
 	w.Life.Taken = r.Config.Taken
 	w.Ctx, w.cancel = context.WithCancel(context.Background())
+	w.Hub.number, w.Hub.arrivals = number, &r.Arrivals
 	w.Inbox = inbox.New(number, r.Config.InputBytes(1), &r.Queued, r.Flow(number, client))
 	w.Home = home.New(w.Ctx, r, w.Inbox, w.Opened)
 	return w
@@ -192,7 +193,7 @@ func (w *Worker) finish() {
 	if w.flight != nil {
 		w.host.Spoil(w.Number)
 	}
-	w.attempt("the end of its watches", w.Hub.end)
+	w.attempt("the end of its watches", w.endWatches)
 	w.attempt("the end of its waits", func() { w.Progress.end(w.Failed()) })
 	w.attempt("the closing of its inbox", func() { w.host.CloseInbox(w, failed) })
 	if w.Fold == nil {
@@ -200,6 +201,7 @@ func (w *Worker) finish() {
 	}
 	w.Home.Space.GiveUp()
 	err := w.closeStore()
+	w.attempt("the noting of whom it knew", w.remember)
 	if err := w.Failure.Load(); err != nil && projections.IsCorrupt(*err) && !w.engine.InputsOnly {
 		w.attempt("the giving up of its store", func() { w.rebuild(*err) })
 		return
@@ -207,6 +209,29 @@ func (w *Worker) finish() {
 	if err != nil {
 		w.log.Error("store was not closed cleanly: it stays valid up to its last write",
 			append(guard.Attrs(err), "partition", w.Number)...)
+	}
+}
+
+// endWatches ends the watches of users in this partition, and if it was live those in all
+// partitions of this node: the partition may be live elsewhere from now on.
+func (w *Worker) endWatches() {
+	w.Hub.end()
+	if w.served != nil {
+		w.engine.Arrivals.End()
+	}
+}
+
+// remember keeps whom the partition knew, if it has failed: for as long as it stays assigned to
+// this process nobody else answers for it, so what is known here is all that anybody was told. Of a
+// corrupt store nothing is known.
+func (w *Worker) remember() {
+	err := w.Failure.Load()
+	switch {
+	case err == nil:
+	case projections.IsCorrupt(*err):
+		w.Known.Store(nil)
+	case w.served != nil:
+		w.Known.Store(w.served.Known())
 	}
 }
 

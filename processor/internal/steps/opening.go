@@ -128,7 +128,8 @@ func (w *Worker) atGoal() bool { return w.plan.Reached(w.Fold.Position()) }
 
 func (w *Worker) goLive(now time.Time) {
 	w.opening.Store(nil)
-	w.Live.Store(w.Fold.Projection())
+	w.served = w.Fold.Projection()
+	w.Live.Store(w.served)
 	w.Life.To(life.Live)
 	w.log.Info("partition is live", "partition", w.Number, "position", w.Fold.Position(), "after", now.Sub(w.began))
 }

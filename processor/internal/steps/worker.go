@@ -62,10 +62,12 @@ type Worker struct {
 	lastTime [events.NumInputs]atomic.Int64 // timestamp of the last record folded, Unix milliseconds
 	Life     life.Cycle
 	Live     atomic.Pointer[projections.Partition] // nil unless life.Live or life.Stopping
+	Known    atomic.Pointer[projections.Known]     // once it has failed: the users that it knew when it was live last
 	Failure  atomic.Pointer[error]
 	Done     chan struct{} // closed when the goroutine has ended and the store is closed
 
 	Fold    setup.Fold
+	served  *projections.Partition // what was live; nil: nothing was
 	merge   *merge.Merger
 	batch   batch
 	breaker *breaker

@@ -3,6 +3,7 @@
 //
 //	slab.go         elements of one size by index, and pools of objects
 //	table.go        from a hash to the index of what has it
+//	shared_table.go a table that is asked while it is written
 //	blobs.go        byte strings by reference
 //	coldset.go      hashes of ids that memory holds nothing else of
 //	huge_linux.go   huge pages under large slices

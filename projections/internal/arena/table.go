@@ -28,12 +28,15 @@ func (t *Table) Find(hash uint64, same func(ref uint32) bool) uint32 {
 
 // Insert adds ref under hash. The caller knows that it is not there yet.
 func (t *Table) Insert(hash uint64, ref uint32) {
-	if 4*(t.count+1) > 3*len(t.slots) {
+	if t.full() {
 		t.grow()
 	}
 	t.put(hash>>32, hash, ref)
 	t.count++
 }
+
+// full reports whether the table has to grow before the next Insert.
+func (t *Table) full() bool { return 4*(t.count+1) > 3*len(t.slots) }
 
 func (t *Table) put(tag, at uint64, ref uint32) {
 	mask := uint64(len(t.slots) - 1)
@@ -63,6 +66,11 @@ func (t *Table) resize(slots int) {
 
 // Remove deletes ref from under hash by shifting later entries back.
 func (t *Table) Remove(hash uint64, ref uint32) {
+	t.remove(hash, ref, func(slot *uint64, e uint64) { *slot = e })
+}
+
+// remove is Remove, by which set writes the slots.
+func (t *Table) remove(hash uint64, ref uint32, set func(slot *uint64, e uint64)) {
 	if len(t.slots) == 0 {
 		return
 	}
@@ -82,11 +90,11 @@ func (t *Table) Remove(hash uint64, ref uint32) {
 		}
 		home := spread(uint32(e>>32)) & mask
 		if (j-home)&mask >= (j-i)&mask {
-			t.slots[i] = e
+			set(&t.slots[i], e)
 			i = j
 		}
 	}
-	t.slots[i] = 0
+	set(&t.slots[i], 0)
 	t.count--
 }
 

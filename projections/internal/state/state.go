@@ -30,7 +30,7 @@ type State struct {
 	Blobs          arena.Blobs
 	ChannelTable   arena.Table
 	PairTable      arena.Table
-	UserTable      arena.Table
+	UserTable      arena.SharedTable // of every user of whom anything is in memory
 	ThreadTable    arena.Table
 	Threads        arena.Pool[Thread]
 	Follows        arena.Slab[Follow]

@@ -11,6 +11,7 @@
 //	channel.go           what a user sees of a channel; their inbox
 //	thread.go            what a user sees of a thread; their threads
 //	members.go           who belongs to a channel
+//	known.go             who may be known, asked without a lock
 //	user_rows.go         the channels in which something is known of a user
 //	sweep.go             all channels and threads of a user, under several holds of the lock
 //	sweep_warm.go        touching the memory that a sweep needs next

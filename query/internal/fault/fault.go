@@ -94,11 +94,15 @@ func MessageNotFound(channelID, messageID string) error {
 }
 
 // FromPeer turns the answer of another node into this node's: its code, message and retry hint if
-// it answered, unavailable if it was not reached or did not answer in time. proof reports that one
-// of the two nodes does not accept the other as one of its cluster.
-func FromPeer(ctx context.Context, url string, err error) (proof bool, reported error) {
+// it answered, unavailable if it was not reached or did not answer in time, with what it was asked
+// for if that is stated. proof reports that one of the two nodes does not accept the other as one of
+// its cluster.
+func FromPeer(ctx context.Context, url, what string, err error) (proof bool, reported error) {
+	if what != "" {
+		what += ": "
+	}
 	if ctx.Err() != nil && !connect.IsWireError(err) {
-		return false, UnavailableFor(fmt.Errorf("%s did not answer in time: %w", url, context.Cause(ctx)), "the node that owns the data did not answer in time")
+		return false, UnavailableFor(fmt.Errorf("%s did not answer in time: %w", url, context.Cause(ctx)), "%sthe node that owns the data did not answer in time", what)
 	}
 	var ce *connect.Error
 	if distrusted(err) {
@@ -106,7 +110,7 @@ func FromPeer(ctx context.Context, url string, err error) (proof bool, reported 
 			"the authorities of --peer-ca have to vouch for --peer-cert and --tls-cert of both")
 	}
 	if !errors.As(err, &ce) || !connect.IsWireError(err) {
-		return false, UnavailableFor(fmt.Errorf("%s cannot be reached: %w", url, err), "the node that owns the data cannot be reached")
+		return false, UnavailableFor(fmt.Errorf("%s cannot be reached: %w", url, err), "%sthe node that owns the data cannot be reached", what)
 	}
 	switch ce.Code() {
 	case connect.CodeUnavailable:
@@ -120,7 +124,7 @@ func FromPeer(ctx context.Context, url string, err error) (proof bool, reported 
 		// The caller was judged here. It is this node that the other one does not believe.
 		return true, Unavailable("the owner of the data does not take this node for one of its cluster: %s", ce.Message())
 	case connect.CodeDeadlineExceeded, connect.CodeCanceled:
-		return false, UnavailableFor(fmt.Errorf("%s gave up: %w", url, err), "the node that owns the data gave up: %s", ce.Message())
+		return false, UnavailableFor(fmt.Errorf("%s gave up: %w", url, err), "%sthe node that owns the data gave up: %s", what, ce.Message())
 	}
 	// A new error: connect drops the metadata of errors that came over the wire, and details are
 	// not used.

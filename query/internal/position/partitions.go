@@ -1,6 +1,7 @@
 package position
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,18 @@ func JoinPartitions(ps []int32) string {
 		b.WriteString(strconv.Itoa(int(p)))
 	}
 	return b.String()
+}
+
+// Some names partitions, for people: the first few of them.
+func Some(ps []int32) string {
+	const few = 8
+	switch n := len(ps); {
+	case n == 1:
+		return fmt.Sprintf("partition %d", ps[0])
+	case n > few+1:
+		return fmt.Sprintf("partitions %s and %d others", JoinPartitions(ps[:few]), n-few)
+	}
+	return "partitions " + JoinPartitions(ps)
 }
 
 // ParsePartitions reads the value of a header that restricts a call to some of n partitions; nil if

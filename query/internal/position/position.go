@@ -5,6 +5,7 @@
 package position
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -113,19 +114,34 @@ func (t *Topics) Merge(a After, tokens []string) {
 }
 
 // Tokens lists what a requires, by partition and input.
-func (t *Topics) Tokens(a After) []string {
-	ps := make([]int32, 0, len(a))
-	for p := range a {
-		ps = append(ps, p)
-	}
-	slices.Sort(ps)
-	var out []string
-	for _, p := range ps {
-		for in, offset := range a[p] {
-			if offset >= 0 {
-				out = append(out, t.Token(events.Input(in), p, offset))
-			}
-		}
+func (t *Topics) Tokens(a After) (out []string) {
+	for _, p := range slices.Sorted(maps.Keys(a)) {
+		out = t.tokens(out, p, a[p])
 	}
 	return out
+}
+
+// Without appends what a requires of those of partitions ps that are not in read. Both are
+// ascending.
+func (t *Topics) Without(dst []string, a After, ps, read []int32) []string {
+	if len(a) == 0 {
+		return dst
+	}
+	for _, p := range ps {
+		if len(read) > 0 && read[0] == p {
+			read = read[1:]
+		} else if r, named := a[p]; named {
+			dst = t.tokens(dst, p, r)
+		}
+	}
+	return dst
+}
+
+func (t *Topics) tokens(dst []string, p int32, r Requirement) []string {
+	for in, offset := range r {
+		if offset >= 0 {
+			dst = append(dst, t.Token(events.Input(in), p, offset))
+		}
+	}
+	return dst
 }

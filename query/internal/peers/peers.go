@@ -1,4 +1,7 @@
-package query
+// Package peers has the clients of the other nodes.
+//
+//	peers.go  one client for each URL, and what a caller is told when a call has failed
+package peers
 
 import (
 	"context"
@@ -18,9 +21,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// peers are clients of the other nodes, by URL. A client holds no connection of its own: the
+// Peers are clients of the other nodes, by URL. A client holds no connection of its own: the
 // transport pools them.
-type peers struct {
+type Peers struct {
 	proof *peer.Proof
 	base  http.RoundTripper
 
@@ -33,9 +36,9 @@ type peers struct {
 // known again.
 const maxClients = 256
 
-// PeerTransport multiplexes the calls to a node, its watches included, over few connections. The
+// Transport multiplexes the calls to a node, its watches included, over few connections. The
 // configuration is for nodes that are reached by TLS; nil trusts the system's authorities.
-func PeerTransport(c *tls.Config) *http.Transport {
+func Transport(c *tls.Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
@@ -50,12 +53,13 @@ func PeerTransport(c *tls.Config) *http.Transport {
 	}
 }
 
-func newPeers(proof *peer.Proof, base http.RoundTripper) *peers {
-	return &peers{proof: proof, base: base, clients: map[string]queryv1connect.QueryServiceClient{}}
+// New makes clients that call by base.
+func New(proof *peer.Proof, base http.RoundTripper) *Peers {
+	return &Peers{proof: proof, base: base, clients: map[string]queryv1connect.QueryServiceClient{}}
 }
 
-// client is that of the node at a URL, if it takes calls of this one for the caller of ctx.
-func (p *peers) client(ctx context.Context, rawURL string) (queryv1connect.QueryServiceClient, error) {
+// Client is that of the node at a URL, if it takes calls of this one for the caller of ctx.
+func (p *Peers) Client(ctx context.Context, rawURL string) (queryv1connect.QueryServiceClient, error) {
 	if err := p.proof.MaySend(ctx, rawURL); err != nil {
 		p.proof.Doubts.Add(rawURL, err.Error())
 		return nil, err
@@ -81,10 +85,13 @@ func (p *peers) client(ctx context.Context, rawURL string) (queryv1connect.Query
 	return c, nil
 }
 
-// failed returns the error that a caller gets when a call to the node at a URL has failed. If that
-// node does not believe this one, it is noted.
-func (p *peers) failed(ctx context.Context, rawURL string, err error) error {
-	proof, reported := fault.FromPeer(ctx, rawURL, err)
+// Answered notes that the node at a URL took a call of this one.
+func (p *Peers) Answered(rawURL string) { p.proof.Doubts.Clear(rawURL) }
+
+// Failed returns the error that a caller gets when a call to the node at a URL about what has
+// failed. If that node does not believe this one, it is noted.
+func (p *Peers) Failed(ctx context.Context, rawURL, what string, err error) error {
+	proof, reported := fault.FromPeer(ctx, rawURL, what, err)
 	var ce *connect.Error
 	switch {
 	case proof && errors.As(reported, &ce):
