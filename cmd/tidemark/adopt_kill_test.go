@@ -230,12 +230,12 @@ func (a *adoption) bridges(prefix string, kills int) {
 		for until := time.Now().Add(a.wait(2 * time.Second)); time.Now().Before(until); <-pace.C {
 			a.run(a.m.Step(a.r, a.users)...)
 		}
-		switch {
-		case round%8 == 1:
+		switch round % 8 {
+		case 1:
 			restarts[0]++
 			a.pg.Restart(a.r.IntN(2) == 0)
 			a.connect()
-		case round%8 == 3:
+		case 3:
 			restarts[1]++
 			a.kafka.Kill(1)
 			a.kafka.Start(1)

@@ -69,7 +69,7 @@ type held struct {
 }
 
 func (h *held) compare(o *held) int {
-	return cmp.Or(cmp.Compare(h.After, o.After), cmp.Compare(h.Envelope.At, o.Envelope.At), cmp.Compare(h.at.topic, o.at.topic),
+	return cmp.Or(cmp.Compare(h.After, o.After), cmp.Compare(h.At, o.At), cmp.Compare(h.at.topic, o.at.topic),
 		cmp.Compare(h.at.n, o.at.n), cmp.Compare(h.offset, o.offset))
 }
 
@@ -368,7 +368,7 @@ func (f *feed) group(all []*held) {
 			tx, id = &source.Transaction{Time: h.Time}, h.TxID
 			f.ready = append(f.ready, tx)
 		}
-		tx.At = max(tx.At, h.Envelope.At)
+		tx.At = max(tx.At, h.At)
 		h.Row.Number = int64(len(tx.Changes) + 1)
 		tx.Changes = append(tx.Changes, source.Change{Kind: h.Kind, Row: h.Row})
 		f.behind[tx] = append(f.behind[tx], h)

@@ -50,7 +50,7 @@ func (c *Compare) Validate() error {
 	if c.Sample < 1 {
 		return fmt.Errorf("--sample %d: it must be at least 1; --all compares all", c.Sample)
 	}
-	if err := c.followFlags.check(); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	return c.checkAll()
