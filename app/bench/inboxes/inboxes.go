@@ -149,8 +149,8 @@ func (s *spread) ask(ctx context.Context, kind, user string, calls int) (got inb
 	}
 	got.body = len(plain)
 	if kind != "application/proto" {
-		i, j := bytes.Index(plain, []byte(`"as_of":["`)), bytes.LastIndexByte(plain, ']')
-		if i = bytes.LastIndex(plain, []byte(`"as_of":[`)); i >= 0 && j > i {
+		i, j := bytes.LastIndex(plain, []byte(`"as_of":[`)), bytes.LastIndexByte(plain, ']')
+		if i >= 0 && j > i {
 			got.asOf, got.tokens = j-i, bytes.Count(plain[i:j], []byte(","))+1
 		}
 		return got, nil
