@@ -129,7 +129,7 @@ func (s *session) poll(ctx context.Context, group *sink.Group) (kgo.Fetches, err
 		return nil, err
 	default:
 	}
-	return fetches, group.Failure(s.client, fetches, wait)
+	return fetches, group.Failure(wait, s.client, fetches)
 }
 
 // apply writes the fetched records to Redis and then moves the cursors. It returns once Redis has

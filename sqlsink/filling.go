@@ -106,7 +106,7 @@ type step struct {
 
 // sortSteps puts steps into the order in which all members lock positions.
 func sortSteps(steps []step) {
-	slices.SortFunc(steps, func(a, b step) int { return a.partition.Compare(b.partition) })
+	slices.SortFunc(steps, func(a, b step) int { return a.Compare(b.partition) })
 }
 
 // lock locks the positions of steps for this transaction. It returns errReopen if a position has

@@ -135,7 +135,7 @@ func (s *session) poll(ctx context.Context, group *sink.Group) (fetched int, err
 		return 0, err
 	default:
 	}
-	if err := group.Failure(s.client, fetches, wait); err != nil {
+	if err := group.Failure(wait, s.client, fetches); err != nil {
 		return 0, err
 	}
 	s.collect(fetches)

@@ -84,7 +84,7 @@ func (g *Group) Client(more ...kgo.Opt) (*kgo.Client, error) {
 
 // Failure returns the first error of fetches that does not pass by itself: a poll that wait ended,
 // a group that the client joins again, and a fetch that is repeated do.
-func (g *Group) Failure(cl *kgo.Client, fetches kgo.Fetches, wait context.Context) (failed error) {
+func (g *Group) Failure(wait context.Context, cl *kgo.Client, fetches kgo.Fetches) (failed error) {
 	fetches.EachError(func(topic string, number int32, err error) {
 		var group *kgo.ErrGroupSession
 		switch {

@@ -120,7 +120,7 @@ func TestAMemberBeginsWhereItIsTold(t *testing.T) {
 	var got []*kgo.Record
 	for len(got) == 0 {
 		fetches := cl.PollFetches(ctx)
-		if err := g.Failure(cl, fetches, ctx); err != nil || ctx.Err() != nil {
+		if err := g.Failure(ctx, cl, fetches); err != nil || ctx.Err() != nil {
 			t.Fatal(err, ctx.Err())
 		}
 		got = fetches.Records()
@@ -193,13 +193,13 @@ func TestFailure(t *testing.T) {
 	<-ended.Done()
 	of := func(err error) kgo.Fetches { return kgo.NewErrFetch(err) }
 	cl := testkit.Client(t, cluster(t))
-	if err := g.Failure(cl, of(context.DeadlineExceeded), ended); err != nil {
+	if err := g.Failure(ended, cl, of(context.DeadlineExceeded)); err != nil {
 		t.Errorf("a poll that ended in time fails: %v", err)
 	}
-	if err := g.Failure(cl, of(&kgo.ErrGroupSession{Err: errors.New("lost")}), t.Context()); err != nil {
+	if err := g.Failure(t.Context(), cl, of(&kgo.ErrGroupSession{Err: errors.New("lost")})); err != nil {
 		t.Errorf("a group that is joined again fails: %v", err)
 	}
-	if err := g.Failure(cl, of(errors.New("disk")), t.Context()); err == nil || !strings.Contains(err.Error(), "disk") {
+	if err := g.Failure(t.Context(), cl, of(errors.New("disk"))); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("%v", err)
 	}
 }
