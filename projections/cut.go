@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/overlay"
@@ -112,7 +113,8 @@ func (k *cutting) finish() {
 		p.rules.Written = overlay.Written{Now: &overlay.Overlay{}, Digest: k.written.Digest, Hot: k.written.Hot}
 		p.rules.ReceiptChannels, p.rules.ErasedPairs = p.rules.ReceiptChannels[:0], p.rules.ErasedPairs[:0]
 		p.rules.ReceiptEntries.Reset()
-		p.mergeRoom = cap(p.merging) + p.sorter.Room()
+		p.mergeRoom = arena.ListBytes(p.merging) + p.sorter.HeapBytes()
+		p.batchRoom = arena.ListBytes(k.batch.Repr())
 	})
 	p.rules.DirtyChannels = p.rules.DirtyChannels[:0]
 	for _, m := range []map[uint32]struct{}{p.rules.DirtyGuests, p.rules.DirtyPairExtras, p.rules.DirtyThreads, p.rules.DirtyFollows} {
@@ -159,7 +161,7 @@ func (c *Cut) Apply() error {
 		c.p.rules.Fail(err)
 		return err
 	}
-	c.p.stored.Pending = nil
+	c.p.stored.Pending, c.p.batchRoom = nil, 0
 	c.p.applied = c.Position
 	return nil
 }

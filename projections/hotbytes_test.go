@@ -35,6 +35,24 @@ func TestHotBytesIsWhatTheHeapSays(t *testing.T) {
 		p.rules.FoldRead(r, p.rules.Positions[events.Reads], 1)
 	}
 	crowd := users("member", 20)
+	receipt := func(p *Partition, i int) {
+		ch := fmt.Appendf(nil, "read-%d", i/20/8)
+		if i%(20*8) == 0 {
+			join(p, ch, crowd)
+			for k := range 8 {
+				post(p, &events.Message{ChannelID: ch, MessageID: fmt.Appendf(nil, "m%d", k), SenderID: []byte("bot")})
+			}
+		}
+		read(p, &events.Read{Kind: events.KindReadUpTo, ChannelID: ch, UserID: crowd[i%20], Target: events.TargetMessageID, MessageID: fmt.Appendf(nil, "m%d", i/20%8)})
+	}
+	var writing *Cut // not applied: its batch and its records are in memory
+	cutNow := func(p *Partition) {
+		p.Drain(nil, true)
+		var err error
+		if writing, err = p.Cut(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	kinds := map[string]struct {
 		n    int
 		fill func(p *Partition, i int)
@@ -146,15 +164,17 @@ func TestHotBytesIsWhatTheHeapSays(t *testing.T) {
 			}
 			read(p, &events.Read{Kind: events.KindMessagesViewed, ChannelID: ch, UserID: crowd[i%20], IDs: [][]byte{[]byte("m3"), []byte("m5"), []byte("m6")}})
 		}},
-		"receipts": {300_000, func(p *Partition, i int) {
-			ch := fmt.Appendf(nil, "read-%d", i/20/8)
-			if i%(20*8) == 0 {
-				join(p, ch, crowd)
-				for k := range 8 {
-					post(p, &events.Message{ChannelID: ch, MessageID: fmt.Appendf(nil, "m%d", k), SenderID: []byte("bot")})
-				}
+		"receipts": {300_000, receipt},
+		"receipts that a cut is writing": {300_000, func(p *Partition, i int) {
+			if receipt(p, i); i == 299_999 {
+				cutNow(p)
 			}
-			read(p, &events.Read{Kind: events.KindReadUpTo, ChannelID: ch, UserID: crowd[i%20], Target: events.TargetMessageID, MessageID: fmt.Appendf(nil, "m%d", i/20%8)})
+		}},
+		"channels that a cut is writing": {60_000, func(p *Partition, i int) {
+			join(p, fmt.Appendf(nil, "cut-%d", i), crowd[:2])
+			if i == 59_999 {
+				cutNow(p)
+			}
 		}},
 		"long ids": {30_000, func(p *Partition, i int) {
 			join(p, fmt.Appendf(nil, "%0200d", i), [][]byte{fmt.Appendf(nil, "%0250d", i)})
@@ -186,6 +206,8 @@ func TestHotBytesIsWhatTheHeapSays(t *testing.T) {
 				t.Errorf("the heap grew by %d bytes, the metric by %d", grown, says)
 			}
 			runtime.KeepAlive(p)
+			runtime.KeepAlive(writing)
+			writing = nil
 		})
 	}
 }

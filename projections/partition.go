@@ -2,7 +2,6 @@ package projections
 
 import (
 	"sync"
-	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -35,7 +34,8 @@ type Partition struct {
 	outMerging []state.OutReceipt
 	merging    []receipts.Entry
 	sorter     receipts.Sorter
-	mergeRoom  int // of both, for readers
+	mergeRoom  int64 // memory of both, for readers
+	batchRoom  int64 // memory of the outstanding cut's batch
 	blockBuf   [2][]receipts.Entry
 	outBuf     []byte
 	out        events.UnreadDelta
@@ -99,5 +99,5 @@ func (p *Partition) hotBytes() int64 {
 	n += arena.PoolBytes(&p.rules.Threads, (*state.Thread).HeapBytes) + arena.PoolBytes(&p.rules.MemberLists, (*state.MemberList).HeapBytes)
 	n += arena.PoolBytes(&p.rules.ChannelExtras, (*state.ChannelExtra).HeapBytes) + arena.PoolBytes(&p.rules.PairExtras, (*state.PairExtra).HeapBytes) + arena.ListBytes(p.rules.Lapses)
 	n += p.rules.Cold.Bytes() + arena.MapBytes(p.rules.VacantUsers) + arena.MapBytes(p.rules.VacantThreads)
-	return n + int64(p.mergeRoom)*int64(unsafe.Sizeof(receipts.Entry{}))
+	return n + p.mergeRoom + p.batchRoom
 }

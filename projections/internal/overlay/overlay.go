@@ -103,10 +103,10 @@ func (o *Overlay) Len() (n int) {
 	return n
 }
 
-// HeapBytes is the memory of the overlay alone.
-func (o *Overlay) HeapBytes() int64 {
-	if o == nil {
-		return 0
+// HeapBytes is the memory of the overlay and of those below it.
+func (o *Overlay) HeapBytes() (n int64) {
+	for ; o != nil; o = o.Below {
+		n += o.tab.Bytes() + arena.ListBytes(o.Entries) + o.Bytes
 	}
-	return o.tab.Bytes() + arena.ListBytes(o.Entries) + o.Bytes
+	return n
 }

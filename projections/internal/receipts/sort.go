@@ -3,6 +3,7 @@ package receipts
 import (
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
@@ -24,8 +25,8 @@ type Sorter struct {
 	keys   []uint64
 }
 
-// Room is how many entries the sorter has memory for.
-func (p *Sorter) Room() int { return cap(p.sorted) }
+// HeapBytes is the memory that the sorter keeps.
+func (p *Sorter) HeapBytes() int64 { return arena.ListBytes(p.sorted) + arena.ListBytes(p.keys) }
 
 // Sort puts a list in the order of rank. The result is valid until the next call.
 func (p *Sorter) Sort(list []Entry) []Entry {
