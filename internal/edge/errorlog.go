@@ -4,6 +4,7 @@ import (
 	"log"
 	"strings"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
@@ -13,8 +14,10 @@ func newErrorLog(s *obs.Seldom) *log.Logger { return log.New(lines{s}, "", 0) }
 
 type lines struct{ s *obs.Seldom }
 
-// Write takes one line of a log.Logger.
-func (l lines) Write(b []byte) (int, error) {
+// Write takes one line of a log.Logger. A panic is an error of it: net/http logs, among others, in
+// the function that recovers a handler's panic, where another one would end the process.
+func (l lines) Write(b []byte) (n int, err error) {
+	defer guard.Recover("logging of a connection", &err)
 	l.s.Warn("http", "err", bounded(strings.TrimSpace(string(b))))
 	return len(b), nil
 }

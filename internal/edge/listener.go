@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
@@ -46,41 +47,64 @@ func (d *door) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v := d.enter(c); v != nil {
+		if v := d.admit(c); v != nil {
 			return v, nil
 		}
-		d.metrics.refused.WithLabelValues(refusedConnection).Inc()
-		d.log.Warn("a connection was refused: the limit of open connections is reached", "limit", d.max, "from", c.RemoteAddr().String())
 		_ = c.Close() // its client finds out
 	}
 }
 
-// enter counts a connection, nil if there is no room for it.
-func (d *door) enter(c net.Conn) *visitor {
-	v := &visitor{Conn: c, door: d}
+// admit returns nil if there is no room for a connection. A panic costs that connection alone: the
+// goroutine is the one that accepts them all.
+func (d *door) admit(c net.Conn) (v *visitor) {
+	err := guard.Do("accepting a connection", func() {
+		var evicted *visitor
+		if v, evicted = d.enter(c); evicted != nil {
+			d.metrics.evicted.Inc()
+			_ = evicted.Conn.Close()
+		}
+		if v == nil {
+			d.metrics.refused.WithLabelValues(refusedConnection).Inc()
+			d.log.Warn("a connection was refused: the limit of open connections is reached", "limit", d.max, "from", c.RemoteAddr().String())
+		}
+	})
+	if err == nil {
+		return v
+	}
+	if v != nil {
+		_ = v.Close() // does not count any more
+	}
+	_ = guard.Do("logging it", func() { d.log.Warn("a connection was closed as it came in", guard.Attrs(err)...) })
+	return nil
+}
+
+// enter counts a connection, and out the one that makes room for it. v is nil if there is no room.
+func (d *door) enter(c net.Conn) (v, evicted *visitor) {
 	d.mu.Lock()
-	var evicted *visitor
+	defer d.mu.Unlock()
 	if d.open >= d.max {
 		longest := d.idle.Front()
 		if longest == nil {
-			d.mu.Unlock()
-			return nil
+			return nil, nil
 		}
 		evicted = longest.Value.(*visitor)
 		d.leave(evicted)
 	}
 	d.open++
+	v = &visitor{Conn: c, door: d}
 	v.place = d.idle.PushBack(v) // nothing came of it yet
 	d.metrics.open.Set(float64(d.open))
-	d.mu.Unlock()
-	if evicted != nil {
-		d.metrics.evicted.Inc()
-		_ = evicted.Conn.Close()
-	}
-	return v
+	return v, evicted
 }
 
-// leave counts a connection out, once. d.mu is held.
+// remove counts a connection out, once.
+func (d *door) remove(v *visitor) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.leave(v)
+}
+
+// leave is remove where d.mu is held.
 func (d *door) leave(v *visitor) {
 	if v.gone {
 		return
@@ -96,9 +120,7 @@ func (d *door) leave(v *visitor) {
 
 // Close closes the connection.
 func (v *visitor) Close() error {
-	v.door.mu.Lock()
-	v.door.leave(v)
-	v.door.mu.Unlock()
+	v.door.remove(v)
 	return v.Conn.Close()
 }
 

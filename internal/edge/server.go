@@ -79,7 +79,7 @@ func New(c Config, name string, h http.Handler) *Server {
 	s.http.ErrorLog = newErrorLog(s.log)
 	s.http.ConnState = func(c net.Conn, state http.ConnState) {
 		if err := guard.Do("counting idle connections", func() { s.door.state(c, state) }); err != nil {
-			s.log.Warn("a connection may count as idle that is not", guard.Attrs(err)...)
+			_ = guard.Do("logging it", func() { s.log.Warn("a connection may count as idle that is not", guard.Attrs(err)...) })
 		}
 	}
 	s.http.Handler = s.chain(h, m)
