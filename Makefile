@@ -1,7 +1,8 @@
 # The commands that people use; `make help` lists them.
 #
 # Tests start their servers themselves (internal/test/testkit), on free ports and without containers:
-# Apache Kafka from Maven's jars, which they keep in the user's cache folder, redis-server and PostgreSQL.
+# Apache Kafka from Maven's jars and Synapse from pip's packages, which they keep in the user's cache folder, redis-server and
+# PostgreSQL.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -32,6 +33,7 @@ build: ## build bin/tidemark
 
 .PHONY: test
 test: test-tools ## the whole suite against a real Kafka and a real Redis, then the short tests under the race detector
+	$(SERVERS) -fetch-synapse
 	$(SERVERS) -- .ci/tries $(TRIES) $(GO) test -timeout 15m -- $(PACKAGES)
 	.ci/tries $(TRIES) $(GO) test -short -race -timeout 20m -- $(PACKAGES)
 
@@ -52,6 +54,11 @@ chaos: test-tools ## kill -9 and SIGSTOP on real servers: ROUNDS=100 kills (abou
 	$(SERVERS) -- env TIDEMARK_CHAOS_ROUNDS=$(or $(ROUNDS),100) $(GO) test -count=1 -timeout 2h -v -run 'TestKill$$' ./internal/test/chaos
 	$(SERVERS) -- env TIDEMARK_CHAOS_PAUSES=$(or $(PAUSES),100) $(GO) test -count=1 -timeout 2h -v -run 'TestPause$$' ./internal/test/chaos
 	TIDEMARK_CHAOS_LEADERS=$(or $(LEADERS),20) $(GO) test -count=1 -timeout 1h -v -run 'TestLeaderDies$$' ./internal/test/chaos
+
+.PHONY: test-import
+test-import: test-tools ## import from a real Synapse, follow it and compare with it: ROUNDS=1, from seed SEED on if you name one
+	$(SERVERS) -fetch-synapse
+	$(if $(SEED),TIDEMARK_TEST_SYNAPSE_SEED=$(SEED) )TIDEMARK_TEST_SYNAPSE_ROUNDS=$(or $(ROUNDS),1) $(GO) test -count=1 -timeout 4h -v ./internal/test/synapse
 
 .PHONY: adopt-kills
 adopt-kills: test-tools ## kill imports and bridges with SIGKILL KILLS=100 times, and restart the database and the broker in between

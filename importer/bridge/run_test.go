@@ -3,14 +3,20 @@ package bridge
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/source"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/test/chats"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
@@ -152,5 +158,29 @@ func TestBridgeOnKafka(t *testing.T) {
 	b.same(want, got, users, channels, roots)
 	if kills < 3 {
 		t.Errorf("killed %d times", kills)
+	}
+}
+
+// The database is down when the bridge connects, as after it was killed. The bridge says so and
+// tries again.
+func TestADatabaseThatIsDownIsAwaited(t *testing.T) {
+	brokers := testkit.FakeKafka(t).ListenAddrs()
+	if err := kafkaadmin.Create(t.Context(), kadm.NewClient(testkit.Client(t, brokers)), events.PrefixedTopicSpecs("parts.", 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	bridge := New(Config{
+		Kafka: config.Kafka{Brokers: brokers}, Prefix: "parts.", Product: "mattermost", Slot: slot, Source: "here", DSN: "postgres://tidemark@127.0.0.1:1/none",
+		Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- bridge.Run(ctx) }()
+	testkit.Await(t, "the bridge says that the database does not answer", func() bool {
+		lines := bridge.Ready().Lines
+		return len(lines) == 1 && strings.Contains(lines[0], "127.0.0.1:1")
+	})
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
 	}
 }

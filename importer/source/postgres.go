@@ -74,7 +74,10 @@ type Now struct{ conn *pgx.Conn }
 // OpenNow connects to a database.
 func OpenNow(ctx context.Context, dsn string) (*Now, error) {
 	conn, err := connect(ctx, dsn)
-	return &Now{conn}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Now{conn}, nil
 }
 
 // Close closes the connection.

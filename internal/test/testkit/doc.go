@@ -24,6 +24,7 @@
 //	topics.go     a set of topics
 //	redis.go      a real Redis
 //	postgres.go   a real PostgreSQL, and statements run in one
+//	synapse.go    a real Synapse, a Matrix server
 //	secured.go    servers with TLS and rights
 //	authority.go  certificates
 //	program.go    programs beside Go

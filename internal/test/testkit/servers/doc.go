@@ -1,5 +1,5 @@
 // Package servers runs real servers without containers: Apache Kafka in KRaft mode from Maven's
-// jars, redis-server and PostgreSQL. Tests use it through package testkit; `make test` and `make
+// jars, redis-server, PostgreSQL and Synapse. Tests use it through package testkit; `make test` and `make
 // bench` start one broker for a whole run with cmd/servers.
 //
 // It has processes, ports, data directories and their cleanup. It does not have testing.T, topics
@@ -19,6 +19,8 @@
 //	kafkaconf.go       its configuration
 //	redis.go           redis-server
 //	postgres.go        PostgreSQL
+//	synapse.go         Synapse, a Matrix server
+//	python.go          what is installed for Python
 //	certificate.go     a certificate for one server
 //	axe.go             the accessibility checker of pages
 //	examples.go        what the examples of the documents need in Python and Java

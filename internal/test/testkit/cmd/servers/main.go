@@ -5,7 +5,7 @@
 //
 // The command finds the addresses in TIDEMARK_TEST_BROKERS and TIDEMARK_TEST_REDIS. The exit code
 // is the command's. With -fetch it only makes sure that Kafka's jars are there, and prints their
-// folder.
+// folder; with -fetch-synapse that Synapse is there, and prints the path of its Python.
 package main
 
 import (
@@ -28,13 +28,14 @@ import (
 
 func main() {
 	fetch := flag.Bool("fetch", false, "fetch Kafka's jars if they are missing, print their folder, and end")
+	synapse := flag.Bool("fetch-synapse", false, "fetch Synapse if it is missing, print the path of its Python, and end")
 	jvm := flag.String("jvm", "", "options of the broker's Java virtual machine, separated by spaces (default: small, for tests)")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: servers [flags] -- COMMAND [ARG...]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if *fetch == (flag.NArg() > 0) {
+	if (*fetch || *synapse) == (flag.NArg() > 0) {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -42,6 +43,13 @@ func main() {
 		dir, err := servers.KafkaLibs(context.Background())
 		exitOn(err)
 		fmt.Println(dir)
+	}
+	if *synapse {
+		python, err := servers.SynapsePython(context.Background())
+		exitOn(err)
+		fmt.Println(python)
+	}
+	if *fetch || *synapse {
 		return
 	}
 	code, err := run(strings.Fields(*jvm), flag.Args())

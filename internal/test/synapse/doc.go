@@ -1,0 +1,12 @@
+// Package synapse plays what users do on a real Synapse, which is imported half way and followed for
+// the rest, and judges the result. It has tests only.
+//
+//	synapse_test.go  the test: play, import, follow, kill, compare
+//	world_test.go    users, rooms, and what was done there
+//	acts_test.go     actions of users, by the client API
+//	random_test.go   random actions
+//	museum_test.go   stories of package museum, as actions
+//	truth_test.go    the numbers by what was done
+//	judge_test.go    the numbers of Tidemark, of Synapse and of tidemark compare
+//	servers_test.go  the servers and the command, which are killed
+package synapse

@@ -1,0 +1,85 @@
+package synapse
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tidemark/tidemark/importer/compare"
+	"github.com/tidemark/tidemark/internal/test/folded"
+	"github.com/tidemark/tidemark/internal/test/matrix"
+)
+
+// judgeTopics compares the numbers that follow from what was written with those that follow from
+// what was done.
+func (b *bed) judgeTopics(w *world, t *truth) {
+	b.t.Helper()
+	got, posted := folded.Topics(b.t, b.kafka.Brokers, prefix)
+	folded.Once(b.t, posted)
+	var rooms []string
+	for _, r := range w.rooms {
+		rooms = append(rooms, r.id)
+	}
+	folded.Same(b.t, t.Model, got, w.names, rooms, w.roots())
+}
+
+// compared runs tidemark compare and returns its lines.
+func (b *bed) compared(url string) (lines []compare.Line) {
+	b.t.Helper()
+	out := b.run(-1, b.args("compare", "--addr", url, "--all", "--json")...)
+	for text := range strings.Lines(out) {
+		var l compare.Line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			b.t.Fatalf("%v\n%s", err, out)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// ours returns the numbers of what was done.
+func (t *truth) ours(l *compare.Line) (unread, mentions int64) {
+	if l.Thread == "" {
+		v, _ := t.View(l.User, l.Channel)
+		return int64(v.Unread), int64(v.Mentions)
+	}
+	v, _ := t.Thread(l.User, l.Channel, l.Thread)
+	return int64(v.Unread), int64(v.Mentions)
+}
+
+// judgeLines compares each line of tidemark compare with what was done, and with what Synapse told
+// its users.
+func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[string]map[matrix.Place]matrix.Counts) {
+	b.t.Helper()
+	buckets := map[compare.Bucket]int{}
+	reasons := map[string]int{}
+	for i := range lines {
+		l := &lines[i]
+		buckets[l.Bucket]++
+		reasons[l.Reason]++
+		unread, mentions := t.ours(l)
+		if l.Ours.Unread != unread || l.Ours.Mentions != nil && *l.Ours.Mentions != mentions {
+			b.t.Errorf("%s, and by what was done %d (%d @)", l, unread, mentions)
+		}
+		switch l.Bucket {
+		case compare.Equal, compare.ByPolicy, compare.TheirsWrong:
+		default:
+			b.t.Errorf("nothing of ours is wrong here: %s", l)
+		}
+		at := matrix.Place{Room: l.Channel, Thread: l.Thread}
+		if said := told[l.User][at]; said.Unread != l.Theirs.Unread || said.Mentions != *l.Theirs.Mentions {
+			b.t.Errorf("%s, and /sync told %d (%d @)", l, said.Unread, said.Mentions)
+		}
+		delete(told[l.User], at)
+	}
+	for user, places := range told {
+		for at, said := range places {
+			if said != (matrix.Counts{}) {
+				b.t.Errorf("%s in %s %s: /sync told %+v, and no line has it", user, at.Room, at.Thread, said)
+			}
+		}
+	}
+	b.t.Log(buckets)
+	for r, n := range reasons {
+		b.t.Log(n, r)
+	}
+}

@@ -1,0 +1,123 @@
+package synapse
+
+import (
+	"slices"
+
+	"github.com/tidemark/tidemark/internal/test/matrix"
+)
+
+// step does something random in one of the rooms.
+func (w *world) step(rooms []*room, users []string) {
+	w.t.Helper()
+	r, user := pick(w.r, rooms), pick(w.r, users)
+	if !r.in[user] {
+		w.do(act{kind: joins, room: r, user: user})
+		return
+	}
+	what := w.r.IntN(24)
+	said := w.said(r, posts)
+	if len(said) == 0 {
+		what = 0
+	}
+	switch {
+	case what < 9:
+		w.post(r, user)
+	case what < 14:
+		w.read(r, user)
+	case what == 14:
+		w.do(act{kind: reacts, room: r, user: user, of: pick(w.r, said)})
+	case what < 17:
+		w.edit(r, pick(w.r, said))
+	case what == 17:
+		id := pick(w.r, said)
+		w.do(act{kind: redacts, room: r, user: w.messages[id].author, of: id})
+	case what == 18:
+		if of := w.said(r, edits); len(of) > 0 {
+			id := pick(w.r, of)
+			w.do(act{kind: redacts, room: r, user: w.messages[id].author, of: id})
+		}
+	case what == 19:
+		if !r.direct {
+			w.do(act{kind: leaves, room: r, user: user})
+		}
+	case what == 20:
+		w.do(act{kind: renames, room: r, user: user})
+	case what == 21:
+		w.mute(r, user)
+	case what == 22:
+		w.do(act{kind: posts, room: r, user: user, sort: pick(w.r, []string{"m.sticker", "m.poll.start", "m.room.encrypted"})})
+	default:
+		if m := w.messages[pick(w.r, said)]; r.in[m.author] { // a thread goes on
+			w.read(r, m.author)
+		}
+	}
+}
+
+// said returns the events of a kind in a room whose authors are still there to redact them.
+func (w *world) said(r *room, k kind) (ids []string) {
+	for _, id := range r.events {
+		if m := w.messages[id]; m.kind == k && !m.gone && r.in[m.author] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// post sends a message; every third one replies in a thread.
+func (w *world) post(r *room, user string) {
+	w.t.Helper()
+	a := act{kind: posts, room: r, user: user, silent: w.r.IntN(8) == 0, all: w.r.IntN(16) == 0}
+	if said := w.said(r, posts); len(said) > 0 && w.r.IntN(3) == 0 {
+		a.thread = pick(w.r, said)
+		if root := w.messages[a.thread].thread; root != "" {
+			a.thread = root // a thread that goes on
+		}
+		if w.messages[a.thread].gone {
+			a.thread = ""
+		}
+	}
+	a.mentions = w.mentioned(r, user)
+	w.do(a)
+}
+
+// mentioned returns somebody whom a message of a user mentions, or nobody.
+func (w *world) mentioned(r *room, user string) []string {
+	if u := pick(w.r, w.names); u != user && r.in[u] && w.r.IntN(3) == 0 {
+		return []string{u}
+	}
+	return nil
+}
+
+func (w *world) edit(r *room, id string) {
+	w.t.Helper()
+	author := w.messages[id].author
+	w.do(act{kind: edits, room: r, user: author, of: id, mentions: w.mentioned(r, author)})
+}
+
+// read sends a receipt for one of the newest events, as clients do: without a thread, of the room
+// without its threads, or of a thread.
+func (w *world) read(r *room, user string) {
+	w.t.Helper()
+	at := max(0, len(r.events)-1-w.r.IntN(5)*w.r.IntN(2))
+	a := act{kind: reads, room: r, user: user, of: r.events[at], private: w.r.IntN(3) == 0}
+	if m := w.messages[a.of]; m.kind == posts && w.r.IntN(2) == 0 {
+		if a.thread = m.thread; a.thread == "" {
+			a.thread = matrix.Main
+		}
+	}
+	w.do(a)
+}
+
+// mute makes a rule that mutes, or disables or enables it.
+func (w *world) mute(r *room, user string) {
+	w.t.Helper()
+	rule := pick(w.r, []string{"override", "room"})
+	name := user + rule + r.id
+	if !w.muted[name] {
+		w.muted[name] = true
+		w.do(act{kind: mutes, room: r, user: user, rule: rule})
+		return
+	}
+	last := slices.IndexFunc(w.acts, func(a act) bool { return a.kind == enables && a.user == user && a.rule == rule && a.room == r })
+	w.do(act{kind: enables, room: r, user: user, rule: rule, enabled: last >= 0 && w.r.IntN(2) == 0})
+}

@@ -1,0 +1,164 @@
+package synapse
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/test/folded"
+	"github.com/tidemark/tidemark/internal/test/matrix"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+// prefix is that of the topics of the import.
+const prefix = "v2."
+
+// seedEnv repeats a run, and roundsEnv says how many there are.
+const (
+	seedEnv   = "TIDEMARK_TEST_SYNAPSE_SEED"
+	roundsEnv = "TIDEMARK_TEST_SYNAPSE_ROUNDS"
+)
+
+// number returns the value of an environment variable.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	said := os.Getenv(name)
+	if said == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(said, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// Users play on a real Synapse. Half of it is imported, and the rest followed, while the bridge,
+// Synapse, its database and the broker are killed in turn. Then every number is the one of what was
+// done, and every difference from what Synapse tells its users has its reason.
+func TestSynapse(t *testing.T) {
+	seed := number(t, seedEnv, rand.Uint64())
+	for round := range number(t, roundsEnv, 1) {
+		t.Run(fmt.Sprint(round+1), func(t *testing.T) { playSynapse(t, seed+round) })
+	}
+}
+
+func playSynapse(t *testing.T, seed uint64) {
+	t.Logf("%s=%d", seedEnv, seed)
+	b := newBed(t)
+	r := rand.New(rand.NewPCG(seed, 29))
+	w := newWorld(t, r, b.synapse.URL)
+	var users []string
+	for _, name := range []string{"ann", "bob", "cem", "dee"} {
+		users = append(users, w.register(name))
+	}
+	rooms := []*room{w.create(users[0]), w.create(users[1])}
+	play := func(n int) {
+		for range n {
+			w.step(rooms, users)
+		}
+	}
+	play(100)
+	b.run(0, "topics", "create", "--brokers", b.kafka.Brokers[0], "--topic-prefix", prefix, "--partitions", "2", "--replication-factor", "1")
+	b.publish()
+	imported := begin(t, b.args("import", "--slot", "chat")...)
+	for running := true; running; {
+		select {
+		case <-imported.ended:
+			running = false
+		default:
+			play(1) // some of it is in the import, some not
+		}
+	}
+	if imported.failed != nil {
+		t.Fatal(&imported.out)
+	}
+	t.Log(imported.out.String())
+	bridge := begin(t, b.args("bridge", "--slot", "chat")...)
+	kills := b.kills()
+	kills["the bridge"] = func() {
+		bridge.kill()
+		bridge = begin(t, b.args("bridge", "--slot", "chat")...)
+	}
+	names := slices.Sorted(maps.Keys(kills))
+	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for i, name := range names {
+		if i == len(names)/2 {
+			direct := w.create(users[0], users[1])
+			w.do(act{kind: posts, room: direct, user: users[0]})
+			w.do(act{kind: joins, room: direct, user: users[1]})
+			w.do(act{kind: posts, room: direct, user: users[0]})
+		}
+		play(10)
+		t.Log("kill", name)
+		done := make(chan struct{})
+		kill := kills[name]
+		go func() { // in the middle of what users do
+			defer close(done)
+			kill()
+		}()
+		play(25)
+		<-done
+		bridge.running()
+	}
+	b.await(bridge, w.do(act{kind: posts, room: rooms[0], user: w.member(rooms[0])}))
+	bridge.interrupt()
+
+	b.synapse.Kill()
+	b.synapse.Start() // without its caches
+	told := map[string]map[matrix.Place]matrix.Counts{}
+	for _, u := range users {
+		var err error
+		if told[u], err = w.users[u].Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.synapse.Kill() // nothing changes any more
+	truth := w.truth()
+	b.judgeTopics(w, truth)
+	b.judgeLines(w, truth, b.compared(b.node()), told)
+}
+
+// publish makes the publications that an import asks for.
+func (b *bed) publish() {
+	b.t.Helper()
+	out := b.run(-1, b.args("import", "--slot", "chat")...)
+	_, sql, found := strings.Cut(out, ":\n")
+	if !found {
+		b.t.Fatal(out)
+	}
+	testkit.SQL(b.t, b.pg.DSN, sql)
+}
+
+// await waits until the bridge has written a message.
+func (b *bed) await(bridge *child, id string) {
+	b.t.Helper()
+	begun := time.Now()
+	testkit.Await(b.t, "the bridge is where the story ends", func() bool {
+		bridge.running()
+		for name := range folded.Posted(b.t, b.kafka.Brokers, prefix) {
+			if strings.HasSuffix(name, " "+id) {
+				return true
+			}
+		}
+		return false
+	})
+	b.t.Logf("the bridge had caught up after %v", time.Since(begun))
+}
+
+// member returns somebody who is in a room.
+func (w *world) member(r *room) string {
+	for _, u := range w.names {
+		if r.in[u] {
+			return u
+		}
+	}
+	w.do(act{kind: joins, room: r, user: w.names[0]})
+	return w.names[0]
+}
