@@ -105,7 +105,7 @@ var advice = map[string]string{
 
 	"tidemark_gateway_connections":               "near `--max-connections`: add a gateway",
 	"tidemark_gateway_handshakes_total":          "`401`: tokens; `403`: `--origins`; `429` and `full`: the limits; `503`: the gateway stops or cannot read",
-	"tidemark_gateway_closed_total":              "codes of [the protocol](gateway.md); `4402` grows: clients are too slow",
+	"tidemark_gateway_closed_total":              "codes of [the protocol](gateway.md); `4408` grows: clients are too slow",
 	"tidemark_gateway_frames_sent_total":         "load",
 	"tidemark_gateway_bytes_sent_total":          "load of the network",
 	"tidemark_gateway_frames_received_total":     "load",
