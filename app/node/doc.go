@@ -15,6 +15,7 @@
 //	metrics.go    what a node measures beside its parts
 //	statecodes.go the codes of what is wrong now, as a metric
 //	doors.go      the listeners
+//	cluster.go    what this node reports to others, and asks them
 //	ui.go         the page
 //	snapshots.go  the newest snapshots, for the page
 package node

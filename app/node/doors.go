@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/app/admin"
+	"github.com/tidemark/tidemark/app/cluster"
 	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/crossorigin"
@@ -91,6 +92,9 @@ func (n *Node) handler() http.Handler {
 		n.serveAdmin(mux)
 	} else {
 		mux = obs.Mux(n.Ready, nil, rest)
+	}
+	if n.cfg.Roles.Has(config.RoleProcessor) {
+		mux.Handle("GET "+cluster.PathSelf, cluster.Handler(n.report, n.proof(), n.cfg.Verifier, n.cfg.Logger.With("role", "http")))
 	}
 	if s := n.socket(); s != nil {
 		mux.Handle("GET /v1/socket", s)

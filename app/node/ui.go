@@ -27,6 +27,7 @@ func (n *Node) addUI() error {
 	if n.router != nil {
 		c.Node = n.router
 	}
+	c.Cluster = n.asker(c.Node).Ask
 	c.Ready = func() (bool, []string) {
 		r := n.Ready()
 		return r.Ready, r.Lines

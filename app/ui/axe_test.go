@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/tidemark/tidemark/internal/test/testkit/servers"
 )
@@ -64,6 +65,21 @@ func TestAxe(t *testing.T) {
 	b.click(annLaptop + ` .row:has([data-channel=general]) .count`)
 	b.until("an explanation", `document.querySelector('dialog[open] .evidence')`)
 	judge("explanation")
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.find("g4", "thank you")
+	b.heading("Who has it")
+	judge("a message")
+	b.click("dialog .evidence .link")
+	b.until("a user", `document.querySelector('dialog .who-is')`)
+	judge("a user")
+	b.click("dialog .evidence .link")
+	b.until("a channel", `document.querySelector('dialog .pairs')`)
+	judge("a channel")
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.slash()
+	b.do(chromedp.SendKeys(chromedp.CSS(".find"), "ann", chromedp.NodeVisible))
+	b.until("something is found", `document.querySelectorAll('.found').length > 1`)
+	judge("search")
 	b.turnToOperators()
 	judge("operators")
 	b.do(chromedp.Navigate(s.url+everyone), chromedp.EmulateViewport(390, 844))

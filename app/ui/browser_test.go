@@ -283,6 +283,9 @@ func (b *browser) shot(name string) {
 	}
 }
 
+// chromedpPhone makes the window that of a phone.
+func chromedpPhone() chromedp.Action[chromedp.Void] { return chromedp.EmulateViewport(390, 844) }
+
 // scheme makes the page light or dark, and still: a picture of what is on its way to somewhere says
 // nothing.
 func (b *browser) scheme(value string) {

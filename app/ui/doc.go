@@ -14,6 +14,7 @@
 //	guard.go        who may see it
 //	feed.go         reads chat.messages
 //	timeline.go     the messages that the page remembers
+//	search.go       what of them a search fits
 //	operators.go    the numbers of this node
 //	deadletters.go  its dead letters
 //	reply.go        answers and refusals as JSON

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tidemark/tidemark/app/cluster"
 	"github.com/tidemark/tidemark/clients/js"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/audit"
@@ -39,6 +40,8 @@ type Config struct {
 	Verifier *auth.Verifier
 	// Audit is the log of pressed buttons and refused callers; nil: there is none.
 	Audit *audit.Log
+	// Cluster asks all nodes of the group; nil: the page has no view of them.
+	Cluster func(context.Context) cluster.Overview
 	// Snapshots lists the newest snapshot of each partition; nil: the node keeps none.
 	Snapshots func(context.Context) ([]Snapshot, error)
 	// Demo is the demo that talks on this stack; nil: there is none.
@@ -115,9 +118,11 @@ func New(c Config) (*UI, error) {
 	api := http.NewServeMux()
 	api.HandleFunc("GET /ui/api/about", u.about)
 	api.HandleFunc("GET /ui/api/people", u.people)
+	api.HandleFunc("GET /ui/api/search", u.search)
 	api.HandleFunc("GET /ui/api/history", u.history)
 	api.HandleFunc("GET /ui/api/changes", u.changes)
 	api.HandleFunc("GET /ui/api/operators", u.operators)
+	api.HandleFunc("GET /ui/api/cluster", u.cluster)
 	api.HandleFunc("GET /ui/api/deadletters", u.deadLetters)
 	api.HandleFunc("POST /ui/api/deadletters/replay", u.replay)
 	api.HandleFunc("POST /ui/api/demo", u.demo)

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,6 +34,8 @@ type nodeConfig struct {
 	Redis   string
 	DataDir string
 	Listen  string
+	// Instance is the node's --instance-id; "": the-node.
+	Instance string
 }
 
 // runNode is the whole of such a process. It ends by being killed, or when the test that started it
@@ -58,7 +61,7 @@ func runNode(text string) int {
 	n, err := node.New(ctx, node.Config{
 		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
 		Kafka: config.Kafka{Brokers: c.Brokers, Options: testkit.FastClientOpts()}, Redis: config.Redis{URL: c.Redis},
-		Group: "tidemark", InstanceID: "the-node", DataDir: c.DataDir, Settings: projections.DefaultSettings(), Memory: 256 << 20,
+		Group: "tidemark", InstanceID: cmp.Or(c.Instance, "the-node"), DataDir: c.DataDir, Settings: projections.DefaultSettings(), Memory: 256 << 20,
 		Advertise: "http://" + ln.Addr().String(), Listener: ln, UI: &ui.Config{}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

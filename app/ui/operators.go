@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -87,6 +88,15 @@ func (u *UI) operators(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	reply(w, answer)
+}
+
+// cluster answers with all nodes of the group.
+func (u *UI) cluster(w http.ResponseWriter, r *http.Request) {
+	if u.cfg.Cluster == nil {
+		refuse(w, http.StatusNotFound, errors.New("this node does not know its group"))
+		return
+	}
+	reply(w, u.cfg.Cluster(r.Context()))
 }
 
 // partitions lists those of the topics, whoever has them.

@@ -200,6 +200,13 @@ type Person struct {
 
 // people are all members, those of most channels first; at most 500.
 func (t *timeline) people() []Person {
+	list := t.everybody()
+	slices.SortFunc(list, func(a, b Person) int { return cmp.Or(b.Channels-a.Channels, cmp.Compare(a.ID, b.ID)) })
+	return list[:min(len(list), 500)]
+}
+
+// everybody is all members, in no order.
+func (t *timeline) everybody() []Person {
 	t.mu.Lock()
 	counts := map[string]int{}
 	for _, c := range t.channels {
@@ -212,8 +219,7 @@ func (t *timeline) people() []Person {
 	for u, n := range counts {
 		list = append(list, Person{u, n})
 	}
-	slices.SortFunc(list, func(a, b Person) int { return cmp.Or(b.Channels-a.Channels, cmp.Compare(a.ID, b.ID)) })
-	return list[:min(len(list), 500)]
+	return list
 }
 
 // since returns the channels that changed after a revision, the newest revision, and a channel that

@@ -1,20 +1,25 @@
 // The page: who is on it, which of the two views is shown, and what belongs to all.
 
 import { currentToken, own, refused, tell, useToken } from '/ui/api.js';
+import { Cluster } from '/ui/cluster.js';
 import { Device } from '/ui/device.js';
 import { announce, avatar, drawing, h, icon } from '/ui/dom.js';
-import { receipts } from '/ui/explain.js';
-import { help } from '/ui/help.js';
+import { help, strip } from '/ui/help.js';
 import { Hidden } from '/ui/hidden.js';
+import { message } from '/ui/look.js';
 import { Messages } from '/ui/messages.js';
 import { Operators } from '/ui/operators.js';
 import { watchPartitions } from '/ui/outage.js';
 import { pane, STOPPED } from '/ui/pane.js';
+import { search } from '/ui/search.js';
 import * as sheet from '/ui/sheet.js';
 import { capped, duration, names, title } from '/ui/words.js';
 
 /** How a device is brought into sight: at once for those who asked for less motion. */
 const smooth = () => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : 'smooth');
+
+/** The views: the fragment of the address, and its name. */
+const views = [['people', 'People'], ['operators', 'Operators'], ['cluster', 'Nodes']];
 
 const themes = { auto: 'light dark', light: 'light', dark: 'dark' };
 const store = { // a page may be denied its storage
@@ -36,6 +41,7 @@ class App {
   constructor() {
     this.messages = new Messages();
     this.operators = new Operators(() => this.redraw());
+    this.cluster = new Cluster(() => this.redraw());
     this.redraw = drawing(document.getElementById('app'), () => {
       sheet.redraw();
       return this.render();
@@ -61,13 +67,14 @@ class App {
     void this.start();
   }
 
-  get view() { return location.hash === '#operators' ? 'operators' : 'people'; }
+  get view() { return views.find(([name]) => location.hash === `#${name}`)?.[0] ?? 'people'; }
 
   /** Whether the node takes events of this kind, or with this field: the page offers no others. */
   can(part) { return this.about.unfolded?.includes(part) === false; }
 
   route() {
     this.operators.watch(this.view === 'operators' && !refused.value);
+    this.cluster.watch(this.view === 'cluster' && !refused.value);
     this.redraw();
     document.querySelector('main')?.focus({ preventScroll: true });
   }
@@ -97,6 +104,13 @@ class App {
     this.shareCast();
     this.redraw();
     return device;
+  }
+
+  /** Brings a device into sight, from whichever view. */
+  show(device) {
+    if (this.view !== 'people') location.hash = '';
+    this.activate(device);
+    setTimeout(() => document.getElementById(device.id)?.scrollIntoView({ behavior: smooth(), inline: 'start', block: 'nearest' }), 200);
   }
 
   remove(device) {
@@ -133,7 +147,7 @@ class App {
     this.redraw();
   }
 
-  showReceipts(device, message, readers) { void receipts(device, message, readers); }
+  showReceipts(device, m, readers) { void message(this, device.selected, m.message_id, readers); }
 
   // How fast it is, as seen from here
 
@@ -158,9 +172,10 @@ class App {
   }
 
   keys(e) {
-    if (e.key === '?' && !e.ctrlKey && !e.altKey && !e.metaKey && !e.target.closest?.('input, textarea, select, dialog')) {
+    const open = { '?': help, '/': () => search(this) }[e.key];
+    if (open && !refused.value && !e.ctrlKey && !e.altKey && !e.metaKey && !e.target.closest?.('input, textarea, select, dialog')) {
       e.preventDefault();
-      help();
+      open();
       return;
     }
     const n = e.altKey && /^Digit[1-6]$/.test(e.code) ? Number(e.code.at(-1)) : 0;
@@ -180,7 +195,7 @@ class App {
     return [
       h('a', { class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); document.querySelector('main')?.focus(); } }, 'Skip to the content'),
       this.top(),
-      refused.value ? this.signIn() : this.view === 'operators' ? this.operators.render() : this.people(),
+      refused.value ? this.signIn() : this.view === 'people' ? this.people() : this[this.view].render(),
     ];
   }
 
@@ -203,13 +218,14 @@ class App {
   }
 
   top() {
-    const tab = (view, label) => h('a', { class: 'tab', href: view === 'people' ? '#' : `#${view}`, 'aria-current': this.view === view ? 'page' : undefined }, label);
+    const tab = (view, label) => h('a', { key: view, class: 'tab', href: view === 'people' ? '#' : `#${view}`, 'aria-current': this.view === view ? 'page' : undefined }, label);
     const { demo } = this.about;
     const next = { auto: 'light', light: 'dark', dark: 'auto' }[this.theme];
     return h('header', { class: 'top' },
       h('h1', { class: 'brand' }, h('svg', { viewBox: '0 0 32 32', class: 'logo', 'aria-hidden': 'true' },
         h('path', { d: 'M5 12c3.700-3 7.300-3 11 0s7.300 3 11 0' }), h('path', { class: 'second', d: 'M5 19c3.700-3 7.300-3 11 0s7.300 3 11 0' }), h('path', { class: 'mark', d: 'M5 26h22' })), 'Tidemark'),
-      h('nav', { class: 'tabs', 'aria-label': 'Views' }, tab('people', 'People'), tab('operators', 'Operators')),
+      h('nav', { class: 'tabs', 'aria-label': 'Views' }, views.map(([name, label]) => tab(name, label))),
+      !refused.value && h('button', { class: 'finder', type: 'button', 'aria-keyshortcuts': '/', 'aria-label': 'Search: a user, a channel, a message', title: 'Search (/)', onclick: () => search(this) }, icon('search'), h('span', { class: 'finder-text' }, 'Search', h('span', { class: 'wide' }, ' users, channels, messages')), h('kbd', { 'aria-hidden': 'true' }, '/')),
       h('span', { class: 'grow' }),
       Number.isFinite(this.latency) && this.view === 'people' && h('span', { class: 'latency', title: 'From sending the last message to the changed number on another device' }, 'post to badge ', h('b', {}, duration(this.latency))),
       this.view === 'people' && this.messages.people.length > 0 && this.devices.length < 6 && this.adder(),
@@ -228,9 +244,7 @@ class App {
         'aria-label': 'Add a device', onchange: (e) => {
           const user = e.currentTarget.value;
           e.currentTarget.value = '';
-          if (!user) return;
-          const d = this.add(user);
-          setTimeout(() => document.getElementById(d.id)?.scrollIntoView({ behavior: smooth(), inline: 'nearest', block: 'nearest' }), 200);
+          if (user) this.show(this.add(user));
         },
       },
       h('option', { value: '' }, 'Add a device'),
@@ -242,11 +256,9 @@ class App {
     return h('main', { class: 'people', id: 'main', tabindex: '-1', key: 'people' },
       h('div', { class: 'cast', role: 'group', 'aria-label': 'Devices on this page' },
         this.devices.map((d) => h('button', {
-          key: d.id, class: `cast-tab ${d === this.active ? 'here' : ''}`, type: 'button', 'aria-pressed': String(d === this.active), 'aria-label': `${title(d.user)}, ${d.kind}`, onclick: () => {
-            this.activate(d);
-            document.getElementById(d.id)?.scrollIntoView({ behavior: smooth(), inline: 'start', block: 'nearest' });
-          },
+          key: d.id, class: `cast-tab ${d === this.active ? 'here' : ''}`, type: 'button', 'aria-pressed': String(d === this.active), 'aria-label': `${title(d.user)}, ${d.kind}`, onclick: () => this.show(d),
         }, avatar(d.user, 'tiny'), h('span', { class: 'cast-name', dir: 'auto' }, title(d.user)), icon(d.kind), d.inbox.badge > 0 && h('span', { class: 'pip' }, capped(d.inbox.badge))))),
+      this.devices.length > 0 && strip(this.redraw),
       this.devices.length
         ? h('div', { class: 'devices' }, this.devices.map((d) => pane(d)))
         : this.messages.peopleKnown && h('div', { class: 'welcome' }, h('h2', {}, 'Nobody is here yet'),

@@ -39,6 +39,7 @@ export class Device {
   visible = false; // its messages are drawn somewhere on the screen
   #messages = new Layer(() => this.showList()); // on a narrow device they cover the channel list
   #side = new Layer(() => this.closePanel());
+  #before = []; // of each channel that was left for another one, where they are side by side: Back returns to it
 
   /** @param {{id: string, user: string, kind: string}} who */
   constructor(app, who) {
@@ -108,6 +109,7 @@ export class Device {
     this.client.close();
     this.#messages.closed();
     this.#side.closed();
+    for (const layer of this.#before.splice(0).reverse()) layer.closed();
   }
 
   #lost(frame) {
@@ -131,13 +133,15 @@ export class Device {
 
   // Reading
 
-  /** Opens a channel: the unread line is put where reading had stopped, and stays there. */
-  open(id) {
-    if (id !== this.selected) this.blur();
+  /** Opens a channel: the unread line is put where reading had stopped, and stays there. `back`: it was open before. */
+  open(id, back = false) {
+    const was = this.selected;
+    if (id !== was) this.blur();
     this.selected = id;
-    this.showMessages();
+    const covered = this.showMessages();
     this.panel = '';
     this.#side.closed();
+    if (was && id !== was && !covered && !back) this.#returnable(was);
     this.#kept = undefined;
     this.attentive = this.active;
     this.error = '';
@@ -184,11 +188,23 @@ export class Device {
     this.app.redraw();
   }
 
-  /** Shows the messages. A narrow device shows them in the place of its list. */
+  /** Makes Back lead to a channel. */
+  #returnable(id) {
+    const layer = new Layer(() => {
+      this.#before.splice(this.#before.indexOf(layer), 1);
+      this.open(id, true);
+    }, true);
+    this.#before.push(layer);
+    layer.opened();
+  }
+
+  /** Shows the messages. A narrow device shows them in the place of its list; returns whether this one is. */
   showMessages() {
     const list = document.querySelector(`#${this.id} .channels`);
-    if (this.pane === 'list' && list && list.offsetWidth === list.parentElement.offsetWidth) this.#messages.opened();
+    const narrow = this.pane === 'list' && list && list.offsetWidth === list.parentElement.offsetWidth;
+    if (narrow) this.#messages.opened();
     this.pane = 'messages';
+    return narrow;
   }
 
   /** Shows the channel list again, where it was covered. */

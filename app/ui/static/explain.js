@@ -2,9 +2,10 @@
 
 import { CallError, query } from '/ui/api.js';
 import { totalsOf } from '/ui/client/index.js';
+import { copyable, quoted } from '/ui/copy.js';
 import { h } from '/ui/dom.js';
 import { levelWords } from '/ui/said.js';
-import { show } from '/ui/sheet.js';
+import { open } from '/ui/sheet.js';
 import { channelName, count, exactTime, isDirect, plural, timeOf, title } from '/ui/words.js';
 
 const reasons = {
@@ -13,20 +14,21 @@ const reasons = {
   before_join: ['before joining', 'history is not unread'], hidden: ['hidden', 'by this person, or not meant for them'],
 };
 
-/** Opens the explanation of a channel, of a thread, or of all of a person's numbers. */
+/** Opens the explanation of a channel, of a thread, or of all of a person's numbers. `device` is who asks: a device, or a
+ * person of whom the page has none, as {user, app}. */
 export async function explain(device, channel, thread) {
   if (!channel) {
-    show(`${title(device.user)}'s badge`, () => sum(device));
+    open(`${title(device.user)}'s badge`, () => sum(device));
     return;
   }
   const name = `${isDirect(channel) ? '' : '#'}${channelName(channel, device.user)}${thread ? ', a thread' : ''}`;
   const label = `${title(device.user)} in ${name}`;
-  show(label, h('p', { class: 'empty' }, 'Asking …'));
+  const sheet = open(label, h('p', { class: 'empty' }, 'Asking …'));
   try {
     const x = await query('ExplainUnread', { user_id: device.user, channel_id: channel, ...(thread && { thread_id: thread }) });
-    show(label, explained(device, channel, x));
+    sheet.set(explained(device, channel, x));
   } catch (err) {
-    show(label, h('p', { class: 'trouble' }, err instanceof CallError ? err.message : String(err)));
+    sheet.set(h('p', { class: 'trouble' }, err instanceof CallError ? err.message : String(err)));
   }
 }
 
@@ -77,29 +79,7 @@ function explained(device, channel, x) {
         : h('code', {}, id));
     })),
     x.unnamed > 0 && h('p', { class: 'fact' }, `${plural(x.unnamed, 'message')} without an id: seeded, or older than the index.`),
-    h('p', { class: 'note' }, 'At the command line: ', h('code', {}, `tidemark query explain ${device.user} ${channel}`)),
+    copyable(`tidemark query explain ${quoted(device.user)} ${quoted(channel)}`),
   ];
 }
 
-/** Opens who has a message, and since when. */
-export async function receipts(device, m, readers) {
-  const label = 'Who has it';
-  const channel = device.selected;
-  const quote = h('blockquote', {}, h('b', { dir: 'auto' }, title(m.sender_id)), ' ', h('bdi', {}, m.preview));
-  show(label, [quote, people('Read by', readers.map((u) => ({ user_id: u })))]);
-  try {
-    const x = await query('GetReceipts', { channel_id: channel, message_id: m.message_id });
-    const of = (want) => x.recipients.filter(want);
-    show(label, [quote, h('p', { class: 'result' }, h('b', {}, x.status), ` · ${x.read_count} of ${x.recipient_count} read it${x.viewed_count ? `, ${x.viewed_count} played it` : ''}`),
-      people('Played by', of((r) => r.viewed_at), 'viewed_at'),
-      people('Read by', of((r) => r.read_at), 'read_at'), people('Delivered to', of((r) => r.delivered_at && !r.read_at), 'delivered_at'),
-      people('Not yet', of((r) => !r.delivered_at && !r.read_at))]);
-  } catch (err) {
-    if (err.code !== 'unimplemented' && err.code !== 'not_found') show(label, [quote, h('p', { class: 'trouble' }, err.message)]);
-  }
-}
-
-function people(label, list, when) {
-  return list.length > 0 && [h('h3', {}, `${label} ${count(list.length)}`),
-    h('ul', { class: 'evidence', tabindex: '0', 'aria-label': label }, list.map((r) => h('li', { key: r.user_id }, h('b', { dir: 'auto' }, title(r.user_id)), when && r[when] && h('time', {}, exactTime(r[when])))))];
-}

@@ -1,16 +1,18 @@
 // What the page says of itself: its keys, and what its signs mean.
 
-import { h } from '/ui/dom.js';
-import { show } from '/ui/sheet.js';
+import { h, icon } from '/ui/dom.js';
+import { open } from '/ui/sheet.js';
 
 const KEYS = [
   ['?', 'this help'],
+  ['/', 'search: a user, a channel, a message'],
   ['Alt 1 to Alt 6', 'go to a device'],
   ['\u2191 \u2193', 'go to another channel of a list, or to another message'],
   ['\u2192 \u2190', 'go to a number of the channel, or to an action of the message'],
   ['Enter', 'open what has the focus'],
   ['Tab', 'go on: each list is one stop'],
   ['Escape', 'close what is open'],
+  ['Back', 'of the browser: close the last that was opened, or go back to the channel or view before'],
 ];
 
 const SIGNS = [
@@ -24,4 +26,21 @@ const SIGNS = [
 const list = (rows, key) => h('dl', { class: 'pairs' }, rows.map(([what, why]) => h('div', { key: what }, h('dt', {}, key ? h('kbd', {}, what) : what), h('dd', {}, why))));
 
 /** Opens the help. */
-export const help = () => show('Keys and signs', [h('h3', {}, 'Keys'), list(KEYS, true), h('h3', {}, 'Signs'), list(SIGNS, false)]);
+export const help = () => open('Keys and signs', [h('h3', {}, 'Keys'), list(KEYS, true), h('h3', {}, 'Signs'), list(SIGNS, false)]);
+
+const KEY = 'strip';
+let shown = true;
+try { shown = localStorage.getItem(KEY) !== 'closed'; } catch { /* a page may be denied its storage */ }
+
+/** What one looks at, in a line, until somebody closes it. */
+export function strip(redraw) {
+  return shown && h('p', { key: 'strip', class: 'strip' },
+    h('span', {}, h('b', {}, 'Click a channel to read it. Click a number to see why.'), h('span', { class: 'more' }, ' Each frame is a device of one person. '), ' ', h('button', { class: 'link', type: 'button', onclick: help }, 'Keys and signs')),
+    h('button', {
+      class: 'plain', type: 'button', 'aria-label': 'Close this line', title: 'Close', onclick: () => {
+        shown = false;
+        try { localStorage.setItem(KEY, 'closed'); } catch { /* as above */ }
+        redraw();
+      },
+    }, icon('close')));
+}

@@ -7,8 +7,9 @@ let next; // the fragment of the link that the person followed meanwhile
 
 /** Something that covers what was there: a dialog, a thread, the messages of a narrow device. `close` takes it away. */
 export class Layer {
-  /** @param {() => void} close is called when the person goes back */
-  constructor(close) { this.close = close; }
+  /** @param {() => void} close is called when the person goes back
+   * @param {boolean} stays whether it stays open under a view that the person turns to */
+  constructor(close, stays = false) { Object.assign(this, { close, stays }); }
 
   /** The layer was opened. Opening it twice is opening it once. */
   opened() {
@@ -25,6 +26,9 @@ export class Layer {
     settle();
   }
 }
+
+// An entry without a state is one that a link has just added. One of before a reload has nothing open any more.
+history.replaceState({ layers: 0 }, '');
 
 const depth = () => history.state?.layers ?? 0;
 
@@ -59,6 +63,14 @@ addEventListener('popstate', () => {
   if (goingBack) { // what was opened since is no part of it
     goingBack = false;
     settle();
+    return;
+  }
+  if (history.state === null) { // a link was followed
+    for (const layer of open.filter((l) => !l.stays).reverse()) {
+      open.splice(open.indexOf(layer), 1);
+      layer.close();
+    }
+    history.replaceState({ layers: open.length }, '');
     return;
   }
   while (open.length > depth()) open.pop().close();

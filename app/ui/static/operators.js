@@ -4,7 +4,7 @@ import { own, tell } from '/ui/api.js';
 import { quantile, spark, stacked } from '/ui/charts.js';
 import { announce, h, icon } from '/ui/dom.js';
 import { show } from '/ui/sheet.js';
-import { bytes, count, duration, exactTime, plural, rate } from '/ui/words.js';
+import { bytes, count, duration, exactTime, hostOf, plural, rate } from '/ui/words.js';
 
 const EVERY = 1000; // milliseconds between two readings
 const KEPT = 90;
@@ -147,7 +147,7 @@ export class Operators {
         h('tbody', {}, r.partitions.map((p) => h('tr', { key: p.partition, 'data-partition': p.partition },
           h('th', { scope: 'row' }, p.partition),
           h('td', {}, h('span', { class: `state-${p.state}` }, p.state === 'live' ? 'live' : p.state), p.state === 'opening' && ` ${Math.round(p.progress * 100)} %${p.eta_seconds ? `, ${duration(p.eta_seconds)} left` : ''}`, p.error && h('small', { class: 'wrong' }, p.error)),
-          h('td', { class: 'owner' }, p.owner ? p.owner.replace(/^https?:\/\//, '') : '–', p.here && p.state === 'live' && h('small', {}, 'this node')),
+          h('td', { class: 'owner' }, p.owner ? h('a', { href: '#cluster', title: 'All nodes' }, hostOf(p.owner)) : '–', p.here && p.state === 'live' && h('small', {}, 'this node')),
           h('td', {}, p.position ? h('span', { class: 'position' }, p.position.map((n, i) => h('span', { key: i, title: `next offset of chat.${inputs[i]}; its log ends at ${p.ends?.[i] ?? '?'}` }, count(n)))) : '–'),
           h('td', { class: 'right' }, p.position ? count(p.lag) : '–'),
           h('td', { class: 'right' }, p.position ? rate(this.steady((x) => x.partitions[p.partition]?.position?.reduce((a, b) => a + b, 0) ?? 0)) : '–'),

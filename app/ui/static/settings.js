@@ -2,7 +2,7 @@
 
 import { h, icon } from '/ui/dom.js';
 import { clear, file, flag, levels, notify, readWithThreads, setLabels, spans } from '/ui/said.js';
-import { show } from '/ui/sheet.js';
+import { open } from '/ui/sheet.js';
 import { capped, channelName, isDirect, title, untilOf } from '/ui/words.js';
 
 const said = ['notify_set', 'flag_set', 'channel_filed', 'messages_hidden', 'labels_set', 'with_threads'];
@@ -13,7 +13,7 @@ export const hasSettings = (app) => said.some((kind) => app.can(kind));
 /** Opens what this person can say of a channel. */
 export function settings(device, id) {
   const name = `${isDirect(id) ? '' : '#'}${channelName(id, device.user)}`;
-  show(`${name}, for ${title(device.user)}`, () => {
+  open(`${name}, for ${title(device.user)}`, () => {
     const c = device.inbox.channels.get(id);
     return c && [
       device.app.can('notify_set') && notifications(device, c),
@@ -93,7 +93,7 @@ export function markAll(device) {
     device.markAllRead({});
     return;
   }
-  show(`What has ${title(device.user)} read?`, () => {
+  open(`What has ${title(device.user)} read?`, () => {
     const read = (label) => (e) => {
       device.markAllRead({ label, threads: Boolean(e.currentTarget.closest('form').elements.threads?.checked) });
       e.currentTarget.closest('dialog').close();

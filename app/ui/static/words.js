@@ -84,3 +84,6 @@ export function duration(s) {
 }
 
 export const rate = (n) => (n >= 100 ? count(Math.round(n)) : n.toFixed(n < 10 && n > 0 ? 1 : 0));
+
+/** A URL without its scheme. */
+export const hostOf = (url) => url.replace(/^https?:\/\//, '');

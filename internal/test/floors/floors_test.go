@@ -32,7 +32,7 @@ var floors = []struct {
 	{"sockets", []string{"gateway/internal"}},
 	{"gateway", []string{"gateway"}},
 	{"work", []string{
-		"app/admin", "app/bench", "cmd/internal/conformance", "app/demo", "app/erase", "importer", "app/letters", "internal/traffic", "app/rebuild", "app/recheck", "app/travel",
+		"app/admin", "app/bench", "app/cluster", "cmd/internal/conformance", "app/demo", "app/erase", "importer", "app/letters", "internal/traffic", "app/rebuild", "app/recheck", "app/travel",
 	}},
 	{"node", []string{"app/dev", "app/node", "app/ui"}},
 	{"verbs", []string{"internal/term", "cmd/internal/verbs"}},

@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/processor"
+)
+
+const (
+	// askTimeout bounds how long a node may take to answer. A slower one is listed as one that did
+	// not.
+	askTimeout = 2 * time.Second
+	// maxAnswer bounds a report: one of 10,000 partitions is about 2 MiB.
+	maxAnswer = 4 << 20
+	// membersFresh is for how long the members are not asked for again.
+	membersFresh = 2 * time.Second
+)
+
+// Overview is the whole group.
+type Overview struct {
+	Nodes []Member `json:"nodes"`
+	// Owners has the owner of each partition as the group sees it; "" for one without.
+	Owners []string `json:"owners"`
+	// Error is why the members of the group are not known; the nodes are then those that own
+	// something, and this one.
+	Error string `json:"error,omitempty"`
+}
+
+// Member is a node, with its report if it answered.
+type Member struct {
+	URL      string  `json:"url"`
+	Instance string  `json:"instance_id,omitempty"`
+	Host     string  `json:"host,omitempty"` // as the brokers see it
+	Self     bool    `json:"self"`           // it is the node that was asked
+	Took     float64 `json:"seconds"`
+	Error    string  `json:"error,omitempty"` // why there is no report
+	Report   *Report `json:"report,omitempty"`
+}
+
+// Asker asks all nodes of a group. All fields but Proof's own must be set.
+type Asker struct {
+	Self    func() Report
+	Members func(context.Context) ([]processor.Member, error)
+	// Partitions and Owner are the processor's.
+	Partitions func() int32
+	Owner      func(ctx context.Context, partition int32) (string, error)
+	Proof      *peer.Proof
+	Transport  http.RoundTripper
+
+	mu      sync.Mutex
+	at      time.Time
+	members []processor.Member
+	err     error
+}
+
+// Ask asks all of them at once.
+func (a *Asker) Ask(ctx context.Context) Overview {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	o := Overview{Owners: make([]string, a.Partitions())}
+	for i := range o.Owners {
+		o.Owners[i], _ = a.Owner(ctx, int32(i)) //nolint:gosec // a partition count; one without an owner has none
+	}
+	self := a.Self()
+	o.Nodes = append(o.Nodes, Member{URL: self.URL, Instance: self.Instance, Self: true, Report: &self})
+	members, err := a.known(ctx)
+	if err != nil {
+		o.Error = err.Error()
+	}
+	for _, owner := range o.Owners {
+		members = append(members, processor.Member{Advertise: owner})
+	}
+	for _, m := range members {
+		at := slices.IndexFunc(o.Nodes, func(n Member) bool {
+			return n.URL == m.Advertise && (m.Advertise != "" || n.Instance == m.InstanceID && !n.Self)
+		})
+		switch {
+		case at >= 0:
+			o.Nodes[at].Host = cmp.Or(o.Nodes[at].Host, m.Host)
+		case m.Advertise != "" || m.Host != "":
+			o.Nodes = append(o.Nodes, Member{URL: m.Advertise, Instance: m.InstanceID, Host: m.Host})
+		}
+	}
+	asking, ctx := guard.WithContext(ctx)
+	for i := range o.Nodes {
+		if n := &o.Nodes[i]; !n.Self {
+			asking.Go("the asking of a node", func() error { a.fill(ctx, n); return nil })
+		}
+	}
+	if err := asking.Wait(); err != nil { // a panic, which also cost a node its report
+		o.Error = cmp.Or(o.Error, err.Error())
+	}
+	slices.SortFunc(o.Nodes, func(a, b Member) int {
+		return cmp.Or(strings.Compare(a.URL, b.URL), strings.Compare(a.Instance, b.Instance))
+	})
+	return o
+}
+
+// fill asks a node, and notes what it answered.
+func (a *Asker) fill(ctx context.Context, n *Member) {
+	began := time.Now()
+	report, err := a.ask(ctx, n.URL)
+	n.Took = time.Since(began).Seconds()
+	if n.Report = report; err != nil {
+		n.Error = err.Error()
+	}
+}
+
+// known returns the members of the group, at most membersFresh old.
+func (a *Asker) known(ctx context.Context) ([]processor.Member, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.at.IsZero() || time.Since(a.at) >= membersFresh {
+		a.members, a.err = a.Members(ctx)
+		a.at = time.Now()
+	}
+	return slices.Clone(a.members), a.err
+}
+
+// ask gets the report of the node at a URL.
+func (a *Asker) ask(ctx context.Context, rawURL string) (*Report, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, errors.New("it advertises no http or https URL: set --advertise there")
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(rawURL, "/")+PathSelf, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := (&http.Client{Transport: a.Proof.Transport(a.Transport, rawURL), CheckRedirect: noRedirect}).Do(r)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("no answer within %s", askTimeout)
+	case err != nil:
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err // the URL stands beside it
+		}
+		return nil, fmt.Errorf("no answer: %w", err)
+	}
+	defer res.Body.Close()
+	body := json.NewDecoder(io.LimitReader(res.Body, maxAnswer))
+	if res.StatusCode != http.StatusOK {
+		var f failure
+		if body.Decode(&f) != nil || f.Message == "" {
+			return nil, fmt.Errorf("it answers %s: is it a node, and of this version?", res.Status)
+		}
+		return nil, fmt.Errorf("it says: %s", f.Message)
+	}
+	report := &Report{}
+	if err := body.Decode(report); err != nil {
+		return nil, fmt.Errorf("its answer cannot be read: %w", err)
+	}
+	return report, nil
+}
+
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -1,0 +1,49 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/tidemark/tidemark/app/cluster"
+	"github.com/tidemark/tidemark/app/ui"
+	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/processor"
+	"github.com/tidemark/tidemark/query"
+)
+
+// report describes this node to the others.
+func (n *Node) report() cluster.Report {
+	ready := n.Ready()
+	return cluster.Report{
+		URL: n.cfg.Advertise, Instance: n.cfg.InstanceID, Version: n.cfg.Build.Version, Roles: n.cfg.Roles.String(), Page: n.ui != nil,
+		Ready: ready.Ready, Lines: ready.Lines, MemoryBytes: cluster.MemoryBytes(), MemoryLimit: int64(n.memory.Limit), Partitions: cluster.Partitions(n.processor),
+	}
+}
+
+// proof is what this node proves to others that it is one with, and judges them by.
+func (n *Node) proof() *peer.Proof {
+	p := n.cfg.Peers
+	p.RelayKey, p.Self = n.processor.RelayKey, n.cfg.Advertise
+	return &p
+}
+
+// asker asks all nodes of the group, for the page.
+func (n *Node) asker(owners ui.Node) *cluster.Asker {
+	return &cluster.Asker{
+		Self: n.report, Members: n.members, Partitions: owners.Partitions, Owner: owners.Owner, Proof: n.proof(), Transport: query.PeerTransport(n.cfg.PeerTLS),
+	}
+}
+
+// members asks Kafka for the members of the group.
+func (n *Node) members(ctx context.Context) ([]processor.Member, error) {
+	groups, err := kadm.NewClient(n.client).DescribeGroups(ctx, n.cfg.Group)
+	if err == nil {
+		err = groups[n.cfg.Group].Err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the members of group %s could not be listed: %w", n.cfg.Group, err)
+	}
+	return processor.MembersOf(groups[n.cfg.Group]), nil
+}

@@ -1,0 +1,34 @@
+// Commands that people copy.
+
+import { announce, h, icon } from '/ui/dom.js';
+
+/** An argument as a shell takes it. */
+export const quoted = (text) => (/^[\w.,:@%+=/-]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`);
+
+/** Copies a text. A browser keeps its clipboard from pages that came by plain HTTP from another machine: there the text is
+ * selected and copied as by hand. */
+async function copy(text, pre) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(pre);
+    return document.execCommand('copy');
+  }
+}
+
+/** A command with a button that copies it. */
+export function copyable(command, label = 'Command') {
+  return h('div', { class: 'copyable' },
+    h('pre', { tabindex: '0', 'aria-label': label }, command),
+    h('button', {
+      class: 'plain copy', type: 'button', 'aria-label': `Copy: ${command.split('\n')[0].slice(0, 80)}`, title: 'Copy', onclick: async (e) => {
+        const button = e.currentTarget;
+        const done = await copy(command, button.parentElement.querySelector('pre'));
+        announce(done ? 'Copied' : 'Not copied: the browser does not allow it');
+        if (!done) return;
+        button.classList.add('copied');
+        setTimeout(() => button.classList.remove('copied'), 1500);
+      },
+    }, icon('copy')));
+}
