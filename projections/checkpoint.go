@@ -9,23 +9,24 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
-// Checkpoint makes dir, which must not exist, a copy of the store as of the last applied cut: hard
-// links to its tables, so it takes no room and hardly any time, and is on the same file system. The
-// copy is a store like any other. It may be called while the fold goes on, by any goroutine, but
-// not while Close is.
+// Checkpoint creates dir, which must not exist, as a copy of the store at the last applied cut. The
+// copy consists of hard links to the store's tables: it takes almost no space and time, and dir
+// must be on the same file system. The copy is a complete store. Any goroutine may call Checkpoint
+// while the fold goes on, but not at the same time as Close.
 func (p *Partition) Checkpoint(dir string) error {
 	if err := p.rules.Err(); err != nil {
 		return err
 	}
 	err := guard.Err("copying the store", func() error {
-		// What is in the log only would be copied with the log and then again as a table.
+		// Without this flush, records that are only in Pebble's log would be copied twice: with the
+		// log, and again as a table.
 		if err := p.db.Flush(); err != nil {
 			return err
 		}
 		return p.db.Checkpoint(dir, pebble.WithFlushedWAL())
 	})
 	if guard.Of(err) != nil {
-		p.fuse.Blow(err) // Pebble may hold its locks for good
+		p.fuse.Blow(err) // Pebble may never release its locks
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint of partition %d in %s: %w", p.id.Partition, dir, err)
@@ -33,9 +34,9 @@ func (p *Partition) Checkpoint(dir string) error {
 	return p.rules.Err()
 }
 
-// Excerpt makes dir, which must not exist, a store of some channels alone, as of the last applied
-// cut: without receipts, and without those of more than most bytes, which it returns. Any goroutine
-// may call it, without a lock, while the fold goes on.
+// Excerpt creates dir, which must not exist, as a store of the given channels as of the last
+// applied cut. It leaves out receipts, and channels whose records exceed most bytes; large lists
+// those. Any goroutine may call Excerpt without a lock while the fold goes on.
 func (p *Partition) Excerpt(dir string, channels []string, most int64) (at Position, large []string, err error) {
 	p.RLock()
 	if p.stored.Closing.Load() {

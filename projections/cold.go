@@ -10,10 +10,10 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// A channel is cold when all there is of it is in the store: nothing in memory but a hash of its
-// id. It comes back with the first event that names it. Nobody who reads asks for one: to them a
-// cold channel is one that does not exist. Leaving and coming back change no record, no digest and
-// no delta (DESIGN §5).
+// A cold channel is in the store only: memory keeps nothing but a hash of its id. The first event
+// that names the channel loads it again. Queries never load it, because for readers a cold channel
+// does not exist. Evicting and loading a channel change no record, no digest and no delta (DESIGN
+// §5).
 
 // LoadCold implements state.Backing.
 func (p backing) LoadCold(ci uint32, c *state.Channel, id []byte) error {

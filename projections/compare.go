@@ -13,18 +13,18 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// comparedChannels bounds how many channels that differ are looked at in detail.
+// comparedChannels is how many differing channels Compare examines in detail.
 const comparedChannels = 1000
 
-// Compare compares what is stored of two partitions, record by record, and says of each channel
-// that differs what a reader would see of it: first in numbers and pointers of users, and where
-// those agree, which records do not. fn gets the differences in the order of channels, until it
-// returns false. more is how many channels differ beyond the first 1,000, which are all that fn
-// hears of. Both must be cut and applied, and RLock held.
+// Compare compares the records of two stores and describes each channel that differs. It lists the
+// numbers and pointers that readers would see differently; if those agree, it lists the differing
+// records. fn gets the differences in the order of channels, until it returns false. Compare
+// describes the first 1,000 differing channels; more is the number of the others. Everything in
+// both partitions must be cut and applied. The caller holds RLock of both.
 func Compare(a, b *Partition, fn func(Difference) bool) (more int, err error) {
 	if a.rules.Positions != b.rules.Positions {
 		fn(Difference{Field: "position", A: fmt.Sprint(a.rules.Positions), B: fmt.Sprint(b.rules.Positions)})
-		return 0, nil // everything may differ
+		return 0, nil // at different positions everything may differ
 	}
 	found, more, err := differing(a.db, b.db)
 	if err != nil {
@@ -47,8 +47,7 @@ func Compare(a, b *Partition, fn func(Difference) bool) (more int, err error) {
 	return more, errors.Join(a.rules.Err(), b.rules.Err())
 }
 
-// differing finds the channels that have records which differ, by going through both stores side by
-// side.
+// differing iterates over both stores side by side and finds the channels with differing records.
 func differing(a, b *pebble.DB) (found []*channelRecords, more int, err error) {
 	ia, err := a.NewIter(nil)
 	if err != nil {
@@ -121,7 +120,7 @@ func sizeOf(val []byte) string {
 	return fmt.Sprintf("%d bytes (%x)", len(val), keys.RecordHash(nil, val)[0])
 }
 
-// describeKey says what a record is about.
+// describeKey describes the record under a key: its channel, its kind, and its user and thread.
 func describeKey(key []byte) (channel, kind string, of userThread) {
 	id, rest, ok := bytes.Cut(key[1:], []byte{0})
 	i := keys.KindOf(key)

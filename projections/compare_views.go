@@ -11,17 +11,17 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Difference is one way in which two stores of a partition differ, in words. User and Channel are
-// empty where it is not about one.
+// Difference describes one way in which two stores of a partition differ. User and Channel are
+// empty if the difference concerns none.
 type Difference struct {
 	Channel string `json:"channel,omitempty"`
 	User    string `json:"user,omitempty"`
-	Field   string `json:"field"` // what differs: a field of a View or ChannelView, or a record of the store
-	A       string `json:"a"`     // what each store says; "none" where it has nothing
+	Field   string `json:"field"` // the differing field of a View or ChannelView, or the record of the store
+	A       string `json:"a"`     // the values in the two stores; "none" if a store has no value
 	B       string `json:"b"`
 }
 
-// String is the difference in one line.
+// String returns the difference in one line.
 func (d Difference) String() string {
 	var of []string
 	if d.Channel != "" {
@@ -33,11 +33,11 @@ func (d Difference) String() string {
 	return strings.Join(append(of, fmt.Sprintf("%s: %s, %s", d.Field, d.A, d.B)), ", ")
 }
 
-// channelRecords are the records of one channel that differ.
+// channelRecords holds the differing records of one channel.
 type channelRecords struct {
 	id      string
-	records []Difference // the first
-	threads []userThread // of which records of the user in the thread differ, in order; the first
+	records []Difference // the first ones only
+	threads []userThread // users and threads with differing records, in order; the first ones only
 }
 
 type userThread struct{ user, thread string }
@@ -93,7 +93,7 @@ func compareViews(a, b *Partition, id string) (list []Difference) {
 	return list
 }
 
-// threadViews compares what users see of those threads in which a record of theirs differs.
+// threadViews compares the views of the threads in which a user's records differ.
 func threadViews(a, b *Partition, c *channelRecords) (list []Difference) {
 	for _, of := range c.threads {
 		va, _ := a.Thread(of.user, c.id, of.thread)
@@ -117,13 +117,13 @@ func threadViews(a, b *Partition, c *channelRecords) (list []Difference) {
 	return list
 }
 
-// CompareChannel compares what readers see of a channel in two partitions, which may be of
-// different logs: everything but stamps, which are positions in them. RLock of both is held.
+// CompareChannel compares the views of a channel in two partitions, which may have folded different
+// logs. It ignores stamps, because stamps are positions in a log. The caller holds RLock of both.
 func CompareChannel(a, b *Partition, id string) []Difference {
 	return slices.DeleteFunc(compareViews(a, b, id), func(d Difference) bool { return d.Field == "stamp" })
 }
 
-// usersOf are the users who have a row in the channel in any of the partitions, in order.
+// usersOf returns the users who have a row in the channel in any of the partitions, in order.
 func usersOf(id string, ps ...*Partition) []string {
 	var all []string
 	for _, p := range ps {
@@ -141,8 +141,9 @@ func usersOf(id string, ps ...*Partition) []string {
 	return slices.Compact(all)
 }
 
-// Channels calls fn for every channel that exists for readers, with the users who have done
-// anything in it or belong to it, in no order of channels, until fn returns false. RLock is held.
+// Channels calls fn for every channel that exists for readers, with the channel's users: members,
+// former members, and everybody who did anything in it. It stops when fn returns false. The order
+// of channels is undefined. The caller holds RLock.
 func (p *Partition) Channels(fn func(id string, users []string) bool) {
 	stopped := false
 	p.rules.Channels.Each(func(_ uint32, c *state.Channel) {
@@ -181,7 +182,7 @@ func filed(f events.Filed) string {
 	return fmt.Sprintf("up to pos %d", f.Pos)
 }
 
-// line is a line as its user drew it: under an id or under a seq.
+// line formats a line as its user set it: by id or by seq.
 func line(r Ref) string {
 	if r.MessageID != "" {
 		return r.MessageID
@@ -196,7 +197,7 @@ func head(h Head) string {
 	return fmt.Sprintf("%s at pos %d by %q at %s", ref(Ref{MessageID: h.MessageID, Seq: h.Seq}), h.Pos, h.SenderID, instant(h.At))
 }
 
-// runes stands for a preview, which is nobody's business.
+// runes replaces a preview by its length, because previews are private.
 func runes(s string) string {
 	return fmt.Sprintf("%d bytes (%x)", len(s), keys.RecordHash(nil, []byte(s))[0])
 }

@@ -16,13 +16,12 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
-// Cut encodes all dirty state, with the present position and digest, into one batch. Nothing is
-// written until Apply: the fold goes on meanwhile, and a cut that is never applied was never there.
-// Only one may be outstanding. Everything must have been drained.
+// Cut encodes all dirty state, with the current position and digest, into one batch. Only Apply
+// writes the batch. Until then the fold may go on, and dropping the cut has no effect on the store.
+// Only one cut may be outstanding, and everything must have been drained.
 //
-// It belongs to the goroutine that folds, which must not hold Lock: Cut takes it itself, only at
-// its end, and each time for no more than keptPerHold small changes in memory, however much is
-// dirty.
+// Only the goroutine that folds calls Cut, without holding Lock. Cut takes Lock itself at its end,
+// in holds of at most keptPerHold small changes in memory, however much is dirty.
 func (p *Partition) Cut() (*Cut, error) {
 	if err := p.rules.Err(); err != nil {
 		return nil, err
@@ -40,14 +39,14 @@ func (p *Partition) Cut() (*Cut, error) {
 		err = p.rules.Err()
 	}
 	if err != nil {
-		return nil, p.rules.FirstError(err) // what is dirty is not known any more
+		return nil, p.rules.FirstError(err) // the dirty marks may be incomplete now
 	}
 	c := &Cut{Position: p.rules.Positions, Bytes: k.batch.Len(), p: p, batch: k.batch, forgets: k.forgets()}
 	k.finish()
 	return c, nil
 }
 
-// outstanding reports whether a cut is not applied yet, which another goroutine may be about.
+// outstanding reports whether a cut has not been applied yet. Another goroutine may be applying it.
 func (p *Partition) outstanding() bool {
 	p.RLock()
 	defer p.RUnlock()
@@ -76,7 +75,7 @@ func (k *cutting) encode() error {
 		}
 		k.step()
 	}
-	for _, o := range []*overlay.Overlay{k.written.Now.Below, k.written.Now} { // what is below is shadowed
+	for _, o := range []*overlay.Overlay{k.written.Now.Below, k.written.Now} { // the upper overlay last: its records win
 		for i := range o.Entries {
 			e := &o.Entries[i]
 			var err error
@@ -102,10 +101,10 @@ func (k *cutting) encode() error {
 	return nil
 }
 
-// keptPerHold is how many rows finish changes under one hold of the lock.
+// keptPerHold is how many rows finish changes in one hold of the lock.
 const keptPerHold = 1024
 
-// finish shows the cut to readers, and forgets what was dirty.
+// finish makes the cut visible to readers and clears the dirty marks.
 func (k *cutting) finish() {
 	p := k.Partition
 	p.exclusive("cut", func() {
@@ -126,7 +125,7 @@ func (k *cutting) finish() {
 	p.leave(k)
 }
 
-// eachHeld calls fn for rows under Lock, which it lets go of in between.
+// eachHeld calls fn for rows under Lock. It releases Lock after every keptPerHold rows.
 func (p *Partition) eachHeld(refs []uint32, fn func(ref uint32)) {
 	for some := range slices.Chunk(refs, keptPerHold) {
 		p.exclusive("cut", func() {
@@ -138,8 +137,8 @@ func (p *Partition) eachHeld(refs []uint32, fn func(ref uint32)) {
 	}
 }
 
-// Apply writes the cut without waiting for the disk: Kafka is the durable log. It takes Lock for a
-// moment at its end.
+// Apply writes the cut without waiting for the disk, because Kafka is the durable log. It takes
+// Lock briefly at its end.
 func (c *Cut) Apply() error {
 	err := guard.Err("writing a batch", func() error {
 		if err := c.batch.Commit(pebble.NoSync); err != nil {
@@ -148,13 +147,13 @@ func (c *Cut) Apply() error {
 		return c.batch.Close()
 	})
 	if guard.Of(err) != nil {
-		c.p.fuse.Blow(err) // Pebble may have applied a part of it
+		c.p.fuse.Blow(err) // Pebble may have applied a part of the batch
 	}
 	c.p.Lock()
 	defer c.p.Unlock()
 	defer c.p.TimeHold("apply")()
 	if err == nil {
-		err = c.p.rules.Err() // what failed in Pebble's background, where it reports success
+		err = c.p.rules.Err() // a write in Pebble's background may have failed although Apply reported success
 	}
 	if err != nil {
 		err = fmt.Errorf("writing the state at position %v: %w", c.Position, err)
@@ -166,7 +165,7 @@ func (c *Cut) Apply() error {
 	return nil
 }
 
-// header is that of a store with this digest.
+// header returns the header of a store with the given digest.
 func (p *Partition) header(d keys.Digest) identity.Header {
 	format := uint64(FormatVersion)
 	switch {

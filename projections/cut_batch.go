@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Cut is dirty state with the position it stands for, encoded and not yet written.
+// Cut is the encoded dirty state with its position. Apply writes it.
 type Cut struct {
 	Position Position
 	Bytes    int
@@ -19,36 +19,36 @@ type Cut struct {
 	forgets bool
 }
 
-// Forgets reports whether a store with this cut cannot publish some keys again (Republish): those
-// of a deleted channel, of threads in which an erased user has nothing any more, and of channels
-// that only reads name, which are not kept in memory.
+// Forgets reports whether a store with this cut can no longer republish some keys (Republish).
+// Those are the keys of a deleted channel, of threads in which an erased user has no record left,
+// and of channels that only reads name, which memory does not keep.
 func (c *Cut) Forgets() bool { return c.forgets }
 
-// cutting encodes a cut. It runs on the goroutine that folds, and without the partition's lock:
-// nobody else writes, so what it reads stands still, and queries are answered meanwhile as if there
-// were no cut. Therefore it writes nothing that they read before finish does, under the lock:
-// records and digests are its own until then, and what is for the next cut alone (marks of what is
-// dirty, hashes of what is stored) nobody else reads.
+// cutting encodes a cut. It runs on the goroutine that folds, without the partition's lock. That
+// goroutine is the only writer, so the state that cutting reads does not change, and queries are
+// answered meanwhile as if there were no cut. Until finish runs under the lock, cutting therefore
+// writes nothing that queries read: it keeps records and digests to itself, and no query reads what
+// it does change (dirty marks, hashes of stored records).
 type cutting struct {
 	*Partition
-	written overlay.Written // shadows the partition's, over which its records are
+	written overlay.Written // shadows Partition's: an overlay on top of the partition's records
 
 	batch  *pebble.Batch
-	guests []uint32 // rows whose RowStored has changed
-	excs   []uint32 // rows whose exc can do without something
+	guests []uint32 // rows whose RowStored changes
+	excs   []uint32 // rows whose extra can be trimmed
 
-	unknown []uint32 // channels of which chat.messages has said nothing
-	idle    []uint32 // rows in threads that say nothing
+	unknown []uint32 // channels that no record of chat.messages has named
+	idle    []uint32 // rows in threads without any content
 }
 
-// note notes that something of a channel is written.
+// note records that the cut writes something of a channel.
 func (k *cutting) note(ci uint32, c *state.Channel) {
 	if c.LastM == 0 {
 		k.unknown = append(k.unknown, ci)
 	}
 }
 
-// get is Partition.get with what the cut has written.
+// get returns a record as it is with the changes of this cut.
 func (k *cutting) get(key []byte) (val []byte, ok bool, err error) {
 	if v, deleted, known := k.written.Now.Get(key); known {
 		return v, !deleted, nil
@@ -66,7 +66,7 @@ func (k *cutting) cutSet(s *seqset.Set, channel []byte, kind byte, user []byte) 
 	s.Dirty = s.Dirty[:0]
 }
 
-// replace is Partition.replace with what the cut has written.
+// replace writes a record into this cut, or removes it if val is empty.
 func (k *cutting) replace(key, val []byte) {
 	old, ok, err := k.get(key)
 	if err != nil {

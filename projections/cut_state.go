@@ -18,7 +18,7 @@ func (k *cutting) cutChannel(c *state.Channel) error {
 		err = k.set(key, k.rules.Scratch, &c.Hash, c.Dirty&state.DirtyStored != 0)
 		c.Dirty |= state.DirtyStored
 		if c.Flags&state.ChannelDeleted != 0 {
-			k.written.Now.Put(key, k.rules.Scratch, false) // to be found before the cut is applied: the channel leaves memory
+			k.written.Now.Put(key, k.rules.Scratch, false) // readable before the cut is applied, as the channel leaves memory
 		}
 	}
 	if err == nil && c.Dirty&state.DirtyPage0 != 0 {
@@ -122,7 +122,7 @@ func (k *cutting) cutExc(ref uint32) {
 	}
 }
 
-// trimExc gives back what a row's exc can do without. Lock is held.
+// trimExc frees the parts of a row's extra that it no longer needs. The caller holds Lock.
 func (p *Partition) trimExc(ref uint32) {
 	r := p.rules.Rows.At(ref)
 	x := p.rules.ExtraOfPair(r)
@@ -133,7 +133,7 @@ func (p *Partition) trimExc(ref uint32) {
 	}
 }
 
-// set writes a hot record whose old hash is known.
+// set writes a hot record whose previous hash the caller has.
 func (k *cutting) set(key, val []byte, hash *[2]uint64, stored bool) error {
 	if stored {
 		k.written.Digest.Sub(*hash)

@@ -7,8 +7,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// drainRow emits one pair's delta. Unless changed is sure, it is left out where it would say what
-// the last one did.
+// drainRow emits the delta of one pair. Unless changed is true, it skips a delta that would equal
+// the last one.
 func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.Row, changed bool) {
 	if r.Flags&state.RowThread != 0 {
 		p.drainThread(d, c, r, p.rules.Threads.At(p.rules.Follows.At(r.Scope).Thread).Flags&state.ThreadReplied != 0)
@@ -21,7 +21,7 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.R
 				return
 			}
 			if x.LastSeen = sig; c.Flags&state.ChannelLarge != 0 && x.OpenInTime() {
-				x.LastSeen = state.SeenUnknown // it is told again when it closes
+				x.LastSeen = state.SeenUnknown // publish again when the target closes
 			}
 		}
 	}
@@ -58,8 +58,8 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.R
 	p.keepUnread(d, m, p.rules.Users.At(r.User).Murmur)
 }
 
-// beginDelta begins the delta of a scope: whose it is, up to where they have read it, and which of
-// their devices did so. pair is the user's row in the channel.
+// beginDelta starts the delta of a scope: user, channel, stamp, the user's pointer, and the device
+// that moved it. pair is the user's row in the channel.
 func (p *Partition) beginDelta(c *state.Channel, r, pair *state.Row, s *rules.Scope) *events.UnreadDelta {
 	p.keepOwn(r, s)
 	m := &p.out
@@ -77,7 +77,7 @@ func (p *Partition) beginDelta(c *state.Channel, r, pair *state.Row, s *rules.Sc
 	return m
 }
 
-// tellUnread says how much of a scope is unread, and from where on.
+// tellUnread sets the unread count, the first unread message and the first mention.
 func (p *Partition) tellUnread(m *events.UnreadDelta, c *state.Channel, r *state.Row, n *rules.Counts) {
 	m.Unread = n.Unread
 	if n.First > 0 {
@@ -86,9 +86,8 @@ func (p *Partition) tellUnread(m *events.UnreadDelta, c *state.Channel, r *state
 	m.FirstMention = p.firstMention(c, r, n)
 }
 
-// keepOwn keeps a user's own posts above the pointer in memory once there are many: after a mark
-// far back, or where sending does not read, reading them off the log for each delta would cost
-// their number.
+// keepOwn keeps a user's own posts above the pointer in memory once there are many. Otherwise each
+// delta would read all of them from the log: after a mark far back, or where sending does not read.
 func (p *Partition) keepOwn(r *state.Row, s *rules.Scope) {
 	const many = 32
 	if len(s.Own) < many {
@@ -99,7 +98,7 @@ func (p *Partition) keepOwn(r *state.Row, s *rules.Scope) {
 	}
 }
 
-// keepUnread appends a record of tidemark.unread; hash is that of the user's id.
+// keepUnread appends a record of tidemark.unread; hash is the hash of the user's id.
 func (p *Partition) keepUnread(d *Deltas, m *events.UnreadDelta, hash uint32) {
 	p.outBuf = events.AppendUnreadDelta(p.outBuf[:0], m)
 	val := d.Keep(p.outBuf)
@@ -112,7 +111,7 @@ func (p *Partition) keepUnread(d *Deltas, m *events.UnreadDelta, hash uint32) {
 	})
 }
 
-// drainChannel emits the channel's record.
+// drainChannel emits the channel record.
 func (p *Partition) drainChannel(d *Deltas, c *state.Channel, updated bool) {
 	m := &p.outChannel
 	*m = events.ChannelRecord{
@@ -138,7 +137,8 @@ func textsOf(list []string) (texts [][]byte) {
 	return texts
 }
 
-// listedOf lists the newest positions of a set, and the position at or below which there are more.
+// listedOf returns the newest positions of a set, and the position at or below which more may
+// follow.
 func (p *Partition) listedOf(c *state.Channel, s *seqset.Set) ([]uint32, uint32) {
 	if s.Empty() {
 		return nil, 0
@@ -155,7 +155,7 @@ func (p *Partition) listedOf(c *state.Channel, s *seqset.Set) ([]uint32, uint32)
 	return seqs, floor
 }
 
-// latestBytes is latestOf for deltas; it borrows.
+// latestBytes returns the latest message for a delta. The result borrows its bytes.
 func (p *Partition) latestBytes(c *state.Channel) events.Head {
 	h := p.headBytes(c, c.Latest)
 	if c.Latest != 0 {
@@ -164,7 +164,7 @@ func (p *Partition) latestBytes(c *state.Channel) events.Head {
 	return h
 }
 
-// headBytes tells of a message, but for its Pos; the zero Head for seq 0.
+// headBytes describes a message, without its Pos. For seq 0 it returns the zero Head.
 func (p *Partition) headBytes(c *state.Channel, seq uint32) events.Head {
 	if seq == 0 {
 		return events.Head{}
@@ -177,7 +177,7 @@ func (p *Partition) headBytes(c *state.Channel, seq uint32) events.Head {
 	return h
 }
 
-// firstMention names the lowest of a row's mentions. Its id is remembered as idBytes does it.
+// firstMention names the oldest of a row's mentions. Like idBytes it remembers the id.
 func (p *Partition) firstMention(c *state.Channel, r *state.Row, n *rules.Counts) events.Ref {
 	seq := n.FirstMention
 	switch {
@@ -193,7 +193,7 @@ func (p *Partition) firstMention(c *state.Channel, r *state.Row, n *rules.Counts
 	if x := p.rules.ExtraOfPair(r); x != nil {
 		memory = &x.Mention
 	} else {
-		memory = &p.rules.ExtraOf(c).Mention // it has the mentions of all
+		memory = &p.rules.ExtraOf(c).Mention // the channel's extra has the mentions of everybody
 	}
 	if *memory == nil {
 		*memory = &state.Named{}
@@ -209,8 +209,8 @@ func (p *Partition) firstMention(c *state.Channel, r *state.Row, n *rules.Counts
 	return events.Ref{MessageID: known.ID, Seq: seq}
 }
 
-// idBytes is the id of message seq; the row remembers the last one told, so that a delta need not
-// look it up again.
+// idBytes returns the id of message seq. The row remembers the last id, so that the next delta need
+// not look it up.
 func (p *Partition) idBytes(c *state.Channel, seq uint32, memSeq, mem *uint32) []byte {
 	if *memSeq == seq && !c.PastRetention(p.rules.Settings.IndexRetention) {
 		return p.rules.Blobs.Get(*mem)
@@ -227,7 +227,7 @@ func (p *Partition) idBytes(c *state.Channel, seq uint32, memSeq, mem *uint32) [
 	return p.rules.Blobs.Get(*mem)
 }
 
-// drainThreads emits what changed for the followers of threads.
+// drainThreads emits the changed deltas of thread followers.
 func (p *Partition) drainThreads(d *Deltas, hold *turn) {
 	for _, ti := range p.rules.OutThreads {
 		t := p.rules.Threads.At(ti)
@@ -238,7 +238,7 @@ func (p *Partition) drainThreads(d *Deltas, hold *turn) {
 			f := p.rules.Follows.At(fi)
 			fi = f.Next
 			r := p.rules.Rows.At(f.Row)
-			if r.OutRow == 0 { // else it was drained on its own before
+			if r.OutRow == 0 { // otherwise it was drained already
 				p.drainThread(d, c, r, replied)
 			}
 			hold.spend(1)
@@ -247,10 +247,10 @@ func (p *Partition) drainThreads(d *Deltas, hold *turn) {
 	p.rules.OutThreads = p.rules.OutThreads[:0]
 }
 
-// drainThread emits the delta of a user in a thread, unless it would equal the last one. It always
-// emits one after a reply, even if the reply is gone again: a former owner may have published it.
-// member reports whether the user follows the thread; if not, all counts are zero and the delta has
-// only the pointer.
+// drainThread emits the delta of a user in a thread, unless it equals the last one. After a reply
+// it always emits one, even if the reply is gone again, because a former owner may have published
+// the reply. If the user does not follow the thread, all counts are zero and the delta has only the
+// pointer.
 func (p *Partition) drainThread(d *Deltas, c *state.Channel, r *state.Row, replied bool) {
 	f := p.rules.Follows.At(r.Scope)
 	p.rules.CloseFollow(c, f)
@@ -260,7 +260,7 @@ func (p *Partition) drainThread(d *Deltas, c *state.Channel, r *state.Row, repli
 	}
 	f.LastSeen = sig
 	if x := p.rules.ExtraOfPair(r); x != nil && c.Flags&state.ChannelLarge != 0 && x.OpenInTime() {
-		f.LastSeen = state.SeenUnknown // it is told again when it closes
+		f.LastSeen = state.SeenUnknown // publish again when the target closes
 	}
 	if d == nil {
 		return

@@ -2,8 +2,8 @@ package projections
 
 import "github.com/tidemark/tidemark/projections/internal/state"
 
-// listOpen lists the rows, of whoever and in whatever thread, that have an open time target in a
-// channel in which emitOpen was called since the last drain.
+// listOpen lists the rows of all users and threads that have an open time target, in the channels
+// that were marked OutOpenChanged since the last drain.
 func (p *Partition) listOpen(t *turn) {
 	for _, ci := range p.rules.OutChannels {
 		c := p.rules.Channels.At(ci)
@@ -21,14 +21,14 @@ func (p *Partition) listOpen(t *turn) {
 	}
 }
 
-// Drain appends a record for everything that changed since the last Drain. With fanout false it
-// leaves two things for a later call: the channels' records, and changes by messages for the
-// members of small channels. Until then the position must neither be committed nor cut. If d is nil
-// nothing is published: changes are settled as if they had been emitted, and nothing is looked up
-// or encoded for it.
+// Drain appends a record for everything that changed since the last Drain. With fanout false, Drain
+// leaves two things for a later call: the channel records, and the changes by messages for the
+// members of small channels. Until that call the position must be neither committed nor cut. If d
+// is nil, Drain publishes nothing: it settles the changes as if it had emitted them, without
+// looking up or encoding anything.
 //
-// Like Cut it belongs to the goroutine that folds, which must not hold Lock: it takes it itself,
-// and lets go of it in between. It changes nothing that an answer depends on.
+// Only the goroutine that folds calls Drain, without holding Lock. Drain takes Lock itself and
+// releases it in between. It changes nothing that an answer depends on.
 func (p *Partition) Drain(d *Deltas, fanout bool) {
 	t := &turn{p: p, cause: "drain"}
 	t.begin()
@@ -79,9 +79,10 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 	p.rules.Origins = p.rules.Origins[:0]
 }
 
-// DrainRecords appends the records of channels that changed, which Drain without the fan-out
-// leaves. What their members see is still left, but for those who filed a channel, and the position
-// neither to be committed nor cut. It takes Lock as Drain does.
+// DrainRecords appends the records of changed channels, which a Drain without fan-out leaves. It
+// leaves the deltas of their members for later, except for members who filed the channel. Until
+// those are drained, the position must be neither committed nor cut. DrainRecords takes Lock as
+// Drain does.
 func (p *Partition) DrainRecords(d *Deltas) {
 	t := &turn{p: p, cause: "drain"}
 	t.begin()
@@ -103,9 +104,9 @@ func (p *Partition) DrainRecords(d *Deltas) {
 	p.rules.OutChannels = kept
 }
 
-// drainFiled tells the members of a small channel who filed it, and for whom there is no news, how
-// far its head is. The channel's record is about to say that the head has moved, and a reader of it
-// would take that for news until the fan-out.
+// drainFiled emits the deltas of a small channel's members who filed it and for whom there is no
+// news, so that each delta states the new head. The channel record is about to publish that the
+// head has moved; until the fan-out, a reader of it would take that for news.
 func (p *Partition) drainFiled(d *Deltas, c *state.Channel, t *turn) {
 	if p.rules.SaidPairs == 0 || c.Pending&state.OutMembersChanged == 0 {
 		return

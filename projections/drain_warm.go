@@ -5,11 +5,11 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// warmRows is how many rows Drain warms at a time.
+// warmRows is how many rows Drain warms at once.
 const warmRows = 64
 
-// warmDrain is Warm for rows that are drained next: row to channel, user and ids, and those to
-// their bytes.
+// warmDrain touches the memory of the rows that are drained next: first row to channel, user and
+// ids, then their bytes.
 func (p *Partition) warmDrain(rows []state.OutRow) {
 	w := &p.rules.Warmth
 	for i := range rows {

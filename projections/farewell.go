@@ -9,16 +9,16 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// A deleted channel keeps nothing, and reads of it are ignored. But a former owner may have folded
-// such a read before the deletion, and published that its user follows a thread, or the user's
-// pointer. So the partition that folds the read publishes that there is nothing: once for each key
-// that it names and Drain, under a stamp that none from before the deletion dominates. How far the
-// user's deliveries came is not known any more once the store is opened again, so the stamp says
-// how far all of them did: it must not fall behind what was told before that. The same goes for a
-// user whose row is still in memory, since another owner may have opened its store after the
-// deletion (rules.retract).
+// A deleted channel keeps nothing, and the fold ignores reads of it. But a former owner may have
+// folded such a read before the deletion, and published a follow of a thread or the user's pointer.
+// So the partition that folds the read publishes an empty delta (a farewell), once for each key and
+// Drain, under a stamp that no stamp from before the deletion dominates. An opened store does not
+// contain how far the user's deliveries came, so the stamp uses the position of all deliveries; it
+// must not fall behind a stamp that was published earlier. The same applies to a user whose row is
+// still in memory, because another owner may have opened its store after the deletion
+// (rules.retract).
 
-// drainFarewells emits what was noted, of each key the newest.
+// drainFarewells emits the newest noted farewell of each key.
 func (p *Partition) drainFarewells(d *Deltas, t *turn) {
 	if len(p.rules.Retractions) == 0 {
 		return

@@ -1,10 +1,10 @@
 package projections
 
-// A query waits while Lock is held, and the fold waits while RLock is held. So neither is held for
-// longer than a few milliseconds, however much there is to do. A writer releases Lock between two
-// steps. It is the only writer, so the state is unchanged when it continues.
+// Queries wait while Lock is held, and the fold waits while RLock is held. So no caller holds
+// either for longer than a few milliseconds, however much there is to do. A writer releases Lock
+// between two steps. It is the only writer, so the state is unchanged when it continues.
 
-// exclusive runs f under Lock. cause is what for.
+// exclusive runs f under Lock. cause labels the hold.
 func (p *Partition) exclusive(cause string, f func()) {
 	p.Lock()
 	defer p.Unlock()
@@ -12,8 +12,8 @@ func (p *Partition) exclusive(cause string, f func()) {
 	f()
 }
 
-// TimeHold calls Options.OnHold: the caller has just taken Lock or RLock for cause. The caller
-// calls done before it lets go of the lock. Without an OnHold it costs nothing.
+// TimeHold calls Options.OnHold; the caller has just taken Lock or RLock for cause, and calls done
+// before it releases the lock. Without an OnHold, TimeHold costs nothing.
 func (p *Partition) TimeHold(cause string) (done func()) {
 	if p.onHold == nil {
 		return unwatched
@@ -23,8 +23,8 @@ func (p *Partition) TimeHold(cause string) (done func()) {
 
 func unwatched() {}
 
-// turn is Lock held for work that may be long: after each turnWork units of it the lock is let go
-// of for a moment.
+// turn holds Lock for work that may be long. After every turnWork units it releases the lock for a
+// moment.
 type turn struct {
 	p     *Partition
 	cause string
@@ -32,8 +32,8 @@ type turn struct {
 	left  int
 }
 
-// turnWork is how much is done under one hold of the lock, in units of about 1 us: a record that is
-// encoded, a pair that is looked at.
+// turnWork is how many units of work one hold of the lock may do. A unit takes about 1 us: one
+// record to encode, or one pair to check.
 const turnWork = 1000
 
 // begin takes Lock.
@@ -43,13 +43,14 @@ func (t *turn) begin() {
 	t.done = t.p.TimeHold(t.cause)
 }
 
-// end lets go of it.
+// end releases Lock.
 func (t *turn) end() {
 	t.done()
 	t.p.Unlock()
 }
 
-// spend counts work, after which everything is as readers may see it.
+// spend counts work. At each call the state must be consistent for readers, because spend may
+// release Lock.
 func (t *turn) spend(work int) {
 	if t.left -= work; t.left <= 0 {
 		t.end()
@@ -57,7 +58,7 @@ func (t *turn) spend(work int) {
 	}
 }
 
-// step is between two steps of a cut, without the lock.
+// step marks a point between two steps of a cut, where the lock is not held.
 func (p *Partition) step() {
 	if p.onStep != nil {
 		p.onStep()

@@ -14,20 +14,20 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
-// Inspection is what a store says about itself.
+// Inspection describes a store, as its own records state it.
 type Inspection struct {
 	Identity Identity
 	Format   uint64
 	Fold     uint64
 	Position Position
 	Digest   [16]byte
-	// LogTimes are those of the three inputs in Unix milliseconds, 0 = none yet.
+	// LogTimes are the log times of the three inputs in Unix milliseconds, 0 = none yet.
 	LogTimes [events.NumInputs]int64
 	Records  []RecordStats
 }
 
-// ErrEmpty says that a store was made and nothing was ever written to it: it belongs to nothing
-// yet.
+// ErrEmpty is returned for a store that was created but never written to. It belongs to no
+// partition yet.
 var ErrEmpty = errors.New("nothing was written to it yet")
 
 // RecordStats counts the records of one kind.
@@ -38,15 +38,15 @@ type RecordStats struct {
 	ValueBytes int64
 }
 
-// Inspect reads the store in dir without changing anything, and without knowing what it belongs to.
-// It needs the directory to itself: that of a running node is refused. fs nil is the operating
-// system's.
+// Inspect reads the store in dir without changing anything, whatever the store belongs to. It needs
+// exclusive use of the directory and refuses the store of a running node. A nil fs means the
+// operating system's.
 //
-// It recomputes the digest from all records; an error says if that is not the one in the header.
+// Inspect recomputes the digest from all records, and returns an error if the header has a
+// different one.
 func Inspect(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, true) }
 
-// InspectHeader is Inspect without going through the records, so that it is quick whatever the size
-// of the store.
+// InspectHeader does the same without reading the records, so it is fast for a store of any size.
 func InspectHeader(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, false) }
 
 func look(dir string, fs vfs.FS, records bool) (x *Inspection, err error) {
@@ -67,8 +67,7 @@ func look(dir string, fs vfs.FS, records bool) (x *Inspection, err error) {
 func inspect(dir string, db *pebble.DB, tables, records bool) (*Inspection, error) {
 	v, closer, err := db.Get([]byte{keys.Header})
 	if errors.Is(err, pebble.ErrNotFound) {
-		// By the rule of Open: no header is the state of a new store only if there is nothing else
-		// either.
+		// As in Open: a store without a header is new only if it has no records either.
 		if err := (&Partition{db: db}).loadEmpty(dir, tables); err != nil {
 			return nil, err
 		}
@@ -101,7 +100,7 @@ func inspect(dir string, db *pebble.DB, tables, records bool) (*Inspection, erro
 	return x, err
 }
 
-// count goes through all records.
+// count reads all records.
 func (x *Inspection) count(db *pebble.DB) (sum keys.Digest, err error) {
 	it, err := db.NewIter(nil)
 	if err != nil {

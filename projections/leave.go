@@ -9,28 +9,27 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// What is gone leaves memory behind a cut that has stored what is left of it, so that a partition
-// that runs for long holds what one holds that was just opened:
+// After a cut has stored the rest of it, state that is gone leaves memory. So a partition that has
+// run for long uses as much memory as one that was just opened. These leave:
 //
-//   - a deleted channel, of which the store keeps that it is gone, with the rows, threads and lists
-//     that told so;
-//   - a channel of which chat.messages has said nothing, once all that waited for it has lapsed: it
-//     is in the store alone until an event names it (cold.go);
-//   - the row of a user in a thread that says nothing any more, and a thread that nothing else
-//     names;
+//   - a deleted channel, of which the store keeps only a record of the deletion, with its rows,
+//     threads and lists;
+//   - a channel that no record of chat.messages has named, once everything that waited for it has
+//     lapsed: it is in the store only until an event names it (cold.go);
+//   - the row of a user in a thread once it has no content, and a thread that nothing else names;
 //   - a user without rows.
 //
-// All of it runs on the goroutine that folds, and takes Lock in turns.
+// All of this runs on the goroutine that folds, and takes Lock in turns.
 
-// forgets reports whether Republish will miss something that was published: what is gone, and what
-// leaves memory.
+// forgets reports whether Republish can no longer find something that was published, because it is
+// deleted or leaves memory with this cut.
 func (k *cutting) forgets() bool {
 	return len(k.idle)+len(k.unknown) > 0 || slices.ContainsFunc(k.rules.Leaving, func(ci uint32) bool {
 		return k.rules.Channels.At(ci).Flags&state.ChannelDeleted != 0
 	})
 }
 
-// leave takes out of memory what is gone. The cut is encoded and is shown to readers.
+// leave removes deleted and idle state from memory. The cut must be encoded and visible to readers.
 func (p *Partition) leave(k *cutting) {
 	slices.Sort(k.unknown)
 	written := slices.Compact(k.unknown)
@@ -57,7 +56,7 @@ func (p *Partition) leave(k *cutting) {
 	p.trim(t)
 }
 
-// leaveLoaded takes out of memory what a store that was just loaded need not hold there.
+// leaveLoaded removes state from memory that a store need not hold there right after loading.
 func (p *Partition) leaveLoaded() {
 	t := &turn{p: p, cause: "release"}
 	t.begin()
@@ -71,8 +70,8 @@ func (p *Partition) leaveLoaded() {
 	p.trim(t)
 }
 
-// evictable reports whether nothing can happen to a channel before an event names it. chat.messages
-// has said nothing of it when it was written last.
+// evictable reports whether a channel cannot change before an event names it. That requires that no
+// record of chat.messages has named it.
 func (p *Partition) evictable(c *state.Channel) bool {
 	if c.ID == 0 || c.LastM != 0 || c.Ords != 0 {
 		return false
@@ -118,12 +117,12 @@ func (p *Partition) evict(ci uint32, t *turn) {
 	t.spend(1)
 }
 
-// vacate empties the row of a pair, which stays in its user's list for now.
+// vacate empties the row of a pair. For now the row stays in its user's list.
 func (p *Partition) vacate(ci, ref uint32, r *state.Row) {
 	p.rules.PairTable.Remove(arena.PairHash(ci, r.User), ref)
 	p.rules.Blobs.Release(r.LastID)
 	p.rules.Blobs.Release(r.FirstID)
-	if r.Extra != 0 { // what its user says is in the store
+	if r.Extra != 0 { // the store has what the user set in this channel
 		p.rules.PairExtras.Drop(r.Extra)
 	}
 	*r = state.Row{User: r.User, NextUser: r.NextUser}
@@ -134,8 +133,7 @@ func (p *Partition) vacate(ci, ref uint32, r *state.Row) {
 	p.rules.Vacated = append(p.rules.Vacated, r.User)
 }
 
-// leaveUsers takes vacated rows out of the lists of their users, and forgets users that have none
-// left.
+// leaveUsers removes vacated rows from the lists of their users, and drops users without rows.
 func (p *Partition) leaveUsers(t *turn) {
 	slices.Sort(p.rules.Vacated)
 	for _, u := range slices.Compact(p.rules.Vacated) {
@@ -162,10 +160,9 @@ func (p *Partition) leaveUsers(t *turn) {
 	p.rules.Vacated = p.rules.Vacated[:0]
 }
 
-// trim gives back memory that nothing is in. The tables of hashes among it are made anew, each
-// under one hold.
+// trim frees unused memory. It rebuilds hash tables too, each in one hold of the lock.
 func (p *Partition) trim(t *turn) {
-	p.rules.Warmth.Pairs = p.rules.Warmth.Pairs[:0] // what was guessed may not be there
+	p.rules.Warmth.Pairs = p.rules.Warmth.Pairs[:0] // Warm's guesses may refer to freed rows
 	if p.rules.Channels.Idle() {
 		p.rules.Channels.Trim()
 		t.spend(turnWork)

@@ -7,14 +7,14 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// leaveThreads gives back the rows in threads that say nothing any more, of which the cut has
-// written that there is no record, and the threads that nothing names then: what a store that is
-// opened again does not have either.
+// leaveThreads frees the thread rows that have no content any more, whose records the cut has
+// removed, and the threads that nothing names then. A store that is opened again does not have them
+// either.
 func (p *Partition) leaveThreads(idle []uint32, t *turn) {
 	var channels []uint32
 	for _, ref := range idle {
 		r := p.rules.Rows.At(ref)
-		if r.Channel == 0 || !p.idleThreadRow(r) { // it left with its channel, or says something again
+		if r.Channel == 0 || !p.idleThreadRow(r) { // it left with its channel, or has content again
 			continue
 		}
 		v := p.rules.VacantThreads[r.Channel]
@@ -34,12 +34,12 @@ func (p *Partition) leaveThreads(idle []uint32, t *turn) {
 	}
 }
 
-// idleThreadRow reports whether a row is that of a user in a thread and says nothing.
+// idleThreadRow reports whether a row belongs to a user in a thread and has no content.
 func (p *Partition) idleThreadRow(r *state.Row) bool {
 	return r.Flags&state.RowThread != 0 && r.Extra == 0 && r.OutRow == 0 && p.rules.FollowIdle(r, p.rules.Follows.At(r.Scope))
 }
 
-// sweepThreads takes the idle rows out of the channel's three kinds of lists and gives them back.
+// sweepThreads removes the idle rows from the channel's three kinds of lists and frees them.
 func (p *Partition) sweepThreads(c *state.Channel, t *turn) {
 	var idle, threads, pairs []uint32
 	isIdle := func(ref uint32) bool { return p.idleThreadRow(p.rules.Rows.At(ref)) }
@@ -68,7 +68,7 @@ func (p *Partition) sweepThreads(c *state.Channel, t *turn) {
 	p.sweepNames(c, threads, t)
 }
 
-// sweepNames gives back those of some threads that nothing names: no reply, and no row.
+// sweepNames frees those of the given threads that nothing names: they have no reply and no row.
 func (p *Partition) sweepNames(c *state.Channel, threads []uint32, t *turn) {
 	unnamed := func(ti uint32) bool {
 		th := p.rules.Threads.At(ti)
@@ -86,8 +86,8 @@ func (p *Partition) sweepNames(c *state.Channel, threads []uint32, t *turn) {
 	}, t)
 }
 
-// unlink takes out of a list that begins at first what is gone. next is the link behind an element,
-// which gone may give back.
+// unlink removes from the list at first every element for which gone returns true. next returns the
+// link behind an element. gone may free the element.
 func (p *Partition) unlink(first *uint32, next func(uint32) *uint32, gone func(uint32) bool, t *turn) {
 	for at := *first; at != 0; at = *first {
 		link := next(at)
@@ -100,8 +100,8 @@ func (p *Partition) unlink(first *uint32, next func(uint32) *uint32, gone func(u
 	}
 }
 
-// fewRows reports whether the list of rows that begins with ref and goes on with next has limit
-// rows at most.
+// fewRows reports whether the list that begins with ref, with next as its links, has at most limit
+// rows.
 func (p *Partition) fewRows(ref uint32, limit int, next func(uint32) *uint32) bool {
 	for ; ref != 0 && limit > 0; limit-- {
 		ref = *next(ref)
@@ -109,12 +109,12 @@ func (p *Partition) fewRows(ref uint32, limit int, next func(uint32) *uint32) bo
 	return ref == 0
 }
 
-// The links of rows: of one channel, and of one user.
+// The links of the lists of rows: of one channel, and of one user.
 func (p *Partition) nextOfChannel(ref uint32) *uint32 { return &p.rules.Rows.At(ref).NextRow }
 func (p *Partition) nextOfUser(ref uint32) *uint32    { return &p.rules.Rows.At(ref).NextUser }
 
-// dropThreadRow gives back the row of a user in a thread, and its follow. It must be in no list any
-// more, or in none that is used again.
+// dropThreadRow frees the row of a user in a thread, and its follow. The row must be in no list any
+// more, or only in lists that are no longer used.
 func (p *Partition) dropThreadRow(ref uint32, r *state.Row) {
 	p.rules.PairTable.Remove(arena.PairHash(^p.rules.Follows.At(r.Scope).Thread, r.User), ref)
 	p.rules.Follows.Release(r.Scope)

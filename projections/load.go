@@ -17,8 +17,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// loadHot reads everything under Hot, which is ordered by channel, and rebuilds what is not stored:
-// the user lists, the message tails and the triggers of what waits.
+// loadHot reads all records under Hot, which are ordered by channel, and rebuilds what is not
+// stored: the user lists, the message tails and the waiters.
 func (p *Partition) loadHot() error {
 	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keys.Hot}, UpperBound: []byte{keys.Hot + 1}})
 	if err != nil {
@@ -36,7 +36,7 @@ func (p *Partition) loadHot() error {
 		}
 	})
 	if err = errors.Join(err, p.rules.Err()); err != nil {
-		return err // what follows relies on what was checked
+		return err // the code below relies on these checks
 	}
 	if p.planted != nil {
 		p.planted("checked")
@@ -53,12 +53,14 @@ func (p *Partition) loadHot() error {
 		if r.Channel == 0 || r.Extra == 0 {
 			return
 		}
-		// A build that did not know of expired ids held what names one.
+		// An older build, which did not recognize expired ids, may have held an event that names
+		// one.
 		p.rules.SettleOpen(ref)
 		p.rules.Settle(ref)
 		p.rules.Await(ref)
 		p.rules.ListQueued(p.rules.Channels.At(r.Channel), ref, r)
-		// What an open time target reached was not told. All else that is seen was.
+		// A pair with an open time target may not have been published at its pointer. Everything
+		// else that is visible has been.
 		x := p.rules.ExtraOfPair(r)
 		if len(x.Unsettled)+len(x.Floors) > 0 && !x.OpenInTime() {
 			x.LastSeen = p.rules.Signature(p.rules.Channels.At(r.Channel), r)
@@ -68,7 +70,7 @@ func (p *Partition) loadHot() error {
 	return p.rules.Err()
 }
 
-// loadRecords reads all that it has, and closes it.
+// loadRecords loads all records of the iterator and closes it.
 func (p *Partition) loadRecords(it *pebble.Iterator) (err error) {
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for it.First(); it.Valid(); it.Next() {
@@ -87,7 +89,7 @@ func (p *Partition) loadRecord(key, val []byte) error {
 	id, kind, rest := key[:n], key[n+1], key[n+2:]
 	hash := keys.RecordHash(append([]byte{keys.Hot}, key...), val)
 	p.rules.Written.Hot.Add(hash)
-	if kind == keys.HotChannel && len(val) > 0 && val[0]&state.ChannelDeleted != 0 { // it is cold
+	if kind == keys.HotChannel && len(val) > 0 && val[0]&state.ChannelDeleted != 0 { // a deleted channel is cold
 		p.rules.Cold.Add(xxh3.Hash(id))
 		return p.decodeChannel(&state.Channel{}, val)
 	}
@@ -98,7 +100,8 @@ func (p *Partition) loadRecord(key, val []byte) error {
 	return p.loadInto(ci, p.rules.Channels.At(ci), kind, rest, hash, val)
 }
 
-// loadInto loads a record of a channel; rest is what follows its kind in the key, hash its hash.
+// loadInto loads a record of a channel. rest is the part of the key after its kind; hash is the
+// record's hash.
 func (p *Partition) loadInto(ci uint32, c *state.Channel, kind byte, rest []byte, hash [2]uint64, val []byte) error {
 	switch kind {
 	case keys.HotChannel:
@@ -185,7 +188,7 @@ func (p *Partition) loadInto(ci uint32, c *state.Channel, kind byte, rest []byte
 	return p.loadScope(ci, kind, rest, val)
 }
 
-// loadScope loads what a user has in a channel or in one of its threads.
+// loadScope loads the record of a user in a channel or in one of its threads.
 func (p *Partition) loadScope(ci uint32, kind byte, rest, val []byte) (err error) {
 	of, inThread := keys.InChannel, keys.InThread.Has(kind)
 	if inThread {
@@ -223,14 +226,14 @@ func (p *Partition) loadScope(ci uint32, kind byte, rest, val []byte) (err error
 	return rd.Done()
 }
 
-// loadPair is the row of a user in a channel.
+// loadPair returns the row of a user in a channel, and creates it if needed.
 func (p *Partition) loadPair(ci uint32, user []byte) *state.Row {
 	_, r := p.rules.EnsureRow(ci, p.rules.EnsureUser(user))
 	return r
 }
 
-// checkLoaded compares what was loaded of a channel with what its record says: a record that is
-// missing would else be read as nothing.
+// checkLoaded compares the loaded parts of a channel with its channel record. Without this check, a
+// missing record would pass as an empty one.
 func (p *Partition) checkLoaded(c *state.Channel) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("channel %q: %s", p.rules.Blobs.Get(c.ID), fmt.Sprintf(format, args...))

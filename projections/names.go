@@ -33,39 +33,40 @@ type (
 	// Position is V = (m, r, d) of DESIGN §1: the next offsets of chat.messages, chat.reads and
 	// chat.deliveries.
 	Position = identity.Position
-	// Settings are what the fold sees of the configuration.
+	// Settings are the parts of the configuration that the fold depends on.
 	Settings = identity.Settings
-	// Identity is what a store belongs to; Open refuses a store whose header says otherwise.
+	// Identity states what a store belongs to. Open refuses a store whose header differs.
 	Identity = identity.Identity
-	// TopicIdentity is a topic as the cluster knows it.
+	// TopicIdentity is the identity of a topic in its cluster.
 	TopicIdentity = identity.TopicIdentity
-	// Mismatch says how a store differs from what it was opened for.
+	// Mismatch states how a store differs from what it was opened for.
 	Mismatch = identity.Mismatch
-	// MismatchError is why Open refused a store. Its text says what differs and the way out.
+	// MismatchError is the reason why Open refused a store. Its text has the difference and the way
+	// out.
 	MismatchError = identity.MismatchError
 )
 
 // DefaultSettings returns the defaults of DESIGN §2, §4.3 and §4.6: 50, 50, true, 90 days.
 func DefaultSettings() Settings { return identity.DefaultSettings() }
 
-// CheckIdentity compares what a store or snapshot at where was written by and belongs to with what
-// it is wanted for; a *MismatchError says what differs, as Open does.
+// CheckIdentity compares the identity and versions of a store or snapshot at where with the wanted
+// ones. If they differ it returns a *MismatchError, as Open does.
 func CheckIdentity(where string, format, fold uint64, got, want Identity) error {
 	return identity.CheckIdentity(where, format, fold, got, want)
 }
 
 type (
-	// CorruptError says that a store holds something else than was written to it.
+	// CorruptError reports that a store's contents are not what was written to it.
 	CorruptError = store.CorruptError
-	// Stopped is a store that no process uses, held so that none begins to.
+	// Stopped is a store that no process uses, locked so that none can open it.
 	Stopped = store.Stopped
 )
 
-// IsCorrupt reports whether err, of Open or of Partition.Err, says that what the store holds is
-// wrong, as opposed to disks that fail or are full, and stores that belong to something else.
+// IsCorrupt reports whether err, of Open or of Partition.Err, is about wrong contents of a store.
+// It is false for disks that fail or are full, and for stores that belong to something else.
 func IsCorrupt(err error) bool { return store.IsCorrupt(err) }
 
-// OpenStopped takes hold of the store in dir. It fails if a process uses it. fs nil is the
+// OpenStopped locks the store in dir. It fails if a process uses the store. A nil fs means the
 // operating system's.
 func OpenStopped(dir string, fs vfs.FS) (*Stopped, error) { return store.OpenStopped(dir, fs) }
 
@@ -85,10 +86,10 @@ const (
 	OutReceipts = outbox.Receipts
 )
 
-// Outcome is what folding one record did.
+// Outcome is the result of folding one record.
 type Outcome = state.Outcome
 
-// MaxSeq is the seq of the last message that a channel takes.
+// MaxSeq is the highest seq that a message of a channel can have.
 const MaxSeq = state.MaxSeq
 
 // Outcomes: see package state. OutcomeTooManyHeld and OutcomeChannelFull make the record a dead

@@ -15,39 +15,39 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
-// Options are the means a store is given. The zero value works.
+// Options are the resources of a store. The zero value works.
 type Options struct {
 	FS     vfs.FS        // nil: the operating system's
 	Cache  *pebble.Cache // shared by the stores of a process; nil: 16 MiB of its own
-	Logger pebble.Logger // nil: silent; Fatalf is never called: what is fatal to Pebble ends as Partition.Err
+	Logger pebble.Logger // nil: silent. Fatalf is never called: an error that is fatal to Pebble ends as Partition.Err
 	// MemTableSize is Pebble's, in bytes; 0 = 16 MiB. A block cache must be larger than twice this
-	// for each store that shares it, for Pebble takes its memtables out of the cache.
+	// for each store that shares it, because Pebble allocates memtables from the cache.
 	MemTableSize uint64
-	// Full is called when a write finds the disk full, and again whenever it finds so after that.
-	// It returns when the write is to be tried again, or false if there is no use in waiting: then
-	// the store fails. It is called from whichever goroutine writes, of several at once, and in
-	// Open; locks of the store may be held, so that it must not call the Partition. What is in
-	// memory and on disk stays right meanwhile, and reads go on. nil: a full disk is a failure like
-	// any other.
+	// Full is called when a write finds the disk full, and again each time that the retry finds it
+	// full. Full returns true to try the write again, or false to give up; then the store fails.
+	// Any writing goroutine calls it, several at once, and Open too. Locks of the store may be
+	// held, so Full must not call the Partition. Meanwhile memory and disk stay consistent, and
+	// reads go on. If Full is nil, a full disk is a failure like any other.
 	Full func(err error) (retry bool)
-	// OnHold is told that the partition's Lock or RLock was taken, and for what; what it returns is
-	// called before it is let go of. Many goroutines call it at once. For benches; nil: none.
+	// OnHold is called after the partition's Lock or RLock was taken, with the cause; the function
+	// that it returns is called before the lock is released. Many goroutines call it at once. It
+	// serves benches; nil turns it off.
 	OnHold func(cause string) (done func())
-	// ThreadsAlways lists followed threads for good, not for 30 days (DESIGN §4.7).
+	// ThreadsAlways lists followed threads forever instead of for 30 days (DESIGN §4.7).
 	ThreadsAlways bool
 
-	// planted is called at the named place; nil: nothing is. Tests panic in it.
+	// planted is called at named places; tests panic in it. nil turns it off.
 	planted func(where string)
 }
 
-// store is what of the options concerns the store alone.
+// store returns the options that concern only the store.
 func (o Options) store() store.Options {
 	return store.Options{FS: o.FS, Cache: o.Cache, Logger: o.Logger, MemTableSize: o.MemTableSize, Full: o.Full}
 }
 
-// Open opens the store in dir, or makes one, and loads its hot state. A store that belongs to
-// something else is refused with a *MismatchError; one that cannot be read is never taken for an
-// empty one.
+// Open opens the store in dir, or creates one, and loads its hot state. It refuses a store that
+// belongs to something else with a *MismatchError. It never takes an unreadable store for an empty
+// one.
 func Open(dir string, id Identity, o Options) (*Partition, error) {
 	p := newPartition(id)
 	p.planted, p.onHold, p.ThreadsAlways = o.planted, o.OnHold, o.ThreadsAlways
@@ -73,7 +73,7 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 		f.Blow(err)
 		_ = f.Unlock()
 		return nil, err
-	case f.Broken() != nil: // what Pebble says after that are consequences
+	case f.Broken() != nil: // Pebble's later errors are consequences of this one
 		err = f.Broken()
 	case err != nil && store.IsCorruption(err):
 		err = &CorruptError{Dir: dir, Err: err}
@@ -89,16 +89,17 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 		f.Release()
 		return p, nil
 	}
-	f.Blow(err) // so that what is on disk stays as it is
+	f.Blow(err) // the disk must stay as it is
 	if db != nil {
 		_ = db.Close()
 	}
 	return nil, err
 }
 
-// Close closes the store. What was not cut and applied is not written: it will be folded again.
-// Answers that were begun and not finished end soon, with ErrClosing, and are waited for. Where
-// others may ask, Lock is held. The error may be one of before, which nobody has asked Err for.
+// Close closes the store. It does not write state that was not cut and applied; that state will be
+// folded again. Close waits for answers in progress, which soon end with ErrClosing. If other
+// goroutines may send queries, the caller holds Lock. Close may return an earlier error that Err
+// already had.
 func (p *Partition) Close() error {
 	p.stored.Closing.Store(true)
 	p.stored.Open.Wait()
@@ -110,7 +111,7 @@ func (p *Partition) Close() error {
 		p.fuse.Abandon(p.db, bug)
 	}
 	if failed := p.rules.Err(); failed != nil {
-		err = failed // what Pebble says after that are consequences
+		err = failed // Pebble's later errors are consequences of this one
 	}
 	if err != nil {
 		return fmt.Errorf("closing the store of partition %d: %w", p.id.Partition, err)
@@ -140,8 +141,8 @@ func (p *Partition) load(dir string, tables bool) error {
 	}
 	p.rules.Positions, p.applied, p.rules.Written.Digest = got.Position, got.Position, got.Digest
 	p.rules.MessageTime, p.rules.ReadTime, p.rules.DeliveryTime = got.Times[events.Messages], got.Times[events.Reads], got.Times[events.Deliveries]
-	// A panic over what was read is a store that holds something else than was written: as far as
-	// one can tell that is what all the checks below are for.
+	// A panic while reading records means that the store's contents are wrong: the checks below
+	// exist to find that.
 	var hot [16]byte
 	err = guard.Err("reading its records", func() (err error) {
 		if p.cuts, hot, err = store.LoadChain(p.db); err != nil {
@@ -161,8 +162,8 @@ func (p *Partition) load(dir string, tables bool) error {
 	return nil
 }
 
-// loadEmpty accepts a store without a header only if it has nothing else either, and had nothing
-// before Pebble opened it.
+// loadEmpty accepts a store without a header only if it has no records, and had no tables before
+// Pebble opened it.
 func (p *Partition) loadEmpty(dir string, tables bool) error {
 	it, err := p.db.NewIter(nil)
 	if err != nil {
@@ -181,9 +182,9 @@ func (p *Partition) loadEmpty(dir string, tables bool) error {
 	return nil
 }
 
-// Dump calls fn for every record but the header and the chain of cuts, in key order, as Pebble has
-// them: only what was cut and applied. The bytes are valid during the call. Use it to compare two
-// stores record by record.
+// Dump calls fn for every record except the header and the chain of cuts, in key order, as Pebble
+// has them: only cut and applied state. The bytes are valid during the call. Use Dump to compare
+// two stores record by record.
 func (p *Partition) Dump(fn func(key, value []byte) error) error {
 	it, err := p.db.NewIter(nil)
 	if err != nil {

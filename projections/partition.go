@@ -14,10 +14,10 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// Partition is one partition's fold and its store.
+// Partition is the fold of one partition and its store.
 //
-// One goroutine writes. Its Fold*, Skip and Quiet need Lock, Drain, DrainRecords and Cut take it
-// themselves; the reading methods need RLock.
+// One goroutine writes. It holds Lock to call the Fold* methods, Skip and Quiet. Drain,
+// DrainRecords and Cut take Lock themselves. The reading methods need RLock.
 type Partition struct {
 	sync.RWMutex
 	views.Queries
@@ -26,7 +26,7 @@ type Partition struct {
 
 	id      Identity
 	db      *pebble.DB
-	applied Position           // of the last applied cut
+	applied Position           // position of the last applied cut
 	cuts    uint64             // number of the last cut
 	fuse    *store.Fuse        // nil before the store is opened
 	planted func(where string) // as in Options
@@ -44,18 +44,18 @@ type Partition struct {
 
 	// For tests and benches; nil otherwise.
 	onHold func(cause string) (done func()) // Options.OnHold
-	onStep func()                           // a cut is somewhere in the middle
-	onRead func()                           // a record is looked for in the store
+	onStep func()                           // called between two steps of a cut
+	onRead func()                           // called before a record is read from the store
 }
 
-// StoredPosition is the position of the last applied cut.
+// StoredPosition returns the position of the last applied cut.
 func (p *Partition) StoredPosition() Position { return p.applied }
 
-// Identity is what the store was opened for.
+// Identity returns the identity that the store was opened with.
 func (p *Partition) Identity() Identity { return p.id }
 
-// Full is why writes are waiting for room on the disk (Options.Full), nil if none is. It takes no
-// lock.
+// Full returns the error for which writes wait until the disk has space again (Options.Full), or
+// nil if none waits. It takes no lock.
 func (p *Partition) Full() error {
 	if p.fuse == nil {
 		return nil
@@ -63,10 +63,10 @@ func (p *Partition) Full() error {
 	return p.fuse.Full()
 }
 
-// Disk is what a store is on its disk.
+// Disk describes the space that a store uses on its disk.
 type Disk = store.Disk
 
-// Disk asks the store. The partition must be open.
+// Disk returns the store's use of its disk. The partition must be open.
 func (p *Partition) Disk() Disk { return p.fuse.Disk(p.db) }
 
 // Stats are sizes for metrics.
@@ -76,7 +76,7 @@ type Stats struct {
 	HotBytes               int64 // memory of the hot state
 }
 
-// Stats counts what is in memory.
+// Stats returns the sizes of what is in memory.
 func (p *Partition) Stats() Stats {
 	s := Stats{Channels: p.rules.Channels.Len(), Pairs: p.rules.Rows.Len() - p.rules.VacantRows, Users: p.rules.Users.Len()}
 	p.rules.PairExtras.Each(func(x *state.PairExtra) {
@@ -88,10 +88,10 @@ func (p *Partition) Stats() Stats {
 	return s
 }
 
-// hotBytes is the memory that the partition holds, as the heap has it: whole chunks, whole size
-// classes, whether in use or free to be used again. It leaves out the lists of what the next drain
-// and the next cut have to do, which belong to the goroutine that folds and are small beside what
-// they name. Called with RLock.
+// hotBytes returns the memory that the partition holds, as the heap counts it: whole chunks and
+// whole size classes, in use or free for reuse. It leaves out the lists of the next drain and the
+// next cut. Those belong to the goroutine that folds, and are small compared with the rows that
+// they name. The caller holds RLock.
 func (p *Partition) hotBytes() int64 {
 	n := arena.SlabBytes(&p.rules.Channels) + arena.SlabBytes(&p.rules.Rows) + arena.SlabBytes(&p.rules.Users) + arena.SlabBytes(&p.rules.Follows) + arena.SlabBytes(&p.rules.ReceiptEntries)
 	n += p.rules.ChannelTable.Bytes() + p.rules.PairTable.Bytes() + p.rules.UserTable.Bytes() + p.rules.ThreadTable.Bytes()

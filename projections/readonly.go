@@ -7,11 +7,11 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
-// OpenReadOnly opens the store in dir to look at it, whatever it belongs to, and changes nothing in
-// the directory. What it returns answers every question, and must neither fold nor cut. Like
-// Inspect it needs the directory to itself: that of a running node is refused, and one that nothing
-// was written to yet is ErrEmpty. Only the hot records are checked against their digest; Inspect
-// goes through all. fs nil is the operating system's.
+// OpenReadOnly opens the store in dir for reading, whatever it belongs to, and changes nothing in
+// the directory. The returned Partition answers every question, and must neither fold nor cut. Like
+// Inspect, OpenReadOnly needs exclusive use of the directory and refuses the store of a running
+// node; it returns ErrEmpty for a store that was never written to. It checks only the hot records
+// against their digest; Inspect checks all. A nil fs means the operating system's.
 func OpenReadOnly(dir string, fs vfs.FS) (*Partition, error) {
 	p := newPartition(Identity{})
 	f := store.NewFuse(dir, store.Options{FS: fs}, p.rules.Fail)
@@ -35,8 +35,9 @@ func OpenReadOnly(dir string, fs vfs.FS) (*Partition, error) {
 	return p, nil
 }
 
-// Users are the ids of everybody who belongs to a channel, belonged to it, or did anything in it,
-// in order; none for a channel that View does not know. It needs RLock.
+// Users returns the ids of all members and former members of a channel, and of everybody who did
+// anything in it, in order. For a channel that View does not find it returns none. The caller holds
+// RLock.
 func (p *Partition) Users(channelID string) []string {
 	if _, _, ok := p.rules.KnownChannel(channelID); !ok {
 		return nil

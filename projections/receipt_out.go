@@ -5,14 +5,14 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// receiptsBytes is about how large a record of receipts gets. What a batch has of one channel
-// beyond that goes into further records: a backlog of deliveries can make more than a topic takes
-// in one, and then the partition could not go on. Unlike deltas, receipts of one key do not replace
-// each other.
+// receiptsBytes is the approximate limit for the size of one record of receipts. drainReceiptsOf
+// starts another record beyond it, because a backlog of deliveries can make more than a topic
+// accepts in one record, which would stop the partition. Unlike deltas, receipts of one key do not
+// replace each other.
 const receiptsBytes = 128 << 10
 
-// drainReceipts emits a record for each channel with receipts: of each user the furthest that they
-// read, and every message that was delivered to them.
+// drainReceipts emits a record for each channel with new receipts: the furthest read of each user,
+// and every delivered message.
 func (p *Partition) drainReceipts(d *Deltas, t *turn) {
 	for _, ci := range p.rules.OutReceiptChannels {
 		c := p.rules.Channels.At(ci)
@@ -36,7 +36,7 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []state.Ou
 	m := &p.outRecord
 	*m = events.ReceiptsRecord{ChannelID: p.rules.Blobs.Get(c.ID), Readers: m.Readers[:0], Delivered: m.Delivered[:0], Viewed: m.Viewed[:0]}
 	size := 0
-	if c.Flags&state.ChannelDeleted != 0 || len(list) == 0 { // empty where all of it was of users who are erased now
+	if c.Flags&state.ChannelDeleted != 0 || len(list) == 0 { // empty if all receipts belonged to users who are erased now
 		return
 	}
 	for _, o := range state.Telling(list) {
@@ -55,7 +55,7 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []state.Ou
 		default:
 			m.Viewed = append(m.Viewed, r)
 		}
-		const numbers = 32 // the seq, the time, and what is before each field
+		const numbers = 32 // the seq, the time, and the tags and lengths of the fields
 		if size += len(r.UserID) + len(r.MessageID) + numbers; size >= receiptsBytes {
 			p.keepReceipts(d, m)
 			m.Readers, m.Delivered, m.Viewed, size = m.Readers[:0], m.Delivered[:0], m.Viewed[:0], 0

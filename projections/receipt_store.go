@@ -13,11 +13,10 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// What members read and what was delivered to them is kept in blocks: of BlockLen messages and one
-// page of members, of the channel or of one thread. A block is a function of all that was ever said
-// about its messages: of what one says where another says more, only the other stays. Folding
-// appends to a list in memory, without reading anything; blocks are read and written at the next
-// cut, each once for all that was appended.
+// Receipts are stored in blocks of BlockLen messages and one page of members, of the channel or of
+// one thread. A block is a function of all receipts of its messages; a receipt that another one
+// includes is not stored. Folding only appends to a list in memory and reads nothing. The next cut
+// reads and writes each affected block once.
 
 func (p *Partition) receiptKey(dst []byte, c *state.Channel, a *receipts.Entry) []byte {
 	var thread []byte
@@ -27,8 +26,8 @@ func (p *Partition) receiptKey(dst []byte, c *state.Channel, a *receipts.Entry) 
 	return keys.AppendReceipt(dst, p.rules.Blobs.Get(c.ID), a.Block(), a.Ord/keys.PageLen, thread)
 }
 
-// cutReceipts writes the blocks of everything that was appended since the last cut, and drops those
-// that are too old.
+// cutReceipts writes the blocks of everything that was appended since the last cut, and drops
+// blocks that are too old.
 func (k *cutting) cutReceipts() error {
 	for _, ci := range k.rules.DirtyChannels {
 		if _, err := k.expire(k.rules.Channels.At(ci)); err != nil {
@@ -49,9 +48,9 @@ func (k *cutting) cutReceipts() error {
 	return nil
 }
 
-// gathered is the advances, channel by channel in the order of Partition.advanced; the end of each
-// part is in there. They are read in the order in which they were folded: following each channel's
-// chain would miss the cache every time.
+// gathered returns the advances, grouped by channel in the order of ReceiptChannels, and sets the
+// End of each group. It reads them in the order in which they were folded, because following each
+// channel's chain would miss the cache every time.
 func (p *Partition) gathered() []receipts.Entry {
 	at := uint32(0)
 	for i := range p.rules.ReceiptChannels {
@@ -117,9 +116,9 @@ func (k *cutting) mergeBlock(c *state.Channel, more []receipts.Entry) error {
 	return nil
 }
 
-// expire removes the blocks, from the first on, whose messages are all older than receipts are
-// kept, when the newest full block of the channel was, and returns how many these are: a function
-// of the timeline.
+// expire removes the first blocks of a channel, as far as all their messages are older than Kept at
+// the log time of the newest full block. It returns the number of expired blocks, which is a
+// function of the timeline only.
 func (k *cutting) expire(c *state.Channel) (blocks uint32, err error) {
 	full := c.HeadSeq / receipts.BlockLen * receipts.BlockLen
 	if full == 0 || c.LogTime-c.FirstTime <= receipts.Kept || c.ExpireFull == full {
@@ -142,8 +141,8 @@ func (k *cutting) expire(c *state.Channel) (blocks uint32, err error) {
 	return expired, nil
 }
 
-// cutErased removes the receipts of all who were erased since the last cut, with one reading of
-// each channel.
+// cutErased removes the receipts of all users who were erased since the last cut, reading each
+// channel once.
 func (k *cutting) cutErased() error {
 	byChannel := map[uint32]map[uint32]bool{}
 	for _, e := range k.rules.ErasedPairs {
@@ -160,7 +159,7 @@ func (k *cutting) cutErased() error {
 	return nil
 }
 
-// eraseReceipts removes everything that is kept of members.
+// eraseReceipts removes all receipts of the given members.
 func (k *cutting) eraseReceipts(c *state.Channel, ords map[uint32]bool) error {
 	pages := map[uint32]bool{}
 	for ord := range ords {
@@ -189,8 +188,8 @@ func (k *cutting) eraseReceipts(c *state.Channel, ords map[uint32]bool) error {
 	})
 }
 
-// eachStored calls fn for the records of the store from lo to before hi as they are now, but for
-// those that were added since the last cut. fn may write.
+// eachStored calls fn for the current records of the store in [lo, hi), without those that were
+// added since the last cut. fn may write.
 func (k *cutting) eachStored(lo, hi []byte, fn func(key, val []byte) error) error {
 	if k.onRead != nil {
 		k.onRead()

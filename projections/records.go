@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// Record formats, byte by byte in docs/formats.md. Numbers are varints unless said otherwise;
-// signed ones are zigzag.
+// The record formats, byte by byte, are in docs/formats.md. Numbers are varints unless stated
+// otherwise; signed ones are zigzag.
 
 // appendChannel encodes the channel record: its numbers, and the messages of the open log block.
 func (p *Partition) appendChannel(b []byte, c *state.Channel) []byte {
@@ -47,7 +47,7 @@ func (p *Partition) appendChannel(b []byte, c *state.Channel) []byte {
 	return b
 }
 
-// openBlock is the seq with which the open block of a channel's log begins.
+// openBlock returns the seq with which the open block of a channel's log begins.
 func (p *Partition) openBlock(c *state.Channel) uint32 {
 	seed := p.rules.SeedOf(c)
 	return seed + (c.HeadSeq-seed)/history.BlockLen*history.BlockLen + 1
@@ -94,7 +94,7 @@ func (p *Partition) decodeChannel(c *state.Channel, b []byte) error {
 	return r.Done()
 }
 
-// loadTail puts a stored message into the tail.
+// loadTail adds a stored message to the tail.
 func (p *Partition) loadTail(c *state.Channel, seq uint32, enc []byte) error {
 	var e history.Entry
 	if err := e.Decode(seq, enc); err != nil {
@@ -105,7 +105,8 @@ func (p *Partition) loadTail(c *state.Channel, seq uint32, enc []byte) error {
 	return nil
 }
 
-// appendPage encodes the members with ordinals [page*keys.PageLen, ...): user id and row of each.
+// appendPage encodes the members with ordinals [page*keys.PageLen, ...): the user id and the row of
+// each.
 func (p *Partition) appendPage(b []byte, c *state.Channel, page uint32) []byte {
 	for ord := page * keys.PageLen; ord < min((page+1)*keys.PageLen, c.Ords); ord++ {
 		r := p.rules.Rows.At(p.rules.MemberRow(c, ord))

@@ -11,10 +11,6 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// Records that are not hot are written through these, into the overlay; each keeps the digest true.
-// The caller knows whether the key has a record, and which, so that nothing is read only to be
-// replaced.
-
 // newPartition returns a partition without a database.
 func newPartition(id Identity) *Partition {
 	p := &Partition{id: id}
@@ -30,7 +26,7 @@ func newPartition(id Identity) *Partition {
 	return p
 }
 
-// backing is what the rules ask for where memory does not have it.
+// backing gives the rules access to records that are not in memory.
 type backing struct{ *Partition }
 
 // Stored implements state.Backing.
@@ -41,7 +37,7 @@ func (p backing) Stored(key []byte) (val []byte, ok bool, err error) {
 	return p.getStored(key)
 }
 
-// getStored is get for what Pebble has.
+// getStored returns a record from Pebble.
 func (p *Partition) getStored(key []byte) (val []byte, ok bool, err error) {
 	if p.onRead != nil {
 		p.onRead()
@@ -57,8 +53,9 @@ func (p *Partition) getStored(key []byte) (val []byte, ok bool, err error) {
 	return val, true, closer.Close()
 }
 
-// Scan calls fn for every record under prefix, pending ones included, in no order. fn may write.
-// Only what is pending is held in memory: a channel may have more records than fit there.
+// Scan calls fn for every record under prefix, pending ones included, in no particular order. fn
+// may write. Scan keeps only the pending records in memory, because a channel may have more records
+// than fit there.
 func (p backing) Scan(prefix []byte, fn func(key, val []byte)) error {
 	type record struct{ key, val []byte }
 	var found []record
@@ -80,7 +77,7 @@ func (p backing) Scan(prefix []byte, fn func(key, val []byte)) error {
 	if err != nil {
 		return err
 	}
-	for it.First(); it.Valid(); it.Next() { // as the store was when it began
+	for it.First(); it.Valid(); it.Next() { // the iterator sees the store as it was when the iteration began
 		if !seen[string(it.Key())] {
 			fn(it.Key(), it.Value())
 		}
@@ -93,5 +90,3 @@ func (p backing) Scan(prefix []byte, fn func(key, val []byte)) error {
 	}
 	return nil
 }
-
-// What is in memory is encoded by the next Cut. These mark it as out of date in the store.

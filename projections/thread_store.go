@@ -12,13 +12,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// appendFollower encodes who follows what: user id, 0x00, thread id.
+// appendFollower encodes the key of a follow: user id, 0x00, thread id.
 func (p *Partition) appendFollower(b []byte, r *state.Row) []byte {
 	b = append(append(b, p.rules.UserID(r.User)...), 0)
 	return append(b, p.rules.Blobs.Get(p.rules.Threads.At(p.rules.Follows.At(r.Scope).Thread).ID)...)
 }
 
-// cutThreads encodes the threads and the follows that are dirty.
+// cutThreads encodes the dirty threads and follows.
 func (k *cutting) cutThreads() {
 	var kb [keys.Buf]byte
 	for ti := range k.rules.DirtyThreads {
@@ -29,7 +29,7 @@ func (k *cutting) cutThreads() {
 		k.cutSet(&t.Casts, channel, keys.HotBroadcasts, id)
 		k.cutSet(&t.Alls, channel, keys.HotThreadAlls, id)
 		k.rules.Scratch = k.rules.Scratch[:0]
-		if t.First != 0 { // else only reads name it, and what there is to know of its root is in the log
+		if t.First != 0 { // otherwise only reads name it, and the log has everything about its root
 			k.rules.Scratch = append(k.rules.Scratch, t.Flags&(state.ThreadGone|state.ThreadUnseen))
 			k.rules.Scratch = binary.AppendUvarint(k.rules.Scratch, uint64(t.Root))
 			k.rules.Scratch = binary.AppendUvarint(k.rules.Scratch, uint64(t.First))
@@ -77,7 +77,7 @@ func (p *Partition) loadThread(ci uint32, id []byte) uint32 {
 	return p.rules.MakeThread(ci, p.rules.Channels.At(ci), id)
 }
 
-// loadFollower is the row of a user in a thread.
+// loadFollower returns the row of a user in a thread, and creates it if needed.
 func (p *Partition) loadFollower(ci uint32, who []byte) (*state.Row, error) {
 	user, id, ok := bytes.Cut(who, []byte{0})
 	if !ok || len(user) == 0 || len(id) == 0 {
@@ -88,12 +88,12 @@ func (p *Partition) loadFollower(ci uint32, who []byte) (*state.Row, error) {
 	return r, nil
 }
 
-// loadedFollow takes for told what a row in a thread shows at the start, but for what an open time
-// target reached.
+// loadedFollow treats the loaded state of a thread row as published, except where an open time
+// target may have moved the pointer.
 func (p *Partition) loadedFollow(r *state.Row) {
 	c := p.rules.Channels.At(r.Channel)
 	f := p.rules.Follows.At(r.Scope)
-	// A follow without a record may have been made before the record of its erased pair was read.
+	// This follow may have been created before the record of its pair was read, which is erased.
 	if f.Flags&state.FollowStopped == 0 && p.rules.Rows.At(f.Pair).Erased() {
 		r.OwnFloor, f.Flags = state.NoOwn, state.FollowStopped
 	}

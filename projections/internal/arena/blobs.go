@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Blobs holds byte strings in chunks of 1 MiB, addressed by 32 bits: chunk<<16 | unit of 16 bytes.
-// A blob is a 2-byte length and its bytes, rounded up to a size class; freed blobs are used again
-// within their class. What is larger than the largest class, or finds no room in blobChunks chunks
-// any more, lives on the Go heap under a reference with the top bit set.
+// Blobs holds byte strings in chunks of 1 MiB. A reference has 32 bits: chunk<<16 | unit of 16
+// bytes. A blob is a 2-byte length and its bytes, rounded up to a size class; a freed blob is
+// reused within its class. A blob beyond the largest class, or beyond blobChunks chunks, lives on
+// the Go heap under a reference with the top bit set.
 type Blobs struct {
-	chunks [][]byte // nil: trim gave it back
-	units  []int32  // in use of each chunk
-	pieces []int32  // which piece of memory each chunk is a part of
-	piece  int32    // the newest
+	chunks [][]byte // nil: Trim freed it
+	units  []int32  // units in use, of each chunk
+	pieces []int32  // the allocation that each chunk is a part of
+	piece  int32    // the newest allocation
 	last   int      // the chunk that is not full yet
 	used   int      // units used of it
 	spare  []byte
 	free   [len(blobClasses)][]uint32
 	big    map[uint32][]byte
-	bigRef uint32   // the largest that was given out
-	bigs   []uint32 // those of them that are free
-	full   int      // chunks that there may be, 0 = blobChunks
+	bigRef uint32   // the largest reference given out
+	bigs   []uint32 // free references
+	full   int      // the limit of chunks, 0 = blobChunks
 	live   int64
 }
 
@@ -31,10 +31,11 @@ const (
 	blobUnits = 1 << 16
 	blobBig   = 1 << 31
 
-	blobChunks = blobBig / blobUnits // the next one's number would set the top bit
+	blobChunks = blobBig / blobUnits // one more chunk number would set the top bit
 )
 
-// blobClasses are sizes in units: fine steps where ids and short messages are, coarse above.
+// blobClasses are sizes in units: in fine steps up to the length of ids and short messages, coarse
+// above.
 var blobClasses = [...]int{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512, 1024, 2048}
 
 func blobClass(n int) int {
@@ -73,7 +74,7 @@ func (s *Blobs) Put(b []byte) uint32 {
 	return ref
 }
 
-// more begins another chunk, if there may be one.
+// more starts another chunk, unless the limit is reached.
 func (s *Blobs) more() bool {
 	k := slices.IndexFunc(s.chunks, func(c []byte) bool { return c == nil })
 	switch {
@@ -88,12 +89,12 @@ func (s *Blobs) more() bool {
 	s.pieces[k] = s.piece
 	s.last, s.used = k, 0
 	if k == 0 {
-		s.used = 1 // reference 0 is none
+		s.used = 1 // reference 0 means none
 	}
 	return true
 }
 
-// putBig is put on the Go heap.
+// putBig puts b on the Go heap.
 func (s *Blobs) putBig(b []byte) uint32 {
 	if s.big == nil {
 		s.big = map[uint32][]byte{}
@@ -112,8 +113,9 @@ func (s *Blobs) putBig(b []byte) uint32 {
 	return ref
 }
 
-// chunk makes room for the next chunk. The first is a piece of its own, so that a partition with
-// little in it costs little; after that several are made together, large enough for huge pages.
+// chunk allocates the next chunk. The first chunk is an allocation of its own, so that a small
+// partition uses little memory. Later ones are allocated several at once, large enough for huge
+// pages.
 func (s *Blobs) chunk() []byte {
 	const size = blobUnit * blobUnits
 	if len(s.chunks) == 0 {
@@ -129,8 +131,8 @@ func (s *Blobs) chunk() []byte {
 	return c
 }
 
-// Get returns the blob; it is valid, and must not be changed, until it is released. Reference 0 is
-// the empty string.
+// Get returns a blob. The caller must not change it, and must not use it after its Release.
+// Reference 0 is the empty string.
 func (s *Blobs) Get(ref uint32) []byte {
 	if ref == 0 {
 		return nil
@@ -143,7 +145,7 @@ func (s *Blobs) Get(ref uint32) []byte {
 	return at[2 : 2+n : 2+n]
 }
 
-// Release gives the blob's space back. Releasing 0 does nothing.
+// Release frees a blob's space. Releasing 0 does nothing.
 func (s *Blobs) Release(ref uint32) {
 	switch {
 	case ref == 0:
@@ -159,7 +161,7 @@ func (s *Blobs) Release(ref uint32) {
 	}
 }
 
-// Idle reports whether trim has something to give back, and so much that it pays.
+// Idle reports whether Trim can free enough memory to be worth calling.
 func (s *Blobs) Idle() bool {
 	n := 0
 	for _, empty := range s.empty() {
@@ -170,7 +172,7 @@ func (s *Blobs) Idle() bool {
 	return n > 0 && n >= len(s.chunks)/4
 }
 
-// empty says of each chunk whether nothing is in the whole piece of memory that it is a part of.
+// empty reports for each chunk whether the whole allocation that it is a part of is unused.
 func (s *Blobs) empty() []bool {
 	inUse := map[int32]bool{}
 	for k, units := range s.units {
@@ -183,14 +185,14 @@ func (s *Blobs) empty() []bool {
 	return empty
 }
 
-// Trim gives back the memory of chunks in which nothing is.
+// Trim frees the memory of unused chunks.
 func (s *Blobs) Trim() {
 	for k, empty := range s.empty() {
 		if !empty {
 			continue
 		}
 		s.chunks[k] = nil
-		if k == s.last { // what is left of its piece goes with it
+		if k == s.last { // the unused rest of its allocation is freed with it
 			s.used, s.spare = blobUnits, nil
 		}
 	}
@@ -199,7 +201,7 @@ func (s *Blobs) Trim() {
 	}
 }
 
-// Bytes is the memory taken, whether in use or free.
+// Bytes returns the allocated memory, in use or free.
 func (s *Blobs) Bytes() (n int64) {
 	for _, c := range s.chunks {
 		n += int64(len(c))
@@ -207,7 +209,7 @@ func (s *Blobs) Bytes() (n int64) {
 	return n
 }
 
-// First is the blob's first byte, 0 for none.
+// First returns the blob's first byte, 0 for an empty blob.
 func (s *Blobs) First(ref uint32) byte {
 	if ref == 0 || ref&blobBig != 0 {
 		return 0

@@ -1,12 +1,12 @@
 package arena
 
-// ColdSet holds hashes of ids. A hash in it says that the store may have records of a channel that
-// is not in memory, and which channel that is the store decides. What is in it stays: a channel
-// that has come back is found before it.
+// ColdSet holds hashes of ids. If it has a hash, the store may have records of a channel with that
+// hash that is not in memory; only the store has the channel's id. Hashes are never removed,
+// because lookups find a loaded channel in memory first.
 type ColdSet struct {
 	slots []uint64 // 0 = empty
 	count int
-	zero  bool // the hash 0 is in it
+	zero  bool // whether the set has the hash 0
 }
 
 // Bytes is the memory of the set.
@@ -20,7 +20,7 @@ func (s *ColdSet) Has(hash uint64) bool {
 	return s.slots[s.slot(hash)] != 0
 }
 
-// slot is where the hash is, or where it would be.
+// slot returns the slot of the hash, or the slot where Add would put it.
 func (s *ColdSet) slot(hash uint64) uint64 {
 	mask := uint64(len(s.slots) - 1)
 	i := hash & mask

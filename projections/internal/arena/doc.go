@@ -2,11 +2,11 @@
 // collector sees a few large slices instead of millions of objects, and a reference is 32 bits.
 //
 //	slab.go         elements of one size by index, and pools of objects
-//	table.go        from a hash to the index of what has it
-//	shared_table.go a table that is asked while it is written
+//	table.go        a hash table from hashes to indexes
+//	shared_table.go a table that can be read while it is written
 //	blobs.go        byte strings by reference
-//	coldset.go      hashes of ids that memory holds nothing else of
+//	coldset.go      hashes of the ids of cold channels
 //	huge_linux.go   huge pages under large slices
-//	huge_other.go   where there are none
-//	heap_size.go    what all of that costs in memory
+//	huge_other.go   systems without them
+//	heap_size.go    the memory that all of this takes
 package arena

@@ -4,12 +4,12 @@ import (
 	"unsafe"
 )
 
-// sampled is how many objects of a pool PoolBytes looks at; of more it looks at every k-th and
-// multiplies. A metric is read under RLock every few seconds, and must not go through a million
+// sampled is how many objects of a pool PoolBytes measures. From a larger pool it measures every
+// k-th and multiplies. A metric reads it under RLock every few seconds, and must not walk a million
 // sets each time.
 const sampled = 16_384
 
-// HeapBytes is the memory of the chunks, the lists of free ones, and what is on the Go heap.
+// HeapBytes returns the memory of the chunks, the free lists, and the blobs on the Go heap.
 func (s *Blobs) HeapBytes() int64 {
 	n := s.Bytes() + int64(len(s.spare)) + ListBytes(s.chunks)
 	for _, free := range s.free {
@@ -21,25 +21,25 @@ func (s *Blobs) HeapBytes() int64 {
 	return n + MapBytes(s.big)
 }
 
-// SlabBytes is the memory of a slab.
+// SlabBytes returns the memory of a slab.
 func SlabBytes[T any](s *Slab[T]) int64 {
 	var e T
 	return int64(s.room())*int64(unsafe.Sizeof(e)) + ListBytes(s.free) + ListBytes(s.chunks) + ListBytes(s.used)
 }
 
-// PoolBytes is the memory of a pool and, as bytes says, of its objects.
+// PoolBytes returns the memory of a pool and of its objects; bytes measures one object.
 func PoolBytes[T any](p *Pool[T], bytes func(*T) int64) int64 {
 	return ListBytes(p.list) + ListBytes(p.free) + sum(p.list, bytes)
 }
 
-// ListBytes is the memory of a slice, without what its elements point to.
+// ListBytes returns the memory of a slice, without the targets of pointers in its elements.
 func ListBytes[T any](s []T) int64 {
 	var e T
 	return int64(cap(s)) * int64(unsafe.Sizeof(e))
 }
 
-// MapBytes is what a map costs beside what its keys and values point to: a group of eight entries
-// while it is small, and then tables that are between 7/16 and 7/8 full.
+// MapBytes returns the memory of a map, without the targets of pointers in its keys and values: one
+// group of eight entries while it is small, then tables that are between 7/16 and 7/8 full.
 func MapBytes[K comparable, V any](m map[K]V) int64 {
 	const header, group = 48, 8
 	if m == nil {
@@ -54,14 +54,14 @@ func MapBytes[K comparable, V any](m map[K]V) int64 {
 	return header + int64(len(m))*int64(entry+1)*3/2
 }
 
-// ObjectBytes is the size class of a T that is allocated by itself.
+// ObjectBytes returns the size class of a T that is allocated by itself.
 func ObjectBytes[T any]() int64 {
 	var e T
 	return RoundedBytes(int(unsafe.Sizeof(e)))
 }
 
-// RoundedBytes is the size class of n bytes: multiples of 16 while small, then in steps of an
-// eighth at most.
+// RoundedBytes returns the size class of n bytes: multiples of 16 while small, then steps of at
+// most an eighth.
 func RoundedBytes(n int) int64 {
 	step := 16
 	for n > 16*step {
@@ -70,7 +70,7 @@ func RoundedBytes(n int) int64 {
 	return int64((n + step - 1) / step * step)
 }
 
-// sum adds up the bytes of what a list has, or of every k-th of it, times k.
+// sum adds up bytes over the elements of a list, or over every k-th of them, times k.
 func sum[T any](list []*T, bytes func(*T) int64) (n int64) {
 	k := 1 + (len(list)-1)/sampled
 	for i := 0; i < len(list); i += k {

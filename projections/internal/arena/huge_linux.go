@@ -8,9 +8,9 @@ import (
 
 const hugePage = 2 << 20
 
-// adviseHuge asks for huge pages under a large slice that was just made: the hot state is read at
-// random, and with pages of 4 KiB each read misses the TLB as well. It is a hint; a kernel that has
-// none to give changes nothing.
+// adviseHuge requests huge pages for a large new slice. The fold reads hot state at random, and
+// with pages of 4 KiB each read misses the TLB as well. It is a hint: a kernel without free huge
+// pages ignores it.
 func adviseHuge[T any](s []T) {
 	var zero T
 	if len(s) == 0 {

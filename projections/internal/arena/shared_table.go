@@ -2,23 +2,23 @@ package arena
 
 import "sync/atomic"
 
-// SharedTable is a Table that May asks while others write it. All else needs what a Table needs:
-// one writer, and no reader meanwhile.
+// SharedTable is a Table whose May runs concurrently with writes. All other methods have the
+// requirements of a Table: one writer, and no reader meanwhile.
 type SharedTable struct {
 	Table
-	shown atomic.Pointer[[]uint64] // the slots, as May sees them
+	shown atomic.Pointer[[]uint64] // the slots that May reads
 	moves atomic.Uint32            // odd while entries move
 }
 
 // May reports whether there may be an entry under hash. It takes no lock and never misses an entry
-// whose Insert has returned: while entries move, and when a tag is equal, it says yes.
+// whose Insert has returned. It returns true while entries move, and for any equal tag.
 func (t *SharedTable) May(hash uint64) bool {
 	before := t.moves.Load()
 	slots := t.shown.Load()
 	return slots != nil && (before&1 != 0 || mayHave(*slots, hash) || t.moves.Load() != before)
 }
 
-// Insert is Table's.
+// Insert is Table.Insert.
 func (t *SharedTable) Insert(hash uint64, ref uint32) {
 	if t.full() {
 		t.grow()
@@ -33,14 +33,14 @@ func (t *SharedTable) Insert(hash uint64, ref uint32) {
 	t.count++
 }
 
-// Remove is Table's.
+// Remove is Table.Remove.
 func (t *SharedTable) Remove(hash uint64, ref uint32) {
 	t.moves.Add(1)
 	defer t.moves.Add(1)
 	t.remove(hash, ref, atomic.StoreUint64)
 }
 
-// Trim is Table's.
+// Trim is Table.Trim.
 func (t *SharedTable) Trim() {
 	before := len(t.slots)
 	t.Table.Trim()
@@ -54,17 +54,18 @@ func (t *SharedTable) show() {
 	t.shown.Store(&slots)
 }
 
-// Hashes are what a SharedTable had when nobody wrote it any more. They outlive what it refers to.
+// Hashes are the hashes of a SharedTable that is no longer written. They stay valid when the
+// entries' targets are gone.
 type Hashes struct{ slots []uint64 }
 
-// Hashes returns those of the entries. The table must not be written after that.
+// Hashes returns the hashes of the entries. The table must not be written after that.
 func (t *SharedTable) Hashes() Hashes { return Hashes{t.slots} }
 
-// May is SharedTable's.
+// May is SharedTable.May.
 func (h Hashes) May(hash uint64) bool { return mayHave(h.slots, hash) }
 
-// mayHave reports whether a slot has the tag of hash. A writer that goes on meanwhile may keep the
-// search from finding its end: then the answer is yes.
+// mayHave reports whether a slot has the tag of hash. A concurrent writer may keep the search from
+// reaching its end; then mayHave returns true.
 func mayHave(slots []uint64, hash uint64) bool {
 	if len(slots) == 0 {
 		return false

@@ -2,9 +2,8 @@ package arena
 
 import "slices"
 
-// A slab's first chunk is small, so that a partition with little in it costs little. The others are
-// large enough for huge pages and for the garbage collector to see few objects; growing costs no
-// copy.
+// A slab's first chunk is small, so that a small partition uses little memory. The others are large
+// enough for huge pages, and few enough for the garbage collector. Growing copies nothing.
 const (
 	slabFirst = 256
 	slabShift = 15
@@ -12,15 +11,15 @@ const (
 )
 
 // Slab is a growing array of pointer-free elements, addressed by index. Index 0 is never given out,
-// so that 0 can mean none. Addresses stay valid: chunks are never moved.
+// so 0 can mean none. Addresses stay valid, because chunks never move.
 type Slab[T any] struct {
 	first  []T
-	chunks [][]T    // nil: trim gave it back
-	used   []uint32 // elements in use of each chunk
+	chunks [][]T    // nil: Trim freed it
+	used   []uint32 // elements in use, of each chunk
 	next   uint32
 	free   []uint32
 	live   int
-	absent int // chunks that trim gave back
+	absent int // chunks that Trim freed
 }
 
 // Alloc returns the index of a zeroed element.
@@ -50,7 +49,7 @@ func (s *Slab[T]) Alloc() uint32 {
 	return i
 }
 
-// restore makes a chunk anew that trim gave back.
+// restore allocates a chunk again that Trim freed.
 func (s *Slab[T]) restore() {
 	k := slices.IndexFunc(s.chunks, func(c []T) bool { return c == nil })
 	s.absent--
@@ -67,7 +66,7 @@ func newSlabChunk[T any]() []T {
 	return c
 }
 
-// Release zeroes the element and gives its index back.
+// Release zeroes the element and frees its index.
 func (s *Slab[T]) Release(i uint32) {
 	var zero T
 	*s.At(i) = zero
@@ -85,13 +84,13 @@ func (s *Slab[T]) Push(v T) uint32 {
 	return i
 }
 
-// Reset takes back all elements of a slab that is only pushed to. It keeps their memory.
+// Reset releases all elements of a slab that is only pushed to, and keeps their memory.
 func (s *Slab[T]) Reset() {
 	s.next, s.live = min(s.next, 1), 0
 	clear(s.used)
 }
 
-// Idle reports whether trim has something to give back, and so much that it pays.
+// Idle reports whether Trim can free enough memory to be worth calling.
 func (s *Slab[T]) Idle() bool {
 	if len(s.free) < slabFirst || len(s.free) < s.live/2 {
 		return false
@@ -104,7 +103,7 @@ func (s *Slab[T]) Idle() bool {
 	return false
 }
 
-// Trim gives back the memory of chunks of which no element is in use.
+// Trim frees the memory of chunks without elements in use.
 func (s *Slab[T]) Trim() {
 	for k, n := range s.used {
 		if n == 0 && s.chunks[k] != nil {
@@ -112,7 +111,7 @@ func (s *Slab[T]) Trim() {
 			s.absent++
 		}
 	}
-	if last := len(s.chunks) - 1; s.chunks[last] == nil { // it may not have been given out whole
+	if last := len(s.chunks) - 1; s.chunks[last] == nil { // it may not have been used to its end
 		s.chunks, s.used = s.chunks[:last], s.used[:last]
 		s.absent--
 		s.next = uint32(slabFirst + last<<slabShift)
@@ -126,12 +125,12 @@ func (s *Slab[T]) Trim() {
 	}))
 }
 
-// Has reports whether there is memory for an element that was given out once.
+// Has reports whether an element that was given out still has memory.
 func (s *Slab[T]) Has(i uint32) bool {
 	return i < uint32(len(s.first)) || i < s.next && s.chunks[(i-slabFirst)>>slabShift] != nil
 }
 
-// room is the number of elements that there is memory for.
+// room returns the number of elements that have memory.
 func (s *Slab[T]) room() int {
 	n := len(s.first)
 	for _, c := range s.chunks {
@@ -140,7 +139,7 @@ func (s *Slab[T]) room() int {
 	return n
 }
 
-// At is the address of element i.
+// At returns the address of element i.
 func (s *Slab[T]) At(i uint32) *T {
 	if i < slabFirst {
 		return &s.first[i]
@@ -149,14 +148,14 @@ func (s *Slab[T]) At(i uint32) *T {
 	return &s.chunks[i>>slabShift][i&(slabSize-1)]
 }
 
-// Unused reports whether no element was ever given out: then there is no memory for any.
+// Unused reports whether no element was ever given out. Then no memory is allocated.
 func (s *Slab[T]) Unused() bool { return s.next == 0 }
 
-// Len is the number of live elements.
+// Len returns the number of live elements.
 func (s *Slab[T]) Len() int { return s.live }
 
-// Each calls fn for every element ever given out that there is memory for; released elements are
-// zero.
+// Each calls fn for every element that was ever given out and still has memory. Released elements
+// are zero.
 func (s *Slab[T]) Each(fn func(i uint32, e *T)) {
 	for i := uint32(1); i < s.next; i++ {
 		if s.Has(i) {
@@ -165,13 +164,13 @@ func (s *Slab[T]) Each(fn func(i uint32, e *T)) {
 	}
 }
 
-// Pool is a list of objects that are named by their number; 0 is none.
+// Pool is a list of objects, addressed by number; 0 means none.
 type Pool[T any] struct {
-	list []*T // nil: none, or dropped
+	list []*T // nil: no object, or a dropped one
 	free []uint32
 }
 
-// Put gives v a number.
+// Put adds v and returns its number.
 func (p *Pool[T]) Put(v *T) uint32 {
 	if n := len(p.free); n > 0 {
 		i := p.free[n-1]
@@ -186,7 +185,7 @@ func (p *Pool[T]) Put(v *T) uint32 {
 	return uint32(len(p.list) - 1)
 }
 
-// At is the object with number i.
+// At returns the object with number i.
 func (p *Pool[T]) At(i uint32) *T { return p.list[i] }
 
 // Each calls fn for every object.
@@ -198,13 +197,13 @@ func (p *Pool[T]) Each(fn func(*T)) {
 	}
 }
 
-// Drop takes the number back.
+// Drop removes the object and frees its number.
 func (p *Pool[T]) Drop(i uint32) {
 	p.list[i] = nil
 	p.free = append(p.free, i)
 }
 
-// Trim gives memory back where most numbers at the end are not in use.
+// Trim shortens the list if most numbers at its end are unused.
 func (p *Pool[T]) Trim() {
 	n := len(p.list)
 	for n > 1 && p.list[n-1] == nil {

@@ -1,8 +1,8 @@
 package arena
 
 // Table is an open-addressing hash table from a 64-bit hash to a non-zero uint32 reference. It
-// holds no keys: a lookup offers candidates whose 32-bit tag matches, and the caller verifies them,
-// so equal hashes are never taken for equal keys.
+// stores no keys. A lookup offers candidates with a matching 32-bit tag and the caller verifies
+// them, so equal hashes never count as equal keys.
 type Table struct {
 	slots []uint64 // tag<<32 | ref; 0 = empty
 	count int
@@ -26,7 +26,7 @@ func (t *Table) Find(hash uint64, same func(ref uint32) bool) uint32 {
 	}
 }
 
-// Insert adds ref under hash. The caller knows that it is not there yet.
+// Insert adds ref under hash. It must not be there yet.
 func (t *Table) Insert(hash uint64, ref uint32) {
 	if t.full() {
 		t.grow()
@@ -47,8 +47,8 @@ func (t *Table) put(tag, at uint64, ref uint32) {
 	t.slots[i] = tag<<32 | uint64(ref)
 }
 
-// grow doubles the table. The home slot of an entry is recovered from its tag, so the tag must
-// determine it: mix makes the low half of a hash a function of its high half.
+// grow doubles the table. It recovers the home slot of an entry from its tag, so the tag must
+// determine the slot: Mix makes the low half of a hash a function of its high half.
 func (t *Table) grow() {
 	t.resize(max(64, 2*len(t.slots)))
 }
@@ -64,12 +64,12 @@ func (t *Table) resize(slots int) {
 	}
 }
 
-// Remove deletes ref from under hash by shifting later entries back.
+// Remove deletes ref under hash and shifts later entries back.
 func (t *Table) Remove(hash uint64, ref uint32) {
 	t.remove(hash, ref, func(slot *uint64, e uint64) { *slot = e })
 }
 
-// remove is Remove, by which set writes the slots.
+// remove is Remove with set to write the slots.
 func (t *Table) remove(hash uint64, ref uint32, set func(slot *uint64, e uint64)) {
 	if len(t.slots) == 0 {
 		return
@@ -98,10 +98,10 @@ func (t *Table) remove(hash uint64, ref uint32, set func(slot *uint64, e uint64)
 	t.count--
 }
 
-// tableSmall is the number of slots below which a table is not made smaller.
+// tableSmall is the number of slots that Trim does not go below.
 const tableSmall = 4096
 
-// Trim makes a table smaller that is nearly empty.
+// Trim shrinks a table that is nearly empty.
 func (t *Table) Trim() {
 	if len(t.slots) <= tableSmall || 16*t.count > len(t.slots) {
 		return
@@ -113,10 +113,10 @@ func (t *Table) Trim() {
 	t.resize(slots)
 }
 
-// Bytes is the table's size in memory.
+// Bytes returns the table's size in memory.
 func (t *Table) Bytes() int64 { return int64(len(t.slots)) * 8 }
 
-// Mix turns any well-distributed 64-bit value into a hash for table: 32 bits of tag, and below them
+// Mix turns any well-distributed 64-bit value into a hash for Table: a tag of 32 bits, and below it
 // the home slot, which the tag determines.
 func Mix(h uint64) uint64 {
 	tag := uint32(h>>32) ^ uint32(h)
@@ -134,7 +134,7 @@ func spread(tag uint32) uint64 {
 	return uint64(x)
 }
 
-// PairHash is the hash of a (channel, user) pair.
+// PairHash returns the hash of a (channel, user) pair.
 func PairHash(ch, user uint32) uint64 {
 	x := uint64(ch)<<32 | uint64(user)
 	x ^= x >> 32
@@ -153,7 +153,7 @@ func (t *Table) Peek(hash uint64) uint64 {
 	return t.slots[hash&uint64(len(t.slots)-1)]
 }
 
-// First is the first reference whose tag matches, unverified, 0 if there is none.
+// First returns the first reference with a matching tag, unverified, or 0.
 func (t *Table) First(hash uint64) uint32 {
 	if len(t.slots) == 0 {
 		return 0

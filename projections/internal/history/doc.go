@@ -1,6 +1,6 @@
-// Package history is how the messages of a channel are kept: as entries of its log, in blocks, and
-// as records of the index of their ids.
+// Package history has the stored forms of a channel's messages: entries of its log, in blocks, and
+// records of the index of their ids.
 //
 //	entry.go          a message in the log, and its bytes
-//	index_record.go   what the index says of an id, and a message in a block
+//	index_record.go   an entry of the index, and finding a message in a block
 package history

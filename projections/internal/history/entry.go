@@ -8,13 +8,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// Entry is one message of a channel's log. Byte slices borrow from where it was decoded from.
+// Entry is one message of a channel's log. Its byte slices borrow from the decoded bytes.
 type Entry struct {
 	Seq     uint32
 	Flags   uint8
-	Time    int64  // of the message, DESIGN §2
-	LogTime int64  // of the partition, right after the message's record
-	Offset  int64  // of the message's record
+	Time    int64  // time of the message, DESIGN §2
+	LogTime int64  // log time of the partition, right after the message's record
+	Offset  int64  // offset of the message's record
 	PrevOwn uint32 // the sender's previous counted message
 	PrevIn  uint32 // the sender's previous reply in the same thread
 	ID      []byte
@@ -23,12 +23,12 @@ type Entry struct {
 	Thread  []byte
 	Users   []byte // mentions: count and strings
 
-	// Of a Contrary one, the sender's message before it that reads: in the channel, and in the same
-	// thread.
+	// ReadBefore is, for a message with Contrary, the sender's previous message in the channel that
+	// reads; ReadBeforeIn is the previous one in the same thread.
 	ReadBefore, ReadBeforeIn uint32
 }
 
-// entry.flags
+// Bits of Entry.Flags.
 const (
 	Silent = 1 << iota
 	Reply
@@ -37,7 +37,7 @@ const (
 	Deleted
 	MentionsUsers
 	Grew     // its id was beyond all ids before it
-	Contrary // as to whether posting it reads, its producer said the opposite of the setting
+	Contrary // its producer overrode the setting of whether posting reads
 )
 
 // Counted reports whether the message counts for unread: not silent and not a reply that stays in
@@ -46,11 +46,11 @@ func (e *Entry) Counted() bool {
 	return e.Flags&Silent == 0 && e.Flags&(Reply|Broadcast) != Reply
 }
 
-// Reads reports whether posting the message reads up to it, where it counts for its sender at all;
-// setting is what holds where its producer did not say.
+// Reads reports whether posting the message reads up to it. setting is the value that applies
+// unless the producer overrode it.
 func (e *Entry) Reads(setting bool) bool { return setting != (e.Flags&Contrary != 0) }
 
-// Append encodes the entry as docs/formats.md says, without its seq.
+// Append encodes the entry without its seq, in the format of docs/formats.md.
 func (e *Entry) Append(dst []byte) []byte {
 	dst = append(dst, e.Flags)
 	dst = binary.AppendVarint(dst, e.Time)
@@ -76,7 +76,7 @@ func (e *Entry) Append(dst []byte) []byte {
 	return dst
 }
 
-// appendBack encodes a message before the entry by its distance; 0 is none.
+// appendBack encodes an earlier message by its distance from the entry; 0 means none.
 func (e *Entry) appendBack(dst []byte, seq uint32) []byte {
 	if seq == 0 {
 		return append(dst, 0)
@@ -84,7 +84,7 @@ func (e *Entry) appendBack(dst []byte, seq uint32) []byte {
 	return binary.AppendUvarint(dst, uint64(e.Seq-seq))
 }
 
-// readBack reads what appendBack wrote.
+// readBack decodes the result of appendBack.
 func (e *Entry) readBack(r *wire.Reader) uint32 {
 	if back := uint32(r.Uvarint()); back != 0 {
 		return e.Seq - back
@@ -92,7 +92,7 @@ func (e *Entry) readBack(r *wire.Reader) uint32 {
 	return 0
 }
 
-// Decode reads what append wrote.
+// Decode decodes the result of Append.
 func (e *Entry) Decode(seq uint32, b []byte) error {
 	r := wire.Reader{B: b}
 	*e = Entry{Seq: seq, Flags: r.Byte()}
@@ -117,13 +117,13 @@ func (e *Entry) Decode(seq uint32, b []byte) error {
 	return r.Done()
 }
 
-// AppendUsers encodes a list of ids, each once, in the order given.
+// AppendUsers encodes a list of ids in the given order, without repetitions.
 func AppendUsers(dst []byte, ids [][]byte) []byte {
 	EachDistinct(ids, func(id []byte) { dst = wire.AppendBytes(dst, id) })
 	return dst
 }
 
-// EachDistinct calls fn for every id once, in the order given.
+// EachDistinct calls fn once for every distinct id, in the given order.
 func EachDistinct(ids [][]byte, fn func(id []byte)) {
 	const few = 16
 	var seen map[string]struct{}

@@ -6,7 +6,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// Indexed is what the message index says of an id.
+// Indexed is an entry of the message index.
 type Indexed struct {
 	Seq     uint32
 	Flags   uint8
@@ -16,25 +16,26 @@ type Indexed struct {
 
 const indexedFlags = Silent | Reply | Broadcast
 
-// IndexedOf is what the index says of a message.
+// IndexedOf returns the index entry of a message.
 func IndexedOf(e *Entry) Indexed {
 	return Indexed{Seq: e.Seq, Flags: e.Flags & indexedFlags, Time: e.Time, LogTime: e.LogTime}
 }
 
-// IndexedFrom is IndexedOf for the encoded entry of message seq, with its id; what comes after the
-// id is not looked at.
+// IndexedFrom returns the index entry of message seq and its id, from the message's encoded log
+// entry. It reads only up to the id.
 func IndexedFrom(seq uint32, b []byte) (x Indexed, id []byte, ok bool) {
 	r := wire.Reader{B: b}
 	x = Indexed{Seq: seq, Flags: r.Byte() & indexedFlags}
 	x.Time = r.Varint()
 	x.LogTime = x.Time + int64(r.Uvarint())
 	r.Uvarint() // offset
-	r.Uvarint() // the sender's message before
+	r.Uvarint() // the sender's previous message
 	id = r.Bytes()
 	return x, id, r.Err == nil
 }
 
-// AppendIndexed encodes one index entry; the record of an id is one or more of them, by seq.
+// AppendIndexed encodes one index entry. The record of an id has one or more of them, ordered by
+// seq.
 func AppendIndexed(dst []byte, x Indexed) []byte {
 	dst = binary.AppendUvarint(dst, uint64(x.Seq))
 	dst = append(dst, x.Flags)
@@ -42,11 +43,11 @@ func AppendIndexed(dst []byte, x Indexed) []byte {
 	return binary.AppendUvarint(dst, uint64(x.LogTime-x.Time))
 }
 
-// BlockOf is the number of the block that message n of the log is in; block b holds b*BlockLen+1 to
+// BlockOf returns the block of message n of the log. Block b holds messages b*BlockLen+1 to
 // (b+1)*BlockLen.
 func BlockOf(n uint32) uint32 { return (n - 1) / BlockLen }
 
-// BlockEntry finds one message in a block: message n of the log, whose seq is seq.
+// BlockEntry decodes one message of a block: message n of the log, with seq seq.
 func BlockEntry(b []byte, n, seq uint32, e *Entry) error {
 	r := wire.Reader{B: b}
 	r.Uvarint()
@@ -60,7 +61,6 @@ func BlockEntry(b []byte, n, seq uint32, e *Entry) error {
 	return e.Decode(seq, v)
 }
 
-// BlockLen is the number of a channel's newest messages held in memory; their id, sender and
-// preview are kept whatever their age (DESIGN §4.6). It is also the number of messages in a log
-// block.
+// BlockLen is the number of a channel's newest messages that memory holds; their id, sender and
+// preview are kept at any age (DESIGN §4.6). It is also the number of messages in a log block.
 const BlockLen = 16

@@ -9,26 +9,26 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// FormatVersion names the record formats of docs/formats.md.
+// FormatVersion is the version of the record formats of docs/formats.md.
 const FormatVersion = 1
 
-// SeededFormat is what a store has in its place once a channel of it begins with seeded messages,
-// whose record has more than FormatVersion knows: a build that does not know it refuses the store
-// in words. It goes back to FormatVersion with the last such channel.
+// SeededFormat is the version of a store with a channel that begins with seeded messages. Such a
+// channel's record has more than FormatVersion defines, so an older build refuses the store with an
+// explanation. The store returns to FormatVersion when the last such channel is gone.
 const SeededFormat = 2
 
-// NewestFormat is what it has, whatever is seeded, once a user says something of a channel that
-// rows of SeededFormat have no room for (DESIGN §4.7).
+// NewestFormat is the version of a store, with or without seeded messages, in which a user has set
+// something that the rows of SeededFormat have no field for (DESIGN §4.7).
 const NewestFormat = 3
 
-// TopicIdentity is a topic as the cluster knows it: a topic that was deleted and created again has
-// another ID.
+// TopicIdentity is the identity of a topic in its cluster. A topic that is deleted and created
+// again gets another ID.
 type TopicIdentity struct {
 	Name string
 	ID   [16]byte
 }
 
-// Identity is what a store belongs to; Open refuses a store whose header says otherwise.
+// Identity states what a store belongs to. Open refuses a store whose header differs.
 type Identity struct {
 	ClusterID  string
 	Topics     [events.NumInputs]TopicIdentity
@@ -37,10 +37,10 @@ type Identity struct {
 	Settings   Settings
 }
 
-// Mismatch says how a store differs from what it was opened for.
+// Mismatch states how a store differs from what it was opened for.
 type Mismatch uint8
 
-// Mismatches.
+// The values of Mismatch.
 const (
 	MismatchNewerFormat Mismatch = iota + 1
 	MismatchOlderFormat
@@ -52,7 +52,8 @@ const (
 	MismatchSettings
 )
 
-// MismatchError is why Open refused a store. Its text says what differs and the way out.
+// MismatchError is the reason why Open refused a store. Its text has the difference and the way
+// out.
 type MismatchError struct {
 	Dir    string
 	Kind   Mismatch
@@ -61,7 +62,7 @@ type MismatchError struct {
 
 func (e *MismatchError) Error() string { return fmt.Sprintf("store %s: %s", e.Dir, e.Detail) }
 
-// Check compares what a store's header says (got) with what it is opened for (want).
+// Check compares a store's header (got) with what it is opened for (want).
 func Check(dir string, got, want *Header) error {
 	fail := func(k Mismatch, format string, args ...any) error {
 		return &MismatchError{dir, k, fmt.Sprintf(format, args...)}
@@ -103,7 +104,7 @@ func (s Settings) String() string {
 		s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention/3600000)
 }
 
-// Header is the record under Header.
+// Header is the record under keys.Header.
 type Header struct {
 	Format, Fold uint64
 	Identity     Identity
@@ -138,8 +139,8 @@ func (h *Header) Append(b []byte) []byte {
 	return append(b, d[:]...)
 }
 
-// Decode reads a header. The versions come first and stay first in every format, so that a newer
-// store can be told.
+// Decode decodes a header. Every format begins with the versions, so that Decode can detect a newer
+// store.
 func (h *Header) Decode(b []byte) error {
 	r := wire.Reader{B: b}
 	h.Format, h.Fold = r.Uvarint(), r.Uvarint()
@@ -168,12 +169,12 @@ func (h *Header) Decode(b []byte) error {
 	return r.Done()
 }
 
-// FoldVersion names the rules of this build. Two builds with the same FoldVersion fold the same log
-// to the same bytes, those of stores and those of deltas.
+// FoldVersion is the version of this build's rules. Two builds with the same FoldVersion fold the
+// same log to the same bytes, in stores and in deltas.
 const FoldVersion = 2
 
-// OldestFold is the oldest version whose stores have the bytes that FoldVersion gives the same log:
-// fold version 1 differs in what deltas tell.
+// OldestFold is the oldest version whose stores have the same bytes as FoldVersion's for the same
+// log. Fold version 1 differs only in its deltas.
 const OldestFold = 1
 
 // Position is V = (m, r, d) of DESIGN §1: the next offsets of chat.messages, chat.reads and
@@ -190,13 +191,13 @@ func (p Position) Dominates(o Position) bool {
 	return true
 }
 
-// Settings are what the fold sees of the configuration. They are part of the store's header: a
-// store folded with other settings is refused, because its bytes would differ.
+// Settings are the parts of the configuration that the fold depends on. The store's header has
+// them; Open refuses a store that was folded with other settings, because its bytes would differ.
 type Settings struct {
-	FanoutLimit    uint32 // members above which a channel is large for deltas (DESIGN §2); 0 = every channel is large
-	ReceiptLimit   uint32 // members above which a message has no per-message receipts
-	SendMarksRead  bool   // sending reads up to the own message
-	IndexRetention int64  // milliseconds of log time during which an id can be named
+	FanoutLimit    uint32 // a channel with more members is large for deltas (DESIGN §2); 0 = every channel is large
+	ReceiptLimit   uint32 // a message in a channel with more members has no per-message receipts
+	SendMarksRead  bool   // whether sending a message reads up to it
+	IndexRetention int64  // how long an id can be named, in milliseconds of log time
 }
 
 // DefaultSettings returns the defaults of DESIGN §2, §4.3 and §4.6: 50, 50, true, 90 days.
@@ -204,8 +205,8 @@ func DefaultSettings() Settings {
 	return Settings{FanoutLimit: 50, ReceiptLimit: 50, SendMarksRead: true, IndexRetention: 90 * 24 * 3600 * 1000}
 }
 
-// CheckIdentity compares what a store or snapshot at where was written by and belongs to with what
-// it is wanted for; a *MismatchError says what differs, as Open does.
+// CheckIdentity compares the identity and versions of a store or snapshot at where with the wanted
+// ones. If they differ it returns a *MismatchError, as Open does.
 func CheckIdentity(where string, format, fold uint64, got, want Identity) error {
 	g, w := Header{Format: format, Fold: fold, Identity: got}, Header{Format: FormatVersion, Fold: FoldVersion, Identity: want}
 	return Check(where, &g, &w)

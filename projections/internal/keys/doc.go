@@ -1,4 +1,4 @@
-// Package keys is how the records of a store are named, and what one adds to the digest.
+// Package keys has the keys of a store's records, and the digest over the records.
 //
 //	keys.go    keys, hashes of records and their sum
 //	kinds.go   the kinds of records by name

@@ -8,12 +8,12 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Keys, DESIGN §5 and docs/formats.md. Ids have no control characters, so 0x00 ends them and keeps
-// the order.
+// Keys, DESIGN §5 and docs/formats.md. Ids have no control characters, so the terminator 0x00 keeps
+// their order.
 const (
 	Header = 'H' // H                                  -> header
 	Cut    = 'K' // K <number uint64 BE>                -> link of the chain of cuts
-	Hot    = 'C' // C <channel> 0x00 <kind> ...         -> what is loaded when the store opens
+	Hot    = 'C' // C <channel> 0x00 <kind> ...         -> records that are loaded when the store opens
 	Index  = 'I' // I <channel> 0x00 <message id>       -> index entries
 	Log    = 'L' // L <channel> 0x00 <block uint32 BE>  -> full log block
 	// R <channel> 0x00 <block uint32 BE> <page uint32 BE> [<thread>] -> block of receipts
@@ -30,16 +30,16 @@ const (
 	HotAlls      = 'a' // a <hi uint16 BE>     -> set record
 	HotMentions  = 'm' // m <user> 0x00 <hi uint16 BE> -> set record
 	HotSingles   = 's' // s <user> 0x00 <hi uint16 BE> -> set record
-	HotHeld      = 'w' // w <user>             -> what waits
+	HotHeld      = 'w' // w <user>             -> held events
 	HotSizes     = 'l' // l                    -> where messages turned large and small
 	HotOpen      = 'r' // r <user>             -> open reads, for receipts
-	HotWaiting   = 'v' // v <user>             -> deliveries that wait
+	HotWaiting   = 'v' // v <user>             -> waiting deliveries
 	HotQueued    = 'q' // q <user> 0x00 <hi uint16 BE> -> set record
 	HotSpans     = 'j' // j <user>             -> memberships
 	HotSaid      = 'o' // o <user>             -> line and labels
 	HotUnseen    = 'x' // x <user> 0x00 <hi uint16 BE> -> set record
 	HotHidden    = 'h' // h <user> 0x00 <hi uint16 BE> -> set record
-	HotHiddenTo  = 'H' // H <user>             -> up to which message the user hid all
+	HotHiddenTo  = 'H' // H <user>             -> the message up to which the user hid everything
 	HotReadAll   = 'k' // k <user>             -> reads of the channel with its threads
 
 	HotThread         = 't' // t <thread>                              -> thread record
@@ -49,27 +49,27 @@ const (
 	HotFollow         = 'f' // f <user> 0x00 <thread>                  -> row of a user in a thread
 	HotThreadMentions = 'M' // M <user> 0x00 <thread> 0x00 <hi uint16 BE> -> set record
 	HotThreadSingles  = 'S' // S <user> 0x00 <thread> 0x00 <hi uint16 BE> -> set record
-	HotThreadHeld     = 'W' // W <user> 0x00 <thread>                  -> what waits
+	HotThreadHeld     = 'W' // W <user> 0x00 <thread>                  -> held events
 	HotThreadOpen     = 'R' // R <user> 0x00 <thread>                  -> open reads, for receipts
 	HotThreadReadAll  = 'K' // K <user> 0x00 <thread>                  -> reads of the channel with its threads
 )
 
-// Scope is the kinds of what a user has in a channel or in one of its threads.
+// Scope lists the kinds of a user's records in a channel, or in one of its threads.
 type Scope struct{ Mentions, Singles, Held, Open, ReadAll byte }
 
-// The kinds are as they are in both, but for who is named behind them: a user, or a user and a
+// The records of both scopes have the same formats. The key ends with a user, or with a user and a
 // thread.
 var (
 	InChannel = Scope{HotMentions, HotSingles, HotHeld, HotOpen, HotReadAll}
 	InThread  = Scope{HotThreadMentions, HotThreadSingles, HotThreadHeld, HotThreadOpen, HotThreadReadAll}
 )
 
-// Has reports whether a kind is one of them.
+// Has reports whether the scope has this kind.
 func (s Scope) Has(kind byte) bool {
 	return kind == s.Mentions || kind == s.Singles || kind == s.Held || kind == s.Open || kind == s.ReadAll
 }
 
-// MaxID is the longest id in bytes, and Buf room for any key.
+// MaxID is the length of the longest id in bytes; Buf is enough for any key.
 const (
 	MaxID = 256
 	Buf   = 3*MaxID + 16
@@ -96,7 +96,7 @@ func AppendIndex(dst, channel, id []byte) []byte {
 	return append(append(dst, 0), id...)
 }
 
-// PageLen is the number of members, in the order of their first join, that one record stores.
+// PageLen is the number of members in one page record. Members are ordered by their first join.
 const PageLen = 64
 
 // AppendPage appends the key of a page of members.
@@ -104,7 +104,7 @@ func AppendPage(dst, channel []byte, page uint32) []byte {
 	return binary.BigEndian.AppendUint32(AppendHot(dst, channel, HotPage), page)
 }
 
-// AppendSet appends the key of a set record: of a channel, or of a user or thread in it.
+// AppendSet appends the key of a set record of a channel, or of a user or thread in it.
 func AppendSet(dst, channel []byte, kind byte, user []byte, hi uint16) []byte {
 	dst = AppendHot(dst, channel, kind)
 	if len(user) > 0 {
@@ -113,7 +113,7 @@ func AppendSet(dst, channel []byte, kind byte, user []byte, hi uint16) []byte {
 	return binary.BigEndian.AppendUint16(dst, hi)
 }
 
-// CutHi takes the high half of the seqs off the end of a set's key.
+// CutHi splits the high half of the seqs off the end of a set's key.
 func CutHi(rest []byte) (id []byte, hi uint16, err error) {
 	n := len(rest) - 3
 	if n <= 0 || rest[n] != 0 {
@@ -122,7 +122,7 @@ func CutHi(rest []byte) (id []byte, hi uint16, err error) {
 	return rest[:n], binary.BigEndian.Uint16(rest[n+1:]), nil
 }
 
-// PrefixEnd is the smallest key above all keys with this prefix.
+// PrefixEnd returns the smallest key above all keys with this prefix.
 func PrefixEnd(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -133,32 +133,32 @@ func PrefixEnd(prefix []byte) []byte {
 	return nil
 }
 
-// RecordHash is what one record adds to the digest.
+// RecordHash returns the hash of one record for the digest.
 func RecordHash(key, val []byte) [2]uint64 {
 	k := xxh3.Hash128(key)
 	v := xxh3.Hash128Seed(val, k.Lo)
 	return [2]uint64{v.Lo ^ k.Hi, v.Hi + k.Lo}
 }
 
-// Digest is the sum of all records' hashes modulo 2^128: equal for equal sets of records, whatever
-// the order in which they were written.
+// Digest is the sum of all records' hashes modulo 2^128. Equal sets of records have equal digests,
+// whatever the order of writes.
 type Digest [2]uint64
 
-// Add adds the hash of a record that is written.
+// Add adds the hash of a written record.
 func (d *Digest) Add(h [2]uint64) {
 	var c uint64
 	d[0], c = bits.Add64(d[0], h[0], 0)
 	d[1], _ = bits.Add64(d[1], h[1], c)
 }
 
-// Sub takes away the hash of a record that is gone.
+// Sub subtracts the hash of a removed record.
 func (d *Digest) Sub(h [2]uint64) {
 	var b uint64
 	d[0], b = bits.Sub64(d[0], h[0], 0)
 	d[1], _ = bits.Sub64(d[1], h[1], b)
 }
 
-// Bytes is the digest as it is stored and compared.
+// Bytes returns the digest as it is stored and compared.
 func (d Digest) Bytes() (out [16]byte) {
 	binary.BigEndian.PutUint64(out[:8], d[1])
 	binary.BigEndian.PutUint64(out[8:], d[0])

@@ -22,7 +22,7 @@ var Kinds = []struct {
 	{Hot, HotSaid, "lines and labels"}, {Receipts, 0, "blocks of receipts"}, {Index, 0, "message index"}, {Log, 0, "log blocks"},
 }
 
-// KindOf is the index of the record's kind in Kinds, -1 if it has none.
+// KindOf returns the index of the record's kind in Kinds, or -1.
 func KindOf(key []byte) int {
 	var hot byte
 	if n := bytes.IndexByte(key, 0); key[0] == Hot && n >= 0 && n+1 < len(key) {

@@ -1,8 +1,8 @@
-// Package outbox holds the records that a drain makes until they are published. It knows topics and
-// bytes, and no channels.
+// Package outbox holds the records of a drain until they are published. It handles topics and
+// bytes, and has no notion of channels.
 package outbox
 
-// Topic says which output topic a record is for.
+// Topic is the output topic of a record.
 type Topic uint8
 
 // The output topics (DESIGN §7).
@@ -12,21 +12,21 @@ const (
 	Receipts
 )
 
-// Record is one record to publish. Its slices are valid until Reset of its Deltas.
+// Record is one record to publish. Its slices are valid until Deltas.Reset.
 type Record struct {
 	Topic     Topic
 	Partition int32
 	Key       []byte
 	Value     []byte
-	UserID    []byte // Unread only
+	UserID    []byte // only for Unread
 	ChannelID []byte
-	Updated   bool // Channels only: labels or archived changed, of which no delta tells a member
+	Updated   bool // only for Channels: labels or archived changed, which no delta tells the members
 }
 
 // Deltas collects the records of a drain. Reuse it to reuse its memory.
 type Deltas struct {
 	Records []Record
-	chunks  [][]byte // all full but the last one in use
+	chunks  [][]byte // all full, except the last one in use
 	used    int      // chunks in use
 }
 

@@ -1,5 +1,5 @@
-// Package overlay holds records that were written and are not in the database yet.
+// Package overlay holds written records that are not in the database yet.
 //
 //	overlay.go   the records, found by key and by channel
-//	written.go   how they are written, with the digests that they change
+//	written.go   writing records, with the digests that they change
 package overlay

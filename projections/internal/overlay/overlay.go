@@ -9,8 +9,8 @@ import (
 )
 
 // Overlay holds records that were written since a cut and are not in Pebble yet. It is append-only:
-// a later record of the same key shadows the earlier one. Keys and values live in chunks that never
-// move. Its own records shadow those of the one below, to which nothing is added any more.
+// a later record shadows an earlier one of the same key, and all its records shadow those of Below,
+// which does not change any more. Keys and values live in chunks that never move.
 type Overlay struct {
 	Below   *Overlay // nil if there is none
 	tab     arena.Table
@@ -18,13 +18,13 @@ type Overlay struct {
 	arena   []byte
 	Bytes   int64
 
-	// What under has looked at: the newest entry of each channel and kind, and of each entry the
-	// one before. It belongs to the goroutine that folds.
+	// newest and before are the index of Under: the newest entry of each channel and kind, and for
+	// each entry the previous one. They belong to the goroutine that folds.
 	newest map[uint64]uint32
 	before []uint32
 }
 
-// Entry is a record, or that there is none.
+// Entry is a record, or the deletion of one.
 type Entry struct {
 	Key, Val []byte
 	Deleted  bool
@@ -45,7 +45,7 @@ func (o *Overlay) find(hash uint64, key []byte) uint32 {
 	return o.tab.Find(hash, func(ref uint32) bool { return bytes.Equal(o.Entries[ref-1].Key, key) })
 }
 
-// Put adds a record, or that there is none.
+// Put adds a record, or the deletion of one.
 func (o *Overlay) Put(key, val []byte, deleted bool) {
 	h := arena.Mix(xxh3.Hash(key))
 	o.Bytes += int64(len(key) + len(val) + 16)
@@ -58,9 +58,9 @@ func (o *Overlay) Put(key, val []byte, deleted bool) {
 	o.tab.Insert(h, uint32(len(o.Entries)))
 }
 
-// Under calls fn for the entries of this overlay alone whose keys begin with prefix, which is a
-// kind, the id of a channel and 0, the newest first. Its cost is that of what it finds, and once
-// that of each entry.
+// Under calls fn for the entries of this overlay (not of Below) whose keys begin with prefix, the
+// newest first. prefix is a kind, a channel id and 0. Under costs as much as it finds; in addition,
+// each entry is indexed once.
 func (o *Overlay) Under(prefix []byte, fn func(e *Entry)) {
 	if o.newest == nil {
 		o.newest = map[uint64]uint32{}
@@ -78,7 +78,8 @@ func (o *Overlay) Under(prefix []byte, fn func(e *Entry)) {
 	}
 }
 
-// Get reports whether the overlay knows the key; deleted then says that it is gone.
+// Get returns the overlay's record of a key. ok reports whether the overlay has one; deleted, that
+// it is a deletion.
 func (o *Overlay) Get(key []byte) (val []byte, deleted, ok bool) {
 	for h := uint64(0); o != nil; o = o.Below {
 		if len(o.Entries) == 0 {
@@ -95,7 +96,7 @@ func (o *Overlay) Get(key []byte) (val []byte, deleted, ok bool) {
 	return nil, false, false
 }
 
-// Len is the number of records, those that are shadowed included.
+// Len returns the number of records, shadowed ones included.
 func (o *Overlay) Len() (n int) {
 	for ; o != nil; o = o.Below {
 		n += len(o.Entries)

@@ -4,13 +4,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// Written is records on their way to the store, and the digests with them. Each method keeps the
-// digests true. The caller knows whether a key has a record, and which, so that nothing is read
-// only to be replaced.
+// Written holds records on their way to the store, and the digests that include them. Each method
+// keeps the digests correct. The caller passes the previous record, if there is one, so that no
+// record is read only to be replaced.
 type Written struct {
 	Now    *Overlay // written since the last cut
 	Digest keys.Digest
-	Hot    keys.Digest // of the hot records alone
+	Hot    keys.Digest // digest of the hot records only
 }
 
 // PutNew stores val under a key that has no record.
@@ -35,7 +35,7 @@ func (w *Written) Del(key, old []byte) {
 	w.Now.Put(key, nil, true)
 }
 
-// without takes a record out of the digests.
+// without removes a record from the digests.
 func (w *Written) without(key, old []byte) {
 	h := keys.RecordHash(key, old)
 	w.Digest.Sub(h)
@@ -44,7 +44,8 @@ func (w *Written) without(key, old []byte) {
 	}
 }
 
-// Swap stores val under key, or nothing if val is empty, where old is stored if ok.
+// Swap stores val under key, or removes the record if val is empty. old is the previous record; ok
+// reports whether there is one.
 func (w *Written) Swap(key, old []byte, ok bool, val []byte) {
 	switch {
 	case ok && len(val) == 0:

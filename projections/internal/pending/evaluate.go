@@ -7,8 +7,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Evaluate replays what is held over the base, as the timeline stands: what waits for something
-// does nothing yet.
+// Evaluate replays the held events over the base, with the timeline as it is now. An event that
+// still waits has no effect yet.
 func (p *Held) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr, floorH uint32, at, ev int64, threads state.WithThreads, singles *seqset.Set) {
 	b, open := p.baseOf(r), p.openWithThreads(r)
 	if len(x.Floors) > 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// A mark that was applied while its head is still open leaves a floor behind (suffix.go): it says
-// up to where own posts do not lift the pointer, which the timeline has yet to decide.
+// A mark that is applied while its head is still open leaves a floor behind (suffix.go). Own posts
+// up to the floor do not lift the pointer; later timeline decides where the floor is.
 
-// headAt is the seq up to which own posts are before a mark with this head, and whether that is
-// final. While it is not, it is the channel's head.
+// headAt returns the last seq that is before a mark with this head, and whether it is final. Until
+// it is final, headAt returns the channel's head.
 func (p *Held) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
 	lapsed := p.MessageTime > f.Horizon
 	if f.By == state.BySeq {
@@ -51,7 +51,7 @@ func (p *Held) settleFloors(c *state.Channel, b *base, x *state.PairExtra) bool 
 	return changed
 }
 
-// addFloor raises the floor to the mark's head, or notes that it is still open.
+// addFloor raises the floor to the mark's head, or records an open floor.
 func (p *Held) addFloor(b *base, x *state.PairExtra, h *state.PendingEvent) {
 	if b.floorH == state.NoOwn {
 		return

@@ -6,13 +6,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// EvRead is a record of chat.reads as Row.Event names it.
+// EvRead encodes the offset of a record of chat.reads for Row.Event.
 func EvRead(off int64) int64 { return off << 1 }
 
-// evMessage is one of chat.messages.
+// evMessage encodes the offset of a record of chat.messages.
 func evMessage(off int64) int64 { return off<<1 | 1 }
 
-// OwnSince reads the own posts of a row's scope above low off the log, ascending.
+// OwnSince reads the own posts of a row's scope above low from the log, ascending.
 func (p *Held) OwnSince(c *state.Channel, r *state.Row, low uint32) (own []uint32) {
 	for q := r.LastOwn; q > low; {
 		own = append(own, q)
@@ -23,7 +23,7 @@ func (p *Held) OwnSince(c *state.Channel, r *state.Row, low uint32) (own []uint3
 	return own
 }
 
-// KeptOwn is the row's own posts above low, ascending, if they are in memory.
+// KeptOwn returns the row's own posts above low, ascending, if they are in memory.
 func (p *Held) KeptOwn(r *state.Row, low uint32) (own []uint32, kept bool) {
 	x := p.ExtraOfPair(r)
 	if x == nil || !x.OwnKept || x.OwnFrom > low {
@@ -33,8 +33,7 @@ func (p *Held) KeptOwn(r *state.Row, low uint32) (own []uint32, kept bool) {
 	return x.Own[i:], true
 }
 
-// ownIn is the largest own post in (low, high] that reads, 0 if there is none, with its time and
-// record.
+// ownIn returns the newest own post in (low, high] that reads, with its time and record, or 0.
 func (p *Held) ownIn(c *state.Channel, r *state.Row, low, high uint32) (seq uint32, at, ev int64) {
 	s, _ := p.NewestRead(r)
 	if kept := p.keptReads(r); s > high && len(kept) > 0 {
@@ -51,9 +50,9 @@ func (p *Held) ownIn(c *state.Channel, r *state.Row, low, high uint32) (seq uint
 	return 0, 0, 0
 }
 
-// keptReads are the newest own posts of a row's scope, ascending, as far as they are in memory.
-// Where sending reads, those that do not are among them: each names the one before it that does.
-// Where it does not, they would name nothing, and are left out.
+// keptReads returns the newest own posts of a row's scope that are in memory, ascending. If sending
+// reads by default, the list includes posts that do not read; each of those links to the previous
+// post that does. If sending does not read by default, the list has only posts that read.
 func (p *Held) keptReads(r *state.Row) []uint32 {
 	switch x := p.ExtraOfPair(r); {
 	case x == nil:
@@ -66,9 +65,9 @@ func (p *Held) keptReads(r *state.Row) []uint32 {
 	return nil
 }
 
-// keepHeldOwn keeps the own posts of a user in memory, from the heads of their held marks on, while
-// evaluations look for one of them each: with several events that are held, or a mark that is
-// provisional. Reading them off the log would cost their number every time.
+// keepHeldOwn keeps a user's own posts from the heads of their held marks on in memory, if
+// evaluations need several of them: with two or more held events, or with a provisional mark.
+// Reading them from the log would cost their number every time.
 func (p *Held) keepHeldOwn(c *state.Channel, r *state.Row, x *state.PairExtra) {
 	if len(x.Unsettled) < 2 && !x.WaitsForSeq() {
 		return
@@ -91,8 +90,8 @@ func (p *Held) keepHeldOwn(c *state.Channel, r *state.Row, x *state.PairExtra) {
 	}
 }
 
-// readsSince reads the own posts of a row's scope above low that read off the log, ascending, where
-// sending does not read.
+// readsSince reads the own posts of a row's scope above low that read, from the log, ascending. It
+// is for settings in which sending does not read.
 func (p *Held) readsSince(c *state.Channel, r *state.Row, low uint32) (seqs []uint32) {
 	for s, _ := p.NewestRead(r); s > low; {
 		seqs = append(seqs, s)

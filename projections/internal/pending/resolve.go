@@ -5,20 +5,20 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// LapseAfter is how far log time may move past an event that waits: 7 days (DESIGN §4.3).
+// LapseAfter is how far log time may move past a waiting event: 7 days (DESIGN §4.3).
 const LapseAfter = 7 * 24 * 3600 * 1000
 
-// MaxUnsettled is the number of events of a user that may be held in a scope (DESIGN §4.3).
+// MaxUnsettled is how many events of a user a scope holds at most (DESIGN §4.3).
 const MaxUnsettled = 1000
 
-// Resolve closes what the timeline has decided. It reports whether the event is still alive: a
-// waiting read that lapsed, or a mark whose message or head lapsed, is void.
+// Resolve closes an event that the timeline has decided, and reports whether the event is still
+// alive. A waiting read that lapsed is void, and so is a mark whose message or head lapsed.
 func (p *Held) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bool {
 	lapsed := p.MessageTime > h.Horizon
 	if !h.Closed && h.By == state.ByID {
 		switch x, ok, late := p.awaited(c, h, h.ID, &h.Sought); {
 		case ok && h.Kind == state.KindSingle && !p.InScope(c, r, x):
-			return false // another scope's
+			return false // the message is of another scope
 		case ok:
 			h.Closed, h.Seq = true, x.Seq
 		case late && h.Kind == state.KindMark && h.Seq != 0:
@@ -62,17 +62,17 @@ func (p *Held) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bo
 	return true
 }
 
-// provisional reports whether an open mark that names a message by an id and by a seq has that of
-// the seq for now: the id is not there, and what is at the seq is named by it. Should the id turn
-// up in time, it wins; then the seq stands (resolve).
+// provisional reports whether an open mark that names a message by id and by seq currently applies
+// to the seq: the id has not appeared, and the seq alone names the message. If the id appears in
+// time, the mark applies to it; otherwise the seq becomes final (Resolve).
 func (p *Held) provisional(c *state.Channel, h *state.PendingEvent) bool {
 	return h.Kind == state.KindMark && h.By == state.ByID && p.NamedBySeq(c, h.Seq, h.Now) && p.Visible(c, h.Seq, h.Horizon)
 }
 
-// awaited is lookup for what is held. It looks only at what was posted since it was called last:
-// all that a pair holds is resolved with each of its events, and a thousand searches in the log for
-// one event would let one user stop a partition. late says that no message that is posted from now
-// on can be it.
+// awaited is Lookup for a held event. It searches only messages that were posted since its last
+// call: each event of a pair resolves everything that the pair holds, and a thousand searches of
+// the log per event would let one user stall a partition. late reports that no later message can
+// match.
 func (p *Held) awaited(c *state.Channel, h *state.PendingEvent, id []byte, s *state.Sought) (x history.Indexed, ok, late bool) {
 	if c.HeadSeq > s.Head {
 		find := p.LookupTail
@@ -94,8 +94,8 @@ func (p *Held) awaited(c *state.Channel, h *state.PendingEvent, id []byte, s *st
 	return x, ok && x.LogTime <= until, p.MessageTime > until
 }
 
-// NamedBySeq reports whether a seq names the message there: one that is seeded, or older than the
-// index when the log time of the event's own topic is now (DESIGN §4.1).
+// NamedBySeq reports whether a seq names its message: a seeded message, or one that is older than
+// the index at log time now of the event's own topic (DESIGN §4.1).
 func (p *Held) NamedBySeq(c *state.Channel, seq uint32, now int64) bool {
 	if seq == 0 || seq > c.HeadSeq {
 		return false
@@ -107,8 +107,8 @@ func (p *Held) NamedBySeq(c *state.Channel, seq uint32, now int64) bool {
 	return now-e.Time > p.Settings.IndexRetention
 }
 
-// ResolveHeld is resolve for what is held: what turns out to be expired is looked at again as soon
-// as it cannot be anything else.
+// ResolveHeld is Resolve for a held event. If the event's id turns out to be expired, ResolveHeld
+// schedules another look for the time from which no other message can match.
 func (p *Held) ResolveHeld(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent) (alive bool) {
 	was := h.ExpiredID()
 	alive = p.Resolve(c, r, h)

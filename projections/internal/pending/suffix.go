@@ -7,37 +7,38 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// The fold of reads keeps, for one user in one channel, a base that is final (row and exc.singles)
-// and what is held: the user's events that more timeline can still change ("open"), and those that
-// stand behind such a one. What is held is kept in a normal form, a function of the timeline and
-// the user's events alone, never of when what arrived:
+// For one user in one channel, the fold of reads keeps a final base (row and extra.Singles) and the
+// held events: those that more timeline can still change ("open"), and those that stand behind an
+// open one. Held events are kept in a normal form. It is a function of the timeline and of the
+// user's events only, never of their order of arrival:
 //
 //   - a closed read that no held mark precedes is in the base, even past reads that are open: reads
 //     commute;
-//   - the first held mark is applied as soon as nothing can change what it does: when the pointer
-//     is at or past its message (then it also erases the open reads before it, for they can only
-//     have moved the pointer further), or when no open read is before it and its head is settled;
+//   - the first held mark is applied as soon as nothing can change its effect: when the pointer is
+//     at or past its message (then the mark also erases the open reads before it, because they can
+//     only have moved the pointer further), or when no open read is before it and its head is
+//     settled;
 //   - a mark that was applied while its head is still open leaves a FloorSpec behind: own posts
-//     that turn up below that head do not lift the pointer. While there is one, every own post so
-//     far is below it, so row.OwnFloor is 0;
+//     that appear below that head do not lift the pointer. While there is a FloorSpec, every own
+//     post so far is below it, so Row.OwnFloor is 0;
 //   - between two held marks only the furthest closed read stays, and the single reads above it.
 //
-// Everything that changes a normal form has a trigger (waiters): an id or a seq that appears, a
-// time that passes, a lapse, an own post. Triggers are hints: settle may be called at any time and
-// changes nothing if nothing changed.
+// Everything that changes a normal form has a trigger (state.Waiters): an id or a seq that appears,
+// a time that passes, a lapse, an own post. Triggers are hints: you may call Settle at any time,
+// and it changes nothing if nothing changed.
 
-// Held is a state with what waits in it.
+// Held is a state with the operations on its held events.
 type Held struct{ state.State }
 
-// base is the final part of a scope, while it is worked on.
+// base is the final part of a scope while Settle works on it.
 type base struct {
 	ptr     uint32
 	floorH  uint32
 	at, ev  int64
-	threads state.WithThreads // of a thread: how far reads of the channel with its threads go
+	threads state.WithThreads // only for a thread: how far reads of the channel with its threads reach
 }
 
-// baseOf is the base of a row.
+// baseOf returns the base of a row.
 func (p *Held) baseOf(r *state.Row) base {
 	b := base{ptr: r.Pointer, floorH: r.OwnFloor, at: r.At, ev: r.Event}
 	if r.Flags&state.RowThread != 0 {
@@ -46,8 +47,8 @@ func (p *Held) baseOf(r *state.Row) base {
 	return b
 }
 
-// read moves the pointer to seq if that is further. Of reads to one seq the first in order counts,
-// though it may be applied last.
+// read moves the pointer to seq if that is further. Of several reads to one seq the first by offset
+// counts, even if it is applied last.
 func (b *base) read(seq uint32, at, off int64) bool {
 	if seq > b.ptr || (seq == b.ptr && seq > 0 && b.ev&1 == 0 && off < b.ev>>1) {
 		b.ptr, b.at, b.ev = seq, at, EvRead(off)
@@ -56,7 +57,7 @@ func (b *base) read(seq uint32, at, off int64) bool {
 	return false
 }
 
-// Settle brings what a pair holds into normal form, and moves into the base what is final. It
+// Settle brings the held events of a pair into normal form and moves final ones into the base. It
 // reports whether anything changed.
 func (p *Held) Settle(ref uint32) bool {
 	r := p.Rows.At(ref)
@@ -155,10 +156,11 @@ func (p *Held) foldFront(b *base, x *state.PairExtra) bool {
 	return len(keep) != n
 }
 
-// mark applies a mark whose message is known, and its head or what it is so far, to the base and
-// its single reads. certain: the pointer was at or past the message, whatever is still open before
-// it. Else the mark is applied only if its head is final and nothing open is before it (exact), and
-// effective says whether it moved anything. The floor is the caller's to raise.
+// mark applies a mark to the base and its single reads. The mark's message is known; its head is
+// final or the head so far. certain reports that the pointer was at or past the message, whatever
+// is still open before the mark. Otherwise mark applies it only if its head is final and nothing
+// open precedes it (exact), and effective reports whether it moved anything. The caller raises the
+// floor.
 func (p *Held) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set, h *state.PendingEvent, floorsOpen, exact bool) (certain, effective bool) {
 	low := b.floorH
 	if floorsOpen {
@@ -184,8 +186,8 @@ func (p *Held) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set
 	return false, false
 }
 
-// mergeSegments drops, between held marks, the closed reads that a further one in the same segment
-// makes idle.
+// mergeSegments drops, between held marks, each closed read that a further one in the same segment
+// makes redundant.
 func mergeSegments(x *state.PairExtra) bool {
 	n := len(x.Unsettled)
 	first := slices.IndexFunc(x.Unsettled, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })

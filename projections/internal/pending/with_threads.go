@@ -7,13 +7,14 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Reads of a channel with its threads (DESIGN §4.7) reach the user's threads. What is decided of
-// them is a target up to which each thread is read; what is open waits in the channel's scope
-// alone, and the threads look there.
+// Reads of a channel with its threads (DESIGN §4.7) reach the user's threads. Decided ones are
+// stored as a target up to which each thread is read. Open ones wait in the channel's scope only,
+// and the threads look them up there.
 
-// WithThreadsOf is how far reads with_threads reach in the thread of a row that holds nothing.
+// WithThreadsOf returns how far reads with_threads reach in the thread of a row without held
+// events.
 func (p *Held) WithThreadsOf(c *state.Channel, r *state.Row) state.WithThreads {
-	if !r.HasMarks() { // most threads, of whose channel there is nothing
+	if !r.HasMarks() { // most threads, in whose channel there is no such read
 		if x := p.ExtraOfPair(p.PairOf(r)); x == nil || x.WithThreads == nil && len(x.OpenReads) == 0 {
 			return state.WithThreads{}
 		}
@@ -23,8 +24,8 @@ func (p *Held) WithThreadsOf(c *state.Channel, r *state.Row) state.WithThreads {
 	return w
 }
 
-// ThreadsReached is how far the reads with_threads of the user of a row in the channel reach in
-// threads without marks.
+// ThreadsReached returns how far a user's reads with_threads in the channel reach in threads
+// without marks. r is the user's row in the channel.
 func (p *Held) ThreadsReached(c *state.Channel, r *state.Row) uint32 {
 	x := p.ExtraOfPair(r)
 	if x == nil || r.Flags&state.RowThread != 0 {
@@ -38,7 +39,7 @@ func (p *Held) ThreadsReached(c *state.Channel, r *state.Row) uint32 {
 	return w.To
 }
 
-// withThreadsOf is how far reads with_threads that are decided reach in the thread of a row.
+// withThreadsOf returns how far decided reads with_threads reach in the thread of a row.
 func (p *Held) withThreadsOf(r *state.Row) state.WithThreads {
 	of := r
 	if !r.HasMarks() {
@@ -50,8 +51,8 @@ func (p *Held) withThreadsOf(r *state.Row) state.WithThreads {
 	return state.WithThreads{}
 }
 
-// openWithThreads are the open reads of the user of a row in a thread in the channel, in order:
-// what is with_threads there is open in the thread.
+// openWithThreads returns the open reads of a thread row's user in the channel, in order. Those
+// that are with_threads are open in the thread too.
 func (p *Held) openWithThreads(r *state.Row) []state.PendingEvent {
 	if r.Flags&state.RowThread == 0 {
 		return nil
@@ -62,8 +63,8 @@ func (p *Held) openWithThreads(r *state.Row) []state.PendingEvent {
 	return nil
 }
 
-// readOpen takes in what open reads with_threads before an offset reach so far: those up to a time
-// reach the head. It returns the others.
+// readOpen adds to w how far the open reads with_threads before an offset reach so far: a read up
+// to a time reaches the head. It returns the reads from that offset on.
 func readOpen(w *state.WithThreads, c *state.Channel, open []state.PendingEvent, before int64) (rest []state.PendingEvent) {
 	for len(open) > 0 && open[0].Offset < before {
 		if h := &open[0]; h.Use&state.ForThreads != 0 && h.By == state.ByTime && h.Offset >= w.From {
@@ -74,14 +75,15 @@ func readOpen(w *state.WithThreads, c *state.Channel, open []state.PendingEvent,
 	return open
 }
 
-// awaitsThreads reports whether a read with_threads from before a mark in a thread is still open.
+// awaitsThreads reports whether a read with_threads in [from, before) is still open; before is a
+// mark in the thread.
 func (p *Held) awaitsThreads(r *state.Row, from, before int64) bool {
 	return slices.ContainsFunc(p.openWithThreads(r), func(h state.PendingEvent) bool {
 		return h.Use&state.ForThreads != 0 && h.Offset >= from && h.Offset < before
 	})
 }
 
-// forgetThreads is what a mark that moved anything leaves.
+// forgetThreads resets the thread target after a mark that moved anything.
 func (b *base) forgetThreads(h *state.PendingEvent) {
 	b.threads = state.WithThreads{From: h.Offset, Dirty: true}
 }

@@ -19,37 +19,38 @@ const Kept = 90 * 24 * 3600 * 1000
 // Kinds of entries.
 const (
 	Read        = iota // read up to a message
-	Single             // read this message
-	Delivered          // got this message
-	DeliveredTo        // got everything up to a message
-	Viewed             // played or opened this message
+	Single             // read one message
+	Delivered          // received one message
+	DeliveredTo        // received everything up to a message
+	Viewed             // played or opened one message
 	WithThreads        // read up to a message, and all threads
-	Dropped            // of an erased user or a deleted channel, before it was written
+	Dropped            // an entry of an erased user or a deleted channel that was not written yet
 )
 
 // Entry is an entry that is not in a block yet. It has no pointers.
 type Entry struct {
-	Next   uint32 // the channel's entry before it, 0 = none
-	Ord    uint32 // member
+	Next   uint32 // the channel's previous entry, 0 = none
+	Ord    uint32 // ordinal of the member
 	Seq    uint32
 	Thread uint32 // 0: the channel's own scope
 	At     int64
-	Slot   uint32 // its channel's place in the list of channels that have entries
+	Slot   uint32 // the channel's index in the list of channels with entries
 	Kind   uint8
 }
 
-// Block is the number of the block that has the message of the entry.
+// Block returns the number of the block with the entry's message.
 func (a *Entry) Block() uint32 { return (a.Seq - 1) / BlockLen }
 
-// place is where the entry's block is in the channel, apart from the thread.
+// place returns the position of the entry's block in the channel, without the thread.
 func (a *Entry) place() uint64 { return uint64(a.Block())<<32 | uint64(a.Ord/keys.PageLen) }
 
-// code is the entry in its block, in the order in which blocks have them.
+// code encodes the entry within its block. Blocks are ordered by code.
 func (a *Entry) code() uint64 {
 	return uint64(a.Kind)*keys.PageLen*BlockLen + uint64(a.Ord%keys.PageLen)*BlockLen + uint64((a.Seq-1)%BlockLen)
 }
 
-// rank orders entries as in the store; of those about one message the earliest is the last.
+// rank orders entries as in the store. Of several entries of one message and member, the earliest
+// comes last.
 func rank(a, o Entry) int {
 	if x, y := a.place(), o.place(); x != y {
 		return cmp.Compare(x, y)
@@ -77,9 +78,9 @@ func MergeBlocks(out, a, b []Entry) []Entry {
 	return append(append(out, a...), b...)
 }
 
-// JoinBlock drops, from the sorted entries of a block, what says no more than another of the same
-// member: a read up to a message by one up to it or further that is no later, a single read by the
-// same, and so for deliveries.
+// JoinBlock drops redundant entries from the sorted entries of a block. A read up to a message is
+// redundant if the same member has one up to that message or further, no later. Such a read makes
+// single reads redundant too. Deliveries work alike.
 func JoinBlock(out, block []Entry) []Entry {
 	kind := func(k uint8) []Entry {
 		from, _ := slices.BinarySearchFunc(block, k, func(a Entry, k uint8) int { return cmp.Compare(a.Kind, k) })
@@ -95,7 +96,7 @@ func JoinBlock(out, block []Entry) []Entry {
 	return append(out, stairs(kind(WithThreads))...)
 }
 
-// stairs keeps, of each member, what no entry further on says as early.
+// stairs drops each entry for which the same member has one that is further and no later.
 func stairs(list []Entry) []Entry {
 	at := len(list)
 	for i, a := range slices.Backward(list) {
@@ -108,12 +109,12 @@ func stairs(list []Entry) []Entry {
 	return list[at:]
 }
 
-// appendSingles appends, of the entries about one message each, the earliest where the stairs do
-// not say as much.
+// appendSingles appends the earliest of the entries of each message, unless an entry of stairs
+// covers it.
 func appendSingles(out, singles, stairs []Entry) []Entry {
 	for i, a := range singles {
 		if i+1 < len(singles) && singles[i+1].Ord == a.Ord && singles[i+1].Seq == a.Seq {
-			continue // the next is no later
+			continue // the next entry is no later
 		}
 		j, _ := slices.BinarySearchFunc(stairs, a, func(s, a Entry) int {
 			return cmp.Or(cmp.Compare(s.Ord, a.Ord), cmp.Compare(s.Seq, a.Seq))
@@ -125,8 +126,8 @@ func appendSingles(out, singles, stairs []Entry) []Entry {
 	return out
 }
 
-// EncodeBlock encodes the entries of a block, in order: the earliest time, then of each how far its
-// code is beyond that of the one before, and its time beyond the earliest.
+// EncodeBlock encodes the entries of a block in order: first the earliest time, then for each entry
+// the distance of its code from the previous one, and of its time from the earliest.
 func EncodeBlock(b []byte, block []Entry) []byte {
 	base := block[0].At
 	for i := range block {

@@ -7,19 +7,19 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// Receipts are sorted by packed keys: comparing two entries field by field costs more than all else
-// that is done to put them into their blocks. Bits of a key, from the top: block from the first one
-// in the list, page, code, place in the list.
+// Sorter sorts receipts by packed keys, because comparing entries field by field costs more than
+// everything else on their way into blocks. The bits of a key, from the top: block relative to the
+// first one of the list, page, code, index in the list.
 const (
 	sortPlaceBits = 20
 	sortCodeBits  = 12
 	sortPageBits  = 12
 	sortBlockBits = 64 - sortPlaceBits - sortCodeBits - sortPageBits
 
-	sortFew = 8 // fewer are compared
+	sortFew = 8 // fewer entries are sorted by comparing them
 )
 
-// Sorter sorts lists of entries. It keeps its memory from one to the next.
+// Sorter sorts lists of entries. It reuses its memory.
 type Sorter struct {
 	sorted []Entry
 	keys   []uint64
@@ -28,7 +28,7 @@ type Sorter struct {
 // HeapBytes is the memory that the sorter keeps.
 func (p *Sorter) HeapBytes() int64 { return arena.ListBytes(p.sorted) + arena.ListBytes(p.keys) }
 
-// Sort puts a list in the order of rank. The result is valid until the next call.
+// Sort sorts a list by rank. The result is valid until the next call.
 func (p *Sorter) Sort(list []Entry) []Entry {
 	if !p.pack(list) {
 		slices.SortFunc(list, rank)
@@ -38,7 +38,7 @@ func (p *Sorter) Sort(list []Entry) []Entry {
 	out := p.sorted[:0]
 	for i, key := range p.keys {
 		out = append(out, list[key&(1<<sortPlaceBits-1)])
-		// Of entries about one message the earliest is the last.
+		// Of several entries of one message the earliest comes last.
 		for j := i; j > 0 && p.keys[j-1]>>sortPlaceBits == key>>sortPlaceBits && out[j-1].At < out[j].At; j-- {
 			out[j-1], out[j] = out[j], out[j-1]
 		}
@@ -47,8 +47,8 @@ func (p *Sorter) Sort(list []Entry) []Entry {
 	return out
 }
 
-// pack makes the keys of a list. It reports false if there are too few for it to pay, or one does
-// not fit.
+// pack makes the keys of a list. It returns false if there are too few entries for it to pay, or if
+// a key does not fit.
 func (p *Sorter) pack(list []Entry) bool {
 	if len(list) < sortFew || len(list) > 1<<sortPlaceBits {
 		return false

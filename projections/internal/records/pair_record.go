@@ -16,7 +16,7 @@ func AppendSpans(b []byte, spans []state.Membership) []byte {
 	return b
 }
 
-// ReadSpans takes the memberships of a pair.
+// ReadSpans decodes the memberships of a pair.
 func ReadSpans(r *wire.Reader) (out []state.Membership) {
 	for len(r.B) > 0 && r.Err == nil {
 		out = append(out, state.Membership{From: r.U32(), To: r.U32()})
@@ -24,7 +24,7 @@ func ReadSpans(r *wire.Reader) (out []state.Membership) {
 	return out
 }
 
-// AppendSizes encodes where messages of a channel turn large and small.
+// AppendSizes encodes the messages at which a channel turned large and small.
 func AppendSizes(b []byte, sizes []uint32) []byte {
 	for _, s := range sizes {
 		b = binary.AppendUvarint(b, uint64(s))
@@ -32,7 +32,7 @@ func AppendSizes(b []byte, sizes []uint32) []byte {
 	return b
 }
 
-// ReadSizes takes where a channel turned large and small.
+// ReadSizes decodes the messages at which a channel turned large and small.
 func ReadSizes(r *wire.Reader) (out []uint32) {
 	for len(r.B) > 0 && r.Err == nil {
 		out = append(out, r.U32())
@@ -40,8 +40,8 @@ func ReadSizes(r *wire.Reader) (out []uint32) {
 	return out
 }
 
-// AppendUnsettled encodes what waits: the open floors, then the held events in order; nothing if
-// there is none.
+// AppendUnsettled encodes a pair's open floors, then its held events in order. It appends nothing
+// if there is neither.
 func AppendUnsettled(b []byte, x *state.PairExtra) []byte {
 	if len(x.Unsettled)+len(x.Floors) == 0 {
 		return b
@@ -55,7 +55,7 @@ func AppendUnsettled(b []byte, x *state.PairExtra) []byte {
 	return AppendEvents(b, x.Unsettled)
 }
 
-// AppendEvents encodes events that wait.
+// AppendEvents encodes waiting events.
 func AppendEvents(b []byte, list []state.PendingEvent) []byte {
 	for i := range list {
 		h := &list[i]
@@ -71,7 +71,7 @@ func AppendEvents(b []byte, list []state.PendingEvent) []byte {
 	return b
 }
 
-// DecodeUnsettled reads what AppendUnsettled wrote.
+// DecodeUnsettled decodes the result of AppendUnsettled.
 func DecodeUnsettled(x *state.PairExtra, b []byte) error {
 	r := wire.Reader{B: b}
 	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
@@ -81,7 +81,7 @@ func DecodeUnsettled(x *state.PairExtra, b []byte) error {
 	return r.Done()
 }
 
-// ReadEvents takes a list of events that wait.
+// ReadEvents decodes a list of waiting events.
 func ReadEvents(r *wire.Reader) (list []state.PendingEvent) {
 	for len(r.B) > 0 && r.Err == nil {
 		h := state.PendingEvent{Kind: r.Byte(), By: r.Byte(), HeadBy: r.Byte(), Use: r.Byte(), Closed: r.Byte() != 0, Head: r.Byte() != 0}

@@ -20,7 +20,7 @@ const (
 	recMore
 )
 
-// Parts of a row record that are rare, in a byte of their own.
+// Rare parts of a row record, in a byte of their own.
 const (
 	recPublic = 1 << iota
 	recFar
@@ -28,8 +28,8 @@ const (
 	recOwnRead
 )
 
-// AppendRow encodes what a row says, without its user; parts that say nothing are left out. x is
-// what the pair has besides, nil for nothing.
+// AppendRow encodes a row without its user, and leaves out parts without content. x is the pair's
+// extra, or nil.
 func AppendRow(b []byte, r *state.Row, x *state.PairExtra) []byte {
 	at := len(b)
 	b = append(b, 0)
@@ -99,7 +99,7 @@ func AppendRow(b []byte, r *state.Row, x *state.PairExtra) []byte {
 	return b
 }
 
-// ReadRow takes the fields of a row of p.
+// ReadRow decodes a row of p.
 func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 	f := r.Byte()
 	to.Baseline = r.U32()
@@ -141,11 +141,11 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 	if more&recSaid != 0 {
 		readSaid(r, p.LoadSaid(to))
 	} else if s := p.ExtraSaid(to); s != nil && f&recMuted != 0 {
-		s.Lasting = events.LevelNone // the record of its line and labels came first
+		s.Lasting = events.LevelNone // the record of the line and labels was read first
 	}
 }
 
-// AppendFollow encodes a follow; the times of one by word only if there is one.
+// AppendFollow encodes a follow. It includes the times only of an explicit follow.
 func AppendFollow(b []byte, f *state.Follow) []byte {
 	b = append(b, f.Flags)
 	b = binary.AppendUvarint(b, uint64(f.Auto))
@@ -157,7 +157,7 @@ func AppendFollow(b []byte, f *state.Follow) []byte {
 	return b
 }
 
-// ReadFollow takes the fields of a follow.
+// ReadFollow decodes a follow.
 func ReadFollow(r *wire.Reader, f *state.Follow) {
 	f.Flags, f.Auto = r.Byte(), r.U32()
 	if f.Flags&state.FollowExplicit != 0 {

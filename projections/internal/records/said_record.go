@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// Bits of the byte that begins what a user says: two bits each for the lasting and the timed level,
+// Bits of the first byte of a user's settings: two bits each for the lasting and the timed level,
 // then these.
 const (
 	saidIgnoreAll = 1 << (4 + iota)
@@ -17,7 +17,8 @@ const (
 	saidFiled
 )
 
-// appendSaid encodes what a user says of a channel, but for AppendMarkers.
+// appendSaid encodes a user's settings of a channel, except for the parts that AppendMarkers
+// encodes.
 func appendSaid(b []byte, s *state.Said) []byte {
 	at, f := len(b), byte(s.Lasting)|byte(s.Timed)<<2
 	b = append(b, 0)
@@ -73,7 +74,7 @@ func readSaid(r *wire.Reader, s *state.Said) {
 	}
 }
 
-// AppendMarkers encodes the line and the labels of a pair; nothing if there are none.
+// AppendMarkers encodes the line and the labels of a pair, or nothing if there are none.
 func AppendMarkers(b []byte, s *state.Said) []byte {
 	if s == nil || s.PlainRest() {
 		return b
@@ -83,7 +84,7 @@ func AppendMarkers(b []byte, s *state.Said) []byte {
 	return AppendLabels(b, s.Labels)
 }
 
-// ReadMarkers takes the line and the labels of a pair.
+// ReadMarkers decodes the line and the labels of a pair.
 func ReadMarkers(r *wire.Reader, s *state.Said) {
 	s.Line.Seq = r.U32()
 	s.Line.ID = string(r.Bytes())
@@ -99,7 +100,7 @@ func AppendLabels(b []byte, labels []string) []byte {
 	return b
 }
 
-// ReadLabels takes a set of labels.
+// ReadLabels decodes a set of labels.
 func ReadLabels(r *wire.Reader) (labels []string) {
 	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
 		labels = append(labels, string(r.Bytes()))
@@ -107,7 +108,7 @@ func ReadLabels(r *wire.Reader) (labels []string) {
 	return labels
 }
 
-// AppendHiddenTo appends up to which message a user hid everything: nothing if they did not.
+// AppendHiddenTo appends the message up to which a user hid everything, or nothing.
 func AppendHiddenTo(b []byte, h *state.Hidden) []byte {
 	if h.To == 0 {
 		return b

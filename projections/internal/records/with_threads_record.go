@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// AppendWithThreads encodes the reads of a channel with its threads; nothing if there are none.
+// AppendWithThreads encodes the reads of a channel with its threads, or nothing if there are none.
 func AppendWithThreads(b []byte, w *state.WithThreads) []byte {
 	if w.Plain() {
 		return b
@@ -18,7 +18,7 @@ func AppendWithThreads(b []byte, w *state.WithThreads) []byte {
 	return b
 }
 
-// ReadWithThreads takes the reads of a channel with its threads.
+// ReadWithThreads decodes the reads of a channel with its threads.
 func ReadWithThreads(r *wire.Reader, w *state.WithThreads) {
 	w.To, w.Offset, w.Public, w.From = r.U32(), int64(r.Uvarint()), r.U32(), int64(r.Uvarint())
 }

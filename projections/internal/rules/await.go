@@ -2,8 +2,8 @@ package rules
 
 import "github.com/tidemark/tidemark/projections/internal/state"
 
-// Await registers the triggers of everything that is open in the pair's held events and floors, and
-// in its filing.
+// Await registers the triggers of everything that is open in the pair's held events, floors and
+// filing.
 func (p *Fold) Await(ref uint32) {
 	r := p.Rows.At(ref)
 	x := p.ExtraOfPair(r)
@@ -66,7 +66,8 @@ func (p *Fold) awaitFloor(w *state.Waiters, f state.FloorSpec, ref uint32) {
 	p.Lapses.Push(f.Horizon, ref)
 }
 
-// awaitHidden waits for the head to reach what a user hid.
+// awaitHidden registers a trigger for the head to reach the message up to which a user hid
+// everything.
 func (p *Fold) awaitHidden(ref uint32, c *state.Channel, h *state.Hidden) {
 	if h.Ahead(c) {
 		p.Hints++
@@ -74,7 +75,7 @@ func (p *Fold) awaitHidden(ref uint32, c *state.Channel, h *state.Hidden) {
 	}
 }
 
-// awaitDecided registers what decides the filing of a large channel.
+// awaitDecided registers the trigger that decides the filing of a large channel.
 func (p *Fold) awaitDecided(ref uint32, c *state.Channel, r *state.Row) {
 	said := p.ExtraSaid(r)
 	if said == nil || !said.Filed.Is || c.Flags&state.ChannelLarge == 0 || said.Filed.Decided(c) {
@@ -94,9 +95,8 @@ func (p *Fold) awaitDecided(ref uint32, c *state.Channel, r *state.Row) {
 	}
 }
 
-// forgetHints makes all triggers anew when most of those that were made have nothing to wake any
-// more: what closed early leaves its others behind. The cost is shared by the events that made
-// them.
+// forgetHints registers all triggers again once most of them are out of date: an event that closes
+// early leaves its other triggers behind. The cost is amortized over the events that made them.
 func (p *Fold) forgetHints() {
 	if p.Hints <= p.HintLimit {
 		return

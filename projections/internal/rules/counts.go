@@ -10,24 +10,24 @@ import (
 // Counts are the numbers of DESIGN §4.2.
 type Counts struct {
 	Unread, Mentions, First uint32
-	Direct                  uint32 // those of Mentions that name the user
-	FirstMention            uint32 // the lowest of Mentions
+	Direct                  uint32 // how many of Mentions name the user
+	FirstMention            uint32 // seq of the oldest of Mentions
 }
 
-// counted is the messages of a scope that count: of a channel all but those that its sets take out,
-// of a thread those of its own set.
+// counted is the set of counted messages of a scope: in a channel all messages except those in the
+// sets of x, in a thread the messages of its own set.
 type counted struct {
 	c *state.Channel
-	x *state.ChannelExtra // nil for nothing
-	t *state.Thread       // nil: of the channel
+	x *state.ChannelExtra // nil: no exceptions
+	t *state.Thread       // nil: the scope is the channel
 }
 
-// CountsOf counts what is unread for a pair with this scope.
+// CountsOf counts the unread messages of a pair with this scope.
 func (p *Fold) CountsOf(c *state.Channel, r *state.Row, s *Scope) Counts {
 	return p.count(&counted{c: c, x: p.ExtraOf(c)}, r, r, s, s.from(c, r))
 }
 
-// ThreadCounts counts what is unread for a user in a thread.
+// ThreadCounts counts the unread messages of a user in a thread.
 func (p *Fold) ThreadCounts(c *state.Channel, r *state.Row, s *ThreadScope) Counts {
 	if !s.Counts || s.Thread.Live.Max() <= s.above {
 		return Counts{}
@@ -35,7 +35,8 @@ func (p *Fold) ThreadCounts(c *state.Channel, r *state.Row, s *ThreadScope) Coun
 	return p.count(&counted{c: c, t: s.Thread}, r, s.Pair, &s.Scope, s.above)
 }
 
-// count counts the messages above from. r is the user's row in the scope, pair that in the channel.
+// count counts the messages above from. r is the user's row in the scope, pair their row in the
+// channel.
 func (p *Fold) count(of *counted, r, pair *state.Row, s *Scope, from uint32) (n Counts) {
 	isOwn := func(q uint32) bool { _, ok := slices.BinarySearch(s.Own, q); return ok }
 	mine := func(q uint32) bool { return isOwn(q) || s.Skip.Contains(q) }
@@ -47,7 +48,7 @@ func (p *Fold) count(of *counted, r, pair *state.Row, s *Scope, from uint32) (n 
 	if alls {
 		n.Mentions = all.Above(from)
 	}
-	quiet := len(s.Own) == 0 && !singly // nothing above from is the user's own doing
+	quiet := len(s.Own) == 0 && !singly // no own posts or single reads above from
 	if e != nil && quiet && !alls {
 		n.Mentions = e.Mentions.Above(from)
 		n.Direct = n.Mentions
@@ -74,12 +75,12 @@ func (p *Fold) count(of *counted, r, pair *state.Row, s *Scope, from uint32) (n 
 			}
 		}
 	}
-	if singly { // by rank: somebody may read all of a channel in this way, and each message of others counts for them
+	if singly { // by rank, since a user may read all of a channel in this way
 		n.Unread -= of.common(s.Skip, from)
 		if alls {
 			n.Mentions -= s.Skip.Common(all, from)
 		}
-		for _, q := range s.Own { // these were taken off above
+		for _, q := range s.Own { // the loop above already subtracted these
 			if q > from && s.Skip.Contains(q) && of.has(q) {
 				n.Unread++
 				if alls && all.Contains(q) {
@@ -102,7 +103,7 @@ func (p *Fold) count(of *counted, r, pair *state.Row, s *Scope, from uint32) (n 
 	return n
 }
 
-// above is how many there are above a seq.
+// above returns the number of counted messages above a seq.
 func (of *counted) above(p *Fold, from uint32) uint32 {
 	switch {
 	case of.t != nil:
@@ -113,7 +114,7 @@ func (of *counted) above(p *Fold, from uint32) uint32 {
 	return of.c.HeadPos - p.PosAt(of.c, from)
 }
 
-// has reports whether a message of the channel is one of them.
+// has reports whether a message of the channel is in the set.
 func (of *counted) has(q uint32) bool {
 	if of.t != nil {
 		return of.t.Live.Contains(q)
@@ -121,12 +122,12 @@ func (of *counted) has(q uint32) bool {
 	return of.x == nil || (!of.x.Deleted.Contains(q) && !of.x.Uncounted.Contains(q))
 }
 
-// whole reports whether all posts above a seq that a user can have in the scope count.
+// whole reports whether all posts above a seq that a user can have in the scope are counted.
 func (of *counted) whole(from uint32) bool {
 	return of.t == nil && (of.x == nil || of.x.Deleted.Max() <= from)
 }
 
-// common is how many members above a seq a set has that count.
+// common returns how many counted messages above a seq are in set.
 func (of *counted) common(set *seqset.Set, from uint32) uint32 {
 	if of.t != nil {
 		return set.Common(&of.t.Live, from)
@@ -138,7 +139,7 @@ func (of *counted) common(set *seqset.Set, from uint32) uint32 {
 	return n
 }
 
-// alls are those that mention all; nil for none.
+// alls returns the set of messages that mention everybody, or nil.
 func (of *counted) alls() *seqset.Set {
 	switch {
 	case of.t != nil:
@@ -149,8 +150,8 @@ func (of *counted) alls() *seqset.Set {
 	return nil
 }
 
-// first is the first one above from that is not one of the user's own and not to be skipped. There
-// is one.
+// first returns the first counted message above from that is neither the user's own nor in skip.
+// There must be one.
 func (of *counted) first(from uint32, skip *seqset.Set, isOwn func(uint32) bool) uint32 {
 	for q := from + 1; ; q++ {
 		for {
@@ -171,8 +172,8 @@ func (of *counted) first(from uint32, skip *seqset.Set, isOwn func(uint32) bool)
 	}
 }
 
-// firstMention takes in the lowest of some mentions that is above from and none of those that the
-// user wrote, read singly or does not see.
+// firstMention updates FirstMention with the oldest message of a set above from that the user did
+// not write, read singly or hide.
 func (n *Counts) firstMention(of *seqset.Set, from uint32, mine func(uint32) bool) {
 	q := of.Next(from + 1)
 	for q != 0 && mine(q) {

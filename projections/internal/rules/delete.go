@@ -16,7 +16,7 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 	for ref := c.Rows; ref != 0; {
 		r := p.Rows.At(ref)
 		if !r.Idle() {
-			p.PairChanged(ref) // others than members have deltas too
+			p.PairChanged(ref) // users who are not members have deltas too
 		}
 		next := r.NextRow
 		if r.Extra != 0 {
@@ -49,7 +49,7 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 	p.dropAdvances(ci, c, func(*receipts.Entry) bool { return true })
 	threads := c.Extra
 	if x := p.ExtraOf(c); x != nil && x.Threads != 0 {
-		*x = state.ChannelExtra{Threads: x.Threads} // until they have left
+		*x = state.ChannelExtra{Threads: x.Threads} // kept until the threads have left
 	} else if x != nil {
 		p.ChannelExtras.Drop(c.Extra)
 		threads = 0
@@ -83,8 +83,8 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 	p.Leaving = append(p.Leaving, ci)
 }
 
-// noteThreads records the users whose view of the channel's threads has unpublished changes: an
-// open time target moves with each message of the channel, and leaves no mark for that.
+// noteThreads lists the users whose view of the channel's threads has unpublished changes. An open
+// time target moves with each message of the channel without leaving a mark.
 func (p *Fold) noteThreads(c *state.Channel) {
 	x := p.ExtraOf(c)
 	if x == nil {
@@ -97,8 +97,8 @@ func (p *Fold) noteThreads(c *state.Channel) {
 	}
 }
 
-// deleteThreads removes the threads of a deleted channel; their records go with those of the
-// channel. It marks every user with a published value in one of them, so that the next drain
+// deleteThreads removes the threads of a deleted channel; their records are removed with the
+// channel's. It marks every user with a published value in one of them, so that the next drain
 // publishes that the thread is gone.
 func (p *Fold) deleteThreads(c *state.Channel) {
 	x := p.ExtraOf(c)

@@ -5,17 +5,17 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// retract notes a read of a deleted channel; offset is its own.
+// retract records that a read named a deleted channel. offset is the read's.
 func (p *Fold) retract(ci uint32, m *events.Read, offset int64) {
 	if p.Replaying {
 		return
 	}
 	f := state.Retraction{Channel: ci, LastR: offset + 1, LastD: p.Positions[events.Deliveries]}
 	if u := p.UserOf(m.UserID); u != 0 {
-		if ref := p.RowOf(ci, u); ref != 0 { // from before the deletion
+		if ref := p.RowOf(ci, u); ref != 0 { // the row is from before the deletion
 			pair := p.Rows.At(ref)
-			// A former owner may already have dropped the row, and published how far all deliveries
-			// were.
+			// A former owner may already have dropped the row, and published a stamp with the
+			// position of all deliveries.
 			pair.LastR, pair.LastD = offset+1, max(pair.LastD, f.LastD)
 			if len(m.ThreadID) > 0 {
 				if ref = p.ThreadRowOf(p.ThreadOf(ci, m.ThreadID), u); ref != 0 {

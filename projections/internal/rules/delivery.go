@@ -10,7 +10,7 @@ import (
 )
 
 // FoldDelivery folds the record of chat.deliveries at offset (DESIGN §4.2, §4.5); timestamp is the
-// record's, in Unix milliseconds. The partition's Lock is held.
+// record's, in Unix milliseconds. The caller holds the partition's Lock.
 func (p *Fold) FoldDelivery(m *events.Delivery, offset, timestamp int64) state.Outcome {
 	p.Positions[events.Deliveries] = offset + 1
 	p.DeliveryTime = max(p.DeliveryTime, m.OccurredAt)
@@ -23,7 +23,7 @@ func (p *Fold) FoldDelivery(m *events.Delivery, offset, timestamp int64) state.O
 	r.LastD = offset + 1
 	p.TouchRow(ref, r)
 	if r.Erased() {
-		return state.OutcomeIgnored // in no list, for good
+		return state.OutcomeIgnored // no list will ever have it
 	}
 	h := state.PendingEvent{
 		Offset: offset, At: m.OccurredAt, Now: p.DeliveryTime, By: state.ByID, ID: m.MessageID,
@@ -57,8 +57,8 @@ func (p *Fold) FoldDelivery(m *events.Delivery, offset, timestamp int64) state.O
 	return h.Idle()
 }
 
-// deliver takes a delivery of which the message is known. It reports whether it says anything new,
-// as far as that can be told without reading the store.
+// deliver applies a delivery whose message is known. It reports whether the delivery may be new, as
+// far as memory can tell without the store.
 func (p *Fold) deliver(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent) bool {
 	if h.Kind == state.KindQueued {
 		return p.queue(ref, c, r, h.Seq)
@@ -77,7 +77,7 @@ func (p *Fold) deliver(ref uint32, c *state.Channel, r *state.Row, h *state.Pend
 	return true
 }
 
-// queue records that no device could show the user a message.
+// queue records that no device of the user could show a message.
 func (p *Fold) queue(ref uint32, c *state.Channel, r *state.Row, seq uint32) bool {
 	if seq <= p.furthestEver(r) {
 		return false
@@ -94,9 +94,9 @@ func (p *Fold) queue(ref uint32, c *state.Channel, r *state.Row, seq uint32) boo
 		return false
 	}
 	if p.OfflineUnread(c, r, &s) == before {
-		// A message that is gone may have counted before: a former owner that folded this first has
-		// published that. In a small channel its end was published to the users for whom it was
-		// unread.
+		// This message is gone, but may have counted earlier: a former owner that folded this
+		// delivery before the deletion has published that. In a small channel, the deletion
+		// published deltas for the users who had the message unread.
 		if c.Flags&state.ChannelLarge != 0 && (seq <= c.Floor || p.goneAt(c, seq)) {
 			p.PairChanged(ref)
 		}

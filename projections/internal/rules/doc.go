@@ -1,37 +1,37 @@
-// Package rules is the fold of DESIGN §4: what an event does to a state, and what a user sees of
-// it. It knows no database, no lock and no clock, so the stories run on it alone.
-// Each file calls only files that stand below it here: first what events do, then what they leave
-// behind for drains, cuts and later events, then what a user sees.
+// Package rules is the fold of DESIGN §4: the effects of events on a state, and the views of users.
+// It uses no database, no lock and no clock, so the stories run on it alone. Each file calls only
+// files below it in this list: first come the effects of events, then the marks that they leave for
+// drains, cuts and later events, then the views.
 //
 //	rules.go           Fold, a state with its rules
-//	timeline.go        what chat.messages does to a channel
-//	seeded.go          the messages that a channel begins with
+//	timeline.go        the effects of chat.messages on a channel
+//	seeded.go          seeded messages
 //	post.go            a new message
-//	members.go         who joins and who leaves
-//	delete.go          a channel is deleted
-//	threads.go         what a message does to threads
-//	reads.go           what chat.reads does to a pair
-//	wake.go            which rows a message, or the time, settles
-//	receipts.go        what becomes a receipt
-//	delivery.go        what chat.deliveries does to a pair
-//	follows.go         who follows a thread, and reads that reach threads
-//	viewed.go          which messages a user played or opened
+//	members.go         joins and leaves
+//	delete.go          deleting a channel
+//	threads.go         the effects of a message on threads
+//	reads.go           the effects of chat.reads on a pair
+//	wake.go            the rows that a message, or log time, settles
+//	receipts.go        making receipts of reads
+//	delivery.go        the effects of chat.deliveries on a pair
+//	follows.go         follows of threads, and reads that reach threads
+//	viewed.go          messages that a user played or opened
 //	hidden.go          messages that are in none of a user's numbers
 //	filed.go           a channel that a user filed
 //	flag.go            a user's flag on a channel
-//	said.go            what a user says of a channel beside reading it
-//	erase.go           a user is erased
-//	deleted_reads.go   a read of a channel that is deleted
-//	await.go           what the rows that wait for something wait for
+//	said.go            a user's settings of a channel
+//	erase.go           erasing a user
+//	deleted_reads.go   reads of a deleted channel
+//	await.go           triggers of waiting rows
 //	receipt_marks.go   receipts to publish and to store
-//	republish.go       what a store that is ahead of the group publishes once more
-//	marks.go           what the next drain has to look at
-//	signature.go       a hash of what a delta says, to tell whether an event changed it
-//	thread_scope.go    what a user sees of a thread
+//	republish.go       publishing again from a store that is ahead of the group
+//	marks.go           marks for the next drain
+//	signature.go       a hash of a delta, to detect whether an event changes it
+//	thread_scope.go    the view of a thread
 //	with_threads.go    reads of a channel that read its threads too
-//	counts.go          what is unread for a user in a channel
+//	counts.go          unread counts
 //	excluded.go        the positions that a delta of a large channel lists
-//	queued.go          what was queued for a user who could not be reached
-//	stands.go          which flags and filings still hold
-//	scope.go           what a user's reads come to
+//	queued.go          messages queued for a user who was offline
+//	stands.go          flags and filings that still hold
+//	scope.go           the effect of a user's reads on a scope
 package rules

@@ -5,13 +5,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Erasure (DESIGN §3, UserErased) forgets all that a user did in a channel and its threads so far:
-// pointers, single reads, marks and with them epochs, mute, follows, and reads that wait.
-// Membership and messages are the timeline's: no read forgets what chat.messages says.
+// An erasure (DESIGN §3, UserErased) removes everything that a user did in a channel and its
+// threads so far: pointers, single reads, marks and their epochs, mute, follows, and waiting reads.
+// Membership and messages are part of the timeline, and no read changes the timeline.
 //
-// Messages come first in the one definition, so all messages of the user are from before the
+// In the one definition, messages come before all reads, so all messages of the user precede the
 // erasure. None of them lifts the user's pointer any more, and none makes the user follow a thread.
-// Users who come back count on by what they read and follow by word.
+// For users who come back, only their new reads and explicit follows count.
 
 // userErased folds an erasure; ref is the user's row in the channel.
 func (p *Fold) userErased(ref uint32, c *state.Channel, r *state.Row, m *events.Read) state.Outcome {
@@ -28,15 +28,15 @@ func (p *Fold) userErased(ref uint32, c *state.Channel, r *state.Row, m *events.
 	p.followsChanged(r)
 	out := p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
 	if out == state.OutcomeDuplicate {
-		// It is told whatever it changed here, like what there was of threads: an owner before this
-		// one may have told more of the user, which readers are to forget.
+		// Publish this even if nothing changed here, and likewise the user's threads: a former
+		// owner may have published more about the user, which readers have to drop.
 		p.readChanged(ref, m.InstanceID)
 	}
 	return out
 }
 
-// eraseRow forgets what reads and marks made of one scope. Its mentions and own posts are the
-// timeline's.
+// eraseRow removes the effects of reads and marks on one scope. Mentions and own posts belong to
+// the timeline and stay.
 func (p *Fold) eraseRow(ref uint32, r *state.Row) {
 	r.Pointer, r.At, r.Event, r.Marks, r.OwnFloor = 0, 0, 0, 0, state.NoOwn
 	r.Public, r.PublicAt, r.Far = 0, 0, 0
@@ -51,8 +51,8 @@ func (p *Fold) eraseRow(ref uint32, r *state.Row) {
 	p.TouchRow(ref, r)
 }
 
-// FollowIdle reports whether a row in a thread says nothing, so that it has no record. Of an erased
-// user it says nothing if it is as a new one would be.
+// FollowIdle reports whether a thread row has no content, and so needs no record. An erased user's
+// row has no content if it equals a new row of that user.
 func (p *Fold) FollowIdle(r *state.Row, f *state.Follow) bool {
 	if !p.Rows.At(f.Pair).Erased() {
 		return r.Idle() && f.Flags == 0 && f.Auto == 0

@@ -10,14 +10,14 @@ import (
 // MaxListed is the number of positions that a delta or a channel record lists at most (DESIGN §7).
 const MaxListed = 1000
 
-// ExcludedOf lists the positions above readPos that are own, read singly or hidden by the user.
+// ExcludedOf lists the positions above a seq that the user wrote, read singly or hid.
 func (p *Fold) ExcludedOf(c *state.Channel, s *Scope, above uint32) []uint32 {
 	return p.excluded(c, s, above, MaxListed)
 }
 
-// excluded is ExcludedOf for another length of the list.
+// excluded is ExcludedOf with another limit of the list.
 func (p *Fold) excluded(c *state.Channel, s *Scope, above uint32, most int) []uint32 {
-	if s.HiddenTo > above && !s.ahead { // all positions up to there
+	if s.HiddenTo > above && !s.ahead { // every position up to HiddenTo is excluded
 		list := p.excluded(c, s, s.HiddenTo, most)
 		to := p.PosAt(c, s.HiddenTo)
 		first := max(p.PosAt(c, above), to-min(to, uint32(most-len(list)))) + 1
@@ -44,13 +44,13 @@ func (p *Fold) excluded(c *state.Channel, s *Scope, above uint32, most int) []ui
 	return p.PositionsOf(c, seqs[max(0, len(seqs)-most):])
 }
 
-// newestCounted appends the members of a set above a seq that are counted messages: the newest, as
-// many as are listed at least.
+// newestCounted appends the newest members of a set above a seq that are counted messages: at least
+// most of them, if there are as many.
 func (p *Fold) newestCounted(seqs []uint32, c *state.Channel, set *seqset.Set, above uint32, most int) []uint32 {
 	start := len(seqs)
 	x := p.ExtraOf(c)
 	silent := x != nil && x.Uncounted.Max() > above
-	for n, more := most, true; more; n *= 2 { // from the newest on, until there are enough that count
+	for n, more := most, true; more; n *= 2 { // from the newest on, until enough of them count
 		seqs = set.Newest(seqs[:start], above, n)
 		more = len(seqs)-start == n
 		if silent {
@@ -70,9 +70,9 @@ func (p *Fold) MentionedOf(c *state.Channel, r *state.Row, above uint32) []uint3
 	return p.PositionsOf(c, e.Mentions.Newest(nil, above, MaxListed))
 }
 
-// AskOf reports whether the reader of a large channel cannot derive what the user sees: a counted
-// message above read_pos is hidden from them, which no delta lists, or they hid what is not posted
-// yet, or a list is cut.
+// AskOf reports whether readers cannot derive the user's counts in a large channel and must ask the
+// owner. That is so if a counted message above the seq is hidden from the user (no delta lists
+// those), if the user hid messages that are not posted yet, or if a list is cut off.
 func (p *Fold) AskOf(c *state.Channel, r *state.Row, s *Scope, above uint32) bool {
 	if s.ahead {
 		return true
@@ -88,14 +88,14 @@ func (p *Fold) AskOf(c *state.Channel, r *state.Row, s *Scope, above uint32) boo
 	return listed > MaxListed && len(p.excluded(c, s, above, MaxListed+1)) > MaxListed
 }
 
-// asks is AskOf for a row as it is.
+// asks is AskOf for the current state of a row.
 func (p *Fold) asks(c *state.Channel, r *state.Row) bool {
 	s := p.ScopeOf(c, r)
 	return p.AskOf(c, r, &s, max(s.Pointer, r.Baseline))
 }
 
-// hiddenFromAbove reports whether a counted message above a seq is hidden from the user of a row,
-// whatever became of it.
+// hiddenFromAbove reports whether a counted message above a seq is, or was before its deletion,
+// hidden from the user of a row.
 func (p *Fold) hiddenFromAbove(c *state.Channel, r *state.Row, above uint32) bool {
 	h := p.HiddenOf(r)
 	if h == nil || h.From.Max() <= above {

@@ -9,7 +9,7 @@ import (
 // arrives, whether or not its message exists. An own post removes it when the flag is evaluated,
 // because the post may be folded before the flag or after it.
 
-// sinceOf is what a flag compares posts with.
+// sinceOf returns the point in the timeline that a flag compares posts with.
 func sinceOf(m *events.Read, h *state.PendingEvent) state.Since {
 	if m.HeadSeq != 0 {
 		return state.Since{Is: true, HeadSeq: m.HeadSeq}
@@ -17,8 +17,7 @@ func sinceOf(m *events.Read, h *state.PendingEvent) state.Since {
 	return state.Since{Is: true, At: h.At, Horizon: h.Horizon}
 }
 
-// flagSet folds a flag. One that is set begins an epoch, so that a read in flight does not take it
-// off.
+// flagSet folds a flag. Setting one begins an epoch, so that a read in flight does not remove it.
 func (p *Fold) flagSet(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
 	before := p.Signature(c, r)
 	said := p.SaidOf(r)
@@ -30,8 +29,8 @@ func (p *Fold) flagSet(ref uint32, c *state.Channel, r *state.Row, m *events.Rea
 	return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
 }
 
-// flagOf is the flag that a read takes off, nil for none: neither a read in a thread nor one that
-// is stale takes one off.
+// flagOf returns the user's settings if the read removes their flag, and nil otherwise. A read in a
+// thread removes none, and neither does a stale read.
 func (p *Fold) flagOf(r *state.Row, m *events.Read) *state.Said {
 	said := p.ExtraSaid(r)
 	if said == nil || !said.Flag.Is || len(m.ThreadID) > 0 || r.EpochEnded(m.ReadEpoch) {
@@ -40,8 +39,8 @@ func (p *Fold) flagOf(r *state.Row, m *events.Read) *state.Said {
 	return said
 }
 
-// unflag takes off the flag of a user who has read the channel, unless the read is refused. was is
-// what flagOf found before the read was folded, out what became of the read.
+// unflag removes the flag of a user who has read the channel, unless the fold refused the read. was
+// is the result of flagOf before the read was folded; out is the outcome of the read.
 func (p *Fold) unflag(ref uint32, c *state.Channel, m *events.Read, was *state.Said, out state.Outcome) state.Outcome {
 	if was == nil || out == state.OutcomeTooManyHeld {
 		return out

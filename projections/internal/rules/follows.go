@@ -9,7 +9,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// followByRoot makes the root's author follow from the first reply on that is not hidden from them.
+// followByRoot lets the root's author follow the thread from its first reply that is not hidden
+// from them.
 func (p *Fold) followByRoot(c *state.Channel, ti uint32, t *state.Thread) {
 	root := p.EntryAt(c, t.Root)
 	if len(root.Sender) == 0 {
@@ -20,7 +21,7 @@ func (p *Fold) followByRoot(c *state.Channel, ti uint32, t *state.Thread) {
 	if t.Flags&state.ThreadUnseen == 0 {
 		first = p.firstReplyFor(c, t, in)
 	} else if !p.IsHiddenFrom(in, c.HeadSeq) {
-		first = c.HeadSeq // the reply that is folded
+		first = c.HeadSeq // the reply being folded
 	}
 	if t.Flags &^= state.ThreadUnseen; first == 0 {
 		t.Flags |= state.ThreadUnseen
@@ -32,21 +33,21 @@ func (p *Fold) followByRoot(c *state.Channel, ti uint32, t *state.Thread) {
 	p.PairMayHaveChanged(ref)
 }
 
-// followFromReply makes the row's user follow from a reply on, itself included, if not from earlier
-// on.
+// followFromReply lets the row's user follow from this reply on, unless they follow from an earlier
+// one.
 func (p *Fold) followFromReply(ref, seq uint32) {
 	r := p.Rows.At(ref)
 	if f := p.Follows.At(r.Scope); f.Auto == 0 || seq < f.Auto {
 		f.Auto = seq
 		p.TouchRow(ref, r)
 		if f.Flags&state.FollowStopped == 0 {
-			f.LastSeen = state.SeenUnknown // replies that counted from here on may be read singly by now
+			f.LastSeen = state.SeenUnknown // replies from here on may have been read singly already
 		}
 	}
 }
 
-// mentionInThread makes those follow whom a reply mentions now, and keeps the sets of its mentions.
-// A broadcast reply counts in the channel, mentions too.
+// mentionInThread lets the users follow whom a reply mentions now, and updates its sets of
+// mentions. A broadcast reply counts in the channel only, and so do its mentions.
 func (p *Fold) mentionInThread(ci, ti uint32, e *history.Entry, now, before []byte) {
 	if len(now) == 0 && len(before) == 0 {
 		return
@@ -83,7 +84,7 @@ func hasUser(users, id []byte) (has bool) {
 	return has
 }
 
-// followByWord is thread_followed and thread_unfollowed.
+// followByWord folds thread_followed and thread_unfollowed.
 func (p *Fold) followByWord(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
 	before := p.Signature(c, r)
 	f := p.Follows.At(r.Scope)
@@ -103,15 +104,15 @@ func (p *Fold) followByWord(ref uint32, c *state.Channel, r *state.Row, m *event
 		return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
 	}
 	p.TouchRow(ref, r)
-	f.LastSeen = state.SeenUnknown // replies that counted from here on may be gone by now
+	f.LastSeen = state.SeenUnknown // replies from here on may be gone already
 	p.readChanged(ref, m.InstanceID)
 	return state.OutcomeApplied
 }
 
-// threadsRead settles the threads of a user who read them with their channel, and notes that what
-// the user sees of them may have changed. before is how far such reads reached: a thread in which
-// nothing was said between there and where they reach now shows what it showed. Users who follow
-// 10,000 threads read them with each read.
+// threadsRead settles the threads of a user who read them with their channel, and lists those whose
+// view may have changed. before is how far such reads reached until now. A thread without replies
+// between before and the new reach looks the same as before and is skipped: a user who follows
+// 10,000 threads reads all of them with each such read.
 func (p *Fold) threadsRead(c *state.Channel, r *state.Row, before uint32) {
 	now := p.ThreadsReached(c, r)
 	low, high := min(before, now), max(before, now)
@@ -129,7 +130,7 @@ func (p *Fold) threadsRead(c *state.Channel, r *state.Row, before uint32) {
 	}
 }
 
-// saidWithin reports whether a set has a member above low, up to high.
+// saidWithin reports whether a set has a member in (low, high].
 func saidWithin(live *seqset.Set, low, high uint32) bool {
 	if live.Max() <= low {
 		return false
@@ -138,8 +139,8 @@ func saidWithin(live *seqset.Set, low, high uint32) bool {
 	return next != 0 && next <= high
 }
 
-// echoInThreads makes the deltas of the threads that a read reaches echo its origin, and reports
-// whether there are any.
+// echoInThreads adds a read's origin to the deltas of the threads that the read reaches, and
+// reports whether there are any.
 func (p *Fold) echoInThreads(r *state.Row, origin []byte) (any bool) {
 	for fi := r.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
 		f := p.Follows.At(fi)

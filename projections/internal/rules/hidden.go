@@ -13,7 +13,8 @@ import (
 // user, or the user hid them. Only an erasure undoes what the user hid, and nothing undoes the
 // rest, so the order of these events does not matter.
 
-// hideFrom folds whom a new message is hidden from. It goes before all else that the message does.
+// hideFrom hides a new message from the users that its producer lists. It runs before all other
+// effects of the message.
 func (p *Fold) hideFrom(ci uint32, c *state.Channel, m *events.Message, seq uint32, counted bool) {
 	if len(m.HiddenFrom) == 0 {
 		return
@@ -21,7 +22,7 @@ func (p *Fold) hideFrom(ci uint32, c *state.Channel, m *events.Message, seq uint
 	p.NeedsNewFormat(ci, c)
 	history.EachDistinct(m.HiddenFrom, func(id []byte) {
 		if bytes.Equal(id, m.SenderID) {
-			return // for its sender a message exists
+			return // a sender always sees their own message
 		}
 		ref, r := p.EnsureRow(ci, p.EnsureUser(id))
 		tell := false
@@ -41,9 +42,9 @@ func (p *Fold) hideFrom(ci uint32, c *state.Channel, m *events.Message, seq uint
 	})
 }
 
-// firstReplyFor is the first reply of a thread that is not hidden from the user of a row in the
-// channel, 0 if there is none. Nearly always it is the thread's first; else the log is looked
-// through up to the first one that nothing became of.
+// firstReplyFor returns the first reply of a thread that is not hidden from the user of a row in
+// the channel, or 0. Nearly always that is the thread's first reply. Otherwise firstReplyFor
+// searches the log up to the first visible reply.
 func (p *Fold) firstReplyFor(c *state.Channel, t *state.Thread, r *state.Row) uint32 {
 	if !p.IsHiddenFrom(r, t.First) {
 		return t.First
@@ -63,8 +64,8 @@ func (p *Fold) firstReplyFor(c *state.Channel, t *state.Thread, r *state.Row) ui
 	return 0
 }
 
-// messagesHidden folds what a user hides: messages by their ids, which wait for them, and all up to
-// a seq.
+// messagesHidden folds what a user hides: single messages by id, which may have to wait for their
+// messages, and everything up to a seq.
 func (p *Fold) messagesHidden(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
 	h.Kind, h.By = state.KindHidden, state.ByID
 	x := p.EnsurePairExtra(r)
@@ -91,8 +92,8 @@ func (p *Fold) messagesHidden(ref uint32, c *state.Channel, r *state.Row, m *eve
 	return p.outcome(ref, c, r, before, idle, m.InstanceID)
 }
 
-// namedEach looks for the messages that an event names by id: those that are there, and those that
-// it waits for. expired says that one is there for which it is too late.
+// namedEach looks up the messages that an event names by id. It returns the existing ones and those
+// that the event has to wait for; expired reports that one exists but is too old.
 func (p *Fold) namedEach(c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) (there, waiting []state.PendingEvent, expired bool) {
 	history.EachDistinct(m.IDs, func(id []byte) {
 		one := *h
@@ -110,7 +111,7 @@ func (p *Fold) namedEach(c *state.Channel, r *state.Row, m *events.Read, h *stat
 	return there, waiting, expired
 }
 
-// awaitEach keeps events with the open reads until their messages are there.
+// awaitEach keeps events among the open reads until their messages exist.
 func (p *Fold) awaitEach(ref uint32, c *state.Channel, x *state.PairExtra, waiting []state.PendingEvent) {
 	for i := range waiting {
 		x.OpenReads = append(x.OpenReads, waiting[i])
@@ -140,7 +141,7 @@ func (p *Fold) hideOne(c *state.Channel, r *state.Row, seq uint32) bool {
 		return false
 	}
 	if r.Scope == 0 {
-		return true // no thread has a row of theirs
+		return true // no thread has a row for them
 	}
 	if e := p.EntryAt(c, seq); e.Flags&history.Reply != 0 {
 		if ti := p.ThreadOf(r.Channel, e.Thread); ti != 0 {
@@ -152,7 +153,7 @@ func (p *Fold) hideOne(c *state.Channel, r *state.Row, seq uint32) bool {
 	return true
 }
 
-// hideFound hides a message that a user hid before it was there.
+// hideFound hides a message that the user hid before it was posted.
 func (p *Fold) hideFound(ref uint32, c *state.Channel, r *state.Row, seq uint32) {
 	before := p.Signature(c, r)
 	if !p.hideOne(c, r, seq) {

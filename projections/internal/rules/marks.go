@@ -2,10 +2,10 @@ package rules
 
 import "github.com/tidemark/tidemark/projections/internal/state"
 
-// PairChanged notes that what the pair sees has changed.
+// PairChanged marks the user's view of the channel as changed.
 func (p *Fold) PairChanged(ref uint32) { p.list(ref, state.RowChanged) }
 
-// PairMayHaveChanged notes that what the pair sees may have changed.
+// PairMayHaveChanged marks the user's view of the channel as possibly changed.
 func (p *Fold) PairMayHaveChanged(ref uint32) { p.list(ref, state.RowCheck) }
 
 func (p *Fold) list(ref uint32, flag uint8) {
@@ -20,8 +20,8 @@ func (p *Fold) list(ref uint32, flag uint8) {
 	}
 }
 
-// outThread notes that the followers of a thread are to be looked at. As with messages in a small
-// channel, many changes make one delta for each follower.
+// outThread lists a thread for the next drain, which checks all its followers. As with messages in
+// a small channel, many changes make one delta for each follower.
 func (p *Fold) outThread(ti uint32) {
 	if t := p.Threads.At(ti); t.Flags&state.ThreadListed == 0 {
 		t.Flags |= state.ThreadListed
@@ -29,8 +29,8 @@ func (p *Fold) outThread(ti uint32) {
 	}
 }
 
-// listThread is outThread for changes that not every follower sees: it looks at each, now. They are
-// rare; a reply, which changes something for all of them, costs no more for many.
+// listThread is outThread for changes that only some followers see: it checks each follower at
+// once. Such changes are rare. A reply changes something for all followers, so it uses outThread.
 func (p *Fold) listThread(ti uint32) {
 	p.outThread(ti)
 	for fi := p.Threads.At(ti).Follows; fi != 0; fi = p.Follows.At(fi).Next {
@@ -38,9 +38,9 @@ func (p *Fold) listThread(ti uint32) {
 	}
 }
 
-// noteThread remembers that what the row's user sees of the thread has changed, even if it changes
-// back before the next drain: an owner before this one may have published what was in between, and
-// died before the group knew.
+// noteThread records that the user's view of the thread has changed, even if it changes back before
+// the next drain. A former owner may have published the state in between and crashed before it
+// committed.
 func (p *Fold) noteThread(r *state.Row) {
 	f := p.Follows.At(r.Scope)
 	if f.LastSeen == state.SeenUnknown {
@@ -53,15 +53,15 @@ func (p *Fold) noteThread(r *state.Row) {
 	}
 }
 
-// followsChanged notes that what the user sees of all their threads in the channel may have
-// changed.
+// followsChanged marks the user's view of all their threads in the channel as possibly changed.
 func (p *Fold) followsChanged(pair *state.Row) {
 	for fi := pair.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
 		p.PairMayHaveChanged(p.Follows.At(fi).Row)
 	}
 }
 
-// readChanged is emit for a change that a read itself caused: the delta echoes its origin.
+// readChanged is PairChanged for a change that a read itself caused: the delta echoes the read's
+// origin.
 func (p *Fold) readChanged(ref uint32, origin []byte) {
 	p.PairChanged(ref)
 	if p.Replaying {
@@ -73,8 +73,8 @@ func (p *Fold) readChanged(ref uint32, origin []byte) {
 	o.To = uint32(len(p.Origins))
 }
 
-// outcome says what a read did, idle if nothing that is seen, and marks the pair for Drain if what
-// is seen changed.
+// outcome returns the outcome of a read, and marks the pair for Drain if its view changed. idle is
+// the outcome if it did not.
 func (p *Fold) outcome(ref uint32, c *state.Channel, r *state.Row, before uint64, idle state.Outcome, instance []byte) state.Outcome {
 	if p.Signature(c, r) != before {
 		p.readChanged(ref, instance)
@@ -83,11 +83,12 @@ func (p *Fold) outcome(ref uint32, c *state.Channel, r *state.Row, before uint64
 	return idle
 }
 
-// comparing runs a change of the timeline that is no post, and notes the members of a small channel
-// who see it. Such changes are rare, so that comparing costs less than keeping what would tell.
+// comparing runs a change of the timeline that is not a post, and marks the members of a small
+// channel whose view it changes. Such changes are rare, so comparing all members' signatures costs
+// less than maintaining an index of those affected.
 func (p *Fold) comparing(c *state.Channel, change func()) {
 	each := p.EachMember
-	if c.Flags&state.ChannelLarge != 0 { // a delta tells what was queued all the same
+	if c.Flags&state.ChannelLarge != 0 { // in a large channel only offline_unread of queuers can change
 		each = func(c *state.Channel, fn func(ref uint32, r *state.Row)) {
 			if x := p.ExtraOf(c); x != nil {
 				for _, ref := range x.Queuers {
@@ -108,8 +109,8 @@ func (p *Fold) comparing(c *state.Channel, change func()) {
 	})
 }
 
-// mentionChanged notes that message seq mentions a member of a large channel now, or no longer. In
-// a small channel all members are looked at.
+// mentionChanged marks a member of a large channel whom message seq mentions now, or no longer. In
+// a small channel the caller marks all members.
 func (p *Fold) mentionChanged(ref uint32, seq uint32) {
 	r := p.Rows.At(ref)
 	c := p.Channels.At(r.Channel)
@@ -121,21 +122,21 @@ func (p *Fold) mentionChanged(ref uint32, seq uint32) {
 	}
 }
 
-// ChannelChanged notes that the channel's own record has changed.
+// ChannelChanged marks the channel record as changed.
 func (p *Fold) ChannelChanged(ci uint32, c *state.Channel) {
 	p.listChannel(ci, c, state.OutRecordChanged)
 }
 
-// membersChanged notes that what every member sees has changed. In a large channel messages of
-// others make no delta.
+// membersChanged marks every member's view as changed. In a large channel messages of others make
+// no delta.
 func (p *Fold) membersChanged(ci uint32, c *state.Channel) {
 	if c.Flags&state.ChannelLarge == 0 {
 		p.listChannel(ci, c, state.OutMembersChanged)
 	}
 }
 
-// openChanged notes that what open time targets reach has changed. In a large channel that makes a
-// delta only when the target closes (DESIGN §7).
+// openChanged marks the channel because the reach of open time targets has changed. In a large
+// channel that makes a delta only when the target closes (DESIGN §7).
 func (p *Fold) openChanged(ci uint32, c *state.Channel) {
 	if x := p.ExtraOf(c); x != nil && len(x.Wait.Times) > 0 && c.Flags&state.ChannelLarge == 0 {
 		p.listChannel(ci, c, state.OutOpenChanged)
@@ -150,11 +151,12 @@ func (p *Fold) listChannel(ci uint32, c *state.Channel, flag uint8) {
 	c.Pending |= flag
 }
 
-// Quiet turns publishing off for everything that is folded from here on: then Drain is called with
-// nil, and marks that only a record would need are left out. It changes nothing else and may be
-// left out. Everything must have been drained. Lock is held.
+// Quiet turns publishing off, or on again, for everything that is folded from here on. While
+// publishing is off, the caller passes nil to Drain, and the fold leaves out marks that only
+// published records need. Quiet changes nothing else and may be left out. Everything must have been
+// drained. The caller holds Lock.
 func (p *Fold) Quiet(on bool) { p.Replaying = on }
 
-// Undrained is how many pairs Drain(d, false) has to look at: one event that lets many users join
-// lists as many.
+// Undrained returns how many pairs the next Drain(d, false) processes. One event that lets many
+// users join lists as many pairs.
 func (p *Fold) Undrained() int { return len(p.OutRows) + len(p.Retractions) }

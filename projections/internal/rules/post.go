@@ -10,8 +10,8 @@ import (
 
 func (p *Fold) posted(ci uint32, c *state.Channel, m *events.Message, offset int64) state.Outcome {
 	hash := state.IDHash(m.MessageID)
-	// An id beyond all that were posted is new for sure, so that ids that grow with time, as most
-	// do, cost no lookup.
+	// An id greater than all earlier ones is certainly new. So ids that grow with time, as most do,
+	// cost no lookup.
 	grows := bytes.Compare(m.MessageID, p.Blobs.Get(c.MaxID)) > 0
 	if !grows {
 		if _, dup := p.Lookup(c, m.MessageID, hash, p.MessageTime); dup {
@@ -52,8 +52,8 @@ func (p *Fold) posted(ci uint32, c *state.Channel, m *events.Message, offset int
 	var before uint64
 	if counted && len(m.SenderID) > 0 {
 		senderRef, sender = p.EnsureRow(ci, p.EnsureUser(m.SenderID))
-		// Nearly always the post moves its sender's pointer. Where it need not, what the sender
-		// sees is compared.
+		// Nearly always the post moves its sender's pointer. If it may not, the code below compares
+		// the sender's view before and after.
 		x := p.ExtraOfPair(sender)
 		if compare = reads && (sender.Erased() || (x != nil && len(x.Unsettled)+len(x.Floors) > 0)); compare {
 			before = p.Signature(c, sender)
@@ -98,7 +98,7 @@ func (p *Fold) posted(ci uint32, c *state.Channel, m *events.Message, offset int
 			switch {
 			case compare && p.Signature(c, sender) == before:
 			case !reads && (sender.Flags&state.RowMember == 0 || c.Flags&state.ChannelLarge == 0):
-				// An own post that moves no pointer changes a delta in a large channel only, as one
+				// An own post that moves no pointer changes a delta only in a large channel, as one
 				// more excluded position.
 			default:
 				p.PairChanged(senderRef)
@@ -111,7 +111,7 @@ func (p *Fold) posted(ci uint32, c *state.Channel, m *events.Message, offset int
 	return state.OutcomeApplied
 }
 
-// setMentions states the mentions of a new or edited message.
+// setMentions sets the mentions of a new or edited message.
 func (p *Fold) setMentions(e *history.Entry, m *events.Message) {
 	e.Flags &^= history.MentionsAll | history.MentionsUsers
 	e.Users = nil
@@ -124,7 +124,7 @@ func (p *Fold) setMentions(e *history.Entry, m *events.Message) {
 	}
 }
 
-// mention enters a counted message into the sets of those it mentions now, and takes it out of the
+// mention adds a counted message to the sets of the users it mentions now, and removes it from the
 // sets of those it mentioned before.
 func (p *Fold) mention(ci uint32, e *history.Entry, now, before []byte) {
 	if len(now) == 0 && len(before) == 0 {

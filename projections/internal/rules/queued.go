@@ -19,7 +19,7 @@ func (p *Fold) OfflineUnread(c *state.Channel, r *state.Row, s *Scope) (n uint32
 	}
 	from := max(s.from(c, r), far)
 	sets := p.ExtraOf(c)
-	if len(s.Own) == 0 && s.Skip.Max() <= from { // by rank: each post counts what may be thousands
+	if len(s.Own) == 0 && s.Skip.Max() <= from { // by rank, since each post may count thousands
 		n = x.Queued.Above(from)
 		if sets != nil {
 			n -= x.Queued.Common(&sets.Deleted, from) + x.Queued.Common(&sets.Uncounted, from)
@@ -35,7 +35,7 @@ func (p *Fold) OfflineUnread(c *state.Channel, r *state.Row, s *Scope) (n uint32
 	return n
 }
 
-// dropQueued forgets what was queued up to the furthest that the user ever read.
+// dropQueued drops queued messages up to the furthest seq that the user ever read.
 func (p *Fold) dropQueued(ref uint32, r *state.Row) {
 	if x := p.ExtraOfPair(r); x != nil && !x.Queued.Empty() {
 		x.Queued.RemoveTo(p.furthestEver(r))
@@ -43,8 +43,8 @@ func (p *Fold) dropQueued(ref uint32, r *state.Row) {
 	}
 }
 
-// ListQueued remembers who has anything queued in a large channel, where messages of others make no
-// delta otherwise.
+// ListQueued lists a row with queued messages in a large channel. Deletions there have to check
+// these rows, because messages of others make no delta otherwise.
 func (p *Fold) ListQueued(c *state.Channel, ref uint32, r *state.Row) {
 	x := p.ExtraOfPair(r)
 	if x == nil || x.Queued.Empty() || c.Flags&state.ChannelLarge == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // FoldRead folds the record of chat.reads at offset (DESIGN §4.3); timestamp is the record's, in
-// Unix milliseconds. The partition's Lock is held.
+// Unix milliseconds. The caller holds the partition's Lock.
 func (p *Fold) FoldRead(m *events.Read, offset, timestamp int64) state.Outcome {
 	p.Positions[events.Reads] = offset + 1
 	p.ReadTime = max(p.ReadTime, m.OccurredAt)
@@ -65,8 +65,8 @@ func (p *Fold) FoldRead(m *events.Read, offset, timestamp int64) state.Outcome {
 	return state.OutcomeIgnored
 }
 
-// useOf is what a read is for besides the pointer: for others unless it is private, and for how far
-// the user ever came unless it is stale. One with_threads that is not stale is for the threads too.
+// useOf returns the uses of a read besides the pointer: for others unless it is private, for the
+// furthest read ever unless it is stale, and for the threads if it is with_threads and not stale.
 func useOf(m *events.Read, stale bool) (use uint8) {
 	if !m.Private {
 		use |= state.ForOthers
@@ -80,15 +80,16 @@ func useOf(m *events.Read, stale bool) (use uint8) {
 	return use
 }
 
-// maxTime is the end of year 9999 in Unix milliseconds, where times of events end; a record's
+// maxTime is the end of year 9999 in Unix milliseconds, the latest time of an event. A record's
 // timestamp may be anything.
 const maxTime = 253402300799_999
 
-// full reports whether n more events are more than the user may hold in this scope (DESIGN §4.3).
-// Each message that a messages_read waits for counts, and each head that is still open.
+// full reports whether n more events exceed the limit of held events of a user in this scope
+// (DESIGN §4.3). Each message that a messages_read waits for counts, and so does each head that is
+// still open.
 func full(x *state.PairExtra, n int) bool {
 	return x != nil && n > 0 && len(x.Unsettled)+len(x.Floors)+n > pending.MaxUnsettled &&
-		withoutThreads(x.Unsettled)+len(x.Floors)+n > pending.MaxUnsettled // those are held in the channel
+		withoutThreads(x.Unsettled)+len(x.Floors)+n > pending.MaxUnsettled // reads with_threads are held in the channel and count there
 }
 
 func (p *Fold) readUpTo(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
@@ -123,7 +124,7 @@ func (p *Fold) readUpTo(ref uint32, c *state.Channel, r *state.Row, m *events.Re
 	return out
 }
 
-// moveTo is the part of a read in its own scope.
+// moveTo applies a read to the pointer of its own scope.
 func (p *Fold) moveTo(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, instance []byte) state.Outcome {
 	x := p.ExtraOfPair(r)
 	if h.Closed && (x == nil || len(x.Unsettled)+len(x.Floors) == 0) {
@@ -136,14 +137,14 @@ func (p *Fold) moveTo(ref uint32, c *state.Channel, r *state.Row, h *state.Pendi
 	return p.hold(ref, c, r, h, instance)
 }
 
-// closedFirst reports whether the event is a closed read that no mark precedes: it goes into the
-// base at once.
+// closedFirst reports whether the event is a closed read that no mark precedes. Such a read goes
+// into the base at once.
 func (p *Fold) closedFirst(x *state.PairExtra, h *state.PendingEvent) bool {
 	return h.Closed && !slices.ContainsFunc(x.Unsettled, func(o state.PendingEvent) bool { return o.Kind == state.KindMark })
 }
 
-// advance applies a closed read to a pair that holds nothing. It reports whether what is seen may
-// have changed: a pointer that stays below the newest own post moves unseen.
+// advance applies a closed read to a pair without held events. It reports whether the view may have
+// changed: a pointer that stays below the newest own post moves unseen.
 func (p *Fold) advance(ref uint32, r *state.Row, x *state.PairExtra, h *state.PendingEvent) bool {
 	shown := r.Pointer
 	if own, _ := p.NewestRead(r); own > r.OwnFloor {
@@ -186,7 +187,7 @@ func (p *Fold) messagesRead(ref uint32, c *state.Channel, r *state.Row, m *event
 		return state.OutcomeTooManyHeld
 	}
 	for i := range keep {
-		p.track(ref, c, r, &keep[i], useOf(m, stale)&state.ForOthers) // single reads do not count as how far the user came
+		p.track(ref, c, r, &keep[i], useOf(m, stale)&state.ForOthers) // single reads do not raise the furthest read
 	}
 	if stale {
 		p.TouchPairExtra(ref, r)
@@ -211,9 +212,9 @@ func (p *Fold) messagesRead(ref uint32, c *state.Channel, r *state.Row, m *event
 	return p.outcome(ref, c, r, before, idle, m.InstanceID)
 }
 
-// adds is how many of these messages, which are read singly, would be held: those that wait, and
-// behind a mark those that are there, too. Of what is held there each event of the user has to look
-// at all.
+// adds returns how many of these single reads would be held: those whose messages do not exist yet,
+// and behind a held mark also the others. The number is limited because each event of the user goes
+// through all held events.
 func adds(x *state.PairExtra, singles []state.PendingEvent) (n int) {
 	marked := slices.ContainsFunc(x.Unsettled, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })
 	var there map[uint32]bool
@@ -266,12 +267,12 @@ func (p *Fold) markedUnread(ref uint32, c *state.Channel, r *state.Row, m *event
 	}
 	out := p.outcome(ref, c, r, before, h.Idle(), m.InstanceID)
 	if h.ExpiredID() {
-		return state.OutcomeExpiredID // all that it moved is the epoch
+		return state.OutcomeExpiredID // only the epoch moved
 	}
 	return out
 }
 
-// hold keeps an event that is open, or that stands behind one.
+// hold holds an event that is open, or that stands behind an open one.
 func (p *Fold) hold(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, instance []byte) state.Outcome {
 	before := p.Signature(c, r)
 	p.keep(ref, r, p.EnsurePairExtra(r), h)
@@ -279,10 +280,10 @@ func (p *Fold) hold(ref uint32, c *state.Channel, r *state.Row, h *state.Pending
 	return p.outcome(ref, c, r, before, h.Idle(), instance)
 }
 
-// keep appends a copy of the event to what the pair holds and registers what it waits for.
+// keep appends a copy of the event to the pair's held events and registers its triggers.
 func (p *Fold) keep(ref uint32, r *state.Row, x *state.PairExtra, h *state.PendingEvent) {
 	if len(x.Unsettled)+len(x.Floors) == 0 {
-		if x.LastSeen = state.SeenUnknown; r.OutRow == 0 { // nothing is left to tell
+		if x.LastSeen = state.SeenUnknown; r.OutRow == 0 { // nothing is waiting to be published
 			x.LastSeen = p.Signature(p.Channels.At(r.Channel), r)
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// newReceipt notes a receipt, where the message is small and the user can be its recipient.
+// newReceipt adds a receipt to publish, if the message is small and the user can be its recipient.
 func (p *Fold) newReceipt(ref uint32, c *state.Channel, r *state.Row, kind uint8, seq uint32, at int64) {
 	if p.Replaying {
 		return
 	}
 	pair := p.PairOf(r)
-	if p.IsHiddenFrom(pair, seq) { // the receipt is for the newest message before it that is not hidden
+	if p.IsHiddenFrom(pair, seq) { // use the newest earlier message that is not hidden
 		if r.Flags&state.RowThread != 0 {
 			return
 		}
@@ -22,7 +22,7 @@ func (p *Fold) newReceipt(ref uint32, c *state.Channel, r *state.Row, kind uint8
 	if !ever || from >= seq || !p.IsSmall(c, seq) {
 		return
 	}
-	if r.Flags&state.RowThread != 0 { // a thread's pointer may stand on any message of the channel, which it does not read
+	if r.Flags&state.RowThread != 0 { // a thread's pointer may be at a message of the channel, which it does not read
 		e := p.EntryAt(c, seq)
 		if x := history.IndexedOf(&e); !p.InScope(c, r, x) {
 			return
@@ -35,8 +35,8 @@ func (p *Fold) newReceipt(ref uint32, c *state.Channel, r *state.Row, kind uint8
 	c.NewestOutReceipt = uint32(len(p.OutReceipts) - 1)
 }
 
-// note keeps an entry for the store, if its user can be a recipient of anything up to its message:
-// a membership that began later, or never, makes no difference then.
+// note adds an entry for the store, if the user can be a recipient of anything up to its message:
+// their first membership must have begun before it.
 func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 	pair := p.PairOf(r)
 	from, ever := p.FirstMember(pair)
@@ -58,7 +58,7 @@ func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 	p.MarkedBytes += 24
 }
 
-// dropOutReceipts drops what was noted of a user in a channel and not emitted yet.
+// dropOutReceipts drops a user's unpublished receipts in a channel.
 func (p *Fold) dropOutReceipts(c *state.Channel, user uint32) {
 	at := &c.NewestOutReceipt
 	for i := *at; i != 0; i = p.OutReceipts[i].Next {
@@ -81,7 +81,7 @@ func (p *Fold) forgetReceipts(c *state.Channel, r *state.Row) {
 	p.ErasedPairs = append(p.ErasedPairs, state.ErasedPair{Channel: r.Channel, Ord: r.Ord})
 }
 
-// dropAdvances drops those of a channel's advances.
+// dropAdvances drops the advances of a channel for which those returns true.
 func (p *Fold) dropAdvances(ci uint32, c *state.Channel, those func(*receipts.Entry) bool) {
 	p.EachReceiptEntry(ci, c, func(a *receipts.Entry) {
 		if those(a) {

@@ -8,21 +8,24 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Receipts (DESIGN §4.5) are history: a public read says that its user had read up to a message at
-// a time, or one message, whatever marks and epochs make of it for the own pointer. So they stand
-// beside the suffix of held events. What a row keeps is the furthest public read; what else there
-// is to know, when somebody read a message behind their pointer, is kept in blocks of the store,
-// one entry for each read (receipt_store.go).
+// Receipts (DESIGN §4.5) are history. A public read records that its user had read up to a message,
+// or one message, at a time. Marks and epochs affect only the user's own pointer, so receipts are
+// kept apart from the suffix of held events. A row keeps the furthest public read. Blocks in the
+// store keep the rest, one entry for each read, so that readers find when a user read a message
+// behind the pointer (receipt_store.go).
 //
-// A read that names what is not there yet is open until the timeline decides, in a list of its own:
-// the suffix may drop it earlier, for the own pointer alone.
+// A read that names a message that does not exist yet is open until the timeline decides it.
+// Receipts have their own list of open reads, because the suffix may drop a read earlier, which is
+// right only for the own pointer.
 
-// maxOpen is the number of a user's reads that may be open in a scope, and of their deliveries that
-// may wait in a channel: the limit on held events holds for them on their own (DESIGN §4.3).
+// maxOpen is how many of a user's reads may be open in a scope, and how many of their deliveries
+// may wait in a channel. It is the limit on held events (DESIGN §4.3), applied to each of these
+// lists.
 const maxOpen = pending.MaxUnsettled
 
-// track takes what a read says to others, and how far the user ever came. h is resolved. It reports
-// false, and does nothing, if too much is open already. threads says that it reads threads further.
+// track applies the uses of a read: receipts, the furthest read ever, and threads. h is resolved.
+// ok is false, and nothing happens, if too many reads are open already. threads reports whether the
+// read moves threads further.
 func (p *Fold) track(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, use uint8) (ok, threads bool) {
 	if r.Erased() {
 		use &= state.ForThreads
@@ -59,7 +62,7 @@ func (p *Fold) track(ref uint32, c *state.Channel, r *state.Row, h *state.Pendin
 	return true, threads
 }
 
-// readReceipt is the kind of a receipt of a read.
+// readReceipt returns the kind of a read's receipt.
 func readReceipt(use uint8) uint8 {
 	if use&state.ForThreads != 0 {
 		return state.ReceiptWithThreads
@@ -67,11 +70,10 @@ func readReceipt(use uint8) uint8 {
 	return state.ReceiptRead
 }
 
-// receive takes a read of which the target is known for good, and reports whether it reads threads
-// further.
+// receive applies a read whose target is final, and reports whether it moves threads further.
 func (p *Fold) receive(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, use uint8) (threads bool) {
 	if h.Seq == 0 {
-		return false // a time before all messages
+		return false // the read is up to a time before all messages
 	}
 	switch h.Kind {
 	case state.KindHidden:
@@ -121,7 +123,7 @@ func (p *Fold) receive(ref uint32, c *state.Channel, r *state.Row, h *state.Pend
 	return threads
 }
 
-// raiseFar records that the user read further than ever: messages queued up to there no longer
+// raiseFar records that the user read further than ever. Messages queued up to there no longer
 // count as queued.
 func (p *Fold) raiseFar(ref uint32, c *state.Channel, r *state.Row, seq uint32) {
 	r.Far = seq
@@ -138,8 +140,7 @@ func (p *Fold) raiseFar(ref uint32, c *state.Channel, r *state.Row, seq uint32) 
 	}
 }
 
-// SettleOpen closes what the timeline has decided of the pair's open reads and of its deliveries
-// that wait.
+// SettleOpen closes the pair's open reads and waiting deliveries that the timeline has decided.
 func (p *Fold) SettleOpen(ref uint32) {
 	r := p.Rows.At(ref)
 	x := p.ExtraOfPair(r)
@@ -162,7 +163,7 @@ func (p *Fold) SettleOpen(ref uint32) {
 	}
 }
 
-// forThreadsIn is how many of some open reads are with_threads.
+// forThreadsIn returns how many of some open reads are with_threads.
 func forThreadsIn(open []state.PendingEvent) (n int) {
 	for i := range open {
 		if open[i].Use&state.ForThreads != 0 {
@@ -172,8 +173,8 @@ func forThreadsIn(open []state.PendingEvent) (n int) {
 	return n
 }
 
-// settleList hands the events that are closed to take and returns those that are still open; what
-// lapsed is in neither.
+// settleList passes closed events to take and returns those that are still open. Lapsed events are
+// in neither.
 func (p *Fold) settleList(ref uint32, c *state.Channel, r *state.Row, list []state.PendingEvent, take func(h *state.PendingEvent)) []state.PendingEvent {
 	n := len(list)
 	var closed []state.PendingEvent
@@ -198,8 +199,8 @@ func (p *Fold) settleList(ref uint32, c *state.Channel, r *state.Row, list []sta
 	return keep
 }
 
-// Furthest is the furthest that the row's user read publicly, own posts apart; open says that a
-// time target reaches the head.
+// Furthest returns how far the row's user has read publicly, own posts excluded. open reports
+// whether a time target reaches the head.
 func (p *Fold) Furthest(c *state.Channel, r *state.Row) (seq uint32, at int64, open bool) {
 	seq, at = r.Public, r.PublicAt
 	earliest, open := p.ExtraOfPair(r).OpenTo(state.ForOthers)

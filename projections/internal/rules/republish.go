@@ -6,12 +6,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Republish marks what the records from position since on have changed, so that the next drain
-// publishes it once more. It calls looked after each row.
+// Republish marks everything that the records from position since on have changed, so that the next
+// drain publishes it again. It calls looked after each row.
 //
-// The state has how far each channel and pair were folded, but not which records did so: all
-// members of a channel with a new message are marked. Republish cannot mark what has left memory:
-// the pairs of a deleted channel and of an erased user, and channels that only reads name.
+// The state has the position of the last record of each channel and pair, but not which records
+// changed what. So Republish marks all members of a channel with a new message. It cannot mark
+// anything that has left memory: the pairs of a deleted channel and of an erased user, and channels
+// that only reads name.
 func (p *Fold) Republish(since identity.Position, looked func()) {
 	p.Channels.Each(func(ci uint32, c *state.Channel) {
 		messages := c.LastM > since[events.Messages]

@@ -7,10 +7,11 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// What a user says of a channel beside reading it (DESIGN §4.7): of each kind the last word counts,
-// in the order of chat.reads.
+// A user's settings of a channel (DESIGN §4.7). Of each kind the last event counts, in the order of
+// chat.reads.
 
-// notifySet folds how the channel enters the badge. A level without an until ends one that has one.
+// notifySet folds the level of a channel in the user's badge. A level without an until also ends
+// one with an until.
 func (p *Fold) notifySet(ref uint32, r *state.Row, level events.Level, until int64, ignoreAll events.Choice, instance []byte) state.Outcome {
 	was := p.SaidOf(r)
 	is := was
@@ -35,7 +36,7 @@ func levelOf(muted bool) events.Level {
 	return events.LevelAll
 }
 
-// lineSet folds a place to come back to. It is kept as it was said: it waits for no message.
+// lineSet folds a line. It is stored as the event states it, and waits for no message.
 func (p *Fold) lineSet(ref uint32, r *state.Row, m *events.Read) state.Outcome {
 	was := p.SaidOf(r)
 	is := was
@@ -51,7 +52,7 @@ func (p *Fold) labelsSet(ref uint32, r *state.Row, m *events.Read) state.Outcome
 	return p.say(ref, r, &was, is, m.InstanceID)
 }
 
-// say replaces what a user says by what they say now.
+// say replaces a user's settings.
 func (p *Fold) say(ref uint32, r *state.Row, was *state.Said, is state.Said, instance []byte) state.Outcome {
 	if is.Equal(was) {
 		return state.OutcomeDuplicate
@@ -61,8 +62,8 @@ func (p *Fold) say(ref uint32, r *state.Row, was *state.Said, is state.Said, ins
 	return state.OutcomeApplied
 }
 
-// channelUpdated folds the labels and the archiving of a channel. It changes no delta: the
-// channel's record tells it.
+// channelUpdated folds the labels and the archiving of a channel. It changes no delta: the channel
+// record has both.
 func (p *Fold) channelUpdated(ci uint32, c *state.Channel, m *events.Message) state.Outcome {
 	labels := labelsOf(m.IDs)
 	x := p.ExtraOf(c)
@@ -84,7 +85,7 @@ func (p *Fold) channelUpdated(ci uint32, c *state.Channel, m *events.Message) st
 	return state.OutcomeApplied
 }
 
-// labelsOf is a list of labels as a set: ascending, each once.
+// labelsOf returns a list of labels as a set: ascending, without repetitions.
 func labelsOf(ids [][]byte) (labels []string) {
 	for _, id := range ids {
 		labels = append(labels, string(id))

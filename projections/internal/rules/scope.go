@@ -5,19 +5,19 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Scope is what a user's reads come to at this position: the pointer as shown, and the single reads
-// above it.
+// Scope is the effect of a user's reads on one scope at this position: the pointer as shown, and
+// the single reads above it.
 type Scope struct {
-	Pointer uint32 // with own posts
+	Pointer uint32 // includes own posts
 	At, Ev  int64
 	Singles *seqset.Set
-	Skip    *seqset.Set // read singly or hidden
-	Own     []uint32    // own posts above Pointer, ascending; nil where there cannot be any
-	// HiddenTo is up to where the user hid everything: the pointer may be before it.
+	Skip    *seqset.Set // messages read singly or hidden
+	Own     []uint32    // own posts above Pointer, ascending; nil if there cannot be any
+	// HiddenTo is the seq up to which the user hid everything. It may be beyond Pointer.
 	HiddenTo uint32
-	ahead    bool              // they hid also what is not posted yet: what is hidden grows without a delta
-	threads  state.WithThreads // of a thread: how far reads of the channel with its threads go
-	hidden   *seqset.Set       // that the user hid one by one; nil for none
+	ahead    bool              // HiddenTo is beyond the head: new messages are hidden without a delta
+	threads  state.WithThreads // only for a thread: how far reads of the channel with its threads reach
+	hidden   *seqset.Set       // messages that the user hid singly; nil for none
 }
 
 // NoSingles is the empty set that scopes without single reads share; nothing writes to it.
@@ -38,7 +38,7 @@ func (p *Fold) ScopeOf(c *state.Channel, r *state.Row) Scope {
 	return s
 }
 
-// PointerOf is ScopeOf without own posts above the pointer and without what is hidden.
+// PointerOf is ScopeOf without own posts above the pointer and without hidden messages.
 func (p *Fold) PointerOf(c *state.Channel, r *state.Row) Scope {
 	s := Scope{Pointer: r.Pointer, At: r.At, Ev: r.Event, Singles: &NoSingles}
 	floorH, evaluated := r.OwnFloor, false
@@ -59,16 +59,16 @@ func (p *Fold) PointerOf(c *state.Channel, r *state.Row) Scope {
 	return s
 }
 
-// OwnPost stands for the record of the newest own post, which is in its log entry.
+// OwnPost stands for the record of the newest own post, whose offset is in its log entry.
 const OwnPost = -1
 
-// from is the seq above which messages can be unread.
+// from returns the seq above which messages can be unread.
 func (s *Scope) from(c *state.Channel, r *state.Row) uint32 {
 	return max(s.Pointer, r.Baseline, c.Floor, s.HiddenTo)
 }
 
-// hide makes a scope skip what is hidden. Nearly always it is one set that is skipped, which is
-// counted by rank; of more than one the union is made.
+// hide makes a scope skip hidden messages. Nearly always it skips one set, which is counted by
+// rank; of several it makes the union.
 func (s *Scope) hide(c *state.Channel, h *state.Hidden) {
 	s.HiddenTo, s.ahead = min(h.To, c.HeadSeq), h.To > c.HeadSeq
 	s.skip(&h.From)
@@ -78,7 +78,7 @@ func (s *Scope) hide(c *state.Channel, h *state.Hidden) {
 	}
 }
 
-// skip adds a set to what the scope skips.
+// skip adds a set to the messages that the scope skips.
 func (s *Scope) skip(set *seqset.Set) {
 	switch {
 	case set.Max() <= s.Pointer:
@@ -97,7 +97,7 @@ func (s *Scope) skip(set *seqset.Set) {
 	}
 }
 
-// LastOwn is the newest own post of the row's scope that reads, and its time.
+// LastOwn returns the newest own post of the row's scope that reads, and its time.
 func (p *Fold) LastOwn(r *state.Row) (seq uint32, at int64) {
 	if r.Erased() {
 		return 0, 0
@@ -105,14 +105,15 @@ func (p *Fold) LastOwn(r *state.Row) (seq uint32, at int64) {
 	return p.NewestRead(r)
 }
 
-// furthestEver is the furthest that the user ever read in the row's scope, own posts included.
+// furthestEver returns the furthest seq that the user ever read in the row's scope, own posts
+// included.
 func (p *Fold) furthestEver(r *state.Row) uint32 {
 	own, _ := p.LastOwn(r)
 	return max(r.Far, own)
 }
 
-// FollowsTime reports whether a read of a user in a channel is up to a time that messages may still
-// come before: with each of them the user's pointer moves. RLock is held.
+// FollowsTime reports whether the user has a read up to a time that later messages can still fall
+// before. Each such message moves the user's pointer. The caller holds RLock.
 func (p *Fold) FollowsTime(userID, channelID string) bool {
 	ci, _, ok := p.KnownChannel(channelID)
 	if !ok {

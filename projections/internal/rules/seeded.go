@@ -22,7 +22,7 @@ func (p *Fold) seeded(ci uint32, c *state.Channel, m *events.Message) state.Outc
 	if c.Flags&state.ChannelNewFormat == 0 {
 		begin()
 		p.membersChanged(ci, c)
-	} else { // a member may have hidden all of them
+	} else { // a member may have hidden all seeded messages
 		p.comparing(c, begin)
 	}
 	p.ChannelChanged(ci, c)

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// Signature is a hash of all that a delta of the pair says, but for the stamp and the text of the
-// latest message. Equal signatures before and after an event mean that there is nothing to tell.
+// Signature returns a hash of the pair's delta, without its stamp and the text of the latest
+// message. If an event leaves it equal, there is nothing to publish.
 func (p *Fold) Signature(c *state.Channel, r *state.Row) uint64 {
 	if r.Flags&state.RowThread != 0 {
 		return p.ThreadSignature(c, r)
@@ -48,7 +48,7 @@ func (p *Fold) Signature(c *state.Channel, r *state.Row) uint64 {
 func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.Said) []byte {
 	const flagged, levels, markers, filed = 1, 2, 4, 8
 	parts, at := byte(0), len(b)+1
-	b = append(b, r.Flags&(state.RowMember|state.RowMuted), 0, 0, 0) // as without a Said, then which parts follow
+	b = append(b, r.Flags&(state.RowMember|state.RowMuted), 0, 0, 0) // as without settings; the second byte lists the parts that follow
 	if p.Flagged(c, r, said) {
 		parts |= flagged
 	}
@@ -69,7 +69,7 @@ func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.
 	if f := p.Filed(c, r, said); f.Is {
 		parts |= filed
 		if r.Flags&state.RowMember == 0 {
-			f.Pos = 0 // not told
+			f.Pos = 0 // not published
 		}
 		b = binary.LittleEndian.AppendUint32(wire.AppendBool(b, f.Keep), f.Pos)
 	}
@@ -77,16 +77,16 @@ func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.
 	return b
 }
 
-// appendPointer begins a signature with up to where the user has read the scope.
+// appendPointer begins a signature with the scope's pointer.
 func (s *Scope) appendPointer(b []byte, r *state.Row) []byte {
 	at := s.At
 	if s.Pointer == 0 {
-		at = 0 // not told
+		at = 0 // not published
 	}
 	return appendNumbers(b, s.Pointer, uint32(at), uint32(at>>32), r.Marks)
 }
 
-// appendMentions adds to a signature what a delta says of the mentions besides their number.
+// appendMentions adds the fields about mentions, besides their number, to a signature.
 func (n *Counts) appendMentions(b []byte) []byte {
 	if n.Mentions > 0 {
 		b = appendNumbers(b, n.Direct, n.FirstMention)
@@ -101,7 +101,7 @@ func appendNumbers(b []byte, numbers ...uint32) []byte {
 	return b
 }
 
-// ThreadSignature is Signature for a thread's row; 0 where there is nothing to tell.
+// ThreadSignature is Signature for a thread's row. It is 0 if there is nothing to publish.
 func (p *Fold) ThreadSignature(c *state.Channel, r *state.Row) uint64 {
 	if c.Flags&state.ChannelDeleted != 0 {
 		return 0
@@ -113,10 +113,10 @@ func (p *Fold) ThreadSignature(c *state.Channel, r *state.Row) uint64 {
 	}
 	b := s.appendPointer(p.SigBuf[:0], r)
 	if s.Chosen {
-		b = appendNumbers(b, 2) // also where it is not shown: folded in another order it may have been
+		b = appendNumbers(b, 2) // even if the thread is not shown: a former owner may have published it as shown
 	}
 	if s.Follow.Flags&state.FollowStopped != 0 {
-		b = appendNumbers(b, 3) // also where the user did not follow: in another order they may have, and readers were told
+		b = appendNumbers(b, 3) // even if the user did not follow: a former owner may have published a follow
 	}
 	if shown {
 		n := p.ThreadCounts(c, r, &s)

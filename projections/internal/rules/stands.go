@@ -7,8 +7,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Flagged reports whether what a user says of a channel flags it: they have posted nothing later
-// that reads the channel.
+// Flagged reports whether the user's flag on the channel still holds: they have posted nothing
+// later that reads the channel.
 func (p *Fold) Flagged(c *state.Channel, r *state.Row, said *state.Said) bool {
 	if said == nil || !said.Flag.Is {
 		return false
@@ -17,8 +17,8 @@ func (p *Fold) Flagged(c *state.Channel, r *state.Row, said *state.Said) bool {
 	return r.Erased() || own == 0 || !p.later(c, &said.Flag, own, at)
 }
 
-// later reports whether the post at seq, of a time, is later than what was said. What has lapsed is
-// over, so that every post from then on is later.
+// later reports whether the post with this seq and time is later than s. Once s has lapsed, every
+// further post is later.
 func (p *Fold) later(c *state.Channel, s *state.Since, seq uint32, time int64) bool {
 	if s.HeadSeq != 0 {
 		return seq > s.HeadSeq
@@ -26,7 +26,7 @@ func (p *Fold) later(c *state.Channel, s *state.Since, seq uint32, time int64) b
 	return time > s.At || !p.Visible(c, seq, s.Horizon)
 }
 
-// Filed is what a delta says of the filing of a channel.
+// Filed returns a delta's fields about the filing of a channel.
 func (p *Fold) Filed(c *state.Channel, r *state.Row, said *state.Said) events.Filed {
 	if said == nil || !said.Filed.Is {
 		return events.Filed{}
@@ -40,8 +40,8 @@ func (p *Fold) Filed(c *state.Channel, r *state.Row, said *state.Said) events.Fi
 	return f
 }
 
-// FiledToHead reports whether a row's user filed a small channel until there is news, and there is
-// none: what a delta says of the filing moves with the head.
+// FiledToHead reports whether the row's user filed a small channel until there is news, and there
+// is none. The position in the delta's filing then moves with the head.
 func (p *Fold) FiledToHead(c *state.Channel, r *state.Row) bool {
 	said := p.ExtraSaid(r)
 	return said != nil && said.Filed.Is && !said.Filed.Keep && c.Flags&state.ChannelLarge == 0 && p.News(c, r, &said.Filed) == 0

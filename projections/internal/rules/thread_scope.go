@@ -2,22 +2,22 @@ package rules
 
 import "github.com/tidemark/tidemark/projections/internal/state"
 
-// ThreadListedFor is how long after its last reply, or the user's last read or follow in it, a
-// thread is listed, in milliseconds of log time (DESIGN §4.4).
+// ThreadListedFor is how long a thread is listed after its last reply, or after the user's last
+// read or follow of it, in milliseconds of log time (DESIGN §4.4).
 const ThreadListedFor = 30 * 24 * 3600 * 1000
 
-// ThreadScope is what a user's row in a thread comes to at this position.
+// ThreadScope is the evaluated state of a user's row in a thread at this position.
 type ThreadScope struct {
 	Scope
 	Thread  *state.Thread
 	Follow  *state.Follow
 	Pair    *state.Row
-	Chosen  bool   // the user follows, whatever became of the thread and of the membership
-	Follows bool   // and the thread is in panels
+	Chosen  bool   // the user follows, even if the thread or the membership is gone
+	Follows bool   // the user follows, and panels list the thread
 	Counts  bool   // replies count for the user, if there are any
-	above   uint32 // the seq above which they do
+	above   uint32 // the seq above which replies count
 	Newest  uint32 // the thread's newest live reply, 0 = none
-	readAt  int64  // when the user put the pointer where it is without reads of the channel; 0 = nowhere
+	readAt  int64  // when the user's own reads of the thread put the pointer here; 0 = they did not
 }
 
 // ThreadScopeOf evaluates a user's row in a thread.
@@ -25,7 +25,7 @@ func (p *Fold) ThreadScopeOf(c *state.Channel, r *state.Row) ThreadScope {
 	return p.ThreadScopeWith(c, r, p.ScopeOf(c, r))
 }
 
-// ThreadScopeWith is ThreadScopeOf for a scope that is known.
+// ThreadScopeWith is ThreadScopeOf with a given scope.
 func (p *Fold) ThreadScopeWith(c *state.Channel, r *state.Row, of Scope) ThreadScope {
 	s := ThreadScope{Scope: of, Follow: p.Follows.At(r.Scope)}
 	s.Thread, s.Pair = p.Threads.At(s.Follow.Thread), p.Rows.At(s.Follow.Pair)
@@ -44,7 +44,7 @@ func (p *Fold) ThreadScopeWith(c *state.Channel, r *state.Row, of Scope) ThreadS
 	return s
 }
 
-// ThreadTotals is how many replies ThreadCounts counts, and how many of them mention the user.
+// ThreadTotals returns how many replies ThreadCounts counts, and how many of them mention the user.
 func (p *Fold) ThreadTotals(c *state.Channel, r *state.Row, s *ThreadScope) (unread, mentions uint32) {
 	switch {
 	case !s.Counts || s.Thread.Live.Max() <= s.above:
@@ -59,14 +59,14 @@ func (p *Fold) ThreadTotals(c *state.Channel, r *state.Row, s *ThreadScope) (unr
 	return s.Thread.Live.Above(s.above), mentions
 }
 
-// ShownIn reports whether the thread is one of the user's.
+// ShownIn reports whether the thread is shown to the user.
 func (p *Fold) ShownIn(c *state.Channel, r *state.Row) bool {
 	s := p.ThreadScopeOf(c, r)
 	return s.Follows && s.Pair.Flags&state.RowMember != 0 && c.Flags&state.ChannelDeleted == 0
 }
 
-// TouchedAt is the latest of the thread's last reply, the user's pointer and their last follow by
-// word; 0 for none.
+// TouchedAt returns the latest time of the thread's last reply, the user's pointer and their last
+// explicit follow, or 0.
 func (p *Fold) TouchedAt(c *state.Channel, s *ThreadScope) (at int64) {
 	at = s.readAt
 	if s.Follows && s.Follow.Flags&state.FollowExplicit != 0 {

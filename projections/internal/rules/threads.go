@@ -7,14 +7,14 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// reply is a post's part in a thread, between beforeReply and afterPost.
+// reply holds a post's rows in a thread, between beforeReply and afterPost.
 type reply struct {
-	thread uint32 // 0: it has none
+	thread uint32 // 0: the post is not a reply
 	sender uint32 // row of its sender in the thread, 0 = none
 }
 
-// beforeReply chains a reply to its sender's last one in the thread, before it is entered into the
-// log.
+// beforeReply links a reply to its sender's previous one in the thread, before the reply is added
+// to the log.
 func (p *Fold) beforeReply(ci uint32, c *state.Channel, e *history.Entry) (in reply) {
 	if e.Flags&history.Reply == 0 || e.Flags&history.Silent != 0 {
 		return in
@@ -34,7 +34,7 @@ func (p *Fold) beforeReply(ci uint32, c *state.Channel, e *history.Entry) (in re
 	return in
 }
 
-// afterPost enters a post that is in the log into its thread, and into the thread whose root it is.
+// afterPost adds a post that is in the log to its thread, and to the thread that it is the root of.
 func (p *Fold) afterPost(c *state.Channel, e *history.Entry, in reply) {
 	if in.thread != 0 {
 		p.replied(c, e, in)
@@ -84,14 +84,14 @@ func (p *Fold) replied(c *state.Channel, e *history.Entry, in reply) {
 	}
 	p.mentionInThread(t.Channel, in.thread, e, e.Users, nil)
 	t.Flags |= state.ThreadReplied
-	if wasGone { // and may be gone again when it is drained
+	if wasGone { // the thread may be gone again before the drain
 		p.listThread(in.thread)
 	} else {
 		p.outThread(in.thread)
 	}
 }
 
-// editedReply keeps a thread's sets when the mentions of a reply change.
+// editedReply updates a thread's sets when the mentions of a reply change.
 func (p *Fold) editedReply(ci uint32, c *state.Channel, e, old *history.Entry) {
 	if e.Flags&history.Reply == 0 || e.Flags&history.Silent != 0 {
 		return
@@ -108,13 +108,13 @@ func (p *Fold) editedReply(ci uint32, c *state.Channel, e, old *history.Entry) {
 		p.TouchThread(ti)
 	}
 	p.mentionInThread(ci, ti, e, e.Users, old.Users)
-	if all { // not before: whom it mentions by name now may see as much as before
+	if all { // after mentionInThread: for newly mentioned users the view may stay the same
 		p.listThread(ti)
 	}
 	if e.Seq != t.Newest(c.Floor) || bytes.Equal(e.Preview, old.Preview) {
 		return
 	}
-	for fi := t.Follows; fi != 0; fi = p.Follows.At(fi).Next { // what a hash does not show
+	for fi := t.Follows; fi != 0; fi = p.Follows.At(fi).Next { // the signature does not include the preview
 		f := p.Follows.At(fi)
 		if s := p.ThreadScopeOf(c, p.Rows.At(f.Row)); s.Follows && s.Pair.Flags&state.RowMember != 0 {
 			f.LastSeen = state.SeenUnknown
@@ -123,7 +123,8 @@ func (p *Fold) editedReply(ci uint32, c *state.Channel, e, old *history.Entry) {
 	p.listThread(ti)
 }
 
-// deletedInThread takes a deleted message out of its thread, and ends the thread whose root it is.
+// deletedInThread removes a deleted message from its thread, and ends the thread that it is the
+// root of.
 func (p *Fold) deletedInThread(ci uint32, c *state.Channel, e *history.Entry, users []byte) {
 	x := p.ExtraOf(c)
 	if x == nil || x.Threads == 0 {
@@ -148,9 +149,10 @@ func (p *Fold) deletedInThread(ci uint32, c *state.Channel, e *history.Entry, us
 	p.listThread(ti)
 }
 
-// unsettleDeleted notes whom the deletion of a reply may move the pointer back for, though it was
-// not unread for them: the followers above whose pointer it is. An owner before this one may have
-// told that a read with_threads put it there, which this one folds later, when the reply is gone.
+// unsettleDeleted marks the followers whose pointer the deletion of a reply may move back in a
+// former owner's output. These are the followers whose pointer is below the reply. A former owner
+// may have published a pointer at the reply, because of a read with_threads that this owner folds
+// only later, when the reply is gone.
 func (p *Fold) unsettleDeleted(c *state.Channel, t *state.Thread, seq uint32) {
 	if !t.Live.Contains(seq) {
 		return
@@ -164,7 +166,7 @@ func (p *Fold) unsettleDeleted(c *state.Channel, t *state.Thread, seq uint32) {
 	}
 }
 
-// purgedThreads notes the threads of which a purge takes anything.
+// purgedThreads marks the threads that lose replies in a purge.
 func (p *Fold) purgedThreads(c *state.Channel, from, to uint32) {
 	x := p.ExtraOf(c)
 	if x == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // FoldMessage folds the record of chat.messages at offset (DESIGN §4.1); timestamp is the record's,
-// in Unix milliseconds. The partition's Lock is held.
+// in Unix milliseconds. The caller holds the partition's Lock.
 func (p *Fold) FoldMessage(m *events.Message, offset, timestamp int64) state.Outcome {
 	p.Positions[events.Messages] = offset + 1
 	if m.OccurredAt > p.MessageTime {
@@ -110,7 +110,7 @@ func (p *Fold) deleted(ci uint32, c *state.Channel, m *events.Message) state.Out
 	e.ID, e.Sender, e.Thread = slices.Clone(e.ID), slices.Clone(e.Sender), slices.Clone(e.Thread)
 	users := slices.Clone(e.Users)
 	e.Flags |= history.Deleted
-	e.Preview, e.Users = nil, nil // what was deleted is not kept
+	e.Preview, e.Users = nil, nil // a deleted message keeps no text and no mentions
 	e.Flags &^= history.MentionsUsers
 	all := e.Flags&history.MentionsAll != 0
 	p.ReplaceEntry(c, &e)
@@ -133,7 +133,7 @@ func (p *Fold) deleted(ci uint32, c *state.Channel, m *events.Message) state.Out
 	return state.OutcomeApplied
 }
 
-// fallBack finds the newest live counted message below the present one.
+// fallBack finds the newest live counted message below the current latest one.
 func (p *Fold) fallBack(c *state.Channel) {
 	s, low := c.Latest, max(c.Floor, p.SeedOf(c))
 	if x := p.ExtraOf(c); x != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// messagesViewed folds which messages a user played or opened (DESIGN §4.7): receipts of single
-// messages, of whatever scope, that say of no pointer where it is.
+// messagesViewed folds which messages a user played or opened (DESIGN §4.7). It makes receipts of
+// single messages of any scope, and moves no pointer.
 func (p *Fold) messagesViewed(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
 	if r.Erased() {
-		return state.OutcomeIgnored // in no list, for good
+		return state.OutcomeIgnored // no list will ever have it
 	}
 	h.Kind, h.By = state.KindViewed, state.ByID
 	there, waiting, expired := p.namedEach(c, r, m, h)

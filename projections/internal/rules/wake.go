@@ -7,8 +7,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// wakePosted settles what the channel's new head decides, and notes that open time targets reach
-// it.
+// wakePosted settles the rows that the channel's new head decides, and marks open time targets that
+// reach it.
 func (p *Fold) wakePosted(ci uint32, c *state.Channel, id []byte) {
 	x := p.ExtraOf(c)
 	if x == nil {
@@ -48,7 +48,7 @@ func (p *Fold) awaitsID(ref uint32, id []byte) bool {
 	return x != nil && (slices.ContainsFunc(x.Unsettled, waits) || slices.ContainsFunc(x.OpenReads, waits) || slices.ContainsFunc(x.WaitingDeliveries, waits))
 }
 
-// wakeLapsed settles what log time has left behind.
+// wakeLapsed settles the rows whose triggers log time has passed.
 func (p *Fold) wakeLapsed() {
 	for len(p.Lapses) > 0 && p.Lapses[0].Key < p.MessageTime {
 		p.wake(p.Lapses.Pop())
@@ -67,7 +67,7 @@ func (p *Fold) wake(ref uint32) {
 	}
 }
 
-// wakeFiled tells a member of a large channel that their filing is decided.
+// wakeFiled marks a member of a large channel when their filing is decided.
 func (p *Fold) wakeFiled(ref uint32, c *state.Channel, r *state.Row) {
 	said := p.ExtraSaid(r)
 	if said == nil || !said.Filed.Is || !said.Filed.Found.TellsLater {
@@ -84,9 +84,9 @@ func (p *Fold) wakeFiled(ref uint32, c *state.Channel, r *state.Row) {
 	}
 }
 
-// hiddenReached tells the member of a large channel that the head has reached what they hid: what
-// is hidden does not grow any more, so that their reader can derive again. seq is what the row
-// waited for.
+// hiddenReached marks a member of a large channel when the head reaches the message up to which
+// they hid everything. From then on new messages are visible again, so readers can derive the
+// counts again. seq is the seq of the trigger.
 func (p *Fold) hiddenReached(ref uint32, c *state.Channel, seq int64) {
 	if c.Flags&state.ChannelLarge == 0 || !p.Rows.Has(ref) {
 		return

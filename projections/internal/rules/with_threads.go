@@ -7,20 +7,20 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// A read of a channel with its threads reads each thread up to its target (DESIGN §4.7), also those
-// in which the user has no row yet. So the row in the channel keeps the furthest such target, and
-// whoever looks at a thread takes it in: reads commute, and only a mark in a thread asks which of
-// them came before it. From its first mark on a thread keeps the targets itself (apart), as its own
-// reads and marks are kept: those that came before a mark that moved anything count no
-// more. A read whose target is not known yet waits in the channel alone; its threads look there
+// A read of a channel with its threads reads each thread up to its target (DESIGN §4.7), including
+// threads in which the user has no row yet. So the row in the channel keeps the furthest such
+// target, and evaluating a thread includes it: reads commute, and only a mark in a thread depends
+// on which of them came before it. From its first mark on, a thread keeps these targets itself,
+// together with its own reads and marks; targets from before a mark that moved anything no longer
+// count. A read whose target is not known yet waits in the channel only, and its threads look there
 // (package pending).
 //
-// What a user sees is not the target but the last reply up to there. A target that no reply is
-// behind changes nothing, so that not every read makes a delta for every thread.
+// Users see the last reply up to the target, not the target itself. A target without a new reply
+// changes nothing, so most reads make no deltas for threads.
 
-// readThreads takes in a read with_threads of which the target is known for good, and reports
-// whether it is further for the channel or for a thread with marks. The caller settles the threads
-// and lists them (threadsRead).
+// readThreads applies a read with_threads whose target is final, and reports whether it reaches
+// further in the channel or in a thread with marks. The caller settles the threads and lists them
+// (threadsRead).
 func (p *Fold) readThreads(ref uint32, r *state.Row, h *state.PendingEvent, public bool) (further bool) {
 	w := p.EnsureWithThreads(r)
 	further = w.Raise(h.Seq, h.Offset)
@@ -37,8 +37,8 @@ func (p *Fold) readThreads(ref uint32, r *state.Row, h *state.PendingEvent, publ
 	return further
 }
 
-// readApart takes such a read into a thread with marks: behind a mark that is held it is held too,
-// and what came before a mark that moved anything is over.
+// readApart applies such a read to a thread with marks. Behind a held mark the read is held too. A
+// read from before a mark that moved anything has no effect.
 func (p *Fold) readApart(ref uint32, r *state.Row, h *state.PendingEvent) bool {
 	x, w := p.EnsurePairExtra(r), p.EnsureWithThreads(r)
 	if h.Offset < w.From {
@@ -56,7 +56,7 @@ func (p *Fold) readApart(ref uint32, r *state.Row, h *state.PendingEvent) bool {
 	return true
 }
 
-// part makes a thread keep for itself how far its user read the channel with its threads, before
+// part copies how far the user read the channel with its threads into a thread's own row, before
 // its first mark.
 func (p *Fold) part(ref uint32, r *state.Row) {
 	if r.Flags&state.RowThread == 0 || r.Marks > 0 {
@@ -70,9 +70,9 @@ func (p *Fold) part(ref uint32, r *state.Row) {
 	p.TouchPairExtra(ref, r)
 }
 
-// showThreads moves the pointer of a thread that the user follows from a seq on to the last reply
-// that reads with_threads reach, if that is further. It has no time there, so that it lists no
-// thread.
+// showThreads moves the pointer of a followed thread to the last reply that reads with_threads
+// reach, if that is further. from is the seq from which the user follows. The moved pointer has no
+// time, so it does not list the thread.
 func (p *Fold) showThreads(r *state.Row, s *ThreadScope, from uint32) {
 	low := max(s.Pointer, from)
 	if s.threads.To <= low {
@@ -88,7 +88,7 @@ func (p *Fold) showThreads(r *state.Row, s *ThreadScope, from uint32) {
 	}
 }
 
-// withoutThreads is how many events of a list the user said themselves in its scope.
+// withoutThreads returns how many events of a list the user made in this scope itself.
 func withoutThreads(list []state.PendingEvent) (n int) {
 	for i := range list {
 		if list[i].Kind != state.KindWithThreads {
@@ -98,8 +98,8 @@ func withoutThreads(list []state.PendingEvent) (n int) {
 	return n
 }
 
-// FurthestWithThreads is the furthest that the user of a row in a channel read it with its threads,
-// publicly; at is the earliest time of such reads that are open, which reach the head.
+// FurthestWithThreads returns how far the user has publicly read the channel with its threads. If
+// such reads are open, they reach the head; at is the earliest of their times.
 func (p *Fold) FurthestWithThreads(c *state.Channel, r *state.Row) (seq uint32, at int64, open bool) {
 	x := p.ExtraOfPair(r)
 	if x == nil {

@@ -13,7 +13,7 @@ func (s *Set) touch(seq uint32) {
 	}
 }
 
-// Clone is a copy that no change of s reaches; it is read only.
+// Clone returns a read-only copy that later changes of s do not affect.
 func (s *Set) Clone() *Set {
 	o := &Set{small: slices.Clone(s.small)}
 	if s.big != nil {
@@ -22,7 +22,7 @@ func (s *Set) Clone() *Set {
 	return o
 }
 
-// Add reports whether seq was new.
+// Add adds seq, and reports whether it was new.
 func (s *Set) Add(seq uint32) bool {
 	if s.big != nil {
 		if !s.big.CheckedAdd(seq) {
@@ -46,7 +46,7 @@ func (s *Set) Add(seq uint32) bool {
 	return true
 }
 
-// Remove reports whether seq was there.
+// Remove removes seq, and reports whether it was there.
 func (s *Set) Remove(seq uint32) bool {
 	if s.big != nil {
 		if !s.big.CheckedRemove(seq) {

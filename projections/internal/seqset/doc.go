@@ -1,7 +1,7 @@
-// Package seqset is the set of message numbers of one channel: who was mentioned where, what was
-// deleted, what was read singly.
+// Package seqset has sets of a channel's message numbers, such as mentions of a user, deleted
+// messages, and messages read singly.
 //
-//	change.go          what is added and removed
+//	change.go          adding and removing
 //	seqset.go          the set and its ranks
 //	seqset_record.go   its stored form
 package seqset

@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/arena"
 )
 
-// Set is a set of seqs with rank. It is a sorted slice while it is small and a roaring bitmap
-// (runs, arrays or bitmaps per 65,536 seqs) once it is not. Its stored form is one record per
-// 65,536 seqs that has any, a function of the members alone. The zero seqset is empty.
+// Set is a set of seqs with rank. A small set is a sorted slice, a larger one a roaring bitmap
+// (runs, arrays or bitmaps per 65,536 seqs). Its stored form is one record for each range of 65,536
+// seqs with members, a function of the members only. The zero Set is empty.
 type Set struct {
 	small []uint32
 	big   *roaring.Bitmap
@@ -19,7 +19,7 @@ type Set struct {
 
 const seqsetSmall = 64
 
-// Peek loads what every question to the set looks at first.
+// Peek loads the memory that every query of the set reads first.
 func (s *Set) Peek() uint64 {
 	if s.big != nil {
 		return 1
@@ -27,7 +27,7 @@ func (s *Set) Peek() uint64 {
 	return uint64(len(s.small))
 }
 
-// PeekLast loads what Max returns.
+// PeekLast loads the memory that Max reads.
 func (s *Set) PeekLast() uint64 {
 	if n := len(s.small); n > 0 {
 		return uint64(s.small[n-1])
@@ -87,7 +87,8 @@ func (s *Set) Rank(seq uint32) uint32 {
 // Above is the number of members > seq.
 func (s *Set) Above(seq uint32) uint32 { return s.Count() - s.Rank(seq) }
 
-// Common is the number of members > seq that both sets have. It costs the smaller of the two.
+// Common returns the number of members > seq that both sets have. Its cost is proportional to the
+// smaller set.
 func (s *Set) Common(o *Set, seq uint32) (n uint32) {
 	if s.Count() > o.Count() {
 		s, o = o, s
@@ -137,7 +138,7 @@ func (s *Set) Prev(seq uint32) uint32 {
 	return s.small[n-1]
 }
 
-// NextAbsent is the smallest seq >= from that is no member.
+// NextAbsent is the smallest seq >= from that is not a member.
 func (s *Set) NextAbsent(from uint32) uint32 {
 	if s.big != nil {
 		if !s.big.Contains(from) {
@@ -152,7 +153,7 @@ func (s *Set) NextAbsent(from uint32) uint32 {
 	return from
 }
 
-// PrevAbsent is the largest seq <= from that is no member; 0 counts as absent.
+// PrevAbsent is the largest seq <= from that is not a member; 0 counts as absent.
 func (s *Set) PrevAbsent(from uint32) uint32 {
 	if s.big != nil {
 		if !s.big.Contains(from) {
@@ -170,9 +171,9 @@ func (s *Set) PrevAbsent(from uint32) uint32 {
 	return from
 }
 
-// run is the number of members in a row from seq, which is one, upwards (dir 1) or downwards (-1),
-// by bisection over ranks: roaring's own NextAbsentValue and PreviousAbsentValue are wrong above
-// 65,535 (v2.30.0 shifts the high half twice).
+// run returns the number of consecutive members from seq, a member, upwards (dir 1) or downwards
+// (-1), by bisection over ranks. roaring's own NextAbsentValue and PreviousAbsentValue are wrong
+// above 65,535 (v2.30.0 shifts the high half twice).
 func (s *Set) run(seq uint32, dir int64) uint32 {
 	at := s.Rank(seq)
 	whole := func(k int64) bool { // up: seq+1 to seq+k are members; down: seq-k+1 to seq are
@@ -211,13 +212,13 @@ func (s *Set) Newest(dst []uint32, seq uint32, n int) []uint32 {
 	return dst
 }
 
-// bitmapOverhead is what a roaring bitmap costs beside the bytes of its containers: itself and its
-// lists of them.
+// bitmapOverhead is the memory of a roaring bitmap besides the bytes of its containers: the bitmap
+// itself and its lists of containers.
 const bitmapOverhead = 176
 
 // HeapBytes is the memory of the set.
 func (s *Set) HeapBytes() int64 {
-	n := arena.ListBytes(s.small) // dirty is the cut's
+	n := arena.ListBytes(s.small) // without Dirty, which belongs to the cut
 	if s.big != nil {
 		n += int64(s.big.GetSizeInBytes()) + bitmapOverhead
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 // Encode appends the members with high half hi: a form byte, then gaps and run lengths (form 0) or
-// 8,192 bytes of bitmap (form 1), whichever is shorter. It appends nothing if there are none.
+// 8,192 bytes of bitmap (form 1), whichever is shorter. It appends nothing if there are no such
+// members.
 func (s *Set) Encode(dst []byte, hi uint16) []byte {
 	base := uint32(hi) << 16
 	last := base | 0xffff

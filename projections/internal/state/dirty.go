@@ -4,7 +4,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// replace stores val under key, or nothing if val is empty, whatever was there.
+// replace stores val under key, or removes the record if val is empty, whatever the key had before.
 func (p *State) replace(key, val []byte) {
 	old, ok, err := p.Get(key)
 	if err != nil {
@@ -14,13 +14,13 @@ func (p *State) replace(key, val []byte) {
 	p.Written.Swap(key, old, ok, val)
 }
 
-// TouchChannel marks the channel record as out of date.
+// TouchChannel marks the channel record as out of date in the store.
 func (p *State) TouchChannel(i uint32, c *Channel) {
 	c.Dirty |= DirtyChannel
 	p.listDirty(i, c)
 }
 
-// FirstTouch gives a record to a channel of which chat.messages has said nothing yet.
+// FirstTouch gives a record to a channel that no record of chat.messages has named yet.
 func (p *State) FirstTouch(i uint32, c *Channel) {
 	if c.Dirty&DirtyStored == 0 {
 		p.TouchChannel(i, c)
@@ -35,10 +35,10 @@ func (p *State) listDirty(i uint32, c *Channel) {
 	}
 }
 
-// pageBytes estimates the record of a page with so many members.
+// pageBytes estimates the size of a page record with this many members.
 func pageBytes(members uint32) int64 { return 64 + 24*int64(min(members, keys.PageLen)) }
 
-// TouchRow marks the record that holds the row as out of date.
+// TouchRow marks the record with the row as out of date in the store.
 func (p *State) TouchRow(i uint32, r *Row) {
 	c := p.Channels.At(r.Channel)
 	switch {
@@ -68,7 +68,7 @@ func (p *State) TouchRow(i uint32, r *Row) {
 	}
 }
 
-// TouchPairExtra marks the pair's sets and what it holds as out of date in the store.
+// TouchPairExtra marks the pair's sets and held events as out of date in the store.
 func (p *State) TouchPairExtra(ref uint32, r *Row) {
 	if _, known := p.DirtyPairExtras[ref]; !known {
 		p.DirtyPairExtras[ref] = struct{}{}

@@ -5,30 +5,30 @@ import (
 	"sync/atomic"
 )
 
-// Filed says that a user filed a channel: it is listed apart until there is news, which is the
-// first counted message of others that is later and exists for the user (DESIGN §4.7). The zero
-// Filed stands for a channel that is not filed.
+// Filed states that a user filed a channel. It is listed apart until there is news: the first
+// counted message of somebody else that is later and exists for the user (DESIGN §4.7). The zero
+// Filed is a channel that is not filed.
 type Filed struct {
 	Since
-	Keep  bool // there is no news
+	Keep  bool // filed forever: nothing is news
 	Found *Found
 }
 
-// Found is what was found while news was looked for. It is a memory of the log and no state, so
-// that whoever answers may write it.
+// Found caches the search for news. It is derived from the log, so readers may write it under
+// RLock.
 type Found struct {
-	at         atomic.Uint64 // twice the seq below which nothing is news; one more if that message is; 0: nobody looked
-	TellsLater bool          // a delta follows as soon as Decided, see rules/filed.go
+	at         atomic.Uint64 // twice the seq below which nothing is news, plus one if that message is news; 0: not searched yet
+	TellsLater bool          // a delta follows once Decided, see rules/filed.go
 }
 
-// File is a Filed with nothing found yet.
+// File returns a Filed without a search result.
 func File(since Since, keep bool) Filed { return Filed{Since: since, Keep: keep, Found: &Found{}} }
 
-// Same reports whether two say the same.
+// Same reports whether two filings are equal.
 func (f *Filed) Same(o *Filed) bool { return f.Since == o.Since && f.Keep == o.Keep }
 
-// Decided reports whether all that is posted from now on is later. It goes by the channel's own
-// log time, so that it is a function of what the stamp of a delta says.
+// Decided reports whether every message from now on is later. It uses the channel's own log time,
+// so it is a function of the position in a delta's stamp.
 func (s *Since) Decided(c *Channel) bool {
 	if s.HeadSeq != 0 {
 		return c.HeadSeq >= s.HeadSeq
@@ -36,7 +36,7 @@ func (s *Since) Decided(c *Channel) bool {
 	return c.Time > s.At || c.LogTime > s.Horizon
 }
 
-// News is the message that ends the filing of a row's user, 0 while there is none.
+// News returns the message that ends the filing of a row's user, or 0.
 func (p *State) News(c *Channel, r *Row, f *Filed) uint32 {
 	if !f.Decided(c) {
 		return 0
@@ -62,8 +62,9 @@ func (p *State) News(c *Channel, r *Row, f *Filed) uint32 {
 	return q
 }
 
-// othersFrom is the first counted message at or after a seq that others posted and that exists for
-// the user of a row, whatever became of it; the one after the head if there is none.
+// othersFrom returns the first counted message at or after q that others posted and that was not
+// hidden from the row's user, even if it was deleted since. If there is none it returns the seq
+// after the head.
 func (p *State) othersFrom(c *Channel, r *Row, q uint32) uint32 {
 	x, h := p.ExtraOf(c), p.HiddenOf(r)
 	for q <= c.HeadSeq {

@@ -10,18 +10,18 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/arena"
 )
 
-// Channels, users and pairs by what names them: each is found by hash, or made. What only few of
-// them have is made when it is needed.
+// Lookup of channels, users and pairs by id or hash. The Ensure methods create what they do not
+// find. Extras, which only few objects have, are created on demand.
 
-// IDHash is the hash by which the tables find an id.
+// IDHash returns the hash of an id in the tables.
 func IDHash(id []byte) uint64 { return arena.Mix(xxh3.Hash(id)) }
 
-// ChannelOf returns the channel's index, 0 if it is not known.
+// ChannelOf returns the channel's index, or 0.
 func (p *State) ChannelOf(id []byte) uint32 {
 	return p.ChannelTable.Find(IDHash(id), func(ref uint32) bool { return bytes.Equal(p.Blobs.Get(p.Channels.At(ref).ID), id) })
 }
 
-// EnsureChannel returns the channel with an id, and makes it if there is none.
+// EnsureChannel returns the channel with an id, and creates it if needed.
 func (p *State) EnsureChannel(id []byte) (uint32, *Channel) {
 	if i := p.ChannelOf(id); i != 0 {
 		return i, p.Channels.At(i)
@@ -44,12 +44,12 @@ func (p *State) NewChannel(id []byte) (uint32, *Channel) {
 	return i, c
 }
 
-// UserOf returns the user's index, 0 if they are not known.
+// UserOf returns the user's index, or 0.
 func (p *State) UserOf(id []byte) uint32 {
 	return p.UserTable.Find(IDHash(id), func(ref uint32) bool { return bytes.Equal(p.UserID(ref), id) })
 }
 
-// EnsureUser returns the user's index, and makes the user if there is none.
+// EnsureUser returns the user's index, and creates the user if needed.
 func (p *State) EnsureUser(id []byte) uint32 {
 	if i := p.UserOf(id); i != 0 {
 		return i
@@ -66,7 +66,7 @@ func (p *State) EnsureUser(id []byte) uint32 {
 	return i
 }
 
-// UserID is the id of a user. It must not be changed, and stays valid.
+// UserID returns the id of a user. It stays valid, and the caller must not change it.
 func (p *State) UserID(ref uint32) []byte {
 	u := p.Users.At(ref)
 	if u.ShortLen == 0 {
@@ -75,7 +75,7 @@ func (p *State) UserID(ref uint32) []byte {
 	return u.short[:u.ShortLen:u.ShortLen]
 }
 
-// RowOf returns the row of a pair, 0 if it has none.
+// RowOf returns the row of a pair, or 0.
 func (p *State) RowOf(ch, user uint32) uint32 {
 	return p.PairTable.Find(arena.PairHash(ch, user), func(ref uint32) bool {
 		r := p.Rows.At(ref)
@@ -83,7 +83,7 @@ func (p *State) RowOf(ch, user uint32) uint32 {
 	})
 }
 
-// EnsureRow returns the pair's row, made as that of a user who never joined.
+// EnsureRow returns the pair's row. It creates a missing row as that of a user who never joined.
 func (p *State) EnsureRow(ch, user uint32) (uint32, *Row) {
 	if i := p.RowOf(ch, user); i != 0 {
 		return i, p.Rows.At(i)
@@ -99,7 +99,7 @@ func (p *State) EnsureRow(ch, user uint32) (uint32, *Row) {
 	return i, r
 }
 
-// ExtraOf returns what few channels have; nil if this one has nothing of it.
+// ExtraOf returns the channel's extra, or nil if it has none, as most channels.
 func (p *State) ExtraOf(c *Channel) *ChannelExtra {
 	if c.Extra == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (p *State) ExtraOf(c *Channel) *ChannelExtra {
 	return p.ChannelExtras.At(c.Extra)
 }
 
-// EnsureExtra is ExtraOf that makes it.
+// EnsureExtra returns the channel's extra, and creates it if needed.
 func (p *State) EnsureExtra(c *Channel) *ChannelExtra {
 	if c.Extra == 0 {
 		c.Extra = p.ChannelExtras.Put(&ChannelExtra{})
@@ -115,7 +115,7 @@ func (p *State) EnsureExtra(c *Channel) *ChannelExtra {
 	return p.ChannelExtras.At(c.Extra)
 }
 
-// ExtraOfPair returns what few pairs have; nil if this one has nothing of it.
+// ExtraOfPair returns the pair's extra, or nil if it has none, as most pairs.
 func (p *State) ExtraOfPair(r *Row) *PairExtra {
 	if r.Extra == 0 {
 		return nil
@@ -123,7 +123,7 @@ func (p *State) ExtraOfPair(r *Row) *PairExtra {
 	return p.PairExtras.At(r.Extra)
 }
 
-// EnsurePairExtra is ExtraOfPair that makes it.
+// EnsurePairExtra returns the pair's extra, and creates it if needed.
 func (p *State) EnsurePairExtra(r *Row) *PairExtra {
 	if r.Extra == 0 {
 		r.Extra = p.PairExtras.Put(&PairExtra{})
@@ -131,7 +131,7 @@ func (p *State) EnsurePairExtra(r *Row) *PairExtra {
 	return p.PairExtras.At(r.Extra)
 }
 
-// PairOf is the row in the channel of a row's user.
+// PairOf returns the row in the channel of a row's user.
 func (p *State) PairOf(r *Row) *Row {
 	if r.Flags&RowThread != 0 {
 		return p.Rows.At(p.Follows.At(r.Scope).Pair)
@@ -149,7 +149,7 @@ func (p *State) KnownChannel(channelID string) (uint32, *Channel, bool) {
 	return ci, c, c.LastM != 0 && c.Flags&ChannelDeleted == 0
 }
 
-// PairOrNone is the pair's row, or that of a user who never did anything.
+// PairOrNone returns the pair's row, or an empty row for a user who never did anything.
 func (p *State) PairOrNone(ci uint32, userID string) *Row {
 	if u := p.UserOf([]byte(userID)); u != 0 {
 		if ref := p.RowOf(ci, u); ref != 0 {
@@ -159,8 +159,8 @@ func (p *State) PairOrNone(ci uint32, userID string) *Row {
 	return &Row{Channel: ci, Ord: NoOrdinal}
 }
 
-// comeBack loads a new channel if it is a cold one. Only what deleteChannel and evict leave can be
-// there.
+// comeBack loads a new channel if it is a cold one. A cold channel has only what deleteChannel and
+// evict leave.
 func (p *State) comeBack(ci uint32, c *Channel, id []byte) {
 	if !p.Cold.Has(xxh3.Hash(id)) {
 		return

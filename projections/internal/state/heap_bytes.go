@@ -4,17 +4,17 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/arena"
 )
 
-// HeapBytes is the memory of a thread.
+// HeapBytes returns the memory of a thread.
 func (t *Thread) HeapBytes() int64 {
 	return arena.ObjectBytes[Thread]() + t.Live.HeapBytes() + t.Casts.HeapBytes() + t.Alls.HeapBytes()
 }
 
-// HeapBytes is the memory of a list of members.
+// HeapBytes returns the memory of a list of members.
 func (l *MemberList) HeapBytes() int64 {
 	return arena.ObjectBytes[MemberList]() + arena.ListBytes(l.Rows) + arena.ListBytes(l.Pages) + arena.ListBytes(l.present)
 }
 
-// HeapBytes is the memory of what a channel has besides.
+// HeapBytes returns the memory of a channel's extra.
 func (x *ChannelExtra) HeapBytes() int64 {
 	n := arena.ObjectBytes[ChannelExtra]() + x.Uncounted.HeapBytes() + x.Deleted.HeapBytes() + x.Alls.HeapBytes()
 	n += arena.ListBytes(x.Sizes) + arena.ListBytes(x.Queuers) + arena.ListBytes(x.Wait.Seqs) + arena.ListBytes(x.Wait.Times)
@@ -24,7 +24,7 @@ func (x *ChannelExtra) HeapBytes() int64 {
 	return n + arena.MapBytes(x.Wait.IDs) + x.Mention.heapBytes() + labelsBytes(x.Labels)
 }
 
-// HeapBytes is the memory of what a pair has besides.
+// HeapBytes returns the memory of a pair's extra.
 func (x *PairExtra) HeapBytes() int64 {
 	n := arena.ObjectBytes[PairExtra]() + x.Mentions.HeapBytes() + x.Singles.HeapBytes() + x.Queued.HeapBytes() + x.Hidden.HeapBytes() + x.WithThreads.HeapBytes()
 	n += arena.ListBytes(x.Floors) + arena.ListBytes(x.Own) + arena.ListBytes(x.Spans)

@@ -5,12 +5,12 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/seqset"
 )
 
-// Hidden is the messages that are in none of a user's numbers (DESIGN §4.7), whatever their scope:
-// the row of the user in the channel has those of its threads too.
+// Hidden is the set of messages that are in none of a user's numbers (DESIGN §4.7), in any scope:
+// the user's row in the channel has those of its threads too.
 type Hidden struct {
-	From    seqset.Set // hidden from the user by who posted them
-	Own     seqset.Set // by themselves, above To
-	To      uint32     // by themselves everything up to here, and what is posted up to here
+	From    seqset.Set // hidden from the user by their producer
+	Own     seqset.Set // hidden singly by the user, above To
+	To      uint32     // the user hid everything up to here, including messages that are posted later
 	ToDirty bool       // the record of To is out of date
 }
 
@@ -20,7 +20,8 @@ func (h *Hidden) Empty() bool { return h == nil || h.NoneOwn() && h.From.Empty()
 // NoneOwn reports whether the user hid nothing.
 func (h *Hidden) NoneOwn() bool { return h == nil || h.To == 0 && h.Own.Empty() }
 
-// Erase forgets what the user hid. What is hidden from them is the timeline's.
+// Erase removes everything that the user hid. Messages that a producer hid from the user belong to
+// the timeline and stay.
 func (h *Hidden) Erase() {
 	if h == nil {
 		return
@@ -35,15 +36,15 @@ func (h *Hidden) Has(seq uint32) bool {
 	return h != nil && (seq <= h.To || h.Own.Contains(seq) || h.From.Contains(seq))
 }
 
-// Ahead reports whether something that is not posted yet is hidden.
+// Ahead reports whether messages that are not posted yet are hidden.
 func (h *Hidden) Ahead(c *Channel) bool { return h != nil && h.To > c.HeadSeq }
 
-// Clone is a copy that no change of h reaches; it is read only.
+// Clone returns a read-only copy that later changes of h do not affect.
 func (h *Hidden) Clone() *Hidden {
 	return &Hidden{From: *h.From.Clone(), Own: *h.Own.Clone(), To: h.To}
 }
 
-// HeapBytes is the memory of what is hidden.
+// HeapBytes returns the memory of the sets.
 func (h *Hidden) HeapBytes() int64 {
 	if h == nil {
 		return 0
@@ -51,7 +52,7 @@ func (h *Hidden) HeapBytes() int64 {
 	return arena.ObjectBytes[Hidden]() + h.From.HeapBytes() + h.Own.HeapBytes()
 }
 
-// HiddenOf is what is hidden for the user of a row, nil for nothing.
+// HiddenOf returns the hidden messages of the user of a row, or nil.
 func (p *State) HiddenOf(r *Row) *Hidden {
 	if r.Flags&RowThread != 0 {
 		r = p.Rows.At(p.Follows.At(r.Scope).Pair)
@@ -62,7 +63,7 @@ func (p *State) HiddenOf(r *Row) *Hidden {
 	return nil
 }
 
-// EnsureHidden is HiddenOf for a row in a channel of which something is to be hidden.
+// EnsureHidden is HiddenOf that creates the set if needed.
 func (p *State) EnsureHidden(r *Row) *Hidden {
 	x := p.EnsurePairExtra(r)
 	if x.Hidden == nil {
@@ -71,14 +72,14 @@ func (p *State) EnsureHidden(r *Row) *Hidden {
 	return x.Hidden
 }
 
-// IsHiddenFrom reports whether a message does not exist for the user of a row.
+// IsHiddenFrom reports whether a message is hidden from the user of a row by its producer.
 func (p *State) IsHiddenFrom(r *Row, seq uint32) bool {
 	h := p.HiddenOf(r)
 	return h != nil && h.From.Contains(seq)
 }
 
-// NeedsNewFormat notes that a channel has records that builds before NewestFormat misread. It holds
-// for good: whether a record is left depends on which topic is folded first.
+// NeedsNewFormat records that a channel has records that builds before NewestFormat misread. It
+// holds forever, because whether a record is left depends on which topic is folded first.
 func (p *State) NeedsNewFormat(ci uint32, c *Channel) {
 	if c.Flags&ChannelNewFormat == 0 {
 		c.Flags |= ChannelNewFormat

@@ -11,15 +11,15 @@ import (
 )
 
 // The index finds a message by its id. Most producers give ids that grow with time (ULIDs,
-// snowflakes, timestamps): of a message whose id is beyond all before it (it *grew*) the log itself
-// says where it is, for such ids ascend along seqs and are found by bisection over the log's
-// blocks. It is *plain* and has no entry of its own, which is more than half of what a message
-// would cost. Ids that follow no order grow now and then by chance, and bisection for each of them
-// would cost more than entries: so a message is plain only if RunPlain before it grew as well.
+// snowflakes, timestamps). A message *grew* if its id is greater than all earlier ones; such ids
+// ascend along seqs, so bisection over the log's blocks finds them. A message that is found so is
+// *plain* and has no index entry, which saves more than half of a message's cost. Random ids also
+// grow now and then by chance, and bisection for each of them would cost more than entries. So a
+// message is plain only if the RunPlain messages before it grew as well.
 
-// Lookup finds the message that an event names by id, when the log time of the event's own topic is
-// now. Of several messages with one id it is the oldest that has not left the index then
-// (DESIGN §4.6).
+// Lookup returns the message that an event names by id, at log time now of the event's own topic.
+// Of several messages with one id it returns the oldest that has not left the index by then (DESIGN
+// §4.6).
 func (p *State) Lookup(c *Channel, id []byte, hash uint64, now int64) (history.Indexed, bool) {
 	if c.HeadSeq == 0 {
 		return history.Indexed{}, false
@@ -29,7 +29,7 @@ func (p *State) Lookup(c *Channel, id []byte, hash uint64, now int64) (history.I
 		return best, ok
 	}
 	if x, found := p.lookupPlain(c, id); found && now-x.Time <= p.Settings.IndexRetention {
-		return x, true // it was the first with this id, for the id was beyond all before it
+		return x, true // the first message with this id, because the id was greater than all earlier ones
 	}
 	var kb [keys.Buf + keys.MaxID]byte
 	v, found, err := p.Get(keys.AppendIndex(kb[:0], p.Blobs.Get(c.ID), id))
@@ -45,8 +45,8 @@ func (p *State) Lookup(c *Channel, id []byte, hash uint64, now int64) (history.I
 	return best, ok
 }
 
-// IndexedIn is the oldest message of an index record that has not left the index, if it is before a
-// seq; 0: any.
+// IndexedIn returns the oldest message of an index record that has not left the index and is before
+// seq before; before 0 means any.
 func IndexedIn(record []byte, before uint32, now, retention int64) (history.Indexed, bool) {
 	for r := (wire.Reader{B: record}); len(r.B) > 0 && r.Err == nil; {
 		x := history.Indexed{Seq: r.U32(), Flags: r.Byte()}
@@ -59,7 +59,7 @@ func IndexedIn(record []byte, before uint32, now, retention int64) (history.Inde
 	return history.Indexed{}, false
 }
 
-// LookupTail looks among the newest messages only, oldest first where an id was posted again.
+// LookupTail searches only the newest messages, oldest first in case an id was posted again.
 func (p *State) LookupTail(c *Channel, id []byte, hash uint64, now int64) (history.Indexed, bool) {
 	tag := TagOf(hash)
 	n := min(c.HeadSeq-p.SeedOf(c), history.BlockLen)
@@ -82,7 +82,7 @@ func (p *State) LookupTail(c *Channel, id []byte, hash uint64, now int64) (histo
 	return best, best.Seq != 0
 }
 
-// lookupPlain looks among the messages that have no index entry.
+// lookupPlain searches the messages without index entries.
 func (p *State) lookupPlain(c *Channel, id []byte) (history.Indexed, bool) {
 	s, ok := p.PlainSearchOf(c, id)
 	if !ok {
@@ -95,30 +95,31 @@ func (p *State) lookupPlain(c *Channel, id []byte) (history.Indexed, bool) {
 	return x, ok
 }
 
-// PlainSearch is the search for a message among those that have no index entry. What it needs of
-// memory is copied: it runs without the partition's lock, too, over the blocks of any moment since.
+// PlainSearch searches the messages without index entries. It copies what it needs from memory, so
+// it can run without the partition's lock over the blocks of any later moment.
 type PlainSearch struct {
-	id   []byte // borrowed of whoever asked
+	id   []byte // borrowed from the caller
 	seed uint32
-	last uint32 // the newest block that can have it
+	last uint32 // the newest block that can contain the message
 }
 
-// PlainSearchOf begins a search; false: no message without an index entry can have this id.
+// PlainSearchOf begins a search. It returns false if no message without an index entry can have
+// this id.
 func (p *State) PlainSearchOf(c *Channel, id []byte) (PlainSearch, bool) {
 	seed := p.SeedOf(c)
-	full := (c.HeadSeq - seed) / history.BlockLen // blocks that are written
+	full := (c.HeadSeq - seed) / history.BlockLen // number of full blocks
 	if c.Plain == 0 || full == 0 || bytes.Compare(id, p.Blobs.Get(c.MaxID)) > 0 {
 		return PlainSearch{}, false
 	}
 	return PlainSearch{id, seed, min(history.BlockOf(c.Plain-seed), full-1)}, true
 }
 
-// Run finds the newest block up to the last of which the anchor's id is not beyond the one sought.
-// It goes back from the last in growing steps first, since most ids that are sought are recent,
-// then by bisection. The message is in that block, or it is the block's anchor.
+// Run finds the newest block, up to last, whose anchor's id is not beyond the id it searches for.
+// It first goes back from the last block in growing steps, because most searches are for recent
+// ids, then bisects. The message is in that block, or it is the block's anchor.
 func (s *PlainSearch) Run(block func(b uint32) ([]byte, error)) (history.Indexed, bool, error) {
 	hi := s.last
-	lo, beyond := uint32(0), hi+1 // the anchor of block beyond, if there is one, is beyond the id
+	lo, beyond := uint32(0), hi+1 // the anchor of block beyond, if that block exists, is beyond the id
 	for step := uint32(1); hi > 0; step *= 2 {
 		_, at, err := s.anchorOf(block, hi)
 		if err != nil {
@@ -163,12 +164,13 @@ func (s *PlainSearch) Run(block func(b uint32) ([]byte, error)) (history.Indexed
 	return history.Indexed{}, false, nil
 }
 
-// anchorOf returns a block and its anchor: the message with the largest id up to the block's first.
+// anchorOf returns a block and its anchor: the message with the largest id up to the block's first
+// message.
 func (s *PlainSearch) anchorOf(block func(b uint32) ([]byte, error), n uint32) (b []byte, e history.Entry, err error) {
 	if b, err = block(n); err != nil {
 		return nil, e, err
 	}
-	first := n*history.BlockLen + 1 // by their numbers in the log
+	first := n*history.BlockLen + 1 // numbers in the log, not seqs
 	r := wire.Reader{B: b}
 	back := r.U32()
 	if r.Err != nil || back >= first {
@@ -186,11 +188,10 @@ func (s *PlainSearch) anchorOf(block func(b uint32) ([]byte, error), n uint32) (
 	return b, e, nil
 }
 
-// RunPlain is how many messages have to have grown before one can be plain.
+// RunPlain is how many consecutive messages must have grown before the next can be plain.
 const RunPlain = 3
 
-// NoteID keeps what is known of the ids of a channel when e is posted, and reports whether it is
-// plain.
+// NoteID updates the channel's data about ids when e is posted, and reports whether e is plain.
 func (p *State) NoteID(c *Channel, e *history.Entry, grows bool) (plain bool) {
 	if grows {
 		e.Flags |= history.Grew
@@ -210,8 +211,8 @@ func (p *State) NoteID(c *Channel, e *history.Entry, grows bool) (plain bool) {
 	return plain
 }
 
-// IndexMessage adds a message to the index. Where its id was used before, by a message that has
-// left the index, the record keeps both: an event whose own topic lags still means the older one.
+// IndexMessage adds a message to the index. If an earlier message with this id has left the index,
+// the record keeps both, because an event whose own topic lags still names the older one.
 func (p *State) IndexMessage(c *Channel, e *history.Entry) {
 	var kb [keys.Buf + keys.MaxID]byte
 	key := keys.AppendIndex(kb[:0], p.Blobs.Get(c.ID), e.ID)
@@ -245,11 +246,11 @@ func (p *State) NoteRepost(c *Channel, id []byte, hash uint64) {
 	}
 }
 
-// AnyAge is the log time by which no message has left the index.
+// AnyAge is a log time at which no message has left the index.
 const AnyAge = -1 << 62
 
-// mayRepost reports whether any message of the channel can have left the index: only then can a
-// post that was no duplicate carry a known id.
+// mayRepost reports whether any message of the channel can have left the index. Only then can a
+// post that is no duplicate have a known id.
 func (p *State) mayRepost(c *Channel, logTime int64) bool {
 	return logTime-c.FirstTime > p.Settings.IndexRetention
 }

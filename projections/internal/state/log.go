@@ -9,11 +9,12 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// The log keeps a channel's messages but for the seeded ones (seeded.go), after which it begins:
-// the newest BlockLen as blobs in memory, all in blocks of BlockLen by their number in the log,
-// which is the seq where nothing was seeded. A block is written once, when it is full; the open
-// block is part of the channel record. An edit or a deletion writes a block again. A block begins
-// with how far before its first message that with the largest id until then is (see index.go).
+// The log keeps a channel's messages, except for seeded ones (seeded.go), which precede it. The
+// newest BlockLen messages are in memory as blobs. All messages are in blocks of BlockLen by their
+// number in the log, which equals the seq if nothing was seeded. A block is written once, when it
+// is full; the open block is part of the channel record. An edit or a deletion rewrites a block. A
+// block begins with the distance from its first message back to its anchor, the message with the
+// largest id up to there (index.go).
 
 // InTail reports whether seq is among the newest messages.
 func (c *Channel) InTail(seq uint32) bool {
@@ -76,7 +77,7 @@ func (p *State) writeBlock(c *Channel, seq uint32) {
 	p.Written.PutNew(keys.AppendLog(kb[:0], p.Blobs.Get(c.ID), history.BlockOf(seq-p.SeedOf(c))), buf)
 }
 
-// ReplaceEntry stores a changed message wherever it is kept.
+// ReplaceEntry stores a changed message in the tail and in its block.
 func (p *State) ReplaceEntry(c *Channel, e *history.Entry) {
 	enc := e.Append(nil)
 	if c.InTail(e.Seq) {
@@ -88,7 +89,7 @@ func (p *State) ReplaceEntry(c *Channel, e *history.Entry) {
 	seed := p.SeedOf(c)
 	n := e.Seq - seed
 	if n > (c.HeadSeq-seed)/history.BlockLen*history.BlockLen {
-		return // in the channel record
+		return // the open block is in the channel record
 	}
 	b, err := p.Block(c, history.BlockOf(n))
 	if err != nil {
@@ -108,14 +109,14 @@ func (p *State) ReplaceEntry(c *Channel, e *history.Entry) {
 	p.Written.PutOver(keys.AppendLog(kb[:0], p.Blobs.Get(c.ID), history.BlockOf(n)), b, out)
 }
 
-// SeqAt is the largest seq whose time is at or before t and whose log time is at or before horizon,
-// 0 if none. Both never run backwards along seqs, so it is found by bisection; nearly always it is
+// SeqAt returns the largest seq whose time is at or before t and whose log time is at or before
+// horizon, or 0. Neither runs backwards along seqs, so SeqAt bisects; nearly always the result is
 // the head.
 func (p *State) SeqAt(c *Channel, t, horizon int64) uint32 {
 	if c.HeadSeq == 0 || (c.Time <= t && c.LogTime <= horizon) {
 		return c.HeadSeq
 	}
-	lo, hi := uint32(0), c.HeadSeq-1 // the head is beyond
+	lo, hi := uint32(0), c.HeadSeq-1 // the head is beyond t or horizon
 	for lo < hi {
 		mid := lo + (hi-lo+1)/2
 		if e := p.EntryAt(c, mid); e.Time <= t && e.LogTime <= horizon {
@@ -127,8 +128,8 @@ func (p *State) SeqAt(c *Channel, t, horizon int64) uint32 {
 	return lo
 }
 
-// Visible reports whether message seq was posted before an event with this horizon lapsed
-// (DESIGN §4.3).
+// Visible reports whether message seq was posted before an event with this horizon lapsed (DESIGN
+// §4.3).
 func (p *State) Visible(c *Channel, seq uint32, horizon int64) bool {
 	if c.LogTime <= horizon {
 		return true
@@ -137,23 +138,23 @@ func (p *State) Visible(c *Channel, seq uint32, horizon int64) bool {
 	return e.LogTime <= horizon
 }
 
-// Tells reports whether a delta tells a message's id, sender and preview. Unlike a query it goes by
-// the log time at the channel's head, so that what a delta says is a function of its stamp.
+// Tells reports whether deltas include a message's id, sender and preview. Unlike a query it uses
+// the log time at the channel's head, so that a delta is a function of its stamp.
 func (c *Channel) Tells(e *history.Entry, retention int64) bool {
 	return c.InTail(e.Seq) || c.LogTime-e.Time <= retention
 }
 
-// PastRetention reports whether any message of the channel can have left the index, as tells sees
-// it.
+// PastRetention reports whether any message of the channel can have left the index, by the rule of
+// Tells.
 func (c *Channel) PastRetention(retention int64) bool { return c.LogTime-c.FirstTime > retention }
 
-// InIndex reports whether a message's id, sender and preview are still told.
+// InIndex reports whether queries still include a message's id, sender and preview.
 func (p *State) InIndex(c *Channel, e *history.Entry) bool {
 	return c.InTail(e.Seq) || p.MessageTime-e.Time <= p.Settings.IndexRetention
 }
 
-// InMemory reports whether a message can be told without the store.
+// InMemory reports whether an answer about a message needs no read from the store.
 func (p *State) InMemory(c *Channel, seq uint32) bool { return c.InTail(seq) || seq <= p.SeedOf(c) }
 
-// TagOf is what a channel keeps of the hash of a message id.
+// TagOf returns the part of a message id's hash that a channel keeps.
 func TagOf(hash uint64) uint16 { return uint16(hash >> 48) }

@@ -6,22 +6,22 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// MemberList holds what a channel of more than InlineMembers members needs besides.
+// MemberList holds the rest of the data of a channel with more than InlineMembers members.
 type MemberList struct {
 	Rows    []uint32
 	Pages   []PageState // page 1 and up; page 0 is in the channel
-	present []uint32    // rows of present members, while present is kept
+	present []uint32    // rows of present members, maintained only in small channels
 	kept    bool
 }
 
-// PageState is what is stored of a page of members.
+// PageState describes the stored record of a page of members.
 type PageState struct {
 	Hash   [2]uint64
 	Dirty  bool
 	Stored bool
 }
 
-// GiveOrdinal makes a member of a row, on the user's first join.
+// GiveOrdinal makes a row a member, on the user's first join.
 func (p *State) GiveOrdinal(c *Channel, i uint32) {
 	r := p.Rows.At(i)
 	r.Ord = c.Ords
@@ -58,7 +58,7 @@ func (p *State) MemberRow(c *Channel, ord uint32) uint32 {
 }
 
 // EachMember calls fn for every present member. Its cost is proportional to the present members,
-// not to those who ever joined.
+// not to all who ever joined.
 func (p *State) EachMember(c *Channel, fn func(ref uint32, r *Row)) {
 	if c.More == 0 {
 		for ord := range c.Ords {
@@ -83,8 +83,8 @@ func (p *State) EachMember(c *Channel, fn func(ref uint32, r *Row)) {
 	}
 }
 
-// MemberChanged keeps the list of present members. Large channels do without: nobody goes through
-// their members, and a leaver would cost a search.
+// MemberChanged updates the list of present members. Large channels have no such list: nothing
+// iterates over their members, and each leaver would cost a search.
 func (p *State) MemberChanged(c *Channel, ref uint32, joined bool) {
 	if c.More == 0 {
 		return
@@ -103,7 +103,7 @@ func (p *State) MemberChanged(c *Channel, ref uint32, joined bool) {
 	}
 }
 
-// PageHash is the hash of the stored record of a page.
+// PageHash returns the hash of the stored record of a page.
 func (p *State) PageHash(c *Channel, page uint32) (hash [2]uint64, stored bool) {
 	if page == 0 {
 		return c.PageH, c.Dirty&DirtyPage0Stored != 0

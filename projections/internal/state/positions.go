@@ -5,7 +5,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/identity"
 )
 
-// PosAt is the running count of counted messages at seq.
+// PosAt returns the number of counted messages up to seq.
 func (p *State) PosAt(c *Channel, seq uint32) uint32 {
 	if seq == 0 {
 		return 0
@@ -19,7 +19,7 @@ func (p *State) PosAt(c *Channel, seq uint32) uint32 {
 	return seq
 }
 
-// PositionsOf turns seqs of counted messages into their positions, in place.
+// PositionsOf replaces seqs of counted messages by their positions, in place.
 func (p *State) PositionsOf(c *Channel, seqs []uint32) []uint32 {
 	for i, q := range seqs {
 		seqs[i] = p.PosAt(c, q)
@@ -27,7 +27,7 @@ func (p *State) PositionsOf(c *Channel, seqs []uint32) []uint32 {
 	return seqs
 }
 
-// StampOf is the stamp of one (user, channel) (DESIGN §2).
+// StampOf returns the stamp of one (user, channel) (DESIGN §2).
 func (p *State) StampOf(c *Channel, r *Row) events.Stamp {
 	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: r.LastR, D: r.LastD}
 }

@@ -6,56 +6,56 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Said is what a user says of a channel beside reading it (DESIGN §4.7). The zero Said says
-// nothing. RowMuted says whether Level is LevelNone, for whom that is all there is to know.
+// Said holds a user's settings of a channel (DESIGN §4.7). The zero Said has none. RowMuted alone
+// states whether Level is LevelNone; for most users no more is needed.
 type Said struct {
-	Lasting   events.Level // without an until
-	Timed     events.Level // that stands in front of it until Until
-	IgnoreAll bool         // mentions of all are none
+	Lasting   events.Level // the level without an until
+	Timed     events.Level // the level that applies before Until
+	IgnoreAll bool         // mentions of everybody do not count
 	Until     int64        // Unix milliseconds; 0 = there is no Timed
-	Flag      Since        // the channel is to be seen, until a later own post
+	Flag      Since        // the channel is flagged, until a later own post
 	Filed     Filed        // the channel is listed apart
 	Line      Line
 	Labels    []string // ascending
 }
 
-// Since is what separates the posts that are later than something a user said from all others: a
-// head if they stated one, else a time. The zero Since stands for something that was not said.
+// Since separates posts that are later than a user's event from earlier ones: by the head that the
+// event states, else by its time. The zero Since means that there is no such event.
 type Since struct {
 	Is          bool
 	HeadSeq     uint32
-	At, Horizon int64 // without a HeadSeq; Horizon is the log time at which it lapses
+	At, Horizon int64 // without a HeadSeq; Horizon is the log time at which the event lapses
 }
 
-// Line is a place to come back to, as it was said: by id or by seq. The zero Line is none.
+// Line is a place to come back to, as the user set it: by id or by seq. The zero Line means none.
 type Line struct {
 	ID  string
 	Seq uint32
 }
 
-// Equal reports whether two say the same.
+// Equal reports whether two settings are equal.
 func (s *Said) Equal(o *Said) bool {
 	return s.Lasting == o.Lasting && s.Timed == o.Timed && s.IgnoreAll == o.IgnoreAll && s.Until == o.Until && s.Flag == o.Flag && s.Line == o.Line &&
 		s.Filed.Same(&o.Filed) && slices.Equal(s.Labels, o.Labels)
 }
 
-// Plain reports whether RowMuted says it all.
+// Plain reports whether RowMuted alone represents the settings.
 func (s *Said) Plain() bool {
 	return s.PlainRow() && s.PlainRest()
 }
 
-// PlainRow reports whether RowMuted says all that a row's record has room for.
+// PlainRow reports whether RowMuted represents all settings that a row record can hold.
 func (s *Said) PlainRow() bool { return s.PlainLevel() && !s.Flag.Is && !s.Filed.Is }
 
-// PlainLevel reports whether RowMuted says all there is of the level.
+// PlainLevel reports whether RowMuted alone represents the level.
 func (s *Said) PlainLevel() bool {
 	return s.Until == 0 && !s.IgnoreAll && s.Lasting != events.LevelMentions
 }
 
-// PlainRest reports whether there is nothing that needs a record of its own.
+// PlainRest reports whether no setting needs a record of its own.
 func (s *Said) PlainRest() bool { return s.Line == (Line{}) && len(s.Labels) == 0 }
 
-// Level is the level as it was said, whether Until has passed or not: no clock is asked here.
+// Level returns the level as it was set, whether or not Until has passed: it reads no clock.
 func (s *Said) Level() events.Level {
 	if s.Until != 0 {
 		return s.Timed
@@ -63,7 +63,7 @@ func (s *Said) Level() events.Level {
 	return s.Lasting
 }
 
-// After is the level that holds again after Until, LevelAll without one.
+// After returns the level that applies again after Until, or LevelAll.
 func (s *Said) After() events.Level {
 	if s.Until != 0 {
 		return s.Lasting
@@ -71,7 +71,7 @@ func (s *Said) After() events.Level {
 	return events.LevelAll
 }
 
-// SaidOf is what the user of a row in a channel says of it.
+// SaidOf returns the settings of the user of a row in a channel.
 func (p *State) SaidOf(r *Row) Said {
 	if x := p.ExtraOfPair(r); x != nil && x.Said != nil {
 		return *x.Said
@@ -82,7 +82,7 @@ func (p *State) SaidOf(r *Row) Said {
 	return Said{}
 }
 
-// ExtraSaid is what the user of a row says and RowMuted does not, nil for nothing.
+// ExtraSaid returns the settings of the user of a row beyond RowMuted, or nil.
 func (p *State) ExtraSaid(r *Row) *Said {
 	if x := p.ExtraOfPair(r); x != nil {
 		return x.Said
@@ -90,8 +90,8 @@ func (p *State) ExtraSaid(r *Row) *Said {
 	return nil
 }
 
-// SetSaid replaces what the user of a row in a channel says of it. What RowMuted says takes no
-// memory beside it.
+// SetSaid replaces the settings of the user of a row in a channel. Settings that RowMuted
+// represents take no further memory.
 func (p *State) SetSaid(ref uint32, r *Row, s Said) {
 	if r.Flags &^= RowMuted; s.Level() == events.LevelNone {
 		r.Flags |= RowMuted
@@ -103,7 +103,7 @@ func (p *State) SetSaid(ref uint32, r *Row, s Said) {
 		if was != nil {
 			x := p.ExtraOfPair(r)
 			x.Said, x.SaidDirty = nil, x.SaidDirty || rest
-			p.TouchPairExtra(ref, r) // the extra may go with the next cut
+			p.TouchPairExtra(ref, r) // the next cut may drop the extra
 			p.SaidPairs--
 		}
 		return
@@ -118,7 +118,7 @@ func (p *State) SetSaid(ref uint32, r *Row, s Said) {
 	}
 }
 
-// LoadSaid is what a stored record of the user of a row adds to.
+// LoadSaid returns the settings of the user of a row, for loading a stored record into them.
 func (p *State) LoadSaid(r *Row) *Said {
 	x := p.EnsurePairExtra(r)
 	if x.Said == nil {
@@ -131,14 +131,13 @@ func (p *State) LoadSaid(r *Row) *Said {
 	return x.Said
 }
 
-// IgnoresAll reports whether mentions of all are none for the user of a row in a channel.
+// IgnoresAll reports whether mentions of everybody do not count for the user of a row in a channel.
 func (p *State) IgnoresAll(r *Row) bool {
 	s := p.ExtraSaid(r)
 	return s != nil && s.IgnoreAll
 }
 
-// OnlySaid reports whether all there is in an extra is what its user says and hides: that waits for
-// nothing.
+// OnlySaid reports whether an extra has only settings and hidden messages. Those wait for nothing.
 func (x *PairExtra) OnlySaid() bool {
 	said, hidden := x.Said, x.Hidden
 	x.Said, x.Hidden = nil, nil

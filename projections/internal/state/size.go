@@ -4,12 +4,12 @@ import (
 	"slices"
 )
 
-// A message is small if few enough were members when it was posted (Settings.ReceiptLimit,
-// DESIGN §4.5). Channels seldom change, so what is kept are the seqs at which it changed: messages
-// up to the first are small, then they are large.
+// A message is small if the channel had few enough members when it was posted
+// (Settings.ReceiptLimit, DESIGN §4.5). Channels seldom change their size, so the state keeps the
+// seqs at which they did: messages before the first are small, then they are large, and so on.
 
-// NotePosted notes whether the message that is posted next is small. stated is how many members its
-// producer knew of, 0 if it did not say.
+// NotePosted records whether the next message is small. stated is the number of members that its
+// producer stated, or 0.
 func (p *State) NotePosted(c *Channel, seq, stated uint32) {
 	if stated == 0 {
 		stated = c.Members
@@ -25,7 +25,8 @@ func (p *State) NotePosted(c *Channel, seq, stated uint32) {
 	}
 }
 
-// sizeAt is the number of changes up to and with seq; it is odd where messages are large.
+// sizeAt returns the number of changes up to and including seq, which is odd where messages are
+// large, and the list of changes.
 func (p *State) sizeAt(c *Channel, seq uint32) (int, []uint32) {
 	x := p.ExtraOf(c)
 	if x == nil {
@@ -44,7 +45,7 @@ func (p *State) IsSmall(c *Channel, seq uint32) bool {
 	return n%2 == 0
 }
 
-// NewestSmall is the newest small message at or below seq, 0 if there is none.
+// NewestSmall returns the newest small message at or below seq, or 0.
 func (p *State) NewestSmall(c *Channel, seq uint32) uint32 {
 	n, sizes := p.sizeAt(c, seq)
 	if n%2 == 0 {

@@ -1,17 +1,17 @@
 package state
 
-// A recipient of a message is who was a member when it was posted (DESIGN §4.5). Nearly every
-// member joined once, at their baseline, and never left: then the row says it all. Else the
-// memberships that are over are kept, and one that began beyond the baseline, because the history
-// counts.
+// The recipients of a message are the members at the time of its post (DESIGN §4.5). Nearly every
+// member joined once, at their baseline, and never left: then the row is enough. Otherwise the
+// extra keeps their past memberships, and a current one that began after the baseline because the
+// history counts.
 
-// Membership is one of them: of messages after from, up to to.
+// Membership covers the messages after From, up to To.
 type Membership struct{ From, To uint32 }
 
-// stillMember as a membership's end says that it is not over.
+// stillMember as Membership.To means that the membership has not ended.
 const stillMember = ^uint32(0)
 
-// JoinedAt notes that the row's user joined when the channel's head was at.
+// JoinedAt records that the row's user joined when the channel's head was at.
 func (p *State) JoinedAt(ref uint32, r *Row, at uint32) {
 	if at != r.Baseline {
 		x := p.EnsurePairExtra(r)
@@ -20,7 +20,8 @@ func (p *State) JoinedAt(ref uint32, r *Row, at uint32) {
 	}
 }
 
-// LeftAt notes that the row's user left when the channel's head was at; the row is as before.
+// LeftAt records that the row's user left when the channel's head was at. It does not change the
+// row.
 func (p *State) LeftAt(ref uint32, r *Row, at uint32) {
 	x := p.EnsurePairExtra(r)
 	from := r.Baseline
@@ -28,7 +29,7 @@ func (p *State) LeftAt(ref uint32, r *Row, at uint32) {
 		from = x.Spans[n-1].From
 		x.Spans = x.Spans[:n-1]
 	}
-	if from < at { // else nothing was posted meanwhile
+	if from < at { // otherwise nothing was posted meanwhile
 		x.Spans = append(x.Spans, Membership{from, at})
 	}
 	p.TouchPairExtra(ref, r)
@@ -48,8 +49,8 @@ func (p *State) MemberAt(r *Row, seq uint32) bool {
 	return fromBaseline && r.Baseline < seq
 }
 
-// FirstMember is the seq after which the user's first membership began; false if they never were a
-// member while anything was posted or could still be.
+// FirstMember returns the seq after which the user's first membership began. It returns false if no
+// message was or can still be posted during a membership of the user.
 func (p *State) FirstMember(r *Row) (uint32, bool) {
 	if x := p.ExtraOfPair(r); x != nil && len(x.Spans) > 0 {
 		return x.Spans[0].From, true

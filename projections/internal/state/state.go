@@ -11,18 +11,18 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 )
 
-// State is what the rules read and change: channels, users and pairs, how far the inputs were
-// folded, and the marks that tell the work (drains, cuts, loads, views) what has changed. It knows
-// no database and no lock.
+// State is the data of the rules: channels, users and pairs, the positions of the inputs, and the
+// marks that tell the work (drains, cuts, loads, views) what has changed. It uses no database and
+// no lock.
 type State struct {
 	Settings identity.Settings
 	Backing  Backing
 	err      atomic.Pointer[error]
 
 	Positions    identity.Position
-	MessageTime  int64 // of chat.messages
-	ReadTime     int64 // of chat.reads
-	DeliveryTime int64 // of chat.deliveries
+	MessageTime  int64 // log time of chat.messages
+	ReadTime     int64 // log time of chat.reads
+	DeliveryTime int64 // log time of chat.deliveries
 
 	Channels       arena.Slab[Channel]
 	Rows           arena.Slab[Row]
@@ -30,17 +30,17 @@ type State struct {
 	Blobs          arena.Blobs
 	ChannelTable   arena.Table
 	PairTable      arena.Table
-	UserTable      arena.SharedTable // of every user of whom anything is in memory
+	UserTable      arena.SharedTable // all users of whom anything is in memory
 	ThreadTable    arena.Table
 	Threads        arena.Pool[Thread]
 	Follows        arena.Slab[Follow]
 	MemberLists    arena.Pool[MemberList]
-	SeededChannels int // channels that begin with seeded messages
-	SaidPairs      int // pairs with a Said, channels with ChannelUpdated or ChannelNewFormat; also those not in memory
+	SeededChannels int // number of channels that begin with seeded messages
+	SaidPairs      int // number of pairs with a Said and of channels with ChannelUpdated or ChannelNewFormat, in memory or not
 	ChannelExtras  arena.Pool[ChannelExtra]
 	PairExtras     arena.Pool[PairExtra]
 	Lapses         WaitHeap // by horizon
-	Hints          int      // triggers made since forgetHints
+	Hints          int      // triggers registered since forgetHints
 	HintLimit      int
 
 	Cold          arena.ColdSet
@@ -58,11 +58,11 @@ type State struct {
 	Warmth  Warmth
 }
 
-// Marks are what the rules leave for the work. A mark names what has changed and carries no bytes
-// of it.
+// Marks are the results of the rules for the work. A mark names what has changed, without its
+// bytes.
 type Marks struct {
 	// For the next cut.
-	ReceiptEntries  arena.Slab[receipts.Entry] // receipts since the last cut, through advance.next
+	ReceiptEntries  arena.Slab[receipts.Entry] // receipts since the last cut, linked through Entry.Next
 	ReceiptChannels []ReceiptChannel
 	ErasedPairs     []ErasedPair
 	DirtyChannels   []uint32
@@ -71,32 +71,33 @@ type Marks struct {
 	DirtyThreads    map[uint32]struct{}
 	DirtyFollows    map[uint32]struct{} // by row
 	MarkedBytes     int64
-	Leaving         []uint32 // channels that are gone and leave memory behind the next cut
-	Unannounced     []uint32 // channels that the last cut wrote, of which chat.messages has said nothing
+	Leaving         []uint32 // channels that are gone and leave memory after the next cut
+	Unannounced     []uint32 // channels that the last cut wrote and no record of chat.messages has named
 
 	// For the next drain.
-	Replaying          bool // nobody is told what changes
+	Replaying          bool // changes are not published
 	OutRows            []OutRow
 	OutChannels        []uint32
 	OutThreads         []uint32
-	OutReceipts        []OutReceipt // through OutReceipt.next
+	OutReceipts        []OutReceipt // linked through OutReceipt.Next
 	OutReceiptChannels []uint32
 	Retractions        []Retraction
-	Origins            []byte // of reads, and ids of farewells
+	Origins            []byte // origins of reads, and ids of farewells
 }
 
-// Backing is what the rules ask of the store. They ask it only for what memory does not have.
+// Backing gives the rules access to the store. They use it only for records that are not in memory.
 type Backing interface {
-	// Stored returns the record under key, but for what was written since the last cut; ok is false
-	// if there is none. The bytes must not be changed.
+	// Stored returns the record under key, without changes since the last cut. ok reports whether
+	// there is one. The caller must not change the bytes.
 	Stored(key []byte) (val []byte, ok bool, err error)
-	// Scan calls fn for every record under prefix as it is now, in no order. fn may write.
+	// Scan calls fn for every record under prefix as it is now, in no particular order. fn may
+	// write.
 	Scan(prefix []byte, fn func(key, val []byte)) error
-	// LoadCold loads a channel that is in the store alone.
+	// LoadCold loads a channel that is in the store only.
 	LoadCold(ci uint32, c *Channel, id []byte) error
 }
 
-// Begin makes an empty state.
+// Begin initializes an empty state.
 func (p *State) Begin(settings identity.Settings, b Backing) {
 	p.Settings, p.Backing = settings, b
 	p.MessageTime, p.ReadTime, p.DeliveryTime = MinTime, MinTime, MinTime
@@ -108,7 +109,8 @@ func (p *State) Begin(settings identity.Settings, b Backing) {
 	p.HintLimit = 4096
 }
 
-// Get returns the record under key; ok is false if there is none. The bytes must not be changed.
+// Get returns the record under key. ok reports whether there is one. The caller must not change the
+// bytes.
 func (p *State) Get(key []byte) (val []byte, ok bool, err error) {
 	if v, deleted, known := p.Written.Now.Get(key); known {
 		return v, !deleted, nil
@@ -116,14 +118,15 @@ func (p *State) Get(key []byte) (val []byte, ok bool, err error) {
 	return p.Backing.Stored(key)
 }
 
-// Skip moves the position of one input to next without folding: bad records, control records,
-// compacted gaps. Going back is ignored.
+// Skip moves the position of one input to next without folding, past bad records, control records
+// and compacted gaps. It ignores a next below the position.
 func (p *State) Skip(in events.Input, next int64) { p.Positions[in] = max(p.Positions[in], next) }
 
-// Position is how far the inputs have been folded.
+// Position returns how far the inputs have been folded.
 func (p *State) Position() identity.Position { return p.Positions }
 
-// LogTime is the partition's log time (DESIGN §2) in Unix milliseconds, 0 before the first message.
+// LogTime returns the partition's log time (DESIGN §2) in Unix milliseconds, 0 before the first
+// message.
 func (p *State) LogTime() int64 {
 	if p.MessageTime == MinTime {
 		return 0
@@ -131,8 +134,8 @@ func (p *State) LogTime() int64 {
 	return p.MessageTime
 }
 
-// Err is the first corruption or I/O error that was met. A partition with an error answers nothing
-// that can be trusted and cuts nothing.
+// Err returns the first corruption or I/O error. After an error a partition's answers cannot be
+// trusted, and it makes no more cuts.
 func (p *State) Err() error {
 	if e := p.err.Load(); e != nil {
 		return *e
@@ -140,22 +143,22 @@ func (p *State) Err() error {
 	return nil
 }
 
-// Fail notes the first error; readers may meet one too.
+// Fail records an error if it is the first. Readers may call it too.
 func (p *State) Fail(err error) { p.err.CompareAndSwap(nil, &err) }
 
-// FirstError notes an error and returns the first one, of which it may be a consequence: what could
-// not be written cannot be read.
+// FirstError records an error and returns the first one. Later errors may be consequences: a record
+// that could not be written cannot be read.
 func (p *State) FirstError(err error) error {
 	p.Fail(err)
 	return p.Err()
 }
 
-// Digest is the order-independent hash over all records at the last Cut (DESIGN §5): equal for
-// equal state.
+// Digest returns the order-independent hash over all records at the last Cut (DESIGN §5). Equal
+// state has equal digests.
 func (p *State) Digest() [16]byte { return p.Written.Digest.Bytes() }
 
-// stateBytes is the memory of channels, pairs, users and ids in use: what a cut may be measured by
-// at no cost.
+// stateBytes returns the memory of channels, pairs, users and ids in use. It is a measure for cuts
+// that costs nothing to compute.
 func (p *State) stateBytes() int64 {
 	const (
 		chanBytes = int64(unsafe.Sizeof(Channel{}))
@@ -169,15 +172,15 @@ func (p *State) stateBytes() int64 {
 // DirtyBytes estimates what the next Cut will write.
 func (p *State) DirtyBytes() int64 { return p.MarkedBytes + p.Written.Now.Bytes }
 
-// RareCut is how much may be dirty, in bytes as DirtyBytes counts them, where nobody needs a recent
-// store nor waits for what is locked while it is cut: a share of what is in memory. A cut writes a
-// page for each channel that changed, so the more channels there are the longer it takes until an
-// event costs less than a page of its own: with 5 million pairs a cut for each 32 MiB costs three
-// times what all else does.
+// RareCut returns how many bytes may be dirty, as DirtyBytes counts them, when nobody needs a
+// recent store or waits for a cut's lock. The limit is a share of the memory in use. A cut writes a
+// page for each changed channel, so with more channels it takes more dirty bytes until an event
+// costs less than a whole page. With 5 million pairs, a cut for each 32 MiB costs three times as
+// much as everything else.
 func (p *State) RareCut() int64 { return RareCut(p.stateBytes()) }
 
-// RareCut has an upper limit so that a cut stays far from the 4 GiB that a batch of Pebble can
-// hold: a page of long ids is some times larger than DirtyBytes takes it for.
+// RareCut has an upper limit, so that a cut stays far below the 4 GiB that a Pebble batch can hold:
+// DirtyBytes underestimates a page of long ids several times.
 func RareCut(stateBytes int64) int64 {
 	const share, most = 4, 256 << 20
 	return min(stateBytes/share, most)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Telling sorts the receipts of a channel by kind, user and seq, and keeps those that say more than
-// the others: of each user the furthest that they read, and the furthest with threads if that is
-// less far; of a message that was delivered or viewed the earliest time. It works in place.
+// Telling sorts the receipts of a channel by kind, user and seq, in place, and drops redundant
+// ones. Of each user it keeps the furthest read, and the furthest read with threads if that is less
+// far; of each delivery and view of a message it keeps the earliest.
 func Telling(list []OutReceipt) []OutReceipt {
 	slices.SortFunc(list, func(a, b OutReceipt) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.User, b.User), cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.At, a.At))
@@ -17,7 +17,7 @@ func Telling(list []OutReceipt) []OutReceipt {
 		upTo := o.Kind == ReceiptRead || o.Kind == ReceiptWithThreads
 		if i+1 < len(list) {
 			if n := &list[i+1]; n.Kind == o.Kind && n.User == o.User && (upTo || n.Seq == o.Seq) {
-				continue // the next says more: further, or earlier
+				continue // the next one is further, or earlier
 			}
 		}
 		keep = append(keep, o)
@@ -26,7 +26,7 @@ func Telling(list []OutReceipt) []OutReceipt {
 	if first < 0 {
 		return keep
 	}
-	withThreads := keep[first:] // one of a user at most
+	withThreads := keep[first:] // at most one per user
 	rest := slices.DeleteFunc(keep[:first:first], func(o OutReceipt) bool {
 		i, ok := slices.BinarySearchFunc(withThreads, o.User, func(a OutReceipt, user uint32) int { return cmp.Compare(a.User, user) })
 		return ok && o.Kind == ReceiptRead && withThreads[i].Seq >= o.Seq

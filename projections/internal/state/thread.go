@@ -8,72 +8,73 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/seqset"
 )
 
-// A thread is a scope of its own (DESIGN §4.4): its replies count, and each user who does anything
-// with it has a row as for the channel, with a pointer, single reads, marks and held events. Seqs
-// are those of the channel, so the log, the index and the triggers are the channel's. Channels
-// without threads pay nothing for any of it.
+// A thread is a scope of its own (DESIGN §4.4). Its replies count in it, and each user who does
+// anything with it has a row in it, with a pointer, single reads, marks and held events like a row
+// in the channel. Seqs are those of the channel, so the thread uses the channel's log, index and
+// waiters. Channels without threads have no costs for any of it.
 
-// Thread is what chat.messages says of one thread. Silent replies are not in it: nobody sees them.
+// Thread is the state of one thread from chat.messages. It does not include silent replies, which
+// no user sees.
 type Thread struct {
-	Channel, ID uint32 // channel, blob
+	Channel, ID uint32 // the channel's index; the id's blob
 	Next        uint32 // next thread of the channel
 	Follows     uint32 // list of its follows, through Follow.Next
 	Root        uint32 // the first message with the thread's id, 0 = not posted
 	First       uint32 // its first reply
 	Flags       uint8
-	Replied     TimeOf     // of the newest live reply
-	Live        seqset.Set // replies that count: live, and not broadcast, which count in the channel
+	Replied     TimeOf     // time of the newest live reply
+	Live        seqset.Set // replies that count here: live and not broadcast (broadcasts count in the channel)
 	Casts       seqset.Set // live broadcast replies
-	Alls        seqset.Set // those of live that mention all
+	Alls        seqset.Set // the replies in Live that mention everybody
 }
 
-// Thread.Flags
+// Bits of Thread.Flags.
 const (
-	ThreadGone    = 1 << iota // its root was deleted
-	ThreadListed              // in State.OutThreads
-	ThreadReplied             // somebody replied since the last drain: all its followers see that
-	ThreadUnseen              // all its replies are hidden from the root's author
+	ThreadGone    = 1 << iota // the root was deleted
+	ThreadListed              // the thread is in State.OutThreads
+	ThreadReplied             // replied to since the last drain: the views of all followers change
+	ThreadUnseen              // all replies are hidden from the root's author
 )
 
-// Follow is what a thread's row has besides: whether and from where on its user follows the thread.
-// It has no pointers.
+// Follow is the part of a thread's row that a channel's row does not have: whether, and from where
+// on, its user follows the thread. It has no pointers.
 //
-// As messages come first in the one definition, what follows automatically is the least seq that
-// any of them gives; it counts as long as the user never unfollowed. Of several follows by word the
-// earliest counts. A follow by word counts replies later than its time, and reaches as far as a
-// time target of a read does: the earliest of several is that with the least time and the least
-// horizon, whichever event had which.
+// In the one definition messages come first, so the automatic follow starts at the least seq that
+// any message gives. It counts as long as the user never unfollowed. Of several explicit follows
+// the earliest counts. An explicit follow counts replies later than its time, and reaches as far as
+// a read with that time target. The earliest of several combines the least time and the least
+// horizon, even if those are of different events.
 type Follow struct {
 	Thread  uint32
 	Pair    uint32 // the user's row in the channel
 	Row     uint32 // the user's row in the thread
 	Next    uint32 // next follow of the thread
 	Sibling uint32 // next follow of the pair
-	Auto    uint32 // seq of the first reply that counts by an automatic follow, 0 = none
-	Closed  uint32 // 1 + the seq after which the follow by word counts, once final: not state, a memory of the log
+	Auto    uint32 // seq of the first reply that counts by the automatic follow, 0 = none
+	Closed  uint32 // 1 + the seq after which the explicit follow counts, once final: a cache of the log, not state
 	Flags   uint8
 
-	ExplicitTime    int64  // least time of the follows by word
-	ExplicitHorizon int64  // least horizon of them
-	ExplicitAt      int64  // latest time of them
-	LastSeen        uint64 // hash of what was told last, 0 = nothing: not state
+	ExplicitTime    int64  // least time of the explicit follows
+	ExplicitHorizon int64  // least horizon of the explicit follows
+	ExplicitAt      int64  // latest time of the explicit follows
+	LastSeen        uint64 // hash of what was published last, 0 = nothing: not state
 }
 
-// SeenUnknown is the hash of nothing that is ever told.
+// SeenUnknown is a hash that equals no published view.
 const SeenUnknown = 1
 
-// Follow.Flags
+// Bits of Follow.Flags.
 const (
-	FollowExplicit = 1 << iota // follows by word
-	FollowStopped              // unfollowed once: nothing is automatic any more
+	FollowExplicit = 1 << iota // has an explicit follow
+	FollowStopped              // unfollowed once: no automatic follow counts any more
 )
 
-// ThreadHash is the hash by which a thread is found.
+// ThreadHash returns the hash of a thread in its table.
 func ThreadHash(ch uint32, id []byte) uint64 {
 	return arena.Mix(IDHash(id) ^ arena.PairHash(ch, ^uint32(0)))
 }
 
-// ThreadOf returns the thread's index, 0 if nothing names it.
+// ThreadOf returns the thread's index, or 0.
 func (p *State) ThreadOf(ci uint32, id []byte) uint32 {
 	return p.ThreadTable.Find(ThreadHash(ci, id), func(ref uint32) bool {
 		t := p.Threads.At(ref)
@@ -81,7 +82,7 @@ func (p *State) ThreadOf(ci uint32, id []byte) uint32 {
 	})
 }
 
-// MakeThread adds a thread of which nothing is known.
+// MakeThread adds a thread without content.
 func (p *State) MakeThread(ci uint32, c *Channel, id []byte) uint32 {
 	x := p.EnsureExtra(c)
 	t := &Thread{Channel: ci, ID: p.Blobs.Put(id), Next: x.Threads}
@@ -91,8 +92,8 @@ func (p *State) MakeThread(ci uint32, c *Channel, id []byte) uint32 {
 	return ti
 }
 
-// EnsureThread returns the thread that a reply or a read names. Its root is the first message that
-// ever had its id, whatever its age.
+// EnsureThread returns the thread that a reply or a read names, and creates it if needed. Its root
+// is the first message that ever had its id, whatever its age.
 func (p *State) EnsureThread(ci uint32, c *Channel, id []byte) uint32 {
 	if ti := p.ThreadOf(ci, id); ti != 0 {
 		return ti
@@ -102,7 +103,7 @@ func (p *State) EnsureThread(ci uint32, c *Channel, id []byte) uint32 {
 	return ti
 }
 
-// FindRoot notes which message is the root of a thread, if it is known.
+// FindRoot sets the root of a thread if the root is in the index.
 func (p *State) FindRoot(c *Channel, t *Thread) {
 	id := p.Blobs.Get(t.ID)
 	if x, ok := p.Lookup(c, id, IDHash(id), AnyAge); ok {
@@ -113,7 +114,7 @@ func (p *State) FindRoot(c *Channel, t *Thread) {
 	}
 }
 
-// ThreadRowOf returns the row of a user in a thread, 0 if there is none.
+// ThreadRowOf returns the row of a user in a thread, or 0.
 func (p *State) ThreadRowOf(ti, user uint32) uint32 {
 	return p.PairTable.Find(arena.PairHash(^ti, user), func(ref uint32) bool {
 		r := p.Rows.At(ref)
@@ -121,7 +122,8 @@ func (p *State) ThreadRowOf(ti, user uint32) uint32 {
 	})
 }
 
-// EnsureThreadRow returns the row in a thread of the user whose row in the channel is pair.
+// EnsureThreadRow returns the row in a thread of the user whose row in the channel is pair, and
+// creates it if needed.
 func (p *State) EnsureThreadRow(ti, pair uint32) (uint32, *Row) {
 	pr := p.Rows.At(pair)
 	if ref := p.ThreadRowOf(ti, pr.User); ref != 0 {
@@ -143,7 +145,7 @@ func (p *State) EnsureThreadRow(ti, pair uint32) (uint32, *Row) {
 	return ref, r
 }
 
-// TouchThread marks the record of a thread as out of date.
+// TouchThread marks the record of a thread as out of date in the store.
 func (p *State) TouchThread(ti uint32) {
 	if _, known := p.DirtyThreads[ti]; !known {
 		p.DirtyThreads[ti] = struct{}{}
@@ -151,7 +153,7 @@ func (p *State) TouchThread(ti uint32) {
 	}
 }
 
-// Newest is the thread's newest live reply, 0 if there is none.
+// Newest returns the thread's newest live reply above the purge floor, or 0.
 func (t *Thread) Newest(floor uint32) uint32 {
 	if s := max(t.Live.Max(), t.Casts.Max()); s > floor {
 		return s
@@ -159,20 +161,19 @@ func (t *Thread) Newest(floor uint32) uint32 {
 	return 0
 }
 
-// Gone reports whether the thread is in nobody's panel: its root was deleted, or it has no live
-// reply.
+// Gone reports whether no panel lists the thread: its root was deleted, or it has no live reply.
 func (t *Thread) Gone(c *Channel) bool {
 	return t.Flags&ThreadGone != 0 || t.Newest(c.Floor) == 0
 }
 
-// Ended reports whether there is nothing to follow: the root was deleted, or purged and no reply is
-// left.
+// Ended reports whether the thread cannot be followed: its root was deleted, or its root was purged
+// and no reply is left.
 func (t *Thread) Ended(c *Channel) bool {
 	return t.Flags&ThreadGone != 0 || (t.Root != 0 && t.Root <= c.Floor && t.Newest(c.Floor) == 0)
 }
 
-// FollowFrom is the seq after which replies count for the user; false if they do not follow the
-// thread.
+// FollowFrom returns the seq after which replies count for the user; false if they do not follow
+// the thread.
 func (p *State) FollowFrom(c *Channel, f *Follow) (from uint32, is bool) {
 	if f.Flags&FollowExplicit != 0 {
 		from, is = f.Closed-1, true
@@ -186,15 +187,15 @@ func (p *State) FollowFrom(c *Channel, f *Follow) (from uint32, is bool) {
 	return from, is
 }
 
-// CloseFollow keeps where a follow by word begins once no message can change it, so that it is
-// looked up once.
+// CloseFollow stores the start of an explicit follow once no message can change it, so that it is
+// computed only once.
 func (p *State) CloseFollow(c *Channel, f *Follow) {
 	if f.Flags&FollowExplicit != 0 && f.Closed == 0 && c.HeadSeq > 0 && (c.Time > f.ExplicitTime || c.LogTime > f.ExplicitHorizon) {
 		f.Closed = p.SeqAt(c, f.ExplicitTime, f.ExplicitHorizon) + 1
 	}
 }
 
-// Previous is the message before e in the chain of the user's own posts in the row's scope.
+// Previous returns the message before e in the chain of the user's own posts in the row's scope.
 func Previous(e *history.Entry, r *Row) uint32 {
 	if r.Flags&RowThread != 0 {
 		return e.PrevIn
@@ -202,7 +203,7 @@ func Previous(e *history.Entry, r *Row) uint32 {
 	return e.PrevOwn
 }
 
-// InScope reports whether a message can be read singly in the row's scope.
+// InScope reports whether a single read in the row's scope can name this message.
 func (p *State) InScope(c *Channel, r *Row, x history.Indexed) bool {
 	if r.Flags&RowThread == 0 {
 		return x.Flags&(history.Reply|history.Broadcast) != history.Reply

@@ -1,6 +1,6 @@
 package state
 
-// Waiters says which rows to settle when something appears in a channel. Its entries are hints: one
+// Waiters lists the rows to settle when something appears in a channel. Its entries are hints: one
 // may be stale, none is missing.
 type Waiters struct {
 	IDs   map[string][]uint32 // message id -> rows
@@ -55,7 +55,7 @@ func (h *WaitHeap) Pop() uint32 {
 	}
 }
 
-// AwaitID notes that a row waits for an id.
+// AwaitID registers a row that waits for an id.
 func (w *Waiters) AwaitID(id []byte, ref uint32) {
 	if w.IDs == nil {
 		w.IDs = map[string][]uint32{}

@@ -9,14 +9,14 @@ import (
 )
 
 // Warm touches the memory that folding these events will need. Folding is bound by cache misses,
-// each depending on the last: id to channel to row to message. Here every step is taken for all
-// events before the next, so that the misses of one step overlap. It changes nothing and may be
-// left out. Lock is held. Callers pass what they fold next, some hundred events at a time: more
-// than that falls out of the cache again. What it finds by hash is remembered for the reads, which
-// are folded in that order and look whether it is theirs.
+// each depending on the last: id to channel to row to message. Warm takes each step for all events
+// before the next step, so that the misses of one step overlap. It changes nothing and may be left
+// out. The caller holds Lock, and passes the events that it folds next, a few hundred at a time:
+// more would push the first ones out of the cache again. Warm remembers what it finds by hash.
+// Reads are folded in this order, and each verifies that the remembered pair is its own.
 func (p *State) Warm(messages []*events.Message, reads []*events.Read) {
 	if p.Rows.Unused() {
-		return // nothing is there, and of no slab element 0 either
+		return // the state is empty: not even element 0 of the slabs exists
 	}
 	w := &p.Warmth
 	w.Pairs, w.read = w.Pairs[:0], len(messages)
@@ -58,21 +58,21 @@ func (p *State) Warm(messages []*events.Message, reads []*events.Read) {
 	w.Sum = sum
 }
 
-// Warmth is the memory of Warm. sum keeps the loads from being left out.
+// Warmth is the memory of Warm. sum keeps the compiler from removing the loads.
 type Warmth struct {
-	Pairs []WarmPair // of messages, then of reads
-	read  int        // the pair of the next read
+	Pairs []WarmPair // pairs of the messages, then of the reads
+	read  int        // index of the next read's pair
 	Sum   uint64
 }
 
-// WarmPair is what Warm found of one event.
+// WarmPair is what Warm found for one event.
 type WarmPair struct {
 	channelHash, userHash, pairHash uint64
 	Channel, User, Row              uint32 // 0: none
 }
 
-// NextRead is what was found for the read that is folded next, if it is one that was warmed; it may
-// be another's.
+// NextRead returns what Warm found for the next read. If that read was not passed to Warm, the
+// result is another's; the caller verifies it.
 func (w *Warmth) NextRead() (x WarmPair) {
 	if w.read < len(w.Pairs) {
 		x = w.Pairs[w.read]
@@ -81,7 +81,7 @@ func (w *Warmth) NextRead() (x WarmPair) {
 	return x
 }
 
-// EnsureChannelNear is EnsureChannel with a guess, 0 for none.
+// EnsureChannelNear is EnsureChannel with a guess of the index, 0 for none.
 func (p *State) EnsureChannelNear(guess uint32, id []byte) (uint32, *Channel) {
 	if guess != 0 {
 		if c := p.Channels.At(guess); bytes.Equal(p.Blobs.Get(c.ID), id) {
@@ -91,7 +91,7 @@ func (p *State) EnsureChannelNear(guess uint32, id []byte) (uint32, *Channel) {
 	return p.EnsureChannel(id)
 }
 
-// EnsureUserNear is EnsureUser with a guess, 0 for none.
+// EnsureUserNear is EnsureUser with a guess of the index, 0 for none.
 func (p *State) EnsureUserNear(guess uint32, id []byte) uint32 {
 	if guess != 0 && bytes.Equal(p.UserID(guess), id) {
 		return guess
@@ -99,7 +99,7 @@ func (p *State) EnsureUserNear(guess uint32, id []byte) uint32 {
 	return p.EnsureUser(id)
 }
 
-// EnsureRowNear is EnsureRow with a guess, 0 for none.
+// EnsureRowNear is EnsureRow with a guess of the index, 0 for none.
 func (p *State) EnsureRowNear(guess, ch, user uint32) (uint32, *Row) {
 	if guess != 0 {
 		if r := p.Rows.At(guess); r.Channel == ch && r.User == user && r.Flags&RowThread == 0 {

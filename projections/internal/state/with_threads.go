@@ -2,19 +2,19 @@ package state
 
 import "github.com/tidemark/tidemark/projections/internal/arena"
 
-// WithThreads is how far a user's reads of a channel with its threads go (DESIGN §4.7). They reach
-// each thread, also one that the user does nothing with until later, so that the row of the user in
-// the channel has them. The row in a thread with marks of its own has those that its marks left:
-// that thread alone looks there.
+// WithThreads states how far a user's reads of a channel with its threads reach (DESIGN §4.7). They
+// reach every thread, including threads that the user does nothing with until later, so the user's
+// row in the channel has them. A thread row with marks of its own has a copy that its marks have
+// changed, and only that thread uses it.
 type WithThreads struct {
 	To     uint32 // the furthest target, 0 = there is none
-	Public uint32 // the furthest of those that are not private; in the channel's row
-	Offset int64  // of the first read in order that has it
-	From   int64  // reads before this offset reach the thread no more: a mark took them back
+	Public uint32 // the furthest target of public reads; only in the channel's row
+	Offset int64  // offset of the first read, in order, with this target
+	From   int64  // reads before this offset no longer reach the thread: a mark took them back
 	Dirty  bool   // the record is out of date
 }
 
-// Empty reports whether there is nothing to say.
+// Empty reports whether there is nothing to store and no record to remove.
 func (w *WithThreads) Empty() bool {
 	return w == nil || w.Plain() && !w.Dirty
 }
@@ -22,14 +22,14 @@ func (w *WithThreads) Empty() bool {
 // Plain reports whether there is nothing to store.
 func (w *WithThreads) Plain() bool { return w.To == 0 && w.Public == 0 && w.From == 0 }
 
-// Erase forgets all of it.
+// Erase removes the targets.
 func (w *WithThreads) Erase() {
 	if w != nil {
 		*w = WithThreads{Dirty: w.Dirty || !w.Plain()}
 	}
 }
 
-// Raise takes a target in, and reports whether it is further.
+// Raise adds a target, and reports whether it is further.
 func (w *WithThreads) Raise(to uint32, offset int64) bool {
 	if to < w.To || to == 0 || to == w.To && offset >= w.Offset {
 		return false
@@ -39,7 +39,7 @@ func (w *WithThreads) Raise(to uint32, offset int64) bool {
 	return further
 }
 
-// HeapBytes is the memory of it.
+// HeapBytes returns the memory of the targets.
 func (w *WithThreads) HeapBytes() int64 {
 	if w == nil {
 		return 0
@@ -47,7 +47,7 @@ func (w *WithThreads) HeapBytes() int64 {
 	return arena.ObjectBytes[WithThreads]()
 }
 
-// EnsureWithThreads is the part of a row's extra that has the reads with_threads.
+// EnsureWithThreads returns the reads with_threads of a row's extra, and creates them if needed.
 func (p *State) EnsureWithThreads(r *Row) *WithThreads {
 	x := p.EnsurePairExtra(r)
 	if x.WithThreads == nil {
@@ -56,6 +56,6 @@ func (p *State) EnsureWithThreads(r *Row) *WithThreads {
 	return x.WithThreads
 }
 
-// HasMarks reports whether the row is one in a thread with marks of its own: what reads
-// with_threads reach there depends on their order.
+// HasMarks reports whether the row is of a thread and has marks. The reach of reads with_threads
+// there depends on the order of marks and reads.
 func (r *Row) HasMarks() bool { return r.Flags&RowThread != 0 && r.Marks > 0 }

@@ -10,20 +10,19 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// Pebble notices when a byte of a record is wrong. What it does not notice is that whole batches
-// are gone: it takes a manifest that is damaged somewhere for one that ends there, and a log file
-// that is missing for one that never was, and opens what remains, the newest header included. The
-// chain of cuts makes that visible at any later time, however many cuts follow: each cut writes a
-// record with its own number and deletes that of the cut before it; the record of number 0 is
-// written by the first cut and never deleted. So a store has two of them. If a run of cuts is lost,
-// the one that the first of them would have deleted stays for ever; if the run begins with the
-// first cut, number 0 is missing.
+// Pebble detects a wrong byte in a record. It does not detect that whole batches are gone: it reads
+// a damaged manifest as one that ends at the damage, and does not miss a log file that is gone. It
+// then opens what remains, including the newest header. The chain of cuts makes such a loss visible
+// later, however many cuts follow. Each cut writes a record with its own number and deletes that of
+// the previous cut; the first cut also writes the record of number 0, which is never deleted. So a
+// store has two of these records. If a run of cuts is lost, the record that the first of them would
+// have deleted stays forever; if the run begins with the first cut, number 0 is missing.
 //
-// The record's value is the digest of all hot records. They are read when the store opens, which
-// checks it for nothing.
+// The record's value is the digest of all hot records. A store reads them anyway when it opens, so
+// checking the digest costs nothing more.
 
-// Link adds to a batch the link that follows the cut of this number, which is 0 before the first,
-// and returns its own.
+// Link adds the next link of the chain to a batch and returns its number. number is that of the
+// previous cut, 0 before the first.
 func Link(batch *pebble.Batch, number uint64, hot keys.Digest) (uint64, error) {
 	var kb [keys.Buf]byte
 	var err error
@@ -37,8 +36,8 @@ func Link(batch *pebble.Batch, number uint64, hot keys.Digest) (uint64, error) {
 	return number, errors.Join(err, batch.Set(keys.AppendCut(kb[:0], number), sum[:], nil))
 }
 
-// LoadChain reads the chain of a store that has a header, and returns the number of its last cut,
-// and what the digest of its hot records has to be.
+// LoadChain reads the chain of a store that has a header. It returns the number of the last cut,
+// and the digest that its hot records must have.
 func LoadChain(db *pebble.DB) (number uint64, hot [16]byte, err error) {
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{keys.Cut}, UpperBound: []byte{keys.Cut + 1}})
 	if err != nil {

@@ -2,19 +2,20 @@ package store
 
 import "github.com/cockroachdb/pebble/v2"
 
-// Disk is what a store is on its disk.
+// Disk describes the space that a store uses on its disk.
 type Disk struct {
-	Bytes       uint64   // of all its files
+	Bytes       uint64   // size of all its files
 	Written     uint64   // bytes that Pebble has written since it was opened: its log, flushes and compactions
-	Levels      []uint64 // bytes of the tables of each level
+	Levels      []uint64 // size of the tables of each level, in bytes
 	L0Sublevels int32    // Pebble delays writes beyond 12
-	ReadAmp     int      // tables that a read may have to look at
+	ReadAmp     int      // tables that one read may have to search
 	Debt        uint64   // bytes that compactions have still to write
-	Compactions int64    // that have ended
-	Stalls      int64    // writes that Pebble has made wait
+	Compactions int64    // compactions that have ended
+	Stalls      int64    // writes that Pebble has delayed
 }
 
-// Disk asks the database behind the fuse. It takes Pebble's lock, for some microseconds.
+// Disk returns the statistics of the database behind the fuse. It takes Pebble's lock for some
+// microseconds.
 func (f *Fuse) Disk(db *pebble.DB) Disk {
 	m := db.Metrics()
 	d := Disk{Bytes: m.DiskSpaceUsage(), Written: m.WAL.BytesWritten, L0Sublevels: m.Levels[0].Sublevels, ReadAmp: m.ReadAmp(),

@@ -1,14 +1,15 @@
-// Package store is the Pebble database of one partition: it knows bytes and keys, and no channels.
+// Package store is the Pebble database of one partition. It handles bytes and keys, and has no notion
+// of channels.
 //
-//	options.go   how Pebble is opened, and what a directory is before that
-//	fuse.go      what stands between a store and its disk: the first write that fails is the last
-//	fuse_opening.go   files that stay until a store is open
-//	fuse_file.go      the files that are written
-//	room.go      a full disk is waited for
-//	disk.go      what a store is on its disk
-//	whole.go     a database is open as a whole, or closed
+//	options.go   opening Pebble, and checking a directory before that
+//	fuse.go      between a store and its disk: no write follows a failed one
+//	fuse_opening.go   keeping files while a store opens
+//	fuse_file.go      files written through the fuse
+//	room.go      waiting while the disk is full
+//	disk.go      the disk space of a store
+//	whole.go     a database is open completely, or closed
 //	excerpt.go   some channels of a store as a store of their own
-//	chain.go     cuts are chained, so that a lost one is noticed
-//	corrupt.go   what an error says about a store
+//	chain.go     the chain of cuts, which detects lost ones
+//	corrupt.go   classifying errors of a store
 //	stopped.go   a store that no process uses
 package store

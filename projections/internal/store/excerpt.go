@@ -11,7 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// excerptMemory is the memory of a database with an excerpt: its cache, and each memtable.
+// excerptMemory is the memory, in bytes, of the cache and of each memtable of a database with an
+// excerpt.
 const excerptMemory = 1 << 20
 
 // Excerpt writes a store into dir of fs, which must not exist. The store has the records of some
@@ -57,16 +58,16 @@ func Excerpt(db *pebble.DB, fs vfs.FS, dir string, channels []string, most int64
 	return h.Position, large, nil
 }
 
-// excerpt is a store that is being made.
+// excerpt is a store in the making.
 type excerpt struct {
 	from     *pebble.Snapshot
 	to       *pebble.DB
-	all, hot keys.Digest // of what is in it
-	read     int         // records
+	all, hot keys.Digest // digests of the records written so far
+	read     int         // records read
 	stop     func() error
 }
 
-// channel copies the records of a channel. It reports false, and copies nothing, if they are more
+// channel copies the records of a channel. It returns false, and copies nothing, if they have more
 // than most bytes.
 func (x *excerpt) channel(id []byte, most int64) (whole bool, err error) {
 	batch := x.to.NewBatch()
@@ -99,7 +100,7 @@ func (x *excerpt) channel(id []byte, most int64) (whole bool, err error) {
 	return true, batch.Commit(pebble.NoSync)
 }
 
-// asked asks stop after some records.
+// asked calls stop after every few records.
 func (x *excerpt) asked() error {
 	const each = 256
 	if x.read++; x.read%each != 0 {

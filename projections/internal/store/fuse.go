@@ -15,18 +15,18 @@ import (
 	"github.com/tidemark/tidemark/internal/private"
 )
 
-// Fuse stands between one store and its disk. It blows at the first write that fails, and at
-// whatever Pebble calls fatal: it reports the error once, and from then on drops every write and
-// says that it succeeded.
+// Fuse stands between one store and its disk. It blows at the first write that fails, and at any
+// error that Pebble calls fatal. Then it reports the error once, and from then on drops every write
+// and reports success to Pebble.
 //
-// Pebble answers a failed write of its log or its manifest by ending the process, or panics with
-// its locks held or in a goroutine of its own, where nobody can recover: one full disk would end
-// every partition of the node. With the fuse it never sees the failure, so that the store can be
-// closed and its directory opened again. What is on disk then is what a crash at that moment
-// leaves: no write that comes after a dropped one is done. What Pebble holds in memory is worth
-// nothing any more, and the error that was reported says so to every reader and to the next Cut.
+// Pebble reacts to a failed write of its log or its manifest by ending the process, or by a panic
+// that nobody can recover, with its locks held or in a goroutine of its own: one full disk would
+// end every partition of the node. Behind a fuse, Pebble never sees the failure, so the store can
+// be closed and its directory opened again. The disk is then as after a crash at that moment,
+// because no write after a dropped one is executed. What Pebble holds in memory is worthless from
+// then on; the reported error tells every reader and the next Cut.
 //
-// A full disk does not blow it, if somebody waits for room (room.go).
+// A full disk does not blow the fuse if Options.Full waits for space (room.go).
 type Fuse struct {
 	vfs.FS
 	dir    string
@@ -39,11 +39,12 @@ type Fuse struct {
 	mu      sync.Mutex
 	lock    io.Closer // nil: not locked
 	holding bool
-	made    bool // Pebble has begun to write since hold
+	made    bool // Pebble has begun to write since Hold
 	kept    []string
 }
 
-// NewFuse stands before the disk of the store in dir; report is told the error that blows it.
+// NewFuse returns a fuse for the disk of the store in dir. It calls report with the error that
+// blows it.
 func NewFuse(dir string, o Options, report func(error)) *Fuse {
 	f := &Fuse{FS: o.FS, dir: dir, log: o.Logger, report: report, room: room{wait: o.Full}}
 	if f.FS == nil {
@@ -52,7 +53,7 @@ func NewFuse(dir string, o Options, report func(error)) *Fuse {
 	return f
 }
 
-// Blow reports the first error; all others are consequences.
+// Blow reports the first error. Later ones are consequences of it and are ignored.
 func (f *Fuse) Blow(err error) {
 	if f.err.Load() != nil {
 		return
@@ -62,7 +63,7 @@ func (f *Fuse) Blow(err error) {
 	f.err.CompareAndSwap(nil, &err)
 }
 
-// Broken is the error that blew the fuse, nil while it is whole.
+// Broken returns the error that blew the fuse, or nil.
 func (f *Fuse) Broken() error {
 	if e := f.err.Load(); e != nil {
 		return *e
@@ -70,10 +71,10 @@ func (f *Fuse) Broken() error {
 	return nil
 }
 
-// Full is why writes wait for room on the disk, nil if none does.
+// Full returns the error for which writes wait until the disk has space again, or nil.
 func (f *Fuse) Full() error { return f.room.full() }
 
-// do runs a write, or drops it. Where there is no room for it, it is run again when there is.
+// do executes a write, or drops it. If the disk is full, do executes it again when there is space.
 func (f *Fuse) do(write func() error) {
 	if f.err.Load() == nil {
 		if err := f.room.until(f.dir, write, func() bool { return f.err.Load() != nil }); err != nil {
@@ -82,8 +83,8 @@ func (f *Fuse) do(write func() error) {
 	}
 }
 
-// once runs a write that cannot be repeated, or drops it: after a sync that failed nobody knows
-// what is on the disk.
+// once executes a write that cannot be repeated, or drops it. After a failed sync the contents of
+// the disk are unknown.
 func (f *Fuse) once(write func() error) {
 	if f.err.Load() == nil {
 		if err := write(); err != nil {
@@ -92,7 +93,7 @@ func (f *Fuse) once(write func() error) {
 	}
 }
 
-// open opens a file for writing, or a file of nowhere in its place.
+// open opens a file for writing. Once the fuse is blown it returns a file in memory instead.
 func (f *Fuse) open(open func(vfs.FS) (vfs.File, error)) (vfs.File, error) {
 	f.mu.Lock()
 	f.made = true
@@ -129,7 +130,7 @@ func (f *Fuse) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (
 	return f.open(func(fs vfs.FS) (vfs.File, error) { return fs.ReuseForWrite(oldname, newname, c) })
 }
 
-// OpenDir implements vfs.FS. A directory is opened to be synced.
+// OpenDir implements vfs.FS. Pebble opens a directory to sync it.
 func (f *Fuse) OpenDir(name string) (vfs.File, error) {
 	file, err := f.FS.OpenDir(name)
 	if err != nil {
@@ -138,7 +139,7 @@ func (f *Fuse) OpenDir(name string) (vfs.File, error) {
 	return &fusedFile{file, f}, nil
 }
 
-// Lock implements vfs.FS. It makes a file.
+// Lock implements vfs.FS. It creates a file.
 func (f *Fuse) Lock(name string) (lock io.Closer, err error) {
 	if failed := f.room.until(f.dir, func() error { lock, err = f.FS.Lock(name); return err }, func() bool { return false }); failed != nil {
 		return nil, failed
@@ -149,12 +150,12 @@ func (f *Fuse) Lock(name string) (lock io.Closer, err error) {
 	return unlocker{f}, nil
 }
 
-// unlocker is the lock as Pebble has it.
+// unlocker is the lock that Pebble gets.
 type unlocker struct{ f *Fuse }
 
 func (u unlocker) Close() error { return u.f.Unlock() }
 
-// Unlock lets others open the store. The fuse is blown, or the store is closed.
+// Unlock lets others open the store. Call it once the fuse is blown or the store is closed.
 func (f *Fuse) Unlock() error {
 	f.mu.Lock()
 	lock := f.lock
@@ -204,13 +205,13 @@ func (f *Fuse) Errorf(format string, args ...any) {
 	}
 }
 
-// Fatalf implements pebble.Logger. It returns, which Pebble allows for: where it goes on it returns
-// the error as well.
+// Fatalf implements pebble.Logger. It returns, which Pebble allows: Pebble then also returns the
+// error.
 func (f *Fuse) Fatalf(format string, args ...any) { f.Blow(fmt.Errorf(format, args...)) }
 
-// listener hears of what fails in Pebble's background: a block that is corrupt, a file that cannot
-// be read. Pebble would try again at once and for ever; a store that is done for is to wait for its
-// Close without taking a core.
+// listener blows the fuse on errors in Pebble's background work, such as a corrupt block or an
+// unreadable file. Pebble would retry at once, forever; a broken store should wait for its Close
+// without using a core.
 func (f *Fuse) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
@@ -230,7 +231,7 @@ func (f *Fuse) listener() *pebble.EventListener {
 	}
 }
 
-// heard blows the fuse if the listener panicked, which may have been in reporting an error.
+// heard blows the fuse if the listener panicked, possibly while it reported an error.
 func (f *Fuse) heard(err error) {
 	if err != nil {
 		_ = guard.Do("reporting it", func() { f.Blow(err) })

@@ -2,7 +2,7 @@ package store
 
 import "github.com/cockroachdb/pebble/v2/vfs"
 
-// fusedFile is a file that is written through the fuse.
+// fusedFile is a file whose writes go through the fuse.
 type fusedFile struct {
 	vfs.File
 	fuse *Fuse
@@ -45,7 +45,7 @@ func (f *fusedFile) Preallocate(offset, length int64) error {
 	return f.File.Preallocate(offset, length)
 }
 
-// Close closes the file whatever became of the fuse: descriptors are not to leak.
+// Close closes the file even if the fuse is blown, so that no descriptor leaks.
 func (f *fusedFile) Close() error {
 	if err := f.File.Close(); err != nil {
 		f.fuse.Blow(err)

@@ -6,28 +6,28 @@ import (
 	"path"
 )
 
-// Hold keeps tables and logs from being removed until release. While a store is opened it is not
-// known yet whether what Pebble takes for obsolete is: to a damaged manifest everything is, and
-// what is found the second time would be an empty store. If the fuse blows before the release, they
-// stay.
+// Hold keeps tables and logs from being removed until Release. While a store opens, a file that
+// Pebble considers obsolete may not be: with a damaged manifest Pebble considers all files
+// obsolete, and the next attempt would find an empty store. If the fuse blows before Release, the
+// files stay.
 func (f *Fuse) Hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.holding, f.made = true, false
 }
 
-// Release removes what was kept.
+// Release removes the files whose removal Hold has put off.
 func (f *Fuse) Release() {
 	f.mu.Lock()
 	kept := f.kept
 	f.holding, f.kept = false, nil
 	f.mu.Unlock()
 	for _, name := range kept {
-		_ = f.Remove(name) // that it is gone already is fine, all else blows
+		_ = f.Remove(name) // a file that is already gone is fine; any other error blows the fuse
 	}
 }
 
-// holds reports whether the file is to stay for now.
+// holds reports whether the file must stay for now.
 func (f *Fuse) holds(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,10 +38,10 @@ func (f *Fuse) holds(name string) bool {
 	return true
 }
 
-// List implements vfs.FS. Pebble lists the directory once more at the end of its opening, when
-// goroutines of its own are at work already. If it hears of a failure then it closes what they use
-// under their hands, and one of them ends the process. So it does not hear of it: it finishes, and
-// is closed in order because the fuse is blown.
+// List implements vfs.FS. Pebble lists the directory once more at the end of its opening, when its
+// own goroutines are already running. If that fails, Pebble closes resources that they are using,
+// and one of them ends the process. So List hides a late failure from Pebble and blows the fuse:
+// the opening finishes, and the database is then closed in order.
 func (f *Fuse) List(dir string) ([]string, error) {
 	names, err := f.FS.List(dir)
 	if err == nil {
@@ -57,7 +57,7 @@ func (f *Fuse) List(dir string) ([]string, error) {
 	return nil, nil
 }
 
-// Remove implements vfs.FS. That there is no such file is an answer, not a failure.
+// Remove implements vfs.FS. A missing file is a result for the caller, not a failure of the disk.
 func (f *Fuse) Remove(name string) (err error) {
 	if f.holds(name) {
 		return nil

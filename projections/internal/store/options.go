@@ -13,23 +13,24 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Options are the means a store is given. The zero value works.
+// Options are the resources of a store. The zero value works.
 type Options struct {
 	FS           vfs.FS                       // nil: the operating system's
 	Cache        *pebble.Cache                // shared by the stores of a process
 	Logger       pebble.Logger                // nil: silent
 	MemTableSize uint64                       // in bytes; 0 = 16 MiB
-	Full         func(err error) (retry bool) // called when the disk is full; nil: a failure like any other
+	Full         func(err error) (retry bool) // called when the disk is full; nil: a full disk is a failure like any other
 }
 
-// PebbleOptions are how Pebble is opened behind a fuse.
+// PebbleOptions returns the options for a database behind a fuse.
 func PebbleOptions(f *Fuse, o Options) *pebble.Options {
 	po := &pebble.Options{
 		FS: f, Cache: o.Cache, Logger: f, EventListener: f.listener(),
 		FormatMajorVersion: pebble.FormatNewest,
 		MemTableSize:       o.MemTableSize,
 		// Compactions of level 0 begin at half as many sublevels. A store of direct messages is one
-		// level below it, which each of them writes anew: with 4 they take 20 % more CPU and bytes.
+		// level below it, and each compaction rewrites that level: with a threshold of 4 they take
+		// 20 % more CPU and bytes.
 		L0CompactionThreshold: 8,
 		LBaseMaxBytes:         64 << 20,
 		MaxOpenFiles:          1000,
@@ -44,12 +45,14 @@ func PebbleOptions(f *Fuse, o Options) *pebble.Options {
 	return po
 }
 
-// Survey looks at a directory before Pebble does. It reports whether there are tables: before its
-// first is written, the log that it is made from was synced, so where there is one, there is state.
+// Survey examines a directory before Pebble opens it, and reports whether it has tables. The log
+// that a table is made from is synced before the table is written, so a directory with tables has
+// state.
 //
-// Where there is neither table, log nor manifest, a crash came while the store was made: the marker
-// that names the manifest reached the disk and the manifest's name did not. Nothing was ever folded
-// there, so the marker is removed; Pebble would refuse it for ever.
+// A directory without tables, logs and manifest is the result of a crash while the store was
+// created: the marker that names the manifest reached the disk, but the manifest did not. Nothing
+// was ever folded there, so Survey removes the marker; otherwise Pebble would refuse the directory
+// forever.
 func Survey(fs vfs.FS, dir string) (tables bool, err error) {
 	names, err := fs.List(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -78,8 +81,8 @@ func Survey(fs vfs.FS, dir string) (tables bool, err error) {
 	return false, nil
 }
 
-// OpenReadOnly opens the database in dir without changing anything. tables says that there are
-// some.
+// OpenReadOnly opens the database in dir without changing anything. tables reports whether the
+// directory has tables.
 func OpenReadOnly(dir string, o *pebble.Options) (db *pebble.DB, tables bool, err error) {
 	names, err := o.FS.List(dir)
 	if err == nil {

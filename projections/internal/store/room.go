@@ -9,19 +9,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// room lets writes wait while the disk is full. To Pebble the disk is slow then: it holds nothing
-// that a reader needs, what is in memory stays there until it is written, and nothing has to be
-// repaired when there is room again.
+// room makes writes wait while the disk is full. To Pebble the disk only seems slow: Pebble holds
+// no lock that readers need, unwritten data stays in memory, and nothing needs repair when there is
+// space again.
 type room struct {
 	wait func(err error) (retry bool) // Options.Full
 
 	mu      sync.Mutex
 	waiting int
-	err     error // of the write that found it last
+	err     error // error of the last write that found the disk full
 }
 
-// until runs a write until it succeeds or fails by something else than lack of room, or nobody
-// waits any more.
+// until repeats a write until it succeeds, until it fails for another reason than a full disk, or
+// until wait or done ends the attempts.
 func (r *room) until(dir string, write func() error, done func() bool) error {
 	waits := false
 	defer func() {
@@ -43,8 +43,7 @@ func (r *room) until(dir string, write func() error, done func() bool) error {
 	}
 }
 
-// isFull reports whether a write failed for want of room: on the disk, or within somebody's quota
-// of it.
+// isFull reports whether a write failed because the disk, or the user's quota of it, is full.
 func isFull(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) }
 
 func (r *room) enter(err error, waits bool) {
@@ -61,7 +60,7 @@ func (r *room) leave() {
 	r.waiting--
 }
 
-// full is why writes are waiting, nil if none is.
+// full returns the error for which writes wait, or nil.
 func (r *room) full() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

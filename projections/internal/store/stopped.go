@@ -10,14 +10,14 @@ import (
 	"github.com/tidemark/tidemark/internal/private"
 )
 
-// Stopped is a store that no process uses, held so that none begins to.
+// Stopped is a store that no process uses, locked so that none can open it.
 type Stopped struct {
 	dir  string
 	fs   vfs.FS
 	lock io.Closer
 }
 
-// OpenStopped takes hold of the store in dir. It fails if a process uses it. fs nil is the
+// OpenStopped locks the store in dir. It fails if a process uses the store. A nil fs means the
 // operating system's.
 func OpenStopped(dir string, fs vfs.FS) (*Stopped, error) {
 	if fs == nil {
@@ -33,8 +33,8 @@ func OpenStopped(dir string, fs vfs.FS) (*Stopped, error) {
 	return &Stopped{dir, fs, lock}, nil
 }
 
-// Checkpoint makes dir, which must not exist, a copy of the store: hard links to its tables, and
-// copies of what its next owner would write to.
+// Checkpoint creates dir, which must not exist, as a copy of the store: hard links to its tables,
+// and copies of the files that the store's next owner would write to.
 func (s *Stopped) Checkpoint(dir string) error {
 	fail := func(err error) error { return fmt.Errorf("checkpoint of store %s in %s: %w", s.dir, dir, err) }
 	names, err := s.fs.List(s.dir)
@@ -61,7 +61,7 @@ func (s *Stopped) Checkpoint(dir string) error {
 	return nil
 }
 
-// Close lets go of the store.
+// Close releases the lock of the store.
 func (s *Stopped) Close() error {
 	if err := s.lock.Close(); err != nil {
 		return fmt.Errorf("store %s: %w", s.dir, err)

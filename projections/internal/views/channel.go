@@ -6,10 +6,10 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// The methods of this file read. They need RLock and change nothing.
+// The methods of this file need RLock and change nothing.
 
-// View is what userID sees of channelID. It reports false where there is no such channel: one of
-// which chat.messages has said nothing, or that was deleted.
+// View returns the user's view of a channel. It returns false if the channel does not exist: no
+// record of chat.messages has named it, or it was deleted.
 func (p *Queries) View(userID, channelID string) (View, bool) {
 	ci, c, ok := p.rules.KnownChannel(channelID)
 	if !ok {
@@ -20,7 +20,8 @@ func (p *Queries) View(userID, channelID string) (View, bool) {
 	return v, true
 }
 
-// fillView completes a view, but for what later is to read at its end, if it is not nil.
+// fillView completes a view. If later is not nil, it leaves what must be read from the store to
+// later.End.
 func (p *Queries) fillView(c *state.Channel, r *state.Row, v *View, later *Views) {
 	s := p.rules.ScopeOf(c, r)
 	v.Member, v.Muted, v.Large = r.Flags&state.RowMember != 0, r.Flags&state.RowMuted != 0, c.Flags&state.ChannelLarge != 0
@@ -50,7 +51,7 @@ func (p *Queries) fillView(c *state.Channel, r *state.Row, v *View, later *Views
 	}
 }
 
-// fillLastRead names the message up to which a user has read a scope, and returns when they did.
+// fillLastRead sets the message up to which a user has read a scope, and returns when they did.
 func (p *Queries) fillLastRead(c *state.Channel, s *rules.Scope, to *Ref, later *Views) (at int64) {
 	if s.Pointer == 0 {
 		return 0
@@ -59,7 +60,7 @@ func (p *Queries) fillLastRead(c *state.Channel, s *rules.Scope, to *Ref, later 
 	return s.At
 }
 
-// fillFirst names the first messages that are unread in a scope.
+// fillFirst sets the first unread message and the first unread mention of a scope.
 func (p *Queries) fillFirst(c *state.Channel, n *rules.Counts, unread, mention *Ref, later *Views) {
 	if n.First > 0 {
 		p.ref(c, n.First, unread, later)
@@ -69,7 +70,8 @@ func (p *Queries) fillFirst(c *state.Channel, n *rules.Counts, unread, mention *
 	}
 }
 
-// fillLine completes the line of a view. A seq names what is there, whatever id was said with it.
+// fillLine completes the line of a view. A seq names the message there, whatever id the user gave
+// with it.
 func (p *Queries) fillLine(c *state.Channel, v *View, later *Views) {
 	switch v.LineKnown = v.Line; {
 	case v.Line.Seq != 0 && v.Line.Seq <= c.HeadSeq:
@@ -107,18 +109,19 @@ func (p *Queries) Channel(channelID string) (ChannelView, bool) {
 	return v, true
 }
 
-// InboxEntry is the part of a View that an inbox sorts and sums by.
+// InboxEntry is the part of a View that an inbox needs to sort and sum channels.
 type InboxEntry struct {
 	ChannelID []byte // borrowed, valid during the call
 	Unread    uint32
 	Mentions  uint32
 	Muted     bool
 	LatestAt  int64     // Unix milliseconds; 0 = the channel has no live counted message
-	Standing  *Standing // nil: nothing was said of the channel; set by Sweep alone
+	Standing  *Standing // nil: no settings and no updates of the channel; only Sweep sets it
 }
 
-// Inbox calls fn for every channel of this partition that userID is a member of, in no order, until
-// fn returns false. It allocates nothing per channel. The error is that of a corrupt store.
+// Inbox calls fn for every channel of this partition that userID is a member of, in no particular
+// order, until fn returns false. It allocates nothing per channel. It returns the error of a
+// corrupt store.
 func (p *Queries) Inbox(userID string, fn func(*InboxEntry) bool) error {
 	u := p.rules.UserOf([]byte(userID))
 	if u == 0 {
@@ -140,7 +143,8 @@ func (p *Queries) Inbox(userID string, fn func(*InboxEntry) bool) error {
 }
 
 // LargeChannels calls fn with each large channel of this partition that userID is a member of, in
-// no order: those whose messages make no deltas for them (DESIGN §7). It reads memory alone.
+// no particular order. Messages there make no deltas for the user (DESIGN §7). LargeChannels reads
+// only memory.
 func (p *Queries) LargeChannels(userID string, fn func(channelID string)) {
 	u := p.rules.UserOf([]byte(userID))
 	if u == 0 {
@@ -155,7 +159,7 @@ func (p *Queries) LargeChannels(userID string, fn func(channelID string)) {
 	}
 }
 
-// inboxEntry is what an inbox says of a channel that the row's user is a member of.
+// inboxEntry returns the inbox entry of a channel that the row's user is a member of.
 func (p *Queries) inboxEntry(c *state.Channel, r *state.Row) InboxEntry {
 	s := p.rules.ScopeOf(c, r)
 	n := p.rules.CountsOf(c, r, &s)
@@ -164,7 +168,7 @@ func (p *Queries) inboxEntry(c *state.Channel, r *state.Row) InboxEntry {
 	}
 }
 
-// eventOf names the record that put the pointer where it is.
+// eventOf returns the record that put the pointer where it is.
 func (p *Queries) eventOf(c *state.Channel, s *rules.Scope) Event {
 	switch {
 	case s.Ev == rules.OwnPost:

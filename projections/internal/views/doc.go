@@ -1,33 +1,33 @@
-// Package views answers what users and operators ask of a partition: what a user sees of channels
-// and threads, who read and got a message, and why a number is what it is.
+// Package views answers the queries of users and operators about a partition: views of channels and
+// threads, receipts, and explanations of a count.
 //
-// A query looks at memory under the partition's RLock. What it needs of the store it reads after
-// that, as it was then (moment.go), while the fold goes on.
-// Each file calls only files that stand below it here, but types.go and queries.go are for all.
+// A query reads memory under the partition's RLock. Afterwards it reads the store as it was then
+// (moment.go), while the fold goes on. Each file calls only files below it in this list; types.go
+// and queries.go are for all.
 //
-//	types.go             what is answered
-//	queries.go           Queries, and what they need of a store
+//	types.go             the types of answers
+//	queries.go           Queries, and the part of a store that they read
 //	together.go          views of several channels and threads, all at one position
-//	channel.go           what a user sees of a channel; their inbox
-//	thread.go            what a user sees of a thread; their threads
-//	members.go           who belongs to a channel
-//	known.go             who may be known, asked without a lock
-//	user_rows.go         the channels in which something is known of a user
+//	channel.go           the view of a channel; the inbox of a user
+//	thread.go            the view of a thread; a user's threads
+//	members.go           the members of a channel
+//	known.go             which users a partition may have, without a lock
+//	user_rows.go         the channels in which a user has a row
 //	sweep.go             all channels and threads of a user, under several holds of the lock
 //	sweep_warm.go        touching the memory that a sweep needs next
-//	sweep_room.go        how much a hold looks at, and the room for it
-//	sweep_list.go        the list that a sweep makes
-//	sweep_memory.go      what a sweep has found so far
-//	standing.go          how a channel enters a user's totals
-//	receipt_readers.go   how far each member read
-//	receipt_view.go      who read and got a message: what memory says
-//	receipt_walk.go      what the store says
-//	receipt_found.go     what an entry of either says of a recipient
+//	sweep_room.go        the limits of a hold, and its memory
+//	sweep_list.go        the list that a sweep returns
+//	sweep_memory.go      the memory of a sweep
+//	standing.go          what a channel contributes to a user's totals
+//	receipt_readers.go   how far each member has read
+//	receipt_view.go      receipts of a message: the part in memory
+//	receipt_walk.go      receipts of a message: the part in the store
+//	receipt_found.go     applying an entry of either part to a recipient
 //	receipt_blocks.go    the blocks of receipts that a walk reads
-//	explain.go           why a user's numbers are what they are
-//	views.go             the messages that views name, read without the lock
-//	room.go              memory of views, made before the lock is taken
-//	line.go              the seq of a line that was set by id
+//	explain.go           explanations of a count
+//	views.go             messages that views name, read without the lock
+//	room.go              memory of views, allocated before the lock is taken
+//	line.go              finding the seq of a line that was set by id
 //	moment_log.go        the messages of a channel at a moment
-//	moment.go            what is stored of a channel at one position
+//	moment.go            a read-only view of stored records at one position
 package views

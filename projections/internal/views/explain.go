@@ -15,18 +15,19 @@ import (
 // MaxExplained is the number of message ids that an explanation lists.
 const MaxExplained = 1000
 
-// Explain says which messages are behind the unread number of a pair, and what above the pointer
-// does not count; false as in View. It counts anew from the log; the number itself is
-// rules.CountsOf. Its cost is proportional to the number of messages above the pointer. The error
-// of a corrupt store is Err. RLock is held, and the store is not closed meanwhile.
+// Explain lists the messages behind the unread number of a pair, and counts the messages above the
+// pointer that do not count. It returns false as View does. It counts again from the log, apart
+// from rules.CountsOf, which computes the number itself. Its cost is proportional to the number of
+// messages above the pointer. Err has the error of a corrupt store. The caller holds RLock, and the
+// store must not be closed meanwhile.
 func (p *Queries) Explain(userID, channelID string) (Explanation, bool) {
 	return explained(p.BeginExplain(userID, channelID))
 }
 
-// ExplainThread says which replies are behind the unread number of a user in a thread, and which
-// other messages of the thread above the pointer do not count; false as in Thread. Before the
-// follow counts as before the join. Its cost is proportional to the number of messages of the
-// channel above the pointer. RLock is as for Explain.
+// ExplainThread lists the replies behind the unread number of a user in a thread, and counts the
+// other messages of the thread above the pointer. It returns false as Thread does. Replies before
+// the follow are counted with those before the join. Its cost is proportional to the number of
+// messages of the channel above the pointer. RLock as for Explain.
 func (p *Queries) ExplainThread(userID, channelID, threadID string) (Explanation, bool) {
 	return explained(p.BeginExplainThread(userID, channelID, threadID))
 }
@@ -35,32 +36,32 @@ func explained(w *ExplainWalk, ok bool) (Explanation, bool) {
 	if !ok {
 		return Explanation{}, false
 	}
-	x, _ := w.End(context.Background()) // the error is Err's
+	x, _ := w.End(context.Background()) // Err has the error
 	return x, true
 }
 
-// ExplainWalk is an answer of Explain or ExplainThread that is not complete: the messages above the
-// pointer were not looked at yet.
+// ExplainWalk is an answer of Explain or ExplainThread in progress. Its End reads the messages
+// above the pointer.
 type ExplainWalk struct {
 	x   Explanation
-	m   *moment // nil: it is complete
+	m   *moment // nil: the answer is complete
 	log *channelLog
 	err error
 
-	ptr, floor, baseline uint32 // of a thread, baseline is where the follow begins if that is later than the join
+	ptr, floor, baseline uint32 // in a thread, baseline is the start of the follow if that is later than the join
 	singles              *seqset.Set
-	hidden               *state.Hidden // nil for nothing
-	own                  []uint32      // own posts above the pointer, ascending, unless they are to be read
-	lastOwn              uint32        // the newest own post, if they are
+	hidden               *state.Hidden // nil: none
+	own                  []uint32      // own posts above the pointer, ascending, unless End has to read them
+	lastOwn              uint32        // the newest own post, if End has to read them
 
-	uncounted, deleted *seqset.Set // of the channel
+	uncounted, deleted *seqset.Set // sets of the channel
 	inThread           bool
 	threadID           []byte
 }
 
-// BeginExplain is the part of Explain that looks at memory. What is stored is read by End, which
-// must be called, once, when RLock is not held any more; its answer is of the position at which
-// this was called. RLock is held.
+// BeginExplain is the part of Explain that reads memory. It must be followed by one call of End,
+// after RLock is released; End reads the store. The answer is of the position at which BeginExplain
+// was called. The caller holds RLock.
 func (p *Queries) BeginExplain(userID, channelID string) (*ExplainWalk, bool) {
 	ci, c, ok := p.rules.KnownChannel(channelID)
 	if !ok {
@@ -96,8 +97,8 @@ func (p *Queries) BeginExplainThread(userID, channelID, threadID string) (*Expla
 	return w, true
 }
 
-// begin notes what the answer depends on and may change. Only if counts is set there is anything
-// above the pointer.
+// begin copies everything that the answer depends on and that may change. Unless counts is set,
+// there is nothing above the pointer to explain.
 func (w *ExplainWalk) begin(p *Queries, c *state.Channel, r *state.Row, s *rules.Scope, counts bool) {
 	if s.Pointer > 0 {
 		w.x.Pointer, w.x.PointerAt = Ref{p.messageID(c, s.Pointer), s.Pointer}, s.At
@@ -120,12 +121,12 @@ func (w *ExplainWalk) begin(p *Queries, c *state.Channel, r *state.Row, s *rules
 	if x := p.rules.ExtraOf(c); !w.inThread && x != nil {
 		w.uncounted, w.deleted = x.Uncounted.Clone(), x.Deleted.Clone()
 	}
-	// Last: what is begun must be ended, and a panic after it would have nobody do so.
+	// This must be the last step: a moment must be ended, and after a panic nobody would end it.
 	w.m, w.log, w.err = p.logOf(c, s.Pointer+1)
 }
 
-// End looks at the messages above the pointer, and completes the answer. It is called once, without
-// the partition's lock, and fails as ReceiptsWalk.End does.
+// End reads the messages above the pointer, and completes the answer. Call it once, without the
+// partition's lock. It fails as ReceiptsWalk.End does.
 func (w *ExplainWalk) End(ctx context.Context) (Explanation, error) {
 	if w.err != nil {
 		return Explanation{}, w.err
@@ -155,7 +156,7 @@ func (w *ExplainWalk) walk(ctx context.Context) error {
 	return w.messages(ctx)
 }
 
-// readOwn reads the own posts above the pointer off the log.
+// readOwn reads the own posts above the pointer from the log.
 func (w *ExplainWalk) readOwn(ctx context.Context) error {
 	for q := w.lastOwn; q > w.ptr; {
 		w.own = append(w.own, q)
@@ -189,7 +190,7 @@ func (w *ExplainWalk) messages(ctx context.Context) error {
 		gone := w.deleted.Rank(seed) - w.deleted.Rank(at)
 		w.x.Excluded.Deleted += gone
 		hidden := uint32(0)
-		if w.hidden != nil && w.hidden.To > at { // nothing else hides what has no id
+		if w.hidden != nil && w.hidden.To > at { // nothing else can hide messages without ids
 			to := min(w.hidden.To, seed)
 			hidden = to - at - (w.deleted.Rank(to) - w.deleted.Rank(at))
 		}
@@ -253,7 +254,7 @@ func (w *ExplainWalk) replies(ctx context.Context) error {
 		case e.Flags&history.Silent != 0:
 			w.x.Excluded.Silent++
 		case e.Flags&history.Broadcast != 0:
-			w.x.Excluded.Thread++ // counts in the channel
+			w.x.Excluded.Thread++ // it counts in the channel
 		default:
 			err = w.beyondPointer(ctx, q)
 		}
@@ -264,7 +265,7 @@ func (w *ExplainWalk) replies(ctx context.Context) error {
 	return nil
 }
 
-// beyondPointer explains a message that counts for members of its scope: it is unread, unless this
+// beyondPointer explains a message that counts for members of its scope. It is unread, unless this
 // user posted it, hid it or read it singly.
 func (w *ExplainWalk) beyondPointer(ctx context.Context, seq uint32) error {
 	switch {

@@ -11,25 +11,26 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// wantedSeq is an id of which the seq is told: that of a line. It is looked for in memory under the
-// lock, and where that does not decide, in the store at the moment of the views.
+// wantedSeq is a line's id whose seq is still unknown. The search in memory runs under the lock; if
+// that does not decide, End searches the store at the moment of the views.
 type wantedSeq struct {
 	ref *Ref
 
-	// What memory has: the message in the tail that is in the index, and the newest there with the
-	// id whatever its age; 0 = none.
+	// The results of memory, 0 = none: found is the message in the tail that is in the index, kept
+	// the newest message in the tail with this id at any age.
 	found, kept uint32
 
 	channel  []byte
 	id       []byte
-	plain    bool // search can find it
+	plain    bool // whether search can find it
 	search   state.PlainSearch
 	recent   map[uint32][]byte // blocks that were written since the last cut
-	record   []byte            // of the index, if it was written since the last cut
+	record   []byte            // the index record, if it was written since the last cut
 	recorded bool
 }
 
-// wantSeq is named for a seq that End tells. It reads no store.
+// wantSeq searches memory for the message with an id, and lists the id for End if memory does not
+// decide.
 func (v *Views) wantSeq(c *state.Channel, id []byte, ref *Ref) {
 	p := v.p
 	w := wantedSeq{ref: ref, id: id}
@@ -63,9 +64,8 @@ func (v *Views) wantSeq(c *state.Channel, id []byte, ref *Ref) {
 	v.wantedSeqs = append(v.wantedSeqs, w)
 }
 
-// recentBlocks are the newest blocks of a log of so many, up to the first that was not written
-// since the last cut. A block before that one may have been written again, which changes no id in
-// it.
+// recentBlocks returns the newest full blocks of a log, down to the first that was not written
+// since the last cut. An earlier block may have been rewritten too, but that changes no id in it.
 func recentBlocks(now *overlay.Overlay, channel []byte, full uint32) map[uint32][]byte {
 	recent := map[uint32][]byte{}
 	var kb [keys.Buf]byte
@@ -74,19 +74,19 @@ func recentBlocks(now *overlay.Overlay, channel []byte, full uint32) map[uint32]
 		if !known || deleted {
 			break
 		}
-		recent[b-1] = block // values in there are never written over
+		recent[b-1] = block // values in the overlay are never overwritten
 	}
 	return recent
 }
 
-// tell tells what memory has, if that is all there is.
+// tell sets the seq from the results of memory.
 func (w *wantedSeq) tell() {
 	if w.ref.Seq = w.found; w.found == 0 {
 		w.ref.Seq = w.kept
 	}
 }
 
-// fillSeqs looks for the ids in the store, as State.Lookup does in memory and the store.
+// fillSeqs searches the store for the ids, as State.Lookup does in memory and the store.
 func (v *Views) fillSeqs(ctx context.Context) error {
 	retention := v.p.rules.Settings.IndexRetention
 	for i := range v.wantedSeqs {
@@ -118,7 +118,7 @@ func (v *Views) fillSeqs(ctx context.Context) error {
 	return nil
 }
 
-// blockAt is a block of the log in which an id is looked for.
+// blockAt returns a block of the log to search.
 func (v *Views) blockAt(ctx context.Context, w *wantedSeq, b uint32) ([]byte, error) {
 	if block, ok := w.recent[b]; ok {
 		return block, nil
@@ -131,5 +131,5 @@ func (v *Views) blockAt(ctx context.Context, w *wantedSeq, b uint32) ([]byte, er
 	if err == nil && !ok {
 		err = fmt.Errorf("block %d is missing from the store", b)
 	}
-	return bytes.Clone(block), err // the search looks at two blocks at a time
+	return bytes.Clone(block), err // the search uses two blocks at a time
 }

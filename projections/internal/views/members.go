@@ -2,7 +2,7 @@ package views
 
 import "github.com/tidemark/tidemark/projections/internal/state"
 
-// The methods of this file are also for the goroutine that folds, which needs no lock to read.
+// The goroutine that folds may call the methods of this file too, without a lock.
 
 // IsMember reports whether a user belongs to a channel.
 func (p *Queries) IsMember(userID, channelID string) bool {
@@ -10,9 +10,9 @@ func (p *Queries) IsMember(userID, channelID string) bool {
 	return ok && p.rules.PairOrNone(ci, userID).Flags&state.RowMember != 0
 }
 
-// FewMembers calls fn with the id of each member of a channel. If more than most users ever were
-// one, it returns false and calls nothing: that would take longer than asking for each of so many.
-// fn must not keep the id.
+// FewMembers calls fn with the id of each member of a channel. If more than most users were ever
+// members, it calls nothing and returns false, because IsMember for each user of interest is then
+// cheaper. fn must not keep the id.
 func (p *Queries) FewMembers(channelID string, most int, fn func(userID []byte)) bool {
 	_, c, ok := p.rules.KnownChannel(channelID)
 	if !ok {

@@ -11,16 +11,15 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// A moment is what is stored of a channel at one position, to be read without the partition's lock
-// while the fold goes on. It is begun under RLock and consists of three things that do not change
-// after that: the records of the cut that was not applied yet, to which nothing is added any more;
-// Pebble as it was then; and what else its user copied from memory under the same hold of the lock.
-// What was written since the last cut is not in it: see channelLog for the log, and BeginReceipts
-// for receipts.
+// A moment is a read-only view of a channel's stored records at one position. It needs no lock, and
+// the fold goes on meanwhile. It begins under RLock and consists of three parts that do not change
+// afterwards: the records of the cut that was not applied yet; Pebble as it was then; and copies of
+// memory that its user makes under the same hold of the lock. It does not include records written
+// since the last cut; channelLog has those of the log, and BeginReceipts those of receipts.
 //
-// The store is not closed before the last moment has ended, and a moment that is asked for more
-// while the store is to be closed answers ErrClosing. It never takes the partition's lock: whoever
-// closes the store waits under it.
+// The store is not closed before the last moment has ended. Once the store is to be closed, reads
+// of a moment return ErrClosing. A moment never takes the partition's lock, because Close waits for
+// moments under that lock.
 type moment struct {
 	p       *Queries
 	channel []byte
@@ -29,16 +28,16 @@ type moment struct {
 	asked   int
 }
 
-// ErrClosing is the answer of what was begun and not finished when the partition's store was
-// closed: it is to be asked of who owns the partition then.
+// ErrClosing is returned for an answer that was not complete when the partition's store was closed.
+// Ask the partition's new owner.
 var ErrClosing = errors.New("the store was closed before the answer was complete: ask the partition's owner again")
 
-// moment begins one. RLock is held. It must be ended.
+// moment begins a moment of a channel. The caller holds RLock, and must end the moment.
 func (p *Queries) moment(c *state.Channel) (*moment, error) {
 	return p.momentOf(p.rules.Blobs.Get(c.ID))
 }
 
-// momentOf is moment for a channel's id, nil where only get is asked.
+// momentOf is moment by channel id; nil if only get will be called.
 func (p *Queries) momentOf(channel []byte) (*moment, error) {
 	it, err := p.stored.Iterate()
 	if err != nil {
@@ -48,7 +47,7 @@ func (p *Queries) momentOf(channel []byte) (*moment, error) {
 	return &moment{p: p, channel: bytes.Clone(channel), pending: p.stored.Pending, it: it}, nil
 }
 
-// read runs what is read at the moment, and ends the moment, whatever becomes of f: the closing of
+// read runs f, which reads at the moment, and ends the moment in any case, because the closing of
 // the store waits for it.
 func (m *moment) read(ctx context.Context, f func() error) error {
 	ended := false
@@ -62,14 +61,14 @@ func (m *moment) read(ctx context.Context, f func() error) error {
 	return m.end(ctx, err)
 }
 
-// drop ends the moment in the middle of a panic, which goes on to whoever asked.
+// drop ends the moment during a panic, which continues to the caller.
 func (m *moment) drop() {
 	defer m.p.stored.Open.Done()
-	_ = guard.Err("closing an iterator", m.it.Close) // the panic that is on its way says what is wrong
+	_ = guard.Err("closing an iterator", m.it.Close) // the panic in progress is the cause
 }
 
-// end closes the moment. err is what its user met, if anything; what is wrong with the store is
-// noted as the partition's.
+// end ends the moment. err is the error of its user, if any. An error of the store becomes the
+// partition's error.
 func (m *moment) end(ctx context.Context, err error) error {
 	defer m.p.stored.Open.Done()
 	if closed := m.it.Close(); err == nil {
@@ -82,10 +81,9 @@ func (m *moment) end(ctx context.Context, err error) error {
 	return err
 }
 
-// checkStopped says why nothing more is to be read: the store is to be closed, or nobody waits for
-// the answer any more.
+// checkStopped returns an error if reading should stop: the store is to be closed, or ctx is done.
 func (m *moment) checkStopped(ctx context.Context) error {
-	const each = 64 // looks at the store
+	const each = 64 // reads of the store between two checks
 	if m.asked++; m.asked%each != 1 {
 		return nil
 	}
@@ -95,7 +93,7 @@ func (m *moment) checkStopped(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// get returns the record under key, valid until the next; ok is false if there is none.
+// get returns the record under key, valid until the next call. ok reports whether there is one.
 func (m *moment) get(key []byte) (val []byte, ok bool, err error) {
 	if v, deleted, known := m.pending.Get(key); known {
 		return v, !deleted, nil

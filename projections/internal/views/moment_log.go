@@ -12,25 +12,25 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// channelLog is the log of a channel, from a message on, as it was at a moment.
+// channelLog reads the log of a channel from one message on, as it was at a moment.
 type channelLog struct {
 	m         *moment
 	head      uint32
-	seed      uint32 // seeded messages, in front of the log
-	logTime   int64  // of the partition
+	seed      uint32 // number of seeded messages, which precede the log
+	logTime   int64  // log time of the partition
 	retention int64
-	tail      [][]byte          // entries of the newest messages, the head's is the last
+	tail      [][]byte          // entries of the newest messages; the last is the head's
 	recent    map[uint32][]byte // full blocks that were written since the last cut
 
 	number uint32 // of block
 	block  []byte
 }
 
-// noBlock is the number of no block.
+// noBlock is a number that no block has.
 const noBlock = math.MaxUint32
 
-// logOf begins a moment together with the channel's log from a message on. RLock is held. A panic
-// leaves nothing begun.
+// logOf begins a moment together with the channel's log from a message on. The caller holds RLock.
+// After a panic no moment is open.
 func (p *Queries) logOf(c *state.Channel, from uint32) (*moment, *channelLog, error) {
 	m, err := p.moment(c)
 	if err != nil {
@@ -47,9 +47,9 @@ func (p *Queries) logOf(c *state.Channel, from uint32) (*moment, *channelLog, er
 	return m, l, nil
 }
 
-// logFrom begins to read the log of the moment's channel from message from on. RLock is held, as it
-// has been since the moment began. Its cost is a look into the overlay for each block, or for each
-// record in there if these are fewer; values in there are never written over.
+// logFrom prepares to read the log of the moment's channel from message from on. The caller has
+// held RLock since the moment began. It costs one lookup in the overlay for each block, or for each
+// record there if those are fewer. Values in the overlay are never overwritten.
 func (m *moment) logFrom(c *state.Channel, from uint32) *channelLog {
 	p := m.p
 	l := &channelLog{m: m, head: c.HeadSeq, seed: p.rules.SeedOf(c), logTime: p.rules.MessageTime, retention: p.rules.Settings.IndexRetention, number: noBlock}
@@ -80,8 +80,7 @@ func (m *moment) logFrom(c *state.Channel, from uint32) *channelLog {
 	return l
 }
 
-// entry decodes a message that was not seeded, from where the log begins on. It borrows from the
-// log until the next is asked for.
+// entry decodes a message of the log that was not seeded. The entry is valid until the next call.
 func (l *channelLog) entry(ctx context.Context, seq uint32) (e history.Entry, err error) {
 	if back := l.head - seq; seq <= l.head && back < uint32(len(l.tail)) {
 		err = e.Decode(seq, l.tail[len(l.tail)-1-int(back)])
@@ -117,7 +116,7 @@ func (l *channelLog) load(ctx context.Context, block uint32) error {
 	return nil
 }
 
-// messageID is as Partition.messageID.
+// messageID returns the id of a message, as Queries.messageID does.
 func (l *channelLog) messageID(ctx context.Context, seq uint32) (string, error) {
 	e, err := l.entry(ctx, seq)
 	if err != nil || (l.head-seq >= history.BlockLen && l.logTime-e.Time > l.retention) {

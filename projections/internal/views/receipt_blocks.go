@@ -20,12 +20,12 @@ func (k blockKey) equal(o blockKey) bool {
 	return k.block == o.block && k.page == o.page && bytes.Equal(k.thread, o.thread)
 }
 
-// blockKeys are the blocks that are asked for: of messages from one block to another, of some pages
-// of members each, and of the channel's own scope and possibly one thread's.
+// blockKeys is a set of blocks to read: the blocks of a range of messages, of some pages of members
+// each, of the channel's own scope and possibly of one thread.
 type blockKeys struct {
 	first, last uint32
-	pages       []uint32 // of every block, ascending; if there are none, last is first
-	atFirst     []uint32 // of block first, ascending: with pages among them
+	pages       []uint32 // pages of every block, ascending; if empty, last is first
+	atFirst     []uint32 // pages of block first, ascending; includes pages
 	thread      []byte   // empty: none
 }
 
@@ -36,7 +36,7 @@ func (w *blockKeys) of(block uint32) []uint32 {
 	return w.pages
 }
 
-// count is the number of keys.
+// count returns the number of keys.
 func (w *blockKeys) count() int {
 	n := len(w.atFirst) + int(w.last-w.first)*len(w.pages)
 	if len(w.thread) > 0 {
@@ -45,8 +45,8 @@ func (w *blockKeys) count() int {
 	return n
 }
 
-// eachReceipt calls fn for the blocks of receipts that are asked for and stored, in no order. The
-// value is valid during the call.
+// eachReceipt calls fn for the stored blocks among w, in no particular order. The value is valid
+// during the call.
 func (m *moment) eachReceipt(ctx context.Context, w *blockKeys, fn func(k blockKey, val []byte) error) error {
 	if err := m.eachPendingReceipt(ctx, w, fn); err != nil {
 		return err
@@ -85,8 +85,8 @@ func (m *moment) eachReceipt(ctx context.Context, w *blockKeys, fn func(k blockK
 	return m.it.Error()
 }
 
-// eachPendingReceipt is eachReceipt for the cut that was not applied: by key, or if more are asked
-// for than there are records, by record.
+// eachPendingReceipt is eachReceipt for the cut that was not applied. It looks up each key, or goes
+// through all records if those are fewer.
 func (m *moment) eachPendingReceipt(ctx context.Context, w *blockKeys, fn func(k blockKey, val []byte) error) error {
 	if m.pending.Len() == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (m *moment) eachPendingReceipt(ctx context.Context, w *blockKeys, fn func(k
 		return nil
 	}
 	prefix := append(append([]byte{keys.Receipts}, m.channel...), 0)
-	for i := range m.pending.Entries { // below are none of receipts but deletions: folding writes no blocks
+	for i := range m.pending.Entries { // overlays below have no receipts except deletions, because folding writes no blocks
 		e := &m.pending.Entries[i]
 		k, in, err := parseBlockKey(prefix, e.Key)
 		if err != nil {
@@ -125,7 +125,7 @@ func (m *moment) eachPendingReceipt(ctx context.Context, w *blockKeys, fn func(k
 	return nil
 }
 
-// from is the first key that is asked for at or after k, which is not before the first block.
+// from returns the first requested key at or after k. k must not be before the first block.
 func (w *blockKeys) from(k blockKey) (blockKey, bool) {
 	for ; k.block <= w.last; k = (blockKey{block: k.block + 1}) {
 		pages := w.of(k.block)
@@ -150,8 +150,8 @@ func (w *blockKeys) after(k blockKey) blockKey {
 	return blockKey{block: k.block, page: k.page + 1}
 }
 
-// parseBlockKey is the key of a block of receipts of the channel with this prefix; in is false if
-// it is something else's.
+// parseBlockKey parses the key of a block of receipts of the channel with this prefix. in is false
+// for any other key.
 func parseBlockKey(prefix, key []byte) (k blockKey, in bool, err error) {
 	rest, in := bytes.CutPrefix(key, prefix)
 	if !in {

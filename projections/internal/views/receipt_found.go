@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 )
 
-// Receipt is what is known of one recipient of a message. A time is in Unix milliseconds and 0
-// where it is not told: times are kept for 90 days of log time.
+// Receipt is the receipt of one recipient of a message. Times are in Unix milliseconds. A time is 0
+// if it is unknown; times are kept for 90 days of log time.
 type Receipt struct {
 	UserID      string
 	Delivered   bool // also if read
@@ -20,17 +20,17 @@ type Receipt struct {
 	ViewedAt    int64
 }
 
-// recipient is one whose times are told.
+// recipient is a recipient on the page, whose times are part of the answer.
 type recipient struct {
-	ends int // where its id ends in ReceiptsRoom.users
+	ends int // end of the id in ReceiptsRoom.users
 	id   string
 	ord  uint32
-	own  uint32 // their newest own post in the message's scope, if it is beyond the message; 0 = none
+	own  uint32 // their newest own post in the message's scope, if it is after the message; 0 = none
 
 	read, got, viewed report
 }
 
-// report is whether something was said, and the earliest time that was stated with it.
+// report states whether something happened, and its earliest known time.
 type report struct {
 	is, timed bool
 	at        int64
@@ -43,10 +43,10 @@ func (t *report) note(at int64) {
 	t.is, t.timed = true, true
 }
 
-// take notes what an entry says of the message, in any order.
+// take applies an entry to the answer. The order of entries does not matter.
 func (w *ReceiptsWalk) take(a *receipts.Entry) {
 	page, bit := a.Ord/keys.PageLen, uint64(1)<<(a.Ord%keys.PageLen)
-	whole := a.Kind == receipts.WithThreads // of all threads; the channel has a read beside it
+	whole := a.Kind == receipts.WithThreads // reads all threads; a read of the channel is stored separately
 	read := a.Kind == receipts.Read || a.Kind == receipts.Single || whole
 	switch {
 	case int(page) >= len(w.asked) || w.asked[page]&bit == 0:
@@ -71,7 +71,7 @@ func (w *ReceiptsWalk) take(a *receipts.Entry) {
 	}
 }
 
-// takeView notes that a recipient viewed the message, which says that they read it.
+// takeView records that a recipient viewed the message, which implies that they read it.
 func (w *ReceiptsWalk) takeView(a *receipts.Entry, page uint32, bit uint64) {
 	switch {
 	case w.sure[page]&bit != 0:
@@ -86,14 +86,14 @@ func (w *ReceiptsWalk) takeView(a *receipts.Entry, page uint32, bit uint64) {
 	}
 }
 
-// recipient is the one with an ordinal, who is listed.
+// recipient returns the listed recipient with an ordinal.
 func (w *ReceiptsWalk) recipient(ord uint32) *recipient {
 	i, _ := slices.BinarySearchFunc(w.listed, ord, func(x recipient, ord uint32) int { return cmp.Compare(x.ord, ord) })
 	return &w.listed[i]
 }
 
-// receipt is what was found of a recipient. A read is a delivery, of its time if nothing else says
-// an earlier one.
+// receipt returns the result for a recipient. A read implies a delivery at its time, unless an
+// earlier delivery is known.
 func (x *recipient) receipt() Receipt {
 	v := Receipt{
 		UserID: x.id, Read: x.read.is, ReadAt: x.read.at, Delivered: x.read.is, DeliveredAt: x.read.at,

@@ -7,29 +7,30 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Reader is how far a member read publicly; the zero Ref if nowhere.
+// Reader states how far a member has read publicly; the zero Ref if nowhere.
 type Reader struct {
 	UserID  string
 	Message Ref
 	At      int64 // Unix milliseconds; meaningful only if Message.Seq > 0
 }
 
-// ReadersView is the read state of a room (DESIGN §9, GetReaders): a page of its members, in the
-// order in which they first joined. Next is as in ReceiptsView.
+// ReadersView is the read state of a room (DESIGN §9, GetReaders): a page of its members, ordered
+// by their first join. Next is as in ReceiptsView.
 type ReadersView struct {
 	List []Reader
 	Next uint32
 }
 
-// ReadersRoom is memory for a page of readers. It is made before the lock is taken, as ViewRoom is.
+// ReadersRoom is the memory for a page of readers. Like ViewRoom, it is allocated before the lock
+// is taken.
 type ReadersRoom struct {
 	list  []Reader
 	users []byte // their ids, one after the other
-	ends  []int  // where each of them ends
+	ends  []int  // end of each id in users
 	texts ViewRoom
 }
 
-// NewReadersRoom makes room for a page of at most limit members.
+// NewReadersRoom allocates the memory for a page of at most limit members.
 func NewReadersRoom(limit int) *ReadersRoom {
 	const idBytes = 24
 	r := &ReadersRoom{list: make([]Reader, 0, limit), users: make([]byte, 0, limit*idBytes), ends: make([]int, 0, limit)}
@@ -37,35 +38,35 @@ func NewReadersRoom(limit int) *ReadersRoom {
 	return r
 }
 
-// ReadersWalk is an answer of Readers that is not complete.
+// ReadersWalk is an answer of Readers in progress.
 type ReadersWalk struct {
 	room  *ReadersRoom
 	texts *Views
 	next  uint32
 }
 
-// Readers is a page of a channel's members with how far each read publicly, own posts included;
-// false as in View. The error of a corrupt store is Err. RLock is held, and the store is not closed
-// meanwhile.
+// Readers returns a page of a channel's members and how far each has read publicly, own posts
+// included. It returns false as View does. Err has the error of a corrupt store. The caller holds
+// RLock, and the store must not be closed meanwhile.
 func (p *Queries) Readers(channelID string, from uint32, limit int) (v ReadersView, ok bool) {
 	w, ok := p.BeginReaders(channelID, from, NewReadersRoom(limit))
 	if !ok {
 		return v, false
 	}
-	v, _ = w.End(context.Background()) // the error is Err's
+	v, _ = w.End(context.Background()) // Err has the error
 	return v, true
 }
 
-// BeginReaders is the part of Readers that looks at memory; room says how long the page is. What is
-// stored is read by End, which must be called, once, when RLock is not held any more; its answer is
-// of the position at which this was called. RLock is held.
+// BeginReaders is the part of Readers that reads memory; room determines the length of the page. It
+// must be followed by one call of End, after RLock is released; End reads the store. The answer is
+// of the position at which BeginReaders was called. The caller holds RLock.
 func (p *Queries) BeginReaders(channelID string, from uint32, room *ReadersRoom) (*ReadersWalk, bool) {
 	_, c, ok := p.rules.KnownChannel(channelID)
 	if !ok {
 		return nil, false
 	}
 	w := &ReadersWalk{room: room, texts: p.BeginViewsIn(&room.texts)}
-	var recent [history.BlockLen]Ref // of messages in memory: many members have read the same
+	var recent [history.BlockLen]Ref // messages in memory, since many members have read up to the same one
 	for ord := from; ord < c.Ords; ord++ {
 		r := p.rules.Rows.At(p.rules.MemberRow(c, ord))
 		if r.Flags&state.RowMember == 0 || r.Erased() {
@@ -100,8 +101,8 @@ func (p *Queries) BeginReaders(channelID string, from uint32, room *ReadersRoom)
 	return w, true
 }
 
-// End reads what is stored, and completes the answer. It fails as ReceiptsWalk.End does; then there
-// is no answer.
+// End reads the store and completes the answer. It fails as ReceiptsWalk.End does; then there is no
+// answer.
 func (w *ReadersWalk) End(ctx context.Context) (v ReadersView, err error) {
 	if err := w.texts.End(ctx); err != nil {
 		return v, err

@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// ReceiptsView is who received and read a message (DESIGN §4.5, GetReceipts). The counts are over
+// ReceiptsView lists who received and read a message (DESIGN §4.5, GetReceipts). The counts include
 // all recipients.
 type ReceiptsView struct {
 	ChannelID, MessageID string
@@ -22,36 +22,36 @@ type ReceiptsView struct {
 	Delivered  uint32
 	Read       uint32
 	Viewed     uint32
-	List       []Receipt // a page of the recipients, in the order in which they first joined
-	Next       uint32    // from, of the next page; 0 = there is none
+	List       []Receipt // a page of the recipients, ordered by their first join
+	Next       uint32    // the from of the next page; 0 = there is none
 }
 
-// Receipts says who received and read a message: a page of at most limit recipients, from 0 on or
-// from the Next of the page before. It reports false where there is no such message: unknown,
-// purged, or its id has left the index. Its cost is that of BeginReceipts and End. The error of a
-// corrupt store is Err. RLock is held, and the store is not closed meanwhile.
+// Receipts returns a page of at most limit recipients of a message, from 0 on or from the Next of
+// the previous page. It returns false if the message is unknown or purged, or if its id has left
+// the index. It costs as much as BeginReceipts and End. Err has the error of a corrupt store. The
+// caller holds RLock, and the store must not be closed meanwhile.
 func (p *Queries) Receipts(channelID, messageID string, from uint32, limit int) (ReceiptsView, bool) {
 	w, ok := p.BeginReceipts(channelID, messageID, from, NewReceiptsRoom(limit))
 	if !ok {
 		return ReceiptsView{}, false
 	}
-	v, _ := w.End(context.Background()) // the error is Err's
+	v, _ := w.End(context.Background()) // Err has the error
 	return v, true
 }
 
-// ReceiptsRoom is memory for a page of recipients, and for a bit for each member of a channel. It
-// is made before the lock is taken, as ViewRoom is.
+// ReceiptsRoom is the memory for a page of recipients, and for one bit for each member of a
+// channel. Like ViewRoom, it is allocated before the lock is taken.
 type ReceiptsRoom struct {
 	listed []recipient
-	users  []byte // their ids, one after the other; each recipient knows where its own ends
+	users  []byte // their ids, one after the other; recipient.ends has the end of each
 	sets   []uint64
 }
 
-// receiptsCrowd is how many members the largest channel had, of those that were asked for: there is
-// room for their sets.
+// receiptsCrowd is the number of members of the largest channel so far whose receipts were queried.
+// NewReceiptsRoom allocates sets of that size.
 var receiptsCrowd atomic.Uint32
 
-// NewReceiptsRoom makes room for a page of at most limit recipients.
+// NewReceiptsRoom allocates the memory for a page of at most limit recipients.
 func NewReceiptsRoom(limit int) *ReceiptsRoom {
 	const idBytes = 24
 	return &ReceiptsRoom{
@@ -61,21 +61,21 @@ func NewReceiptsRoom(limit int) *ReceiptsRoom {
 }
 
 const (
-	// receiptSets is how many sets of members an answer takes: asked, unsure, read, got, sure and
+	// receiptSets is how many sets of members one answer uses: asked, unsure, read, got, sure and
 	// viewed.
 	receiptSets = 6
-	// maxCrowd is up to how many members there is room for in advance. The sets of more are made
+	// maxCrowd is the largest number of members that is allocated in advance. Larger sets are made
 	// under the lock.
 	maxCrowd = 1 << 17
 )
 
-// pagesOf is how many pages so many members take.
+// pagesOf returns the number of pages for this many members.
 func pagesOf(members uint32) uint32 { return (members + keys.PageLen - 1) / keys.PageLen }
 
-// BeginReceipts is the part of Receipts that looks at memory: a look at each member's row, and at
-// each receipt of the channel since the last cut. room says how long the page is. What is stored is
-// read by End, which must be called, once, when RLock is not held any more; its answer is of the
-// position at which this was called. RLock is held.
+// BeginReceipts is the part of Receipts that reads memory: each member's row, and each receipt of
+// the channel since the last cut. room determines the length of the page. It must be followed by
+// one call of End, after RLock is released; End reads the store. The answer is of the position at
+// which BeginReceipts was called. The caller holds RLock.
 func (p *Queries) BeginReceipts(channelID, messageID string, from uint32, room *ReceiptsRoom) (*ReceiptsWalk, bool) {
 	ci, c, ok := p.rules.KnownChannel(channelID)
 	if !ok {
@@ -108,27 +108,28 @@ func (p *Queries) BeginReceipts(channelID, messageID string, from uint32, room *
 	return w, true
 }
 
-// ReceiptsWalk is an answer of Receipts that is not complete.
+// ReceiptsWalk is an answer of Receipts in progress.
 type ReceiptsWalk struct {
 	v        ReceiptsView
 	p        *Queries
 	room     *ReceiptsRoom
 	at       int64 // time of the message
 	head     uint32
-	small    bool // deliveries are kept
-	old      bool // times are not told any more
-	views    bool // somebody may have viewed the message
+	small    bool // deliveries are stored
+	old      bool // times are no longer stored
+	views    bool // some recipient may have viewed the message
 	inThread bool
-	thread   uint32 // 0 also where nothing else names the thread of the message
+	thread   uint32 // 0 also if nothing else names the message's thread
 	threadID []byte
 
 	listed []recipient // by ord
-	// Of the others, whose times nobody asked for, counts need no more than the row where that says
-	// that they have read the message. Where it does not they are unsure. Members are a bit each,
-	// by pages; asked has those who are listed and those who are unsure, read and got what was
-	// found of the latter. There are none if nobody is in doubt.
+	// Sets of members, one bit each, by pages. For recipients who are not listed only the counts
+	// matter, and a row that has read the message is enough for those. unsure has the recipients
+	// whose row has not. asked has the listed recipients and all others whose blocks must be read;
+	// read and got have the results for unsure ones. All sets are nil if no block must be read.
 	asked, unsure, read, got []uint64
-	// Who has read the message by their row, and is not listed, is asked whether they viewed it.
+	// sure has unlisted recipients who have read the message by their row and may have viewed it;
+	// viewed has the results.
 	sure, viewed []uint64
 
 	m   *moment
@@ -136,7 +137,7 @@ type ReceiptsWalk struct {
 	err error
 }
 
-// members looks at the rows of all who ever joined.
+// members goes through the rows of all who ever joined.
 func (w *ReceiptsWalk) members(c *state.Channel, sender, from uint32) {
 	p, v := w.p, &w.v
 	w.listed = w.room.listed[:0]
@@ -190,8 +191,8 @@ func (w *ReceiptsWalk) members(c *state.Channel, sender, from uint32) {
 	}
 }
 
-// ask notes that a member's row does not say all there is to know; who is not listed is in a set of
-// those.
+// ask adds a member whose row does not determine the answer to asked, and an unlisted one to the
+// set among as well.
 func (w *ReceiptsWalk) ask(c *state.Channel, ord uint32, among func() []uint64) {
 	if w.asked == nil {
 		n := pagesOf(c.Ords)
@@ -200,7 +201,7 @@ func (w *ReceiptsWalk) ask(c *state.Channel, ord uint32, among func() []uint64) 
 			all = make([]uint64, receiptSets*n)
 		}
 		if c.Ords > receiptsCrowd.Load() {
-			receiptsCrowd.Store(c.Ords) // of two at a time either will do
+			receiptsCrowd.Store(c.Ords) // if two calls race, either value is good
 		}
 		all = all[:receiptSets*n]
 		w.asked, w.unsure, w.read, w.got = all[:n], all[n:2*n], all[2*n:3*n], all[3*n:4*n]
@@ -213,8 +214,7 @@ func (w *ReceiptsWalk) ask(c *state.Channel, ord uint32, among func() []uint64) 
 	}
 }
 
-// scopeRow is the row of the message's scope for the user with this row in the channel; nil if
-// there is none.
+// scopeRow returns the row in the message's scope of the user with this row in the channel, or nil.
 func (w *ReceiptsWalk) scopeRow(pair *state.Row) *state.Row {
 	if !w.inThread {
 		return pair

@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// hold keeps what is stored as it is now, for End. RLock is held.
+// hold captures the store as it is now, for End. The caller holds RLock.
 func (w *ReceiptsWalk) hold(c *state.Channel) {
 	if !slices.ContainsFunc(w.listed, func(x recipient) bool { return x.own != 0 }) {
 		w.m, w.err = w.p.moment(c)
@@ -22,10 +22,10 @@ func (w *ReceiptsWalk) hold(c *state.Channel) {
 	w.m, w.log, w.err = w.p.logOf(c, w.v.Seq)
 }
 
-// End reads the blocks of receipts from the message on that the answer needs, and completes it. It
-// is called once, without the partition's lock: the fold goes on meanwhile, and what it folds is
-// not in the answer. It fails with ErrClosing where the store is to be closed, with the cause of
-// ctx, or because of what is stored; then there is no answer.
+// End reads the blocks of receipts that the answer needs, from the message's on, and completes it.
+// Call it once, without the partition's lock. The fold goes on meanwhile, and the answer does not
+// include what it folds. End fails with ErrClosing if the store is to be closed, with the cause of
+// ctx, or because of the store's contents; then there is no answer.
 func (w *ReceiptsWalk) End(ctx context.Context) (ReceiptsView, error) {
 	if w.err != nil {
 		return ReceiptsView{}, w.err
@@ -89,9 +89,9 @@ func (w *ReceiptsWalk) walk(ctx context.Context) error {
 	return w.ownPosts(ctx)
 }
 
-// blocks are those that say anything of the message and of somebody of whom it is not known: of who
-// is listed, and of all if deliveries are kept, every block from the message's on; of others the
-// message's own, for single reads. A read up to something further on is in the row as well.
+// blocks returns the blocks that may decide something about the message. For listed recipients, and
+// for all if deliveries are stored, these are all blocks from the message's on. For others it is
+// only the message's own block, for single reads; a read further on would be in the row as well.
 func (w *ReceiptsWalk) blocks() *blockKeys {
 	k := &blockKeys{first: (w.v.Seq - 1) / receipts.BlockLen, last: (w.head - 1) / receipts.BlockLen, thread: w.threadID}
 	pagesOf := func(set []uint64) (pages []uint32) {
@@ -118,12 +118,13 @@ func (w *ReceiptsWalk) blocks() *blockKeys {
 	return k
 }
 
-// ownSteps is how far a user's own posts are followed back from the newest before all messages are
-// looked at, from the other end: nearly always one of the two is near, and who posts a lot is found
-// soon by the latter.
+// ownSteps is how far ownPosts follows a user's own posts back from the newest, before it reads all
+// messages from the other end. Nearly always one of the two is short; the second finds users who
+// post a lot early.
 const ownSteps = 8
 
-// ownPosts notes when the recipients first posted after the message, in its scope: that reads it.
+// ownPosts finds when the recipients first posted after the message in its scope, because such a
+// post reads the message.
 func (w *ReceiptsWalk) ownPosts(ctx context.Context) error {
 	far := map[string]*recipient{}
 	for i := range w.listed {
@@ -154,8 +155,8 @@ func (w *ReceiptsWalk) ownPosts(ctx context.Context) error {
 	return nil
 }
 
-// followBack is the time of a recipient's first own post after the message, if it is one of their
-// newest.
+// followBack returns the time of a recipient's first own post after the message, if it is one of
+// their newest.
 func (w *ReceiptsWalk) followBack(ctx context.Context, x *recipient) (first int64, found bool, err error) {
 	seq := x.own
 	for range ownSteps {
@@ -173,8 +174,7 @@ func (w *ReceiptsWalk) followBack(ctx context.Context, x *recipient) (first int6
 	return 0, false, nil
 }
 
-// InScope reports whether a message counts as an own post in the scope of the one that is asked
-// for.
+// inScope reports whether an entry counts as an own post in the scope of the answer's message.
 func (w *ReceiptsWalk) inScope(e *history.Entry) bool {
 	if !w.inThread {
 		return e.Counted()

@@ -2,9 +2,9 @@ package views
 
 import "sync"
 
-// ViewRoom is memory for views that is made before the lock is taken: who allocates under it may
-// have to work for the collector, and whoever folds would wait for that. The zero ViewRoom has
-// none, and views make their own.
+// ViewRoom is memory for views that is allocated before the lock is taken. A goroutine that
+// allocates under the lock may have to assist the garbage collector, and the fold would wait for
+// that. The zero ViewRoom is empty; views then allocate their own memory.
 type ViewRoom struct {
 	channels []View
 	threads  []ThreadView
@@ -13,17 +13,17 @@ type ViewRoom struct {
 	keys     []byte
 }
 
-// wantedPerView is how many messages a view names at most, logKeyBytes the room for a key of the
-// log that pays.
+// wantedPerView is the largest number of messages that a view names; logKeyBytes is the usual
+// length of a log key.
 const (
 	wantedPerView = 4
 	logKeyBytes   = 40
 )
 
-// viewRooms has what Free left: the room for a page of 1,000 threads takes half a megabyte.
+// viewRooms holds freed rooms: the memory for a page of 1,000 threads takes half a megabyte.
 var viewRooms = sync.Pool{New: func() any { return &ViewRoom{} }}
 
-// Reserve makes room for so many views of channels and of threads.
+// Reserve allocates memory for this many views of channels and of threads.
 func (r *ViewRoom) Reserve(channels, threads int) {
 	if cap(r.wanted) == 0 {
 		*r = *viewRooms.Get().(*ViewRoom)
@@ -37,8 +37,8 @@ func (r *ViewRoom) Reserve(channels, threads int) {
 	r.reserveTexts(wantedPerView * (channels + threads))
 }
 
-// Free leaves the room to the views that come. Those that were made in it are not valid any more,
-// and all of them have ended.
+// Free makes the room available to later views. All views in it must have ended, and become
+// invalid.
 func (r *ViewRoom) Free() {
 	if cap(r.wanted) == 0 {
 		return
@@ -60,7 +60,7 @@ func (r *ViewRoom) reserveTexts(n int) {
 	}
 }
 
-// take is the next view that there is room for.
+// take returns the next free element, or a new one.
 func take[T any](room *[]T) *T {
 	n := len(*room)
 	if n == cap(*room) {
@@ -70,8 +70,8 @@ func take[T any](room *[]T) *T {
 	return &(*room)[n]
 }
 
-// key is empty, and has room for the key of a block of a channel whose id has so many bytes; nil
-// where there is none.
+// key returns an empty slice with capacity for a log key of a channel whose id has this many bytes,
+// or nil if the room has no more.
 func (r *ViewRoom) key(id int) []byte {
 	from, to := len(r.keys), len(r.keys)+1+id+1+4
 	if to > cap(r.keys) {
@@ -81,7 +81,7 @@ func (r *ViewRoom) key(id int) []byte {
 	return r.keys[from:from:to]
 }
 
-// reuse takes back what views that have ended do not need any more.
+// reuse takes back the memory of views that have ended.
 func (r *ViewRoom) reuse(v *Views) {
 	clear(v.Wanted)
 	r.wanted, r.keys = v.Wanted[:0], r.keys[:0]

@@ -7,18 +7,18 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Standing is how a channel enters a user's totals (DESIGN §4.7). The zero Standing is that of a
-// channel of which nothing was said.
+// Standing is what a channel contributes to a user's totals (DESIGN §4.7). The zero Standing is
+// that of a channel without settings and updates.
 type Standing struct {
-	Levels   events.Levels // as they were said: Until may have passed
+	Levels   events.Levels // as they were set: Until may have passed
 	Flagged  bool
 	Archived bool // by the user, or for everybody
 
 	ChannelLabels, OwnLabels []string // ascending
 }
 
-// Labels are those under which the channel counts: its own and those that the user gives it,
-// ascending. Nil has none.
+// Labels returns the labels under which the channel counts, ascending: its own and those that the
+// user gave it. Without labels it returns nil.
 func (s *Standing) Labels() []string {
 	switch {
 	case s == nil:
@@ -33,7 +33,7 @@ func (s *Standing) Labels() []string {
 	return slices.Compact(all)
 }
 
-// Standing is how the channel enters the user's totals.
+// Standing returns what the channel contributes to the user's totals.
 func (v *View) Standing() Standing {
 	return Standing{
 		Levels:        events.Levels{Level: v.Level, Until: v.Until, After: v.LevelAfter},
@@ -43,8 +43,8 @@ func (v *View) Standing() Standing {
 	}
 }
 
-// standingOf is the Standing of the channel of a row for its user; of one of which nothing was said
-// it reports false.
+// standingOf returns the Standing of a row's channel for its user. It returns false if there are no
+// settings and no updates of the channel.
 func (p *Queries) standingOf(c *state.Channel, r *state.Row) (s Standing, said bool) {
 	own := p.rules.ExtraSaid(r)
 	if c.Flags&state.ChannelUpdated == 0 && own == nil && r.Flags&state.RowMuted == 0 {
@@ -61,7 +61,7 @@ func (p *Queries) standingOf(c *state.Channel, r *state.Row) (s Standing, said b
 	return s, true
 }
 
-// updatedTo is what channel_updated said last of a channel.
+// updatedTo returns the result of the last channel_updated.
 func (p *Queries) updatedTo(c *state.Channel) (labels []string, archived bool) {
 	if c.Flags&state.ChannelUpdated == 0 {
 		return nil, false

@@ -7,43 +7,43 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Sweep lists the channels and the threads of a user in a partition by what inboxes and panels sort
-// and sum by. It looks at those of a user who has many under several holds of the lock, and the
-// list is of the position of the last: what an earlier hold found holds good as long as nothing was
-// folded of the channel, nor of the user in it, which the stamp tells (DESIGN §2). What can change
-// with the log time alone, reads that wait, the last hold looks at again.
+// Sweep lists the channels and the threads of a user in a partition, with the data that inboxes and
+// panels need to sort and sum them. For a user with many, it takes several holds of the lock, and
+// the result is of the position of the last. A result of an earlier hold stays valid until
+// something of the channel, or of the user in it, is folded; the stamp detects that (DESIGN §2).
+// The last hold evaluates entries again that log time alone can change, such as waiting reads.
 //
-// A hold ends when Sweep has looked at SweepLooks, or when the memory is full that Room made before
-// the lock was taken. So it allocates nothing: who allocates may have to work for the collector,
-// and whoever folds would wait for that.
+// A hold ends after SweepLooks entries, or when the memory that Room allocated before the lock is
+// full. So a hold allocates nothing: a goroutine that allocates may have to assist the garbage
+// collector, and the fold would wait for that.
 //
-// A complete list may be worked with without the lock. Another Step then compares it again, and
-// Version tells whether it is still the same. Between two questions of one user it may be put aside
-// (Aside), so that the second only compares.
+// You may use a complete list without the lock. Another Step then compares it again, and Version
+// shows whether it has changed. Between two queries of one user you may put the list aside (Aside),
+// so that the second query only compares.
 type Sweep struct {
 	UserID       string
-	Inbox, Panel bool   // what is wanted: the channels, the threads
-	ThreadsOf    string // if it is not empty: only the ids of the threads in this channel
+	Inbox, Panel bool   // what to list: the channels, the threads
+	ThreadsOf    string // if not empty: list only the ids of the threads in this channel
 
 	p       *Queries
-	aside   weak.Pointer[Queries] // what p was when the list was put aside
+	aside   weak.Pointer[Queries] // the former p of a list that was put aside
 	mem     *sweepMemory
 	version uint64
-	expires int64 // the log time from which a listed thread is not listed any more, as EachThread saw it
+	expires int64 // the log time from which a listed thread expires, as found by EachThread
 	logTime int64
 	roomy   bool   // Room was called after the last Step
-	begun   bool   // a hold has begun to go through the user's rows
-	next    uint32 // the row at which the next hold goes on; 0: all were gone through
-	retries int    // how often what had changed was to be looked at again
-	Looks   int    // under the last hold
+	begun   bool   // a hold has begun with the user's rows
+	next    uint32 // the row with which the next hold continues; 0: no rows are left
+	retries int    // how often changed entries had to be evaluated again
+	Looks   int    // entries evaluated in the last hold
 	Holds   int
 	PerHold int    // instead of SweepLooks, in tests
-	warmed  uint64 // keeps the loads of warmRows and warmThreads from being left out
+	warmed  uint64 // keeps the compiler from removing the loads of warmRows and warmThreads
 }
 
-// Step goes on, and reports whether the list is complete; it is of p's position then. It is called
-// again, each time under a hold of RLock of its own, until it is so. p may be another store of the
-// partition: then it begins anew.
+// Step continues the list, and reports whether it is complete; it is then of p's current position.
+// Call Step again, each time under its own hold of RLock, until it returns true. If p is another
+// store of the partition than before, the list starts again.
 func (s *Sweep) Step(of Source) (complete bool) {
 	p := of.queries()
 	if s.p == nil && s.aside == weak.Make(p) {
@@ -81,13 +81,13 @@ func (s *Sweep) Step(of Source) (complete bool) {
 			return false
 		}
 		if first {
-			return true // under one hold: there is nothing to compare
+			return true // everything happened in one hold: there is nothing to compare
 		}
 	}
 	return s.check(p, u)
 }
 
-// first is the first row of the user that is looked at.
+// first returns the user's first row to visit.
 func (s *Sweep) first(u uint32) uint32 {
 	if s.ThreadsOf == "" {
 		return s.p.rules.Users.At(u).First
@@ -99,14 +99,14 @@ func (s *Sweep) first(u uint32) uint32 {
 	return s.p.rules.RowOf(ci, u)
 }
 
-// wants reports whether the list has anything of a row.
+// wants reports whether the list includes anything of a row.
 func (s *Sweep) wants(r *state.Row) bool {
 	return r.Flags&state.RowMember != 0 && (s.Inbox || r.Scope != 0)
 }
 
-// collect goes on with the rows that no hold has looked at, and reports whether it has gone through
-// all. Where the row at which it was to go on is none of the user's any more, check finds what is
-// missing.
+// collect continues with the rows that no hold has visited, and reports whether it has visited all.
+// If the row at which it stopped no longer belongs to the user, it ends, and check finds the
+// missing rows.
 func (s *Sweep) collect(p *Queries, u uint32) (all bool) {
 	m := s.mem
 	if !p.rules.Rows.Has(s.next) || p.rules.Rows.At(s.next).User != u || p.rules.Rows.At(s.next).Flags&state.RowThread != 0 {
@@ -127,7 +127,7 @@ func (s *Sweep) collect(p *Queries, u uint32) (all bool) {
 				last++
 			}
 			x := &m.pairs[last]
-			if x.m != 0 && !x.stands(p, r) { // it was looked at in part
+			if x.m != 0 && !x.stands(p, r) { // it was partly evaluated
 				*x = sweptPair{ref: s.next, ch: r.Channel}
 				s.retries++
 			}
@@ -140,8 +140,8 @@ func (s *Sweep) collect(p *Queries, u uint32) (all bool) {
 	return true
 }
 
-// check compares what was found with the user's rows, all under this hold, and looks again at what
-// has changed. It reports whether the list is complete.
+// check compares the list with the user's rows, all in this hold, and evaluates changed entries
+// again. It reports whether the list is complete.
 func (s *Sweep) check(p *Queries, u uint32) (complete bool) {
 	m := s.mem
 	old, pairs := m.pairs, m.spare[:0]
@@ -159,7 +159,7 @@ func (s *Sweep) check(p *Queries, u uint32) (complete bool) {
 		x := sweptPair{ref: this}
 		if i := findPair(old, this); i >= 0 {
 			if i > 0 {
-				s.version++ // a channel is not the user's any more
+				s.version++ // the user has lost a channel
 			}
 			x, old = old[i], old[i+1:]
 		}
@@ -184,22 +184,20 @@ func (s *Sweep) check(p *Queries, u uint32) (complete bool) {
 	return true
 }
 
-// findPair is where the pair with a row is in the list, at its beginning unless rows have left it;
-// -1 if it is new.
+// findPair returns the index of a row's pair in the list, or -1 if it is new. The index is 0 unless
+// rows have left the list.
 func findPair(list []sweptPair, ref uint32) int {
-	const left = 16 // more are looked at anew
+	const left = 16 // more are evaluated again
 	return slices.IndexFunc(list[:min(left, len(list))], func(x sweptPair) bool { return x.ref == ref })
 }
 
-// stands reports whether what was found of the pair holds good, as far as that does not change with
-// the log time alone.
+// stands reports whether the entry of a pair is still valid, apart from changes by log time alone.
 func (x *sweptPair) stands(p *Queries, r *state.Row) bool {
 	return x.ch == r.Channel && x.m == p.rules.Channels.At(r.Channel).LastM && x.r == r.LastR && x.d == r.LastD &&
 		(x.next == 0 || p.rules.Follows.Has(x.next) && p.rules.Follows.At(x.next).Pair == x.ref)
 }
 
-// look looks at what was not looked at yet of the pair, unless that is more than is left to this
-// hold.
+// look evaluates the rest of a pair, as far as the limit of this hold allows.
 func (s *Sweep) look(p *Queries, r *state.Row, x *sweptPair) {
 	if s.left() <= 0 {
 		return
@@ -225,7 +223,7 @@ func (s *Sweep) look(p *Queries, r *state.Row, x *sweptPair) {
 			x.unread, x.mentions, x.latestAt = e.Unread, e.Mentions, e.LatestAt
 		}
 	}
-	if s.Panel && x.next != 0 && x.first+x.threads != uint32(len(m.threads)) { // another pair's came between
+	if s.Panel && x.next != 0 && x.first+x.threads != uint32(len(m.threads)) { // entries of another pair came between
 		at := len(m.threads)
 		m.threads = append(m.threads, m.threads[x.first:x.first+x.threads]...)
 		x.first = uint32(at)
@@ -244,7 +242,7 @@ func (s *Sweep) look(p *Queries, r *state.Row, x *sweptPair) {
 	x.next, x.done = 0, true
 }
 
-// lookAtThread looks at the next thread of a pair.
+// lookAtThread evaluates the next thread of a pair.
 func (s *Sweep) lookAtThread(p *Queries, c *state.Channel, x *sweptPair, fi uint32) {
 	f := p.rules.Follows.At(fi)
 	x.next = f.Sibling

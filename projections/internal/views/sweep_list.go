@@ -7,32 +7,32 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/rules"
 )
 
-// Large reports whether the list has so much that several holds of the lock are needed for it.
+// Large reports whether the list needs several holds of the lock.
 func (s *Sweep) Large() bool {
 	return len(s.mem.pairs)+len(s.mem.threads) > cmp.Or(s.PerHold, firstLooks)
 }
 
-// Version changes when anything of the list does.
+// Version changes whenever the list changes.
 func (s *Sweep) Version() uint64 { return s.version }
 
-// ThreadEntry is the part of a ThreadView that a panel sorts and sums by.
+// ThreadEntry is the part of a ThreadView that a panel needs to sort and sum threads.
 type ThreadEntry struct {
 	ChannelID, ThreadID []byte // borrowed, valid until Free
 	Unread              uint32
 	Mentions            uint32
 	Muted               bool
-	RepliedAt           int64     // of the newest live reply, Unix milliseconds; 0 = there is none
-	Expired             bool      // it is followed, but too old to be listed
-	Standing            *Standing // of the channel; nil: nothing was said of it
+	RepliedAt           int64     // time of the newest live reply, Unix milliseconds; 0 = there is none
+	Expired             bool      // followed, but too old to be listed
+	Standing            *Standing // of the channel; nil: no settings and no updates
 	Ref                 ThreadRef
 }
 
-// ThreadRef is where the user's follow of a thread is in memory, for Views.ThreadAt. It is good
-// under the hold of the lock of which the list is; later another may be there.
+// ThreadRef is the place of a user's follow in memory, for Views.ThreadAt. It is valid in the hold
+// of the lock that completed the list; later another follow may be there.
 type ThreadRef struct{ follow uint32 }
 
-// EachChannel calls fn for the channels of a list that is complete, in no order. It needs no lock.
-// The entry is reused for the next call, its ChannelID is valid until Free.
+// EachChannel calls fn for the channels of a complete list, in no particular order. It needs no
+// lock. The entry is reused for the next call; its ChannelID is valid until Free.
 func (s *Sweep) EachChannel(fn func(*InboxEntry)) {
 	var e InboxEntry
 	for i := range s.mem.pairs {
@@ -45,7 +45,7 @@ func (s *Sweep) EachChannel(fn func(*InboxEntry)) {
 // EachThread is EachChannel for the threads that are listed (DESIGN §4.4).
 func (s *Sweep) EachThread(fn func(*ThreadEntry)) { s.eachThread(false, fn) }
 
-// EachFollowed is EachThread for all followed threads, those that have expired too.
+// EachFollowed is EachThread for all followed threads, including expired ones.
 func (s *Sweep) EachFollowed(fn func(*ThreadEntry)) { s.eachThread(true, fn) }
 
 func (s *Sweep) eachThread(anyAge bool, fn func(*ThreadEntry)) {
@@ -71,7 +71,7 @@ func (s *Sweep) eachThread(anyAge bool, fn func(*ThreadEntry)) {
 	}
 }
 
-// Listed is how many channels and threads were found until now.
+// Listed returns how many channels and threads the list has so far.
 func (s *Sweep) Listed() (channels, threads int) {
 	if s.mem == nil {
 		return 0, 0

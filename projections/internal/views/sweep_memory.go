@@ -8,36 +8,37 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// sweepMemory is what a sweep has found. It has no pointers but in standings, and sweeps take turns
-// with it, so that the collector has little to do for them.
+// sweepMemory holds the results of a sweep. Only standings have pointers, and sweeps reuse it, so
+// that the garbage collector has little work.
 type sweepMemory struct {
 	pairs   []sweptPair // in the order of the user's rows
 	spare   []sweptPair
-	threads []sweptThread // those of a pair one after the other
-	names   []byte        // ids, each behind its length
+	threads []sweptThread // the threads of each pair are contiguous
+	names   []byte        // ids, each after its length
 
-	// Of channels of which something was said. It does have pointers; most users have none of it.
+	// standings are of channels with settings or updates, which most users have none of. They do
+	// have pointers.
 	standings []Standing
 	crowded   bool // a hold ended because standings was full
-	fitted    bool // it was made to fit what is in it
+	fitted    bool // allocated to fit its contents
 }
 
-// sweptPair is what was found of a channel of the user.
+// sweptPair is the result for one channel of the user.
 type sweptPair struct {
-	m, r, d          int64 // the stamp; m is 0 where nothing was looked at
+	m, r, d          int64 // the stamp; m is 0 before the first evaluation
 	latestAt         int64
 	ref, ch          uint32
-	name             uint32 // where the channel's id is
+	name             uint32 // offset of the channel's id in names
 	unread, mentions uint32
-	first, threads   uint32 // where the threads are, and how many
-	next             uint32 // the follow to look at next
+	first, threads   uint32 // index and number of its threads
+	next             uint32 // the follow to visit next
 	muted            bool
-	done             bool   // all was looked at
-	waits            bool   // something can change with the log time alone
-	standing         uint32 // its place in standings, plus 1; 0: nothing was said
+	done             bool   // completely evaluated
+	waits            bool   // log time alone can change it
+	standing         uint32 // index in standings, plus 1; 0: none
 }
 
-// sweptThread is what was found of a thread.
+// sweptThread is the result for one thread.
 type sweptThread struct {
 	repliedAt, touched int64
 	name, follow       uint32
@@ -47,24 +48,25 @@ type sweptThread struct {
 const (
 	sweptPairBytes, sweptThreadBytes, standingBytes = 72, 32, 80
 
-	// sweepFirst is how much there is room for at first: most users have little.
+	// sweepFirst is how many entries a new sweep has memory for. Most users have fewer.
 	sweepFirst = 128
-	// roomGrows is how many times what it had looked at a hold gives the next one room for.
+	// roomGrows is the memory of the next hold, as a multiple of the entries that the last one
+	// evaluated.
 	roomGrows = 4
-	// idBytes is the room for an id that pays where there are many, idRoom what the longest takes.
+	// idBytes is the memory per id when there are many; idRoom is the size of the longest.
 	idBytes, idRoom = 40, 2 + keys.MaxID
-	// sweepKept is how many bytes of memory the sweeps that come may find.
+	// sweepKept is the largest memory, in bytes, that is kept for later sweeps.
 	sweepKept = 8 << 20
 )
 
-// What lists are gathered in, and what they are put aside in.
+// Pools of the memory for sweeps in progress, and for lists that are put aside.
 var (
 	sweepMemories  = sync.Pool{New: func() any { return &sweepMemory{} }}
 	fittedMemories = sync.Pool{New: func() any { return &sweepMemory{} }}
 )
 
-// fit is a copy that has room for what the lists have and for a few changes. What a sweep gathers
-// in has room for much more, so the sweeps that come gather in that.
+// fit returns a copy that is large enough for its contents and for a few changes. The memory of a
+// sweep in progress is much larger, and goes back to later sweeps.
 func (m *sweepMemory) fit() *sweepMemory {
 	old := fittedMemories.Get().(*sweepMemory)
 	return &sweepMemory{
@@ -74,7 +76,8 @@ func (m *sweepMemory) fit() *sweepMemory {
 	}
 }
 
-// fit is a copy of a list that has room for some more, in old memory if that fits.
+// fit returns a copy of a list with capacity for some more elements, in old's memory if that has a
+// suitable size.
 func fit[T any](old, list []T, more int) []T {
 	if n := len(list) + more; cap(old) < n || cap(old) > 2*n {
 		old = make([]T, 0, n)
@@ -82,7 +85,7 @@ func fit[T any](old, list []T, more int) []T {
 	return append(old[:0], list...)
 }
 
-// leave leaves m to the sweeps that come, or if it was made to fit to the lists that are put aside.
+// leave returns m to its pool.
 func (m *sweepMemory) leave() {
 	m.forget()
 	switch {
@@ -100,13 +103,13 @@ func (m *sweepMemory) clear() {
 	}
 }
 
-// forget lets go of the labels in standings.
+// forget drops the labels in standings.
 func (m *sweepMemory) forget() {
 	clear(m.standings)
 	m.standings, m.crowded = m.standings[:0], false
 }
 
-// standingOf is nil if nothing was said of the channel of a pair.
+// standingOf returns the Standing of a pair's channel, or nil.
 func (m *sweepMemory) standingOf(x *sweptPair) *Standing {
 	if x.standing == 0 {
 		return nil
@@ -119,7 +122,7 @@ func (m *sweepMemory) bytes() int {
 		standingBytes*cap(m.standings)
 }
 
-// left is how many channels and threads there is room for.
+// left returns how many more channels and threads fit.
 func (m *sweepMemory) left(threads bool) int {
 	n := min(cap(m.pairs)-len(m.pairs), (cap(m.names)-len(m.names))/idRoom)
 	if threads {
@@ -128,22 +131,22 @@ func (m *sweepMemory) left(threads bool) int {
 	return n
 }
 
-// keep copies an id, which may be given back between two holds.
+// keep copies an id, because the original may be freed between two holds.
 func (m *sweepMemory) keep(id []byte) (name uint32) {
 	name = uint32(len(m.names))
 	m.names = append(binary.LittleEndian.AppendUint16(m.names, uint16(len(id))), id...)
 	return name
 }
 
-// id is what was kept.
+// id returns an id that keep has copied.
 func (m *sweepMemory) id(name uint32) []byte {
 	from := name + 2
 	to := from + uint32(binary.LittleEndian.Uint16(m.names[name:]))
 	return m.names[from:to:to]
 }
 
-// grow is slices.Grow that at least doubles what it moves: append grows what is large by a quarter,
-// and of 10,000 threads the list would be moved ten times.
+// grow is slices.Grow that at least doubles the list. append grows a large list by a quarter, which
+// would move a list of 10,000 threads ten times.
 func grow[T any](list []T, n int) []T {
 	if cap(list)-len(list) >= n {
 		return list

@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	// SweepLooks is how many channels and threads Sweep looks at under one hold of the lock. Those
-	// that it has looked at before it only compares.
+	// SweepLooks is how many channels and threads Sweep evaluates in one hold of the lock. Entries
+	// that it has evaluated before it only compares.
 	SweepLooks = 1500
-	// firstLooks is SweepLooks for the first hold: who has more than that gets room for a page
-	// before the second.
+	// firstLooks is the limit of the first hold. A user with more gets memory for a page before the
+	// second.
 	firstLooks = 256
-	// idLooks is SweepLooks where only ids are wanted, which others work with under the same hold.
+	// idLooks is the limit when only ids are listed, which others process in the same hold.
 	idLooks = 1000
-	// sweepAgain is how often Sweep has to look again at what has changed before the next hold does
-	// all that is left: so much is folded of so many of the user's channels that Sweep would not
+	// sweepRetries is how often Sweep evaluates changed entries again before the next hold does all
+	// that is left. With a high rate of changes to the user's channels, Sweep would otherwise not
 	// end.
 	sweepRetries = 100
 )
 
-// limit is how much the n-th hold looks at.
+// limit returns how many entries the n-th hold may evaluate.
 func (s *Sweep) limit(n int) int {
 	if s.ThreadsOf != "" {
 		return cmp.Or(s.PerHold, idLooks)
@@ -34,7 +34,7 @@ func (s *Sweep) limit(n int) int {
 // unbounded reports whether this hold does all that is left.
 func (s *Sweep) unbounded() bool { return s.retries >= sweepRetries }
 
-// left is how much more this hold may look at.
+// left returns how many more entries this hold may evaluate.
 func (s *Sweep) left() int {
 	if s.unbounded() {
 		return sweepBatch
@@ -42,10 +42,10 @@ func (s *Sweep) left() int {
 	return min(s.limit(s.Holds)-s.Looks, s.mem.left(s.Panel))
 }
 
-// Room makes room for what the next Step finds, before the lock is taken. Where it was not called
-// Step does it. That is some times what the Step before has looked at: little for who has little
-// and for a list that is only compared. Who has many threads may have few channels, and the other
-// way round.
+// Room allocates memory for the results of the next Step, before the lock is taken. If it was not
+// called, Step calls it. The size is a multiple of what the last Step evaluated: small for users
+// with little, and for a list that is only compared. It is separate for channels and threads, since
+// a user with many threads may have few channels.
 func (s *Sweep) Room() {
 	if s.mem == nil {
 		s.mem = sweepMemories.Get().(*sweepMemory)
@@ -53,7 +53,7 @@ func (s *Sweep) Room() {
 	}
 	m := s.mem
 	n := min(s.limit(s.Holds+1), max(sweepFirst, roomGrows*s.Looks))
-	moving := 0 // threads of the pair that was looked at in part may have to move
+	moving := 0 // the threads of a partly evaluated pair may have to move
 	for i := range m.pairs {
 		if !m.pairs[i].done {
 			moving = int(m.pairs[i].threads)
@@ -72,11 +72,10 @@ func (s *Sweep) Room() {
 	s.roomy = true
 }
 
-// Aside puts a complete list aside for a later question: it lets go of the partition, which may be
-// closed meanwhile, and returns how much memory the list takes. What EachChannel and EachThread
-// lent is not valid any more. A list with much in it that does not stand any more is not worth
-// that: it is freed, and the answer is 0. The next Step of a list that was put aside compares it,
-// or begins anew where the partition is another.
+// Aside puts a complete list aside for a later query, and returns how much memory the list takes.
+// It drops its reference to the partition, which may be closed meanwhile. Data from EachChannel and
+// EachThread becomes invalid. A list with many outdated entries is not worth keeping: Aside frees
+// it and returns 0. The next Step compares the list, or starts again if the partition is another.
 func (s *Sweep) Aside() (bytes int) {
 	m, threads := s.mem, 0
 	for i := range m.pairs {
@@ -94,10 +93,10 @@ func (s *Sweep) Aside() (bytes int) {
 	return s.mem.bytes()
 }
 
-// IsAside reports whether the list has let go of its partition.
+// IsAside reports whether the list has no reference to its partition.
 func (s *Sweep) IsAside() bool { return s.p == nil }
 
-// Free leaves the memory to the sweeps that come. What was listed is not valid any more.
+// Free makes the memory available to later sweeps. Data from the list becomes invalid.
 func (s *Sweep) Free() {
 	m := s.mem
 	s.mem, s.p, s.roomy = nil, nil, false

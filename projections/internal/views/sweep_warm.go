@@ -3,18 +3,19 @@ package views
 import "github.com/tidemark/tidemark/projections/internal/state"
 
 // A sweep is bound by cache misses, each depending on the last: row to channel, follow to thread
-// and to row, those to ids and sets. So a batch of them is touched before the first is looked at,
-// one kind of memory after the other, and their misses overlap. As with Warm it changes nothing.
+// and to row, those to ids and sets. So a batch of entries is touched before the first is
+// evaluated, one kind of memory after the other, and their misses overlap. Like Warm, this changes
+// nothing.
 
-// sweepBatch is how many rows or threads are touched at a time. ThreadsWarmed is how many
+// sweepBatch is how many rows or threads are touched at once. ThreadsWarmed is how many one call of
 // Views.WarmThreads takes.
 const (
 	sweepBatch    = 32
 	ThreadsWarmed = sweepBatch
 )
 
-// warmRows touches the rows of a user from ref on, and what check needs of their channels; with all
-// also what look needs.
+// warmRows touches the rows of a user from ref on, and the data of their channels that check needs;
+// if all is set, also the data that look needs.
 func (s *Sweep) warmRows(p *Queries, ref uint32, all bool) {
 	var batch [sweepBatch]uint32
 	n := 0
@@ -38,7 +39,7 @@ func (s *Sweep) warmRows(p *Queries, ref uint32, all bool) {
 	}
 }
 
-// after is the row that is looked at after r.
+// after returns the row to visit after r.
 func (s *Sweep) after(r *state.Row) uint32 {
 	if s.ThreadsOf != "" {
 		return 0
@@ -46,8 +47,8 @@ func (s *Sweep) after(r *state.Row) uint32 {
 	return r.NextUser
 }
 
-// warmThreads touches the threads of a pair from a follow on, as many as batch has room for, and
-// returns the follows.
+// warmThreads touches the threads of a pair from a follow on, as many as fit in batch, and returns
+// the follows.
 func (s *Sweep) warmThreads(p *Queries, fi uint32, batch []uint32) []uint32 {
 	n := 0
 	for ; fi != 0 && n < len(batch); n++ {
@@ -57,8 +58,8 @@ func (s *Sweep) warmThreads(p *Queries, fi uint32, batch []uint32) []uint32 {
 	return batch[:n]
 }
 
-// warmFollows touches what ThreadScopeOf, ThreadCounts and TouchedAt look at for these follows, at
-// most sweepBatch of them. The sum keeps the loads from being left out.
+// warmFollows touches the memory that ThreadScopeOf, ThreadCounts and TouchedAt read for these
+// follows, at most sweepBatch of them. The sum keeps the compiler from removing the loads.
 func (p *Queries) warmFollows(follows []uint32) (sum uint64) {
 	var threads [sweepBatch]*state.Thread
 	var extras [sweepBatch]*state.PairExtra

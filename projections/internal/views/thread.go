@@ -5,16 +5,16 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// The methods of this file read. They need RLock and change nothing.
+// The methods of this file need RLock and change nothing.
 
-// Thread is what userID sees of a thread of channelID. It reports false where there is no such
-// channel, as View does; a thread that nothing names is one that nobody follows.
+// Thread returns the user's view of a thread. It returns false if the channel does not exist, as
+// View does. A thread that nothing names is shown as one without followers.
 func (p *Queries) Thread(userID, channelID, threadID string) (ThreadView, bool) {
 	v, ok := p.thread(userID, channelID, threadID, nil)
 	return *v, ok
 }
 
-// thread is Thread, but for what later is to read at its end, if it is not nil.
+// thread is Thread. If later is not nil, it leaves what must be read from the store to later.End.
 func (p *Queries) thread(userID, channelID, threadID string, later *Views) (*ThreadView, bool) {
 	ci, c, ok := p.rules.KnownChannel(channelID)
 	if !ok {
@@ -37,7 +37,7 @@ func (p *Queries) thread(userID, channelID, threadID string, later *Views) (*Thr
 	return v, true
 }
 
-// threadOfPair is the view of a thread that nothing names.
+// threadOfPair returns the view of a thread that nothing names.
 func (p *Queries) threadOfPair(c *state.Channel, pair *state.Row, later *Views) *ThreadView {
 	v := later.threadView()
 	*v = ThreadView{
@@ -47,8 +47,8 @@ func (p *Queries) threadOfPair(c *state.Channel, pair *state.Row, later *Views) 
 	return v
 }
 
-// ThreadAtRef is thread for the user's follow at ref, without a search by ids. It is nil where the
-// follow is another.
+// ThreadAtRef is thread for the user's follow at ref, without a search by ids. It returns nil if
+// another follow is there.
 func (p *Queries) ThreadAtRef(userID, channelID, threadID string, ref ThreadRef, later *Views) *ThreadView {
 	if !p.rules.Follows.Has(ref.follow) {
 		return nil
@@ -76,7 +76,7 @@ func (p *Queries) fillRow(c *state.Channel, r *state.Row, v *ThreadView, later *
 	p.fillScope(c, r, &s, v, later)
 }
 
-// fillScope completes a view for a user who has done something with the thread, but for TouchedAt.
+// fillScope completes a view, without TouchedAt, for a user with a row in the thread.
 func (p *Queries) fillScope(c *state.Channel, r *state.Row, s *rules.ThreadScope, v *ThreadView, later *Views) {
 	v.Following, v.ReadEpoch = s.Chosen && !s.Thread.Ended(c), r.Marks+1
 	v.LastReadAt = p.fillLastRead(c, &s.Scope, &v.LastRead, later)
@@ -95,9 +95,9 @@ func (p *Queries) fillReply(c *state.Channel, t *state.Thread, v *ThreadView, la
 	v.TouchedAt = max(v.TouchedAt, t.RepliedAt(&p.rules.State, c, last))
 }
 
-// Threads calls fn for every thread that userID follows in the channels of this partition that they
-// are a member of, and that is listed (DESIGN §4.4), in no order, until fn returns false. The view
-// is reused for the next call. The error is that of a corrupt store.
+// Threads calls fn for every listed thread (DESIGN §4.4) that userID follows, in the channels of
+// this partition that they are a member of, until fn returns false. The order is undefined. The
+// view is reused for the next call. It returns the error of a corrupt store.
 func (p *Queries) Threads(userID string, fn func(*ThreadView) bool) error {
 	u := p.rules.UserOf([]byte(userID))
 	if u == 0 {
@@ -120,7 +120,7 @@ func (p *Queries) ThreadsIn(userID, channelID string, fn func(*ThreadView) bool)
 	}
 }
 
-// threadsOf calls fn for the listed threads of a pair, and reports whether to go on.
+// threadsOf calls fn for the listed threads of a pair, and reports whether to continue.
 func (p *Queries) threadsOf(pair *state.Row, userID string, fn func(*ThreadView) bool) bool {
 	var v ThreadView
 	return p.eachFollowed(pair, func(c *state.Channel, r *state.Row, s *rules.ThreadScope) bool {
@@ -138,7 +138,7 @@ func (p *Queries) threadsOf(pair *state.Row, userID string, fn func(*ThreadView)
 }
 
 // eachFollowed calls fn for the threads that the user of a pair follows, if they are a member of
-// the channel, until fn returns false, and reports whether to go on.
+// the channel, until fn returns false. It reports whether to continue.
 func (p *Queries) eachFollowed(pair *state.Row, fn func(c *state.Channel, r *state.Row, s *rules.ThreadScope) bool) bool {
 	if pair.Flags&state.RowMember == 0 {
 		return true

@@ -1,6 +1,6 @@
 package views
 
-// View is Partition.View; it is complete after End.
+// View is Queries.View. The view is complete after End.
 func (v *Views) View(userID, channelID string) (*View, bool) {
 	ci, c, ok := v.p.rules.KnownChannel(channelID)
 	if !ok {
@@ -12,13 +12,13 @@ func (v *Views) View(userID, channelID string) (*View, bool) {
 	return view, true
 }
 
-// Thread is Partition.Thread; it is complete after End.
+// Thread is Queries.Thread. The view is complete after End.
 func (v *Views) Thread(userID, channelID, threadID string) (*ThreadView, bool) {
 	return v.p.thread(userID, channelID, threadID, v)
 }
 
-// ThreadAt is Thread for a thread of a Sweep's list that is complete under this hold of the lock:
-// it is found without a search by its ids. Where another thread is at ref it is searched for.
+// ThreadAt is Thread for a thread of a Sweep's list that was completed in this hold of the lock,
+// without a search by ids. If another thread is at ref, ThreadAt searches by ids.
 func (v *Views) ThreadAt(userID, channelID, threadID string, ref ThreadRef) *ThreadView {
 	x := v.p.ThreadAtRef(userID, channelID, threadID, ref, v)
 	if x == nil {
@@ -27,8 +27,8 @@ func (v *Views) ThreadAt(userID, channelID, threadID string, ref ThreadRef) *Thr
 	return x
 }
 
-// WarmThreads touches what ThreadAt is to look at for these threads, at most ThreadsWarmed of them,
-// so that their cache misses overlap. It changes nothing.
+// WarmThreads touches the memory that ThreadAt reads for these threads, at most ThreadsWarmed of
+// them, so that their cache misses overlap. It changes nothing.
 func (v *Views) WarmThreads(refs []ThreadRef) {
 	var follows [ThreadsWarmed]uint32
 	n := 0
@@ -40,8 +40,8 @@ func (v *Views) WarmThreads(refs []ThreadRef) {
 	v.warmed += v.p.warmFollows(follows[:n])
 }
 
-// ListedThread is Thread, and of a thread that the user's panel does not list (DESIGN §4.4) what is
-// so of one that they never followed. It is complete after End.
+// ListedThread is Thread, but shows a thread that the user's panel does not list (DESIGN §4.4) as
+// one that they never followed. The view is complete after End.
 func (v *Views) ListedThread(userID, channelID, threadID string) *ThreadView {
 	x, ok := v.Thread(userID, channelID, threadID)
 	if ok && x.Member && x.Following && x.LastReply.Seq > 0 && !v.p.expired(x.TouchedAt, v.logTime) {

@@ -6,18 +6,19 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// UserRow is what Users' channels are listed with.
+// UserRow is one entry of UserRows.
 type UserRow struct {
 	ChannelID []byte // borrowed, valid during the call
 	Member    bool
-	// Erased: a user_erased was folded, and since then the user has done nothing that is kept.
+	// Erased reports that a user_erased was folded, and that the user has done nothing since that
+	// is kept.
 	Erased bool
 }
 
-// UserRows calls fn for every channel of this partition in which anything is known of userID, in no
-// order, until fn returns false: channels that the user is a member of, was a member of, posted to,
-// was mentioned in, or read as a guest. Channels that were deleted are left out, as nothing is kept
-// of them. It needs RLock. The error is that of a corrupt store.
+// UserRows calls fn for every channel of this partition with a row of userID, in no particular
+// order, until fn returns false: channels that the user is or was a member of, posted to, was
+// mentioned in, or read as a guest. It skips deleted channels, which keep nothing. It needs RLock.
+// It returns the error of a corrupt store.
 func (p *Queries) UserRows(userID string, fn func(*UserRow) bool) error {
 	u := p.rules.UserOf([]byte(userID))
 	if u == 0 {
@@ -39,23 +40,23 @@ func (p *Queries) UserRows(userID string, fn func(*UserRow) bool) error {
 	return p.rules.Err()
 }
 
-// UserPage is the first rows of a user in the order of the channels' ids. It is made before the
-// lock is taken, as ViewRoom is.
+// UserPage is one page of a user's rows, ordered by channel id. Like ViewRoom, it is allocated
+// before the lock is taken.
 type UserPage struct {
-	Rows []UserRow // in no order; valid until Fill is called again
+	Rows []UserRow // in no particular order; valid until the next Fill
 
 	after []byte
 	ids   []byte
 }
 
-// NewUserPage makes room for limit rows, of channels whose ids come after one.
+// NewUserPage allocates a page of limit rows, of channels whose ids come after the given one.
 func NewUserPage(after string, limit int) *UserPage {
 	const idBytes = 40
 	return &UserPage{Rows: make([]UserRow, 0, limit), after: []byte(after), ids: make([]byte, 0, limit*idBytes)}
 }
 
-// Fill fills the page from a partition. It needs RLock; what it found it does not need it for. The
-// error is UserRows'.
+// Fill fills the page from a partition. It needs RLock; the filled page does not. It returns the
+// error of UserRows.
 func (u *UserPage) Fill(of Source, userID string) error {
 	u.Rows, u.ids = u.Rows[:0], u.ids[:0]
 	err := of.queries().UserRows(userID, func(r *UserRow) bool {
@@ -64,7 +65,7 @@ func (u *UserPage) Fill(of Source, userID string) error {
 		case len(u.Rows) < cap(u.Rows):
 			u.Rows = append(u.Rows, *r)
 			u.up(len(u.Rows) - 1)
-		case bytes.Compare(r.ChannelID, u.Rows[0].ChannelID) < 0: // the first is the last in order, as in every heap
+		case bytes.Compare(r.ChannelID, u.Rows[0].ChannelID) < 0: // the first element is the greatest, as in every heap
 			u.Rows[0] = *r
 			u.down()
 		}
@@ -83,7 +84,7 @@ func (u *UserPage) before(i, j int) bool {
 	return bytes.Compare(u.Rows[i].ChannelID, u.Rows[j].ChannelID) < 0
 }
 
-// up moves a row that was added to where it belongs in the heap.
+// up moves an added row to its place in the heap.
 func (u *UserPage) up(i int) {
 	for i > 0 && u.before((i-1)/2, i) {
 		u.Rows[i], u.Rows[(i-1)/2] = u.Rows[(i-1)/2], u.Rows[i]
@@ -91,7 +92,7 @@ func (u *UserPage) up(i int) {
 	}
 }
 
-// down does so with one that took the place of the first.
+// down moves the new first row to its place in the heap.
 func (u *UserPage) down() {
 	for i := 0; ; {
 		largest := i
@@ -108,8 +109,8 @@ func (u *UserPage) down() {
 	}
 }
 
-// nothingLeft reports whether the row of an erased user, and theirs in the channel's threads, are
-// as the erasure left them.
+// nothingLeft reports whether the row of an erased user, and their rows in the channel's threads,
+// are as the erasure left them.
 func (p *Queries) nothingLeft(r *state.Row) bool {
 	if !p.asErased(r) || r.Flags&state.RowMuted != 0 || p.rules.ExtraSaid(r) != nil {
 		return false
@@ -132,7 +133,8 @@ func (p *Queries) asErased(r *state.Row) bool {
 	if x == nil {
 		return true
 	}
-	// What waits is kept as well: hidden messages that are still to come are in OpenReads alone.
+	// Waiting events are content too: hidden messages that are not posted yet are only in
+	// OpenReads.
 	waits := len(x.Unsettled)+len(x.Floors)+len(x.OpenReads)+len(x.WaitingDeliveries) > 0
 	return !waits && x.Singles.Empty() && x.Queued.Empty() && x.Hidden.NoneOwn() && (x.WithThreads == nil || x.WithThreads.Plain())
 }

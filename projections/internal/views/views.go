@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Views are what a user sees of some channels and threads, all at one position. What is in memory
-// is looked at under the lock; what they say of messages that are not is read by End, without it.
+// Views are a user's views of some channels and threads, all at one position. Data in memory is
+// read under the lock. End reads the messages that are not in memory, without the lock.
 type Views struct {
 	p       *Queries
 	m       *moment
@@ -24,44 +24,45 @@ type Views struct {
 
 	wantedSeqs []wantedSeq
 
-	warmed uint64 // keeps the loads of WarmThreads from being left out
+	warmed uint64 // keeps the compiler from removing the loads of WarmThreads
 
-	// The message in memory that was named last, and its id: a view names one several times.
+	// The last message from memory and its id, because a view names one message several times.
 	named   *state.Channel
 	namedAt uint32
 	namedID string
 }
 
-// wantedText is a message that a view names and that is in a block of the log.
+// wantedText is a message that a view names and whose text is in a block of the log.
 type wantedText struct {
-	key   []byte // of the block
-	group uint64 // the same for all that have one key, and for no others
+	key   []byte // key of the block
+	group uint64 // identifies the key
 	n     uint32 // its number in the log
 	seq   uint32
-	block []byte // nil: in the store
-	ref   *Ref   // one of the two is told
+	block []byte // nil: the block is in the store
+	ref   *Ref   // where to put the result; one of the two is nil
 	head  *Head
 }
 
-// message is a number that is the same for all that name one message, and for no others.
+// message identifies the message.
 func (w *wantedText) message() uint64 { return w.group>>32<<32 | uint64(w.n) }
 
-// wantedPlace is where a message is named first in a row.
+// wantedPlace is the place where a row of equal names of a message begins.
 type wantedPlace struct {
 	message uint64
 	at      uint32
 }
 
-// BeginViews begins some. RLock is held until all are asked for; then, once, End must be called.
+// BeginViews begins a set of views. The caller holds RLock while it asks for views, and then calls
+// End once.
 func (p *Queries) BeginViews() *Views { return p.BeginViewsIn(&ViewRoom{}) }
 
-// BeginViewsIn is BeginViews with memory that was made before the lock was taken. Only one Views at
-// a time may have it.
+// BeginViewsIn is BeginViews with memory that was allocated before the lock was taken. Only one
+// Views at a time may use a room.
 func (p *Queries) BeginViewsIn(room *ViewRoom) *Views {
 	return &Views{p: p, logTime: p.rules.MessageTime, room: room, Wanted: room.wanted[:0]}
 }
 
-// threadView is memory for a view of a thread.
+// threadView allocates a view of a thread.
 func (v *Views) threadView() *ThreadView {
 	if v == nil {
 		return &ThreadView{}
@@ -69,7 +70,7 @@ func (v *Views) threadView() *ThreadView {
 	return take(&v.room.threads)
 }
 
-// want notes that a message is to be told. The moment begins with the first of them.
+// want lists a message to read in End. The first one begins the moment.
 func (v *Views) want(c *state.Channel, seq uint32, ref *Ref, head *Head) {
 	if v.m == nil && v.err == nil {
 		v.m, v.err = v.p.momentOf(nil)
@@ -83,13 +84,13 @@ func (v *Views) want(c *state.Channel, seq uint32, ref *Ref, head *Head) {
 		id := v.p.rules.Blobs.Get(c.ID)
 		w.key = keys.AppendLog(v.room.key(len(id)), id, block)
 		if b, deleted, known := v.p.rules.Written.Now.Get(w.key); known && !deleted {
-			w.block = b // values in there are never written over
+			w.block = b // values in the overlay are never overwritten
 		}
 	}
 	v.Wanted = append(v.Wanted, w)
 }
 
-// End reads what is stored. It fails as ReceiptsWalk.End does; then there is no answer.
+// End reads the store. It fails as ReceiptsWalk.End does; then there is no answer.
 func (v *Views) End(ctx context.Context) error {
 	defer v.room.reuse(v)
 	if v.m == nil || v.err != nil {
@@ -103,7 +104,7 @@ func (v *Views) End(ctx context.Context) error {
 	})
 }
 
-// Drop ends what was begun and is not wanted any more.
+// Drop ends views that are no longer needed.
 func (v *Views) Drop() {
 	if v.m != nil {
 		v.m.drop()
@@ -111,8 +112,8 @@ func (v *Views) Drop() {
 }
 
 func (v *Views) fillTexts(ctx context.Context) error {
-	// In the order of the logs, so that a block and a message are read once. A view names one
-	// message several times in a row, of which the first is enough.
+	// Sort by log position, so that each block and message is read once. A view names one message
+	// several times in a row; the first is enough.
 	order := v.room.order[:0]
 	for i := range v.Wanted {
 		if m := v.Wanted[i].message(); len(order) == 0 || order[len(order)-1].message != m {
@@ -123,7 +124,7 @@ func (v *Views) fillTexts(ctx context.Context) error {
 	slices.SortFunc(order, func(a, b wantedPlace) int { return cmp.Compare(a.message, b.message) })
 	var block []byte
 	var e history.Entry
-	var id string // of e, empty where it is not told any more
+	var id string // id of e, empty if the message has left the index
 	indexed := false
 	for i, o := range order {
 		w := &v.Wanted[o.at]
@@ -153,7 +154,7 @@ func (v *Views) fillTexts(ctx context.Context) error {
 	return nil
 }
 
-// blockOf is the block that a message is in.
+// blockOf returns the block that a message is in.
 func (v *Views) blockOf(ctx context.Context, w *wantedText) ([]byte, error) {
 	if w.block != nil {
 		return w.block, nil
@@ -168,7 +169,7 @@ func (v *Views) blockOf(ctx context.Context, w *wantedText) ([]byte, error) {
 	return b, err
 }
 
-// fill fills in what e says; indexed says whether it is still told by its id.
+// fill sets the fields from e. indexed reports whether the message is still in the index.
 func (h *Head) fill(e *history.Entry, id string, indexed bool) {
 	h.At = e.Time
 	if indexed {
@@ -176,7 +177,7 @@ func (h *Head) fill(e *history.Entry, id string, indexed bool) {
 	}
 }
 
-// ref names a message, at the end of later if that is not nil.
+// ref sets a message's seq and id. If later is not nil, later.End sets an id that is not in memory.
 func (p *Queries) ref(c *state.Channel, seq uint32, to *Ref, later *Views) {
 	to.Seq = seq
 	if later != nil && !p.rules.InMemory(c, seq) {
@@ -193,7 +194,7 @@ func (p *Queries) ref(c *state.Channel, seq uint32, to *Ref, later *Views) {
 	to.MessageID = later.namedID
 }
 
-// head tells of a message, but for its Pos.
+// head describes a message, without its Pos.
 func (p *Queries) head(c *state.Channel, seq uint32, to *Head, later *Views) {
 	to.Seq = seq
 	if later != nil && !p.rules.InMemory(c, seq) {
@@ -204,7 +205,7 @@ func (p *Queries) head(c *state.Channel, seq uint32, to *Head, later *Views) {
 	to.fill(&e, string(e.ID), p.rules.InIndex(c, &e))
 }
 
-// messageID is the id of a message, empty where it has left the index (DESIGN §4.6).
+// messageID returns the id of a message, or "" if it has left the index (DESIGN §4.6).
 func (p *Queries) messageID(c *state.Channel, seq uint32) string {
 	e := p.rules.EntryAt(c, seq)
 	if !p.rules.InIndex(c, &e) {
@@ -213,8 +214,8 @@ func (p *Queries) messageID(c *state.Channel, seq uint32) string {
 	return string(e.ID)
 }
 
-// named finds the message that a query names: the oldest with this id that has not left the index,
-// else the newest of those that are kept whatever their age.
+// named returns the message that a query names by id: the oldest with this id that is still in the
+// index, else the newest in the tail, which keeps ids at any age.
 func (p *Queries) named(c *state.Channel, id []byte) (history.Entry, bool) {
 	if x, ok := p.rules.Lookup(c, id, state.IDHash(id), p.rules.MessageTime); ok {
 		return p.rules.EntryAt(c, x.Seq), true

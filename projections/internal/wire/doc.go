@@ -1,4 +1,4 @@
-// Package wire takes fields off a stored record and appends them.
+// Package wire decodes and appends fields of stored records.
 //
 //	wire.go   lengths, numbers and strings
 package wire

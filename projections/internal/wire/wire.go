@@ -19,8 +19,8 @@ func AppendBool(b []byte, v bool) []byte {
 	return append(b, 0)
 }
 
-// Reader takes fields off a record; the first thing that does not fit sets err, and everything
-// after is zero.
+// Reader decodes fields of a record. The first field that does not fit sets Err, and all further
+// fields are zero.
 type Reader struct {
 	B   []byte
 	Err error
@@ -33,7 +33,7 @@ func (r *Reader) fail(what string) {
 	r.B = nil
 }
 
-// Byte takes a byte.
+// Byte reads a byte.
 func (r *Reader) Byte() byte {
 	if len(r.B) == 0 {
 		r.fail("a byte")
@@ -44,9 +44,9 @@ func (r *Reader) Byte() byte {
 	return v
 }
 
-// Uvarint takes an unsigned number.
+// Uvarint reads an unsigned number.
 func (r *Reader) Uvarint() uint64 {
-	if len(r.B) > 0 && r.B[0] < 0x80 { // most are short
+	if len(r.B) > 0 && r.B[0] < 0x80 { // most numbers are short
 		v := r.B[0]
 		r.B = r.B[1:]
 		return uint64(v)
@@ -60,7 +60,7 @@ func (r *Reader) Uvarint() uint64 {
 	return v
 }
 
-// U32 takes an unsigned number of 32 bits.
+// U32 reads an unsigned number of 32 bits.
 func (r *Reader) U32() uint32 {
 	v := r.Uvarint()
 	if v > 1<<32-1 {
@@ -70,7 +70,7 @@ func (r *Reader) U32() uint32 {
 	return uint32(v)
 }
 
-// Varint takes a signed number.
+// Varint reads a signed number.
 func (r *Reader) Varint() int64 {
 	v, n := binary.Varint(r.B)
 	if n <= 0 {
@@ -81,7 +81,7 @@ func (r *Reader) Varint() int64 {
 	return v
 }
 
-// Bytes takes a length and as many bytes. They are borrowed from the record.
+// Bytes reads a length and that many bytes, which it borrows from the record.
 func (r *Reader) Bytes() []byte {
 	n := r.Uvarint()
 	if n > uint64(len(r.B)) {
@@ -93,7 +93,7 @@ func (r *Reader) Bytes() []byte {
 	return v
 }
 
-// Fixed takes n bytes.
+// Fixed reads n bytes.
 func (r *Reader) Fixed(n int) []byte {
 	if len(r.B) < n {
 		r.fail(fmt.Sprintf("%d bytes", n))
@@ -104,7 +104,7 @@ func (r *Reader) Fixed(n int) []byte {
 	return v
 }
 
-// Done returns the first error; that something is left is one too.
+// Done returns the first error. Bytes that are left over are an error too.
 func (r *Reader) Done() error {
 	if r.Err == nil && len(r.B) > 0 {
 		r.Err = fmt.Errorf("record has %d bytes too many", len(r.B))
