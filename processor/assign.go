@@ -18,14 +18,14 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// The client calls these one at a time, and none of them between a poll and AllowRebalance.
+// The client calls these methods one at a time, and never between a poll and AllowRebalance.
 
-// onAssigned makes a worker for each new partition; their stores are opened in the background.
+// onAssigned creates a worker for each new partition. The stores are opened in the background.
 func (p *Processor) onAssigned(_ context.Context, _ *kgo.Client, assigned map[string][]int32) {
 	p.engine.SetGroupErr(nil)
 	whole, torn := p.numbers(assigned)
 	numbers := append(slices.Clone(whole), torn...)
-	p.release(numbers, inbox.StopAbort, p.revoked()) // normally none is owned: the client may not have reported a lost one
+	p.release(numbers, inbox.StopAbort, p.revoked()) // normally it owns none of them; the client may not have reported a lost partition
 	p.resume(numbers)
 
 	p.mu.Lock()
@@ -46,7 +46,7 @@ func (p *Processor) onAssigned(_ context.Context, _ *kgo.Client, assigned map[st
 	p.metrics.Rebalances.WithLabelValues("assigned").Add(float64(len(numbers)))
 	p.share()
 	p.noteStores(whole)
-	p.joined = true // only now: a member whose partitions are not known yet must not be taken for one that has none
+	p.joined = true // set last: a member whose partitions are not known yet must not look like one without partitions
 	if len(numbers) > 0 {
 		p.log.Info("partitions assigned", "partitions", numbers)
 	}
@@ -90,7 +90,7 @@ func (p *Processor) onRevoked(_ context.Context, _ *kgo.Client, revoked map[stri
 // error ends, even without partitions.
 func (p *Processor) onLost(_ context.Context, _ *kgo.Client, lost map[string][]int32) {
 	p.mu.Lock()
-	p.joined = false // before they are gone: a member that has lost all must not be taken for one that owns nothing
+	p.joined = false // set first: a member that has lost all partitions must not look like one that owns none
 	p.mu.Unlock()
 	whole, torn := p.numbers(lost)
 	numbers := append(whole, torn...)
@@ -121,10 +121,10 @@ func (p *Processor) numbers(of map[string][]int32) (whole, torn []int32) {
 	return whole, torn
 }
 
-// adjustOffsets decides where the new partitions start. It waits for their stores to be opened, and
-// for the brokers to say where the logs begin and end; a rebalance ends the wait, and the client
-// asks again after it. A partition that cannot be opened is left out, so that nothing of it is
-// fetched.
+// adjustOffsets decides where the new partitions start. It waits for their stores to open, and for
+// the brokers to report the bounds of the logs. A rebalance ends the wait, and the client calls
+// again after it. adjustOffsets leaves out a partition that cannot be opened, so that nothing of it
+// is fetched.
 func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	if p.cfg.Planted != nil {
 		p.cfg.Planted("offsets")
@@ -145,7 +145,7 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 			ws = append(ws, w)
 		}
 	}
-	// A standby that takes over is not to wait for stores that are only opened now: they come
+	// A standby that takes over must not wait for stores that are only opened now: they start
 	// later.
 	takesOver := slices.ContainsFunc(ws, func(w *steps.Worker) bool { return w.Tails.Load() })
 	for _, w := range ws {
@@ -155,7 +155,7 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 		select {
 		case <-w.Opened:
 		case <-w.Done:
-		case <-w.Home.Slow: // the others do not wait for it
+		case <-w.Home.Slow: // the others do not wait for this store
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -165,14 +165,15 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 		return nil, err
 	}
 	if logs.Wrong != nil {
-		for _, w := range p.owned() { // running partitions are as wrong as new ones
+		for _, w := range p.owned() { // wrong topics concern running partitions as well as new ones
 			w.Inbox.Fail(logs.Wrong)
 		}
 	}
 	for _, w := range ws {
 		from, err := p.openOrPostpone(w, offsets, logs)
 		if err != nil && failure.MayPass(err) {
-			// It is assigned and not fetched, so that it can begin once it can be opened.
+			// The partition stays assigned but is not fetched, so that it can start once it can be
+			// opened.
 			p.pause(w.Number)
 			for _, topic := range p.cfg.Topics.Inputs {
 				if o, ok := offsets[topic][w.Number]; ok {
@@ -196,7 +197,7 @@ func (p *Processor) adjustOffsets(ctx context.Context, offsets map[string]map[in
 	return offsets, nil
 }
 
-// openOrPostpone is open, but for a worker whose store is still being restored or opened.
+// openOrPostpone is open, but postpones a worker whose store is still being restored or opened.
 func (p *Processor) openOrPostpone(w *steps.Worker, offsets map[string]map[int32]kgo.Offset, logs *engine.Survey) (projections.Position, error) {
 	if life.Done(w.Done) || w.Started.Load() || life.Done(w.Opened) && !w.Postponed.Load() {
 		return p.open(w, offsets, logs)

@@ -16,7 +16,7 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// maxRecordBytes lets any dead letter through.
+// maxRecordBytes is enough for any dead letter.
 const maxRecordBytes = steps.MaxCopied + 64<<10
 
 // askerOptions returns the options of the client that only sends requests for metadata and offsets.
@@ -26,18 +26,19 @@ func (p *Processor) askerOptions() []kgo.Opt {
 	return append(opts, p.engine.ClientOptions("admin")...)
 }
 
-// producerOptions are those of a client that produces through an outlet. Records say their
-// partition themselves; a dead letter goes to that of its record, as far as the topic has one.
+// producerOptions returns the options of a client that produces through an outlet. Records state
+// their partition themselves. A dead letter goes to the partition of its record, if the topic has
+// one with that number.
 func (p *Processor) producerOptions(o *outputs.Outlet) []kgo.Opt {
 	opts := []kgo.Opt{kgo.ProducerLinger(0), kgo.WithLogger(engine.ClientLog{To: p.log})}
 	opts = append(opts, p.cfg.ClientOptions...)
 	opts = append(opts, p.engine.ClientOptions("producer")...)
 	return append(opts,
 		kgo.Dialer(o.Dial),
-		kgo.DialTLSConfig(nil), // the outlet's own dialer does that
+		kgo.DialTLSConfig(nil), // the outlet's own dialer handles TLS
 		kgo.RequiredAcks(kgo.AllISRAcks()),
-		// The client must not send records that a fence refused again under another epoch before
-		// the group confirms the ownership.
+		// The client must not send records that a fence has refused again, under another epoch,
+		// before the group confirms the ownership.
 		kgo.StopProducerOnDataLossDetected(),
 		kgo.ProducerBatchCompression(kgo.Lz4Compression(), kgo.NoCompression()),
 		kgo.MaxBufferedRecords(1<<18),
@@ -45,7 +46,7 @@ func (p *Processor) producerOptions(o *outputs.Outlet) []kgo.Opt {
 			if topic == p.cfg.Topics.DeadLetters {
 				return maxRecordBytes
 			}
-			return 1_000_012 // Kafka's default limit of a topic
+			return 1_000_012 // Kafka's default limit for a topic
 		}),
 		kgo.RecordPartitioner(kgo.BasicConsistentPartitioner(func(string) func(*kgo.Record, int) int {
 			return func(r *kgo.Record, n int) int { return int(r.Partition) % n }
@@ -53,13 +54,13 @@ func (p *Processor) producerOptions(o *outputs.Outlet) []kgo.Opt {
 	)
 }
 
-// consumerOptions are those of the group member. There is no offset to reset to: where a partition
-// starts is decided when it is opened, and a gap is an error.
+// consumerOptions returns the options of the group member. No offset to reset to is set, because
+// each partition's start is decided when it opens, and a gap is an error.
 func (p *Processor) consumerOptions() []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.WithLogger(engine.ClientLog{To: p.log}),
 		kgo.RebalanceTimeout(2 * p.cfg.StopTimeout),
-		// A partition that is resumed or newly assigned waits for the fetch that is under way.
+		// A resumed or newly assigned partition waits for the fetch in progress.
 		kgo.FetchMaxWait(250 * time.Millisecond),
 		kgo.SessionTimeout(p.cfg.SessionTimeout),
 		// A member learns of a rebalance with its next heartbeat. Until then a moving partition
@@ -77,8 +78,8 @@ func (p *Processor) consumerOptions() []kgo.Opt {
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		// The end of a transaction is a record: without it a position would never reach the end of
-		// the log.
+		// The end marker of a transaction is a record. Without it a position would never reach the
+		// end of the log.
 		kgo.KeepControlRecords(),
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(),
@@ -114,7 +115,7 @@ func (p *Processor) callback(where string, f func(context.Context, *kgo.Client, 
 	}
 }
 
-// newProducer makes a client that has no id yet.
+// newProducer creates a client that has no producer id yet.
 func (p *Processor) newProducer() (*outputs.Producer, error) {
 	dial, ok := p.asker.OptValue(kgo.Dialer).(func(context.Context, string, string) (net.Conn, error))
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// collector reads the gauges of the partitions and Pebble's own counters at each scrape, so the
-// gauges of a partition that moves away disappear.
+// collector reads the gauges of the partitions and Pebble's own counters at each scrape, so that
+// the gauges of a partition disappear when it moves away.
 type collector struct{ p *Processor }
 
 var (
@@ -122,7 +122,7 @@ func (c collector) store(send func(*prometheus.Desc, float64, ...string), w *ste
 	}
 	stats, disk, live := w.Stats(part)
 	if !live {
-		return // it was closed in between
+		return // it was closed meanwhile
 	}
 	send(waitingReads, float64(stats.Waiting), number)
 	send(storeEntries, float64(stats.Channels), number, "channels")

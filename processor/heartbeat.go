@@ -11,8 +11,9 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/outputs"
 )
 
-// keep asks the group again and again whether this is still a member. The client's own heartbeats
-// are no help: it does not tell when the one was sent that was answered.
+// keepLease repeatedly checks with the group that this process is still a member. The client's own
+// heartbeats do not help, because the client does not report when it sent the heartbeat that was
+// answered.
 func (p *Processor) keepLease(ctx context.Context) {
 	session := sessionOf(p.consumer)
 	every := max(session/(2*outputs.LeaseMargin), 10*time.Millisecond)

@@ -11,8 +11,8 @@ import (
 // host runs the workers of a Processor.
 type host struct{ p *Processor }
 
-// CloseInbox closes a worker's inbox. The inputs of a partition that failed are paused, unless the
-// partition has gone to somebody in the meantime, who may be this process again.
+// CloseInbox closes a worker's inbox. It pauses the inputs of a failed partition, unless the
+// partition has a new owner meanwhile (possibly this process again).
 func (h host) CloseInbox(w *steps.Worker, failed bool) {
 	h.p.mu.RLock()
 	defer h.p.mu.RUnlock()
@@ -20,7 +20,7 @@ func (h host) CloseInbox(w *steps.Worker, failed bool) {
 }
 
 // Reopen opens a partition again after its worker w has failed. Either the store was found corrupt
-// at runtime, so that the next worker finds no store and looks for a snapshot, or the cause of the
+// at runtime, so the next worker finds no store and looks for a snapshot; or the cause of the
 // failure may have passed (steps/failing.go). Reopen reports whether this process still owns the
 // partition.
 func (h host) Reopen(w *steps.Worker, change func(next *steps.Worker)) bool {
@@ -43,14 +43,14 @@ func (h host) Reopen(w *steps.Worker, change func(next *steps.Worker)) bool {
 func (h host) HasWorker(w *steps.Worker) bool { return h.p.worker(w.Number) == w }
 
 func (h host) Spoil(partition int32) {
-	if h.p.publisher != nil { // it is made by Run
+	if h.p.publisher != nil { // Run creates it
 		h.p.publisher.Roster.Spoil(partition)
 	}
 }
 
 func (h host) Ending() <-chan struct{} { return h.p.stopping }
 
-// publish, apply and acknowledged implement outside.
+// Publish, Apply and Acknowledged implement outside.
 
 func (h host) Publish(w *steps.Worker, records []*kgo.Record) {
 	h.p.publisher.Publish(w.Ctx, w.Number, records, w.Inbox.PublishDone)

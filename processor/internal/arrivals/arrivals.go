@@ -1,4 +1,4 @@
-// Package arrivals tells watches of a user about partitions of the node that they do not follow
+// Package arrivals notifies watches of a user about partitions of the node that they do not follow
 // yet.
 //
 //	arrivals.go  one registry for all partitions of a node
@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// Registry has the watches of a node. The zero value is empty.
+// Registry holds the watches of a node. The zero value is empty.
 type Registry struct {
-	watched atomic.Int32 // how many there are: without any, a delta costs one load
+	watched atomic.Int32 // number of watches: without any, a delta costs one atomic load
 
 	mu     sync.RWMutex
 	byUser map[string]map[*Arrivals]struct{}
@@ -30,7 +30,7 @@ type Arrivals struct {
 	stopped  bool
 }
 
-// Begin begins to collect for a user.
+// Begin starts to collect for a user.
 func (r *Registry) Begin(user string) *Arrivals {
 	a := &Arrivals{of: r, user: user, signal: make(chan struct{}, 1), new: map[int32]struct{}{}, followed: map[int32]struct{}{}}
 	r.mu.Lock()
@@ -46,10 +46,10 @@ func (r *Registry) Begin(user string) *Arrivals {
 	return a
 }
 
-// Any reports whether anybody watches.
+// Any reports whether there are watches.
 func (r *Registry) Any() bool { return r.watched.Load() > 0 }
 
-// Note notes that something changed for a user in a partition. It keeps none of the memory of user.
+// Note records that something changed for a user in a partition. It keeps no reference to user.
 func (r *Registry) Note(user []byte, partition int32) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -58,7 +58,7 @@ func (r *Registry) Note(user []byte, partition int32) {
 	}
 }
 
-// End ends all: a partition is not live on this node any more.
+// End ends all watches, because a partition is no longer live on this node.
 func (r *Registry) End() {
 	r.mu.Lock()
 	all := r.byUser
@@ -82,7 +82,7 @@ func (a *Arrivals) note(partition int32) {
 	a.new[partition] = struct{}{}
 	select {
 	case a.signal <- struct{}{}:
-	default: // it has a signal that it has not taken yet
+	default: // an earlier signal is still pending
 	}
 }
 

@@ -23,8 +23,8 @@ func (r *Engine) ClientOptions(role string) []kgo.Opt {
 	}
 }
 
-// TailOptions returns the options of a client that fetches for standbys and rebuilds. It belongs to
-// no group and commits nothing.
+// TailOptions returns the options of a client that fetches for standbys and rebuilds. It is in no
+// group and commits nothing.
 func (r *Engine) TailOptions() []kgo.Opt {
 	opts := []kgo.Opt{kgo.WithLogger(ClientLog{r.Log}), kgo.FetchMaxWait(250 * time.Millisecond)}
 	opts = append(opts, r.Config.ClientOptions...)
@@ -37,8 +37,7 @@ func (r *Engine) TailOptions() []kgo.Opt {
 	)
 }
 
-// Flow returns the function by which an inbox pauses and resumes the inputs of a partition at
-// client.
+// Flow returns the function with which an inbox pauses and resumes a partition's inputs at client.
 func (r *Engine) Flow(number int32, client *kgo.Client) func(in events.Input, paused bool) {
 	return func(in events.Input, paused bool) {
 		one := map[string][]int32{r.Config.Topics.Inputs[in]: {number}}
@@ -50,7 +49,8 @@ func (r *Engine) Flow(number int32, client *kgo.Client) func(in events.Input, pa
 	}
 }
 
-// ClientLog logs the Kafka client's warnings and errors. Its other lines are about single requests.
+// ClientLog logs the Kafka client's warnings and errors. The client's other lines concern single
+// requests.
 type ClientLog struct{ To *slog.Logger }
 
 // Level implements kgo.Logger.
@@ -62,6 +62,6 @@ func (l ClientLog) Log(level kgo.LogLevel, msg string, keyvals ...any) {
 	if level == kgo.LogLevelError {
 		severity = slog.LevelError
 	}
-	// A value that cannot be printed costs its line.
+	// A value that panics when it is printed costs only its line.
 	_ = guard.Do("logging a line", func() { l.To.Log(context.Background(), severity, "kafka client: "+msg, keyvals...) })
 }

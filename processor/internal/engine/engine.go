@@ -21,7 +21,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Engine is what workers need, whether a Processor runs them or a rebuild.
+// Engine holds what workers need, in a processor and in a rebuild.
 type Engine struct {
 	Config  setup.Checked
 	Log     *slog.Logger
@@ -32,12 +32,12 @@ type Engine struct {
 	InputsOnly bool
 
 	Cluster  atomic.Pointer[Cluster]
-	GroupErr atomic.Pointer[error] // why the member is not in its group, or does not know the topics yet
+	GroupErr atomic.Pointer[error] // why the member is not in its group, or has not found the topics yet
 	Queued   atomic.Int64          // bytes of fetched records in all inboxes
 	Arrivals arrivals.Registry     // watches of users in all partitions
 }
 
-// New makes the engine for a configuration. Ask sets its client.
+// New creates the engine for a configuration. Ask sets its client.
 func New(cfg setup.Checked) *Engine {
 	return &Engine{Config: cfg, Log: cfg.Logger, Metrics: metrics.New(cfg.Topics)}
 }
@@ -55,7 +55,8 @@ type Cluster struct {
 	Partitions int32
 }
 
-// Identify learns what the cluster and the topics are. It waits for brokers that cannot be reached.
+// Identify reads the identities of the cluster and the topics. It waits while the brokers cannot be
+// reached.
 func (r *Engine) Identify(ctx context.Context) error {
 	began := r.Config.Now()
 	for try := 0; ; try++ {
@@ -74,17 +75,17 @@ func (r *Engine) Identify(ctx context.Context) error {
 		select {
 		case <-time.After(min(time.Duration(try+1)*200*time.Millisecond, 5*time.Second)):
 		case <-ctx.Done():
-			return nil // told to stop before there was anything to do
+			return nil // stopped before it had the answer
 		}
 	}
 }
 
-// topicsError means that the topics do not fit a processor.
+// topicsError reports that the topics do not fit a processor.
 type topicsError struct{ text string }
 
 func (e *topicsError) Error() string { return e.text }
 
-// isWrong reports whether err is about the topics, not about asking.
+// isWrong reports whether err is about the topics themselves, not about the request.
 func isWrong(err error) bool {
 	var wrong *topicsError
 	return errors.As(err, &wrong) || errors.Is(err, kafkaadmin.ErrNoTopic)
@@ -95,7 +96,7 @@ func isWrong(err error) bool {
 func (r *Engine) LookUp(ctx context.Context) (*Cluster, error) {
 	t := &r.Config.Topics
 	names := slices.Clone(t.Inputs[:])
-	counted := len(names) // those that need the same number of partitions
+	counted := len(names) // the topics that need equal partition counts
 	if !r.InputsOnly {
 		names = append(names, t.Unread, t.Channels, t.Receipts, t.DeadLetters)
 		counted = len(names) - 1
@@ -125,8 +126,8 @@ func (r *Engine) IdentityOf(number int32) projections.Identity {
 	}
 }
 
-// SetGroupErr sets why the member is not in its group, or does not know the topics yet; nil:
-// neither.
+// SetGroupErr sets why the member is not in its group, or has not found the topics yet. nil clears
+// it.
 func (r *Engine) SetGroupErr(err error) {
 	if err == nil {
 		r.GroupErr.Store(nil)
@@ -135,7 +136,7 @@ func (r *Engine) SetGroupErr(err error) {
 	r.GroupErr.Store(&err)
 }
 
-// Partitions is the partition count of the input topics; 0 while it is not known yet.
+// Partitions returns the partition count of the input topics, 0 while it is unknown.
 func (r *Engine) Partitions() int32 {
 	if id := r.Cluster.Load(); id != nil {
 		return id.Partitions

@@ -14,8 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
-// topicsChanged explains how the topics differ from what they were when the process started; nil:
-// they do not.
+// topicsChanged explains how the topics have changed since the process started, or returns nil.
 func topicsChanged(was, is *Cluster) error {
 	if *was == *is {
 		return nil
@@ -34,12 +33,12 @@ func topicsChanged(was, is *Cluster) error {
 }
 
 // topicsEvery is how often the topics are checked. The group does not notice all changes: it
-// assigns partitions that were added to one topic to no member, and partitions that were added to
-// all topics to one member, although keys have moved for all members.
+// assigns a partition that was added to one topic to no member. It assigns partitions that were
+// added to all topics, although then keys have moved between all partitions.
 const topicsEvery = 5 * time.Second
 
-// WatchTopics calls changed when the topics are no longer what they were, until ctx is done. It
-// asks twice before it reports a change, because one broker may be behind the others.
+// WatchTopics calls changed when the topics differ from those at the start, until ctx is done. It
+// checks twice before it reports a change, because one broker may lag behind the others.
 func (r *Engine) WatchTopics(ctx context.Context, changed func(error)) {
 	tick := time.NewTicker(topicsEvery)
 	defer tick.Stop()
@@ -68,16 +67,16 @@ func (r *Engine) WatchTopics(ctx context.Context, changed func(error)) {
 
 // Survey is the brokers' answer about the inputs.
 type Survey struct {
-	Wrong      error // the topics are not what the processor started with
+	Wrong      error // the topics are not those with which the processor started
 	start, end [events.NumInputs]map[int32]kadm.ListedOffset
 }
 
-// SurveyPatience is how long Survey waits for a partition without a leader before the others start
-// without it.
+// SurveyPatience is how long Survey waits for a partition without a leader before it returns the
+// answers for the others.
 const SurveyPatience = 10 * time.Second
 
-// Survey asks until the brokers have answered for all of the partitions, or until SurveyPatience is
-// over.
+// Survey repeats the requests until the brokers have answered for all of the partitions, or until
+// SurveyPatience is over.
 func (r *Engine) Survey(ctx context.Context, partitions []int32) (*Survey, error) {
 	began := time.Now()
 	for try := 0; ; try++ {
@@ -104,7 +103,7 @@ func (r *Engine) Survey(ctx context.Context, partitions []int32) (*Survey, error
 	}
 }
 
-// SurveyOnce asks the brokers once.
+// SurveyOnce sends the requests once.
 func (r *Engine) SurveyOnce(ctx context.Context) (*Survey, error) {
 	s := &Survey{}
 	topics := r.Config.Topics.Inputs[:]
@@ -138,7 +137,7 @@ func (r *Engine) SurveyOnce(ctx context.Context) (*Survey, error) {
 	return s, nil
 }
 
-// Bounds are the first offset of a partition and its end, or why they are not known.
+// Bounds returns the first offset of a partition and its end, or why they are unknown.
 func (s *Survey) Bounds(input int, number int32) (start, end int64, err error) {
 	first, ok := s.start[input][number]
 	last, ok2 := s.end[input][number]

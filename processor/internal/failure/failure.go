@@ -1,5 +1,5 @@
 // Package failure separates failures that may pass by themselves from those that only a person can
-// end. After the former a partition is opened again; after the latter it stays failed.
+// end. A partition with the first kind is opened again; with the second it stays failed.
 package failure
 
 import (
@@ -16,17 +16,17 @@ type passes struct{ error }
 // Unwrap lets errors.Is and errors.As find the cause.
 func (p passes) Unwrap() error { return p.error }
 
-// Passing marks an error whose cause may pass by itself.
+// Passing marks err as one whose cause may pass by itself.
 func Passing(err error) error { return passes{err} }
 
-// MayPass reports whether it is worth trying again after err.
+// MayPass reports whether a retry after err may succeed.
 func MayPass(err error) bool {
 	var p passes
 	return errors.As(err, &p)
 }
 
-// OfOpening marks why a store could not be opened, unless a retry cannot help: the store is
-// corrupt, or belongs to another cluster, topic or configuration.
+// OfOpening marks the error of opening a store, unless a retry cannot help: the store is corrupt,
+// or belongs to another cluster, topic or configuration.
 func OfOpening(err error) error {
 	var mismatch *projections.MismatchError
 	if errors.As(err, &mismatch) || projections.IsCorrupt(err) {
@@ -35,7 +35,7 @@ func OfOpening(err error) error {
 	return passes{err}
 }
 
-// OfStore marks why a store in use could not be written or read, unless it is corrupt.
+// OfStore marks the error of writing or reading a store in use, unless the store is corrupt.
 func OfStore(err error) error {
 	if projections.IsCorrupt(err) {
 		return err
@@ -43,7 +43,7 @@ func OfStore(err error) error {
 	return passes{err}
 }
 
-// OfPublishing marks why the brokers refused records, unless they will never accept them.
+// OfPublishing marks the error of refused records, unless the brokers will never accept them.
 func OfPublishing(err error) error {
 	for _, never := range []error{kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidRecord, kerr.UnsupportedForMessageFormat} {
 		if errors.Is(err, never) {

@@ -40,7 +40,7 @@ func Deliver(r *engine.Engine, b *inbox.Inbox, in events.Input, f *kgo.FetchPart
 	}
 }
 
-// DeliverTo is deliver for a feeder.
+// DeliverTo returns Deliver for a feeder.
 func DeliverTo(r *engine.Engine) func(*inbox.Inbox, events.Input, *kgo.FetchPartition) {
 	return func(b *inbox.Inbox, in events.Input, f *kgo.FetchPartition) { Deliver(r, b, in, f) }
 }
@@ -71,9 +71,9 @@ func fetchError(r *engine.Engine, in events.Input, f *kgo.FetchPartition, b *inb
 }
 
 // Throttle returns at once while fewer than limit bytes are queued. Otherwise it waits until at
-// most half of limit is queued: a delay costs less than pausing a partition, which throws its
-// fetched records away. It returns early when a partition has no records left, because its next
-// ones come with one of the next polls.
+// most half of limit is queued, because a delay costs less than pausing a partition, which discards
+// its fetched records. It returns early when a partition has no records left, because its next ones
+// come only with a later poll.
 func Throttle(ctx context.Context, limit int64, queued func() int64, starved func() bool) {
 	if queued() < limit {
 		return

@@ -12,31 +12,31 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Feeder fetches for standbys and rebuilds, with a client that belongs to no group.
+// Feeder fetches for standbys and rebuilds, with a client that is in no group.
 //
-// Only the goroutine that polls begins and ends the fetching of a partition, between two polls. So
-// a record that was fetched for one worker never reaches a later worker of the same partition,
-// which is at another position and would take it for a gap in the log.
+// Only the goroutine that polls starts and ends the fetching of a partition, between two polls. So
+// a record that was fetched for one worker never reaches a later worker of the same partition. That
+// worker is at another position and would take the record for a gap in the log.
 type Feeder struct {
 	Client *kgo.Client
 	inputs [events.NumInputs]string
 
 	mu        sync.Mutex
 	commands  []func()
-	interrupt context.CancelFunc // of the poll that is under way
+	interrupt context.CancelFunc // interrupts the poll in progress
 
-	fed map[int32]*inbox.Inbox // of the goroutine of run
+	fed map[int32]*inbox.Inbox // only the goroutine of Run uses it
 }
 
-// NewFeeder makes a feeder of a client that consumes nothing yet.
+// NewFeeder creates a feeder for a client that consumes nothing yet.
 func NewFeeder(client *kgo.Client, inputs [events.NumInputs]string) *Feeder {
 	return &Feeder{Client: client, inputs: inputs, fed: map[int32]*inbox.Inbox{}}
 }
 
-// Feed fetches into an inbox, from a position on.
+// Feed starts fetching into an inbox, from a position on.
 func (f *Feeder) Feed(b *inbox.Inbox, from projections.Position) {
 	f.do(func() {
-		f.Client.ResumeFetchPartitions(f.partitions(b.Partition)) // pauses outlive the last time
+		f.Client.ResumeFetchPartitions(f.partitions(b.Partition)) // undo a pause from an earlier Feed
 		offsets := map[string]map[int32]kgo.Offset{}
 		for i, topic := range f.inputs {
 			offsets[topic] = map[int32]kgo.Offset{b.Partition: kgo.NewOffset().At(from[i]).WithEpoch(-1)}
@@ -65,7 +65,7 @@ func (f *Feeder) do(command func()) {
 	}
 }
 
-// partitions are the inputs of partition n as the client names them.
+// partitions returns the inputs of partition n in the client's form.
 func (f *Feeder) partitions(n int32) map[string][]int32 {
 	all := map[string][]int32{}
 	for _, topic := range f.inputs {
@@ -74,7 +74,7 @@ func (f *Feeder) partitions(n int32) map[string][]int32 {
 	return all
 }
 
-// Run hands over what is fetched until ctx is done.
+// Run delivers fetched records until ctx is done.
 func (f *Feeder) Run(ctx context.Context, deliver func(*inbox.Inbox, events.Input, *kgo.FetchPartition), pause func(context.Context)) {
 	for ctx.Err() == nil {
 		polling, cancel := context.WithCancel(ctx)
@@ -93,7 +93,7 @@ func (f *Feeder) Run(ctx context.Context, deliver func(*inbox.Inbox, events.Inpu
 		fetches.EachTopic(func(t kgo.FetchTopic) {
 			in := slices.Index(f.inputs[:], t.Topic)
 			if in < 0 {
-				return // the interruption
+				return // do has interrupted the poll
 			}
 			for i := range t.Partitions {
 				if b := f.fed[t.Partitions[i].Partition]; b != nil {

@@ -19,38 +19,38 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// A rebuild requests record batches from the leaders itself, with one goroutine per input, which
-// sends the next request as soon as there is room. The folding goroutine decodes the batches
+// A rebuild requests record batches from the leaders itself, with one goroutine per input. It sends
+// the next request as soon as the inbox has space. The folding goroutine decodes the batches
 // (internal/merge). At the first answer other than plain records (the leader has moved, the log
-// does not reach back, a broker is gone) the Kafka client consumes the rest: it handles each of
-// these cases.
+// does not reach back, a broker is gone) the Kafka client takes over the rest, because it handles
+// each of these cases.
 
-// RebuildWait is how long a broker waits with the answer to a fetch that finds nothing. A resumed
-// input waits for the fetch under way, and in a rebuild some inputs are at their ends while others
-// are paused. With the wait of a live node, a rebuild would mostly wait.
+// RebuildWait is how long a broker holds a fetch that finds nothing. A resumed input waits for the
+// fetch in progress, and in a rebuild some inputs are at their ends while others are paused. With
+// the wait of a live node, a rebuild would mostly wait.
 const RebuildWait = 10 * time.Millisecond
 
 // RebuildBytes is the size of a fetch of one input, in bytes on the wire. While all processors
-// fold, an answer is noticed some 10 ms late. The records of the answer before must last that long;
-// those of one megabyte, the client's default, do not always.
+// fold, an answer is handled some 10 ms late, and the records of the previous answer must last that
+// long. One megabyte, the client's default, is not always enough.
 const RebuildBytes = 2 << 20
 
 // rebuildAhead is how many fetches of an input may wait to be folded.
 const rebuildAhead = 2
 
-// Reader fetches the inputs of one partition that is rebuilt.
+// Reader fetches the inputs of one partition in a rebuild.
 type Reader struct {
 	r       *engine.Engine
 	box     *inbox.Inbox
-	feeder  *Feeder // continues when the reader gives up
+	feeder  *Feeder // takes over when the reader gives up
 	leaders [events.NumInputs]int32
 	gates   [events.NumInputs]gate
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
 
-// Read fetches into an inbox from one position until another, beyond which nothing is of use. The
-// inbox may hold inputBytes of each input.
+// Read fetches into an inbox from one position until another. It fetches nothing beyond. The inbox
+// may hold inputBytes of each input.
 func Read(ctx context.Context, r *engine.Engine, b *inbox.Inbox, f *Feeder, inputBytes int64, from, until projections.Position) *Reader {
 	ctx, cancel := context.WithCancel(ctx)
 	rd := &Reader{r: r, box: b, feeder: f, cancel: cancel, done: make(chan struct{})}
@@ -69,11 +69,11 @@ func Read(ctx context.Context, r *engine.Engine, b *inbox.Inbox, f *Feeder, inpu
 	return rd
 }
 
-// handOver lets the client's consumer fetch what is left. None of the inputs is being fetched.
+// handOver lets the client's consumer fetch the rest. No input is being fetched at this point.
 func (rd *Reader) handOver() {
 	rd.feeder.Feed(rd.box, rd.box.Expected())
-	// Must follow feed, which resumes every partition. Until here pausing was only local to the
-	// inbox.
+	// This must follow Feed, which resumes every partition. Until here pausing was only local to
+	// the inbox.
 	rd.feeder.do(func() { rd.box.Reroute(rd.r.Flow(rd.box.Partition, rd.feeder.Client)) })
 }
 
@@ -84,7 +84,7 @@ func (rd *Reader) Leave() {
 	rd.feeder.Leave(rd.box)
 }
 
-// run fetches all inputs to their ends. It returns when none is being fetched any more.
+// run fetches all inputs to their ends. It returns when none is being fetched.
 func (rd *Reader) run(ctx context.Context, from, until projections.Position) error {
 	if err := rd.findLeaders(ctx); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (rd *Reader) input(ctx context.Context, in events.Input, at, until int64) e
 		case err != nil:
 			return err
 		case len(got.AbortedTransactions) > 0:
-			return errors.New("there are aborted transactions") // whose records only the whole answer tells apart
+			return errors.New("there are aborted transactions") // only the client's consumer can leave out their records
 		case len(whole) == 0 && len(got.RecordBatches) > 0:
 			return errors.New("a record batch is incomplete")
 		case len(whole) > 0:
@@ -158,7 +158,7 @@ func (rd *Reader) input(ctx context.Context, in events.Input, at, until int64) e
 	return nil
 }
 
-// fetch asks the leader for what comes at an offset and after it.
+// fetch requests the records from an offset on from the leader.
 func (rd *Reader) fetch(ctx context.Context, in events.Input, at int64) (*kmsg.FetchResponseTopicPartition, error) {
 	part := kmsg.NewFetchRequestTopicPartition()
 	part.Partition, part.FetchOffset, part.PartitionMaxBytes = rd.box.Partition, at, rd.r.Config.RebuildFetch
@@ -187,7 +187,7 @@ func (rd *Reader) fetch(ctx context.Context, in events.Input, at int64) (*kmsg.F
 	return got, kerr.ErrorForCode(got.ErrorCode)
 }
 
-// gate is closed while nothing is to be fetched. The zero value is open.
+// gate blocks while fetching is paused. The zero value is open.
 type gate struct {
 	mu     sync.Mutex
 	opened chan struct{} // nil while it is open

@@ -12,29 +12,29 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// Protocol is the name under which members of a group find that they balance in the same way.
-// Consumers with another balancer cannot join the group.
+// Protocol is the balancer's name in the group. Consumers with another balancer cannot join the
+// group.
 const Protocol = "tidemark-copartition"
 
-// Balancer assigns partition numbers: partition p of every input topic goes to the same member,
-// which is what lets one goroutine fold a channel's messages, reads and deliveries. It is
-// cooperative (a partition that stays where it is is not interrupted) and sticky, first to the
-// owner of a partition, then to a member that tails it, then to one that has its store on disk. It
-// also decides which members tail which partitions; the user data of the assignments carries that.
+// Balancer assigns partition numbers. Partition p of every input topic goes to the same member, so
+// that one goroutine folds a channel's messages, reads and deliveries. It is cooperative: a
+// partition that stays with its member is not interrupted. It is sticky: a partition goes first to
+// its owner, then to a member that tails it, then to one that has its store on disk. It also
+// decides which members tail which partitions; the user data of the assignments carries that.
 //
-// The client calls it in goroutines of its own. A panic fails the join that it is part of, and the
-// client joins again.
+// The client calls the balancer in goroutines of its own. A panic fails only the current join, and
+// the client joins again.
 type Balancer struct {
 	topics []string // the inputs, in order of name
 	Near   int64    // records that a new owner may lack in an orderly handover
 	data   atomic.Pointer[MemberData]
 
-	Positions func() map[int32]int64                   // of what this member has open; nil: nothing
+	Positions func() map[int32]int64                   // positions of this member's open partitions; nil: none
 	Assigned  func(owned map[string][]int32, d Duties) // called before the client acts on an assignment; may be nil
 }
 
-// NewBalancer makes the balancer of a member that consumes topics, the inputs, and tells the others
-// data.
+// NewBalancer creates the balancer of a member that consumes topics (the inputs) and publishes data
+// to the group.
 func NewBalancer(topics []string, data MemberData) *Balancer {
 	b := &Balancer{topics: slices.Sorted(slices.Values(topics))}
 	b.SetData(data)
@@ -53,9 +53,9 @@ func (*Balancer) ProtocolName() string { return Protocol }
 // IsCooperative implements kgo.GroupBalancer.
 func (*Balancer) IsCooperative() bool { return true }
 
-// JoinGroupMetadata implements kgo.GroupBalancer. Equal states give equal bytes: a coordinator
-// takes a change of them for a reason to rebalance. A member joins only when there is one, so that
-// positions may be among them.
+// JoinGroupMetadata implements kgo.GroupBalancer. Equal states give equal bytes, because a
+// coordinator rebalances when they change. Positions may be part of them, because a member joins
+// only when there is a reason to rebalance.
 func (b *Balancer) JoinGroupMetadata(interests []string, current map[string][]int32, generation int32) []byte {
 	meta := kmsg.NewConsumerMemberMetadata()
 	meta.Version = 3
@@ -63,7 +63,7 @@ func (b *Balancer) JoinGroupMetadata(interests []string, current map[string][]in
 	meta.Generation = generation
 	data := *b.data.Load()
 	if b.Positions != nil {
-		// Without positions the balance is as good for all but handovers.
+		// Without positions only handovers are less well balanced.
 		_ = guard.Do("telling the group of positions", func() { data.At = b.Positions() })
 	}
 	meta.UserData = data.encode()
@@ -102,9 +102,9 @@ func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.G
 	return cb, cb.MemberTopics(), nil
 }
 
-// Balance implements kgo.ConsumerBalancerBalance. A number is assigned if all inputs have that
-// partition. If their counts differ, the members refuse to open anything and report why; a failed
-// balance would hide the reason.
+// Balance implements kgo.ConsumerBalancerBalance. It assigns a number if all inputs have that
+// partition. If their counts differ, the members refuse to open anything and report why; failing
+// here would hide the reason.
 func (b *Balancer) Balance(cb *kgo.ConsumerBalancer, counts map[string]int32) (plan kgo.IntoSyncAssignment) {
 	if err := guard.Do("balancing the group", func() { plan = b.balance(cb, counts) }); err != nil {
 		cb.SetError(err)
@@ -124,13 +124,13 @@ func (b *Balancer) balance(cb *kgo.ConsumerBalancer, counts map[string]int32) *d
 	cb.EachMember(func(m *kmsg.JoinGroupResponseMember, meta *kmsg.ConsumerMemberMetadata) {
 		for _, topic := range b.topics {
 			if !slices.Contains(meta.Topics, topic) {
-				return // it consumes something else; it gets nothing
+				return // it consumes other topics, and gets nothing
 			}
 		}
 		members = append(members, m)
 		data := decodeMemberData(meta.UserData)
 		candidates = append(candidates, b.candidate(meta, &data))
-		rules.standbys = max(rules.standbys, data.Standbys) // whoever leads comes to the same
+		rules.standbys = max(rules.standbys, data.Standbys) // so that every possible leader computes the same
 	})
 	s := spread(n, candidates, rules)
 	plan := cb.NewPlan()
@@ -144,7 +144,7 @@ func (b *Balancer) balance(cb *kgo.ConsumerBalancer, counts map[string]int32) *d
 	p := &dutyPlan{plan: plan, duties: map[string]Duties{}}
 	for i, m := range members {
 		d := Duties{Standby: s.standby[i], Warming: s.warming[i]}
-		// What another member has to give up first is tailed until then.
+		// The new owner tails a number until its present owner has given it up.
 		given := plan.AsMemberIDMap()[m.MemberID][b.topics[0]]
 		for _, number := range s.owned[i] {
 			if !slices.Contains(given, number) {
@@ -157,7 +157,7 @@ func (b *Balancer) balance(cb *kgo.ConsumerBalancer, counts map[string]int32) *d
 	return p
 }
 
-// dutyPlan is a plan with each member's duties beside its partitions.
+// dutyPlan is a plan with the duties of each member.
 type dutyPlan struct {
 	plan   *kgo.BalancePlan
 	duties map[string]Duties // by member id
@@ -176,7 +176,7 @@ func (p *dutyPlan) IntoSyncAssignment() []kmsg.SyncGroupRequestGroupAssignment {
 			a.UserData = d.encode()
 			return nil
 		})
-		if err == nil { // else the plan goes without duties, which are optional
+		if err == nil { // on an error the plan has no duties, which are optional
 			all[i].MemberAssignment = a.AppendTo(nil)
 		}
 	}
@@ -197,8 +197,8 @@ func (b *Balancer) candidate(meta *kmsg.ConsumerMemberMetadata, data *MemberData
 }
 
 // align removes the numbers that a plan assigns for only some of the topics. Such a plan results
-// from a member that claims a partition of one topic and not of the others: the member must first
-// give that topic up, so the other topics must wait as well.
+// from a member that claims a partition in only some of the topics. It must first give up that
+// claim, so the other topics must wait as well.
 func (b *Balancer) align(plan *kgo.BalancePlan) {
 	for _, topics := range plan.AsMemberIDMap() {
 		whole := topics[b.topics[0]]

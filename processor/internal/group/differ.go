@@ -9,7 +9,7 @@ import (
 
 // Differing is a member whose settings differ from those of the caller.
 type Differing struct {
-	Member   string // the URL at which it answers, else its host as the brokers see it
+	Member   string // the URL at which the member answers queries, or its host as the brokers see it
 	Settings string
 }
 

@@ -17,16 +17,16 @@ import (
 //	7 string settings
 type MemberData struct {
 	Advertise string // URL at which this member answers queries; empty if it does not
-	// RelayKey makes a caller that shows it to this member count as a node. Only those who may read
-	// the group's metadata have it.
+	// RelayKey makes its bearer a node in the eyes of this member. Only clients that may read the
+	// group's metadata have it.
 	RelayKey string
-	Stores   []int32         // partitions whose stores it has on disk, ascending
+	Stores   []int32         // partitions whose stores the member has on disk, ascending
 	At       map[int32]int64 // position of each open partition: the sum of its three offsets
-	Standbys int             // how many standbys it wants each partition to have
+	Standbys int             // how many standbys the member wants for each partition
 	Settings string          // settings of the fold, as text; all members of a group need the same
 }
 
-// maxAdvertise and maxHeld bound the data that is accepted from another member.
+// maxAdvertise and maxHeld limit the data that is accepted from another member.
 const (
 	maxAdvertise = 2048
 	maxRelayKey  = 64
@@ -64,7 +64,7 @@ func (d *MemberData) encode() []byte {
 	return b
 }
 
-// appendPacked appends a field of numbers that are not negative, or nothing if there are none.
+// appendPacked appends a field of non-negative numbers, or nothing if there are none.
 func appendPacked[N int32 | int64](b []byte, field protowire.Number, list []N) []byte {
 	if len(list) == 0 {
 		return b
@@ -77,8 +77,8 @@ func appendPacked[N int32 | int64](b []byte, field protowire.Number, list []N) [
 	return protowire.AppendBytes(b, packed)
 }
 
-// decodeMemberData reads what encode wrote. What cannot be understood is left out: these are hints,
-// and a member with none of them still takes part.
+// decodeMemberData decodes the result of encode. It leaves out fields that it cannot decode: all of
+// them are hints, and a member without hints still takes part.
 func decodeMemberData(b []byte) MemberData {
 	var d MemberData
 	var open []int32
@@ -116,8 +116,8 @@ func decodeMemberData(b []byte) MemberData {
 	return d
 }
 
-// fields calls f for each field of b that is a number or bytes, until it ends or cannot be
-// understood.
+// fields calls f for each field of b that is a number or bytes, up to the first field that it
+// cannot decode.
 func fields(b []byte, f func(field protowire.Number, v []byte, n uint64)) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -134,7 +134,7 @@ func fields(b []byte, f func(field protowire.Number, v []byte, n uint64)) {
 			number, n = protowire.ConsumeVarint(b)
 		default:
 			if n = protowire.ConsumeFieldValue(num, typ, b); n >= 0 {
-				num = 0 // no field of ours
+				num = 0 // not a field of ours
 			}
 		}
 		if n < 0 {
@@ -158,13 +158,13 @@ func unpack[N int32 | int64](b []byte) []N {
 	return list
 }
 
-// Duties are the partitions that a member tails beside those that it owns. They are in the user
-// data of its assignment, encoded like MemberData:
+// Duties are the partitions that a member tails in addition to those that it owns. The user data of
+// its assignment has them, encoded like MemberData:
 //
 //	1 packed uint32 standby     2 packed uint32 warming
 type Duties struct {
-	Standby []int32 // partitions to tail for the case that the owner fails, ascending
-	Warming []int32 // partitions to tail so as to own them once they are near
+	Standby []int32 // partitions to tail in case the owner fails, ascending
+	Warming []int32 // partitions to tail in order to own them once near
 }
 
 func (d *Duties) encode() []byte { return appendPacked(appendPacked(nil, 1, d.Standby), 2, d.Warming) }
@@ -182,7 +182,7 @@ func decodeDuties(b []byte) Duties {
 	return d
 }
 
-// Said returns what an operator wants to know of a member's data.
+// Said decodes the parts of a member's data that operators need.
 func Said(userData []byte) (advertise string, standbys int, settings string) {
 	d := decodeMemberData(userData)
 	return d.Advertise, d.Standbys, d.Settings

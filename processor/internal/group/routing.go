@@ -19,23 +19,23 @@ type Directory struct {
 	now      func() time.Time
 
 	mu      sync.Mutex
-	Owners  map[int32]string  // of the last stable view
-	keys    map[string]string // of its members, by URL
-	seen    time.Time         // when that was
+	Owners  map[int32]string  // by partition, of the last stable view
+	keys    map[string]string // relay keys by URL, of the same view
+	seen    time.Time         // when that view was read
 	asked   time.Time
 	err     error
-	pending chan struct{} // closed when the question that is under way is answered
+	pending chan struct{} // closed when the request in progress is answered
 }
 
 const (
 	directoryAge     = 500 * time.Millisecond // a view younger than this is used as it is
-	directoryWrong   = 50 * time.Millisecond  // the same for one that is known to be wrong
-	directoryStale   = 5 * time.Second        // up to this age a view is used while the next one is on its way
-	directoryWait    = 500 * time.Millisecond // a caller waits this long for a newer one before it gets an older one
+	directoryWrong   = 50 * time.Millisecond  // the same for a view that is known to be wrong
+	directoryStale   = 5 * time.Second        // up to this age a view is used while the next one is requested
+	directoryWait    = 500 * time.Millisecond // how long a caller waits for a newer view before it gets an older one
 	directoryTimeout = 5 * time.Second
 )
 
-// NewDirectory makes a directory of the owners of topic's partitions in group.
+// NewDirectory creates a directory of the owners of topic's partitions in group.
 func NewDirectory(admin *kadm.Client, group, topic string, now func() time.Time) *Directory {
 	return &Directory{
 		group: group, topic: topic, now: now,
@@ -50,9 +50,9 @@ func NewDirectory(admin *kadm.Client, group, topic string, now func() time.Time)
 	}
 }
 
-// Owner is the URL of a partition's owner as of the last stable view of the group. During a
-// rebalance, and while the brokers do not answer, that is the view before it: an owner that has
-// moved answers so itself.
+// Owner returns the URL of a partition's owner in the last stable view of the group. During a
+// rebalance, and while the brokers do not answer, that view is outdated; an owner that has lost the
+// partition then answers that it has.
 //
 // Callers share one metadata request. A caller is blocked on it only if the cached view has no
 // owner for the partition, or names the URL in not, or (for directoryWait at most) is older than
@@ -113,7 +113,7 @@ func (d *Directory) answered(done chan struct{}, g kadm.DescribedGroup, err erro
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.pending != done {
-		return // it was, before a panic
+		return // it has been read before a panic
 	}
 	defer close(done)
 	d.pending, d.asked, d.err = nil, d.now(), err
@@ -124,7 +124,7 @@ func (d *Directory) answered(done chan struct{}, g kadm.DescribedGroup, err erro
 }
 
 // RelayKey returns the relay key that the node at a URL has published to the group, as of the last
-// stable view; empty if it has published none.
+// stable view, or "".
 func (d *Directory) RelayKey(url string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -5,39 +5,39 @@ import (
 	"slices"
 )
 
-// candidate is a member of the group as the spreading of partition numbers sees it.
+// candidate is a member of the group in spread.
 type candidate struct {
 	owned      []int32         // numbers that the member claims to own, ascending
-	generation int32           // of the group when it came to own them
-	stores     []int32         // numbers of which it has a store on disk
+	generation int32           // generation of the group in which the member came to own them
+	stores     []int32         // numbers whose stores the member has on disk
 	at         map[int32]int64 // position of each open number, owned or not: the sum of its offsets
 }
 
-// sharing is the result of spread; each list is by index of members and ascending within each.
+// sharing is the result of spread. Each list is by index of members, and ascending within each.
 type sharing struct {
-	owned   [][]int32 // numbers that each member is to own
+	owned   [][]int32 // numbers that each member owns
 	warming [][]int32 // numbers that a member will own once it is near; until then their owner keeps them
 	standby [][]int32 // numbers that a member tails in case their owner fails
 }
 
-// spreadRules are the settings of the spreading that all members have in common.
+// spreadRules are the settings of spread that all members have in common.
 type spreadRules struct {
 	standbys int   // how many members tail each number beside its owner
-	near     int64 // records that a new owner may lack of the old one's position in an orderly handover
+	near     int64 // how many records a new owner may lack of the old one's position in an orderly handover
 }
 
-// spread shares the numbers 0 to n-1 out to members. The result depends on nothing but the
-// arguments and their order.
+// spread shares the numbers 0 to n-1 out to members. The result depends only on the arguments and
+// their order.
 //
 // Every member gets n/len(members) numbers or one more. Within this quota a number stays with its
 // owner; the members that own most may keep one more. A claim loses to a claim of a later
 // generation: a member that missed a rebalance does not know that its partitions have moved.
 //
-// A number whose owner is gone goes to the member that has folded it furthest, whatever its share:
-// fast recovery matters more than balance, and a surplus moves later, by an orderly handover. If no
-// member tailed the number, it goes to a member with its store and a free share, else to the member
-// with the fewest numbers. In an orderly handover a number stays with its owner until the new owner
-// is near.
+// A number whose owner is gone goes to the member that has folded it furthest, whatever its share,
+// because fast recovery matters more than balance. A surplus moves later, in an orderly handover.
+// If no member tailed the number, it goes to a member with its store and a free share, else to the
+// member with the fewest numbers. In an orderly handover a number stays with its owner until the
+// new owner is near.
 func spread(n int32, members []candidate, rules spreadRules) sharing {
 	s := sharing{
 		owned: make([][]int32, len(members)), warming: make([][]int32, len(members)), standby: make([][]int32, len(members)),
@@ -61,8 +61,8 @@ func spread(n int32, members []candidate, rules spreadRules) sharing {
 	return s
 }
 
-// owners is, by number, the index of the member whose claim to it holds, -1 if there is none. Of
-// equal claims the first member's holds.
+// owners returns, by number, the index of the member whose claim holds, or -1. Of equal claims the
+// first member's holds.
 func owners(n int32, members []candidate) []int {
 	owner := make([]int, n)
 	for p := range owner {
@@ -119,8 +119,8 @@ func (c *claims) targets(owner []int) []int {
 	var free []int32
 	for m, numbers := range kept {
 		if over := len(numbers) - quota[m]; over > 0 {
-			// Numbers that a member with room has folded move first, then those that it has on
-			// disk.
+			// Numbers that a member with a free share has folded move first, then those that it has
+			// on disk.
 			rank := func(p int32) int { return c.best(p, func(h int) bool { return h != m && room(h) }) }
 			slices.SortStableFunc(numbers, func(a, b int32) int {
 				return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
@@ -179,7 +179,7 @@ func quotas(owner []int, members int) []int {
 	return quota
 }
 
-// counts is how many numbers each member owns.
+// counts returns how many numbers each member owns.
 func counts(owner []int, members int) []int {
 	count := make([]int, members)
 	for _, m := range owner {
@@ -190,7 +190,7 @@ func counts(owner []int, members int) []int {
 	return count
 }
 
-// How much a member has of a number that it does not own.
+// How ready a member is for a number that it does not own.
 const (
 	claimNone = iota
 	claimHeld // its store is on disk
@@ -222,8 +222,8 @@ func newClaims(n int32, members []candidate, near int64) *claims {
 	return c
 }
 
-// isNear reports whether a member is little behind the furthest position of a number. If that
-// position itself is small, a member with nothing is near as well.
+// isNear reports whether a member is close to the furthest position of a number. If that position
+// itself is small, a member with nothing is near as well.
 func (c *claims) isNear(p int32, m int) bool { return c.furthest[p]-c.members[m].at[p] <= c.near }
 
 func (c *claims) rank(p int32, m int) int {
@@ -236,7 +236,7 @@ func (c *claims) rank(p int32, m int) int {
 	return claimNone
 }
 
-// best is the highest rank for p among some of the members.
+// best returns the highest rank for p among the members for which among returns true.
 func (c *claims) best(p int32, among func(m int) bool) int {
 	best := claimNone
 	for m := range c.members {

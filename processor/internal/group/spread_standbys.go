@@ -6,9 +6,9 @@ import (
 )
 
 // spreadStandbys assigns the standbys of each number that has an owner. Present standbys come
-// first, then members with the store on disk, as long as none tails more than its share. The rest
-// goes to the members with the least work, and among them to the one that tails least of the same
-// owner, so that all members together take over the work of one that fails.
+// first, then members with the store on disk, up to an equal share of tails for each member. The
+// rest goes to the members with the least work, and among them to the one that tails the fewest
+// numbers of the same owner, so that all members together take over from one that fails.
 func (s *sharing) spreadStandbys(n int32, members []candidate, standbys int) {
 	standbys = min(standbys, len(members)-1)
 	if standbys <= 0 {
@@ -38,7 +38,7 @@ func (s *sharing) spreadStandbys(n int32, members []candidate, standbys int) {
 			}
 		}
 	}
-	same := func(p int32, m int) (same int) { // how much of the owner of p the member tails
+	same := func(p int32, m int) (same int) { // how many numbers of p's owner the member tails
 		for _, q := range s.standby[m] {
 			if owner[q] == owner[p] {
 				same++

@@ -16,16 +16,17 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// Directories and files beside a partition's store have its name, a dot and one of these:
+// A directory or file beside a partition's store has the store's name, a dot and one of these
+// marks:
 const (
-	restoringMark  = "restoring"  // a snapshot that is being brought
-	replacedMark   = "replaced"   // the store that it takes the place of, whole, until the snapshot's is open
-	checkpointMark = "checkpoint" // a copy of the store that is being uploaded
-	corruptMark    = "corrupt"    // with the time: a store that was quarantined
-	unusedMark     = "unused"     // since when it is not used (moved.go)
-	removingMark   = "removing"   // a store that is being removed, perhaps in part
+	restoringMark  = "restoring"  // a snapshot that is being downloaded
+	replacedMark   = "replaced"   // the complete former store, kept until the snapshot is open
+	checkpointMark = "checkpoint" // a copy of the store for an upload
+	corruptMark    = "corrupt"    // a quarantined store; the time follows
+	unusedMark     = "unused"     // the time since which the store is unused (unused.go)
+	removingMark   = "removing"   // a store that is being removed; it may be incomplete
 
-	keepCorrupt = 2 // quarantined stores of a partition
+	keepCorrupt = 2 // quarantined stores that are kept of each partition
 )
 
 // Dir returns the directory of a partition's store.
@@ -35,15 +36,15 @@ func Dir(dataDir string, partition int32) string {
 
 const storePrefix = "partition-"
 
-// CheckpointDir returns where a copy of the store in dir is made, to be uploaded.
+// CheckpointDir returns the directory for a copy of the store in dir that is to be uploaded.
 func CheckpointDir(dir string) string { return beside(dir, checkpointMark) }
 
-// beside is a directory next to a store. No store is called like that.
+// beside returns a path next to a store. No store has such a name.
 func beside(dir, mark string) string { return dir + "." + mark }
 
 func (h *Home) fs() vfs.FS { return FS(h.cfg) }
 
-// FS returns the file system on which the stores are.
+// FS returns the file system of the stores.
 func FS(c *setup.Checked) vfs.FS {
 	if c.FS == nil {
 		return private.FS
@@ -53,7 +54,7 @@ func FS(c *setup.Checked) vfs.FS {
 
 func (h *Home) hasStore(dir string) bool { return hasStore(h.fs(), dir) }
 
-// hasStore reports whether there is anything in a directory, or cannot tell.
+// hasStore reports whether a directory has any contents. It returns true if it cannot tell.
 func hasStore(fs vfs.FS, dir string) bool {
 	names, err := fs.List(dir)
 	return len(names) > 0 || err != nil && !errors.Is(err, os.ErrNotExist)
@@ -62,7 +63,7 @@ func hasStore(fs vfs.FS, dir string) bool {
 // Stores lists the partitions that have a store in a data directory, in order.
 func Stores(dataDir string) ([]int32, error) { return storesIn(dataDir, "") }
 
-// StoresHere is Stores, plus the partitions whose store is beside its place because the process was
+// StoresHere is Stores, plus the partitions whose store was moved aside because the process was
 // killed while a snapshot replaced it.
 func StoresHere(dataDir string) ([]int32, error) {
 	stored, err := storesIn(dataDir, "")
@@ -79,7 +80,7 @@ func StoresHere(dataDir string) ([]int32, error) {
 }
 
 // storesIn lists the partitions that have a store in a data directory, or a directory beside it
-// whose name goes on with after.
+// whose name continues with after.
 func storesIn(dir, after string) ([]int32, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -109,11 +110,11 @@ func discard(fs vfs.FS, store, removing string) error {
 	return fs.RemoveAll(removing)
 }
 
-// Tidy removes the leftovers of an interrupted restore, checkpoint or removal, the note that the
-// store is not used, and old quarantined stores. If a store was moved aside for a snapshot that
-// never came into place, Tidy moves it back; if the snapshot did come into place, the old store
-// stays until the snapshot is open (restore.go). An error means that the store cannot be moved
-// back; then nothing else may take its place.
+// Tidy removes the leftovers of an interrupted restore, checkpoint or removal, the mark of an
+// unused store, and old quarantined stores. If a store was moved aside for a snapshot that never
+// came into place, Tidy moves it back; if the snapshot did come into place, the old store stays
+// until the snapshot is open (restore.go). An error means that the store cannot be moved back; then
+// nothing else may take its place.
 func (h *Home) Tidy(dir string) error {
 	fs := h.fs()
 	if aside := beside(dir, replacedMark); !h.hasStore(dir) && h.hasStore(aside) {
@@ -124,7 +125,7 @@ func (h *Home) Tidy(dir string) error {
 	names, err := fs.List(filepath.Dir(dir))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil // there was no store yet
+		return nil // there was no store
 	case err != nil:
 		return fmt.Errorf("partition %d: the data directory cannot be read: %w", h.partition, err)
 	}

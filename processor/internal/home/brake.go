@@ -18,16 +18,16 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// The brake: a record at which the fold panics is tried again, because the cause may be bad memory
-// or a state that only this process had. After maxPanics tries, which a file beside the store
-// counts over restarts, the partition is parked: it is not opened any more, and its error names the
-// record. Other partitions go on. A build without the bug tries the record again by itself;
+// The brake. A record at which the fold panics is tried again, because the cause may be bad memory
+// or a state that only this process had. A file beside the store counts the tries over restarts.
+// After maxPanics of them the partition is parked: it is not opened any more, and its error names
+// the record. Other partitions go on. A build without the bug tries the record again by itself;
 // otherwise an operator can skip the record (Config.Skip).
 
 // maxPanics is how often a record may panic before its partition is parked.
 const maxPanics = 3
 
-// panicMark names the file beside a store.
+// panicMark is the mark of the brake's file beside a store.
 const panicMark = "panic"
 
 // brake is the content of that file.
@@ -35,7 +35,7 @@ type brake struct {
 	events.RecordID
 	Key   string    `json:"key"`
 	Panic string    `json:"panic"`
-	Build string    `json:"build"` // a build other than this one is let try
+	Build string    `json:"build"` // another build may try the record again
 	Count int       `json:"count"`
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
@@ -60,7 +60,7 @@ func (h *Home) brakeFile() string {
 	return beside(h.Dir(), panicMark) + ".json"
 }
 
-// readBrake returns the earlier panics of this build, nil if there were none.
+// readBrake returns the earlier panics of this build, or nil.
 func (h *Home) readBrake() (*brake, error) {
 	f, err := h.fs().Open(h.brakeFile())
 	if errors.Is(err, os.ErrNotExist) {
@@ -101,7 +101,7 @@ func (h *Home) writeBrake(b *brake) error {
 	return fs.Rename(temp, h.brakeFile())
 }
 
-// Parked is why the partition is not to be opened, nil if it is.
+// Parked returns why the partition must not be opened, or nil.
 func (h *Home) Parked() error {
 	b, err := h.readBrake()
 	if err != nil {
@@ -121,8 +121,8 @@ func (h *Home) parkedError(b *brake) error {
 		"this build once more, remove %s and restart", b.Topic, b.Partition, b.Offset, b.Key, b.Count, b.Panic, b.RecordID, h.brakeFile())
 }
 
-// Panicked notes that the fold panicked, and says so in words. Below maxPanics times the partition
-// is opened again after a failure.
+// Panicked records that the fold panicked at a record, and returns the error of the partition.
+// After fewer than maxPanics panics, the partition is opened again as after any failure.
 func (h *Home) Panicked(err error, it merge.Item) error {
 	bug := guard.Of(err)
 	if bug == nil {
@@ -144,7 +144,7 @@ func (h *Home) Panicked(err error, it merge.Item) error {
 	return failure.Passing(fmt.Errorf("%w (key %q; %d of %d times before the partition is parked)", err, b.Key, b.Count, maxPanics))
 }
 
-// Folded releases the brake once the record is behind what is stored.
+// Folded releases the brake once the stored position is past the record.
 func (h *Home) Folded(stored projections.Position) {
 	b := h.panicked
 	if b == nil {

@@ -11,21 +11,21 @@ import (
 
 // A full disk: writes of the store wait for space (projections.Options.Full). While they wait, the
 // partition does not fold, takes no cut and is not fetched. It publishes what it has folded, it
-// answers queries, and /readyz gives the reason. When the writes succeed, everything goes on. A
+// answers queries, and /readyz gives the reason. When the writes succeed, everything continues. A
 // partition that has to stop meanwhile does not wait: its next owner folds again what was not
 // stored.
 
-// SpaceEvery is how often a write that found no room is tried again.
+// SpaceEvery is how often a write that found the disk full is retried.
 const SpaceEvery = 200 * time.Millisecond
 
 // diskSpace tracks whether the disk of a store is full.
 type diskSpace struct {
-	full atomic.Pointer[error] // why writes wait, nil if none does
-	over chan struct{}         // closed when writes are not to wait any more
+	full atomic.Pointer[error] // why writes wait; nil: none waits
+	over chan struct{}         // closed when waiting writes must give up
 	once sync.Once
 }
 
-// Reason returns why writes wait; nil: none does.
+// Reason returns why writes wait, or nil.
 func (d *diskSpace) Reason() error {
 	if err := d.full.Load(); err != nil {
 		return *err
@@ -33,7 +33,7 @@ func (d *diskSpace) Reason() error {
 	return nil
 }
 
-// Note notes why writes wait; nil: none does.
+// Note sets why writes wait; nil: none waits.
 func (d *diskSpace) Note(err error) {
 	if err == nil {
 		d.full.Store(nil)
@@ -42,7 +42,7 @@ func (d *diskSpace) Note(err error) {
 	d.full.Store(&err)
 }
 
-// GiveUp fails the writes that wait, and with them the store.
+// GiveUp makes the waiting writes fail, and with them the store.
 func (d *diskSpace) GiveUp() { d.once.Do(func() { close(d.over) }) }
 
 // GaveUp reports whether GiveUp was called.
@@ -51,9 +51,9 @@ func (d *diskSpace) GaveUp() bool { return life.Done(d.over) }
 // awaitRoom is called by a write that finds the disk full, in any goroutine.
 func (h *Home) awaitRoom(err error) (retry bool) {
 	if !life.Done(h.opened) {
-		// The worker's own goroutine waits here, and takes no orders meanwhile.
+		// The worker's own goroutine may be the one that waits here. It takes no orders meanwhile.
 		h.Space.Note(err)
-		h.takesLong() // the others do not wait for it
+		h.takesLong() // the others do not wait for this store
 		if stop, _ := h.inbox.Peek(); stop != inbox.StopNone {
 			return false
 		}

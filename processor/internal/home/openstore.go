@@ -25,12 +25,12 @@ func (h *Home) openDir(dir string) (setup.Fold, error) {
 	return f, nil
 }
 
-// letGo closes a store, if there is one, that is not needed any more.
+// letGo closes a store that is no longer needed, if there is one.
 func letGo(f *setup.Fold) error {
 	open := *f
 	if open == nil {
 		return nil
 	}
-	*f = nil // also if closing it panics: it is not to be closed twice
+	*f = nil // even if closing it panics: it must not be closed twice
 	return open.Close()
 }

@@ -15,19 +15,19 @@ import (
 
 // How a snapshot replaces a store. The old store may be the only one that the log still reaches
 // back to, and no snapshot is proven good before it is open on this disk. So the invariant: from
-// the moment it is moved until the snapshot's store is open, the old store is beside its place and
-// whole. A store is renamed before it is removed (discard). A kill leaves one of
+// the moment the old store is moved until the snapshot's store is open, the old store is beside its
+// place and complete. A store is renamed before it is removed (discard). A kill leaves one of
 //
 //	in place     beside it
 //	store        -             nothing has happened
-//	-            store         it goes back (tidy)
-//	snapshot     store         the snapshot opens, and the store goes; or the snapshot is corrupt,
-//	                           and the store takes its place again
+//	-            store         the store moves back (Tidy)
+//	snapshot     store         the snapshot opens, and the store is removed; or the snapshot is
+//	                           corrupt, and the store takes its place again
 //
 // and the next start handles each of them. The disk holds two stores only until then.
 
-// openLocal opens the store on the disk into *f: the store in place, or if it is corrupt the one
-// that it replaced, or a new one if there was none. *f stays nil if every store there went to
+// openLocal opens the store on the disk into *f: the store in place; or if that is corrupt, the
+// store that it replaced; or a new one if there was none. *f stays nil if every store went to
 // quarantine.
 func (h *Home) openLocal(dir string, f *setup.Fold) (err error) {
 	for {
@@ -44,10 +44,10 @@ func (h *Home) openLocal(dir string, f *setup.Fold) (err error) {
 	}
 }
 
-// restore brings a snapshot into place and opens it, in *f. The store that was there, if there is
-// one, is closed as soon as all of the snapshot is here and found right, and is removed when the
-// snapshot is open; if it does not open, the store is there again, closed. If the disk fails in
-// between, the store is stranded.
+// restore brings a snapshot into place and opens it into *f. It closes the previous store once the
+// whole snapshot is here and verified, and removes it once the snapshot is open. If the snapshot
+// does not open, the previous store is back in place, closed. If the disk fails in between, the
+// store is stranded.
 func (h *Home) restore(ctx context.Context, m *snapshot.Manifest, dir string, f *setup.Fold) error {
 	h.takesLong()
 	h.log.Info("partition is being restored", "partition", h.partition, "position", m.Position(), "bytes", m.Bytes(), "from", h.cfg.Snapshots.String())
@@ -63,7 +63,7 @@ func (h *Home) restore(ctx context.Context, m *snapshot.Manifest, dir string, f 
 		if err := letGo(f); err != nil {
 			h.log.Warn("the store that a snapshot replaces was not closed cleanly", "partition", h.partition, "err", err)
 		}
-		h.forgetReplaced(dir) // of an earlier time, that could not be removed then
+		h.forgetReplaced(dir) // left from an earlier restore that could not remove it
 	}
 	if err := snapshot.Install(fs, temp, dir, beside(dir, replacedMark)); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (h *Home) restore(ctx context.Context, m *snapshot.Manifest, dir string, f 
 // logEvery is how often the progress of a restore is logged.
 const logEvery = 5 * time.Second
 
-// reportRestore shows how far a restore has come, and logs it now and then.
+// reportRestore publishes the progress of a restore and logs it now and then.
 func (h *Home) reportRestore(logged time.Time) snapshot.Report {
 	return func(p snapshot.Progress) {
 		o := &life.Progress{Bytes: true, Rate: p.Rate, ETA: p.ETA}
@@ -99,7 +99,7 @@ func (h *Home) reportRestore(logged time.Time) snapshot.Report {
 	}
 }
 
-// takeBack moves a store that does not open away and moves the one that it had replaced back into
+// takeBack moves a store that does not open away, and moves the one that it had replaced back into
 // place. If there is none, a store that may open later stays.
 func (h *Home) takeBack(dir string, why error) error {
 	fs, aside := h.fs(), beside(dir, replacedMark)
@@ -126,13 +126,13 @@ func (h *Home) takeBack(dir string, why error) error {
 
 // stranded reports whether no store is open and one is still beside its place, because the disk
 // failed while it was moved. Nothing else may take its place until it is back; the next attempt to
-// open begins with moving it back.
+// open first moves it back.
 func (h *Home) stranded(dir string, f *setup.Fold) bool {
 	return *f == nil && h.hasStore(beside(dir, replacedMark))
 }
 
-// forgetReplaced removes the store that was replaced by the one in place, which is open or was just
-// now.
+// forgetReplaced removes the store that was replaced by the one in place, once that one has been
+// opened.
 func (h *Home) forgetReplaced(dir string) {
 	fs, aside := h.fs(), beside(dir, replacedMark)
 	if _, err := fs.Stat(aside); errors.Is(err, os.ErrNotExist) {
@@ -147,7 +147,7 @@ func (h *Home) forgetReplaced(dir string) {
 func (h *Home) Quarantine(dir string, why error) error {
 	at := beside(dir, corruptMark) + "-" + h.cfg.Now().UTC().Format("20060102T150405.000")
 	to := at
-	for n := 2; h.hasStore(to); n++ { // a snapshot's store and the one that it replaced, one right after the other
+	for n := 2; h.hasStore(to); n++ { // a snapshot's store and the one that it replaced may both go within a second
 		to = fmt.Sprint(at, "-", n)
 	}
 	if err := snapshot.MoveAside(h.fs(), dir, to); err != nil {

@@ -18,26 +18,26 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// Where a partition's state comes from (DESIGN §6, §14): the store on disk; the newest snapshot
-// that is good, if there is no store, if the store is corrupt, if the log does not reach back to it
-// any more, or if the snapshot is much closer to the end; else nothing, and the log is folded from
-// its start. What each of them leads to is a store at some position; from there on the way is the
-// same (open.go).
+// Where a partition's state comes from (DESIGN §6, §14). The first choice is the store on disk. The
+// newest good snapshot is used if there is no store, if the store is corrupt, if the log no longer
+// reaches back to it, or if the snapshot is much closer to the end. Otherwise the log is folded
+// from its start. Each of these results in a store at some position; from there all continue in the
+// same way (open.go).
 
 const (
-	// closerRecords is by how many records a snapshot must be ahead of a store to be brought in its
-	// place: below that it takes less time to fold them.
+	// closerRecords is how far a snapshot must be ahead of a store to replace it. Folding fewer
+	// records takes less time than the download.
 	closerRecords = 2_000_000
 	// listPatience is how long the list of snapshots is requested again from a bucket that does not
 	// answer.
 	listPatience = 20 * time.Second
-	// restoreRetry is the time between two tries to restore to a full disk.
+	// restoreRetry is the time between two attempts to restore to a full disk.
 	restoreRetry = 5 * time.Second
 )
 
-// Open picks what the partition starts from, opens it and returns it. f always has the open store,
-// and nothing else does: after a panic the caller closes f, so that the directory is free for the
-// next attempt.
+// Open chooses the state that the partition starts from, opens it and returns it. f always holds
+// the open store, and nothing else does. After a panic the caller closes f, so that the directory
+// is free for the next attempt.
 func (h *Home) Open() (f setup.Fold, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -75,7 +75,7 @@ func (h *Home) Open() (f setup.Fold, err error) {
 // nothing is open.
 func (h *Home) orSnapshot(dir string, f *setup.Fold) error {
 	ctx, done := h.untilStopped()
-	defer done() // whatever panics
+	defer done() // even after a panic
 	var local projections.Position
 	if *f != nil {
 		local = (*f).StoredPosition()
@@ -124,7 +124,7 @@ func (h *Home) orSnapshot(dir string, f *setup.Fold) error {
 	return nil
 }
 
-// snapshots lists those of the partition. A bucket that does not answer is asked again for a while.
+// snapshots lists the partition's snapshots. It retries for a while if the bucket does not answer.
 func (h *Home) snapshots(ctx context.Context) (list []snapshot.Entry, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listPatience)
 	defer cancel()
@@ -150,7 +150,7 @@ func (h *Home) closer(ctx context.Context, local, snap projections.Position) boo
 	defer cancel()
 	starts, err := h.engine.Admin.ListStartOffsets(ctx, h.cfg.Topics.Inputs[:]...)
 	if err != nil {
-		return false // the log is asked again before anything is folded
+		return false // the log's bounds are read again before anything is folded
 	}
 	for i, topic := range h.cfg.Topics.Inputs {
 		if o, ok := starts.Lookup(topic, h.partition); ok && o.Err == nil && local[i] < o.Offset {
@@ -162,7 +162,7 @@ func (h *Home) closer(ctx context.Context, local, snap projections.Position) boo
 	return false
 }
 
-// untilStopped is a context that ends when the worker is told to stop while its store is being
+// untilStopped returns a context that ends when the worker is told to stop while its store is being
 // opened.
 func (h *Home) untilStopped() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(h.ctx)
@@ -185,6 +185,6 @@ func (h *Home) untilStopped() (context.Context, func()) {
 		close(finished)
 		<-gone
 		cancel(nil)
-		h.inbox.Poke() // what was taken from wake is for whoever comes next
+		h.inbox.Poke() // the value taken from Wake was meant for the next reader
 	}
 }

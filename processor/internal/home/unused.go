@@ -13,11 +13,11 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// UnusedSince returns the time from the note beside the store in dir: since then the store is not
-// used. If there is no readable note, it writes one with the present time and noted is false; noted
-// is also false if there is no store.
+// UnusedSince returns the time since which the store in dir is unused, from the mark beside it. If
+// there is no readable mark, UnusedSince writes one with the present time, and noted is false.
+// noted is also false if there is no store.
 func UnusedSince(fs vfs.FS, dir string, now time.Time) (since time.Time, noted bool, err error) {
-	if err := fs.RemoveAll(beside(dir, removingMark)); err != nil { // of a removal that a crash cut short
+	if err := fs.RemoveAll(beside(dir, removingMark)); err != nil { // left from a removal that a crash interrupted
 		return since, false, err
 	}
 	if !hasStore(fs, dir) && !hasStore(fs, beside(dir, replacedMark)) {
@@ -30,8 +30,8 @@ func UnusedSince(fs vfs.FS, dir string, now time.Time) (since time.Time, noted b
 	return since, true, nil
 }
 
-// RemoveUnused removes the store in dir, unless it was opened after since, when UnusedSince was
-// asked.
+// RemoveUnused removes the store in dir, unless it was opened after the call of UnusedSince that
+// returned since.
 func RemoveUnused(fs vfs.FS, dir string, since time.Time) (removed bool, err error) {
 	if !stillUnused(fs, dir, since) {
 		return false, nil
@@ -42,15 +42,15 @@ func RemoveUnused(fs vfs.FS, dir string, since time.Time) (removed bool, err err
 	return true, nil
 }
 
-// stillUnused reports whether the note beside the store still says since. Opening a store removes
-// its note.
+// stillUnused reports whether the mark beside the store still has the time since. Opening a store
+// removes its mark.
 func stillUnused(fs vfs.FS, dir string, since time.Time) bool {
 	noted, err := readMark(fs, beside(dir, unusedMark))
 	return err == nil && noted.Equal(since)
 }
 
-// removeStore removes a store that no process uses, and what a restore has left beside it that a
-// crash cut short: the store that was replaced, and a snapshot in part.
+// removeStore removes a store that no process uses, and the leftovers of an interrupted restore
+// beside it: the replaced store and a partial snapshot.
 func removeStore(fs vfs.FS, dir string) error {
 	removing := beside(dir, removingMark)
 	if hasStore(fs, dir) {
@@ -71,7 +71,7 @@ func removeStore(fs vfs.FS, dir string) error {
 	return errors.Join(fs.RemoveAll(beside(dir, restoringMark)), fs.RemoveAll(beside(dir, unusedMark)))
 }
 
-// readMark reads since when a store is not used.
+// readMark reads the time since which a store is unused.
 func readMark(fs vfs.FS, name string) (at time.Time, err error) {
 	f, err := fs.Open(name)
 	if err != nil {
@@ -84,8 +84,8 @@ func readMark(fs vfs.FS, name string) (at time.Time, err error) {
 	return time.Parse(time.RFC3339, strings.TrimSpace(string(b)))
 }
 
-// writeMark notes that a store is not used from now on. If a crash takes the note, the time begins
-// anew.
+// writeMark records that a store is unused from now on. If a crash loses the mark, the time starts
+// again.
 func writeMark(fs vfs.FS, name string, at time.Time) error {
 	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Inbox is how the rest of the process talks to a partition's goroutine: fetched records,
-// acknowledgements, written cuts and the order to stop. Others write to no other part of a worker.
+// Inbox receives everything that the rest of the process sends to a partition's goroutine: fetched
+// records, acknowledgements, written cuts and the order to stop. Other goroutines write to no other
+// part of a worker.
 type Inbox struct {
 	// Partition is the number of the partition.
 	Partition int32
@@ -21,7 +22,7 @@ type Inbox struct {
 	// behind. The goroutine sets it.
 	Starved atomic.Bool
 
-	// Wake holds one value while there is something new.
+	// Wake holds one value while the inbox has news.
 	Wake chan struct{}
 	// SetFlow pauses and resumes the fetching of an input.
 	SetFlow func(in events.Input, paused bool)
@@ -29,32 +30,32 @@ type Inbox struct {
 	mu        sync.Mutex
 	closed    bool
 	news      News
-	bytes     [events.NumInputs]int64 // of records that came in and are not folded yet
+	bytes     [events.NumInputs]int64 // bytes of received records that are not folded yet
 	paused    [events.NumInputs]bool
 	pausedAll bool                 // all inputs are paused, however little they hold
-	failed    bool                 // they stay so, for the partition cannot be fetched
+	failed    bool                 // they stay paused, because the partition cannot be fetched
 	next      projections.Position // the offsets to fetch next
-	begun     bool                 // next is known; whatever came before was fetched for an earlier worker
-	max       int64                // an input that holds so many bytes is paused, and resumed at half of it
+	begun     bool                 // next is set; records that came before were fetched for an earlier worker
+	max       int64                // an input with this many bytes is paused, and resumed at half of it
 	total     *atomic.Int64        // bytes of all inboxes of the process
 }
 
-// News has everything that came since the last Take.
+// News is everything that came since the last Take.
 type News struct {
 	Fetched [events.NumInputs][]fetched
-	// Published and Applied are the outcomes of the operations that the goroutine started; nil
+	// Published and Applied are the outcomes of the operations that the goroutine started, nil
 	// while they run.
 	Published, Applied *outcome
 	Failed             error                 // why the partition cannot be fetched
-	Until              *projections.Position // up to where a standby may fold
+	Until              *projections.Position // the position up to which a standby may fold
 	Promoted           *opening.Order        // makes a standby the owner
 	Stop               StopKind
 }
 
 type fetched struct {
 	Records []*kgo.Record
-	Batches []byte // instead of records: batches that are not decoded yet
-	Next    int64  // the offset after what came
+	Batches []byte // instead of records: undecoded batches
+	Next    int64  // the offset after these records
 	End     int64  // the log's end when they were fetched
 }
 
@@ -66,17 +67,17 @@ type StopKind uint8
 // Ways to end, the stronger ones later.
 const (
 	StopNone  StopKind = iota
-	StopClean          // publish, store and commit what was folded
+	StopClean          // publish, store and commit everything that was folded
 	StopAbort          // drop unacknowledged changes: another member may already own the partition
 )
 
-// New makes the inbox of a partition. An input that holds max bytes is paused by setFlow. total
-// counts the bytes of all inboxes of the process.
+// New creates the inbox of a partition. setFlow pauses an input that holds max bytes. total counts
+// the bytes of all inboxes of the process.
 func New(partition int32, max int64, total *atomic.Int64, setFlow func(in events.Input, paused bool)) *Inbox {
 	return &Inbox{Partition: partition, Wake: make(chan struct{}, 1), max: max, total: total, SetFlow: setFlow}
 }
 
-// change does f under the lock and wakes the goroutine.
+// change runs f under the lock and wakes the goroutine.
 func (b *Inbox) change(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +90,7 @@ func (b *Inbox) change(f func()) {
 	}
 }
 
-// Poke wakes the goroutine although nothing is new.
+// Poke wakes the goroutine without news.
 func (b *Inbox) Poke() { b.change(func() {}) }
 
 // Fetch delivers records of one input. It never blocks; an input that holds too much is paused.
@@ -105,7 +106,7 @@ func (b *Inbox) Fetch(in events.Input, records []*kgo.Record, end int64) {
 	b.deliver(in, fetched{Records: records, Next: next, End: end}, n)
 }
 
-// FetchBatches is fetch for batches that are not decoded yet, which end before offset next.
+// FetchBatches is Fetch for undecoded batches, which end before offset next.
 func (b *Inbox) FetchBatches(in events.Input, batches []byte, next, end int64) {
 	b.deliver(in, fetched{Batches: batches, Next: next, End: end}, int64(len(batches)))
 }
@@ -126,8 +127,8 @@ func (b *Inbox) deliver(in events.Input, f fetched, n int64) {
 	})
 }
 
-// Consumed takes folded records off the count, by the bytes of each input, and resumes inputs that
-// have room again.
+// Consumed subtracts folded records, in bytes of each input, and resumes inputs that have space
+// again.
 func (b *Inbox) Consumed(n [events.NumInputs]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,8 +145,8 @@ func (b *Inbox) Consumed(n [events.NumInputs]int64) {
 	}
 }
 
-// PauseAll pauses all inputs. Switched off, it resumes those that have room, unless Fail has paused
-// them.
+// PauseAll pauses all inputs. With on false it resumes those that have space, unless Fail has
+// paused them.
 func (b *Inbox) PauseAll(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +160,8 @@ func (b *Inbox) PauseAll(on bool) {
 	}
 }
 
-// SetMax changes how many bytes an input may hold, when the number of partitions changes.
+// SetMax changes how many bytes an input may hold. It is called when the number of partitions
+// changes.
 func (b *Inbox) SetMax(max int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,7 +179,7 @@ func (b *Inbox) Queued() int64 {
 	return n
 }
 
-// Expect begins: records will come from this position on. Earlier ones were fetched for another
+// Expect sets the position from which records will come. Earlier records were fetched for another
 // worker and are dropped.
 func (b *Inbox) Expect(from projections.Position) {
 	b.mu.Lock()
@@ -192,9 +194,8 @@ func (b *Inbox) Expected() projections.Position {
 	return b.next
 }
 
-// Fail ends the partition in order, because it cannot be fetched any more. Its inputs are paused: a
-// client reports some errors with each fetch, and while the partition ends nobody wants to hear
-// them again.
+// Fail ends the partition in order, because it can no longer be fetched. It pauses the inputs,
+// because a client reports some errors with each fetch, and one report is enough.
 func (b *Inbox) Fail(err error) {
 	b.change(func() {
 		b.news.Failed = err
@@ -208,17 +209,17 @@ func (b *Inbox) CutOff(err error) {
 	b.change(func() { b.news.Failed, b.news.Stop = err, StopAbort })
 }
 
-// PublishDone brings the outcome of a publication.
+// PublishDone delivers the outcome of a publication.
 func (b *Inbox) PublishDone(err error) {
 	b.change(func() { b.news.Published = &outcome{err} })
 }
 
-// ApplyDone brings the outcome of the writing of a cut.
+// ApplyDone delivers the outcome of writing a cut.
 func (b *Inbox) ApplyDone(err error) {
 	b.change(func() { b.news.Applied = &outcome{err} })
 }
 
-// Stop asks for the end. An abort overrides a clean stop, never the other way round.
+// Stop orders the end. An abort overrides a clean stop, never the other way round.
 func (b *Inbox) Stop(k StopKind) {
 	b.change(func() { b.news.Stop = max(b.news.Stop, k) })
 }
@@ -233,7 +234,7 @@ func (b *Inbox) Promote(o opening.Order) {
 	b.change(func() { b.news.Promoted = &o })
 }
 
-// Reroute changes the source of the records, and pauses the paused inputs there, too.
+// Reroute changes the client that fetches, and pauses the paused inputs there too.
 func (b *Inbox) Reroute(setFlow func(in events.Input, paused bool)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -245,8 +246,8 @@ func (b *Inbox) Reroute(setFlow func(in events.Input, paused bool)) {
 	}
 }
 
-// Peek returns what ends a worker that has not begun, and leaves the rest in the inbox: the order
-// to begin and the first records come from different goroutines, in either order.
+// Peek returns the reasons to end a worker that has not begun, and leaves everything else in the
+// inbox. The order to begin and the first records come from different goroutines, in either order.
 func (b *Inbox) Peek() (stop StopKind, failed error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -281,7 +282,7 @@ func (b *Inbox) Close(pause bool) {
 	}
 }
 
-// pauseRest pauses the inputs that are not paused. mu is held.
+// pauseRest pauses the inputs that are not paused. The caller holds mu.
 func (b *Inbox) pauseRest() {
 	for i := range b.paused {
 		if !b.paused[i] {

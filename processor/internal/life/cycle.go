@@ -12,28 +12,28 @@ import (
 )
 
 // State is the phase of a partition's life in this process. A partition that is opened again has a
-// new worker, which begins a new life.
+// new worker with a new life.
 type State uint8
 
 // States of a partition.
 const (
-	Opening    State = iota // its store is restored and opened, and it waits for the order where to begin
+	Opening    State = iota // its store is being restored or opened, and it waits for the order where to begin
 	Live                    // it publishes, and answers queries
-	Stopping                // it finishes what it has begun
+	Stopping                // it finishes the work in progress
 	Failed                  // it stopped because of an error
 	Closed                  // it was given away
 	Standby                 // another member owns it, and this one follows
-	CatchingUp              // it folds up to where the group has committed; only then it is live
+	CatchingUp              // it folds up to the committed offsets, and then becomes live
 	numStates
 )
 
 // words are the names of the states in /readyz. Both opening states have one name there.
 var words = [numStates]string{"opening", "live", "stopping", "failed", "closed", "standby", "opening"}
 
-// Words are all words that a state is shown as, each once.
+// Words lists all names of states, each once.
 func Words() []string { return words[:CatchingUp] }
 
-// String is the state in one word.
+// String returns the name of the state.
 func (s State) String() string {
 	if s < numStates {
 		return words[s]
@@ -41,11 +41,10 @@ func (s State) String() string {
 	return "State(" + strconv.Itoa(int(s)) + ")"
 }
 
-// Opens reports whether a partition is on its way to be live here.
+// Opens reports whether a partition is about to become live here.
 func (s State) Opens() bool { return s == Opening || s == CatchingUp }
 
-// next has the transitions that are allowed, by the state that they leave. Failed and Closed are
-// the ends.
+// next lists the allowed transitions by the state that they leave. Failed and Closed are final.
 var next = [numStates][]State{
 	Opening:    {CatchingUp, Standby, Failed, Closed},
 	CatchingUp: {Live, Stopping, Failed},
@@ -54,10 +53,10 @@ var next = [numStates][]State{
 	Stopping:   {Failed, Closed},
 }
 
-// Transition is a step of a life.
+// Transition is one change of state.
 type Transition struct{ From, To State }
 
-// Transitions are all that are allowed.
+// Transitions returns all allowed transitions.
 func Transitions() (all []Transition) {
 	for from, tos := range next {
 		for _, to := range tos {
@@ -89,11 +88,11 @@ type Cycle struct {
 	Taken func(Transition)
 }
 
-// State is where the partition is.
+// State returns the current state.
 func (c *Cycle) State() State { return State(c.state.Load()) }
 
-// To moves the partition on. It panics if the transition is not allowed: that is a bug, and ends
-// this partition alone. Where the partition is already, nothing happens.
+// To changes the state. It panics if the transition is not allowed: that is a bug, and ends only
+// this partition. If the partition is already in that state, nothing happens.
 func (c *Cycle) To(to State) {
 	for {
 		from := c.State()
@@ -109,9 +108,9 @@ func (c *Cycle) To(to State) {
 	}
 }
 
-// Promote makes a standby catch up. It reports false, and does nothing, if the partition is no
-// standby at this moment. The goroutine that learns of the promotion first calls it, even if it is
-// not the worker.
+// Promote changes a standby to catching up. If the partition is not a standby at this moment, it
+// does nothing and returns false. The goroutine that first learns of the promotion calls it, even
+// if it is not the worker's.
 func (c *Cycle) Promote() bool { return c.swap(Standby, CatchingUp) }
 
 func (c *Cycle) swap(from, to State) bool {

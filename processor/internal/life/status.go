@@ -9,9 +9,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Errors of Live, Wait and Watch. Others are the reason why a partition failed.
+// Errors of Live, Wait and Watch. Any other error is the reason why a partition failed.
 var (
-	// ErrNotOwner means that another member owns the partition, or none does.
+	// ErrNotOwner means that another member, or none, owns the partition.
 	ErrNotOwner = errors.New("this node does not own the partition")
 	// ErrOpening means that the partition is being opened here and has not caught up.
 	ErrOpening = errors.New("the partition is being opened on this node")
@@ -19,8 +19,8 @@ var (
 
 // Progress is how far the opening of a partition has come.
 type Progress struct {
-	Done  float64 // share, from 0 to 1
-	Rate  float64 // records a second, or bytes
+	Done  float64 // from 0 to 1
+	Rate  float64 // per second: records, or bytes if Bytes
 	Bytes bool    // a snapshot is being restored
 	ETA   time.Duration
 }
@@ -29,25 +29,25 @@ type Progress struct {
 type Status struct {
 	Partition int32
 	State     State
-	Position  projections.Position // what is folded
-	Ends      projections.Position // ends of the logs as known here
+	Position  projections.Position // the folded position
+	Ends      projections.Position // ends of the logs, as far as they are known here
 	Lag       [events.NumInputs]int64
 
 	// Restoring means that a snapshot is being restored; Rate is then in bytes a second.
 	Restoring bool
-	// While it opens: the share that is done, from 0 to 1, records a second, and how long it will
-	// take; 0 = unknown.
+	// Progress, Rate and ETA describe the opening: the share that is done, from 0 to 1, records a
+	// second, and the time that is left; 0 = unknown.
 	Progress float64
 	Rate     float64
 	ETA      time.Duration
 
 	Full error // why it is live and yet does not fold: the disk is full
 	Err  error // why it failed
-	// Retry is when a partition that failed is opened again; zero: not by itself.
+	// Retry is when a failed partition is opened again; zero: it is not, by itself.
 	Retry time.Time
 }
 
-// String is the status in one line, as /readyz shows it.
+// String returns the status in one line, as /readyz shows it.
 func (s Status) String() string {
 	line := fmt.Sprintf("partition %d %s", s.Partition, s.State)
 	switch s.State {
@@ -81,7 +81,7 @@ func (s Status) String() string {
 	return line
 }
 
-// Done reports whether a channel that nothing is sent to is closed.
+// Done reports whether c is closed. Nothing is ever sent to c.
 func Done(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -13,34 +13,34 @@ import (
 )
 
 // The folding goroutine decodes record batches one at a time into reused memory. A client's poll
-// would make records of a whole answer long before they are folded: three hundred bytes of new
-// memory for a record of a hundred, which have left the CPU caches by the time they are folded. The
-// decoding itself is the client's code.
+// would decode a whole answer long before its records are folded: each record of a hundred bytes
+// would take three hundred bytes of new memory, which leaves the CPU caches before the fold reads
+// it. The decoding itself is the client's code.
 
-// Source is the log that batches are of.
+// Source is the log that batches come from.
 type Source struct {
 	Topic     string
 	Partition int32
 }
 
-// chunk is what one fetch brought: records, or batches that are not decoded yet.
+// chunk is the result of one fetch: records, or undecoded batches.
 type chunk struct {
 	records []*kgo.Record
-	batches []byte // whole ones, of format 2
+	batches []byte // complete batches of format 2
 	of      Source
-	from    int64 // records before this offset are known
+	from    int64 // records before this offset came before
 }
 
-// Where things are in a record batch of format 2, in bytes from its start.
+// Offsets of fields in a record batch of format 2, in bytes.
 const (
-	batchLengthAt = 8  // of what follows the length: int32
+	batchLengthAt = 8  // the length of everything after this field: int32
 	batchFormatAt = 16 // int8
 	batchDeltaAt  = 23 // from the first offset to the last: int32
 	batchHeader   = 61
 )
 
-// batchAt is the length of the batch that b begins with and the offset after it; 0 if it is not
-// there as a whole. ok is false if it is of another format than 2.
+// batchAt returns the length of the batch that b begins with and the offset after it, or 0 if the
+// batch is incomplete. ok is false if its format is not 2.
 func batchAt(b []byte) (length int, next int64, ok bool) {
 	if len(b) <= batchFormatAt {
 		return 0, 0, true
@@ -58,7 +58,7 @@ func batchAt(b []byte) (length int, next int64, ok bool) {
 	return length, int64(binary.BigEndian.Uint64(b)) + int64(int32(binary.BigEndian.Uint32(b[batchDeltaAt:]))) + 1, true
 }
 
-// batchMemory is what the records of one batch are decoded into.
+// batchMemory is the memory into which the records of one batch are decoded.
 type batchMemory struct {
 	records []kgo.Record
 	bytes   []byte
@@ -69,18 +69,18 @@ type batchMemory struct {
 // memory.
 const maxFreeMemory = 8
 
-// batchDecoder decodes batches. It is used by one goroutine. To the client it is the pool of what
-// it decodes into, for one batch after the other: nothing is given back record by record.
+// batchDecoder decodes batches. Only one goroutine uses it. The client uses it as its pool of
+// memory; records are not given back one by one.
 type batchDecoder struct {
 	pools   []kgo.Pool
 	inner   kgo.Decompressor
 	batch   int          // bytes that one batch may decompress to
-	now     *batchMemory // of the decoding that is under way
+	now     *batchMemory // memory of the decoding in progress
 	largest int          // bytes of a decompressed batch, so far
 
 	free     []*batchMemory
-	left     []*batchMemory // records of it may still be looked at
-	retained int            // bytes of those
+	left     []*batchMemory // their records may still be in use
+	retained int            // size of those, in bytes
 }
 
 func newBatchDecoder(batch int) *batchDecoder {
@@ -90,9 +90,8 @@ func newBatchDecoder(batch int) *batchDecoder {
 	return d
 }
 
-// next decodes and removes the first batch of c.batches. It returns the records of the batch that
-// are new, the memory that holds them (call leave when all are handed out), and the length of the
-// batch.
+// next decodes and removes the first batch of c.batches. It returns the new records of the batch,
+// the memory that holds them (call leave when all are handed out), and the length of the batch.
 func (d *batchDecoder) next(c *chunk) (records []*kgo.Record, memory *batchMemory, length int, err error) {
 	length, next, ok := batchAt(c.batches)
 	if !ok || length == 0 {
@@ -110,7 +109,7 @@ func (d *batchDecoder) next(c *chunk) (records []*kgo.Record, memory *batchMemor
 	switch {
 	case got.Err != nil:
 		return nil, d.now, length, d.failed(c, got.Err)
-	case at < next: // the client would ask for the rest again
+	case at < next: // the client would request the rest again
 		return nil, d.now, length, d.failed(c, errors.New("a batch has fewer readable records than its header counts"))
 	}
 	c.from = at
@@ -130,7 +129,7 @@ func (d *batchDecoder) take(length int) *batchMemory {
 	if n := len(d.free); n > 0 {
 		m, d.free = d.free[n-1], d.free[:n-1]
 	}
-	// The client grows a buffer that is too small. It asks for a little more than it fills.
+	// The client grows a buffer that is too small. It requests a little more than it fills.
 	if need := min(d.largest, 16*length, maxKeptBytes-1024) + 1024; cap(m.bytes) < need {
 		m.bytes = make([]byte, 0, need)
 	}
@@ -143,7 +142,7 @@ func (d *batchDecoder) leave(m *batchMemory) {
 	d.retained += cap(m.bytes)
 }
 
-// full reports whether the left memory is as large as one batch may be: then no batch is decoded
+// full reports whether the left memory is as large as one batch may be. Then nothing is decoded
 // before reuse.
 func (d *batchDecoder) full() bool { return d != nil && d.retained > d.batch }
 
@@ -151,7 +150,7 @@ func (d *batchDecoder) full() bool { return d != nil && d.retained > d.batch }
 // an unusual batch.
 const maxKeptBytes = 4 << 20
 
-// reuse frees the memory that was left: its records are no longer in use.
+// reuse frees the memory that was left, because its records are no longer in use.
 func (d *batchDecoder) reuse() {
 	for _, m := range d.left {
 		if len(d.free) < maxFreeMemory && cap(m.bytes) <= maxKeptBytes {
@@ -162,7 +161,7 @@ func (d *batchDecoder) reuse() {
 	d.left, d.retained = d.left[:0], 0
 }
 
-// GetRecords, GetDecompressBytes and their counterparts are those of the client's pools.
+// GetRecords, GetDecompressBytes and their counterparts implement the client's pools.
 
 func (d *batchDecoder) GetRecords(n int) []kgo.Record {
 	if cap(d.now.records) < n {
@@ -179,8 +178,8 @@ func (d *batchDecoder) PutRecords([]kgo.Record) {}
 
 func (d *batchDecoder) PutDecompressBytes([]byte) {}
 
-// WholeBatches returns b without a partial batch at its end, and the offset after the last whole
-// batch.
+// WholeBatches returns b without an incomplete batch at its end, and the offset after the last
+// complete one.
 func WholeBatches(b []byte) (whole []byte, next int64, err error) {
 	for n := 0; ; {
 		length, after, ok := batchAt(b[n:])

@@ -18,35 +18,35 @@ type Item struct {
 	Rec *kgo.Record
 }
 
-// Merger hands out the records of a partition's inputs, the earliest timestamp first, each input in
+// Merger hands out the records of a partition's inputs: the earliest timestamp first, each input in
 // its own order, and at equal timestamps in the order of the inputs. Any order folds to the same
-// state; this one holds the fewest reads that wait for their messages (DESIGN §6).
+// state; this one makes the fewest reads wait for their messages (DESIGN §6).
 type Merger struct {
 	streams [events.NumInputs]stream
-	wait    time.Duration // how long an input that is behind is waited for
+	wait    time.Duration // how long to wait for an input that is behind
 	decoder *batchDecoder // set once undecoded batches come in
-	Batch   int           // bytes that one of them may decompress to; 0: inflate.DefaultBatch
+	Batch   int           // how large one of them may be after decompression, in bytes; 0: inflate.DefaultBatch
 }
 
-// stream has the fetched and not yet folded records of one input.
+// stream holds the fetched and not yet folded records of one input.
 type stream struct {
-	records []*kgo.Record // decoded; those before at are handed out
-	at      int           // below len(records) if anything is at hand
-	memory  *batchMemory  // of records, nil if they are the client's
-	chunks  []chunk       // what comes after them
+	records []*kgo.Record // decoded; those before index at are handed out
+	at      int           // below len(records) if any record is at hand
+	memory  *batchMemory  // memory of records; nil if the client owns it
+	chunks  []chunk       // the data after records
 	err     error         // why the rest of chunks cannot be read
 
-	taken int64 // bytes that were handed out, or decoded, since the last look
+	taken int64 // bytes handed out or decoded since the last Taken
 	next  int64 // the offset after the last record that came in
-	end   int64 // the known end of the log: while next is below it, more is on its way
-	limit int64 // records from here on are held back
+	end   int64 // the known end of the log: while next is below it, more records will come
+	limit int64 // records from this offset on are held back
 
-	waiting  bool      // since the time in since, for this stream
+	waiting  bool      // other streams have waited for this one since the time in since
 	since    time.Time // start of the wait
-	deserted bool      // was waited for in vain: it is not waited for again until it has something
+	deserted bool      // a wait for it was in vain: no more waits until it has records
 }
 
-// NewMerger makes a merger that waits for an input that is behind for no longer than wait.
+// NewMerger creates a merger that waits for an input that is behind for at most wait.
 func NewMerger(wait time.Duration) *Merger {
 	m := &Merger{wait: wait}
 	for i := range m.streams {
@@ -55,10 +55,10 @@ func NewMerger(wait time.Duration) *Merger {
 	return m
 }
 
-// RecordOverhead is what a fetched record takes beside its key and value, in bytes.
+// RecordOverhead is the memory of a fetched record besides its key and value, in bytes.
 const RecordOverhead = 200
 
-// RecordBytes is the memory that a fetched record takes.
+// RecordBytes returns the memory of a fetched record.
 func RecordBytes(r *kgo.Record) int64 {
 	return int64(len(r.Key)) + int64(len(r.Value)) + RecordOverhead
 }
@@ -70,7 +70,7 @@ func (m *Merger) Begin(from, ends projections.Position) {
 	}
 }
 
-// Limit holds back the records from a position on; nil: none.
+// Limit holds back the records from a position on; nil removes the limit.
 func (m *Merger) Limit(until *projections.Position) {
 	for i := range m.streams {
 		m.streams[i].limit = math.MaxInt64
@@ -83,21 +83,21 @@ func (m *Merger) Limit(until *projections.Position) {
 // End is the known end of an input's log.
 func (m *Merger) End(in events.Input) int64 { return m.streams[in].end }
 
-// RaiseEnd takes in a newer end of an input's log.
+// RaiseEnd sets a newer end of an input's log.
 func (m *Merger) RaiseEnd(in events.Input, end int64) {
 	m.streams[in].end = max(m.streams[in].end, end)
 }
 
 // Passed reports whether all records of an input before offset goal are handed out: the next
-// record, or the end of what was fetched, is at goal or beyond it. Offsets between the last record
+// record, or the end of the fetched ones, is at goal or beyond it. Offsets between the last record
 // and goal are gone from the log.
 func (m *Merger) Passed(in events.Input, goal int64) bool {
 	s := &m.streams[in]
 	return s.atHand() && s.head() == nil || s.allOut() && s.next >= goal
 }
 
-// Add takes records of one input, in the order of their offsets, with the end of the log at the
-// time of the fetch. It leaves out records that came before, and returns those.
+// Add adds records of one input, in the order of their offsets, with the end of the log at the time
+// of the fetch. It leaves out records that came before, and returns those.
 func (m *Merger) Add(in events.Input, records []*kgo.Record, end int64) (known []*kgo.Record) {
 	s := &m.streams[in]
 	s.end = max(s.end, end)
@@ -114,8 +114,7 @@ func (m *Merger) Add(in events.Input, records []*kgo.Record, end int64) (known [
 	return known
 }
 
-// AddBatches is add for batches that are not decoded yet: all of the log from where the last ones
-// ended up to next.
+// AddBatches is Add for undecoded batches: the whole log from the end of the last ones up to next.
 func (m *Merger) AddBatches(in events.Input, of Source, batches []byte, next, end int64) {
 	s := &m.streams[in]
 	s.end = max(s.end, end)
@@ -135,12 +134,12 @@ func (m *Merger) append(s *stream, c chunk) {
 	}
 }
 
-// load brings the next records to hand, if there are any. All that were at hand are handed out.
+// load makes the next records available, if there are any. All previous ones are handed out.
 func (m *Merger) load(s *stream) {
 	s.records, s.at = nil, 0
 	m.leave(s)
 	for len(s.chunks) > 0 && len(s.records) == 0 && s.err == nil {
-		m.leave(s) // of a batch without records
+		m.leave(s) // a batch without records
 		c := &s.chunks[0]
 		if s.records = c.records; c.records == nil {
 			var n int
@@ -161,8 +160,8 @@ func (m *Merger) leave(s *stream) {
 	}
 }
 
-// Taken is how many bytes of each input were handed out since the last call, and why one cannot be
-// read on.
+// Taken returns how many bytes of each input were handed out since the last call, and why an input
+// cannot be read further.
 func (m *Merger) Taken() (bytes [events.NumInputs]int64, err error) {
 	for i := range m.streams {
 		s := &m.streams[i]
@@ -174,7 +173,7 @@ func (m *Merger) Taken() (bytes [events.NumInputs]int64, err error) {
 	return bytes, err
 }
 
-// head is the next record of the stream, nil if there is none or it is held back.
+// head returns the next record of the stream, or nil if there is none or it is held back.
 func (s *stream) head() *kgo.Record {
 	if s.at == len(s.records) {
 		return nil
@@ -185,30 +184,30 @@ func (s *stream) head() *kgo.Record {
 	return nil
 }
 
-// advance goes on to the record after the head.
+// advance moves to the record after the head.
 func (m *Merger) advance(s *stream) {
 	if s.memory == nil {
 		s.taken += RecordBytes(s.records[s.at])
 	}
-	s.records[s.at] = nil // the fetch that it was part of can go piece by piece
+	s.records[s.at] = nil // so that the memory of its fetch can be freed piece by piece
 	s.at++
 	if s.at == len(s.records) {
 		m.load(s)
 	}
 }
 
-// atHand reports whether there are records, even if they are held back.
+// atHand reports whether decoded records are left, even if they are held back.
 func (s *stream) atHand() bool { return s.at < len(s.records) }
 
 // allOut reports whether all that came in is handed out.
 func (s *stream) allOut() bool { return !s.atHand() && s.err == nil }
 
-// behind reports whether the stream has nothing at hand but will have.
+// behind reports whether the stream has no decoded records but will have some.
 func (s *stream) behind() bool { return !s.atHand() && s.next < min(s.end, s.limit) }
 
-// Pick appends up to n items to batch, whose records are good until the next call. If it returns
-// none although there are some, an input that is behind is waited for until the time it returns;
-// else that is zero.
+// Pick appends up to n items to batch. Their records are valid until the next call. If Pick returns
+// none although there are some, it waits for an input that is behind until the returned time, which
+// is otherwise zero.
 func (m *Merger) Pick(now time.Time, batch []Item, n int) ([]Item, time.Time) {
 	if m.decoder != nil {
 		m.decoder.reuse()
@@ -242,7 +241,7 @@ func (m *Merger) Pick(now time.Time, batch []Item, n int) ([]Item, time.Time) {
 			n--
 		}
 		if s.behind() && !s.deserted {
-			break // the others wait for it, the next time
+			break // the others wait for this stream in the next call
 		}
 	}
 	return batch, time.Time{}
@@ -259,7 +258,7 @@ func precedes(millis int64, stream int, r rival) bool {
 	return r.stream < 0 || millis < r.millis || millis == r.millis && stream < r.stream
 }
 
-// earliest is the stream whose head goes next, -1 if there is none, and the next best.
+// earliest returns the stream whose head goes next, or -1, and the next best one.
 func (m *Merger) earliest() (int, rival) {
 	first, second := rival{stream: -1}, rival{stream: -1}
 	for i := range m.streams {
@@ -288,5 +287,5 @@ func (m *Merger) Any() bool {
 	return false
 }
 
-// MillisOf is the timestamp of a record, by which inputs are merged, in Unix milliseconds.
+// MillisOf returns the timestamp of a record in Unix milliseconds, the key of the merge.
 func MillisOf(r *kgo.Record) int64 { return r.Timestamp.UnixMilli() }

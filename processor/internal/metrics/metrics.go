@@ -20,11 +20,11 @@ type phase uint8
 // The phases of a batch.
 const (
 	PhaseDecode  phase = iota // records to events, checks included
-	PhaseFold                 // events into the state, waiting for the lock included
+	PhaseFold                 // events into the state, including the wait for the lock
 	PhaseDrain                // changes to output records
-	PhasePublish              // from the first record's handing over to the last acknowledgement
+	PhasePublish              // from handing over the first record to the last acknowledgement
 	PhaseCut                  // dirty state to a batch
-	PhaseApply                // writing that
+	PhaseApply                // writing that batch
 	PhaseCommit               // group offsets
 	numPhases
 )
@@ -34,7 +34,7 @@ var PhaseNames = [numPhases]string{"decode", "fold", "drain", "publish", "cut", 
 
 var outcomeNames = [projections.NumOutcomes]string{"applied", "duplicate", "ignored", "waiting", "too_many_held", "channel_full", "expired_id"}
 
-// kindInput is the input that a kind of event comes from.
+// kindInput returns the input that a kind of event comes from.
 func kindInput(k events.Kind) events.Input {
 	switch {
 	case k < events.KindReadUpTo:
@@ -45,7 +45,7 @@ func kindInput(k events.Kind) events.Input {
 	return events.Deliveries
 }
 
-// Set are those of all partitions. Gauges are read from the workers when they are asked for
+// Set has the metrics of all partitions. Gauges are read from the workers at each scrape
 // (collector.go).
 type Set struct {
 	inputs [events.NumInputs]string
@@ -67,13 +67,13 @@ type Set struct {
 	Restores, snapshotsTaken   *prometheus.CounterVec
 	SnapshotBytes, Quarantined prometheus.Counter
 	StoresRemoved              prometheus.Counter
-	OtherSettings              prometheus.Gauge // members of the group with other settings
+	OtherSettings              prometheus.Gauge // number of members of the group with other settings
 	Times                      snapshotTimes
 
 	all []prometheus.Collector
 }
 
-// New makes the metrics of a processor. They are not registered yet.
+// New creates the metrics of a processor. They are not registered yet.
 func New(t setup.Topics) *Set {
 	const ns, sub = "tidemark", "processor"
 	m := &Set{inputs: t.Inputs}
@@ -137,8 +137,8 @@ func New(t setup.Topics) *Set {
 	return m
 }
 
-// begin makes series that stand at 0. An alert on an increase would not see the first event of a
-// series that begins with it.
+// begin creates series with the value 0. An alert on an increase would not see the first event of a
+// series that starts with that event.
 func begin(c *prometheus.CounterVec, values ...string) {
 	for _, v := range values {
 		c.WithLabelValues(v)
@@ -170,8 +170,8 @@ func (m *Set) Register(reg prometheus.Registerer, extra ...prometheus.Collector)
 	return unregister, nil
 }
 
-// Worker counts for one partition what is added to the shared counters once per batch: the shared
-// ones are contended.
+// Worker collects one partition's counts, and adds them to the shared counters once per batch,
+// because those are contended.
 type Worker struct {
 	*Set
 	events [events.NumKinds][projections.NumOutcomes]uint32
@@ -185,7 +185,7 @@ func (m *Worker) Folded(k events.Kind, o projections.Outcome, clockReplaced bool
 	}
 }
 
-// Flush adds what was counted to the shared counters.
+// Flush adds the collected counts to the shared counters.
 func (m *Worker) Flush() {
 	for k := range m.events {
 		for o, n := range m.events[k] {
@@ -214,7 +214,7 @@ func (m *Set) ToBadge(d time.Duration) { m.badges.Observe(d.Seconds()) }
 // Phase adds the time that a phase has taken.
 func (m *Set) Phase(p phase, d time.Duration) { m.phases[p].Observe(d.Seconds()) }
 
-// Times remembers when a partition had its last snapshot, for the metric.
+// snapshotTimes remembers when each partition had its last snapshot, for the metric.
 type snapshotTimes struct {
 	mu sync.Mutex
 	at map[int32]time.Time

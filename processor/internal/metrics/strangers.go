@@ -19,8 +19,8 @@ type strangers struct {
 	topics [events.NumInputs]events.Strangers
 }
 
-// Note counts a record of a topic of n partitions. The record that completes strangersSaid causes
-// one log line with the way out.
+// Note counts a record of a topic with n partitions. When a topic reaches strangersSaid such
+// records, Note logs one line with the way out.
 func (s *strangers) Note(log *slog.Logger, in events.Input, r *kgo.Record, n int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
