@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidemark/tidemark/cache/internal/format"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/trace"
 )
 
 // DefaultGroup is the consumer group of the cache role.
@@ -72,6 +73,8 @@ type Config struct {
 	// default.
 	RetryMin, RetryMax time.Duration
 
+	// Trace begins a span for the records that carry a sampled traceparent; nil: none.
+	Trace trace.Tracer
 	// Registerer registers the metrics; nil: they are not registered.
 	Registerer prometheus.Registerer
 	// Logger gets the log; nil: nothing is logged.

@@ -14,6 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/loglimit"
 	"github.com/tidemark/tidemark/internal/sink"
+	"github.com/tidemark/tidemark/internal/trace"
 )
 
 // session is one membership of the group, with one filling of Redis. It ends when the filling does:
@@ -142,7 +143,7 @@ func (s *session) apply(ctx context.Context, fetches kgo.Fetches) error {
 		return err
 	}
 	if b.tally.records > 0 {
-		if err := s.cache.writer.write(ctx, b); err != nil {
+		if err := s.write(ctx, fetches); err != nil {
 			return err
 		}
 		s.cache.metrics.count(b.tally)
@@ -157,6 +158,17 @@ func (s *session) apply(ctx context.Context, fetches kgo.Fetches) error {
 		return err
 	}
 	return s.advance(ctx, touched, oldest, &b.written)
+}
+
+// write writes the batch, which the fetched records became.
+func (s *session) write(ctx context.Context, fetches kgo.Fetches) error {
+	if s.cfg.Trace == nil {
+		return s.cache.writer.write(ctx, &s.batch)
+	}
+	spans := trace.Records(s.cfg.Trace, "write to Redis", fetches)
+	err := s.cache.writer.write(ctx, &s.batch)
+	spans.End(err)
+	return err
 }
 
 // join adds the fetched records to the batch. It returns their partitions and the time of the

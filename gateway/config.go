@@ -15,6 +15,7 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/bounds"
 	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/trace"
 )
 
 // Topics are the names of the topics that a gateway reads and writes. An empty one becomes the name
@@ -79,6 +80,10 @@ type Config struct {
 	ThreadsAlways bool
 	// PreviewsOff leaves message text out of all frames.
 	PreviewsOff bool
+
+	// Trace begins spans: for the records that carry a sampled traceparent, until a frame of theirs is
+	// written, and for the events of devices. Nil: none.
+	Trace trace.Tracer
 
 	Registerer prometheus.Registerer // nil: none
 	Logger     *slog.Logger          // nil: nowhere

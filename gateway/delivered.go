@@ -38,6 +38,9 @@ type delivery struct {
 
 // taken notes which messages a connection has taken.
 func (d *deliveries) taken(instance string, batch []wire.Item) {
+	if d.g.cfg.Trace != nil {
+		wire.Sent(batch)
+	}
 	var last *entry // frames of one channel often follow each other
 	d.mu.Lock()
 	defer d.mu.Unlock()

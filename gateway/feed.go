@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
 
@@ -14,7 +13,9 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/retry"
+	"github.com/tidemark/tidemark/internal/trace"
 )
 
 // feed reads the topics until ctx is done, in sessions. Each session begins at the ends of the
@@ -55,12 +56,12 @@ func (g *Gateway) session(ctx context.Context) error {
 		return fmt.Errorf("client of Kafka: %w", err)
 	}
 	defer cl.Close()
-	from, seen, err := g.ends(ctx, cl)
+	from, err := kafkaadmin.FromEnds(ctx, cl, g.feedTopics())
 	if err != nil {
 		return err
 	}
 	cl.AddConsumePartitions(from)
-	g.begin(seen)
+	g.begin(kafkaadmin.Offsets(from[g.cfg.Topics.Messages]))
 	g.setFeed(nil)
 
 	var d decoder
@@ -106,47 +107,20 @@ func (g *Gateway) begin(seen map[int32]int64) {
 	}
 }
 
-// ends lists the ends of all topics: for the client, and those of chat.messages for begin.
-func (g *Gateway) ends(ctx context.Context, cl *kgo.Client) (map[string]map[int32]kgo.Offset, map[int32]int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	ends, err := kadm.NewClient(cl).ListEndOffsets(ctx, g.feedTopics()...)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("ends of the topics %v: %w", g.feedTopics(), err)
-	}
-	from, seen := map[string]map[int32]kgo.Offset{}, map[int32]int64{}
-	for _, topic := range g.feedTopics() {
-		if len(ends[topic]) == 0 {
-			return nil, nil, fmt.Errorf("topic %q has no partitions: `tidemark topics create` makes them", topic)
-		}
-	}
-	ends.Each(func(o kadm.ListedOffset) {
-		if from[o.Topic] == nil {
-			from[o.Topic] = map[int32]kgo.Offset{}
-		}
-		from[o.Topic][o.Partition] = kgo.NewOffset().At(o.Offset)
-		if o.Topic == g.cfg.Topics.Messages {
-			seen[o.Partition] = o.Offset
-		}
-	})
-	return from, seen, nil
-}
-
 // decoder is memory that is reused for every record.
 type decoder struct {
 	events  events.Decoder
 	message events.Message
 	delta   events.UnreadDelta
 	record  events.ChannelRecord
+	traced  *trace.Path // of what is being taken; nil: its traces are not followed
 }
 
 // take applies what was fetched. Deltas come before the channels' records, so that a client seldom
 // gets a message before the count that includes it.
 func (g *Gateway) take(fetches kgo.Fetches, d *decoder) {
 	t := &g.cfg.Topics
+	d.traced = trace.NewPath(g.cfg.Trace)
 	for _, step := range []struct {
 		topic string
 		apply func(*kgo.Record, *decoder) error
@@ -184,10 +158,12 @@ func (g *Gateway) takeDelta(r *kgo.Record, d *decoder) error {
 	h := g.hubs.of(id)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.traced = d.traced.At(r)
 	if u := h.users[id]; u != nil { // they may have left meanwhile
 		g.applyDelta(u, &d.delta)
 	}
-	g.metrics.latency(r.Timestamp, g.cfg.Now())
+	g.metrics.latency(r.Timestamp, g.cfg.Now(), h.traced.ID())
+	h.traced = nil
 	return nil
 }
 
@@ -202,7 +178,11 @@ func (g *Gateway) takeChannel(r *kgo.Record, d *decoder) error {
 	if loading { // before interest is read: see there
 		g.told[events.PartitionOf(r.Key, g.cfg.Partitions)].Note(d.record.Stamp.M)
 	}
-	g.hubs.each(g.hubs.interest.Of(r.Key), func(h *hub) { g.applyChannel(h, &d.record) })
+	g.hubs.each(g.hubs.interest.Of(r.Key), func(h *hub) {
+		h.traced = d.traced.At(r)
+		g.applyChannel(h, &d.record)
+		h.traced = nil
+	})
 	return nil
 }
 

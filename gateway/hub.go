@@ -7,6 +7,7 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/interest"
 	"github.com/tidemark/tidemark/gateway/internal/wire"
 	"github.com/tidemark/tidemark/internal/alarm"
+	"github.com/tidemark/tidemark/internal/trace"
 )
 
 // shards is how many hubs a gateway has. The id of a user decides which one they are in, so work
@@ -31,6 +32,8 @@ type hub struct {
 	begun map[int32]int64
 	// dirty are connections that got frames since the last kick.
 	dirty []*conn
+	// traced is the trace of the record that is being applied; nil: none is followed.
+	traced *trace.Path
 	// between is called each time that long work has let go of the lock. Tests set it.
 	between func()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/gateway/internal/shown"
+	"github.com/tidemark/tidemark/internal/trace"
 )
 
 // metrics are those of a gateway. No label has the id of a user.
@@ -102,4 +103,6 @@ func (m *metrics) timed(h prometheus.Histogram) func() {
 }
 
 // latency observes how old a record was when it became a frame.
-func (m *metrics) latency(at, now time.Time) { m.behind.Observe(max(0, now.Sub(at).Seconds())) }
+func (m *metrics) latency(at, now time.Time, traceID string) {
+	trace.Observe(m.behind, max(0, now.Sub(at).Seconds()), traceID)
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
 	"github.com/tidemark/tidemark/internal/guard"
+	"github.com/tidemark/tidemark/internal/trace"
 )
 
 // produceTimeout bounds how long an event may take to be acknowledged.
@@ -21,10 +22,12 @@ const produceTimeout = 10 * time.Second
 // goroutine of the client calls done, with the event's token and offset or with an error. done may
 // take the lock. Of asked, which may be done, only the request id counts: log lines have it.
 func (g *Gateway) produce(asked context.Context, topic, channelID string, event proto.Message, done func(token string, offset int64, err error)) {
+	headers, written := trace.Start(g.cfg.Trace, "write to "+topic)
 	panicked := g.panicked("what follows from an event is left out")
 	var once sync.Once // done counts the events that are being written: it is called once for each, whatever panics
 	said := func(token string, offset int64, err error) {
 		once.Do(func() {
+			written(err)
 			if bug := guard.Do("the answer to an event", func() { done(token, offset, err) }); bug != nil {
 				panicked(guard.Of(bug))
 			}
@@ -37,7 +40,7 @@ func (g *Gateway) produce(asked context.Context, topic, channelID string, event 
 			return err // it does not happen: the ids came as JSON, so they are valid UTF-8
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), produceTimeout)
-		g.cfg.Producer.TryProduce(ctx, &kgo.Record{Topic: topic, Key: []byte(channelID), Value: value}, func(r *kgo.Record, err error) {
+		g.cfg.Producer.TryProduce(ctx, &kgo.Record{Topic: topic, Key: []byte(channelID), Value: value, Headers: headers}, func(r *kgo.Record, err error) {
 			cancel()
 			if err != nil {
 				g.metrics.produceErrors.Inc()

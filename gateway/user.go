@@ -113,6 +113,9 @@ func (u *user) entryOf(channelID string) *entry {
 // but e or t is noted, of which the frame tells the counts, and follows the inbox unless that
 // covers it; both are nil for all other frames. Called with the lock.
 func (u *user) broadcast(it wire.Item, e *entry, t *thread) {
+	if u.hub.traced != nil && it.Sent == nil {
+		it.Sent = u.hub.traced.Begin("send to a socket")
+	}
 	for _, c := range u.conns {
 		switch {
 		case !c.loading:

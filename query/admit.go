@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/internal/auth"
+	"github.com/tidemark/tidemark/internal/trace"
 	"github.com/tidemark/tidemark/query/internal/body"
 	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/internal/gate"
@@ -58,6 +59,7 @@ func (f *front) admit(m *method, r *http.Request) (_ *http.Request, release func
 		}
 		if id.Scopes == 0 && !peer {
 			user = id.Subject
+			r.Header.Del(trace.Header) // users do not decide what is recorded
 		}
 	}
 	if user != "" {

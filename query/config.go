@@ -15,6 +15,7 @@ import (
 	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/auth"
 	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/internal/trace"
 	"github.com/tidemark/tidemark/query/internal/peers"
 )
 
@@ -62,6 +63,11 @@ type Config struct {
 	Registerer prometheus.Registerer
 	// Logger logs what callers do not see: panics and failed writes. Nil: slog.Default().
 	Logger *slog.Logger
+	// Trace gives published events the trace of their call; nil: they get none. Spans is around each
+	// call, and each call to another node; nil: nothing is. The header traceparent of users is
+	// ignored: only services and nodes may begin a trace.
+	Trace trace.Tracer
+	Spans connect.Interceptor
 	// Inside, if set, is around each call once it is decoded and allowed.
 	Inside connect.Interceptor
 	// Now is the clock that page tokens age by. Nil: time.Now.

@@ -73,6 +73,7 @@ type front struct {
 func Handler(c Config) http.Handler {
 	c = c.withDefaults()
 	m := newMetrics(c.Registerer, c.Logger)
+	m.trace = c.Trace
 	s := newService(c, m)
 	authorize := &authorizer{c.Verifier, s}
 	options := append(codec.Options(func() int { return position.MaxTokens(c.Node.Partitions()) }),
@@ -101,7 +102,7 @@ func Handler(c Config) http.Handler {
 
 	if c.Producer != nil {
 		_, publishing := ingestv1connect.NewIngestServiceHandler(ingest.New(ingest.Config{
-			Producer: c.Producer, Topics: c.Topics, Queries: s, Timeout: maxCall, Now: c.Now, Logger: c.Logger,
+			Producer: c.Producer, Topics: c.Topics, Queries: s, Timeout: maxCall, Now: c.Now, Logger: c.Logger, Trace: c.Trace,
 		}), append(options, connect.WithReadMaxBytes(maxIngestBody))...)
 		f.methods[ingestv1connect.IngestServicePublishProcedure] = method{handler: publishing, maxBody: maxIngestBody, scopes: auth.ScopePublish | auth.ScopeErase}
 		f.methods[ingestv1connect.IngestServiceMarkAllReadProcedure] = method{handler: publishing, maxBody: maxQueryBody}

@@ -33,6 +33,9 @@ func NewLocal(c Config) *Local {
 // interceptors are around every call, the outermost first.
 func interceptors(c *Config, m *metrics, a *authorizer) []connect.Interceptor {
 	all := []connect.Interceptor{m, &auditor{c.Audit}, &recoverer{c.Logger}, a}
+	if c.Spans != nil {
+		all = append([]connect.Interceptor{c.Spans}, all...)
+	}
 	if c.Inside != nil {
 		all = append(all, c.Inside)
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tidemark/tidemark/internal/obs"
+	"github.com/tidemark/tidemark/internal/trace"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/internal/gate"
@@ -27,6 +28,7 @@ type metrics struct {
 	relays    prometheus.Gauge
 	refused   *prometheus.CounterVec
 	log       *obs.Seldom
+	trace     trace.Tracer // nil: no trace is beside a time
 }
 
 // Why a call was refused, of metrics.refused, beside gate.Reasons.
@@ -120,7 +122,11 @@ func (m *metrics) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		name := path.Base(req.Spec().Procedure)
 		m.calls.WithLabelValues(name, codeLabel(err)).Inc()
 		m.reveal(ctx, name, err)
-		m.seconds.WithLabelValues(name).Observe(time.Since(start).Seconds())
+		traced := ""
+		if m.trace != nil {
+			traced = trace.TraceID(m.trace.Of(ctx))
+		}
+		trace.Observe(m.seconds.WithLabelValues(name), time.Since(start).Seconds(), traced)
 		return res, err
 	}
 }

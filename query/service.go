@@ -48,7 +48,7 @@ var _ queryv1connect.QueryServiceHandler = (*service)(nil)
 
 func newService(c Config, m *metrics) *service {
 	return &service{
-		node: c.Node, owners: &owners.Finder{Node: c.Node, Self: c.Self}, topics: c.Topics, peers: peers.New(&c.Peers, c.Transport),
+		node: c.Node, owners: &owners.Finder{Node: c.Node, Self: c.Self}, topics: c.Topics, peers: peers.New(&c.Peers, c.Transport, c.Spans),
 		watches:  streams.NewLimit(c.MaxWatches, c.MaxWatchesPerUser, m.watches),
 		relays:   streams.NewLimit(streams.RelayFactor*c.MaxWatches, streams.RelayFactor*c.MaxWatchesPerUser, m.relays),
 		stopping: c.Stopping, waits: limit.NewSlots(c.Limits.Waits), lists: kept.New(c.Now),

@@ -25,7 +25,7 @@ func (n *Node) addCache() error {
 		Brokers: c.Kafka.Brokers, ClientOptions: c.Kafka.Options, Group: c.Group + "-cache",
 		Unread: c.Topics.Unread, Channels: c.Topics.Channels,
 		SessionTimeout: c.SessionTimeout, ThreadsAlways: c.ThreadsAlways, Values: c.RedisValues, Keys: c.RedisKeys,
-		Redis: n.redis, Registerer: n.registry, Logger: c.Logger.With("role", "cache"),
+		Redis: n.redis, Registerer: n.registry, Logger: c.Logger.With("role", "cache"), Trace: n.traces.engine,
 		BatchRecords: n.memory.Records, FetchBytes: int32(n.memory.Fetch), //nolint:gosec // it has an upper limit
 	})
 	if err != nil {

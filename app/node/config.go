@@ -16,6 +16,7 @@ import (
 	"github.com/tidemark/tidemark/internal/edge"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/peer"
+	"github.com/tidemark/tidemark/internal/trace/otlp"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query"
@@ -86,6 +87,10 @@ type Config struct {
 	// UI, if set, serves the page at / and /ui/. The node fills in all fields but Demo and
 	// About.Dev. The page needs the role query, and its users connect to the role gateway.
 	UI *ui.Config
+
+	// Traces says where the spans of events and calls go; without an Endpoint there are none. The
+	// node fills in all fields but Endpoint, Sample and Every.
+	Traces otlp.Config
 
 	// Verifier judges the tokens of callers of queries and sockets; nil: there are no keys.
 	Verifier *auth.Verifier

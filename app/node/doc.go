@@ -13,6 +13,7 @@
 //	sql.go        the role sql
 //	gateway.go    the role gateway
 //	metrics.go    what a node measures beside its parts
+//	traces.go     spans for a collector, if one is named
 //	statecodes.go the codes of what is wrong now, as a metric
 //	doors.go      the listeners
 //	cluster.go    what this node reports to others, and asks them

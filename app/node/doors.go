@@ -81,14 +81,14 @@ func (n *Node) handler() http.Handler {
 		rest = query.Handler(query.Config{
 			Node: n.answers(), Topics: n.cfg.Topics.Inputs, Self: n.cfg.Advertise, Producer: producer, Stopping: n.stopping, Verifier: n.cfg.Verifier,
 			Peers: n.cfg.Peers, Audit: n.cfg.Audit, Transport: query.PeerTransport(n.cfg.PeerTLS), Limits: n.limits(),
-			Registerer: n.registry, Logger: n.cfg.Logger.With("role", "query"),
+			Registerer: n.registry, Logger: n.cfg.Logger.With("role", "query"), Trace: n.traces.engine, Spans: n.traces.calls,
 		})
 		g := n.cfg.Gateway // the list of origins is one for sockets and calls
 		rest = crossorigin.Handler(crossorigin.Config{Origins: g.Origins, Loopback: g.LoopbackOrigins}, rest)
 	}
 	var mux *http.ServeMux
 	if n.cfg.AdminListener == nil {
-		mux = obs.Mux(n.Ready, n.registry, rest)
+		mux = obs.Mux(n.Ready, n.metrics(), rest)
 		n.serveAdmin(mux)
 	} else {
 		mux = obs.Mux(n.Ready, nil, rest)
@@ -108,7 +108,7 @@ func (n *Node) handler() http.Handler {
 
 // adminHandler serves operators at a listener of their own, the only one with profiles.
 func (n *Node) adminHandler() http.Handler {
-	mux := obs.Mux(n.Ready, n.registry, nil)
+	mux := obs.Mux(n.Ready, n.metrics(), nil)
 	n.serveAdmin(mux)
 	mux.Handle("/debug/pprof/", edge.Lasting(admin.Profiles(n.adminConfig()), streamWrite))
 	return mux
@@ -129,6 +129,9 @@ func (n *Node) adminConfig() admin.Config {
 	}
 	return c
 }
+
+// metrics serves /metrics, with exemplars if there are traces.
+func (n *Node) metrics() http.Handler { return obs.Metrics(n.registry, n.traces.engine != nil) }
 
 // limits are those of the configuration, with a share of the node's memory for the bodies of
 // requests.

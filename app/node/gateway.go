@@ -32,9 +32,9 @@ func (n *Node) addGateway(partitions int32) error {
 	}
 	gc.Query = query.NewLocal(query.Config{
 		Node: n.answers(), Topics: c.Topics.Inputs, Self: c.Advertise, Peers: c.Peers, Stopping: n.stopping, Transport: query.PeerTransport(c.PeerTLS),
-		Logger: c.Logger.With("role", "gateway"),
+		Logger: c.Logger.With("role", "gateway"), Trace: n.traces.engine, Spans: n.traces.calls,
 	})
-	gc.Verifier, gc.Audit = c.Verifier, c.Audit
+	gc.Verifier, gc.Audit, gc.Trace = c.Verifier, c.Audit, n.traces.engine
 	if gc.OwnAccount == nil {
 		gc.OwnAccount = c.Peers.OwnAccount()
 	}

@@ -33,6 +33,7 @@ import (
 type Node struct {
 	cfg      Config
 	registry *prometheus.Registry
+	traces   traces
 	memory   config.Memory // of a node with a limit
 	blocks   *pebble.Cache // shared by the stores; nil without a limit
 
@@ -74,7 +75,7 @@ func New(ctx context.Context, c Config) (_ *Node, err error) {
 	c.Audit.Register(n.registry)
 	n.registry.MustRegister(stateCodes{n.Ready, c.Logger})
 	n.stopping, n.stop = context.WithCancel(context.Background())
-	if n.client, err = n.connect(ctx); err != nil {
+	if n.traces, err = newTraces(ctx, c, n.registry); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -82,6 +83,9 @@ func New(ctx context.Context, c Config) (_ *Node, err error) {
 			n.release()
 		}
 	}()
+	if n.client, err = n.connect(ctx); err != nil {
+		return nil, err
+	}
 	partitions, err := n.partitions(ctx)
 	if err != nil {
 		return nil, err
@@ -160,10 +164,12 @@ func (n *Node) addProcessor(partitions int32) error {
 		pc.Cache, pc.MemTableSize, pc.QueueBytes = n.blocks, uint64(n.memory.MemTable), int64(n.memory.Queue)
 		pc.CutBytes = int64(n.memory.Dirty)
 	}
+	pc.Trace = n.traces.engine
 	p, err := processor.New(pc)
 	if err != nil {
 		return err
 	}
+	pc.Trace = nil // what is folded again beside the node is no event's way
 	n.processor = p
 	if !c.Roles.Has(config.RoleProcessor) {
 		n.router = &router{p, partitions}
@@ -270,7 +276,9 @@ func (n *Node) release() {
 	if n.processor != nil && (n.router != nil || !n.ran) {
 		closeUnrun(n.processor)
 	}
-	n.client.Close()
+	if n.client != nil {
+		n.client.Close()
+	}
 	if n.sockets != nil {
 		_ = n.sockets.Close() // presence runs out by itself
 	}
@@ -280,4 +288,5 @@ func (n *Node) release() {
 	if n.blocks != nil {
 		n.blocks.Unref()
 	}
+	n.traces.close()
 }

@@ -8,5 +8,6 @@
 //	create.go    creates those that are missing
 //	identity.go  ids of the cluster and of topics
 //	newest.go    the newest records of topics, as tokens
+//	ends.go      where a client begins that reads only what is new
 //	leave.go     leaves a consumer group in bounded time
 package kafkaadmin

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/tidemark/tidemark/internal/obs/codes"
 )
 
@@ -21,14 +19,14 @@ type Readiness struct {
 // Mux serves what every node has: /healthz (200 while the process answers at all), /readyz (200
 // when ready says so, else 503 with its lines; ?format=json: as JSON) and /metrics, unless metrics
 // is nil. Other paths go to rest; nil: 404.
-func Mux(ready func() Readiness, metrics *prometheus.Registry, rest http.Handler) *http.ServeMux {
+func Mux(ready func() Readiness, metrics, rest http.Handler) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) {
 		answerReady(w, req.URL.Query().Get("format"), ready())
 	})
 	if metrics != nil {
-		mux.Handle("GET /metrics", metricsHandler(metrics))
+		mux.Handle("GET /metrics", metrics)
 	}
 	if rest != nil {
 		mux.Handle("/", rest)

@@ -20,7 +20,9 @@ func NewRegistry(b Build) *prometheus.Registry {
 	return r
 }
 
-// metricsHandler serves the metrics of a registry. A collector that fails does not hide the others.
-func metricsHandler(r *prometheus.Registry) http.Handler {
-	return promhttp.HandlerFor(r, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: r})
+// Metrics serves the metrics of a registry. A collector that fails does not hide the others. With
+// exemplars a scraper may ask for the OpenMetrics format, which has the ids of traces beside times.
+// Without them it is not offered: it writes the bounds of buckets in another way ("1.0" for "1").
+func Metrics(r *prometheus.Registry, exemplars bool) http.Handler {
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: r, EnableOpenMetrics: exemplars})
 }

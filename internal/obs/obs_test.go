@@ -66,7 +66,7 @@ func serve(t *testing.T, h http.Handler, method, path string) (int, string) {
 func TestEndpoints(t *testing.T) {
 	state := Readiness{Lines: []string{"partition 0 live", "partition 1 opening 3.0%"}}
 	rest := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	mux := Mux(func() Readiness { return state }, NewRegistry(NewBuild("v9")), rest)
+	mux := Mux(func() Readiness { return state }, Metrics(NewRegistry(NewBuild("v9")), false), rest)
 
 	if code, body := serve(t, mux, "GET", "/healthz"); code != 200 || body != "ok\n" {
 		t.Errorf("/healthz: %d %q", code, body)
@@ -93,7 +93,7 @@ func TestEndpoints(t *testing.T) {
 	if code, _ := serve(t, mux, "POST", "/other"); code != http.StatusTeapot {
 		t.Errorf("what is not ours: %d", code)
 	}
-	if code, _ := serve(t, Mux(func() Readiness { return state }, prometheus.NewRegistry(), nil), "GET", "/other"); code != 404 {
+	if code, _ := serve(t, Mux(func() Readiness { return state }, Metrics(prometheus.NewRegistry(), false), nil), "GET", "/other"); code != 404 {
 		t.Errorf("without a rest: %d", code)
 	}
 }
@@ -108,7 +108,7 @@ func (broken) Collect(c chan<- prometheus.Metric) {
 func TestABrokenCollectorHidesNothingElse(t *testing.T) {
 	r := NewRegistry(NewBuild(""))
 	r.MustRegister(broken{})
-	if code, body := serve(t, Mux(nil, r, nil), "GET", "/metrics"); code != 200 || !strings.Contains(body, "tidemark_build_info") {
+	if code, body := serve(t, Mux(nil, Metrics(r, false), nil), "GET", "/metrics"); code != 200 || !strings.Contains(body, "tidemark_build_info") {
 		t.Errorf("%d %.100q", code, body)
 	}
 }

@@ -10,7 +10,8 @@ import (
 // it encodes it: so no lock is held while it is encoded, and a frame that a newer value replaces in
 // a queue is never encoded.
 type Frame struct {
-	Size   int // about how many bytes it has: what a queue counts
+	Size   int    // about how many bytes it has: what a queue counts
+	Sent   func() // is called each time that a device has taken the frame; nil: nothing is
 	once   sync.Once
 	encode func() []byte
 	body   []byte

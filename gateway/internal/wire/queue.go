@@ -20,6 +20,15 @@ type Item struct {
 	Message, Reader any
 }
 
+// Sent calls what is to be called once a device has taken the frames.
+func Sent(batch []Item) {
+	for i := range batch {
+		if f := batch[i].Frame; f != nil && f.Sent != nil {
+			f.Sent()
+		}
+	}
+}
+
 // queue is what a connection has still to take. Conn bounds its bytes. A frame with a key replaces
 // the queued one with the same key and goes to the end: so the last frame that is written, totals
 // included, is the newest.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/obs/codes"
+	"github.com/tidemark/tidemark/internal/trace"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -208,8 +209,11 @@ func (m *Worker) Batch(records, deltas int) {
 	m.deltas.Observe(float64(deltas))
 }
 
-// ToBadge observes the time from the oldest record of a batch to its acknowledgement.
-func (m *Set) ToBadge(d time.Duration) { m.badges.Observe(d.Seconds()) }
+// ToBadge observes the time from the oldest record of a batch to its acknowledgement, with the id of
+// a trace that is in it; empty: none.
+func (m *Set) ToBadge(d time.Duration, traceID string) {
+	trace.Observe(m.badges, d.Seconds(), traceID)
+}
 
 // Phase adds the time that a phase has taken.
 func (m *Set) Phase(p phase, d time.Duration) { m.phases[p].Observe(d.Seconds()) }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/trace"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
 )
@@ -129,6 +130,8 @@ type Config struct {
 	// OnHold is called after each hold of a partition's lock (projections.Options.OnHold). It is
 	// for benches.
 	OnHold func(cause string) (done func())
+	// Trace begins the spans of records that carry a sampled traceparent; nil: none.
+	Trace trace.Tracer
 	// Registerer gets the metrics; nil: they are kept but not registered.
 	Registerer prometheus.Registerer
 	// Logger gets what happens; nil: nowhere.

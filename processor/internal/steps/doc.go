@@ -13,6 +13,7 @@
 //	batch.go       the records on their way from fetched to folded
 //	breaker.go     too many bad records stop the partition
 //	deadletter.go  the copy of a bad record
+//	traced.go      the spans of records that carry a trace, from fold to publishing
 //	draining.go    what changed goes to the brokers, then to the group's offsets and the store
 //	holding.go     a cut that forgets what was published waits for the group's offsets
 //	diskfull.go    while the disk is full nothing is folded

@@ -151,11 +151,13 @@ func (w *Worker) drain(now time.Time, full, records, withCut bool) {
 	w.pending = 0
 	w.flight = f
 	if replaying || len(w.deltas.Records)+len(w.dead) == 0 {
+		w.traced.drained(full)
 		w.delivered(now, nil)
 		return
 	}
 	f.records = len(w.deltas.Records) + len(w.dead)
 	w.out.Publish(w, w.outgoing())
+	w.traced.drained(full)
 }
 
 // guarded runs f, which takes the partition's lock where it needs it, and turns a panic into an
@@ -188,6 +190,9 @@ func (w *Worker) outgoing() []*kgo.Record {
 		w.records[i] = kgo.Record{Topic: topic, Partition: d.Partition, Key: d.Key, Value: d.Value}
 		out = append(out, &w.records[i])
 	}
+	if w.cfg.Trace != nil {
+		w.traced.publishes(w.cfg.Trace, w.records, w.cfg.Now())
+	}
 	out = append(out, w.dead...)
 	w.dead = nil
 	return out
@@ -197,6 +202,7 @@ func (w *Worker) outgoing() []*kgo.Record {
 func (w *Worker) delivered(now time.Time, err error) {
 	f := w.flight
 	w.flight = nil
+	trace := w.traced.published(w.cfg.Now, err)
 	switch {
 	case f == nil:
 		return
@@ -207,7 +213,7 @@ func (w *Worker) delivered(now time.Time, err error) {
 	if f.records > 0 {
 		w.metrics.Phase(metrics.PhasePublish, now.Sub(f.began))
 		if f.oldest > 0 {
-			w.metrics.ToBadge(max(now.Sub(time.UnixMilli(f.oldest)), 0))
+			w.metrics.ToBadge(max(now.Sub(time.UnixMilli(f.oldest)), 0), trace)
 		}
 	}
 	if f.channels {

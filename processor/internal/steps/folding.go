@@ -47,6 +47,9 @@ func (w *Worker) foldSome(now time.Time) (waitUntil time.Time) {
 		return time.Time{}
 	}
 	w.metrics.Phase(metrics.PhaseFold, w.cfg.Now().Sub(t1))
+	if w.cfg.Trace != nil && !w.replaying {
+		w.traced.folded(w.cfg.Trace, &w.batch, t0, w.cfg.Now())
+	}
 	if err := w.Fold.Err(); err != nil {
 		w.fail(failure.OfStore(fmt.Errorf("partition %d: its store failed: %w", w.Number, err)), inbox.StopAbort)
 		return time.Time{}

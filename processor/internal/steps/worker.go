@@ -77,6 +77,8 @@ type Worker struct {
 	bad     loglimit.Limiter // records that went to the dead letters and are not logged yet
 	lastBad badRecord
 
+	traced traced
+
 	oldest int64 // timestamp of the first record folded since the last full drain, Unix milliseconds; 0: none was
 
 	lease

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/trace"
 	"github.com/tidemark/tidemark/query/ingestv1"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
 	"github.com/tidemark/tidemark/query/internal/codec"
@@ -33,7 +34,7 @@ type Service struct {
 	maxValue int // bytes of the largest value that the producer takes
 }
 
-// Config configures a Service. All fields must be set.
+// Config configures a Service. All fields but Trace must be set.
 type Config struct {
 	Producer *kgo.Client
 	Topics   position.Topics
@@ -42,6 +43,8 @@ type Config struct {
 	Timeout time.Duration
 	Now     func() time.Time
 	Logger  *slog.Logger
+	// Trace gives events the trace of their call; it may be nil.
+	Trace trace.Tracer
 }
 
 var _ ingestv1connect.IngestServiceHandler = (*Service)(nil)
@@ -149,8 +152,13 @@ func (g *Service) produce(ctx context.Context, records []*kgo.Record) error {
 		index int
 		fails int
 	)
+	var headers []kgo.RecordHeader
+	if g.cfg.Trace != nil {
+		headers = trace.Headers(g.cfg.Trace.Of(ctx))
+	}
 	wg.Add(len(records))
 	for i, r := range records {
+		r.Headers = headers
 		g.cfg.Producer.Produce(ctx, r, func(_ *kgo.Record, err error) {
 			defer wg.Done()
 			if err == nil {

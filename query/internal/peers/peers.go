@@ -26,6 +26,7 @@ import (
 type Peers struct {
 	proof *peer.Proof
 	base  http.RoundTripper
+	calls []connect.ClientOption
 
 	mu      sync.RWMutex
 	clients map[string]queryv1connect.QueryServiceClient
@@ -53,9 +54,14 @@ func Transport(c *tls.Config) *http.Transport {
 	}
 }
 
-// New makes clients that call by base.
-func New(proof *peer.Proof, base http.RoundTripper) *Peers {
-	return &Peers{proof: proof, base: base, clients: map[string]queryv1connect.QueryServiceClient{}}
+// New makes clients that call by base. spans, unless it is nil, is around each call.
+func New(proof *peer.Proof, base http.RoundTripper, spans connect.Interceptor) *Peers {
+	p := &Peers{proof: proof, base: base, clients: map[string]queryv1connect.QueryServiceClient{}}
+	p.calls = []connect.ClientOption{connect.WithReadMaxBytes(maxPeerAnswer)}
+	if spans != nil {
+		p.calls = append(p.calls, connect.WithInterceptors(spans))
+	}
+	return p
 }
 
 // Client is that of the node at a URL, if it takes calls of this one for the caller of ctx.
@@ -74,8 +80,7 @@ func (p *Peers) Client(ctx context.Context, rawURL string) (queryv1connect.Query
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fault.Hide("the owner advertises no http or https URL: set --advertise there", fmt.Errorf("the owner advertises %q", rawURL))
 	}
-	c := queryv1connect.NewQueryServiceClient(&http.Client{Transport: p.proof.Transport(p.base, rawURL)}, rawURL,
-		connect.WithReadMaxBytes(maxPeerAnswer))
+	c := queryv1connect.NewQueryServiceClient(&http.Client{Transport: p.proof.Transport(p.base, rawURL)}, rawURL, p.calls...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.clients) >= maxClients {

@@ -10,7 +10,7 @@ import (
 
 // TestClientsOfPeersAreBounded: nodes that come back at other addresses, for ever.
 func TestClientsOfPeersAreBounded(t *testing.T) {
-	p := New(&peer.Proof{}, http.DefaultTransport)
+	p := New(&peer.Proof{}, http.DefaultTransport, nil)
 	for i := range 10 * maxClients {
 		url := fmt.Sprintf("http://10.0.%d.%d:8080", i/256, i%256)
 		c, err := p.Client(t.Context(), url)

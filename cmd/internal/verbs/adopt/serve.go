@@ -21,7 +21,7 @@ func serve(addr string, ready func() obs.Readiness, log *slog.Logger, metrics *p
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s (%w): name another address with --listen", addr, err)
 	}
-	s := edge.New(edge.Config{Registerer: metrics, Logger: log}, "http", obs.Mux(ready, metrics, nil))
+	s := edge.New(edge.Config{Registerer: metrics, Logger: log}, "http", obs.Mux(ready, obs.Metrics(metrics, false), nil))
 	guard.Go("health and metrics", func(e *guard.Error) { log.Error("health and metrics are not served any more", "error", e) }, func() {
 		if err := s.Serve(ln, nil); err != nil {
 			log.Error("health and metrics are not served any more", "error", err)
