@@ -14,7 +14,7 @@ func (w *world) step(rooms []*room, users []string) {
 		w.do(act{kind: joins, room: r, user: user})
 		return
 	}
-	what := w.r.IntN(24)
+	what := w.r.IntN(22)
 	said := w.said(r, posts)
 	if len(said) == 0 {
 		what = 0
@@ -22,29 +22,29 @@ func (w *world) step(rooms []*room, users []string) {
 	switch {
 	case what < 9:
 		w.post(r, user)
-	case what < 14:
+	case what < 12:
 		w.read(r, user)
-	case what == 14:
+	case what == 12:
 		w.do(act{kind: reacts, room: r, user: user, of: pick(w.r, said)})
-	case what < 17:
+	case what < 15:
 		w.edit(r, pick(w.r, said))
-	case what == 17:
+	case what == 15:
 		id := pick(w.r, said)
 		w.do(act{kind: redacts, room: r, user: w.messages[id].author, of: id})
-	case what == 18:
+	case what == 16:
 		if of := w.said(r, edits); len(of) > 0 {
 			id := pick(w.r, of)
 			w.do(act{kind: redacts, room: r, user: w.messages[id].author, of: id})
 		}
-	case what == 19:
+	case what == 17:
 		if !r.direct {
 			w.do(act{kind: leaves, room: r, user: user})
 		}
-	case what == 20:
+	case what == 18:
 		w.do(act{kind: renames, room: r, user: user})
-	case what == 21:
+	case what == 19:
 		w.mute(r, user)
-	case what == 22:
+	case what == 20:
 		w.do(act{kind: posts, room: r, user: user, sort: pick(w.r, []string{"m.sticker", "m.poll.start", "m.room.encrypted"})})
 	default:
 		if m := w.messages[pick(w.r, said)]; r.in[m.author] { // a thread goes on
@@ -98,7 +98,7 @@ func (w *world) edit(r *room, id string) {
 // without its threads, or of a thread.
 func (w *world) read(r *room, user string) {
 	w.t.Helper()
-	at := max(0, len(r.events)-1-w.r.IntN(5)*w.r.IntN(2))
+	at := max(0, len(r.events)-1-w.r.IntN(10)*w.r.IntN(2))
 	a := act{kind: reads, room: r, user: user, of: r.events[at], private: w.r.IntN(3) == 0}
 	if m := w.messages[a.of]; m.kind == posts && w.r.IntN(2) == 0 {
 		if a.thread = m.thread; a.thread == "" {

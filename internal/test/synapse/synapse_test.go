@@ -19,11 +19,16 @@ import (
 // prefix is that of the topics of the import.
 const prefix = "v2."
 
-// seedEnv repeats a run, and roundsEnv says how many there are.
+// seedEnv repeats a run, roundsEnv says how many runs there are, and actsEnv how many random actions
+// each has.
 const (
 	seedEnv   = "TIDEMARK_TEST_SYNAPSE_SEED"
 	roundsEnv = "TIDEMARK_TEST_SYNAPSE_ROUNDS"
+	actsEnv   = "TIDEMARK_TEST_SYNAPSE_ACTS"
 )
+
+// told is how many stories of the museum a run has.
+const told = 6
 
 // number returns the value of an environment variable.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -54,32 +59,31 @@ func playSynapse(t *testing.T, seed uint64) {
 	b := newBed(t)
 	r := rand.New(rand.NewPCG(seed, 29))
 	w := newWorld(t, r, b.synapse.URL)
-	var users []string
 	for _, name := range []string{"ann", "bob", "cem", "dee"} {
-		users = append(users, w.register(name))
+		w.register(name)
 	}
-	rooms := []*room{w.create(users[0]), w.create(users[1])}
+	rooms := []*room{w.create(w.names[0]), w.create(w.names[1])}
+	stories := museum(t)
+	r.Shuffle(len(stories), func(i, j int) { stories[i], stories[j] = stories[j], stories[i] })
+	stories = stories[:told]
 	play := func(n int) {
 		for range n {
-			w.step(rooms, users)
+			if w.step(rooms, w.names); len(stories) > 0 {
+				if i := r.IntN(len(stories)); w.next(stories[i]) {
+					stories = slices.Delete(stories, i, i+1)
+				}
+			}
 		}
 	}
-	play(100)
+	acts := int(number(t, actsEnv, 120))
+	play(acts / 2)
 	b.run(0, "topics", "create", "--brokers", b.kafka.Brokers[0], "--topic-prefix", prefix, "--partitions", "2", "--replication-factor", "1")
 	b.publish()
 	imported := begin(t, b.args("import", "--slot", "chat")...)
-	for running := true; running; {
-		select {
-		case <-imported.ended:
-			running = false
-		default:
-			play(1) // some of it is in the import, some not
-		}
-	}
-	if imported.failed != nil {
+	play(acts / 12) // some of it is in the import, some not
+	if <-imported.ended; imported.failed != nil {
 		t.Fatal(&imported.out)
 	}
-	t.Log(imported.out.String())
 	bridge := begin(t, b.args("bridge", "--slot", "chat")...)
 	kills := b.kills()
 	kills["the bridge"] = func() {
@@ -90,20 +94,16 @@ func playSynapse(t *testing.T, seed uint64) {
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for i, name := range names {
 		if i == len(names)/2 {
-			direct := w.create(users[0], users[1])
-			w.do(act{kind: posts, room: direct, user: users[0]})
-			w.do(act{kind: joins, room: direct, user: users[1]})
-			w.do(act{kind: posts, room: direct, user: users[0]})
+			w.direct(w.names[0], w.names[1])
 		}
-		play(10)
-		t.Log("kill", name)
-		done := make(chan struct{})
-		kill := kills[name]
+		play(acts / 24)
+		t.Logf("after %d actions %s is killed", len(w.acts), name)
+		done, kill := make(chan struct{}), kills[name]
 		go func() { // in the middle of what users do
 			defer close(done)
 			kill()
 		}()
-		play(25)
+		play(acts / 12)
 		<-done
 		bridge.running()
 	}
@@ -113,7 +113,7 @@ func playSynapse(t *testing.T, seed uint64) {
 	b.synapse.Kill()
 	b.synapse.Start() // without its caches
 	told := map[string]map[matrix.Place]matrix.Counts{}
-	for _, u := range users {
+	for _, u := range w.names {
 		var err error
 		if told[u], err = w.users[u].Sync(t.Context()); err != nil {
 			t.Fatal(err)
@@ -123,6 +123,18 @@ func playSynapse(t *testing.T, seed uint64) {
 	truth := w.truth()
 	b.judgeTopics(w, truth)
 	b.judgeLines(w, truth, b.compared(b.node()), told)
+	if t.Failed() {
+		t.Log(w)
+	}
+}
+
+// direct makes a direct room with a message that the invited user finds there.
+func (w *world) direct(by, invited string) {
+	w.t.Helper()
+	r := w.create(by, invited)
+	w.do(act{kind: posts, room: r, user: by})
+	w.do(act{kind: joins, room: r, user: invited})
+	w.do(act{kind: posts, room: r, user: by})
 }
 
 // publish makes the publications that an import asks for.

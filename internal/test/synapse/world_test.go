@@ -1,7 +1,9 @@
 package synapse
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/tidemark/tidemark/internal/test/matrix"
@@ -101,6 +103,17 @@ func (w *world) create(by string, invited ...string) *room {
 	w.rooms = append(w.rooms, r)
 	w.acts = append(w.acts, act{kind: joins, room: r, user: by})
 	return r
+}
+
+// String lists what was done, for a run that has failed.
+func (w *world) String() string {
+	names := []string{"joins", "leaves", "renames", "posts", "edits", "reacts", "redacts", "reads", "mutes", "enables"}
+	var b strings.Builder
+	for i, a := range w.acts {
+		fmt.Fprintf(&b, "%d %s %s %s %s of %s thread %s mentions %v", i, a.room.id, a.user, names[a.kind], a.id, a.of, a.thread, a.mentions)
+		fmt.Fprintf(&b, " all %v silent %v %s private %v %s %v\n", a.all, a.silent, a.sort, a.private, a.rule, a.enabled)
+	}
+	return b.String()
 }
 
 // roots returns the messages that threads may have as their first one.
