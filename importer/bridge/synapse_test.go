@@ -237,3 +237,52 @@ func TestSynapseIsFollowed(t *testing.T) {
 		}
 	}
 }
+
+// Bob posts, reads on, and then his client sends another kind of receipt for an older message: he
+// has read what the further one says. And he replies in a thread before he ever sent a receipt, and
+// then sends one for a message before all replies: he has read none of them.
+func TestReceiptsOfOneUserGoBack(t *testing.T) {
+	dsn := testkit.Postgres(t)
+	b := newBed(t, "synapse", dsn, testkit.FakeKafka(t).ListenAddrs())
+	const ann, bob, cem, room, other = "@ann:here", "@bob:here", "@cem:here", "!general:here", "!other:here"
+	s := chats.NewSynapse(0)
+	s.Clock = b.now
+	s.Room(room, ann, bob, cem)
+	s.Room(other, ann, bob, cem)
+	b.run(s.Changes())
+	b.publish()
+	made, err := source.CreateSlot(t.Context(), dsn, slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.importTo("parts.", made)
+	made.Close(t.Context())
+	do := func(act func()) { act(); b.run(s.Changes()) }
+	say := func(in, user, thread string) (id string) {
+		do(func() { id = s.Send(in, user, chats.Message{Body: "words", Thread: thread}) })
+		return id
+	}
+	first := say(room, ann, "")
+	say(room, bob, "")
+	last := say(room, ann, "")
+	do(func() { s.Read("m.read", bob, last, "main") })
+	do(func() { s.Read("m.read", bob, first) })
+	do(func() { s.Read("m.read.private", bob, first, "main") })
+	root := say(other, cem, "")
+	say(other, bob, root)
+	say(other, ann, root)
+	say(other, bob, root)
+	b.follow(rand.New(rand.NewPCG(1, 1)), 0) // the bridge sees the replies before there is a receipt
+	do(func() { s.Read("m.read", bob, root) })
+	b.follow(rand.New(rand.NewPCG(1, 1)), 0)
+	b.importTo("whole.", nil)
+	want, _ := b.fold("whole.")
+	got, _ := b.fold("parts.")
+	b.same(want, got, []string{ann, bob, cem}, []string{room, other}, []string{first, root})
+	if v, _ := got.View(bob, room); v.Unread != 0 {
+		t.Errorf("bob has %d unread messages in the room", v.Unread)
+	}
+	if v, _ := got.Thread(bob, other, root); v.Unread != 1 {
+		t.Errorf("bob has %d unread replies", v.Unread)
+	}
+}

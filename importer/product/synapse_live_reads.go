@@ -3,6 +3,7 @@ package product
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidemark/tidemark/importer"
@@ -33,24 +34,63 @@ func (t *synapseTx) receipt(ctx context.Context, f fields) error {
 		return err
 	}
 	t.spoken.set(spoken(e.Channel, e.User, f.Text("thread_id")), true)
-	if err := t.setNext(ctx, &e, place); err != nil {
-		return err
-	}
-	return t.emit(f.origin(), &e)
+	return t.pointers(ctx, f.origin(), e, place)
 }
 
-// setNext looks for a message behind a receipt, if the user has posted one there: it does not read
-// the room, or the thread, where there is a receipt.
-func (t *synapseTx) setNext(ctx context.Context, e *importer.Event, place string) error {
+// pointers emits what a receipt at a place reads. Messages that the user has posted behind it do not
+// read the room, or the thread, any more. So a pointer gets the next message if the user has posted
+// behind it, unless another receipt of theirs is further.
+func (t *synapseTx) pointers(ctx context.Context, o importer.Origin, e importer.Event, place string) error {
 	behind := fmt.Sprintf("stream_ordering > %s AND received_ts <= %d", place, t.tx.Time.UnixMilli())
-	of := func(c *matrixContent) bool { return c.thread() == e.Thread }
-	own, err := t.message(ctx, e.Channel, behind+" AND sender = "+literal(e.User), "ASC", of)
-	if err != nil || own == "" {
+	var in []string // where they have posted behind it
+	_, err := t.message(ctx, e.Channel, behind+" AND sender = "+literal(e.User), "ASC", func(c *matrixContent) bool {
+		if thread := c.thread(); !slices.Contains(in, thread) && (thread == e.Thread || e.Threads) {
+			in = append(in, thread)
+		}
+		return false
+	})
+	if err != nil {
 		return err
 	}
-	e.Until = max(e.Until, t.tx.Time.UnixMilli())
-	e.Next, err = t.message(ctx, e.Channel, behind, "ASC", anyMessage)
-	return err
+	next := ""
+	if len(in) > 0 {
+		if next, err = t.message(ctx, e.Channel, behind, "ASC", anyMessage); err != nil {
+			return err
+		}
+	}
+	slices.Sort(in) // the room first
+	if len(in) == 0 || in[0] != e.Thread {
+		if err := t.emit(o, &e); err != nil {
+			return err
+		}
+	}
+	for _, thread := range in {
+		x := e
+		x.Thread, x.Threads, x.Until = thread, e.Threads && thread == "", max(e.Until, t.tx.Time.UnixMilli())
+		further, err := t.isFurther(ctx, &x, place)
+		if err != nil {
+			return err
+		}
+		if !further {
+			x.Next = next
+		}
+		if err := t.emit(o, &x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isFurther reports whether the user has a receipt behind a place that counts where a pointer is.
+func (t *synapseTx) isFurther(ctx context.Context, e *importer.Event, place string) (bool, error) {
+	of := e.Thread
+	if of == "" {
+		of = "main"
+	}
+	found, err := oneText(ctx, t.Source, "receipts_linearized", "found", fmt.Sprintf(`SELECT 'yes' AS found FROM receipts_linearized r JOIN events e ON e.event_id = r.event_id
+		WHERE r.room_id = %s AND r.user_id = %s AND r.receipt_type IN ('m.read', 'm.read.private') AND (r.thread_id IS NULL OR r.thread_id = %s)
+		AND e.stream_ordering > %s LIMIT 1`, literal(e.Channel), literal(e.User), literal(of), place))
+	return found != "", err
 }
 
 func anyMessage(*matrixContent) bool { return true }

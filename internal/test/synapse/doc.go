@@ -8,5 +8,6 @@
 //	museum_test.go   stories of package museum, as actions
 //	truth_test.go    the numbers by what was done
 //	judge_test.go    the numbers of Tidemark, of Synapse and of tidemark compare
+//	causes_test.go   which reasons of a difference what was done allows
 //	servers_test.go  the servers and the command, which are killed
 package synapse

@@ -51,19 +51,17 @@ func (t *truth) ours(l *compare.Line) (unread, mentions int64) {
 func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[string]map[matrix.Place]matrix.Counts) {
 	b.t.Helper()
 	buckets := map[compare.Bucket]int{}
-	reasons := map[string]int{}
 	for i := range lines {
 		l := &lines[i]
-		buckets[l.Bucket]++
-		reasons[l.Reason]++
+		if buckets[l.Bucket]++; l.Bucket != compare.Equal {
+			b.t.Log(l)
+		}
 		unread, mentions := t.ours(l)
 		if l.Ours.Unread != unread || l.Ours.Mentions != nil && *l.Ours.Mentions != mentions {
 			b.t.Errorf("%s, and by what was done %d (%d @)", l, unread, mentions)
 		}
-		switch l.Bucket {
-		case compare.Equal, compare.ByPolicy, compare.TheirsWrong:
-		default:
-			b.t.Errorf("nothing of ours is wrong here: %s", l)
+		if parts := w.unjustified(t, l); len(parts) > 0 {
+			b.t.Errorf("%s, and what was done has no cause for it: %q", l, parts)
 		}
 		at := matrix.Place{Room: l.Channel, Thread: l.Thread}
 		if said := told[l.User][at]; said.Unread != l.Theirs.Unread || said.Mentions != *l.Theirs.Mentions {
@@ -79,7 +77,4 @@ func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[stri
 		}
 	}
 	b.t.Log(buckets)
-	for r, n := range reasons {
-		b.t.Log(n, r)
-	}
 }
