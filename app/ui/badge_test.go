@@ -16,24 +16,28 @@ import (
 
 	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/internal/test/checker"
 	"github.com/tidemark/tidemark/internal/test/model"
 	"github.com/tidemark/tidemark/internal/test/script"
 	"github.com/tidemark/tidemark/internal/test/script/random"
 	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// told is a random script in the order in which it is written, and three of its users.
+// told are random scripts in the order in which they are written, and three of their users.
 type told struct {
 	records []script.Record
 	users   []string
 }
 
-// TestThePageShowsWhatTheInboxSays: a random script, with all of DESIGN §4.7, is written half before
+// TestThePageShowsWhatTheInboxSays: random scripts, with all of DESIGN §4.7, are written half before
 // the page is open and half while it is. Then the page shows each of three users what GetInbox says:
-// the badge, and of each channel the unread messages, the mentions and the flag.
-// TIDEMARK_PAGE_SCRIPTS sets how many scripts run, two of three with small channels alone.
+// the badge, the badge of each label, how much of the archive is unread, and of each channel the
+// unread messages, the mentions, the flag and the sign of its level.
+// TIDEMARK_PAGE_SCRIPTS sets how many pages are opened, two of three with small channels alone.
 func TestThePageShowsWhatTheInboxSays(t *testing.T) {
 	n := 6
 	if s := os.Getenv("TIDEMARK_PAGE_SCRIPTS"); s != "" {
@@ -45,31 +49,105 @@ func TestThePageShowsWhatTheInboxSays(t *testing.T) {
 	if testing.Short() {
 		n = 3
 	}
-	var scripts []told
+	var scripts [][]script.Record
 	collect := func(t *rapid.T, c *random.Case) {
-		s, m := told{}, model.New(c.Settings)
-		s.records = c.Log.Interleave(func(left []events.Input) int { return rapid.IntRange(0, len(left)-1).Draw(t, "order") })
-		for _, r := range s.records {
-			r.AddTo(m)
-		}
-		s.users = m.Users()
-		s.users = s.users[:min(3, len(s.users))]
-		scripts = append(scripts, s)
+		scripts = append(scripts, c.Log.Interleave(func(left []events.Input) int { return rapid.IntRange(0, len(left)-1).Draw(t, "order") }))
 	}
 	parts := random.Folded()
-	random.Scripts(t, 200, random.DrawMore(parts...), collect)
-	few := mostTold(scripts, n-n/3)
+	random.Scripts(t, 80*n, random.DrawMore(parts...), collect)
+	mostTold(scripts)
+	small := scripts
 	scripts = nil
 	random.Scripts(t, 50, random.DrawCrowdMore(parts...), collect)
-	for i, s := range append(few, mostTold(scripts, n/3)...) {
+	mostTold(scripts)
+	var labels, signs int
+	for i := range n {
+		some := small[20*i : 20*i+20]
+		if i%3 == 2 {
+			some = append(some[:19:19], scripts[i/3])
+		}
+		s := together(some)
+		l, g := s.show()
+		labels, signs = labels+l, signs+g
 		t.Run(strconv.Itoa(i), func(t *testing.T) { s.onThePage(t) })
+	}
+	t.Logf("%d labels with a badge that is neither the user's nor what is unread, %d levels that end", labels, signs)
+	if labels+signs == 0 {
+		t.Error("nothing was there to be shown")
 	}
 }
 
-// mostTold are the n longest scripts.
-func mostTold(list []told, n int) []told {
-	slices.SortStableFunc(list, func(a, b told) int { return len(b.records) - len(a.records) })
-	return slices.Clone(list[:min(n, len(list))])
+// mostTold sorts scripts: first those with many levels that end and labels, and long ones.
+func mostTold(list [][]script.Record) {
+	told := func(records []script.Record) (n int) {
+		for i := range records {
+			n++
+			if r := records[i].Read; r != nil && (r.Until > 0 || r.Kind == events.KindLabelsSet) {
+				n += 20
+			}
+		}
+		return n
+	}
+	slices.SortStableFunc(list, func(a, b []script.Record) int { return told(b) - told(a) })
+}
+
+// together writes scripts by turns, each in channels of its own.
+func together(scripts [][]script.Record) told {
+	var s told
+	for i := 0; ; i++ {
+		before := len(s.records)
+		for n, records := range scripts {
+			if i < len(records) {
+				s.records = append(s.records, within(&records[i], n))
+			}
+		}
+		if len(s.records) == before {
+			return s
+		}
+	}
+}
+
+// within gives the record of the nth script, whose channels get a name of their own. Every other
+// level that ends has not ended yet.
+func within(r *script.Record, n int) script.Record {
+	name := fmt.Appendf(nil, "%s%d", r.Key(), n)
+	switch {
+	case r.Message != nil:
+		r.Message.ChannelID = name
+	case r.Read != nil:
+		r.Read.ChannelID = name
+		if r.Read.Until > 0 && n%2 == 0 {
+			r.Read.Until += (365 * 24 * time.Hour).Milliseconds()
+		}
+	default:
+		r.Delivery.ChannelID = name
+	}
+	return *r
+}
+
+// show chooses three users, and counts their labels with a badge of their own and their levels that
+// end.
+func (s *told) show() (labels, signs int) {
+	m, now := model.New(projections.DefaultSettings()), time.Now().UnixMilli()
+	for i := range s.records {
+		s.records[i].AddTo(m)
+	}
+	s.users = m.Users()
+	s.users = s.users[:min(3, len(s.users))]
+	for _, u := range s.users {
+		right := checker.Right([]*model.Model{m}, u, now, false)
+		for _, sum := range right.ByLabel {
+			if sum.Badge != right.Totals.Badge && sum.Badge != sum.Unread {
+				labels++
+			}
+		}
+		for _, c := range right.Channels {
+			if !c.Archived && c.Levels.Until > now {
+				signs++
+			}
+		}
+	}
+	return labels, signs
 }
 
 func (s told) onThePage(t *testing.T) {
@@ -115,18 +193,50 @@ func (s *site) write(client *kgo.Client, records []script.Record) []string {
 	return events.LatestTokens(tokens)
 }
 
-// shownOf is what the page has to show: the badge, and a line for each channel of the list.
+// shownOf is what the page has to show: the badge, a line for each channel of the list, the badge of
+// each label, and the way to the archive.
 func shownOf(inbox *queryv1.GetInboxResponse) map[string]string {
 	capped := func(n uint32) string { return map[bool]string{false: fmt.Sprint(n), true: "99+"}[n > 99] }
-	shown := map[string]string{"": fmt.Sprint(inbox.Totals.GetBadge())}
+	badge := inbox.Totals.GetBadge()
+	shown, archived := map[string]string{"": fmt.Sprint(badge)}, 0
 	for _, c := range inbox.Channels {
 		if c.Archived {
+			archived++
 			continue
 		}
 		direct := min(c.DirectMentions, c.Mentions)
-		shown[c.ChannelId] = fmt.Sprintf("%s unread, @%s, @all %s, flagged %v", capped(c.Unread), capped(direct), capped(c.Mentions-direct), c.Flagged)
+		shown[c.ChannelId] = fmt.Sprintf("%s unread, @%s, @all %s, flagged %v, %s", capped(c.Unread), capped(direct), capped(c.Mentions-direct), c.Flagged, signOf(c))
+	}
+	for label, t := range inbox.TotalsByLabel {
+		shown["label "+label] = capped(t.Badge)
+	}
+	if len(inbox.TotalsByLabel) > 0 {
+		shown["label "] = capped(badge)
+	}
+	if archived > 0 {
+		way, away := fmt.Sprint(archived), inbox.Totals.GetArchived()
+		if n := away.GetUnreadChannels(); n > 0 {
+			way = fmt.Sprintf("%d of %d unread", n, archived)
+		}
+		shown["archive"] = fmt.Sprintf("%s, mentions %v", way, away.GetMentions() > 0)
 	}
 	return shown
+}
+
+// signOf is the sign beside a channel: words, of a level that ends with its time, and how many
+// icons.
+func signOf(c *queryv1.ChannelUnread) string {
+	words := map[eventsv1.NotifySet_Level]string{eventsv1.NotifySet_MENTIONS: "mentions only", eventsv1.NotifySet_NONE: "muted"}[c.Level]
+	if c.Until != nil {
+		if words == "" {
+			words = "all"
+		}
+		return fmt.Sprintf("%s until %s, 2 icons", words, c.Until.AsTime().Local().Format("15:04"))
+	}
+	if words == "" {
+		return "no sign"
+	}
+	return words + ", 1 icons"
 }
 
 // shows waits until the page shows this to a user.
@@ -134,11 +244,15 @@ func (b *browser) shows(user string, want map[string]string) {
 	b.t.Helper()
 	shown := fmt.Sprintf(`((device) => {
 		const number = (row, kind, none, one) => { const e = row.querySelector(kind); return e ? e.textContent.replace(/^@(all)?\s*/, '') || one : none; };
+		const sign = (e) => e ? e.title.replace(/until .*?(\d\d:\d\d)$/, 'until $1') + ', ' + e.querySelectorAll('.icon').length + ' icons' : 'no sign';
 		const out = { '': device?.querySelector('.total')?.dataset.total ?? 'unknown' };
 		for (const row of device?.querySelectorAll('.row') ?? []) {
 			out[row.querySelector('.row-open').dataset.channel] = number(row, '.count:not(.away)', '0') + ' unread, @' + number(row, '.at:not(.all)', '0', '1')
-				+ ', @all ' + number(row, '.at.all', '0', '1') + ', flagged ' + row.classList.contains('flagged');
+				+ ', @all ' + number(row, '.at.all', '0', '1') + ', flagged ' + row.classList.contains('flagged') + ', ' + sign(row.querySelector('.row-sign'));
 		}
+		for (const group of device?.querySelectorAll('.group') ?? []) out['label ' + group.dataset.label] = group.querySelector('.pip')?.textContent ?? '0';
+		const shelf = device?.querySelector('.shelf');
+		if (shelf) out.archive = shelf.querySelector('.shelf-count').textContent + ', mentions ' + Boolean(shelf.querySelector('.at'));
 		return out;
 	})(document.querySelector('%s'))`, device(user, "laptop"))
 	var got map[string]string
