@@ -26,7 +26,7 @@ import (
 // partition folds random scripts with all of DESIGN §4.7, with small channels and with large ones,
 // whose counts the gateway derives or asks for. However messages, deltas, channels' records,
 // inboxes and answers meet, the gateway has in the end what the model says; and so have the clients
-// of JavaScript and Go, of each channel and thread, in totals, and by label.
+// of JavaScript, Go and Python, of each channel and thread, in totals, and by label.
 func TestRandomVectorsOfLargeChannels(t *testing.T) {
 	var vectors []jsVector
 	property := func(t *rapid.T, c *random.Case) {
@@ -48,6 +48,7 @@ func TestRandomVectorsOfLargeChannels(t *testing.T) {
 	}
 	compareInNode(t, vectors)
 	compareInGo(t, vectors)
+	compareInPython(t, vectors)
 }
 
 // drivenVectors folds a script and lets a gateway tell of it in any order.

@@ -24,10 +24,11 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script"
 	"github.com/tidemark/tidemark/internal/test/script/random"
 	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit/servers"
 	"github.com/tidemark/tidemark/projections"
 )
 
-// jsVector is what the JavaScript client is told, and what it has to make of it.
+// jsVector is what a client is told, and what it has to make of it.
 type jsVector struct {
 	Name     string                    `json:"name"`
 	User     string                    `json:"user"`
@@ -59,9 +60,10 @@ type jsMarks struct {
 }
 
 // TestRandomVectorsOfTheJavaScriptClient: a gateway makes frames of what a partition tells about
-// random scripts, with all of DESIGN §4.7, and the JavaScript client takes them. What it has of
-// each channel and thread is what the model says. So are the totals and those of each label,
-// before, at and after each time at which a level ends, and what it reads when it is to read all.
+// random scripts, with all of DESIGN §4.7, and the clients of JavaScript and Python take them. What
+// they have of each channel and thread is what the model says. So are the totals and those of each
+// label, before, at and after each time at which a level ends, and what the JavaScript client reads
+// when it is to read all.
 func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
 	var vectors []jsVector
 	random.Scripts(t, 500, random.DrawMore(random.Folded()...), func(t *rapid.T, c *random.Case) {
@@ -72,6 +74,7 @@ func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
 		t.Fatalf("only %d users", len(vectors))
 	}
 	compareInNode(t, vectors)
+	compareInPython(t, vectors)
 }
 
 // compareInNode has the JavaScript client take vectors.
@@ -79,6 +82,22 @@ func compareInNode(t *testing.T, vectors []jsVector) {
 	t.Helper()
 	readAll(t, "../clients/js/*/*.js")
 	compared(t, vectors, testkit.Program(t, "node"), "--no-warnings", "../clients/js/vectors/compare.js")
+}
+
+// compareInPython has the Python client take vectors.
+func compareInPython(t *testing.T, vectors []jsVector) {
+	t.Helper()
+	readAll(t, "../clients/python/*/*/*.py", "../clients/python/vectors/*.py")
+	if testing.Short() {
+		t.Skip("needs Python, which -short leaves out")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
+	defer cancel()
+	python, err := servers.ClientPython(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared(t, vectors, python, "-B", "../clients/python/vectors/compare.py")
 }
 
 // compared runs a program with vectors on its standard input, and wants it to agree with all.
@@ -99,11 +118,18 @@ func compared(t *testing.T, vectors []jsVector, program string, args ...string) 
 }
 
 // readAll reads files, so that go test runs this again once one has changed.
-func readAll(t *testing.T, pattern string) {
+func readAll(t *testing.T, patterns ...string) {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d files %s, %v", len(files), pattern, err)
+	var files []string
+	for _, pattern := range patterns {
+		some, err := filepath.Glob(pattern)
+		if err != nil || len(some) == 0 {
+			t.Fatalf("no files %s: %v", pattern, err)
+		}
+		files = append(files, some...)
+	}
+	if len(files) < 10 {
+		t.Fatalf("only %d files %s", len(files), patterns)
 	}
 	for _, file := range files {
 		if _, err := os.ReadFile(file); err != nil { //nolint:gosec // a file of the repository
