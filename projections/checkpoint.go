@@ -23,7 +23,10 @@ func (p *Partition) Checkpoint(dir string) error {
 		if err := p.db.Flush(); err != nil {
 			return err
 		}
-		return p.db.Checkpoint(dir, pebble.WithFlushedWAL())
+		if err := p.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+			return err
+		}
+		return store.TrimLog(p.fuse.FS, dir)
 	})
 	if guard.Of(err) != nil {
 		p.fuse.Blow(err) // Pebble may never release its locks

@@ -20,12 +20,14 @@ type Source interface {
 type Stats struct {
 	Files, Bytes                 int64 // of the snapshot
 	UploadedFiles, UploadedBytes int64 // what the bucket did not have
+	Whole                        bool  // all records were read, not only those of new tables
 	Checkpoint, Check, Upload    time.Duration
 }
 
 // CreateOptions set how to take a snapshot. The zero value fits regular snapshots.
 type CreateOptions struct {
-	// Full uploads everything again, which repairs files that are damaged in the bucket.
+	// Full checks all records and uploads everything again, which repairs files that are damaged in
+	// the bucket.
 	Full bool
 	// MaxUpload is how many bytes may be uploaded; 0: any number.
 	MaxUpload int64
@@ -50,10 +52,10 @@ const maxTries = 4
 
 // Create takes a snapshot of src and makes it the current one of its partition. Create makes the
 // directory scratch for the checkpoint and removes it again; it must be on the file system of the
-// store. Create reads the whole checkpoint and compares its digest with its header before it
-// uploads anything, so a damaged store does not become a snapshot. If the error is ErrUnchanged the
-// manifest is the current one. A store in which nothing was ever folded is refused with
-// projections.ErrEmpty.
+// store. Create checks the checkpoint before it uploads anything, so a damaged store does not become
+// a snapshot: all records at first, with CreateOptions.Full and every Options.CheckEvery, otherwise
+// the tables that are new (check.go). If the error is ErrUnchanged the manifest is the current one.
+// A store in which nothing was ever folded is refused with projections.ErrEmpty.
 func (r *Repository) Create(ctx context.Context, src Source, scratch string, o CreateOptions) (m *Manifest, s Stats, err error) {
 	began := r.o.Now()
 	if err := r.o.FS.RemoveAll(scratch); err != nil {
@@ -66,7 +68,8 @@ func (r *Repository) Create(ctx context.Context, src Source, scratch string, o C
 	}
 	checked := r.o.Now()
 	s.Checkpoint = checked.Sub(began)
-	if m, err = r.describe(scratch, o.Report); err != nil {
+	m, s.Whole, err = r.describe(scratch, o)
+	if err != nil {
 		return nil, s, err
 	}
 	s.Check = r.o.Now().Sub(checked)
@@ -78,33 +81,13 @@ func (r *Repository) Create(ctx context.Context, src Source, scratch string, o C
 		}
 	}
 	s.Upload = r.o.Now().Sub(began) - s.Checkpoint - s.Check
+	if s.Whole && (err == nil || errors.Is(err, ErrUnchanged)) {
+		r.checked(m, scratch, checked)
+	}
 	if err != nil && !errors.Is(err, ErrUnchanged) {
 		return nil, s, err
 	}
 	return m, s, err
-}
-
-// describe reads a whole checkpoint and returns its manifest, without objects.
-func (r *Repository) describe(dir string, report Report) (*Manifest, error) {
-	files, err := r.files(dir)
-	if err != nil {
-		return nil, err
-	}
-	var total int64
-	for i := range files {
-		total += files[i].Size
-	}
-	r.meter(report, PhaseCheck, 0)
-	x, err := projections.Inspect(dir, r.o.FS)
-	if err != nil {
-		return nil, fmt.Errorf("snapshot: the store cannot be copied: %w", err)
-	}
-	if err := r.hashAll(dir, files, r.meter(report, PhaseHash, total)); err != nil {
-		return nil, err
-	}
-	m := newManifest(x, r.o.Now())
-	m.Files = files
-	return m, nil
 }
 
 // publish uploads the files that the bucket lacks and then replaces the current manifest.

@@ -8,6 +8,7 @@
 //	layout.go      names in a bucket
 //	manifest.go    what a snapshot says about itself
 //	create.go      checkpoint, upload, manifest last
+//	check.go       the store is checked, and its files are hashed, before it becomes a snapshot
 //	upload.go      the files of a snapshot, each under the hash of its content
 //	restore.go     download, verify everything, move into place
 //	prune.go       removes snapshots and files that are no longer needed

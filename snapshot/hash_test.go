@@ -38,7 +38,7 @@ func TestHashesOfTablesThatWentAreForgotten(t *testing.T) {
 		}
 		files, err := r.files(dir)
 		if err == nil {
-			err = r.hashAll(dir, files, r.meter(nil, PhaseHash, 0))
+			err = r.hashAll(dir, files, true, nil)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -22,8 +22,9 @@ type Pruned struct {
 // snapshot.
 var ErrNotCurrent = errors.New("another owner has written the current snapshot and prunes old ones")
 
-// Prune removes a partition's snapshots except the newest Keep, and the files that no remaining
-// snapshot names and that are older than the grace period. own is the position of the current
+// Prune removes a partition's snapshots except the newest Keep and the last one that this process
+// checked whole, and the files that no remaining snapshot names and that are older than the grace
+// period. own is the position of the current
 // snapshot as the caller wrote it, nil for an operator. With dry it removes nothing.
 //
 // Prune cannot remove a file that a snapshot names or will name, even if it is paused between
@@ -86,7 +87,7 @@ func (r *Repository) sort(list []Entry, now time.Time, p *Pruned) (drop []Entry,
 	for i := range list {
 		e := &list[i]
 		switch {
-		case e.Manifest != nil && (p.Kept < r.o.Keep || e.Current):
+		case e.Manifest != nil && (p.Kept < r.o.Keep || e.Current || r.isChecked(e.Manifest)):
 			p.Kept++
 			for j := range e.Manifest.Files {
 				named[e.Manifest.Files[j].Object] = true

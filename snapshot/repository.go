@@ -29,6 +29,9 @@ type Options struct {
 	Grace time.Duration
 	// Parallel is how many files are transferred at the same time; 4 by default.
 	Parallel int
+	// CheckEvery is how often, at least, Create reads a whole store and compares its digest; in
+	// between it reads only what is new. 24 h by default.
+	CheckEvery time.Duration
 	// Logger logs damaged snapshots; nil: nothing is logged.
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now. It is compared with the times of the object store.
@@ -37,8 +40,9 @@ type Options struct {
 
 // Defaults of Options.
 const (
-	DefaultKeep  = 3
-	DefaultGrace = 24 * time.Hour
+	DefaultKeep       = 3
+	DefaultGrace      = 24 * time.Hour
+	DefaultCheckEvery = 24 * time.Hour
 )
 
 // Repository is the snapshots in a bucket. It may be used by several goroutines.
@@ -47,7 +51,8 @@ type Repository struct {
 	o      Options
 
 	mu      sync.Mutex
-	hashes  map[string]hashed   // of tables that were hashed before, by path within the checkpoint
+	hashes  map[string]hashed   // of tables that were checked and hashed before, by path within the checkpoint
+	whole   map[int32]check     // the last whole check that became a snapshot, by partition
 	suspect map[string]struct{} // keys of files that were found damaged: they are uploaded again
 }
 
@@ -65,13 +70,16 @@ func New(b Bucket, o Options) *Repository {
 	if o.Parallel < 1 {
 		o.Parallel = 4
 	}
+	if o.CheckEvery <= 0 {
+		o.CheckEvery = DefaultCheckEvery
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Repository{bucket: b, o: o, hashes: map[string]hashed{}, suspect: map[string]struct{}{}}
+	return &Repository{bucket: b, o: o, hashes: map[string]hashed{}, whole: map[int32]check{}, suspect: map[string]struct{}{}}
 }
 
 // String is where the snapshots are, without secrets.

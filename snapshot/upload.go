@@ -2,111 +2,17 @@ package snapshot
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"path"
-	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
 func newBytes(b []byte) io.ReadSeeker { return bytes.NewReader(b) }
-
-// files returns the files of a checkpoint, ordered by name.
-func (r *Repository) files(dir string) ([]File, error) {
-	names, err := r.o.FS.List(dir)
-	if err != nil {
-		return nil, fmt.Errorf("snapshot: %w", err)
-	}
-	var files []File
-	for _, name := range names {
-		if name == "LOCK" {
-			continue
-		}
-		info, err := r.o.FS.Stat(r.o.FS.PathJoin(dir, name))
-		if err != nil {
-			return nil, fmt.Errorf("snapshot: %w", err)
-		}
-		if info.IsDir() || !plainName(name) {
-			return nil, fmt.Errorf("snapshot: %s in the checkpoint is not a file of a store", name)
-		}
-		files = append(files, File{Name: name, Size: info.Size()})
-	}
-	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
-	return files, nil
-}
-
-// hashed is the hash of a table, valid while the file is the same.
-type hashed struct {
-	size int64
-	at   time.Time
-	sha  string
-}
-
-// hashAll hashes the files of a checkpoint. It forgets the hashes of tables that are no longer in
-// it: compactions make new tables for as long as a node lives.
-func (r *Repository) hashAll(dir string, files []File, progress *meter) (err error) {
-	existing := map[string]bool{}
-	for i := range files {
-		f := &files[i]
-		if f.SHA256, err = r.hash(dir, f, progress); err != nil {
-			return err
-		}
-		existing[r.o.FS.PathJoin(dir, f.Name)] = true
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.hashes, func(at string, _ hashed) bool { return r.o.FS.PathDir(at) == dir && !existing[at] })
-	return nil
-}
-
-// hash returns the hash of a file's content. It remembers the hashes of tables, which never change:
-// the next checkpoint links the same ones.
-func (r *Repository) hash(dir string, f *File, progress *meter) (string, error) {
-	at := r.o.FS.PathJoin(dir, f.Name)
-	info, err := r.o.FS.Stat(at)
-	if err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	table := path.Ext(f.Name) == ".sst"
-	if table {
-		r.mu.Lock()
-		h, ok := r.hashes[at]
-		r.mu.Unlock()
-		if ok && h.size == f.Size && h.at.Equal(info.ModTime()) {
-			progress.add(f.Size)
-			return h.sha, nil
-		}
-	}
-	file, err := r.o.FS.Open(at)
-	if err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(sum, progress), file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", fmt.Errorf("snapshot: reading %s: %w", at, err)
-	}
-	if n != f.Size {
-		return "", fmt.Errorf("snapshot: %s has %d bytes and not %d: it changed while it was copied", at, n, f.Size)
-	}
-	sha := hex.EncodeToString(sum.Sum(nil))
-	if table {
-		r.mu.Lock()
-		r.hashes[at] = hashed{f.Size, info.ModTime(), sha}
-		r.mu.Unlock()
-	}
-	return sha, nil
-}
 
 // upload gives each file of m an object: that of base or another that will not be pruned meanwhile,
 // or a new one.

@@ -5,4 +5,5 @@
 //	fold.go       the benches fold and scale
 //	memory.go     the bench memory
 //	snapshot.go   the bench snapshot
+//	readfs.go     counts what a snapshot reads
 package partition

@@ -7,6 +7,8 @@
 //	fuse_file.go      files written through the fuse
 //	room.go      waiting while the disk is full
 //	disk.go      the disk space of a store
+//	table.go     checking the blocks of one table
+//	wal.go       trimming the log of a copied store
 //	whole.go     a database is open completely, or closed
 //	excerpt.go   some channels of a store as a store of their own
 //	chain.go     the chain of cuts, which detects lost ones

@@ -58,6 +58,9 @@ func (s *Stopped) Checkpoint(dir string) error {
 			return fail(err)
 		}
 	}
+	if err := TrimLog(s.fs, dir); err != nil {
+		return fail(err)
+	}
 	return nil
 }
 
