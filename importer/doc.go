@@ -28,6 +28,7 @@
 //	state.go     the state of an import, in tidemark.imports
 //	writer.go    writes records, with checkpoints, and skips those that the log has
 //	tail.go      the records in the log after a checkpoint
+//	known.go     what a bridge must know beside its position
 //	live.go      events that a bridge sees, as records
 //	run.go       an import from beginning to end
 package importer

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +84,8 @@ func TestImportWithASlot(t *testing.T) {
 		"--mapping belongs to a database":                           {"bridge", "table", "--source", dsn, "--slot", "chat"},
 		"does not say which tables are followed":                    {"bridge", "table", "--source", dsn, "--slot", "chat", "--mapping", "testdata/verbs/no-heal.yml"},
 		"\"Chat\" is not the name of a replication slot":            {"bridge", "mattermost", "--source", dsn, "--slot", "Chat"},
+		"MongoDB has no replication slots":                          {"bridge", "rocketchat", "--source", t.TempDir(), "--slot", "chat"},
+		"--source of rocketchat is the folder":                      {"bridge", "rocketchat", "--source", dsn, "--debezium", "rc"},
 		"--drop-slot removes a replication slot: name it with --sl": {"import", "mattermost", "--source", dsn, "--drop-slot"},
 	} {
 		if r := tidemark(t, "", args...); !strings.Contains(r.errout, want) {
@@ -116,6 +120,41 @@ func TestBridgeOfDebezium(t *testing.T) {
 	ended := make(chan result, 1)
 	go func() { ended <- tidemarkUntil(ctx, append([]string{"bridge", "--debezium", "cdc"}, at...)...) }()
 	eventually(t, "unread          2\n", "query", "unread", "bob", "general", "--addr", s.URL)
+	stop()
+	if r := <-ended; r.code != exitDone {
+		t.Errorf("a bridge that is stopped: %+v", r)
+	}
+}
+
+// A bridge of Rocket.Chat follows what Debezium writes behind the dump that was imported.
+func TestBridgeOfDocuments(t *testing.T) {
+	s, dir := stack(t), t.TempDir()
+	c := chats.PlayRocketChat(rand.New(rand.NewPCG(1, 1)), time.Now().Add(-24*time.Hour).UnixMilli(), 1)
+	must(c.Write(dir)) // somebody has joined a room
+	at := []string{"rocketchat", "--source", dir, "--brokers", s.Broker}
+	ok(t, "", append([]string{"import"}, at...)...)
+	cl := testkit.Client(t, []string{s.Broker})
+	for i, document := range []string{
+		`{"_id":"s1","rid":"GENERAL","t":"c","u":{"_id":"eve"},"ts":{"$date":%d},"ls":{"$date":%[1]d}}`,
+		`{"_id":"m1","rid":"GENERAL","u":{"_id":"fay"},"ts":{"$date":%d},"msg":"hello"}`,
+	} {
+		collection := []string{"rocketchat_subscription", "rocketchat_message"}[i]
+		if _, err := kadm.NewClient(cl).CreateTopic(t.Context(), 1, 1, nil, "rc.rocketchat."+collection); err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now().UnixMilli()
+		after, err := json.Marshal(fmt.Sprintf(document, now-int64(1000*(1-i))))
+		must(err)
+		value := fmt.Sprintf(`{"after":%s,"op":"c","source":{"connector":"mongodb","ts_ms":%d,"snapshot":"false","db":"rocketchat","collection":"%s","ord":%d}}`, after, now/1000*1000, collection, i+1)
+		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "rc.rocketchat." + collection, Key: []byte(`{"id":"\"x\""}`), Value: []byte(value)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan result, 1)
+	go func() { ended <- tidemarkUntil(ctx, append([]string{"bridge", "--debezium", "rc"}, at...)...) }()
+	eventually(t, "unread          1\n", "query", "unread", "eve", "GENERAL", "--addr", s.URL)
 	stop()
 	if r := <-ended; r.code != exitDone {
 		t.Errorf("a bridge that is stopped: %+v", r)

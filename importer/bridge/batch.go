@@ -124,6 +124,11 @@ func (s *session) commit(ctx context.Context) error {
 		return err
 	}
 	s.produce(ctx, b, r)
+	if s.memory != nil {
+		for name, value := range s.memory.Changed() {
+			s.produce(ctx, b, s.states.KnownRecord(name, value))
+		}
+	}
 	if err := s.cl.Flush(ctx); err != nil {
 		return err
 	}

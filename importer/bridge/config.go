@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/rocketchat"
 	"github.com/tidemark/tidemark/importer/source"
 	"github.com/tidemark/tidemark/internal/config"
 )
+
+// rocketChat is the product that has documents of MongoDB in the place of rows.
+const rocketChat = "rocketchat"
 
 // Config describes a bridge.
 type Config struct {
@@ -18,7 +23,7 @@ type Config struct {
 	Prefix  string // of the topics' names
 	Product string
 	Slot    string // also the name of the import
-	DSN     string // of the database
+	DSN     string // of the database; of rocketchat the folder of the dump
 	Source  string // the same for messages, without user and password
 	Log     *slog.Logger
 	Metrics prometheus.Registerer // nil: none
@@ -39,18 +44,32 @@ func (c *Config) follows() []source.Followed {
 	if c.Changing != nil {
 		return product.ChangingTables(c.Changing)
 	}
+	if c.Product == rocketChat {
+		return rocketchat.Follows
+	}
 	return product.Follows(c.Product)
 }
 
 // live returns what maps the changes.
 func (c *Config) live(ctx context.Context, now source.Tables) (product.Live, error) {
-	if c.Changing == nil {
-		return product.NewLive(c.Product, now), nil
+	if c.Product == rocketChat {
+		dump, err := source.OpenDump(c.DSN)
+		if err != nil {
+			return nil, refuse("--source: %w", err)
+		}
+		return rocketchat.New(ctx, dump, time.Now())
 	}
-	t := product.NewTableLive(c.Mapping, c.Changing, now)
+	live, what := product.NewLive(c.Product, now), c.Product
+	if c.Changing != nil {
+		live, what = product.NewTableLive(c.Mapping, c.Changing, now), "--mapping"
+	}
+	t, tables := live.(*product.TableLive)
+	if !tables {
+		return live, nil
+	}
 	err := t.Check(ctx)
 	if errors.Is(err, source.ErrUnfit) {
-		return nil, refuse("--mapping: %w", err)
+		return nil, refuse("%s: %w", what, err)
 	}
 	return t, err
 }

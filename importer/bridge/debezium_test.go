@@ -177,6 +177,18 @@ func debeziums(t *testing.T, product, dsn string, brokers []string, seed uint64)
 			}
 		}
 		names = func() ([]string, []string, []string) { return s.users, s.rooms, s.names() }
+	case "discourse":
+		d := &chats.Discourse{Now: b.now}
+		b.run(d.Begin(4, 3)...)
+		play = func(n int) {
+			for range n {
+				b.run(d.Step(r, 4, 3)...)
+			}
+		}
+		names = func() ([]string, []string, []string) {
+			channels, roots := d.Names()
+			return []string{"1", "2", "3", "4"}, channels, roots
+		}
 	case "table":
 		b.mapped()
 		m := &chats.Table{Now: b.now}
@@ -200,7 +212,7 @@ func debeziums(t *testing.T, product, dsn string, brokers []string, seed uint64)
 // it.
 func TestDebeziumIsFollowed(t *testing.T) {
 	dsn := testkit.Postgres(t)
-	for i, product := range []string{"mattermost", "synapse", "table"} {
+	for i, product := range []string{"mattermost", "synapse", "table", "discourse"} {
 		t.Run(product, func(t *testing.T) {
 			brokers := testkit.FakeKafka(t).ListenAddrs
 			if product == "mattermost" {

@@ -32,7 +32,7 @@ type feed struct {
 	cl     *kgo.Client
 	adm    *kadm.Client
 	state  *importer.State
-	moment *source.Moment // what the import has
+	moment *source.Moment // what the import has; nil: the mapping knows
 
 	parts  map[part]*feedPart
 	held   []*held
@@ -75,7 +75,10 @@ func (h *held) compare(o *held) int {
 
 // openFeed begins behind what the state says, or with what the import does not have.
 func openFeed(ctx context.Context, conf *Config, state *importer.State) (_ *feed, err error) {
-	moment, err := source.ParseMoment(state.Moment)
+	var moment *source.Moment
+	if conf.Product != rocketChat {
+		moment, err = source.ParseMoment(state.Moment)
+	}
 	if err != nil {
 		return nil, refuse("the import %s does not say what it has of the database (an older build made it, or it was of files): import again into fresh topics", state.Name())
 	}
@@ -148,7 +151,7 @@ func (f *feed) begins(ctx context.Context, topics []string, first bool) (map[str
 		}
 	}
 	listed, err := f.adm.ListStartOffsets(ctx, topics...)
-	if first && err == nil {
+	if first && err == nil && f.moment != nil { // else what the dump has is left out one by one
 		listed, err = f.adm.ListOffsetsAfterMilli(ctx, f.state.Now-beforehand.Milliseconds(), topics...)
 	}
 	if err == nil {
@@ -254,7 +257,11 @@ func (f *feed) take(r *kgo.Record) error {
 	if r.Attrs.IsControl() {
 		return nil
 	}
-	e, err := source.DecodeEnvelope(r.Value)
+	decode := source.DecodeEnvelope
+	if f.conf.Product == rocketChat {
+		decode = func(value []byte) (*source.Envelope, error) { return source.DecodeDocument(r.Key, value) }
+	}
+	e, err := decode(r.Value)
 	if err != nil {
 		return refuse("%s/%d at %d: %w", r.Topic, r.Partition, r.Offset, err)
 	}
@@ -264,7 +271,7 @@ func (f *feed) take(r *kgo.Record) error {
 	case e.Snapshot != "" && e.Snapshot != "incremental" && e.Time.UnixMilli() > f.state.Now:
 		return refuse("Debezium has read the table %s later than the import %s, so changes in between are missing: let its first snapshot end (or set snapshot.mode to "+
 			"no_data), and import again into fresh topics", e.Row.Table, f.state.Name())
-	case e.Snapshot != "" || f.moment.Has(e.TxID):
+	case e.Snapshot != "" || f.moment != nil && f.moment.Has(e.TxID):
 		return nil // the import has it
 	case e.Kind == 0:
 		if !f.missed[e.Row.Table] {

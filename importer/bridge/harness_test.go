@@ -105,6 +105,8 @@ func (b *bed) mapping(tables source.Tables) importer.Product {
 	switch b.product {
 	case "synapse":
 		return &product.Synapse{Source: tables}
+	case "discourse":
+		return &product.Discourse{Source: tables}
 	case "table":
 		return &product.Table{Source: tables, Mapping: b.table.mapping}
 	}
@@ -137,8 +139,12 @@ func (b *bed) importTo(prefix string, of *source.Slot) {
 }
 
 func (b *bed) config() Config {
+	from := "here"
+	if b.product == rocketChat {
+		from = b.dsn
+	}
 	return Config{
-		Kafka: b.kafka, Prefix: "parts.", Product: b.product, Slot: slot, DSN: b.dsn, Source: "here", part: b.part,
+		Kafka: b.kafka, Prefix: "parts.", Product: b.product, Slot: slot, DSN: b.dsn, Source: from, part: b.part,
 		Log: slog.New(slog.NewTextHandler(b.t.Output(), nil)), Mapping: b.table.mapping, Changing: b.table.changing, Debezium: b.debezium,
 	}
 }
@@ -149,9 +155,9 @@ var errKilled = errors.New("killed")
 // of events and batches meanwhile.
 func (b *bed) follow(r *rand.Rand, most int) (kills int) {
 	b.t.Helper()
-	target := b.position()
-	if b.debezium != "" {
-		target = b.reached
+	target := b.reached
+	if b.debezium == "" {
+		target = b.position()
 	}
 	for {
 		conf := b.config()

@@ -124,6 +124,25 @@ func TestASecondBridgeTakesOver(t *testing.T) {
 	}
 }
 
+// A bridge whose database is away when a session begins tries again, and is not ready meanwhile.
+func TestADatabaseThatIsAway(t *testing.T) {
+	b := &bed{t: t, product: "mattermost", dsn: "postgres://127.0.0.1:1/x", kafka: config.Kafka{Brokers: testkit.FakeKafka(t).ListenAddrs()}}
+	if err := kafkaadmin.Create(t.Context(), kadm.NewClient(testkit.Client(t, b.kafka.Brokers)), events.PrefixedTopicSpecs("parts.", partitions, 1)); err != nil {
+		t.Fatal(err)
+	}
+	bridge := New(b.config())
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- bridge.Run(ctx) }()
+	testkit.Await(t, "the bridge says that the database is away", func() bool {
+		return strings.Contains(strings.Join(bridge.Ready().Lines, ""), "connection refused")
+	})
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
 // A transaction that is too large for one batch is written once, wherever the bridge is killed.
 func TestLargeTransactions(t *testing.T) {
 	b, m := followed(t, testkit.FakeKafka(t).ListenAddrs())

@@ -37,6 +37,14 @@ type changes interface {
 	Close(ctx context.Context)
 }
 
+// knowing is a mapping that must remember what it has seen.
+type knowing interface {
+	// Restore gives it what was remembered.
+	Restore(known map[string]string)
+	// Changed returns what has to be remembered since the last call; "" is to be forgotten.
+	Changed() map[string]string
+}
+
 // session is one connection to the database and one producer.
 type session struct {
 	*Bridge
@@ -47,6 +55,7 @@ type session struct {
 	feed   *feed // the stream, if it is of Debezium
 	now    *source.Now
 	live   product.Live
+	memory knowing          // live, if it must remember; else nil
 	counts map[string]int32 // partitions of the topics
 
 	at       source.LSN // everything before is written
@@ -97,11 +106,20 @@ func (s *session) open(ctx context.Context) (err error) {
 	if s.counts, err = s.states.Partitions(ctx); err != nil {
 		return err
 	}
-	if s.now, err = source.OpenNow(ctx, conf.DSN); err != nil {
-		return err
+	if conf.Product != rocketChat {
+		if s.now, err = source.OpenNow(ctx, conf.DSN); err != nil {
+			return err
+		}
 	}
 	if s.live, err = conf.live(ctx, s.now); err != nil {
 		return err
+	}
+	if s.memory, _ = s.live.(knowing); s.memory != nil {
+		known, err := s.states.Known(ctx)
+		if err != nil {
+			return err
+		}
+		s.memory.Restore(known)
 	}
 	s.savedAt = time.Now()
 	if conf.Debezium != "" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// discourse is a small site's chat, as rows of the queries.
-func discourse() map[string]string {
+// discourseRows is a small site's chat, as rows of the queries.
+func discourseRows() map[string]string {
 	return map[string]string{
 		"chat_channels.ndjson": `{"id":1,"chatable_type":"Category","deleted_at":null}
 {"id":2,"chatable_type":"DirectMessage","deleted_at":"2026-01-09 00:00:00"}`,
@@ -31,12 +31,12 @@ func TestDiscourse(t *testing.T) {
 		"post 1 11 id 5 thread 4 at 2026-01-05T00:00:00Z until 2026-01-06T00:00:00Z text @a mentions 10,12",
 		"post 1 id 6 at 2026-01-05T00:00:00Z text gone silent",
 	}
-	got, problems, err := events(t, &Discourse{Source: folder(t, discourse())})
+	got, problems, err := events(t, &Discourse{Source: folder(t, discourseRows())})
 	if err != nil || len(problems) > 0 || !slices.Equal(got, want) {
 		t.Errorf("%v, %+v\n%s", err, problems, strings.Join(got, "\n"))
 	}
-	for table := range discourse() {
-		without := discourse()
+	for table := range discourseRows() {
+		without := discourseRows()
 		delete(without, table)
 		name, _, _ := strings.Cut(table, ".")
 		if _, _, err := events(t, &Discourse{Source: folder(t, without)}); err == nil || !strings.Contains(err.Error(), "no table "+name) {

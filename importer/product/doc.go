@@ -18,6 +18,7 @@
 //	tinode.go      Tinode's database
 //	live.go        changes of a product's rows, and what a bridge remembers of them
 //	mattermost_live.go  those of Mattermost
+//	discourse_live.go   those of Discourse, as those of a team's own tables
 //	synapse_live.go     those of Synapse: events
 //	synapse_live_reads.go  receipts, subscriptions and mutes
 //	table_changing.go   what a bridge follows of a team's own tables
@@ -26,5 +27,5 @@
 //	table_pointers.go   pointers, and the message after them
 //	table_live.go       changes as events
 //
-// Rooms below it have what is no mapping: internal/zulip queries, internal/markup texts.
+// Rooms below it have what is no mapping: internal/zulip and internal/discourse queries, internal/markup texts.
 package product

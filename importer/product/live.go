@@ -30,12 +30,14 @@ func NewLive(product string, now source.Tables) Live {
 		return &mattermostLive{Mattermost: Mattermost{Source: now}}
 	case "synapse":
 		return &synapseLive{Synapse: Synapse{Source: now}}
+	case "discourse":
+		return newDiscourseLive(now)
 	}
 	return nil
 }
 
 // follows has the tables that a bridge of a product follows.
-var follows = map[string][]source.Followed{"mattermost": mattermostFollows, "synapse": synapseFollows}
+var follows = map[string][]source.Followed{"mattermost": mattermostFollows, "synapse": synapseFollows, "discourse": ChangingTables(discourseChanging)}
 
 // Follows returns the tables that a bridge of a product follows; none if it has no bridge.
 func Follows(product string) []source.Followed { return follows[product] }

@@ -37,11 +37,11 @@ type rcThread struct {
 	took      map[string]bool // who wrote or was mentioned in it
 }
 
-// The fields that are read.
+// The fields of documents that are read.
 const (
-	rcRooms         = "_id t"
-	rcSubscriptions = "rid u._id ts ls alert unread userMentions groupMentions tunread disableNotifications hideUnreadStatus"
-	rcMessages      = "_id rid ts u._id msg t tmid tshow mentions editedAt _hidden parent replies tcount tlm"
+	RocketChatRooms         = "_id t"
+	RocketChatSubscriptions = "rid u._id ts ls alert unread userMentions groupMentions tunread disableNotifications hideUnreadStatus _updatedAt"
+	RocketChatMessages      = "_id rid ts u._id msg t tmid tshow mentions editedAt _hidden parent replies tcount tlm"
 )
 
 const whatRocketChat = "the folder of a Rocket.Chat database that mongodump has written"
@@ -51,11 +51,11 @@ func (c *RocketChat) Events(ctx context.Context, p *importer.Problems, emit func
 	c.marks, c.threads, c.unread = map[mark][]*importer.Event{}, map[string]*rcThread{}, map[string]bool{}
 	r := reading{c.Source, p, emit}
 	if err := r.all(ctx, []table{
-		{"rocketchat_room", rcRooms, []string{"_id", "t"}, rcRoom},
-		{"rocketchat_subscription", rcSubscriptions, []string{"rid", "u._id", "ts"}, rcMember},
-		{"rocketchat_subscription", rcSubscriptions, []string{"rid", "u._id"}, rcMute},
-		{"rocketchat_subscription", rcSubscriptions, []string{"rid", "u._id", "ls", "alert", "tunread"}, c.pointer},
-		{"rocketchat_message", rcMessages, []string{"_id", "rid", "ts", "u._id"}, c.post},
+		{"rocketchat_room", RocketChatRooms, []string{"_id", "t"}, rcRoom},
+		{"rocketchat_subscription", RocketChatSubscriptions, []string{"rid", "u._id", "ts"}, rcMember},
+		{"rocketchat_subscription", RocketChatSubscriptions, []string{"rid", "u._id"}, rcMute},
+		{"rocketchat_subscription", RocketChatSubscriptions, []string{"rid", "u._id", "ls", "alert", "tunread"}, c.pointer},
+		{"rocketchat_message", RocketChatMessages, []string{"_id", "rid", "ts", "u._id"}, c.post},
 	}, whatRocketChat); err != nil {
 		return err
 	}
@@ -145,6 +145,13 @@ func (c *RocketChat) post(f fields, e *importer.Event) bool {
 		}
 	}
 	return true
+}
+
+// RocketChatPost maps a message for itself. It reports false for the text before an edit.
+func RocketChatPost(row *source.Row, p *importer.Problems) (e importer.Event, ok bool) {
+	c := &RocketChat{threads: map[string]*rcThread{}}
+	ok = c.post(fields{row, p}, &e)
+	return e, ok
 }
 
 // mentioned takes the users whom a message names. Teams are not mapped: their members are
@@ -241,7 +248,7 @@ func (c *RocketChat) Counts(ctx context.Context, users []string, p *importer.Pro
 	}); err != nil {
 		return err
 	}
-	if _, err := c.Source.Rows(ctx, "rocketchat_room", rcRooms, func(row *source.Row) error {
+	if _, err := c.Source.Rows(ctx, "rocketchat_room", RocketChatRooms, func(row *source.Row) error {
 		kinds[row.Text("_id")] = row.Text("t")
 		return nil
 	}); err != nil {
@@ -252,7 +259,7 @@ func (c *RocketChat) Counts(ctx context.Context, users []string, p *importer.Pro
 		wanted[user] = true
 	}
 	read := counts{problems: p}
-	found, err := c.Source.Rows(ctx, "rocketchat_subscription", rcSubscriptions, func(row *source.Row) error {
+	found, err := c.Source.Rows(ctx, "rocketchat_subscription", RocketChatSubscriptions, func(row *source.Row) error {
 		n := importer.Count{Channel: row.Text("rid"), User: row.Text("u._id")}
 		unread, ok := read.number(row, "unread")
 		if !ok || len(users) > 0 && !wanted[n.User] {

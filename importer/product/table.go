@@ -67,6 +67,7 @@ func (t *Table) Events(ctx context.Context, p *importer.Problems, emit func(impo
 		as      func(fields, *importer.Event) bool
 	}{
 		{"channels", []string{"channel_id"}, tableChannel},
+		{"channels", []string{"channel_id"}, tableChannelDeleted},
 		{"members", []string{"channel_id", "user_id"}, tableMember},
 		{"pointers", []string{"channel_id", "user_id"}, tablePointer},
 		{"follows", []string{"channel_id", "thread_id", "user_id"}, tableFollow},
@@ -87,6 +88,11 @@ func (t *Table) Events(ctx context.Context, p *importer.Problems, emit func(impo
 func tableChannel(f fields, e *importer.Event) bool {
 	*e = importer.Event{Kind: importer.KindChannel, Channel: f.Text("channel_id"), Direct: f.truth("direct")}
 	return true
+}
+
+func tableChannelDeleted(f fields, e *importer.Event) bool {
+	*e = importer.Event{Kind: importer.KindChannelDeleted, Channel: f.Text("channel_id"), At: f.at("deleted_at")}
+	return e.At > 0
 }
 
 func tableMember(f fields, e *importer.Event) bool {
@@ -114,6 +120,9 @@ func tablePointer(f fields, e *importer.Event) bool {
 func tableFollow(f fields, e *importer.Event) bool {
 	*e = importer.Event{
 		Kind: importer.KindFollow, Channel: f.Text("channel_id"), User: f.Text("user_id"), Thread: f.Text("thread_id"), At: f.at("followed_at"),
+	}
+	if at := f.at("unfollowed_at"); at > 0 {
+		e.Kind, e.At = importer.KindUnfollow, at
 	}
 	return true
 }

@@ -65,7 +65,7 @@ func (t *TableLive) Check(ctx context.Context) error {
 	}
 	for _, table := range tables {
 		c := t.changing[table]
-		for _, query := range c.Gives {
+		for _, query := range slices.Concat(c.Gives, c.Edits) {
 			sql := t.asOf(source.NewRow(table, 1), nil) + "SELECT live.* FROM " + t.from(query) + ", " + identifier(table) + " AS changed WHERE false"
 			for _, column := range slices.Sorted(maps.Keys(c.By)) {
 				sql += " AND live." + column + "::text = changed." + identifier(c.By[column]) + "::text"

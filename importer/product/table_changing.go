@@ -22,6 +22,9 @@ const liveKey = "live"
 type Changing struct {
 	// Gives are the queries of the mapping whose rows change when a row of the table changes.
 	Gives []string `yaml:"gives"`
+	// Edits are queries that read the table beside the one that gives their rows: these are read again
+	// as they are now. So far only messages may be.
+	Edits []string `yaml:"edits"`
 	// By are columns of these queries, with the columns of the table that have the same value. The
 	// rows of a query that belong to a changed row are found by these.
 	By map[string]string `yaml:"by"`
@@ -64,8 +67,13 @@ var found = map[string][][]string{
 }
 
 func (c *Changing) check(m Mapping) error {
-	if len(c.Gives) == 0 {
+	if len(c.Gives)+len(c.Edits) == 0 {
 		return errors.New("gives nothing: name the queries whose rows change with it, as in gives: [messages]")
+	}
+	for _, query := range c.Edits {
+		if query != "messages" || c.By["message_id"] == "" {
+			return fmt.Errorf("has edits: [%s]: only messages are edited by other tables, and by says which one (message_id)", query)
+		}
 	}
 	for column, of := range c.By {
 		if of == "" || !slices.Contains([]string{"channel_id", "user_id", "message_id", "thread_id"}, column) {
@@ -89,10 +97,11 @@ func (c *Changing) check(m Mapping) error {
 	return nil
 }
 
-// ChangingTables returns the tables that a bridge follows.
+// ChangingTables returns the tables that a bridge follows. A row that belongs to a message says to
+// which one only if it is removed as a whole.
 func ChangingTables(changing map[string]Changing) (list []source.Followed) {
 	for _, table := range slices.Sorted(maps.Keys(changing)) {
-		list = append(list, source.Followed{Table: table, Updates: true})
+		list = append(list, source.Followed{Table: table, Updates: true, Full: len(changing[table].Edits) > 0})
 	}
 	return list
 }

@@ -36,6 +36,8 @@ func TestParseChanging(t *testing.T) {
 		"  x: {gives: [members], by: {channel_id: c}}":           "m.yml: live: x gives members, and by lacks user_id",
 		"  x: {gives: [pointers], by: {user_id: u}}":             "m.yml: live: x gives pointers, and by lacks channel_id or thread_id",
 		"  x: {gives: [members], by: {channel_id: c, owner: o}}": `m.yml: live: x has owner: "o" in by`,
+		"  x: {edits: [members], by: {message_id: m}}":           "m.yml: live: x has edits: [members]: only messages",
+		"  x: {edits: [messages], by: {channel_id: c}}":          "m.yml: live: x has edits: [messages]: only messages are edited by other tables, and by says which one",
 		"  x: [1]": "a line of live is `TABLE: {gives: [messages]",
 		"  m: {gives: [members], by: {channel_id: c, user_id: u}}\n": "already defined",
 	} {

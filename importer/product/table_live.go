@@ -34,6 +34,11 @@ func (t *TableLive) Transaction(ctx context.Context, tx *source.Transaction, p *
 			}
 			x.with = t.asOf(change.Row, c.By)
 		}
+		if len(c.Edits) > 0 {
+			if err := x.edited(); err != nil {
+				return err
+			}
+		}
 		for _, table := range TableNames {
 			if !slices.Contains(c.Gives, table) {
 				continue
@@ -68,9 +73,16 @@ func (x *tableChange) channel() error {
 	if x.kind == source.Removed {
 		return x.send(&importer.Event{Kind: importer.KindChannelDeleted, Channel: id, At: x.commit})
 	}
-	all, err := x.changed("channels", tableChannel)
+	ended := importer.Event{}
+	all, err := x.changed("channels", func(f fields, e *importer.Event) bool {
+		tableChannelDeleted(f, &ended)
+		return tableChannel(f, e)
+	})
 	for i := range all {
 		x.direct.set(id, all[i].Direct)
+	}
+	if err == nil && ended.At > 0 {
+		err = x.send(&ended)
 	}
 	return err
 }
@@ -156,8 +168,15 @@ func (x *tableChange) follows() error {
 		return err
 	}
 	for i := range all {
-		e := &all[i]
-		if x.followed.set(e.Channel+"\x00"+e.Thread+"\x00"+e.User, e.At) {
+		e, at := &all[i], all[i].At
+		if e.Kind == importer.KindUnfollow {
+			at = -1
+		}
+		name := e.Channel + "\x00" + e.Thread + "\x00" + e.User
+		if was, known := x.followed.get(name); known && was >= 0 && at >= was {
+			continue // they follow it, and since then
+		}
+		if x.followed.set(name, at) {
 			if err := x.send(e); err != nil {
 				return err
 			}
@@ -216,6 +235,26 @@ func (x *tableChange) message() error {
 		}
 	}
 	return nil
+}
+
+// edited maps a message that a row of another table belongs to, such as a mention: as it is now.
+func (x *tableChange) edited() error {
+	if !x.whole("message_id") {
+		x.gone("what belonged to a message")
+		return nil
+	}
+	all, err := x.rows("messages", map[string]string{"message_id": x.key["message_id"]}, tableMessage)
+	for i := range all {
+		e := &all[i]
+		if e.Until > 0 || !x.said.set(e.Channel+"\x00"+e.ID, x.content(e)) {
+			continue
+		}
+		e.Kind, e.At = importer.KindEdit, x.commit
+		if err := x.send(e); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // content is a hash of what an edit can change.

@@ -14,5 +14,6 @@
 //	stream.go    the changes of a database, transaction by transaction
 //	moment.go  what a snapshot has
 //	debezium.go  a change as Debezium writes it
+//	document.go  a change of a document of MongoDB as Debezium writes it
 //	words.go     what an error of a database means, and its remedy
 package source

@@ -3,6 +3,7 @@
 //
 //	mattermost.go      users of a Mattermost server: what they do, transaction by transaction
 //	table.go           users of a chat with tables of its own
+//	discourse.go       users of the chat of a Discourse site
 //	synapse.go         users of a Synapse server: what they do
 //	synapse_push.go    the numbers that Synapse stores meanwhile
 //	synapse_tables.go  its tables, as SQL

@@ -18,9 +18,11 @@ type RocketChat struct {
 	now int64 // Unix milliseconds
 
 	Users, Rooms []string
+	KeepRoots    bool // messages with replies are not deleted
 	settings     map[string]string
 	messages     []*rcMessage
 	subs         map[string]*rcSub // by room and user
+	versions     map[string]rcVersion
 }
 
 type rcMessage struct {
@@ -34,6 +36,12 @@ type rcMessage struct {
 	gone                       bool // the document is removed
 }
 
+// rcVersion is a document as it was when it was last written.
+type rcVersion struct {
+	text string
+	at   int64
+}
+
 type rcSub struct {
 	at, seen              int64
 	alert, marked, muted  bool
@@ -44,14 +52,20 @@ type rcSub struct {
 // PlayRocketChat plays a number of random actions.
 func PlayRocketChat(r *rand.Rand, begin int64, actions int) *RocketChat {
 	c := &RocketChat{
-		r: r, now: begin, Users: []string{"ann", "bob", "cem", "dee"}, Rooms: []string{"GENERAL", "random", "annbob"}, subs: map[string]*rcSub{},
+		r: r, now: begin, Users: []string{"ann", "bob", "cem", "dee"}, Rooms: []string{"GENERAL", "random", "annbob"}, subs: map[string]*rcSub{}, versions: map[string]rcVersion{},
 		settings: map[string]string{"Unread_Count": pick(r, []string{"all_messages", "user_and_group_mentions_only"})},
 	}
 	for range actions {
-		c.step(pick(r, c.Rooms), pick(r, c.Users))
+		c.Step()
 	}
 	return c
 }
+
+// Step plays a random action.
+func (c *RocketChat) Step() { c.step(pick(c.r, c.Rooms), pick(c.r, c.Users)) }
+
+// Now returns the time of the last action, in Unix milliseconds.
+func (c *RocketChat) Now() int64 { return c.now }
 
 func (c *RocketChat) tick() int64 {
 	c.now += 1 + c.r.Int64N(2*hour)
@@ -181,6 +195,7 @@ func (c *RocketChat) counts(room string) bool {
 // remove deletes a message as one of the settings wants it.
 func (c *RocketChat) remove(m *rcMessage) {
 	switch how := c.r.IntN(3); {
+	case m.replies > 0 && c.KeepRoots:
 	case how == 0 || m.replies > 0: // shown as deleted
 		m.kind, m.edited = "rm", c.tick()
 	case how == 1:
@@ -250,7 +265,10 @@ func (c *RocketChat) WantThread(user, room, root string) (follows bool, unread u
 }
 
 // Write writes the dump into a folder.
-func (c *RocketChat) Write(dir string) error {
+func (c *RocketChat) Write(dir string) error { return WriteDump(dir, c.Documents()) }
+
+// Documents returns the documents of each collection.
+func (c *RocketChat) Documents() map[string][]bson.D {
 	date := func(at int64) any {
 		if at == 0 {
 			return nil
@@ -267,7 +285,7 @@ func (c *RocketChat) Write(dir string) error {
 		for _, u := range c.members(room) {
 			s := c.subs[room+u]
 			dump["rocketchat_subscription"] = append(dump["rocketchat_subscription"], bson.D{
-				{Key: "_id", Value: room + u}, {Key: "rid", Value: room}, {Key: "u", Value: bson.D{{Key: "_id", Value: u}, {Key: "username", Value: u}}},
+				{Key: "_id", Value: fmt.Sprint(room, u, s.at)}, {Key: "rid", Value: room}, {Key: "t", Value: map[bool]string{true: "d", false: "c"}[room == "annbob"]}, {Key: "u", Value: bson.D{{Key: "_id", Value: u}, {Key: "username", Value: u}}},
 				{Key: "ts", Value: date(s.at)}, {Key: "ls", Value: date(s.seen)}, {Key: "alert", Value: s.alert}, {Key: "unread", Value: int32(s.unread)},
 				{Key: "userMentions", Value: float64(s.named)}, {Key: "groupMentions", Value: int64(s.called)}, {Key: "tunread", Value: s.threads},
 				{Key: "disableNotifications", Value: s.muted},
@@ -303,7 +321,17 @@ func (c *RocketChat) Write(dir string) error {
 	for _, id := range slices.Sorted(maps.Keys(c.settings)) {
 		dump["rocketchat_settings"] = append(dump["rocketchat_settings"], bson.D{{Key: "_id", Value: id}, {Key: "value", Value: c.settings[id]}})
 	}
-	return WriteDump(dir, dump)
+	for _, documents := range dump {
+		for i, d := range documents {
+			id := d[0].Value.(string)
+			b, _ := bson.Marshal(d) // of texts and numbers
+			if was := c.versions[id]; was.text != string(b) {
+				c.versions[id] = rcVersion{string(b), c.now}
+			}
+			documents[i] = append(d, bson.E{Key: "_updatedAt", Value: date(c.versions[id].at)})
+		}
+	}
+	return dump
 }
 
 // WriteDump writes collections as mongodump does.

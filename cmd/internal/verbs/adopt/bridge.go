@@ -14,8 +14,8 @@ import (
 type Bridge struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
-	Product   string `arg:"" enum:"synapse,mattermost,table" help:"What the source is of: synapse, mattermost, or table for a team's own tables."`
-	Source    string `required:"" placeholder:"URL" help:"The postgres:// address of the database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
+	Product   string `arg:"" enum:"synapse,mattermost,discourse,rocketchat,table" help:"What the source is of: synapse, mattermost, discourse, rocketchat (with --debezium), or table for a team's own tables."`
+	Source    string `required:"" placeholder:"URL|PATH" help:"The postgres:// address of the database, without a password: that is in $$PGPASSWORD or ~/.pgpass. For rocketchat the folder of the dump that was imported."`
 	Slot      string `placeholder:"NAME" help:"Replication slot that the import made."`
 	Debezium  string `placeholder:"TOPIC-PREFIX" help:"In the place of --slot: follow the topics that Debezium writes with this topic.prefix. The database is asked only for what their rows refer to."`
 	Mapping   string `placeholder:"FILE" help:"For table: the YAML file of the import, with the tables that are followed (live)."`
@@ -33,15 +33,17 @@ continue on another machine; a second bridge of the same name takes over from th
 it logs how far it is behind and how much WAL the slot holds back; with --listen there are metrics of both. docs/import has a page
 for each product.
 
-With --debezium it reads the topics of Debezium's connector for PostgreSQL, in JSON, from the same brokers. Start the connector first,
-then import without --slot, then start the bridge: it leaves out what the import has.
+With --debezium it reads the topics of Debezium's connector for PostgreSQL, or for MongoDB (rocketchat), in JSON, from the same
+brokers. Start the connector first, then import without --slot (of rocketchat a dump that was begun after that), then start the
+bridge: it leaves out what the import has. Zulip and Tinode have no bridge: docs/import says how their server writes events.
 
 Example:
 
     tidemark import mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2.
     tidemark bridge mattermost --source postgres://reader@db/mattermost --slot chat --topic-prefix v2. --listen 127.0.0.1:8082
     tidemark bridge table --source postgres://reader@db/chat --mapping table.yml --slot chat --topic-prefix v2.
-    tidemark bridge mattermost --source postgres://reader@db/mattermost --debezium cdc --topic-prefix v2.`
+    tidemark bridge mattermost --source postgres://reader@db/mattermost --debezium cdc --topic-prefix v2.
+    tidemark bridge rocketchat --source ./dump/rocketchat --debezium rc --topic-prefix v2.`
 }
 
 func (c *Bridge) source() *sourceFlags {
@@ -59,6 +61,9 @@ func (c *Bridge) Validate() error {
 	case c.Slot != "" && c.Debezium != "":
 		return errors.New("--slot and --debezium are two ways to the same changes: give one of them")
 	}
+	if c.Product == "rocketchat" && c.Slot != "" {
+		return errors.New("MongoDB has no replication slots: let Debezium's connector for MongoDB write the changes, and name its topics with --debezium")
+	}
 	return c.source().check()
 }
 
@@ -72,7 +77,7 @@ func (c *Bridge) Run(a *verbs.App) error {
 	if err != nil {
 		return err
 	}
-	name, err := c.source().address(a)
+	name, err := c.source().title(a)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (c *Import) Validate() error {
 		return err
 	}
 	if c.DropSlot && c.Product != "" && c.follows() == nil {
-		return errors.New("--drop-slot removes a replication slot: name it with --slot, and with --source a database of synapse, of mattermost, or of table with live in its mapping")
+		return errors.New("--drop-slot removes a replication slot: name it with --slot, and with --source a database of synapse, mattermost or discourse, or of table with live in its mapping")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 type sourceFlags struct {
 	Product string `arg:"" enum:"table,synapse,mattermost,discourse,rocketchat,zulip,tinode,slack" help:"What the source is of: synapse, mattermost, discourse, rocketchat, zulip, tinode, slack, or table for a team's own tables."`
 	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
-	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; in a database of synapse, of mattermost, or of table with live in its mapping also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
+	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; in a database of synapse, mattermost or discourse, or of table with live in its mapping also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
 	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
 
 	moment string // what the database had when it was opened
@@ -172,6 +172,14 @@ func (f *sourceFlags) tables(a *verbs.App, snapshot string) (tables source.Table
 		return nil, "", err
 	}
 	return db, name, nil
+}
+
+// title is the name of the source for people.
+func (f *sourceFlags) title(a *verbs.App) (string, error) {
+	if f.database() {
+		return f.address(a)
+	}
+	return filepath.Abs(f.Source)
 }
 
 // address checks the address of the database, and returns it without the user.
