@@ -84,7 +84,7 @@ func payload(value []byte) []byte {
 // documentRow returns a document as a row.
 func documentRow(collection string, key []byte, document *string) (*Row, error) {
 	row := &Row{Table: collection}
-	text := "{}"
+	var text string
 	if document != nil {
 		text = *document
 	} else {
