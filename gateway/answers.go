@@ -27,7 +27,7 @@ func (g *Gateway) answerAsks(ctx context.Context) {
 }
 
 // askAgain queues the question again after askPause. Until it is answered, the counts stay as they
-// were.
+// are.
 func (g *Gateway) askAgain(ctx context.Context, a ask) {
 	if errors.Is(context.Cause(ctx), context.Canceled) {
 		return // the gateway stops
@@ -49,12 +49,12 @@ func (g *Gateway) answerAsk(ctx context.Context, a ask) {
 	h.mu.Lock()
 	e := a.user.entries[a.channel]
 	gone := len(a.user.conns) == 0 || e == nil
-	var after []string // the answer has to include the newest record: an owner that has just taken over may be behind it
+	var after []string // the answer must include the newest record: a new owner may still be behind it
 	if e != nil && e.ch != nil {
 		after = g.passed(nil, events.PartitionOf([]byte(a.channel), g.cfg.Partitions), e.ch.Reach())
 	}
 	if e != nil {
-		e.asking = false // changes from here on may ask again
+		e.asking = false // later changes may ask again
 	}
 	h.mu.Unlock()
 	if gone {

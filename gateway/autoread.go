@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// autoRead is the state of the reads that this gateway writes for a user who has a channel focused.
-// One event is under way at a time; the next covers what comes meanwhile.
+// autoRead is the state of the reads that this gateway writes for a user with a focused channel.
+// One event is in progress at a time; the next one covers everything that came meanwhile.
 type autoRead struct {
 	next  view.Ref // zero: nothing came meanwhile
 	epoch uint32
@@ -15,9 +15,9 @@ type autoRead struct {
 }
 
 // autoRead writes a read of a message for a user who has its channel or thread focused on some
-// device. The event has the read epoch of the moment when they focused it. If they have marked
-// something as unread since, on any device, the epoch is newer, and nothing is read until they
-// focus the channel again. Called with the lock.
+// device. The event has the read epoch of the moment of focusing. If the user has marked something
+// as unread since, on any device, the epoch is newer, and nothing is read until they focus the
+// channel again. Called with the lock.
 func (g *Gateway) autoRead(u *user, e *entry, p *sequence.Message) {
 	if u.id == p.Sender || p.ID == "" {
 		return
@@ -40,7 +40,7 @@ func (g *Gateway) autoRead(u *user, e *entry, p *sequence.Message) {
 			return
 		}
 		g.emitRead(u, e, s, r, epoch, c)
-		if s.thread == "" { // only now, so that nothing is under way after a panic; the answer waits for the lock
+		if s.thread == "" { // set last, so that nothing is in progress after a panic; the answer waits for the lock
 			e.reading = &autoRead{}
 		}
 		return
@@ -64,7 +64,8 @@ func (g *Gateway) emitRead(u *user, e *entry, s scope, r view.Ref, epoch uint32,
 		}
 		next := *e.reading
 		e.reading = nil
-		// What came meanwhile is read only if the channel is still focused, and nothing was marked.
+		// Messages that came meanwhile are read only if the channel is still focused and nothing
+		// was marked.
 		if focused, there := next.from.focusedAt(s); next.next.ID == "" || !there || focused != next.epoch || next.epoch != u.epoch(s) {
 			return
 		}

@@ -17,7 +17,7 @@ import (
 type channel struct {
 	sequence.Sequencer
 	id      string
-	hub     *hub // the shard whose members it has
+	hub     *hub // the shard of these members
 	members map[*user]*entry
 
 	whole view.Whole
@@ -32,7 +32,7 @@ func (g *Gateway) applyMessage(m *events.Message, offset int64) {
 	var p sequence.Message
 	switch {
 	case m.Kind == events.KindMembersLeft || m.Kind == events.KindMembersJoined:
-		concerned = interest.All // the shards of those who join may not have the channel yet
+		concerned = interest.All // the shards of joining users may not have the channel yet
 	case concerned != 0 && m.Kind == events.KindMessagePosted:
 		p = sequence.MessageOf(m, offset)
 	}
@@ -70,7 +70,7 @@ func (g *Gateway) applyChannel(h *hub, r *events.ChannelRecord) {
 	was := ch.whole
 	ch.whole = view.WholeOf(r)
 	for u, e := range ch.members {
-		if !r.Large && ch.whole == was && !e.view.Filed().Is { // deltas tell its members what is new
+		if !r.Large && ch.whole == was && !e.view.Filed().Is { // deltas update its members
 			continue
 		}
 		if e.since == unconfirmed {
@@ -81,7 +81,7 @@ func (g *Gateway) applyChannel(h *hub, r *events.ChannelRecord) {
 			v = derived
 		}
 		if f := v.Filed(); r.Large && f.Is && !f.Keep && !v.Said.HasPos {
-			g.ask(e) // only an answer said that it is filed, and this may be news
+			g.ask(e) // only an answer has shown that it is filed, and this message may be news
 		}
 		if g.complete(e, &v, 0, false); v.Same(&e.view) {
 			continue
@@ -91,7 +91,7 @@ func (g *Gateway) applyChannel(h *hub, r *events.ChannelRecord) {
 	}
 }
 
-// release sends the messages that have got their seq.
+// release sends the messages that now have a seq.
 func (g *Gateway) release(ch *channel) {
 	ready := ch.Settle()
 	for i := range ready {
@@ -104,7 +104,7 @@ func (g *Gateway) release(ch *channel) {
 	}
 }
 
-// frameMessage sends a message to the members who are connected.
+// frameMessage sends a message to the connected members.
 func (g *Gateway) frameMessage(ch *channel, p *sequence.Message) {
 	f := frames.Lazy(160+len(ch.id)+len(p.ID)+len(p.Sender)+len(p.Preview)+len(p.Thread), func() []byte { return p.Frame(ch.id, !g.cfg.PreviewsOff) })
 	report := ch.Record != nil && !ch.Record.Large && ch.Record.MemberCount <= g.cfg.ReceiptLimit

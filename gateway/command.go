@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// handle carries out a client's frame, and answers it if it has an id.
+// handle executes a client's frame, and answers it if it has an id.
 func (g *Gateway) handle(c *conn, body []byte) {
 	g.metrics.commands.Inc()
 	var cmd frames.Command
@@ -27,8 +27,8 @@ func (g *Gateway) handle(c *conn, body []byte) {
 	}
 }
 
-// do carries out a command. A command that becomes an event is answered when the event is
-// acknowledged, any other at once.
+// do executes a command. It answers a command that becomes an event when the event is acknowledged,
+// and any other at once.
 func (g *Gateway) do(c *conn, cmd *frames.Command) error {
 	switch cmd.Type {
 	case "auth":
@@ -101,8 +101,8 @@ func (g *Gateway) focus(c *conn, cmd *frames.Command) error {
 	return nil
 }
 
-// seeFlagged takes the flag off a channel that the user looks at: with a read up to its head, or
-// where it has none, by word. Called with the lock.
+// seeFlagged removes the flag of a channel that the user looks at: with a read up to its head, or
+// if it has no head, with an event that clears the flag. Called with the lock.
 func (g *Gateway) seeFlagged(c *conn, e *entry, cmd *frames.Command) {
 	ev := g.readEvent(c.user.id, cmd.ChannelID, c.Instance)
 	head := max(e.pushed, e.view.Latest.Seq)
@@ -136,8 +136,8 @@ func (g *Gateway) write(c *conn, cmd *frames.Command) error {
 		return err
 	}
 	public := cmd.Type == "mark_read" && !cmd.Private
-	// A read may be dropped as one that changes nothing if it names the message of the pointer.
-	// Threads may have something unread.
+	// A read that names the message of the pointer may be dropped, as it changes nothing. This does
+	// not apply to a read with threads, which may have unread replies.
 	may := public && !cmd.WithThreads && cmd.MessageID != ""
 	where := scope{cmd.ChannelID, cmd.ThreadID}
 	var e *entry
@@ -148,8 +148,8 @@ func (g *Gateway) write(c *conn, cmd *frames.Command) error {
 			return
 		}
 		member = true
-		// The user's pointer may come from a private read, which covers no public one (DESIGN
-		// §4.5). So this gateway must have written the public read, too.
+		// The user's pointer may come from a private read, which does not count as a public one
+		// (DESIGN §4.5). So this gateway must have written the public read itself.
 		if may && !e.view.Flagged() && u.settled(e, cmd.ThreadID) && u.last(e, where).ID == cmd.MessageID && *u.publicRead(e, where) == cmd.MessageID {
 			return
 		}
@@ -158,7 +158,7 @@ func (g *Gateway) write(c *conn, cmd *frames.Command) error {
 	switch {
 	case !member:
 		return notMember(cmd.ChannelID)
-	case done == nil: // the pointer is there already
+	case done == nil: // the pointer is already there
 		g.metrics.unchanged.Inc()
 		c.answer(cmd, nil)
 		return nil

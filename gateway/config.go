@@ -18,14 +18,14 @@ import (
 	"github.com/tidemark/tidemark/internal/trace"
 )
 
-// Topics are the names of the topics that a gateway reads and writes. An empty one becomes the name
-// in package events.
+// Topics are the names of the topics that a gateway reads and writes. An empty name means the one
+// of package events.
 type Topics struct {
 	Messages, Reads, Deliveries string
 	Unread, Channels, Receipts  string
 }
 
-// Limits bound what one client can cost. Zero values become the defaults.
+// Limits limit the costs of one client. Zero values become the defaults.
 type Limits = bounds.Limits
 
 // Config configures a gateway. Brokers, Partitions, Query and Producer must be set.
@@ -36,26 +36,27 @@ type Config struct {
 	// Partitions is the partition count of the input topics.
 	Partitions int32
 
-	// Query answers what the gateway reads.
+	// Query answers the gateway's queries.
 	Query Queries
-	// Producer writes events, with acks=all and the murmur2 partitioner.
+	// Producer writes events. It must use acks=all and the murmur2 partitioner.
 	Producer *kgo.Client
-	// Redis has the presence of users. Nil: it is not kept.
+	// Redis stores the presence of users. Nil: no presence.
 	Redis redis.UniversalClient
 
-	// Verifier judges tokens. Nil: there are no keys, and ?user_id= names the user.
+	// Verifier verifies tokens. Nil: there are no keys, and ?user_id= names the user.
 	Verifier *auth.Verifier
 	// Audit is the log of refusals. Nil: there is none.
 	Audit *audit.Log
-	// OwnAccount returns why the gateway cannot call other nodes on its own account now, as when
-	// its service token has expired. Then it is not ready, and reports no message as queued until
-	// it can again. If there are keys and OwnAccount is nil, it never can.
+	// OwnAccount returns why the gateway cannot call other nodes on its own account at the moment,
+	// for example because its service token has expired. Then the gateway is not ready, and reports
+	// no message as queued until it can again. If there are keys and OwnAccount is nil, it never
+	// can.
 	OwnAccount func() error
-	// Origins are those that a browser's page may have, exactly as browsers send them
-	// ("https://chat.example.com"). Empty: only a page of this very host.
+	// Origins are the allowed origins of browser pages, exactly as browsers send them
+	// ("https://chat.example.com"). Empty: only pages of this host.
 	Origins []string
-	// LoopbackOrigins also admits pages of this machine, on any port: http://localhost:5173 while
-	// one is being developed.
+	// LoopbackOrigins also allows pages of this machine, on any port, such as http://localhost:5173
+	// during development.
 	LoopbackOrigins bool
 
 	Limits Limits
@@ -66,17 +67,17 @@ type Config struct {
 	// silent before it loses its partitions; 10 s.
 	Group        string
 	GroupSession time.Duration
-	// QueueWithin is how old the record of a message may be for it to be reported as queued (DESIGN
-	// §10); 5 minutes. An older one is history, which nobody missed by being away.
+	// QueueWithin is how old a message's record may be for it to be reported as queued (DESIGN
+	// §10); 5 minutes. Older messages are history, not messages that a user missed while offline.
 	QueueWithin time.Duration
 	// ReceiptsEvery is the least time between two receipt frames of one kind for one channel; 2 s.
 	ReceiptsEvery time.Duration
-	// DrainFor is the time over which the closing of connections is spread when the gateway stops;
-	// 5 s, less if they are few.
+	// DrainFor is the time over which a stopping gateway spreads the closing of connections; 5 s,
+	// less if they are few.
 	DrainFor time.Duration
 	// ReceiptLimit is the size of the largest channel whose messages are reported as delivered; 50.
 	ReceiptLimit uint32
-	// ThreadsAlways lists followed threads whatever their age (DESIGN §4.7).
+	// ThreadsAlways lists followed threads at any age (DESIGN §4.7).
 	ThreadsAlways bool
 	// PreviewsOff leaves message text out of all frames.
 	PreviewsOff bool
@@ -91,7 +92,7 @@ type Config struct {
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
 
-	// planted is called at the named place; nil: nothing is. Tests panic in it.
+	// planted is called at named places; tests panic in it. nil turns it off.
 	planted func(where string)
 }
 

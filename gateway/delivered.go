@@ -13,20 +13,20 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// deliveredEvery is the least time between two reports of deliveries. A report covers the messages
-// before it in the channel, so one in that time is enough for each reader of each channel. The
-// first goes out at once.
+// deliveredEvery is the least time between two reports of deliveries. A report covers earlier
+// messages of the channel too, so one report in that time is enough for each reader of each
+// channel. The first is sent at once.
 const deliveredEvery = 100 * time.Millisecond
 
-// deliveries are the messages that connections have taken and that are not reported yet: the newest
-// of each reader, which covers those before it.
+// deliveries are messages that connections have taken and that are not reported yet: the newest one
+// of each reader, which covers earlier ones.
 type deliveries struct {
 	g *Gateway
 
 	mu      sync.Mutex
 	waiting map[*entry]delivery
-	last    time.Time // of the last report
-	timer   bool      // a report is due
+	last    time.Time // time of the last report
+	timer   bool      // a report is scheduled
 	ended   bool
 }
 
@@ -36,7 +36,7 @@ type delivery struct {
 	instance string
 }
 
-// taken notes which messages a connection has taken.
+// taken records which messages a connection has taken.
 func (d *deliveries) taken(instance string, batch []wire.Item) {
 	if d.g.cfg.Trace != nil {
 		wire.Sent(batch)
@@ -65,7 +65,7 @@ func (d *deliveries) taken(instance string, batch []wire.Item) {
 	guard.AfterFunc(max(0, deliveredEvery-time.Since(d.last)), "reporting deliveries", d.g.panicked("deliveries are not reported"), d.report)
 }
 
-// end reports what is left, and nothing afterwards.
+// end reports the rest; later deliveries are not reported.
 func (d *deliveries) end() {
 	d.report()
 	d.mu.Lock()
@@ -73,8 +73,8 @@ func (d *deliveries) end() {
 	d.ended, d.waiting = true, nil
 }
 
-// report writes a Delivered for each reader. It writes none for a message that another device of
-// the user has reported.
+// report writes a Delivered for each reader, except for messages that another device of the user
+// has already reported.
 func (d *deliveries) report() {
 	d.mu.Lock()
 	if d.ended {
@@ -106,8 +106,8 @@ func (d *deliveries) report() {
 	}
 }
 
-// deliver notes that a message is being reported as delivered. It returns the message's channel,
-// and whether it was not reported before.
+// deliver marks a message as reported. It returns the message's channel, and whether it was not
+// reported before.
 func (e *entry) deliver(seq uint32) (channelID string, news bool) {
 	h := e.user.hub
 	h.mu.Lock()

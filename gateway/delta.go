@@ -33,7 +33,7 @@ func (g *Gateway) applyDelta(u *user, d *events.UnreadDelta) {
 		}
 		v.Judge(g.cfg.Now().UnixMilli())
 		g.complete(e, &v, d.Latest.Pos, false)
-		e.stamp, e.view = d.Stamp, v // together: a stamp without its view would keep out the inbox that has the view
+		e.stamp, e.view = d.Stamp, v // set together: a stamp without its view would keep out the inbox with that view
 		if v.Last.Seq == 0 {
 			e.publicRead = ""
 		}

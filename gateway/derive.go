@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// exceptionsOf returns a copy of the exceptions in a delta, which borrows from the fetch.
+// exceptionsOf returns a copy of the exceptions in a delta, whose memory belongs to the fetch.
 func exceptionsOf(d *events.UnreadDelta) *events.Exceptions {
 	set := func(list []uint32) events.Positions {
 		if !slices.IsSorted(list) {
@@ -18,9 +18,9 @@ func exceptionsOf(d *events.UnreadDelta) *events.Exceptions {
 	return &events.Exceptions{ReadPos: d.ReadPos, Excluded: set(d.Excluded), Mentioned: set(d.Mentioned)}
 }
 
-// deriveInto fills in the fields that a delta of a large channel leaves out, from the channel's
-// record. Fields that neither has keep their values, and the owner is asked for counts that cannot
-// be derived. Called with the lock; e.view is still the view before v.
+// deriveInto sets the fields that a delta of a large channel leaves out, from the channel record.
+// Fields that neither has keep their values. deriveInto asks the owner for counts that cannot be
+// derived. Called with the lock; e.view is still the view before v.
 func (g *Gateway) deriveInto(e *entry, v *view.View) {
 	ch := e.ch
 	v.Unread, v.Mentions, v.Direct, v.First, v.Latest = e.view.Unread, e.view.Mentions, e.view.Direct, e.view.First, e.view.Latest
@@ -31,8 +31,8 @@ func (g *Gateway) deriveInto(e *entry, v *view.View) {
 	g.deriveCounts(e, v)
 }
 
-// learnFirsts notes which messages an answer names as the first ones, if what can be derived is the
-// same as it says.
+// learnFirsts remembers the positions of an answer's first messages, if the derived counts equal
+// the answer's.
 func (e *entry) learnFirsts(v *view.View) {
 	e.firsts = view.Firsts{}
 	if e.ch == nil || e.ch.Record == nil || e.exceptions == nil || e.ch.Latest.Seq != v.Latest.Seq {
@@ -43,14 +43,14 @@ func (e *entry) learnFirsts(v *view.View) {
 	}
 }
 
-// derived counts by the channel's record, which must be known, and the exceptions of the user.
+// derived computes the counts from the channel record, which must exist, and the user's exceptions.
 func (e *entry) derived(v *view.View) (events.Counts, bool) {
 	x := *e.exceptions
 	x.IgnoreAll = v.Said != nil && v.Said.IgnoreAll
 	return e.ch.Timeline.Count(&x)
 }
 
-// deriveCounts sets the counts, the latest and the first unread message of v from the channel's
+// deriveCounts sets the counts, the latest and the first unread message of v from the channel
 // record. It reports whether they could be derived.
 func (g *Gateway) deriveCounts(e *entry, v *view.View) bool {
 	v.Latest = e.ch.Latest
@@ -68,10 +68,10 @@ func (g *Gateway) deriveCounts(e *entry, v *view.View) bool {
 	return true
 }
 
-// complete fills into a view of a delta or of an answer what the channel's record tells: whether
-// the channel is archived, and its labels. Without a record an answer is believed, and what a delta
-// leaves open is asked. headPos is the position of the head that the view's source tells. Called
-// with the lock; e.view is the view before.
+// complete sets the channel's labels and whether it is archived in a view of a delta or an answer,
+// from the channel record. Without a record it keeps an answer's values, and asks the owner for
+// what a delta leaves open. headPos is the position of the head according to the view's source.
+// Called with the lock; e.view is the previous view.
 func (g *Gateway) complete(e *entry, v *view.View, headPos uint32, answer bool) {
 	ch := e.ch
 	if ch == nil {

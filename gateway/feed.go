@@ -19,7 +19,7 @@ import (
 )
 
 // feed reads the topics until ctx is done, in sessions. Each session begins at the ends of the
-// topics, and with a fresh inbox for every connection, which includes what lies between two
+// topics, and with a fresh inbox for every connection, which includes everything between two
 // sessions.
 func (g *Gateway) feed(ctx context.Context) error {
 	pause := retry.Backoff{Min: 50 * time.Millisecond, Max: 2 * time.Second}
@@ -72,7 +72,8 @@ func (g *Gateway) session(ctx context.Context) error {
 		}
 		var broken error
 		fetches.EachError(func(topic string, p int32, err error) {
-			// The owner of messages that are too large to be decompressed has stopped; nobody else waits for it.
+			// A batch of messages that is too large to decompress has stopped its owner. The
+			// gateway waits for nothing there.
 			if broken == nil && !inflate.Deferred(err) && (topic != g.cfg.Topics.Messages || !inflate.PassOver(cl, err, g.cfg.Logger)) {
 				broken = fmt.Errorf("topic %s, partition %d: %w", topic, p, inflate.InWords(err, inflate.Limit(cl)))
 			}
@@ -85,8 +86,8 @@ func (g *Gateway) session(ctx context.Context) error {
 	}
 }
 
-// begin begins a session that sees chat.messages from these offsets on. Messages that wait for
-// their seq from an earlier session are dropped, and every connection gets a fresh inbox.
+// begin begins a session that reads chat.messages from these offsets on. It drops messages of an
+// earlier session that still wait for a seq, and starts a fresh inbox for every connection.
 func (g *Gateway) begin(seen map[int32]int64) {
 	for p := range g.seen {
 		g.seen[p].Store(seen[int32(p)])
@@ -116,8 +117,8 @@ type decoder struct {
 	traced  *trace.Path // of what is being taken; nil: its traces are not followed
 }
 
-// take applies what was fetched. Deltas come before the channels' records, so that a client seldom
-// gets a message before the count that includes it.
+// take applies fetched records. Deltas come before channel records, so that a client seldom gets a
+// message before the count that includes it.
 func (g *Gateway) take(fetches kgo.Fetches, d *decoder) {
 	t := &g.cfg.Topics
 	d.traced = trace.NewPath(g.cfg.Trace)
@@ -146,7 +147,7 @@ func (g *Gateway) takeDelta(r *kgo.Record, d *decoder) error {
 		return errors.New("its key does not consist of user, channel and thread")
 	}
 	if r.Value == nil {
-		return nil // a tombstone, for compaction: the removal itself was a delta
+		return nil // a tombstone, for compaction; a delta has announced the removal
 	}
 	id := string(user)
 	if !g.hubs.Has(id) {
@@ -175,7 +176,7 @@ func (g *Gateway) takeChannel(r *kgo.Record, d *decoder) error {
 	if err := events.DecodeChannelRecord(r.Value, &d.record); err != nil {
 		return err
 	}
-	if loading { // before interest is read: see there
+	if loading { // before interest is read, see there
 		g.told[events.PartitionOf(r.Key, g.cfg.Partitions)].Note(d.record.Stamp.M)
 	}
 	g.hubs.each(g.hubs.interest.Of(r.Key), func(h *hub) {
@@ -186,19 +187,19 @@ func (g *Gateway) takeChannel(r *kgo.Record, d *decoder) error {
 	return nil
 }
 
-// takeMessage notes how far the feed has seen chat.messages, whether or not it can read the record.
-// The processor writes bad records to the dead letters; the gateway passes over them.
+// takeMessage records how far the feed has read chat.messages, even if it cannot decode the record.
+// The processor writes bad records to the dead letters; the gateway skips them.
 func (g *Gateway) takeMessage(r *kgo.Record, d *decoder) error {
 	if int(r.Partition) >= len(g.seen) {
-		return nil // the topic has got more partitions than this gateway knows
+		return nil // a partition that was added after the gateway started
 	}
-	g.seen[r.Partition].Store(r.Offset + 1) // before interest is read: see there
+	g.seen[r.Partition].Store(r.Offset + 1) // before interest is read, see there
 	err := d.events.Message(r.Value, r.Timestamp.UnixMilli(), &d.message)
 	if err == nil {
 		err = events.CheckPartition(d.message.ChannelID, r.Partition, g.cfg.Partitions)
 	}
 	if err != nil {
-		return nil //nolint:nilerr // a dead letter, which the processor writes
+		return nil //nolint:nilerr // the processor writes it to the dead letters
 	}
 	g.logTimes[r.Partition].Note(d.message.OccurredAt)
 	g.applyMessage(&d.message, r.Offset)

@@ -17,10 +17,10 @@ import (
 	"github.com/tidemark/tidemark/internal/limit"
 )
 
-// Gateway serves sockets. New makes it, Run runs it, ServeHTTP is its /v1/socket.
+// Gateway serves sockets. New creates it, Run runs it, and ServeHTTP is /v1/socket.
 type Gateway struct {
 	cfg       Config
-	id        string // of this process; the value of its keys ws:<user>
+	id        string // id of this process; the value of its keys ws:<user>
 	hubs      *hubs
 	door      *admission.Door
 	wire      *wire.Settings
@@ -32,13 +32,14 @@ type Gateway struct {
 	delivered deliveries
 	began     time.Time
 
-	// seen is, per partition of chat.messages, the next offset after the record that the feed has
-	// begun to pass on.
+	// seen is, per partition of chat.messages, the offset after the record that the feed is passing
+	// on.
 	seen []atomic.Int64
-	// told is the same by the records of channels that came during loads, which may be ahead of it.
+	// told is, per partition, the same offset according to channel records that came during loads.
+	// It may be ahead of seen.
 	told  []view.Highest
-	loads atomic.Int64 // inboxes that are being read, or installed
-	// logTimes are how late the log times of chat.messages are at least; see listed.go.
+	loads atomic.Int64 // inboxes that are being read or installed
+	// logTimes are lower bounds of the log times of chat.messages; see listed.go.
 	logTimes []view.Highest
 
 	asks   chan ask
@@ -50,11 +51,11 @@ type Gateway struct {
 	count     atomic.Int64
 	instances atomic.Uint64
 	draining  atomic.Bool
-	feedState atomic.Pointer[error] // why the feed does not run; it points to nil while it does
+	feedState atomic.Pointer[error] // why the feed does not run; points to nil while it runs
 	open      sync.WaitGroup        // connections
 }
 
-// New makes a gateway. It connects to nothing: Run does.
+// New creates a gateway. It does not connect; Run does.
 func New(c Config) (*Gateway, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -93,7 +94,7 @@ func New(c Config) (*Gateway, error) {
 	return g, nil
 }
 
-// newReporter makes the reporter of messages that are queued for members without a socket.
+// newReporter creates the reporter of messages that are queued for members without a socket.
 func (g *Gateway) newReporter() *presence.Reporter {
 	c := &g.cfg
 	return presence.NewReporter(presence.ReporterConfig{
@@ -141,8 +142,8 @@ func (g *Gateway) Run(ctx context.Context) error {
 	return nil
 }
 
-// drain closes all connections with CloseElsewhere, at random moments: so the gateways that take
-// them over do not get all of them at once. New connections are refused meanwhile.
+// drain closes all connections with CloseElsewhere, at random times, so that the gateways that take
+// them over do not get all at once. New connections are refused meanwhile.
 func (g *Gateway) drain() {
 	g.draining.Store(true)
 	list := g.hubs.all()
@@ -157,7 +158,7 @@ func (g *Gateway) drain() {
 	}
 	wg.Wait()
 	for _, c := range g.hubs.all() {
-		c.Shut(CloseElsewhere, sentElsewhere) // it came meanwhile
+		c.Shut(CloseElsewhere, sentElsewhere) // it connected meanwhile
 	}
 	done := make(chan struct{})
 	guard.Go("waiting for connections", g.panicked("connections are not waited for"), func() { g.open.Wait(); close(done) })
@@ -166,8 +167,7 @@ func (g *Gateway) drain() {
 	case <-time.After(closeTimeout):
 		for _, c := range g.hubs.all() {
 			wg.Add(1)
-			// Writing what is gathered for one, and the alert with which TLS ends, may take a while
-			// each.
+			// Flushing the connection and the closing alert of TLS may each take a while.
 			guard.Go("the closing of a connection", c.Panicked, func() {
 				defer wg.Done()
 				c.End() // the client has not answered the close

@@ -23,8 +23,8 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// subprotocol is what a client may offer beside the subprotocol that carries its token. The answer
-// then names this one, and not the token.
+// subprotocol is what a client may offer besides the subprotocol with its token. The answer then
+// names this one and not the token.
 const subprotocol = "tidemark.v1"
 
 // ServeHTTP is GET /v1/socket.
@@ -49,7 +49,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, why, status)
 		return
 	}
-	taken := false // the connection's goroutine gives its place back
+	taken := false // the connection's goroutine releases the slot
 	defer func() {
 		if !taken {
 			g.count.Add(-1)
@@ -64,11 +64,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, err := g.accept(w, r)
 	if err != nil {
 		g.metrics.handshakes.WithLabelValues("failed").Inc()
-		return // it has answered the request
+		return // Accept has answered the request
 	}
 	g.open.Add(1)
 	taken = true
-	// The rest runs in a goroutine of its own, so that the HTTP server frees what it needed for the
+	// The rest runs in a goroutine of its own, so that the HTTP server frees the memory of the
 	// request.
 	guard.Go("a connection", c.Panicked, func() {
 		defer g.open.Done()
@@ -86,7 +86,7 @@ func (g *Gateway) refuses(r *http.Request) (status int, why string) {
 	return g.door.Refuses(r)
 }
 
-// accept makes the request a socket.
+// accept upgrades the request to a socket.
 func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) {
 	number := g.instances.Add(1)
 	c := &conn{g: g, load: g.load, remote: r.RemoteAddr, address: limit.Network(r.RemoteAddr)}
@@ -108,20 +108,20 @@ func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) 
 	return c, err
 }
 
-// serve is the life of a connection.
+// serve runs a connection until it ends.
 func (g *Gateway) serve(c *conn, who admission.Identity) {
 	defer c.End()
 	if who.Denied {
 		c.deny()
 		return
 	}
-	var first frames.ID // of the frame that brought the token; empty if it wants no answer
+	var first frames.ID // id of the frame with the token; empty if it needs no answer
 	if who.User == "" {
 		var err error
 		if who, first, err = g.firstFrame(c, who.Named); err != nil {
 			if len(first) > 0 {
 				refused := frames.Failure(first, frames.Refuse("unauthenticated", "auth: no valid token"))
-				_ = c.WriteFirst(wire.Item{Frame: frames.Ready(refused)}) // the close says the same
+				_ = c.WriteFirst(wire.Item{Frame: frames.Ready(refused)}) // the close has the same reason
 			}
 			c.deny()
 			return
@@ -158,7 +158,7 @@ func (g *Gateway) serve(c *conn, who admission.Identity) {
 	if c.WriteFirst(greeting...) != nil {
 		return // the client has gone
 	}
-	if g.draining.Load() { // it came after drain has closed all others
+	if g.draining.Load() { // it came after drain closed all others
 		c.Shut(CloseElsewhere, sentElsewhere)
 	}
 	u.hub.locked(func() { c.startLoad() })
@@ -175,8 +175,8 @@ func (g *Gateway) serve(c *conn, who admission.Identity) {
 	}
 }
 
-// firstFrame waits for the frame auth. Its token has to be valid for the user whom the URL names,
-// if it names one. The frame's id is returned even with an error, if it was read.
+// firstFrame waits for the frame auth. Its token must be valid for the user that the URL names, if
+// it names one. firstFrame returns the frame's id even with an error, if it was read.
 func (g *Gateway) firstFrame(c *conn, named string) (admission.Identity, frames.ID, error) {
 	body, text, err := c.First(g.cfg.Limits.AuthTimeout, CloseToken, "no token came")
 	if err != nil {
@@ -195,10 +195,10 @@ func (g *Gateway) firstFrame(c *conn, named string) (admission.Identity, frames.
 	return who, f.ID, err
 }
 
-// mayAsk counts a frame, ping or pong against the rates of the user and of the address. It reports
-// whether that is allowed. A connection with more than FramesBurst refusals is closed; each frame
-// that is allowed takes back one refusal, so a connection of weeks does not end by their sum.
-// Called by the reader alone.
+// mayAsk counts a frame, ping or pong against the rates of the user and of the address, and reports
+// whether it is allowed. It closes a connection with more than FramesBurst refusals. Each allowed
+// frame cancels one refusal, so that a connection of weeks does not end by their sum. Only the
+// reader calls it.
 func (c *conn) mayAsk() bool {
 	g := c.g
 	if (c.user == nil || g.commands.Take(c.user.id)) && g.crowds.Take(c.address) {
@@ -230,7 +230,7 @@ func (c *conn) deny() {
 	c.closeNow(CloseToken, why)
 }
 
-// refuse closes a connection of a user who has too many.
+// refuse closes a connection of a user with too many connections.
 func (c *conn) refuse(id auth.Identity, why string) {
 	c.g.door.Note(c.Context(), id, c.remote, admission.Exhausted, why)
 	c.closeNow(CloseRate, why)
@@ -242,7 +242,7 @@ func (c *conn) closeNow(code websocket.StatusCode, reason string) {
 	c.Close(code, reason)
 }
 
-// helloFrame says who the client is and what it may do.
+// helloFrame returns the frame with the client's identity and limits.
 func (g *Gateway) helloFrame(c *conn, u *user) []byte {
 	l := &g.cfg.Limits
 	b := frames.Text(frames.Begin(make([]byte, 0, 256), "hello"), "user_id", u.id)

@@ -10,27 +10,27 @@ import (
 	"github.com/tidemark/tidemark/internal/trace"
 )
 
-// shards is how many hubs a gateway has. The id of a user decides which one they are in, so work
-// that takes a while for one user holds up only the users of the same hub.
+// shards is how many hubs a gateway has. A user's id determines the hub, so that long work for one
+// user delays only users of the same hub.
 const shards = 16
 
 // hub is one shard of the connected users, with the channels that they are members of. Its lock
-// guards every user, channel and entry in it. No code waits while it holds the lock, nor works for
+// guards every user, channel and entry in it. Code that holds the lock neither waits nor works for
 // long: records are decoded before the lock is taken, and frames are encoded after. Work that grows
-// with one user's channels (an inbox may list 100,000) lets go of the lock every sliceSteps steps.
+// with one user's channels (an inbox may list 100,000) releases the lock every sliceSteps steps.
 //
-// A channel whose members are in several shards has a channel in each, for its members there.
+// A channel with members in several shards has a channel object in each, for its members there.
 type hub struct {
-	number   int // of the shard
+	number   int // number of the shard
 	interest *interest.Interest
 	alarms   *alarm.Set[*user]
 
 	mu       sync.Mutex
 	users    map[string]*user
 	channels map[string]*channel
-	// begun is, per partition of chat.messages, where the feed's session began.
+	// begun is, per partition of chat.messages, the offset at which the feed's session began.
 	begun map[int32]int64
-	// dirty are connections that got frames since the last kick.
+	// dirty lists the connections that got frames since the last kick.
 	dirty []*conn
 	// traced is the trace of the record that is being applied; nil: none is followed.
 	traced *trace.Path
@@ -38,14 +38,14 @@ type hub struct {
 	between func()
 }
 
-// hubs are all shards.
+// hubs are all shards of a gateway.
 type hubs struct {
 	list     []*hub
 	seed     maphash.Seed
 	interest interest.Interest
 }
 
-// newHubs makes n shards, at most 64, whose users have alarms.
+// newHubs creates n shards, at most 64, with alarms for their users.
 func newHubs(n int, alarms *alarm.Set[*user]) *hubs {
 	hs := &hubs{seed: maphash.MakeSeed()}
 	for i := range n {
@@ -59,14 +59,14 @@ func (hs *hubs) of(userID string) *hub {
 	return hs.list[maphash.String(hs.seed, userID)%uint64(len(hs.list))]
 }
 
-// kick has the connections write that got frames. Called without a lock.
+// kick makes connections with new frames write. Called without a lock.
 func (hs *hubs) kick() {
 	for _, h := range hs.list {
 		h.kick()
 	}
 }
 
-// all returns the connections of this moment.
+// all returns the current connections.
 func (hs *hubs) all() (list []*wire.Conn) {
 	for _, h := range hs.list {
 		h.mu.Lock()
@@ -80,7 +80,7 @@ func (hs *hubs) all() (list []*wire.Conn) {
 	return list
 }
 
-// each calls fn for each shard that has a bit, with its lock.
+// each calls fn for each shard whose bit is set, with its lock.
 func (hs *hubs) each(bits uint64, fn func(*hub)) {
 	for _, h := range hs.list {
 		if bits&(1<<h.number) != 0 {
@@ -97,7 +97,7 @@ func (hs *hubs) Has(userID string) bool {
 	return h.users[userID] != nil
 }
 
-// Names returns the users of this moment.
+// Names returns the connected users.
 func (hs *hubs) Names() []string {
 	var list []string
 	for _, h := range hs.list {
@@ -110,7 +110,7 @@ func (hs *hubs) Names() []string {
 	return list
 }
 
-// channelOf returns the channel with an id, and makes it if there is none. Called with the lock.
+// channelOf returns the channel with an id, and creates it if needed. Called with the lock.
 func (h *hub) channelOf(id string) *channel {
 	ch := h.channels[id]
 	if ch == nil {
@@ -130,7 +130,7 @@ func (h *hub) leave(u *user, ch *channel) {
 	}
 }
 
-// connect adds a connection of a user, whose hub this is. It returns false if they have too many.
+// connect adds a connection of a user of this hub. It returns false if the user has too many.
 func (h *hub) connect(c *conn, userID string, perUser int) (*user, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -167,21 +167,21 @@ func (h *hub) disconnect(c *conn) bool {
 	if len(u.conns) > 0 {
 		return false
 	}
-	delete(h.users, u.id) // nobody finds this user any more: one who comes back is a new user
+	delete(h.users, u.id) // the object is unreachable now: a user who comes back gets a new one
 	if u.timed.Len() > 0 {
 		h.alarms.Drop(&u.alarm)
 	}
 	s := slice{h: h}
 	for _, e := range u.entries {
 		if e.ch != nil {
-			h.leave(u, e.ch) // e.ch stays: deliveries to the last device are still to be reported
+			h.leave(u, e.ch) // e.ch stays, because deliveries to the last device are still to be reported
 		}
 		s.step()
 	}
 	return true
 }
 
-// touch notes that a connection has something to send. Called with the lock.
+// touch lists a connection as one with something to send. Called with the lock.
 func (h *hub) touch(c *conn) {
 	if !c.touched {
 		c.touched = true
@@ -189,14 +189,14 @@ func (h *hub) touch(c *conn) {
 	}
 }
 
-// locked runs f with the lock, and lets go of it even if f panics.
+// locked runs f with the lock, and releases the lock even if f panics.
 func (h *hub) locked(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f()
 }
 
-// kick has the connections write that got frames. Called without the lock.
+// kick makes connections with new frames write. Called without the lock.
 func (h *hub) kick() {
 	h.mu.Lock()
 	dirty := h.dirty
@@ -210,19 +210,19 @@ func (h *hub) kick() {
 	}
 }
 
-// sliceSteps is how many entries are worked on before the lock is let go. Each takes some
+// sliceSteps is how many entries are processed before the lock is released. Each takes some
 // microseconds at most.
 const sliceSteps = 512
 
-// slice divides long work under a hub's lock: step lets go of the lock now and then, so that others
-// get it. These may change the map or list that the work iterates over.
+// slice divides long work under a hub's lock: step releases the lock now and then for others, which
+// may change the map or list that the work iterates over.
 type slice struct {
 	h     *hub
 	steps int
 	hold  bool // step keeps the lock
 }
 
-// step counts one step. It reports whether the lock was let go.
+// step counts one step. It reports whether the lock was released.
 func (s *slice) step() bool {
 	if s.steps++; s.hold || s.steps%sliceSteps != 0 {
 		return false

@@ -8,11 +8,11 @@ import (
 )
 
 // installTries is how often an inbox is encoded again because the user was removed from a channel
-// meanwhile. After that it is encoded with the lock held.
+// meanwhile. The next attempt holds the lock.
 const installTries = 5
 
-// installing is an inbox that is installed in slices, each under the lock of the user's hub. What
-// changes between two slices is noted as late: it follows the inbox.
+// installing is an inbox that is installed in slices, each under the lock of the user's hub.
+// Changes between two slices are recorded as late, and their values are sent after the inbox.
 type installing struct {
 	g     *Gateway
 	c     *conn
@@ -22,8 +22,8 @@ type installing struct {
 }
 
 // install makes an inbox the user's state and sends it, followed by the values that it does not
-// cover. If reread is true and the inbox may lack something that nobody will send, install sends
-// nothing and returns how far the inbox has to reach when it is read once more.
+// cover. If reread is true and the inbox may lack something that nothing else will bring, install
+// sends nothing and returns how far the inbox must reach when it is read once more.
 func (g *Gateway) install(c *conn, in *inbox, reread bool) (after []string) {
 	in.unique()
 	h := c.user.hub
@@ -54,8 +54,8 @@ func (g *Gateway) install(c *conn, in *inbox, reread bool) (after []string) {
 	return nil
 }
 
-// unique keeps the first of the channels that are listed twice, as they moved from one page to the
-// next while the inbox was read.
+// unique removes repeated channels, which moved from one page to the next while the inbox was read.
+// The first one stays.
 func (in *inbox) unique() {
 	seen := make(map[string]bool, len(in.channels))
 	in.channels = slices.DeleteFunc(in.channels, func(v view.View) bool {
@@ -66,13 +66,13 @@ func (in *inbox) unique() {
 }
 
 // register makes the user a member of all channels of an inbox that are new to them. From then on
-// the feed's records reach them. It returns how far the inbox has to reach when it is read once
-// more, or nil if it need not be. The inbox lacks something if the feed has passed it in a channel
-// that is new to this user. If their shard had no such channel, nobody kept what the feed passed.
-// If it had, the other members may have been told more than the inbox includes.
+// the feed's records reach them. The inbox lacks something if the feed has already passed it in a
+// channel that is new to this user: if their shard had no such channel, the records were skipped;
+// if it had, other members may have got records beyond the inbox. Then register returns how far the
+// inbox must reach when it is read once more, and otherwise nil.
 func (w *installing) register() (after []string) {
 	g, u, in := w.g, w.u, w.in
-	passed := map[int32]int64{} // how far the inbox has to reach, by partition
+	passed := map[int32]int64{} // how far the inbox must reach, by partition
 	for i := range in.channels {
 		w.slice.step()
 		if w.c.released {
@@ -87,13 +87,13 @@ func (w *installing) register() (after []string) {
 		}
 		known := u.hub.channels[id]
 		if e.ch != nil || known != nil && known.Record == nil {
-			known = nil // the first, or all that is known is that others are members
+			known = nil // this user is the first member here, or only memberships are known
 		}
 		u.change(e, func() {
 			e.view.Channel = id
 			g.applyMembership(u, e, id, true, s.M)
 		})
-		reach := max(g.seen[p].Load(), g.told[p].Load()) // only now, after applyMembership: see interest
+		reach := max(g.seen[p].Load(), g.told[p].Load()) // read only after applyMembership: see interest
 		if known != nil {
 			reach = known.Reach()
 		}
@@ -107,7 +107,7 @@ func (w *installing) register() (after []string) {
 	return after
 }
 
-// channels puts the channels of the inbox in the place of the entries that it covers. It returns
+// channels replaces the entries that the inbox covers by the channels of the inbox. It returns
 // which channels the inbox lists.
 func (w *installing) channels() (listed map[string]bool) {
 	g, u := w.g, w.u
@@ -120,15 +120,15 @@ func (w *installing) channels() (listed map[string]bool) {
 		e, stamp := u.entryOf(v.Channel), g.stampAt(w.in.at, v.Channel)
 		listed[v.Channel] = true
 		switch {
-		case stamp.M < e.floorM: // they have left since
-		case e.stamp != (events.Stamp{}) && !view.Covers(&stamp, &e.stamp): // the entry is newer: it follows the inbox
+		case stamp.M < e.floorM: // the user has left since
+		case e.stamp != (events.Stamp{}) && !view.Covers(&stamp, &e.stamp): // the entry is newer: its value is sent after the inbox
 			w.c.late.add(e, nil)
 		default:
 			u.replace(g, e, &v, stamp)
-			w.in.channels[i] = v        // with what the channel's record says
-			delete(w.c.late.entries, e) // it is in the inbox
+			w.in.channels[i] = v        // now includes the data of the channel record
+			delete(w.c.late.entries, e) // the inbox includes its value
 			if e.ch != nil && e.ch.Record != nil && e.ch.Record.Large && e.ch.Reach() > stamp.M {
-				g.ask(e) // no delta will bring what the record includes beyond the inbox
+				g.ask(e) // no delta will bring the part of the record that is beyond the inbox
 			}
 		}
 		w.slice.step()
@@ -136,8 +136,8 @@ func (w *installing) channels() (listed map[string]bool) {
 	return listed
 }
 
-// unlisted takes away the channels that the inbox does not list, unless their entries are newer;
-// confirm: another inbox has to show that the user is a member of one of these.
+// unlisted removes the channels that the inbox does not list, unless their entries are newer.
+// confirm reports that another inbox must show that the user is a member of one of those.
 func (w *installing) unlisted(listed map[string]bool) (confirm bool) {
 	w.c.confirm = false
 	for id, e := range w.u.entries {
@@ -162,7 +162,8 @@ func (w *installing) unlisted(listed map[string]bool) (confirm bool) {
 	return confirm
 }
 
-// threads puts those in the user's channels in the place of what they cover; deltas tell the others.
+// threads replaces the threads in the user's channels that the inbox covers. Deltas update the
+// others.
 func (w *installing) threads() {
 	u := w.u
 	listed := make(map[scope]bool, len(w.in.threads))
@@ -196,8 +197,8 @@ func (w *installing) threads() {
 	}
 }
 
-// replace puts the view of an inbox in the place of an entry's, and sends it to the user's other
-// devices if it has changed.
+// replace replaces an entry's view by that of an inbox, and sends it to the user's other devices if
+// it has changed.
 func (u *user) replace(g *Gateway, e *entry, v *view.View, stamp events.Stamp) {
 	was := e.view
 	changed := e.stamp != (events.Stamp{}) && !v.Same(&was)
@@ -208,8 +209,7 @@ func (u *user) replace(g *Gateway, e *entry, v *view.View, stamp events.Stamp) {
 		g.complete(e, v, 0, true)
 		e.view, e.stamp = *v, stamp
 		// The inbox does not show whether it includes the latest exceptions, and a delta that it
-		// covers is ignored. So ours are dropped, and the owner is asked until the next delta
-		// comes.
+		// covers is ignored. So drop ours, and ask the owner until the next delta comes.
 		e.exceptions, e.firsts = nil, view.Firsts{}
 		if e.ch != nil && e.ch.Record != nil && e.ch.Record.Large {
 			e.stamp.M = max(e.stamp.M, 1)
@@ -220,7 +220,7 @@ func (u *user) replace(g *Gateway, e *entry, v *view.View, stamp events.Stamp) {
 	}
 }
 
-// setThread replaces a thread of the user, and keeps the totals right; nil removes it.
+// setThread replaces a thread of the user and updates the totals; nil removes the thread.
 func (u *user) setThread(s scope, t *thread) {
 	e := u.entryOf(s.channel)
 	u.change(e, func() {

@@ -30,8 +30,8 @@ func (w *installing) encode(channels, threads []*view.View) []byte {
 	return view.Inbox(channels, threads, w.g.cfg.Limits.InboxBytes, !w.g.cfg.PreviewsOff)
 }
 
-// visible lists the channels of the inbox that the user has not left since, and the threads in
-// channels of theirs.
+// visible returns the channels of the inbox that the user has not left since, and the threads in
+// their channels.
 func (w *installing) visible() (channels, threads []*view.View) {
 	for i := range w.in.channels {
 		v := &w.in.channels[i]
@@ -55,8 +55,8 @@ func (w *installing) visible() (channels, threads []*view.View) {
 	return channels, threads
 }
 
-// send queues the inbox, then the first late values, then the frames that waited and are no values.
-// From here on values go to the connection as they change.
+// send queues the inbox, then the first late values, then the waiting frames that are not values.
+// From here on the connection gets values as they change.
 func (w *installing) send(b []byte) {
 	c, u := w.c, w.u
 	u.inboxRead = true
@@ -70,7 +70,7 @@ func (w *installing) send(b []byte) {
 	c.loading = false
 }
 
-// sendLate sends the values that the inbox does not cover, as they are now.
+// sendLate sends the current values of everything that the inbox does not cover.
 func (w *installing) sendLate() {
 	for w.sendSome(sliceSteps) && !w.c.released {
 		w.slice.h.unlocked(func() {})
@@ -78,7 +78,7 @@ func (w *installing) sendLate() {
 	w.slice.h.touch(w.c)
 }
 
-// sendSome sends at most n values that are late. It reports whether there are more.
+// sendSome sends at most n late values. It reports whether there are more.
 func (w *installing) sendSome(n int) bool {
 	c, u := w.c, w.u
 	for e := range c.late.entries {

@@ -11,19 +11,19 @@ import (
 // milliseconds.
 const threadListed = int64(30 * 24 * time.Hour / time.Millisecond)
 
-// expired reports whether a thread is too old for the panel, of which a delta tells: of a read or a
-// mark that moved nothing, say, or of a change to its channel. Owners leave it out of their
-// answers, by the log time of its partition. The gateway knows that from the messages that it has
-// seen, and before the first of them from the newest that an inbox has shown. So it may list a
-// thread for longer than the owner does, but never lists one for less long. Time that passes tells
-// no device anything: the thread goes with its next delta, or with the next inbox.
+// expired reports whether the thread of a delta is too old for the panel: the delta may be of a
+// read or a mark that moved nothing, or of a change to its channel. Owners leave such threads out
+// of their answers, by the log time of the partition. The gateway derives a lower bound of that log
+// time from the messages that it has read, and before the first of them from the newest one in an
+// inbox. So it may list a thread for longer than the owner does, but never for less long. Devices
+// get no update when a thread only ages; it disappears with its next delta or the next inbox.
 func (g *Gateway) expired(d *events.UnreadDelta) bool {
 	p := events.PartitionOf(d.ChannelID, g.cfg.Partitions)
 	g.logTimes[p].Note(d.Latest.At)
 	return d.Member && !g.cfg.ThreadsAlways && g.logTimes[p].Load()-d.TouchedAt > threadListed
 }
 
-// passTimeOf notes what the newest message of a channel or thread says of the log time.
+// passTimeOf updates the log time from the newest message of a channel or thread.
 func (g *Gateway) passTimeOf(v *view.View) {
 	if v.Latest.Seq > 0 {
 		g.logTimes[events.PartitionOf([]byte(v.Channel), g.cfg.Partitions)].Note(v.Latest.At)

@@ -13,15 +13,15 @@ import (
 // leaves that the feed reads), deltas and inboxes. They are not in step, and nothing of a channel
 // may reach a user from a time when they were not a member. So an entry has since: the offset of
 // chat.messages from which on the user has been a member without a break, as far as is known.
-// Messages before it are not sent. If the user had a right to one, the inbox or delta that made
-// them a member includes it.
+// Earlier messages are not sent. If the user had a right to one, the inbox or delta that made them
+// a member includes it.
 //
 // A join in the timeline is exact. A delta or inbox that reaches up to offset M shows that the user
 // is a member at M. If the feed later reads a join from before M, since moves back to it.
 
-// unconfirmed is the since of a user who was a member when the feed broke off. They may have left
-// in what the feed did not see. Nothing is sent to them before an inbox confirms that they are
-// still a member.
+// unconfirmed is the since of a user who was a member when the feed was interrupted. They may have
+// left during the gap. Nothing is sent to them before an inbox confirms that they are still a
+// member.
 const unconfirmed = math.MaxInt64
 
 // unconfirm makes all memberships of a user unconfirmed, after a gap in the feed.
@@ -50,12 +50,12 @@ func (g *Gateway) applyMembership(u *user, e *entry, channelID string, member bo
 	}
 	e.since = next
 	if p := events.PartitionOf([]byte(channelID), g.cfg.Partitions); next < u.hub.begun[p] {
-		// They may have left again between next and where the feed began: an inbox that reaches
-		// further has to confirm it.
+		// The user may have left again between next and the start of the feed: an inbox that
+		// reaches further has to confirm the membership.
 		e.since = unconfirmed
 		for _, c := range u.conns {
 			if c.loading {
-				c.confirm = true // the inbox that is being installed may have passed this channel
+				c.confirm = true // the inbox in progress may have passed this channel
 			} else {
 				c.startLoad()
 			}
@@ -79,13 +79,13 @@ func (h *hub) setMember(u *user, e *entry, channelID string, member bool) {
 }
 
 // left reports whether a delta is from before the user's last leave. The end of their membership is
-// told all the same, unless they are back: of a channel that was deleted there is no later delta.
+// sent nevertheless, unless they are back: after a channel is deleted no later delta comes.
 func (e *entry) left(d *events.UnreadDelta) bool {
 	return d.Stamp.M < e.floorM && (d.Member || e.ch != nil)
 }
 
-// revoke ends the memberships of users who left as soon as the feed reads it. Nothing of the
-// channel reaches them from then on, whichever topic is ahead. Called with the lock.
+// revoke ends the memberships of users as soon as the feed reads their leave. From then on nothing
+// of the channel reaches them, whichever topic is ahead. Called with the lock.
 func (g *Gateway) revoke(h *hub, m *events.Message, offset int64) {
 	for _, id := range m.IDs {
 		u := h.users[string(id)]
@@ -95,10 +95,10 @@ func (g *Gateway) revoke(h *hub, m *events.Message, offset int64) {
 		e := u.entryOf(string(m.ChannelID))
 		switch {
 		case e.floorM > offset:
-			// The entry has it already.
+			// The entry already includes the leave.
 		case e.stamp.M > offset:
-			// The entry includes the leave. If they are a member all the same, they have joined
-			// again since.
+			// The entry includes the leave, so a user who is a member nevertheless has joined again
+			// since.
 			if e.ch != nil && e.since != unconfirmed {
 				e.since = max(e.since, e.memberUpTo)
 			}
@@ -107,8 +107,8 @@ func (g *Gateway) revoke(h *hub, m *events.Message, offset int64) {
 				e.floorM = offset + 1
 				u.revoked++
 				h.setMember(u, e, string(m.ChannelID), false)
-				// Their counts there are over, and those of their threads, too: they must not count
-				// again if the user joins again before the fold has cleared them.
+				// Reset the counts there and in the channel's threads: they must not count again if
+				// the user rejoins before the fold has cleared them.
 				e.view = view.View{Channel: string(m.ChannelID), Level: e.view.Level, Epoch: e.view.Epoch}
 				maps.DeleteFunc(u.threads, func(s scope, _ *thread) bool { return s.channel == string(m.ChannelID) })
 				e.threads = view.Threads{}
@@ -128,7 +128,7 @@ func (g *Gateway) forget(u *user, channelID string) {
 	}
 }
 
-// admit makes users who join members from the next message on. A delta will bring their counts.
+// admit makes joining users members from the next message on. A delta will bring their counts.
 // Called with the lock.
 func (g *Gateway) admit(h *hub, m *events.Message, offset int64) {
 	for _, id := range m.IDs {
@@ -139,7 +139,7 @@ func (g *Gateway) admit(h *hub, m *events.Message, offset int64) {
 		e := u.entryOf(string(m.ChannelID))
 		switch {
 		case e.floorM > offset:
-			// They have left since.
+			// The user has left since.
 		case e.ch != nil:
 			if e.since != unconfirmed {
 				e.since = min(e.since, offset+1)
@@ -153,7 +153,8 @@ func (g *Gateway) admit(h *hub, m *events.Message, offset int64) {
 	}
 }
 
-// notMember is the answer for every channel that is not the user's, whether or not it exists.
+// notMember is the answer for every channel of which the user is not a member, whether or not it
+// exists.
 func notMember(channelID string) error {
 	return frames.Refuse(frames.NotFound, "channel_id %q: no such channel, or it was deleted", channelID)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/trace"
 )
 
-// metrics are those of a gateway. No label has the id of a user.
+// metrics are a gateway's metrics. No label has the id of a user.
 type metrics struct {
 	frames, bytes, commands, refused, slow, bad, produceErrors, unchanged, autoReads, delivered prometheus.Counter
 	queued, queuedUnknown, queuedLate, queuedFailed, asked, asksDropped                         prometheus.Counter
@@ -78,7 +78,7 @@ func newMetrics(r prometheus.Registerer, g *Gateway) *metrics {
 	return m
 }
 
-// begin makes all series from the start, so that an alert on an increase notices the first event.
+// begin creates all series at the start, so that an alert on an increase notices the first event.
 func (m *metrics) begin() {
 	for _, code := range []websocket.StatusCode{CloseToken, CloseSlow, CloseRate, CloseElsewhere, CloseTryAgain, websocket.StatusUnsupportedData} {
 		m.closes.WithLabelValues(strconv.Itoa(int(code)))

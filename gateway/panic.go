@@ -4,8 +4,8 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// A panic ends one answer, one connection or one session of the feed, and the gateway serves on. A
-// new session of the feed reads every user's inbox anew, and user.change keeps the totals right
+// A panic ends one answer, one connection or one session of the feed, and the gateway continues. A
+// new session of the feed reads every user's inbox again, and user.change keeps the totals right
 // until then.
 
 // plant lets a test panic at a place.

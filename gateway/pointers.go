@@ -27,9 +27,9 @@ func (u *user) last(e *entry, s scope) view.Ref {
 	return view.Ref{}
 }
 
-// publicRead returns where the message of the last public read in a scope is kept that this gateway
-// wrote for the user. It is empty if there was none, or if a mark has removed the pointer since.
-// Called with the lock.
+// publicRead returns where the gateway stores the message of its last public read for the user in a
+// scope. The message is empty if there was none, or if a mark has removed the pointer since. Called
+// with the lock.
 func (u *user) publicRead(e *entry, s scope) *string {
 	if s.thread == "" {
 		return &e.publicRead
@@ -37,12 +37,12 @@ func (u *user) publicRead(e *entry, s scope) *string {
 	if t := u.threads[s]; t != nil {
 		return &t.publicRead
 	}
-	return new(string) // a thread that they do not follow: this gateway knows nothing of it
+	return new(string) // a thread that they do not follow: there is no state of it here
 }
 
 // settled reports whether the view of a channel or thread includes all events that this gateway
-// wrote for the user there. Until it does, no read can be dropped as one that changes nothing: a
-// mark may be on its way.
+// wrote for the user there. Until it does, no read may be dropped as redundant, because a mark may
+// be on its way.
 func (u *user) settled(e *entry, thread string) bool {
 	s := &e.stamp
 	if thread != "" {
@@ -55,8 +55,8 @@ func (u *user) settled(e *entry, thread string) bool {
 	return e.writing == 0 && s.R >= e.unsettled
 }
 
-// unsettle notes that an event is being written. The caller calls written, with the lock, when it
-// was.
+// unsettle records that an event is being written. When it was, the caller calls written with the
+// lock.
 func (e *entry) unsettle() (written func(offset int64, err error)) {
 	e.writing++
 	return func(offset int64, err error) {
@@ -67,8 +67,8 @@ func (e *entry) unsettle() (written func(offset int64, err error)) {
 	}
 }
 
-// newest returns the seq of the newest message of a channel that this gateway has told the user of,
-// in a message.new or an inbox; 0 if there is none. Called without the lock.
+// newest returns the seq of the newest message of a channel that this gateway has sent to the user,
+// in a message.new or an inbox, or 0. Called without the lock.
 func (u *user) newest(channelID string) uint32 {
 	u.hub.mu.Lock()
 	defer u.hub.mu.Unlock()

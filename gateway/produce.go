@@ -15,16 +15,17 @@ import (
 	"github.com/tidemark/tidemark/internal/trace"
 )
 
-// produceTimeout bounds how long an event may take to be acknowledged.
+// produceTimeout is how long an event may take to be acknowledged.
 const produceTimeout = 10 * time.Second
 
-// produce writes an event to a topic. It never waits, so it may be called with the hub's lock. A
-// goroutine of the client calls done, with the event's token and offset or with an error. done may
-// take the lock. Of asked, which may be done, only the request id counts: log lines have it.
+// produce writes an event to a topic. It never waits, so the caller may hold the hub's lock. A
+// goroutine of the client calls done with the event's token and offset, or with an error; done may
+// take the lock. produce uses only the request id of asked, for log lines, so asked may already be
+// done.
 func (g *Gateway) produce(asked context.Context, topic, channelID string, event proto.Message, done func(token string, offset int64, err error)) {
 	headers, written := trace.Start(g.cfg.Trace, "write to "+topic)
 	panicked := g.panicked("what follows from an event is left out")
-	var once sync.Once // done counts the events that are being written: it is called once for each, whatever panics
+	var once sync.Once // done counts down the events being written, so it must be called once even if something panics
 	said := func(token string, offset int64, err error) {
 		once.Do(func() {
 			written(err)
@@ -37,7 +38,7 @@ func (g *Gateway) produce(asked context.Context, topic, channelID string, event 
 		g.plant("produce")
 		value, err := proto.Marshal(event)
 		if err != nil {
-			return err // it does not happen: the ids came as JSON, so they are valid UTF-8
+			return err // cannot happen: the ids came as JSON, so they are valid UTF-8
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), produceTimeout)
 		g.cfg.Producer.TryProduce(ctx, &kgo.Record{Topic: topic, Key: []byte(channelID), Value: value, Headers: headers}, func(r *kgo.Record, err error) {
@@ -61,7 +62,7 @@ func (g *Gateway) produce(asked context.Context, topic, channelID string, event 
 	guard.Go("the answer to an event", panicked, func() { said("", 0, err) })
 }
 
-// readEvent makes an event of a user in a channel, with the time of now.
+// readEvent creates an event of a user in a channel, with the current time.
 func (g *Gateway) readEvent(userID, channelID, instance string) *eventsv1.ReadEvent {
 	return &eventsv1.ReadEvent{
 		ChannelId: channelID, UserId: userID, InstanceId: instance, OccurredAt: timestamppb.New(g.cfg.Now()),

@@ -7,8 +7,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Queries answers what a gateway reads. *query.Local implements it, with the partitions of this
-// node, and by asking the owners of the others. Errors have the codes of package connect.
+// Queries answers the gateway's queries. *query.Local implements it with the partitions of this
+// node, and by calling the owners of the others. Errors have the codes of package connect.
 type Queries interface {
 	GetUnread(context.Context, *queryv1.GetUnreadRequest) (*queryv1.ChannelUnread, error)
 	GetInbox(context.Context, *queryv1.GetInboxRequest) (*queryv1.GetInboxResponse, error)
@@ -16,8 +16,8 @@ type Queries interface {
 	GetReaders(context.Context, *queryv1.GetReadersRequest) (*queryv1.GetReadersResponse, error)
 }
 
-// as names the user for whom Queries is called. This node does not authorize the call. If it is
-// forwarded to an owner, the owner does.
+// as sets the user for whom Queries is called. This node does not authorize the call; if it is
+// forwarded, the owner does.
 func (g *Gateway) as(ctx context.Context, user string) context.Context {
 	if g.cfg.Verifier == nil {
 		return ctx
@@ -25,7 +25,7 @@ func (g *Gateway) as(ctx context.Context, user string) context.Context {
 	return auth.WithIdentity(ctx, auth.Identity{Subject: user})
 }
 
-// asItself is as for calls that the gateway makes on its own account.
+// asItself is as for calls on the gateway's own account.
 func (g *Gateway) asItself(ctx context.Context) context.Context {
 	if g.cfg.Verifier == nil {
 		return ctx
@@ -33,7 +33,7 @@ func (g *Gateway) asItself(ctx context.Context) context.Context {
 	return auth.WithIdentity(ctx, auth.Identity{Subject: "tidemark-gateway", Scopes: auth.ScopeRead})
 }
 
-// mayAsk returns why the gateway cannot call other nodes on its own account now; nil if it can.
+// mayAsk returns why the gateway cannot call other nodes on its own account now, or nil.
 func (g *Gateway) mayAsk() error {
 	if g.cfg.OwnAccount == nil {
 		return nil

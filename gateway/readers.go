@@ -15,15 +15,14 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// maxReaders bounds a read_state frame, whose `truncated` says that there are more.
+// maxReaders limits a read_state frame, whose `truncated` states that there are more.
 const maxReaders = 5_000
 
-// maxAsking bounds the read_state frames of a connection that wait for their answers.
+// maxAsking limits the read_state frames of a connection that wait for answers.
 const maxAsking = 8
 
 // readState answers a command with the read pointers of all members of a channel. It asks the
-// owner, in a goroutine of its own. A user who has left by the time that the answer comes does not
-// get it.
+// owner, in a goroutine of its own. A user who has left by the time of the answer does not get it.
 func (g *Gateway) readState(c *conn, cmd frames.Command) {
 	answer := func() ([]byte, error) {
 		g.plant("read_state")
@@ -78,8 +77,8 @@ func (g *Gateway) readState(c *conn, cmd frames.Command) {
 }
 
 // memberSince returns the token of the event of chat.messages from which on a user is known to be a
-// member: a list that includes it has them in it, unless they have left again. Empty: no such event
-// is known.
+// member: a list that includes the event includes the user, unless they have left again. It is
+// empty if no such event is known.
 func (g *Gateway) memberSince(c *conn, channelID string) string {
 	c.user.hub.mu.Lock()
 	defer c.user.hub.mu.Unlock()
@@ -90,9 +89,9 @@ func (g *Gateway) memberSince(c *conn, channelID string) string {
 	return strings.Join(g.passed(nil, events.PartitionOf([]byte(channelID), g.cfg.Partitions), e.memberUpTo), "")
 }
 
-// listed checks that the owner's list has the user. The feed may be behind or cut off, so that this
-// gateway does not know yet that they have left. If the list has more than was read of it, the
-// owner is asked about the user.
+// listed checks that the owner's list has the user. The feed may be behind or interrupted, so the
+// user may have left without this gateway knowing. If only a part of the list was read, listed asks
+// the owner about the user.
 func (g *Gateway) listed(ctx context.Context, c *conn, channelID string, list []*queryv1.Reader, more bool) error {
 	if slices.ContainsFunc(list, func(r *queryv1.Reader) bool { return r.UserId == c.user.id }) {
 		return nil
@@ -132,7 +131,7 @@ func (g *Gateway) readers(ctx context.Context, channelID, after string, limit in
 	}
 }
 
-// listMembers is the presence.Lister of the reporter. It asks on the gateway's own account.
+// listMembers is the presence.Lister of the reporter. It calls on the gateway's own account.
 func (g *Gateway) listMembers(ctx context.Context, channelID, after string, limit int) (users []string, next int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

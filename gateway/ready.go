@@ -4,10 +4,10 @@ import "errors"
 
 var errNoFeed = errors.New("the feed has not begun")
 
-// setFeed notes why the feed does not run; nil if it does.
+// setFeed sets why the feed does not run, or nil.
 func (g *Gateway) setFeed(err error) { g.feedState.Store(&err) }
 
-// Ready reports whether sockets are served, with a line that says why not.
+// Ready reports whether sockets are served, with the reasons if not.
 func (g *Gateway) Ready() (bool, []string) {
 	if g.draining.Load() {
 		return false, []string{"gateway: draining"}

@@ -9,11 +9,11 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// receiptsOf are the receipts of one kind in one channel that wait for the next frame, of which
-// there is one every ReceiptsEvery.
+// receiptsOf holds the receipts of one kind in one channel until the next frame, of which there is
+// one every ReceiptsEvery.
 type receiptsOf struct {
 	receipts.Waiting
-	last  time.Time // when a frame was sent
+	last  time.Time // when the last frame was sent
 	timer bool      // a timer runs for the next frame
 }
 
@@ -29,7 +29,7 @@ func (g *Gateway) applyReceipts(h *hub, r *eventsv1.ReceiptsRecord) {
 	g.addReceipts(ch, &ch.viewed, "receipt.viewed", r.Viewed)
 }
 
-// addReceipts adds receipts to those that wait, and sends them when they are due.
+// addReceipts adds receipts to the waiting ones, and sends them when they are due.
 func (g *Gateway) addReceipts(ch *channel, to *receiptsOf, kind string, list []*eventsv1.Receipt) {
 	if len(list) == 0 {
 		return
@@ -38,8 +38,8 @@ func (g *Gateway) addReceipts(ch *channel, to *receiptsOf, kind string, list []*
 	g.dueReceipts(ch, to, kind)
 }
 
-// dueReceipts sends what waits if ReceiptsEvery has passed since the last frame, else once it has.
-// Called with the lock.
+// dueReceipts sends the waiting receipts if ReceiptsEvery has passed since the last frame, else
+// once it has. Called with the lock.
 func (g *Gateway) dueReceipts(ch *channel, to *receiptsOf, kind string) {
 	wait := g.cfg.ReceiptsEvery - g.cfg.Now().Sub(to.last)
 	if wait <= 0 {
@@ -55,13 +55,13 @@ func (g *Gateway) dueReceipts(ch *channel, to *receiptsOf, kind string) {
 		ch.hub.locked(func() {
 			to.timer = false
 			if to.Len() > 0 {
-				g.dueReceipts(ch, to, kind) // a timer that was late may fire just after a frame
+				g.dueReceipts(ch, to, kind) // a late timer may fire just after a frame
 			}
 		})
 	})
 }
 
-// frameReceipts sends the receipts that wait to the present members.
+// frameReceipts sends the waiting receipts to the present members.
 func (g *Gateway) frameReceipts(ch *channel, to *receiptsOf, kind string) {
 	to.last = g.cfg.Now()
 	f := to.Frame(kind, ch.id)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxThreads bounds the threads of a user that an inbox lists.
+	// maxThreads limits the threads of a user that an inbox lists.
 	maxThreads = 10_000
 	// inboxPage is the largest page of GetInbox.
 	inboxPage = 1000
@@ -19,20 +19,20 @@ const (
 	snapshotTries = 6
 )
 
-// inbox is a user's inbox as the owners answered it.
+// inbox is a user's inbox from the owners' answers.
 type inbox struct {
 	channels  []view.View
 	at        view.Position
 	threads   []view.View
-	threadsAt view.Position // of the threads
+	threadsAt view.Position // position of the threads
 }
 
 // load reads the inbox of a connection and sends it, in a goroutine of its own.
 //
-// Nothing that changes while it is being read is lost. Deltas go into the user's entries, and those
-// that the inbox does not cover follow it. The inbox includes what the feed had passed when the
-// user came, which nobody kept for them. If the feed has passed it in a channel without members
-// here by the time that the channel is registered, it is read once more, at least up to there.
+// No change during the reading is lost. Deltas go into the user's entries, and values that the
+// inbox does not cover are sent after it. The inbox includes everything that the feed had passed
+// when the user came. If the feed has passed more, in a channel without members here, by the time
+// that the channel is registered, the inbox is read once more, at least up to there.
 func (g *Gateway) load(c *conn) {
 	g.loads.Add(1)
 	defer g.loads.Add(-1)
@@ -88,7 +88,7 @@ func (g *Gateway) readInbox(c *conn, after []string) (*inbox, error) {
 			in.channels = append(in.channels, view.OfAnswer(ch))
 			g.passTimeOf(&in.channels[len(in.channels)-1])
 		}
-		// The first page is the oldest: later ones cover at least what it covers.
+		// The first page is the oldest: later ones cover at least as much.
 		if len(in.at) == 0 {
 			in.at = g.position(res.AsOf)
 		}
@@ -98,7 +98,7 @@ func (g *Gateway) readInbox(c *conn, after []string) (*inbox, error) {
 	}
 }
 
-// readThreads reads the threads, which are no older than the channels.
+// readThreads reads the threads, from states no older than the channels'.
 func (g *Gateway) readThreads(ctx context.Context, c *conn, in *inbox) error {
 	for token := ""; ; {
 		res, err := g.query.GetThreads(ctx, &queryv1.GetThreadsRequest{UserId: c.user.id, PageSize: inboxPage, PageToken: token, After: g.tokens(in.at)})

@@ -8,13 +8,13 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// A level may hold until a time (DESIGN §4.7), and then nothing comes by Kafka: the gateway judges
-// it by its own clock. Each user has a queue of the entries whose level will change, and an alarm
-// for the earliest of them, so that one timer of the gateway serves all users. Totals are judged
-// whenever a frame tells them, so that they are of one time, whichever alarms are late.
+// A level may apply until a time (DESIGN §4.7), and no record announces its end, so the gateway
+// evaluates it by its own clock. Each user has a queue of the entries whose level will change, and
+// an alarm for the earliest of them, so that one timer of the gateway serves all users. Totals are
+// evaluated whenever a frame has them, so that they are of one time even if alarms are late.
 
-// judge changes the levels whose time has passed, and tells the user's devices. It returns the time
-// of which the totals are now; 0 if they are of any. Called with the lock.
+// judge changes the levels whose time has passed, and notifies the user's devices. It returns the
+// time of the totals now; 0 if they hold at any time. Called with the lock.
 func (g *Gateway) judge(u *user) (at int64) {
 	if u.timed.Len() == 0 {
 		return 0
@@ -37,7 +37,7 @@ func (g *Gateway) judge(u *user) (at int64) {
 	return at
 }
 
-// ring judges the levels of one user.
+// ring updates the levels of one user.
 func (g *Gateway) ring(u *user) {
 	h := u.hub
 	err := guard.Do("the judging of levels", func() {
@@ -63,7 +63,7 @@ func (g *Gateway) updateItem(u *user, e *entry, instance string) wire.Item {
 	return wire.Item{Key: "u" + e.view.Channel, Channel: e.view.Secret(), Frame: g.updateFrame(e.view, e.shown(), u.totals, at, instance)}
 }
 
-// updateFrame makes an unread.updated, for a channel or a thread, with the totals of a time.
+// updateFrame creates an unread.updated for a channel or a thread, with the totals of a time.
 func (g *Gateway) updateFrame(v view.View, stamp events.Stamp, sum view.Totals, at int64, instance string) *frames.Frame {
 	return frames.Lazy(300+v.Size(), func() []byte {
 		b := frames.Begin(make([]byte, 0, 512), "unread.updated")
@@ -74,9 +74,9 @@ func (g *Gateway) updateFrame(v view.View, stamp events.Stamp, sum view.Totals, 
 	})
 }
 
-// shown returns the stamp that a client gets. What was derived in a large channel, or asked for, is
-// as new as the channel's record, which no delta includes. A view from an inbox gets the fold
-// version 0, so that it dominates nothing at a client: the gateway has compared already.
+// shown returns the stamp that a client gets. Derived or requested counts of a large channel are as
+// new as the channel record, which no delta includes. A view from an inbox gets the fold version 0,
+// so that it dominates nothing at a client: the gateway has already compared.
 func (e *entry) shown() events.Stamp {
 	s := e.stamp
 	if s.FoldVersion == view.OfInbox {
@@ -88,7 +88,7 @@ func (e *entry) shown() events.Stamp {
 	return s
 }
 
-// framePointer sends all devices the read pointer. Its id and time are empty if a mark left no
+// framePointer sends the read pointer to all devices. Its id and time are empty if a mark left no
 // pointer, as in Redis.
 func (g *Gateway) framePointer(u *user, e *entry, instance string) {
 	channelID, last := e.view.Channel, e.view.Last

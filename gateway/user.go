@@ -7,38 +7,38 @@ import (
 	"github.com/tidemark/tidemark/internal/alarm"
 )
 
-// entry is one channel of a connected user. A channel that they left keeps its entry, whose stamp
-// keeps older deltas from making them a member again.
+// entry is one channel of a connected user. After they leave, the entry stays: its stamp keeps
+// older deltas from making them a member again.
 type entry struct {
 	user       *user
-	ch         *channel // nil unless they are a member
+	ch         *channel // nil unless the user is a member
 	stamp      events.Stamp
-	since      int64     // the first offset of chat.messages whose message is for them; see membership.go
-	memberUpTo int64     // the newest inbox, delta or join by which they are a member includes chat.messages up to here
-	floorM     int64     // next offset after their last leave in chat.messages: deltas that do not include it are ignored
-	view       view.View // of the last update; the counts of a large channel are derived
-	// exceptions are those from which the counts of a large channel are derived; nil: not known,
-	// ask the owner.
+	since      int64     // the first offset of chat.messages that they may see; see membership.go
+	memberUpTo int64     // how far in chat.messages the newest inbox, delta or join reaches that made them a member
+	floorM     int64     // offset after their last leave in chat.messages: deltas that do not include it are ignored
+	view       view.View // the last update; the counts of a large channel are derived
+	// exceptions are those from which the counts of a large channel are derived; nil: unknown, ask
+	// the owner.
 	exceptions *events.Exceptions
 	firsts     view.Firsts
-	// threads is what the threads that they follow here add to the totals.
+	// threads is the sum of the threads that they follow here, for the totals.
 	threads    view.Threads
 	until      int64 // when the level changes, if the entry is in user.timed; 0: it is not
 	alarm      alarm.Alarm[*entry]
-	asking     bool   // the owner is being asked
+	asking     bool   // a question to the owner is in progress
 	pushed     uint32 // newest seq that was sent in a message.new
 	pushedID   string
 	delivered  uint32 // newest seq that was reported as delivered
 	reading    *autoRead
-	unsettled  int64  // next offset after the last read event written here; a stamp that covers it includes the event
-	writing    int    // how many such events are not acknowledged yet
-	publicRead string // message of the last public read written here; empty while the pointer is nowhere (command.go)
+	unsettled  int64  // offset after the last read event written here; a stamp that covers it includes the event
+	writing    int    // number of such events that are not acknowledged yet
+	publicRead string // message of the last public read written here; empty while there is no pointer (command.go)
 }
 
-// user is somebody with at least one connection here.
+// user is a user with at least one connection here.
 type user struct {
 	id        string
-	hub       *hub // the shard of this user, whose lock guards all of this
+	hub       *hub // the user's shard, whose lock guards all of this
 	conns     []*conn
 	entries   map[string]*entry
 	threads   map[scope]*thread
@@ -46,7 +46,7 @@ type user struct {
 	inboxRead bool                // an inbox has been read
 	timed     alarm.Queue[*entry] // entries whose level will change
 	alarm     alarm.Alarm[*user]  // for the earliest of timed
-	// revoked counts the channels that the timeline took away. An inbox that is being encoded may
+	// revoked counts the channels that the timeline removed. An inbox that is being encoded may
 	// list one of them.
 	revoked int
 }
@@ -58,17 +58,17 @@ type thread struct {
 	publicRead string // as in entry
 }
 
-// count subtracts a channel's counts and those of its threads from the totals (sign -1) or adds
-// them (+1). See change.
+// count adds the counts of a channel and its threads to the totals (sign +1) or subtracts them
+// (-1). See change.
 func (u *user) count(e *entry, sign int64) {
 	if e.ch != nil {
 		u.totals.Add(&e.view, &e.threads, sign)
 	}
 }
 
-// change changes an entry: its membership, counts, level or threads. It keeps the totals right,
-// even if change panics: they are sums, and a sum that is wrong once stays wrong for as long as the
-// user is connected.
+// change changes an entry: its membership, counts, level or threads. It keeps the totals right even
+// if change panics. Totals are running sums, so a wrong one would stay wrong as long as the user is
+// connected.
 func (u *user) change(e *entry, change func()) {
 	u.count(e, -1)
 	defer u.time(e)
@@ -76,7 +76,7 @@ func (u *user) change(e *entry, change func()) {
 	change()
 }
 
-// time notes when the level of an entry will change. Called with the lock, after each change.
+// time updates when the level of an entry will change. Called with the lock, after each change.
 func (u *user) time(e *entry) {
 	var until int64
 	if e.ch != nil {
@@ -99,7 +99,7 @@ func (u *user) time(e *entry) {
 	}
 }
 
-// entryOf returns a user's entry of a channel, and makes it if there is none.
+// entryOf returns a user's entry of a channel, and creates it if needed.
 func (u *user) entryOf(channelID string) *entry {
 	e := u.entries[channelID]
 	if e == nil {
@@ -109,9 +109,10 @@ func (u *user) entryOf(channelID string) *entry {
 	return e
 }
 
-// broadcast sends a frame to every device of u. A device whose inbox is being read gets no values,
-// but e or t is noted, of which the frame tells the counts, and follows the inbox unless that
-// covers it; both are nil for all other frames. Called with the lock.
+// broadcast sends a frame to every device of u. e or t is the channel or thread of the values in
+// the frame; both are nil for other frames. A device whose inbox is being read gets no values: e or
+// t is recorded, and its value is sent after the inbox, unless that covers it. Called with the
+// lock.
 func (u *user) broadcast(it wire.Item, e *entry, t *thread) {
 	if u.hub.traced != nil && it.Sent == nil {
 		it.Sent = u.hub.traced.Begin("send to a socket")

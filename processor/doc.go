@@ -1,51 +1,51 @@
-// Package processor is the consumer group member that runs the fold (DESIGN §6): which partitions
-// this process owns, how a partition is opened, in which order its records are folded, published,
-// committed and stored, and what queries may read. A Processor puts together the packages under
-// internal, each of which has a map of its own:
+// Package processor is the consumer group member that runs the fold (DESIGN §6). It determines
+// which partitions this process owns, how a partition is opened, the order in which its records are
+// folded, published, committed and stored, and which partitions queries may read. A Processor
+// combines the packages under internal, each of which has a map of its own:
 //
 //	internal/setup    the configuration, and the fold of a partition
 //	internal/life     the states of a partition and the transitions between them
 //	internal/arrivals watches of users in all partitions
-//	internal/failure  which failures may pass by themselves
-//	internal/group    which member owns and which ones tail a partition
-//	internal/outputs  who may publish, publishing, and the group's offsets
-//	internal/merge    the inputs of a partition in the order of their timestamps
+//	internal/failure  failures that may pass by themselves, and others
+//	internal/group    the members that own and tail a partition
+//	internal/outputs  the right to publish, publishing, and the group's offsets
+//	internal/merge    merging the inputs of a partition by timestamp
 //	internal/metrics  counters and histograms
-//	internal/opening  where the fold of a partition begins
-//	internal/inbox    the door of a partition's goroutine
-//	internal/engine   what the brokers say about the topics
-//	internal/fetch    from the brokers into the inboxes
+//	internal/opening  the start of the fold of a partition
+//	internal/inbox    messages to a partition's goroutine
+//	internal/engine   the brokers' data about the topics
+//	internal/fetch    fetching from the brokers into the inboxes
 //	internal/home     the store of a partition on this node's disk
 //	internal/steps    the goroutine that folds a partition
-//	internal/rebuild  the topics are folded into fresh stores, without a group
+//	internal/rebuild  folding the topics into fresh stores, without a group
 //
 // The files of this package, in the order in which to read them:
 //
 //	config.go           the configuration of a Processor
 //	processor.go        New and Run
 //	client.go           the Kafka clients of a member
-//	workers.go          the workers that a Processor has, and the memory that they share
-//	host.go             what the workers of a Processor call
-//	assign.go           the group gives partitions to this member and takes them away
-//	membership.go       a client that was out of its group joins again without telling
-//	settings.go         members that fold with other settings
-//	heartbeat.go        how long the session lasts
-//	open.go             a worker whose store is open begins to fold
-//	postponed.go        a partition whose store takes long does not hold up the others
-//	poll.go             fetched records go to the inboxes
-//	release.go          workers end, in order or at once
-//	shutdown.go         the member ends and leaves its group
-//	standbys.go         which partitions this member tails for others
-//	standbys_follow.go  how far they may fold, and when they are near
-//	snapshots.go        snapshots of stores are taken
-//	sweep.go            stores of partitions that have moved away are removed
-//	state.go            the words for the state of a partition
+//	workers.go          the workers of a Processor, and the memory that they share
+//	host.go             the callbacks of a Processor's workers
+//	assign.go           the group assigns and revokes partitions
+//	membership.go       a client that was out of its group and silently joins again
+//	settings.go         members with other settings
+//	heartbeat.go        keeping the session alive
+//	open.go             starting a worker whose store is open
+//	postponed.go        starting a partition late whose store takes long to open
+//	poll.go             passing fetched records to the inboxes
+//	release.go          ending workers, in order or at once
+//	shutdown.go         ending the member, which leaves its group
+//	standbys.go         the partitions that this member tails for others
+//	standbys_follow.go  how far standbys may fold, and when they are near
+//	snapshots.go        taking snapshots of stores
+//	sweep.go            removing stores of partitions that have moved away
+//	state.go            names for the state of a partition
 //	node.go             the API for queries and operators
-//	members.go          what the members of a group say of themselves
+//	members.go          the data that members of a group publish
 //	collector.go        gauges
 //	rebuild.go          the API of rebuilds
 //
-// What stays true, whatever fails:
+// The invariants, whatever fails:
 //
 //   - The store of a partition never holds a position beyond what the brokers have acknowledged
 //     (internal/steps).

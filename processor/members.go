@@ -6,13 +6,13 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/group"
 )
 
-// Member is what a node says of itself to its group.
+// Member is the data that a node publishes about itself in its group.
 type Member struct {
 	InstanceID string
 	Host       string // as the brokers see it
 	Advertise  string // URL at which it answers queries; empty if it does not
 	Standbys   int
-	Settings   string // of its fold, as projections.Settings.String has them; empty if it says none
+	Settings   string // settings of its fold, as in projections.Settings.String; empty if it publishes none
 }
 
 // MembersOf returns the members of a processors' group.

@@ -11,15 +11,15 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/failure"
 )
 
-// A member that stood still for longer than its session is out of its group. Usually the client
-// learns it from a heartbeat and calls onLost. But the heartbeat's answer may be that the group
+// A member that was stopped for longer than its session is out of its group. Usually the client
+// learns that from a heartbeat and calls onLost. But the heartbeat's answer may be that the group
 // rebalances, as it does while it waits for this very member. Then the client learns it from its
 // next JoinGroup: it joins under another id and silently keeps its partitions. Other members may
 // have owned them in between, and may own them now. So each member id begins a new membership:
 // nothing that was assigned under another id is published, committed or kept.
 
-// errLapsed is why a partition stops that was taken under a membership that is over. It is opened
-// anew if it is still this process's.
+// errLapsed is the error of a partition that was assigned under an ended membership. It is opened
+// again if this process still owns it.
 var errLapsed = errors.New("the group declared this member dead for a while, and others may have owned the partition since")
 
 // begun is called for each assignment before the client acts on it. With the first one of a
@@ -48,16 +48,16 @@ func (p *Processor) disown(numbers []int32) {
 	p.publisher.RenewNow()
 }
 
-// as reports whether an id is that of the membership under which all is owned. Between a JoinGroup
-// and the assignment that follows, the client has one already that is not.
+// as reports whether an id is that of the current membership. Between a JoinGroup and the
+// assignment that follows, the client already has an id that is not.
 func (p *Processor) as(member string) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return member == p.member
 }
 
-// mayCommit refuses a commit that would be made under another membership than its offsets were
-// taken under.
+// mayCommit refuses a commit under another membership than the one under which its offsets were
+// taken.
 func (p *Processor) mayCommit(r *kmsg.OffsetCommitRequest) error {
 	if !p.as(r.MemberID) {
 		return errLapsed

@@ -11,18 +11,20 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Partitions is the partition count of the input topics; 0 while it is not known yet.
+// Partitions returns the partition count of the input topics, 0 while it is unknown.
 func (p *Processor) Partitions() int32 { return p.engine.Partitions() }
 
-// Live returns the projections of partition n if this process owns it and it has caught up; else
-// ErrNotOwner, ErrOpening, or why the partition failed. It takes no lock of the partition. If it
-// returns the same projections while the caller holds their RLock, they stay open until RUnlock.
+// Live returns the projections of partition n if this process owns it and it has caught up;
+// otherwise it fails with ErrNotOwner, ErrOpening, or the reason why the partition failed. It takes
+// no lock of the partition. If it returns the same projections while the caller holds their RLock,
+// they stay open until RUnlock.
 func (p *Processor) Live(n int32) (*projections.Partition, error) {
 	_, part, err := p.live(n)
 	return part, err
 }
 
-// liveWorker is the worker of a partition that is live here at this moment. It fails like Live.
+// liveWorker returns the worker of a partition that is live here at this moment. It fails like
+// Live.
 func (p *Processor) liveWorker(n int32) (*steps.Worker, error) {
 	w, _, err := p.live(n)
 	return w, err
@@ -40,7 +42,7 @@ func (p *Processor) live(n int32) (*steps.Worker, *projections.Partition, error)
 }
 
 // Wait returns when partition n has folded the record of in at offset. It fails like Live if the
-// partition is not live here or stops being so, and with ctx.
+// partition is not live here or stops being live, and with ctx.
 func (p *Processor) Wait(ctx context.Context, n int32, in events.Input, offset int64) error {
 	if in >= events.NumInputs {
 		return fmt.Errorf("no input has number %d", in)
@@ -83,9 +85,9 @@ func (p *Processor) Watch(n int32, userID string) (watch.Watcher, error) {
 // Arrivals reports in which partitions of this process something changes for a user from now on.
 func (p *Processor) Arrivals(userID string) watch.Arrivals { return p.engine.Arrivals.Begin(userID) }
 
-// MayHold reports whether partition n, which is not live here, may hold anything of a user, whose
-// projections.UserHash user is. It says no only if the partition failed here after it was live, has
-// been assigned to this process ever since, and knew nothing of the user.
+// MayHold reports whether partition n, which is not live here, may hold anything of the user with
+// this projections.UserHash. It returns false only if the partition failed here after it was live,
+// has been assigned to this process ever since, and had nothing of the user.
 func (p *Processor) MayHold(n int32, user uint64) bool {
 	w := p.worker(n)
 	if w == nil {
@@ -95,7 +97,7 @@ func (p *Processor) MayHold(n int32, user uint64) bool {
 	return known == nil || known.May(user)
 }
 
-// Owner returns the URL that the owner of partition n advertises, possibly empty, as of the last
+// Owner returns the URL that the owner of partition n advertises, possibly empty, in the last
 // stable view of the group. If callers ask often and the brokers answer, the view is about half a
 // second old. For a partition that is live here it is this process's own URL.
 func (p *Processor) Owner(ctx context.Context, n int32) (string, error) {
@@ -105,9 +107,9 @@ func (p *Processor) Owner(ctx context.Context, n int32) (string, error) {
 	return p.directory.Owner(ctx, n, p.cfg.Advertise)
 }
 
-// RelayKey returns the relay key that the node at a URL has published to the group, as of the last
-// stable view. A caller that shows this key to that node counts as a node, because only nodes may
-// read the group. For this process's own URL it is its own key. It is empty if none is known.
+// RelayKey returns the relay key that the node at a URL has published to the group, in the last
+// stable view, or "". A caller that presents this key to that node counts as a node, because only
+// nodes may read the group. For this process's own URL it is its own key.
 func (p *Processor) RelayKey(url string) string {
 	if url == p.cfg.Advertise {
 		return p.relayKey
@@ -115,7 +117,7 @@ func (p *Processor) RelayKey(url string) string {
 	return p.directory.RelayKey(url)
 }
 
-// Status is that of each partition that this process owns, in order.
+// Status returns the status of each partition that this process owns, in order.
 func (p *Processor) Status() []PartitionStatus {
 	ws := p.owned()
 	list := make([]PartitionStatus, len(ws))
@@ -125,11 +127,11 @@ func (p *Processor) Status() []PartitionStatus {
 	return list
 }
 
-// Ready reports whether the process is in its group and all partitions that it owns are live, with
-// a line for each partition and for what else is wrong. A member that owns nothing is ready.
+// Ready reports whether the process is in its group and all its partitions are live, with a line
+// for each partition and each other problem. A member without partitions is ready.
 func (p *Processor) Ready() (bool, []string) {
 	p.mu.RLock()
-	joined, ws := p.joined, p.inOrder() // under one lock: without partitions the member must have joined
+	joined, ws := p.joined, p.inOrder() // under one lock: a member without partitions is ready only if it has joined
 	p.mu.RUnlock()
 	var lines []string
 	ready := true

@@ -37,7 +37,8 @@ func (p *Processor) open(w *steps.Worker, offsets map[string]map[int32]kgo.Offse
 		if !ok {
 			return projections.Position{}, failure.Passing(fmt.Errorf("%s/%d: the group's offset could not be read", topic, w.Number))
 		}
-		// Where nothing is committed the client has put the start of the log, which is negative.
+		// If nothing is committed, the client passes a negative number that stands for the start of
+		// the log.
 		h.Committed[i] = max(committed.EpochOffset().Offset, outputs.None)
 		var err error
 		if h.Start[i], h.End[i], err = logs.Bounds(i, w.Number); err != nil {

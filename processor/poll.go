@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/fetch"
 )
 
-// poll hands fetched records to the partitions until ctx is done. It never waits for one partition:
-// an input that holds too much is paused by its inbox.
+// poll delivers fetched records to the partitions until ctx is done. It never waits for one
+// partition: an inbox pauses an input that holds too much.
 func (p *Processor) poll(ctx context.Context) {
 	input := map[string]events.Input{}
 	for i, topic := range p.cfg.Topics.Inputs {
@@ -24,7 +24,7 @@ func (p *Processor) poll(ctx context.Context) {
 	}
 }
 
-// pollOnce hands over what one poll fetched, and reports whether to poll again.
+// pollOnce delivers the records of one poll, and reports whether to poll again.
 func (p *Processor) pollOnce(ctx context.Context, input map[string]events.Input) bool {
 	defer p.consumer.AllowRebalance()
 	fetches := p.consumer.PollFetches(ctx)
@@ -53,19 +53,19 @@ func (p *Processor) pollOnce(ctx context.Context, input map[string]events.Input)
 func (p *Processor) ofNoPartition(err error) {
 	var session *kgo.ErrGroupSession
 	if err == nil || errors.As(err, &session) {
-		return // sessionEnds has reported it in order: by this poll the member may be in its group again
+		return // sessionEnds has already reported it: by now the member may be in its group again
 	}
 	p.groupFailed(err)
 }
 
-// sessionEnds calls a function with each error that ends a session of the group, as a hook of the
-// client: after its partitions are lost, and before the next session is assigned any.
+// sessionEnds is a hook of the client that is called with each error that ends a session of the
+// group: after its partitions are lost, and before the next session is assigned any.
 type sessionEnds func(error)
 
 // OnGroupManageError implements kgo.HookGroupManageError.
 func (f sessionEnds) OnGroupManageError(err error) { f(err) }
 
-// groupFailed notes that the member fell out of its group. The client joins again by itself.
+// groupFailed records that the member fell out of its group. The client joins again by itself.
 func (p *Processor) groupFailed(err error) {
 	p.metrics.GroupErrors.Inc()
 	if errors.Is(err, kerr.FencedInstanceID) {

@@ -14,14 +14,15 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// A partition whose store takes long to open does not delay the others of the same assignment: the
-// store is restored from a snapshot, or was found corrupt and is rebuilt, or its disk is full, or a
-// standby would simply be quicker. The client gets a placeholder offset for the partition and is
-// paused before it fetches. When the store is open, the true offsets are set and the partition
-// resumes. Heartbeats go on meanwhile, and a rebalance that takes the partition away ends the
-// restore.
+// A partition whose store takes long to open does not delay the others of the same assignment. That
+// is so if the store is restored from a snapshot, if it was found corrupt and is rebuilt, if its
+// disk is full, or if a standby would simply be faster. The client gets a placeholder offset for
+// the partition and pauses it before it fetches. When the store is open, the true offsets are set
+// and the partition resumes. Heartbeats go on meanwhile, and a rebalance that takes the partition
+// away ends the restore.
 
-// postpone makes the client not fetch a partition that is opened later. It returns where it would.
+// postpone keeps the client from fetching a partition that is opened later. It returns the
+// placeholder offsets.
 func (p *Processor) postpone(w *steps.Worker, committed projections.Position) projections.Position {
 	p.pause(w.Number)
 	if w.Postponed.CompareAndSwap(false, true) {
@@ -64,8 +65,8 @@ func (p *Processor) openLater(w *steps.Worker) {
 	}
 }
 
-// assigned reports whether the client has taken the offsets of a partition: before that it would
-// forget others.
+// assigned reports whether the client has accepted the offsets of a partition. Before that it would
+// drop other offsets.
 func (p *Processor) assigned(number int32) bool {
 	offsets := p.consumer.CommittedOffsets()
 	for _, topic := range p.cfg.Topics.Inputs {
@@ -76,8 +77,8 @@ func (p *Processor) assigned(number int32) bool {
 	return true
 }
 
-// openNow decides where a partition starts whose store is open, and lets the client fetch from
-// there. An error may pass.
+// openNow decides where a partition with an open store starts, and lets the client fetch from
+// there. The error may be transient.
 func (p *Processor) openNow(w *steps.Worker) error {
 	ctx, cancel := context.WithTimeout(w.Ctx, engine.SurveyPatience)
 	defer cancel()
@@ -90,7 +91,7 @@ func (p *Processor) openNow(w *steps.Worker) error {
 		return fmt.Errorf("the offsets of group %s cannot be read: %w", p.cfg.Group, err)
 	}
 	offsets := map[string]map[int32]kgo.Offset{}
-	var metadata []string // beside the offsets
+	var metadata []string // metadata of the committed offsets
 	for _, topic := range p.cfg.Topics.Inputs {
 		o, ok := committed.Lookup(topic, w.Number)
 		metadata = append(metadata, o.Metadata)
@@ -103,7 +104,7 @@ func (p *Processor) openNow(w *steps.Worker) error {
 		}
 		offsets[topic] = map[int32]kgo.Offset{w.Number: at}
 	}
-	// While mu is held the partition is not given away, so the offsets are set for this worker.
+	// While mu is held the partition cannot be given away, so the offsets are set for this worker.
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.workers[w.Number] != w {

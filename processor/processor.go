@@ -26,7 +26,7 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// Processor is one member of the group. Make it with New, then Run it once; its other methods may
+// Processor is one member of the group. Create it with New, then Run it once; its other methods may
 // be called at any time from any goroutine.
 type Processor struct {
 	engine  *engine.Engine
@@ -37,22 +37,22 @@ type Processor struct {
 
 	balancer  *group.Balancer
 	directory *group.Directory
-	relayKey  string      // of this member; see MemberData
-	asker     *kgo.Client // asks the brokers, and produces nothing
+	relayKey  string      // this member's key; see MemberData
+	asker     *kgo.Client // sends requests to the brokers, and produces nothing
 	lease     *outputs.Lease
 	publisher *outputs.Publisher
 	committer *outputs.Committer
-	consumer  *kgo.Client // set by Run before anything of it is called
+	consumer  *kgo.Client // set by Run before it calls anything of the client
 	standbys  *standbys
 
 	ended atomic.Bool
 
-	stopping   chan struct{} // closed when the partitions are to end
+	stopping   chan struct{} // closed when all partitions must end
 	renewLease chan struct{} // wakes keepLease
 
 	mu           sync.RWMutex
-	member       string // id of the membership under which all is owned; see membership.go
-	joined       bool   // it is in its group, and workers are all that it owns there
+	member       string // the current membership's id; see membership.go
+	joined       bool   // it is in its group, and workers holds everything that it owns there
 	workers      map[int32]*steps.Worker
 	leaving      map[int32]<-chan struct{} // closed when the last worker of a partition that was given up is done
 	storesOnDisk []int32                   // partitions with a store on disk
@@ -60,7 +60,7 @@ type Processor struct {
 	snapshotting sync.Mutex // held while a snapshot is taken
 }
 
-// New makes a processor. It does not wait for the brokers.
+// New creates a processor. It does not wait for the brokers.
 func New(c Config) (*Processor, error) {
 	cfg, err := setup.Check(c)
 	if err != nil {
@@ -142,12 +142,12 @@ func (p *Processor) Run(ctx context.Context) error {
 		},
 	})
 	p.publisher.Begin()
-	// From here on callbacks may run: the group is joined when there is a topic to consume.
+	// From here on callbacks may run: the client joins the group when it has a topic to consume.
 	p.consumer.AddConsumeTopics(p.cfg.Topics.Inputs[:]...)
 
 	var others sync.WaitGroup
 	panicked := guard.Log(p.log, "a part of the processor panicked and is begun again")
-	// These go on while the partitions end, because ending partitions still publish.
+	// These continue while the partitions end, because ending partitions still publish.
 	last, endLast := context.WithCancel(context.Background())
 	var lasting sync.WaitGroup
 	lasting.Go(func() { guard.Loop(last, "the keeping of the lease", panicked, func() { p.keepLease(last) }) })

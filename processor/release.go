@@ -9,20 +9,20 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// patience is how long the steps of a release may take.
+// patience limits the steps of a release.
 type patience struct {
-	finish time.Duration // in order
-	cut    time.Duration // after they are cut off
-	commit time.Duration // of the last offsets
+	finish time.Duration // to finish in order
+	cut    time.Duration // to end after being cut off
+	commit time.Duration // for the last commit
 }
 
-// revoked is the patience with partitions that go to another member.
+// revoked returns the patience for partitions that go to another member.
 func (p *Processor) revoked() patience {
 	return patience{p.cfg.StopTimeout, p.cfg.StopTimeout / 10, p.cfg.StopTimeout / 2}
 }
 
 // release ends the workers of partitions: in order, with their last offsets committed, or at once.
-// It returns when patience is over, whatever brokers and disks do. It cuts off workers that have
+// It returns when patience is over, even if brokers or disks hang. It cuts off workers that have
 // not finished by then; a worker that is still busy (opening a large store, or with a disk that
 // hangs) ends by itself later. A worker that opens the same store again waits for that.
 func (p *Processor) release(numbers []int32, how inbox.StopKind, within patience) {
@@ -48,7 +48,7 @@ func (p *Processor) release(numbers []int32, how inbox.StopKind, within patience
 		}
 		await(ending, within.cut)
 	}
-	for _, w := range ending { // those that open have published nothing yet
+	for _, w := range ending { // opening workers have published nothing yet
 		if life.Done(w.Opened) && !life.Done(w.Done) {
 			p.publisher.Roster.Spoil(w.Number)
 		}
@@ -67,7 +67,7 @@ func (p *Processor) release(numbers []int32, how inbox.StopKind, within patience
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range ending {
-		if next := p.workers[w.Number]; next != nil && next != w { // w failed, and was opened again meanwhile
+		if next := p.workers[w.Number]; next != nil && next != w { // w failed, and the partition was opened again meanwhile
 			next.Inbox.Stop(inbox.StopAbort)
 			w = next
 		}

@@ -41,7 +41,7 @@ func (p *Processor) compareSettings(ctx context.Context) {
 	}
 }
 
-// compareOnce asks the group once.
+// compareOnce compares the settings once.
 func (p *Processor) compareOnce(ctx context.Context, seen *settingsSeen) {
 	ctx, cancel := context.WithTimeout(ctx, settingsEvery)
 	defer cancel()

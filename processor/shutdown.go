@@ -13,14 +13,15 @@ import (
 // shutdown ends all partitions in order while the member still heartbeats, and leaves the group.
 // Its steps share one deadline, ShutdownTimeout from now: a broker or a disk that hangs may cost
 // the later steps their shares, but never more than the whole. A worker that is still busy then
-// ends by itself later, if the process lives. The next start goes on with the store that it leaves.
+// ends by itself later, if the process lives. The next start continues with the store that it
+// leaves.
 //
-// The partitions get a half of the time to finish in order, and a sixteenth once they are cut off.
+// The partitions get half of the time to finish in order, and a sixteenth after they are cut off.
 // The last commit gets an eighth, and leaving the group an eighth. Snapshots may take the rest.
 func (p *Processor) shutdown(others *sync.WaitGroup) {
 	whole := p.cfg.ShutdownTimeout
 	end := time.Now().Add(whole)
-	p.within(time.Now().Add(whole/16), "what else runs", others.Wait) // it is told to end already
+	p.within(time.Now().Add(whole/16), "what else runs", others.Wait) // it has already been told to end
 	close(p.stopping)
 	p.log.Info("stopping", "partitions", len(p.owned()))
 	p.standbys.stop()
@@ -54,7 +55,7 @@ func (p *Processor) shutdown(others *sync.WaitGroup) {
 // answers, that takes a second.
 const closePatience = 1500 * time.Millisecond
 
-// closer returns a function that closes things of Run one after the other. All of them share
+// closer returns a function that closes the parts of Run one after the other. All share
 // closePatience, which begins with the first.
 func (p *Processor) closer() func(what string, f func()) {
 	var by time.Time
@@ -73,7 +74,7 @@ func (p *Processor) within(by time.Time, what string, f func()) bool {
 	}, f)
 }
 
-// awaitStores waits for stores that were still being opened when their partitions went.
+// awaitStores waits for stores that were still being opened when their partitions were given up.
 func (p *Processor) awaitStores(by time.Time) {
 	p.mu.RLock()
 	leaving := maps.Clone(p.leaving)

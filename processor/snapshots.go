@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// Limits of a snapshot when a node stops. A larger one is left to the next owner.
+	// Limits of a snapshot when a node stops. A larger snapshot is left to the next owner.
 	stopUpload = 64 << 20
 )
 
-// runSnapshots takes a snapshot of every partition that is live here, every SnapshotEvery, one
-// after the other, until ctx is done. After each it prunes what is not needed any more.
+// runSnapshots takes a snapshot of every live partition, every SnapshotEvery, one after the other,
+// until ctx is done. After each it prunes outdated files.
 func (p *Processor) runSnapshots(ctx context.Context) {
 	if p.cfg.Snapshots == nil || p.cfg.SnapshotEvery <= 0 {
 		return
@@ -34,7 +34,7 @@ func (p *Processor) runSnapshots(ctx context.Context) {
 		}
 		for _, w := range p.owned() {
 			if ctx.Err() == nil && w.Live.Load() != nil {
-				_, _, _ = p.snapshot(ctx, w, snapshot.CreateOptions{}) // it has logged and counted what went wrong
+				_, _, _ = p.snapshot(ctx, w, snapshot.CreateOptions{}) // snapshot has logged and counted a failure
 			}
 		}
 	}
@@ -53,8 +53,9 @@ func (p *Processor) Snapshot(ctx context.Context, n int32, o snapshot.CreateOpti
 	return p.snapshot(ctx, w, o)
 }
 
-// Checkpoint makes dir, which must not exist, a copy of the store of a partition that is live here,
-// as of its last cut. dir must be on the file system of the data directory. It fails like Live.
+// Checkpoint creates dir, which must not exist, as a copy of the store of a partition that is live
+// here, as of its last cut. dir must be on the file system of the data directory. It fails like
+// Live.
 func (p *Processor) Checkpoint(n int32, dir string) error {
 	w, err := p.liveWorker(n)
 	if err != nil {
@@ -63,7 +64,7 @@ func (p *Processor) Checkpoint(n int32, dir string) error {
 	return w.Checkpoint(dir)
 }
 
-// snapshot takes one of a worker's partition. One is taken at a time.
+// snapshot takes a snapshot of a worker's partition. Only one is taken at a time.
 func (p *Processor) snapshot(ctx context.Context, w *steps.Worker, o snapshot.CreateOptions) (*snapshot.Manifest, snapshot.Stats, error) {
 	p.snapshotting.Lock()
 	defer p.snapshotting.Unlock()
@@ -140,7 +141,7 @@ func (p *Processor) snapshotLast(ctx context.Context, w *steps.Worker) error {
 	if err != nil {
 		return err
 	}
-	defer func() { // whatever panics: the next process needs the store
+	defer func() { // even after a panic, because the next process needs the store
 		if err := store.Close(); err != nil {
 			p.log.Warn("store was not released cleanly", "partition", w.Number, "err", err)
 		}

@@ -15,28 +15,28 @@ import (
 )
 
 // standbys are the partitions that this member tails, as the group's leader assigns them
-// (internal/group). A standby proper takes over if the owner fails; one that warms up becomes the
-// owner once it is near.
+// (internal/group). A standby proper takes over if the owner fails; one that is warming up becomes
+// the owner once it is near.
 type standbys struct {
 	p      *Processor
 	feeder *fetch.Feeder // set by Run
 	wake   chan struct{}
 
-	// Under p.mu:
+	// Guarded by p.mu:
 	workers map[int32]*steps.Worker
 	want    group.Duties
-	owned   map[int32]bool // by the last assignment, which the client may not have acted on
+	owned   map[int32]bool // by the last assignment, which the client may not have acted on yet
 	retry   map[int32]time.Time
-	since   time.Time // of the last assignment, or of the last time that the group was asked to move what is near
+	since   time.Time // time of the last assignment, or of the last request to the group to move what is near
 	asked   bool
 	ended   bool
 
-	allowed map[int32]projections.Position // the last limit that each was given; only the goroutine of run uses it
+	allowed map[int32]projections.Position // the last limit of each standby; only the goroutine of run uses it
 }
 
 const (
-	standbyRetry   = 30 * time.Second // after which a standby that failed is tried again
-	warmPatience   = 30 * time.Second // after which the partitions that are near move without the rest
+	standbyRetry   = 30 * time.Second // a failed standby is tried again after this time
+	warmPatience   = 30 * time.Second // near partitions move without the others after this time
 	offsetsTimeout = 5 * time.Second
 )
 
@@ -45,7 +45,7 @@ func newStandbys(p *Processor) *standbys {
 		retry: map[int32]time.Time{}, allowed: map[int32]projections.Position{}}
 }
 
-// assigned takes an assignment of the group's leader.
+// assigned records an assignment of the group's leader.
 func (s *standbys) assigned(owned map[string][]int32, d group.Duties) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
@@ -83,7 +83,8 @@ func (s *standbys) run(ctx context.Context) {
 	}
 }
 
-// step starts and ends standbys, and passes the committed offsets on to them: they fold no further.
+// step starts and ends standbys, and passes the committed offsets on to them, beyond which they
+// must not fold.
 func (s *standbys) step(ctx context.Context) error {
 	s.reconcile()
 	s.p.mu.RLock()
@@ -169,8 +170,8 @@ func (s *standbys) reconcile() {
 	}
 }
 
-// drop forgets a standby. The next worker that opens its store waits until it is closed. p.mu is
-// held.
+// drop removes a standby. The next worker that opens its store waits until it is closed. The caller
+// holds p.mu.
 func (s *standbys) drop(n int32) {
 	s.feeder.Leave(s.workers[n].Inbox)
 	s.p.leaving[n] = s.workers[n].Done
@@ -178,8 +179,8 @@ func (s *standbys) drop(n int32) {
 	delete(s.retry, n)
 }
 
-// promote returns the standby of a partition that this member now owns, nil if it has none that
-// works. From here on the group's client fetches for it. p.mu is held.
+// promote returns the standby of a partition that this member now owns, or nil if it has none that
+// works. From here on the group's client fetches for it. The caller holds p.mu.
 func (s *standbys) promote(n int32) *steps.Worker {
 	w := s.workers[n]
 	if w == nil {
@@ -195,8 +196,7 @@ func (s *standbys) promote(n int32) *steps.Worker {
 	return w
 }
 
-// stop ends all standbys in order. Their stores are waited for with those of the partitions that
-// are owned.
+// stop ends all standbys in order. The end of the owned partitions waits for their stores too.
 func (s *standbys) stop() {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
@@ -207,7 +207,7 @@ func (s *standbys) stop() {
 	}
 }
 
-// Standbys is the status of each partition that this process tails for its owner, in order.
+// Standbys returns the status of each partition that this process tails for its owner, in order.
 func (p *Processor) Standbys() []PartitionStatus {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -53,7 +53,7 @@ func (s *standbys) begin(ctx context.Context, ws []*steps.Worker, committed map[
 	defer s.p.mu.Unlock()
 	for _, w := range ws {
 		if s.workers[w.Number] != w {
-			continue // it has become the owner, or is no standby any more
+			continue // it has become the owner, or is no longer a standby
 		}
 		o, err := s.order(w, committed[w.Number], logs)
 		if err != nil {

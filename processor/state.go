@@ -2,9 +2,9 @@ package processor
 
 import "github.com/tidemark/tidemark/processor/internal/life"
 
-// Errors of Live, Wait and Watch. Others are the reason why a partition failed.
+// Errors of Live, Wait and Watch. Any other error is the reason why a partition failed.
 var (
-	// ErrNotOwner means that another member owns the partition, or none does.
+	// ErrNotOwner means that another member, or none, owns the partition.
 	ErrNotOwner = life.ErrNotOwner
 	// ErrOpening means that the partition is being opened here and has not caught up.
 	ErrOpening = life.ErrOpening
@@ -13,7 +13,7 @@ var (
 // State is the phase of a partition's life in this process.
 type State = life.State
 
-// States of a partition. One that opens is in StateOpening until its store is open, and in
+// States of a partition. An opening partition is in StateOpening until its store is open, and in
 // StateCatchingUp until it is live.
 const (
 	StateOpening    = life.Opening

@@ -10,18 +10,18 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/life"
 )
 
-// The store of a partition that has moved away stays for a while: if the partition comes back, it
-// opens quickly. After StoreRetention the store is removed. A file beside it has the time since
-// which it is not used, so that restarts do not reset that time; opening the store removes the file
-// (Tidy).
+// The store of a partition that has moved away stays for a while, so that the partition opens
+// quickly if it comes back. After StoreRetention the store is removed. A file beside it has the
+// time since which it is unused, so that restarts do not reset that time; opening the store removes
+// the file (Tidy).
 //
 // The invariant: a store is removed only while this member is in its group, another member owns the
 // partition according to the group, and this member neither owns, tails, warms up nor opens it, nor
-// is about to. A worker that comes to open the store meanwhile waits until it is gone, and begins
+// is about to. A worker that wants to open the store meanwhile waits until it is gone, and begins
 // with a snapshot or the log.
 
-// sweepEvery is the longest time between two sweeps; with a short StoreRetention it is a tenth of
-// that.
+// sweepEvery is the longest time between two sweeps. With a short StoreRetention the time is a
+// tenth of that.
 const sweepEvery = 10 * time.Minute
 
 // runSweeps removes stores that are not needed any more until ctx is done.
@@ -47,7 +47,7 @@ func (p *Processor) sweepStores(ctx context.Context) {
 	joined, onDisk := p.joined, slices.Clone(p.storesOnDisk)
 	p.mu.RUnlock()
 	if !joined || p.engine.GroupErr.Load() != nil {
-		return // the tasks of this member are not known
+		return // this member's assignment is unknown
 	}
 	for _, n := range onDisk {
 		if ctx.Err() != nil {
@@ -60,8 +60,8 @@ func (p *Processor) sweepStores(ctx context.Context) {
 	}
 }
 
-// sweepStore notes since when the store of partition n is not used, and removes it when that was
-// long ago.
+// sweepStore records since when the store of partition n is unused, and removes it when that was
+// long enough ago.
 func (p *Processor) sweepStore(ctx context.Context, n int32) error {
 	since, due, err := p.noteUnused(n)
 	if err != nil || !due {
@@ -88,8 +88,8 @@ func (p *Processor) sweepStore(ctx context.Context, n int32) error {
 	return nil
 }
 
-// noteUnused notes that the store of partition n is not used, if it is not and has no note yet. due
-// means that it is time to remove it.
+// noteUnused marks the store of partition n as unused, if it is and has no mark yet. due reports
+// that it is time to remove it.
 func (p *Processor) noteUnused(n int32) (since time.Time, due bool, err error) {
 	done, unused := p.reserve(n)
 	if !unused {
@@ -102,7 +102,7 @@ func (p *Processor) noteUnused(n int32) (since time.Time, due bool, err error) {
 }
 
 // reserve makes workers that want to open the store of partition n wait until done is called. It
-// reports false if a worker uses the store, or is about to.
+// returns false if a worker uses the store, or is about to.
 func (p *Processor) reserve(n int32) (done func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,7 +23,7 @@ func (p *Processor) owned() []*steps.Worker {
 	return p.inOrder()
 }
 
-// inOrder are the workers of the partitions that this process owns. mu is held.
+// inOrder returns the workers of the partitions that this process owns. The caller holds mu.
 func (p *Processor) inOrder() []*steps.Worker {
 	ws := make([]*steps.Worker, 0, len(p.workers))
 	for _, w := range p.workers {
@@ -39,8 +39,8 @@ func (p *Processor) ownedNumbers() []int32 {
 	return slices.Sorted(maps.Keys(p.workers))
 }
 
-// newWorker makes the worker of a partition that this process has come to own or to tail, whose
-// records client fetches. mu is held.
+// newWorker creates the worker of a partition that this process now owns or tails. client fetches
+// its records. The caller holds mu.
 func (p *Processor) newWorker(number int32, client *kgo.Client) *steps.Worker {
 	return steps.New(p.engine, host{p}, number, client, p.leaving[number])
 }
@@ -52,7 +52,7 @@ func numbersOf(ws []*steps.Worker) (numbers []int32) {
 	return numbers
 }
 
-// resume lifts the pauses of partitions. They outlive a rebalance.
+// resume undoes the pauses of partitions, which outlive a rebalance.
 func (p *Processor) resume(numbers []int32) {
 	all := map[string][]int32{}
 	for _, topic := range p.cfg.Topics.Inputs {
@@ -63,7 +63,7 @@ func (p *Processor) resume(numbers []int32) {
 	}
 }
 
-// share divides the memory for fetched records among the partitions. mu is held.
+// share divides the memory for fetched records among the partitions. The caller holds mu.
 func (p *Processor) share() {
 	partitions := len(p.workers) + len(p.standbys.workers)
 	for _, of := range []map[int32]*steps.Worker{p.workers, p.standbys.workers} {
@@ -73,14 +73,14 @@ func (p *Processor) share() {
 	}
 }
 
-// noteStores makes the next join tell the group that this member has the stores of these
-// partitions. mu is held.
+// noteStores adds partitions to the stores that the next join publishes to the group. The caller
+// holds mu.
 func (p *Processor) noteStores(numbers []int32) {
 	p.storesOnDisk = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.storesOnDisk), numbers...))))
 	p.balancer.SetData(memberData(p.cfg, p.relayKey, p.storesOnDisk))
 }
 
-// memberData is the metadata of this member in the group.
+// memberData returns the metadata of this member in the group.
 func memberData(c *setup.Checked, relayKey string, stores []int32) group.MemberData {
 	return group.MemberData{
 		Advertise: c.Advertise, RelayKey: relayKey, Stores: stores, Standbys: c.Standbys, Settings: c.Settings.String(),
@@ -89,7 +89,7 @@ func memberData(c *setup.Checked, relayKey string, stores []int32) group.MemberD
 
 func (p *Processor) pause(number int32) { p.consumer.PauseFetchPartitions(p.inputsOf(number)) }
 
-// inputsOf are the inputs of one partition as the client names them.
+// inputsOf returns the inputs of one partition in the client's form.
 func (p *Processor) inputsOf(number int32) map[string][]int32 {
 	all := map[string][]int32{}
 	for _, topic := range p.cfg.Topics.Inputs {

@@ -13,12 +13,12 @@ import (
 	"github.com/tidemark/tidemark/query/internal/gate"
 )
 
-// Limits bound what callers of a node may cost.
+// Limits limit the costs of a node's callers.
 type Limits = gate.Limits
 
-// admit judges a call by its headers, before anything of its body is read: who asks, whether they
-// ask too often, and whether there is memory for what they send. release gives back what the call
-// holds. If it returns an error, the request has the caller's identity as far as it is known.
+// admit judges a call by its headers, before its body is read: who calls, whether they call too
+// often, and whether there is memory for the body. release frees the resources of the call. If
+// admit returns an error, the returned request has the caller's identity as far as it is known.
 func (f *front) admit(m *method, r *http.Request) (_ *http.Request, release func(), err error) {
 	r, err = f.judge(r, m)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *front) admit(m *method, r *http.Request) (_ *http.Request, release func
 	metered := body.New(ctx, r, share, m.maxBody, func() error {
 		return f.tooMany(&gate.Refusal{Reason: refusedBodies, Wait: fault.RetryAfter, Err: fault.ErrOverloaded})
 	})
-	if m.stream { // it lasts, and its request is small once it is decoded
+	if m.stream { // a stream lasts long, and its request is small once decoded
 		ctx = context.WithValue(ctx, decodedKey{}, metered.Release)
 	}
 	leave = append(leave, metered.Release)
@@ -86,10 +86,10 @@ func (f *front) admit(m *method, r *http.Request) (_ *http.Request, release func
 	return r, leaveAll, nil
 }
 
-// decodedKey finds what a stream calls once its request is decoded, in its context.
+// decodedKey is the context key of the function that a stream calls once its request is decoded.
 type decodedKey struct{}
 
-// tooMany refuses a call for a while, and counts it.
+// tooMany refuses a call temporarily, and counts it.
 func (f *front) tooMany(r *gate.Refusal) error {
 	f.metrics.refused.WithLabelValues(r.Reason).Inc()
 	return fault.ExhaustedFor(r.Wait, r.Err)

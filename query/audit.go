@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/query/internal/codec"
 )
 
-// auditor notes erasures, events that tokens of scope publish write, and refusals. Calls that were
-// not admitted are noted by front.deny.
+// auditor records erasures, events written with tokens of scope publish, and refusals. front.deny
+// records calls that were not admitted.
 type auditor struct{ log *audit.Log }
 
 // WrapUnary implements connect.Interceptor.
@@ -35,14 +35,15 @@ func (a *auditor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 	}
 }
 
-// WrapStreamingClient implements connect.Interceptor; what a node asks of others is not noted here.
+// WrapStreamingClient implements connect.Interceptor. Calls of this node to others are not recorded
+// here.
 func (a *auditor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
-// note notes a call that has ended, if it is one to be noted. m is its request; nil for a stream.
+// note records a finished call, if it is one of those. m is its request; nil for a stream.
 func (a *auditor) note(ctx context.Context, m any, procedure, remote string, err error) {
-	if a.log == nil || errors.Is(err, auth.ErrExpired) { // the end of a stream with its token is none's fault
+	if a.log == nil || errors.Is(err, auth.ErrExpired) { // a stream that ends with its token is no failure
 		return
 	}
 	outcome := codeLabel(err)
@@ -69,7 +70,7 @@ func (a *auditor) note(ctx context.Context, m any, procedure, remote string, err
 	a.log.Note(e)
 }
 
-// published is how many events a request writes, 0 for a query, and the users it erases.
+// published returns how many events a request writes, 0 for a query, and the users that it erases.
 func published(m any) (count int, erased []string) {
 	switch r := m.(type) {
 	case *ingestv1.MarkAllReadRequest:
@@ -86,7 +87,7 @@ func published(m any) (count int, erased []string) {
 	return 0, nil
 }
 
-// connectMessage returns the message of an error that a caller sees, without its code.
+// connectMessage returns an error's message without its code, as a caller sees it.
 func connectMessage(err error) string {
 	var ce *connect.Error
 	if errors.As(err, &ce) {

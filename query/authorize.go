@@ -13,22 +13,22 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// authorizer decides who may call what (DESIGN §10, "Who is asking"), by default nobody anything.
-// judge.go has found out who calls:
+// authorizer decides who may call what (DESIGN §10, "Who is asking"). The default is to refuse.
+// judge.go has determined the caller:
 //
 //   - A token may call everything that its scopes are for: queries (read), events (publish),
 //     erasures (erase).
-//   - A user's token may call what names its own user, or nobody, in which case it is filled in,
-//     and, if it names a channel, only while its user is a member. Everybody else gets the answer
-//     that an unknown channel gets.
+//   - A user's token may call anything about its own user. A request without a user gets that user.
+//     If the request names a channel, the user must be a member; others get the same answer as for
+//     an unknown channel.
 //
-// The node that forwards a call states for whom it does, and the owner judges that again.
+// A node that forwards a call states for whom, and the owner authorizes it again.
 type authorizer struct {
 	verifier *auth.Verifier // nil: there are no keys, and everything is allowed
 	service  *service
 }
 
-// who returns the caller, whom judge.go has found out.
+// who returns the caller that judge.go has determined.
 func who(ctx context.Context) (auth.Identity, error) {
 	id, known := auth.IdentityOf(ctx)
 	if !known {
@@ -37,7 +37,7 @@ func who(ctx context.Context) (auth.Identity, error) {
 	return id, nil
 }
 
-// needed are the scopes that a request about anybody needs.
+// needed returns the scopes that a request about any user needs.
 func needed(m any) (s auth.Scopes) {
 	switch r := m.(type) {
 	case *ingestv1.PublishRequest:
@@ -58,8 +58,8 @@ func needed(m any) (s auth.Scopes) {
 	return auth.ScopeRead
 }
 
-// own makes m a request that the caller may make: one that their scopes are for, or one about
-// themselves.
+// own restricts m to a request that the caller may make: one that their scopes are for, or one
+// about themselves.
 func own(id auth.Identity, m any) error {
 	needs := needed(m)
 	if id.Scopes.May(needs) {
@@ -82,8 +82,8 @@ func errNotYours(needs auth.Scopes) error {
 		"for this call the token needs the scope %s (or %s)", needs, auth.ScopeService))
 }
 
-// WrapUnary judges calls. It checks the membership after the answer was made, so the check is not
-// older than the answer.
+// WrapUnary authorizes calls. It checks the membership after the answer was computed, so the check
+// is not older than the answer.
 func (a *authorizer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		if a.verifier == nil {
@@ -101,8 +101,8 @@ func (a *authorizer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if !ok || c.GetChannelId() == "" || id.Scopes.May(needed(req.Any())) {
 			return res, err
 		}
-		// What is wrong with the request itself is wrong for every channel, and so is a partition
-		// that moves.
+		// A fault of the request itself is the same for every channel, and so is a partition that
+		// is moving.
 		if code := connect.CodeOf(err); err != nil && (code == connect.CodeInvalidArgument || code == connect.CodeUnavailable) {
 			return nil, err
 		}
@@ -127,13 +127,13 @@ func (a *authorizer) member(ctx context.Context, userID, channelID string) (bool
 	return res.Msg.Member, nil
 }
 
-// WrapStreamingClient is of no use here: a node calls no other by these interceptors.
+// WrapStreamingClient does nothing: a node calls no other through these interceptors.
 func (a *authorizer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
-// WrapStreamingHandler judges streams once their request has come, and ends them when the token is
-// valid no longer.
+// WrapStreamingHandler authorizes streams once their request has arrived, and ends them when the
+// token becomes invalid.
 func (a *authorizer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		if a.verifier == nil {
@@ -154,13 +154,13 @@ func (a *authorizer) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// ownStream is a stream whose requests have to be about the caller.
+// ownStream is a stream whose requests must be about the caller.
 type ownStream struct {
 	connect.StreamingHandlerConn
 	id auth.Identity
 }
 
-// Receive judges what was received.
+// Receive authorizes the received request.
 func (s *ownStream) Receive(m any) error {
 	if err := s.StreamingHandlerConn.Receive(m); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *ownStream) Receive(m any) error {
 	return own(s.id, m)
 }
 
-// fillUser makes the caller the user of a request without a user.
+// fillUser sets the caller as the user of a request without a user.
 func fillUser(m any, userID string) {
 	switch r := m.(type) {
 	case *queryv1.GetUnreadRequest:

@@ -19,7 +19,7 @@ import (
 	"github.com/tidemark/tidemark/query/internal/peers"
 )
 
-// Config is what Handler is made of. Node must be set.
+// Config configures Handler. Node must be set.
 type Config struct {
 	Node Node
 	// Topics are the names of the input topics, by input. Zero: events.InputTopics.
@@ -27,41 +27,40 @@ type Config struct {
 	// Self is the URL at which other nodes reach this one. A call is never forwarded to it.
 	Self string
 
-	// Verifier judges the tokens of callers. Nil: there are no keys, and whoever reaches the port
-	// may do everything (CheckListen).
+	// Verifier verifies the tokens of callers. Nil: there are no keys, and anyone who reaches the
+	// port may do everything (CheckListen).
 	Verifier *auth.Verifier
 
-	// Peers is what this node proves to others that it is one with. RelayKey and Self are filled
-	// in.
+	// Peers proves to other nodes that this is one of them. RelayKey and Self are filled in.
 	Peers peer.Proof
 
-	// Audit is the log of erasures, of what tokens of scope publish write, and of refusals. Nil:
-	// there is none.
+	// Audit is the log of erasures, of events written with tokens of scope publish, and of
+	// refusals. Nil: none.
 	Audit *audit.Log
 
-	// Producer writes what Publish is given, with acks=all and the default (murmur2) partitioner.
+	// Producer writes the events of Publish, with acks=all and the default (murmur2) partitioner.
 	// Nil: the ingest service is not served.
 	Producer *kgo.Client
 
-	// MaxWatches bounds the WatchUnread streams that clients have with this node. 0 = 10,000. Each
-	// costs a goroutine or two and, for every channel that has unread, about 100 bytes.
+	// MaxWatches limits the WatchUnread streams of clients at this node. 0 = 10,000. Each costs a
+	// goroutine or two and about 100 bytes for every channel with unread messages.
 	MaxWatches int
-	// MaxWatchesPerUser bounds those of one user. 0 = 100.
+	// MaxWatchesPerUser limits the streams of one user. 0 = 100.
 	MaxWatchesPerUser int
-	// HeartbeatEvery is how long a WatchUnread stream is silent before it says so, with an empty
-	// message that carries only as_of. 0 = 25 s.
+	// HeartbeatEvery is how long a WatchUnread stream may be silent before it sends an empty
+	// message that has only as_of. 0 = 25 s.
 	HeartbeatEvery time.Duration
 
-	// Limits bound what callers may cost; the zero value bounds memory and waiting calls alone.
+	// Limits limit the costs of callers. The zero value limits only memory and waiting calls.
 	Limits Limits
 
 	// Stopping, once done, ends all streams with unavailable, so that their clients go to another
-	// node and a graceful stop is not held up. Calls go on. Nil: never.
+	// node and do not delay a graceful stop. Calls continue. Nil: never.
 	Stopping context.Context
 
-	// Registerer takes the metrics. Nil: none.
+	// Registerer registers the metrics. Nil: they are not registered.
 	Registerer prometheus.Registerer
-	// Logger logs what callers do not see: panics and failed writes. Nil: slog.Default().
+	// Logger logs errors that callers do not see: panics and failed writes. Nil: slog.Default().
 	Logger *slog.Logger
 	// Trace gives published events the trace of their call; nil: they get none. Spans is around each
 	// call, and each call to another node; nil: nothing is. The header traceparent of users is
@@ -70,20 +69,20 @@ type Config struct {
 	Spans connect.Interceptor
 	// Inside, if set, is around each call once it is decoded and allowed.
 	Inside connect.Interceptor
-	// Now is the clock that page tokens age by. Nil: time.Now.
+	// Now is the clock for the age of page tokens. Nil: time.Now.
 	Now func() time.Time
 	// Transport carries calls to other nodes. Nil: unencrypted HTTP/2 for http URLs, HTTP/2 over
 	// TLS for https.
 	Transport http.RoundTripper
 
-	// sendTimeout bounds how long a client may leave one message of a stream unread. 0 = 30 s.
-	// Tests set it.
+	// sendTimeout is how long a client may leave one message of a stream unread. 0 = 30 s. Tests
+	// set it.
 	sendTimeout time.Duration
-	// bodyTimeout bounds how long the body of a request may take to arrive. 0 = 30 s. Tests set it.
+	// bodyTimeout is how long the body of a request may take to arrive. 0 = 30 s. Tests set it.
 	bodyTimeout time.Duration
-	// answerTimeout bounds how long an answer that is no stream may take. 0 = 1 min. Tests set it.
+	// answerTimeout is how long an answer that is not a stream may take. 0 = 1 min. Tests set it.
 	answerTimeout time.Duration
-	// planted is called under the read lock of a partition that is being read. Tests panic in it.
+	// planted is called under the read lock of a partition during a reading; tests panic in it.
 	planted func(partition int32)
 }
 
@@ -129,6 +128,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// PeerTransport multiplexes the calls to a node, its watches included, over few connections. The
-// configuration is for nodes that are reached by TLS; nil trusts the system's authorities.
+// PeerTransport multiplexes all calls and watches to a node over few connections. c is for nodes
+// that are reached by TLS; nil trusts the system's authorities.
 func PeerTransport(c *tls.Config) *http.Transport { return peers.Transport(c) }

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
-// at is the time as of which a request is answered, in Unix milliseconds: the one that it states,
-// or now.
+// at returns the time as of which a request is answered, in Unix milliseconds: the one that it
+// states, or now.
 func (s *service) at(stated *timestamppb.Timestamp) (int64, error) {
 	if stated == nil {
 		return s.now().UnixMilli(), nil
@@ -21,8 +21,8 @@ func (s *service) at(stated *timestamppb.Timestamp) (int64, error) {
 	return stated.AsTime().UnixMilli(), nil
 }
 
-// evaluated is a request that states the time as of which it is answered: all owners that are asked
-// judge levels by one clock.
+// evaluated is a request that can state the time as of which it is answered, so that all owners
+// evaluate levels at the same time.
 func evaluated[Req interface {
 	proto.Message
 	GetEvaluatedAt() *timestamppb.Timestamp
@@ -31,7 +31,7 @@ func evaluated[Req interface {
 	if err != nil || m.GetEvaluatedAt() != nil {
 		return m, now, err
 	}
-	stating := proto.CloneOf(m) // the caller may ask the same again, later
+	stating := proto.CloneOf(m) // the caller may use its request again later
 	d := stating.ProtoReflect()
 	d.Set(d.Descriptor().Fields().ByName("evaluated_at"), protoreflect.ValueOfMessage(answer.Timestamp(now).ProtoReflect()))
 	return stating, now, nil

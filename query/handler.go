@@ -28,28 +28,28 @@ import (
 )
 
 const (
-	// maxQueryBody and maxIngestBody bound the body of a request, after decompression too.
+	// maxQueryBody and maxIngestBody limit the body of a request, also after decompression.
 	maxQueryBody  = 1 << 20
 	maxIngestBody = 8 << 20
-	// bodyTimeout bounds how long a request's body may take to arrive. It is well beyond maxCall,
-	// because over HTTP/1.1 a deadline that passes while a call is being answered would cancel it.
+	// bodyTimeout is how long a request's body may take to arrive. It is well above maxCall,
+	// because over HTTP/1.1 a read deadline that passes during the answer would cancel the call.
 	bodyTimeout = 30 * time.Second
-	// answerTimeout bounds how long an answer that is no stream may take, calling included: a
-	// client that does not read is cut off.
+	// answerTimeout is how long a call that is not a stream may take, including the writing of its
+	// answer. It cuts off a client that does not read.
 	answerTimeout = time.Minute
 )
 
-// method is one procedure as the front door sees it.
+// method is one procedure of the services.
 type method struct {
 	handler http.Handler
 	maxBody int64
-	stream  bool        // streams its answer
-	scopes  auth.Scopes // one of which a token needs; 0: none
+	stream  bool        // the answer is a stream
+	scopes  auth.Scopes // a token needs one of these; 0: none
 	get     bool        // may be called by GET
 }
 
-// front refuses requests that are no calls of these services, each in one sentence, and bounds the
-// rest before connect sees it. Errors have connect's form, {"code": …, "message": …}.
+// front refuses requests that are no calls of these services, each with one sentence, and limits
+// the rest before connect sees them. Errors have connect's form, {"code": …, "message": …}.
 type front struct {
 	methods map[string]method
 	names   string
@@ -62,14 +62,14 @@ type front struct {
 	peers *peer.Proof
 	log   *slog.Logger
 	audit *audit.Log
-	// doubted logs calls that only say to be of nodes.
+	// doubted logs calls that claim to come from nodes without proof.
 	doubted *obs.Seldom
 
 	bodyTimeout, answerTimeout time.Duration
 }
 
-// Handler serves QueryService and, with a Producer, IngestService, by Connect, gRPC, gRPC-Web and
-// plain JSON, and the reflection of gRPC; nothing else. It panics if c lacks what must be set.
+// Handler serves QueryService, gRPC reflection and, with a Producer, IngestService, over Connect,
+// gRPC, gRPC-Web and plain JSON; nothing else. It panics if c lacks a required field.
 func Handler(c Config) http.Handler {
 	c = c.withDefaults()
 	m := newMetrics(c.Registerer, c.Logger)
@@ -156,7 +156,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	r = admitted
 	c := http.NewResponseController(w)
-	// Not every ResponseWriter has deadlines (those of tests have not): then the server's own hold.
+	// A ResponseWriter without deadlines, as in tests, keeps those of its server.
 	_ = c.SetReadDeadline(time.Now().Add(f.bodyTimeout))
 	if m.stream {
 		r = r.WithContext(context.WithValue(r.Context(), controllerKey{}, c))
@@ -166,10 +166,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.handler.ServeHTTP(w, r)
 }
 
-// controllerKey finds the *http.ResponseController of a stream in its context.
+// controllerKey is the context key of a stream's *http.ResponseController.
 type controllerKey struct{}
 
-// wrongContentType returns what is wrong with a content type; empty if nothing is.
+// wrongContentType returns the fault of a content type, or "".
 func wrongContentType(header string, stream bool) string {
 	media, params, err := mime.ParseMediaType(header)
 	if cs := params["charset"]; err == nil && cs != "" && !strings.EqualFold(cs, "utf-8") {
@@ -208,8 +208,8 @@ func (f *front) deny(w http.ResponseWriter, r *http.Request, err error) {
 	_ = f.errors.Write(w, r, err) // the caller may be gone
 }
 
-// refuse answers a request that is no call. Clients that speak a streaming protocol get the error
-// in its form.
+// refuse answers a request that is not a call. Clients of a streaming protocol get the error in
+// that protocol's form.
 func (f *front) refuse(w http.ResponseWriter, r *http.Request, status int, code connect.Code, message string) {
 	media := r.Header.Get("Content-Type")
 	if r.Method == http.MethodPost && (strings.HasPrefix(media, "application/grpc") || strings.HasPrefix(media, "application/connect+")) &&
@@ -219,7 +219,7 @@ func (f *front) refuse(w http.ResponseWriter, r *http.Request, status int, code 
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// It fails if the client has gone, who is the only one to tell.
+	// It can only fail if the client is gone.
 	_ = json.NewEncoder(w).Encode(struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`

@@ -54,7 +54,7 @@ func (s *service) GetInbox(ctx context.Context, req *connect.Request[queryv1.Get
 	return list(ctx, s, m, l, queryv1connect.QueryServiceClient.GetInbox, local, merge)
 }
 
-// inboxScope is what the page tokens of an inbox are bound to. No user id has a control character.
+// inboxScope returns the scope of an inbox's page tokens. No user id has a control character.
 func inboxScope(userID, label string, archived selection.Archived) string {
 	scope := userID
 	if archived != selection.WithoutArchived {
@@ -66,12 +66,12 @@ func inboxScope(userID, label string, archived selection.Archived) string {
 	return scope
 }
 
-// snapshotScope is what the page token of a watch's snapshot is bound to. A snapshot has archived
-// channels too, and GetInbox lists the rest with them or without, as clients did before there were
-// any.
+// snapshotScope returns the scope of the page token of a watch's snapshot. A snapshot includes
+// archived channels; GetInbox lists the remaining channels of that snapshot with or without
+// archived ones, for clients that do not know of those.
 func snapshotScope(userID string) string { return userID + "\x00snapshot" }
 
-// forSnapshot makes the page token of an inbox that of a snapshot.
+// forSnapshot changes the page token of an inbox into one of a snapshot.
 func (s *service) forSnapshot(userID string, in *queryv1.GetInboxResponse) {
 	if in.NextPageToken != "" {
 		in.NextPageToken = paging.Encode(snapshotScope(userID), false, keyOf(in.Channels[len(in.Channels)-1]), s.now())
@@ -99,7 +99,7 @@ func (s *service) localInbox(ctx context.Context, ps []int32, a position.After, 
 }
 
 // mergeInbox merges the pages of all owners into one. Each part's page is at least as long as its
-// share of the result, so the result is the page that one owner of everything would have given.
+// share of the result, so the result is the page that a single owner of everything would return.
 func mergeInbox(m *queryv1.GetInboxRequest, parts []*queryv1.GetInboxResponse, size int, s *service) *queryv1.GetInboxResponse {
 	res := &queryv1.GetInboxResponse{EvaluatedAt: m.EvaluatedAt}
 	var all totals.Tally
@@ -115,14 +115,14 @@ func mergeInbox(m *queryv1.GetInboxRequest, parts []*queryv1.GetInboxResponse, s
 		res.Channels, more = res.Channels[:size], true
 	}
 	if more && len(res.Channels) > 0 {
-		archived, _ := selection.ParseArchived(m.Archived) // GetInbox has looked at it
+		archived, _ := selection.ParseArchived(m.Archived) // GetInbox has validated it
 		res.NextPageToken = paging.Encode(inboxScope(m.UserId, m.Label, archived), m.UnreadOnly, keyOf(res.Channels[len(res.Channels)-1]), s.now())
 	}
 	res.Totals, res.TotalsByLabel = all.All.Totals(), all.ByLabel()
 	return res
 }
 
-// keyOf is where an answered channel stands in the order.
+// keyOf returns the position of an answered channel in the order.
 func keyOf(c *queryv1.ChannelUnread) paging.Key {
 	k := paging.Key{Unread: c.Unread > 0 || c.Flagged, ID: c.ChannelId}
 	if c.Latest != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
-// judge finds out whether another node sent a request, and for whom, before anything of its body is
-// read.
+// judge determines whether another node sent a request, and for whom, before its body is read.
 func (f *front) judge(r *http.Request, m *method) (*http.Request, error) {
 	judged, err := f.peers.Accept(r, m.maxBody)
 	if err != nil {
@@ -20,7 +19,7 @@ func (f *front) judge(r *http.Request, m *method) (*http.Request, error) {
 	return judged, nil
 }
 
-// bearer returns who calls: the identity that a node states, or that of a token.
+// bearer returns the caller: the identity that a node states, or that of a token.
 func (f *front) bearer(ctx context.Context, h http.Header) (auth.Identity, error) {
 	if id, known := auth.IdentityOf(ctx); known {
 		return id, nil

@@ -14,25 +14,25 @@ import (
 	"github.com/tidemark/tidemark/query/internal/position"
 )
 
-// listing is a question about all channels of a user, which all owners are asked. A call with
-// headerPartitions is one of these questions: it is about partitions of this node.
+// listing is a call about all channels of a user, which goes to all owners. A call with
+// headerPartitions is one part of it: it is about partitions of this node only.
 type listing struct {
 	partitions int32
-	only       []int32 // what a peer asks for; nil = everything
+	only       []int32 // the partitions that a peer requests; nil = everything
 	about      *owners.About
 	after      position.After
 	size       int
-	from       *paging.Key // where the page before ended; nil = the first page
+	from       *paging.Key // the end of the previous page; nil = the first page
 }
 
-// listRequest is what the requests of these calls have in common.
+// listRequest is the common part of the requests of these calls.
 type listRequest interface {
 	GetAfter() []string
 	GetPageSize() uint32
 	GetPageToken() string
 }
 
-// listing checks a request. Page tokens are bound to scope and unreadOnly.
+// listing validates a request. Page tokens are bound to scope and unreadOnly.
 func (s *service) listing(req listRequest, partitions string, user fault.ID, scope string, unreadOnly bool) (l listing, err error) {
 	if err := fault.CheckIDs(user); err != nil {
 		return l, err
@@ -57,7 +57,7 @@ func (s *service) listing(req listRequest, partitions string, user fault.ID, sco
 	if token := req.GetPageToken(); token != "" {
 		now := s.now()
 		if l.only != nil {
-			now = time.Time{} // the node that asks has judged the age, by its clock
+			now = time.Time{} // the calling node has checked the age by its clock
 		}
 		from, err := paging.Decode(token, scope, unreadOnly, now)
 		if err != nil {
@@ -68,8 +68,8 @@ func (s *service) listing(req listRequest, partitions string, user fault.ID, sco
 	return l, nil
 }
 
-// list answers a listing: local reads partitions of this node, remote asks another one, and merge
-// makes one page of the pages of all.
+// list answers a listing: local reads partitions of this node, remote calls another one, and merge
+// merges all pages into one.
 func list[Req, Res any](ctx context.Context, s *service, m *Req, l listing, remote remoteCall[Req, Res],
 	local func(ctx context.Context, ps []int32) (*Res, error), merge func([]*Res) *Res,
 ) (*connect.Response[Res], error) {
@@ -98,7 +98,7 @@ func list[Req, Res any](ctx context.Context, s *service, m *Req, l listing, remo
 }
 
 // readAll reads partitions that are live here, each under its lock, as of after or later; what
-// names what is read.
+// names the data for errors.
 func (s *service) readAll(ctx context.Context, ps []int32, a position.After, what string, read func(*projections.Partition)) (asOf []string, err error) {
 	if err := s.wait(ctx, a, ps...); err != nil {
 		return nil, err
@@ -118,8 +118,9 @@ func (s *service) readAll(ctx context.Context, ps []int32, a position.After, wha
 	return asOf, nil
 }
 
-// gather asks all at once: each other owner for its partitions, by remote with the caller's request,
-// and this node for each group of its own, by local. A part that fails fails the whole.
+// gather calls everything concurrently: each other owner for its partitions, by remote with the
+// caller's request, and this node for each group of its own, by local. A part that fails fails the
+// whole.
 func gather[Req, Res any](ctx context.Context, s *service, m *Req, others []owners.Remote, here [][]int32, remote remoteCall[Req, Res],
 	local func(context.Context, []int32) (*Res, error),
 ) ([]*Res, error) {

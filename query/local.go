@@ -11,18 +11,19 @@ import (
 )
 
 // Local answers calls of this process without HTTP: from the partitions that are live here, and by
-// asking the owners of all others. Every call goes through the checks, limits, metrics, audit and
-// recovery of panics that Handler applies to a call once it is decoded. What concerns a request's
-// bytes and its address does not apply: there are none.
+// calling the owners of all others. Every call passes the checks, limits, metrics, audit and
+// recovery of panics that Handler applies to a decoded call. Checks of a request's bytes and
+// address do not apply, because there are none.
 //
-// With a Verifier the caller's identity is that of the context (auth.WithIdentity); without one
-// everything is allowed here, and the identity is stated to the owners that a call is forwarded to.
+// With a Verifier the caller's identity is that of the context (auth.WithIdentity). Without one
+// everything is allowed here, and the identity is stated to the owners to which a call is
+// forwarded.
 type Local struct {
 	service *service
 	chain   []connect.Interceptor // the outermost first
 }
 
-// NewLocal makes a Local. It panics if c lacks what must be set.
+// NewLocal creates a Local. It panics if c lacks a required field.
 func NewLocal(c Config) *Local {
 	c = c.withDefaults()
 	m := newMetrics(c.Registerer, c.Logger)
@@ -30,7 +31,7 @@ func NewLocal(c Config) *Local {
 	return &Local{service: s, chain: interceptors(&c, m, &authorizer{c.Verifier, s})}
 }
 
-// interceptors are around every call, the outermost first.
+// interceptors returns the interceptors of every call, the outermost first.
 func interceptors(c *Config, m *metrics, a *authorizer) []connect.Interceptor {
 	all := []connect.Interceptor{m, &auditor{c.Audit}, &recoverer{c.Logger}, a}
 	if c.Spans != nil {
@@ -42,7 +43,7 @@ func interceptors(c *Config, m *metrics, a *authorizer) []connect.Interceptor {
 	return all
 }
 
-// GetUnread returns what one user sees of one channel.
+// GetUnread returns a user's view of one channel.
 func (l *Local) GetUnread(ctx context.Context, m *queryv1.GetUnreadRequest) (*queryv1.ChannelUnread, error) {
 	return callLocal(ctx, l, queryv1connect.QueryServiceGetUnreadProcedure, m, l.service.GetUnread)
 }
@@ -62,7 +63,7 @@ func (l *Local) GetReaders(ctx context.Context, m *queryv1.GetReadersRequest) (*
 	return callLocal(ctx, l, queryv1connect.QueryServiceGetReadersProcedure, m, l.service.GetReaders)
 }
 
-// localRequest is a request that names its procedure, as one from the network does.
+// localRequest is a request that names its procedure, as a request from the network does.
 type localRequest struct {
 	connect.AnyRequest
 	procedure string
@@ -93,8 +94,8 @@ func callLocal[Req, Res any](ctx context.Context, l *Local, procedure string, m 
 	return res.Msg, nil
 }
 
-// wireError is an error as a caller over the network sees it: with the code that connect gives to
-// the end of a context.
+// wireError converts an error to the form that a caller over the network gets: with connect's code
+// for the end of a context.
 func wireError(err error) error {
 	var known *connect.Error
 	switch {

@@ -18,8 +18,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// metrics counts calls by method and code. It is an interceptor, so what never became a call (bad
-// JSON, a wrong path) is not in it.
+// metrics counts calls by method and code. It is an interceptor, so requests that never became a
+// call (bad JSON, a wrong path) are not counted.
 type metrics struct {
 	calls     *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec
@@ -31,7 +31,7 @@ type metrics struct {
 	trace     trace.Tracer // nil: no trace is beside a time
 }
 
-// Why a call was refused, of metrics.refused, beside gate.Reasons.
+// Reasons of refused calls in metrics.refused, in addition to gate.Reasons.
 const (
 	refusedToken  = "token"
 	refusedBodies = "bodies"
@@ -62,7 +62,7 @@ func newMetrics(r prometheus.Registerer, log *slog.Logger) *metrics {
 		Name: "tidemark_query_refused_total", Help: "Calls refused by a limit or for their token, by reason.",
 	}, []string{"reason"})
 	for _, reason := range append([]string{refusedToken, refusedBodies, refusedWaits}, gate.Reasons...) {
-		m.refused.WithLabelValues(reason) // there from the start
+		m.refused.WithLabelValues(reason) // creates the series at the start
 	}
 	for _, method := range methods() {
 		if !method.IsStreamingServer() {
@@ -78,8 +78,8 @@ func newMetrics(r prometheus.Registerer, log *slog.Logger) *metrics {
 	return m
 }
 
-// callCodes are those with which calls of these services end. Their series stand at 0 from the
-// start: an alert on an increase would not see the first event of a series that begins with it.
+// callCodes are the codes with which calls of these services end. Their series start at 0: an alert
+// on an increase would not see the first event of a series that begins with that event.
 var callCodes = func() (names []string) {
 	for _, c := range []connect.Code{connect.CodeCanceled, connect.CodeInvalidArgument, connect.CodeDeadlineExceeded, connect.CodeNotFound,
 		connect.CodePermissionDenied, connect.CodeResourceExhausted, connect.CodeInternal, connect.CodeUnavailable, connect.CodeUnauthenticated} {
@@ -88,7 +88,7 @@ var callCodes = func() (names []string) {
 	return names
 }()
 
-// methods are those of all services that are served.
+// methods returns the methods of all served services.
 func methods() (all []protoreflect.MethodDescriptor) {
 	for _, file := range []protoreflect.FileDescriptor{queryv1.File_tidemark_query_v1_query_proto, ingestv1.File_tidemark_ingest_v1_ingest_proto} {
 		for i := range file.Services().Len() {
@@ -141,7 +141,7 @@ func (m *metrics) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 	}
 }
 
-// WrapStreamingClient implements connect.Interceptor; clients are not counted.
+// WrapStreamingClient implements connect.Interceptor; calls to other nodes are not counted.
 func (m *metrics) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }

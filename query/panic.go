@@ -13,7 +13,7 @@ import (
 )
 
 // recoverer answers a call that panics, here or in a goroutine that it waits for, with the code
-// internal. The log has the panic with its stack, the answer has nothing of it.
+// internal. The log has the panic with its stack; the answer has no details.
 type recoverer struct{ log *slog.Logger }
 
 // WrapUnary implements connect.Interceptor.
@@ -40,8 +40,8 @@ func (p *recoverer) WrapStreamingHandler(next connect.StreamingHandlerFunc) conn
 	}
 }
 
-// WrapStreamingClient implements connect.Interceptor. What a client does panics into the call that
-// it is made for.
+// WrapStreamingClient implements connect.Interceptor. A panic of a client is a panic of the call
+// that uses it.
 func (p *recoverer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
@@ -52,7 +52,7 @@ func (p *recoverer) call(ctx context.Context, spec connect.Spec, f func() error)
 	if bug == nil {
 		return err
 	}
-	if bug.Value == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this, too
+	if bug.Value == http.ErrAbortHandler { //nolint:errorlint // net/http compares it in the same way
 		panic(bug.Value)
 	}
 	p.log.ErrorContext(ctx, "panic while answering", append(guard.Attrs(bug), "method", spec.Procedure)...)

@@ -4,13 +4,13 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// read calls fn while it holds the read lock of partition p, which is live here: what fn reads, the
-// position included, is one reading. It reports an error if the partition is not live here, and
-// then has not called fn, or if its store turned out to be corrupt, and then what fn read is worth
-// nothing.
+// read calls fn while it holds the read lock of partition p, which must be live here. So everything
+// that fn reads, including the position, is one consistent reading. If the partition is not live
+// here, read returns an error without calling fn. If the store turns out to be corrupt, read
+// returns an error and the result of fn is worthless.
 //
-// Live is asked again under the lock: a partition that was closed between the first answer and the
-// lock is not read. A panic of fn goes on to the caller; the lock is released.
+// read calls Live again under the lock, so it does not read a partition that was closed between the
+// first call and the lock. A panic of fn continues to the caller; the lock is released.
 func (s *service) read(p int32, fn func(*projections.Partition)) error {
 	for {
 		part, err := s.node.Live(p)
@@ -23,7 +23,7 @@ func (s *service) read(p int32, fn func(*projections.Partition)) error {
 	}
 }
 
-// readIfLive reports whether part was live, so that fn was called.
+// readIfLive reports whether part was live, so that it called fn.
 func (s *service) readIfLive(p int32, part *projections.Partition, fn func(*projections.Partition)) (was bool, err error) {
 	part.RLock()
 	defer part.RUnlock()

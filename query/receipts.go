@@ -15,8 +15,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// GetReaders returns how far each member of a channel has read, as far as others may see it (DESIGN
-// §9).
+// GetReaders returns how far each member of a channel has read, as far as others may see that
+// (DESIGN §9).
 func (s *service) GetReaders(ctx context.Context, req *connect.Request[queryv1.GetReadersRequest]) (*connect.Response[queryv1.GetReadersResponse], error) {
 	m := req.Msg
 	if err := fault.CheckIDs(fault.ID{Field: "channel_id", Value: m.ChannelId}); err != nil {
@@ -63,7 +63,7 @@ func (s *service) GetReceipts(ctx context.Context, req *connect.Request[queryv1.
 		return nil, err
 	}
 	room := projections.NewReceiptsRoom(page.size)
-	there := false // the channel; then it is the message that is not
+	there := false // whether the channel exists; then the message does not
 	res, err := routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.GetReceiptsResponse] {
 		defer p.TimeHold("GetReceipts")()
 		asOf := s.topics.AsOf(nil, number, p.Position())
@@ -92,17 +92,17 @@ func (s *service) GetReceipts(ctx context.Context, req *connect.Request[queryv1.
 	return res, nil
 }
 
-// memberPage is a page of a channel's members, in the order in which they first joined: one who
-// joins or leaves between two pages moves nobody else.
+// memberPage is a page of a channel's members, ordered by their first join, so that a join or a
+// leave between two pages moves no other member.
 type memberPage struct {
-	scope string // what its tokens are bound to
+	scope string // the scope of its tokens
 	now   time.Time
 	from  uint32
 	size  int
 }
 
-// memberPage checks what is asked for. Of a call that was forwarded the node that was asked has
-// judged the age of the token, by its clock.
+// memberPage validates the request. For a forwarded call, the first node has checked the age of the
+// token by its clock.
 func (s *service) memberPage(h http.Header, size uint32, token, scope string) (*memberPage, error) {
 	if size > paging.MaxSize {
 		return nil, fault.Invalid("page_size is %d, the limit is %d", size, paging.MaxSize)
@@ -122,11 +122,11 @@ func (s *service) memberPage(h http.Header, size uint32, token, scope string) (*
 	if err != nil {
 		return nil, err
 	}
-	page.from = uint32(from.At) // as next wrote it: the checksum holds
+	page.from = uint32(from.At) // next has written it, and the checksum was right
 	return page, nil
 }
 
-// next is the token of the page that begins with member from, empty if there is none.
+// next returns the token of the page that begins with member from, or "".
 func (p *memberPage) next(from uint32) string {
 	if from == 0 {
 		return ""

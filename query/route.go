@@ -16,15 +16,15 @@ import (
 
 const (
 	// headerHops counts how often a call was forwarded, so that nodes with different views of the
-	// group cannot send it in a circle. Only nodes may send it, and headerPartitions.
+	// group cannot send it in a circle. Only nodes may send headerHops and headerPartitions.
 	headerHops = peer.HeaderHops
 	// headerPartitions restricts a call about a user to these partitions of the receiving node
 	// ("0,3,7").
 	headerPartitions = peer.HeaderPartitions
-	// maxHops: a call may follow a partition that moved while it was on its way, not go round.
+	// maxHops lets a call follow a partition that moved meanwhile, but not circulate.
 	maxHops = 3
-	// maxCall bounds a call that is no stream: a wait, the reading and two hops. It is beyond
-	// maxWait, so that a wait that fails says so in its own words.
+	// maxCall limits a call that is not a stream: a wait, the reading and two hops. It is above
+	// maxWait, so that a failed wait returns its own error.
 	maxCall = 2 * maxWait
 )
 
@@ -32,8 +32,8 @@ const (
 type remoteCall[Req, Res any] func(queryv1connect.QueryServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error)
 
 // routed answers a call about one channel: from the projections of its partition if they are live
-// here, else by forwarding to the owner. local runs under the partition's read lock; it returns nil
-// for an unknown or deleted channel.
+// here, otherwise by forwarding it to the owner. local runs under the partition's read lock and
+// returns nil for an unknown or deleted channel.
 func routed[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], channelID string, tokens []string,
 	local func(p *projections.Partition, number int32) *Res, remote remoteCall[Req, Res],
 ) (*connect.Response[Res], error) {
@@ -46,12 +46,13 @@ func routed[Req, Res any](ctx context.Context, s *service, req *connect.Request[
 	}, remote)
 }
 
-// rest completes an answer that was begun under a partition's lock, without it. It is called once.
+// rest completes, without the lock, an answer that was begun under a partition's lock. It is called
+// once.
 type rest[Res any] func(context.Context) (*Res, error)
 
 // routedInTwo is routed for answers that take longer than a lock may be held: begin runs under the
-// partition's read lock, and what it returns after that. An answer that the store is closed under
-// is asked of the partition's next owner.
+// partition's read lock, and the function that it returns afterwards. If the store closes before
+// the answer is complete, the call goes to the partition's next owner.
 func routedInTwo[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], channelID string, tokens []string,
 	begin func(p *projections.Partition, number int32) rest[Res], remote remoteCall[Req, Res],
 ) (*connect.Response[Res], error) {
@@ -74,7 +75,7 @@ func routedInTwo[Req, Res any](ctx context.Context, s *service, req *connect.Req
 		var end rest[Res]
 		notLive = s.read(p, func(part *projections.Partition) { end = begin(part, p) })
 		switch {
-		case end != nil: // whatever else is wrong: what was begun must be ended
+		case end != nil: // always: an answer that was begun must be ended
 			res, err := end(ctx)
 			if err = cmp.Or(notLive, err); err == nil {
 				return connect.NewResponse(res), nil
@@ -90,7 +91,7 @@ func routedInTwo[Req, Res any](ctx context.Context, s *service, req *connect.Req
 	return forward(ctx, s, req, p, notLive, remote)
 }
 
-// forward sends a call to the owner of partition p. notLive is why it is not answered here.
+// forward sends a call to the owner of partition p. notLive is why this node cannot answer it.
 func forward[Req, Res any](ctx context.Context, s *service, req *connect.Request[Req], p int32, notLive error,
 	remote remoteCall[Req, Res],
 ) (*connect.Response[Res], error) {
@@ -120,7 +121,7 @@ func forward[Req, Res any](ctx context.Context, s *service, req *connect.Request
 	return connect.NewResponse(res.Msg), nil
 }
 
-// partitions is the partition count, or unavailable while it is not known.
+// partitions returns the partition count, or unavailable while it is unknown.
 func (s *service) partitions() (int32, error) {
 	if n := s.node.Partitions(); n > 0 {
 		return n, nil
@@ -128,5 +129,5 @@ func (s *service) partitions() (int32, error) {
 	return 0, fault.Unavailable("this node has not joined its group yet")
 }
 
-// partitionOf is the input partition of a channel, of n.
+// partitionOf returns the input partition of a channel, of n.
 func partitionOf(channelID string, n int32) int32 { return events.PartitionOf([]byte(channelID), n) }

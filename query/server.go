@@ -6,7 +6,7 @@ import (
 )
 
 // CheckListen refuses an address that other machines can reach, unless insecure states that this is
-// intended: without keys, anybody who reaches the port may read and publish in the name of every
+// intended: without keys, anyone who reaches the port may read and publish in the name of every
 // user.
 func CheckListen(addr string, insecure bool) error {
 	host, port, err := net.SplitHostPort(addr)

@@ -31,11 +31,11 @@ type service struct {
 	watches   *streams.Limit // streams of clients
 	relays    *streams.Limit // streams of other nodes, for their clients
 	waits     *limit.Slots
-	lists     *kept.Lists // of users who have much, between their questions
+	lists     *kept.Lists // of users with much data, between their calls
 	stopping  context.Context
 	heartbeat time.Duration
-	// sendTimeout bounds how long a client may leave one message of a stream unread before the
-	// stream is ended.
+	// sendTimeout is how long a client may leave one message of a stream unread before the stream
+	// ends.
 	sendTimeout time.Duration
 	now         func() time.Time
 	levels      *expiry.Clock // of all streams
@@ -57,7 +57,7 @@ func newService(c Config, m *metrics) *service {
 	}
 }
 
-// GetUnread answers with what one user sees of one channel.
+// GetUnread answers with a user's view of one channel.
 func (s *service) GetUnread(ctx context.Context, req *connect.Request[queryv1.GetUnreadRequest]) (*connect.Response[queryv1.ChannelUnread], error) {
 	m := req.Msg
 	if err := fault.CheckIDs(fault.ID{Field: "user_id", Value: m.UserId}, fault.ID{Field: "channel_id", Value: m.ChannelId}); err != nil {
@@ -72,7 +72,7 @@ func (s *service) GetUnread(ctx context.Context, req *connect.Request[queryv1.Ge
 		asOf := s.topics.AsOf(nil, number, p.Position())
 		views := p.BeginViews()
 		defer func() {
-			if end == nil { // there is no such channel, or it panics
+			if end == nil { // there is no such channel, or explain panics
 				views.Drop()
 			}
 		}()
@@ -91,7 +91,7 @@ func (s *service) GetUnread(ctx context.Context, req *connect.Request[queryv1.Ge
 	}, queryv1connect.QueryServiceClient.GetUnread)
 }
 
-// ExplainUnread returns which messages are behind a number, and which do not count.
+// ExplainUnread returns the messages behind a count, and those that do not count.
 func (s *service) ExplainUnread(ctx context.Context, req *connect.Request[queryv1.ExplainUnreadRequest]) (*connect.Response[queryv1.ExplainUnreadResponse], error) {
 	m := req.Msg
 	if err := fault.CheckIDs(fault.ID{Field: "user_id", Value: m.UserId}, fault.ID{Field: "channel_id", Value: m.ChannelId}); err != nil {
@@ -105,7 +105,7 @@ func (s *service) ExplainUnread(ctx context.Context, req *connect.Request[queryv
 	return routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.ExplainUnreadResponse] {
 		defer p.TimeHold("ExplainUnread")()
 		asOf := s.topics.AsOf(nil, number, p.Position())
-		w, ok := explain(p, m) // last: from here on somebody must end it
+		w, ok := explain(p, m) // last: from here on it must be ended
 		if !ok {
 			return nil
 		}
@@ -121,7 +121,7 @@ func (s *service) ExplainUnread(ctx context.Context, req *connect.Request[queryv
 	}, queryv1connect.QueryServiceClient.ExplainUnread)
 }
 
-// GetChannel returns what is known of a channel, the same for every caller.
+// GetChannel describes a channel. The answer is the same for every caller.
 func (s *service) GetChannel(ctx context.Context, req *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error) {
 	m := req.Msg
 	if err := fault.CheckIDs(fault.ID{Field: "channel_id", Value: m.ChannelId}); err != nil {

@@ -10,31 +10,32 @@ import (
 	"github.com/tidemark/tidemark/query/internal/selection"
 )
 
-// sweep is a question about all that a user has in some partitions.
+// sweep is a call about everything that a user has in some partitions.
 type sweep struct {
 	selection.Pages
-	call string // whose question it is
-	what string // names what is read
+	call string // the user of the call
+	what string // names the data for errors
 
-	// each and eachThread see all channels and all listed threads, or are nil. They are called
-	// without the lock.
+	// each and eachThread are called without the lock for all channels and all listed threads; nil:
+	// not needed.
 	each       func(*projections.InboxEntry)
 	eachThread func(*projections.ThreadEntry)
 }
 
-// share is what a sweep has in a partition.
+// share is the part of a sweep in one partition.
 type share struct {
 	partition int32
 	list      *projections.Sweep
 	views     *projections.Views // begun and not ended
 	at        projections.Position
-	done      bool // the pages have what is here
+	done      bool // the pages have this partition's entries
 }
 
-// sweep answers w from those of partitions of this node that hold something of the user, each as of
-// one position at or after a. Where a names a record and there is nothing of the user, the answer is
-// as of that record: who passes it on is not shown what was gone by then. A partition's lock is held for a short time only, however much the user has (projections.Sweep),
-// and not while the store is read.
+// sweep answers w from those of this node's partitions that hold something of the user, each as of
+// one position at or after a. If a names a record and the partition has nothing of the user, the
+// answer's position is that record, so that a caller who passes it on does not get older data. A
+// sweep holds a partition's lock only for a short time, however much the user has
+// (projections.Sweep), and not while it reads the store.
 func (s *service) sweep(ctx context.Context, ps []int32, a position.After, w *sweep) (asOf []string, err error) {
 	if err := s.wait(ctx, a, ps...); err != nil {
 		return nil, err
@@ -62,17 +63,16 @@ func (s *service) sweep(ctx context.Context, ps []int32, a position.After, w *sw
 	return s.topics.Without(asOf, a, ps, holding), nil
 }
 
-// sweepShares is sweep for partitions whose lists are in memory together. Of a user who has little
-// in one, one hold of its lock finds, selects and looks at everything. From the lists of the others
-// the page is selected without the lock, and the next hold looks at what is on it if nothing of the
-// list has changed meanwhile.
+// sweepShares is sweep for partitions whose lists are in memory together. If a user has little in a
+// partition, one hold of its lock lists, selects and views everything. From longer lists the page
+// is selected without the lock, and the next hold makes the views for it if the list is unchanged.
 func (s *service) sweepShares(ctx context.Context, shares []share, w *sweep) error {
 	for i := range shares {
 		shares[i].list = s.lists.Take(w.User, shares[i].partition, w.Inbox != nil)
 	}
 	defer func() {
 		for i := range shares {
-			if shares[i].views != nil { // err says why, or a panic does
+			if shares[i].views != nil { // err has the cause, or a panic is in progress
 				shares[i].views.Drop()
 			}
 			if shares[i].list != nil {
@@ -104,8 +104,8 @@ func (s *service) sweepShares(ctx context.Context, shares []share, w *sweep) err
 	return nil
 }
 
-// selectFrom selects the pages from the shares. If they are bounded, the lists of all are complete
-// before the first thread is selected, and a page may come out short (selection.Short).
+// selectFrom selects the pages from the shares. If bounded, all lists are complete before the first
+// thread is selected, and a page may come out short (Selection.Short).
 func (s *service) selectFrom(ctx context.Context, shares []share, w *sweep, bounded bool) error {
 	var large []*projections.Sweep
 	for i := range shares {
@@ -142,10 +142,10 @@ func (s *service) selectFrom(ctx context.Context, shares []share, w *sweep, boun
 }
 
 // selectTries is how often a page is selected without the lock. If the list has changed each time
-// until the lock was taken again, the page is selected under it.
+// before the lock was taken again, the page is selected under the lock.
 const selectTries = 3
 
-// selectLarge selects the pages from a list that is large and complete.
+// selectLarge selects the pages from a large and complete list.
 func (s *service) selectLarge(ctx context.Context, x *share, w *sweep) error {
 	before := w.Copy()
 	for tries := 1; !x.done; tries++ {
@@ -169,9 +169,8 @@ func (s *service) selectLarge(ctx context.Context, x *share, w *sweep) error {
 	return nil
 }
 
-// complete goes on with a list until it is complete. If chosen says under the same hold of the lock
-// that the pages have what they need of it, the views of that are begun, and ended without the
-// lock.
+// complete continues a list until it is complete. If chosen then returns true, under the same hold
+// of the lock, the views of the selected entries are begun there, and ended without the lock.
 func (s *service) complete(ctx context.Context, x *share, w *sweep, chosen func() bool) error {
 	for complete := false; !complete; {
 		if ctx.Err() != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // GetThreads lists the threads that a user follows, unread first, then by newest reply: those of
-// the panel, or of any age. Like GetInbox it asks every owner and merges.
+// the panel, or of any age. Like GetInbox it calls every owner and merges.
 func (s *service) GetThreads(ctx context.Context, req *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error) {
 	m, now, err := evaluated(s, req.Msg)
 	if err != nil {
@@ -39,10 +39,10 @@ func (s *service) GetThreads(ctx context.Context, req *connect.Request[queryv1.G
 	return list(ctx, s, m, l, queryv1connect.QueryServiceClient.GetThreads, local, merge)
 }
 
-// threadPage cuts a page out of those of several owners.
+// threadPage selects a page from those of several owners.
 type threadPage struct {
 	user   string
-	anyAge bool // also threads that are too old to be listed
+	anyAge bool // include threads that are too old to be listed
 	size   int
 	from   *paging.Key
 
@@ -83,7 +83,7 @@ func (s *service) localThreads(ctx context.Context, ps []int32, a position.After
 	return res, nil
 }
 
-// threadsOf is the page of a selection of threads.
+// threadsOf returns the page of a selection of threads.
 func threadsOf(sel *selection.Selection, now int64) []*queryv1.ThreadUnread {
 	page := sel.Page()
 	if len(page) == 0 {
@@ -105,7 +105,7 @@ func mergeThreads(parts []*queryv1.GetThreadsResponse, page *threadPage, now tim
 		res.AsOf = append(res.AsOf, p.AsOf...)
 		all.AddTotals(p.Totals)
 		if p.NextPageToken != "" {
-			res.NextPageToken = p.NextPageToken // that there is more
+			res.NextPageToken = p.NextPageToken // states that there is more
 		}
 	}
 	page.cut(res, now)
@@ -113,7 +113,7 @@ func mergeThreads(parts []*queryv1.GetThreadsResponse, page *threadPage, now tim
 	return res
 }
 
-// explain begins to explain a channel's number, or that of a thread.
+// explain begins the explanation of a channel's count, or of a thread's.
 func explain(p *projections.Partition, m *queryv1.ExplainUnreadRequest) (*projections.ExplainWalk, bool) {
 	if m.ThreadId != "" {
 		return p.BeginExplainThread(m.UserId, m.ChannelId, m.ThreadId)

@@ -17,17 +17,16 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// ListUserChannels lists the channels in which anything is known of a user, by id: an erasure goes
-// through them (DESIGN §12, erase-user). Its request has no field user_id, so that a user's token
-// is refused: they may not ask about channels that they have left. Like GetInbox it asks every
-// owner and merges.
+// ListUserChannels lists the channels in which a user has a row, by id, for an erasure (DESIGN §12,
+// erase-user). Its request has no field user_id, so a user's token is refused: users may not ask
+// about channels that they have left. Like GetInbox it calls every owner and merges.
 func (s *service) ListUserChannels(ctx context.Context, req *connect.Request[queryv1.ListUserChannelsRequest]) (*connect.Response[queryv1.ListUserChannelsResponse], error) {
 	m := req.Msg
 	l, err := s.listing(m, req.Header().Get(headerPartitions), fault.ID{Field: "of_user_id", Value: m.OfUserId}, paging.UserChannelScope(m.OfUserId), false)
 	if err != nil {
 		return nil, err
 	}
-	l.about = owners.Everything() // an erasure leaves out nothing
+	l.about = owners.Everything() // an erasure leaves nothing out
 	page := &userChannelPage{user: m.OfUserId, size: l.size}
 	if l.from != nil {
 		page.after = l.from.ID
@@ -54,7 +53,7 @@ func mergeUserChannels(parts []*queryv1.ListUserChannelsResponse, page *userChan
 	return res
 }
 
-// userChannelPage cuts a page out of channels.
+// userChannelPage selects a page of channels.
 type userChannelPage struct {
 	user, after string
 	size        int
@@ -75,11 +74,11 @@ func (p *userChannelPage) cut(res *queryv1.ListUserChannelsResponse, more bool, 
 // localUserChannels reads the partitions ps, all of which must be live here.
 func (s *service) localUserChannels(ctx context.Context, ps []int32, a position.After, page *userChannelPage) (*queryv1.ListUserChannelsResponse, error) {
 	res := &queryv1.ListUserChannelsResponse{}
-	for _, p := range ps { // each is waited for and read by itself, so that what is found is copied without the lock
+	for _, p := range ps { // waits for each and reads it alone, so that results are copied without the lock
 		rows := projections.NewUserPage(page.after, page.size+1)
 		asOf, err := s.readAll(ctx, []int32{p}, a, "the channels", func(part *projections.Partition) {
 			defer part.TimeHold("ListUserChannels")()
-			_ = rows.Fill(part, page.user) // the error is the partition's Err, which read looks at
+			_ = rows.Fill(part, page.user) // read returns this error, as the partition's Err
 		})
 		if err != nil {
 			return nil, err

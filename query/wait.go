@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxWait bounds how long a call waits for `after`.
+	// maxWait is how long a call waits for `after`.
 	maxWait = 5 * time.Second
-	// deadlineMargin is left of the caller's deadline, so that the answer "unavailable" still
-	// arrives.
+	// deadlineMargin is the part of the caller's deadline that is left for the answer "unavailable"
+	// to arrive.
 	deadlineMargin = 50 * time.Millisecond
 )
 
-// wait returns once what a asks of partitions ps is folded here. It waits at most maxWait, or until
-// shortly before the caller's deadline.
+// wait returns once the requirements of a for partitions ps are folded here. It waits at most
+// maxWait, or until shortly before the caller's deadline.
 func (s *service) wait(ctx context.Context, a position.After, ps ...int32) error {
 	if len(a) == 0 {
 		return nil

@@ -18,25 +18,24 @@ import (
 )
 
 const (
-	// maxSnapshot bounds the channels of a snapshot; the rest is paged by its next_page_token.
+	// maxSnapshot limits the channels of a snapshot; its next_page_token leads to the rest.
 	maxSnapshot = paging.MaxSize
-	// moveTimeout bounds how long a stream waits in silence for partitions that move before it
-	// ends.
+	// moveTimeout is how long a stream waits silently for moving partitions before it ends.
 	moveTimeout = 30 * time.Second
 )
 
 var errStopping = errors.New("this node is stopping")
 
-// emit passes one message of a stream on. It blocks while the client is behind: what changes
-// meanwhile is coalesced in the Watchers.
+// emit passes on one message of a stream. It blocks while the client is behind; the Watchers
+// coalesce changes meanwhile.
 type emit func(*queryv1.WatchUnreadResponse) error
 
 // WatchUnread streams a snapshot of the user's inbox, then each channel that changes, in absolute
 // values.
 //
-// Whatever interrupts the following of changes (a partition that moves, a node that fails) is
-// followed by a fresh snapshot, never by a gap; its reading is not older than what was sent before.
-// After moveTimeout without success the stream ends with unavailable.
+// After any interruption (a partition that moves, a node that fails) it sends a fresh snapshot,
+// never a gap; that snapshot is not older than anything sent before. After moveTimeout without
+// success the stream ends with unavailable.
 func (s *service) WatchUnread(ctx context.Context, req *connect.Request[queryv1.WatchUnreadRequest], stream *connect.ServerStream[queryv1.WatchUnreadResponse]) error {
 	m := req.Msg
 	if err := fault.CheckIDs(fault.ID{Field: "user_id", Value: m.UserId}); err != nil {
@@ -84,7 +83,7 @@ func (s *service) WatchUnread(ctx context.Context, req *connect.Request[queryv1.
 	return err
 }
 
-// watchAll follows all partitions wherever they are, in sessions: within one no partition moves.
+// watchAll follows all partitions, on any node, in sessions. Within a session no partition moves.
 func (s *service) watchAll(ctx context.Context, m *queryv1.WatchUnreadRequest, n int32, out *sender) error {
 	var trouble time.Time // since when no snapshot could be sent
 	for backoff := 50 * time.Millisecond; ; backoff = min(2*backoff, time.Second) {
@@ -93,7 +92,7 @@ func (s *service) watchAll(ctx context.Context, m *queryv1.WatchUnreadRequest, n
 		if err == nil {
 			now, _ := s.at(m.EvaluatedAt)
 			if out.snapshots > 0 {
-				now = s.now().UnixMilli() // the time that was asked for is that of the first snapshot
+				now = s.now().UnixMilli() // the requested time applies to the first snapshot only
 			}
 			err = s.watchSession(ctx, m.UserId, o, out.seen, now, out.send)
 		}
@@ -127,11 +126,11 @@ func (s *service) watchSession(ctx context.Context, userID string, o owners.Shar
 	return s.watchMerged(ctx, userID, o, a, now, e)
 }
 
-// sender writes to the client, and remembers the position of what it wrote.
+// sender writes to the client, and keeps the position of what it wrote.
 type sender struct {
 	s          *service
 	stream     *connect.ServerStream[queryv1.WatchUnreadResponse]
-	controller *http.ResponseController // nil behind a ResponseWriter that is none of net/http's
+	controller *http.ResponseController // nil for a ResponseWriter that is not net/http's
 	seen       position.After
 	snapshots  int
 }
@@ -142,9 +141,10 @@ func newSender(ctx context.Context, s *service, stream *connect.ServerStream[que
 		decoded()
 	}
 	if c != nil {
-		// The request has been read. Over HTTP/1.1 its deadline, passing, would cancel the stream.
+		// The request has been read. Over HTTP/1.1 a read deadline that passes would cancel the
+		// stream.
 		_ = c.SetReadDeadline(time.Time{})
-		_ = c.SetWriteDeadline(time.Time{}) // each message has one
+		_ = c.SetWriteDeadline(time.Time{}) // each message has its own
 	}
 	if a == nil {
 		a = position.After{}

@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/query/internal/selection"
 )
 
-// watch begins to collect what changes in a partition.
+// watch begins to collect changes in a partition.
 func (w *localWatch) watch(p int32) error {
 	watcher, err := w.s.node.Watch(p, w.userID)
 	if err != nil {
@@ -21,8 +21,7 @@ func (w *localWatch) watch(p int32) error {
 	return nil
 }
 
-// arrive begins to follow the partitions in which there is something of the user now, and tells
-// what that is.
+// arrive begins to follow the partitions that now have something of the user, and sends their data.
 func (w *localWatch) arrive(ctx context.Context) error {
 	for _, p := range w.arrivals.Partitions() {
 		if _, own := slices.BinarySearch(w.own, p); !own || slices.Contains(w.partitions, p) {
@@ -47,7 +46,7 @@ func (w *localWatch) arrive(ctx context.Context) error {
 	return nil
 }
 
-// lookBack ends the watch if a partition that was left out has to be asked again.
+// lookBack ends the watch if a partition that was left out must be called again.
 func (w *localWatch) lookBack() error {
 	about := owners.User(w.userID, nil)
 	for _, p := range w.out {

@@ -11,34 +11,33 @@ import (
 )
 
 const (
-	// watchHold is for how long a watch holds a partition's lock while it looks at what changed.
+	// watchHold is how long a watch holds a partition's lock while it reads changes.
 	watchHold = 500 * time.Microsecond
-	// threadsPerLook is how many threads it looks at between two looks at the clock.
+	// threadsPerLook is how many threads are read between two checks of the clock.
 	threadsPerLook = 16
 )
 
-// changes are the channels that changed in a partition and have not been sent yet. They are looked
-// at under as many holds of the lock as that takes, each of them a reading at a position of its
-// own, which is never before the last. A channel of whose threads the user follows many may take
-// several: who is told twice of a thread is told what is newer.
+// changes are the changed channels of a partition that have not been sent yet. They are read in as
+// many holds of the lock as needed, each at its own position, which never goes back. A channel with
+// many followed threads may take several; a thread that is sent twice is newer the second time.
 type changes struct {
 	channels []string
-	list     *projections.Sweep // the threads that the user follows in the first of them; nil: not begun
-	threads  []string           // of these, and of those they were told of, the ones to be looked at
+	list     *projections.Sweep // the followed threads in the first channel; nil: not begun
+	threads  []string           // threads of the list, and threads sent before, that are still to be read
 
-	standing projections.Standing // of the first of them, once the list is begun
+	standing projections.Standing // of the first channel, once the list is begun
 }
 
-// reading is what was read while the lock was held once. It is complete when its views are ended.
+// reading is the data read in one hold of the lock. It is complete when its views are ended.
 type reading struct {
 	position projections.Position
 	asOf     []string
-	now      int64 // the time as of which it is told, Unix milliseconds
+	now      int64 // the time as of which it is evaluated, Unix milliseconds
 	channels []*projections.View
 	threads  []readThread
 }
 
-// readThread is a thread and what was said of its channel.
+// readThread is a thread and the standing of its channel.
 type readThread struct {
 	view     *projections.ThreadView
 	standing projections.Standing
@@ -95,11 +94,11 @@ func (w *localWatch) tell(ctx context.Context, p int32, channels []string) error
 	return nil
 }
 
-// readChanges holds the lock of partition p once. It reads from the store afterwards.
+// readChanges holds the lock of partition p once, and reads from the store afterwards.
 func (w *localWatch) readChanges(ctx context.Context, p int32, c *changes) (r reading, err error) {
 	var views *projections.Views
 	defer func() {
-		if views != nil { // it was begun and not ended: err says why, or a panic does
+		if views != nil { // begun and not ended: err has the cause, or a panic is in progress
 			views.Drop()
 		}
 	}()
@@ -116,14 +115,15 @@ func (w *localWatch) readChanges(ctx context.Context, p int32, c *changes) (r re
 	return r, begun.End(ctx)
 }
 
-// look looks at changes until there are none or it has taken long. The partition is locked.
+// look reads changes until there are none left or watchHold is over. The caller holds the
+// partition's lock.
 func (w *localWatch) look(part *projections.Partition, views *projections.Views, c *changes, r *reading) {
 	for until := w.s.now().Add(watchHold); len(c.channels) > 0; {
 		channelID := c.channels[0]
 		if c.list == nil {
 			v, ok := views.View(w.userID, channelID)
 			if !ok {
-				v.ChannelID = channelID // deleted: what is left is that it is gone
+				v.ChannelID = channelID // deleted: the message only states that it is gone
 			}
 			r.channels = append(r.channels, v)
 			c.standing = v.Standing()
@@ -150,8 +150,8 @@ func (w *localWatch) look(part *projections.Partition, views *projections.Views,
 	}
 }
 
-// threadsIn are the ids of the threads in a channel that are to be looked at: those that the user
-// follows, and those that they were told of, which may not be theirs any more.
+// threadsIn returns the ids of the threads in a channel to read: those that the user follows, and
+// those sent before, which the user may no longer follow.
 func (w *localWatch) threadsIn(channelID string, list *projections.Sweep) (out []string) {
 	sent := w.threads[channelID]
 	fresh := 0

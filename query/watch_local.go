@@ -22,29 +22,30 @@ import (
 type localWatch struct {
 	s          *service
 	userID     string
-	own        []int32         // all of them that are live
-	out        []int32         // not live, and without anything of the user
-	partitions []int32         // those that hold something of the user, and are followed
+	own        []int32         // this node's live partitions
+	out        []int32         // not live, and with nothing of the user
+	partitions []int32         // the followed partitions, which hold something of the user
 	watchers   []watch.Watcher // by index of partitions
-	arrivals   watch.Arrivals  // partitions that are not followed yet
+	arrivals   watch.Arrivals  // reports partitions that are not followed yet
 	emit       emit
 
-	// Totals are the sum over what was sent: tally is kept by the difference that each channel
-	// makes. known has the channels that add to it, those of which something was said, and those
-	// that were sent.
+	// Totals are the sum over everything sent; tally is updated by the difference that each channel
+	// makes. known has the channels that add to it, those with settings or updates, and those that
+	// were sent.
 	tally totals.Tally
 	known map[string]knownChannel
-	// threads has those that were told, by channel and thread id, and what each adds to the totals.
+	// threads has the sent threads, by channel and thread id, and the part of each in the totals.
 	threads map[string]map[string]knownThread
 	levels  *expiry.Stream
-	// unlisted has hashes of the ids of the user's channels if the snapshot did not list all: the
-	// client may have paged them, so it must hear when they leave one, and of no others.
+	// unlisted has hashes of the ids of the user's channels if the snapshot did not list all. The
+	// client may have paged those, so it must be notified when the user leaves one, but about no
+	// other channels.
 	unlisted map[uint64]struct{}
 	seed     maphash.Seed
 }
 
-// watchLocal emits a snapshot of this node's partitions and then what changes in them. It ends with
-// unavailable when one of them stops being live here, and when one that was left out has to be asked
+// watchLocal emits a snapshot of this node's partitions and then their changes. It ends with
+// unavailable when one of them stops being live here, and when one that was left out must be called
 // again. now is the time of the snapshot, in Unix milliseconds.
 func (s *service) watchLocal(ctx context.Context, userID string, o owners.Shares, a position.After, now int64, e emit) error {
 	w := newLocalWatch(s, userID, o, e)
@@ -52,8 +53,8 @@ func (s *service) watchLocal(ctx context.Context, userID string, o owners.Shares
 	if err := s.wait(ctx, a, w.own...); err != nil {
 		return err
 	}
-	// Arrivals are collected before it is asked who knows the user, and changes before the snapshot
-	// is read, so that nothing falls between two of them. What is in both is recognised by its hash.
+	// Arrivals are collected before Here is called, and changes before the snapshot is read, so
+	// that nothing is missed between two of these steps. A hash detects data that is in both.
 	holding, out, err := s.owners.Here(w.own, owners.User(userID, a))
 	if err != nil {
 		return err
@@ -137,11 +138,11 @@ func (w *localWatch) snapshot(ctx context.Context, a position.After, now int64) 
 	})
 }
 
-// outEvery is how often partitions are looked at that were left out.
+// outEvery is how often partitions that were left out are checked.
 const outEvery = time.Second
 
-// follow waits on the signals of all partitions at once: a goroutine for each would be thousands
-// for every node.
+// follow waits on the signals of all partitions at once, because a goroutine for each would make
+// thousands on every node.
 func (w *localWatch) follow(ctx context.Context) error {
 	heartbeat := time.NewTimer(w.s.heartbeat)
 	defer heartbeat.Stop()
@@ -172,7 +173,7 @@ func (w *localWatch) follow(ctx context.Context) error {
 			err = w.levelsEnded(ctx)
 		case i == back:
 			if err = w.lookBack(); err == nil {
-				continue // and nothing was sent
+				continue // nothing was sent
 			}
 		case i == arrived && !open:
 			return fault.Unavailable("a partition of this node is moving: watch again")

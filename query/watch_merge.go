@@ -19,7 +19,7 @@ import (
 
 var errNoSnapshot = errors.New("an owner's stream began without a snapshot")
 
-// sourced is a message of one of the streams that are merged.
+// sourced is a message of one of the merged streams.
 type sourced struct {
 	source int
 	msg    *queryv1.WatchUnreadResponse
@@ -27,7 +27,7 @@ type sourced struct {
 }
 
 // watchMerged merges the local partitions and one stream from every other owner into one. It ends
-// when any of them does.
+// when any of them ends.
 func (s *service) watchMerged(ctx context.Context, userID string, o owners.Shares, a position.After, now int64, e emit) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	in := make(chan sourced)
@@ -40,7 +40,7 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners.Share
 		guard.Go("a source of a watch", func(e *guard.Error) { in <- sourced{source: i, err: e} }, func() {
 			err := follow(func(m *queryv1.WatchUnreadResponse) error {
 				if snapshot {
-					// Updates wait until all sources have given their snapshot.
+					// Updates wait until all sources have sent their snapshot.
 					select {
 					case <-started:
 					case <-ctx.Done():
@@ -161,8 +161,8 @@ func (s *service) watchMerged(ctx context.Context, userID string, o owners.Share
 	}
 }
 
-// watchRemote passes on what the owner of r's partitions streams about them. An owner that is
-// silent for three heartbeats is taken for gone.
+// watchRemote passes on the stream of another owner about r's partitions. An owner that is silent
+// for three heartbeats counts as gone.
 func (s *service) watchRemote(ctx context.Context, userID string, r owners.Remote, tokens []string, now int64, e emit) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -183,7 +183,7 @@ func (s *service) watchRemote(ctx context.Context, userID string, r owners.Remot
 	defer func() { _ = stream.Close() }() // it has ended, or ctx ends it
 	for stream.Receive() {
 		s.peers.Answered(r.URL)
-		silence.Stop() // a slow client of ours is no fault of theirs
+		silence.Stop() // the time for which our own slow client blocks does not count
 		if err := e(stream.Msg()); err != nil {
 			return err
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// knownChannel is what a channel adds to the totals and a hash of what was sent of it, 0 if nothing
+// knownChannel is a channel's part in the totals and a hash of the value that was sent, 0 if none
 // was.
 type knownChannel struct {
-	part   badge.Part // zero if no member
+	part   badge.Part // zero if the user is not a member
 	labels []string
 	hash   uint64
-	gone   bool // the client was told that the user is no member
+	gone   bool // the client has been notified that the user is not a member
 }
 
 // knownThread is knownChannel for a thread. Its labels are those of its channel.
@@ -39,7 +39,7 @@ func (w *localWatch) update(channels []*queryv1.ChannelUnread, as *reading) erro
 	totals := w.tally.All.Totals()
 	for i, c := range fresh {
 		if !c.Member {
-			// Nothing of the channel is for them any more, its latest message least of all.
+			// The user may see nothing of the channel any more, especially not its latest message.
 			c = &queryv1.ChannelUnread{ChannelId: c.ChannelId}
 		}
 		err := w.emit(&queryv1.WatchUnreadResponse{
@@ -75,7 +75,7 @@ func (w *localWatch) note(c *queryv1.ChannelUnread) bool {
 		return false
 	default:
 		if _, paged := w.unlisted[maphash.String(w.seed, c.ChannelId)]; !known && !paged {
-			return false // not their channel, and the client never heard of it
+			return false // the user is not a member, and the client was never sent this channel
 		}
 		now.gone = true
 		w.levels.Put(c.ChannelId, 0)
@@ -92,7 +92,7 @@ func (w *localWatch) note(c *queryv1.ChannelUnread) bool {
 	return true
 }
 
-// untilOf is when the level of a channel ends, in Unix milliseconds; 0: never.
+// untilOf returns when the level of a channel ends, in Unix milliseconds; 0: never.
 func untilOf(c *queryv1.ChannelUnread) int64 {
 	if c.Until == nil {
 		return 0
@@ -100,7 +100,7 @@ func untilOf(c *queryv1.ChannelUnread) int64 {
 	return c.Until.AsTime().UnixMilli()
 }
 
-// united has the labels of both lists, each once.
+// united returns the union of both lists of labels.
 func united(a, b []string) []string {
 	if slices.Equal(a, b) {
 		return a
@@ -111,12 +111,12 @@ func united(a, b []string) []string {
 }
 
 func (w *localWatch) hash(c proto.Message) uint64 {
-	// It cannot fail: all text in c was found to be UTF-8 when it was decoded.
+	// This cannot fail: all text in c was validated as UTF-8 when it was decoded.
 	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c)
 	return max(maphash.Bytes(w.seed, b), 1)
 }
 
-// firstThreads are those of a snapshot, in the order of GetThreads.
+// firstThreads returns the threads of a snapshot, in the order of GetThreads.
 func firstThreads(threads []*queryv1.ThreadUnread) []*queryv1.ThreadUnread {
 	slices.SortFunc(threads, answer.CompareThreads)
 	return threads[:min(len(threads), maxSnapshot)]
@@ -131,7 +131,7 @@ func (w *localWatch) keepThread(channelID, threadID string, k knownThread) {
 	of[threadID] = k
 }
 
-// updateThreads sends the threads that changed; totals are those after all of them.
+// updateThreads sends the changed threads; totals are those after all of them.
 func (w *localWatch) updateThreads(threads []*queryv1.ThreadUnread, as *reading) error {
 	fresh := slices.DeleteFunc(threads, func(t *queryv1.ThreadUnread) bool { return !w.noteThread(t) })
 	totals := w.tally.All.Totals()

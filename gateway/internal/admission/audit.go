@@ -16,19 +16,19 @@ const (
 	Exhausted        = frames.Exhausted
 )
 
-// socketPath is the method that all these entries of the audit log name.
+// socketPath is the method in all these audit entries.
 const socketPath = "/v1/socket"
 
-// Note notes in the audit log that somebody was not let in, or may not go on. id is zero where
-// nobody proved who they are; ctx has the id of the request, and remote is its RemoteAddr.
+// Note writes an audit entry that a caller was refused or cut off. id is zero if the caller has
+// proved no identity; ctx has the request's id, and remote is its RemoteAddr.
 func (d *Door) Note(ctx context.Context, id auth.Identity, remote, outcome, why string) {
 	e := audit.Of(ctx, audit.Refusal, socketPath, remote).By(id)
 	e.Outcome, e.Why = outcome, why
 	d.cfg.Audit.Note(e)
 }
 
-// NoteEvent notes in the audit log that a token of scope publish wrote an event for a user, or with
-// err tried to. What users write with tokens of their own is not noted.
+// NoteEvent writes an audit entry that a token of scope publish wrote an event for a user, or tried
+// to (err). Events of users with their own tokens are not recorded.
 func (d *Door) NoteEvent(ctx context.Context, id auth.Identity, user, remote string, err error) {
 	if !id.Scopes.May(auth.ScopePublish) {
 		return
@@ -41,7 +41,7 @@ func (d *Door) NoteEvent(ctx context.Context, id auth.Identity, user, remote str
 	d.cfg.Audit.Note(e)
 }
 
-// NoteStatus is Note for a request that was answered with a status, if that is a refusal.
+// NoteStatus is Note for an HTTP response with a status, if that is a refusal.
 func (d *Door) NoteStatus(r *http.Request, status int, why string) {
 	outcome := map[int]string{
 		http.StatusUnauthorized: NotAuthenticated, http.StatusForbidden: notPermitted, http.StatusTooManyRequests: Exhausted,

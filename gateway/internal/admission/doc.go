@@ -1,7 +1,8 @@
-// Package admission judges who may open a socket: a page by its origin, an address by its rate, and
-// a user by their token. It says no in HTTP's words, and notes refusals in the audit log.
+// Package admission decides who may open a socket: it checks the origin of a page, the rate of an
+// address, and the token of a user. It refuses with HTTP statuses, and records refusals in the
+// audit log.
 //
 //	door.go       requests that are refused for any caller: rates, origins, tokens in the URL
-//	identity.go   who connects, as their token or the URL says
+//	identity.go   the identity of the caller, from the token or the URL
 //	audit.go      refusals in the audit log
 package admission

@@ -16,23 +16,23 @@ import (
 	"github.com/tidemark/tidemark/internal/limit"
 )
 
-// Config says who may come in.
+// Config states who may connect.
 type Config struct {
 	Verifier        *auth.Verifier // nil: there are no keys, and ?user_id= names the user
-	Origins         []string       // of pages, exactly as browsers send them; empty: only those of this very host
-	LoopbackOrigins bool           // also pages of this machine
-	Addresses       *limit.Rates   // of handshakes, by address
-	Audit           *audit.Log     // of refusals; nil: none
+	Origins         []string       // origins of pages, exactly as browsers send them; empty: only this host
+	LoopbackOrigins bool           // also allows pages of this machine
+	Addresses       *limit.Rates   // rates of handshakes, by address
+	Audit           *audit.Log     // log of refusals; nil: none
 	Logger          *slog.Logger
 }
 
 // Door judges requests for a socket.
 type Door struct {
 	cfg            Config
-	refusedOrigins rate.Sometimes // logs a page that may not connect, at most once a minute
+	refusedOrigins rate.Sometimes // limits the log of refused pages to one line a minute
 }
 
-// New makes a Door.
+// New creates a Door.
 func New(c Config) *Door { return &Door{cfg: c, refusedOrigins: rate.Sometimes{Interval: time.Minute}} }
 
 // Refuses returns the status and the reason if a request is refused independently of its caller,
@@ -58,9 +58,9 @@ func (d *Door) Refuses(r *http.Request) (status int, why string) {
 }
 
 // originAllowed reports whether the page in the request's Origin header may connect. Clients other
-// than browsers send no such header. Without a list only pages of this very host may connect.
-// Without keys that host must be an address or localhost, too: anybody could make a name of theirs
-// point here. Config.LoopbackOrigins adds the pages of this machine.
+// than browsers send no such header. Without a list only pages of this host may connect. Without
+// keys that host must also be an address or localhost, because anyone can point a name of their own
+// here. Config.LoopbackOrigins adds the pages of this machine.
 func (d *Door) originAllowed(r *http.Request) bool {
 	list := r.Header.Values("Origin")
 	switch {
@@ -84,8 +84,8 @@ func (d *Door) originAllowed(r *http.Request) bool {
 	return d.cfg.Verifier != nil || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()) != nil
 }
 
-// loopback reports whether a browser on this machine resolves host to this machine, whatever DNS
-// says: browsers do not ask DNS for localhost and the names below it.
+// loopback reports whether a browser on this machine resolves host to this machine regardless of
+// DNS: browsers do not query DNS for localhost and names below it.
 func loopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || net.ParseIP(host).IsLoopback()
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/tidemark/tidemark/internal/auth"
 )
 
-// Identity is who connects, as far as the request says.
+// Identity is the caller's identity, as far as the request has it.
 type Identity struct {
-	User   string // empty: the first frame brings the token
-	Named  string // the user whom the URL names; the first frame's token has to be valid for them
+	User   string // empty: the first frame has the token
+	Named  string // the user that the URL names; the first frame's token must be valid for them
 	Bearer auth.Identity
-	Denied bool // the token is not valid: close the connection
+	Denied bool // the token is invalid: close the connection
 }
 
-// Identify finds out who asks. Browsers do not show a page the status of a refused handshake, so an
-// invalid token in a subprotocol is answered with the code of a close.
+// Identify determines the caller. Browsers hide the status of a refused handshake from pages, so an
+// invalid token in a subprotocol is answered with a close code.
 func (d *Door) Identify(r *http.Request) (who Identity, status int, why string) {
 	named := r.URL.Query().Get("user_id")
 	if d.cfg.Verifier == nil {
@@ -42,12 +42,12 @@ func (d *Door) Identify(r *http.Request) (who Identity, status int, why string) 
 	return who, http.StatusUnauthorized, "the token is not valid"
 }
 
-// validUser reports whether id may be a user's. A URL may have bytes that are not UTF-8. Encoders
-// would replace them, and the id would become another user's.
+// validUser reports whether id can be a user's id. A URL may contain bytes that are not UTF-8;
+// encoders would replace them, and the id would become another user's.
 func validUser(id string) bool { return utf8.ValidString(id) && events.ValidID([]byte(id)) }
 
-// Judge verifies a token. A token with the scopes read and publish may connect for the user that is
-// named; any other connects for its own user only.
+// Judge verifies a token. A token with the scopes read and publish may connect for the named user;
+// any other one only for its own user.
 func (d *Door) Judge(ctx context.Context, token, named string) (Identity, error) {
 	id, err := d.cfg.Verifier.Verify(ctx, token)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *Door) Judge(ctx context.Context, token, named string) (Identity, error)
 	return Identity{User: user, Bearer: id}, nil
 }
 
-// Where the token of a request was.
+// Where a request had its token.
 const (
 	fromNowhere = iota
 	fromHeader

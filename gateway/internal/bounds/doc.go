@@ -1,4 +1,4 @@
-// Package bounds has what one client of a gateway can cost at most.
+// Package bounds has the limits of the costs of one client of a gateway.
 //
 //	limits.go   the limits and their defaults
 package bounds

@@ -5,37 +5,38 @@ import (
 	"time"
 )
 
-// Limits bound what one client can cost (docs/security.md). Zero values become the defaults named
+// Limits limit the costs of one client (docs/security.md). Zero values become the defaults named
 // here.
 type Limits struct {
-	FrameBytes      int           // of a client's frame; 64 KiB
-	Focused         int           // channels and threads that a connection has focused; 128
-	MessageIDs      int           // in one messages_read; 1,000
-	QueueBytes      int           // that may wait for one connection; 1 MiB. Beyond, it is closed with CloseSlow
-	InboxBytes      int           // of an inbox frame; 768 KiB. The rest is left out, and the frame has `truncated`
-	WriteTimeout    time.Duration // for 64 KiB to be taken; 1 s
-	PingEvery       time.Duration // between two pings; 25 s. A peer that does not answer within PongTimeout is gone
+	FrameBytes      int           // size of a client's frame; 64 KiB
+	Focused         int           // focused channels and threads of a connection; 128
+	MessageIDs      int           // ids in one messages_read; 1,000
+	QueueBytes      int           // queued bytes of one connection; 1 MiB. Beyond that it is closed with CloseSlow
+	InboxBytes      int           // size of an inbox frame; 768 KiB. The rest is left out, and the frame has `truncated`
+	WriteTimeout    time.Duration // for a client to take 64 KiB; 1 s
+	PingEvery       time.Duration // between two pings; 25 s. A peer without an answer within PongTimeout is gone
 	PongTimeout     time.Duration // 10 s
-	AuthTimeout     time.Duration // for a first frame that brings the token; 5 s
+	AuthTimeout     time.Duration // for the first frame, with the token; 5 s
 	FrameTimeout    time.Duration // from a frame's first byte to its last; 10 s
-	FramesPerSecond float64       // of one user, over all connections; 50, with bursts of FramesBurst
+	FramesPerSecond float64       // frames of one user, over all connections; 50, with bursts of FramesBurst
 	FramesBurst     int           // 200
-	// AddressFramesPerSecond and AddressFramesBurst bound the frames of one address, over all
-	// users; 2,000 and 8,000. A load balancer hides addresses: raise them there.
+	// AddressFramesPerSecond and AddressFramesBurst limit the frames of one address, over all
+	// users; 2,000 and 8,000. Behind a load balancer all clients share its address: raise them
+	// there.
 	AddressFramesPerSecond float64
 	AddressFramesBurst     int
-	// HandshakesPerSecond and HandshakesBurst bound new connections of one address, and of one
-	// user; 20 and 100. A load balancer hides addresses: raise them there.
+	// HandshakesPerSecond and HandshakesBurst limit new connections of one address, and of one
+	// user; 20 and 100. Behind a load balancer all clients share its address: raise them there.
 	HandshakesPerSecond float64
 	HandshakesBurst     int
 	Connections         int // of the gateway; 20,000
 	PerUser             int // of one user; 32
-	// Snapshots is how many inboxes are read at once; 32. The others wait, which bounds the memory
-	// of a reconnect storm.
+	// Snapshots is how many inboxes are read at once; 32. Others wait, which limits the memory of a
+	// reconnect storm.
 	Snapshots int
 }
 
-// WithDefaults returns l with the defaults in the places of its zeros.
+// WithDefaults returns l with defaults instead of zeros.
 func (l Limits) WithDefaults() Limits {
 	l.FrameBytes = cmp.Or(l.FrameBytes, 64<<10)
 	l.Focused = cmp.Or(l.Focused, 128)

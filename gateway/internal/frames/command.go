@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/internal/jsonw"
 )
 
-// Command is a client's frame. Unknown fields are ignored, as in events: a newer client may send
-// more.
+// Command is a client's frame. Unknown fields are ignored, as in events, because newer clients may
+// send more.
 type Command struct {
 	Type       string   `json:"type"`
 	ID         ID       `json:"id"`
@@ -40,16 +40,16 @@ type Command struct {
 	Labels           []string `json:"labels"`
 }
 
-// ID is the client's name for a frame: a string or a number, kept as the JSON that its answer
-// carries. It is empty if the client wants no answer: it sent no id, or "", or null.
+// ID identifies a client's frame: a string or a number, kept as the JSON that the answer repeats.
+// It is empty if the client wants no answer: no id, "" or null.
 type ID []byte
 
-// maxID bounds a frame's id, which answers echo, in bytes before JSON escapes them.
+// maxID is the maximum length of a frame's id, which answers repeat, in bytes before JSON escapes.
 const maxID = 128
 
 var errLongID = errors.New("the id is too long")
 
-// UnmarshalJSON takes a string or a number.
+// UnmarshalJSON decodes a string or a number.
 func (id *ID) UnmarshalJSON(b []byte) error {
 	*id = nil
 	switch b[0] {
@@ -77,13 +77,13 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Error is why a frame was refused: a code for programs and words for people.
+// Error is the reason why a frame was refused: a code for programs and a text for people.
 type Error struct{ code, message string }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.message }
 
-// Refuse makes an Error.
+// Refuse creates an Error.
 func Refuse(code, format string, args ...any) error {
 	return &Error{code, fmt.Sprintf(format, args...)}
 }
@@ -99,8 +99,8 @@ const (
 	Unimplemented = "unimplemented"
 )
 
-// Parse decodes a frame and checks what every type has in common. With an error it still returns
-// what it could decode: the id goes into the answer.
+// Parse decodes a frame and checks the fields that all types have. With an error it still returns
+// what it could decode, because the answer needs the id.
 func Parse(body []byte) (Command, error) {
 	var c Command
 	if err := json.Unmarshal(body, &c); err != nil {
@@ -126,7 +126,7 @@ func Parse(body []byte) (Command, error) {
 	return c, nil
 }
 
-// IDIf appends the id of the frame that is answered, if it has one.
+// IDIf appends the answered frame's id, if it has one.
 func IDIf(b []byte, id ID) []byte {
 	if len(id) == 0 {
 		return b
@@ -142,7 +142,7 @@ func Need(name, value string) error {
 	return nil
 }
 
-// Ack answers a command that was done. after names the records that it became.
+// Ack answers a successful command. after has the tokens of the records that it made.
 func Ack(id ID, after []string) []byte {
 	b := IDIf(Begin(make([]byte, 0, 96), "ack"), id)
 	b = append(Key(b, "after"), '[')
@@ -155,7 +155,7 @@ func Ack(id ID, after []string) []byte {
 	return append(b, ']', '}')
 }
 
-// Failure answers a command that was not done with the reason.
+// Failure answers a failed command with the reason.
 func Failure(id ID, err error) []byte {
 	e := errorOf(err)
 	b := IDIf(Begin(make([]byte, 0, 128), "error"), id)
@@ -163,12 +163,12 @@ func Failure(id ID, err error) []byte {
 	return append(Text(b, "message", e.message), '}')
 }
 
-// Code returns the code that Failure answers err with.
+// Code returns the code of Failure's answer for err.
 func Code(err error) string { return errorOf(err).code }
 
 func errorOf(err error) *Error {
 	e := &Error{Unavailable, "the event could not be written: try again"}
-	if guard.Of(err) != nil { // of which a client learns nothing
+	if guard.Of(err) != nil { // clients get no details of a panic
 		e = &Error{Internal, httpguard.Answer}
 	}
 	errors.As(err, &e)

@@ -1,7 +1,7 @@
 // Package frames is the text of the gateway's frames, in and out (docs/gateway.md).
 //
-//	json.go      appends fields to an object
-//	readers.go   appends a list of readers
+//	json.go      appending fields to an object
+//	readers.go   appending a list of readers
 //	frame.go     a frame that is encoded when it is written
-//	command.go   what clients send, and how it is answered
+//	command.go   frames of clients, and the answers to them
 package frames

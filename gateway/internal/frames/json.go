@@ -6,7 +6,7 @@ import (
 	"github.com/tidemark/tidemark/internal/jsonw"
 )
 
-// Frames are written by hand: they have a few shapes, and hundreds of thousands are written in a
+// Frames are encoded by hand: they have few forms, and hundreds of thousands are written per
 // second.
 
 // Key appends ,"name": (without the comma after an opening brace).
@@ -24,7 +24,7 @@ func Text[S []byte | string](b []byte, name string, s S) []byte {
 	return jsonw.AppendSafe(Key(b, name), s)
 }
 
-// TextIf is Text for a field that is left out if it is empty.
+// TextIf is Text, but appends nothing if the string is empty.
 func TextIf[S []byte | string](b []byte, name string, s S) []byte {
 	if len(s) == 0 {
 		return b
@@ -43,7 +43,7 @@ func Instant(b []byte, name string, millis int64) []byte {
 	return append(jsonw.AppendTime(append(Key(b, name), '"'), millis), '"')
 }
 
-// Begin begins a frame of a type.
+// Begin starts a frame of a type.
 func Begin(b []byte, kind string) []byte {
 	b = append(b, `{"type":"`...)
 	b = append(b, kind...)

@@ -2,7 +2,7 @@ package frames
 
 import "google.golang.org/protobuf/types/known/timestamppb"
 
-// reader is a line of a list of readers: a Receipt of an event, or a Reader of an answer.
+// reader is an element of a list of readers: a Receipt of an event, or a Reader of an answer.
 type reader interface {
 	GetUserId() string
 	GetMessageId() string
@@ -10,8 +10,7 @@ type reader interface {
 	GetAt() *timestamppb.Timestamp
 }
 
-// Readers appends a list of readers. A member who has read nothing has no message and no
-// time.
+// Readers appends a list of readers. A member who has read nothing has no message and no time.
 func Readers[R reader](b []byte, list []R) []byte {
 	b = append(Key(b, "readers"), '[')
 	for i, r := range list {

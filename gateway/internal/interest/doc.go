@@ -1,2 +1,2 @@
-// Package interest knows which shards of a gateway have which channel.
+// Package interest records which shards of a gateway have which channel.
 package interest

@@ -2,15 +2,15 @@ package interest
 
 import "sync"
 
-// All has a bit for each shard that there may be.
+// All has the bits of all possible shards.
 const All = ^uint64(0)
 
-// Interest is which shards have which channel. The feed locks only these shards for a record, and
-// does not even decode one for a channel without members here.
+// Interest records which shards have which channel. For each record the feed locks only these
+// shards, and does not even decode records of channels without members here.
 //
-// The feed notes that it has passed a record before it reads an Interest, and whoever makes a user
-// a member of a channel notes the interest before they read how far the feed has passed. So a
-// record either reaches the new member or is asked for. The zero Interest is ready to use.
+// The feed records that it has passed a record before it reads an Interest. Code that makes a user
+// a member records the interest before it reads how far the feed has passed. So a record either
+// reaches the new member or is requested from the owner. The zero Interest is ready to use.
 type Interest struct {
 	mu     sync.RWMutex
 	shards map[string]uint64 // by channel, a bit for each shard
@@ -23,7 +23,7 @@ func (in *Interest) Of(channelID []byte) uint64 {
 	return in.shards[string(channelID)]
 }
 
-// Set notes whether a shard has a channel. Called with the shard's lock.
+// Set records whether a shard has a channel. Called with the shard's lock.
 func (in *Interest) Set(channelID string, shard int, has bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

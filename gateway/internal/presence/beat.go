@@ -13,38 +13,38 @@ import (
 	"github.com/tidemark/tidemark/cache"
 )
 
-// beat notices when Redis has lost what gateways wrote to it: because it was wiped, restarted
+// beat detects that Redis has lost data that gateways wrote to it: because it was wiped, restarted
 // without its data, or replaced by an older copy. Each gateway keeps a number in Redis that only it
 // writes and that only grows. If the number is missing, or smaller than the last one that Redis
 // acknowledged, Redis has lost it, and with it presence keys of this gateway and of others.
 //
 // Each gateway checks its number every b.every, and sets the keys of all its users again after a
-// loss. The other gateways do the same within settleAfter; until then nobody counts as absent. A
-// lookup of users reads the number in the same command. As the number is written again only after
-// the loss was noted, no answer from in between is believed.
+// loss. The other gateways do the same within settleAfter; until then no user counts as absent. A
+// lookup of users reads the number in the same command. The number is written again only after the
+// loss was recorded, so no answer from in between is used.
 type beat struct {
 	key   string
 	every time.Duration
 	now   func() time.Time
 	began time.Time
 
-	acked     atomic.Int64 // the last number that Redis acknowledged; 0 if none
-	unsettled atomic.Int64 // nanoseconds after began until which nobody counts as absent
+	acked     atomic.Int64 // the last number that Redis acknowledged; 0: none
+	unsettled atomic.Int64 // nanoseconds after began until which no user counts as absent
 }
 
-// maxBeatEvery bounds how long a loss goes unnoticed.
+// maxBeatEvery limits how long a loss goes unnoticed.
 const maxBeatEvery = time.Second
 
-// errForgotten is why nobody counts as absent.
+// errForgotten is the reason why no user counts as absent.
 var errForgotten = errors.New("data in Redis was lost: nobody counts as absent until all gateways have written their connected users again")
 
 func newBeat(gateway string, ttl time.Duration, now func() time.Time) *beat {
-	// No user id has a control character, and whoever may write the keys of users may write this
-	// one.
+	// No user id has a control character, and Redis users who may write the keys of users may write
+	// this one.
 	return &beat{key: cache.PresenceKey("\x00" + gateway), every: min(maxBeatEvery, ttl/3), now: now, began: now()}
 }
 
-// settleAfter is how long after a loss was noticed all gateways have set their keys again.
+// settleAfter is how long after a loss was detected all gateways have set their keys again.
 func (b *beat) settleAfter() time.Duration { return 3 * b.every }
 
 // next reads the number and writes the next one. It reports whether Redis has lost data.
@@ -65,15 +65,15 @@ func (b *beat) next(ctx context.Context, rdb redis.UniversalClient, ttl time.Dur
 	return lost, nil
 }
 
-// isBefore reports whether value, as Redis returned it (empty if there was none), is older than
-// acked, the number that was acknowledged before Redis was asked. A larger value was written
-// meanwhile, or its write was never answered.
+// isBefore reports whether value, as returned by Redis ("" if missing), is older than acked, the
+// number that Redis had acknowledged before the request. A larger value was written meanwhile, or
+// its write was never answered.
 func isBefore(value string, acked int64) bool {
 	n, err := strconv.ParseInt(value, 10, 64)
 	return acked > 0 && (err != nil || n < acked)
 }
 
-// lose notes that Redis has lost data.
+// lose records that Redis has lost data.
 func (b *beat) lose() { b.unsettled.Store(int64(b.now().Sub(b.began) + b.settleAfter())) }
 
 // settled returns errForgotten until all gateways have set their keys again.

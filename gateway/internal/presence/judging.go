@@ -15,8 +15,8 @@ import (
 	"github.com/tidemark/tidemark/internal/retry"
 )
 
-// judge reports which messages of a batch are queued. It returns when the brokers have acknowledged
-// all reports.
+// judge reports the queued messages of a batch. It returns when the brokers have acknowledged all
+// reports.
 func (q *Reporter) judge(ctx context.Context, records []*kgo.Record) error {
 	var list []absent
 	for _, r := range records {
@@ -48,7 +48,7 @@ func (q *Reporter) members(ctx context.Context, r *kgo.Record, list []absent) ([
 		err = events.CheckPartition(m.ChannelID, r.Partition, q.cfg.Partitions)
 	}
 	if err != nil {
-		return list, nil //nolint:nilerr // for the dead letters, which is the processor's doing
+		return list, nil //nolint:nilerr // the processor writes it to the dead letters
 	}
 	q.rosters.apply(m, r.Offset)
 	// A message that never counts as unread in the channel never counts as queued either.
@@ -71,13 +71,13 @@ func (q *Reporter) members(ctx context.Context, r *kgo.Record, list []absent) ([
 	return list, nil
 }
 
-// hides reports whether a message does not exist for a user.
+// hides reports whether a message is hidden from a user.
 func hides(m *events.Message, user string) bool {
 	return slices.ContainsFunc(m.HiddenFrom, func(id []byte) bool { return string(id) == user })
 }
 
-// roster returns the members of a channel, or an empty roster if rosterPatience has passed without
-// an answer.
+// roster returns the members of a channel, or an empty roster if there was no answer within
+// rosterPatience.
 func (q *Reporter) roster(ctx context.Context, channelID string, r *kgo.Record) (*roster, error) {
 	token := events.RecordID{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()
 	until := time.Now().Add(rosterPatience)
@@ -90,7 +90,7 @@ func (q *Reporter) roster(ctx context.Context, channelID string, r *kgo.Record) 
 			return nil, ctx.Err()
 		}
 		if q.cfg.MayAsk() != nil {
-			until = time.Now().Add(rosterPatience) // not the fault of the partition: no message is passed over meanwhile
+			until = time.Now().Add(rosterPatience) // the partition is not at fault: skip no message meanwhile
 		} else if time.Now().After(until) {
 			q.cfg.Unknown.Inc()
 			q.cfg.Logger.Warn("a message is skipped and not reported as queued: the channel's owner did not return its members",
@@ -110,7 +110,7 @@ func (q *Reporter) report(ctx context.Context, list []absent) error {
 			Kind: &eventsv1.DeliveryEvent_Queued{Queued: &eventsv1.Queued{MessageId: a.message}},
 		})
 		if err != nil {
-			return err // of ids that were decoded from UTF-8: it does not happen
+			return err // cannot happen: the ids were decoded from UTF-8
 		}
 		records = append(records, &kgo.Record{Topic: q.cfg.Deliveries, Key: []byte(a.channel), Value: value})
 	}
@@ -129,8 +129,8 @@ func (q *Reporter) report(ctx context.Context, list []absent) error {
 			} else {
 				q.cfg.Queued.Inc()
 			}
-		// The client waits for the answer to what it has sent, whatever becomes of its context. A
-		// stop does not.
+		// The client waits for the answer to a sent request even if its context ends. A stop does
+		// not wait.
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -15,12 +15,12 @@ import (
 
 // Presence keeps ws:<user> in Redis while a user has a socket at some gateway (DESIGN §8). The
 // value is the gateway that set the key last. When a user's last socket at a gateway closes, that
-// gateway deletes the key if it is its own, and publishes that on a channel: a gateway that still
+// gateway deletes the key if it is its own, and publishes that on a channel; a gateway that still
 // has a socket of the user sets the key again at once.
 //
-// So the key exists while a socket does, except for the moment in which one of several gateways has
-// just deleted it. It outlives a gateway that died by Config.TTL. If Redis has lost it, it is set
-// again as soon as beat notices.
+// So the key exists while a socket does, except for the moment after one of several gateways has
+// deleted it. It outlives a crashed gateway by Config.TTL. If Redis loses it, it is set again as
+// soon as beat detects the loss.
 type Presence struct {
 	cfg  Config
 	rdb  redis.UniversalClient
@@ -29,12 +29,12 @@ type Presence struct {
 	gone chan string
 }
 
-// Config says whose presence is kept where. All fields must be set.
+// Config configures a Presence. All fields must be set.
 type Config struct {
-	Gateway string // id of this process: the value of its keys
+	Gateway string // id of this process, the value of its keys
 	Sockets Sockets
 	Redis   redis.UniversalClient
-	TTL     time.Duration // of a key
+	TTL     time.Duration // lifetime of a key
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -48,7 +48,8 @@ type Sockets interface {
 }
 
 const (
-	// goneChannel is the pub/sub channel on which gateways publish whose key they deleted.
+	// goneChannel is the pub/sub channel on which gateways publish the users whose keys they
+	// deleted.
 	goneChannel = "tidemark:ws-gone"
 	// batch is the number of keys in a pipeline.
 	batch = 1000
@@ -56,7 +57,7 @@ const (
 	closePatience = time.Second
 )
 
-// deleteOwn deletes a key that is the gateway's own, and publishes whose it was.
+// deleteOwn deletes a key if it is the gateway's own, and publishes the user.
 var deleteOwn = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
   redis.call("del", KEYS[1])
   redis.call("publish", ARGV[2], ARGV[3])
@@ -64,14 +65,14 @@ var deleteOwn = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// New makes a Presence. Run keeps the keys.
+// New creates a Presence. Run keeps the keys.
 func New(c Config) *Presence {
 	return &Presence{
 		cfg: c, rdb: c.Redis, beat: newBeat(c.Gateway, c.TTL, c.Now), came: make(chan string, 4096), gone: make(chan string, 4096),
 	}
 }
 
-// Arrived notes that a user has connected. It never waits: if the queue is full, the next refresh
+// Arrived records that a user has connected. It never waits: if the queue is full, the next refresh
 // sets the key.
 func (p *Presence) Arrived(user string) {
 	select {
@@ -80,7 +81,7 @@ func (p *Presence) Arrived(user string) {
 	}
 }
 
-// Left notes that the last connection of a user closed.
+// Left records that the last connection of a user closed.
 func (p *Presence) Left(user string) {
 	select {
 	case p.gone <- user:
@@ -98,7 +99,7 @@ func (p *Presence) Run(ctx context.Context) {
 	defer refresh.Stop()
 	beats := time.NewTicker(p.beat.every)
 	defer beats.Stop()
-	due := p.checkRedis(ctx, false) // all keys have to be set again
+	due := p.checkRedis(ctx, false) // all keys must be set again
 	for {
 		select {
 		case user := <-p.came:
@@ -122,15 +123,15 @@ func (p *Presence) Run(ctx context.Context) {
 	}
 }
 
-// close ends the subscription. Close waits while the subscription dials, which a Redis that hangs
-// draws out beyond the time that a stop has; the dial ends by itself.
+// close ends the subscription. Its Close waits while the subscription dials, which may take longer
+// than a stop may with a Redis that hangs; the dial ends by itself.
 func (p *Presence) close(sub *redis.PubSub) {
 	guard.Within(closePatience, "closing the subscription", guard.Log(p.cfg.Logger, "a subscription to Redis is not closed"),
-		func() { _ = sub.Close() }) // it is done for
+		func() { _ = sub.Close() }) // nothing depends on its result
 }
 
 // checkRedis writes the next beat. If Redis has lost data, or due is set, it sets the keys of all
-// users again. It reports whether that is still due, because Redis did not take them.
+// users again. It returns whether that is still due because Redis did not accept them.
 func (p *Presence) checkRedis(ctx context.Context, due bool) bool {
 	lost, err := p.beat.next(ctx, p.rdb, p.cfg.TTL)
 	if lost {
@@ -142,7 +143,7 @@ func (p *Presence) checkRedis(ctx context.Context, due bool) bool {
 	return due
 }
 
-// gather appends to list what waits in c, up to batch users.
+// gather appends waiting users from c to list, up to batch users.
 func (p *Presence) gather(c chan string, list ...string) []string {
 	for len(list) < batch {
 		select {
@@ -198,7 +199,7 @@ func (p *Presence) remove(ctx context.Context, users []string) {
 // up each user once, batch of them at a time, and skips those who are connected here. It fails
 // while Redis may lack keys.
 func (p *Presence) absentOf(ctx context.Context, list []absent) ([]absent, error) {
-	here := map[string]bool{} // or at another gateway
+	here := map[string]bool{} // here or at another gateway
 	var ask []string
 	for _, a := range list {
 		if _, known := here[a.user]; !known {
@@ -221,7 +222,7 @@ func (p *Presence) absentOf(ctx context.Context, list []absent) ([]absent, error
 		if number, _ := values[len(users)].(string); isBefore(number, acked) {
 			p.beat.lose()
 		}
-		if err := p.beat.settled(); err != nil { // checked last: a loss before Redis answered is noted by now
+		if err := p.beat.settled(); err != nil { // checked last: by now a loss before Redis answered is recorded
 			return nil, fmt.Errorf("presence in Redis: %w", err)
 		}
 		for i, user := range users {

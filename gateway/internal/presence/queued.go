@@ -21,15 +21,15 @@ import (
 // Reporter reports messages as queued for members of small channels who have no socket anywhere
 // (DESIGN §10).
 //
-// With several gateways, the one that Kafka assigned the message's partition to reports, in the
-// group of all gateways. It reads chat.messages beside the feed, from the group's committed offset
-// on, looks up the members and which of them have a ws: key, writes a Queued for each who has none,
-// and commits when these are acknowledged.
+// With several gateways, the one to which Kafka has assigned the message's partition reports, in
+// the group of all gateways. Independently of the feed, it reads chat.messages from the group's
+// committed offset on, looks up the members and their ws: keys, writes a Queued for each member
+// without one, and commits when these are acknowledged.
 //
-// So one gateway judges a message, and another one again if the first dies or loses the partition
-// before it has committed: a second Queued changes nothing in the fold. While Redis does not
-// answer, no message is judged, and none is passed over except those that have become older than
-// Within by then. The users of a gateway that died stay present until their keys expire; nothing is
+// So one gateway judges a message. If that gateway crashes or loses the partition before it has
+// committed, another one judges it again; a second Queued changes nothing in the fold. While Redis
+// does not answer, no message is judged, and only messages that become older than Within meanwhile
+// are skipped. The users of a crashed gateway stay present until their keys expire; nothing is
 // queued for them meanwhile.
 type Reporter struct {
 	cfg     ReporterConfig
@@ -38,12 +38,11 @@ type Reporter struct {
 	decoder events.Decoder
 	message events.Message
 
-	passed     loglimit.Limiter // records that were passed over and are not logged yet; see queued_panic.go
+	passed     loglimit.Limiter // skipped records that are not logged yet; see queued_panic.go
 	lastPassed error
 }
 
-// ReporterConfig says what a Reporter reads and writes. All fields must be set, but for
-// ClientOptions and Planted.
+// ReporterConfig configures a Reporter. All fields except ClientOptions and Planted must be set.
 type ReporterConfig struct {
 	Brokers              []string
 	ClientOptions        []kgo.Opt
@@ -56,33 +55,32 @@ type ReporterConfig struct {
 	Presence *Presence
 	Members  Lister
 	MayAsk   func() error // why Members cannot be called now; nil if it can
-	Limit    uint32       // members of the largest channel whose messages are reported
+	Limit    uint32       // member count of the largest channel whose messages are reported
 	Within   time.Duration
-	Began    time.Time // of this gateway: where the group has committed nothing, it begins here
+	Began    time.Time // when this gateway began: the start if the group has committed nothing
 
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Queued counts messages that were reported, Late those that were too old, Unknown those passed
-	// over because the members could not be read, Failed those passed over because judging them
-	// panics.
+	// Queued counts reported messages; Late those that were too old; Unknown those skipped because
+	// the members could not be read; Failed those skipped because judging them panics.
 	Queued, Late, Unknown, Failed prometheus.Counter
 
 	// Planted is called with the name of a place, if it is set. Tests panic in it.
 	Planted func(where string)
 }
 
-// NewReporter makes a Reporter. It connects when it runs.
+// NewReporter creates a Reporter. Run connects.
 func NewReporter(c ReporterConfig) *Reporter {
 	return &Reporter{cfg: c, rosters: newRosters(c.Members, c.Limit)}
 }
 
 const (
-	// reporterBatch bounds the records of chat.messages that are judged at once.
+	// reporterBatch is how many records of chat.messages are judged at once, at most.
 	reporterBatch = 500
-	// produceTimeout bounds how long an event may take to be acknowledged.
+	// produceTimeout is how long an event may take to be acknowledged.
 	produceTimeout = 10 * time.Second
-	// rosterPatience bounds how long the members of a channel are asked for before a message is
-	// passed over: a partition that nobody serves must not hold up all others.
+	// rosterPatience is how long requests for a channel's members are repeated before its message
+	// is skipped: a partition without an owner must not delay all others.
 	rosterPatience = 30 * time.Second
 )
 
@@ -111,7 +109,8 @@ func (q *Reporter) session(ctx context.Context) error {
 		kgo.ConsumerGroup(c.Group), kgo.ConsumeTopics(c.Messages), kgo.DisableAutoCommit(),
 		kgo.Balancers(kgo.CooperativeStickyBalancer()), kgo.SessionTimeout(c.GroupSession), kgo.HeartbeatInterval(c.GroupSession / 5),
 		kgo.OnPartitionsAssigned(changed), kgo.OnPartitionsRevoked(changed), kgo.OnPartitionsLost(changed),
-		// Where nothing was committed: from when this gateway began, for there was none before.
+		// If nothing was committed: from the start of this gateway, because no gateway ran before
+		// it.
 		kgo.ConsumeResetOffset(kgo.NewOffset().AfterMilli(c.Began.UnixMilli())),
 		kgo.FetchMaxWait(time.Second), kgo.FetchMinBytes(1),
 	}, c.ClientOptions...)
@@ -149,8 +148,9 @@ func (q *Reporter) session(ctx context.Context) error {
 	}
 }
 
-// broken is what ends a session. Behind a batch that is too large to be decompressed the session
-// goes on: the partition's owner stopped there, and the messages of others are reported.
+// broken returns the error that ends a session. After a batch that is too large to decompress the
+// session continues: the partition's owner stopped there, and other partitions' messages are still
+// reported.
 func broken(cl *kgo.Client, fetches kgo.Fetches, log *slog.Logger) (failed error) {
 	fetches.EachError(func(_ string, _ int32, err error) {
 		if failed == nil && !inflate.PassOver(cl, err, log) {
@@ -160,8 +160,8 @@ func broken(cl *kgo.Client, fetches kgo.Fetches, log *slog.Logger) (failed error
 	return failed
 }
 
-// commit commits what was judged: all that was polled. During a rebalance the brokers refuse that,
-// and it is tried again.
+// commit commits everything that was polled, which is judged by now. During a rebalance the brokers
+// refuse that, and commit retries.
 func (q *Reporter) commit(ctx context.Context, cl *kgo.Client) error {
 	for try := 1; ; try++ {
 		err := cl.CommitUncommittedOffsets(ctx)

@@ -11,15 +11,15 @@ import (
 	"github.com/tidemark/tidemark/internal/retry"
 )
 
-// A record at which judging panics must not keep later records from being judged. Reporter tries it
-// judgeTries times, since the panic may not come again, and then passes it over: this message is
-// reported as queued for nobody.
+// A record at which judging panics must not block later records. Reporter tries it judgeTries
+// times, since the panic may not happen again, and then skips it: that message is reported as
+// queued for nobody.
 
 // judgeTries is how often a record at which judging panics is tried.
 const judgeTries = 3
 
-// judgeOrPass judges a batch. If that panics, it judges each record by itself, so that only the one
-// at fault is passed over.
+// judgeOrPass judges a batch. If that panics, it judges each record alone, so that only the faulty
+// one is skipped.
 func (q *Reporter) judgeOrPass(ctx context.Context, records []*kgo.Record) error {
 	defer func() { q.complain(q.passed.Due(time.Now())) }()
 	err := q.judgeGuarded(ctx, records)
@@ -34,7 +34,7 @@ func (q *Reporter) judgeOrPass(ctx context.Context, records []*kgo.Record) error
 	return nil
 }
 
-// judgeOne judges a record, and passes it over if that panics each time. It returns other errors.
+// judgeOne judges a record, and skips it if that panics each time. It returns other errors.
 func (q *Reporter) judgeOne(ctx context.Context, r *kgo.Record) error {
 	for try := 1; ; try++ {
 		err := q.judgeGuarded(ctx, []*kgo.Record{r})
@@ -51,8 +51,8 @@ func (q *Reporter) judgeOne(ctx context.Context, r *kgo.Record) error {
 	}
 }
 
-// judgeGuarded is judge with a panic as an error. After one the rosters may hold half an update, so
-// they are dropped.
+// judgeGuarded is judge with panics as errors. After a panic a roster may be partly updated, so all
+// are dropped.
 func (q *Reporter) judgeGuarded(ctx context.Context, records []*kgo.Record) error {
 	err := guard.Err("the judging of messages", func() error { return q.judge(ctx, records) })
 	if guard.Of(err) != nil {
@@ -61,7 +61,7 @@ func (q *Reporter) judgeGuarded(ctx context.Context, records []*kgo.Record) erro
 	return err
 }
 
-// complain logs that n messages were passed over.
+// complain logs that n messages were skipped.
 func (q *Reporter) complain(n int) {
 	if n > 0 {
 		q.cfg.Logger.Error("messages are skipped and not reported as queued, because checking them panics; the error names the last one",

@@ -9,26 +9,27 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// maxRosters bounds the rosters in memory; that of a small channel takes some kilobytes at most.
+// maxRosters is how many rosters are kept in memory; one of a small channel takes a few kilobytes
+// at most.
 const maxRosters = 20_000
 
 // roster is the members of a channel.
 type roster struct {
 	partition int32
 	next      int64 // the roster includes the events of chat.messages before this offset
-	large     bool  // it has more members than receipts are for, and users is nil
+	large     bool  // it has more members than the receipt limit, and users is nil
 	users     []string
 }
 
 // Lister returns the members of a channel, at most one more than limit, from a state that includes
 // the record that after names. next is how far that state reaches in the channel's partition of
-// chat.messages. A channel that does not exist, or no longer, is an error with the code not_found.
+// chat.messages. For a channel that does not exist the error has the code not_found.
 type Lister func(ctx context.Context, channelID, after string, limit int) (users []string, next int64, err error)
 
-// rosters are read once per channel, then kept up with the timeline, which the caller applies in
-// order. A list may be newer than the message that it is read for. That does no harm: a message
-// from before somebody joined is not among their unread, queued or not, and whoever left has
-// nothing unread.
+// rosters are read once per channel, then updated by the timeline, which the caller applies in
+// order. A roster may be newer than the message that it is used for. That is harmless: a message
+// from before a join is not unread for the user, queued or not, and a user who has left has nothing
+// unread.
 type rosters struct {
 	list  Lister
 	limit int
@@ -50,7 +51,7 @@ func (r *rosters) of(ctx context.Context, channelID string, partition int32, off
 		return nil, err
 	}
 	if len(r.all) >= maxRosters {
-		for id := range r.all { // any: the order of a map will do
+		for id := range r.all { // any one: map order is random enough
 			if delete(r.all, id); len(r.all) <= maxRosters*3/4 {
 				break
 			}
@@ -93,8 +94,8 @@ func (r *rosters) apply(m *events.Message, offset int64) {
 	}
 }
 
-// forget drops all rosters: the assignment has changed, and events that others read meanwhile were
-// not applied here.
+// forget drops all rosters: the assignment has changed, and events that other members read
+// meanwhile were not applied here.
 func (r *rosters) forget() { clear(r.all) }
 
 // bound turns a roster with more than limit users into a large one.

@@ -1,5 +1,5 @@
-// Package reads makes the events of chat.reads that the frames of clients become.
+// Package reads converts frames of clients to events of chat.reads.
 //
-//	event.go   the event of a frame, and why one is refused
-//	said.go    frames for what a user says of a channel beside what they read (DESIGN §4.7)
+//	event.go   the event of a frame, or the reason to refuse it
+//	said.go    frames for a user's settings of a channel (DESIGN §4.7)
 package reads

@@ -17,9 +17,9 @@ var Types = map[string]bool{
 	"labels.set": true,
 }
 
-// Fill gives an event of a user in a channel its kind: what the frame says. The frame may name as
-// many as most messages, and its type is one of Types. head is the newest message that the client
-// was told of, for a frame that does not state one. The error says what is wrong with the frame.
+// Fill sets the kind of an event of a user in a channel from a frame. The frame may name at most
+// most messages, and its type is one of Types. head is the newest message that the client was sent,
+// for a frame that does not state a head. The error describes a fault of the frame.
 func Fill(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) error {
 	if c.HeadSeq > 0 {
 		head = c.HeadSeq
@@ -75,9 +75,9 @@ func Fill(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) erro
 	return check(ev, c)
 }
 
-// check judges an event of version 2 as a processor of this build will: one that it would stop at,
-// or copy to the dead letters, is not written. All that events of version 1 may get wrong was
-// checked before.
+// check validates an event of version 2 as a processor of this build would. An event that would
+// stop a processor, or become a dead letter, is not written. Everything that can be wrong in an
+// event of version 1 was checked before.
 func check(ev *eventsv1.ReadEvent, c *frames.Command) error {
 	events.StateVersion(ev)
 	if ev.MinVersion == 0 {

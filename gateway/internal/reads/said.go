@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/frames"
 )
 
-// fillSaid is Fill for what a user says of a channel beside what they read.
+// fillSaid is Fill for a user's settings of a channel.
 func fillSaid(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) error {
 	switch c.Type {
 	case "channel.notify":
@@ -57,7 +57,7 @@ func fillSaid(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) 
 	return nil
 }
 
-// fillLevel fills in how a channel enters the badge.
+// fillLevel sets the notification level.
 func fillLevel(ev *eventsv1.ReadEvent, c *frames.Command) error {
 	if c.Level == "" {
 		return frames.Refuse(frames.Invalid, "level is missing")

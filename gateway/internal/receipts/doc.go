@@ -1,3 +1,3 @@
-// Package receipts gathers who has read, got or viewed messages of a channel, until a frame tells
-// it.
+// Package receipts collects the reads, deliveries and views of a channel's messages until the next
+// frame.
 package receipts

@@ -9,20 +9,20 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/frames"
 )
 
-// most bounds how many users wait in one channel; only small channels have receipts.
+// most is how many users wait in one channel, at most; only small channels have receipts.
 const most = 1_000
 
-// Waiting are receipts of one kind in one channel that wait for the next frame. The zero Waiting is
+// Waiting holds the receipts of one kind in one channel until the next frame. The zero Waiting is
 // empty.
 type Waiting struct {
-	of map[string]*eventsv1.Receipt // by user, the furthest; by user and message what counts by itself
+	of map[string]*eventsv1.Receipt // by user, the furthest; if each message counts by itself, by user and message
 }
 
 // Len returns how many wait.
 func (w *Waiting) Len() int { return len(w.of) }
 
-// Add adds receipts. A receipt covers those of the same user before it, unless each says that every
-// message counts by itself: who viewed a message has not viewed those before it.
+// Add adds receipts. A receipt covers earlier ones of the same user, unless each is true: a user
+// who viewed a message has not viewed those before it.
 func (w *Waiting) Add(list []*eventsv1.Receipt, each bool) {
 	if w.of == nil && len(list) > 0 {
 		w.of = map[string]*eventsv1.Receipt{}
@@ -41,7 +41,7 @@ func (w *Waiting) Add(list []*eventsv1.Receipt, each bool) {
 	}
 }
 
-// Frame returns the frame of what waits, by user and seq, and nothing waits any more.
+// Frame returns a frame with all waiting receipts, ordered by user and seq, and empties Waiting.
 func (w *Waiting) Frame(kind, channel string) *frames.Frame {
 	list := make([]*eventsv1.Receipt, 0, len(w.of))
 	for _, r := range w.of {

@@ -1,3 +1,3 @@
 // Package sequence finds the seqs of messages: it joins chat.messages, which has the messages, with
-// tidemark.channels, whose records say how many messages the fold has counted.
+// tidemark.channels, whose records have the number of folded messages.
 package sequence

@@ -2,7 +2,7 @@ package sequence
 
 import "github.com/tidemark/tidemark/gateway/internal/frames"
 
-// Frame returns the text of message.new. Without previews it has none.
+// Frame returns the frame message.new, with the message's text only if previews is set.
 func (p *Message) Frame(channelID string, previews bool) []byte {
 	b := frames.Begin(make([]byte, 0, 256), "message.new")
 	b = frames.Text(b, "channel_id", channelID)

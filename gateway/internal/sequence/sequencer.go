@@ -8,54 +8,53 @@ import (
 )
 
 const (
-	// maxPending bounds the messages of a channel that wait for their seq. More are dropped, and
-	// the members get fresh inboxes instead.
+	// maxPending limits the messages of a channel that wait for a seq. More are dropped, and the
+	// members get fresh inboxes instead.
 	maxPending = 2048
-	// maxAnchors bounds the records that wait for their messages. Those in the middle are dropped:
+	// maxAnchors limits the records that wait for their messages. Those in the middle are dropped:
 	// they only decide how messages are grouped.
 	maxAnchors = 64
-	// rememberedIDs is how many ids of a channel are remembered, to find a message that was written
+	// rememberedIDs is how many ids of a channel are kept to detect a message that was written
 	// twice.
 	rememberedIDs = 32
 )
 
-// Sequencer gives the messages of one channel their seqs.
+// Sequencer assigns seqs to the messages of one channel.
 //
-// A message has no seq until the fold gives it one. So a message of chat.messages waits for a
-// record of tidemark.channels whose stamp includes it: the fold has taken the message then, and its
-// seq follows from the record's head.
+// A message has no seq before the fold assigns one. So a message of chat.messages waits for a
+// record of tidemark.channels whose stamp includes it. By then the fold has processed the message,
+// and its seq follows from the record's head.
 type Sequencer struct {
-	Record   *events.ChannelRecord // newest, without its lists; nil: none was seen yet
+	Record   *events.ChannelRecord // the newest, without its lists; nil: none yet
 	Timeline events.Timeline       // of record
 	Latest   view.Head
 	LatestAt uint32 // position of Latest
 
-	seenNext int64     // next offset after the newest message event that was seen
+	seenNext int64     // offset after the newest message event that was read
 	pending  []Message // in order of their offsets
-	anchors  []anchor  // records that have not given out seqs yet
+	anchors  []anchor  // records that have not assigned seqs yet
 	base     anchor    // the newest record that has
-	recent   []string  // ids that got a seq lately
+	recent   []string  // ids that got a seq recently
 	lost     bool      // pending overflowed
 }
 
-// anchor is a record's word that the channel's head was at seq when the events before offset m had
-// been folded.
+// anchor states that the channel's head was at seq when the events before offset m had been folded.
 type anchor struct {
 	m   int64
 	seq uint32
 }
 
-// Message is a message that waits for its seq, or has got it.
+// Message is a message with or without a seq.
 type Message struct {
 	Offset                      int64
 	ID, Sender, Preview, Thread string
-	HiddenFrom                  []string // users for whom it does not exist
+	HiddenFrom                  []string // users from whom it is hidden
 	Broadcast                   bool
 	At                          int64
 	Seq                         uint32
 }
 
-// MessageOf copies a message, which borrows from the fetch.
+// MessageOf copies a message, whose memory belongs to the fetch.
 func MessageOf(m *events.Message, offset int64) Message {
 	p := Message{
 		Offset: offset, ID: string(m.MessageID), Sender: string(m.SenderID), Preview: string(m.Preview),
@@ -77,8 +76,8 @@ func (q *Sequencer) Post(p Message) {
 	q.pending = append(q.pending, p)
 }
 
-// Take takes a copy of a record of tidemark.channels. It reports whether the record is newer than
-// the last.
+// Take copies a record of tidemark.channels. It reports whether the record is newer than the last
+// one.
 func (q *Sequencer) Take(r *events.ChannelRecord) bool {
 	if q.Record != nil && q.Record.Stamp.Dominates(r.Stamp) {
 		return false
@@ -106,7 +105,7 @@ func (q *Sequencer) Reach() int64 {
 	return q.Record.Stamp.M
 }
 
-// Settle gives seqs to the messages whose record has come, and returns these messages in order.
+// Settle assigns seqs to the messages whose record has come, and returns these messages in order.
 func (q *Sequencer) Settle() []Message {
 	var out []Message
 	for len(q.anchors) > 0 && q.seenNext >= q.anchors[0].m {
@@ -134,10 +133,10 @@ func (q *Sequencer) Settle() []Message {
 	return out
 }
 
-// number gives a group its seqs: its last message is the head of the record that includes it. If
-// the group is larger than the distance that the head moved, some of it was written before, so long
-// ago that the ids are forgotten. Then only the message that the record names gets a seq; the
-// others keep 0, unknown.
+// number assigns seqs to a group: its last message is the head of the record that includes it. If
+// the group is larger than the distance by which the head moved, some of it was written before, so
+// long ago that the ids are no longer remembered. Then only the message that the record names gets
+// a seq; the others keep 0, unknown.
 func (q *Sequencer) number(group []Message, a anchor) {
 	n := uint32(len(group))
 	certain := n <= a.seq && (q.base.m == 0 || n <= a.seq-min(q.base.seq, a.seq))
@@ -170,10 +169,10 @@ func (q *Sequencer) remember(id string) {
 	q.recent = append(q.recent, id)
 }
 
-// See notes that the events before offset next have been seen.
+// See records that the events before offset next have been read.
 func (q *Sequencer) See(next int64) { q.seenNext = next }
 
-// Overflowed reports, once, that messages were dropped: the members need fresh inboxes.
+// Overflowed reports once that messages were dropped, so that the members need fresh inboxes.
 func (q *Sequencer) Overflowed() bool {
 	if !q.lost || len(q.pending) > 0 {
 		return false
@@ -182,8 +181,8 @@ func (q *Sequencer) Overflowed() bool {
 	return true
 }
 
-// Restart forgets what waits, and keeps the newest record: the messages that were not seen cannot
-// get their seqs.
+// Restart drops waiting messages and keeps the newest record: after a gap in the feed the messages
+// cannot get their seqs.
 func (q *Sequencer) Restart() {
 	*q = Sequencer{Record: q.Record, Timeline: q.Timeline, Latest: q.Latest, LatestAt: q.LatestAt}
 }

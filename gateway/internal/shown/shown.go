@@ -16,13 +16,13 @@ const (
 	unknown   = "unknown" // frames may still have been in flight
 )
 
-// Checks counts what clients say that they show.
+// Checks counts whether clients show the right badge.
 type Checks struct {
 	outcomes *prometheus.CounterVec
 	log      *obs.Seldom
 }
 
-// New makes Checks. All series stand at 0 from the start.
+// New creates Checks. All series start at 0.
 func New(r prometheus.Registerer, log *slog.Logger) *Checks {
 	c := &Checks{
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -40,8 +40,8 @@ func New(r prometheus.Registerer, log *slog.Logger) *Checks {
 	return c
 }
 
-// Judge counts what the client of a connection shows; nil: it did not say. settled means that the
-// client is known to have received everything that it was told.
+// Judge counts the badge that a connection's client shows; nil: it did not state one. settled
+// reports that the client has certainly received everything sent to it.
 func (c *Checks) Judge(instance string, shows *int64, badge uint64, settled bool) {
 	switch {
 	case shows == nil:

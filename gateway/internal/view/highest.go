@@ -2,10 +2,10 @@ package view
 
 import "sync/atomic"
 
-// Highest is the highest of the numbers that were noted, 0 before the first one.
+// Highest is the highest number so far, 0 before the first one.
 type Highest struct{ n atomic.Int64 }
 
-// Note notes a number.
+// Note adds a number.
 func (h *Highest) Note(n int64) {
 	for was := h.n.Load(); n > was && !h.n.CompareAndSwap(was, n); {
 		was = h.n.Load()

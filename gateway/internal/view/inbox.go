@@ -2,9 +2,9 @@ package view
 
 import "github.com/tidemark/tidemark/gateway/internal/frames"
 
-// Inbox encodes an inbox up to the totals, in the order of the query service: unread first,
-// newest first. Channels beyond the limit are left out. The totals count them, and their changes
-// are sent like all others.
+// Inbox encodes an inbox up to the totals, in the order of the query service: unread first, newest
+// first. It leaves out channels beyond the limit. The totals include those, and their changes are
+// sent like all others.
 func Inbox(channels, threads []*View, limit int, previews bool) []byte {
 	b := frames.Begin(make([]byte, 0, 512+320*min(len(channels)+len(threads), 2500)), "inbox")
 	truncated := false

@@ -6,16 +6,16 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Position is how far the inputs of each partition were folded into an answer: next offsets, as in
-// stamps.
+// Position states how far the inputs of each partition were folded for an answer: next offsets, as
+// in stamps.
 type Position map[int32]events.Stamp
 
 // OfInbox is the fold version of a stamp that is a position: the value includes everything up to
-// there, whichever version folded it.
+// there, whatever version folded it.
 const OfInbox = math.MaxUint32
 
-// PositionOf returns the position that the tokens of an as_of state. Each names the last record of
-// an input topic that was folded.
+// PositionOf returns the position that the tokens of an as_of state. Each token names the last
+// folded record of an input topic.
 func PositionOf(messages, reads, deliveries string, tokens []string) Position {
 	p := Position{}
 	for _, token := range tokens {

@@ -11,21 +11,22 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Said is what few views have beside the counts. It is comparable, and a view's own.
+// Said is the part of a view besides the counts, which few views have. It is comparable, and not
+// shared between views that differ.
 type Said struct {
-	Until        int64        // Unix milliseconds: LevelAfter holds from then on; 0: the level is for good
-	LevelAfter   events.Level // meaningful with Until
-	IgnoreAll    bool         // @all mentions nobody for this user
+	Until        int64        // Unix milliseconds: LevelAfter applies from then on; 0: the level is permanent
+	LevelAfter   events.Level // only with Until
+	IgnoreAll    bool         // mentions of everybody do not count for this user
 	Flagged      bool
-	Filed        events.Filed // by the user; Pos is known only if it has HasPos
+	Filed        events.Filed // by the user; Pos is valid only with HasPos
 	HasPos       bool
 	FirstMention Ref
 	Line         Ref
-	OwnLabels    string // of the user: each with a 0x00 after it, ascending
+	OwnLabels    string // the user's own: each followed by 0x00, ascending
 	Labels       string // these and the channel's
 }
 
-// keep returns s, or nil if it says nothing.
+// keep returns s, or nil if it has no content.
 func (s *Said) keep() *Said {
 	if *s == (Said{}) {
 		return nil
@@ -48,7 +49,7 @@ func saidOfDelta(d *events.UnreadDelta) *Said {
 func saidOfAnswer(c *queryv1.ChannelUnread) *Said {
 	s := Said{IgnoreAll: c.IgnoreMentionAll, Flagged: c.Flagged, OwnLabels: Join(c.OwnLabels), Labels: Join(c.Labels)}
 	if c.Until != nil {
-		s.Until, s.LevelAfter = c.Until.AsTime().UnixMilli(), events.Level(c.LevelAfter) //nolint:gosec // there are three
+		s.Until, s.LevelAfter = c.Until.AsTime().UnixMilli(), events.Level(c.LevelAfter) //nolint:gosec // there are three levels
 	}
 	if c.Filed != nil {
 		s.Filed = events.Filed{Is: true, Keep: c.Filed.Keep}
@@ -62,18 +63,18 @@ func saidOfAnswer(c *queryv1.ChannelUnread) *Said {
 	return s.keep()
 }
 
-// levelOf is the level of an answer. One of an owner that is older tells a plain mute alone.
+// levelOf returns the level of an answer. An older owner only states a plain mute.
 func levelOf(c *queryv1.ChannelUnread) events.Level {
 	if c.Muted {
 		return events.LevelNone
 	}
-	return events.Level(c.Level) //nolint:gosec // there are three
+	return events.Level(c.Level) //nolint:gosec // there are three levels
 }
 
 // Flagged reports whether the user marked the channel as to be seen.
 func (v *View) Flagged() bool { return v.Said != nil && v.Said.Flagged }
 
-// Filed says whether the user filed the channel.
+// Filed returns the user's filing of the channel.
 func (v *View) Filed() events.Filed {
 	if v.Said == nil {
 		return events.Filed{}
@@ -89,7 +90,7 @@ func (v *View) Until() int64 {
 	return v.Said.Until
 }
 
-// Change changes what v says beside the counts. Other views keep what they share with it.
+// Change changes the Said of v. Views that share it keep theirs.
 func (v *View) Change(change func(*Said)) {
 	var s Said
 	if v.Said != nil {
@@ -99,7 +100,7 @@ func (v *View) Change(change func(*Said)) {
 	v.Said = s.keep()
 }
 
-// Judge makes the level that of a time, in Unix milliseconds.
+// Judge sets the level to that of a time, in Unix milliseconds.
 func (v *View) Judge(now int64) {
 	until := v.Until()
 	if until == 0 {
@@ -111,7 +112,7 @@ func (v *View) Judge(now int64) {
 	}
 }
 
-// Join writes labels as Said keeps them, in ascending order and each once.
+// Join encodes labels as Said stores them: ascending, without repetitions.
 func Join[S []byte | string](lists ...[]S) string {
 	n := 0
 	for _, l := range lists {
@@ -130,7 +131,7 @@ func Join[S []byte | string](lists ...[]S) string {
 	return strings.Join(slices.Compact(all), "\x00") + "\x00"
 }
 
-// Split is the labels that Join has written.
+// Split decodes the result of Join.
 func Split(joined string) []string {
 	if joined == "" {
 		return nil
@@ -138,8 +139,7 @@ func Split(joined string) []string {
 	return strings.Split(joined[:len(joined)-1], "\x00")
 }
 
-// appendSaid writes what there is of Level, Archived and Said. Nothing is the same as ALL and
-// false.
+// appendSaid appends Level, Archived and Said. It leaves out ALL and false.
 func (v *View) appendSaid(b []byte) []byte {
 	if v.Level != events.LevelAll && v.Thread == "" {
 		b = frames.Text(b, "level", eventsv1.NotifySet_Level_name[int32(v.Level)])
@@ -166,7 +166,7 @@ func (v *View) appendSaid(b []byte) []byte {
 	return b
 }
 
-// yes writes a field that is left out if it is false.
+// yes appends a boolean field, or nothing if it is false.
 func yes(b []byte, name string, v bool) []byte {
 	if !v {
 		return b
@@ -174,7 +174,7 @@ func yes(b []byte, name string, v bool) []byte {
 	return frames.Bool(b, name, true)
 }
 
-// appendRef writes a message by what is known of it: id, seq or both.
+// appendRef appends a message by id, seq or both.
 func appendRef(b []byte, name string, r *Ref) []byte {
 	if r.ID == "" && r.Seq == 0 {
 		return b

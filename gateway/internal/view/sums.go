@@ -5,19 +5,19 @@ import (
 	"github.com/tidemark/tidemark/internal/badge"
 )
 
-// Totals are the sums of what a user sees (DESIGN §4.7).
+// Totals are the sums over a user's channels and threads (DESIGN §4.7).
 type Totals struct {
 	Unread, Mentions, Channels   uint64
 	ThreadUnread, ThreadMentions uint64
-	Threads                      uint64 // with something unread
+	Threads                      uint64 // threads with something unread
 	Badge                        uint64
 	Flagged                      uint64
 	ArchivedChannels             uint64
 	ArchivedMentions             uint64
 }
 
-// Threads are the sums of the threads that a user follows in one channel. They are kept with the
-// channel: the totals go with every delta, and a user may follow thousands of threads.
+// Threads are the sums of the threads that a user follows in one channel. They are stored with the
+// channel, because the totals go with every delta and a user may follow thousands of threads.
 type Threads struct{ Unread, Mentions, Count uint64 }
 
 // Add adds a thread (sign +1) or subtracts it (-1). A thread that is not followed counts as
@@ -51,7 +51,7 @@ func (t *Totals) Add(v *View, threads *Threads, sign int64) {
 	t.ArchivedMentions += uint64(s.ArchivedMentions)
 }
 
-// Append writes the field totals. at is the time of which they are, in Unix milliseconds; 0: any,
+// Append appends the field totals. at is the time of the totals, in Unix milliseconds; 0: any time,
 // as no level changes by itself.
 func (t *Totals) Append(b []byte, at int64) []byte {
 	b = append(frames.Key(b, "totals"), '{')

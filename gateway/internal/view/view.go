@@ -6,41 +6,41 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Ref names a message; the zero ref is none.
+// Ref names a message; the zero Ref names none.
 type Ref struct {
 	ID  string
 	Seq uint32
-	At  int64 // Unix milliseconds; 0 where the source has no time
+	At  int64 // Unix milliseconds; 0 if the source has no time
 }
 
-// Head is the newest message of a channel that counts.
+// Head is the newest counted message of a channel.
 type Head struct {
 	Ref
 	Sender, Preview string
 }
 
-// HeadOf copies a head, which borrows from the fetch.
+// HeadOf copies a head, whose memory belongs to the fetch.
 func HeadOf(h *events.Head) Head {
 	return Head{Ref{string(h.MessageID), h.Seq, h.At}, string(h.SenderID), string(h.Preview)}
 }
 
-// View is what a user sees of a channel or a thread: the content of unread.updated.
+// View is a user's view of a channel or a thread: the content of unread.updated.
 type View struct {
 	Channel, Thread           string
-	Member                    bool // of a thread: followed
+	Member                    bool // in a thread: followed
 	Unread, Mentions, offline uint32
-	Direct                    uint32 // those of Mentions that name the user
+	Direct                    uint32 // how many of Mentions name the user
 	First, Last               Ref
 	Latest                    Head
-	// Level is how the channel enters the badge: as said, or since Judge passed Until as it is
-	// after that. Of a thread: ALL, whatever its channel has.
+	// Level is the notification level: as it was set, or the level after Until once Judge has
+	// passed that. In a thread it is ALL, whatever its channel has.
 	Level    events.Level
 	Archived bool // listed apart, in no total
 	Epoch    uint32
-	Said     *Said // nil: nothing that is in it
+	Said     *Said // nil: empty
 }
 
-// OfDelta returns the view of a user in a delta.
+// OfDelta returns the user's view in a delta.
 func OfDelta(d *events.UnreadDelta) View {
 	v := View{
 		Channel: string(d.ChannelID), Thread: string(d.ThreadID), Member: d.Member, Unread: d.Unread, Mentions: d.Mentions,
@@ -80,8 +80,8 @@ func OfThread(t *queryv1.ThreadUnread) View {
 	return v
 }
 
-// Unlist makes v say of a thread that the user does not see it in their panel, whatever is unread
-// in it. Pointer and epoch stay: reads and marks go on from there.
+// Unlist changes v to a thread that the user's panel does not list, whatever is unread in it.
+// Pointer and epoch stay, because reads and marks continue from there.
 func (v *View) Unlist() {
 	v.Member, v.Unread, v.Mentions, v.Direct, v.First = false, 0, 0, 0, Ref{}
 	if v.Said != nil {
@@ -89,8 +89,7 @@ func (v *View) Unlist() {
 	}
 }
 
-// Append writes the fields of v into an object that was begun. A message without a seq is none, and
-// append leaves it out.
+// Append appends the fields of v to an object that was begun. It leaves out messages without a seq.
 func (v *View) Append(b []byte, previews bool) []byte {
 	b = frames.Text(b, "channel_id", v.Channel)
 	if v.Thread != "" {
@@ -116,7 +115,7 @@ func (v *View) Append(b []byte, previews bool) []byte {
 		b = append(frames.Key(b, "last_read"), '{')
 		b = frames.Text(b, "message_id", v.Last.ID)
 		b = frames.Number(b, "seq", uint64(v.Last.Seq))
-		if v.Last.At != 0 { // else a read of the channel with its threads put it there
+		if v.Last.At != 0 { // otherwise a read of the channel with its threads put it there
 			b = frames.Instant(b, "at", v.Last.At)
 		}
 		b = append(b, '}')
@@ -143,8 +142,9 @@ func (v *View) Append(b []byte, previews bool) []byte {
 	return v.appendSaid(b)
 }
 
-// Secret returns the channel whose members alone may see the view; empty if anybody may: those who
-// have left are told that, also if they came back and left again meanwhile.
+// Secret returns the channel whose members alone may see the view. It is empty if the view only
+// states that the user is not a member, which they may see even if they came back and left again
+// meanwhile.
 func (v *View) Secret() string {
 	if !v.Member {
 		return ""
@@ -152,7 +152,7 @@ func (v *View) Secret() string {
 	return v.Channel
 }
 
-// Same reports whether two views say the same.
+// Same reports whether two views are equal.
 func (v *View) Same(o *View) bool {
 	a, b := *v, *o
 	if (a.Said == nil) != (b.Said == nil) || a.Said != nil && *a.Said != *b.Said {
@@ -162,7 +162,7 @@ func (v *View) Same(o *View) bool {
 	return a == b
 }
 
-// Size returns about how long the ids and texts of v are.
+// Size returns the approximate length of the ids and texts of v.
 func (v *View) Size() int {
 	return len(v.Channel) + len(v.Thread) + len(v.First.ID) + len(v.Last.ID) + len(v.Latest.ID) + len(v.Latest.Sender) + len(v.Latest.Preview)
 }

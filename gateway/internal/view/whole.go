@@ -2,16 +2,16 @@ package view
 
 import "github.com/tidemark/tidemark/events"
 
-// Whole is what was said of a channel as a whole.
+// Whole is the part of a channel's state that is the same for all users.
 type Whole struct {
-	Archived bool   // for everybody
-	Labels   string // as Said has them
+	Archived bool   // archived for everybody
+	Labels   string // labels, encoded as in Said
 }
 
-// WholeOf returns what a record says of its channel.
+// WholeOf returns the Whole of a channel record.
 func WholeOf(r *events.ChannelRecord) Whole { return Whole{r.Archived, Join(r.Labels)} }
 
-// Learn takes what an answer shows, where no record is known.
+// Learn takes the values of an answer when there is no record.
 func (w *Whole) Learn(v *View) {
 	if !v.Archived || !v.Filed().Is {
 		w.Archived = v.Archived
@@ -33,9 +33,10 @@ func (w *Whole) Learn(v *View) {
 	w.Labels = Join(labels)
 }
 
-// Complete fills into a view whether the channel is listed apart and all of its labels. headPos is
-// the position of the channel's head as far as it is known; recorded says that w and headPos are of
-// a record. was is the view before. It returns true if only the owner can tell.
+// Complete sets whether the channel is listed apart, and all of its labels, in a view. headPos is
+// the position of the channel's head as far as it is known; recorded reports that w and headPos
+// come from a record. was is the previous view. Complete returns true if only the owner has the
+// values.
 func (w *Whole) Complete(v, was *View, headPos uint32, recorded bool) (ask bool) {
 	filed, s := v.Filed(), v.Said
 	if filed.Is && s.HasPos {
@@ -43,7 +44,7 @@ func (w *Whole) Complete(v, was *View, headPos uint32, recorded bool) (ask bool)
 	}
 	v.Archived = w.Archived || filed.Is
 	own := v.ownLabels()
-	if !recorded { // the head may have moved on, and a label be the channel's, too
+	if !recorded { // the head may have moved on, and a label may be the channel's too
 		ask = s != nil && s.Filed.Is && !s.Filed.Keep || !v.Archived && was.Archived || own != was.ownLabels()
 	}
 	if w.Labels == "" && s == nil {

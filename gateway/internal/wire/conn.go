@@ -15,47 +15,47 @@ import (
 // CloseSlow closes a connection for which more than Settings.QueueBytes waited.
 const CloseSlow = 4408
 
-// Settings are what all connections of a gateway have in common. Planted may be nil.
+// Settings are the settings of all connections of a gateway. Planted may be nil.
 type Settings struct {
 	Writers      *Writers
-	FrameBytes   int           // the largest frame of a client
-	QueueBytes   int           // how much may wait for a connection; beyond, it is closed with CloseSlow
-	WriteTimeout time.Duration // for corkBytes to be taken
-	FrameTimeout time.Duration // from a client's first byte of a frame to the last
+	FrameBytes   int           // size of a client's largest frame
+	QueueBytes   int           // how much may wait for a connection; beyond that it is closed with CloseSlow
+	WriteTimeout time.Duration // for a client to take corkBytes
+	FrameTimeout time.Duration // from the first byte of a client's frame to the last
 	PongTimeout  time.Duration // for a ping to be answered
 	Logger       *slog.Logger
 
-	Bytes, Frames prometheus.Counter // that were written
-	Slow          prometheus.Counter // connections that ended because the client took too little
+	Bytes, Frames prometheus.Counter // written bytes and frames
+	Slow          prometheus.Counter // connections that ended because the client was too slow
 	Closed        func(code websocket.StatusCode)
-	// Taken gets the frames that a connection has taken.
+	// Taken is called with the frames that a connection has taken.
 	Taken func(instance string, batch []Item)
-	// Planted is called with the name of a place. Tests panic in it.
+	// Planted is called with the name of a place; tests panic in it.
 	Planted func(where string)
 }
 
 // Conn is one device's socket.
 type Conn struct {
-	Instance string // names the connection, to its client and in events
+	Instance string // identifies the connection to its client and in events
 	s        *Settings
-	number   uint64 // of the connections that the gateway accepted
+	number   uint64 // number of the connection at this gateway
 	ws       *websocket.Conn
 	link     *link
 	ctx      context.Context
 	cancel   context.CancelFunc
 
-	stuck    bool   // the client did not take what it was given, so it has a writer of its own; guarded by the lock of Writers
-	answered uint32 // how many frames had been queued, and written, before the last ping that was answered; guarded by mu
+	stuck    bool   // the client was too slow, so it has a writer of its own; guarded by the lock of Writers
+	answered uint32 // number of frames queued and written before the last answered ping; guarded by mu
 
 	mu      sync.Mutex
 	queue   queue
-	writing bool   // the connection has a turn to write, or waits for one
-	silent  bool   // nothing was queued between the last two pings that were answered
-	queued  uint32 // how many frames, since it began
+	writing bool   // the connection has a turn to write or waits for one
+	silent  bool   // nothing was queued between the last two answered pings
+	queued  uint32 // number of frames queued so far
 	closing closing
 }
 
-// closing is why a connection is to be closed; its zero value: it is not.
+// closing is the reason to close a connection; zero: none.
 type closing struct {
 	code   websocket.StatusCode
 	reason string
@@ -80,20 +80,20 @@ func (c *Conn) Send(it Item) {
 		c.queue.clear()
 	}
 	if c.queue.bytes > corkBytes/4 && !c.writing {
-		c.writing = true // there is enough for a write: it does not wait for the rest of a long batch of records
+		c.writing = true // enough for a write: do not wait for the rest of a long batch of records
 		c.s.Writers.add(c)
 	}
 }
 
-// Settled reports whether the client has received all frames that were queued, a while ago: they
-// were written before the last but one of its pings, it has answered both, and none followed.
+// Settled reports whether the client has certainly received all queued frames: they were written
+// before its last but one ping, it has answered both pings, and nothing followed.
 func (c *Conn) Settled() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.silent && c.answered == c.queued
 }
 
-// Kick makes sure that what is queued is being written.
+// Kick makes the connection write what is queued.
 func (c *Conn) Kick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *Conn) SendNow(body []byte) {
 // WriteFirst writes frames before anything was queued, and waits until they are written.
 func (c *Conn) WriteFirst(batch ...Item) error { return c.link.send(c.ws, batch) }
 
-// DropChannel drops what is queued about a channel that the user may not see any more. It reports
+// DropChannel drops queued frames about a channel that the user may no longer see. It reports
 // whether it dropped an inbox, so that the connection needs another.
 func (c *Conn) DropChannel(id string) (another bool) {
 	c.mu.Lock()
@@ -120,15 +120,15 @@ func (c *Conn) DropChannel(id string) (another bool) {
 	return c.queue.dropChannel(id)
 }
 
-// DropValues empties the queue before a fresh inbox is sent. It drops what the inbox replaces and
-// returns the other frames, which are to be sent behind it.
+// DropValues empties the queue before a fresh inbox is sent. It drops the frames that the inbox
+// replaces and returns the others, which the caller sends after it.
 func (c *Conn) DropValues() []Item {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.queue.dropValues()
 }
 
-// Shut closes the connection with a code once the current write is done. It drops queued frames: a
+// Shut closes the connection with a code after the current write. It drops queued frames, because a
 // client that reconnects gets a new snapshot.
 func (c *Conn) Shut(code websocket.StatusCode, reason string) {
 	c.mu.Lock()

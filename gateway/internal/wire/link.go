@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// corkBytes is how much is gathered before it is written: frames that wait together leave in
-	// one write.
+	// corkBytes is how much is gathered before a write: frames that wait together are sent in one
+	// write.
 	corkBytes = 64 << 10
-	// closeGrace is how long a connection that closes may take to write what was gathered for it.
+	// closeGrace is how long a closing connection may take to write gathered data.
 	closeGrace = 100 * time.Millisecond
 )
 
 var corks = sync.Pool{New: func() any { b := make([]byte, 0, corkBytes+4096); return &b }}
 
 // link is the connection below a WebSocket. While it is corked, it gathers writes. Each write to
-// the network has to be done within timeout. One that fails may have sent a part of a frame, so
+// the network must finish within timeout. A failed write may have sent a part of a frame, so
 // nothing can be written after it.
 type link struct {
 	net.Conn
@@ -32,16 +32,16 @@ type link struct {
 	closing atomic.Bool
 
 	mu     sync.Mutex
-	corked *[]byte // nil: writes go out at once
+	corked *[]byte // nil: writes are not gathered
 }
 
-// send writes a text frame for each item, together where they are small.
+// send writes a text frame for each item, and small ones together.
 func (l *link) send(ws *websocket.Conn, batch []Item) error {
 	l.cork()
 	var failed error
 	for i := range batch {
-		// The context never ends: the link has its own deadline, and one for each frame would cost
-		// much.
+		// The context never ends: the link has its own deadline, and a context for each frame would
+		// be expensive.
 		if failed = ws.Write(context.Background(), websocket.MessageText, batch[i].Bytes()); failed != nil {
 			break
 		}
@@ -73,7 +73,7 @@ func (l *link) cork() {
 	}
 }
 
-// uncork writes what was gathered.
+// uncork writes the gathered data.
 func (l *link) uncork() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,11 +97,11 @@ func (l *link) flush() error {
 	return err
 }
 
-// Close closes the connection. What is gathered may say why it closes, so Close writes it first,
-// for no longer than closeGrace.
+// Close closes the connection. The gathered data may contain the reason, so Close writes it first,
+// within closeGrace.
 func (l *link) Close() error {
 	l.closing.Store(true)
-	_ = l.SetWriteDeadline(time.Now().Add(closeGrace)) // for a write under way, which holds the lock
+	_ = l.SetWriteDeadline(time.Now().Add(closeGrace)) // for a write in progress, which holds the lock
 	l.mu.Lock()
 	if l.corked != nil {
 		_ = l.flush() // the peer may be gone
@@ -118,7 +118,7 @@ func (l *link) write(b []byte) (int, error) {
 			return total, err
 		}
 		if l.closing.Load() { // checked after the deadline is set: a later Close sets its own
-			_ = l.SetWriteDeadline(time.Now().Add(min(l.timeout, closeGrace))) // the write reports what is wrong
+			_ = l.SetWriteDeadline(time.Now().Add(min(l.timeout, closeGrace))) // the write reports a failure
 		}
 		n, err := l.Conn.Write(part)
 		total += n

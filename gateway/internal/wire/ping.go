@@ -7,19 +7,18 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// pingSteps are the steps of a round in which every connection is pinged once. With one step for
-// all connections their pongs would come at once.
+// pingSteps is how many steps a round has, in which every connection is pinged once. With a single
+// step all pongs would come at once.
 const pingSteps = 25
 
-// round is which connection is pinged when: each at its own step, so that two of its pings are one
-// round apart.
+// round determines which connections are pinged when: each at its own step, one round apart.
 type round struct {
 	step  int // the next, from 0 to pingSteps-1
 	turns [pingSteps][]*Conn
 }
 
-// next returns the connections that are pinged now. One that comes during a round has its first
-// turn in the next.
+// next returns the connections to ping now. A connection that comes during a round has its first
+// turn in the next round.
 func (r *round) next(all func() []*Conn) []*Conn {
 	if r.step == 0 {
 		r.turns = [pingSteps][]*Conn{}
@@ -50,7 +49,7 @@ func PingAll(ctx context.Context, every time.Duration, all func() []*Conn) {
 	}
 }
 
-// ping asks the peer for a sign of life, and ends the connection if none comes.
+// ping pings the peer, and ends the connection without an answer.
 func (c *Conn) ping() {
 	ctx, cancel := context.WithTimeout(c.ctx, c.s.PongTimeout)
 	defer cancel()

@@ -8,15 +8,14 @@ import (
 
 // Item is a frame that waits to be written.
 type Item struct {
-	// Key names the value that the frame tells: a later frame with the same key replaces it. Empty:
-	// the frame tells no value, and is written whatever comes behind it.
+	// Key identifies the value in the frame: a later frame with the same key replaces it. An empty
+	// key means that the frame has no value, and is always written.
 	Key           string
 	*frames.Frame        // nil: a later one has replaced it
-	Channel       string // if only the members of a channel may see the frame; else empty
-	Inbox         bool   // the frame is a whole inbox, which tells of every channel
-	// Message and Reader are pointers of the caller: the message that the frame brings, and the
-	// member to whom. Settings.Taken gets them back. Message is nil if no delivery is to be
-	// reported.
+	Channel       string // the channel whose members alone may see the frame, or empty
+	Inbox         bool   // the frame is a whole inbox, which includes every channel
+	// Message and Reader are pointers of the caller: the message in the frame and its recipient.
+	// Settings.Taken gets them back. Message is nil if no delivery is to be reported.
 	Message, Reader any
 }
 
@@ -34,15 +33,15 @@ func Sent(batch []Item) {
 // included, is the newest.
 type queue struct {
 	items []Item
-	index map[string]int // of keys; nil while there are few frames: most queues never hold more
+	index map[string]int // index by key; nil while there are few frames, as in most queues
 	bytes int
-	dead  int // items that were replaced
+	dead  int // replaced items
 }
 
-// maxUnindexed is up to how many frames a key is searched for one by one.
+// maxUnindexed is the number of frames up to which a key is searched linearly.
 const maxUnindexed = 16
 
-// overhead is about what a waiting frame costs beside its bytes.
+// overhead is the approximate cost of a waiting frame besides its bytes.
 const overhead = 96
 
 func (q *queue) add(it Item) {
@@ -69,10 +68,10 @@ func (q *queue) add(it Item) {
 	q.bytes += it.Size + overhead
 }
 
-// lists is memory for the frames of a queue or a write. A queue without frames has none.
+// lists holds memory for the frames of a queue or a write. A queue without frames has none.
 var lists = sync.Pool{New: func() any { l := make([]Item, 0, maxUnindexed); return &l }}
 
-// recycle gives back the memory of a list that take returned.
+// recycle takes back the memory of a list that take returned.
 func recycle(list []Item) {
 	if cap(list) > 256 {
 		return
@@ -95,7 +94,7 @@ func (q *queue) find(key string) (int, bool) {
 	return 0, false
 }
 
-// reindex notes where each key is.
+// reindex rebuilds the index.
 func (q *queue) reindex() {
 	q.index = make(map[string]int, len(q.items)+8)
 	for i := range q.items {
@@ -117,11 +116,11 @@ func (q *queue) compact() {
 	q.reindex()
 }
 
-// take removes and returns the first frames: about limit bytes, and at least one frame. What stays
-// can still be replaced. The caller recycles the list.
+// take removes and returns the first frames: about limit bytes, at least one frame. Remaining
+// frames can still be replaced. The caller recycles the list.
 func (q *queue) take(limit int) []Item {
 	if len(q.items) > 0 && q.dead == 0 && q.bytes-overhead*len(q.items) <= limit {
-		list := q.items // all of them, as they are
+		list := q.items // the whole list
 		q.clear()
 		return list
 	}
@@ -149,9 +148,8 @@ func (q *queue) take(limit int) []Item {
 	return list
 }
 
-// dropValues removes the values, which a fresh inbox replaces, and an inbox that still waits:
-// behind the fresh one it would bring back older values. It removes the other frames, too, and
-// returns them.
+// dropValues removes values, which a fresh inbox replaces, and a waiting inbox, which would bring
+// back older values after the fresh one. It also removes the other frames, and returns them.
 func (q *queue) dropValues() (rest []Item) {
 	for _, it := range q.items {
 		if it.Frame != nil && it.Key == "" && !it.Inbox {
@@ -162,8 +160,9 @@ func (q *queue) dropValues() (rest []Item) {
 	return rest
 }
 
-// dropChannel removes what tells of a channel. An inbox that waits tells of it, too: dropChannel
-// removes it with the values that were to follow it, and reports that another one is needed.
+// dropChannel removes the frames about a channel. A waiting inbox includes the channel too:
+// dropChannel removes it with the values that were to follow it, and reports that another one is
+// needed.
 func (q *queue) dropChannel(id string) (another bool) {
 	kept := *q
 	q.clear()
@@ -178,7 +177,7 @@ func (q *queue) dropChannel(id string) (another bool) {
 	return another
 }
 
-// clear forgets everything, and gives the memory back.
+// clear empties the queue and frees its memory.
 func (q *queue) clear() { *q = queue{} }
 
 func (q *queue) empty() bool { return len(q.items) == q.dead }

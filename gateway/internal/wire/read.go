@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// First reads the first frame of a connection. It closes a connection that stays silent for
-// patience with code and reason: a read that is given up would end it without a code.
+// First reads the first frame of a connection. If none comes within patience, it closes the
+// connection with code and reason; cancelling the read instead would end it without a code.
 func (c *Conn) First(patience time.Duration, code websocket.StatusCode, reason string) (body []byte, text bool, err error) {
 	silent := guard.AfterFunc(patience, "the end of a silent connection", c.Panicked, func() { c.Close(code, reason) })
 	defer silent.Stop()
@@ -27,10 +27,10 @@ func (c *Conn) Read(take func([]byte)) error {
 		}
 		if kind != websocket.MessageText {
 			c.Shut(websocket.StatusUnsupportedData, "frames are JSON text")
-			<-c.ctx.Done() // the close goes out first
+			<-c.ctx.Done() // the close is sent first
 			return nil
 		}
-		// The first byte is there: the rest must follow.
+		// The first byte has arrived, and the rest must follow soon.
 		_ = c.link.SetReadDeadline(time.Now().Add(c.s.FrameTimeout))
 		body, err := io.ReadAll(r)
 		if err != nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Unconnected makes a connection without a socket: what is sent to it stays queued, where Waiting
-// shows it. The tests of what is sent to whom use it.
+// Unconnected creates a connection without a socket. Frames sent to it stay queued, and Waiting
+// returns them. Tests use it.
 func Unconnected(ctx context.Context, s *Settings, instance string) *Conn {
 	return &Conn{Instance: instance, s: s, ctx: ctx, cancel: func() {}, writing: true}
 }
 
-// Waiting returns the frames that are queued, in the order in which they would be written.
+// Waiting returns the queued frames, in the order in which they would be written.
 func (c *Conn) Waiting() (list []Item) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -24,7 +24,7 @@ func (c *Conn) Waiting() (list []Item) {
 	return list
 }
 
-// Closing returns the code with which the connection is to be closed, or has been; 0: none.
+// Closing returns the code with which the connection is to be closed, or was; 0: none.
 func (c *Conn) Closing() websocket.StatusCode {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// turn is write, in which a panic ends this connection alone.
+// turn is write, but a panic ends only this connection.
 func (c *Conn) turn() (more bool) {
 	if err := guard.Do("the writing to a connection", func() { more = c.write() }); err != nil {
 		c.Panicked(guard.Of(err))
@@ -17,14 +17,14 @@ func (c *Conn) turn() (more bool) {
 	return more
 }
 
-// write writes what is queued, or a part of it where that is much. It reports whether there is
+// write writes queued frames, or a part of them if there are many. It reports whether there are
 // more.
 func (c *Conn) write() bool {
 	batch, why := c.next()
 	if why.code != 0 { // writing stays true: nothing is written after a close
 		c.s.Closed(why.code)
 		guard.Go("the closing of a connection", c.Panicked, func() {
-			_ = c.ws.Close(why.code, why.reason) // it waits for the peer, who may be gone
+			_ = c.ws.Close(why.code, why.reason) // it waits for the peer, which may be gone
 			c.cancel()
 		})
 		return false
@@ -42,7 +42,7 @@ func (c *Conn) write() bool {
 		if isTimeout(err) {
 			c.s.Slow.Inc()
 		}
-		c.cancel() // the reader ends, and releases the connection; writing stays true
+		c.cancel() // the reader ends and releases the connection; writing stays true
 		return false
 	}
 	c.mu.Lock()
@@ -51,7 +51,7 @@ func (c *Conn) write() bool {
 	return c.writing
 }
 
-// next returns what is to be written, or why the connection closes.
+// next returns the frames to write, or why the connection closes.
 func (c *Conn) next() ([]Item, closing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,11 +66,11 @@ func isTimeout(err error) bool {
 	return errors.As(err, &ne) && ne.Timeout()
 }
 
-// End ends the connection without a word.
+// End ends the connection without a close frame.
 func (c *Conn) End() {
 	c.cancel()
 	if c.ws != nil {
-		_ = c.ws.CloseNow() // it may be closed
+		_ = c.ws.CloseNow() // it may already be closed
 	}
 }
 

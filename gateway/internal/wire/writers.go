@@ -8,40 +8,40 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// writerPatience is how long a socket may take a writer's time. After that the writer is no longer
-// counted, and another one starts in its place.
+// writerPatience is how long a socket may occupy a writer. After that the writer no longer counts,
+// and another one starts in its place.
 const writerPatience = 5 * time.Millisecond
 
-// Writers let connections write in the order in which they got something, a few at a time.
+// Writers let connections write in the order in which they got frames, a few at a time.
 //
-// With a goroutine for each of a thousand sockets, all runnable at once, no processor would run
-// what these sockets wait for: the feed, the fold where roles share a process, and the network,
-// which Go polls only when a processor has nothing else to run. And whatever comes for a connection
-// while it waits for its turn leaves in the same write.
+// If each of a thousand sockets had a runnable goroutine, no processor would be free for the work
+// that these sockets wait for: the feed, the fold (if the roles share a process), and the network,
+// which Go polls only when a processor is otherwise idle. In addition, frames that come while a
+// connection waits for its turn leave in the same write.
 type Writers struct {
-	// atOnce is how many writers there are, apart from those of sockets that are stuck.
+	// atOnce is how many writers there are, without those of stuck sockets.
 	atOnce int
 
 	mu      sync.Mutex
-	waiting []*Conn // from next on; those before have had their turn
+	waiting []*Conn // from next on; earlier ones have had their turn
 	next    int
 	active  map[*writer]struct{}
-	watched bool // a check is due
+	watched bool // a check is scheduled
 }
 
-// writer is a goroutine that writes; its fields are guarded by the lock of writers.
+// writer is a goroutine that writes; the lock of Writers guards its fields.
 type writer struct {
-	conn *Conn // whose turn it is
+	conn *Conn // the connection that has the turn
 	turn int   // counts the turns
 	seen int   // turn at the last check
 }
 
-// NewWriters makes writers for all processors but one, which is left to everything else.
+// NewWriters creates writers for all processors but one, which is left for everything else.
 func NewWriters() *Writers {
 	return &Writers{atOnce: max(1, runtime.GOMAXPROCS(0)-1), active: map[*writer]struct{}{}}
 }
 
-// add gives a connection a turn. The caller makes sure that it has only one at a time: see
+// add gives a connection a turn. The caller ensures that it has only one at a time: see
 // Conn.writing.
 func (ws *Writers) add(c *Conn) {
 	ws.mu.Lock()
@@ -54,7 +54,7 @@ func (ws *Writers) add(c *Conn) {
 	ws.start()
 }
 
-// start starts writers for the connections that wait, and has them checked while all are busy.
+// start starts writers for the waiting connections, and schedules a check while all are busy.
 // Called with the lock.
 func (ws *Writers) start() {
 	for n := len(ws.waiting) - ws.next; n > 0 && len(ws.active) < ws.atOnce; n-- {
@@ -74,11 +74,11 @@ func (ws *Writers) run(w *writer) {
 		if c.turn() {
 			ws.add(c)
 		}
-		runtime.Gosched() // a socket seldom blocks, so this lets everything else run first
+		runtime.Gosched() // a socket seldom blocks, so this lets other goroutines run first
 	}
 }
 
-// alone writes to a connection that is stuck until it takes what it is given, or has ended.
+// alone writes to a stuck connection until its client catches up or it has ended.
 func (ws *Writers) alone(c *Conn) {
 	for {
 		began := time.Now()
@@ -132,8 +132,8 @@ func (ws *Writers) take(w *writer) *Conn {
 	return w.conn
 }
 
-// check stops counting the writers that are still at the connection of the last check. That
-// connection is stuck, and others do not wait for it.
+// check stops counting the writers that are still at the same connection as in the last check. That
+// connection is stuck, and others must not wait for it.
 func (ws *Writers) check() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -148,7 +148,7 @@ func (ws *Writers) check() {
 	ws.start()
 }
 
-// Idle reports whether no connection is being written to, nor waits for that.
+// Idle reports whether no connection writes or waits to write.
 func (ws *Writers) Idle() bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

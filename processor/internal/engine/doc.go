@@ -4,7 +4,7 @@
 //
 // Its files, in the order in which to read them:
 //
-//	engine.go   what the cluster and the topics are, learned once at the start
-//	survey.go   where the logs begin and end, and whether the topics are still the same
+//	engine.go   the identities of the cluster and the topics, read once at the start
+//	survey.go   the bounds of the logs, and whether the topics are still the same
 //	clients.go  options of the Kafka clients
 package engine

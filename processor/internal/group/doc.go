@@ -3,10 +3,10 @@
 //
 // Its files, in the order in which to read them:
 //
-//	spread.go           which member owns which partition, by the members' claims, stores, positions
-//	spread_standbys.go  who tails which partition for its owner
-//	member.go           what a member publishes about itself, and the duties that the leader gives it
+//	spread.go           assigning partitions, by the members' claims, stores and positions
+//	spread_standbys.go  assigning standbys
+//	member.go           the data that a member publishes, and the duties that the leader assigns
 //	balancer.go         the client's balancer: member data in, assignments and duties out
-//	routing.go          at which URL the owner of a partition answers, from the group's own metadata
-//	differ.go           which members fold with other settings
+//	routing.go          finding the URL of a partition's owner in the group's metadata
+//	differ.go           finding members with other settings
 package group

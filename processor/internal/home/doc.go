@@ -1,14 +1,14 @@
-// Package home keeps the store of a partition on this node's disk: where it comes from when the
-// partition is opened, what lies beside it, and when it goes.
+// Package home manages the store of a partition on this node's disk: its source when the partition
+// is opened, the files beside it, and its removal.
 //
 // Its files, in the order in which to read them:
 //
 //	home.go       the home of one partition
-//	openstore.go  a store is opened, and closed again
-//	source.go     what a partition starts from: its store, a snapshot, or nothing
-//	restore.go    a snapshot takes the place of a store, which stays until the snapshot is open
-//	beside.go     the names of what lies beside a store, and what a crash leaves there
-//	brake.go      a record at which the fold panics again and again parks its partition
-//	diskspace.go  writes wait while the disk is full
-//	unused.go     the store of a partition that moved to another node is removed after a while
+//	openstore.go  opening and closing a store
+//	source.go     the source of a partition's state: its store, a snapshot, or the log
+//	restore.go    replacing a store by a snapshot; the store stays until the snapshot is open
+//	beside.go     names of files beside a store, and leftovers of a crash
+//	brake.go      parking a partition whose fold panics repeatedly at a record
+//	diskspace.go  waiting while the disk is full
+//	unused.go     removing the store of a partition that has moved away
 package home

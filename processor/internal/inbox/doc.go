@@ -1,3 +1,3 @@
-// Package inbox is the only way into a partition's goroutine: records, orders and outcomes for it
-// go through here.
+// Package inbox is the only way into a partition's goroutine. Records, orders and outcomes for it
+// go through an Inbox.
 package inbox

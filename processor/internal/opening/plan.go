@@ -8,19 +8,19 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// History is the cluster's state of a partition when it is opened.
+// History is the cluster's view of a partition when it is opened.
 type History struct {
 	Start     projections.Position // the first offsets that are still in the logs
-	End       projections.Position // the offsets after the last ones that may be read
-	Committed projections.Position // the group's offsets; outputs.None where it has none
+	End       projections.Position // the offsets after the last readable ones
+	Committed projections.Position // the group's offsets; outputs.None if it has none
 }
 
 // never are the offsets of a group that has committed nothing.
 var never = projections.Position{outputs.None, outputs.None, outputs.None}
 
-// Written returns the offsets under which the owner can write its producer id into the group's
-// metadata without changing what the group has committed. Where nothing is committed, these are the
-// starts of the logs of which nothing is gone.
+// Written returns the offsets with which the owner can write its producer id into the group's
+// metadata without changing what the group has committed. If nothing is committed, these are the
+// starts of the complete logs.
 func (h *History) Written() projections.Position {
 	w := h.Committed
 	if w == never {
@@ -33,8 +33,8 @@ func (h *History) Written() projections.Position {
 	return w
 }
 
-// first reports whether the group has never folded anything. Offset 0 of a log of which nothing is
-// gone is no more than the place of a producer id (Written).
+// first reports whether the group has never folded anything. Offset 0 of a complete log may be only
+// the place of a producer id (Written).
 func (h *History) first() bool {
 	for i, committed := range h.Committed {
 		if committed != outputs.None && (committed != 0 || h.Start[i] != 0) {
@@ -44,16 +44,17 @@ func (h *History) first() bool {
 	return true
 }
 
-// Plan is how a partition is opened. The fold begins at From, the store's position, and publishes
-// nothing up to Until. Then the partition is live.
+// Plan states how a partition is opened. The fold begins at From, the store's position, and
+// publishes nothing up to Until. Then the partition is live.
 type Plan struct {
 	From, Until projections.Position
 	// Published is true if the member that committed Until has published everything up to there.
-	// Otherwise it is published again, which is harmless, because deltas are absolute and stamped.
+	// Otherwise all of it is published again, which is harmless, because deltas are absolute and
+	// stamped.
 	Published bool
-	// Republish is true if the store is ahead of RepublishSince, the committed offsets: a crash
-	// came before the commit. Another owner may have published less than the store has, so all
-	// changes since are published once more.
+	// Republish is true if the store is ahead of RepublishSince, the committed offsets, because a
+	// crash came before the commit. Another owner may have published less than the store has, so
+	// all changes since are published again.
 	Republish      bool
 	RepublishSince projections.Position
 	// LogTruncated is true if nothing was ever folded and the logs do not begin at offset 0.
@@ -61,10 +62,11 @@ type Plan struct {
 }
 
 // Decide plans the opening of a partition whose store is at the position stored (DESIGN §6). First
-// start, restart, rebalance and rebuild all take this path, and differ only in stored.
+// start, restart, rebalance and rebuild all use it, and differ only in stored.
 //
-// It refuses to leave a gap. A partition that this group has never folded starts where its logs
-// begin. Any other one starts where its store is, and Decide fails if the logs do not cover that.
+// Decide refuses to leave a gap. A partition that this group has never folded starts where its logs
+// begin. Any other one starts at its store's position, and Decide fails if the logs do not cover
+// that.
 func Decide(number int32, topics *[events.NumInputs]string, stored projections.Position, h History) (Plan, error) {
 	o := Plan{From: stored, Until: stored}
 	if stored == (projections.Position{}) && h.first() {
@@ -95,9 +97,9 @@ func Decide(number int32, topics *[events.NumInputs]string, stored projections.P
 		o.Until[i] = max(stored[i], committed)
 		since[i] = committed
 	}
-	// Neither before nor after what was committed: two members have folded this partition at the
-	// same time. One left this store and the other those offsets, and nobody has published both
-	// together.
+	// The store is neither before nor after the committed offsets: two members have folded this
+	// partition at the same time. One left this store and the other those offsets, and no member
+	// has published the combination.
 	o.Published = behind && !ahead
 	if ahead && h.Committed != never {
 		o.Republish, o.RepublishSince = true, since
@@ -108,7 +110,7 @@ func Decide(number int32, topics *[events.NumInputs]string, stored projections.P
 	return o, nil
 }
 
-// Reached reports whether position has come to until.
+// Reached reports whether position has reached Until.
 func (o *Plan) Reached(position projections.Position) bool {
 	for i := range position {
 		if position[i] < o.Until[i] {
@@ -118,7 +120,8 @@ func (o *Plan) Reached(position projections.Position) bool {
 	return true
 }
 
-// Remaining is how many offsets lie between position and until, and total how many did at first.
+// Remaining returns how many offsets lie between position and Until, and how many there were at
+// first (total).
 func (o *Plan) Remaining(position projections.Position) (remaining, total int64) {
 	for i := range position {
 		remaining += max(o.Until[i]-position[i], 0)
@@ -127,7 +130,7 @@ func (o *Plan) Remaining(position projections.Position) (remaining, total int64)
 	return remaining, total
 }
 
-// Behind returns how many offsets position lacks of committed.
+// Behind returns how many offsets position is behind committed.
 func Behind(committed, position projections.Position) int64 {
 	var n int64
 	for i := range committed {
@@ -136,7 +139,7 @@ func Behind(committed, position projections.Position) int64 {
 	return n
 }
 
-// Order is the order to a worker whose store is open.
+// Order is the order to start, for a worker whose store is open.
 type Order struct {
 	Plan    Plan
 	Ends    projections.Position
@@ -144,9 +147,9 @@ type Order struct {
 	Err     error // do not begin: the partition fails
 }
 
-// DecideStandby is how a standby starts whose store is at the position stored. It refuses what
-// Decide refuses. While the group has committed nothing there is nothing to follow, and ok is
-// false.
+// DecideStandby returns how a standby starts whose store is at the position stored. It refuses what
+// Decide refuses. ok is false while the group has committed nothing, because then there is nothing
+// to follow.
 func DecideStandby(plan Plan, stored projections.Position, h History) (_ Plan, ok bool) {
 	for _, c := range h.Committed {
 		if c < 0 {

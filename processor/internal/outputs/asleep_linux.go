@@ -9,7 +9,7 @@ import (
 // asleep returns how long the machine has slept since it started: the difference between the clock
 // that counts sleep and the one that does not.
 func asleep() time.Duration {
-	// A process that is stopped between the two takes itself to have slept for longer: the safe
+	// A process that is stopped between the two calls computes too long a sleep, which is the safe
 	// side.
 	var with, without unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &without) != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &with) != nil {

@@ -4,5 +4,5 @@ package outputs
 
 import "time"
 
-// asleep is not known on this system: only fences stop a member that slept.
+// asleep returns 0, because this system does not report it: only fences stop a member that slept.
 func asleep() time.Duration { return 0 }

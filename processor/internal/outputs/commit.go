@@ -18,7 +18,7 @@ import (
 )
 
 // Committer commits the offsets of published changes, for all partitions in one request, and one
-// request at a time. A group offset tells the next owner, and tools that show a lag, how far the
+// request at a time. A group offset shows the next owner, and tools that show a lag, how far the
 // outputs are written. The stores have the state itself.
 type Committer struct {
 	Commits
@@ -32,23 +32,23 @@ type Committer struct {
 	pending map[int32]projections.Position
 	floor   map[int32]projections.Position // the group's offsets, by owned partition
 	wake    chan struct{}
-	naming  chan struct{} // the group is to have the producer's id: nothing is published before
+	naming  chan struct{} // the group must get the producer's id: nothing is published before
 }
 
 // Commits configure a Committer.
 type Commits struct {
-	// Commit commits offsets, with a text beside those of each partition.
+	// Commit commits offsets, with a metadata text for each partition.
 	Commit func(ctx context.Context, offsets map[string]map[int32]kgo.EpochOffset, texts map[int32]string) error
 	Roster *Roster
 	Topics [events.NumInputs]string
 	Every  time.Duration
 	Log    *slog.Logger
-	Took   func(time.Duration)   // hears how long each commit took
-	Moved  func(partition int32) // hears that a partition's offsets are committed; nil: nobody does
+	Took   func(time.Duration)   // called with the duration of each commit
+	Moved  func(partition int32) // called when a partition's offsets are committed; may be nil
 	Now    func() time.Time
 }
 
-// NewCommitter makes a committer that owns no partition yet.
+// NewCommitter creates a committer that owns no partition yet.
 func NewCommitter(c Commits) *Committer {
 	return &Committer{
 		Commits: c, wake: make(chan struct{}, 1), naming: make(chan struct{}, 1), sending: make(chan struct{}, 1),
@@ -56,11 +56,11 @@ func NewCommitter(c Commits) *Committer {
 	}
 }
 
-// None is the committed offset of an input for which the group has none.
+// None stands for the committed offset of an input for which the group has none.
 const None = -1
 
-// Own adds an assigned partition with its committed offsets. The committer commits nothing below
-// them.
+// Own adds an assigned partition with its committed offsets. The committer commits no lower
+// offsets.
 func (c *Committer) Own(partition int32, committed projections.Position) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *Committer) Own(partition int32, committed projections.Position) {
 	c.Hurry()
 }
 
-// Hurry makes run commit now, whatever it waits for.
+// Hurry makes Run commit now, without waiting for CommitEvery.
 func (c *Committer) Hurry() {
 	select {
 	case c.naming <- struct{}{}:
@@ -77,7 +77,7 @@ func (c *Committer) Hurry() {
 	c.poke()
 }
 
-// poke makes run look whether there is something to commit.
+// poke makes Run check whether there is something to commit.
 func (c *Committer) poke() {
 	select {
 	case c.wake <- struct{}{}:
@@ -85,7 +85,7 @@ func (c *Committer) poke() {
 	}
 }
 
-// Note takes a position that is published.
+// Note sets a published position.
 func (c *Committer) Note(partition int32, position projections.Position) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *Committer) Note(partition int32, position projections.Position) {
 	c.poke()
 }
 
-// Committed returns the offsets that the group has of a partition that is owned; of others None.
+// Committed returns the group's offsets of an owned partition, or None for another one.
 func (c *Committer) Committed(partition int32) projections.Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *Committer) Committed(partition int32) projections.Position {
 	return projections.Position{None, None, None}
 }
 
-// Forget drops lost partitions: their new owners commit what was published.
+// Forget drops lost partitions. Their new owners commit what was published.
 func (c *Committer) Forget(partitions []int32) {
 	c.Roster.drop(partitions)
 	c.mu.Lock()
@@ -146,17 +146,17 @@ func (c *Committer) Run(ctx context.Context) {
 	}
 }
 
-// Flush commits the pending offsets of partitions that are being given away, notes with them that
-// the owner leaves cleanly, and drops the partitions. It ends when ctx does, even behind a commit
-// that hangs: that commit belongs to this generation of the group, and the brokers refuse it in the
+// Flush commits the pending offsets of partitions that are being given away, with a note that the
+// owner leaves cleanly, and drops the partitions. It ends when ctx does, even if an earlier commit
+// hangs: that commit belongs to this generation of the group, and the brokers refuse it in the
 // next.
 func (c *Committer) Flush(ctx context.Context, partitions []int32) error {
 	defer c.Forget(partitions)
 	return c.Send(ctx, partitions)
 }
 
-// commitTimeout bounds one commit that no caller waits for. After it, a new commit sends the
-// offsets pending by then.
+// commitTimeout limits a commit that no caller waits for. After it, a new commit sends the offsets
+// pending by then.
 const commitTimeout = 10 * time.Second
 
 func (c *Committer) sendAll(ctx context.Context) error {
@@ -165,18 +165,18 @@ func (c *Committer) sendAll(ctx context.Context) error {
 	return c.Send(ctx, nil)
 }
 
-// errNotSent is what became of a commit that a panic came before.
+// errNotSent is the outcome of a commit that a panic prevented.
 var errNotSent = errors.New("a commit was not sent")
 
-// Send commits pending offsets, of all partitions or of some. Offsets that were not committed are
-// pending again.
+// Send commits the pending offsets of all partitions or of some. Offsets that could not be
+// committed are pending again.
 func (c *Committer) Send(ctx context.Context, leaving []int32) (err error) {
 	select {
 	case c.sending <- struct{}{}:
 	case <-ctx.Done():
 		return fmt.Errorf("an earlier commit has no answer yet: %w", context.Cause(ctx))
 	}
-	sent := false // the client has it: answer settles it and gives the token back
+	sent := false // the client has the request: answer settles it and gives the token back
 	defer func() {
 		if !sent {
 			<-c.sending
@@ -215,7 +215,8 @@ func (c *Committer) Send(ctx context.Context, leaving []int32) (err error) {
 	return err
 }
 
-// settle records the outcome of a commit of taken offsets, and tells who waits for it.
+// settle records the outcome of a commit of taken offsets, and releases the callers that wait for
+// it.
 func (c *Committer) settle(taken map[int32]projections.Position, err error) {
 	c.record(taken, err)
 	if err == nil && c.Moved != nil {
@@ -234,7 +235,7 @@ func (c *Committer) record(taken map[int32]projections.Position, err error) {
 		case !owned:
 		case err == nil:
 			c.floor[p] = position
-		case position == floor: // only the text was new, and it is requested again
+		case position == floor: // only the text was new, and it will be sent again
 			c.poke()
 		default:
 			if _, newer := c.pending[p]; !newer {
@@ -268,7 +269,8 @@ func (c *Committer) answer(ctx context.Context, taken map[int32]projections.Posi
 	}
 }
 
-// take takes the pending offsets, and the group's own offsets of partitions whose text must change.
+// take removes and returns the pending offsets, and the group's own offsets of partitions whose
+// text must change.
 func (c *Committer) take(leaving []int32) map[int32]projections.Position {
 	unnamed := c.Roster.unnamed()
 	c.mu.Lock()
@@ -289,9 +291,9 @@ func (c *Committer) take(leaving []int32) map[int32]projections.Position {
 	return taken
 }
 
-// addCommitted adds the group's offsets of partitions. If the group has none, there is nothing to
-// attach a text to: the first commit of a partition is also the first to name its producer. mu is
-// held.
+// addCommitted adds the group's offsets of partitions. If the group has none, no text can be
+// attached: the first commit of a partition is also the first to name its producer. The caller
+// holds mu.
 func (c *Committer) addCommitted(taken map[int32]projections.Position, partitions []int32) {
 	for _, p := range partitions {
 		floor, owned := c.floor[p]

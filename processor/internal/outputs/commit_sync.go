@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// CommitSync commits for a group consumer, waits for the answer and checks every partition in it.
-// may returns why a request must not be sent.
+// CommitSync returns a function that commits for a group consumer, waits for the answer and checks
+// every partition in it. may returns an error if a request must not be sent.
 func CommitSync(client *kgo.Client, may func(*kmsg.OffsetCommitRequest) error) func(context.Context, map[string]map[int32]kgo.EpochOffset, map[int32]string) error {
 	return func(ctx context.Context, offsets map[string]map[int32]kgo.EpochOffset, texts map[int32]string) error {
 		ctx = kgo.PreCommitFnContext(ctx, func(r *kmsg.OffsetCommitRequest) error {

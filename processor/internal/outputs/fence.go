@@ -16,38 +16,39 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A member that loses its partitions may have records on their way that cannot be called back: in
-// the buffers of a kernel or a proxy, or behind a write that has begun. If the broker appends one
-// of them after the new owner's record of the same key, compaction keeps the old one. So before the
-// new owner writes to a partition of the outputs, it makes the broker refuse the old owner there.
+// A member that loses its partitions may have records on their way that it cannot recall: in the
+// buffers of a kernel or a proxy, or behind a write that has begun. If the broker appends one of
+// them after the new owner's record of the same key, compaction keeps the older value. So before
+// the new owner writes to a partition of the outputs, it makes the broker refuse the old owner
+// there.
 //
 // An idempotent producer numbers its batches under an id and an epoch, and the leader of a
-// partition refuses a batch whose epoch is lower than the last that it has appended under this id.
-// The fence is a batch of one record under the id of the old owner and the highest epoch there is.
-// A record of the old owner is in the log before the fence, or never gets there. The fence's record
-// is a copy of one that the new owner publishes right after it anyway.
+// partition refuses a batch whose epoch is lower than the last one that it has appended under this
+// id. The fence is a batch of one record under the id of the old owner and the highest possible
+// epoch. A record of the old owner is in the log before the fence, or never gets there. The fence's
+// record is a copy of one that the new owner publishes right after it anyway.
 
-// Fence names a partition of an output topic and a producer from which it takes no more records.
+// Fence names a partition of an output topic and a producer that must not write to it any more.
 type Fence struct {
 	Producer  int64
 	Topic     string
 	Partition int32
 }
 
-// FenceEpoch is above each epoch that a client comes to by itself: those end one below.
+// FenceEpoch is above every epoch that a client uses by itself: those end one below.
 const FenceEpoch = math.MaxInt16
 
 // fenceTimeout is how long the brokers may take to replicate a fence.
 const fenceTimeout = 10 * time.Second
 
-// Fencer raises fences. The client must not give up a produce request without an answer.
+// Fencer raises fences. Its client must not give up a produce request without an answer.
 type Fencer struct {
 	Client *kgo.Client
 	Admin  *kadm.Client
 }
 
-// Raise appends the record of each fence to its partition, and returns once all replicas in sync
-// have all of them. Raising a fence again changes nothing. An error may pass.
+// Raise appends the record of each fence to its partition, and returns once all in-sync replicas
+// have all of them. Raising a fence again changes nothing. The error may be transient.
 func (f *Fencer) Raise(ctx context.Context, fences map[Fence]*kgo.Record) error {
 	topics := map[string]bool{}
 	for at := range fences {
@@ -57,7 +58,7 @@ func (f *Fencer) Raise(ctx context.Context, fences map[Fence]*kgo.Record) error 
 	if err != nil {
 		return fmt.Errorf("leaders of the output topics: %w", err)
 	}
-	// A request holds a partition once: each producer has its own requests.
+	// A request can have each partition only once, so each producer gets its own requests.
 	type target struct {
 		broker   int32
 		producer int64
@@ -112,7 +113,8 @@ func (f *Fencer) send(ctx context.Context, broker int32, request *kmsg.ProduceRe
 	for _, topic := range answer.Topics {
 		for _, p := range topic.Partitions {
 			err := kerr.ErrorForCode(p.ErrorCode)
-			// A fence that stands refuses the second one by its number, or takes it for the same.
+			// A broker rejects a fence that is raised again for its sequence number, or takes it
+			// for a duplicate.
 			if err != nil && !errors.Is(err, kerr.DuplicateSequenceNumber) && !errors.Is(err, kerr.OutOfOrderSequenceNumber) {
 				return fmt.Errorf("fence former owners from partition %d of the outputs at broker %d: %w", p.Partition, broker, err)
 			}
@@ -121,21 +123,21 @@ func (f *Fencer) send(ctx context.Context, broker int32, request *kmsg.ProduceRe
 	return nil
 }
 
-// fenceBatch is a copy of a record as the first batch of a producer's last epoch, as brokers store
-// it.
+// fenceBatch returns a copy of a record as the first batch of a producer's last epoch, in the
+// brokers' format.
 func fenceBatch(producer int64, r *kgo.Record) []byte {
 	record := kmsg.Record{Key: r.Key, Value: r.Value}
 	for _, h := range r.Headers {
 		record.Headers = append(record.Headers, kmsg.Header{Key: h.Key, Value: h.Value})
 	}
-	record.Length = int32(len(record.AppendTo(nil)) - 1) // of which the zero length is one byte
+	record.Length = int32(len(record.AppendTo(nil)) - 1) // the zero length takes one byte
 	now := time.Now().UnixMilli()
 	b := kmsg.RecordBatch{
 		PartitionLeaderEpoch: -1, Magic: 2, FirstTimestamp: now, MaxTimestamp: now,
 		ProducerID: producer, ProducerEpoch: FenceEpoch, FirstSequence: 0,
 		NumRecords: 1, Records: record.AppendTo(nil),
 	}
-	const beforeLength, beforeSum = 12, 21 // bytes that they do not cover
+	const beforeLength, beforeSum = 12, 21 // bytes that the length and the checksum do not cover
 	encoded := b.AppendTo(nil)
 	b.Length = int32(len(encoded) - beforeLength)
 	encoded = b.AppendTo(encoded[:0])

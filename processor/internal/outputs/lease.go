@@ -16,23 +16,25 @@ import (
 
 // A member publishes nothing once its session may have ended by its own clock. The group counts
 // from the arrival of a heartbeat and the member from its sending, so the member's time is up
-// first. The check is where bytes leave the process, as late as possible: so it also stops records
-// that wait in the client or are retried. Fences (fence.go) cover records that have already left,
-// and a clock that stood still.
+// first. The check is made as late as possible, where bytes leave the process, so it also stops
+// records that wait in the client or are retried. Fences (fence.go) cover records that have already
+// left, and a clock that stood still.
 
-// Lease is for how long a member may publish.
+// Lease is the time until which a member may publish.
 type Lease struct {
 	Clock func() time.Duration
 	until atomic.Int64 // by clock
 }
 
-// NewLease makes a lease that has ended: it begins with the first heartbeat that is answered.
+// NewLease creates a lease that has ended. The first answered heartbeat starts it.
 func NewLease() *Lease { return &Lease{Clock: monotonic()} }
 
-// LeaseMargin is the share of a session that is not used: clocks run at different speeds.
+// LeaseMargin is the part of a session (1/LeaseMargin) that is not used, because clocks run at
+// different speeds.
 const LeaseMargin = 10
 
-// Extend is called with when a heartbeat was sent that the group has answered as a member's.
+// Extend extends the lease. sent is when a heartbeat was sent that the group has answered as a
+// member's.
 func (l *Lease) Extend(sent, session time.Duration) {
 	until := int64(sent + session - session/LeaseMargin)
 	for {
@@ -45,14 +47,15 @@ func (l *Lease) Extend(sent, session time.Duration) {
 
 func (l *Lease) valid() bool { return int64(l.Clock()) < l.until.Load() }
 
-// monotonic is a clock that goes on while the process is stopped, and while the machine sleeps.
+// monotonic returns a clock that continues while the process is stopped, and while the machine
+// sleeps.
 func monotonic() func() time.Duration {
 	began, slept := time.Now(), asleep()
 	return func() time.Duration { return time.Since(began) + asleep() - slept }
 }
 
-// Outlet is the way of one producer's bytes to the brokers. It is open while the lease lasts, and
-// closed for good when the producer is given up.
+// Outlet is the path of one producer's bytes to the brokers. It is open while the lease lasts, and
+// closed forever when the producer is given up.
 type Outlet struct {
 	lease *Lease
 	to    func(ctx context.Context, network, host string) (net.Conn, error)
@@ -62,7 +65,7 @@ type Outlet struct {
 	conns  map[*leased]struct{}
 }
 
-// NewOutlet makes an outlet whose connections are dialed by to.
+// NewOutlet creates an outlet whose connections are dialed by to.
 func NewOutlet(l *Lease, to func(context.Context, string, string) (net.Conn, error)) *Outlet {
 	return &Outlet{lease: l, to: to, conns: map[*leased]struct{}{}}
 }
@@ -96,7 +99,7 @@ func (o *Outlet) close() {
 	clear(o.conns)
 }
 
-// Open reports whether requests that produce pass at this moment.
+// Open reports whether produce requests pass at this moment.
 func (o *Outlet) Open() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,12 +112,12 @@ type leased struct {
 	outlet *Outlet
 }
 
-// heldBack is the length of a request's end that is written only after a second check: a broker
-// ignores a partial request.
+// heldBack is the length of a request's tail that is written only after a second check. A broker
+// ignores an incomplete request.
 const heldBack = 512
 
-// Write writes a request of the client, which writes one at a time. Produce requests pass only
-// while the outlet is open.
+// Write writes a request of the client, which sends one request per call. Produce requests pass
+// only while the outlet is open.
 func (c *leased) Write(b []byte) (written int, err error) {
 	defer guard.Recover("writing to a broker", &err)
 	if !produces(b) {
@@ -150,14 +153,14 @@ func (c *leased) Close() error {
 	return c.Conn.Close()
 }
 
-// discard closes the connection without sending what is left.
+// discard closes the connection without sending buffered data.
 func (c *leased) discard() {
 	inner := c.Conn
 	if t, ok := inner.(interface{ NetConn() net.Conn }); ok { // TLS
 		inner = t.NetConn()
 	}
 	if tcp, ok := inner.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // it is closed either way
+		_ = tcp.SetLinger(0) // it is closed in either case
 	}
 	_ = inner.Close()
 }

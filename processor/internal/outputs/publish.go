@@ -18,17 +18,17 @@ import (
 )
 
 // Publisher produces the output records of all partitions. It replaces its producer whenever
-// abandoned records of it may still be on their way. The records of the next producer come after
-// those or instead of them (fence.go).
+// abandoned records of it may still be on their way. Records of the next producer come after those
+// or replace them (fence.go).
 type Publisher struct {
 	Ctx        context.Context // ends with the publisher
 	Connect    func() (*Producer, error)
 	Roster     *Roster
 	Fences     *Fencer
-	Unread     string // the topics where a value replaces another
+	Unread     string // topics in which a value replaces an earlier one
 	Channels   string
 	Partitions func() int32 // of the output topics
-	Named      func()       // is called when the group does not have the producer's id yet
+	Named      func()       // called when the group does not have the producer's id yet
 	Log        *slog.Logger
 	Counts     Counts
 
@@ -36,26 +36,26 @@ type Publisher struct {
 	tasks   sync.WaitGroup
 }
 
-// Counts are the counters of a Publisher.
+// Counts are the metrics of a Publisher.
 type Counts struct {
-	Fences  prometheus.Counter     // raised
+	Fences  prometheus.Counter     // raised fences
 	Retried prometheus.Counter     // records that were produced again
 	Refused *prometheus.CounterVec // sets that failed for good, by topic
 }
 
-// Producer is a client that produces, known to brokers and group by its id.
+// Producer is a client that produces. Brokers and group identify it by its id.
 type Producer struct {
 	Client *kgo.Client
 	Outlet *Outlet
 	id     int64
 }
 
-// Begin makes the first producer.
+// Begin creates the first producer.
 func (p *Publisher) Begin() { p.task(p.next) }
 
-// renew abandons a producer, unless that has already happened, and makes another one. The old one
-// sends nothing more. The new one publishes its sets once the group has the new id and the old
-// producer is fenced.
+// renew abandons a producer, unless that has already happened, and creates another one. The old one
+// sends nothing more. The new one publishes once the group has the new id and the old producer is
+// fenced.
 func (p *Publisher) renew(old *Producer) {
 	if old == nil || !p.Current.CompareAndSwap(old, nil) {
 		return
@@ -68,15 +68,15 @@ func (p *Publisher) renew(old *Producer) {
 	})
 }
 
-// RenewNow abandons the present producer, if there is one.
+// RenewNow abandons the current producer, if there is one.
 func (p *Publisher) RenewNow() { p.renew(p.Current.Load()) }
 
-// task runs f in a goroutine, again if it panics: without a producer nothing is published.
+// task runs f in a goroutine, and again if it panics: without a producer nothing is published.
 func (p *Publisher) task(f func()) {
 	p.tasks.Go(func() { guard.Loop(p.Ctx, "the making of a producer", guard.Log(p.Log, "it is begun again"), f) })
 }
 
-// next makes a producer, for as long as that takes.
+// next creates a producer, however long that takes.
 func (p *Publisher) next() {
 	for p.Ctx.Err() == nil {
 		prod, err := p.Connect()
@@ -106,7 +106,7 @@ func (p *Publisher) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Close ends the publisher. Do not publish anything afterwards.
+// Close ends the publisher. Publish nothing afterwards.
 func (p *Publisher) Close(cancel context.CancelFunc) {
 	cancel()
 	p.tasks.Wait()
@@ -115,22 +115,22 @@ func (p *Publisher) Close(cancel context.CancelFunc) {
 	}
 }
 
-// admit waits until records of a partition may be published, and returns their producer. By then
-// the group has the producer's id, and the former owners are fenced from the partitions to which
-// the records go.
+// admit waits until records of a partition may be published, and returns the producer for them. By
+// then the group has the producer's id, and the former owners are fenced from the partitions to
+// which the records go.
 func (p *Publisher) admit(ctx context.Context, n int32, records []*kgo.Record) (*Producer, error) {
 	for {
 		self, former, wait, owned := p.Roster.Entry(n)
 		prod := p.Current.Load()
 		switch {
-		case !owned: // the partition is being given away, which its worker learns soon
+		case !owned: // the partition is being given away, and its worker will learn that soon
 			<-ctx.Done()
 		case wait != nil:
 			select {
 			case <-wait:
 			case <-ctx.Done():
 			}
-		case prod == nil || prod.id != self: // it is being renewed
+		case prod == nil || prod.id != self: // the producer is being renewed
 		case former && !p.fence(ctx, n, records):
 			p.pause(ctx, 100*time.Millisecond)
 		default:
@@ -142,7 +142,7 @@ func (p *Publisher) admit(ctx context.Context, n int32, records []*kgo.Record) (
 	}
 }
 
-// fence raises the fences that are missing, and reports whether all stand.
+// fence raises missing fences, and reports whether all are up.
 func (p *Publisher) fence(ctx context.Context, n int32, records []*kgo.Record) bool {
 	missing := p.Roster.Missing(n, records, p.Unread, p.Channels)
 	if len(missing) == 0 {
@@ -161,27 +161,27 @@ func (p *Publisher) fence(ctx context.Context, n int32, records []*kgo.Record) b
 	return true
 }
 
-// set is the records of one partition that are produced together. A partition has at most one at a
-// time, and of the topics where a value replaces another a set holds each key once, so producing
-// some of its records again never puts an older value after a newer one.
+// set holds the records of one partition that are produced together. A partition has at most one
+// set at a time, and a set holds each key of the compacted topics once. So producing some of its
+// records again never puts an older value after a newer one.
 type set struct {
 	p      *Publisher
 	ctx    context.Context
-	number int32 // of the partition
+	number int32 // number of the partition
 	done   func(error)
 
 	left   atomic.Int64
 	mu     sync.Mutex
 	prod   *Producer
 	failed []*kgo.Record
-	err    error // the first that is not worth a retry, else the last
+	err    error // the first error that a retry cannot fix, else the last one
 	fatal  bool
 	tries  int
 }
 
 // Publish produces records of a partition and calls done once, when all are acknowledged or the
-// first fails for good. What fails because of the brokers' state is produced again, for as long as
-// ctx lives: it may have been applied all the same, and repeating it is harmless.
+// first fails for good. Until ctx ends, it produces records again that fail because of the brokers'
+// state. Such a record may have been appended nevertheless; repeating it is harmless.
 func (p *Publisher) Publish(ctx context.Context, number int32, records []*kgo.Record, done func(error)) {
 	s := &set{p: p, ctx: ctx, number: number, done: done}
 	// The client blocks when its buffers are full.
@@ -207,7 +207,7 @@ func (s *set) promise(r *kgo.Record, err error) {
 		s.failed = append(s.failed, r)
 		if !s.fatal {
 			s.err, s.fatal = fmt.Errorf("%s/%d: %w", r.Topic, r.Partition, kafkaadmin.Refused(r.Topic, "Write", err)), !retriable(err)
-			// A worker that ends abandons its records in flight: that is no refusal.
+			// A worker that ends abandons its records in flight. That does not count as a refusal.
 			if s.fatal && s.ctx.Err() == nil {
 				s.p.Counts.Refused.WithLabelValues(r.Topic).Inc()
 			}
@@ -251,8 +251,8 @@ func disowned(err error) bool {
 	return errors.As(err, &data)
 }
 
-// retriable reports whether an error may pass by itself. A record that is too large or a missing
-// right needs a person.
+// retriable reports whether an error may pass by itself. A too large record or a missing right
+// needs a person.
 func retriable(err error) bool {
 	for _, known := range []error{kgo.ErrRecordTimeout, kgo.ErrRecordRetries, kgo.ErrClientClosed} {
 		if errors.Is(err, known) {

@@ -12,37 +12,36 @@ import (
 
 // A new owner fences the former owners of a partition (fence.go), so it must know their producers.
 // Their ids are in the metadata of the group's offsets: an owner publishes nothing of a partition
-// before the group has its producer's id there. The coordinator takes offsets only from members of
-// the present generation, and an owner reads them once its own generation has begun. So it finds
-// every producer that has published anything and did not leave cleanly, whatever the clocks, and
-// however often owners change. A former owner cannot come back under another id: the group does not
-// take that id.
+// before the group has its producer's id there. The coordinator accepts offsets only from members
+// of the current generation, and an owner reads them once its own generation has begun. So it finds
+// every producer that has published anything and did not leave cleanly, whatever the clocks show
+// and however often owners change. A former owner cannot return with another id, because the group
+// would not accept that id.
 
-// Roster knows for each owned partition which producers may still have records on their way, and
-// whether the group has this member's.
+// Roster tracks, for each owned partition, which producers may still have records on their way, and
+// whether the group has this member's id.
 type Roster struct {
 	mu     sync.Mutex
-	self   int64 // id of the producer; -1: there is none now
+	self   int64 // id of the producer; -1: none at the moment
 	of     map[int32]*listed
 	fenced map[Fence]bool
 }
 
 type listed struct {
-	former  []int64       // producers of former owners that are not fenced from all partitions yet, oldest first
+	former  []int64       // producers of former owners that are not fenced everywhere yet, oldest first
 	named   chan struct{} // closed once the group has self
-	has     bool          // it is closed
+	has     bool          // the group has self, and named is closed
 	spoiled bool          // abandoned records of self may be on their way
 }
 
-// maxFormer is how many former producers are remembered. Each is one owner that did not leave in
-// order.
+// maxFormer is how many former producers are remembered. Each belongs to one owner that did not
+// leave in order.
 const maxFormer = 16
 
-// NewRoster makes a roster of no partitions and no producer.
+// NewRoster creates a roster without partitions and producer.
 func NewRoster() *Roster { return &Roster{self: -1, of: map[int32]*listed{}, fenced: map[Fence]bool{}} }
 
-// Take begins with a partition that was assigned. metadata is that of its committed
-// offsets.
+// Take adds an assigned partition. metadata is the metadata of its committed offsets.
 func (r *Roster) Take(n int32, metadata ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +55,7 @@ func (r *Roster) Take(n int32, metadata ...string) {
 	}
 }
 
-// suspect adds a former producer. mu is held.
+// suspect adds a former producer. The caller holds mu.
 func (r *Roster) suspect(of *listed, id int64) {
 	if id < 0 || id == r.self || slices.Contains(of.former, id) {
 		return
@@ -65,7 +64,7 @@ func (r *Roster) suspect(of *listed, id int64) {
 	of.former = of.former[max(0, len(of.former)-maxFormer):]
 }
 
-// drop forgets partitions that are not owned any more.
+// drop removes partitions that are not owned any more.
 func (r *Roster) drop(numbers []int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +73,7 @@ func (r *Roster) drop(numbers []int32) {
 	}
 }
 
-// Spoil notes that a worker of the partition ended while records of it were in flight.
+// Spoil records that a worker of the partition ended while records of it were in flight.
 func (r *Roster) Spoil(n int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +89,7 @@ func (r *Roster) SpoiledOf(numbers []int32) bool {
 	return slices.ContainsFunc(numbers, func(n int32) bool { return r.of[n] != nil && r.of[n].spoiled })
 }
 
-// Become sets the producer's id, or -1 for none. The one before becomes a former producer, and
+// Become sets the producer's id, or -1 for none. The previous one becomes a former producer, and
 // nothing may be published until the group has the new id.
 func (r *Roster) Become(id int64) {
 	r.mu.Lock()
@@ -106,9 +105,9 @@ func (r *Roster) Become(id int64) {
 	}
 }
 
-// Entry returns whether records of a partition may be published, and by which producer. If wait is
-// nil, they may be published once the former producers are fenced; otherwise call Entry again when
-// wait is closed.
+// Entry returns which producer may publish records of a partition. If wait is nil, they may be
+// published, once the former producers (if there are any) are fenced. Otherwise call Entry again
+// when wait is closed.
 func (r *Roster) Entry(n int32) (self int64, former bool, wait <-chan struct{}, owned bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,14 +121,14 @@ func (r *Roster) Entry(n int32) (self int64, former bool, wait <-chan struct{}, 
 	return r.self, len(of.former) > 0, nil, true
 }
 
-// producer is the id of the producer, -1 if there is none now.
+// producer returns the id of the producer, or -1.
 func (r *Roster) producer() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.self
 }
 
-// unnamed are the partitions for which the group does not have the producer yet.
+// unnamed returns the partitions for which the group does not have the producer's id yet.
 func (r *Roster) unnamed() (out []int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,7 +161,7 @@ func (r *Roster) texts(numbers []int32, leaving bool) (texts map[int32]string, s
 	return texts, r.self
 }
 
-// name notes that the group has a producer's id for partitions.
+// name records that the group has a producer's id for partitions.
 func (r *Roster) name(numbers []int32, self int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,8 +176,8 @@ func (r *Roster) name(numbers []int32, self int64) {
 	}
 }
 
-// Missing returns the fences that are still needed before records of a partition are published,
-// each with a record for it. Topics in which no value replaces another need no fence.
+// Missing returns the fences that must be raised before records of a partition are published, each
+// with a record for it. Topics that are not compacted need no fence.
 func (r *Roster) Missing(n int32, records []*kgo.Record, compacted ...string) map[Fence]*kgo.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,7 +199,7 @@ func (r *Roster) Missing(n int32, records []*kgo.Record, compacted ...string) ma
 	return missing
 }
 
-// Raised notes completed fences. A former producer is forgotten once it is fenced from every output
+// Raised records raised fences. It drops a former producer once that is fenced from every output
 // partition that may have its values: from the partition's own number in tidemark.channels, and
 // from all partitions of tidemark.unread.
 func (r *Roster) Raised(fences map[Fence]*kgo.Record, unread, channels string, partitions int32) {
@@ -224,8 +223,8 @@ func (r *Roster) Raised(fences map[Fence]*kgo.Record, unread, channels string, p
 	}
 }
 
-// listedFormat begins the metadata of the offsets. Other texts, such as those that clients write,
-// are ignored.
+// listedFormat begins the metadata of the offsets. Other texts, such as those of other clients, are
+// ignored.
 const listedFormat = "tidemark/1"
 
 func formatListed(self int64, former []int64) string {
@@ -238,7 +237,7 @@ func formatListed(self int64, former []int64) string {
 	return string(b)
 }
 
-// parseListed are the producers that a text names, oldest first.
+// parseListed returns the producers that a text names, oldest first.
 func parseListed(text string) (ids []int64) {
 	words := strings.Fields(text)
 	if len(words) == 0 || words[0] != listedFormat {

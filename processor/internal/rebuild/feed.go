@@ -8,13 +8,12 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/fetch"
 )
 
-// Clients is how many clients fetch for a rebuild. Answers come one after the other on a
-// client's connection to a broker, and where its consumer fetches it makes records of all that is
-// in one before it hands any over: with two, some partitions fold while others are fetched; more
-// were no faster.
+// Clients is how many clients fetch for a rebuild. A client handles answers on its connection to a
+// broker one after the other, and its consumer decodes a whole answer before it delivers any
+// record. With two clients some partitions fold while others are fetched; more were no faster.
 const Clients = 2
 
-// openFeeders makes the feeders of a rebuild, over which the partitions are spread.
+// openFeeders creates the feeders among which the partitions are spread.
 func (r *rebuild) openFeeders() (list []*fetch.Feeder, err error) {
 	for i := range Clients {
 		id := kgo.ClientID("tidemark-rebuild-" + strconv.Itoa(i))

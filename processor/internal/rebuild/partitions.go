@@ -27,7 +27,7 @@ type underway struct {
 	begun, ending bool
 }
 
-// fold rebuilds the partitions, r.parallel at a time: as many as keep the processors busy. More
+// fold rebuilds the partitions, r.parallel at a time: enough to keep the processors busy. More
 // would push each other's memory out of the CPU caches. The results are in the order of r.numbers.
 func (r *rebuild) fold(ctx context.Context) ([]Result, error) {
 	tick := time.NewTicker(tickEvery)
@@ -90,7 +90,7 @@ func (r *rebuild) startWorker(n int32, others []*underway) *underway {
 	return &underway{Worker: w, feeder: f}
 }
 
-// inputBytes is how much of one input a partition may hold in memory.
+// inputBytes returns how much of one input a partition may hold in memory.
 func (r *rebuild) inputBytes() int64 { return r.cfg.InputBytes(min(r.parallel, len(r.numbers))) }
 
 func fedBy(running []*underway, f *fetch.Feeder) (n int) {
@@ -102,7 +102,7 @@ func fedBy(running []*underway, f *fetch.Feeder) (n int) {
 	return n
 }
 
-// advance moves a partition on: it begins when its store is open, and ends where it is to end.
+// advance starts a partition when its store is open, and ends it at its goal.
 func (r *rebuild) advance(s *underway) {
 	plan := r.plans[s.Number]
 	switch {
@@ -114,7 +114,7 @@ func (r *rebuild) advance(s *underway) {
 	case !s.ending && s.Started.Load() && plan.Reached(s.Progress.At()):
 		s.ending = true
 		s.Inbox.Stop(inbox.StopClean)
-		s.reader.Leave() // what comes after it is for others
+		s.reader.Leave() // it must fetch nothing beyond
 	}
 }
 
@@ -148,7 +148,7 @@ func (r *rebuild) begin(s *underway) {
 	s.reader = fetch.Read(w.Ctx, r.engine, w.Inbox, s.feeder, r.inputBytes(), plan.From, plan.Until)
 }
 
-// resume plans a partition whose store has been folded up to some position already.
+// resume plans a partition whose store was already folded up to some position.
 func (r *rebuild) resume(w *steps.Worker, plan opening.Plan) (opening.Plan, error) {
 	for i, topic := range r.cfg.Topics.Inputs {
 		at := w.StoredAt[i]
@@ -205,7 +205,7 @@ func (r *rebuild) report(running []*underway) {
 	r.c.Report(p)
 }
 
-// result is what became of a worker that is done.
+// result returns the result of a worker that is done.
 func (r *rebuild) result(w *steps.Worker) Result {
 	plan := r.plans[w.Number]
 	out := Result{Partition: w.Number, Dir: home.Dir(r.cfg.DataDir, w.Number), Identity: r.engine.IdentityOf(w.Number),
@@ -227,11 +227,10 @@ func (r *rebuild) result(w *steps.Worker) Result {
 	return out
 }
 
-// folded is how many offsets lie between the ends.
+// folded returns how many offsets were folded.
 func (r *Result) folded() int64 { return opening.Behind(r.Until, r.From) }
 
-// host runs the workers of a rebuild. They publish nothing, and a failed one is not opened
-// again.
+// host runs the workers of a rebuild. They publish nothing, and a failed one is not opened again.
 type host struct{ r *rebuild }
 
 func (h host) Publish(w *steps.Worker, _ []*kgo.Record) {
@@ -242,7 +241,7 @@ func (h host) Apply(w *steps.Worker, c setup.Cut) { steps.Apply(h.r.engine, w, c
 
 func (h host) Acknowledged(int32, projections.Position) {}
 
-// Committed is asked only by workers that publish.
+// Committed is called only by workers that publish, so never here.
 func (h host) Committed(int32) projections.Position { return projections.Position{} }
 
 func (h host) HasWorker(*steps.Worker) bool { return false }

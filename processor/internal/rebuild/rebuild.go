@@ -20,53 +20,52 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Config configures Run. Of the processor's configuration it needs Brokers, DataDir and Settings,
+// Config configures Run. Of the processor's configuration Run needs Brokers, DataDir and Settings,
 // and the names of the inputs if they differ from those of package events. It ignores Group and
 // everything about publishing.
 type Config struct {
 	setup.Config
-	// Partitions are those to rebuild; nil: all.
+	// Partitions lists the partitions to rebuild; nil: all.
 	Partitions []int32
-	// Until is up to where each partition is folded, exactly. A partition that is not in it is
-	// folded to where its logs end when Run begins.
+	// Until is the exact position up to which each partition is folded. A partition that it does
+	// not list is folded up to the ends of its logs when Run begins.
 	Until map[int32]projections.Position
 	// Parallel is how many partitions are rebuilt at the same time; 0: as many as there are
-	// processors. Each needs the memory of a live one.
+	// processors. Each needs the memory of a live partition.
 	Parallel int
-	// Resume continues with the stores in DataDir, at whatever position they are: those of an
+	// Resume continues with the stores in DataDir, whatever their positions: those of an
 	// interrupted rebuild, or restored snapshots. Without it DataDir must have no stores.
 	Resume bool
-	// AcceptGap begins at the first record of a log that does not begin at offset 0. The state then
-	// covers only the records that are left.
+	// AcceptGap starts at the first record of a log that does not begin at offset 0. The state then
+	// covers only the remaining records.
 	AcceptGap bool
-	// Report gets the progress about four times a second, from one goroutine; nil: nobody asks.
+	// Report gets the progress about four times a second, from one goroutine; nil: no reports.
 	Report func(Progress)
 }
 
 // Progress is how far a rebuild has come, over all of its partitions.
 type Progress struct {
 	Partitions, Finished int
-	Done, Total          int64         // records, as far as offsets tell
+	Done, Total          int64         // records, estimated by offsets
 	Rate                 float64       // records a second since it began
-	ETA                  time.Duration // 0 = not known
+	ETA                  time.Duration // 0 = unknown
 }
 
-// Result is what became of one partition.
+// Result is the result of one partition.
 type Result struct {
 	Partition   int32
-	Dir         string               // of its store, which is closed
-	Identity    projections.Identity // what the store belongs to
+	Dir         string               // directory of its store, which is closed
+	Identity    projections.Identity // the store's identity
 	From, Until projections.Position // positions before and after; Until is the store's position unless Err is set
-	Digest      [16]byte             // as of Until
+	Digest      [16]byte             // digest at Until
 	Err         error
 }
 
-// Run folds the topics into stores up to a given position, without a group and without
-// publishing (DESIGN §12, replay). It takes the same steps as a live node that opens a partition,
-// but stops where the node would go live. So its stores equal those of a node that was stopped
-// there.
+// Run folds the topics into stores up to a given position, without a group and without publishing
+// (DESIGN §12, replay). It takes the same steps as a live node that opens a partition, but stops
+// where the node would go live. So its stores equal those of a node that was stopped there.
 //
-// A partition that cannot be rebuilt has its Err set and the others go on. The returned error is
+// A partition that cannot be rebuilt has its Err set and the others continue. The returned error is
 // about all partitions: the topics do not fit, the brokers gave no answer, or ctx is done.
 func Run(ctx context.Context, c Config) ([]Result, error) {
 	r, err := newRebuild(c)
@@ -110,19 +109,19 @@ type rebuild struct {
 	parallel int
 	feeders  []*fetch.Feeder
 	numbers  []int32
-	plans    map[int32]opening.Plan // how each partition is folded; its store may be further than from
+	plans    map[int32]opening.Plan // how each partition is folded; its store may be ahead of From
 	refused  map[int32]error
 	began    time.Time
 
 	finished int
-	done     int64 // offsets folded by the partitions that are finished
+	done     int64 // offsets folded by the finished partitions
 }
 
 func newRebuild(c Config) (*rebuild, error) {
-	c.Group = cmp.Or(c.Group, "rebuild") // the name of none: nothing is joined
+	c.Group = cmp.Or(c.Group, "rebuild") // a placeholder: a rebuild joins no group
 	c.CutEvery = cmp.Or(c.CutEvery, setup.RebuildCutEvery)
-	// Nobody waits for a rebuild, and a read that is folded before what it names costs several times
-	// as much.
+	// Nobody waits for a rebuild, and folding a read before the message it names costs several
+	// times as much.
 	c.MergeWait = cmp.Or(c.MergeWait, 5*time.Second)
 	cfg, err := setup.Check(c.Config)
 	if err != nil {
@@ -184,7 +183,7 @@ func (r *rebuild) survey(ctx context.Context) error {
 	return nil
 }
 
-// plan decides from where to where partition n is folded if there is no store.
+// plan plans partition n as if it had no store.
 func (r *rebuild) plan(n int32, logs *engine.Survey) (opening.Plan, error) {
 	o := opening.Plan{Published: true}
 	until, given := r.c.Until[n]
@@ -205,7 +204,7 @@ func (r *rebuild) plan(n int32, logs *engine.Survey) (opening.Plan, error) {
 	return o, nil
 }
 
-// fresh makes sure that nothing is in the way of the stores, or at least nothing unexpected.
+// fresh checks that no unexpected store is in the way.
 func (r *rebuild) fresh() error {
 	if err := private.MkdirAll(r.cfg.DataDir); err != nil {
 		return fmt.Errorf("rebuild: %w", err)

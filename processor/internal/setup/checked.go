@@ -19,7 +19,7 @@ type Checked struct {
 	// Skips are the records of Config.Skip.
 	Skips map[events.RecordID]bool
 	// BatchBytes is how large a record batch may be after decompression, as in ClientOptions
-	// (package inflate). The code that makes the client sets it.
+	// (package inflate). The code that creates the client sets it.
 	BatchBytes int
 }
 
@@ -68,7 +68,7 @@ func Check(c Config) (Checked, error) {
 	return all, nil
 }
 
-// negative returns an error that names a field of c that must not be negative and is.
+// negative returns an error that names a negative field of c that must not be negative.
 func (c *Config) negative() error {
 	for _, d := range []struct {
 		name string
@@ -88,11 +88,11 @@ func (c *Config) negative() error {
 	return nil
 }
 
-// minInputBytes is what an input of a partition may always hold in memory.
+// minInputBytes is how much an input of a partition may always hold in memory.
 const minInputBytes = 2 << 20
 
-// InputBytes returns how many bytes of records one input of a partition may hold when the memory is
-// shared by so many partitions.
+// InputBytes returns how many bytes of records one input of a partition may hold when this many
+// partitions share the memory.
 func (c *Checked) InputBytes(partitions int) int64 {
 	return max(c.QueueBytes/int64(events.NumInputs*max(partitions, 1)), minInputBytes)
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Fold is what a partition's goroutine needs of its projection. It is a seam for tests, which let a
+// Fold is the part of a projection that a partition's goroutine uses. Tests replace it to make a
 // fold panic or a disk fail. In service it is always a *projections.Partition.
 type Fold interface {
 	Lock()
@@ -33,14 +33,14 @@ type Fold interface {
 	Full() error
 	Close() error
 
-	// Projection is what queries read.
+	// Projection returns the partition for queries.
 	Projection() *projections.Partition
 }
 
 // Cut is encoded dirty state that waits until the records published with it are acknowledged.
 type Cut interface {
 	Apply() error
-	// Forgets reports whether the store will lack keys that were published.
+	// Forgets reports whether the store will no longer have some keys that were published.
 	Forgets() bool
 }
 

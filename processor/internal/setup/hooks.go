@@ -14,8 +14,8 @@ type Hooks struct {
 	RetryAfter func(n int) time.Duration
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-	// CloserRecords is by how many records a snapshot must be ahead of a store to replace it where
-	// the log would do as well; 0: as many as take longer to fold than to download.
+	// CloserRecords is how far a snapshot must be ahead of a store to replace it if the log could
+	// be folded instead; 0: so many records that folding them takes longer than the download.
 	CloserRecords int64
 	// LockRecords is how many records are folded at once, at most; 0: a full batch. A small value
 	// makes a backlog of few records.
@@ -31,8 +31,8 @@ type Hooks struct {
 	OpenStore func(dir string, id projections.Identity, o projections.Options) (Fold, error)
 }
 
-// HooksOf returns the hooks of c, so that a test can set them. It is no method of Config, whose
-// methods are part of what package processor exports.
+// HooksOf returns the hooks of c, so that a test can set them. It is not a method of Config,
+// because package processor exports Config's methods.
 func HooksOf(c *Config) *Hooks { return &c.hooks }
 
 func (h Hooks) withDefaults() Hooks {

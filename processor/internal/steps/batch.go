@@ -39,12 +39,12 @@ type batch struct {
 	}
 }
 
-// slot is what became of one item.
+// slot is the result of one item.
 type slot struct {
 	kind    events.Kind // KindNone: not folded
 	outcome projections.Outcome
-	err     error // why it is bad
-	control bool  // a transaction's marker: no event
+	err     error // why the record is bad
+	control bool  // a transaction's marker, not an event
 	clock   bool  // a time of the event was replaced
 }
 
@@ -71,8 +71,8 @@ func (b *batch) recordError(i int, err error) error {
 	return &recordError{r.Topic, r.Partition, r.Offset, err}
 }
 
-// decode decodes and checks the items for partition number of n. Where a record stops the partition
-// the batch ends before it and its error is returned.
+// decode decodes and checks the items for partition number of n. If a record stops the partition,
+// the batch ends before that record and decode returns its error.
 func (b *batch) decode(number, n int32, skips map[events.RecordID]bool) error {
 	b.slots = b.slots[:0]
 	for i := range b.items {
@@ -123,8 +123,8 @@ func (b *batch) decodeOne(i int, s *slot, number, n int32) error {
 
 // fold folds the decoded records under the partition's lock. When it has held the lock for long, it
 // releases it between two records; the state is then as after a batch that ends there. A panic
-// becomes an error that names the record. The state is useless then, and the partition is no longer
-// live. at is the index of that record, -1 if it is not known.
+// becomes an error that names the record. After a panic the state is unusable, and the partition is
+// no longer live. at is the index of that record, or -1 if it is unknown.
 func (b *batch) fold(w *Worker) (at int, err error) {
 	at = -1
 	f, now := w.Fold, w.cfg.Now
@@ -136,7 +136,7 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 	}()
 	defer func() {
 		if v := recover(); v != nil {
-			w.Live.Store(nil) // the next holder of the lock must not read half a record
+			w.Live.Store(nil) // the next holder of the lock must not read a half-folded record
 			if err = guard.New("the fold", v); at >= 0 {
 				err = b.recordError(at, err)
 			}
@@ -180,7 +180,7 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 	return at, nil
 }
 
-// warmUp lets the fold fetch the memory that the batch needs all at once.
+// warmUp lets the fold load the memory that the batch needs all at once.
 func (b *batch) warmUp(f setup.Fold) {
 	w := &b.warm
 	w.messages, w.reads = w.messages[:0], w.reads[:0]

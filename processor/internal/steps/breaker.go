@@ -2,7 +2,7 @@ package steps
 
 import "github.com/tidemark/tidemark/processor/internal/setup"
 
-// breaker counts the bad ones among the last records of a partition.
+// breaker counts bad records among the last records of a partition.
 type breaker struct {
 	setup.Breaker
 	bits []bool // ring of the last records, true = bad
@@ -12,7 +12,7 @@ type breaker struct {
 
 func newBreaker(b setup.Breaker) *breaker { return &breaker{Breaker: b} }
 
-// note takes one record into account and reports whether the partition must stop.
+// note counts one record and reports whether the partition must stop.
 func (b *breaker) note(bad bool) bool {
 	if len(b.bits) < b.Window {
 		b.bits = append(b.bits, bad)

@@ -16,23 +16,22 @@ const (
 	HeaderPartition = "partition"
 	HeaderOffset    = "offset"
 	HeaderReason    = "reason"    // an events.Reason
-	HeaderDetail    = "detail"    // what exactly is wrong, for people
-	HeaderTimestamp = "timestamp" // of the record, in Unix milliseconds: an event without a time has this one
-	HeaderLeftOut   = "left_out"  // what is not copied because it is too large; absent where the copy is whole
+	HeaderDetail    = "detail"    // what exactly is wrong, for people to read
+	HeaderTimestamp = "timestamp" // timestamp of the record, in Unix milliseconds: an event without a time has this one
+	HeaderLeftOut   = "left_out"  // the parts that are not copied because they are too large; absent if the copy is complete
 )
 
-// MaxCopied is up to how many bytes a bad record is copied whole: as many as a good one may have. A
-// topic's limit is on compressed batches, so that a record may be many times as large as any that
-// can be produced again.
+// MaxCopied is the size, in bytes, up to which a bad record is copied completely. It equals the
+// limit of a good record. A topic's limit applies to compressed batches, so a record may be many
+// times larger than any that can be produced again.
 const MaxCopied = events.MaxValueBytes + 64<<10
 
-// copiedKey is up to what length the key of a larger one is copied.
+// copiedKey is how much of a longer key is copied, in bytes, when the record is too large.
 const copiedKey = 4 << 10
 
-// deadLetter makes the copy of a bad record for the dead letters: its key and value, the record's
+// deadLetter returns the copy of a bad record for the dead letters: its key and value, the record's
 // headers, then headers of its own. Its timestamp is the time of writing, because the 30 days of
-// retention count from there. For a record that is too large to copy it has only the place and the
-// size.
+// retention count from there. Of a record that is too large it has only the place and the size.
 func deadLetter(topic string, r *kgo.Record, err error) *kgo.Record {
 	headers := make([]kgo.RecordHeader, 0, len(r.Headers)+6)
 	size := len(r.Key) + len(r.Value)
@@ -66,10 +65,11 @@ func deadLetter(topic string, r *kgo.Record, err error) *kgo.Record {
 	return &kgo.Record{Topic: topic, Partition: r.Partition, Key: key, Value: value, Headers: headers}
 }
 
-// headerOverhead is what a header takes beside its key and value, in bytes, at most.
+// headerOverhead is the largest size of a header besides its key and value, in bytes.
 const headerOverhead = 10
 
-// reasonOf is never empty: an error without a reason of its own counts as undecodable.
+// reasonOf returns the reason of an error, which is never empty: an error without a reason counts
+// as undecodable.
 func reasonOf(err error) events.Reason {
 	if r := events.ReasonOf(err); r != "" {
 		return r

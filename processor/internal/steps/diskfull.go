@@ -1,6 +1,6 @@
 package steps
 
-// checkDisk stops the folding while writes of the store wait for disk space.
+// checkDisk stops folding while writes of the store wait for disk space.
 func (w *Worker) checkDisk() {
 	err := w.Fold.Full()
 	if (err != nil) == w.diskFull || w.Home.Space.GaveUp() {

@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// drainIfDue drains what has changed and publishes it, if that is due and nothing is in flight.
-// waiting reports that the merge holds records back until an input that is behind catches up.
+// drainIfDue drains and publishes the changes, if that is due and nothing is in flight. waiting
+// reports that the merge holds records back until an input that is behind catches up.
 func (w *Worker) drainIfDue(now time.Time, waiting bool) {
 	if w.flight != nil {
 		return
@@ -39,18 +39,18 @@ func (w *Worker) drainIfDue(now time.Time, waiting bool) {
 	w.drain(now, !backlog && rested || fanoutDue || cutDue, records, cutDue)
 }
 
-// A partition in which more than cutEasily bytes are dirty is cut cutRarely times less often than
-// one in which few are. A cut writes each record once that has changed since the last one, however
-// often it has: in direct messages 200,000 events between two cuts cost half the CPU and half the
-// bytes on the disk, for each event, of 20,000.
+// A partition with more than cutEasily dirty bytes is cut cutRarely times less often than one with
+// fewer. A cut writes each changed record once, however often it has changed since the last cut.
+// With direct messages, a cut every 200,000 events costs half the CPU and half the written bytes
+// per event of a cut every 20,000.
 const (
 	cutEasily = 256 << 10
 	cutRarely = 10
 )
 
-// cutDueAt is when the next cut is due: now, if the partition stops or cutBytes are dirty; else
-// CutEvery after the last one, or cutRarely times that. It is zero while none can be taken or there
-// is nothing to store.
+// cutDueAt returns when the next cut is due: now, if the partition stops or cutBytes are dirty;
+// else CutEvery after the last one, or cutRarely times that. It is zero if no cut can be taken or
+// there is nothing to store.
 func (w *Worker) cutDueAt(now time.Time) time.Time {
 	switch {
 	case w.cutting || w.diskFull || w.Home.Space.GaveUp() || w.Fold.Position() == w.stored:
@@ -63,8 +63,8 @@ func (w *Worker) cutDueAt(now time.Time) time.Time {
 	return w.lastCut.Add(w.cfg.CutEvery)
 }
 
-// cutBytes is how many dirty bytes make a cut due. A partition that replays answers no queries, so
-// no query waits for its lock, and its cuts may be large.
+// cutBytes returns how many dirty bytes make a cut due. A partition that replays answers no
+// queries, so no query waits for its lock, and its cuts may be large.
 func (w *Worker) cutBytes() int64 {
 	if !w.replaying {
 		return w.cfg.CutBytes
@@ -72,21 +72,21 @@ func (w *Worker) cutBytes() int64 {
 	return max(w.cfg.CutBytes, w.Fold.RareCut())
 }
 
-// unpublished reports whether something that was folded is not acknowledged yet.
+// unpublished reports whether anything that was folded is not acknowledged yet.
 func (w *Worker) unpublished() bool { return w.acked != w.Fold.Position() }
 
 // fanoutRest is how long the next fan-out waits for each delta of the last one, up to FanoutDelay.
-// In a broker, a cache, a gateway and a client together a delta costs some 20 us of CPU. In a busy
-// channel a value is outdated by the next message, so it is published less often; in an idle
-// channel nothing waits.
+// A delta costs some 20 us of CPU in a broker, a cache, a gateway and a client together. In a busy
+// channel the next message outdates a value, so values are published less often; in an idle channel
+// nothing waits.
 const fanoutRest = 200 * time.Microsecond
 
-// restsUntil is when the next fan-out is due while there is no backlog.
+// restsUntil returns when the next fan-out is due while there is no backlog.
 func (w *Worker) restsUntil() time.Time {
 	return w.lastFull.Add(min(time.Duration(w.lastFanout)*fanoutRest, w.cfg.FanoutDelay))
 }
 
-// dueAt is when drainIfDue publishes the unpublished changes, unless a cut is due or something
+// dueAt returns when drainIfDue publishes the unpublished changes, unless a cut is due or something
 // happens earlier. With a backlog a partition sleeps only while folding waits for a cut to be
 // written; it publishes the folded changes meanwhile.
 func (w *Worker) dueAt(backlog bool) time.Time {
@@ -100,10 +100,10 @@ func (w *Worker) dueAt(backlog bool) time.Time {
 	}
 }
 
-// recordsShare bounds the pause between two drains of channel records while there is a backlog:
-// that many times as long as the last ones took to publish, and at most FanoutDelay. A reader of a
-// large channel sees a message with its channel record, so these do not wait with the fan-out,
-// which has many times as many records.
+// recordsShare limits the pause between two drains of channel records while there is a backlog:
+// recordsShare times as long as the last ones took to publish, and at most FanoutDelay. A reader of
+// a large channel learns of a message from the channel record, so these do not wait for the
+// fan-out, which has many times as many records.
 const recordsShare = 4
 
 // drain collects pending output and publishes it. full includes the fan-out; records includes
@@ -113,7 +113,7 @@ func (w *Worker) drain(now time.Time, full, records, withCut bool) {
 	w.deltas.Reset()
 	deltas, replaying := &w.deltas, w.replaying
 	if replaying {
-		deltas = nil // it was published before
+		deltas = nil // a former owner has published these changes
 	}
 	t0 := w.cfg.Now()
 	if err := w.guarded(func() error {
@@ -160,8 +160,7 @@ func (w *Worker) drain(now time.Time, full, records, withCut bool) {
 	w.traced.drained(full)
 }
 
-// guarded runs f, which takes the partition's lock where it needs it, and turns a panic into an
-// error.
+// guarded runs f, which takes the partition's lock itself, and turns a panic into an error.
 func (w *Worker) guarded(f func() error) error {
 	if err := guard.Err("its projection", f); err != nil {
 		return fmt.Errorf("partition %d at position %v: %w", w.Number, w.Fold.Position(), err)
@@ -198,7 +197,7 @@ func (w *Worker) outgoing() []*kgo.Record {
 	return out
 }
 
-// delivered takes the outcome of the set in flight.
+// delivered handles the outcome of the set in flight.
 func (w *Worker) delivered(now time.Time, err error) {
 	f := w.flight
 	w.flight = nil
@@ -231,7 +230,7 @@ func (w *Worker) delivered(now time.Time, err error) {
 	}
 }
 
-// applied takes the outcome of a cut's writing.
+// applied handles the outcome of writing a cut.
 func (w *Worker) applied(err error) {
 	w.cutting = false
 	if err != nil && w.Home.Space.GaveUp() {

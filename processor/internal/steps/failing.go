@@ -12,23 +12,23 @@ import (
 
 // A failed partition is opened again after a while if the cause may pass by itself: a disk error, a
 // store in use by another process, a missing right, a panic. A record at which the fold panics
-// again and again parks its partition (brake.go). If only a person can help (refusals, a newer
-// version, the breaker), the partition stays failed until a restart or a new assignment.
+// repeatedly parks its partition (brake.go). If only a person can help (refusals, a newer version,
+// the breaker), the partition stays failed until a restart or a new assignment.
 
 const (
 	retryFirst = time.Second
 	retryLast  = time.Minute
-	// retryForget is how long a partition must have been there until the next failure is taken for
-	// a new one.
+	// retryForget is how long a partition must have run before its next failure counts as the
+	// first.
 	retryForget = 5 * time.Minute
 )
 
-// retryAfter is the pause before try number n, from 1 on.
+// retryAfter returns the pause before attempt n, from 1 on.
 func retryAfter(n int) time.Duration { return min(retryFirst<<min(n-1, 10), retryLast) }
 
 // retry opens the partition of a worker that has ended again, after a pause, if its failure may
-// pass by itself and the partition is still this process's by then. A failed standby is started by
-// the standbys of the processor instead, unless it failed while it became the owner.
+// pass by itself and this process still owns the partition by then. The processor's standbys
+// restart a failed standby instead, unless it failed while it became the owner.
 func (w *Worker) retry() {
 	err := w.Failure.Load()
 	if err == nil || !failure.MayPass(*err) || !w.host.HasWorker(w) {
@@ -58,9 +58,9 @@ func (w *Worker) retry() {
 	})
 }
 
-// fail stops the partition for good: in order if the state is right so far, else at once. From here
-// on the partition is not live. The first of several errors is kept, and it alone is the line of
-// this stop: what fails again while the partition ends is its consequence, or the same once more.
+// fail stops the partition for good: in order if the state is still correct, else at once. From
+// here on the partition is not live. Only the first error is kept and logged: later failures while
+// the partition ends are its consequences or the same again.
 func (w *Worker) fail(err error, how inbox.StopKind) {
 	first, sooner := w.err == nil, how > w.stopping
 	w.stopping = max(w.stopping, how)

@@ -14,8 +14,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/metrics"
 )
 
-// foldSome folds some records, lockRecords at most. If there are some but an input that is behind
-// is waited for, it returns until when.
+// foldSome folds at most lockRecords records. If there are records but the merge waits for an input
+// that is behind, foldSome returns when that wait ends.
 func (w *Worker) foldSome(now time.Time) (waitUntil time.Time) {
 	b := &w.batch
 	b.items, waitUntil = w.merge.Pick(now, b.items[:0], cmp.Or(w.cfg.LockRecords, lockRecords))
@@ -66,16 +66,16 @@ func (w *Worker) foldSome(now time.Time) (waitUntil time.Time) {
 	if stop != nil {
 		w.fail(stop, inbox.StopClean)
 	}
-	clear(b.items) // let go of the records
+	clear(b.items) // release the records
 	return time.Time{}
 }
 
-// judge passes the decoded records to the breaker. If it trips, the batch ends before the record
-// that tripped it. Records that only the fold refuses, for exceeding a limit, are one user's doing
-// and no reason to stop the partition.
+// judge passes the decoded records to the breaker. If the breaker trips, the batch ends before that
+// record. Records that only the fold refuses, because they exceed a limit, do not count: one user
+// causes those, and the partition goes on.
 func (w *Worker) judge() error {
 	if w.replaying {
-		return nil // it was judged when it was folded first
+		return nil // these records were judged when they were first folded
 	}
 	b := &w.batch
 	for i := range b.slots {
@@ -100,14 +100,14 @@ func (w *Worker) account() {
 		s, it := &b.slots[i], &b.items[i]
 		last[it.In] = it.Rec
 		switch {
-		case s.control, w.standby: // the owner counts
+		case s.control, w.standby: // the owner accounts for these records
 			continue
 		case s.err == nil:
 			w.metrics.Folded(s.kind, s.outcome, s.clock)
 			continue
 		}
 		if w.replaying {
-			continue // it is among the dead letters
+			continue // it goes to the dead letters
 		}
 		reason := reasonOf(s.err)
 		w.metrics.DeadLetter(it.In, reason)
@@ -126,15 +126,14 @@ func (w *Worker) account() {
 	w.metrics.Flush()
 }
 
-// badRecord is the last bad record that one log line stands for.
+// badRecord is the last of several bad records that share one log line.
 type badRecord struct {
 	events.RecordID
 	reason events.Reason
 	err    error
 }
 
-// logBad logs that records went to the dead letters: one line for count of them, which names the
-// last.
+// logBad logs that count records went to the dead letters, in one line that names the last of them.
 func (w *Worker) logBad(count int) {
 	if count == 0 {
 		return

@@ -9,33 +9,35 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// A store that is ahead of the group's offsets publishes again what changed since them, because
-// another owner may have published less in the meantime (Partition.Republish). It cannot do so for
-// keys that it has forgotten. An example is a deleted channel: another owner that had not folded
-// the deletion yet may have published the members' values. So a cut that forgets keys is written
-// once the group has committed its position. Then every other owner begins behind the deletion.
+// A store that is ahead of the group's offsets publishes everything again that changed since them,
+// because another owner may have published less in the meantime (Partition.Republish). It cannot do
+// so for keys that it has forgotten. An example is a deleted channel: another owner that had not
+// folded the deletion yet may have published the members' values. So a cut that forgets keys is
+// written only after the group has committed its position. From then on every other owner begins
+// behind the deletion.
 
-// held is a cut that is acknowledged and waits for the group's offsets.
+// held is an acknowledged cut that waits for the group's offsets.
 type held struct {
 	cut   setup.Cut // nil: none is held
 	at    projections.Position
-	until time.Time // of a worker that stops: when it gives up; zero: it does not stop
+	until time.Time // when a stopping worker gives up; zero: it does not stop
 	is    atomic.Bool
 }
 
-// heldPatience is how long a worker that stops waits for the group to commit the position of a held
-// cut. A commit takes some 100 ms. Without the cut the next owner folds again what is in it.
+// heldPatience is how long a stopping worker waits for the group to commit the position of a held
+// cut. A commit takes some 100 ms. Without the cut the next owner folds its records again.
 const heldPatience = time.Second
 
-// write writes the cut of a set that is acknowledged, at once or when the group has committed it.
+// write writes the cut of an acknowledged set, at once or when the group has committed its
+// position.
 func (w *Worker) write(now time.Time, f *flight) {
 	w.cutting = true
-	if w.replaying || !f.cut.Forgets() { // what replays was committed before
+	if w.replaying || !f.cut.Forgets() { // a former owner committed what a replay folds
 		w.out.Apply(w, f.cut)
 		return
 	}
 	w.held.cut, w.held.at = f.cut, f.position
-	w.held.is.Store(true) // before the offsets are looked at: their next change is told
+	w.held.is.Store(true) // set before the offsets are read, so that their next change wakes the worker
 	w.writeHeld(now)
 }
 
@@ -62,7 +64,7 @@ func (w *Worker) writeHeld(now time.Time) {
 	h.is.Store(false)
 }
 
-// wait is how long a worker that stops may sleep.
+// wait returns how long a stopping worker may sleep.
 func (h *held) wait(now time.Time) time.Duration {
 	if h.cut == nil {
 		return time.Hour

@@ -10,20 +10,20 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// hub tells watchers which channels changed for their user in one partition, and those who watch the
-// users of all partitions of the node that something changed in this one. When nobody watches, a
-// batch of deltas costs it two atomic loads.
+// hub notifies watchers of the channels that change for their user in one partition. It also
+// notifies watches of a user in all partitions of the node that something changed in this one.
+// Without watches, a batch of deltas costs two atomic loads.
 //
-// Changes reach a watcher in three ways. A delta of its user names the channel. A channel's labels,
-// and whether it is archived, are in the channel's record alone, which notifies the watchers of the
+// Changes reach a watcher in three ways. A delta of its user names the channel. Labels and
+// archiving of a channel are only in the channel record, which notifies the watchers of the
 // channel's members when they change. In a large channel other users' messages make no deltas, so
-// every record of the channel notifies these watchers: byLarge has them. It is filled when a
+// every record of the channel notifies these watchers: byLarge has them. byLarge is filled when a
 // watch begins, and then follows the deltas: a user who joins or leaves a large channel gets one,
 // and so does every member of a channel that turns large or small.
 type hub struct {
 	Watchers atomic.Int32
 	number   int32
-	arrivals *arrivals.Registry // nil: nobody watches
+	arrivals *arrivals.Registry // nil: there are no such watches
 
 	mu      sync.Mutex
 	ended   bool
@@ -34,24 +34,25 @@ type hub struct {
 	delta  events.UnreadDelta
 }
 
-// Watcher collects the channels that changed for one user in one partition. It is coalescing:
-// however slow its reader is, it holds each channel once.
+// Watcher collects the channels that change for one user in one partition. It coalesces: however
+// slow its reader is, it holds each channel once.
 type Watcher struct {
 	hub    *hub
 	user   string
 	signal chan struct{}
 
-	// Under hub.mu:
+	// The hub's mu guards these:
 	changed map[string]struct{}
-	large   map[string]struct{} // the large channels in whose byLarge it is
+	large   map[string]struct{} // the large channels whose byLarge entry has the watcher
 	stopped bool
 }
 
-// Signal receives when Changed has something to tell. It is closed when the partition stops being
-// live here.
+// Signal receives a value when Changed has news. It is closed when the partition stops being live
+// here.
 func (w *Watcher) Signal() <-chan struct{} { return w.signal }
 
-// Changed returns the ids of the channels that changed since the last call, each once, in no order.
+// Changed returns the ids of the channels that changed since the last call, each once, in no
+// particular order.
 func (w *Watcher) Changed() []string {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
@@ -74,9 +75,8 @@ func (w *Watcher) Stop() {
 	h.remove(w)
 }
 
-// Watch begins a watch. large lists the large channels that the user is a member of now; it is
-// called when deltas of the user are noted already, so that no change of membership falls between
-// the two.
+// Watch begins a watch. large lists the large channels that the user is a member of now. Watch
+// calls it after it has begun to note the user's deltas, so that it misses no change of membership.
 func (h *hub) Watch(user string, large func(yield func(channelID string))) (*Watcher, error) {
 	w := &Watcher{hub: h, user: user, signal: make(chan struct{}, 1), changed: map[string]struct{}{}, large: map[string]struct{}{}}
 	if err := h.add(w); err != nil {
@@ -112,7 +112,7 @@ func (h *hub) add(w *Watcher) error {
 	return nil
 }
 
-// followLarge lets a watcher see the records of a large channel. mu is held.
+// followLarge notifies a watcher of the records of a large channel. The caller holds mu.
 func (h *hub) followLarge(w *Watcher, channelID string) {
 	if h.byLarge[channelID] == nil {
 		h.byLarge[channelID] = map[*Watcher]struct{}{}
@@ -121,7 +121,7 @@ func (h *hub) followLarge(w *Watcher, channelID string) {
 	w.large[channelID] = struct{}{}
 }
 
-// unfollowLarge ends what followLarge began. mu is held.
+// unfollowLarge undoes followLarge. The caller holds mu.
 func (h *hub) unfollowLarge(w *Watcher, channelID string) {
 	delete(w.large, channelID)
 	delete(h.byLarge[channelID], w)
@@ -145,15 +145,15 @@ func (h *hub) remove(w *Watcher) {
 	h.Watchers.Add(-1)
 }
 
-// membership says who belongs to a channel now: a *projections.Partition, asked by the goroutine
-// that folds.
+// membership returns the current members of a channel. It is a *projections.Partition; the
+// goroutine that folds calls it.
 type membership interface {
 	FewMembers(channelID string, most int, fn func(userID []byte)) bool
 	IsMember(userID, channelID string) bool
 }
 
-// note adds the channels that the records change to their watchers. It keeps none of the records'
-// memory.
+// note adds the channels that the records change to their watchers. It keeps no reference to the
+// records' memory.
 func (h *hub) note(records []projections.OutRecord, of membership) {
 	h.noteArrivals(records)
 	if h.Watchers.Load() == 0 {
@@ -176,8 +176,8 @@ func (h *hub) note(records []projections.OutRecord, of membership) {
 	}
 }
 
-// noteArrivals tells those who watch users of all partitions. It comes before the hub's own
-// watchers, so that a watch that begins meanwhile is told by one of the two.
+// noteArrivals notifies the watches of users in all partitions. It runs before the hub notifies its
+// own watchers, so that one of the two notifies a watch that begins meanwhile.
 func (h *hub) noteArrivals(records []projections.OutRecord) {
 	if h.arrivals == nil || !h.arrivals.Any() {
 		return
@@ -200,7 +200,7 @@ func (h *hub) noteDelta(r *projections.OutRecord) {
 	for w := range watchers {
 		w.note(channelID)
 		switch {
-		case !readable: // or that of a thread, which does not say whether the channel is large
+		case !readable: // or a thread's delta, which does not state whether the channel is large
 		case h.delta.Member && h.delta.Large:
 			h.followLarge(w, channelID)
 		default:
@@ -217,8 +217,8 @@ func (h *hub) noteChannel(r *projections.OutRecord, watchers map[*Watcher]struct
 	noteAll(watchers, string(r.ChannelID))
 }
 
-// notifyMembers notifies the watchers of a channel whose labels changed, or whether it is archived.
-// A user who left since, or whose channel is gone since, is told by a delta. The hub's mu is held.
+// notifyMembers notifies the watchers of a channel whose labels or archiving changed. A delta
+// notifies a user who has left since, or whose channel is gone. The caller holds the hub's mu.
 func (h *hub) notifyMembers(channelID string, of membership) {
 	if of.FewMembers(channelID, len(h.byUser), func(userID []byte) { noteAll(h.byUser[string(userID)], channelID) }) {
 		return
@@ -236,16 +236,16 @@ func noteAll(watchers map[*Watcher]struct{}, channelID string) {
 	}
 }
 
-// note adds a channel that changed. The hub's mu is held.
+// note adds a changed channel. The caller holds the hub's mu.
 func (w *Watcher) note(channelID string) {
 	w.changed[channelID] = struct{}{}
 	select {
 	case w.signal <- struct{}{}:
-	default: // it has a signal that it has not taken yet
+	default: // an earlier signal is still pending
 	}
 }
 
-// end closes all signals: the partition is not live here any more.
+// end closes all signals: the partition is no longer live here.
 func (h *hub) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

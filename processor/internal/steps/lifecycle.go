@@ -21,47 +21,47 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Host runs workers. A Processor is one, and so is a rebuild.
+// Host runs workers. A Processor is a Host, and so is a rebuild.
 type Host interface {
 	outside
-	// HasWorker reports whether a worker is still that of its partition here.
+	// HasWorker reports whether a worker is still the current one of its partition here.
 	HasWorker(w *Worker) bool
-	// CloseInbox closes a worker's inbox; one that failed leaves its inputs paused, if it is still
-	// that of its partition.
+	// CloseInbox closes a worker's inbox. A failed worker leaves its inputs paused, if it is still
+	// the current one of its partition.
 	CloseInbox(w *Worker, failed bool)
-	// Spoil notes that a worker ended while records of it were in flight.
+	// Spoil records that a worker ended while records of it were in flight.
 	Spoil(partition int32)
-	// Reopen opens the partition of a worker that has failed again, if it is still here, and
-	// reports whether it is.
+	// Reopen opens the partition of a failed worker again, if this process still owns it, and
+	// reports whether it does.
 	Reopen(w *Worker, change func(next *Worker)) bool
-	// Ending is closed when the partitions are to end.
+	// Ending is closed when all partitions must end.
 	Ending() <-chan struct{}
 }
 
-// lease ties a worker to its host: how its store is opened, how the worker begins and how it ends.
+// lease ties a worker to its host: how its store is opened, and how the worker begins and ends.
 type lease struct {
 	engine *engine.Engine
 	host   Host
-	Ctx    context.Context // ends with the worker: what it still has in flight is given up
+	Ctx    context.Context // ends with the worker: work still in flight is given up
 	cancel context.CancelFunc
 
-	After    <-chan struct{}      // nil, or closed when an earlier worker has closed the same store
+	After    <-chan struct{}      // closed when an earlier worker has closed the same store; nil: there is none
 	Opened   chan struct{}        // closed when StoredAt is known
 	StoredAt projections.Position // the store's position when it was opened
-	refused  error                // set before main if there is nothing to open
-	orders   chan opening.Order   // holds the order to begin, or to give up
+	refused  error                // set before main runs if nothing must be opened
+	orders   chan opening.Order   // holds the order to begin or to give up
 	Home     *home.Home
 	Started  atomic.Bool
-	Tails    atomic.Bool // it was begun as a standby and was not promoted
+	Tails    atomic.Bool // it began as a standby and has not been promoted
 
-	Postponed atomic.Bool               // openLater starts it
+	Postponed atomic.Bool               // openLater will start it
 	reopened  int                       // how often its partition was rebuilt without a new assignment
-	tries     int                       // how often it was tried again since it last ran for long
-	retryAt   atomic.Pointer[time.Time] // when it is tried again, nil if it is not
-	Copying   sync.RWMutex              // held while the store is copied, and to close it
+	tries     int                       // retries since the partition last ran for long
+	retryAt   atomic.Pointer[time.Time] // when it is opened again; nil: it is not
+	Copying   sync.RWMutex              // read-locked while the store is copied, locked to close it
 }
 
-// New makes the worker of a partition. It opens its store once after is closed; nil: at once.
+// New creates the worker of a partition. It opens its store once after is closed; nil: at once.
 func New(r *engine.Engine, h Host, number int32, client *kgo.Client, after <-chan struct{}) *Worker {
 	w := &Worker{
 		Number: number, count: r.Cluster.Load().Partitions, cfg: &r.Config, out: h, log: r.Log,
@@ -95,7 +95,7 @@ func (w *Worker) main() {
 	w.attempt("the next try to open its partition", w.retry)
 }
 
-// attempt runs a part of the end, so that a panic in it leaves out no other part.
+// attempt runs a part of the end, so that a panic in one part does not skip the others.
 func (w *Worker) attempt(what string, f func()) {
 	if err := guard.Do(what, f); err != nil {
 		w.log.Error("partition did not stop cleanly", append(guard.Attrs(err), "partition", w.Number)...)
@@ -128,8 +128,8 @@ func (w *Worker) serve() {
 	}
 }
 
-// awaitOrder waits until it is decided where the partition starts. It returns false if it is to end
-// instead.
+// awaitOrder waits for the order where the partition starts. It returns false if the worker must
+// end instead.
 func (w *Worker) awaitOrder() bool {
 	for {
 		select {
@@ -142,7 +142,7 @@ func (w *Worker) awaitOrder() bool {
 			w.start(w.cfg.Now(), o.Plan, o.Ends)
 			return true
 		case <-w.Inbox.Wake:
-			// Records may be here before the order is: they stay in the inbox.
+			// Records that came before the order stay in the inbox.
 			stop, failed := w.Inbox.Peek()
 			if failed != nil {
 				w.fail(failed, inbox.StopAbort)
@@ -155,7 +155,7 @@ func (w *Worker) awaitOrder() bool {
 	}
 }
 
-// Begin lets a worker whose store is open start.
+// Begin gives the order to start to a worker whose store is open.
 func (w *Worker) Begin(o opening.Order) {
 	w.Inbox.Expect(o.Plan.From)
 	w.Tails.Store(o.Standby)
@@ -176,7 +176,7 @@ func (w *Worker) GiveUp(err error) {
 	}
 }
 
-// ResumeAt is where a worker that has started goes on to be fetched.
+// ResumeAt returns where to continue fetching for a worker that has started.
 func (w *Worker) ResumeAt() (projections.Position, bool) {
 	return w.Inbox.Expected(), w.Started.Load()
 }
@@ -212,8 +212,8 @@ func (w *Worker) finish() {
 	}
 }
 
-// endWatches ends the watches of users in this partition, and if it was live those in all
-// partitions of this node: the partition may be live elsewhere from now on.
+// endWatches ends the watches of users in this partition. If the partition was live it also ends
+// those in all partitions of this node, because the partition may be live elsewhere from now on.
 func (w *Worker) endWatches() {
 	w.Hub.end()
 	if w.served != nil {
@@ -221,9 +221,9 @@ func (w *Worker) endWatches() {
 	}
 }
 
-// remember keeps whom the partition knew, if it has failed: for as long as it stays assigned to
-// this process nobody else answers for it, so what is known here is all that anybody was told. Of a
-// corrupt store nothing is known.
+// remember keeps the users of a failed partition. As long as the partition stays assigned to this
+// process, no other member answers for it, so this list covers every user about whom anything was
+// published. After a corruption there is no list.
 func (w *Worker) remember() {
 	err := w.Failure.Load()
 	switch {
@@ -235,7 +235,8 @@ func (w *Worker) remember() {
 	}
 }
 
-// closeStore waits for the readers that saw the partition live and hold its lock.
+// closeStore waits for readers that saw the partition live and hold its lock, then closes the
+// store.
 func (w *Worker) closeStore() error {
 	w.Copying.Lock()
 	defer w.Copying.Unlock()
@@ -245,11 +246,11 @@ func (w *Worker) closeStore() error {
 	return guard.Err("the closing of its store", w.Fold.Close)
 }
 
-// maxReopened bounds how often a partition is rebuilt without a new assignment.
+// maxReopened limits how often a partition is rebuilt without a new assignment.
 const maxReopened = 3
 
-// rebuild gives up a store that was found corrupt while it was in use: it is moved aside, and if
-// the partition is still here, another worker brings a snapshot or folds the log.
+// rebuild gives up a store that was found corrupt while it was in use. It moves the store aside; if
+// this process still owns the partition, another worker restores a snapshot or folds the log.
 func (w *Worker) rebuild(why error) {
 	if err := w.Home.Quarantine(w.Home.Dir(), why); err != nil {
 		w.log.Error("partition cannot be rebuilt", "partition", w.Number, "err", err)
@@ -260,7 +261,7 @@ func (w *Worker) rebuild(why error) {
 	}
 }
 
-// Failed is why the partition is not here: its failure, or that it was given away.
+// Failed returns why the partition is not here: its failure, or that it was given away.
 func (w *Worker) Failed() error {
 	if err := w.Failure.Load(); err != nil {
 		return *err
@@ -278,7 +279,7 @@ func Apply(r *engine.Engine, w *Worker, c setup.Cut) {
 	})
 }
 
-// Checkpoint makes dir a copy of the store of a partition that is live. The store is not closed
+// Checkpoint creates dir as a copy of the store of a live partition. The store stays open
 // meanwhile.
 func (w *Worker) Checkpoint(dir string) error {
 	w.Copying.RLock()

@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// start begins to fold, with an open store and before anything is fetched.
+// start starts folding, with an open store and before anything is fetched.
 func (w *Worker) start(now time.Time, o opening.Plan, ends projections.Position) {
 	w.plan = o
 	w.merge = merge.NewMerger(w.cfg.MergeWait)
@@ -48,7 +48,7 @@ func (w *Worker) start(now time.Time, o opening.Plan, ends projections.Position)
 	}
 }
 
-// skipTo moves the fold to a position over offsets that the logs do not have.
+// skipTo moves the fold forward to a position, past offsets that the logs no longer have.
 func (w *Worker) skipTo(position projections.Position) {
 	at := w.Fold.Position()
 	if at == position {
@@ -63,9 +63,9 @@ func (w *Worker) skipTo(position projections.Position) {
 	}
 }
 
-// advanceOpening moves a partition that replays over gaps before its goal, and starts to publish
-// once it is there. Nothing beyond the goal has been folded by then, so the changes that were
-// drained and dropped are exactly those that were published before.
+// advanceOpening moves a replaying partition past gaps before its goal, and starts to publish once
+// it is there. Nothing beyond the goal has been folded by then, so the changes that were drained
+// and dropped are exactly those that were published before.
 func (w *Worker) advanceOpening(now time.Time) {
 	position := w.Fold.Position()
 	for i, until := range w.plan.Until {
@@ -91,30 +91,30 @@ func (w *Worker) advanceOpening(now time.Time) {
 	}
 }
 
-// startPublishing ends the replay: what is folded from here on is published. The partition is live
-// once it has come to goal, which is beyond its position only if two owners overlapped and left a
-// store and a commit that are incomparable. Readers may have seen everything up to goal, so the
-// partition answers nobody before it is there.
+// startPublishing ends the replay: everything folded from here on is published. The partition is
+// live once it has reached goal, which is beyond its position only if two owners overlapped and
+// left a store and a commit that are incomparable. Readers may have seen everything up to goal, so
+// the partition answers no queries before it is there.
 func (w *Worker) startPublishing(now time.Time, goal projections.Position) {
 	w.replaying = false
 	w.tellFold()
 	w.merge.Limit(nil)
 	if w.plan.Republish {
 		w.Fold.Republish(w.plan.RepublishSince)
-		w.acked = w.plan.RepublishSince // until that is published nothing beyond it is committed
+		w.acked = w.plan.RepublishSince // until the changes since are published again, nothing beyond is committed
 	}
 	w.plan.Until = goal
 	w.goLiveAtGoal(now)
 }
 
-// tellFold lets the fold know whether its changes are published. It is called when all is drained.
+// tellFold sets whether the fold's changes are published. It is called when everything is drained.
 func (w *Worker) tellFold() {
 	w.Fold.Lock()
 	defer w.Fold.Unlock()
 	w.Fold.Quiet(w.replaying)
 }
 
-// goLiveAtGoal makes a partition that opens and publishes live once it has come to its goal.
+// goLiveAtGoal makes an opening partition that publishes live once it has reached its goal.
 func (w *Worker) goLiveAtGoal(now time.Time) {
 	if w.atGoal() {
 		w.goLive(now)
@@ -123,7 +123,7 @@ func (w *Worker) goLiveAtGoal(now time.Time) {
 	}
 }
 
-// atGoal reports whether a partition that opens has come to the end of its plan.
+// atGoal reports whether an opening partition has reached the end of its plan.
 func (w *Worker) atGoal() bool { return w.plan.Reached(w.Fold.Position()) }
 
 func (w *Worker) goLive(now time.Time) {
@@ -134,7 +134,7 @@ func (w *Worker) goLive(now time.Time) {
 	w.log.Info("partition is live", "partition", w.Number, "position", w.Fold.Position(), "after", now.Sub(w.began))
 }
 
-// sayEvery is how often the progress of an opening is logged.
+// logEvery is how often the progress of an opening is logged.
 const logEvery = 5 * time.Second
 
 func (w *Worker) report(now time.Time, position projections.Position) {

@@ -9,13 +9,13 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// progress is a partition's position as others see it, and the callers that wait for a later one.
+// progress publishes a partition's position, and holds the callers that wait for a later one.
 type progress struct {
 	position [events.NumInputs]atomic.Int64
 	Waiting  atomic.Int32
 
 	mu     sync.Mutex
-	ended  error // set when the partition will come no further here
+	ended  error // set when the position will not advance here any more
 	waiter map[*waiter]struct{}
 }
 
@@ -26,8 +26,8 @@ type waiter struct {
 	err    error
 }
 
-// advance publishes a position and releases the callers that waited for it. It costs next to
-// nothing when none wait.
+// advance publishes a position and releases the callers that waited for it. It costs almost nothing
+// if none wait.
 func (p *progress) advance(position projections.Position) {
 	for i := range position {
 		p.position[i].Store(position[i])
@@ -53,7 +53,7 @@ func (p *progress) release(w *waiter, err error) {
 	close(w.done)
 }
 
-// end lets everybody go with err, now and from now on.
+// end releases all callers with err, now and from now on.
 func (p *progress) end(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

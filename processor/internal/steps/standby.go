@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// A worker as a standby folds a partition that another member owns. It publishes nothing and
+// A worker that is a standby folds a partition that another member owns. It publishes nothing and
 // commits nothing, and writes its store like an owner. It is opened like any other worker, and
 // keeps replaying until it is promoted.
 //
@@ -30,9 +30,9 @@ func (w *Worker) receiveStandby(now time.Time, n *inbox.News) {
 	}
 }
 
-// follow lets a standby fold up to the group's offsets. It ignores offsets that are behind it in
-// any input: then an owner other than the present one has published what the standby has, and no
-// owner has published the state that combines both.
+// follow lets a standby fold up to the group's offsets. It ignores offsets that are behind the
+// store in any input: then an owner other than the current one has published what the standby has,
+// and no owner has published the state that combines both.
 func (w *Worker) follow(committed projections.Position) {
 	if committed.Dominates(w.plan.Until) {
 		w.plan.Until = committed
@@ -40,14 +40,14 @@ func (w *Worker) follow(committed projections.Position) {
 	}
 }
 
-// promote makes a standby an owner that opens. The store stays open, and what was fetched is kept.
+// promote makes a standby an opening owner. The store stays open, and fetched records are kept.
 func (w *Worker) promote(now time.Time, o *opening.Order) {
 	position := w.Fold.Position()
 	w.standby = false
 	w.plan, w.goal = o.Plan, o.Plan.Until
 	w.plan.From = position
 	if !o.Plan.Published {
-		w.plan.Until = position // nothing is left that was published before: the replay ends here
+		w.plan.Until = position // everything published before is folded: the replay ends here
 	}
 	w.merge.Limit(&w.plan.Until)
 	for i := range o.Ends {

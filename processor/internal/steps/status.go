@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// NotLive is why a worker without live projections has none.
+// NotLive returns why a worker has no live projections.
 func (w *Worker) NotLive() error {
 	if err := w.Failure.Load(); err != nil {
 		return *err
@@ -60,7 +60,7 @@ func (w *Worker) Stats(part *projections.Partition) (s projections.Stats, d proj
 	return part.Stats(), part.Disk(), true
 }
 
-// LagSeconds is how old the last folded record of an input is while there are more.
+// LagSeconds returns the age of the last folded record of an input if there are more, else 0.
 func (w *Worker) LagSeconds(in events.Input, lag int64, now time.Time) float64 {
 	if last := w.lastTime[in].Load(); lag > 0 && last > 0 {
 		return max(now.Sub(time.UnixMilli(last)).Seconds(), 0)

@@ -26,14 +26,15 @@ import (
 // back through the inbox.
 type outside interface {
 	// Publish produces the records, all or with an error, and then calls the inbox's PublishDone.
-	// It does not touch the records' memory after that.
+	// After that it does not use the records' memory.
 	Publish(w *Worker, records []*kgo.Record)
 	// Apply writes the cut and then calls the inbox's ApplyDone.
 	Apply(w *Worker, c setup.Cut)
-	// Acknowledged notes that everything up to position is published: the group may commit it.
+	// Acknowledged states that everything up to position is published, so that the group may commit
+	// it.
 	Acknowledged(partition int32, position projections.Position)
-	// Committed is what the group has committed of a partition that is this member's. The inbox is
-	// poked when it changes while the worker holds a cut.
+	// Committed returns the group's offsets of an owned partition. When they change while the
+	// worker holds a cut, the inbox is poked.
 	Committed(partition int32) projections.Position
 }
 
@@ -49,7 +50,7 @@ type outside interface {
 // A cut that forgets keys waits for the group's offsets, too (holding.go).
 type Worker struct {
 	Number  int32
-	count   int32 // partitions of the inputs
+	count   int32 // partition count of the inputs
 	cfg     *setup.Checked
 	out     outside
 	log     *slog.Logger
@@ -62,19 +63,19 @@ type Worker struct {
 	lastTime [events.NumInputs]atomic.Int64 // timestamp of the last record folded, Unix milliseconds
 	Life     life.Cycle
 	Live     atomic.Pointer[projections.Partition] // nil unless life.Live or life.Stopping
-	Known    atomic.Pointer[projections.Known]     // once it has failed: the users that it knew when it was live last
+	Known    atomic.Pointer[projections.Known]     // after a failure: the users of the partition when it was last live
 	Failure  atomic.Pointer[error]
 	Done     chan struct{} // closed when the goroutine has ended and the store is closed
 
 	Fold    setup.Fold
-	served  *projections.Partition // what was live; nil: nothing was
+	served  *projections.Partition // the projections that were live; nil: none were
 	merge   *merge.Merger
 	batch   batch
 	breaker *breaker
 	deltas  projections.Deltas
-	records []kgo.Record // memory of the set in flight
+	records []kgo.Record // memory of the records in flight
 	dead    []*kgo.Record
-	bad     loglimit.Limiter // records that went to the dead letters and are not logged yet
+	bad     loglimit.Limiter // records in the dead letters that are not logged yet
 	lastBad badRecord
 
 	traced traced
@@ -84,25 +85,25 @@ type Worker struct {
 	lease
 
 	plan       opening.Plan
-	goal       projections.Position // where it goes live, once it does not replay any more
-	replaying  bool                 // the records that it folds were published before, so it publishes nothing
-	standby    bool                 // it follows the owner's published offsets and does not go live
+	goal       projections.Position // where it goes live, once the replay has ended
+	replaying  bool                 // a former owner has published what it folds, so it publishes nothing
+	standby    bool                 // it follows the owner's committed offsets and does not go live
 	opening    atomic.Pointer[life.Progress]
 	began      time.Time
 	lastLogged time.Time // when progress was logged last
 
 	pending      int           // records folded since the last drain
 	pendingSince time.Time     // when the first of them was
-	lastFull     time.Time     // of the last drain of everything
-	lastFanout   int           // records in it
-	lastRecords  time.Time     // of the last drain of channels' records
-	recordsTook  time.Duration // from there to its acknowledgement
-	flight       *flight       // published records, and a cut, that wait for acknowledgements
+	lastFull     time.Time     // time of the last drain of everything
+	lastFanout   int           // number of records in it
+	lastRecords  time.Time     // time of the last drain of channel records
+	recordsTook  time.Duration // how long those took to be acknowledged
+	flight       *flight       // published records, and possibly a cut, that wait for acknowledgements
 	acked        projections.Position
 	stored       projections.Position
 	cutting      bool // a cut is being applied, or held
 	held         held
-	diskFull     bool // the disk is: nothing is folded and no cut is taken
+	diskFull     bool // the disk is full: nothing is folded and no cut is taken
 	lastCut      time.Time
 	stopping     inbox.StopKind
 	err          error // why it stops by itself
@@ -111,12 +112,12 @@ type Worker struct {
 // flight is a set of records that is being published.
 type flight struct {
 	position projections.Position
-	full     bool      // everything up to position is in it or was before
-	channels bool      // at least the channels' records are
-	cut      setup.Cut // nil: none was taken
+	full     bool      // it completes everything up to position
+	channels bool      // it includes the channel records
+	cut      setup.Cut // nil: no cut was taken
 	began    time.Time
 	records  int
-	oldest   int64 // timestamp of the oldest record folded since the full drain before; 0: none was, or it is not full
+	oldest   int64 // timestamp of the oldest record folded since the previous full drain; 0: none, or not a full drain
 }
 
 // step does all work that is due now. It returns how long the goroutine may sleep unless the inbox
@@ -127,7 +128,7 @@ func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
 	w.logBad(w.bad.Due(now))
 	w.writeHeld(now)
 	if w.stopping == inbox.StopAbort {
-		// A cut that is being applied was acknowledged: it is waited for, since it uses the store.
+		// A cut that is being applied is acknowledged. Wait for it, because it uses the store.
 		if w.diskFull {
 			w.Home.Space.GiveUp()
 		}
@@ -153,7 +154,7 @@ func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
 		return 0, false
 	case inbox.StopClean:
 		if w.diskFull && w.published() {
-			w.Home.Space.GiveUp() // what is not stored is folded again
+			w.Home.Space.GiveUp() // what is not stored will be folded again
 		}
 		if w.Home.Space.GaveUp() {
 			return w.held.wait(now), !w.cutting
@@ -200,21 +201,21 @@ func (w *Worker) receive(now time.Time) {
 }
 
 // maxUndrained is how many pairs may have changed before their deltas are published, whatever the
-// number of records: in an import of memberships each record names thousands of users, and a delta
+// number of records. In an import of memberships each record names thousands of users, and a delta
 // takes some 600 bytes until it is acknowledged.
 const maxUndrained = 1 << 18
 
-// mayFold bounds the unpublished changes and the unwritten dirty state. While the disk is full
-// nothing is folded.
+// mayFold limits the unpublished changes and the unwritten dirty state. While the disk is full it
+// returns false.
 func (w *Worker) mayFold() bool {
 	return !w.diskFull && (w.replaying || w.pending < 4*w.cfg.BatchRecords && w.Fold.Undrained() < maxUndrained) &&
 		w.Fold.DirtyBytes() < 2*w.cutBytes()
 }
 
-// published reports whether all that was folded is acknowledged.
+// published reports whether everything that was folded is acknowledged.
 func (w *Worker) published() bool { return w.flight == nil && w.acked == w.Fold.Position() }
 
-// settled reports whether a partition that stops has nothing left to do.
+// settled reports whether a stopping partition has nothing left to do.
 func (w *Worker) settled() bool { return !w.cutting && w.published() && w.stored == w.Fold.Position() }
 
 // idle is how long the goroutine may sleep.
@@ -262,8 +263,8 @@ func (w *Worker) run() {
 	}
 }
 
-// safeStep runs step; a panic in it fails only this partition. The goroutine goes on stepping until
-// a cut under way is written, so that the store is not closed meanwhile.
+// safeStep runs step; a panic in it fails only this partition. The goroutine continues to step
+// until a cut in progress is written, so that the store is not closed meanwhile.
 func (w *Worker) safeStep() (sleep time.Duration, ended bool) {
 	err := guard.Do("its worker", func() {
 		sleep, ended = w.step(w.cfg.Now())

@@ -1,4 +1,4 @@
-// Package answer writes what a projection shows as messages of the query service.
+// Package answer converts views of a projection to messages of the query service.
 //
 //	answer.go   channels, explanations and receipts
 //	threads.go  threads
@@ -23,10 +23,10 @@ const (
 	StatusRead      = "read"
 )
 
-// A Ref or Head with seq 0 is none and stays unset. One without an id has left the index, and only
-// its seq is known.
+// A Ref or Head with seq 0 means none and stays unset. Without an id it has left the index, and
+// only its seq is known.
 
-// Channel is what a user sees of a channel at a time, in Unix milliseconds.
+// Channel returns a user's view of a channel at a time, in Unix milliseconds.
 func Channel(v *projections.View, now int64) *queryv1.ChannelUnread {
 	standing := v.Standing()
 	levels := standing.Levels.At(now)
@@ -58,7 +58,7 @@ func Channel(v *projections.View, now int64) *queryv1.ChannelUnread {
 	return c
 }
 
-// ref names a message; nil for none.
+// ref returns a message reference, or nil.
 func ref(r projections.Ref) *queryv1.MessageRef {
 	if r == (projections.Ref{}) {
 		return nil
@@ -66,10 +66,10 @@ func ref(r projections.Ref) *queryv1.MessageRef {
 	return &queryv1.MessageRef{MessageId: r.MessageID, Seq: r.Seq}
 }
 
-// Level is a level as the schema has it: both are numbered alike.
+// Level converts a level to the schema's enum, which has the same numbers.
 func Level(l events.Level) eventsv1.NotifySet_Level { return eventsv1.NotifySet_Level(l) }
 
-// LevelOf is the level that an answer has; ALL for one that this version does not know.
+// LevelOf returns the level in an answer, or ALL for a level that this version does not have.
 func LevelOf(l eventsv1.NotifySet_Level) events.Level {
 	if l < 0 || int(l) >= int(events.NumLevels) {
 		return events.LevelAll
@@ -77,7 +77,7 @@ func LevelOf(l eventsv1.NotifySet_Level) events.Level {
 	return events.Level(l)
 }
 
-// Latest is the newest message of a channel; nil if there is none.
+// Latest returns the newest message of a channel, or nil.
 func Latest(h *projections.Head) *queryv1.Latest {
 	if h.Seq == 0 {
 		return nil
@@ -87,7 +87,7 @@ func Latest(h *projections.Head) *queryv1.Latest {
 	}
 }
 
-// Explanation is what is behind a count of a channel in a partition.
+// Explanation returns the explanation of a channel's count in a partition.
 func Explanation(t *position.Topics, e *projections.Explanation, partition int32) *queryv1.ExplainUnreadResponse {
 	r := &queryv1.ExplainUnreadResponse{
 		Unread:     e.Unread,
@@ -114,7 +114,7 @@ func Explanation(t *position.Topics, e *projections.Explanation, partition int32
 // Timestamp is a time in Unix milliseconds.
 func Timestamp(ms int64) *timestamppb.Timestamp { return timestamppb.New(time.UnixMilli(ms)) }
 
-// Receipts is who has received and who has read a message.
+// Receipts returns who has received and who has read a message.
 func Receipts(v *projections.ReceiptsView) *queryv1.GetReceiptsResponse {
 	res := &queryv1.GetReceiptsResponse{
 		ChannelId: v.ChannelID, MessageId: v.MessageID, Seq: v.Seq, Status: StatusSent,
@@ -150,7 +150,7 @@ func Receipts(v *projections.ReceiptsView) *queryv1.GetReceiptsResponse {
 	return res
 }
 
-// Readers is how far each member of a channel has read.
+// Readers returns how far each member of a channel has read.
 func Readers(v *projections.ReadersView) *queryv1.GetReadersResponse {
 	res := &queryv1.GetReadersResponse{}
 	for i := range v.List {

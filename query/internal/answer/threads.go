@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Threads makes the answers of a page of threads. Their messages are made many at a time: 1,000
-// threads have 5,000. The zero Threads makes each on its own.
+// Threads makes the answers for a page of threads. It allocates messages in batches: 1,000 threads
+// have 5,000. The zero Threads allocates each one alone.
 type Threads struct {
 	batch   int
 	threads []queryv1.ThreadUnread
@@ -22,10 +22,10 @@ type Threads struct {
 	times   []timestamppb.Timestamp
 }
 
-// NewThreads makes answers of so many threads.
+// NewThreads returns a Threads for this many threads.
 func NewThreads(n int) *Threads { return &Threads{batch: min(n, 64)} }
 
-// next is a message of a batch.
+// next returns the next message of a batch.
 func next[T any](list *[]T, batch int) *T {
 	if len(*list) == 0 {
 		*list = make([]T, max(batch, 1))
@@ -35,20 +35,20 @@ func next[T any](list *[]T, batch int) *T {
 	return x
 }
 
-// Thread is what a user sees of a thread at a time, in Unix milliseconds; s is what was said of its
-// channel. The thread counts as followed once it has a reply.
+// Thread returns a user's view of a thread at a time, in Unix milliseconds; s is the standing of
+// its channel. The thread counts as followed once it has a reply.
 func Thread(v *projections.ThreadView, s *projections.Standing, now int64) *queryv1.ThreadUnread {
 	return new(Threads).Thread(v, s, now)
 }
 
-// ThreadKey is where a thread stands in the order.
+// ThreadKey returns the position of a thread in the order.
 func ThreadKey(t *queryv1.ThreadUnread) paging.Key {
 	k := threadTime(t)
 	k.ID = paging.ThreadID(t.ChannelId, t.ThreadId)
 	return k
 }
 
-// threadTime is ThreadKey without the ids, which only ties need.
+// threadTime returns ThreadKey without the ids, which only ties need.
 func threadTime(t *queryv1.ThreadUnread) paging.Key {
 	k := paging.Key{Unread: t.Unread > 0}
 	if t.LastReply != nil {
@@ -65,7 +65,7 @@ func CompareThreads(a, b *queryv1.ThreadUnread) int {
 	return ThreadKey(a).Compare(ThreadKey(b))
 }
 
-// Thread is the Thread of the package.
+// Thread is the package's Thread.
 func (a *Threads) Thread(v *projections.ThreadView, s *projections.Standing, now int64) *queryv1.ThreadUnread {
 	levels := s.Levels.At(now)
 	t := next(&a.threads, a.batch)
@@ -85,14 +85,14 @@ func (a *Threads) Thread(v *projections.ThreadView, s *projections.Standing, now
 	if v.LastRead.Seq > 0 {
 		t.LastRead = next(&a.reads, a.batch)
 		t.LastRead.MessageId, t.LastRead.Seq = v.LastRead.MessageID, v.LastRead.Seq
-		if v.LastReadAt != 0 { // else a read of the channel with its threads put it there
+		if v.LastReadAt != 0 { // otherwise a read of the channel with its threads put it there
 			t.LastRead.At = a.time(v.LastReadAt)
 		}
 	}
 	return t
 }
 
-// ref is the ref of the package.
+// ref is the package's ref.
 func (a *Threads) ref(r projections.Ref) *queryv1.MessageRef {
 	if r == (projections.Ref{}) {
 		return nil

@@ -1,6 +1,6 @@
-// Package body meters what the bodies of requests take of memory.
+// Package body limits the memory of request bodies.
 //
-//	body.go   a body that takes its share while it arrives
+//	body.go   a body that acquires its share while it arrives
 package body
 
 import (
@@ -13,36 +13,36 @@ import (
 )
 
 const (
-	// free is how much of a body needs no share of Limits.Bodies: no more than what its connection
-	// takes itself.
+	// free is how many bytes of a body need no share of Limits.Bodies, because the connection
+	// itself takes at least as much.
 	free = 4 << 10
-	// step is the least share that a larger body takes.
+	// step is the smallest share that a larger body acquires.
 	step = 64 << 10
-	// Cost is how much memory a byte of a body takes: buffers that have grown to the next power of
-	// two, and the message.
+	// Cost is the memory of a body per byte: buffers that have grown to the next power of two, and
+	// the message.
 	Cost = 4
-	// inflation is how many bytes a compressed byte can become: deflate's limit.
+	// inflation is the largest factor by which decompression enlarges a body, the limit of deflate.
 	inflation = 1032
 	// Wait is how long a body waits for its share.
 	Wait = time.Second
 )
 
-// Metered is a request's body that takes memory from a share while it arrives. A caller who
-// announces much and sends nothing holds nothing.
+// Metered is a request's body that acquires memory from a share while it arrives. So a caller that
+// announces a large body and sends nothing holds nothing.
 type Metered struct {
 	io.ReadCloser
 	ctx     context.Context
 	share   *limit.Bytes
-	refused func() error // makes the error of a body that finds no room
-	limit   int64        // of the body, unpacked
-	factor  int64        // how large a byte of it may become
+	refused func() error // creates the error of a body for which there is no memory
+	limit   int64        // of the decompressed body, in bytes
+	factor  int64        // memory per byte of the body
 
-	read, acquired int64 // bytes, before and after unpacking
+	read, acquired int64 // bytes, before decompression, and acquired
 	releases       []func()
 }
 
-// New meters the body of r, which may have limit bytes unpacked. refused makes the error of a body
-// that finds no room.
+// New meters the body of r, which may have limit bytes after decompression. refused creates the
+// error of a body for which there is no memory.
 func New(ctx context.Context, r *http.Request, share *limit.Bytes, limit int64, refused func() error) *Metered {
 	b := &Metered{ReadCloser: r.Body, ctx: ctx, share: share, refused: refused, limit: limit, factor: 1}
 	for _, h := range []string{"Content-Encoding", "Connect-Content-Encoding", "Grpc-Encoding"} {
@@ -53,7 +53,7 @@ func New(ctx context.Context, r *http.Request, share *limit.Bytes, limit int64, 
 	return b
 }
 
-// Read reads from the body, and fails with a *connect.Error where there is no memory for more.
+// Read reads from the body, and fails with a *connect.Error if there is no memory for more.
 func (b *Metered) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
@@ -74,7 +74,7 @@ func (b *Metered) grow(to int64) error {
 	return nil
 }
 
-// Release gives the body's memory back.
+// Release frees the body's memory.
 func (b *Metered) Release() {
 	for _, r := range b.releases {
 		r()

@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	// maxElements bounds the fields, list entries and messages of one request. Two bytes of a
-	// request can become a string or a message of its own, which takes 16 to 100 bytes of memory.
+	// maxElements limits the fields, list entries and messages of one request. Two bytes of a
+	// request can become a string or a message, which takes 16 to 100 bytes of memory.
 	maxElements = 512 << 10
-	// plainBytes is how large a request, or one event, may be before its elements are counted.
+	// plainBytes is the size up to which the elements of a request, or of one event, are not
+	// counted.
 	plainBytes = 1 << 10
-	// MaxEvents bounds the events of one Publish.
+	// MaxEvents limits the events of one Publish.
 	MaxEvents = 1000
-	// spare is how many elements a query has beside its `after`.
+	// spare is how many elements a query may have besides its `after`.
 	spare = 64
 )
 
 // bounds refuses, before decoding, requests that would decode into far more memory than they have
-// bytes. All other faults of a request are left to the decoder.
+// bytes. The decoder finds all other faults.
 type bounds struct {
 	tokens func() int // how many tokens `after` may have
 }
 
-// Options are the codecs of the services: Protobuf and JSON, both within bounds. tokens is how many
-// tokens the `after` of a request may have.
+// Options returns the codecs of the services, Protobuf and JSON, with these limits. tokens returns
+// how many tokens the `after` of a request may have.
 func Options(tokens func() int) []connect.HandlerOption {
 	within := bounds{tokens}
 	return []connect.HandlerOption{
@@ -54,7 +55,7 @@ func ErrTooManyTokens(limit int) error {
 	return fmt.Errorf("after has more than %d tokens, three for each partition: keep the highest offset of each topic and partition", limit)
 }
 
-// proto judges b as the Protobuf encoding of m.
+// proto checks b as the Protobuf encoding of m.
 func (l bounds) proto(m proto.Message, b []byte) error {
 	if _, is := m.(*ingestv1.PublishRequest); is {
 		return publishBounds(m.ProtoReflect().Descriptor(), b)
@@ -69,8 +70,8 @@ func (l bounds) proto(m proto.Message, b []byte) error {
 	return nil
 }
 
-// publishBounds counts events, and looks into the large ones only: 1,000 events of plainBytes have
-// at most maxElements.
+// publishBounds counts the events, and the elements of large events only: 1,000 events of
+// plainBytes have at most maxElements.
 func publishBounds(d protoreflect.MessageDescriptor, b []byte) error {
 	events, left := 0, maxElements
 	event := d.Fields().ByName("events")
@@ -101,9 +102,9 @@ func publishBounds(d protoreflect.MessageDescriptor, b []byte) error {
 	return nil
 }
 
-// count subtracts the elements of b, which encodes a message of type d, from left; it stops when
-// less than nothing is left. Our messages do not contain themselves, so it goes no deeper than they
-// do.
+// count subtracts the number of elements of b, which encodes a message of type d, from left, and
+// stops below zero. No message of these services contains itself, so the recursion is no deeper
+// than their nesting.
 func count(d protoreflect.MessageDescriptor, b []byte, left int) int {
 	for len(b) > 0 && left >= 0 {
 		num, kind, n := protowire.ConsumeTag(b)
@@ -131,7 +132,7 @@ func count(d protoreflect.MessageDescriptor, b []byte, left int) int {
 	return left
 }
 
-// json judges b as JSON of m.
+// json checks b as the JSON of m.
 func (l bounds) json(m proto.Message, b []byte) error {
 	if len(b) <= plainBytes {
 		return nil
@@ -153,8 +154,9 @@ func (l bounds) json(m proto.Message, b []byte) error {
 	return nil
 }
 
-// jsonElements counts the members and list entries of b, or a few more, and those that are in a
-// list of the outermost object: the events of a Publish. What is no JSON is counted as if it were.
+// jsonElements returns the number of members and list entries of b, or slightly more, and the
+// number of those in a list of the outermost object (the events of a Publish). It does not validate
+// the JSON.
 func jsonElements(b []byte) (elements, second int) {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -168,7 +170,7 @@ func jsonElements(b []byte) (elements, second int) {
 				if i += n; b[i] == '"' {
 					break
 				}
-				i++ // what is escaped
+				i++ // the escaped character
 			}
 		case '{', '[':
 			depth++
@@ -188,13 +190,13 @@ func jsonElements(b []byte) (elements, second int) {
 	return elements, second
 }
 
-// boundedJSON is jsonCodec within bounds.
+// boundedJSON is jsonCodec with limits.
 type boundedJSON struct {
 	jsonCodec
 	bounds
 }
 
-// Unmarshal refuses what goes beyond the bounds.
+// Unmarshal refuses messages beyond the limits.
 func (c boundedJSON) Unmarshal(b []byte, m any) error {
 	if msg, ok := m.(proto.Message); ok {
 		if err := c.json(msg, b); err != nil {
@@ -204,12 +206,12 @@ func (c boundedJSON) Unmarshal(b []byte, m any) error {
 	return c.jsonCodec.Unmarshal(b, m)
 }
 
-// boundedProto is Protobuf within bounds.
+// boundedProto is Protobuf with limits.
 type boundedProto struct{ bounds }
 
 func (boundedProto) Name() string { return "proto" }
 
-// IsBinary and MarshalStable make the codec fit for GET requests.
+// IsBinary and MarshalStable allow the codec in GET requests.
 func (boundedProto) IsBinary() bool { return true }
 
 func (boundedProto) MarshalStable(m any) ([]byte, error) {
@@ -220,7 +222,7 @@ func (boundedProto) Marshal(m any) ([]byte, error) {
 	return appendProto(nil, m, proto.MarshalOptions{})
 }
 
-// MarshalAppend lets connect use a buffer again.
+// MarshalAppend lets connect reuse a buffer.
 func (boundedProto) MarshalAppend(dst []byte, m any) ([]byte, error) {
 	return appendProto(dst, m, proto.MarshalOptions{})
 }
@@ -233,7 +235,7 @@ func appendProto(dst []byte, m any, o proto.MarshalOptions) ([]byte, error) {
 	return o.MarshalAppend(dst, msg)
 }
 
-// Unmarshal refuses what goes beyond the bounds.
+// Unmarshal refuses messages beyond the limits.
 func (c boundedProto) Unmarshal(b []byte, m any) error {
 	msg, ok := m.(proto.Message)
 	if !ok {

@@ -18,16 +18,16 @@ import (
 	"github.com/tidemark/tidemark/query/ingestv1"
 )
 
-// jsonCodec replaces connect's JSON: names in snake_case, zeros and empty lists written out (an
-// absent message is left out), the same bytes for the same answer, and an unknown field is refused
-// instead of being dropped: a misspelt page_token would start from the first page in silence. Of
-// events it is ignored, as in the topics (DESIGN §3): a producer that is newer than this node may
-// say more.
+// jsonCodec replaces connect's JSON: names in snake_case, zeros and empty lists included (an absent
+// message is left out), and the same bytes for the same answer. It refuses an unknown field instead
+// of dropping it: a misspelt page_token would otherwise silently start from the first page. In
+// events it ignores unknown fields, as in the topics (DESIGN §3), because a producer may be newer
+// than this node.
 type jsonCodec struct{ name string }
 
 func (c jsonCodec) Name() string { return c.name }
 
-// IsBinary and MarshalStable make the codec fit for GET requests.
+// IsBinary and MarshalStable allow the codec in GET requests.
 func (c jsonCodec) IsBinary() bool { return false }
 
 func (c jsonCodec) MarshalStable(m any) ([]byte, error) { return c.Marshal(m) }
@@ -41,7 +41,7 @@ func (c jsonCodec) Marshal(m any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// protojson varies its white space from build to build.
+	// protojson's white space varies between builds.
 	out := bytes.NewBuffer(make([]byte, 0, len(b)))
 	if err := json.Compact(out, b); err != nil {
 		return nil, err
@@ -59,14 +59,14 @@ func (c jsonCodec) Unmarshal(b []byte, m any) error {
 	}
 	publish, isPublish := m.(*ingestv1.PublishRequest)
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: isPublish}).Unmarshal(b, msg); err != nil {
-		if isPublish { // as its dead letter would, and without what a message says
+		if isPublish { // the text of a dead letter, without the name of the message
 			why := events.WhyNotJSON(b, msg.ProtoReflect().Descriptor())
 			return fmt.Errorf("not a JSON PublishRequest: %s", strings.TrimPrefix(why.Field+": "+why.Detail, ": "))
 		}
 		return jsonError(b, err, msg)
 	}
-	// An event that needs the newest version may mean a field of it that this build does not know:
-	// it is not left out.
+	// An event that needs the newest version may use a field that this build does not have, and
+	// dropping that field would change its meaning.
 	if isPublish && slices.ContainsFunc(publish.Events, needsNewest) {
 		if err := protojson.Unmarshal(b, new(ingestv1.PublishRequest)); err != nil {
 			return jsonError(b, err, msg)
@@ -75,7 +75,7 @@ func (c jsonCodec) Unmarshal(b []byte, m any) error {
 	return nil
 }
 
-// needsNewest reports whether an event states the contract version of this build, or a newer one.
+// needsNewest reports whether an event states the contract version of this build or a newer one.
 func needsNewest(e *ingestv1.Event) bool {
 	return max(e.GetMessage().GetMinVersion(), e.GetRead().GetMinVersion(), e.GetDelivery().GetMinVersion()) >= events.Version
 }
@@ -87,7 +87,7 @@ var (
 	upper        = regexp.MustCompile(`[A-Z]`)
 )
 
-// jsonError returns a sentence with what is wrong with the body. It shows a bounded piece of it.
+// jsonError returns a sentence about the fault of the body, with a piece of it of limited length.
 func jsonError(body []byte, err error, m proto.Message) error {
 	text := protoPrefix.ReplaceAllString(err.Error(), "")
 	d := m.ProtoReflect().Descriptor()
@@ -102,11 +102,11 @@ func jsonError(body []byte, err error, m proto.Message) error {
 	return fmt.Errorf("not a JSON %s: %.300s", d.Name(), text)
 }
 
-// alternatives lists the fields of d if it is d, not a message within, that was given the unknown
-// field.
+// alternatives returns the fields of d if the unknown field is in d itself, not in a nested
+// message.
 func alternatives(body []byte, quoted string, d protoreflect.MessageDescriptor) string {
 	var top map[string]json.RawMessage
-	_ = json.Unmarshal(body, &top) // what it found before the error will do
+	_ = json.Unmarshal(body, &top) // the members before the error are enough
 	name, err := strconv.Unquote(quoted)
 	if _, ok := top[name]; !ok || err != nil {
 		return ""

@@ -1,4 +1,4 @@
-// Package expiry tells streams when levels of channels end.
+// Package expiry notifies streams when levels of channels end.
 //
 //	expiry.go one timer for the levels of all streams of a node
 package expiry
@@ -14,8 +14,8 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// Clock waits for the ends of levels, for all streams of a node: however many there are, it has one
-// timer, and none while no stream has any.
+// Clock waits for the ends of levels. All streams of a node share its one timer, which does not run
+// while no stream has any level.
 type Clock struct {
 	set *alarm.Set[end]
 
@@ -26,13 +26,13 @@ type Clock struct {
 	failed func(*guard.Error)
 }
 
-// end is when a level of a channel ends.
+// end is the end of a channel's level.
 type end struct {
 	stream    *Stream
 	channelID string
 }
 
-// New makes a clock. failed is told of a panic in it.
+// New creates a clock, which calls failed after a panic.
 func New(now func() time.Time, failed func(*guard.Error)) *Clock {
 	return &Clock{set: alarm.New(now, func(e end) { e.stream.tell(e.channelID) }), failed: failed}
 }
@@ -42,18 +42,18 @@ func New(now func() time.Time, failed func(*guard.Error)) *Clock {
 type Stream struct {
 	clock  *Clock
 	signal chan struct{}
-	alarms map[string]*alarm.Alarm[end] // by channel; those that are pending, and some that rang
+	alarms map[string]*alarm.Alarm[end] // by channel; pending alarms, and some that rang
 
 	mu  sync.Mutex
 	due map[string]struct{}
 }
 
-// Stream makes one. Its methods are called by one goroutine.
+// Stream creates a stream. Only one goroutine may call its methods.
 func (c *Clock) Stream() *Stream {
 	return &Stream{clock: c, signal: make(chan struct{}, 1), due: map[string]struct{}{}}
 }
 
-// Put says when the level of a channel ends, in Unix milliseconds; 0: never.
+// Put sets when the level of a channel ends, in Unix milliseconds; 0: never.
 func (s *Stream) Put(channelID string, at int64) {
 	a := s.alarms[channelID]
 	switch {
@@ -77,7 +77,7 @@ func (s *Stream) Put(channelID string, at int64) {
 // Signal receives when Due has something to return.
 func (s *Stream) Signal() <-chan struct{} { return s.signal }
 
-// Due returns the channels whose level has ended since the last call, in no order.
+// Due returns the channels whose level has ended since the last call, in no particular order.
 func (s *Stream) Due() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Stream) tell(channelID string) {
 	s.mu.Unlock()
 	select {
 	case s.signal <- struct{}{}:
-	default: // it has a signal that it has not taken yet
+	default: // an earlier signal is still pending
 	}
 }
 
@@ -120,7 +120,7 @@ func (c *Clock) enter() {
 	guard.Go("the clock of levels", c.failed, func() { c.set.Run(ctx) })
 }
 
-// leave stops it with the last.
+// leave stops the timer with the last one.
 func (c *Clock) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package fault has the errors that callers of the query services get: a code, a sentence that
-// names the way out, and what only the log is to say.
+// Package fault has the errors of the query services: a code, a sentence with the way out, and a
+// cause for the log only.
 //
-//	fault.go   the errors by code, and what becomes of an error of another node
+//	fault.go   the errors by code, and converting errors of other nodes
 //	ids.go     ids that are missing or malformed
 package fault

@@ -17,29 +17,30 @@ import (
 	"github.com/tidemark/tidemark/internal/auth"
 )
 
-// RetryAfter is the hint that goes with unavailable: a partition that moves is usually live again
-// within a second or two, and a caller who tries again too early gets the same error.
+// RetryAfter is the hint in an unavailable error. A moving partition is usually live again within a
+// second or two, and an earlier retry would get the same error.
 const RetryAfter = time.Second
 
-// headerRetryAfter is the name of a header (of metadata, in gRPC).
+// headerRetryAfter is the name of the header (in gRPC, of the metadata).
 const headerRetryAfter = "Retry-After"
 
-// Invalid is invalid_argument.
+// Invalid returns invalid_argument.
 func Invalid(format string, args ...any) error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
 }
 
-// Exhausted is resource_exhausted.
+// Exhausted returns resource_exhausted.
 func Exhausted(format string, args ...any) error {
 	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf(format, args...))
 }
 
-// Unavailable is unavailable, with the retry hint.
+// Unavailable returns unavailable with the retry hint.
 func Unavailable(format string, args ...any) error {
 	return UnavailableFor(nil, format, args...)
 }
 
-// hidden is an error whose cause is for the log alone: it has addresses of nodes and brokers.
+// hidden is an error whose cause goes only to the log, because it has addresses of nodes and
+// brokers.
 type hidden struct {
 	text  string
 	cause error
@@ -47,10 +48,10 @@ type hidden struct {
 
 func (h *hidden) Error() string { return h.text }
 
-// Hide makes an error that callers see as text, with a cause for the log.
+// Hide returns an error that callers see as text, with a cause for the log.
 func Hide(text string, cause error) error { return &hidden{text, cause} }
 
-// Cause returns what callers do not see of an error; nil if they see everything.
+// Cause returns the part of an error that callers do not see, or nil.
 func Cause(err error) error {
 	var h *hidden
 	if !errors.As(err, &h) || h.cause == nil {
@@ -63,14 +64,14 @@ func Cause(err error) error {
 	return cause
 }
 
-// UnavailableFor is Unavailable with a cause that callers do not see (Cause).
+// UnavailableFor is Unavailable with a hidden cause (Cause).
 func UnavailableFor(cause error, format string, args ...any) error {
 	err := connect.NewError(connect.CodeUnavailable, &hidden{fmt.Sprintf(format, args...), cause})
 	err.Meta().Set(headerRetryAfter, strconv.Itoa(int(RetryAfter/time.Second)))
 	return err
 }
 
-// Sayable is the text of an error for callers: errors of the network have addresses in them.
+// Sayable returns an error's text for callers, without the addresses in network errors.
 func Sayable(err error) string {
 	var (
 		network net.Error
@@ -82,21 +83,21 @@ func Sayable(err error) string {
 	return err.Error()
 }
 
-// ChannelNotFound is not_found for a channel.
+// ChannelNotFound returns not_found for a channel.
 func ChannelNotFound(channelID string) error {
 	return connect.NewError(connect.CodeNotFound, fmt.Errorf("channel_id %q: no such channel, or it was deleted", channelID))
 }
 
-// MessageNotFound is not_found for a message of a channel that exists.
+// MessageNotFound returns not_found for a message of a channel that exists.
 func MessageNotFound(channelID, messageID string) error {
 	return connect.NewError(connect.CodeNotFound,
 		fmt.Errorf("message_id %q: channel %q has no such message, or it was purged or has left the index", messageID, channelID))
 }
 
-// FromPeer turns the answer of another node into this node's: its code, message and retry hint if
-// it answered, unavailable if it was not reached or did not answer in time, with what it was asked
-// for if that is stated. proof reports that one of the two nodes does not accept the other as one of
-// its cluster.
+// FromPeer converts another node's answer to an error of this node: its code, message and retry
+// hint if it answered; unavailable if it could not be reached or did not answer in time. The text
+// includes what, unless it is empty. proof reports that one of the two nodes does not accept the
+// other as a member of its cluster.
 func FromPeer(ctx context.Context, url, what string, err error) (proof bool, reported error) {
 	if what != "" {
 		what += ": "
@@ -117,22 +118,22 @@ func FromPeer(ctx context.Context, url, what string, err error) (proof bool, rep
 		return false, Unavailable("%s", ce.Message())
 	case connect.CodeUnauthenticated, connect.CodePermissionDenied:
 		for _, ended := range []error{auth.ErrRevoked, auth.ErrExpired} {
-			if ce.Message() == ended.Error() { // a stream's, and the owner was the first to see it
+			if ce.Message() == ended.Error() { // the owner noticed the end of a stream first
 				return false, UnauthenticatedFor(ended)
 			}
 		}
-		// The caller was judged here. It is this node that the other one does not believe.
+		// This node has authenticated the caller, so the other node rejects this node.
 		return true, Unavailable("the owner of the data does not take this node for one of its cluster: %s", ce.Message())
 	case connect.CodeDeadlineExceeded, connect.CodeCanceled:
 		return false, UnavailableFor(fmt.Errorf("%s gave up: %w", url, err), "%sthe node that owns the data gave up: %s", what, ce.Message())
 	}
-	// A new error: connect drops the metadata of errors that came over the wire, and details are
-	// not used.
+	// Return a new error: connect drops the metadata of errors that came over the wire, and details
+	// are not used.
 	return false, connect.NewError(ce.Code(), errors.New(ce.Message()))
 }
 
-// distrusted reports whether a TLS handshake failed because one side does not trust the other: an
-// alert came, or this node could not verify the certificate.
+// distrusted reports whether a TLS handshake failed because one side does not trust the other: by
+// an alert, or because this node could not verify the certificate.
 func distrusted(err error) bool {
 	var (
 		alert    *net.OpError
@@ -146,7 +147,7 @@ func distrusted(err error) bool {
 // IsUnavailable reports whether the code of err is unavailable.
 func IsUnavailable(err error) bool { return connect.CodeOf(err) == connect.CodeUnavailable }
 
-// Unauthenticated is unauthenticated, with what a client has to send.
+// Unauthenticated returns unauthenticated, with a text about what a client has to send.
 func Unauthenticated(message string) error { return UnauthenticatedFor(errors.New(message)) }
 
 // UnauthenticatedFor is Unauthenticated for an error.
@@ -156,11 +157,12 @@ func UnauthenticatedFor(why error) error {
 	return err
 }
 
-// ErrOverloaded is about this node, not about the caller: another node may take the call.
+// ErrOverloaded is the state of this node, not a fault of the caller: another node may take the
+// call.
 var ErrOverloaded = errors.New("this node has too many requests in memory: send the call again, or ask another node")
 
-// ExhaustedFor is resource_exhausted, or unavailable for ErrOverloaded, with the time after which a
-// call may succeed: in seconds for HTTP (Retry-After), and as RetryInfo.
+// ExhaustedFor returns resource_exhausted, or unavailable for ErrOverloaded, with the time after
+// which a call may succeed: in seconds for HTTP (Retry-After), and as RetryInfo.
 func ExhaustedFor(wait time.Duration, why error) error {
 	wait = max(wait, time.Millisecond)
 	code := connect.CodeResourceExhausted

@@ -9,7 +9,7 @@ import (
 // ID is a field of a request that must be an id (DESIGN §3).
 type ID struct{ Field, Value string }
 
-// CheckIDs returns what is wrong with the first bad id; nil if nothing is.
+// CheckIDs returns the fault of the first bad id, or nil.
 func CheckIDs(ids ...ID) error {
 	for _, i := range ids {
 		switch {

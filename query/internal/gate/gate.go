@@ -6,16 +6,16 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
-// Gate lets calls in as far as Limits allow. It is safe for concurrent use.
+// Gate admits calls within Limits. It is safe for concurrent use.
 type Gate struct {
-	// Queries and Events are the memory for the bodies of queries, and of events to publish.
+	// Queries and Events are the memory for the bodies of queries, and of published events.
 	Queries, Events *limit.Bytes
 
 	userRate, addressRate   *limit.Rates
 	userCalls, addressCalls *limit.Slots
 }
 
-// New makes a gate with room for at least one body of each kind, of so many bytes at most.
+// New creates a gate with memory for at least one body of each kind with the given maximum sizes.
 func New(l Limits, query, events int64) *Gate {
 	ofEvents := max(l.Bodies*3/4, body.Cost*events)
 	return &Gate{
@@ -25,8 +25,8 @@ func New(l Limits, query, events int64) *Gate {
 	}
 }
 
-// Address lets in a call from an address (http.Request.RemoteAddr), or says why not. leave lets the
-// call out, once. A stream lasts and is not counted among the calls under way.
+// Address admits a call from an address (http.Request.RemoteAddr), or returns why not. The caller
+// calls leave once at the end. Streams are not counted as concurrent calls.
 func (g *Gate) Address(remote string, stream bool) (leave func(), refused *Refusal) {
 	key := limit.Network(remote)
 	if wait, ok := g.addressRate.Allow(key); !ok {
@@ -38,7 +38,7 @@ func (g *Gate) Address(remote string, stream bool) (leave func(), refused *Refus
 	return leave, nil
 }
 
-// User lets in a call with a user's token, as Address does.
+// User admits a call with a user's token, as Address does.
 func (g *Gate) User(user string, stream bool) (leave func(), refused *Refusal) {
 	if wait, ok := g.userRate.Allow(user); !ok {
 		return nil, &Refusal{userRate, wait, errUserRate}
@@ -49,7 +49,7 @@ func (g *Gate) User(user string, stream bool) (leave func(), refused *Refusal) {
 	return leave, nil
 }
 
-// enter counts a call under way until leave. leave is nil if there are as many as may be.
+// enter counts a concurrent call until leave. leave is nil if the limit is reached.
 func enter(calls *limit.Slots, key string, stream bool) (leave func()) {
 	if stream {
 		return func() {}

@@ -2,5 +2,5 @@
 //
 //	publish.go   Publish: events as they were sent
 //	markall.go   MarkAllRead: a read for every channel that has something unread
-//	toread.go    which channels these are
+//	toread.go    the channels of MarkAllRead
 package ingest

@@ -17,14 +17,14 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
-// MarkAllRead produces one read_up_to for every channel, or every one with the label of the
-// request, in which the user has unread messages or which they flagged, up to the newest one that
-// is seen now. Each states the epoch that was seen with it, so that a mark made meanwhile wins.
-// With threads, they read the threads of these channels too, and also channels in which nothing
-// else is unread.
+// MarkAllRead writes one read_up_to for every channel in which the user has unread messages or a
+// flag, up to its newest message at this moment; with a label in the request, only for channels
+// with that label. Each event states the current epoch, so that a concurrent mark wins. With
+// threads, the events also read the channel's threads, including in channels where only threads are
+// unread.
 //
-// It answers once all are acknowledged. A call that fails may have written some; calling again is
-// harmless.
+// It answers once all events are acknowledged. A call that fails may have written some; repeating
+// it is harmless.
 func (g *Service) MarkAllRead(ctx context.Context, req *connect.Request[ingestv1.MarkAllReadRequest]) (*connect.Response[ingestv1.MarkAllReadResponse], error) {
 	m := req.Msg
 	if err := fault.CheckIDs(fault.ID{Field: "user_id", Value: m.UserId}); err != nil {
@@ -38,8 +38,8 @@ func (g *Service) MarkAllRead(ctx context.Context, req *connect.Request[ingestv1
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.Timeout)
 	defer cancel()
 	if caller, known := auth.IdentityOf(ctx); known {
-		// A caller who may publish for a user may have no right to see others, so other nodes are
-		// asked in the name of that user.
+		// A caller who may publish for a user may have no right to read about others, so calls to
+		// other nodes are made in the name of that user.
 		ctx = auth.WithIdentity(ctx, auth.Identity{Subject: m.UserId, Expires: caller.Expires})
 	}
 	var records []*kgo.Record

@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	// batchOverhead is what a batch with a single record needs beside the record's value: headers,
-	// and a key of up to events.MaxIDBytes.
+	// batchOverhead is the size of a batch with a single record besides the record's value:
+	// headers, and a key of up to events.MaxIDBytes.
 	batchOverhead = 1024
 )
 
 // Service implements IngestService.
 type Service struct {
 	cfg      Config
-	maxValue int // bytes of the largest value that the producer takes
+	maxValue int // size of the largest value that the producer accepts, in bytes
 }
 
 // Config configures a Service. All fields but Trace must be set.
@@ -39,7 +39,7 @@ type Config struct {
 	Producer *kgo.Client
 	Topics   position.Topics
 	Queries  Queries
-	// Timeout bounds a call.
+	// Timeout limits a call.
 	Timeout time.Duration
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -49,7 +49,7 @@ type Config struct {
 
 var _ ingestv1connect.IngestServiceHandler = (*Service)(nil)
 
-// New makes a Service.
+// New creates a Service.
 func New(c Config) *Service {
 	g := &Service{cfg: c, maxValue: events.MaxValueBytes}
 	if n, ok := c.Producer.OptValue(kgo.ProducerBatchMaxBytes).(int32); ok {
@@ -60,11 +60,11 @@ func New(c Config) *Service {
 
 // Publish validates all events, then produces them, each to its topic with its channel as key, so
 // that murmur2 finds the partition and the events of a channel keep their order. It answers once
-// all are acknowledged by all in-sync replicas, with one token for each event, in their order.
+// all in-sync replicas have acknowledged all events, with one token for each event, in their order.
 //
-// An invalid event refuses the whole call before anything is written. A call that fails later may
-// have written some of its events: sending it again is harmless, since a message id counts once and
-// reads are absolute.
+// One invalid event makes Publish refuse the whole call before anything is written. A call that
+// fails later may have written some of its events. Repeating it is harmless, because a message id
+// counts once and reads are absolute.
 func (g *Service) Publish(ctx context.Context, req *connect.Request[ingestv1.PublishRequest]) (*connect.Response[ingestv1.PublishResponse], error) {
 	list := req.Msg.Events
 	switch {
@@ -95,7 +95,7 @@ func (g *Service) Publish(ctx context.Context, req *connect.Request[ingestv1.Pub
 	return connect.NewResponse(res), nil
 }
 
-// record encodes e and judges it by what the processor will do: decode it.
+// record encodes e and validates it by decoding it, as the processor will.
 func (g *Service) record(d *events.Decoder, e *ingestv1.Event) (*kgo.Record, error) {
 	var (
 		in  events.Input

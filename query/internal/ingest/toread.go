@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Queries is what MarkAllRead asks of the query service.
+// Queries is the part of the query service that MarkAllRead uses.
 type Queries interface {
 	GetInbox(context.Context, *connect.Request[queryv1.GetInboxRequest]) (*connect.Response[queryv1.GetInboxResponse], error)
 	GetThreads(context.Context, *connect.Request[queryv1.GetThreadsRequest]) (*connect.Response[queryv1.GetThreadsResponse], error)
@@ -21,16 +21,16 @@ type Queries interface {
 	GetChannel(context.Context, *connect.Request[queryv1.GetChannelRequest]) (*connect.Response[queryv1.GetChannelResponse], error)
 }
 
-// toRead is a channel that is to be read up to seq; 0: it has nothing to read, but a flag.
+// toRead is a channel to read up to seq; 0: it has a flag, but nothing to read.
 type toRead struct {
 	*queryv1.ChannelUnread
 	seq uint32
 }
 
-// eachToRead calls fn for every channel of the user, archived ones too, that has unread messages,
-// is flagged or, if the request says so, has a followed thread of any age with unread replies, and
-// that has the label of the request, if any. It goes page by page: one that changes meanwhile is
-// seen as it was or as it is.
+// eachToRead calls fn for every channel of the user, including archived ones, that has unread
+// messages, is flagged or, if the request says so, has a followed thread of any age with unread
+// replies, and that has the label of the request, if any. It reads page by page; a channel that
+// changes meanwhile is seen either before or after the change.
 func (g *Service) eachToRead(ctx context.Context, m *ingestv1.MarkAllReadRequest, fn func(toRead) error) error {
 	replies := map[string]uint32{}
 	if m.Threads {
@@ -41,10 +41,10 @@ func (g *Service) eachToRead(ctx context.Context, m *ingestv1.MarkAllReadRequest
 	}
 	take := func(c *queryv1.ChannelUnread) error {
 		seq := max(c.Latest.GetSeq(), c.LastRead.GetSeq(), replies[c.ChannelId])
-		if c.Unread > 0 && c.Latest.GetSeq() == 0 { // all that is unread was seeded
+		if c.Unread > 0 && c.Latest.GetSeq() == 0 { // all unread messages are seeded
 			head, err := g.cfg.Queries.GetChannel(ctx, connect.NewRequest(&queryv1.GetChannelRequest{ChannelId: c.ChannelId, After: m.After}))
 			if connect.CodeOf(err) == connect.CodeNotFound {
-				return nil // it was deleted meanwhile
+				return nil // deleted meanwhile
 			}
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ func (g *Service) eachToRead(ctx context.Context, m *ingestv1.MarkAllReadRequest
 			break
 		}
 	}
-	rest, err := g.unread(ctx, m, slices.Sorted(maps.Keys(replies))) // nothing is unread there but in threads
+	rest, err := g.unread(ctx, m, slices.Sorted(maps.Keys(replies))) // channels with unread threads only
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,11 @@ func (g *Service) eachToRead(ctx context.Context, m *ingestv1.MarkAllReadRequest
 	return nil
 }
 
-// asksAtOnce is how many channels are asked for at a time.
+// asksAtOnce is how many channels are requested at the same time.
 const asksAtOnce = 16
 
-// unread asks for channels, several at a time: a user may have unread replies in thousands of them.
-// A channel that was deleted meanwhile is nil.
+// unread requests channels, several at a time, because a user may have unread replies in thousands
+// of them. The result for a channel that was deleted meanwhile is nil.
 func (g *Service) unread(ctx context.Context, m *ingestv1.MarkAllReadRequest, ids []string) ([]*queryv1.ChannelUnread, error) {
 	list := make([]*queryv1.ChannelUnread, len(ids))
 	all, ctx := guard.WithContext(ctx)
@@ -107,8 +107,9 @@ func (g *Service) unread(ctx context.Context, m *ingestv1.MarkAllReadRequest, id
 	return list, all.Wait()
 }
 
-// unreadReplies finds the channels with a followed thread that has unread replies, also one that is
-// too old for panels, and the seq of the newest last reply of these threads.
+// unreadReplies finds the channels with a followed thread that has unread replies, including
+// threads that are too old for panels, and for each the seq of the newest last reply of these
+// threads.
 func (g *Service) unreadReplies(ctx context.Context, m *ingestv1.MarkAllReadRequest) (map[string]uint32, error) {
 	newest := map[string]uint32{}
 	for r := (&queryv1.GetThreadsRequest{UserId: m.UserId, AnyAge: true, PageSize: paging.MaxSize, After: m.After}); ; {
@@ -118,7 +119,7 @@ func (g *Service) unreadReplies(ctx context.Context, m *ingestv1.MarkAllReadRequ
 		}
 		for _, t := range page.Msg.Threads {
 			if t.Unread == 0 {
-				return newest, nil // the unread ones come first
+				return newest, nil // unread threads come first
 			}
 			newest[t.ChannelId] = max(newest[t.ChannelId], t.LastReply.GetSeq())
 		}

@@ -1,7 +1,7 @@
-// Package kept keeps what was found of users who have much, from one page of an answer to the next:
-// the lists of a partition's channels and threads (projections.Sweep).
+// Package kept keeps the lists of users with many channels or threads (projections.Sweep) from one
+// page of an answer to the next.
 //
-//	kept.go  the lists that are put aside, and for how long
+//	kept.go  the lists that are put aside, and how long they are kept
 package kept
 
 import (
@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// maxBytes is how much memory all lists together take.
+	// maxBytes is the memory of all lists together.
 	maxBytes = 16 << 20
-	// keepFor is how long a list is kept without being used.
+	// keepFor is how long an unused list is kept.
 	keepFor = time.Minute
 )
 
-// Lists are lists that are put aside. A list is used by one call at a time: a second call of the
-// same user at the same time makes its own.
+// Lists are lists that are put aside. Only one call at a time uses a list: a concurrent call of the
+// same user makes its own.
 type Lists struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	byKey map[key]*list.Element
-	order list.List // of *kept, the one that was used last at the front
+	order list.List // of *kept, the most recently used one at the front
 	bytes int
 }
 
@@ -42,11 +42,11 @@ type kept struct {
 	since time.Time
 }
 
-// New makes Lists.
+// New creates Lists.
 func New(now func() time.Time) *Lists { return &Lists{now: now, byKey: map[key]*list.Element{}} }
 
-// Take hands out the list of a user in a partition: one that was put aside, or an empty one. With
-// inbox the list has the user's channels, and else it may have them too.
+// Take returns the list of a user in a partition: one that was put aside, or an empty one. With
+// inbox set, the list has the user's channels; otherwise it may have them too.
 func (l *Lists) Take(user string, partition int32, inbox bool) *projections.Sweep {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *Lists) Put(partition int32, s *projections.Sweep) {
 	k := key{s.UserID, partition}
 	if e := l.byKey[k]; e != nil {
 		if x := e.Value.(*kept); x.list.Inbox && !s.Inbox {
-			s.Free() // the other one answers more questions
+			s.Free() // the other list answers more questions
 			return
 		}
 		l.drop(e)
@@ -81,8 +81,7 @@ func (l *Lists) Put(partition int32, s *projections.Sweep) {
 	l.forget()
 }
 
-// forget drops the lists that are too old, then those that were unused for longest, until the rest
-// fits.
+// forget drops the lists that are too old, then the least recently used ones until the rest fits.
 func (l *Lists) forget() {
 	for e := l.order.Back(); e != nil; e = l.order.Back() {
 		if l.bytes <= maxBytes && l.now().Sub(e.Value.(*kept).since) <= keepFor {

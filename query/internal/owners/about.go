@@ -5,20 +5,20 @@ import (
 	"github.com/tidemark/tidemark/query/internal/position"
 )
 
-// About is what a call asks partitions about.
+// About is the subject of a call to partitions.
 type About struct {
 	user  uint64
 	all   bool
 	after position.After
 }
 
-// User is about a user. Partitions that have nothing of them need not be asked, but for those that
-// after names.
+// User is a call about a user. Partitions that have nothing of them need not be called, except
+// those that after names.
 func User(id string, after position.After) *About {
 	return &About{user: projections.UserHash(id), after: after}
 }
 
-// Everything is about all partitions, whoever has what there.
+// Everything is a call about all partitions, whatever they have.
 func Everything() *About { return &About{all: true} }
 
 // asks reports whether after names partition p.

@@ -1,7 +1,7 @@
-// Package owners finds out which nodes answer for which partitions, and which partitions need not
-// be asked about a user.
+// Package owners finds the nodes that answer for each partition, and the partitions that need not
+// be called about a user.
 //
-//	about.go   what a call asks about
+//	about.go   the subject of a call
 //	owners.go  the partitions of all nodes
-//	here.go    those of this node, of which only some know a user
+//	here.go    the partitions of this node, of which only some have a user
 package owners

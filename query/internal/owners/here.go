@@ -2,15 +2,15 @@ package owners
 
 import "github.com/tidemark/tidemark/query/internal/fault"
 
-// without reports whether a partition that is not live here may be left out: this node answered for
-// it last, and knew nothing of the user.
+// without reports whether a partition that is not live here may be left out: this node was the last
+// to answer for it, and it had nothing of the user.
 func (f *Finder) without(p int32, a *About) bool {
 	return !a.all && !a.asks(p) && !f.Node.MayHold(p, a.user)
 }
 
-// Here finds those of partitions of this node that may hold something of the user, and those that
-// are left out because they are not live and hold nothing. It fails if one is not live that may hold
-// something. No lock of a partition is taken: there may be hundreds of them.
+// Here returns those of this node's partitions ps that may hold something of the user, and those
+// that are left out because they are not live and hold nothing. It fails if a partition that may
+// hold something is not live. It takes no partition's lock, because there may be hundreds of them.
 func (f *Finder) Here(ps []int32, a *About) (holding, out []int32, err error) {
 	for _, p := range ps {
 		part, notLive := f.Node.Live(p)
@@ -28,7 +28,7 @@ func (f *Finder) Here(ps []int32, a *About) (holding, out []int32, err error) {
 	return holding, out, nil
 }
 
-// Back reports whether a partition that was left out has to be asked again.
+// Back reports whether a partition that was left out must be called again.
 func (f *Finder) Back(p int32, a *About) bool {
 	_, notLive := f.Node.Live(p)
 	return notLive == nil || !f.without(p, a)
@@ -36,15 +36,16 @@ func (f *Finder) Back(p int32, a *About) bool {
 
 const (
 	// groupsAtMost is how many groups are read at once, and groupAtLeast how many partitions a
-	// group has: who holds the lock of one does not keep all others waiting.
+	// group has, so that a goroutine that holds the lock of one partition does not delay all
+	// others.
 	groupsAtMost, groupAtLeast = 4, 4
-	// groupedPage is the largest page that is selected in groups. A group selects a whole page.
+	// groupedPage is the largest page that is selected in groups. Each group selects a whole page.
 	groupedPage = 200
 )
 
-// Groups are those of ps that are to be read: all that may hold something of the user, and all that
-// after names, which may once the call has waited. They are read side by side if a page of size is
-// worth that. There is at least one group.
+// Groups divides the partitions of ps to read into groups: those that may hold something of the
+// user, and those that after names, which may hold something once the call has waited. Groups are
+// read concurrently if a page of this size is worth that. There is at least one group.
 func (f *Finder) Groups(ps []int32, a *About, size int) (groups [][]int32) {
 	toRead := make([]int32, 0, min(len(ps), 64))
 	for _, p := range ps {

@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
-// Node is what is asked of this node.
+// Node is the part of this node that a Finder uses.
 type Node interface {
 	Live(p int32) (*projections.Partition, error)
 	Owner(ctx context.Context, p int32) (url string, err error)
@@ -18,27 +18,27 @@ type Node interface {
 // Finder finds owners.
 type Finder struct {
 	Node Node
-	Self string // URL at which other nodes reach this one
+	Self string // the URL at which other nodes reach this one
 }
 
-// Shares are the partitions of all nodes.
+// Shares divides all partitions among the nodes that answer for them.
 type Shares struct {
 	Local  []int32 // live here
-	Out    []int32 // live nowhere, and without anything of the user
+	Out    []int32 // live nowhere, and with nothing of the user
 	Remote []Remote
 }
 
-// Remote are the partitions of another node.
+// Remote has the partitions of another node.
 type Remote struct {
 	URL        string
 	Partitions []int32
 }
 
-// ownerWithin bounds how long it takes to find all owners.
+// ownerWithin limits the time to find all owners.
 const ownerWithin = 2 * time.Second
 
-// Shares finds the owner of each of n partitions. It fails if it does not find that of a partition
-// that may not be left out.
+// Shares finds the owner of each of n partitions. It fails if it cannot find the owner of a
+// partition that may not be left out.
 func (f *Finder) Shares(ctx context.Context, n int32, a *About) (Shares, error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerWithin)
 	defer cancel()
@@ -69,7 +69,7 @@ func (f *Finder) Shares(ctx context.Context, n int32, a *About) (Shares, error) 
 	return s, nil
 }
 
-// Owner is the URL of another node that owns partition p. notLive is why it is not live here.
+// Owner returns the URL of another node that owns partition p. notLive is why it is not live here.
 func (f *Finder) Owner(ctx context.Context, p int32, notLive error) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerWithin)
 	defer cancel()

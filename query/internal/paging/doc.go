@@ -1,6 +1,6 @@
-// Package paging is the order in which channels and threads are listed, and the page tokens that
+// Package paging has the order in which channels and threads are listed, and the page tokens that
 // name a place in it.
 //
 //	token.go   keys and tokens
-//	scope.go   what tokens are bound to
+//	scope.go   the scopes of tokens
 package paging

@@ -1,8 +1,9 @@
 package paging
 
-// What page tokens are bound to, of lists that have no filter. No user id has a control character.
+// The scopes of page tokens of lists without filters. No user id has a control character.
 
-// ThreadScope is the scope of a user's listed threads, or of those that they follow, of any age.
+// ThreadScope is the scope of the list of a user's threads: of listed ones, or of followed ones of
+// any age.
 func ThreadScope(userID string, anyAge bool) string {
 	if anyAge {
 		return userID + "\x00followed"
@@ -10,5 +11,5 @@ func ThreadScope(userID string, anyAge bool) string {
 	return userID + "\x00threads"
 }
 
-// UserChannelScope is the scope of the channels in which anything is known of a user.
+// UserChannelScope is the scope of the list of channels in which a user has a row.
 func UserChannelScope(userID string) string { return userID + "\x00channels" }

@@ -15,12 +15,11 @@ import (
 )
 
 const (
-	// DefaultSize is the size of a page whose request names none.
+	// DefaultSize is the page size of a request without one.
 	DefaultSize = 50
 	// MaxSize is the largest size of a page.
 	MaxSize = 1000
-	// MaxAge bounds how long a token is good for: an inbox that is paged over hours shows nothing
-	// coherent.
+	// MaxAge is how long a token is valid: an inbox that is paged over hours is not coherent.
 	MaxAge = 10 * time.Minute
 
 	pageTokenVersion = 1
@@ -29,7 +28,7 @@ const (
 	flagUnreadOnly   = 1 << 1
 )
 
-// Key is where a channel stands in an inbox: unread first, then newest activity, ties by channel
+// Key is the position of a channel in an inbox: unread first, then newest activity, ties by channel
 // id.
 type Key struct {
 	Unread bool
@@ -37,15 +36,15 @@ type Key struct {
 	ID     string
 }
 
-// threadSep is between the ids of channel and thread in a Key.
+// threadSep separates the ids of channel and thread in a Key.
 const threadSep = "\x00"
 
-// ThreadID is the ID of the key of a thread.
+// ThreadID returns the ID in the key of a thread.
 func ThreadID[T string | []byte](channelID, threadID T) string {
 	return string(channelID) + threadSep + string(threadID)
 }
 
-// SplitThread is what ThreadID joined.
+// SplitThread splits the ID that ThreadID has joined.
 func (k Key) SplitThread() (channelID, threadID string) {
 	channelID, threadID, _ = strings.Cut(k.ID, threadSep)
 	return channelID, threadID
@@ -76,15 +75,16 @@ func (k Key) Compare(o Key) int {
 	return strings.Compare(k.ID, o.ID)
 }
 
-// A page token is a position in the order, not a count: what changes between two pages is listed
-// where it then belongs, what does not is listed exactly once. It is bound to user and filter, and
-// its checksum tells a mangled one from an aged one. It grants nothing, so it needs no signature.
+// A page token is a position in the order, not a count. An entry that changes between two pages is
+// listed at its new position; an entry that does not is listed exactly once. The token is bound to
+// user and filter, and its checksum distinguishes a damaged token from an old one. It grants
+// nothing, so it needs no signature.
 //
 //	version 1 | flags 1 | issued ms 8 | fnv64a(user) 8 | activity ms 8 | channel id | crc32c 4
 //
 // Numbers are big endian.
 
-// Encode makes the token of the page that follows last.
+// Encode returns the token of the page after last.
 func Encode(userID string, unreadOnly bool, last Key, now time.Time) string {
 	b := make([]byte, 0, pageTokenHead+len(last.ID)+4)
 	var flags byte
@@ -113,7 +113,7 @@ func IsOf(token, userID string) bool {
 	return err == nil && binary.BigEndian.Uint64(b[10:]) == userHash(userID)
 }
 
-// Decode returns the last key of the page before. The zero now skips the test of age.
+// Decode returns the last key of the previous page. A zero now skips the check of the age.
 func Decode(token, userID string, unreadOnly bool, now time.Time) (Key, error) {
 	fail := func(why string) (Key, error) {
 		return Key{}, fault.Invalid("page_token %s: start again without page_token", why)

@@ -1,6 +1,6 @@
 // Package peers has the clients of the other nodes.
 //
-//	peers.go  one client for each URL, and what a caller is told when a call has failed
+//	peers.go  one client for each URL, and the error that a caller gets after a failed call
 package peers
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// Peers are clients of the other nodes, by URL. A client holds no connection of its own: the
+// Peers are clients of the other nodes, by URL. A client has no connection of its own: the
 // transport pools them.
 type Peers struct {
 	proof *peer.Proof
@@ -32,13 +32,12 @@ type Peers struct {
 	clients map[string]queryv1connect.QueryServiceClient
 }
 
-// maxClients bounds the clients that are remembered: nodes come back at other addresses, for as
-// long as this one lives. When it is reached all are forgotten; whoever is still there is soon
-// known again.
+// maxClients is how many clients are kept, because nodes come back at other addresses as long as
+// this one lives. At the limit all are dropped; clients of running nodes are soon created again.
 const maxClients = 256
 
-// Transport multiplexes the calls to a node, its watches included, over few connections. The
-// configuration is for nodes that are reached by TLS; nil trusts the system's authorities.
+// Transport multiplexes all calls and watches to a node over few connections. c is for nodes that
+// are reached by TLS; nil trusts the system's authorities.
 func Transport(c *tls.Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP2(true)
@@ -49,7 +48,7 @@ func Transport(c *tls.Config) *http.Transport {
 		DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 3 * time.Second,
 		IdleConnTimeout:     2 * time.Minute,
-		// A peer whose machine is gone answers no ping.
+		// A peer whose machine has failed does not answer pings.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
@@ -64,7 +63,8 @@ func New(proof *peer.Proof, base http.RoundTripper, spans connect.Interceptor) *
 	return p
 }
 
-// Client is that of the node at a URL, if it takes calls of this one for the caller of ctx.
+// Client returns the client of the node at a URL, if that node accepts calls of this one for the
+// caller of ctx.
 func (p *Peers) Client(ctx context.Context, rawURL string) (queryv1connect.QueryServiceClient, error) {
 	if err := p.proof.MaySend(ctx, rawURL); err != nil {
 		p.proof.Doubts.Add(rawURL, err.Error())
@@ -90,11 +90,11 @@ func (p *Peers) Client(ctx context.Context, rawURL string) (queryv1connect.Query
 	return c, nil
 }
 
-// Answered notes that the node at a URL took a call of this one.
+// Answered records that the node at a URL accepted a call of this one.
 func (p *Peers) Answered(rawURL string) { p.proof.Doubts.Clear(rawURL) }
 
-// Failed returns the error that a caller gets when a call to the node at a URL about what has
-// failed. If that node does not believe this one, it is noted.
+// Failed returns the error for the caller after a failed call to the node at a URL, about what. If
+// that node rejects this one, Failed records it.
 func (p *Peers) Failed(ctx context.Context, rawURL, what string, err error) error {
 	proof, reported := fault.FromPeer(ctx, rawURL, what, err)
 	var ce *connect.Error
@@ -102,11 +102,11 @@ func (p *Peers) Failed(ctx context.Context, rawURL, what string, err error) erro
 	case proof && errors.As(reported, &ce):
 		p.proof.Doubts.Add(rawURL, ce.Message())
 	case connect.IsWireError(err):
-		p.proof.Doubts.Clear(rawURL) // it answered
+		p.proof.Doubts.Clear(rawURL) // it answered, so it accepts this node
 	}
 	return reported
 }
 
-// maxPeerAnswer bounds what another node may answer: a page of 1,000 channels with previews is
-// below 2 MiB.
+// maxPeerAnswer limits another node's answer: a page of 1,000 channels with previews is below 2
+// MiB.
 const maxPeerAnswer = 16 << 20

@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
-// JoinPartitions writes partitions as ParsePartitions reads them.
+// JoinPartitions encodes partitions for ParsePartitions.
 func JoinPartitions(ps []int32) string {
 	var b strings.Builder
 	for i, p := range ps {
@@ -20,7 +20,7 @@ func JoinPartitions(ps []int32) string {
 	return b.String()
 }
 
-// Some names partitions, for people: the first few of them.
+// Some lists partitions for people: the first few of them.
 func Some(ps []int32) string {
 	const few = 8
 	switch n := len(ps); {
@@ -32,8 +32,8 @@ func Some(ps []int32) string {
 	return "partitions " + JoinPartitions(ps)
 }
 
-// ParsePartitions reads the value of a header that restricts a call to some of n partitions; nil if
-// it is empty.
+// ParsePartitions parses the value of a header that restricts a call to some of n partitions; nil
+// if it is empty.
 func ParsePartitions(header, value string, n int32) ([]int32, error) {
 	if value == "" {
 		return nil, nil

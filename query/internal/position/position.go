@@ -1,7 +1,7 @@
 // Package position reads and writes the tokens of as_of and after, which name records of the input
-// topics: how far an answer reaches, and how far it has to.
+// topics: how far an answer reaches, and how far it must reach.
 //
-//	position.go   tokens, and what an after asks of each partition
+//	position.go   tokens, and the requirement of an after for each partition
 package position
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
-// maxUnknown bounds `after` while the partition count is not known.
+// maxUnknown limits `after` while the partition count is unknown.
 const maxUnknown = 3 * 4096
 
 // Topics are the names of the input topics, by input.
 type Topics [events.NumInputs]string
 
-// Input is the input with a name.
+// Input returns the input with a name.
 func (t *Topics) Input(name string) (events.Input, bool) {
 	for in, n := range t {
 		if n == name {
@@ -33,13 +33,13 @@ func (t *Topics) Input(name string) (events.Input, bool) {
 	return 0, false
 }
 
-// Token is "topic/partition/offset" of a record of an input topic.
+// Token returns "topic/partition/offset" of a record of an input topic.
 func (t *Topics) Token(in events.Input, partition int32, offset int64) string {
 	return events.RecordID{Topic: t[in], Partition: partition, Offset: offset}.String()
 }
 
-// AsOf appends the tokens of the last records that position v of a partition stands for; an input
-// of which nothing was folded has none.
+// AsOf appends the tokens of the last records that position v of a partition includes. An input of
+// which nothing was folded has none.
 func (t *Topics) AsOf(dst []string, partition int32, v projections.Position) []string {
 	for in, next := range v {
 		if next > 0 {
@@ -49,14 +49,14 @@ func (t *Topics) AsOf(dst []string, partition int32, v projections.Position) []s
 	return dst
 }
 
-// Requirement is what `after` asks of one partition: the last offset of each input that must be
-// folded, -1 for none.
+// Requirement is the part of `after` about one partition: the last offset of each input that must
+// be folded, -1 for none.
 type Requirement [events.NumInputs]int64
 
 // After is a parsed `after`, by partition.
 type After map[int32]Requirement
 
-// MaxTokens is how many tokens `after` may have: as many as any as_of has.
+// MaxTokens returns how many tokens `after` may have: as many as any as_of has.
 func MaxTokens(partitions int32) int {
 	if partitions <= 0 {
 		return maxUnknown
@@ -64,8 +64,8 @@ func MaxTokens(partitions int32) int {
 	return int(events.NumInputs) * int(partitions)
 }
 
-// ParseAfter refuses what no answer of this cluster can have said. partitions is the partition
-// count of the inputs.
+// ParseAfter parses `after` and refuses tokens that no answer of this cluster can have had.
+// partitions is the partition count of the inputs.
 func (t *Topics) ParseAfter(tokens []string, partitions int32) (After, error) {
 	if len(tokens) == 0 {
 		return nil, nil
@@ -96,7 +96,7 @@ func (t *Topics) ParseAfter(tokens []string, partitions int32) (After, error) {
 	return out, nil
 }
 
-// Merge raises what a requires to tokens, which come from this service.
+// Merge raises the requirements of a to tokens, which come from this service.
 func (t *Topics) Merge(a After, tokens []string) {
 	for _, tok := range tokens {
 		id, err := events.ParseRecordID(tok)
@@ -113,7 +113,7 @@ func (t *Topics) Merge(a After, tokens []string) {
 	}
 }
 
-// Tokens lists what a requires, by partition and input.
+// Tokens returns the requirements of a as tokens, by partition and input.
 func (t *Topics) Tokens(a After) (out []string) {
 	for _, p := range slices.Sorted(maps.Keys(a)) {
 		out = t.tokens(out, p, a[p])
@@ -121,7 +121,7 @@ func (t *Topics) Tokens(a After) (out []string) {
 	return out
 }
 
-// Without appends what a requires of those of partitions ps that are not in read. Both are
+// Without appends the tokens of a for those of partitions ps that are not in read. Both are
 // ascending.
 func (t *Topics) Without(dst []string, a After, ps, read []int32) []string {
 	if len(a) == 0 {

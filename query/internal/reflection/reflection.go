@@ -1,5 +1,5 @@
-// Package reflection serves gRPC server reflection: the schemas of the services of a node, for
-// grpcurl, Postman and the like.
+// Package reflection serves gRPC server reflection: the schemas of a node's services, for tools
+// such as grpcurl and Postman.
 package reflection
 
 import (
@@ -9,12 +9,11 @@ import (
 	"connectrpc.com/grpcreflect"
 )
 
-// maxBody bounds a request: it has one name.
+// maxBody limits a request, which has a single name.
 const maxBody = 64 << 10
 
-// Handlers returns the handlers of reflection for the services, by path, in the version that is
-// stable and in the one that older clients use. They tell the schemas alone, and nothing of what a
-// node has.
+// Handlers returns the handlers of reflection for the services, by path, in the stable version and
+// in the one that older clients use. They return only schemas, and no data of a node.
 func Handlers(services ...string) map[string]http.Handler {
 	r := grpcreflect.NewStaticReflector(services...)
 	limit := connect.WithReadMaxBytes(maxBody)

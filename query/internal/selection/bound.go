@@ -6,36 +6,36 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// A bound is a place in the order of threads that is known to be on the page or behind it, before
-// any thread is selected. What comes after it is left out at first sight, so that each partition
-// views what is on the page, and not a whole page of its own.
+// A bound is a place in the order of threads that is certainly on the page or after it, found
+// before any thread is selected. Threads after it are skipped at once, so that each partition makes
+// views only for threads on the page, not for a whole page of its own.
 //
-// It is found without the lock, in lists that may change before they are selected from. Then the
-// page can lack threads that the bound left out: Short tells.
+// It is found without the lock, in lists that may change before the selection. Then the page may
+// lack threads that the bound skipped, which Short reports.
 
-// bound is the last (unread, time) that a page can have. The zero bound leaves nothing out.
+// bound is the last (unread, time) that a page can have. The zero bound skips nothing.
 type bound struct {
 	is  bool
 	key int64
 }
 
-// orderOf is a number that is the larger, the earlier something with these values is listed.
+// orderOf returns a number that is larger the earlier an entry with these values is listed.
 func orderOf(unread bool, at int64) int64 {
 	if unread {
-		at += 1 << 60 // more than any time
+		at += 1 << 60 // above any time
 	}
 	return at
 }
 
-// orders has the numbers that Bound gathers: those of 10,000 threads take 80 KB.
+// orders holds the memory of Bound: for 10,000 threads it is 80 KB.
 var orders = sync.Pool{New: func() any { return new([]int64) }}
 
-// boundFrom is the number of views that may be too many, from which on a bound pays: it takes a
-// look at everything.
+// boundFrom is the number of possibly unneeded views from which on a bound pays, since finding it
+// visits everything.
 const boundFrom = 512
 
-// Bound bounds the page by the complete lists from which its threads are selected, none of which
-// was offered yet.
+// Bound bounds the page by the complete lists from which its threads are selected. No thread may
+// have been offered yet.
 func (s *Selection) Bound(lists []*projections.Sweep) {
 	if s.Size*len(lists) < boundFrom {
 		return
@@ -57,14 +57,14 @@ func (s *Selection) Bound(lists []*projections.Sweep) {
 	s.boundBy(keys)
 }
 
-// boundBy bounds the page by the orders of all that can be on it.
+// boundBy bounds the page by the orders of all threads that can be on it.
 func (s *Selection) boundBy(keys []int64) {
 	if len(keys) > s.Size {
 		s.bound = bound{true, nth(keys, s.Size-1)}
 	}
 }
 
-// eachThread calls fn for the threads of a list that the page may have.
+// eachThread calls fn for the threads of a list that the page may include.
 func (s *Selection) eachThread(list *projections.Sweep, fn func(*projections.ThreadEntry)) {
 	if s != nil && s.AnyAge {
 		list.EachFollowed(fn)
@@ -73,14 +73,14 @@ func (s *Selection) eachThread(list *projections.Sweep, fn func(*projections.Thr
 	list.EachThread(fn)
 }
 
-// Short reports whether the page lacks threads that the bound left out. Then the selection begins
-// anew, without one.
+// Short reports whether the page lacks threads that the bound skipped. Then the selection must
+// start again without a bound.
 func (s *Selection) Short() bool { return s.missed && len(s.Kept) < s.Size }
 
-// Unbound takes the bound away.
+// Unbound removes the bound.
 func (s *Selection) Unbound() { s.bound, s.missed = bound{}, false }
 
-// beyond reports whether something with these values is left out by the bound.
+// beyond reports whether the bound skips an entry with these values.
 func (s *Selection) beyond(unread bool, at int64) bool {
 	if !s.bound.is || orderOf(unread, at) >= s.bound.key {
 		return false
@@ -89,7 +89,7 @@ func (s *Selection) beyond(unread bool, at int64) bool {
 	return true
 }
 
-// nth is the number that has n larger ones before it. It moves the numbers.
+// nth returns the number that has n larger ones. It reorders keys.
 func nth(keys []int64, n int) int64 {
 	for lo, hi := 0, len(keys)-1; lo < hi; {
 		pivot := median(keys[lo], keys[lo+(hi-lo)/2], keys[hi])

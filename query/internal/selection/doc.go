@@ -1,7 +1,7 @@
-// Package selection finds the page of a user's list.
+// Package selection selects the page of a user's list.
 //
-//	filter.go     which channels a list has
+//	filter.go     the channels of a list
 //	selection.go  the first n channels or threads of an order
-//	bound.go      what cannot be among them
+//	bound.go      a bound behind which nothing can be on the page
 //	pages.go      the pages and totals of all partitions
 package selection

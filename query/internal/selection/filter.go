@@ -7,17 +7,17 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
-// Filter says which channels a list has. The zero Filter leaves the archived ones out.
+// Filter selects the channels of a list. The zero Filter leaves archived ones out.
 type Filter struct {
 	UnreadOnly bool
-	Label      string // only channels that have it; empty: all
+	Label      string // only channels with this label; empty: all
 	Archived   Archived
 }
 
-// Archived says which archived channels a list has.
+// Archived selects archived channels.
 type Archived byte
 
-// The archived channels of a list.
+// The values of Archived.
 const (
 	WithoutArchived Archived = iota
 	OnlyArchived
@@ -26,7 +26,7 @@ const (
 
 var archivedNames = [...]string{WithoutArchived: "without", OnlyArchived: "only", AllArchived: "all"}
 
-// ParseArchived is what a request says.
+// ParseArchived parses the value in a request.
 func ParseArchived(s string) (Archived, error) {
 	if i := slices.Index(archivedNames[:], s); i >= 0 {
 		return Archived(i), nil
@@ -37,7 +37,7 @@ func ParseArchived(s string) (Archived, error) {
 	return 0, fault.Invalid("archived is %.100q, want without, only or all", s)
 }
 
-// drops reports whether the list does not have a channel. What was said of it may be nil.
+// drops reports whether the list leaves a channel out. s may be nil.
 func (f *Filter) drops(unread bool, s *projections.Standing) bool {
 	switch {
 	case f.UnreadOnly && !unread, f.Archived == OnlyArchived && !archived(s), f.Archived == WithoutArchived && archived(s):

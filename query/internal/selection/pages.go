@@ -8,18 +8,18 @@ import (
 )
 
 // Pages are a page of a user's channels, one of their threads, and the totals over all of them,
-// while they are selected from one partition after the other.
+// during the selection from one partition after the other.
 type Pages struct {
 	User    string
-	Now     int64      // the time as of which it is answered, Unix milliseconds
-	Inbox   *Selection // of channels; nil: they are not asked for
-	Threads *Selection // nil: not asked for, but for their part of the totals
+	Now     int64      // the time as of which the call is answered, Unix milliseconds
+	Inbox   *Selection // of channels; nil: not requested
+	Threads *Selection // nil: only their part of the totals is requested
 	Tally   totals.Tally
 	Room    projections.ViewRoom
 }
 
-// Reserve makes room for the pages, before the lock is taken. Of a user who has little nothing is
-// reserved: one hold finds all, and there is little to allocate under it.
+// Reserve allocates memory for the pages before the lock is taken. For a user with little data it
+// allocates nothing: one hold finds everything and allocates little.
 func (p *Pages) Reserve(list *projections.Sweep) {
 	channels, threads := list.Listed()
 	if channels+threads == 0 {
@@ -35,7 +35,7 @@ func (p *Pages) Reserve(list *projections.Sweep) {
 	p.Room.Reserve(n, m)
 }
 
-// Choose counts what a list has, and selects from it what goes onto the pages.
+// Choose counts the entries of a list, and selects those for the pages.
 func (p *Pages) Choose(list *projections.Sweep) {
 	if p.Inbox != nil {
 		list.EachChannel(func(e *projections.InboxEntry) {
@@ -43,7 +43,7 @@ func (p *Pages) Choose(list *projections.Sweep) {
 			p.Inbox.Offer(e)
 		})
 	}
-	var plain badge.Threads // of channels of which nothing was said: most
+	var plain badge.Threads // of channels without settings, as most
 	p.Threads.eachThread(list, func(e *projections.ThreadEntry) {
 		switch {
 		case e.Expired:
@@ -59,8 +59,8 @@ func (p *Pages) Choose(list *projections.Sweep) {
 	p.Tally.All.AddThreads(plain, events.LevelAll, false, 1)
 }
 
-// View begins the views of what the partition has on the pages. What other partitions have there
-// keeps its own, so that each partition is read once.
+// View begins the views of this partition's entries on the pages. Entries of other partitions keep
+// theirs, so each partition is read once.
 func (p *Pages) View(views *projections.Views) {
 	if p.Inbox != nil {
 		for i := range p.Inbox.Kept {
@@ -82,18 +82,18 @@ func (p *Pages) View(views *projections.Views) {
 	}
 }
 
-// Chosen is what Choose changes.
+// Chosen is the state that Choose changes.
 type Chosen struct {
 	tally          totals.Tally
 	inbox, threads Selection
 }
 
-// Copy is what p has before a partition is looked at.
+// Copy returns the state before a partition is read.
 func (p *Pages) Copy() Chosen {
 	return Chosen{p.Tally.Copy(), p.Inbox.Copy(), p.Threads.Copy()}
 }
 
-// Restore undoes the choices since then.
+// Restore undoes the choices since Copy.
 func (p *Pages) Restore(c *Chosen) {
 	p.Tally = c.tally.Copy()
 	p.Inbox.Restore(&c.inbox)

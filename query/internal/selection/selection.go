@@ -8,20 +8,20 @@ import (
 	"github.com/tidemark/tidemark/query/internal/paging"
 )
 
-// Selection keeps the first Size channels or threads of an order among all that it is shown, in a
-// heap whose root is the last of them: the inbox of a user in 100,000 channels costs one look at
-// each and a page of memory.
+// Selection keeps the first Size channels or threads of an order among all that are offered, in a
+// heap whose root is the last of them. So the inbox of a user in 100,000 channels costs one
+// comparison for each and the memory of one page.
 type Selection struct {
 	Size   int
 	Filter Filter      // of channels
-	AnyAge bool        // of threads: also those that have expired
-	From   *paging.Key // nil: from the start; else what comes after it
+	AnyAge bool        // for threads: include expired ones
+	From   *paging.Key // nil: from the start; otherwise only entries after it
 
-	Kept selected // in no order
-	More bool     // something was left out
+	Kept selected // in no particular order
+	More bool     // some entries were left out
 
-	bound  bound // of threads
-	missed bool  // the bound left something out
+	bound  bound // only for threads
+	missed bool  // the bound skipped some
 }
 
 // Entry is a channel or a thread of a page. Its view is begun while its partition is still locked.
@@ -30,12 +30,12 @@ type Entry struct {
 	Channel *projections.View
 	Thread  *projections.ThreadView
 
-	// Of a thread:
+	// Only for threads:
 	Ref      projections.ThreadRef
-	Standing *projections.Standing // of the channel; nil: nothing was said of it
+	Standing *projections.Standing // of the channel; nil: no settings and no updates
 }
 
-// StandingOf is Standing, and never nil.
+// StandingOf returns Standing, or the zero one instead of nil.
 func (e *Entry) StandingOf() *projections.Standing {
 	if e.Standing == nil {
 		return &projections.Standing{}
@@ -43,11 +43,11 @@ func (e *Entry) StandingOf() *projections.Standing {
 	return e.Standing
 }
 
-// reserve makes room for a page, and returns how many views may still be made for it.
+// reserve allocates memory for a page, and returns how many more views may be made for it.
 func (s *Selection) reserve() int {
 	s.Kept = slices.Grow(s.Kept, max(0, s.Size-len(s.Kept)))
 	n := s.Size
-	if s.bound.is { // then what was viewed stays on the page
+	if s.bound.is { // with a bound, entries with views stay on the page
 		for i := range s.Kept {
 			if s.Kept[i].Thread != nil {
 				n--
@@ -57,7 +57,7 @@ func (s *Selection) reserve() int {
 	return n
 }
 
-// Offer shows it a channel.
+// Offer offers a channel.
 func (s *Selection) Offer(e *projections.InboxEntry) {
 	unread := e.Unread > 0 || e.Standing != nil && e.Standing.Flagged
 	if s.Filter.drops(unread, e.Standing) || s.after(unread, e.LatestAt) || s.listed(unread, e.LatestAt) {
@@ -66,7 +66,7 @@ func (s *Selection) Offer(e *projections.InboxEntry) {
 	s.take(Entry{Key: paging.Key{Unread: unread, At: e.LatestAt, ID: string(e.ChannelID)}})
 }
 
-// OfferThread shows it a thread.
+// OfferThread offers a thread.
 func (s *Selection) OfferThread(e *projections.ThreadEntry) {
 	if s.listed(e.Unread > 0, e.RepliedAt) || s.beyond(e.Unread > 0, e.RepliedAt) || s.after(e.Unread > 0, e.RepliedAt) {
 		return
@@ -74,14 +74,15 @@ func (s *Selection) OfferThread(e *projections.ThreadEntry) {
 	x := Entry{Ref: e.Ref}
 	x.Key = paging.Key{Unread: e.Unread > 0, At: e.RepliedAt, ID: paging.ThreadID(e.ChannelID, e.ThreadID)}
 	if e.Standing != nil {
-		standing := *e.Standing // it is another's after the list is freed
+		standing := *e.Standing // the list may be freed before this entry is used
 		x.Standing = &standing
 	}
 	s.take(x)
 }
 
-// after reports whether what has these comes after all that is kept, whatever its id. Most end
-// here, before an id is copied. What comes after the last one kept comes after from, too.
+// after reports whether an entry with these values comes after all that are kept, whatever its id.
+// Most entries end here, before an id is copied. An entry after the last kept one is after From,
+// too.
 func (s *Selection) after(unread bool, at int64) bool {
 	if len(s.Kept) < s.Size {
 		return false
@@ -106,7 +107,7 @@ func (s *Selection) take(e Entry) {
 	}
 }
 
-// Copy is a copy that later offers do not change; of nil an empty one.
+// Copy returns a copy that later offers do not change; of nil an empty one.
 func (s *Selection) Copy() Selection {
 	if s == nil {
 		return Selection{}
@@ -116,7 +117,7 @@ func (s *Selection) Copy() Selection {
 	return c
 }
 
-// Restore makes s what the copy was taken of.
+// Restore resets s to the copy.
 func (s *Selection) Restore(c *Selection) {
 	if s != nil {
 		s.Kept, s.More, s.missed = append(s.Kept[:0], c.Kept...), c.More, c.missed
@@ -136,7 +137,7 @@ func (s *Selection) push(e Entry) {
 	}
 }
 
-// warm prepares the views of the threads from the i-th on.
+// warm touches the memory for the views of the threads from the i-th on.
 func (s *Selection) warm(views *projections.Views, i int) {
 	var refs [projections.ThreadsWarmed]projections.ThreadRef
 	n := 0
@@ -148,13 +149,13 @@ func (s *Selection) warm(views *projections.Views, i int) {
 	views.WarmThreads(refs[:n])
 }
 
-// Page returns the entries that were kept, in order. Nothing is offered after that.
+// Page returns the kept entries in order. Offer nothing after that.
 func (s *Selection) Page() []Entry {
 	slices.SortFunc(s.Kept, func(a, b Entry) int { return a.Key.Compare(b.Key) })
 	return s.Kept
 }
 
-// selected is a heap with the last of the order on top. Of container/heap it needs Fix alone.
+// selected is a heap with the last entry of the order on top. It uses only Fix of container/heap.
 type selected []Entry
 
 func (h selected) Len() int           { return len(h) }

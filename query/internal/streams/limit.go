@@ -1,4 +1,4 @@
-// Package streams bounds how many streams of changes a node has.
+// Package streams limits the streams of changes of a node.
 //
 //	limit.go  limits for a node and for each user
 package streams
@@ -11,10 +11,11 @@ import (
 	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
-// RelayFactor is how many nodes a cluster may have before the limits on watches bind between nodes.
+// RelayFactor is how many nodes a cluster may have before the limits on watches also limit those
+// between nodes.
 const RelayFactor = 32
 
-// Limit bounds open streams, together and for one user.
+// Limit limits open streams, in total and for one user.
 type Limit struct {
 	max, maxPerUser int
 	open            prometheus.Gauge
@@ -24,12 +25,12 @@ type Limit struct {
 	perUser map[string]int
 }
 
-// NewLimit makes one; open shows how many there are.
+// NewLimit creates a Limit; open is set to the number of open streams.
 func NewLimit(limit, perUser int, open prometheus.Gauge) *Limit {
 	return &Limit{max: limit, maxPerUser: perUser, open: open, perUser: map[string]int{}}
 }
 
-// Acquire takes a place; release gives it back.
+// Acquire takes a slot; release frees it.
 func (l *Limit) Acquire(userID string) (release func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

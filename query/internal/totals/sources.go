@@ -4,7 +4,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Sources is what the sources of a merged watch told last.
+// Sources holds the last totals from each source of a merged watch.
 type Sources []source
 
 type source struct {
@@ -12,15 +12,15 @@ type source struct {
 	byLabel map[string]*queryv1.Totals
 }
 
-// NewSources is of n sources that have told nothing yet.
+// NewSources returns n sources without totals.
 func NewSources(n int) Sources { return make(Sources, n) }
 
-// Snapshot notes the totals of a source's snapshot.
+// Snapshot sets the totals from a source's snapshot.
 func (s Sources) Snapshot(i int, m *queryv1.WatchSnapshot) {
 	s[i] = source{m.Totals, m.TotalsByLabel}
 }
 
-// Update notes those of an update, and returns the sums over all sources that it changes.
+// Update sets the totals from an update, and returns the changed sums over all sources.
 func (s Sources) Update(i int, m *queryv1.WatchUpdate) (*queryv1.Totals, map[string]*queryv1.Totals) {
 	of := &s[i]
 	of.all = m.Totals

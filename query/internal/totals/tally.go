@@ -13,7 +13,7 @@ type Tally struct {
 	labels map[string]Sums
 }
 
-// AddChannel counts one channel under its labels; times is 1, or -1 to take it back.
+// AddChannel counts one channel under its labels; times is 1, or -1 to remove it.
 func (t *Tally) AddChannel(p badge.Part, labels []string, times int64) {
 	t.All.AddChannel(p, times)
 	t.each(labels, func(s *Sums) { s.AddChannel(p, times) })
@@ -25,7 +25,7 @@ func (t *Tally) AddThread(p badge.Part, labels []string, times int64) {
 	t.each(labels, func(s *Sums) { s.AddThread(p, times) })
 }
 
-// AddTotals adds what another owner answered.
+// AddTotals adds the totals of another owner's answer.
 func (t *Tally) AddTotals(all *queryv1.Totals, byLabel map[string]*queryv1.Totals) {
 	t.All.AddTotals(all)
 	for label, m := range byLabel {
@@ -44,7 +44,7 @@ func (t *Tally) each(labels []string, add func(*Sums)) {
 	}
 }
 
-// ByLabel are the totals of all labels; nil if there is none.
+// ByLabel returns the totals of all labels, or nil if there are none.
 func (t *Tally) ByLabel() map[string]*queryv1.Totals {
 	if len(t.labels) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (t *Tally) ByLabel() map[string]*queryv1.Totals {
 	return out
 }
 
-// Of are the totals of some labels, zeros of one that no channel has; nil for none.
+// Of returns the totals of some labels, with zeros for a label that no channel has; nil for none.
 func (t *Tally) Of(labels []string) map[string]*queryv1.Totals {
 	if len(labels) == 0 {
 		return nil
@@ -69,5 +69,5 @@ func (t *Tally) Of(labels []string) map[string]*queryv1.Totals {
 	return out
 }
 
-// Copy is a copy that later additions do not change.
+// Copy returns a copy that later additions do not change.
 func (t *Tally) Copy() Tally { return Tally{All: t.All, labels: maps.Clone(t.labels)} }

@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// PartOf is the part of a channel, or of a thread of it, at a time in Unix milliseconds: s is what
-// was said of the channel, nil for nothing.
+// PartOf returns the part of a channel, or of a thread of it, at a time in Unix milliseconds. s is
+// the standing of the channel, or nil.
 func PartOf(unread, mentions uint32, s *projections.Standing, now int64) badge.Part {
 	p := badge.Part{Unread: unread, Mentions: mentions}
 	if s != nil {
@@ -23,10 +23,10 @@ func PartOf(unread, mentions uint32, s *projections.Standing, now int64) badge.P
 	return p
 }
 
-// Sums are sums of parts that the message of the schema tells.
+// Sums are sums of parts, with the schema's message for them.
 type Sums struct{ badge.Sums }
 
-// AddTotals adds what another owner answered.
+// AddTotals adds the totals of another owner's answer.
 func (t *Sums) AddTotals(m *queryv1.Totals) {
 	t.Unread += int64(m.GetUnread())
 	t.Mentions += int64(m.GetMentions())
@@ -40,7 +40,7 @@ func (t *Sums) AddTotals(m *queryv1.Totals) {
 	t.ArchivedMentions += int64(m.GetArchived().GetMentions())
 }
 
-// Totals saturate at what the field holds.
+// Totals returns the message. Values saturate at the maximum of their field.
 func (t *Sums) Totals() *queryv1.Totals {
 	clip := func(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
 	return &queryv1.Totals{
