@@ -17,6 +17,7 @@
 //	statecodes.go the codes of what is wrong now, as a metric
 //	doors.go      the listeners
 //	cluster.go    what this node reports to others, and asks them
+//	verify.go     compares a partition with its topics, for the page
 //	ui.go         the page
 //	snapshots.go  the newest snapshots, for the page
 package node

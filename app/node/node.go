@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -46,6 +47,7 @@ type Node struct {
 	gateway      *gateway.Gateway // nil without the role
 	router       *router          // instead of the processor's own answers, where this node folds nothing
 	ui           *ui.UI           // nil: no page
+	verifying    sync.Mutex       // held while a partition is compared
 	parts        []part
 	ran          bool
 

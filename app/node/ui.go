@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidemark/tidemark/app/admin"
 	"github.com/tidemark/tidemark/app/ui"
 	"github.com/tidemark/tidemark/internal/config"
 )
@@ -21,6 +22,10 @@ func (n *Node) addUI() error {
 	}
 	if n.cfg.Roles.Has(config.RoleProcessor) {
 		c.About.DataDir = n.cfg.DataDir
+		c.Verify = n.verify
+		if n.cfg.Snapshots != nil {
+			c.Admin = admin.Handler(n.adminConfig())
+		}
 	}
 	c.About.Broker, c.About.Redis = strings.Join(n.cfg.Kafka.Brokers, ","), config.Redacted(n.cfg.Redis.URL)
 	c.Node = n.processor

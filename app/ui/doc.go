@@ -16,6 +16,10 @@
 //	timeline.go     the messages that the page remembers
 //	search.go       what of them a search fits
 //	operators.go    the numbers of this node
-//	deadletters.go  its dead letters
+//	series.go       some of them over the last hour
+//	letterlog.go    reads the dead letters, newest first
+//	deadletters.go  its dead letters, by reason and page
+//	replay.go       writes them again
+//	verify.go       compares a store with the topics
 //	reply.go        answers and refusals as JSON
 package ui

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/guard"
 )
 
 // feedTail is how many records of each partition are read when the page starts. In a small log that
@@ -27,6 +28,12 @@ func newFeed() *feed { return &feed{newTimeline()} }
 // Run follows chat.messages until ctx is done. A topic that cannot be read is tried again: the page
 // shows numbers without texts meanwhile, and no part of the node ends for it.
 func (u *UI) Run(ctx context.Context) error {
+	sampling := make(chan struct{})
+	guard.Go("the samples of the page's charts", guard.Log(u.cfg.Logger, "the page's charts have no more samples"), func() {
+		defer close(sampling)
+		u.sample(ctx)
+	})
+	defer func() { <-sampling }()
 	for {
 		err := u.follow(ctx)
 		if ctx.Err() != nil {

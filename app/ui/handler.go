@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/app/cluster"
+	"github.com/tidemark/tidemark/app/rebuild"
 	"github.com/tidemark/tidemark/clients/js"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/audit"
@@ -44,6 +45,11 @@ type Config struct {
 	Cluster func(context.Context) cluster.Overview
 	// Snapshots lists the newest snapshot of each partition; nil: the node keeps none.
 	Snapshots func(context.Context) ([]Snapshot, error)
+	// Admin serves the calls of package admin, of which the page has that for snapshots; nil: it does
+	// not offer it.
+	Admin http.Handler
+	// Verify rebuilds a partition beside its store and compares; nil: the page does not offer it.
+	Verify func(ctx context.Context, partition int32, progress func(share float64)) (*rebuild.Result, error)
 	// Demo is the demo that talks on this stack; nil: there is none.
 	Demo  Demo
 	About About
@@ -81,10 +87,12 @@ type DemoState struct {
 
 // UI is a page that was made. Its Run must run for the timeline to move.
 type UI struct {
-	cfg   Config
-	feed  *feed
-	mux   *http.ServeMux
-	files map[string]file
+	cfg    Config
+	feed   *feed
+	series series
+	counts letterCounts
+	mux    *http.ServeMux
+	files  map[string]file
 }
 
 // file is one embedded file as it is sent.
@@ -122,10 +130,15 @@ func New(c Config) (*UI, error) {
 	api.HandleFunc("GET /ui/api/history", u.history)
 	api.HandleFunc("GET /ui/api/changes", u.changes)
 	api.HandleFunc("GET /ui/api/operators", u.operators)
+	api.HandleFunc("GET /ui/api/series", u.lastHour)
 	api.HandleFunc("GET /ui/api/cluster", u.cluster)
 	api.HandleFunc("GET /ui/api/deadletters", u.deadLetters)
 	api.HandleFunc("POST /ui/api/deadletters/replay", u.replay)
+	api.HandleFunc("POST /ui/api/verify", u.verify)
 	api.HandleFunc("POST /ui/api/demo", u.demo)
+	if c.Admin != nil { // it has a guard and an audit of its own
+		u.mux.Handle("POST /ui/api/admin/snapshots", http.StripPrefix("/ui/api", c.Admin))
+	}
 	// A page of another site must not be able to press these buttons.
 	u.mux.Handle("/ui/api/", u.audited(api, http.NewCrossOriginProtection().Handler(noStore(u.guard(api)))))
 	return u, nil
@@ -206,7 +219,8 @@ func (u *UI) about(w http.ResponseWriter, _ *http.Request) {
 		About
 		Demo     *DemoState `json:"demo"`     // null: there is none
 		Unfolded []string   `json:"unfolded"` // what the node would refuse: the page offers none of it
-	}{About: u.cfg.About, Unfolded: events.Unfolded()}
+		Deeds    deeds      `json:"deeds"`
+	}{About: u.cfg.About, Unfolded: events.Unfolded(), Deeds: deeds{u.cfg.Admin != nil && u.cfg.Snapshots != nil, u.cfg.Verify != nil}}
 	if u.cfg.Demo != nil {
 		s := u.cfg.Demo.State()
 		answer.Demo = &s

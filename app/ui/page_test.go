@@ -266,7 +266,7 @@ func TestOperators(t *testing.T) {
 	b.shot("help")
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until("the help has gone", `!document.querySelector('dialog[open]')`)
-	version := eval[string](b, `window.tidemark.operators.letters.version`)
+	version := eval[string](b, `window.tidemark.operators.letters.page.version`)
 	for had, status := range map[string]int{version: http.StatusNoContent, "another": http.StatusOK, "": http.StatusOK} {
 		res, err := http.Get(s.url + "/ui/api/deadletters?version=" + had) //nolint:noctx // a test's own server
 		if err != nil {

@@ -112,3 +112,18 @@ export async function markAllRead(user, options, channels, threads) {
   })));
   return events.length ? publish(...events) : { after: [] };
 }
+
+/** Has the node do something, and calls `fn` with each line of JSON of how it goes. Returns when the answer has ended. */
+export async function stream(path, body, fn) {
+  const res = await fetch(`/ui/api/${path}`, { method: 'POST', headers: headers({ 'Content-Type': 'application/json' }), body: JSON.stringify(body), signal: left.signal });
+  if (!res.ok) await read(res);
+  const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    const lines = (rest + (value ?? '')).split('\n');
+    rest = lines.pop();
+    for (const line of lines) if (line) fn(JSON.parse(line));
+    if (done) return;
+  }
+}

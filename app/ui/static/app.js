@@ -3,6 +3,7 @@
 import { currentToken, own, refused, tell, useToken } from '/ui/api.js';
 import { Cluster } from '/ui/cluster.js';
 import { Device } from '/ui/device.js';
+import { Comparison } from '/ui/comparison.js';
 import { announce, avatar, drawing, h, icon } from '/ui/dom.js';
 import { help, strip } from '/ui/help.js';
 import { Hidden } from '/ui/hidden.js';
@@ -19,7 +20,7 @@ import { capped, duration, names, title } from '/ui/words.js';
 const smooth = () => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : 'smooth');
 
 /** The views: the fragment of the address, and its name. */
-const views = [['people', 'People'], ['operators', 'Operators'], ['cluster', 'Nodes']];
+const views = [['people', 'People'], ['operators', 'Operators'], ['cluster', 'Nodes'], ['compare', 'Compare']];
 
 const themes = { auto: 'light dark', light: 'light', dark: 'dark' };
 const store = { // a page may be denied its storage
@@ -42,6 +43,7 @@ class App {
     this.messages = new Messages();
     this.operators = new Operators(() => this.redraw());
     this.cluster = new Cluster(() => this.redraw());
+    this.compare = new Comparison(this);
     this.redraw = drawing(document.getElementById('app'), () => {
       sheet.redraw();
       return this.render();

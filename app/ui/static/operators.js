@@ -1,14 +1,17 @@
 // The view of those who run it: what this node does, partition by partition, live.
 
-import { own, tell } from '/ui/api.js';
-import { quantile, spark, stacked } from '/ui/charts.js';
-import { announce, h, icon } from '/ui/dom.js';
-import { show } from '/ui/sheet.js';
-import { bytes, count, duration, exactTime, hostOf, plural, rate } from '/ui/words.js';
+import { own } from '/ui/api.js';
+import { chart, quantile, stacked } from '/ui/charts.js';
+import { checks } from '/ui/deeds.js';
+import { h, icon } from '/ui/dom.js';
+import { Letters } from '/ui/letters.js';
+import { bytes, count, duration, exactTime, hostOf, rate, short } from '/ui/words.js';
 
 const EVERY = 1000; // milliseconds between two readings
 const KEPT = 90;
-const LETTERS_EVERY = 3000; // other nodes write dead letters too, and this node counts one before it is written
+const SERIES_EVERY = 10_000;
+/** The ranges of the charts, in milliseconds. What this tab saw has a value a second, the node's own memory one of every ten. */
+const ranges = [['tab', 'This tab', KEPT * 1000], ['ten', '10 minutes', 600_000], ['hour', '1 hour', 3_600_000]];
 const phases = ['decode', 'fold', 'drain', 'publish', 'cut', 'apply', 'commit'];
 const meaning = {
   decode: 'records to events, checked', fold: 'events into the state', drain: 'changes to output records', publish: 'until the brokers have acknowledged',
@@ -18,15 +21,17 @@ const meaning = {
 export class Operators {
   about = {};
   readings = []; // newest last
-  letters;
-  lettersError = '';
-  #lettersAt = -Infinity;
-  #loading = false;
+  series = []; // what the node remembers of the last hour
+  range = 'tab';
+  #seriesAt = -Infinity;
   trouble = '';
   #timer;
   #watched = false;
 
-  constructor(redraw) { this.redraw = redraw; }
+  constructor(redraw) {
+    this.redraw = redraw;
+    this.letters = new Letters(redraw, () => this.about);
+  }
 
   /** Reads while somebody looks. */
   watch(on) {
@@ -48,23 +53,17 @@ export class Operators {
       this.trouble = err.message;
     }
     this.redraw();
-    if (performance.now() - this.#lettersAt >= LETTERS_EVERY) void this.#readLetters();
+    void this.letters.look();
+    if (performance.now() - this.#seriesAt >= SERIES_EVERY) void this.#readSeries();
     clearTimeout(this.#timer); // of a reading that was under way when the view was left and entered again
     if (this.#watched) this.#timer = setTimeout(() => void this.#read(), EVERY);
   }
 
-  /** Lists the dead letters, one answer at a time: an older one never replaces a newer one. */
-  async #readLetters() {
-    if (this.#loading) return;
-    this.#loading = true;
+  async #readSeries() {
+    this.#seriesAt = performance.now();
     try {
-      this.letters = await own(`deadletters?version=${this.letters?.version ?? ''}`) ?? this.letters;
-      this.lettersError = '';
-    } catch (err) {
-      this.lettersError = err.message;
-    }
-    this.#loading = false;
-    this.#lettersAt = performance.now();
+      this.series = (await own('series')).samples;
+    } catch { /* the next reading asks again */ }
     this.redraw();
   }
 
@@ -72,14 +71,14 @@ export class Operators {
 
   get now() { return this.readings.at(-1); }
 
-  /** Points of a counter's rate a second. */
-  rates(value) {
-    const out = [];
-    for (let i = 1; i < this.readings.length; i++) {
-      const [a, b] = [this.readings[i - 1], this.readings[i]];
-      out.push([(this.now.at - b.at) / 1000, Math.max(0, value(b) - value(a)) / ((b.at - a.at) / 1000)]);
-    }
-    return out;
+  /** The points of a chart: of the readings of this tab, or of the node's samples. */
+  points(ofReading, ofSample) {
+    return this.range === 'tab' ? this.readings.map((r) => [r.at, ofReading(r)]) : this.series.map((s) => [s.at, ofSample(s) ?? NaN]);
+  }
+
+  /** The same of a counter, as its rate a second. */
+  rates(ofReading, ofSample) {
+    return this.points(ofReading, ofSample).flatMap(([at, v], i, all) => (i ? [[at, Math.max(0, v - all[i - 1][1]) / ((at - all[i - 1][0]) / 1000)]] : []));
   }
 
   /** The phases' histograms of ten seconds ago, which what is shown is counted from. A node that has published nothing
@@ -91,8 +90,6 @@ export class Operators {
       ? { since: was, over: 'over the last ten seconds' }
       : { since: {}, over: 'since the start' };
   }
-
-  points(value) { return this.readings.map((r) => [(this.now.at - r.at) / 1000, value(r)]); }
 
   /** Rate over the last few readings, so that a table does not flicker. */
   steady(value) {
@@ -107,7 +104,7 @@ export class Operators {
     const r = this.now;
     return h('main', { class: 'operators', id: 'main', tabindex: '-1', key: 'operators' },
       this.trouble && h('p', { class: 'trouble', role: 'alert' }, `The node does not answer: ${this.trouble}. Trying again every second.`),
-      r ? [this.head(r), this.tiles(r), this.partitions(r), h('div', { class: 'two' }, this.phases(r), this.store(r)), this.dead(), this.verify()]
+      r ? [this.head(r), this.tiles(r), this.partitions(r), h('div', { class: 'two' }, this.phases(r), this.store(r)), this.letters.render(), checks(this)]
         : h('p', { class: 'empty middle' }, 'Reading …'));
   }
 
@@ -127,16 +124,20 @@ export class Operators {
     const deltas = (x) => x.histograms['processor_batch_deltas']?.['']?.sum ?? 0;
     const dead = v('processor_dead_letters_total');
     const batch = (x, i) => quantile(x.histograms['processor_phase_seconds']?.publish ?? { count: 0 }, this.readings[Math.max(0, i - 5)]?.histograms['processor_phase_seconds']?.publish, 0.5);
-    const publish = this.readings.map((x, i) => [(r.at - x.at) / 1000, batch(x, i)]).filter((p) => Number.isFinite(p[1]));
     const { since, over } = this.recent();
     const median = quantile(r.histograms['processor_phase_seconds']?.publish ?? { count: 0 }, since.publish, 0.5);
-    const tile = (label, value, chart, more, bad) => h('div', { class: `tile ${bad ? 'bad' : ''}`, role: 'group', 'aria-label': label }, h('h3', {}, label), h('p', { class: 'figure' }, value), chart, h('p', { class: 'note' }, more));
-    return h('div', { class: 'tiles' },
-      tile('Events a second', rate(this.steady(events)), spark('Events a second', this.rates(events), rate), `${count(events(r))} since the start`),
-      tile('Deltas a second', rate(this.steady(deltas)), spark('Deltas a second', this.rates(deltas), rate), `${(deltas(r) / Math.max(1, events(r))).toFixed(2)} for each event`),
-      tile('Records behind', count(lag(r)), spark('Records behind', this.points(lag), count, { floor: 5 }), lag(r) ? 'records wait to be folded' : 'everything is folded', lag(r) > 10_000),
-      tile('Publish, median', duration(median), spark('Publish', publish, duration, { floor: 0.002 }), `until acknowledged by all replicas, ${over}`),
-      tile('Dead letters', count(this.letters?.total ?? dead(r)), spark('Dead letters', this.points(dead), count, { floor: 1 }), dead(r) ? `${count(dead(r))} since the start` : 'none since the start', false));
+    const index = new Map(this.readings.map((x, i) => [x, i]));
+    const [, , span] = ranges.find(([name]) => name === this.range);
+    const axis = { from: r.at - span, to: r.at, redraw: this.redraw };
+    const tile = (label, value, points, format, floor, more, bad) => h('div', { key: label, class: `tile ${bad ? 'bad' : ''}`, role: 'group', 'aria-label': label }, h('h3', {}, label), h('p', { class: 'figure' }, value), chart(label, points, format, { ...axis, floor }), h('p', { class: 'note' }, more));
+    return h('section', { class: 'charts', 'aria-label': 'Charts' },
+      h('div', { class: 'chips', role: 'group', 'aria-label': 'Range of the charts' }, ranges.map(([name, label]) => h('button', { key: name, class: 'chip', type: 'button', 'data-range': name, 'aria-pressed': String(this.range === name), onclick: () => { this.range = name; this.redraw(); } }, label))),
+      h('div', { class: 'tiles' },
+        tile('Events a second', rate(this.steady(events)), this.rates(events, (s) => s.events), rate, 1, `${count(events(r))} since the start`),
+        tile('Deltas a second', rate(this.steady(deltas)), this.rates(deltas, (s) => s.deltas), rate, 1, `${(deltas(r) / Math.max(1, events(r))).toFixed(2)} for each event`),
+        tile('Records behind', count(lag(r)), this.points(lag, (s) => s.lag), short, 4, lag(r) ? 'records wait to be folded' : 'everything is folded', lag(r) > 10_000),
+        tile('Publish, median', duration(median), this.points((x) => batch(x, index.get(x)), (s) => s.publish), duration, 0.002, `until acknowledged by all replicas, ${over}`),
+        tile('Dead letters', count(this.letters.page?.total ?? dead(r)), this.points(dead, (s) => s.dead), short, 4, dead(r) ? `${count(dead(r))} since the start` : 'none since the start')));
   }
 
   partitions(r) {
@@ -187,70 +188,6 @@ export class Operators {
               h('td', { title: exactTime(s.at) }, ago(r.at - Date.parse(s.at))), h('td', {}, h('span', { class: 'position' }, s.position.map((n, i) => h('span', { key: i }, count(n))))),
               h('td', { class: 'right' }, bytes(s.bytes)), h('td', { class: 'right' }, count(s.count)), h('td', {}, print(s.digest, s.digest))))))));
   }
-
-  dead() {
-    const all = this.letters?.letters ?? [];
-    const reasons = new Map();
-    for (const l of all) reasons.set(l.reason, (reasons.get(l.reason) ?? 0) + 1);
-    if (!reasons.has(this.reason)) this.reason = '';
-    const list = all.filter((l) => !this.reason || l.reason === this.reason);
-    const choose = (reason) => { this.reason = reason; this.redraw(); };
-    const chip = (reason, label, n) => h('button', { key: reason, class: 'chip', type: 'button', 'data-reason': reason || 'all', 'aria-pressed': String((this.reason ?? '') === reason), onclick: () => choose(reason) }, label, h('b', {}, count(n)));
-    return h('section', { class: 'card', 'aria-labelledby': 'h-dead' }, h('h2', { id: 'h-dead' }, 'Dead letters'),
-      this.lettersError && h('p', { class: 'trouble' }, this.lettersError),
-      reasons.size > 0 && h('p', { class: 'reasons', role: 'group', 'aria-label': 'Dead letters by reason' }, chip('', 'all', all.length), [...reasons].map(([reason, n]) => chip(reason, reason, n))),
-      list.length ? h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'h-dead' }, h('table', { class: 'grid' },
-        h('thead', {}, h('tr', {}, ['Written', 'Reason', 'From', 'Key', 'What is wrong', ''].map((t, i) => h('th', { key: i, scope: 'col' }, t || h('span', { class: 'hidden-text' }, 'Actions'))))),
-        h('tbody', {}, list.map((l) => h('tr', { key: `${l.partition}/${l.offset}`, 'data-letter': `${l.partition}/${l.offset}` },
-          h('td', {}, exactTime(l.written)), h('td', {}, h('span', { class: 'reason' }, l.reason)), h('td', {}, h('code', {}, `${l.topic}/${l.from}`)), h('td', { class: 'key' }, l.key), h('td', { class: 'detail' }, wrong(l)),
-          h('td', { class: 'right' }, h('button', { class: 'chip', type: 'button', onclick: () => this.look(l) }, icon('look'), 'Look')))))))
-        : this.letters && h('p', { class: 'empty' }, 'None. A record that cannot be used would be here with why, and its partition would go on.'),
-      list.length > 0 && h('p', { class: 'note' }, `${plural(this.letters.total, 'dead letter')} in all; they stay 30 days.${this.letters.total > all.length ? ` These are the newest ${count(all.length)}.` : ''} Once the cause is mended, this writes ${this.reason ? 'those of this reason' : 'them'} again; without --dry-run it does:`),
-      list.length > 0 && h('pre', { tabindex: '0', 'aria-label': 'Command' }, `tidemark deadletters replay${this.about.broker && this.about.broker !== '127.0.0.1:9092' ? ` --brokers ${this.about.broker}` : ''}${this.reason ? ` --reason ${this.reason}` : ''} --dry-run`));
-  }
-
-  look(l) {
-    const done = (text, bad) => this.drawLetter(l, h('p', { class: bad ? 'trouble' : 'done', role: 'status' }, text));
-    this.replay = async () => {
-      try {
-        const { after } = await tell('deadletters/replay', { partition: l.partition, offset: l.offset });
-        done(`Written again, as ${after}.`);
-        announce('Written again');
-      } catch (err) {
-        done(err.message, true);
-      }
-    };
-    this.drawLetter(l);
-  }
-
-  drawLetter(l, more) {
-    show(`Dead letter ${l.partition}/${l.offset}`, [
-      h('dl', { class: 'pairs' }, [['reason', l.reason], ['what is wrong', wrong(l)], ['from', `${l.topic}/${l.from}`], ['key', l.key], ['size', bytes(l.bytes)]].map(([k, v]) => h('div', { key: k }, h('dt', {}, k), h('dd', {}, v)))),
-      h('pre', { class: l.hex ? 'bytes' : undefined, tabindex: '0', 'aria-label': 'The value as it was' }, l.hex ? l.value : pretty(l.value), l.cut && '\n…'),
-      more,
-      h('p', { class: 'actions' }, h('button', { class: 'primary', type: 'button', disabled: !l.usable, onclick: () => void this.replay() }, 'Write it again'),
-        h('span', { class: 'note' }, l.usable ? 'To its topic, with its channel as key and its own time.' : 'This build would refuse it again.')),
-    ]);
-  }
-
-  verify() {
-    const a = this.about;
-    const flag = (name, value, usual) => (value && value !== usual ? ` --${name} ${value}` : '');
-    const kafka = flag('brokers', a.broker, '127.0.0.1:9092');
-    const commands = [
-      ['Rebuild all state from the topics, and compare every record with this node\'s stores and with Redis. The node goes on meanwhile; run it on the node\'s machine:',
-        `tidemark verify --node ${a.url ?? ''}${kafka}${flag('redis', a.redis, 'redis://127.0.0.1:6379')}`],
-      ...(a.snapshots ? [
-        ['Bring the newest snapshots into an empty directory, rebuild the same state, and compare:',
-          `tidemark snapshot restore --snapshots ${a.snapshots} --data-dir check\ntidemark verify${kafka} --data-dir check --no-redis`],
-        ['Download each snapshot and check every byte and the digest of all records:', `tidemark snapshot verify --snapshots ${a.snapshots}`],
-      ] : []),
-    ];
-    const links = [['/readyz', 'a line for each partition'], ['/metrics', 'for Prometheus'], ['/healthz', 'alive']];
-    return h('section', { class: 'card', 'aria-labelledby': 'h-verify' }, h('h2', { id: 'h-verify' }, 'Do not believe it, check it'),
-      h('div', { class: 'checks' }, commands.map(([why, command]) => h('div', { key: why }, h('p', {}, why), h('pre', { tabindex: '0', 'aria-label': 'Command' }, command)))),
-      h('p', { class: 'links' }, links.map(([href, what]) => h('a', { key: href, href }, h('code', {}, href), ` ${what}`))));
-  }
 }
 
 /** Six colours that stand for a digest: equal ones look equal at a glance. */
@@ -260,18 +197,7 @@ const swatch = (digest) => h('svg', { class: 'print', viewBox: '0 0 18 6', 'aria
 /** A digest, short; that of no record at all is a word. */
 const print = (digest, title) => (/^0+$/.test(digest) ? h('span', { class: 'note' }, 'empty') : h('code', { class: 'digest', title }, swatch(digest), digest.slice(0, 12)));
 
-/** What is wrong with a dead letter, without the reason that stands beside it. */
-const wrong = (l) => (l.detail.startsWith(`${l.reason}: `) ? l.detail.slice(l.reason.length + 2) : l.detail);
-
 /** How long ago, from milliseconds. */
 const ago = (ms) => (ms < 1500 ? 'just now' : `${ms < 120_000 ? `${Math.round(ms / 1000)} s` : ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} days`} ago`);
 
 const sumOf = (values, what) => Object.entries(values).reduce((n, [k, v]) => n + (k.startsWith('processor_store_entries{') && k.slice(24, -1).split(',').includes(what) ? v : 0), 0);
-
-function pretty(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
-}

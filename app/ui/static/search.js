@@ -118,7 +118,7 @@ class Search {
         oninput: (e) => this.type(e.currentTarget.value), onkeydown: (e) => this.#keys(e),
       }),
       h('ul', { key: 'found', id: 'found', class: 'founds', role: 'listbox', 'aria-label': 'Found', hidden: !found.length }, items),
-      h('p', { key: 'state', class: 'note', role: 'status' }, this.state || (found.length ? '\u2191 \u2193 choose, Enter opens' : 'Any id that the node knows, in full; or a part of one that this page has seen.')),
+      h('p', { key: 'state', class: 'note', role: 'status' }, this.state || (found.length ? '\u2191 \u2193 choose, Enter opens' : this.text && !this.answered ? 'Searching …' : 'Any id that the node knows, in full; or a part of one that this page has seen.')),
     ];
   }
 }

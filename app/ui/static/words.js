@@ -3,12 +3,14 @@
 const number = new Intl.NumberFormat('en');
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const exact = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
+const seconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const date = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' });
 
 export const count = (n) => number.format(n);
 export const capped = (n) => (n > 99 ? '99+' : String(n));
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 export const timeOf = (at) => clock.format(new Date(at));
+export const secondsOf = (at) => seconds.format(new Date(at));
 export const exactTime = (at) => exact.format(new Date(at));
 const soon = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
 
@@ -87,3 +89,8 @@ export const rate = (n) => (n >= 100 ? count(Math.round(n)) : n.toFixed(n < 10 &
 
 /** A URL without its scheme. */
 export const hostOf = (url) => url.replace(/^https?:\/\//, '');
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** A number where there is little room: 1.2K. */
+export const short = (n) => compact.format(n);

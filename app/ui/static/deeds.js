@@ -1,0 +1,96 @@
+// What can be checked and kept from the page: a partition compared with its topics, snapshots now. Each asks first, and has its
+// command.
+
+import { stream } from '/ui/api.js';
+import { copyable, quoted } from '/ui/copy.js';
+import { announce, h, icon } from '/ui/dom.js';
+import { open } from '/ui/sheet.js';
+import { bytes, count, plural } from '/ui/words.js';
+
+/** Asks whether something is to be done, and shows how it goes. `begin` draws with what it is given. */
+function deed(label, why, button, command, begin) {
+  const sheet = open(label, []);
+  const draw = (more) => sheet.set([h('p', {}, why), more, !more && h('p', { class: 'actions' }, h('button', { class: 'primary', type: 'button', onclick: () => void run() }, button)), copyable(command, 'The same at the command line')]);
+  const run = async () => {
+    draw(h('p', { class: 'empty', role: 'status' }, 'It begins …'));
+    try {
+      await begin(draw);
+    } catch (err) {
+      draw(h('p', { class: 'trouble', role: 'alert' }, err.message));
+    }
+  };
+  draw();
+}
+
+const bar = (share, text) => h('div', { class: 'progress' }, h('progress', { max: '1', value: share, 'aria-label': text }), h('span', { class: 'note', role: 'status' }, text));
+
+/** Opens the question whether a partition is to be compared. */
+function askVerify(p, command) {
+  deed(`Verify partition ${p.partition}?`, `This rebuilds partition ${p.partition} from the topics, beside a copy of its store, and compares record by record. It reads the whole log of the partition, and takes memory for a second hot state, disk for a second store, and a part of this node's processor until it ends. Closing the page ends it. Nothing is changed.`,
+    'Verify it', command, async (draw) => {
+      let result;
+      let failed = '';
+      await stream('verify', { partition: p.partition }, (x) => {
+        result = x.result;
+        failed = x.error ?? '';
+        if (x.progress !== undefined) draw(bar(x.progress, `${Math.floor(x.progress * 100)} % of the log is folded again`));
+      });
+      if (failed || !result) throw new Error(failed || 'The node broke off.');
+      const done = result.partitions[0];
+      const said = result.total ? plural(result.total, 'difference') : 'No difference';
+      announce(said);
+      draw([
+        h('p', { key: 'result', class: 'result', 'data-differences': result.total }, h('b', {}, result.total ? count(result.total) : icon('check')), ` ${said.replace(/^[\d,]+ /, '')}`),
+        h('p', { key: 'fact', class: 'fact' }, `up to ${done.position.map(count).join(' · ')}, digest `, h('code', {}, done.digest.slice(0, 12))),
+        result.total > 0 && h('ul', { key: 'list', class: 'evidence tall', tabindex: '0', 'aria-label': 'Differences' }, result.differences.map((d, i) => h('li', { key: i }, `${[d.channel && `#${d.channel}`, d.user].filter(Boolean).join(', ')} ${d.field} is ${d.is}, the topics say ${d.want}`))),
+      ]);
+    });
+}
+
+/** Opens the question whether snapshots are to be taken. */
+function askSnapshots(place, partitions, command) {
+  deed('Take snapshots now?', `This takes a snapshot of each partition that this node owns (${count(partitions)}) and uploads what is new of it to ${place}. The fold goes on meanwhile.`,
+    'Take them', command, async (draw) => {
+      const rows = new Map();
+      let ended = false;
+      await stream('admin/snapshots', {}, (x) => {
+        ended ||= x.end === true;
+        if (x.end) return;
+        rows.set(x.partition, x.error ? { text: x.error, bad: true }
+          : x.taken ? { text: x.taken.empty ? 'nothing was ever folded there' : x.taken.unchanged ? 'is there already, of just this position' : `taken, ${bytes(x.taken.stats.UploadedBytes)} uploaded` }
+            : { text: `${x.progress.Phase} …` });
+        show(draw, rows, false);
+      });
+      if (!ended) throw new Error('The node broke off. Those that were reported are complete.');
+      announce('All snapshots had their turn');
+      show(draw, rows, true);
+    });
+}
+
+const show = (draw, rows, ended) => draw([
+  h('ul', { key: 'rows', class: 'evidence tall', tabindex: '0', 'aria-label': 'Partitions' }, [...rows].map(([n, { text, bad }]) => h('li', { key: n, class: bad ? 'trouble' : undefined }, h('b', {}, `partition ${n}`), ` ${text}`))),
+  h('p', { key: 'end', class: ended ? 'done' : 'note', role: 'status' }, ended ? 'All partitions had their turn.' : 'Going on …'),
+]);
+
+/** What can be checked, with the buttons and the commands for it. */
+export function checks({ about: a, now: r }) {
+  const flag = (name, value, usual) => (value && value !== usual ? ` --${name} ${quoted(value)}` : '');
+  const kafka = flag('brokers', a.broker, '127.0.0.1:9092');
+  const node = ` --node ${quoted(a.url ?? '')}`;
+  const verify = `tidemark verify${node}${kafka}${flag('redis', a.redis, 'redis://127.0.0.1:6379')}`;
+  const live = r.partitions.filter((p) => p.here && p.state === 'live');
+  const commands = [
+    ['Rebuild all state from the topics, and compare every record with this node\'s stores and with Redis. The node goes on meanwhile; run it on the node\'s machine:', verify],
+    ...(a.snapshots ? [
+      ['Bring the newest snapshots into an empty directory, rebuild the same state, and compare:', `tidemark snapshot restore --snapshots ${a.snapshots} --data-dir check\ntidemark verify${kafka} --data-dir check --no-redis`],
+      ['Download each snapshot and check every byte and the digest of all records:', `tidemark snapshot verify --snapshots ${a.snapshots}`],
+    ] : []),
+  ];
+  const links = [['/readyz', 'a line for each partition'], ['/metrics', 'for Prometheus'], ['/healthz', 'alive']];
+  return h('section', { class: 'card', 'aria-labelledby': 'h-verify' }, h('h2', { id: 'h-verify' }, 'Do not believe it, check it'),
+    (a.deeds?.verify || a.deeds?.snapshots) && h('div', { class: 'chips', role: 'group', 'aria-label': 'What this node can do now' },
+      a.deeds.verify && live.map((p) => h('button', { key: p.partition, class: 'chip', type: 'button', 'data-verify': p.partition, onclick: () => askVerify(p, `${verify} --partition ${p.partition}`) }, icon('readall'), `Verify partition ${p.partition}`)),
+      a.deeds.snapshots && h('button', { key: 'snapshots', class: 'chip', type: 'button', 'data-deed': 'snapshots', onclick: () => askSnapshots(a.snapshots, live.length, `tidemark snapshot create${node}`) }, icon('archive'), 'Snapshots now')),
+    h('div', { class: 'checks' }, commands.map(([why, command]) => h('div', { key: why }, h('p', {}, why), copyable(command)))),
+    h('p', { class: 'links' }, links.map(([href, what]) => h('a', { key: href, href }, h('code', {}, href), ` ${what}`))));
+}

@@ -1,0 +1,67 @@
+package ui
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/tidemark/tidemark/app/rebuild"
+)
+
+// progressEvery is how often a comparison says how far it is.
+const progressEvery = 250 * time.Millisecond
+
+// deeds are what the page can have this node do.
+type deeds struct {
+	Snapshots bool `json:"snapshots"`
+	Verify    bool `json:"verify"`
+}
+
+// verified is a line of the answer: progress, and at its end a result or an error.
+type verified struct {
+	Progress *float64        `json:"progress,omitempty"` // from 0 to 1
+	Result   *rebuild.Result `json:"result,omitempty"`
+	Error    string          `json:"error,omitempty"`
+}
+
+// verify compares the store of a partition with a rebuild of it, and streams how far it is, one
+// JSON object a line. It ends when the caller goes.
+func (u *UI) verify(w http.ResponseWriter, r *http.Request) {
+	var want struct {
+		Partition int32 `json:"partition"`
+	}
+	if u.cfg.Verify == nil {
+		refuse(w, http.StatusNotFound, errors.New("this node has no stores"))
+		return
+	}
+	if err := body(w, r, &want); err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.WriteHeader(http.StatusOK)
+	var mu sync.Mutex
+	var said time.Time
+	send := func(v verified) {
+		if json.NewEncoder(w).Encode(v) == nil {
+			_ = http.NewResponseController(w).Flush() // the caller may be gone, which ends the context
+		}
+	}
+	res, err := u.cfg.Verify(r.Context(), want.Partition, func(share float64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.Sub(said) >= progressEvery {
+			said = now
+			send(verified{Progress: &share})
+		}
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	if err != nil {
+		send(verified{Error: err.Error()})
+		return
+	}
+	send(verified{Result: res})
+}
