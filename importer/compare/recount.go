@@ -63,8 +63,12 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 		in := p.Thread == "" && x.counts() || p.Thread != "" && x.Thread == p.Thread && !x.Broadcast && !x.Silent
 		switch {
 		case i < pointer:
-			if in && !explicit && follows && i >= begin && x.User != p.User && !x.deleted(now) {
+			switch {
+			case !in || explicit || !follows || x.User == p.User || x.deleted(now):
+			case i >= begin:
 				r.Excluded[Posted]++
+			case p.Thread != "": // they began to follow it by a reply of their own, which read these
+				r.Excluded[BeforeJoin]++
 			}
 		case p.Thread != "" && x.Thread != p.Thread:
 		case x.deleted(now):

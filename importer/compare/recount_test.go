@@ -82,7 +82,7 @@ func TestRecount(t *testing.T) {
 		{"gus", "c", ""}:   {1, 1, Excluded{Deleted: 1, Silent: 1, Reply: 2}, false},
 		{"bob", "c", "m2"}: {2, 1, Excluded{}, false},
 		{"ann", "c", "m2"}: {1, 1, Excluded{}, false},
-		{"cem", "c", "m2"}: {0, 0, Excluded{}, false},
+		{"cem", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 1}, false}, // a reply from before they followed it
 		{"eve", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 2}, false}, // joined later, and does not follow it
 	} {
 		got, err := recount(t.Context(), &rowsOf{events: general()}, []Pair{p}, at(1000))
@@ -208,5 +208,31 @@ func TestIncomparable(t *testing.T) {
 	n.Why = "away for weeks"
 	if lines, _ := run(t, f, Config{}, &rowsOf{counts: []importer.Count{n}}); !slices.Equal(lines, []string{"ann a: theirs 9, ours 3: not_comparable: away for weeks"}) {
 		t.Errorf("%q", lines)
+	}
+}
+
+// Dee begins to follow a thread by a reply of her own. What was there before counts in a product
+// that waits for a read, and not in Tidemark.
+func TestRepliesFromBeforeAFollow(t *testing.T) {
+	reply := func(id, user string, n int64) importer.Event {
+		return importer.Event{Kind: importer.KindPost, Channel: "c", ID: id, User: user, At: at(n), Thread: "m1"}
+	}
+	rows := &rowsOf{events: []importer.Event{
+		{Kind: importer.KindMember, Channel: "c", User: "dee", At: at(0)},
+		{Kind: importer.KindPost, Channel: "c", ID: "m1", User: "cem", At: at(1)},
+		reply("r1", "ann", 2), reply("r2", "ann", 3), reply("r3", "dee", 4),
+	}}
+	pair := Pair{User: "dee", Channel: "c", Thread: "m1"}
+	found, err := recount(t.Context(), rows, []Pair{pair}, at(9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := found[pair]
+	if r.Unread != 0 || r.Excluded[BeforeJoin] != 2 || r.Excluded[Posted] != 0 {
+		t.Errorf("%+v", r)
+	}
+	b, reason, _ := SynapsePolicy.Judge(&Evidence{Theirs: Numbers{Unread: 2}, Known: true, Rows: r})
+	if b != ByPolicy {
+		t.Errorf("%s: %s", b, reason)
 	}
 }

@@ -41,6 +41,8 @@ func (w *world) do(a act) (id string) {
 		err = u.Mute(ctx, a.rule, a.room.id)
 	case enables:
 		err = u.Enable(ctx, a.rule, a.room.id, a.enabled)
+	case marks:
+		err = u.MarkUnread(ctx, a.room.id, a.enabled)
 	}
 	if err != nil {
 		w.t.Fatalf("%+v: %v", a, err)

@@ -55,10 +55,12 @@ var causes = []cause{
 }
 
 // staleness: a number starts from zero when a user without a receipt of the room changes their name,
-// and an edit that mentions them counts as a new message.
+// and an edit that mentions them counts as a new message. Nothing stores when a user had muted the
+// room, so what Synapse left out meanwhile is stale, too.
 func staleness(w *world, t *truth, l *compare.Line) bool {
 	return w.did(l, func(a *act) bool {
 		return (a.kind == renames || a.kind == joins) && a.user == l.User && l.Theirs.Unread < l.Ours.Unread && !t.receipts[place{l.User, a.room, ""}] ||
+			a.kind == mutes && a.user == l.User && l.Theirs.Unread < l.Ours.Unread ||
 			a.kind == edits && (a.all || slices.Contains(a.mentions, l.User))
 	})
 }
@@ -78,7 +80,7 @@ func (w *world) unjustified(t *truth, l *compare.Line) (parts []string) {
 			rest = strings.ReplaceAll(rest, c.words, "")
 		}
 	}
-	if strings.Trim(rest, "0123456789 ,;unreadmessages") != "" || l.Bucket != compare.Equal && len(known) == 0 {
+	if strings.Trim(rest, "0123456789 ,;unreadmsg") != "" || l.Bucket != compare.Equal && len(known) == 0 {
 		parts = append(parts, "no such reason: "+rest)
 	}
 	bucket := compare.Equal

@@ -90,15 +90,14 @@ func playable(records []script.Record) bool {
 			}
 		case r.Read != nil:
 			e := r.Read
-			of := string(e.MessageID)
-			_, known := authors[of]
+			_, known := authors[string(e.MessageID)]
 			switch {
 			case string(e.ChannelID) != script.DefaultChannel:
 				return false
 			case e.Kind == events.KindChannelMuted && e.Muted:
 			case e.Kind != events.KindReadUpTo || e.Target != events.TargetMessageID || e.ReadEpoch != 0 || !known:
 				return false
-			case !e.WithThreads && threads[of] != string(e.ThreadID):
+			case !e.WithThreads && threads[string(e.MessageID)] != string(e.ThreadID):
 				return false // Synapse refuses a receipt for an event that is not in the thread
 			}
 		default:

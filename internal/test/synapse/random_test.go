@@ -14,7 +14,7 @@ func (w *world) step(rooms []*room, users []string) {
 		w.do(act{kind: joins, room: r, user: user})
 		return
 	}
-	what := w.r.IntN(22)
+	what := w.r.IntN(23)
 	said := w.said(r, posts)
 	if len(said) == 0 {
 		what = 0
@@ -46,6 +46,8 @@ func (w *world) step(rooms []*room, users []string) {
 		w.mute(r, user)
 	case what == 20:
 		w.do(act{kind: posts, room: r, user: user, sort: pick(w.r, []string{"m.sticker", "m.poll.start", "m.room.encrypted"})})
+	case what == 21:
+		w.do(act{kind: marks, room: r, user: user, enabled: w.r.IntN(3) > 0})
 	default:
 		if m := w.messages[pick(w.r, said)]; r.in[m.author] { // a thread goes on
 			w.read(r, m.author)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
@@ -162,6 +161,3 @@ func (b *bed) node() (url string) {
 		"--listen", addr, "--advertise", "http://"+addr, "--memory", "256MiB")
 	return "http://" + addr
 }
-
-// slow is how long something may take here.
-const slow = 2 * time.Minute

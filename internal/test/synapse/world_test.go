@@ -24,6 +24,7 @@ const (
 	reads
 	mutes
 	enables // or disables, a rule that mutes
+	marks   // the room as unread, or not: it is not mapped, so no number changes
 )
 
 // act is something that a user did.
@@ -107,7 +108,7 @@ func (w *world) create(by string, invited ...string) *room {
 
 // String lists what was done, for a run that has failed.
 func (w *world) String() string {
-	names := []string{"joins", "leaves", "renames", "posts", "edits", "reacts", "redacts", "reads", "mutes", "enables"}
+	names := []string{"joins", "leaves", "renames", "posts", "edits", "reacts", "redacts", "reads", "mutes", "enables", "marks"}
 	var b strings.Builder
 	for i, a := range w.acts {
 		fmt.Fprintf(&b, "%d %s %s %s %s of %s thread %s mentions %v", i, a.room.id, a.user, names[a.kind], a.id, a.of, a.thread, a.mentions)
