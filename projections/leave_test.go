@@ -102,7 +102,8 @@ func lapse(f *feed, _, _ int) {
 }
 
 // TestWhatIsGoneLeavesMemory: many of each sort come and go, one after the other or all at the same
-// time. Less than 10 MiB are held after it, and the lists of those who stay are short.
+// time. Less than 10 MiB are held after it, the store keeps a short record at most of each, and the
+// lists of those who stay are short.
 func TestWhatIsGoneLeavesMemory(t *testing.T) {
 	for name, coming := range comings {
 		total := 40_000
@@ -119,7 +120,7 @@ func TestWhatIsGoneLeavesMemory(t *testing.T) {
 				f := &feed{p, 1000}
 				f.join("general", "bot", "somebody")
 				f.store(t)
-				hot := p.hotBytes()
+				hot, stored := p.hotBytes(), storedBytes(t, p)
 				for from := 0; from < total; from += atOnce {
 					for i := from; i < from+atOnce; i++ {
 						if coming.come(f, i); i%5000 == 4999 {
@@ -135,7 +136,11 @@ func TestWhatIsGoneLeavesMemory(t *testing.T) {
 				if grown := p.hotBytes() - hot; grown > 10<<20 {
 					t.Errorf("hot bytes have grown by %.1f MiB", float64(grown)/(1<<20))
 				}
-				t.Logf("hot bytes grew by %.1f MiB, %+v", float64(p.hotBytes()-hot)/(1<<20), p.Stats())
+				each := (storedBytes(t, p) - stored) / total
+				if each > 64 {
+					t.Errorf("the store has grown by %d bytes for each", each)
+				}
+				t.Logf("hot bytes grew by %.1f MiB, the store by %d bytes for each, %+v", float64(p.hotBytes()-hot)/(1<<20), each, p.Stats())
 				for _, u := range []string{"bot", "somebody"} {
 					if !p.fewRows(p.rules.Users.At(p.rules.UserOf([]byte(u))).First, 64, p.nextOfUser) {
 						t.Errorf("the list of %s has more than 64 rows", u)

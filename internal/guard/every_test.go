@@ -30,6 +30,10 @@ var excused = map[string]string{
 	"processor/client.go: kgo.ProducerBatchMaxBytesFn":              "compares two names",
 	"app/node/cache.go: AddHook":                                    "runs in the goroutine of the call, and times it",
 	"app/node/gateway.go: AddHook":                                  "runs in the goroutine of the call, and times it",
+	"internal/edge/server.go: ErrorLog":                             "lines.Write guards itself",
+	"internal/inflate/inflate.go: AddCleanup":                       "adds to a number",
+	"gateway/internal/wire/accept.go: OnPongReceived":               "runs in the goroutine that reads the socket",
+	"gateway/internal/wire/accept.go: OnPingReceived":               "runs in the goroutine that reads the socket",
 	"internal/auth/source.go: CheckRedirect":                        "runs in the goroutine of the call",
 	"internal/config/tls.go: GetCertificate":                        "served.get guards itself",
 	"internal/config/peertls.go: GetClientCertificate":              "served.get guards itself",
@@ -118,8 +122,10 @@ func starts(fset *token.FileSet, f *ast.File) (list []start) {
 				add(n, "WaitGroup.Go", guardedCall(last))
 			case slices.Contains(clientOptions, name):
 				add(n, "kgo."+name, cmp.Or(contains(last), librarysOwn(last)))
-			case name == "AddHook":
+			case name == "AddHook" || name == "RegisterOnShutdown":
 				add(n, name, contains(last))
+			case (name == "AddCleanup" || name == "SetFinalizer") && len(n.Args) > 1:
+				add(n, name, contains(n.Args[1]))
 			case (name == "Produce" || name == "TryProduce") && len(n.Args) == 3:
 				add(n, name, contains(last))
 			case name == "NewGaugeFunc" || name == "NewCounterFunc":
@@ -138,12 +144,12 @@ var clientOptions = []string{
 	"WithHooks", "WithLogger", "Dialer", "Balancers", "RecordPartitioner", "ProducerBatchMaxBytesFn",
 }
 
-// hooks are fields of HTTP servers, transports, TLS and Redis with code that runs in goroutines of
-// these.
+// hooks are fields of HTTP servers, transports, TLS, sockets and Redis with code that runs in
+// goroutines of these.
 var hooks = []string{
 	"ConnState", "ConnContext", "BaseContext", "DialContext", "DialTLSContext", "GetProxyConnectHeader", "CheckRedirect",
 	"GetCertificate", "GetClientCertificate", "GetConfigForClient", "VerifyConnection", "VerifyPeerCertificate",
-	"Dialer", "OnConnect", "CredentialsProvider",
+	"Dialer", "OnConnect", "CredentialsProvider", "CountError", "OnProxyConnectResponse", "ErrorLog", "OnPingReceived", "OnPongReceived",
 }
 
 // librarysOwn returns why an argument is safe that the Kafka client makes itself and that runs no
@@ -348,6 +354,9 @@ func TestUnguardedGoroutinesAreFound(t *testing.T) {
 		`client.AddHook(hook)`:                                                      false,
 		`_ = &pebble.EventListener{BackgroundError: work}`:                          false,
 		`_ = pebble.EventListener{WriteStallBegin: func() { guard.Do("x", work) }}`: true,
+		`server.RegisterOnShutdown(work)`:                                           false,
+		`runtime.AddCleanup(x, work, 1)`:                                            false,
+		`server.ErrorLog = log.New(w, "", 0)`:                                       false,
 		`server.ConnState = work`:                                                   false,
 		`_ = http.Transport{DialContext: work}`:                                     false,
 		`_ = tls.Config{VerifyConnection: func() { guard.Do("x", work) }}`:          true,
