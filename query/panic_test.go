@@ -57,6 +57,14 @@ func TestPanicEndsTheCall(t *testing.T) {
 				_, err := q.GetReceipts(ctx, connect.NewRequest(&queryv1.GetReceiptsRequest{ChannelId: "general", MessageId: "m2"}))
 				return err
 			},
+			"GetChannel": func(ctx context.Context) error {
+				_, err := q.GetChannel(ctx, connect.NewRequest(&queryv1.GetChannelRequest{ChannelId: "general"}))
+				return err
+			},
+			"GetReaders": func(ctx context.Context) error {
+				_, err := q.GetReaders(ctx, connect.NewRequest(&queryv1.GetReadersRequest{ChannelId: "general"}))
+				return err
+			},
 			"ListUserChannels": func(ctx context.Context) error {
 				_, err := q.ListUserChannels(ctx, connect.NewRequest(&queryv1.ListUserChannelsRequest{OfUserId: "ann"}))
 				return err
@@ -72,6 +80,12 @@ func TestPanicEndsTheCall(t *testing.T) {
 				stream.Receive() // the snapshot, or the error
 				return stream.Err()
 			},
+		}
+		methods := queryv1.File_tidemark_query_v1_query_proto.Services().ByName("QueryService").Methods()
+		for i := range methods.Len() {
+			if name := string(methods.Get(i).Name()); calls[name] == nil {
+				t.Errorf("%s is not tried", name)
+			}
 		}
 		for name, call := range calls {
 			broken.Store(true)
