@@ -64,6 +64,10 @@ test-import: test-tools ## import from a real Synapse, follow it and compare wit
 adopt-kills: test-tools ## kill imports and bridges with SIGKILL KILLS=100 times, and restart the database and the broker in between
 	TIDEMARK_TEST_ADOPT_KILLS=$(or $(KILLS),100) $(GO) test -count=1 -timeout 2h -v -run 'TestImportAndBridgeAreKilled$$' ./cmd/tidemark
 
+.PHONY: adopt-rows
+adopt-rows: test-tools ## import and compare a generated Mattermost database of ROWS=10000000 rows
+	TIDEMARK_TEST_ADOPT_ROWS=$(or $(ROWS),10000000) $(GO) test -count=1 -timeout 4h -v -run 'TestManyRows$$' ./cmd/tidemark
+
 .PHONY: two-owners
 two-owners: ## two owners of the same partitions for RECORDS=1000000: values with equal stamps must be equal
 	TIDEMARK_TWO_OWNERS=$(or $(RECORDS),1000000) $(GO) test -count=1 -timeout 4h -v -run 'TestTwoOwnersEmitEqualBytes$$' ./processor

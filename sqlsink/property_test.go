@@ -304,13 +304,25 @@ func (s *tables) readers(t *rapid.T, l *script.Log) {
 					public = append(public, r.UserID)
 				}
 			}
-			rows, err := s.conn.Query(s.t.Context(), `SELECT user_id FROM tidemark.message_readers($1, $2)`, channel, int64(seq))
+			read := func(private bool) (users []string, err error) {
+				rows, err := s.conn.Query(s.t.Context(), `SELECT user_id FROM tidemark.message_readers($1, $2, $3)`, channel, int64(seq), private)
+				if err != nil {
+					return nil, err
+				}
+				return pgx.CollectRows(rows, pgx.RowTo[string])
+			}
+			got, err := read(true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			if err != nil {
+			shown, err := read(false)
+			if err != nil && !strings.Contains(err.Error(), "is large: it has no receipts") {
 				t.Fatal(err)
+			}
+			for _, user := range shown {
+				if !open && !slices.Contains(public, user) {
+					t.Fatalf("readers of %s from seq %d: %v with a private read of %s; in public only %v have read it", channel, seq, shown, user, public)
+				}
 			}
 			slices.Sort(got)
 			slices.Sort(want)

@@ -1,6 +1,7 @@
 package sqlsink
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -36,9 +37,9 @@ func TestQueriesOfTheDocument(t *testing.T) {
 		"Which channels does hardly anybody":    "old,30,2",
 		"Which channels are muted most":         "team,1,2",
 		"How many people last read something":   "",
-		"Who was mentioned and has not looked":  "ben,team,,1,",
+		"Who was mentioned and has not read it": "ben,team,,1,",
 		"What has been queued for users":        "ben,2,1",
-		"In which threads is something unread":  "team,m1,1,2",
+		"Which threads have unread replies":     "team,m1,1,2",
 		"Is the database complete, and how fre": "",
 	}
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -46,6 +47,22 @@ func TestQueriesOfTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
+	for query, want := range map[string]string{
+		"'team', 1":                          "[ben]", // of ann there is a pointer, and no receipt
+		"'team', 1, include_private => true": "[ann ben]",
+		"'team', 3":                          "[]",
+		"'old', 1, include_private => true":  "[cid ben]",
+		"'old', 1":                           "ERROR: the channel old is large: it has no receipts, and pointers do not say which reads are private (SQLSTATE P0001)",
+	} {
+		rows, err := conn.Query(t.Context(), "SELECT user_id FROM tidemark.message_readers("+query+")", pgx.QueryExecModeSimpleProtocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if said := fmt.Sprint(got); err == nil && said != want || err != nil && err.Error() != want {
+			t.Errorf("message_readers(%s): %v, %v", query, got, err)
+		}
+	}
 	blocks := sqlBlock.FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != len(want) {
 		t.Errorf("docs/sql.md has %d queries, and %d are known here", len(blocks), len(want))

@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the version of the schema that this build writes.
-const Version = 1
+const Version = 2
 
 //go:embed schema/*.sql
 var migrations embed.FS

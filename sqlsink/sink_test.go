@@ -261,7 +261,7 @@ func refusals(t *testing.T, s *server) {
 	poor := s.database(t, "")
 	testkit.SQL(t, poor, "CREATE ROLE poor LOGIN")
 	for _, c := range []struct{ name, dsn, want string }{
-		{"newer", newer, "the schema tidemark has version 99, but this build knows versions up to 1"},
+		{"newer", newer, "the schema tidemark has version 99, but this build knows versions up to 2"},
 		{"encoding", s.database(t, "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"), "has the encoding LATIN1"},
 		{"rights", strings.Replace(poor, "tidemark@", "poor:hunter2@", 1), "GRANT CREATE, TEMPORARY ON DATABASE"},
 		{"nobody", "postgres://tidemark:hunter2@127.0.0.1:1/x", "no PostgreSQL answers at 127.0.0.1:1/x"},

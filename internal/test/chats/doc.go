@@ -2,6 +2,7 @@
 // actions leave behind, including the rows of known defects.
 //
 //	mattermost.go      users of a Mattermost server: what they do, transaction by transaction
+//	mattermost_many.go  a Mattermost database of any number of rows, as SQL
 //	table.go           users of a chat with tables of its own
 //	discourse.go       users of the chat of a Discourse site
 //	synapse.go         users of a Synapse server: what they do
