@@ -270,6 +270,32 @@ func TestAGuideServesTheAPI(t *testing.T) {
 	}
 }
 
+// A snapshot that is newer than the moment is not begun with, however near it is: the answer is that
+// of the moment, from an older snapshot or from the beginning of the logs.
+func TestANewerSnapshotIsNotTaken(t *testing.T) {
+	b := newBench(t, projections.DefaultSettings())
+	first := b.write(b.parse("a, b join #c\nb posts m1 #c"))
+	unread := func(m Moment, want uint32) {
+		t.Helper()
+		res, err := b.guide(true).Client(m).GetUnread(t.Context(), connect.NewRequest(&queryv1.GetUnreadRequest{UserId: "a", ChannelId: "c"}))
+		if err != nil || res.Msg.Unread != want {
+			t.Errorf("%s: %v, %v, want %d", m, res, err, want)
+		}
+	}
+	b.write(b.parse("b posts m2 #c"))
+	b.snapshot()
+	unread(first, 1)
+	second := Moment{Time: b.now()}
+	b.clock.Add(10)
+	b.write(b.parse("b posts m3 #c"))
+	b.snapshot()
+	unread(first, 1)
+	unread(second, 2)
+	if n := strings.Count(b.log.String(), "begins with a snapshot"); n != 1 {
+		t.Errorf("%d of 3 answers begin with a snapshot, want that of the second moment alone", n)
+	}
+}
+
 // If retention has removed records, the answer begins with a snapshot from before the moment, or is
 // an error that names the oldest possible moment.
 func TestBeyondRetention(t *testing.T) {

@@ -25,6 +25,7 @@ type gatewayCmd struct {
 	socketFlags  `group:"Sockets:"`
 	doorFlags    `group:"Listeners and limits of calls:"`
 	auditFlags   `group:"Who may ask:"`
+	traceFlags   `group:"Traces:"`
 	Group        string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members the gateway calls; the gateways' own group adds -gateway (${default})."`
 	Listen       string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where sockets, queries, health and metrics are served (${default})."`
 	Insecure     bool   `help:"Listen on an address that other machines can reach, without keys: anyone there may then be any user."`
@@ -124,6 +125,9 @@ func (c *gatewayCmd) Validate() error {
 	if err := c.checkSockets(); err != nil {
 		return err
 	}
+	if err := c.checkTraces(); err != nil {
+		return err
+	}
 	return c.checkDoors()
 }
 
@@ -169,7 +173,7 @@ func (c *gatewayCmd) Run(a *verbs.App) error {
 		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, Topics: c.Topics(),
 		Settings: settings, Listener: ln, TLS: served, PeerTLS: peers, Patience: verbs.Patience, Build: a.Build, Logger: log,
 		Verifier: verifier, SessionTimeout: c.SessionTimeout,
-		Peers: proof, Audit: auditLog, Gateway: c.gateway(c.Origins),
+		Peers: proof, Audit: auditLog, Gateway: c.gateway(c.Origins), Traces: c.traces(),
 	}
 	if err = c.setDoors(&nc, c.Insecure || verifier != nil); err == nil {
 		err = c.openAdmin(&nc)

@@ -38,6 +38,7 @@ type runCmd struct {
 	doorFlags          `group:"Listeners and limits of calls:"`
 	auditFlags         `group:"Who may ask:"`
 	nodeSnapshotFlags  `group:"Snapshots:"`
+	traceFlags         `group:"Traces:"`
 	Listen             string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
 	tlsFlags           `group:"Certificates of this node:"`
 	UI                 bool          `name:"ui" help:"Serve the page at /: people with their channels, and a view for operators. It adds the role gateway, to which these people connect. With --auth-keys the page asks for a token of scope service."`
@@ -122,6 +123,9 @@ func (c *runCmd) Validate() error {
 	if err := c.checkDoors(); err != nil {
 		return err
 	}
+	if err := c.checkTraces(); err != nil {
+		return err
+	}
 	return c.Check()
 }
 
@@ -173,7 +177,7 @@ func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
 	nc.Group, nc.DataDir, nc.Settings, nc.ThreadsAlways, nc.Topics = c.Group, c.DataDir, c.Settings(), c.always(), c.Topics()
 	nc.Standbys, nc.InstanceID, nc.SessionTimeout, nc.StoreRetention = c.Standbys, c.InstanceID, c.SessionTimeout, c.StoreRetention
 	nc.NoBreaker, nc.SnapshotEvery, nc.Patience, nc.Gateway = c.NoBreaker, c.SnapshotEvery, verbs.Patience, c.gateway(c.Origins)
-	nc.CheckChannels = c.CheckChannels
+	nc.CheckChannels, nc.Traces = c.CheckChannels, c.traces()
 	nc.SQLFlush = sqlsink.Flush(c.SQLFlush)
 	nc.RedisValues, nc.RedisKeys = c.RedisValues, c.RedisKeys
 	return []setting{

@@ -67,6 +67,7 @@ var advice = map[string]string{
 	"tidemark_http_refused_total":             "`connections`: raise the limit of open files; `host`: `--hosts`",
 	"tidemark_audit_lines_total":              "`refusal` grows: somebody tries doors, or a client has an old token",
 	"tidemark_audit_left_out_total":           "any: somebody tries doors at a high rate",
+	"tidemark_trace_spans_total":              "`lost` grows: the collector of `--otel-endpoint` is away, or refuses; nothing else waits for it ([Traces](deploy.md#traces))",
 	"tidemark_audit_lost_total":               "any: [The audit log cannot be written](runbook.md#the-audit-log-cannot-be-written)",
 
 	"tidemark_cache_deltas_total":       "`bad`: any, the log names the record; `stale` is normal after a restart",

@@ -36,7 +36,7 @@ Alert rules and dashboards for these metrics are in ` + "`deploy/prometheus`" + 
 	for _, s := range []struct{ title, prefix string }{
 		{"The processor", "tidemark_processor_"}, {"Queries", "tidemark_query_"}, {"The gateway", "tidemark_gateway_"}, {"The cache", "tidemark_cache_"}, {"The SQL sink", "tidemark_sql_"},
 		{"Redis, as its clients see it", "tidemark_redis_"}, {"The bridge", "tidemark_bridge_"}, {"The comparison", "tidemark_compare_"}, {"Listeners", "tidemark_http_"}, {"The audit log", "tidemark_audit_"},
-		{"The check of random channels", "tidemark_badge_"}, {"The state", "tidemark_state_"}, {"The process", "tidemark_memory_"},
+		{"The check of random channels", "tidemark_badge_"}, {"The state", "tidemark_state_"}, {"Traces", "tidemark_trace_"}, {"The process", "tidemark_memory_"},
 		{"The build", "tidemark_build_"},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n| metric | type | unit | labels | where | meaning | what to do |\n|---|---|---|---|---|---|---|\n", s.title)

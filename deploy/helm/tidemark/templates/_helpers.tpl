@@ -77,6 +77,10 @@ redis: {{ $v.redis.url | quote }}
 {{- with $v.topicPrefix }}
 topic-prefix: {{ . | quote }}
 {{- end }}
+{{- with $v.traces.endpoint }}
+otel-endpoint: {{ . | quote }}
+otel-sample: {{ $v.traces.sample }}
+{{- end }}
 {{- if $v.kafka.tls }}
 kafka-tls: true
 {{- end }}
