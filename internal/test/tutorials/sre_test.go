@@ -1,0 +1,122 @@
+package tutorials
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
+)
+
+// duty runs the commands of the page for SREs, with a binary, a directory and ports of its own.
+type duty struct {
+	t        *testing.T
+	dir, url string
+	env      []string
+	replace  *strings.Replacer
+	node     *exec.Cmd
+}
+
+func newDuty(t *testing.T) *duty {
+	d := &duty{t: t, dir: t.TempDir()}
+	output(t, root, nil, "go", "build", "-o", filepath.Join(d.dir, "bin", "tidemark"), "./cmd/tidemark")
+	var ports []any
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports = append(ports, l.Addr().String())
+		defer l.Close() // all are taken before one is given back
+	}
+	d.url = fmt.Sprintf("http://%s", ports[0])
+	d.env = strings.Fields(fmt.Sprintf("TIDEMARK_ADDR=http://%[1]s TIDEMARK_BROKERS=%[2]s TIDEMARK_REDIS=redis://%[3]s", ports...))
+	data := filepath.Join(d.dir, "data")
+	d.replace = strings.NewReplacer("http://127.0.0.1:8080", d.url, "/tmp/tidemark-dev", data,
+		`make dev ARGS="`, fmt.Sprintf(`exec bin/tidemark dev --listen %s --kafka-listen %s --redis-listen %s "`, ports...))
+	return d
+}
+
+// start runs the line of a block that starts everything, until it is ready.
+func (d *duty) start(block string) {
+	d.t.Helper()
+	at := strings.Index(block, "make dev")
+	if at < 0 {
+		d.t.Fatalf("nothing is started by %s", block)
+	}
+	line, _, _ := strings.Cut(block[at:], "\n")
+	line = strings.ReplaceAll(d.replace.Replace(line), `"`, "")
+	d.node = exec.CommandContext(limit(d.t), testkit.Program(d.t, "bash"), "-c", line) //nolint:gosec // a line of the page
+	log := &testkit.Output{}
+	d.node.Dir, d.node.Stderr, d.node.Stdout = d.dir, log, log
+	if err := d.node.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	for ctx := limit(d.t); ; time.Sleep(50 * time.Millisecond) {
+		if res, err := http.Get(d.url + "/readyz"); err == nil { //nolint:noctx // of a test
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			d.t.Fatalf("it is not ready: %s", log)
+		}
+	}
+}
+
+// kill is what the page does by the name of the process.
+func (d *duty) kill() {
+	_ = d.node.Process.Kill() // it may have ended
+	_ = d.node.Wait()
+}
+
+// run runs a block, and returns what it prints.
+func (d *duty) run(block string) (string, error) {
+	cmd := exec.CommandContext(limit(d.t), testkit.Program(d.t, "bash"), "-c", "set -eo pipefail\n"+d.replace.Replace(block)) //nolint:gosec // of the page
+	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), d.env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestSRE runs all commands of the page for SREs, a kill among them: each works, or is refused in
+// the page's words.
+func TestSRE(t *testing.T) {
+	d := newDuty(t)
+	blocks := examples(t, "docs/start/sre.md", "sh", "http://127.0.0.1:8080")
+	if len(blocks) != 6 {
+		t.Fatalf("the page has %d blocks: say here what becomes of each", len(blocks))
+	}
+	d.start(blocks[0])
+	defer d.kill()
+	works := func(block string, wants ...string) {
+		t.Helper()
+		out, err := d.run(block)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", block, err, out)
+		}
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s does not print %q, but\n%s", block, want, out)
+			}
+		}
+	}
+	time.Sleep(2 * time.Second) // the demo has said something
+	works(blocks[1], "ready", "general")
+	if !strings.Contains(blocks[2], "kill -9 $(pgrep -xn tidemark)") {
+		t.Fatalf("nothing is killed by %s", blocks[2])
+	}
+	d.kill()
+	d.start(blocks[2])
+	if out, err := d.run(blocks[3]); err == nil || !strings.Contains(out, "message_id") {
+		t.Errorf("the bad event: %v, %s", err, out)
+	}
+	works(blocks[4], "TM017")
+	works(blocks[5])
+}
