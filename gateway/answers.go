@@ -74,6 +74,7 @@ func (g *Gateway) answerAsk(ctx context.Context, a ask) {
 	if e.ch == nil || stamp.M < e.floorM || !view.Covers(&stamp, &e.stamp) {
 		return
 	}
+	e.answered = max(e.answered, stamp.M)
 	v := view.OfAnswer(res)
 	g.complete(e, &v, 0, true)
 	e.learnFirsts(&v)

@@ -20,9 +20,8 @@ func (g *Gateway) ask(e *entry) {
 	if e.asking || e.ch == nil {
 		return
 	}
-	u := e.user
 	select {
-	case g.asks <- ask{u, e.ch.id}: // not the view's id: a new entry has no view yet
+	case g.asks <- ask{e.user, e.ch.id}: // not the view's id: a new entry has no view yet
 		e.asking = true
 	default:
 		g.metrics.asksDropped.Inc()

@@ -127,8 +127,8 @@ func (w *installing) channels() (listed map[string]bool) {
 			u.replace(g, e, &v, stamp)
 			w.in.channels[i] = v        // now includes the data of the channel record
 			delete(w.c.late.entries, e) // the inbox includes its value
-			if e.ch != nil && e.ch.Record != nil && e.ch.Record.Large && e.ch.Reach() > stamp.M {
-				g.ask(e) // no delta will bring the part of the record that is beyond the inbox
+			if e.ch != nil && (e.answered > stamp.M || e.ch.Record != nil && e.ch.Record.Large && e.ch.Reach() > stamp.M) {
+				g.ask(e) // no delta will bring the part of the record, or of an answer, that is beyond the inbox
 			}
 		}
 		w.slice.step()

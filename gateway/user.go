@@ -26,6 +26,7 @@ type entry struct {
 	until      int64 // when the level changes, if the entry is in user.timed; 0: it is not
 	alarm      alarm.Alarm[*entry]
 	asking     bool   // a question to the owner is in progress
+	answered   int64  // how far in chat.messages the newest answer to one reaches that the view is of
 	pushed     uint32 // newest seq that was sent in a message.new
 	pushedID   string
 	delivered  uint32 // newest seq that was reported as delivered
