@@ -107,8 +107,7 @@ func (w *installing) register() (after []string) {
 	return after
 }
 
-// channels replaces the entries that the inbox covers by the channels of the inbox. It returns
-// which channels the inbox lists.
+// channels replaces the entries that the inbox covers. It returns which channels the inbox lists.
 func (w *installing) channels() (listed map[string]bool) {
 	g, u := w.g, w.u
 	listed = make(map[string]bool, len(w.in.channels))
@@ -162,8 +161,7 @@ func (w *installing) unlisted(listed map[string]bool) (confirm bool) {
 	return confirm
 }
 
-// threads replaces the threads in the user's channels that the inbox covers. Deltas update the
-// others.
+// threads replaces the threads that the inbox covers. Deltas update the others.
 func (w *installing) threads() {
 	u := w.u
 	listed := make(map[scope]bool, len(w.in.threads))
@@ -197,8 +195,7 @@ func (w *installing) threads() {
 	}
 }
 
-// replace replaces an entry's view by that of an inbox, and sends it to the user's other devices if
-// it has changed.
+// replace replaces an entry's view by that of an inbox, and tells other devices what has changed.
 func (u *user) replace(g *Gateway, e *entry, v *view.View, stamp events.Stamp) {
 	was := e.view
 	changed := e.stamp != (events.Stamp{}) && !v.Same(&was)

@@ -17,8 +17,7 @@ type entry struct {
 	memberUpTo int64     // how far in chat.messages the newest inbox, delta or join reaches that made them a member
 	floorM     int64     // offset after their last leave in chat.messages: deltas that do not include it are ignored
 	view       view.View // the last update; the counts of a large channel are derived
-	// exceptions are those from which the counts of a large channel are derived; nil: unknown, ask
-	// the owner.
+	// exceptions are those from which a large channel is derived; nil: unknown, ask the owner.
 	exceptions *events.Exceptions
 	firsts     view.Firsts
 	// threads is the sum of the threads that they follow here, for the totals.
