@@ -26,8 +26,7 @@ func (g *Gateway) answerAsks(ctx context.Context) {
 	}
 }
 
-// askAgain queues the question again after askPause. Until it is answered, the counts stay as they
-// are.
+// askAgain queues the question again after askPause. Until then, the counts stay as they are.
 func (g *Gateway) askAgain(ctx context.Context, a ask) {
 	if errors.Is(context.Cause(ctx), context.Canceled) {
 		return // the gateway stops

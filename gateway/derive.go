@@ -31,8 +31,7 @@ func (g *Gateway) deriveInto(e *entry, v *view.View) {
 	g.deriveCounts(e, v)
 }
 
-// learnFirsts remembers the positions of an answer's first messages, if the derived counts equal
-// the answer's.
+// learnFirsts remembers the positions of an answer's first messages, if it equals what is derived.
 func (e *entry) learnFirsts(v *view.View) {
 	e.firsts = view.Firsts{}
 	if e.ch == nil || e.ch.Record == nil || e.exceptions == nil || e.ch.Latest.Seq != v.Latest.Seq {
