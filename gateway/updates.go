@@ -88,7 +88,7 @@ func (e *entry) shown() events.Stamp {
 	return s
 }
 
-// framePointer sends the read pointer to all devices. Both are empty if a mark left none, as in Redis.
+// framePointer sends the read pointer to all devices: empty if a mark left none, as in Redis.
 func (g *Gateway) framePointer(u *user, e *entry, instance string) {
 	channelID, last := e.view.Channel, e.view.Last
 	f := frames.Lazy(120+len(channelID)+len(last.ID), func() []byte {
