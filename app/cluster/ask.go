@@ -140,15 +140,11 @@ func (a *Asker) ask(ctx context.Context, rawURL string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := (&http.Client{Transport: a.Proof.Transport(a.Transport, rawURL), CheckRedirect: noRedirect}).Do(r)
+	res, err := a.Proof.Transport(a.Transport, rawURL).RoundTrip(r) // it follows no redirect
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("no answer within %s", askTimeout)
 	case err != nil:
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err // the URL stands beside it
-		}
 		return nil, fmt.Errorf("no answer: %w", err)
 	}
 	defer res.Body.Close()
@@ -166,5 +162,3 @@ func (a *Asker) ask(ctx context.Context, rawURL string) (*Report, error) {
 	}
 	return report, nil
 }
-
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

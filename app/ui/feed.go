@@ -37,7 +37,7 @@ func (u *UI) Run(ctx context.Context) error {
 	for {
 		err := u.follow(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // ctx ended
+			return nil
 		}
 		u.cfg.Logger.Warn("the page cannot follow the messages, trying again", "topic", u.cfg.Topics.Inputs[events.Messages], "err", err)
 		select {
