@@ -82,8 +82,7 @@ type Config struct {
 	// PreviewsOff leaves message text out of all frames.
 	PreviewsOff bool
 
-	// Trace begins spans: for the records that carry a sampled traceparent, until a frame of theirs is
-	// written, and for the events of devices. Nil: none.
+	// Trace begins spans, for records that carry a trace and for events of devices. Nil: none.
 	Trace trace.Tracer
 
 	Registerer prometheus.Registerer // nil: none

@@ -163,7 +163,7 @@ func (g *Gateway) takeDelta(r *kgo.Record, d *decoder) error {
 	if u := h.users[id]; u != nil { // they may have left meanwhile
 		g.applyDelta(u, &d.delta)
 	}
-	g.metrics.latency(r.Timestamp, g.cfg.Now(), h.traced.ID())
+	trace.Observe(g.metrics.behind, max(0, g.cfg.Now().Sub(r.Timestamp).Seconds()), h.traced.ID())
 	h.traced = nil
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/gateway/internal/shown"
-	"github.com/tidemark/tidemark/internal/trace"
 )
 
 // metrics are a gateway's metrics. No label has the id of a user.
@@ -100,9 +99,4 @@ func (m *metrics) closed(code websocket.StatusCode) {
 func (m *metrics) timed(h prometheus.Histogram) func() {
 	began := time.Now()
 	return func() { h.Observe(time.Since(began).Seconds()) }
-}
-
-// latency observes how old a record was when it became a frame.
-func (m *metrics) latency(at, now time.Time, traceID string) {
-	trace.Observe(m.behind, max(0, now.Sub(at).Seconds()), traceID)
 }

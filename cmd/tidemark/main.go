@@ -12,6 +12,7 @@
 //	session_flags.go  how long a member may be silent
 //	door_flags.go   what of a node listens where
 //	tls_flags.go    certificates of a node's listener
+//	trace_flags.go  where traces go
 //	auth_flags.go   who may ask, and how nodes believe each other
 //	audit_flags.go  the audit log
 //	emit.go         writes events
