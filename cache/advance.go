@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// kept returns the partitions that have no other owner yet. It returns errReopen if one has, and
-// the group has not said so: either this member or the other one is cut off from the group, and
-// joining again shows which.
+// kept returns the partitions that have no other owner yet. It returns errReopen if one has another
+// owner that the group has not announced: either this member or the other one is cut off from the
+// group, and joining again shows which.
 func (s *session) kept(touched []*part) ([]*part, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// ask is one question to Redis about what it holds, with the group that takes the answer.
+// ask is one query to Redis about its values, with the group of deltas that needs the answer.
 type ask struct {
-	group *group // nil: about channels
+	group *group // nil: the query is about channels
 	of    asked
-	n     int // values
+	n     int // number of values
 }
 
-// asked names the hash of a user that is asked. A value is looked up in its own hash and then among
-// the removals.
+// asked selects a hash of a user to query. A value is looked up in its own hash and then among the
+// removals.
 type asked uint8
 
 const (
@@ -33,13 +33,13 @@ func (a asked) prefix() string {
 	return [...]string{prefixInbox, prefixInboxThreads, prefixInboxGone}[a]
 }
 
-// about reports whether d belongs to that hash.
+// about reports whether the hash can have d.
 func (a asked) about(d *delta) bool {
 	return d.asked && (a == ofGone || d.thread() == (a == ofThreads))
 }
 
-// reads returns the commands before a transaction. They watch the owners of its partitions, read
-// these owners, and read those values in Redis that are not known.
+// reads returns the commands before a transaction. They watch and read the owners of its
+// partitions, and read the values in Redis that the table does not have.
 func (c *chunk) reads() [][]any {
 	out := &c.out
 	out.Reset()
@@ -93,9 +93,8 @@ func (c *chunk) reads() [][]any {
 	return out.List()
 }
 
-// take evaluates the answers to reads. Values of partitions with another owner are skipped, and
-// values that Redis dominates are stale. It starts over on each attempt, as each has answers of its
-// own.
+// take evaluates the answers to reads. It skips values of partitions with another owner, and marks
+// values that Redis dominates as stale. Each attempt starts over with its own answers.
 func (c *chunk) take(answers []*redis.Cmd) error {
 	owners, err := slice(answers[1], len(c.parts))
 	if err != nil {
@@ -153,7 +152,7 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 		if a.of != ofGone {
 			d.known = known{}
 			if d.state == stale || d.state == unsaid {
-				d.state = pending // of an earlier attempt
+				d.state = pending // from an earlier attempt
 			}
 		}
 		if !there || d.state != pending {
@@ -164,7 +163,7 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 			k, ok = parseGone(value)
 		}
 		if !ok {
-			continue // not a value that a cache wrote: it is replaced
+			continue // no cache wrote this value: replace it
 		}
 		switch d.known = k; {
 		case !k.refuses(&d.Stamp):
@@ -180,7 +179,7 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 func (c *chunk) takeChannels(answer *redis.Cmd) error {
 	n, perChannel := 0, 1
 	if c.format.Packed {
-		perChannel = 2 // the record, which has its stamp, and the stamp of a channel that was deleted
+		perChannel = 2 // the record with its stamp, and the stamp of a deleted channel
 	}
 	for _, i := range c.channels {
 		if c.batch.channels[i].asked {
@@ -212,8 +211,8 @@ func (c *chunk) takeChannels(answer *redis.Cmd) error {
 	return nil
 }
 
-// parseChannelStamp returns the stamp that Redis has of a channel, from its packed record if that
-// is among the answers, else from the key of its stamp.
+// parseChannelStamp returns the stamp of a channel in Redis: from its packed record if that is
+// among the answers, otherwise from the key of its stamp.
 func parseChannelStamp(answers []any) (events.Stamp, bool) {
 	if record, ok := answers[0].(string); ok && len(answers) > 1 {
 		if stamp, err := entry.PackedStamp(record); err == nil {
@@ -225,7 +224,7 @@ func parseChannelStamp(answers []any) (events.Stamp, bool) {
 	return stamp, err == nil
 }
 
-// parseKnown reads the fields of an inbox value that table remembers.
+// parseKnown parses the fields of an inbox value that the table keeps.
 func parseKnown(value string) (known, bool) {
 	e, err := entry.Parse("", value)
 	if err != nil || e.Stamp == (events.Stamp{}) {
@@ -234,7 +233,7 @@ func parseKnown(value string) (known, bool) {
 	return known{stamp: e.Stamp, seq: e.LastReadSeq, at: atUnknown, member: true, there: true}, true
 }
 
-// parseGone reads a field of inbox-gone: the stamp of a removal, and the seq of the read pointer.
+// parseGone parses a field of inbox-gone: the stamp of a removal, and the seq of the read pointer.
 func parseGone(value string) (known, bool) {
 	dot := strings.LastIndexByte(value, '.')
 	if dot < 0 {

@@ -43,9 +43,9 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 	defer s.mu.Unlock()
 	s.cfg.plant("assign")
 	for i, p := range list {
-		// Records below the group's offset were published before. Without an offset nobody listened
-		// to the records that are in the log already, unless a cursor shows that they were being
-		// read.
+		// Records below the group's offset were published before. Without an offset there were no
+		// listeners for the records that are already in the log, unless a cursor shows that they
+		// were being read.
 		loud := offsets[p.Topic][p.Number].EpochOffset().Offset
 		if loud < 0 {
 			if loud = next[i]; next[i] == logs[i].Start {
@@ -62,8 +62,8 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 	return offsets, nil
 }
 
-// release forgets partitions that others take over. Writes of theirs that are under way do no harm:
-// Redis refuses them.
+// release drops partitions that others take over. Their pending writes are harmless: Redis refuses
+// them.
 func (s *session) release(gone map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *session) release(gone map[string][]int32) {
 	}
 }
 
-// breaks ends the session with err, unless it ends already.
+// breaks ends the session with err, unless the session is already ending.
 func (s *session) breaks(err error) {
 	select {
 	case s.broken <- err:
@@ -97,7 +97,7 @@ func (s *session) uncommitted() (offsets sink.Offsets) {
 	return offsets
 }
 
-// end notes how far the logs reach.
+// end updates the ends of the logs.
 func (s *session) end(ends kadm.ListedOffsets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

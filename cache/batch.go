@@ -19,9 +19,9 @@ type state uint8
 const (
 	pending state = iota
 	applied
-	stale   // dominated by what Redis holds, or equal to it
-	unsaid  // equal to what Redis holds, but it is not known whether it was published
-	skipped // its partition belongs to somebody else, who reads the record too
+	stale   // Redis has the same value, or one that dominates it
+	unsaid  // Redis has the same value, but it may not have been published
+	skipped // its partition has another owner, which reads the record too
 )
 
 // delta is the newest value of one (user, channel) or (user, channel, thread) in a batch.
@@ -29,13 +29,13 @@ type delta struct {
 	events.UnreadDelta
 	id       xxh3.Uint128 // of the record's key
 	part     *part
-	next     int32 // the same user's next delta, -1 for none
+	next     int32 // index of the same user's next delta, -1 for none
 	loud     bool  // to be published
 	gone     bool  // a tombstone: only the ids are set
-	repeated bool  // another owner may have written it, and not lived to publish it
+	repeated bool  // another owner may have written it and crashed before it published it
 	state    state
-	asked    bool  // Redis must be asked what it holds
-	known    known // what Redis holds
+	asked    bool  // a query to Redis is needed
+	known    known // the value in Redis
 }
 
 // thread reports whether d is about a thread.
@@ -60,16 +60,17 @@ type user struct {
 	first, last int32
 }
 
-// updated reports whether the channel has what readers must ask for in small channels too.
+// updated reports whether the channel has labels or is archived, so that readers must fetch its
+// record even if it is small.
 func (c *channel) updated() bool { return c.Archived || len(c.Labels) > 0 }
 
 // tally counts records by outcome.
 type tally struct {
 	applied, stale  int
 	skipped         int
-	coalesced       int // replaced within the batch
-	left            int // of a family of keys that is left out
-	bad             int // undecodable or at odds with their key
+	coalesced       int // replaced by a later record of the batch
+	left            int // belongs to a family of keys that is left out
+	bad             int // undecodable, or in conflict with the key
 	unread, records int // records of tidemark.unread, of both topics
 }
 
@@ -98,7 +99,7 @@ type batch struct {
 	scratchChannel           channel
 
 	tally   tally
-	lastBad error // of the batch, with its place
+	lastBad error // last bad record of the batch, with its place
 	written written
 }
 
@@ -165,7 +166,7 @@ func (b *batch) join(was *delta) {
 		return
 	}
 	if len(d.InstanceID) == 0 && d.LastRead.Seq == was.LastRead.Seq {
-		d.InstanceID = was.InstanceID // the read that moved the pointer is still the earlier one
+		d.InstanceID = was.InstanceID // the earlier read is still the one that moved the pointer
 	}
 	d.loud = d.loud || was.loud
 	d.next = was.next
@@ -229,8 +230,8 @@ func (b *batch) addChannel(r *kgo.Record, p *part) {
 	b.channels[n], b.scratchChannel = b.scratchChannel, b.channels[n]
 }
 
-// bad counts a record that cannot be cached. The other records go on, and the next value of its key
-// replaces it.
+// bad counts a record that cannot be cached. Other records are not affected, and the next value of
+// its key replaces it.
 func (b *batch) bad(r *kgo.Record, err error) {
 	b.tally.bad++
 	b.lastBad = &RecordError{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, What: "not cached", Err: err}

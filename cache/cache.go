@@ -29,8 +29,8 @@ type Cache struct {
 	running atomic.Bool
 
 	complete sink.Completeness
-	opened   bool          // a filling was opened before
-	blamed   blame.Records // of the session that there is
+	opened   bool          // an earlier filling was opened
+	blamed   blame.Records // of the current session
 
 	mu      sync.Mutex
 	session *session // nil between sessions
@@ -50,8 +50,8 @@ func New(cfg Config) (*Cache, error) {
 	}, nil
 }
 
-// Run fills Redis until ctx ends, and then returns nil. It retries whatever fails in between (Redis
-// or Kafka is down, a topic does not exist yet); Ready names the failure. Call it once.
+// Run fills Redis until ctx ends, and then returns nil. It retries every failure in between (Redis
+// or Kafka is down, a topic does not exist yet), and Ready names the failure. Call Run once.
 func (c *Cache) Run(ctx context.Context) error {
 	if c.running.Swap(true) {
 		return errors.New("cache: Run was called twice")
@@ -137,7 +137,8 @@ func (c *Cache) runSession(ctx context.Context, adm *kadm.Client) error {
 	return s.run(ctx)
 }
 
-// contested warns of a member that fills Redis with another format, as all members need the same.
+// contested logs that another member fills Redis with another format. All members need the same
+// one.
 func (c *Cache) contested(why string) {
 	if why == "format" && c.opened {
 		c.cfg.Logger.Warn("another member fills Redis with other --redis-values or --redis-keys, or is of another version: "+
@@ -146,8 +147,8 @@ func (c *Cache) contested(why string) {
 	c.opened = true
 }
 
-// loadFunctions loads the function library that reads packed values. Values are as good without it,
-// so a Redis that refuses it is only named in the log.
+// loadFunctions loads the function library that reads packed values. The values do not depend on
+// it, so a Redis that refuses the library only causes a log line.
 func (c *Cache) loadFunctions(ctx context.Context) {
 	if !c.cfg.format.Packed {
 		return
@@ -162,7 +163,7 @@ func (c *Cache) loadFunctions(ctx context.Context) {
 }
 
 // Ready reports whether Redis is complete and accepts writes, with a line for each problem. A
-// process whose cache is not ready can still serve: readers miss, or see values of a while ago.
+// process whose cache is not ready can still serve: readers get misses or slightly old values.
 func (c *Cache) Ready() (bool, []string) {
 	c.mu.Lock()
 	s, ended := c.session, c.ended

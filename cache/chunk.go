@@ -13,29 +13,29 @@ const chunkValues = 500
 // chunk is a part of a batch that is written by one transaction.
 type chunk struct {
 	batch    *batch
-	parts    []*part // that it writes to
+	parts    []*part // the partitions of its values
 	groups   []group
 	channels []int32
 	values   int
-	slot     int // of its mark; see written.go
+	slot     int // field of its mark; see written.go
 
 	out  commands
 	asks []ask
 
-	marked        bool // an attempt may have left the mark
+	marked        bool // an earlier attempt may have left the mark
 	keepThreads   bool // Config.ThreadsAlways
 	format        format.Format
-	tried         bool    // an earlier attempt may have written all of it
+	tried         bool    // an earlier attempt may have written the whole chunk
 	listened      []int32 // groups with something to publish
-	pointersHeard bool    // somebody listens to pointers that move
+	pointersHeard bool    // read pointers have listeners
 }
 
 // group is deltas of one user.
 type group struct {
 	user   *user
 	deltas []int32
-	asked  bool // Redis must be asked about some of them
-	heard  bool // somebody listens to this user
+	asked  bool // some of its deltas need a query to Redis
+	heard  bool // the user has listeners
 }
 
 func (c *chunk) reset(b *batch) {
@@ -55,8 +55,8 @@ func (c *chunk) addPart(p *part) {
 	c.parts = append(c.parts, p)
 }
 
-// addUser adds the deltas of u that are to be written, beginning with number next, until the chunk
-// is full. It returns the number of the first that is left, -1 for none.
+// addUser adds the deltas of u that must be written, from number next on, until the chunk is full.
+// It returns the number of the next delta, or -1.
 func (c *chunk) addUser(u *user, next int32) int32 {
 	var g *group
 	for ; next >= 0 && !c.full(); next = c.batch.deltas[next].next {
@@ -77,7 +77,7 @@ func (c *chunk) addUser(u *user, next int32) int32 {
 	return next
 }
 
-// addChannel adds record i if it is to be written.
+// addChannel adds record i if it must be written.
 func (c *chunk) addChannel(i int32) {
 	r := &c.batch.channels[i]
 	if r.state != pending {
@@ -88,11 +88,11 @@ func (c *chunk) addChannel(i int32) {
 	c.values++
 }
 
-// writes returns the commands that write the pending values, leave the mark and ask who listens. It
-// returns none if all values were skipped.
+// writes returns the commands that write the pending values, leave the mark and query for
+// listeners. It returns none if all values were skipped.
 func (c *chunk) writes(goneFor string) [][]any {
 	c.out.Reset()
-	c.dropPointers() // before the writes: two users may share a key
+	c.dropPointers() // before the writes, because two users may share a key
 	for i := range c.groups {
 		c.writeGroup(&c.groups[i], goneFor)
 	}

@@ -26,8 +26,8 @@ func (c *chunk) writeChannels(goneFor string) (updated bool) {
 	return updated
 }
 
-// packChannels adds one command for all records that are packed, with their stamps, and one for all
-// that are gone. A channel that was deleted leaves its stamp.
+// packChannels adds one command for all packed records with their stamps, and one for all removed
+// records. A deleted channel leaves its stamp.
 func (c *chunk) packChannels(goneFor string) {
 	out := &c.out
 	each := func(name string, is func(r *channel) bool, args func(r *channel)) {
@@ -63,8 +63,8 @@ func (c *chunk) packChannels(goneFor string) {
 	}
 }
 
-// writeChannel adds the commands for one channel record. DESIGN §8 gives the hash no field for the
-// stamp, so a key beside it has the stamp.
+// writeChannel adds the commands for one channel record. The hash of DESIGN §8 has no field for the
+// stamp, so the stamp has a key of its own.
 func (c *chunk) writeChannel(r *channel, goneFor string) {
 	out := &c.out
 	if r.gone || r.Deleted {
@@ -82,7 +82,7 @@ func (c *chunk) writeChannel(r *channel, goneFor string) {
 	c.writeStamp(r, goneFor)
 }
 
-// writeStamp adds the command that writes the stamp of a channel beside it.
+// writeStamp adds the command that writes the stamp of a channel.
 func (c *chunk) writeStamp(r *channel, goneFor string) {
 	out := &c.out
 	out.Command("set")

@@ -10,10 +10,10 @@ import (
 // clearKeys is how many keys one call removes, and about how many one call scans.
 const clearKeys = 500
 
-// clear removes the keys of another version. It removes those with unchanged names too: a value
-// that stayed could dominate the values of this filling. Every member that opens the filling
-// meanwhile clears too, and none begins a partition before the first of them is through, which ends
-// it for all.
+// clear removes the keys of another version, even those with unchanged names, because a value that
+// stayed could dominate the values of this filling. Every member that opens the filling meanwhile
+// clears too. None begins a partition before the first of them has finished, which ends clearing
+// for all.
 func (f filling) clear(ctx context.Context, persist func(context.Context, string, func(context.Context) error) error) (removed int, err error) {
 	var cursor uint64
 	for {
@@ -43,7 +43,7 @@ func (f filling) clear(ctx context.Context, persist func(context.Context, string
 // member has declared that.
 func (f filling) unlink(ctx context.Context, persist func(context.Context, string, func(context.Context) error) error, found []string) (more bool, err error) {
 	more = true
-	// A scan may give more than it was asked for.
+	// A scan may return more keys than requested.
 	for i := 0; more && (i < len(found) || i == 0 && found == nil); i += clearKeys {
 		keys := append([]string{cursorsKey}, found[i:min(i+clearKeys, len(found))]...)
 		err = persist(ctx, "remove keys of another format", func(ctx context.Context) error {

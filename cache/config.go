@@ -21,10 +21,10 @@ const DefaultGroup = "tidemark-cache"
 
 // Config configures a Cache. Brokers and Redis are required; all other fields have defaults.
 type Config struct {
-	// Brokers are the addresses to begin with.
+	// Brokers are the seed addresses.
 	Brokers []string
-	// ClientOptions are added to those of the Kafka clients: TLS, SASL, a dialer, time limits. They
-	// must not say how to consume, which the cache does itself.
+	// ClientOptions are added to the options of the Kafka clients: TLS, SASL, a dialer, time
+	// limits. They must not configure consuming, which the cache does itself.
 	ClientOptions []kgo.Opt
 	// Group is the consumer group; empty: DefaultGroup.
 	Group string
@@ -32,41 +32,42 @@ type Config struct {
 	Unread, Channels string
 
 	// Redis is the primary, reached directly or through Sentinel. Redis Cluster does not work: the
-	// keys of one transaction would be in different slots. Its maxmemory-policy must be noeviction:
-	// nobody could tell an inbox that lost fields to eviction from a small one. With
+	// keys of one transaction would be in different slots. Its maxmemory-policy must be noeviction,
+	// because an inbox that has lost fields to eviction cannot be told from a small one. With
 	// ContextTimeoutEnabled in its options Run ends at once even while Redis hangs.
 	Redis *redis.Client
 	// RemovalTTL is how long the stamp of a removal is kept, in whole seconds. An older delta that
 	// arrives after that is applied. 24 h by default.
 	RemovalTTL time.Duration
-	// Pipelines is how many pipelines are under way at once; 3 by default.
+	// Pipelines is how many pipelines are in progress at once; 3 by default.
 	Pipelines int
 	// BatchRecords is how many records are joined and written at once, at most; 50,000 by default.
-	// It bounds memory together with FetchBytes.
+	// Together with FetchBytes it limits the memory.
 	BatchRecords int
-	// KnownPairs is for how many (user, channel) pairs and channels the cache remembers what Redis
-	// holds, which saves a question before each write; 2,000,000 by default, of 110 bytes each.
+	// KnownPairs is for how many (user, channel) pairs and channels the cache remembers the value
+	// in Redis, which saves a query before each write; 2,000,000 by default, of 110 bytes each.
 	KnownPairs int
-	// FetchBytes bounds what is fetched ahead from one broker; 16 MiB by default.
+	// FetchBytes limits the records that are fetched ahead from one broker; 16 MiB by default.
 	FetchBytes int32
 	// CheckEvery is how long, at most, a wiped Redis goes unnoticed while there is nothing to
 	// write; 1 s by default.
 	CheckEvery time.Duration
-	// CommitEvery is the least time between two commits of group offsets, and between two questions
-	// for the ends of the logs; 1 s by default. Both serve lag monitors. The group offsets also show
-	// a new owner which records were published before.
+	// CommitEvery is the minimum time between two commits of group offsets, and between two queries
+	// for the ends of the logs; 1 s by default. Both serve lag monitors. The group offsets also
+	// show a new owner which records were published before.
 	CommitEvery time.Duration
 	// SessionTimeout is how long a member may be silent before the group gives its partitions to
 	// others. Redis gets no updates for that long after a kill of the only member. 10 s by default;
 	// brokers by default allow 6 s to 30 min.
 	SessionTimeout time.Duration
-	// ThreadsAlways tells readers, in tidemark:thread-listing, that followed threads are listed
-	// whatever their age, and keeps their read pointers for good (DESIGN §4.7).
+	// ThreadsAlways makes readers list followed threads at any age, through
+	// tidemark:thread-listing, and keeps their read pointers forever (DESIGN §4.7).
 	ThreadsAlways bool
-	// Values is the form of the values in inboxes and of channels' records: json, or packed for a
-	// fifth of the memory. Keys are the families of keys that are written: inbox, which the cache
-	// itself needs, pointers, channels and threads. By default json, and all of them. All members
-	// need the same: those with others take Redis from each other, and it is never complete.
+	// Values is the form of the values in inboxes and of channel records: json, or packed, which
+	// takes a fifth of the memory. Keys are the families of keys that are written: inbox, which the
+	// cache itself needs, pointers, channels and threads. By default json, and all of them. All
+	// members need the same: members with different ones take Redis from each other, and it is
+	// never complete.
 	Values string
 	Keys   []string
 	// RetryMin and RetryMax are the first and the longest pause after a failure; 50 ms and 2 s by
@@ -80,12 +81,12 @@ type Config struct {
 	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
 
-	// planted is called at named places, for tests that panic there; nil: none.
+	// planted is called at named places; tests panic in it. nil turns it off.
 	planted func(where string)
 	format  format.Format // of Values and Keys
 }
 
-// CheckFormat refuses values and keys that Config does not take.
+// CheckFormat returns an error for values and keys that Config does not accept.
 func CheckFormat(values string, keys []string) error {
 	if _, err := format.Of(values, keys); err != nil {
 		return fmt.Errorf("--redis-values and --redis-keys: %w", err)
@@ -100,7 +101,7 @@ func (c *Config) plant(where string) {
 	}
 }
 
-// withDefaults checks c and fills in what is not set.
+// withDefaults checks c and fills in defaults.
 func (c Config) withDefaults() (Config, error) {
 	switch {
 	case len(c.Brokers) == 0:

@@ -29,8 +29,8 @@ var (
 
 // filling is one filling of Redis, from empty to complete, until Redis loses it. Each partition's
 // cursor, its next offset to read, is stored in Redis beside the values and is as durable as they
-// are: a restart, a failover or a wipe takes both. Reading therefore resumes at the cursor. The
-// group's offsets only serve those who watch lag.
+// are: a restart, a failover or a wipe affects both. So reading resumes at the cursor. The group's
+// offsets serve only lag monitors.
 type filling struct {
 	rdb redis.UniversalClient
 	id  string
@@ -41,8 +41,8 @@ type filling struct {
 // from other topics), "epoch" (tidemark:epoch is gone) or "format" (a version with other key names
 // filled it, or one with other values or families of keys). If clearing is true, call clear next.
 func openFilling(ctx context.Context, rdb redis.UniversalClient, of format.Format, topics string, total int) (f filling, why string, clearing bool, err error) {
-	// The topics begin with the format too, so that versions that know no format do not join this
-	// filling.
+	// The name of the topics also begins with the format, so that versions without formats do not
+	// join this filling.
 	name := of.String()
 	answer, err := openScript.Run(ctx, rdb, []string{epochKey, cursorsKey, ownersKey}, name+rand.Text(), name+topics, total, name).Slice()
 	if err != nil {
@@ -54,16 +54,16 @@ func openFilling(ctx context.Context, rdb redis.UniversalClient, of format.Forma
 	return filling{rdb: rdb, id: fmt.Sprint(answer[0])}, fmt.Sprint(answer[1]), fmt.Sprint(answer[2]) == "1", nil
 }
 
-// Partitions and their logs are named as every sink names them; a partition's name is its field in
-// the hash of cursors.
+// All sinks share the names of partitions and the extents of logs. A partition's name is its field
+// in the hash of cursors.
 type (
 	partition = sink.Partition
 	extent    = sink.Extent
 )
 
 // begin makes token the owner of partitions in place of any other owner, and returns the offset at
-// which to go on with each. Use a new token for each begin: a member that gets a partition back
-// must not take it for one that it kept. errReopen means that the filling has ended.
+// which each continues. Use a new token for each begin: a member that gets a partition back must
+// not mistake it for one that it kept. errReopen means that the filling has ended.
 func (f filling) begin(ctx context.Context, token string, parts []partition, logs []extent) ([]int64, error) {
 	args := make([]any, 0, 4+4*len(parts))
 	args = (&written{}).args(append(args, f.id, token))
@@ -128,8 +128,8 @@ func (f filling) call(ctx context.Context, marks string, args []any) (rest []any
 	}
 }
 
-// Cursors returns the next offset to read of each partition that Redis is filled from, by
-// "<topic>/<partition>". Redis has every record before it.
+// Cursors returns the next offset of each partition that fills Redis, by "<topic>/<partition>".
+// Redis has every record before it.
 func (r *Reader) Cursors(ctx context.Context) (map[string]int64, error) {
 	hash, err := r.rdb.HGetAll(ctx, cursorsKey).Result()
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *Reader) Cursors(ctx context.Context) (map[string]int64, error) {
 	return out, nil
 }
 
-// tellListing tells readers for how long threads are listed.
+// tellListing sets for readers how long threads are listed.
 func tellListing(ctx context.Context, rdb redis.UniversalClient, always bool) error {
 	listing := listedMonth
 	if always {

@@ -2,9 +2,9 @@ package cache
 
 import "github.com/tidemark/tidemark/cache/internal/entry"
 
-// What a Reader answers with.
+// The types of a Reader's answers.
 type (
-	// Entry is what a user sees of one channel that they are a member of, or of one thread that they
+	// Entry is a user's view of one channel that they are a member of, or of one thread that they
 	// follow.
 	Entry = entry.Entry
 	// Ref names a message.

@@ -2,7 +2,7 @@ package cache
 
 import "strings"
 
-// Names of the keys and channels of DESIGN §8, and of the cache's own.
+// Names of the keys and channels of DESIGN §8, and of the cache's own keys.
 const (
 	prefixInbox         = "inbox:"
 	prefixInboxThreads  = "inbox-threads:"
@@ -20,8 +20,8 @@ const (
 	epochKey   = "tidemark:epoch"
 	cursorsKey = "tidemark:cursors"
 	ownersKey  = "tidemark:owners"
-	updatedKey = "tidemark:channels-updated" // there once a channel had labels or was archived
-	listingKey = "tidemark:thread-listing"   // for how long threads are listed: listedMonth or listedAlways
+	updatedKey = "tidemark:channels-updated" // exists once a channel had labels or was archived
+	listingKey = "tidemark:thread-listing"   // how long threads are listed: listedMonth or listedAlways
 )
 
 // EscapeID returns the form of an id in keys and in names of pub/sub channels (DESIGN §8): `:`

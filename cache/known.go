@@ -6,23 +6,23 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// known is what Redis holds of one (user, channel), or of one channel.
+// known is the value of one (user, channel), or of one channel, in Redis.
 type known struct {
 	stamp  events.Stamp
 	seq    uint32 // last_read_seq
-	at     int64  // last_read_at; atUnknown if it was not read
-	member bool   // in the inbox; else a removal, whose stamp Redis keeps for a while
-	there  bool   // false: Redis has nothing, and nothing else is set
+	at     int64  // last_read_at; atUnknown if it was not read back
+	member bool   // in the inbox; otherwise a removal, whose stamp Redis keeps for a while
+	there  bool   // false: Redis has no value, and no other field is set
 }
 
 // atUnknown stands for a time that was not read back from Redis.
 const atUnknown = -1
 
-// refuses reports whether the stamp in Redis dominates stamp: the value is older than Redis', or
-// equal to it.
+// refuses reports whether the stamp in Redis dominates stamp: the new value is older than Redis',
+// or equal to it.
 func (k *known) refuses(stamp *events.Stamp) bool { return k.there && k.stamp.Dominates(*stamp) }
 
-// moved reports whether d moves the read pointer that Redis has.
+// moved reports whether d moves the read pointer in Redis.
 func (k *known) moved(d *events.UnreadDelta) bool {
 	switch {
 	case !k.there || k.seq != d.LastRead.Seq:
@@ -30,21 +30,22 @@ func (k *known) moved(d *events.UnreadDelta) bool {
 	case d.LastRead.Seq == 0:
 		return false
 	case k.at == atUnknown:
-		// Only a read changes the pointer's time alone. Not every read does; those cost one
+		// Only a read can change just the pointer's time. Not every read does; the others cost one
 		// needless write.
 		return k.stamp.R != d.Stamp.R
 	}
 	return k.at != d.LastReadAt
 }
 
-// after returns what Redis holds once d is applied.
+// after returns the value in Redis once d is applied.
 func after(d *events.UnreadDelta) known {
 	return known{stamp: d.Stamp, seq: d.LastRead.Seq, at: d.LastReadAt, member: d.Member, there: true}
 }
 
-// table remembers what Redis holds, which saves a question before each write. Only the owner of a
-// partition writes its keys and a table is dropped with the ownership, so it is never stale. It
-// holds no pointers. A full table forgets random entries; forgotten ones are read from Redis again.
+// table remembers the values in Redis, which saves a query before each write. Only the owner of a
+// partition writes its keys, and the table is dropped with the ownership, so it is never stale. It
+// holds no pointers. A full table drops random entries, whose values are then read from Redis
+// again.
 type table struct {
 	entries map[xxh3.Uint128]known
 	limit   int

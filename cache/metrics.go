@@ -6,7 +6,7 @@ import (
 	"github.com/tidemark/tidemark/internal/sink"
 )
 
-// metrics are those of one Cache.
+// metrics are the metrics of one Cache.
 type metrics struct {
 	records     *prometheus.CounterVec // by result
 	commands    prometheus.Counter

@@ -3,11 +3,10 @@ package cache
 import "github.com/tidemark/tidemark/internal/jsonw"
 
 // threadReadFor is how long the pointer of a thread is kept after it moved, in seconds: 30 days
-// (DESIGN §8), unless threads are listed for good.
+// (DESIGN §8), unless threads are listed forever.
 const threadReadFor = "2592000"
 
-// writePointer adds the commands that set or remove the read pointer of d, if d is known to move
-// it.
+// writePointer adds the commands that set or remove the read pointer of d, if d certainly moves it.
 func (c *chunk) writePointer(d *delta) {
 	if !d.pointerMoved() || c.noPointer(d) {
 		return
@@ -22,7 +21,7 @@ func (c *chunk) writePointer(d *delta) {
 		out.Str("last_read_id")
 		out.Text(d.LastRead.MessageID)
 		out.Str("last_read_at")
-		if d.LastReadAt != 0 || !d.thread() { // no time is told of a thread that was read with its channel
+		if d.LastReadAt != 0 || !d.thread() { // the pointer of a thread that was read with its channel has no time
 			out.Buf = jsonw.AppendTime(out.Buf, d.LastReadAt)
 		}
 		out.End()
@@ -47,7 +46,7 @@ func (c *chunk) noPointer(d *delta) bool {
 	return c.format.NoPointers || d.thread() && c.format.NoThreads
 }
 
-// pointerMoved reports whether d is known to move the read pointer that Redis has.
+// pointerMoved reports whether d certainly moves the read pointer in Redis.
 func (d *delta) pointerMoved() bool { return !d.maybePointer() && d.known.moved(&d.UnreadDelta) }
 
 func (c *chunk) pointerKey(d *delta) {
@@ -58,13 +57,13 @@ func (c *chunk) pointerKey(d *delta) {
 	c.out.keyOf(prefix, d.UserID, id)
 }
 
-// maybePointer reports whether d has no read pointer while Redis may have one. Redis holds nothing
-// else of the pair then, but that does not prove the absence of a pointer: the stamp of a removal
-// expires before the pointer may.
+// maybePointer reports whether d has no read pointer while Redis may have one. Redis then has
+// nothing else of the pair, but that does not prove that there is no pointer: the stamp of a
+// removal may expire before the pointer.
 func (d *delta) maybePointer() bool { return d.gone || d.LastRead.Seq == 0 && !d.known.there }
 
 // dropPointers removes, in one command, the read pointers that maybePointer found. It publishes
-// nothing, because nobody moved them.
+// nothing, because no user moved them.
 func (c *chunk) dropPointers() {
 	first := true
 	for i := range c.groups {

@@ -8,17 +8,17 @@ import (
 	"github.com/tidemark/tidemark/cache/internal/entry"
 )
 
-// Publishing a delta costs Redis more than writing it, and few deltas have a listener. The last
-// commands of a transaction therefore ask who listens, and only deltas with a listener are
-// published after it. A client that subscribes after the question reads the values that were
-// already written, so that it misses none.
+// Publishing a delta costs Redis more than writing it, and few deltas have a listener. So the last
+// commands of a transaction query for listeners, and only deltas with a listener are published
+// after it. A client that subscribes after that query reads the values that are already written, so
+// it misses none.
 //
 // A crash between writing and publishing leaves values that were never published. The cursor of
-// their partition has not moved then: the next owner reads the records again, asks Redis for its
-// values, and publishes those that are already there (unsaid).
+// their partition has not moved then: the next owner reads the records again, reads the values in
+// Redis, and publishes those that are already there (unsaid).
 
-// audience adds the questions about who listens: to patterns, to each user of the chunk, and to
-// read pointers.
+// audience adds the queries for listeners: to patterns, to each user of the chunk, and to read
+// pointers.
 func (c *chunk) audience() {
 	c.listened = c.listened[:0]
 	moved := false
@@ -56,14 +56,15 @@ func (d *delta) tells() bool {
 	return d.loud && !d.gone && (d.state == pending || d.state == unsaid)
 }
 
-// tellsPointer reports whether d may have moved a read pointer that is published: that of a
-// channel. It is not known whether a value that was already in Redis moved one.
+// tellsPointer reports whether d may have moved a channel's read pointer; moves of threads'
+// pointers are not published. For a value that was already in Redis it is unknown whether it moved
+// the pointer.
 func (d *delta) tellsPointer() bool {
 	return !d.thread() && d.tells() && (d.pointerMoved() || d.state == unsaid && d.LastRead.Seq > 0)
 }
 
 // hear evaluates the answers to audience, the last ones of a transaction, and keeps only the groups
-// with a listener.
+// with listeners.
 func (c *chunk) hear(answers []*redis.Cmd) error {
 	c.pointersHeard = false
 	if len(c.listened) == 0 {

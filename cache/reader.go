@@ -15,15 +15,15 @@ import (
 
 // Reader reads the Redis that a Cache fills. It needs no Kafka and is safe for concurrent use.
 //
-// Its answers lag behind the topics: by milliseconds, or by more under load and after a failure.
-// Where Redis has no answer, Reader returns ErrMiss or an Entry that is not Known, never a zero.
+// Its answers lag behind the topics: by milliseconds, or by more under load and after a failure. If
+// Redis has no answer, Reader returns ErrMiss or an Entry that is not Known, never a zero.
 type Reader struct {
 	rdb  redis.UniversalClient
-	at   time.Time                      // zero: whenever it is asked
-	seen *atomic.Pointer[format.Format] // what Redis was filled with when it was last asked
+	at   time.Time                      // zero: the time of each call
+	seen *atomic.Pointer[format.Format] // the format that Redis had in the last call
 }
 
-// Format is what Redis is filled with: --redis-values and --redis-keys.
+// Format describes how Redis is filled: --redis-values and --redis-keys.
 type Format = format.Format
 
 // NewReader reads from a Redis that a Cache fills, or a replica of it.
@@ -31,11 +31,11 @@ func NewReader(rdb redis.UniversalClient) *Reader {
 	return &Reader{rdb: rdb, seen: new(atomic.Pointer[Format])}
 }
 
-// At returns a Reader that judges levels as of a time, where r takes this machine's clock. Of what
-// Redis holds both tell the newest.
+// At returns a Reader that evaluates levels as of a time; r uses this machine's clock. Both read
+// the newest values in Redis.
 func (r *Reader) At(t time.Time) *Reader { return &Reader{rdb: r.rdb, at: t, seen: r.seen} }
 
-// now is the time of which an answer is, to the millisecond.
+// now returns the time of an answer, to the millisecond.
 func (r *Reader) now() time.Time {
 	at := r.at
 	if at.IsZero() {
@@ -44,7 +44,7 @@ func (r *Reader) now() time.Time {
 	return time.UnixMilli(at.UnixMilli()).UTC()
 }
 
-// Channel returns a channel's head. It returns ErrMiss if Redis is not complete, does not know the
+// Channel returns a channel's head. It returns ErrMiss if Redis is not complete, does not have the
 // channel, or is filled without channels.
 func (r *Reader) Channel(ctx context.Context, channel string) (*Channel, error) {
 	var a record
@@ -78,9 +78,9 @@ func (r *Reader) ChannelStamp(ctx context.Context, channel string) (string, erro
 	return fmt.Sprintf("%d.%d", stamp.FoldVersion, stamp.M), nil
 }
 
-// trip runs a pipeline that depends on what Redis is filled with. It ends with the epoch: if that
-// tells of another format than the last one did, everything is asked once more. ok is false if
-// Redis is not complete.
+// trip runs a pipeline that depends on the format of Redis. The pipeline ends with the epoch: if
+// its format differs from the last one, trip repeats everything once. ok is false if Redis is not
+// complete.
 func (r *Reader) trip(ctx context.Context, ask func(pipe redis.Pipeliner, f Format)) (f Format, ok bool, err error) {
 	for range 3 {
 		var guess Format
@@ -102,7 +102,7 @@ func (r *Reader) trip(ctx context.Context, ask func(pipe redis.Pipeliner, f Form
 	return f, ok, err
 }
 
-// Format returns what Redis is filled with. It returns ErrMiss if Redis is not complete.
+// Format returns how Redis is filled. It returns ErrMiss if Redis is not complete.
 func (r *Reader) Format(ctx context.Context) (Format, error) {
 	f, ok, err := r.trip(ctx, func(redis.Pipeliner, Format) {})
 	switch {
@@ -128,7 +128,7 @@ func exec(ctx context.Context, pipe redis.Pipeliner) error {
 	return nil
 }
 
-// Complete reports whether Redis is complete: it has everything that the topics held when the
+// Complete reports whether Redis is complete: it has everything that the topics had when the
 // filling began, under the key names of this build.
 func (r *Reader) Complete(ctx context.Context) (bool, error) {
 	epoch := r.rdb.Get(ctx, epochKey)
@@ -138,7 +138,8 @@ func (r *Reader) Complete(ctx context.Context) (bool, error) {
 	return complete(epoch), nil
 }
 
-// complete reports whether epoch says that Redis is complete, in a format that this build reads.
+// complete reports whether epoch states that Redis is complete, in a format that this build can
+// read.
 func complete(epoch *redis.StringCmd) bool {
 	_, ok := format.Parse(epoch.Val())
 	return ok

@@ -11,15 +11,15 @@ import (
 	"github.com/tidemark/tidemark/cache/internal/entry"
 )
 
-// record is the answer with a channel's record: its hash, for a small channel what has no part in
-// counting, or its packed value.
+// record is Redis' answer with a channel's record: its hash (for a small channel only the fields
+// that do not count), or its packed value.
 type record struct {
 	whole  *redis.MapStringStringCmd
 	some   *redis.SliceCmd
 	packed *redis.StringCmd
 }
 
-// askRecord asks for a channel's record; whole: with what counts are derived from.
+// askRecord requests a channel's record; whole: with the fields from which counts are derived.
 func askRecord(ctx context.Context, pipe redis.Pipeliner, channel string, whole bool, f Format) record {
 	key := ChannelLatestKey(channel)
 	switch {
@@ -48,7 +48,7 @@ func (r record) channel(id string) (*Channel, error) {
 	return entry.ParsePackedChannel(key, id, r.packed.Val())
 }
 
-// missing is the miss of a key, whose family may be left out.
+// missing returns the miss of a key, whose family may be left out.
 func missing(key string, left bool, f Format) error {
 	if left {
 		return fmt.Errorf("redis key %q: %w: %w", key, ErrMiss, leftOut(f))
@@ -56,7 +56,7 @@ func missing(key string, left bool, f Format) error {
 	return fmt.Errorf("redis key %q: %w", key, ErrMiss)
 }
 
-// leftOut names the families of keys that Redis is filled without.
+// leftOut returns an error that names the families of keys that Redis is filled without.
 func leftOut(f Format) error {
 	return fmt.Errorf("the cache leaves out %s (--redis-keys %s)", strings.Join(f.Without(), ", "), f.Keys())
 }

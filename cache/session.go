@@ -17,28 +17,27 @@ import (
 	"github.com/tidemark/tidemark/internal/trace"
 )
 
-// session is one membership of the group, with one filling of Redis. It ends when the filling does:
-// then every partition is opened anew.
+// session is one membership of the group, with one filling of Redis. It ends with the filling, and
+// every partition is then opened again.
 //
 // A rebalance never waits for a session. Once the new owner of a partition has begun it, Redis
-// refuses the writes that the old owner still has under way, and the new owner reads those records
-// again.
+// refuses pending writes of the old owner, and the new owner reads those records again.
 type session struct {
 	cache  *Cache
 	cfg    *Config
 	logs   sink.Logs
 	fill   filling
 	client *kgo.Client
-	broken chan error // why the session cannot go on, from the group's goroutine
+	broken chan error // why the session must end, from the group's goroutine
 
 	mu    sync.Mutex
 	parts map[partition]*part // owned now
 
-	// Of the poll loop alone.
+	// Used by the poll loop only.
 	batch   batch
 	checked time.Time // when all cursors were last compared
 	commits sink.Committer
-	bad     loglimit.Limiter // records that were not cached and are not logged yet
+	bad     loglimit.Limiter // skipped records that are not logged yet
 	lastBad error
 }
 
@@ -47,13 +46,13 @@ type part struct {
 	partition
 	token  string      // names this ownership in Redis
 	loud   int64       // records from this offset on are published; older ones already were
-	begun  int64       // the end of the log when this ownership began: another owner may have written records before it
-	table  *table      // of the poll loop
+	begun  int64       // the end of the log when this ownership began: another owner may have written earlier records
+	table  *table      // used by the poll loop only
 	lost   atomic.Bool // Redis names another owner
-	stored int64       // the cursor that Redis is known to hold
+	stored int64       // the last known cursor in Redis
 	next   int64       // everything below was applied
 	commit int64       // the group's offset
-	end    int64       // of the log, as far as known
+	end    int64       // last known end of the log
 }
 
 func newSession(c *Cache, adm *kadm.Client, f filling) *session {
@@ -66,7 +65,7 @@ func newSession(c *Cache, adm *kadm.Client, f filling) *session {
 	return s
 }
 
-// group is how the session is a member.
+// group returns the configuration of the session's membership.
 func (s *session) group(session context.Context) sink.Group {
 	return sink.Group{
 		Brokers: s.cfg.Brokers, Name: s.cfg.Group, ClientID: "tidemark-cache", Subsystem: "cache_kafka", Topics: s.logs.Topics,
@@ -116,7 +115,7 @@ func (s *session) consume(ctx context.Context, group *sink.Group) error {
 	}
 }
 
-// poll returns the records that were fetched, or none after CheckEvery.
+// poll returns the fetched records, or none after CheckEvery.
 func (s *session) poll(ctx context.Context, group *sink.Group) (kgo.Fetches, error) {
 	wait, cancel := context.WithTimeout(ctx, s.cfg.CheckEvery)
 	defer cancel()

@@ -1,7 +1,7 @@
 package cache
 
-// settle compares the values with what Redis is known to hold. It marks the stale ones, and those
-// about which Redis must be asked.
+// settle compares the values with the known values in Redis. It marks the stale ones, and those for
+// which a query to Redis is needed.
 func (b *batch) settle() {
 	for i := range b.deltas {
 		d := &b.deltas[i]
@@ -21,8 +21,8 @@ func (b *batch) settle() {
 	}
 }
 
-// learn remembers what Redis holds now and counts outcomes. Every value is written, stale or
-// skipped by then.
+// learn remembers the new values in Redis and counts outcomes. By then every value is written,
+// stale or skipped.
 func (b *batch) learn() {
 	for i := range b.deltas {
 		d := &b.deltas[i]

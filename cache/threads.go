@@ -19,9 +19,9 @@ const (
 	listedAlways = "always"
 )
 
-// Threads returns all threads that a user follows, in no order and of any age, in one round trip.
-// An empty answer is no miss: Redis is complete and knows of none. What is set for channels is not
-// in the entries: Levels, Muted, Archived and Labels.
+// Threads returns all threads that a user follows, in no particular order and of any age, in one
+// round trip. An empty answer is not a miss: Redis is complete and has none. The entries do not
+// have the fields that are set for channels: Levels, Muted, Archived and Labels.
 func (r *Reader) Threads(ctx context.Context, user string) ([]Entry, error) {
 	pipe := r.rdb.Pipeline()
 	threads := pipe.HGetAll(ctx, InboxThreadsKey(user))
@@ -56,8 +56,8 @@ func parseThreads(user string, hash map[string]string) ([]Entry, error) {
 	return entries, nil
 }
 
-// listThreads adds to v the listed threads of channels that the user is a member of; always: of any
-// age.
+// listThreads adds to v the listed threads of channels that the user is a member of; with always,
+// threads of any age.
 func (v *View) listThreads(all []Entry, always bool) {
 	if len(all) == 0 {
 		return

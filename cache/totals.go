@@ -2,22 +2,22 @@ package cache
 
 import "github.com/tidemark/tidemark/internal/badge"
 
-// Totals sum up an inbox, as those of the query service do (DESIGN §4.7): without channels that are
-// muted or archived, and without their threads.
+// Totals are the sums over an inbox, as in the query service (DESIGN §4.7): without muted and
+// archived channels and their threads.
 type Totals struct {
 	Unread         uint64
 	Mentions       uint64
-	UnreadChannels int // with something unread, or flagged
-	// Of the threads that are listed.
+	UnreadChannels int // channels with something unread or a flag
+	// Over the listed threads.
 	ThreadUnread, ThreadMentions uint64
 	UnreadThreads                int
 	Badge                        uint64
-	Flagged                      int // flagged channels, muted ones too
-	// Of archived channels, muted ones too.
+	Flagged                      int // flagged channels, including muted ones
+	// Over archived channels, including muted ones.
 	ArchivedChannels int
 	ArchivedMentions uint64
-	// Unknown is the number of channels of which it is not known what they add. The totals are
-	// exact if it is 0.
+	// Unknown is the number of channels whose contribution is unknown. The totals are exact if it
+	// is 0.
 	Unknown int
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/cache/internal/format"
 )
 
-// Inbox returns a user's channels, in no order; the totals are those of View.
+// Inbox returns a user's channels, in no particular order; the totals are those of View.
 func (r *Reader) Inbox(ctx context.Context, user string) ([]Entry, Totals, error) {
 	v, err := r.View(ctx, user)
 	if err != nil {
@@ -21,34 +21,35 @@ func (r *Reader) Inbox(ctx context.Context, user string) ([]Entry, Totals, error
 	return v.Channels, v.Totals, nil
 }
 
-// View is all that a user sees: their channels and listed threads, in no order, and the totals,
-// over all and by label.
+// View has everything that a user sees: their channels and listed threads, in no particular order,
+// and the totals, over all and by label.
 type View struct {
 	Channels, Threads []Entry
 	Totals            Totals
 	TotalsByLabel     map[string]Totals
-	EvaluatedAt       time.Time // of which Levels, Muted and the totals are
-	// Without are the families of keys that Redis is filled without (--redis-keys). Without threads
-	// the totals are those of channels; without channels an entry is not Known where a channel's
-	// record would have a say.
+	EvaluatedAt       time.Time // the time of Levels, Muted and the totals
+	// Without lists the families of keys that Redis is filled without (--redis-keys). Without
+	// threads the totals include only channels; without channels an entry is not Known if it
+	// depends on a channel record.
 	Without []string
 }
 
-// View returns a user's channels and threads in two round trips, or in one if no channel is large
-// or filed by the user, and none of all channels ever had labels or was archived for everybody.
-// It returns ErrMiss if Redis is not complete or has nothing of the user. That includes users
-// without any channel, as absence proves nothing.
+// View returns a user's channels and threads in two round trips. One is enough if no channel is
+// large or filed by the user, and if no channel at all ever had labels or was archived for
+// everybody. View returns ErrMiss if Redis is not complete or has nothing of the user. That
+// includes users without any channel, because absence proves nothing.
 //
-// A thread is listed for 30 days of log time (DESIGN §4.4), unless the cache says that all are.
-// Redis does not know the log time of a partition, so View takes the newest message in the user's
-// own channels and threads for it. If none of these has new messages, View lists a thread for
-// longer than the query service does; if another partition is ahead of the thread's, for less long.
+// A thread is listed for 30 days of log time (DESIGN §4.4), unless the cache lists all of them.
+// Redis does not have the log time of a partition, so View uses the time of the newest message in
+// the user's own channels and threads instead. If none of these has new messages, View lists a
+// thread for longer than the query service does; if another partition is ahead of the thread's, for
+// less long.
 func (r *Reader) View(ctx context.Context, user string) (*View, error) {
 	pipe := r.rdb.Pipeline()
 	inbox := pipe.HGetAll(ctx, InboxKey(user))
 	threads := pipe.HGetAll(ctx, InboxThreadsKey(user))
 	updated, listing := pipe.Get(ctx, updatedKey), pipe.Get(ctx, listingKey)
-	// The epoch is read after the hashes: if it is there, they were complete.
+	// The epoch is read after the hashes: if it exists, they were complete.
 	epoch := pipe.Get(ctx, epochKey)
 	if err := exec(ctx, pipe); err != nil {
 		return nil, fmt.Errorf("inbox of user %q: %w", user, err)
@@ -73,8 +74,8 @@ func (r *Reader) View(ctx context.Context, user string) (*View, error) {
 }
 
 // readChannels adds the channels of an inbox to v, and reads the records that are needed: those of
-// large channels, those that end a filing, and all if updated says that some have labels or are
-// archived.
+// large channels and those that can end a filing; with updated, all, because some have labels or
+// are archived.
 func (r *Reader) readChannels(ctx context.Context, user string, f Format, inbox map[string]string, updated bool, v *View) error {
 	v.Channels = make([]Entry, 0, len(inbox))
 	var need []int
@@ -123,7 +124,7 @@ func settleBy(e *Entry, r record) error {
 }
 
 // Unread returns one channel of a user in one round trip. It returns ErrMiss if Redis is not
-// complete, or does not know the user as a member.
+// complete, or does not have the user as a member.
 func (r *Reader) Unread(ctx context.Context, user, channel string) (Entry, error) {
 	var field, updated *redis.StringCmd
 	var of record

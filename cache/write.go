@@ -21,14 +21,14 @@ import (
 // writer sends batches to Redis.
 //
 // Comparing stamps in a script inside Redis costs five to ten times as much as the writes, and
-// asking for them first twice as much. The writer compares them here instead, with what table knows
-// of Redis. That is correct because there is no other writer: WATCH lets a transaction commit only
-// if every partition that it writes to has the same owner as before the comparison. Redis itself
-// thus refuses a member that lost a partition and does not know it, or whose writes arrive late.
+// reading them first twice as much. So the writer compares stamps here, with the values that table
+// remembers. That is correct because there is no other writer: WATCH lets a transaction commit only
+// if every partition that it writes to has the same owner as before the comparison. So Redis itself
+// refuses a member that has lost a partition without noticing, or whose writes arrive late.
 type writer struct {
 	rdb         *redis.Client
 	parallel    int
-	goneFor     string // seconds
+	goneFor     string // in seconds
 	keepThreads bool   // Config.ThreadsAlways
 	format      format.Format
 	metrics     *metrics
@@ -37,7 +37,7 @@ type writer struct {
 	retryMax    time.Duration
 	plant       func(where string)
 	marks       string                // the key of its marks
-	batches     int64                 // that it has written
+	batches     int64                 // how many batches it has written
 	trouble     atomic.Pointer[error] // why an attempt failed; nil once the cursors were found in Redis again
 	chunks      sync.Pool
 }
@@ -121,7 +121,7 @@ func (w *writer) send(ctx context.Context, c *chunk) error {
 			if !errors.Is(err, redis.TxFailedErr) {
 				return err
 			}
-			// A partition got another owner meanwhile. The next attempt asks which one.
+			// A partition has another owner now. The next attempt finds out which one.
 		}
 	})
 	if err == nil {
@@ -135,10 +135,10 @@ func (w *writer) transact(ctx context.Context, c *chunk) error {
 	conn := w.rdb.Conn()
 	done := false
 	defer func() {
-		if !done { // a panic, in the middle of anything
+		if !done { // a panic, at any point
 			abandon(conn)
 		}
-		_ = conn.Close() // gives it back to the pool, which cannot fail
+		_ = conn.Close() // returns it to the pool, which cannot fail
 	}()
 	err := w.attempt(ctx, conn, c)
 	done = true
@@ -183,12 +183,12 @@ func (w *writer) attempt(ctx context.Context, conn *redis.Conn, c *chunk) error 
 // unwatch clears the watched keys of a connection before it returns to the pool.
 func unwatch(conn *redis.Conn) { last(conn, "unwatch") }
 
-// abandon clears a connection on which something failed. A server that accepts MULTI and refuses
-// EXEC leaves the connection inside the transaction, where every later use of it would fail.
+// abandon clears a connection after a failure. A server that accepts MULTI and refuses EXEC leaves
+// the connection inside the transaction, where every later use of it would fail.
 func abandon(conn *redis.Conn) { last(conn, "discard", "unwatch") } // discard is an error where there is no transaction
 
 // last sends commands without arguments before a connection returns to the pool. A connection that
-// cannot take them is broken, and the pool drops it. Were it still to watch a key, the next
+// cannot execute them is broken, and the pool drops it. If it were still watching a key, the next
 // transaction on it would fail once and be repeated.
 func last(conn *redis.Conn, words ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -210,9 +210,8 @@ func (w *writer) run(ctx context.Context, pipe redis.Pipeliner, list [][]any) ([
 	return cmds, err
 }
 
-// persist repeats do until it succeeds, with growing pauses. It fails only when ctx is done. The
-// error that it notes in trouble stays until a session has seen that its cursors are still in
-// Redis.
+// persist repeats do until it succeeds, with growing pauses. It fails only when ctx is done. Its
+// error stays in trouble until a session has found its cursors in Redis.
 func (w *writer) persist(ctx context.Context, what string, do func(context.Context) error) error {
 	pause, since := retry.Backoff{Min: w.retryMin, Max: w.retryMax}, time.Time{}
 	for {

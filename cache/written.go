@@ -6,21 +6,21 @@ import (
 )
 
 // A cursor moves because Redis has acknowledged everything before it. A replica that becomes the
-// primary in between may lack some of those values, and if the cursor moved there, nobody would
-// read them again. Each transaction therefore leaves a mark, and a cursor moves only if Redis has
-// the marks of its batch. A replica applies the writes of its primary in order, so that one that
-// has the mark has the values. The mark also vouches for values that were found in Redis and not
-// written, as after a crash: their writer may have died before it moved its cursor over them. Marks
-// expire a day after their writer's last batch.
+// primary in between may lack some of those values, and if the cursor moved there, no owner would
+// read them again. So each transaction leaves a mark, and a cursor moves only if Redis has the
+// marks of its batch. A replica applies the writes of its primary in order, so a replica with the
+// mark has the values. The mark also covers values that were found in Redis and not written, as
+// after a crash: their writer may have crashed before it moved its cursor past them. Marks expire a
+// day after their writer's last batch.
 
-// written names the transactions that wrote a batch.
+// written identifies the transactions that wrote a batch.
 type written struct {
 	key   string // of the writer's marks
 	batch int64  // the value of the marks
 	slots []int  // its fields, one for each transaction of a batch
 }
 
-// markedFor is how long marks outlive their writer, in seconds.
+// markedFor is how long marks are kept after their writer's last batch, in seconds.
 const markedFor = "86400"
 
 // mark adds the commands that write the chunk's mark.
@@ -35,8 +35,8 @@ func (c *chunk) mark() {
 	out.Str(markedFor)
 }
 
-// vouches reports whether a cursor will move over some of the chunk's values: other owners do not
-// have all of them now.
+// vouches reports whether a cursor will move past some of the chunk's values, because not all of
+// them have other owners by now.
 func (c *chunk) vouches() bool {
 	for i := range c.groups {
 		for _, n := range c.groups[i].deltas {

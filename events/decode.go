@@ -9,27 +9,27 @@ import (
 // MaxSeeded is the largest count of messages_seeded.
 const MaxSeeded = 1 << 31
 
-// MaxValueBytes is the length of the longest value that is decoded. It bounds the work for one
-// record and leaves ample room for real events: a list of 100,000 ids of 26 bytes has 2.8 MB.
+// MaxValueBytes is the length of the longest value that is decoded. It limits the work for one
+// record and leaves ample space for real events: a list of 100,000 ids of 26 bytes has 2.8 MB.
 const MaxValueBytes = 4 << 20
 
 // Decoder decodes and validates records of the input topics. The zero value is ready; it is not
 // safe for concurrent use.
 //
 // A value that begins with '{' is JSON, any other Protobuf; either may be in the frame of a schema
-// registry (frame.go). Where a field is repeated that should not be, the last wins and messages are
-// merged, as in every Protobuf implementation. Unknown fields are ignored.
+// registry (frame.go). If a field is repeated that should not be, the last one wins and messages
+// are merged, as in every Protobuf implementation. Unknown fields are ignored.
 //
-// Decoding Protobuf allocates nothing, but for errors and for lists of ids that are longer than any
-// before in the same event struct. What is decoded borrows from the value (from a private copy of
-// it if it was JSON).
+// Decoding Protobuf allocates nothing, except for errors and for lists of ids that are longer than
+// any earlier one in the same event struct. The result borrows from the value (from a private copy
+// of it if it was JSON).
 //
 // All errors are *Error. They are found in this order: no value, too large, undecodable, newer
 // version, no kind, then the fields, those common to all kinds first. Only a value that can be read
 // to its end can report a newer version. It reports one even if it does not fit this schema.
 //
-// recordMillis is the record's timestamp in Unix milliseconds, taken as 0 if negative ("no
-// timestamp") and as the end of year 9999 if beyond it.
+// recordMillis is the record's timestamp in Unix milliseconds. A negative one ("no timestamp")
+// counts as 0, and one beyond year 9999 as the end of that year.
 type Decoder struct {
 	at     wireTime // occurred_at
 	target wireTime // time, up_to_time
@@ -82,8 +82,8 @@ func (d *Decoder) finish(c *cursor, value []byte, kind Kind, beyond string) erro
 	return nil
 }
 
-// protoMinVersion is the min_version of a value that does not fit this schema but is Protobuf at
-// its top level; 0 if it is not, or states none.
+// protoMinVersion returns the min_version of a value that does not fit this schema but is Protobuf
+// at its top level; otherwise 0, also if it states none.
 func protoMinVersion(value []byte) uint32 {
 	var v uint32
 	c := cursor{b: value}
@@ -100,8 +100,8 @@ func protoMinVersion(value []byte) uint32 {
 	return v
 }
 
-// longList is the capacity beyond which a list of ids is not kept for the next event, so that one
-// huge event does not hold its memory for ever.
+// longList is the capacity above which a list of ids is not kept for the next event, so that one
+// huge event does not hold its memory forever.
 const longList = 4096
 
 // reuse empties a list of ids.

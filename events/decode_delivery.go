@@ -7,8 +7,8 @@ import (
 )
 
 // Delivery decodes and validates a value of chat.deliveries into v, whatever v held before. After
-// an error v is undefined. Of MessageID and UpToID exactly one is set. device_id, where it is set,
-// must be a valid id.
+// an error v is undefined. Exactly one of MessageID and UpToID is set. device_id, if set, must be a
+// valid id.
 func (d *Decoder) Delivery(value []byte, recordMillis int64, v *Delivery) error {
 	*v = Delivery{}
 	c, err := d.start(value, recordMillis, func() proto.Message { return new(eventsv1.DeliveryEvent) })

@@ -9,8 +9,8 @@ import (
 // Message decodes and validates a value of chat.messages into m, whatever m held before. After an
 // error m is undefined.
 //
-// Beyond DESIGN §3: joins and leaves must name somebody (no_target), a deletion must name the
-// message by id or by seq, and thread_id, where it is set, must be a valid id.
+// In addition to DESIGN §3, joins and leaves must name a user (no_target), a deletion must name the
+// message by id or by seq, and thread_id, if set, must be a valid id.
 func (d *Decoder) Message(value []byte, recordMillis int64, m *Message) error {
 	*m = Message{IDs: reuse(m.IDs), HiddenFrom: reuse(m.HiddenFrom)}
 	c, err := d.start(value, recordMillis, func() proto.Message { return new(eventsv1.MessageEvent) })

@@ -10,7 +10,7 @@ import (
 // plainRead decodes the form that nearly all records of chat.reads have: a read_up_to that names a
 // message, with each field at most once, no unknown field, and ids of printable ASCII. It reports
 // whether value is a valid event of this form; if not, r is undefined. Its result always equals
-// that of readFields, in a third of the time, which matters when millions of records are replayed.
+// that of readFields, in a third of the time. That matters in a replay of millions of records.
 func plainRead(value []byte, recordMillis int64, r *Read) bool {
 	*r = Read{IDs: reuse(r.IDs)}
 	var ok bool
@@ -75,8 +75,7 @@ func (r *Read) plainReadUpTo(b []byte) bool {
 	return r.MessageID != nil
 }
 
-// plainID takes an id of less than 128 bytes that is printable ASCII, nil if there is none, and
-// returns what follows.
+// plainID reads an id of less than 128 bytes of printable ASCII, or nil, and returns the rest.
 func plainID(b []byte) (id, rest []byte) {
 	if len(b) == 0 {
 		return nil, nil
@@ -103,8 +102,7 @@ func printable(b []byte) bool {
 	return true
 }
 
-// plainTime takes a time after 1970 in Unix milliseconds, 0 if there is none, and returns what
-// follows.
+// plainTime reads a time after 1970 in Unix milliseconds, or 0, and returns the rest.
 func plainTime(b []byte) (millis int64, rest []byte) {
 	if len(b) == 0 || b[0] >= 0x80 || int(b[0]) >= len(b) {
 		return 0, nil

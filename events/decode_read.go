@@ -9,9 +9,9 @@ import (
 // Read decodes and validates a value of chat.reads into r, whatever r held before. After an error r
 // is undefined.
 //
-// Beyond DESIGN §3: messages_read, messages_hidden and messages_viewed must name a message
-// (no_target), thread_followed and thread_unfollowed a thread, marked_unread a message by id or by
-// seq; instance_id, thread_id and head_message_id, where they are set, must be valid ids.
+// In addition to DESIGN §3, messages_read, messages_hidden and messages_viewed must name a message
+// (no_target), thread_followed and thread_unfollowed a thread, and marked_unread a message by id or
+// by seq; instance_id, thread_id and head_message_id, if set, must be valid ids.
 func (d *Decoder) Read(value []byte, recordMillis int64, r *Read) error {
 	if plainRead(value, recordMillis, r) {
 		return nil

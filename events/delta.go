@@ -17,8 +17,8 @@ type Head struct {
 	Preview   []byte
 }
 
-// Filed is how a user filed a channel. Inboxes list a filed channel apart while the position of its
-// head is at most Pos, or permanently with Keep.
+// Filed states how a user filed a channel. Inboxes list a filed channel apart while the position of
+// its head is at most Pos, or permanently with Keep.
 type Filed struct {
 	Is, Keep bool
 	Pos      uint32
@@ -49,8 +49,8 @@ type UnreadDelta struct {
 	Excluded      []uint32
 	Mentioned     []uint32
 
-	DirectMentions uint32 // those of Mentions that name the user
-	FirstMention   Ref    // the lowest of Mentions; none where Large
+	DirectMentions uint32 // how many of Mentions name the user
+	FirstMention   Ref    // the oldest of Mentions; none if Large
 	Level          Level  // as the user set it: Until may have passed
 	LevelAfter     Level  // applies again after Until; LevelAll without one
 	IgnoreAll      bool   // ignore_mention_all: Mentions are DirectMentions

@@ -43,9 +43,9 @@ func AppendUnreadDelta(b []byte, d *UnreadDelta) []byte {
 	return b
 }
 
-// DecodeUnreadDelta decodes a value of tidemark.unread into d, whatever d held before; its lists
-// are reused, all else borrows from value. Errors are *Error: the value is no UnreadDelta, or has a
-// time outside of 1970 to 9999. After an error d is undefined.
+// DecodeUnreadDelta decodes a value of tidemark.unread into d, whatever d held before. It reuses
+// the lists of d; everything else borrows from value. Errors are *Error: the value is no
+// UnreadDelta, or has a time outside of 1970 to 9999. After an error d is undefined.
 //
 // An empty value decodes to the zero delta: a consumer recognizes a tombstone by the record's nil
 // value.

@@ -1,7 +1,7 @@
 package events
 
-// MaxListed bounds each list of positions that a delta or a channel record carries: its newest
-// 1,000 (DESIGN §7).
+// MaxListed limits each list of positions in a delta or a channel record to the newest 1,000
+// (DESIGN §7).
 const MaxListed = 1000
 
 // Timeline has the parts of a channel's record that are needed to count unread messages in a large
@@ -12,7 +12,7 @@ type Timeline struct {
 
 	Holes      Positions // deleted messages
 	HolesFloor uint32    // holes at or below this position are not listed
-	Alls       Positions // messages that mention all
+	Alls       Positions // messages that mention everybody
 	AllsFloor  uint32
 }
 
@@ -31,15 +31,16 @@ type Exceptions struct {
 	ReadPos   uint32    // position of the read pointer or of the baseline, whichever is higher
 	Excluded  Positions // above ReadPos: the user's own messages and those read singly
 	Mentioned Positions // above ReadPos: messages that mention the user by name
-	IgnoreAll bool      // @all mentions nobody for this user
+	IgnoreAll bool      // mentions of everybody do not count for this user
 	Ask       bool      // the lists are incomplete
 }
 
-// Counts are what a user sees of a large channel.
+// Counts are a user's counts in a large channel.
 type Counts struct {
 	Unread, Mentions uint32
 	Direct           uint32 // those of Mentions that name the user
-	// First and FirstMention are the lowest positions of Unread and Mentions; 0: there is none.
+	// First and FirstMention are the lowest positions of unread messages and of mentions; 0: there
+	// is none.
 	First, FirstMention uint32
 }
 

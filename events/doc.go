@@ -1,28 +1,28 @@
 // Package events is the contract of DESIGN §3 and §7: schemas, codec, validation, topics and the
-// partition of a channel. It knows no Kafka client and no state.
+// partition of a channel. It uses no Kafka client and has no state.
 //
 // The schemas are in proto/; the Go types generated from them are in eventsv1, for producers and
-// for tests. What Tidemark itself reads and writes on its hot path goes through the types of this
-// package, decoded and encoded by hand over borrowed bytes.
+// for tests. On its hot path Tidemark itself uses the types of this package, which are decoded and
+// encoded by hand over borrowed bytes.
 //
 //	event.go            the events of the input topics
 //	names.go            the kinds of events, and their names in the schemas
-//	ids.go              which ids, texts and times a record may have; times.go wire times
+//	ids.go              valid ids and texts; times.go: times on the wire
 //	topics.go           the topics and their settings
 //	partition.go        the partition of a channel
-//	partitioner.go      which partitioner a misplaced record looks like
+//	partitioner.go      finding the partitioner of a misplaced record
 //	frame.go            the frames of Confluent's Schema Registry, taken off before decoding
 //	decode.go           an input record to an event, in JSON or Protobuf
 //	decode_plain.go     the common messages and reads, at a third of the cost
 //	decode_message.go   message events
-//	check_message.go    which fields they need
+//	check_message.go    the required fields of messages
 //	decode_read.go      read events
 //	decode_more.go      reads about the channel as a whole: level, flag, filing, hiding, line, labels
 //	decode_delivery.go  delivery events
-//	json.go             records in JSON; internal/jsonwhy says in words what is wrong with one
-//	version.go          the version that a record needs, and what this build understands
+//	json.go             records in JSON; internal/jsonwhy explains faults
+//	version.go          the version that a record needs, and this build's version
 //	errors.go           the reasons of dead letters
-//	stamp.go            how far the inputs of a value had been folded
+//	stamp.go            stamps: how far the inputs of a value had been folded
 //	delta.go            the values of the output topics
 //	levels.go           the level of a channel at a time
 //	keys.go             the keys of the output topics

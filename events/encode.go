@@ -67,8 +67,8 @@ func appendPacked(b []byte, num uint64, list []uint32) []byte {
 	return b
 }
 
-// appendTime writes a Timestamp, also the zero one: a set message is not a missing one. Millis are
-// not negative.
+// appendTime writes a Timestamp, even a zero one, because a message that is set differs from a
+// missing one. millis must not be negative.
 func appendTime(b []byte, num uint64, millis int64) []byte {
 	seconds, nanos := splitMillis(millis)
 	b = appendLen(b, num, sizeUint(seconds)+sizeUint(nanos))
@@ -81,7 +81,7 @@ func splitMillis(millis int64) (seconds, nanos uint64) {
 	return ms / 1000, ms % 1000 * 1_000_000
 }
 
-// The sizes are those of fields with numbers below 16, whose tag is one byte.
+// Sizes of fields with numbers below 16, whose tag is one byte.
 
 func sizeVarint(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 

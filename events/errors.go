@@ -10,23 +10,23 @@ import (
 // metric's label.
 type Reason string
 
-// Reasons. All but ReasonNewerVersion make a dead letter; that one stops the partition.
+// The reasons. All except ReasonNewerVersion make a dead letter; that one stops the partition.
 const (
 	ReasonEmptyValue     Reason = "empty_value"     // no value (a tombstone), or one of no bytes
 	ReasonTooLarge       Reason = "too_large"       // a value of more than MaxValueBytes
 	ReasonUndecodable    Reason = "undecodable"     // neither Protobuf nor JSON of this schema, or text that is not UTF-8
 	ReasonNoKind         Reason = "no_kind"         // no member of `kind` that this build knows
 	ReasonInvalidID      Reason = "invalid_id"      // a required id is missing, or one is too long or has control characters
-	ReasonNoTarget       Reason = "no_target"       // names nothing: a target that is not set, a list without ids
+	ReasonNoTarget       Reason = "no_target"       // names nothing: an unset target, or a list without ids
 	ReasonZeroSeq        Reason = "zero_seq"        // seqs count from 1
 	ReasonInvalidCount   Reason = "invalid_count"   // messages_seeded with no message, or more than MaxSeeded
 	ReasonInvalidTime    Reason = "invalid_time"    // before 1970, after 9999, or nanoseconds out of range
 	ReasonInvalidLevel   Reason = "invalid_level"   // notify_set with a level that the schema does not have
 	ReasonInvalidLabel   Reason = "invalid_label"   // a label is empty, longer than MaxLabelBytes, or has control characters
-	ReasonTooMany        Reason = "too_many"        // more than MaxLabels labels, or MaxListed ids in a list that is bounded
+	ReasonTooMany        Reason = "too_many"        // more than MaxLabels labels, or than MaxListed ids in a limited list
 	ReasonWrongPartition Reason = "wrong_partition" // the channel belongs to another partition
 	ReasonTooManyHeld    Reason = "too_many_held"   // beyond the held events of a user (DESIGN §4.3); decided by the fold
-	ReasonChannelFull    Reason = "channel_full"    // the channel has as many messages as seqs can number; decided by the fold
+	ReasonChannelFull    Reason = "channel_full"    // the channel has the maximum number of messages; decided by the fold
 	ReasonNewerVersion   Reason = "newer_version"   // min_version is above Version, or the record has an unfolded part
 )
 
@@ -66,7 +66,7 @@ func (e *Error) Is(target error) bool {
 	return target == ErrNewerVersion && e.Reason == ReasonNewerVersion
 }
 
-// ReasonOf is the reason of a bad record's error; empty if err is something else.
+// ReasonOf returns the reason of a bad record's error, or "" for any other error.
 func ReasonOf(err error) Reason {
 	var e *Error
 	if errors.As(err, &e) {

@@ -111,7 +111,7 @@ type Message struct {
 	MarksRead Choice // posted
 
 	IDs         [][]byte // posted, edited: mentions; joined, left: user ids; channel_updated: labels
-	HiddenFrom  [][]byte // posted: for whom the message does not exist
+	HiddenFrom  [][]byte // posted: users from whom the message is hidden
 	MemberCount uint32
 	Count       uint32 // messages_seeded
 	Seq         uint32 // deleted: seq if known; purged: up_to_seq

@@ -49,7 +49,7 @@ func unframe(value []byte) []byte {
 	return b
 }
 
-// frameIndex reads a number that is not negative; its length is below 0 if there is none.
+// frameIndex reads a non-negative number and its length, which is below 0 if there is none.
 func frameIndex(b []byte) (v int64, n int) {
 	u, n := protowire.ConsumeVarint(b)
 	if v = protowire.DecodeZigZag(u); v < 0 {

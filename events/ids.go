@@ -58,7 +58,7 @@ func invalidID(field string, id []byte) *Error {
 	return e
 }
 
-// required checks an id that must be there.
+// required checks a required id.
 func required(field string, id []byte) error {
 	if ValidID(id) {
 		return nil
@@ -66,7 +66,7 @@ func required(field string, id []byte) error {
 	return invalidID(field, id)
 }
 
-// optional checks an id that may be left out.
+// optional checks an optional id.
 func optional(field string, id []byte) error {
 	if len(id) == 0 || ValidID(id) {
 		return nil

@@ -42,11 +42,11 @@ func jsonMinVersion(value []byte) uint32 {
 	var version uint32
 	for _, name := range []string{"min_version", "minVersion"} {
 		raw := fields[name]
-		var quoted string // as any number in protojson may be
+		var quoted string // as protojson allows for any number
 		if json.Unmarshal(raw, &quoted) == nil {
 			raw = []byte(quoted)
 		}
-		var v float64 // 2.0 is a uint32 there, too
+		var v float64 // protojson accepts 2.0 as a uint32
 		if json.Unmarshal(raw, &v) == nil && v >= 0 && v <= math.MaxUint32 && v == math.Trunc(v) {
 			version = max(version, uint32(v))
 		}
@@ -70,7 +70,7 @@ func unknownLevel(value []byte) bool {
 	}
 	for _, name := range []string{"notify_set", "notifySet"} {
 		var fields map[string]any
-		_ = json.Unmarshal(event[name], &fields) // what is missing has no fields
+		_ = json.Unmarshal(event[name], &fields) // missing parts have no fields
 		if level, ok := fields["level"].(string); ok {
 			_, known := eventsv1.NotifySet_Level_value[level]
 			return !known

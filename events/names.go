@@ -31,7 +31,7 @@ var kindNames = [NumKinds]string{
 	KindQueued:           "queued",
 }
 
-// String is the name of the kind's field in the schema.
+// String returns the name of the kind's field in the schema.
 func (k Kind) String() string {
 	if k < NumKinds {
 		return kindNames[k]

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// PartitionOf is the partition that Kafka's default partitioner gives a record with this key in a
-// topic of n partitions. It panics if n is 0.
+// PartitionOf returns the partition that Kafka's default partitioner selects for a record with this
+// key in a topic of n partitions. It panics if n is 0.
 //
 // Channels are partitioned by channel_id, records of tidemark.unread by user_id.
 func PartitionOf(key []byte, n int32) int32 {
@@ -44,7 +44,7 @@ func Murmur2(b []byte) uint32 {
 }
 
 // CheckPartition returns an *Error with ReasonWrongPartition if the channel does not belong to
-// partition p of n: its record was keyed by something else, or written with another partitioner.
+// partition p of n: the record has another key, or its producer another partitioner.
 func CheckPartition(channelID []byte, p, n int32) error {
 	want := PartitionOf(channelID, n)
 	if want == p {

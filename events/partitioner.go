@@ -13,8 +13,8 @@ const (
 	PartitionerUnknown  Partitioner = iota // round robin or sticky in spite of a key, or an unknown one
 	PartitionerCRC32                       // librdkafka's default: consistent_random
 	PartitionerFNV1a                       // Sarama's default
-	PartitionerNoKey                       // any: the record has no key
-	PartitionerOtherKey                    // the right one, of another key than the channel's id
+	PartitionerNoKey                       // any, because the record has no key
+	PartitionerOtherKey                    // the right one, but the key is not the channel's id
 	NumPartitioners
 )
 
@@ -100,7 +100,7 @@ func explainPartition(e *Error, key []byte, p, n int32) {
 // that probably chose the partition.
 func CheckRecord(key, channelID []byte, p, n int32) error {
 	err := CheckPartition(channelID, p, n)
-	if e, ok := err.(*Error); ok { //nolint:errorlint // it is made there
+	if e, ok := err.(*Error); ok { //nolint:errorlint // CheckPartition has created it
 		explainPartition(e, key, p, n)
 	}
 	return err

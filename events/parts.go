@@ -1,12 +1,12 @@
 package events
 
-// This file encodes and decodes the messages that output records have in common. An append function
-// takes the number of the field that it writes the message into.
+// This file encodes and decodes the messages that several output records contain. An append
+// function takes the number of the field in which it writes the message.
 
-// IsZero reports whether r is none.
+// IsZero reports whether r names no message.
 func (r *Ref) IsZero() bool { return r.Seq == 0 && len(r.MessageID) == 0 }
 
-// IsZero reports whether h is none.
+// IsZero reports whether h names no message.
 func (h *Head) IsZero() bool { return h.Seq == 0 && len(h.MessageID) == 0 }
 
 func appendRef(b []byte, num uint64, r *Ref) []byte {
@@ -126,7 +126,7 @@ func (s *Stamp) decode(c *cursor) {
 	c.done(&sub)
 }
 
-// outputMillis is a time of an output record; 0 if it is missing.
+// outputMillis returns a time of an output record, 0 if it is missing.
 func outputMillis(t *wireTime, field string) (int64, error) {
 	if !t.set {
 		return 0, nil

@@ -1,9 +1,9 @@
 package events
 
-// Receipt is how far a user has read or received, in a record of tidemark.receipts.
+// Receipt states how far a user has read or received, in a record of tidemark.receipts.
 type Receipt struct {
 	UserID    []byte
-	MessageID []byte // empty where it has left the index
+	MessageID []byte // empty if it has left the index
 	Seq       uint32
 	At        int64 // Unix milliseconds, not negative
 
@@ -16,9 +16,9 @@ type Receipt struct {
 // changed in one channel in one batch.
 type ReceiptsRecord struct {
 	ChannelID []byte
-	Readers   []Receipt // who read up to a message
-	Delivered []Receipt // to whom a message was delivered
-	Viewed    []Receipt // who played or opened a message
+	Readers   []Receipt // users who read up to a message
+	Delivered []Receipt // users to whom a message was delivered
+	Viewed    []Receipt // users who played or opened a message
 }
 
 // AppendReceiptsRecord appends the value of a record of tidemark.receipts. Equal records have equal

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Stamp is how far the inputs of one value had been folded (DESIGN §7). M, R and D are next
+// Stamp states how far the inputs of one value had been folded (DESIGN §7). M, R and D are next
 // offsets: one more than the offset of the channel's last message event, and of the user's last
 // read and delivery event in the channel. Zero means that there was no such event.
 type Stamp struct {

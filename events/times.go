@@ -4,7 +4,7 @@ import "strconv"
 
 // MaxClockAhead is how far a time may be ahead of its record's timestamp, in milliseconds. The
 // decoder replaces a later time by that timestamp: one wrong clock must not expire a partition, or
-// keep a channel read for ever.
+// keep a channel read forever.
 const MaxClockAhead = 5 * 60 * 1000
 
 // maxSeconds is the last second of year 9999, where google.protobuf.Timestamp ends.
@@ -51,7 +51,7 @@ type clock struct {
 	replaced bool
 }
 
-// read returns a time of the event by this clock; a missing one is the record's.
+// read returns a time of the event by this clock. A missing time is the record's.
 func (c *clock) read(t *wireTime, field string) (int64, error) {
 	if !t.set {
 		return c.record, nil

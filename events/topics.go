@@ -57,19 +57,19 @@ func Unprefixed(name string, topics ...string) string {
 	return ""
 }
 
-// TopicSpecs are all topics in the order of the constants above, each with the same number of
-// partitions: one number describes a deployment.
+// TopicSpecs returns all topics in the order of the constants above, each with the same number of
+// partitions, so that one number describes a deployment.
 //
-//   - Inputs are kept for ever. They are the durable log, and everything else is a function of it:
+//   - Inputs are kept forever. They are the durable log, and everything else is a function of it:
 //     rebuild, verify and reading history need its start. A deployment with snapshots may lower
 //     retention.ms, to more than the age of its snapshots. Timestamps are the producers' (a copy
 //     into other topics keeps them, so it folds to the same bytes), but the broker refuses those
-//     more than an hour ahead, since the record's timestamp bounds what the event's clock may say.
-//     That setting exists since Kafka 3.6.
+//     more than an hour ahead, because the decoder limits the event's times by the record's
+//     timestamp. That setting exists since Kafka 3.6.
 //   - tidemark.unread and tidemark.channels hold the newest value of each key. A reader that starts
-//     at the beginning sees every key, so values need not survive compaction for any time; a
-//     tombstone stays a week, longer than a cache is ever down. After a week at most an old value
-//     is gone, which bounds how long what was erased remains.
+//     at the beginning sees every key, so no value needs a minimum retention; a tombstone stays a
+//     week, longer than a cache is ever down. Compaction removes an old value after a week at most,
+//     which limits how long erased data remains.
 //   - tidemark.receipts is kept 7 days, dead letters 30. With segments of one day these times are
 //     precise to a day.
 //

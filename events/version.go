@@ -18,10 +18,10 @@ type parts struct {
 	hiddenFrom, marksRead, withThreads bool
 }
 
-// unfolded has the parts of Version that this build decodes but does not fold; now there are none.
-// Skipping them would be silent loss, so a record that needs Version and has such a part stops its
-// partition, like a record of a newer version. In a record of an older version these fields have no
-// meaning.
+// unfolded lists the parts of Version that this build decodes but does not fold; at present there
+// are none. Skipping them would be silent loss, so a record that needs Version and has such a part
+// stops its partition, like a record of a newer version. In a record of an older version these
+// fields have no meaning.
 var unfolded = parts{}
 
 // beyond returns the name of an unfolded part of the event, "" if there is none.
@@ -79,8 +79,8 @@ func lacking(name string) error {
 }
 
 // StateVersion raises the min_version of an event to the oldest version that understands all of it.
-// Programs call it that produce events made by others: without it an older build would misread the
-// event or treat it as a bad record.
+// Programs that produce events of other programs call it: without it an older build would misread
+// the event or treat it as a bad record.
 func StateVersion(event proto.Message) {
 	switch e := event.(type) {
 	case *eventsv1.MessageEvent:

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// fault says why a cursor stopped early.
+// fault is the reason why a cursor stopped early.
 type fault uint8
 
 const (
@@ -21,12 +21,12 @@ const (
 	wireBytes  = uint64(protowire.BytesType)
 )
 
-// cursor walks over the fields of an encoded Protobuf message without copying. It accepts and
-// refuses exactly what the generated code does: a known number with another wire type is an unknown
-// field, groups are skipped, numbers out of range and stray ends of groups are malformed. After the
-// first error next returns false, and fault is its kind.
+// cursor iterates over the fields of an encoded Protobuf message without copying. It accepts and
+// refuses exactly the same bytes as the generated code: a known number with another wire type is an
+// unknown field, groups are skipped, numbers out of range and stray ends of groups are malformed.
+// After the first error next returns false, and fault is its kind.
 //
-// Callers switch on tag and take the value with one of the methods below, skip being the default.
+// Callers switch on tag and take the value with one of the methods below; the default is skip.
 type cursor struct {
 	b     []byte
 	tag   uint64 // number<<3 | wire type
@@ -81,7 +81,7 @@ func (c *cursor) uint32() uint32 { return uint32(c.varint()) }
 // bool takes a varint.
 func (c *cursor) bool() bool { return c.varint() != 0 }
 
-// level takes a level. It returns NumLevels for a level that this build does not know.
+// level reads a level. It returns NumLevels for a level that this build does not have.
 func (c *cursor) level() Level { return Level(min(c.uint32(), uint32(NumLevels))) }
 
 // choice takes a bool that is present in the message.
@@ -155,7 +155,7 @@ func (c *cursor) skip() {
 	c.b = c.b[n:]
 }
 
-// err returns the error of a value that could not be read to its end, nil if it could.
+// err returns an error if the value could not be read to its end, or nil.
 func (c *cursor) err() error {
 	switch c.fault {
 	case faultNone:

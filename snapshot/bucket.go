@@ -26,8 +26,9 @@ type Object struct {
 	Version string
 }
 
-// Bucket is object storage below one prefix. Keys are slash-separated and relative to it. Every
-// later call of any process sees a successful write, and readers see an object whole or not at all.
+// Bucket is object storage below one prefix. Keys are slash-separated and relative to it. After a
+// successful write, every later call of any process sees it, and readers see either a whole object
+// or none.
 type Bucket interface {
 	// Put writes size bytes from r and replaces any object with that key.
 	Put(ctx context.Context, key string, r io.ReadSeeker, size int64) error
@@ -51,7 +52,7 @@ type Bucket interface {
 func OpenBucket(rawURL string) (Bucket, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		// The error of url.Parse quotes the URL, in which somebody may have put a secret.
+		// The error of url.Parse quotes the URL, which may contain a secret.
 		return nil, errors.New("snapshots: the URL cannot be read: write file:///dir or s3://bucket/prefix")
 	}
 	if u.User != nil {

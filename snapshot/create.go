@@ -12,7 +12,7 @@ import (
 // Source is a store that can be copied: a *projections.Partition that is open, or a
 // *projections.Stopped.
 type Source interface {
-	// Checkpoint makes dir, which must not exist, a copy of the store as of its last cut.
+	// Checkpoint creates dir, which must not exist, as a copy of the store at its last cut.
 	Checkpoint(dir string) error
 }
 
@@ -46,7 +46,7 @@ var (
 	ErrTooLarge = errors.New("the snapshot would upload more than it may")
 )
 
-// maxTries bounds how often a snapshot starts anew because somebody else wrote one that it
+// maxTries limits how often a snapshot starts again because another process wrote one that it
 // dominates.
 const maxTries = 4
 
@@ -119,8 +119,8 @@ func (r *Repository) publish(ctx context.Context, m *Manifest, dir string, began
 	}
 	key := partitionPrefix(m.Partition) + currentName
 	if err := r.bucket.PutIf(ctx, key, data, version); err != nil {
-		// This call may have written it all the same: the client repeats a request whose answer was
-		// lost.
+		// This call may nevertheless have written it, because the client repeats a request whose
+		// answer was lost.
 		now, _, rerr := r.read(ctx, key)
 		if rerr != nil || string(now) != string(data) {
 			return err

@@ -24,8 +24,8 @@ import (
 // file system: if it supports flock).
 type dirBucket struct{ root string }
 
-// tempMark begins the names of files that are being written, lockName is that of the lock. Neither
-// is an object.
+// tempMark begins the names of files that are being written; lockName is the name of the lock.
+// Neither is an object.
 const (
 	tempMark = ".writing-"
 	lockName = ".lock"
@@ -41,8 +41,8 @@ func openDir(u *url.URL) (Bucket, error) {
 	return &dirBucket{filepath.Clean(u.Path)}, nil
 }
 
-// makeRoot makes the directory of the snapshots, with private.DirMode whatever the umask. One that
-// exists keeps its permissions: it may be a mounted one, or have others' files, too.
+// makeRoot creates the directory of the snapshots with private.DirMode, whatever the umask. An
+// existing directory keeps its permissions: it may be mounted, or have files of others.
 func makeRoot(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
@@ -74,7 +74,7 @@ func (d *dirBucket) Put(ctx context.Context, key string, r io.ReadSeeker, size i
 	return d.publish(temp, path)
 }
 
-// write makes a synced temporary file beside path.
+// write creates a synced temporary file beside path.
 func (d *dirBucket) write(ctx context.Context, path string, r io.Reader, size int64) (temp string, err error) {
 	if err := d.mkdir(filepath.Dir(path)); err != nil {
 		return "", err
@@ -102,7 +102,7 @@ func (d *dirBucket) publish(temp, path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// mkdir makes a directory below the root, durably.
+// mkdir creates a directory below the root, durably.
 func (d *dirBucket) mkdir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		if dir != d.root {
@@ -206,7 +206,7 @@ func contentVersion(data []byte) string {
 }
 
 func (d *dirBucket) List(ctx context.Context, prefix string, fn func(Object) error) error {
-	// The deepest directory that holds all of them.
+	// The deepest directory that contains all of these objects.
 	start, err := d.path(prefix[:strings.LastIndexByte(prefix, '/')+1] + ".")
 	if err != nil {
 		return err

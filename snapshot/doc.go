@@ -6,14 +6,14 @@
 //	dir.go         a directory as a bucket; lock_unix.go and lock_other.go lock its files
 //	s3.go          S3 and compatible stores
 //	layout.go      names in a bucket
-//	manifest.go    what a snapshot says about itself
+//	manifest.go    the description of a snapshot
 //	create.go      checkpoint, upload, manifest last
 //	check.go       the store is checked, and its files are hashed, before it becomes a snapshot
 //	upload.go      the files of a snapshot, each under the hash of its content
 //	restore.go     download, verify everything, move into place
-//	prune.go       removes snapshots and files that are no longer needed
+//	prune.go       removing snapshots and files that are no longer needed
 //	progress.go    the progress of work on a snapshot
-//	probe.go       whether a bucket can be written and read
+//	probe.go       testing whether a bucket can be written and read
 //
 // Invariants, whichever process is killed or resumes late:
 //
@@ -22,11 +22,10 @@
 //   - A file is uploaded under the hash of its content and never changed. A creator relies on a
 //     file that is there already only if the manifest that it is about to replace names it, or if
 //     it is too young to be pruned (create.go).
-//   - So what prune removes (named by no manifest, and older than the grace period) can never be
-//     named again (prune.go).
+//   - So no later manifest can name a file that prune removes: one that no manifest names and that is
+//     older than the grace period (prune.go).
 //   - A restored store comes into place by one rename, after the size and hash of each file and the
-//     digest of all records were found right (restore.go).
+//     digest of all records were verified (restore.go).
 //
-// Which snapshot a partition starts from, and what happens if there is none, is decided in package
-// processor.
+// Package processor decides which snapshot a partition starts from, and what happens without one.
 package snapshot

@@ -30,7 +30,7 @@ const (
 // partitionPrefix is the prefix of all keys of a partition.
 func partitionPrefix(partition int32) string { return fmt.Sprintf("partition-%d/", partition) }
 
-// partitionOf is the partition that a key belongs to.
+// partitionOf returns the partition that a key belongs to.
 func partitionOf(key string) (partition int32, rest string, ok bool) {
 	first, rest, found := strings.Cut(key, "/")
 	number, isPartition := strings.CutPrefix(first, "partition-")
@@ -41,7 +41,7 @@ func partitionOf(key string) (partition int32, rest string, ok bool) {
 	return int32(n), rest, true
 }
 
-// Name is the name of a snapshot within its partition: its position.
+// Name returns the name of a snapshot within its partition: its position.
 func Name(v projections.Position) string { return fmt.Sprintf("%020d-%020d-%020d", v[0], v[1], v[2]) }
 
 // ParseName reads a name: 20 digits for each topic, or fewer.
@@ -62,7 +62,7 @@ func ParseName(s string) (v projections.Position, err error) {
 
 func historyKey(v projections.Position) string { return historyPrefix + Name(v) + manifestSuffix }
 
-// fileKey is the key for a new file with that content.
+// fileKey returns the key for a new file with that content.
 func fileKey(sha string, now time.Time) string {
 	return filesPrefix + sha + "." + strconv.FormatInt(now.UnixMilli(), 10)
 }
@@ -77,7 +77,7 @@ func isObject(key, sha string) bool {
 	return ok && rest[0] == '.' && err == nil
 }
 
-// nameOf is the position in the key of a manifest of the history.
+// nameOf returns the position in the key of a manifest of the history.
 func nameOf(rest string) (projections.Position, bool) {
 	name, ok := strings.CutPrefix(rest, historyPrefix)
 	name, ok2 := strings.CutSuffix(name, manifestSuffix)

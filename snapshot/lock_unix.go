@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/internal/private"
 )
 
-// lockFile waits for the lock of a file, which is made if there is none. The lock ends with the
+// lockFile waits for the lock of a file, and creates the file if needed. The lock ends with the
 // process.
 func lockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, private.FileMode)

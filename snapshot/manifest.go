@@ -77,7 +77,7 @@ func newManifest(x *projections.Inspection, at time.Time) *Manifest {
 	return m
 }
 
-// Position is how far the inputs were folded.
+// Position returns how far the inputs were folded.
 func (m *Manifest) Position() (v projections.Position) {
 	for i := range v {
 		v[i] = m.Topics[i].Offset
@@ -85,7 +85,7 @@ func (m *Manifest) Position() (v projections.Position) {
 	return v
 }
 
-// Identity is what the store belongs to.
+// Identity returns the identity of the store.
 func (m *Manifest) Identity() projections.Identity {
 	id := projections.Identity{ClusterID: m.Cluster, Partition: m.Partition, Partitions: m.Partitions,
 		Settings: projections.Settings(m.Settings)}
@@ -96,7 +96,7 @@ func (m *Manifest) Identity() projections.Identity {
 	return id
 }
 
-// Bytes is the size of all files.
+// Bytes returns the size of all files.
 func (m *Manifest) Bytes() (n int64) {
 	for i := range m.Files {
 		n += m.Files[i].Size
@@ -114,10 +114,10 @@ const (
 	bodyAt   = len(sealHead) + 2*sha256.Size + len(sealMid)
 )
 
-// maxManifest bounds the size of a manifest.
+// maxManifest is the largest size of a manifest, in bytes.
 const maxManifest = 64 << 20
 
-// encode is the manifest as it is stored. Equal manifests have equal bytes.
+// encode returns the manifest as it is stored. Equal manifests have equal bytes.
 func (m *Manifest) encode() ([]byte, error) {
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -132,7 +132,7 @@ func (m *Manifest) encode() ([]byte, error) {
 	return append(out, sealTail...), nil
 }
 
-// decodeManifest reads what encode wrote. Any changed, missing or added byte is an error.
+// decodeManifest decodes the result of encode. Any changed, missing or added byte is an error.
 func decodeManifest(where string, data []byte) (*Manifest, error) {
 	bad := func(format string, args ...any) (*Manifest, error) {
 		return nil, &ManifestError{Where: where, Reason: fmt.Sprintf(format, args...)}

@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Pruned is what Prune has removed, or would remove.
+// Pruned lists what Prune has removed, or would remove.
 type Pruned struct {
 	Snapshots []string // names
 	Files     int
@@ -28,8 +28,8 @@ var ErrNotCurrent = errors.New("another owner has written the current snapshot a
 // snapshot as the caller wrote it, nil for an operator. With dry it removes nothing.
 //
 // Prune cannot remove a file that a snapshot names or will name, even if it is paused between
-// listing and removing: no manifest ever again names a file that none names now and that is as old
-// as the grace period (upload.go). Prune reads the manifests after it has listed the files, so a
+// listing and removing: no later manifest names a file that is as old as the grace period and that
+// no manifest names now (upload.go). Prune reads the manifests after it has listed the files, so a
 // file whose manifest was written in between counts as named. While a manifest that may still be
 // needed cannot be read, Prune removes no files.
 func (r *Repository) Prune(ctx context.Context, partition int32, own *projections.Position, dry bool) (p Pruned, err error) {
@@ -97,7 +97,7 @@ func (r *Repository) sort(list []Entry, now time.Time, p *Pruned) (drop []Entry,
 		default:
 			var bad *ManifestError
 			if errors.As(e.Err, &bad) && !bad.Newer && !e.Current && now.Sub(e.modified) >= r.o.Grace {
-				drop = append(drop, *e) // nobody can restore it
+				drop = append(drop, *e) // it cannot be restored
 				continue
 			}
 			unreadable = errors.Join(unreadable, e.Err)

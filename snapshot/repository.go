@@ -18,7 +18,7 @@ import (
 
 // Options configure a Repository. The zero value works.
 type Options struct {
-	// FS is where stores and checkpoints are; nil: the operating system's.
+	// FS is the file system of stores and checkpoints; nil: the operating system's.
 	FS vfs.FS
 	// Keep is how many snapshots of a partition prune leaves, the current one included; 3 by
 	// default.
@@ -82,7 +82,7 @@ func New(b Bucket, o Options) *Repository {
 	return &Repository{bucket: b, o: o, hashes: map[string]hashed{}, whole: map[int32]check{}, suspect: map[string]struct{}{}}
 }
 
-// String is where the snapshots are, without secrets.
+// String returns where the snapshots are, without secrets.
 func (r *Repository) String() string { return r.bucket.String() }
 
 // Entry is a snapshot, possibly a damaged one.

@@ -113,7 +113,7 @@ func (s *s3Bucket) PutIf(ctx context.Context, key string, data []byte, version s
 }
 
 func (s *s3Bucket) Get(ctx context.Context, key string) (io.ReadCloser, Object, error) {
-	// GetObject is lazy; the core's answers with the headers.
+	// GetObject sends its request lazily; Core.GetObject returns the headers at once.
 	body, info, _, err := (&minio.Core{Client: s.client}).GetObject(ctx, s.bucket, s.prefix+key, minio.GetObjectOptions{})
 	if err != nil {
 		return nil, Object{}, s.fail("reading", key, err)

@@ -65,9 +65,9 @@ func (r *Repository) upload(ctx context.Context, m, base *Manifest, dir string, 
 }
 
 // reuse returns an existing object with the content of f that prune will not remove, or "". Prune
-// keeps an object that the current manifest names, and if another manifest becomes current, the new
-// one is not written. Prune keeps an object that no manifest names until it is as old as the grace
-// period. A creator that starts when the object has half that age is done long before.
+// keeps an object that the current manifest names; if another manifest becomes current, the new one
+// is not written. Prune keeps an object that no manifest names until it is as old as the grace
+// period. A creator that starts when the object has half that age finishes long before.
 func (r *Repository) reuse(existing map[string]Object, known map[string]string, prefix string, f *File) string {
 	usable := func(key string) bool {
 		o, ok := existing[key]

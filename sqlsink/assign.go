@@ -51,8 +51,8 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 	return offsets, nil
 }
 
-// release forgets partitions that others take over. Writes of theirs that are under way do no harm:
-// they hold the positions, and the new owner waits for them.
+// release drops partitions that others take over. Their pending writes are harmless: they hold the
+// positions, and the new owner waits for them.
 func (s *session) release(gone map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // row is the newest row of a key in a batch, or a receipt.
 type row struct {
 	part     *part
-	from, to int // its text
+	from, to int // start and end of its text
 	stamp    events.Stamp
 	state    rowState
 }
@@ -25,7 +25,7 @@ type rows struct {
 }
 
 // batch collects rows: the newest row of each key of unread and channels, and all receipts. It
-// copies what it needs from the records.
+// copies the needed data from the records.
 type batch struct {
 	text     copyText
 	unread   rows
@@ -138,7 +138,7 @@ func (b *batch) addReceipts(r *kgo.Record, p *part) {
 		return
 	}
 	if r.Value == nil {
-		return // it has no receipts
+		return // the record has no receipts
 	}
 	if err := events.DecodeReceiptsRecord(r.Value, c); err != nil {
 		b.bad(r, err)

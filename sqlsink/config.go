@@ -19,7 +19,7 @@ const DefaultGroup = "tidemark-sql"
 // DefaultFlush is the default of Config.Flush.
 var DefaultFlush = Flush{Every: 15 * time.Second, Rows: 50_000}
 
-// Flush says when collected rows are written: after a time, or once there are so many.
+// Flush sets when collected rows are written: after a time, or once there are this many.
 type Flush struct {
 	Every time.Duration
 	Rows  int
@@ -27,7 +27,7 @@ type Flush struct {
 
 // Config configures a Sink. Brokers and Database are required; all other fields have defaults.
 type Config struct {
-	// Brokers are the addresses to begin with.
+	// Brokers are the seed addresses.
 	Brokers []string
 	// ClientOptions are added to the options of the Kafka clients: TLS, SASL, a dialer, time
 	// limits. They must not configure consuming, which the sink does itself.
@@ -44,7 +44,7 @@ type Config struct {
 	// records are at hand.
 	Flush      Flush
 	FlushBytes int
-	// FetchBytes bounds the records that are fetched ahead from one broker; 16 MiB by default.
+	// FetchBytes limits the records that are fetched ahead from one broker; 16 MiB by default.
 	FetchBytes int32
 	// CheckEvery is how long, at most, a wiped database goes unnoticed while there is nothing to
 	// write; 5 s by default.
@@ -55,7 +55,7 @@ type Config struct {
 	// SessionTimeout is how long a member may be silent before the group gives its partitions to
 	// others; 10 s by default.
 	SessionTimeout time.Duration
-	// WriteTimeout bounds one attempt to write a batch; 5 min by default.
+	// WriteTimeout limits one attempt to write a batch; 5 min by default.
 	WriteTimeout time.Duration
 	// RetryMin and RetryMax are the first and the longest pause after a failure; 50 ms and 5 s by
 	// default.
@@ -66,7 +66,7 @@ type Config struct {
 	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
 
-	// planted is called at named places, for tests that panic or fail there; nil: none.
+	// planted is called at named places; tests panic or fail in it. nil turns it off.
 	planted func(where string) error
 }
 
@@ -81,7 +81,7 @@ func (c *Config) plant(where string) error {
 // topics returns the topics to read.
 func (c *Config) topics() []string { return []string{c.Unread, c.Channels, c.Receipts} }
 
-// withDefaults checks c and fills in what is not set.
+// withDefaults checks c and fills in defaults.
 func (c Config) withDefaults() (Config, error) {
 	switch {
 	case len(c.Brokers) == 0:

@@ -20,8 +20,8 @@ func (c *copyText) end() { c.b[len(c.b)-1] = '\n' }
 
 func (c *copyText) null() { c.b = append(c.b, `\N`+"\t"...) }
 
-// text appends a text. PostgreSQL takes no 0x00 and no invalid UTF-8 in one; neither is in a valid
-// id.
+// text appends a text. PostgreSQL accepts neither 0x00 nor invalid UTF-8 in a text; no valid id
+// contains them.
 func (c *copyText) text(s []byte) {
 	if !utf8.Valid(s) || bytes.IndexByte(s, 0) >= 0 {
 		s = bytes.ReplaceAll(bytes.ToValidUTF8(s, []byte("\uFFFD")), []byte{0}, []byte("\uFFFD"))

@@ -12,5 +12,5 @@ var (
 	errReopen = errors.New("the database lost writes")
 )
 
-// RecordError is about a record that could not be written. It was skipped.
+// RecordError is the error of a record that could not be written and was skipped.
 type RecordError = sink.RecordError

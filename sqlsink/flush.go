@@ -15,7 +15,7 @@ func write(ctx context.Context, tx pgx.Tx, b *batch, f *filling, steps []step) (
 	if err := f.holds(ctx, tx); err != nil {
 		return false, err
 	}
-	// A batch that removes rows of other partitions and batches that may write such rows wait for
+	// A batch that removes rows of other partitions and batches that may write such rows exclude
 	// each other.
 	how := "pg_advisory_xact_lock_shared"
 	if b.removals {
@@ -84,7 +84,7 @@ func merge(ctx context.Context, tx pgx.Tx, b *batch, schema string) error {
 	return nil
 }
 
-// in returns the statements with another schema in place of tidemark.
+// in returns the statements with another schema instead of tidemark.
 func in(schema, statements string) string {
 	return strings.ReplaceAll(statements, "tidemark.", schema+".")
 }

@@ -2,7 +2,7 @@ package sqlsink
 
 import "github.com/tidemark/tidemark/events"
 
-// rowState is what happens to the row of a key.
+// rowState is the effect of a record on the row of its key.
 type rowState uint8
 
 const (
@@ -16,9 +16,9 @@ var stateNames = [...]string{stored: "s", removed: "r", erased: "e"}
 
 func (c *copyText) state(s rowState) { c.b = append(append(c.b, stateNames[s]...), '\t') }
 
-// stateOf returns what happens to the row of d. An empty delta of a user with a record on
-// chat.reads is from an erased user, or equivalent to one, and removes the row. The row of a user
-// who left without having read anything stays, with member false.
+// stateOf returns the effect of d on its row. An empty delta of a user with a record on chat.reads
+// is from an erased user, or equivalent to one, and removes the row. The row of a user who left
+// without having read anything stays, with member false.
 func stateOf(d *events.UnreadDelta) rowState {
 	if d.Member || d.Stamp.R == 0 || d.LastRead.Seq != 0 || d.ReadEpoch > 1 || d.OfflineUnread != 0 ||
 		d.SaidLevel() != events.LevelAll || d.Until != 0 || d.IgnoreAll || d.Flagged || d.Filed.Is ||

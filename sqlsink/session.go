@@ -23,7 +23,7 @@ type session struct {
 	cfg    *Config
 	logs   sink.Logs
 	client *kgo.Client
-	begun  filling    // as it was when the session began
+	begun  filling    // the filling when the session began
 	broken chan error // why the session must end, from the group's goroutine
 
 	mu       sync.Mutex
@@ -34,7 +34,7 @@ type session struct {
 	// Used by the poll loop only.
 	fill    filling
 	batch   batch
-	checked time.Time // when the database was last looked at
+	checked time.Time // when the database was last checked
 	commits sink.Committer
 	bad     loglimit.Limiter // records that were not written and are not logged yet
 	lastBad error
@@ -58,7 +58,7 @@ func newSession(to *Sink, adm *kadm.Client, f filling) *session {
 	return s
 }
 
-// group is how the session is a member.
+// group returns the configuration of the session's membership.
 func (s *session) group(session context.Context) sink.Group {
 	return sink.Group{
 		Brokers: s.cfg.Brokers, Name: s.cfg.Group, ClientID: "tidemark-sql", Subsystem: "sql_kafka", Topics: s.logs.Topics,
@@ -71,8 +71,8 @@ func (s *session) group(session context.Context) sink.Group {
 	}
 }
 
-// run consumes until ctx ends or the session fails. The next session reads again what was collected
-// but not written.
+// run consumes until ctx ends or the session fails. The next session reads collected but unwritten
+// records again.
 func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -117,8 +117,8 @@ func (s *session) consume(ctx context.Context, group *sink.Group) error {
 	}
 }
 
-// poll collects the records that were fetched, and returns how many there were. It returns after
-// CheckEvery at the latest, and when a flush is due.
+// poll collects the fetched records, and returns how many there were. It returns after CheckEvery
+// at the latest, and when a flush is due.
 func (s *session) poll(ctx context.Context, group *sink.Group) (fetched int, err error) {
 	wait, cancel := context.WithTimeout(ctx, s.pollWait())
 	defer cancel()

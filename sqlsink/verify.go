@@ -13,7 +13,7 @@ import (
 
 // Verified is the result of a comparison of the tables with the topics.
 type Verified struct {
-	Rows        int          `json:"rows"` // compared
+	Rows        int          `json:"rows"` // rows compared
 	Late        int          `json:"late"` // keys with a newer value in the topics that is not written yet: not compared
 	Differences int          `json:"differences"`
 	First       []Difference `json:"first,omitempty"`
@@ -135,7 +135,7 @@ func verify(ctx context.Context, tx pgx.Tx, cfg *Config, limit int) (*Verified, 
 	return out, nil
 }
 
-// positionsOf are the offsets up to which the tables are written.
+// positionsOf returns the offsets up to which the tables are written.
 func positionsOf(ctx context.Context, tx pgx.Tx) (map[partition]int64, error) {
 	rows, err := tx.Query(ctx, `SELECT topic, partition, next_offset FROM tidemark.positions`)
 	if err != nil {
@@ -151,7 +151,7 @@ func positionsOf(ctx context.Context, tx pgx.Tx) (map[partition]int64, error) {
 	return positions, err
 }
 
-// lateKey is the key of a record as comparisons name it.
+// lateKey returns the key of a record in the form of the comparisons.
 func lateKey(cfg *Config, r *kgo.Record) string {
 	if r.Topic != cfg.Unread {
 		return "channel " + string(r.Key)

@@ -18,7 +18,7 @@ type place struct {
 const (
 	// Tries is how often a record is tried: a panic may not happen again.
 	Tries = 3
-	// most bounds the records that are remembered.
+	// most is how many records are remembered.
 	most = 10_000
 )
 

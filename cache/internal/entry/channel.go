@@ -21,11 +21,11 @@ type Channel struct {
 	LatestID, LatestSender, LatestPreview string
 	LatestAt                              time.Time
 
-	HeadSeq     uint32 // of the newest message
+	HeadSeq     uint32 // seq of the newest message
 	MemberCount uint32
 
 	Labels   []string // of the channel itself, ascending
-	Archived bool     // filed for everybody
+	Archived bool     // archived for everybody
 
 	events.Timeline
 }
@@ -55,7 +55,7 @@ func ParseChannel(key, id string, hash map[string]string) (*Channel, error) {
 	return c, p.Err
 }
 
-// OfSmall are the fields of channel-latest that a small channel is settled by.
+// OfSmall are the fields of channel-latest that the entry of a small channel needs.
 var OfSmall = []string{"message_pos", "labels", "archived"}
 
 // ParseSome parses the fields OfSmall of a channel; nil if it has no record.
@@ -75,7 +75,7 @@ func ParseSome(key, id string, values []any) (*Channel, error) {
 	return c, p.Err
 }
 
-// Hash reads the fields of the hash of a key and keeps the first error.
+// Hash parses the fields of a key's hash and keeps the first error.
 type Hash struct {
 	Key    string
 	Fields map[string]string
@@ -88,7 +88,7 @@ func (p *Hash) fail(field string, err error) {
 	}
 }
 
-// Text reads a field that has to be there.
+// Text returns a required field.
 func (p *Hash) Text(field string) string {
 	v, ok := p.Fields[field]
 	if !ok {
@@ -97,7 +97,7 @@ func (p *Hash) Text(field string) string {
 	return v
 }
 
-// Number reads a decimal number.
+// Number parses a decimal number.
 func (p *Hash) Number(field string) uint32 {
 	n, err := strconv.ParseUint(p.Text(field), 10, 32)
 	if err != nil {
@@ -122,7 +122,7 @@ func (p *Hash) bool(field string) bool {
 	return is
 }
 
-// labels reads a JSON array of texts; nil for none.
+// labels parses a JSON array of texts; nil for none.
 func (p *Hash) labels(field string) (list []string) {
 	v := p.Text(field)
 	if v == "[]" {
@@ -134,7 +134,7 @@ func (p *Hash) labels(field string) (list []string) {
 	return list
 }
 
-// Time reads a time; zero for the empty text.
+// Time parses a time; zero for the empty text.
 func (p *Hash) Time(field string) time.Time {
 	t, err := ParseTime(p.Text(field))
 	if err != nil {
@@ -143,7 +143,7 @@ func (p *Hash) Time(field string) time.Time {
 	return t
 }
 
-// ParseTime reads a time as in RFC 3339. The empty string is no time: the zero one.
+// ParseTime parses an RFC 3339 time. The empty string is the zero time.
 func ParseTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// parsed sets what follows from the members of a delta.
+// parsed sets the fields that follow from the members of a delta.
 func (e *Entry) parsed() {
 	if !e.Known {
 		e.forget()
@@ -15,21 +15,21 @@ func (e *Entry) parsed() {
 	e.exceptions.IgnoreAll, e.exceptions.Ask = e.IgnoreAll, e.Ask
 }
 
-// forget makes the counts not known.
+// forget marks the counts as unknown.
 func (e *Entry) forget() {
 	e.Known, e.Unread, e.Mentions, e.DirectMentions = false, 0, 0, 0
 }
 
-// Judge makes the level that of a time, in Unix milliseconds.
+// Judge sets the level to that of a time, in Unix milliseconds.
 func (e *Entry) Judge(now int64) {
 	e.Levels = e.Levels.At(now)
 	e.Muted = e.Levels.Level == events.LevelNone
 }
 
-// Settle fills in what the channel's record c tells; nil: there is none. The counts of a large
-// channel are derived from it, and whether what the user filed still is.
+// Settle completes the entry from the channel's record c; nil: there is none. It derives the counts
+// of a large channel, and whether the user's filing still holds.
 func (e *Entry) Settle(c *Channel) {
-	filing := e.Filed.Is && !e.Filed.Keep // it ends with a message
+	filing := e.Filed.Is && !e.Filed.Keep // a message can end it
 	if c == nil {
 		if e.Archived = e.Filed.Is && e.Filed.Keep; filing {
 			e.forget()
@@ -46,15 +46,15 @@ func (e *Entry) Settle(c *Channel) {
 	}
 }
 
-// Unsettled is Settle where Redis has no channels' records at all; updated: some have labels or are
-// archived, and this one may be among them.
+// Unsettled is Settle if Redis has no channel records at all. updated: some channels have labels or
+// are archived, and this one may be among them.
 func (e *Entry) Unsettled(updated bool) {
 	if e.Settle(nil); updated {
 		e.forget()
 	}
 }
 
-// union is both lists of labels, ascending.
+// union returns the labels of both lists, ascending.
 func union(a, b []string) []string {
 	switch {
 	case len(a) == 0:

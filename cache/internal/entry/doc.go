@@ -1,10 +1,10 @@
-// Package entry has the values of Redis: what the cache writes of a user in a channel or thread and
-// of a channel, and what a reader makes of it (DESIGN §8).
+// Package entry has the values in Redis: encoding them for a user in a channel or thread and for a
+// channel, and parsing them for a reader (DESIGN §8).
 //
 //	encode.go   the bytes of a value
-//	entry.go    what a user sees, and how it is read from JSON
+//	entry.go    the view of a user, and parsing it from JSON
 //	channel.go  the hash of a channel; hash.go writes it
-//	derive.go   what its channel's record tells of an entry
-//	packed.go   the same from packed values
-//	own.go      what Tidemark wrote, parsed without a JSON parser
+//	derive.go   completing an entry from its channel's record
+//	packed.go   parsing packed values
+//	own.go      parsing Tidemark's own values without a JSON parser
 package entry

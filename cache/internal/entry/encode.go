@@ -10,8 +10,8 @@ import (
 
 // AppendValue appends the JSON of one channel in an inbox (DESIGN §8). A published delta has the
 // same members after its ids. A large channel leaves out the members that readers derive. A thread
-// has touched_at in addition; its members large, muted and those of derivation are zero, as they
-// belong to its channel. The members of appendSaid are there only if they say something.
+// has touched_at in addition; its members large and muted and those for derivation are zero,
+// because they belong to its channel. The members of appendSaid are left out if they are empty.
 func AppendValue(b []byte, d *events.UnreadDelta) []byte {
 	b = append(b, '{')
 	if !d.Large {
@@ -51,7 +51,7 @@ func AppendValue(b []byte, d *events.UnreadDelta) []byte {
 	return append(b, `"}`...)
 }
 
-// appendSaid appends what few deltas have. One that is missing is 0, false, ALL or empty.
+// appendSaid appends the members that few deltas have. A missing member is 0, false, ALL or empty.
 func appendSaid(b []byte, d *events.UnreadDelta) []byte {
 	if d.DirectMentions > 0 {
 		b = AppendUint(append(b, `,"direct_mentions":`...), d.DirectMentions)
@@ -77,20 +77,20 @@ func appendSaid(b []byte, d *events.UnreadDelta) []byte {
 	return appendTrue(b, `,"ask":true`, d.Ask)
 }
 
-// parseLevel reads the name of a level; none is ALL.
+// parseLevel parses the name of a level; the empty name is ALL.
 func parseLevel(name string) (events.Level, error) {
 	if name == "" {
 		return events.LevelAll, nil
 	}
 	for level, is := range events.LevelNames {
 		if is == name {
-			return events.Level(level), nil //nolint:gosec // there are three
+			return events.Level(level), nil //nolint:gosec // there are three levels
 		}
 	}
 	return 0, fmt.Errorf("%.60q is not a level", name)
 }
 
-// appendRef appends a member that names a message, if it does.
+// appendRef appends a member that names a message, unless the reference is empty.
 func appendRef(b []byte, key string, r *events.Ref) []byte {
 	if len(r.MessageID) == 0 && r.Seq == 0 {
 		return b
@@ -128,11 +128,11 @@ func AppendUpdate(b []byte, d *events.UnreadDelta) []byte {
 	b = strconv.AppendBool(append(b, `"member":`...), d.Member)
 	at := len(b)
 	b = AppendValue(b, d)
-	b[at] = ',' // instead of its opening brace
+	b[at] = ',' // in place of its opening brace
 	return b
 }
 
-// AppendChange appends the message that is published for a read pointer that moved. Id and time are
+// AppendChange appends the message that is published for a moved read pointer. Id and time are
 // empty if the pointer is gone.
 func AppendChange(b []byte, d *events.UnreadDelta) []byte {
 	b = appendIDs(b, d)

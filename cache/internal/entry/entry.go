@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Entry is what a user sees of one channel that they are a member of, or of one thread that they
+// Entry is a user's view of one channel that they are a member of, or of one thread that they
 // follow.
 type Entry struct {
 	ChannelID string
@@ -22,10 +22,10 @@ type Entry struct {
 	Known          bool
 	Unread         uint32
 	Mentions       uint32
-	DirectMentions uint32 // those of Mentions that name the user; 0 where Stamp has FoldVersion 1
+	DirectMentions uint32 // how many of Mentions name the user; 0 if Stamp has FoldVersion 1
 
 	OfflineUnread uint32
-	FirstUnreadID string // also empty where it is not known: in a large channel, or when it has left the index
+	FirstUnreadID string // also empty if unknown: in a large channel, or if it has left the index
 	LastReadSeq   uint32
 	LatestSeq     uint32    // 0 if there is no counted message, and in a large channel
 	LatestAt      time.Time // zero if there is none
@@ -34,26 +34,26 @@ type Entry struct {
 	ReadEpoch     uint32
 	Stamp         events.Stamp
 
-	// Levels is how the channel enters the badge: at the time of a Reader's answer, and as it was
-	// said in an Update. Muted is its Level NONE. Of a thread both are its channel's, and not set
+	// Levels is the notification level: at the time of a Reader's answer, and as it was set in an
+	// Update. Muted means that its Level is NONE. In a thread both are its channel's, and not set
 	// in an Update.
 	Levels events.Levels
 	Muted  bool
 
-	FirstMention Ref          // the lowest of Mentions; also none where it is not known, as FirstUnreadID
-	IgnoreAll    bool         // @all mentions nobody for this user
-	Flagged      bool         // the user marked the channel as to be seen
-	Filed        events.Filed // by the user, as the delta tells it
-	Archived     bool         // by the user, or for everybody; of a thread that of its channel; not set in an Update
-	Line         Ref          // as the user said it: by id or by seq
-	Labels       []string     // the channel's and the user's own, ascending; those of an Update are OwnLabels
+	FirstMention Ref          // the oldest of Mentions; empty also if unknown, as FirstUnreadID
+	IgnoreAll    bool         // mentions of everybody do not count for this user
+	Flagged      bool         // the user flagged the channel
+	Filed        events.Filed // by the user, as in the delta
+	Archived     bool         // by the user or for everybody; in a thread its channel's; not set in an Update
+	Line         Ref          // as the user set it: by id or by seq
+	Labels       []string     // the channel's and the user's own, ascending; in an Update only OwnLabels
 	OwnLabels    []string
-	Ask          bool // only the query service knows the counts, and whether Filed still holds
+	Ask          bool // only the query service can compute the counts, and whether Filed still holds
 
-	exceptions events.Exceptions // of a large channel
+	exceptions events.Exceptions // only for a large channel
 }
 
-// Ref names a message, by id, by seq or by both. The zero Ref is none.
+// Ref names a message, by id, by seq or by both. The zero Ref names none.
 type Ref struct {
 	MessageID string
 	Seq       uint32
@@ -135,7 +135,7 @@ func Parse(channel, value string) (Entry, error) {
 		e.ChannelID = channel
 		return e, nil
 	}
-	// Not as this version writes it, for instance with members of a later one.
+	// The value differs from this version's form, for instance by members of a later one.
 	var w wireEntry
 	if err := json.Unmarshal([]byte(value), &w); err != nil {
 		return Entry{}, fmt.Errorf("channel %q: %w", channel, err)

@@ -69,8 +69,8 @@ func parseOwn(s string) (e Entry, ok bool) {
 	return e, p.ok && p.s == "" && small == !e.Large
 }
 
-// ownParser parses a value from its beginning. Once ok is false, what its methods return means
-// nothing.
+// ownParser parses a value from its beginning. Once ok is false, results of its methods are
+// meaningless.
 type ownParser struct {
 	s  string
 	ok bool
@@ -109,14 +109,14 @@ func (p *ownParser) said(e *Entry) {
 	e.Ask = p.next(`,"ask":true`)
 }
 
-// next reports whether l comes next, and passes it if it does.
+// next skips l and returns true if l comes next.
 func (p *ownParser) next(l string) bool {
 	rest, is := strings.CutPrefix(p.s, l)
 	p.s = rest
 	return is
 }
 
-// ref parses a member that names a message, if it is there.
+// ref parses a member that names a message, if there is one.
 func (p *ownParser) ref(key string) (r Ref) {
 	if p.next(key) {
 		p.lit(`{"message_id":`)

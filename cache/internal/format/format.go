@@ -1,5 +1,5 @@
-// Package format has what --redis-values and --redis-keys choose, and how Redis names it: the ids
-// of fillings and tidemark:epoch begin with it.
+// Package format has the choices of --redis-values and --redis-keys, and their name in Redis: the
+// ids of fillings and tidemark:epoch begin with it.
 //
 //	format.go  the choice, its flags and its name
 package format
@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// plain names the format of JSON values and all keys. A Redis with another format was filled by
-// another version or with other flags: its keys have other names or other values, or what it
-// understood of the deltas is not what they say.
+// plain is the name of the format of JSON values and all keys. A Redis with another format was
+// filled by another version or with other flags: its keys or values have other forms, or that
+// version interpreted deltas differently.
 const plain = "4/"
 
-// other is how the name of any other format begins; values, families and a slash follow.
+// other is the beginning of the name of any other format; values, families and a slash follow.
 const other = "5:"
 
 // Values of --redis-values.
@@ -34,11 +34,11 @@ const (
 // Families are the families of keys, in the order of their names in Redis.
 var Families = []string{inbox, pointers, channels, threads}
 
-// Format is what Redis is filled with. The zero Format has JSON values and all keys.
+// Format describes how Redis is filled. The zero Format has JSON values and all keys.
 type Format struct {
 	Packed bool
-	// Families that are left out: read-pointer and thread-read; channel-latest and channel-stamp;
-	// inbox-threads and thread-read.
+	// The families that are left out. NoPointers: read-pointer and thread-read; NoChannels:
+	// channel-latest and channel-stamp; NoThreads: inbox-threads and thread-read.
 	NoPointers, NoChannels, NoThreads bool
 }
 
@@ -76,7 +76,7 @@ func Of(values string, keys []string) (f Format, err error) {
 	return f, nil
 }
 
-// has reports whether a family is there.
+// has reports whether the format has a family.
 func (f Format) has(family string) bool {
 	switch family {
 	case pointers:
@@ -126,7 +126,8 @@ func (f Format) String() string {
 	return other + f.Values() + ":" + f.Keys() + "/"
 }
 
-// Parse returns the format that an epoch begins with. ok is false if this build does not know it.
+// Parse returns the format with which an epoch begins. ok is false if this build does not support
+// it.
 func Parse(epoch string) (f Format, ok bool) {
 	name, _, found := strings.Cut(epoch, "/")
 	if !found {

@@ -1,5 +1,5 @@
-// Package library has the functions that Redis itself runs for readers of packed values, in any
-// language (docs/redis.md).
+// Package library has the functions that Redis runs for readers of packed values, in any language
+// (docs/redis.md).
 //
 //	library.go    loads the library by name and version
 //	tidemark.lua  tidemark_inbox: a user's inbox and totals as JSON
@@ -37,12 +37,12 @@ func versionOf(code string) int {
 	if m == nil {
 		return 0
 	}
-	n, _ := strconv.Atoi(m[1]) // digits; one that is too long is none of ours
+	n, _ := strconv.Atoi(m[1]) // the pattern matches digits only; a number that is too long is not ours
 	return n
 }
 
-// Load loads the library, or replaces an older version of it. A later version stays. done says what
-// Redis has now; it is empty if Redis had it already.
+// Load loads the library, or replaces an older version of it. A later version stays. done describes
+// what it loaded; it is empty if Redis already had the library.
 func Load(ctx context.Context, rdb redis.UniversalClient) (done string, err error) {
 	own := versionOf(code)
 	have, err := loaded(ctx, rdb)
@@ -61,7 +61,7 @@ func Load(ctx context.Context, rdb redis.UniversalClient) (done string, err erro
 	return fmt.Sprintf("version %d", own), nil
 }
 
-// loaded returns the code of the library in Redis, empty if there is none.
+// loaded returns the code of the library in Redis, or "".
 func loaded(ctx context.Context, rdb redis.UniversalClient) (string, error) {
 	list, err := rdb.FunctionList(ctx, redis.FunctionListQuery{LibraryNamePattern: Name, WithCode: true}).Result()
 	if err != nil {
@@ -75,7 +75,7 @@ func loaded(ctx context.Context, rdb redis.UniversalClient) (string, error) {
 	return "", nil
 }
 
-// inWords says what Redis means by an unknown command.
+// inWords explains Redis' error about an unknown command.
 func inWords(err error) error {
 	if text := strings.ToLower(err.Error()); strings.Contains(text, "unknown command") || strings.Contains(text, "unknown subcommand") {
 		return fmt.Errorf("%w (%w)", errNoFunctions, err)

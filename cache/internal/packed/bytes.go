@@ -52,7 +52,7 @@ func appendLabels(b []byte, labels [][]byte) []byte {
 	return b
 }
 
-// input is what is left of a value. Once err is set, what its methods return means nothing.
+// input is the rest of a value. Once err is set, results of its methods are meaningless.
 type input struct {
 	b   []byte
 	err error
@@ -131,7 +131,7 @@ func (in *input) positions(list []uint32) []uint32 {
 	return list
 }
 
-// maxListed bounds what a damaged value can make a reader allocate. Lists have 1,000 positions.
+// maxListed limits the allocations for a damaged value. Lists have at most 1,000 positions.
 const maxListed = 1 << 16
 
 func (in *input) labels() (list [][]byte) {
@@ -143,7 +143,7 @@ func (in *input) labels() (list [][]byte) {
 	return list
 }
 
-// end returns the error of a value that must end here.
+// end returns an error unless the value ends here.
 func (in *input) end() error {
 	if in.err == nil && len(in.b) > 0 {
 		return fmt.Errorf("%d bytes are left over", len(in.b))

@@ -6,7 +6,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Flags of a channel's record: what follows, in this order.
+// Flags of a channel's record: the fields that follow, in this order.
 const (
 	channelLatest = 1 << iota
 	channelHoles
@@ -55,8 +55,8 @@ func AppendChannel(b []byte, r *events.ChannelRecord) []byte {
 	return b
 }
 
-// DecodeChannel reads what AppendChannel writes into r, except for the channel's id. The ids of r
-// may point into value.
+// DecodeChannel decodes the result of AppendChannel into r, except for the channel's id. The ids of
+// r may point into value.
 func DecodeChannel(value []byte, r *events.ChannelRecord) error {
 	in, err := begin(value, endOfChannelFlags)
 	if err != nil {

@@ -4,6 +4,6 @@
 //
 //	value.go    a user in a channel or thread
 //	channel.go  a channel's record
-//	ids.go      ids, shorter where they are UUIDs or ULIDs
+//	ids.go      ids; UUIDs and ULIDs are shorter
 //	bytes.go    varints, times, sets of positions
 package packed

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Heads of ids of which only 16 bytes follow: a UUID and a ULID in their usual form. All other
-// heads are twice the length of the id, whose bytes follow.
+// Heads of ids that are stored as 16 bytes: a UUID and a ULID in their usual form. Any other head
+// is twice the length of the id, whose bytes follow.
 const (
 	uuidID = 1
 	ulidID = 3
@@ -49,7 +49,7 @@ func (in *input) id() []byte {
 	return in.bytes(head / 2)
 }
 
-// uuidOf returns the 16 bytes of a UUID. ok is false unless id is what idOfUUID returns of them.
+// uuidOf returns the 16 bytes of a UUID. ok is false unless idOfUUID returns id for them.
 func uuidOf(id []byte) (raw [16]byte, ok bool) {
 	if id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
 		return raw, false
@@ -94,7 +94,7 @@ func idOfUUID(raw []byte) []byte {
 // crockford are the digits of a ULID.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// ulidOf returns the 16 bytes of a ULID. ok is false unless id is what idOfULID returns of them.
+// ulidOf returns the 16 bytes of a ULID. ok is false unless idOfULID returns id for them.
 func ulidOf(id []byte) (raw [16]byte, ok bool) {
 	acc, bits, n := uint32(0), 0, 0
 	for i, c := range id {

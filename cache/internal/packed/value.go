@@ -10,7 +10,8 @@ import (
 // Version is the first byte of a value. JSON begins with a brace, so a reader tells both apart.
 const Version = 1
 
-// Flags of a value: what follows, in this order. The ones of a usual pair fit in one byte.
+// Flags of a value: the fields that follow, in this order. The flags of a usual pair fit in one
+// byte.
 const (
 	large = 1 << iota
 	hasMentions
@@ -33,12 +34,12 @@ const (
 	endOfFlags
 )
 
-// Is reports whether a value is packed, of whatever version. JSON and all other text begin with a
+// Is reports whether a value is packed, in any version. JSON and all other texts begin with a
 // printable character.
 func Is(value string) bool { return value != "" && value[0] < ' ' }
 
-// AppendValue appends the value of a user in a channel or thread. It says what the JSON of package
-// entry says.
+// AppendValue appends the value of a user in a channel or thread. It has the same content as the
+// JSON of package entry.
 func AppendValue(b []byte, d *events.UnreadDelta) []byte {
 	level := d.SaidLevel()
 	flags := uint64(0)
@@ -88,7 +89,7 @@ func AppendValue(b []byte, d *events.UnreadDelta) []byte {
 	return b
 }
 
-// appendSaid appends what few values have.
+// appendSaid appends the fields that few values have.
 func appendSaid(b []byte, d *events.UnreadDelta, flags uint64, level events.Level) []byte {
 	if flags&hasExcluded != 0 {
 		b = appendPositions(b, d.Excluded)
@@ -125,8 +126,8 @@ func appendSaid(b []byte, d *events.UnreadDelta, flags uint64, level events.Leve
 	return b
 }
 
-// DecodeValue reads what AppendValue writes into d, except for ids of user, channel and thread. The
-// ids of d may point into value.
+// DecodeValue decodes the result of AppendValue into d, except for the ids of user, channel and
+// thread. The ids of d may point into value.
 func DecodeValue(value []byte, d *events.UnreadDelta) error {
 	in, err := begin(value, endOfFlags)
 	if err != nil {
@@ -209,7 +210,7 @@ type body struct {
 	flags uint64
 }
 
-// begin reads the version and the flags of a value. known is the lowest flag that there is not.
+// begin decodes the version and the flags of a value. known is the lowest undefined flag.
 func begin(value []byte, known uint64) (in body, err error) {
 	if len(value) == 0 {
 		return in, errShort

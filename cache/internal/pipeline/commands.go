@@ -44,8 +44,8 @@ func (c *Commands) Number(n uint32) {
 	c.End()
 }
 
-// List returns the commands as go-redis takes them. They are valid until the next call and must not
-// be changed.
+// List returns the commands for go-redis. They are valid until the next call and must not be
+// changed.
 func (c *Commands) List() [][]any {
 	text := string(c.Buf)
 	c.strs, c.args, c.cut = c.strs[:0], c.args[:0], c.cut[:0]

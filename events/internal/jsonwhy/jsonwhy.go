@@ -42,7 +42,7 @@ func Why(value []byte, md protoreflect.MessageDescriptor) (field, detail string)
 			w.err = nil
 		}
 	}
-	if w.err == nil { // what only protojson minds
+	if w.err == nil { // a fault that only protojson finds
 		return "", "not JSON of this event"
 	}
 	return w.err.field, w.err.detail
@@ -51,7 +51,7 @@ func Why(value []byte, md protoreflect.MessageDescriptor) (field, detail string)
 // misfit is an error: where and how a value does not fit.
 type misfit struct{ field, detail string }
 
-// object checks a message, from its first brace on.
+// object checks a message, starting at its first brace.
 func (w *walk) object(path string, md protoreflect.MessageDescriptor, depth int) {
 	if w.token != json.Delim('{') {
 		w.mismatch(path, "an object")
@@ -81,7 +81,7 @@ func (w *walk) object(path string, md protoreflect.MessageDescriptor, depth int)
 			return
 		case w.next(field) == nil && w.err == nil:
 			seen[f.Number()] = true
-			continue // null: as if it were not there
+			continue // null counts as missing
 		}
 		seen[f.Number()] = true
 		if o := f.ContainingOneof(); o != nil && !o.IsSynthetic() {
@@ -112,7 +112,7 @@ func (w *walk) list(field string, f protoreflect.FieldDescriptor, depth int) {
 	w.end(field)
 }
 
-// one checks a single value, whose first token was read.
+// one checks a single value, whose first token has been read.
 func (w *walk) one(field string, f protoreflect.FieldDescriptor, depth int) {
 	if w.err != nil {
 		return
@@ -138,7 +138,7 @@ func (w *walk) one(field string, f protoreflect.FieldDescriptor, depth int) {
 		default:
 			w.object(field, f.Message(), depth+1)
 		}
-	default: // the inputs have no other numbers than uint32
+	default: // uint32 is the only other numeric type of the inputs
 		w.number(field)
 	}
 }
@@ -166,7 +166,7 @@ func (w *walk) enum(field string, ed protoreflect.EnumDescriptor) {
 		names = append(names, string(ed.Values().Get(i).Name()))
 	}
 	switch w.token.(type) {
-	case string, json.Number: // names that this build does not know are left out, as unknown fields are
+	case string, json.Number: // names that this build does not have are ignored, like unknown fields
 	default:
 		w.mismatch(field, "one of "+strings.Join(names, ", "))
 	}

@@ -18,7 +18,7 @@ type walk struct {
 	token json.Token // the last one
 	at    int        // where it starts, in bytes
 	err   *misfit
-	eof   error // what the decoder said, if it was that
+	eof   error // the decoder's error, if it was that
 }
 
 // take reads the next token.
@@ -109,7 +109,7 @@ func (w *walk) text(field string) {
 	}
 }
 
-// skip passes over the value of a field that no event has.
+// skip skips the value of an unknown field.
 func (w *walk) skip(path string, depth int) {
 	for open := depth; w.err == nil; {
 		w.take()
