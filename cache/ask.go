@@ -151,7 +151,7 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 		values = values[1:]
 		if a.of != ofGone {
 			d.known = known{}
-			if d.state == stale || d.state == unsaid {
+			if d.state == stale || d.state == unpublished {
 				d.state = pending // from an earlier attempt
 			}
 		}
@@ -167,8 +167,8 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
 		}
 		switch d.known = k; {
 		case !k.refuses(&d.Stamp):
-		case k.stamp == d.Stamp && d.loud && (d.repeated || c.tried):
-			d.state = unsaid
+		case k.stamp == d.Stamp && d.toPublish && (d.repeated || c.tried):
+			d.state = unpublished
 		default:
 			d.state = stale
 		}

@@ -46,14 +46,14 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 		// Records below the group's offset were published before. Without an offset there were no
 		// listeners for the records that are already in the log, unless a cursor shows that they
 		// were being read.
-		loud := offsets[p.Topic][p.Number].EpochOffset().Offset
-		if loud < 0 {
-			if loud = next[i]; next[i] == logs[i].Start {
-				loud = logs[i].End
+		publishFrom := offsets[p.Topic][p.Number].EpochOffset().Offset
+		if publishFrom < 0 {
+			if publishFrom = next[i]; next[i] == logs[i].Start {
+				publishFrom = logs[i].End
 			}
 		}
 		s.parts[p] = &part{
-			partition: p, token: token, table: newTable(1), loud: loud, begun: logs[i].End, stored: next[i], next: next[i], commit: -1, end: logs[i].End,
+			partition: p, token: token, table: newTable(1), publishFrom: publishFrom, begun: logs[i].End, stored: next[i], next: next[i], commit: -1, end: logs[i].End,
 		}
 		offsets[p.Topic][p.Number] = kgo.NewOffset().At(next[i]).WithEpoch(-1)
 		s.cache.metrics.lag.Put(p, logs[i].End-next[i])

@@ -19,23 +19,23 @@ type state uint8
 const (
 	pending state = iota
 	applied
-	stale   // Redis has the same value, or one that dominates it
-	unsaid  // Redis has the same value, but it may not have been published
-	skipped // its partition has another owner, which reads the record too
+	stale       // Redis has the same value, or one that dominates it
+	unpublished // Redis has the same value, but it may not have been published
+	skipped     // its partition has another owner, which reads the record too
 )
 
 // delta is the newest value of one (user, channel) or (user, channel, thread) in a batch.
 type delta struct {
 	events.UnreadDelta
-	id       xxh3.Uint128 // of the record's key
-	part     *part
-	next     int32 // index of the same user's next delta, -1 for none
-	loud     bool  // to be published
-	gone     bool  // a tombstone: only the ids are set
-	repeated bool  // another owner may have written it and crashed before it published it
-	state    state
-	asked    bool  // a query to Redis is needed
-	known    known // the value in Redis
+	id        xxh3.Uint128 // of the record's key
+	part      *part
+	next      int32 // index of the same user's next delta, -1 for none
+	toPublish bool  // to be published
+	gone      bool  // a tombstone: only the ids are set
+	repeated  bool  // another owner may have written it and crashed before it published it
+	state     state
+	asked     bool  // a query to Redis is needed
+	known     known // the value in Redis
 }
 
 // thread reports whether d is about a thread.
@@ -79,7 +79,7 @@ func (t *tally) ended(s state) {
 	switch s {
 	case applied:
 		t.applied++
-	case stale, unsaid:
+	case stale, unpublished:
 		t.stale++
 	case skipped:
 		t.skipped++
@@ -141,7 +141,7 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 		b.tally.left++
 		return
 	}
-	d.id, d.part, d.next, d.state, d.loud = xxh3.Hash128(r.Key), p, -1, pending, r.Offset >= p.loud
+	d.id, d.part, d.next, d.state, d.toPublish = xxh3.Hash128(r.Key), p, -1, pending, r.Offset >= p.publishFrom
 	d.repeated = r.Offset < p.begun
 
 	n := int32(len(b.deltas))
@@ -168,7 +168,7 @@ func (b *batch) join(was *delta) {
 	if len(d.InstanceID) == 0 && d.LastRead.Seq == was.LastRead.Seq {
 		d.InstanceID = was.InstanceID // the earlier read is still the one that moved the pointer
 	}
-	d.loud = d.loud || was.loud
+	d.toPublish = d.toPublish || was.toPublish
 	d.next = was.next
 	*was, b.scratch = b.scratch, *was
 }

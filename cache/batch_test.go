@@ -68,7 +68,7 @@ func TestBatchKeepsTheOriginOfTheRead(t *testing.T) {
 
 // A value that was published before is not published again, unless a later one joins it.
 func TestBatchIsLoudIfAnyIs(t *testing.T) {
-	p := &part{loud: 1}
+	p := &part{publishFrom: 1}
 	b := new(batch)
 	b.reset(3)
 	b.addUnread(unreadRecord(small("u", "c", 1, 0)), p)
@@ -76,8 +76,8 @@ func TestBatchIsLoudIfAnyIs(t *testing.T) {
 	later := unreadRecord(small("u", "d", 2, 0))
 	later.Offset = 1
 	b.addUnread(later, p)
-	if b.deltas[0].loud || !b.deltas[1].loud {
-		t.Errorf("loud: %v, %v; want false, true", b.deltas[0].loud, b.deltas[1].loud)
+	if b.deltas[0].toPublish || !b.deltas[1].toPublish {
+		t.Errorf("toPublish: %v, %v; want false, true", b.deltas[0].toPublish, b.deltas[1].toPublish)
 	}
 }
 

@@ -69,7 +69,7 @@ func cacheWith(b *testing.B, rdb *redis.Client, values string, keys []string, me
 		b.Fatal(err)
 	}
 	w := own(b, rdb)
-	w.format, w.part.loud = cfg.format, 1
+	w.format, w.part.publishFrom = cfg.format, 1
 	return func(m int64) {
 		var batch batch
 		var records []*kgo.Record

@@ -56,13 +56,13 @@ func BenchmarkJoin(b *testing.B) {
 // are CPU time.
 func BenchmarkWrite(b *testing.B) {
 	for _, mode := range []string{"quiet", "published", "cold"} {
-		loud, cold := mode == "published", mode == "cold"
+		publishes, cold := mode == "published", mode == "cold"
 		for _, k := range []int{1, 5, 20} {
 			b.Run(fmt.Sprintf("%s/per-user=%d", mode, k), func(b *testing.B) {
 				rdb := redisClient(b, testkit.Redis(b).URL)
 				w := own(b, rdb)
-				if !loud {
-					w.part.loud = 1
+				if !publishes {
+					w.part.publishFrom = 1
 				}
 				m := int64(1000)
 				var batch batch

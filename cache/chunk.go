@@ -101,7 +101,7 @@ func (c *chunk) writes(goneFor string) [][]any {
 		c.out.Str(updatedKey)
 		c.out.Str("1")
 	}
-	if c.vouches() {
+	if c.needsMark() {
 		c.mark()
 	}
 	c.audience()

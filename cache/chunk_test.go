@@ -207,9 +207,9 @@ func TestPublishes(t *testing.T) {
 		w.apply(t, reading(small(`u"1`, `c\1`, 6, 1), `m"4`, 4, t0)) // the pointer stays
 		w.apply(t, reading(left(`u"1`, `c\1`, 7, 1), `m"4`, 4, t0))
 		quiet := small(`u"1`, `c\1`, 8, 2)
-		w.part.loud = 1
+		w.part.publishFrom = 1
 		w.apply(t, quiet)
-		w.part.loud = 0
+		w.part.publishFrom = 0
 		w.apply(t, reading(small(`u"1`, `c\1`, 8, 3), `m"4`, 4, t0))
 		w.apply(t, small(`u"1`, `c\1`, 8, 4))
 

@@ -24,14 +24,14 @@ func (c *chunk) audience() {
 	moved := false
 	for i := range c.groups {
 		g := &c.groups[i]
-		tells := false
+		publishable := false
 		for _, n := range g.deltas {
-			if d := &c.batch.deltas[n]; d.tells() {
-				tells = true
-				moved = moved || d.tellsPointer()
+			if d := &c.batch.deltas[n]; d.publishable() {
+				publishable = true
+				moved = moved || d.publishesPointer()
 			}
 		}
-		if tells {
+		if publishable {
 			c.listened = append(c.listened, int32(i))
 		}
 	}
@@ -51,21 +51,21 @@ func (c *chunk) audience() {
 	}
 }
 
-// tells reports whether to publish d: it was written, and is new.
-func (d *delta) tells() bool {
-	return d.loud && !d.gone && (d.state == pending || d.state == unsaid)
+// publishable reports whether to publish d: it was written, and is new.
+func (d *delta) publishable() bool {
+	return d.toPublish && !d.gone && (d.state == pending || d.state == unpublished)
 }
 
-// tellsPointer reports whether d may have moved a channel's read pointer; moves of threads'
+// publishesPointer reports whether d may have moved a channel's read pointer; moves of threads'
 // pointers are not published. For a value that was already in Redis it is unknown whether it moved
 // the pointer.
-func (d *delta) tellsPointer() bool {
-	return !d.thread() && d.tells() && (d.pointerMoved() || d.state == unsaid && d.LastRead.Seq > 0)
+func (d *delta) publishesPointer() bool {
+	return !d.thread() && d.publishable() && (d.pointerMoved() || d.state == unpublished && d.LastRead.Seq > 0)
 }
 
-// hear evaluates the answers to audience, the last ones of a transaction, and keeps only the groups
-// with listeners.
-func (c *chunk) hear(answers []*redis.Cmd) error {
+// takeAudience evaluates the answers to audience, the last ones of a transaction, and keeps only
+// the groups with listeners.
+func (c *chunk) takeAudience(answers []*redis.Cmd) error {
 	c.pointersHeard = false
 	if len(c.listened) == 0 {
 		return nil
@@ -104,13 +104,13 @@ func (c *chunk) publishes() [][]any {
 		}
 		for _, n := range g.deltas {
 			d := &c.batch.deltas[n]
-			if g.heard && d.tells() {
+			if g.heard && d.publishable() {
 				out.Command("publish")
 				out.key(prefixUnreadChannel, g.user.id)
 				out.Buf = entry.AppendUpdate(out.Buf, &d.UnreadDelta)
 				out.End()
 			}
-			if c.pointersHeard && d.tellsPointer() {
+			if c.pointersHeard && d.publishesPointer() {
 				out.Command("publish")
 				out.Str(changesChannel)
 				out.Buf = entry.AppendChange(out.Buf, &d.UnreadDelta)

@@ -44,15 +44,15 @@ type session struct {
 // part is a partition that a session owns. session.mu guards what changes.
 type part struct {
 	partition
-	token  string      // names this ownership in Redis
-	loud   int64       // records from this offset on are published; older ones already were
-	begun  int64       // the end of the log when this ownership began: another owner may have written earlier records
-	table  *table      // used by the poll loop only
-	lost   atomic.Bool // Redis names another owner
-	stored int64       // the last known cursor in Redis
-	next   int64       // everything below was applied
-	commit int64       // the group's offset
-	end    int64       // last known end of the log
+	token       string      // names this ownership in Redis
+	publishFrom int64       // records from this offset on are published; older ones already were
+	begun       int64       // the end of the log when this ownership began: another owner may have written earlier records
+	table       *table      // used by the poll loop only
+	lost        atomic.Bool // Redis names another owner
+	stored      int64       // the last known cursor in Redis
+	next        int64       // everything below was applied
+	commit      int64       // the group's offset
+	end         int64       // last known end of the log
 }
 
 func newSession(c *Cache, adm *kadm.Client, f filling) *session {
@@ -97,7 +97,7 @@ func (s *session) run(ctx context.Context) error {
 	}()
 	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.logs.WatchEnds(ctx, s.cfg.CommitEvery, s.end) })
 	err = s.consume(ctx, &group)
-	s.complain(s.bad.Rest())
+	s.logSkipped(s.bad.Rest())
 	return err
 }
 
@@ -151,7 +151,7 @@ func (s *session) apply(ctx context.Context, fetches kgo.Fetches) error {
 			s.lastBad = b.lastBad
 		}
 	}
-	s.complain(s.bad.Due(time.Now()))
+	s.logSkipped(s.bad.Due(time.Now()))
 	touched, err = s.kept(touched)
 	if err != nil {
 		return err
@@ -226,8 +226,8 @@ func (s *session) note(f *kgo.FetchTopicPartition) *part {
 	return p
 }
 
-// complain logs that count records were skipped.
-func (s *session) complain(count int) {
+// logSkipped logs that count records were skipped.
+func (s *session) logSkipped(count int) {
 	if count > 0 {
 		s.cfg.Logger.Error("records were skipped and are not cached; the error names the last one", "count", count, "error", s.lastBad)
 	}

@@ -32,7 +32,7 @@ func (b *batch) learn() {
 			d.part.table.drop(d.id)
 		case d.state == applied:
 			d.part.table.put(d.id, after(&d.UnreadDelta))
-		case (d.state == stale || d.state == unsaid) && d.asked:
+		case (d.state == stale || d.state == unpublished) && d.asked:
 			d.part.table.put(d.id, d.known)
 		}
 	}

@@ -171,7 +171,7 @@ func (w *writer) attempt(ctx context.Context, conn *redis.Conn, c *chunk) error 
 		abandon(conn)
 		return err
 	}
-	if err = c.hear(answers); err != nil {
+	if err = c.takeAudience(answers); err != nil {
 		return err
 	}
 	if said := c.publishes(); len(said) > 0 {

@@ -35,9 +35,9 @@ func (c *chunk) mark() {
 	out.Str(markedFor)
 }
 
-// vouches reports whether a cursor will move past some of the chunk's values, because not all of
+// needsMark reports whether a cursor will move past some of the chunk's values, because not all of
 // them have other owners by now.
-func (c *chunk) vouches() bool {
+func (c *chunk) needsMark() bool {
 	for i := range c.groups {
 		for _, n := range c.groups[i].deltas {
 			if c.batch.deltas[n].state != skipped {

@@ -177,7 +177,7 @@ func (g *Gateway) takeChannel(r *kgo.Record, d *decoder) error {
 		return err
 	}
 	if loading { // before interest is read, see there
-		g.told[events.PartitionOf(r.Key, g.cfg.Partitions)].Note(d.record.Stamp.M)
+		g.reached[events.PartitionOf(r.Key, g.cfg.Partitions)].Note(d.record.Stamp.M)
 	}
 	g.hubs.each(g.hubs.interest.Of(r.Key), func(h *hub) {
 		h.traced = d.traced.At(r)

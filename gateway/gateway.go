@@ -35,10 +35,10 @@ type Gateway struct {
 	// seen is, per partition of chat.messages, the offset after the record that the feed is passing
 	// on.
 	seen []atomic.Int64
-	// told is, per partition, the same offset according to channel records that came during loads.
-	// It may be ahead of seen.
-	told  []view.Highest
-	loads atomic.Int64 // inboxes that are being read or installed
+	// reached is, per partition, the same offset according to channel records that came during
+	// loads. It may be ahead of seen.
+	reached []view.Highest
+	loads   atomic.Int64 // inboxes that are being read or installed
 	// logTimes are lower bounds of the log times of chat.messages; see listed.go.
 	logTimes []view.Highest
 
@@ -63,7 +63,7 @@ func New(c Config) (*Gateway, error) {
 	}
 	l := c.Limits
 	g := &Gateway{
-		cfg: c, id: crand.Text(), seen: make([]atomic.Int64, c.Partitions), told: make([]view.Highest, c.Partitions), began: c.Now(),
+		cfg: c, id: crand.Text(), seen: make([]atomic.Int64, c.Partitions), reached: make([]view.Highest, c.Partitions), began: c.Now(),
 		query:     c.Query,
 		logTimes:  make([]view.Highest, c.Partitions),
 		snapshots: make(chan struct{}, l.Snapshots),

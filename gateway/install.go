@@ -93,7 +93,7 @@ func (w *installing) register() (after []string) {
 			e.view.Channel = id
 			g.applyMembership(u, e, id, true, s.M)
 		})
-		reach := max(g.seen[p].Load(), g.told[p].Load()) // read only after applyMembership: see interest
+		reach := max(g.seen[p].Load(), g.reached[p].Load()) // read only after applyMembership: see interest
 		if known != nil {
 			reach = known.Reach()
 		}
@@ -101,7 +101,7 @@ func (w *installing) register() (after []string) {
 	}
 	for p, reach := range passed {
 		if reach > in.at[p].M {
-			after = g.passed(after, p, max(reach, g.seen[p].Load(), g.told[p].Load()))
+			after = g.passed(after, p, max(reach, g.seen[p].Load(), g.reached[p].Load()))
 		}
 	}
 	return after

@@ -14,12 +14,12 @@ import (
 // sends it again: the inbox has to be read once more.
 func TestAnInboxReachesWhatOthersWereTold(t *testing.T) {
 	for _, c := range []struct {
-		name        string
-		known       bool  // bob is connected
-		told, seen  int64 // how far the channel's record reaches, and how far the feed has seen
-		inbox       int64
-		want        []string
-		asksTheRest bool // if the inbox is installed as it is
+		name          string
+		known         bool  // bob is connected
+		reached, seen int64 // how far the channel's record reaches, and how far the feed has seen
+		inbox         int64
+		want          []string
+		asksTheRest   bool // if the inbox is installed as it is
 	}{
 		{"the inbox includes what bob was told", true, 10, 11, 10, nil, false},
 		{"bob was told more", true, 11, 11, 10, []string{"chat.messages/0/10"}, true},
@@ -35,7 +35,7 @@ func TestAnInboxReachesWhatOthersWereTold(t *testing.T) {
 		if c.known {
 			bob := &user{id: "bob", hub: h, entries: map[string]*entry{}}
 			h.setMember(bob, bob.entryOf("crowd"), "crowd", true)
-			h.channels["crowd"].Record = &events.ChannelRecord{Large: true, Stamp: events.Stamp{M: c.told}}
+			h.channels["crowd"].Record = &events.ChannelRecord{Large: true, Stamp: events.Stamp{M: c.reached}}
 		}
 		ann := &user{id: "ann", hub: h, entries: map[string]*entry{}}
 		in := &inbox{channels: []view.View{{Channel: "crowd", Member: true}}, at: view.Position{0: {M: c.inbox}}, threadsAt: view.Position{}}

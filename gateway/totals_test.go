@@ -16,7 +16,7 @@ import (
 func bare() *Gateway {
 	g := &Gateway{
 		cfg: Config{Partitions: 1, Topics: Topics{Messages: events.TopicMessages}, Limits: Limits{}.WithDefaults(), Now: time.Now}, door: admission.New(admission.Config{}),
-		seen: make([]atomic.Int64, 1), told: make([]view.Highest, 1), logTimes: make([]view.Highest, 1), asks: make(chan ask, 8),
+		seen: make([]atomic.Int64, 1), reached: make([]view.Highest, 1), logTimes: make([]view.Highest, 1), asks: make(chan ask, 8),
 	}
 	g.alarms = alarm.New(func() time.Time { return g.cfg.Now() }, g.ring)
 	g.hubs = newHubs(1, g.alarms)

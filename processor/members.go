@@ -24,7 +24,7 @@ func MembersOf(g kadm.DescribedGroup) []Member {
 			one.InstanceID = *m.InstanceID
 		}
 		if join, ok := m.Join.AsConsumer(); ok {
-			one.Advertise, one.Standbys, one.Settings = group.Said(join.UserData)
+			one.Advertise, one.Standbys, one.Settings = group.PublishedBy(join.UserData)
 		}
 		list = append(list, one)
 	}

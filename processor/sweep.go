@@ -81,7 +81,7 @@ func (p *Processor) sweepStore(ctx context.Context, n int32) error {
 	if removed, err := home.RemoveUnused(home.FS(p.cfg), dir, since); !removed {
 		return err
 	}
-	p.letGo(n)
+	p.dropStore(n)
 	p.metrics.StoresRemoved.Inc()
 	p.log.Info("the store of a partition that moved to another node is removed", "partition", n, "dir", dir, "unused_since", since,
 		"store_retention", p.cfg.StoreRetention)
@@ -118,8 +118,8 @@ func (p *Processor) reserve(n int32) (done func(), ok bool) {
 	return func() { close(gone) }, true
 }
 
-// letGo removes a partition's store from the data that this member sends with its next join.
-func (p *Processor) letGo(n int32) {
+// dropStore removes a partition's store from the data that this member sends with its next join.
+func (p *Processor) dropStore(n int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.storesOnDisk = slices.DeleteFunc(slices.Clone(p.storesOnDisk), func(h int32) bool { return h == n })

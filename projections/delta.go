@@ -44,7 +44,7 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.R
 		n := p.rules.CountsOf(c, r, &s)
 		m.Mentions, m.DirectMentions, m.OfflineUnread = n.Mentions, n.Direct, p.rules.OfflineUnread(c, r, &s)
 		if !m.Large {
-			p.tellUnread(m, c, r, &n)
+			p.setUnread(m, c, r, &n)
 			m.Latest = p.latestBytes(c)
 		}
 	}
@@ -77,8 +77,8 @@ func (p *Partition) beginDelta(c *state.Channel, r, pair *state.Row, s *rules.Sc
 	return m
 }
 
-// tellUnread sets the unread count, the first unread message and the first mention.
-func (p *Partition) tellUnread(m *events.UnreadDelta, c *state.Channel, r *state.Row, n *rules.Counts) {
+// setUnread sets the unread count, the first unread message and the first mention.
+func (p *Partition) setUnread(m *events.UnreadDelta, c *state.Channel, r *state.Row, n *rules.Counts) {
 	m.Unread = n.Unread
 	if n.First > 0 {
 		m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.First, &r.FirstSeq, &r.FirstID), Seq: n.First}
@@ -171,7 +171,7 @@ func (p *Partition) headBytes(c *state.Channel, seq uint32) events.Head {
 	}
 	e := p.rules.EntryAt(c, seq)
 	h := events.Head{Seq: seq, At: e.Time}
-	if c.Tells(&e, p.rules.Settings.IndexRetention) {
+	if c.InDeltas(&e, p.rules.Settings.IndexRetention) {
 		h.MessageID, h.SenderID, h.Preview = e.ID, e.Sender, e.Preview
 	}
 	return h
@@ -201,7 +201,7 @@ func (p *Partition) firstMention(c *state.Channel, r *state.Row, n *rules.Counts
 	known := *memory
 	if known.Seq != seq || c.PastRetention(p.rules.Settings.IndexRetention) {
 		e := p.rules.EntryAt(c, seq)
-		if !c.Tells(&e, p.rules.Settings.IndexRetention) {
+		if !c.InDeltas(&e, p.rules.Settings.IndexRetention) {
 			return events.Ref{Seq: seq}
 		}
 		known.Seq, known.ID = seq, append(known.ID[:0], e.ID...)
@@ -219,7 +219,7 @@ func (p *Partition) idBytes(c *state.Channel, seq uint32, memSeq, mem *uint32) [
 	if c.InTail(seq) {
 		return e.ID
 	}
-	if !c.Tells(&e, p.rules.Settings.IndexRetention) {
+	if !c.InDeltas(&e, p.rules.Settings.IndexRetention) {
 		return nil
 	}
 	p.rules.Blobs.Release(*mem)
@@ -272,7 +272,7 @@ func (p *Partition) drainThread(d *Deltas, c *state.Channel, r *state.Row, repli
 	if m.Member {
 		n := p.rules.ThreadCounts(c, r, &s)
 		m.Mentions, m.DirectMentions, m.TouchedAt = n.Mentions, n.Direct, p.rules.TouchedAt(c, &s)
-		p.tellUnread(m, c, r, &n)
+		p.setUnread(m, c, r, &n)
 		m.Latest = p.headBytes(c, s.Newest)
 	}
 	p.keepUnread(d, m, p.rules.Users.At(r.User).Murmur)

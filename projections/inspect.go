@@ -44,12 +44,12 @@ type RecordStats struct {
 //
 // Inspect recomputes the digest from all records, and returns an error if the header has a
 // different one.
-func Inspect(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, true) }
+func Inspect(dir string, fs vfs.FS) (*Inspection, error) { return inspectDir(dir, fs, true) }
 
 // InspectHeader does the same without reading the records, so it is fast for a store of any size.
-func InspectHeader(dir string, fs vfs.FS) (*Inspection, error) { return look(dir, fs, false) }
+func InspectHeader(dir string, fs vfs.FS) (*Inspection, error) { return inspectDir(dir, fs, false) }
 
-func look(dir string, fs vfs.FS, records bool) (x *Inspection, err error) {
+func inspectDir(dir string, fs vfs.FS, records bool) (x *Inspection, err error) {
 	f := store.NewFuse(dir, store.Options{FS: fs}, func(error) {})
 	db, tables, err := store.OpenReadOnly(dir, store.PebbleOptions(f, store.Options{FS: fs}))
 	if err != nil {

@@ -39,11 +39,11 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []state.Ou
 	if c.Flags&state.ChannelDeleted != 0 || len(list) == 0 { // empty if all receipts belonged to users who are erased now
 		return
 	}
-	for _, o := range state.Telling(list) {
+	for _, o := range state.Condense(list) {
 		t.spend(1)
 		e := p.rules.EntryAt(c, o.Seq)
 		r := events.Receipt{UserID: p.rules.UserID(o.User), Seq: o.Seq, At: o.At}
-		if c.Tells(&e, p.rules.Settings.IndexRetention) {
+		if c.InDeltas(&e, p.rules.Settings.IndexRetention) {
 			r.MessageID = e.ID
 		}
 		switch o.Kind {

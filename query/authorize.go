@@ -28,8 +28,8 @@ type authorizer struct {
 	service  *service
 }
 
-// who returns the caller that judge.go has determined.
-func who(ctx context.Context) (auth.Identity, error) {
+// caller returns the caller that judge.go has determined.
+func caller(ctx context.Context) (auth.Identity, error) {
 	id, known := auth.IdentityOf(ctx)
 	if !known {
 		return id, fault.Unauthenticated("no token: send it as Authorization: Bearer")
@@ -89,7 +89,7 @@ func (a *authorizer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if a.verifier == nil {
 			return next(ctx, req)
 		}
-		id, err := who(ctx)
+		id, err := caller(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func (a *authorizer) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 		if a.verifier == nil {
 			return next(ctx, conn)
 		}
-		id, err := who(ctx)
+		id, err := caller(ctx)
 		if err != nil {
 			return err
 		}

@@ -107,8 +107,8 @@ func codeLabel(err error) string {
 	return connect.CodeOf(err).String()
 }
 
-// reveal logs the cause of an error that the caller does not see.
-func (m *metrics) reveal(ctx context.Context, method string, err error) {
+// logCause logs the cause of an error that the caller does not see.
+func (m *metrics) logCause(ctx context.Context, method string, err error) {
 	if why := fault.Cause(err); why != nil {
 		m.log.Warn("a call could not be answered", "method", method, "err", why, "request_id", obs.RequestID(ctx))
 	}
@@ -121,7 +121,7 @@ func (m *metrics) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		res, err := next(ctx, req)
 		name := path.Base(req.Spec().Procedure)
 		m.calls.WithLabelValues(name, codeLabel(err)).Inc()
-		m.reveal(ctx, name, err)
+		m.logCause(ctx, name, err)
 		traced := ""
 		if m.trace != nil {
 			traced = trace.TraceID(m.trace.Of(ctx))
@@ -136,7 +136,7 @@ func (m *metrics) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		err := next(ctx, conn)
 		m.calls.WithLabelValues(path.Base(conn.Spec().Procedure), codeLabel(err)).Inc()
-		m.reveal(ctx, path.Base(conn.Spec().Procedure), err)
+		m.logCause(ctx, path.Base(conn.Spec().Procedure), err)
 		return err
 	}
 }

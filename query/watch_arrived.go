@@ -39,15 +39,15 @@ func (w *localWatch) arrive(ctx context.Context) error {
 			return err
 		}
 		list.Room.Free()
-		if err := w.tell(ctx, p, channels); err != nil {
+		if err := w.send(ctx, p, channels); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lookBack ends the watch if a partition that was left out must be called again.
-func (w *localWatch) lookBack() error {
+// checkLeftOut ends the watch if a partition that was left out must be called again.
+func (w *localWatch) checkLeftOut() error {
 	about := owners.User(w.userID, nil)
 	for _, p := range w.out {
 		if w.s.owners.Back(p, about) {

@@ -45,7 +45,7 @@ type readThread struct {
 
 // changed sends the channels that changed in the i-th partition.
 func (w *localWatch) changed(ctx context.Context, i int) error {
-	return w.tell(ctx, w.partitions[i], w.watchers[i].Changed())
+	return w.send(ctx, w.partitions[i], w.watchers[i].Changed())
 }
 
 // levelsEnded sends the channels whose level ended.
@@ -60,15 +60,15 @@ func (w *localWatch) levelsEnded(ctx context.Context) error {
 		in[p] = append(in[p], id)
 	}
 	for p, channels := range in {
-		if err := w.tell(ctx, p, channels); err != nil {
+		if err := w.send(ctx, p, channels); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell sends channels of partition p.
-func (w *localWatch) tell(ctx context.Context, p int32, channels []string) error {
+// send sends channels of partition p.
+func (w *localWatch) send(ctx context.Context, p int32, channels []string) error {
 	c := &changes{channels: channels}
 	for len(c.channels) > 0 {
 		r, err := w.readChanges(ctx, p, c)
@@ -105,7 +105,7 @@ func (w *localWatch) readChanges(ctx context.Context, p int32, c *changes) (r re
 	err = w.s.read(p, func(part *projections.Partition) {
 		defer part.TimeHold("WatchUnread")()
 		views, r.position = part.BeginViews(), part.Position()
-		w.look(part, views, c, &r)
+		w.readLocked(part, views, c, &r)
 	})
 	if err != nil {
 		return r, err
@@ -115,9 +115,9 @@ func (w *localWatch) readChanges(ctx context.Context, p int32, c *changes) (r re
 	return r, begun.End(ctx)
 }
 
-// look reads changes until there are none left or watchHold is over. The caller holds the
+// readLocked reads changes until there are none left or watchHold is over. The caller holds the
 // partition's lock.
-func (w *localWatch) look(part *projections.Partition, views *projections.Views, c *changes, r *reading) {
+func (w *localWatch) readLocked(part *projections.Partition, views *projections.Views, c *changes, r *reading) {
 	for until := w.s.now().Add(watchHold); len(c.channels) > 0; {
 		channelID := c.channels[0]
 		if c.list == nil {

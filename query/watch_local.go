@@ -172,7 +172,7 @@ func (w *localWatch) follow(ctx context.Context) error {
 		case i == ended:
 			err = w.levelsEnded(ctx)
 		case i == back:
-			if err = w.lookBack(); err == nil {
+			if err = w.checkLeftOut(); err == nil {
 				continue // nothing was sent
 			}
 		case i == arrived && !open:

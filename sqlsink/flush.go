@@ -142,7 +142,7 @@ func (s *session) flush(ctx context.Context) error {
 		s.bad.Add(b.tally.bad)
 		s.lastBad = b.tally.lastBad
 	}
-	s.complain(s.bad.Due(time.Now()))
+	s.logSkipped(s.bad.Due(time.Now()))
 	b.reset()
 	s.fill.complete = complete
 	s.sink.complete.Set(complete)
@@ -150,8 +150,8 @@ func (s *session) flush(ctx context.Context) error {
 	return nil
 }
 
-// complain logs that count records were skipped.
-func (s *session) complain(count int) {
+// logSkipped logs that count records were skipped.
+func (s *session) logSkipped(count int) {
 	if count > 0 {
 		s.cfg.Logger.Error("records were skipped and are not in the database; the error names the last one", "count", count, "error", s.lastBad)
 	}

@@ -94,7 +94,7 @@ func (s *session) run(ctx context.Context) error {
 	}()
 	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.logs.WatchEnds(ctx, s.cfg.CommitEvery, s.end) })
 	err = s.consume(ctx, &group)
-	s.complain(s.bad.Rest())
+	s.logSkipped(s.bad.Rest())
 	return err
 }
 

@@ -119,7 +119,7 @@ func (q *Reporter) session(ctx context.Context) error {
 		return fmt.Errorf("client of Kafka: %w", err)
 	}
 	defer func() {
-		q.complain(q.passed.Rest())
+		q.logSkipped(q.passed.Rest())
 		if err := kafkaadmin.Leave(cl, kafkaadmin.LeavePatience); err != nil {
 			c.Logger.Warn("reporting queued messages stops", "group", c.Group, "err", err)
 		}

@@ -21,7 +21,7 @@ const judgeTries = 3
 // judgeOrPass judges a batch. If that panics, it judges each record alone, so that only the faulty
 // one is skipped.
 func (q *Reporter) judgeOrPass(ctx context.Context, records []*kgo.Record) error {
-	defer func() { q.complain(q.passed.Due(time.Now())) }()
+	defer func() { q.logSkipped(q.passed.Due(time.Now())) }()
 	err := q.judgeGuarded(ctx, records)
 	if guard.Of(err) == nil {
 		return err
@@ -61,8 +61,8 @@ func (q *Reporter) judgeGuarded(ctx context.Context, records []*kgo.Record) erro
 	return err
 }
 
-// complain logs that n messages were skipped.
-func (q *Reporter) complain(n int) {
+// logSkipped logs that n messages were skipped.
+func (q *Reporter) logSkipped(n int) {
 	if n > 0 {
 		q.cfg.Logger.Error("messages are skipped and not reported as queued, because checking them panics; the error names the last one",
 			append(guard.Attrs(q.lastPassed), "messages", n)...)

@@ -182,8 +182,8 @@ func decodeDuties(b []byte) Duties {
 	return d
 }
 
-// Said decodes the parts of a member's data that operators need.
-func Said(userData []byte) (advertise string, standbys int, settings string) {
+// PublishedBy decodes the parts of a member's data that operators need.
+func PublishedBy(userData []byte) (advertise string, standbys int, settings string) {
 	d := decodeMemberData(userData)
 	return d.Advertise, d.Standbys, d.Settings
 }

@@ -25,8 +25,8 @@ func (h *Home) openDir(dir string) (setup.Fold, error) {
 	return f, nil
 }
 
-// letGo closes a store that is no longer needed, if there is one.
-func letGo(f *setup.Fold) error {
+// closeUnneeded closes a store that is no longer needed, if there is one.
+func closeUnneeded(f *setup.Fold) error {
 	open := *f
 	if open == nil {
 		return nil

@@ -60,7 +60,7 @@ func (h *Home) restore(ctx context.Context, m *snapshot.Manifest, dir string, f 
 		return errors.Join(err, fs.RemoveAll(temp))
 	}
 	if *f != nil {
-		if err := letGo(f); err != nil {
+		if err := closeUnneeded(f); err != nil {
 			h.log.Warn("the store that a snapshot replaces was not closed cleanly", "partition", h.partition, "err", err)
 		}
 		h.forgetReplaced(dir) // left from an earlier restore that could not remove it

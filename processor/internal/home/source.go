@@ -112,7 +112,7 @@ func (h *Home) orSnapshot(dir string, f *setup.Fold) error {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return errors.Join(fmt.Errorf("partition %d: its restoring was interrupted: %w", h.partition, context.Cause(ctx)), letGo(f))
+			return errors.Join(fmt.Errorf("partition %d: its restoring was interrupted: %w", h.partition, context.Cause(ctx)), closeUnneeded(f))
 		case h.stranded(dir, f):
 			return fmt.Errorf("partition %d: the store that a snapshot was to replace cannot be put back: %w", h.partition, err)
 		}

@@ -39,7 +39,7 @@ func (w *Worker) start(now time.Time, o opening.Plan, ends projections.Position)
 	if w.replaying {
 		w.merge.Limit(&o.Until)
 	}
-	w.tellFold()
+	w.setPublishing()
 	remaining, _ := o.Remaining(w.Fold.Position())
 	w.log.Info("partition opens", "partition", w.Number, "position", w.Fold.Position(), "until", o.Until,
 		"records", remaining, "replays", w.replaying)
@@ -97,7 +97,7 @@ func (w *Worker) advanceOpening(now time.Time) {
 // the partition answers no queries before it is there.
 func (w *Worker) startPublishing(now time.Time, goal projections.Position) {
 	w.replaying = false
-	w.tellFold()
+	w.setPublishing()
 	w.merge.Limit(nil)
 	if w.plan.Republish {
 		w.Fold.Republish(w.plan.RepublishSince)
@@ -107,8 +107,9 @@ func (w *Worker) startPublishing(now time.Time, goal projections.Position) {
 	w.goLiveAtGoal(now)
 }
 
-// tellFold sets whether the fold's changes are published. It is called when everything is drained.
-func (w *Worker) tellFold() {
+// setPublishing sets whether the fold's changes are published. It is called when everything is
+// drained.
+func (w *Worker) setPublishing() {
 	w.Fold.Lock()
 	defer w.Fold.Unlock()
 	w.Fold.Quiet(w.replaying)

@@ -5,8 +5,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// retract records that a read named a deleted channel. offset is the read's.
-func (p *Fold) retract(ci uint32, m *events.Read, offset int64) {
+// noteFarewell records that a read named a deleted channel. offset is the read's.
+func (p *Fold) noteFarewell(ci uint32, m *events.Read, offset int64) {
 	if p.Replaying {
 		return
 	}

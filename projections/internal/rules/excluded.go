@@ -88,8 +88,8 @@ func (p *Fold) AskOf(c *state.Channel, r *state.Row, s *Scope, above uint32) boo
 	return listed > MaxListed && len(p.excluded(c, s, above, MaxListed+1)) > MaxListed
 }
 
-// asks is AskOf for the current state of a row.
-func (p *Fold) asks(c *state.Channel, r *state.Row) bool {
+// mustAsk is AskOf for the current state of a row.
+func (p *Fold) mustAsk(c *state.Channel, r *state.Row) bool {
 	s := p.ScopeOf(c, r)
 	return p.AskOf(c, r, &s, max(s.Pointer, r.Baseline))
 }

@@ -119,7 +119,7 @@ func (p *Fold) threadsRead(c *state.Channel, r *state.Row, before uint32) {
 	for fi := r.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
 		f := p.Follows.At(fi)
 		t := p.Rows.At(f.Row)
-		if !saidWithin(&p.Threads.At(f.Thread).Live, low, high) && f.LastSeen != state.SeenUnknown &&
+		if !anyWithin(&p.Threads.At(f.Thread).Live, low, high) && f.LastSeen != state.SeenUnknown &&
 			!t.HasMarks() && !p.ExtraOfPair(t).Holds() {
 			continue
 		}
@@ -130,8 +130,8 @@ func (p *Fold) threadsRead(c *state.Channel, r *state.Row, before uint32) {
 	}
 }
 
-// saidWithin reports whether a set has a member in (low, high].
-func saidWithin(live *seqset.Set, low, high uint32) bool {
+// anyWithin reports whether a set has a member in (low, high].
+func anyWithin(live *seqset.Set, low, high uint32) bool {
 	if live.Max() <= low {
 		return false
 	}

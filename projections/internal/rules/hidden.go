@@ -28,7 +28,7 @@ func (p *Fold) hideFrom(ci uint32, c *state.Channel, m *events.Message, seq uint
 		tell := false
 		if counted && c.Flags&state.ChannelLarge != 0 && r.Flags&state.RowMember != 0 {
 			s := p.PointerOf(c, r)
-			tell = !p.hiddenFromAbove(c, r, max(s.Pointer, r.Baseline)) && !p.asks(c, r)
+			tell = !p.hiddenFromAbove(c, r, max(s.Pointer, r.Baseline)) && !p.mustAsk(c, r)
 		}
 		p.EnsureHidden(r).From.Add(seq)
 		p.TouchPairExtra(ref, r)

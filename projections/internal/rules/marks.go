@@ -20,9 +20,9 @@ func (p *Fold) list(ref uint32, flag uint8) {
 	}
 }
 
-// outThread lists a thread for the next drain, which checks all its followers. As with messages in
+// markThread lists a thread for the next drain, which checks all its followers. As with messages in
 // a small channel, many changes make one delta for each follower.
-func (p *Fold) outThread(ti uint32) {
+func (p *Fold) markThread(ti uint32) {
 	if t := p.Threads.At(ti); t.Flags&state.ThreadListed == 0 {
 		t.Flags |= state.ThreadListed
 		p.OutThreads = append(p.OutThreads, ti)
@@ -32,7 +32,7 @@ func (p *Fold) outThread(ti uint32) {
 // listThread is outThread for changes that only some followers see: it checks each follower at
 // once. Such changes are rare. A reply changes something for all followers, so it uses outThread.
 func (p *Fold) listThread(ti uint32) {
-	p.outThread(ti)
+	p.markThread(ti)
 	for fi := p.Threads.At(ti).Follows; fi != 0; fi = p.Follows.At(fi).Next {
 		p.noteThread(p.Rows.At(p.Follows.At(fi).Row))
 	}

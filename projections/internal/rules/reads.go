@@ -17,7 +17,7 @@ func (p *Fold) FoldRead(m *events.Read, offset, timestamp int64) state.Outcome {
 	near := p.Warmth.NextRead()
 	ci, c := p.EnsureChannelNear(near.Channel, m.ChannelID)
 	if c.Flags&state.ChannelDeleted != 0 {
-		p.retract(ci, m, offset)
+		p.noteFarewell(ci, m, offset)
 		return state.OutcomeIgnored
 	}
 	p.FirstTouch(ci, c)
@@ -258,7 +258,7 @@ func (p *Fold) markedUnread(ref uint32, c *state.Channel, r *state.Row, m *event
 		return state.OutcomeTooManyHeld
 	}
 	before := p.Signature(c, r)
-	p.part(ref, r)
+	p.keepThreadTargets(ref, r)
 	r.Marks++
 	if p.Resolve(c, r, h) {
 		p.keep(ref, r, x, h)

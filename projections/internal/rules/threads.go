@@ -87,7 +87,7 @@ func (p *Fold) replied(c *state.Channel, e *history.Entry, in reply) {
 	if wasGone { // the thread may be gone again before the drain
 		p.listThread(in.thread)
 	} else {
-		p.outThread(in.thread)
+		p.markThread(in.thread)
 	}
 }
 

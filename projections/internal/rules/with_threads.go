@@ -56,9 +56,9 @@ func (p *Fold) readApart(ref uint32, r *state.Row, h *state.PendingEvent) bool {
 	return true
 }
 
-// part copies how far the user read the channel with its threads into a thread's own row, before
-// its first mark.
-func (p *Fold) part(ref uint32, r *state.Row) {
+// keepThreadTargets copies how far the user read the channel with its threads into a thread's own
+// row, before its first mark.
+func (p *Fold) keepThreadTargets(ref uint32, r *state.Row) {
 	if r.Flags&state.RowThread == 0 || r.Marks > 0 {
 		return
 	}

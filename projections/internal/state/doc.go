@@ -1,6 +1,6 @@
 // Package state has a partition's data in memory: channels, users and pairs, the positions of its
-// inputs, and the marks that the rules leave for drains and cuts. It uses no database and no lock. A
-// Backing gives it records that are not in memory.
+// inputs, and the marks that the rules leave for drains and cuts. It uses no database and no lock.
+// A Backing gives it records that are not in memory.
 //
 //	state.go         State, the marks, and access to the store
 //	rows.go          channels, pairs and users, most of them without pointers
@@ -24,7 +24,7 @@
 //	waiters.go       triggers: which rows wait for an id, a seq or a time
 //	dirty.go         marks for the next cut
 //	marks.go         marks for the next drain
-//	telling.go       dropping redundant receipts
+//	condense.go      dropping redundant receipts
 //	warm.go          touching the memory that the next events need
 //	heap_bytes.go    the memory that all of this takes
 package state

@@ -27,7 +27,7 @@ func (p *State) EnsureChannel(id []byte) (uint32, *Channel) {
 		return i, p.Channels.At(i)
 	}
 	i, c := p.NewChannel(id)
-	p.comeBack(i, c, id)
+	p.loadIfCold(i, c, id)
 	return i, c
 }
 
@@ -159,9 +159,9 @@ func (p *State) PairOrNone(ci uint32, userID string) *Row {
 	return &Row{Channel: ci, Ord: NoOrdinal}
 }
 
-// comeBack loads a new channel if it is a cold one. A cold channel has only what deleteChannel and
-// evict leave.
-func (p *State) comeBack(ci uint32, c *Channel, id []byte) {
+// loadIfCold loads a new channel if it is a cold one. A cold channel has only what deleteChannel
+// and evict leave.
+func (p *State) loadIfCold(ci uint32, c *Channel, id []byte) {
 	if !p.Cold.Has(xxh3.Hash(id)) {
 		return
 	}

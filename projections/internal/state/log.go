@@ -138,14 +138,14 @@ func (p *State) Visible(c *Channel, seq uint32, horizon int64) bool {
 	return e.LogTime <= horizon
 }
 
-// Tells reports whether deltas include a message's id, sender and preview. Unlike a query it uses
-// the log time at the channel's head, so that a delta is a function of its stamp.
-func (c *Channel) Tells(e *history.Entry, retention int64) bool {
+// InDeltas reports whether deltas include a message's id, sender and preview. Unlike a query it
+// uses the log time at the channel's head, so that a delta is a function of its stamp.
+func (c *Channel) InDeltas(e *history.Entry, retention int64) bool {
 	return c.InTail(e.Seq) || c.LogTime-e.Time <= retention
 }
 
 // PastRetention reports whether any message of the channel can have left the index, by the rule of
-// Tells.
+// InDeltas.
 func (c *Channel) PastRetention(retention int64) bool { return c.LogTime-c.FirstTime > retention }
 
 // InIndex reports whether queries still include a message's id, sender and preview.

@@ -46,7 +46,7 @@ func (v *Views) wantSeq(c *state.Channel, id []byte, ref *Ref) {
 	}
 	seed := p.rules.SeedOf(c)
 	if c.HeadSeq-seed <= history.BlockLen || ok && c.Flags&state.ChannelReposted == 0 {
-		w.tell()
+		w.settle()
 		return
 	}
 	if v.m == nil && v.err == nil {
@@ -79,8 +79,8 @@ func recentBlocks(now *overlay.Overlay, channel []byte, full uint32) map[uint32]
 	return recent
 }
 
-// tell sets the seq from the results of memory.
-func (w *wantedSeq) tell() {
+// settle sets the seq from the results of memory.
+func (w *wantedSeq) settle() {
 	if w.ref.Seq = w.found; w.found == 0 {
 		w.ref.Seq = w.kept
 	}
@@ -113,7 +113,7 @@ func (v *Views) fillSeqs(ctx context.Context) error {
 			w.ref.Seq = x.Seq
 			continue
 		}
-		w.tell()
+		w.settle()
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func (s *Sweep) collect(p *Queries, u uint32) (all bool) {
 				*x = sweptPair{ref: s.next, ch: r.Channel}
 				s.retries++
 			}
-			if s.look(p, r, x); !x.done {
+			if s.evaluate(p, r, x); !x.done {
 				return false
 			}
 		}
@@ -168,7 +168,7 @@ func (s *Sweep) check(p *Queries, u uint32) (complete bool) {
 		}
 		if !x.done {
 			s.version++
-			s.look(p, r, &x)
+			s.evaluate(p, r, &x)
 		}
 		pairs = append(pairs, x)
 		if !x.done {
@@ -197,8 +197,8 @@ func (x *sweptPair) stands(p *Queries, r *state.Row) bool {
 		(x.next == 0 || p.rules.Follows.Has(x.next) && p.rules.Follows.At(x.next).Pair == x.ref)
 }
 
-// look evaluates the rest of a pair, as far as the limit of this hold allows.
-func (s *Sweep) look(p *Queries, r *state.Row, x *sweptPair) {
+// evaluate evaluates the rest of a pair, as far as the limit of this hold allows.
+func (s *Sweep) evaluate(p *Queries, r *state.Row, x *sweptPair) {
 	if s.left() <= 0 {
 		return
 	}
@@ -236,14 +236,14 @@ func (s *Sweep) look(p *Queries, r *state.Row, x *sweptPair) {
 		var batch [sweepBatch]uint32
 		for _, fi := range s.warmThreads(p, x.next, batch[:min(n, sweepBatch)]) {
 			s.Looks++
-			s.lookAtThread(p, c, x, fi)
+			s.evaluateThread(p, c, x, fi)
 		}
 	}
 	x.next, x.done = 0, true
 }
 
-// lookAtThread evaluates the next thread of a pair.
-func (s *Sweep) lookAtThread(p *Queries, c *state.Channel, x *sweptPair, fi uint32) {
+// evaluateThread evaluates the next thread of a pair.
+func (s *Sweep) evaluateThread(p *Queries, c *state.Channel, x *sweptPair, fi uint32) {
 	f := p.rules.Follows.At(fi)
 	x.next = f.Sibling
 	row := p.rules.Rows.At(f.Row)

@@ -85,8 +85,8 @@ func fit[T any](old, list []T, more int) []T {
 	return append(old[:0], list...)
 }
 
-// leave returns m to its pool.
-func (m *sweepMemory) leave() {
+// recycle returns m to its pool.
+func (m *sweepMemory) recycle() {
 	m.forget()
 	switch {
 	case m.fitted:

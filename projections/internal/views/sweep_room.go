@@ -88,7 +88,7 @@ func (s *Sweep) Aside() (bytes int) {
 	s.aside, s.p, s.roomy, s.retries, s.Looks = weak.Make(s.p), nil, false, 0, 0
 	if !m.fitted {
 		s.mem = m.fit()
-		m.leave()
+		m.recycle()
 	}
 	return s.mem.bytes()
 }
@@ -101,6 +101,6 @@ func (s *Sweep) Free() {
 	m := s.mem
 	s.mem, s.p, s.roomy = nil, nil, false
 	if m != nil {
-		m.leave()
+		m.recycle()
 	}
 }

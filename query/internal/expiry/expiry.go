@@ -34,7 +34,7 @@ type end struct {
 
 // New creates a clock, which calls failed after a panic.
 func New(now func() time.Time, failed func(*guard.Error)) *Clock {
-	return &Clock{set: alarm.New(now, func(e end) { e.stream.tell(e.channelID) }), failed: failed}
+	return &Clock{set: alarm.New(now, func(e end) { e.stream.notify(e.channelID) }), failed: failed}
 }
 
 // Stream collects the channels of one stream whose level has ended. It coalesces: it holds each
@@ -98,7 +98,7 @@ func (s *Stream) Stop() {
 	s.clock.leave()
 }
 
-func (s *Stream) tell(channelID string) {
+func (s *Stream) notify(channelID string) {
 	s.mu.Lock()
 	s.due[channelID] = struct{}{}
 	s.mu.Unlock()

@@ -71,8 +71,8 @@ func UnavailableFor(cause error, format string, args ...any) error {
 	return err
 }
 
-// Sayable returns an error's text for callers, without the addresses in network errors.
-func Sayable(err error) string {
+// Public returns an error's text for callers, without the addresses in network errors.
+func Public(err error) string {
 	var (
 		network net.Error
 		op      *net.OpError

@@ -64,7 +64,7 @@ func TestSayable(t *testing.T) {
 		err  error
 		want string
 	}{{fmt.Errorf("write: %w", op), "the brokers do not answer"}, {errors.New("too large"), "too large"}} {
-		if got := Sayable(c.err); got != c.want {
+		if got := Public(c.err); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -183,5 +183,5 @@ func (g *Service) produce(ctx context.Context, records []*kgo.Record) error {
 			index, topic, len(records), fails)
 	}
 	return fault.Unavailable("%d of %d events were not acknowledged, the first is events[%d] to %s: %s; send the call again, "+
-		"what was written is told apart", fails, len(records), index, topic, fault.Sayable(first))
+		"what was written is told apart", fails, len(records), index, topic, fault.Public(first))
 }

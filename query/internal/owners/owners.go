@@ -80,7 +80,7 @@ func (f *Finder) owner(ctx context.Context, p int32, notLive error) (string, err
 	url, err := f.Node.Owner(ctx, p)
 	switch {
 	case err != nil:
-		return "", fault.UnavailableFor(err, "partition %d has no known owner right now: %s", p, fault.Sayable(err))
+		return "", fault.UnavailableFor(err, "partition %d has no known owner right now: %s", p, fault.Public(err))
 	case url == "":
 		return "", fault.Unavailable("partition %d: its owner advertises no URL: set --advertise there", p)
 	case url == f.Self:

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestTelling: a user who read several times has one entry, with the furthest read. A read with
+// TestCondense: a user who read several times has one entry, with the furthest read. A read with
 // threads has an entry beside it if it is less far.
-func TestTelling(t *testing.T) {
+func TestCondense(t *testing.T) {
 	read := func(kind uint8, user, seq uint32, at int64) OutReceipt {
 		return OutReceipt{Kind: kind, User: user, Seq: seq, At: at}
 	}
@@ -30,7 +30,7 @@ func TestTelling(t *testing.T) {
 			[]OutReceipt{read(ReceiptRead, 1, 4, 7), read(ReceiptWithThreads, 1, 3, 6)},
 		},
 	} {
-		if got := Telling(slices.Clone(x.all)); !slices.Equal(got, x.told) {
+		if got := Condense(slices.Clone(x.all)); !slices.Equal(got, x.told) {
 			t.Errorf("%s: %v, want %v", name, got, x.told)
 		}
 	}

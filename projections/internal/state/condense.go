@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Telling sorts the receipts of a channel by kind, user and seq, in place, and drops redundant
+// Condense sorts the receipts of a channel by kind, user and seq, in place, and drops redundant
 // ones. Of each user it keeps the furthest read, and the furthest read with threads if that is less
 // far; of each delivery and view of a message it keeps the earliest.
-func Telling(list []OutReceipt) []OutReceipt {
+func Condense(list []OutReceipt) []OutReceipt {
 	slices.SortFunc(list, func(a, b OutReceipt) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.User, b.User), cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.At, a.At))
 	})
