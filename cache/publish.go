@@ -15,7 +15,7 @@ import (
 //
 // A crash between writing and publishing leaves values that were never published. The cursor of
 // their partition has not moved then: the next owner reads the records again, reads the values in
-// Redis, and publishes those that are already there (unsaid).
+// Redis, and publishes those that are already there (unpublished).
 
 // audience adds the queries for listeners: to patterns, to each user of the chunk, and to read
 // pointers.

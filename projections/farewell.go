@@ -16,7 +16,7 @@ import (
 // contain how far the user's deliveries came, so the stamp uses the position of all deliveries; it
 // must not fall behind a stamp that was published earlier. The same applies to a user whose row is
 // still in memory, because another owner may have opened its store after the deletion
-// (rules.retract).
+// (rules.noteFarewell).
 
 // drainFarewells emits the newest noted farewell of each key.
 func (p *Partition) drainFarewells(d *Deltas, t *turn) {

@@ -29,8 +29,8 @@ func (p *Fold) markThread(ti uint32) {
 	}
 }
 
-// listThread is outThread for changes that only some followers see: it checks each follower at
-// once. Such changes are rare. A reply changes something for all followers, so it uses outThread.
+// listThread is markThread for changes that only some followers see: it checks each follower at
+// once. Such changes are rare. A reply changes something for all followers, so it uses markThread.
 func (p *Fold) listThread(ti uint32) {
 	p.markThread(ti)
 	for fi := p.Threads.At(ti).Follows; fi != 0; fi = p.Follows.At(fi).Next {

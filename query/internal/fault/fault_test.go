@@ -58,7 +58,7 @@ func TestHiddenCause(t *testing.T) {
 }
 
 // Addresses of the network stay here.
-func TestSayable(t *testing.T) {
+func TestPublic(t *testing.T) {
 	op := &net.OpError{Op: "dial", Err: errors.New("10.0.0.7")}
 	for _, c := range []struct {
 		err  error
