@@ -9,8 +9,7 @@ import (
 	"github.com/tidemark/tidemark/internal/auth"
 )
 
-// Close codes of the gateway, in addition to those of RFC 6455. docs/gateway.md describes a
-// client's reaction to each.
+// Close codes of the gateway besides those of RFC 6455. docs/gateway.md has the client's reactions.
 const (
 	CloseToken     = 4401           // no valid token, or it has expired or was revoked: reconnect with another
 	CloseSlow      = wire.CloseSlow // more than QueueBytes waited for the client: connect again for a fresh inbox

@@ -10,8 +10,7 @@ import (
 	"github.com/tidemark/tidemark/internal/trace"
 )
 
-// shards is how many hubs a gateway has. A user's id determines the hub, so that long work for one
-// user delays only users of the same hub.
+// shards is how many hubs a gateway has. Long work for one user delays only users of the same hub.
 const shards = 16
 
 // hub is one shard of the connected users, with the channels that they are members of. Its lock
