@@ -127,7 +127,7 @@ func TestPoisonThatPanicsIsParked(t *testing.T) {
 	}
 }
 
-// TestAnotherBuildTriesAgain: what is noted of another build does not park.
+// TestAnotherBuildTriesAgain: the panics of another build do not park the partition.
 func TestAnotherBuildTriesAgain(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	dir := t.TempDir()
@@ -195,8 +195,8 @@ func TestFailureThatPasses(t *testing.T) {
 	}
 }
 
-// TestAMissingRightIsNamed: where a node may not write an output, whichever it is, the partition
-// says which right of which topic it lacks and what gives it, and goes on once it is there.
+// TestAMissingRightIsNamed: if a node may not write one of the outputs, the partition names the
+// missing right of that topic and how to grant it, and continues once the right is there.
 func TestAMissingRightIsNamed(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	for _, output := range []string{events.TopicUnread, events.TopicChannels, events.TopicReceipts} {

@@ -11,14 +11,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// answers are the errors with which brokers answer requests of each kind that a member makes, each
-// of which passes by itself or with what the member does about it. REQUEST_TIMED_OUT and
-// NOT_ENOUGH_REPLICAS_AFTER_APPEND are said after the request was applied.
+// answers are errors with which brokers answer each kind of a member's requests. Each passes by
+// itself or by the member's reaction. REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND are
+// returned after the request was applied.
 var answers = []struct {
 	key  kmsg.Key
 	errs []*kerr.Error
-	// opens says that the request is made when a partition is opened, so that the member is made to
-	// lose all of its own.
+	// opens means that the request is made when a partition is opened, so the member is made to
+	// lose all of its partitions.
 	opens bool
 }{
 	{kmsg.Produce, []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.NotEnoughReplicas,
@@ -54,7 +54,8 @@ func TestEveryErrorPasses(t *testing.T) {
 				ofMembers := b.ofMembers()
 				for _, answer := range a.errs {
 					begun := time.Now()
-					// Only what members ask for: what refuses the test's own events proves nothing.
+					// Only requests of members count: an error for the test's own events proves
+					// nothing.
 					fault := b.k.Fault(kfake.Fault{Keys: []kmsg.Key{a.key}, Err: answer, Count: 3, When: ofMembers})
 					var lost []*kfake.FaultHandle
 					if a.opens { // the client heartbeats, and so does the lease: all of them are answered so
@@ -68,7 +69,7 @@ func TestEveryErrorPasses(t *testing.T) {
 						f.Remove()
 					}
 					b.tr.write(20)
-					fault.Remove() // the test asks brokers, too
+					fault.Remove() // the test sends requests, too
 					b.caughtUpAfter(answer.Message)
 					if took := time.Since(begun); took > 20*time.Second {
 						t.Errorf("%s: everything is folded only %s of virtual time later", answer.Message, took)

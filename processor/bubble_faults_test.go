@@ -43,8 +43,9 @@ func TestStalledMember(t *testing.T) {
 	}
 }
 
-// TestBrokersSilentForAnHour: no request of any member is answered, none fails, for an hour: what
-// was being produced and committed may have been applied or not. Queries go on with what is known.
+// TestBrokersSilentForAnHour: for an hour no request of any member is answered, and none fails.
+// Pending produce and commit requests may have been applied or not. Queries continue with the
+// folded state.
 func TestBrokersSilentForAnHour(t *testing.T) {
 	inBubble(t, 4, 2, func(t *testing.T, b *bubble) {
 		b.tr.write(300)
@@ -102,8 +103,8 @@ func TestCoordinatorsMove(t *testing.T) {
 	})
 }
 
-// TestRecordsDeletedBelowThePosition: retention that comes right up to what is folded disturbs
-// nobody, and neither does one up to what a stopped member has stored.
+// TestRecordsDeletedBelowThePosition: retention right up to the folded position disturbs no member,
+// and neither does retention up to the stored position of a stopped one.
 func TestRecordsDeletedBelowThePosition(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		b.tr.write(300)
@@ -141,8 +142,8 @@ func (b *bubble) deleteBefore(t *testing.T, partition int32, at projections.Posi
 }
 
 // TestRecordsDeletedBeforeTheyAreFolded: a member is cut off for so long that retention deletes
-// what it has not folded. The partition stops with the gap in words, the other one goes on; a
-// restart says the same.
+// records that it has not folded. The partition stops with an error that names the gap, the other
+// one continues; a restart reports the same.
 func TestRecordsDeletedBeforeTheyAreFolded(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		m := b.of[0]
@@ -165,9 +166,9 @@ func TestRecordsDeletedBeforeTheyAreFolded(t *testing.T) {
 	})
 }
 
-// TestTopicCreatedAgainWhileRunning: an input topic is deleted and made anew under a running
-// member. Not one record of the new topic is folded onto the old one's state, and the log says once
-// that the partition stops: the client reports the topic with each fetch.
+// TestTopicCreatedAgainWhileRunning: an input topic is deleted and created again under a running
+// member. No record of the new topic is folded into the state of the old one, and the log has one
+// line that the partition stops, although the client reports the topic with each fetch.
 func TestTopicCreatedAgainWhileRunning(t *testing.T) {
 	onTheClock(t, 2, 1, func(t *testing.T, b *bubble) {
 		var log logBuffer
@@ -240,7 +241,7 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// TestOutputsCompacted: compaction of the outputs leaves what a reader needs who comes after it.
+// TestOutputsCompacted: compaction of the outputs leaves everything that a later reader needs.
 func TestOutputsCompacted(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		unread := b.names().Unread

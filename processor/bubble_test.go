@@ -26,7 +26,7 @@ type bubble struct {
 	tr   *company
 	cfg  Config // of the members, but for their directories and lines
 	of   []*seat
-	// ids counts the producers' ids that were asked for, started the clients that need one.
+	// ids counts requests for producer ids, started the clients that need one.
 	ids     *kfake.FaultHandle
 	started int
 }
@@ -136,8 +136,8 @@ func (b *bubble) settled() {
 	})
 }
 
-// check settles, stops the members, and compares everything that they have left behind with the
-// model. late says that a member may have lost partitions without knowing it.
+// check settles, stops the members, and compares everything that they have left with the model.
+// late means that a member may have lost partitions without noticing.
 func (b *bubble) check(late bool) {
 	b.t.Helper()
 	b.settled()
@@ -151,7 +151,8 @@ func (b *bubble) check(late bool) {
 	b.checkOutputs(left, late)
 }
 
-// TestBubble: without faults everything is right, so that what the others find is of their faults.
+// TestBubble: without faults everything is right, so findings of the other tests are due to their
+// faults.
 func TestBubble(t *testing.T) {
 	inBubble(t, 4, 2, func(_ *testing.T, b *bubble) {
 		b.tr.write(500)

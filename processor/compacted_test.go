@@ -14,10 +14,10 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
 )
 
-// TestLateRecordsBesideCompaction (R6): as TestLateRecordsDoNotStand, on outputs that Apache Kafka
-// compacts all the time, beside former owners, their fences and what comes in late. It keeps what
-// stands last of a key and forgets the rest for good. So what it has kept in the end must be what
-// the stores say, which answer the queries, and so must a Redis that is filled from it.
+// TestLateRecordsBesideCompaction (R6) is TestLateRecordsDoNotStand with outputs that Apache Kafka
+// compacts all the time, beside former owners, their fences and late records. Compaction keeps the
+// last record of a key and drops the rest for good. So what it has kept in the end must equal the
+// stores, which answer the queries, and a Redis that is filled from it.
 func TestLateRecordsBesideCompaction(t *testing.T) {
 	testkit.NeedsServer(t)
 	const n = 4

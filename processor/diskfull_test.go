@@ -24,7 +24,7 @@ type disk struct {
 	fill, empty func()
 }
 
-// wrappedDisk fails what takes room in a directory as a full disk does.
+// wrappedDisk fails writes in a directory as a full disk does.
 func wrappedDisk(t *testing.T) *disk {
 	var full atomic.Bool
 	d := &disk{dir: t.TempDir(), fill: func() { full.Store(true) }, empty: func() { full.Store(false) }}
@@ -72,7 +72,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-// stuck waits until a member says that its partitions do not fold because the disk is full, and
+// stuck waits until a member reports that its partitions do not fold because the disk is full, and
 // that it is not ready.
 func (m *member) stuck(partitions int) {
 	m.t.Helper()
@@ -83,9 +83,9 @@ func (m *member) stuck(partitions int) {
 	})
 }
 
-// TestDiskFull (R8): the disk of a node fills up in the middle of its work. Its partitions are not
-// fetched, their queries go on, /readyz says why, and they go on by themselves when there is room.
-// In the end nothing is missing.
+// TestDiskFull (R8): the disk of a node fills up during its work. Its partitions are not fetched,
+// their queries continue, /readyz gives the reason, and they continue by themselves when there is
+// space. In the end nothing is missing.
 func TestDiskFull(t *testing.T) {
 	for name, disk := range map[string]func(*testing.T) *disk{"small": smallDisk, "wrapped": wrappedDisk} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/group"
 )
 
-// TestGroupOneTwoThreeTwo: through all of it partition p of the three topics is on one member, the
-// counts are even in the end, and only what has to moves.
+// TestGroupOneTwoThreeTwo: during all of it partition p of the three topics is on one member, the
+// counts are even in the end, and only partitions that must move do.
 func TestGroupOneTwoThreeTwo(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 12

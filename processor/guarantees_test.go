@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestGuaranteesNameTestsThatExist: docs/guarantees.md says which test has tried to break what.
-// Those tests, and the files that it names, are there.
+// TestGuaranteesNameTestsThatExist: the tests and files that docs/guarantees.md names exist.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {
 	page, err := os.ReadFile("../docs/guarantees.md")
 	if err != nil {

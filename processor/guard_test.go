@@ -26,9 +26,9 @@ type bug struct {
 	partition int32
 	armed     atomic.Pointer[string] // where; nil: not yet, or not again
 	hits      atomic.Int32
-	gate      atomic.Pointer[chan struct{}] // what the writing of a cut waits for; nil: nothing
+	gate      atomic.Pointer[chan struct{}] // the writing of a cut waits for it; nil: it does not
 	waiting   atomic.Bool                   // a cut is at the gate
-	written   chan error                    // what became of cuts that were
+	written   chan error                    // the outcomes of written cuts
 	spared    atomic.Int32                  // calls that do not panic though the bug is armed
 }
 
@@ -251,8 +251,8 @@ func isArmedFor(b *bug, patience time.Duration) bool {
 	return false
 }
 
-// TestPanicInTheCollector: who asks for metrics while one partition cannot be read gets all others,
-// and no lock stays.
+// TestPanicInTheCollector: if one partition cannot be read, a scrape has the metrics of all others,
+// and no lock stays locked.
 func TestPanicInTheCollector(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 2)
 	c := s.config(t.TempDir())

@@ -20,9 +20,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// network is what lies between a member and its brokers, and holds on to what produces: the member
-// takes it to be sent. It is given out later, whatever has become of the member and its connections
-// by then.
+// network is the connection of a member to its brokers. It holds back produce requests, which the
+// member considers sent, and delivers them later, whatever has become of the member and its
+// connections by then.
 type network struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -49,7 +49,7 @@ func (n *network) set(change func()) {
 	n.changed.Broadcast()
 }
 
-// hold holds on to what produces from now on.
+// hold holds back produce requests from now on.
 func (n *network) hold() { n.set(func() { n.holds = true }) }
 
 // separate lets nothing pass from now on.
@@ -62,7 +62,8 @@ func (n *network) waiting() int {
 	return len(n.held)
 }
 
-// release gives out what was held, waits for the brokers to answer it, and lets all pass again.
+// release delivers the held requests, waits for the brokers' answers, and lets everything pass
+// again.
 func (n *network) release(t testing.TB) {
 	t.Helper()
 	var out []held
@@ -140,15 +141,15 @@ func (c *through) Close() error {
 	c.by.mu.Lock()
 	defer c.by.mu.Unlock()
 	if c.holds && c.by.holds {
-		return c.SetDeadline(time.Now()) // the member is gone, what it sent is not
+		return c.SetDeadline(time.Now()) // the member is gone, but its sent requests are not
 	}
 	return c.Conn.Close()
 }
 
-// TestLateRecordsDoNotStand (R6): again and again what a member publishes is held up on its way,
-// and the member is cut off for longer than its session: now one of two, now the other. Its
-// successor goes on, and then all that was held comes in, behind newer values of the same keys. In
-// the end each key's last record in the log is that of a replay.
+// TestLateRecordsDoNotStand (R6): repeatedly, a member's produce requests are held back, and the
+// member is cut off for longer than its session: now one of two, now the other. Its successor
+// continues, and then all held requests arrive, behind newer values of the same keys. In the end
+// each key's last record in the log equals that of a replay.
 func TestLateRecordsDoNotStand(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 4)
@@ -161,9 +162,9 @@ func TestLateRecordsDoNotStand(t *testing.T) {
 	})
 }
 
-// lateOwners makes two members owners in turn, each of which loses its partitions with records on
-// their way that come in when the other has gone on. write writes so many events. The members have
-// folded everything in the end, and stopped.
+// lateOwners makes two members owners in turn. Each loses its partitions with records on their way
+// that arrive after the other has continued. write writes that many events. In the end the members
+// have folded everything, and are stopped.
 func (s *site) lateOwners(c Config, dirs [2]string, write func(n int)) {
 	s.t.Helper()
 	networks := [2]*network{newNetwork(), newNetwork()}

@@ -44,10 +44,10 @@ func (c *company) until(what string, happened <-chan struct{}) {
 	}
 }
 
-// TestLinesBreak (R7): two members fold behind lines of their own. Under traffic the line of one is
-// cut in the middle of requests of each kind that a member lives on, and in the middle of their
-// answers: what was asked for was done then, and nobody said so. Then it is half-open, slow, and
-// frozen for longer than a session. In the end every invariant holds.
+// TestLinesBreak (R7): two members fold, each behind a connection of its own. Under traffic the
+// connection of one is cut during requests of each kind, and during their answers: then the request
+// was applied without the member knowing. Later the connection is half-open, slow, and frozen for
+// longer than a session. In the end every invariant holds.
 func TestLinesBreak(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4
@@ -67,7 +67,7 @@ func TestLinesBreak(t *testing.T) {
 				tr.until(fmt.Sprintf("%s, half %d, is cut", key.Name(), half), cut)
 			}
 		}
-		// A third member comes and goes: everybody joins, opens, and asks where to begin.
+		// A third member comes and goes: all join, open, and read where to begin.
 		for _, half := range []proxy.Half{proxy.Request, proxy.Answer} {
 			for _, key := range []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.ListOffsets} {
 				lines[0].CutKafka(key, half, 1)
@@ -160,7 +160,7 @@ func TestLinesOfTheCacheBreak(t *testing.T) {
 // filler is a running cache.
 type filler struct{ *cache.Cache }
 
-// trouble reports whether the cache says that something is wrong.
+// trouble reports whether the cache reports a problem.
 func (f filler) trouble() bool { ok, _ := f.Ready(); return !ok }
 
 // fillRedis runs a cache of the site until the test ends.

@@ -16,10 +16,10 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// TestJoinsAgainWithoutAWord: the group has thrown a member out, and the member learns it from its
-// next JoinGroup. Its client joins again and keeps what it owned. What it had folded by then is not
-// published under the new membership, since another one may have owned the partitions: they are
-// opened anew, by what the group has of them.
+// TestJoinsAgainWithoutAWord: the group has expelled a member, and the member learns that from its
+// next JoinGroup. Its client joins again and keeps its partitions. What it had folded by then is
+// not published under the new membership, since another member may have owned the partitions: they
+// are opened again, from the group's offsets.
 func TestJoinsAgainWithoutAWord(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 2)

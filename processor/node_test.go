@@ -19,7 +19,7 @@ import (
 )
 
 // TestOffsetsThatCannotBeReadShow (B12): while the group's offsets cannot be read the member is not
-// ready and says so, and it goes on by itself.
+// ready and gives the reason, and it continues by itself.
 func TestOffsetsThatCannotBeReadShow(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 2)
@@ -108,9 +108,9 @@ func TestWatchAndOwner(t *testing.T) {
 	})
 }
 
-// TestNotReadyBeforeItsPartitionsAreKnown: a member that has joined is asked whether it is ready
-// while it learns what it owns. Without partitions it would say yes, and the next query would be
-// told that they are being opened.
+// TestNotReadyBeforeItsPartitionsAreKnown: a member that has joined is queried for readiness before
+// it has its assignment. Without partitions it would be ready, and the next query would fail
+// because they are being opened.
 func TestNotReadyBeforeItsPartitionsAreKnown(t *testing.T) {
 	m := newMover(t, t.TempDir(), time.Now())
 	m.joined = false
@@ -134,9 +134,9 @@ func TestNotReadyBeforeItsPartitionsAreKnown(t *testing.T) {
 	}
 }
 
-// TestNotReadyOnceItsPartitionsAreLost: a member whose session an error has ended owns nothing, and
-// is not ready for it. Why is said until the next session, and not again when the client reports it
-// once more, late, among what it fetches.
+// TestNotReadyOnceItsPartitionsAreLost: a member whose session ended with an error owns nothing,
+// and is not ready for that reason. It reports the reason until the next session, and not again
+// when the client reports the error once more, late, among its fetches.
 func TestNotReadyOnceItsPartitionsAreLost(t *testing.T) {
 	m := newMover(t, t.TempDir(), time.Now())
 	state := func(when string, want bool, line string) {

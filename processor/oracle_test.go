@@ -69,7 +69,7 @@ func (s *site) forCompany(dir string) Config {
 	return c
 }
 
-// remains is what an attack has left in the topics.
+// remains is the content of the topics after an attack.
 type remains struct {
 	partitions int32
 	settings   projections.Settings
@@ -197,8 +197,7 @@ func (s *site) checkOutputs(r *remains, late bool) {
 	}
 }
 
-// checkRedis waits until Redis is what the model says (O7), and fails with the differences that
-// stay.
+// checkRedis waits until Redis equals the model (O7), and fails with the remaining differences.
 func (s *site) checkRedis(r *remains, rdb *redis.Client) {
 	s.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)

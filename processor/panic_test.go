@@ -48,9 +48,9 @@ func (f *fragile) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (f *fragile) String() string { return "a panic" }
 
-// TestPanicWhileOpening: whatever panics on the way to a store takes one partition down and nothing
-// else, and gives back what it had open: the next to open the directory, in this process, finds it
-// free and everything there.
+// TestPanicWhileOpening: a panic at any point of opening a store ends only that partition and
+// releases its resources: the next opening of the directory, in this process, finds it free and
+// complete.
 func TestPanicWhileOpening(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	b, _ := bucket(t)

@@ -12,9 +12,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPoisonOfWhatUsersSay: what is bad of what users say of a channel (DESIGN §4.7) is copied with
-// its reason; what is only senseless is folded by the rules that stand. Good records between and
-// behind them lose nothing, and a restart meets none of it again.
+// TestPoisonOfWhatUsersSay: bad events about users' settings of a channel (DESIGN §4.7) are copied
+// with their reason; events that are merely pointless are folded by the rules. Good records between
+// and behind them lose nothing, and a restart meets none of them again.
 func TestPoisonOfWhatUsersSay(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -93,7 +93,7 @@ func TestPoisonOfWhatUsersSay(t *testing.T) {
 			s.post("general", fmt.Sprint("m", posts), "alice")
 			posts++
 		}
-		// A level until 1970 is over when it is said: the last one without an end holds.
+		// A level until 1970 has already ended: the last one without an end applies.
 		s.raw(events.Reads, 0, []byte("general"), []byte(`{"channel_id":"general","user_id":"carol","min_version":2,"notify_set":{"level":"MENTIONS"}}`))
 		past := s.raw(events.Reads, 0, []byte("general"),
 			[]byte(`{"channel_id":"general","user_id":"carol","min_version":2,"notify_set":{"level":"NONE","until":"1970-01-01T00:00:00Z"}}`))

@@ -15,8 +15,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// replay is what a single member makes of the site's topics from their start: it publishes into
-// topics of its own.
+// replay returns the result of a single member that folds the site's topics from their start and
+// publishes into topics of its own.
 func (s *site) replay() ([][16]byte, *published) {
 	s.t.Helper()
 	alone := &site{t: s.t, brokers: s.brokers, partitions: s.partitions, client: s.client,
@@ -95,10 +95,10 @@ func TestRebalanceUnderTraffic(t *testing.T) {
 	})
 }
 
-// TestLostPartitionsAreOpenedAgain: the coordinator forgets the member while it is at work. What
-// was not acknowledged is dropped with the partitions, folded again when they come back, and
-// nothing is missing in the end. What was published beyond the commits stands beside what is
-// published then: as if there had been two owners.
+// TestLostPartitionsAreOpenedAgain: the coordinator forgets the member during its work.
+// Unacknowledged changes are dropped with the partitions and folded again when they come back, and
+// nothing is missing in the end. Records published beyond the commits stay beside those published
+// then, as if there had been two owners.
 func TestLostPartitionsAreOpenedAgain(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 3)

@@ -37,9 +37,8 @@ func refuseFetch(f *kmsg.FetchRequest, err *kerr.Error) *kmsg.FetchResponse {
 	return resp
 }
 
-// TestRebuildWhereFetchesFail: a rebuild's own fetches get answers that they make nothing of, at
-// the first and in the middle. The client's consumer goes on with what is left, and the state is
-// the same.
+// TestRebuildWhereFetchesFail: a rebuild's own fetches get answers that they cannot handle, at the
+// first fetch and in the middle. The client's consumer takes over, and the state is the same.
 func TestRebuildWhereFetchesFail(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

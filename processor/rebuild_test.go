@@ -90,8 +90,8 @@ func TestRebuildOfSomePartitions(t *testing.T) {
 	}
 }
 
-// TestRebuildRefusals: what would not be the state of the whole log is not passed off as it, and
-// the other partitions go on.
+// TestRebuildRefusals: a rebuild refuses to return a state that does not cover the whole log, and
+// the other partitions continue.
 func TestRebuildRefusals(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 2)
 	own := events.PartitionOf([]byte("general"), 2)

@@ -38,9 +38,9 @@ func (m *member) allFail(texts ...string) {
 	})
 }
 
-// TestPartitionsAddedWhileRunning: topics get another partition under a running member: keys move
-// from then on, so that all of its partitions stop before a record of the new one is folded. A
-// restart says the same.
+// TestPartitionsAddedWhileRunning: topics get another partition under a running member. Keys move
+// from then on, so all of its partitions stop before a record of the new one is folded. A restart
+// reports the same.
 func TestPartitionsAddedWhileRunning(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		names := b.names()
@@ -132,7 +132,7 @@ func TestStoreOfAnotherClusterOrTopic(t *testing.T) {
 		until(t, "both have stores", func() bool { _, err := os.Stat(StoreDir(dir, n)); return err == nil })
 	}
 	m.stop()
-	// What was never folded has no header that says whose it is, and may be anybody's.
+	// A store that was never folded into has no header that names its owner.
 	own := events.PartitionOf([]byte("general"), 2)
 	for _, other := range []struct {
 		site *site

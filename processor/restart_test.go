@@ -99,8 +99,8 @@ func TestTransactionalTail(t *testing.T) {
 			}
 			return r.Offset + 1
 		}
-		// One transaction in a hundred is aborted on the embedded broker although its client was
-		// told that it is committed.
+		// One transaction in a hundred is aborted on the embedded broker although the broker has
+		// confirmed its commit to the client.
 		for !s.commits(transact("kept", kgo.TryCommit)) {
 			t.Log("the broker has aborted what was committed: once more")
 		}
@@ -168,9 +168,9 @@ func TestLostStoreIsRebuiltInSilence(t *testing.T) {
 	})
 }
 
-// TestKilledMemberFallsBackAndFoldsAgain: a copy of the store from a moment before is what a killed
-// process leaves. What was published after it is not published again, what was not is, and the
-// bytes are the same.
+// TestKilledMemberFallsBackAndFoldsAgain: a killed process is simulated by an earlier copy of its
+// store. Records published after the copy are not published again, others are, and the bytes are
+// the same.
 func TestKilledMemberFallsBackAndFoldsAgain(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -204,9 +204,9 @@ func TestKilledMemberFallsBackAndFoldsAgain(t *testing.T) {
 	})
 }
 
-// TestQuietPartitionOutlivesItsLog (B6): nothing has come for a partition for long, and its log was
-// deleted up to the end. A member that is cut off from the brokers and ends has what it needs on
-// disk: its store is at the end of the log, and the next one goes on from there.
+// TestQuietPartitionOutlivesItsLog (B6): a partition had no records for long, and its log was
+// deleted up to the end. A member that is cut off from the brokers and stops has everything on
+// disk: its store is at the end of the log, and the next member continues from there.
 func TestQuietPartitionOutlivesItsLog(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)

@@ -21,8 +21,8 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// ends is a disk that is cut off at its n-th write: what is on it then is kept as after a crash,
-// and nothing is written to it after that.
+// ends is a disk that fails at its n-th write: its contents then are kept as after a crash, and
+// nothing is written to it after that.
 type ends struct {
 	disk  *vfs.MemFS
 	crash vfs.CrashCloneCfg
@@ -150,8 +150,7 @@ func (r *replacing) open(disk vfs.FS, corrupt bool) (setup.Fold, error) {
 	return r.newWorker(0, nil).Home.Open()
 }
 
-// check compares what was opened with what is to be, and looks at what lies beside it; then it
-// closes it.
+// check compares the opened store with the expected one, checks the files beside it, and closes it.
 func (r *replacing) check(when string, f setup.Fold, disk vfs.FS, at projections.Position, digest [16]byte) {
 	r.t.Helper()
 	if got := f.Projection().Digest(); f.StoredPosition() != at || got != digest {

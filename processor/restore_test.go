@@ -93,7 +93,7 @@ func TestRestoreWhenTheLogIsTrimmed(t *testing.T) {
 			t.Errorf("by way of the snapshot the digest is %x, by way of the store %x", got, want)
 		}
 
-		// Nor does it help if what is there is damaged.
+		// A damaged store on disk does not help either.
 		if err := os.RemoveAll(filepath.Join(at, "partition-0", "files")); err != nil {
 			t.Fatal(err)
 		}

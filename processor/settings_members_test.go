@@ -12,9 +12,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestMembersTellOfOtherSettings: two members of one group with different settings both say so,
-// with both settings and the way out, and count each other; neither stops. It is said once, again
-// after a while, and that it is over.
+// TestMembersTellOfOtherSettings: two members of one group with different settings both log that,
+// with both settings and the way out, and count each other; neither stops. They log it once, again
+// after a while, and when it is over.
 func TestMembersTellOfOtherSettings(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 2)
 	members, logs := make([]*member, 2), make([]testkit.Output, 2)

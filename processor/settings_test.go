@@ -13,9 +13,9 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// TestOtherSettingsAreRefused: a store, a standby's store, a snapshot and a rebuild that goes on
-// were folded with one value of a setting, and the process has another. Each is refused with both
-// values and the way out; nothing of it is folded.
+// TestOtherSettingsAreRefused: a store, a standby's store, a snapshot and a resumed rebuild were
+// folded with one value of a setting, and the process has another. Each is refused with both values
+// and the way out, and nothing of it is folded.
 func TestOtherSettingsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   func(*projections.Settings)

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// hangingDisk is one whose stores hang, or fail, when told.
+// hangingDisk is a disk whose stores hang or fail on demand.
 type hangingDisk struct {
 	failing atomic.Bool
 	hangs   struct{ open, apply, close atomic.Bool }
@@ -69,8 +69,8 @@ func (c hangingCut) Apply() error {
 }
 
 // TestStopWhateverTheDiskDoes: a disk that hangs while stores are opened, written or closed, or
-// that fails, does not hold a stop up beyond ShutdownTimeout. What hung ends by itself once the
-// disk goes on.
+// that fails, does not delay a stop beyond ShutdownTimeout. Hanging work ends by itself once the
+// disk works again.
 func TestStopWhateverTheDiskDoes(t *testing.T) {
 	for name, state := range map[string]func(d *hangingDisk) (hung string){
 		"opening hangs": func(d *hangingDisk) string { d.hangs.open.Store(true); return "open" },

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// gated is a bucket whose files are held back while closed is set.
+// gated is a bucket that holds back files while closed is set.
 type gated struct {
 	snapshot.Bucket
 	mu      sync.Mutex
@@ -41,8 +41,8 @@ func (g *gated) Get(ctx context.Context, key string) (io.ReadCloser, snapshot.Ob
 }
 
 // TestSlowRestoreHoldsUpNobody (B5, B8): while one partition is restored, the other one of the same
-// assignment is live, /readyz says what goes on, and members come and go. A restore whose partition
-// goes away is cancelled and leaves nothing.
+// assignment is live, /readyz shows the progress, and members come and go. A restore whose
+// partition goes away is cancelled and leaves nothing.
 func TestSlowRestoreHoldsUpNobody(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -89,7 +89,7 @@ func TestSlowRestoreHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// TestStopWhileRestoring: a member that is told to stop does not wait for the rest of a snapshot.
+// TestStopWhileRestoring: a stop does not wait for the rest of a snapshot.
 func TestStopWhileRestoring(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)

@@ -25,7 +25,7 @@ func bucket(t testing.TB) (snapshot.Bucket, string) {
 	return b, dir
 }
 
-// with is a config that knows snapshots.
+// with returns a configuration with snapshots.
 func (s *site) with(dir string, b snapshot.Bucket) Config {
 	c := s.config(dir)
 	c.Snapshots = snapshot.New(b, snapshot.Options{Logger: c.Logger})
@@ -64,7 +64,7 @@ func (m *member) stored(n int32, at projections.Position) {
 	})
 }
 
-// TestSnapshotsAreTaken: on the clock, pruned to what is kept, and once more on the way out.
+// TestSnapshotsAreTaken: by the clock, pruned to the limit, and once more during the stop.
 func TestSnapshotsAreTaken(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	b, _ := bucket(t)

@@ -65,8 +65,7 @@ func (o *opens) open(dir string, id projections.Identity, opts projections.Optio
 	return setup.Open(dir, id, opts)
 }
 
-// follows waits until a member tails so many partitions, all of them up to what the group has
-// committed.
+// follows waits until a member tails that many partitions, all of them up to the committed offsets.
 func (m *member) follows(s *site, partitions int) {
 	m.t.Helper()
 	until(m.t, "the standbys are where the group is", func() bool {
@@ -84,7 +83,7 @@ func (m *member) follows(s *site, partitions int) {
 	})
 }
 
-// matchesReplay compares stores and outputs with what one member makes of the log.
+// matchesReplay compares stores and outputs with the result of one member's replay.
 func (s *site) matchesReplay(owners int, dirs ...string) {
 	s.t.Helper()
 	got := s.digests(s.config(""), dirs...)
@@ -98,9 +97,8 @@ func (s *site) matchesReplay(owners int, dirs ...string) {
 	sameNewest(s.t, "published", published, replayed)
 }
 
-// TestStandbyTakesOver: the owner of half of the partitions dies in the middle of its work. The
-// other member goes on with what it has folded, without opening a store again, and nothing is
-// missing.
+// TestStandbyTakesOver: the owner of half of the partitions crashes during its work. The other
+// member continues from its own folds without opening a store again, and nothing is missing.
 func TestStandbyTakesOver(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4
@@ -139,7 +137,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	})
 }
 
-// TestStandbyFailsWhileItBecomesTheOwner: nobody else opens its partition, so that it does.
+// TestStandbyFailsWhileItBecomesTheOwner: no other member opens its partition, so it must.
 func TestStandbyFailsWhileItBecomesTheOwner(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	tr := newTraffic(s, rand.Uint64(), 20)
@@ -180,8 +178,8 @@ func TestStandbyFailsWhileItBecomesTheOwner(t *testing.T) {
 	s.matchesReplay(2, cb.DataDir)
 }
 
-// TestStandbyDoesNotWaitForOthers: what was tailed is live though another partition that came with
-// it takes long to open.
+// TestStandbyDoesNotWaitForOthers: a tailed partition goes live although another partition of the
+// same assignment takes long to open.
 func TestStandbyDoesNotWaitForOthers(t *testing.T) {
 	const n = 2
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)
@@ -227,8 +225,8 @@ func TestStandbyDoesNotWaitForOthers(t *testing.T) {
 	s.matchesReplay(2, cb.DataDir)
 }
 
-// TestPlannedMoveWaitsUntilTheNewOwnerIsNear: what is to move is served where it is until the new
-// owner, which has to fold it from the start, is near.
+// TestPlannedMoveWaitsUntilTheNewOwnerIsNear: a partition that will move is served by its owner
+// until the new one, which has to fold it from the start, is near.
 func TestPlannedMoveWaitsUntilTheNewOwnerIsNear(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4
@@ -265,9 +263,9 @@ func TestPlannedMoveWaitsUntilTheNewOwnerIsNear(t *testing.T) {
 	})
 }
 
-// TestMembersComeAndGoWithStandbys: members of a group of up to three come, stop and die under
-// traffic, in a random order, and what is folded in the end has the digests, and the newest values,
-// of a replay.
+// TestMembersComeAndGoWithStandbys: members of a group of up to three come, stop and crash under
+// traffic, in a random order, and the final state has the digests and the newest values of a
+// replay.
 func TestMembersComeAndGoWithStandbys(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

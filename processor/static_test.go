@@ -77,7 +77,7 @@ func TestStaticMemberComesBack(t *testing.T) {
 	})
 }
 
-// TestInstanceIDTwice: the one that loses its place to another process with its id says why.
+// TestInstanceIDTwice: a member that loses its place to another process with its id reports why.
 func TestInstanceIDTwice(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)

@@ -18,7 +18,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// diary is what happened, in order.
+// diary lists the events in order.
 type diary struct {
 	mu      sync.Mutex
 	entries []string
@@ -43,7 +43,7 @@ func reversed(list []string) []string {
 	return list
 }
 
-// diaryFold notes what is done to a store.
+// diaryFold records the operations on a store.
 type diaryFold struct {
 	setup.Fold
 	d *diary
@@ -84,8 +84,8 @@ func (s *site) outputTopics() map[string]bool {
 	return all
 }
 
-// TestGracefulStopInOrder: publish, store, close, commit, leave. The offsets that are committed
-// then are those of the store, so that whoever opens it next has nothing to fold again.
+// TestGracefulStopInOrder: publish, store, close, commit, leave. The committed offsets are those of
+// the store, so that the next owner has nothing to fold again.
 func TestGracefulStopInOrder(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 1)
@@ -118,7 +118,7 @@ func TestGracefulStopInOrder(t *testing.T) {
 		}
 		return nil, nil, false
 	})
-	// It is told to stop while a set is on its way.
+	// The stop comes while a set is on its way.
 	s.join("general", "alice", "bob")
 	<-publishing
 	stopped := make(chan struct{})

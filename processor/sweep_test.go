@@ -23,7 +23,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// mover is a member whose clock and group the test sets, and that talks to nobody.
+// mover is a member whose clock and group the test sets, without a network.
 type mover struct {
 	*Processor
 	t      *testing.T
@@ -66,7 +66,7 @@ func storesAre(t *testing.T, dir string, numbers ...int32) {
 	}
 }
 
-// sweep looks at the stores after d has passed, and returns the partitions of those that are left.
+// sweep sweeps the stores after d has passed, and returns the partitions with remaining stores.
 func (m *mover) sweep(d time.Duration) []int32 {
 	m.t.Helper()
 	m.now = m.now.Add(d)

@@ -236,7 +236,7 @@ func (s *site) withStores(c Config, dirs []string, show func(*projections.Partit
 type published struct {
 	newest map[string][]byte
 	last   map[string]events.Stamp
-	// standing are the values that stand last in the log, which is what compaction leaves.
+	// standing returns the last value of each key in the log, which compaction leaves.
 	standing map[string][]byte
 	count    int
 	again    int // values with a stamp that was there before

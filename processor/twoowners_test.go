@@ -12,11 +12,11 @@ import (
 	"github.com/tidemark/tidemark/internal/test/workload"
 )
 
-// TestTwoOwnersEmitEqualBytes (R11): two groups fold the same topics into the same outputs, at once
-// and with different batches, and one of them is stopped and started again in between. Wherever
-// they stamp alike they say the same, byte for byte (the outputs' reader checks it), and of every
-// key the newest value, and the one that stands last, is that of a replay. TIDEMARK_TWO_OWNERS says
-// for how many records.
+// TestTwoOwnersEmitEqualBytes (R11): two groups fold the same topics into the same outputs,
+// concurrently and with different batches, and one of them is stopped and started again in between.
+// Records with the same stamp are equal, byte for byte (the outputs' reader checks it), and the
+// newest value of every key, and the last one in the log, equal those of a replay.
+// TIDEMARK_TWO_OWNERS sets the number of records.
 func TestTwoOwnersEmitEqualBytes(t *testing.T) {
 	records := 50_000
 	if said := os.Getenv("TIDEMARK_TWO_OWNERS"); said != "" {

@@ -35,8 +35,8 @@ func (l *randomLog) end() Position {
 // attackOptions are those of the attacked stores.
 func attackOptions(fs vfs.FS) Options { return Options{FS: fs, MemTableSize: 256 << 10} }
 
-// foldOn folds the rest of the log into an open store, with cuts, flushes and compactions on the
-// way, as the seed says. It is what the runtime does, without Kafka.
+// foldOn folds the rest of the log into an open store as the runtime does, without Kafka: with
+// cuts, flushes and compactions in between, as the seed determines.
 func foldOn(p *Partition, l *randomLog, seed uint64) error {
 	rng := randv2.New(randv2.NewPCG(seed, 11))
 	var d Deltas
@@ -73,7 +73,7 @@ func foldStore(fs vfs.FS, l *randomLog, seed uint64) error {
 	return p.Close()
 }
 
-// models are the folds of the prefixes of a log: what a store has to say at its own position.
+// models are the folds of the prefixes of a log, one for each position that a store may have.
 type models struct {
 	log   *randomLog
 	dumps map[Position]string
@@ -94,7 +94,7 @@ func (m *models) at(t *testing.T, pos Position) string {
 	return m.dumps[pos]
 }
 
-// judge is invariant O1: what an opened store says is the fold of the log up to its position.
+// judge checks invariant O1: an opened store equals the fold of the log up to its position.
 func (m *models) judge(t *testing.T, p *Partition) error {
 	got := everything(p)
 	if err := p.rules.Err(); err != nil {
@@ -106,11 +106,11 @@ func (m *models) judge(t *testing.T, p *Partition) error {
 	return nil
 }
 
-// errHonest marks a store that says that it is broken.
+// errHonest marks the error of a store that reports that it is broken.
 var errHonest = errors.New("the store says that it is broken")
 
-// everything is all that a store says of the users and channels of a random log: records, digest,
-// views, explanations, inboxes. Of a broken store it is worth nothing.
+// everything returns all answers about the users and channels of a random log: records, digest,
+// views, explanations, inboxes. For a broken store it is meaningless.
 func everything(p *Partition) string {
 	var b strings.Builder
 	err := p.Dump(func(k, v []byte) error { fmt.Fprintf(&b, "%q %x\n", k, v); return nil })

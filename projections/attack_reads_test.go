@@ -31,8 +31,8 @@ func (d *badReads) MaybeError(op errorfs.Op) error {
 	return errDisk
 }
 
-// crashed makes disks with what a crash leaves of a store: tables, and a log that is only in part
-// in them.
+// crashed returns disks as a crash leaves them: with tables, and with a log that is only partly in
+// them.
 func crashed(t *testing.T, l *randomLog) func() *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -59,9 +59,8 @@ func crashed(t *testing.T, l *randomLog) func() *vfs.MemFS {
 	}
 }
 
-// TestEveryReadOfAnOpeningFails: a store that was left behind by a crash is opened, and every
-// single read of that fails once. It opens and is right, or says why not, and is right at the next
-// opening.
+// TestEveryReadOfAnOpeningFails opens a store after a crash while each single read fails once. The
+// store either opens and is right, or returns the error and is right at the next opening.
 func TestEveryReadOfAnOpeningFails(t *testing.T) {
 	l := newLongLog(1, 120, 80)
 	m := newModels(l)
@@ -69,7 +68,7 @@ func TestEveryReadOfAnOpeningFails(t *testing.T) {
 	refused := 0
 	for at := int64(0); ; at++ {
 		var last *badReads
-		for range 3 { // what is in the background comes earlier or later
+		for range 3 { // background work is earlier or later
 			last = &badReads{at: at}
 			left := crash()
 			err := attempt(t, last.String(), func() error {

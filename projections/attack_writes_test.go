@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// errDisk is what the disks under attack say.
+// errDisk is the error of the disks under attack.
 var errDisk = errors.New("no space left on this disk")
 
 // badDisk fails the write with the number at, or that one and all that follow.
@@ -37,10 +37,10 @@ func (d *badDisk) MaybeError(op errorfs.Op) error {
 	return errDisk
 }
 
-// TestEveryWriteFails is recipe R1: every single write to the disk fails once, or from there on.
-// The store says so and names its directory; nothing hangs and no goroutine of Pebble ends the
-// process; the directory can be opened again at once; and after a power cut the store is that of
-// its own position, whatever survives of what was not synced.
+// TestEveryWriteFails is recipe R1: each single write to the disk fails once, or from there on. The
+// store reports that and names its directory; nothing hangs and no goroutine of Pebble ends the
+// process; the directory can be opened again at once; and after a power cut the store is the one of
+// its position, whichever unsynced data survives.
 func TestEveryWriteFails(t *testing.T) {
 	for seed := range max(1, scripts(t, 100)/100) {
 		l := newLongLog(seed, 120, 80)

@@ -16,7 +16,8 @@ import (
 // were, wherever it dies, and whichever topic either owner folds first.
 func TestAnOwnerBeforeEverywhere(t *testing.T) {
 	for what, story := range map[string]string{
-		// The first says that the pointer is at m1. The second finds the channel deleted at once.
+		// The first owner publishes the pointer at m1. The second finds the channel already
+		// deleted.
 		"a channel is deleted under an open time target in a thread": `
 a posts m1 in thread m2 at 0:00:02
 delete the channel at 0:00:02

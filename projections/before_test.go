@@ -16,10 +16,10 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPropertyAnOwnerBefore: an owner publishes what it folds and dies before its group and its
-// store know; the next one folds everything in another order, and most of it at once. What readers
-// keep is right all the same: what the first said and the second never comes to see, the second
-// takes back. Each script has several of both, and each of the first meets each of the second.
+// TestPropertyAnOwnerBefore: an owner publishes folded records and crashes before it commits and
+// stores them; the next owner folds everything in another order, most of it at once. Readers
+// nevertheless end with the right values: the second owner takes back published values that it
+// never computes itself. Each script has several owners of both kinds, and tries all combinations.
 func TestPropertyAnOwnerBefore(t *testing.T) {
 	draw := func(t *rapid.T) *random.Case {
 		switch rapid.IntRange(0, 4).Draw(t, "of any kind") {
@@ -67,7 +67,7 @@ func TestPropertyAnOwnerBefore(t *testing.T) {
 			}
 			for range 3 {
 				known, now := owner(oneFirst(t, &rest), 1)
-				right := newTold() // what readers keep who never heard of an owner before
+				right := newTold() // values of readers who never saw an earlier owner
 				right.read(known)
 				right.read(now)
 				right.check(t, m, "what readers keep of one owner")
@@ -145,13 +145,13 @@ func oneFirst(t *rapid.T, l *script.Log) []script.Record {
 	})
 }
 
-// TestAnOwnerBefore has what TestPropertyAnOwnerBefore seldom draws: an owner folds the reads of
-// the rest, publishes and dies; the next one folds the messages of the rest first, and then the
-// reads.
+// TestAnOwnerBefore has cases that TestPropertyAnOwnerBefore seldom draws: an owner folds the
+// remaining reads, publishes and crashes; the next one folds the remaining messages first, and then
+// the reads.
 func TestAnOwnerBefore(t *testing.T) {
 	for what, c := range map[string]struct{ committed, rest []string }{
-		// The first says that the read put the pointer at r1. The second finds no reply that it
-		// could put it at, and what it deletes was not unread.
+		// The first owner publishes the pointer at r1, because of the read. The second finds no
+		// reply for the pointer, and the reply that it deletes was not unread.
 		"a reply that was hidden is deleted under a read with threads": {
 			[]string{"a, b join", "b posts m1", "a follows m1", "b posts r1, r2 in thread m1", "a hides r1"},
 			[]string{"delete r1", "a reads up to r1 with threads"},

@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// BenchmarkFold is what an event costs from the fold to its deltas: posts, replies, mentions and
-// reads in channels of 20 members, drained after every 256 events as the processor does. Cuts are
-// not part of it.
+// BenchmarkFold measures an event from the fold to its deltas: posts, replies, mentions and reads
+// in channels of 20 members, drained after every 256 events as the processor does. Cuts are not
+// part of it.
 func BenchmarkFold(b *testing.B) {
 	const channels, members, batch = 500, 20, 256
 	p := open(b, vfs.NewMem(), projections.DefaultSettings())

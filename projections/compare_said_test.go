@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestCompareNamesEachField: of two stores that folded other records at the same offsets it is said
-// in which field of DESIGN §4.7 they differ, and in what words.
+// TestCompareNamesEachField: for two stores that folded different records at the same offsets, the
+// comparison names the differing field of DESIGN §4.7 and both values.
 func TestCompareNamesEachField(t *testing.T) {
 	hour := int64(3_600_000)
 	said := func(r events.Read) func(*feed) { return func(f *feed) { f.saying("c", "ann", r) } }

@@ -78,7 +78,8 @@ func TestCompareSaysWhatAReaderSees(t *testing.T) {
 	}
 }
 
-// TestCompareSaysWhichRecords: what no reader sees is told as a record, whoever lacks it.
+// TestCompareSaysWhichRecords: a difference that no view shows is reported as a record, in
+// whichever store it is missing.
 func TestCompareSaysWhichRecords(t *testing.T) {
 	got := compared(t, func(db *pebble.DB) error {
 		return errors.Join(db.Delete(keys.AppendIndex(nil, []byte("c"), []byte("m2")), pebble.NoSync),

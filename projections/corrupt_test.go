@@ -14,9 +14,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestDamagedStoresAreCorrupt (R2): a store of which any file is damaged, cut off or missing either
-// opens as what it was, or is said to be corrupt, so that whoever opens it moves it aside and
-// rebuilds it. It is never refused for another reason, for then nobody would.
+// TestDamagedStoresAreCorrupt (R2): a store with any file damaged, cut off or missing either opens
+// unchanged or is reported as corrupt, so that its owner moves it aside and rebuilds it. It is
+// never refused with another error, because then no owner would do that.
 func TestDamagedStoresAreCorrupt(t *testing.T) {
 	good := vfs.NewMem()
 	id := projections.Identity{ClusterID: "test", Partitions: 1, Settings: projections.DefaultSettings()}

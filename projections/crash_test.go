@@ -10,9 +10,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestCrash is invariant O1: whatever part of what was not synced survives a power cut, the store
-// that opens is that of its own position, and folding the rest of the log gives what an undisturbed
-// fold gives.
+// TestCrash is invariant O1: whichever unsynced data survives a power cut, the store that opens is
+// the one of its position, and folding the rest of the log gives the same as an undisturbed fold.
 func TestCrash(t *testing.T) {
 	n := scripts(t, 200)
 	t.Logf("seeds 0 to %d", n-1)

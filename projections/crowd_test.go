@@ -12,10 +12,10 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPropertyCrowd is laws 1, 3 and 8 of DESIGN §4.6 for scripts of many members and long runs: of
-// two interleavings, one of them with cuts, restarts and crashes, both have the model's answers at
-// the end, the same bytes, the same deltas under the same stamp, and readers of either know what
-// is.
+// TestPropertyCrowd checks laws 1, 3 and 8 of DESIGN §4.6 for scripts of many members and long
+// runs: two interleavings, one of them with cuts, restarts and crashes, both end with the model's
+// answers, the same bytes, and the same deltas under the same stamp, and the readers of either have
+// the right values.
 func TestPropertyCrowd(t *testing.T) {
 	scriptsOf(t, 2, random.DrawCrowdMore(folded...), func(t *rapid.T, c *random.Case) {
 		fs := vfs.NewMem()
@@ -33,7 +33,7 @@ func TestPropertyCrowd(t *testing.T) {
 			order := interleaving(t, &c.Log, "order")
 			often := rapid.SampledFrom([]int{4, 20, 80}).Draw(t, "one in")
 			for i := range order {
-				if oneDrawn(t, often, "skip") { // what is between the offsets
+				if oneDrawn(t, often, "skip") { // the offsets in between
 					p[k].Skip(order[i].Input, order[i].Offset)
 				}
 				order[i].Fold(p[k])

@@ -29,9 +29,9 @@ func everyByte(t *testing.T, p *Partition) uint64 {
 	return h.Sum64()
 }
 
-// TestCutBytes: what cuts write is the same, byte for byte and cut for cut, as what the build of
-// format 1 and fold 2 wrote that these numbers were taken from: another node's digest, and a store
-// that it left, depend on it.
+// TestCutBytes: the written cuts are equal, byte for byte and cut for cut, to those of the build of
+// format 1 and fold 2 from which these numbers were taken. The digests of other nodes, and stores
+// of that build, depend on it.
 func TestCutBytes(t *testing.T) {
 	if FormatVersion != 1 || FoldVersion != 2 {
 		t.Fatal("a new format or fold has other bytes: take the numbers again")
@@ -59,7 +59,7 @@ func TestCutBytes(t *testing.T) {
 		h := xxh3.New()
 		rng := rand.New(rand.NewPCG(7, 7))
 		for n := range 240 {
-			if n == 120 { // what came before expires
+			if n == 120 { // earlier messages expire
 				room.now += receipts.Kept - 60_000
 			}
 			room.post(n)

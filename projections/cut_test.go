@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// TestDirtyBytes: of direct messages and of large channels, DirtyBytes says what a cut will write,
-// or up to three times as much: a channel record of one message is small.
+// TestDirtyBytes: for direct messages and for large channels, DirtyBytes equals the size of the
+// next cut, or up to three times that, because a channel record of one message is small.
 func TestDirtyBytes(t *testing.T) {
 	for _, c := range []struct{ channels, members int }{{1000, 2}, {20, 64}, {20, 640}} {
 		p := mustOpen(t, vfs.NewMem(), testIdentity())
@@ -53,8 +53,8 @@ func TestDirtyBytes(t *testing.T) {
 	}
 }
 
-// TestRareCut: what may be dirty of a silent partition grows with its state, by a share of it and
-// up to a limit.
+// TestRareCut: the limit of dirty bytes of a silent partition grows with its state, by a share of
+// it and up to a limit.
 func TestRareCut(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

@@ -9,9 +9,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestQueuedWhileAway: tens of thousands of messages that were queued for somebody who is away are
-// counted exactly, and with each further one. A count that goes through all of them would take
-// minutes here.
+// TestQueuedWhileAway: tens of thousands of messages that were queued for an absent user are
+// counted exactly, after each further one. A count that visits all of them would take minutes here.
 func TestQueuedWhileAway(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

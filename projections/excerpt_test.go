@@ -15,9 +15,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPropertyExcerpt: a store with some channels alone goes on like the store that they are from:
-// whatever is folded after it was made, the records of these channels have the same bytes in both.
-// Nothing of another channel counts for them, but the log times, which the excerpt has.
+// TestPropertyExcerpt: an excerpt continues like the store that it was made from: whatever is
+// folded afterwards, the records of its channels have the same bytes in both. Of other channels it
+// needs only the log times, which it has.
 func TestPropertyExcerpt(t *testing.T) {
 	scripts(t, 10, excerpted)
 }
@@ -81,7 +81,7 @@ func recordsOf(t rapid.TB, p *projections.Partition, channels []string) string {
 	return b.String()
 }
 
-// A channel of more bytes than asked for is left out and named. A partition that is closed has no
+// A channel with more bytes than the limit is left out and named. A closed partition has no
 // excerpt, and neither has one that was never cut.
 func TestExcerptIsBounded(t *testing.T) {
 	fs := vfs.NewMem()

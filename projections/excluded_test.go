@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/rules"
 )
 
-// TestExcludedOfWhoReadsSingly: somebody reads all of a large channel message by message, silent
-// ones too, and their deltas list the newest of those that count, also where more than a list of
-// silent ones are newer.
+// TestExcludedOfWhoReadsSingly: a user reads a whole large channel message by message, including
+// silent ones, and their deltas list the newest counted ones, even if a whole list of silent ones
+// is newer.
 func TestExcludedOfWhoReadsSingly(t *testing.T) {
 	id := testIdentity()
 	id.Settings.FanoutLimit = 0
@@ -29,7 +29,7 @@ func TestExcludedOfWhoReadsSingly(t *testing.T) {
 	c := p.rules.Channels.At(p.rules.ChannelOf([]byte("c")))
 	var counted []uint32 // seqs
 	var ids [][]byte
-	for i := 11; i < n; i++ { // what is before stays unread
+	for i := 11; i < n; i++ { // earlier messages stay unread
 		ids = append(ids, fmt.Appendf(nil, "m%08d", i))
 		if !silent(i) {
 			counted = append(counted, uint32(i+1))
@@ -47,8 +47,8 @@ func TestExcludedOfWhoReadsSingly(t *testing.T) {
 	}
 }
 
-// TestExcludedWhereNothingCounts: whoever hides silent messages of a large channel has no position
-// excluded, and no room is made for any.
+// TestExcludedWhereNothingCounts: a user who hides silent messages of a large channel has no
+// excluded position, and no memory is allocated for any.
 func TestExcludedWhereNothingCounts(t *testing.T) {
 	id := testIdentity()
 	id.Settings.FanoutLimit = 0

@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// told drains, and returns what the deltas say of the filing of a channel, one after the other.
+// told drains, and returns the filing in each delta.
 func (f *feed) told(t *testing.T) (out []string) {
 	t.Helper()
 	var d Deltas
@@ -27,8 +27,8 @@ func (f *feed) told(t *testing.T) (out []string) {
 	return out
 }
 
-// TestFiledInLargeChannels: messages of others make no delta, but for the one that decides what is
-// later than the filing, however the channel came into memory.
+// TestFiledInLargeChannels: messages of others make no delta, except the one that decides which
+// messages are later than the filing, however the channel came into memory.
 func TestFiledInLargeChannels(t *testing.T) {
 	file := events.Read{Kind: events.KindChannelFiled, Archived: true}
 	for _, c := range []struct {
@@ -77,8 +77,8 @@ func TestFiledInLargeChannels(t *testing.T) {
 	}
 }
 
-// TestFiledRemembersWhereItLooked: who files a channel and posts on and on costs the same with each
-// post, because what is no news is not looked at again.
+// TestFiledRemembersWhereItLooked: for a user who files a channel and posts repeatedly, each post
+// costs the same, because messages that are no news are not examined again.
 func TestFiledRemembersWhereItLooked(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -95,7 +95,7 @@ func TestFiledRemembersWhereItLooked(t *testing.T) {
 	if news := p.rules.News(c, r, &said.Filed); news != 0 {
 		t.Fatalf("message %d is news", news)
 	}
-	r.User = p.rules.UserOf([]byte("bob")) // to whom all of it would be news
+	r.User = p.rules.UserOf([]byte("bob")) // the user for whom all of it would be news
 	if news := p.rules.News(c, r, &said.Filed); news != 0 {
 		t.Errorf("message %d was looked at again", news)
 	}
@@ -109,15 +109,16 @@ func TestFiledRemembersWhereItLooked(t *testing.T) {
 	}
 }
 
-// TestFiledIsToldWithTheHead: while the fan-out of a small channel waits, the channel's record goes
-// ahead. Whoever filed it is told with the record how far the head is that is no news to them: else
-// readers would list the channel among the others until the fan-out, and then take it back.
+// TestFiledIsToldWithTheHead: while the fan-out of a small channel waits, the channel record is
+// published first. With it, a delta for each user who filed the channel states the head up to which
+// there is no news. Otherwise readers would list the channel among the others until the fan-out,
+// and then move it back.
 func TestFiledIsToldWithTheHead(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
 	f := &feed{p: p, now: 1000}
 	f.join("c", "ann", "bob", "eve", "joe")
-	f.saying("c", "ann", events.Read{Kind: events.KindChannelFiled, Archived: true})             // what is posted at this time is not later
+	f.saying("c", "ann", events.Read{Kind: events.KindChannelFiled, Archived: true})             // messages of this time are not later
 	f.saying("c", "bob", events.Read{Kind: events.KindChannelFiled, Archived: true, HeadSeq: 9}) // it is far ahead
 	f.saying("c", "eve", events.Read{Kind: events.KindChannelFiled, Archived: true, Keep: true})
 	f.told(t)

@@ -26,9 +26,9 @@ import (
 // TIDEMARK_FINGERPRINT_SCRIPTS overrides it.
 const defaultFingerprints = 30
 
-// fingerprint30 is the hash of the first 30 scripts. It changes with the rules, the formats of
-// records, or what is drained: then the new hash is entered here, and a change that was to leave
-// all of them alone did not.
+// fingerprint30 is the hash of the first 30 scripts. It changes with the rules, the record formats,
+// or the drained records. After an intended change enter the new hash here; after any other change
+// a difference is a bug.
 const fingerprint30 = "ae5aa52cd1ebb1d48b49ab271706ee7d46f245a229423582aeb87da89e16ee2e"
 
 // TestFingerprint runs the same random scripts each time and logs one hash over all that a
@@ -75,8 +75,8 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// fingerprint writes into sum what a partition writes and publishes while it folds a script in an
-// order that the seed determines, with cuts and reopenings in between.
+// fingerprint adds to sum everything that a partition writes and publishes while it folds a script
+// in an order that the seed determines, with cuts and reopenings in between.
 func fingerprint(t *testing.T, sum io.Writer, c *random.Case, seed uint64) {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -127,7 +127,7 @@ func fingerprint(t *testing.T, sum io.Writer, c *random.Case, seed uint64) {
 		for _, user := range users {
 			v, ok := p.View(user, channel)
 			x, _ := p.Explain(user, channel)
-			b, err := json.Marshal([]any{user, channel, ok, said(t, v), said(t, x)}) // what types are called, and how they print, is not part of it
+			b, err := json.Marshal([]any{user, channel, ok, said(t, v), said(t, x)}) // independent of the names and the printing of types
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,8 +149,8 @@ func fingerprint(t *testing.T, sum io.Writer, c *random.Case, seed uint64) {
 	fmt.Fprint(sum, strings.Join(views, ""))
 }
 
-// said is what an answer says by its fields: those that say nothing are left out, so that a field
-// that a script does not use leaves its fingerprint alone.
+// said returns the non-zero fields of an answer, so that a field that a script does not use leaves
+// its fingerprint unchanged.
 func said(t *testing.T, answer any) (fields map[string]any) {
 	t.Helper()
 	b, err := json.Marshal(answer)

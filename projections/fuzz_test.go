@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 )
 
-// FuzzEntry reads any bytes as a message of the log: what can be read is read again from what it is
-// written as.
+// FuzzEntry decodes any bytes as a message of the log: a decoded message equals the result of
+// encoding and decoding it again.
 func FuzzEntry(f *testing.F) {
 	e := history.Entry{Seq: 9, Flags: history.Reply | history.MentionsUsers, Time: 5, LogTime: 7, Offset: 8, PrevOwn: 3, PrevIn: 2,
 		ID: []byte("m9"), Sender: []byte("ann"), Preview: []byte("hi"), Thread: []byte("m1"), Users: []byte("\x03bob")}
@@ -33,8 +33,8 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// FuzzReceiptBlock reads any bytes as a block of receipts: all entries are of the block and of its
-// page of members, and what is written of them is read again.
+// FuzzReceiptBlock decodes any bytes as a block of receipts: all entries are of the block and of
+// its page of members, and encoding and decoding them again gives the same.
 func FuzzReceiptBlock(f *testing.F) {
 	const block, page = 3, 5
 	at := func(ord, seq uint32, kind uint8, at int64) receipts.Entry {

@@ -75,7 +75,7 @@ func TestStoriesOfTheModel(t *testing.T) {
 	}
 }
 
-// TestSemanticsExamples: what docs/semantics*.md quote is what the stories say.
+// TestSemanticsExamples: the quotations in docs/semantics*.md equal the stories.
 func TestSemanticsExamples(t *testing.T) {
 	pages, err := filepath.Glob("../docs/semantics*.md")
 	if err != nil {

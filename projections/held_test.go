@@ -23,8 +23,8 @@ func readID(p *Partition, user, id string, at int64) state.Outcome {
 		Target: events.TargetMessageID, MessageID: []byte(id)}, p.rules.Positions[events.Reads], at)
 }
 
-// TestHeldLimit: 1,000 events of a user may be held; the next that would be is refused. A read of
-// what is there is never held, and other users are not concerned.
+// TestHeldLimit: a user may have 1,000 held events, and the next one is refused. A read of an
+// existing message is never held, and other users are not affected.
 func TestHeldLimit(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -63,9 +63,9 @@ func TestHeldLimit(t *testing.T) {
 	}
 }
 
-// TestHeldLimitCountsSinglesBehindAMark: single reads of what is there are held, too, where a mark
-// before them waits. Without a limit on them one user could make every event of theirs cost as much
-// as there are messages.
+// TestHeldLimitCountsSinglesBehindAMark: single reads of existing messages are held too behind a
+// waiting mark. Without a limit one user could make each of their events cost as much as there are
+// messages.
 func TestHeldLimitCountsSinglesBehindAMark(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -107,8 +107,8 @@ func TestHeldLimitCountsSinglesBehindAMark(t *testing.T) {
 	}
 }
 
-// TestHintsAreForgotten: what closes early leaves triggers behind that wake nothing; they do not
-// pile up.
+// TestHintsAreForgotten: an event that closes early leaves triggers behind that wake nothing; they
+// do not accumulate.
 func TestHintsAreForgotten(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -127,7 +127,7 @@ func TestHintsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestMissingRecords: a record that is gone is corruption, not "nobody there".
+// TestMissingRecords: a missing record is corruption, not an empty result.
 func TestMissingRecords(t *testing.T) {
 	for _, key := range []string{"Cc\x00p\x00\x00\x00\x00", "Cc\x00n\x00\x00", "Cc\x00c", "Lc\x00\x00\x00\x00\x00"} {
 		fs := vfs.NewMem()

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/identity"
 )
 
-// TestHiddenFormats pins the bytes of what is hidden, and when a store says that it has them: until
-// the channel is deleted.
+// TestHiddenFormats pins the bytes of hidden messages, and when a store's format says that it has
+// them: until the channel is deleted.
 func TestHiddenFormats(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -104,8 +104,8 @@ func TestHiddenByOneselfFormats(t *testing.T) {
 	}
 }
 
-// TestHiddenOfColdChannels: what a user hides of a channel that chat.messages never named keeps
-// nothing in memory but what waits, and is there again with the first event that names the channel.
+// TestHiddenOfColdChannels: of messages hidden in a channel that chat.messages never named, memory
+// keeps only waiting events; the rest is loaded with the first event that names the channel.
 func TestHiddenOfColdChannels(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())
@@ -137,7 +137,8 @@ func TestHiddenOfColdChannels(t *testing.T) {
 	}
 }
 
-// TestHiddenRangeWithoutPositions: in a large channel what a user hid may hold nothing that counts.
+// TestHiddenRangeWithoutPositions: in a large channel the hidden range of a user may contain no
+// counted message.
 func TestHiddenRangeWithoutPositions(t *testing.T) {
 	id := testIdentity()
 	id.Settings.FanoutLimit = 0
@@ -158,8 +159,9 @@ func TestHiddenRangeWithoutPositions(t *testing.T) {
 	}
 }
 
-// TestHiddenAhead: in a large channel whoever hides what is not posted yet is told so, and again
-// when it is there. What is posted in between makes no delta, however many hide it.
+// TestHiddenAhead: in a large channel a user who hides messages that are not posted yet gets a
+// delta then, and another one once they are posted. Messages in between make no delta, however many
+// users hide them.
 func TestHiddenAhead(t *testing.T) {
 	id := testIdentity()
 	id.Settings.FanoutLimit = 0

@@ -12,9 +12,9 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestNobodyWaitsForACut: in the middle of a cut, after each thing that it encodes, the lock is
-// free, and every query has the answer that it had before the cut, receipts that are being merged
-// included; what it does under the lock does not grow with what is dirty.
+// TestNobodyWaitsForACut: in the middle of a cut, after each encoded item, the lock is free, and
+// every query has the same answer as before the cut, including receipts that are being merged. The
+// work of a cut under the lock does not grow with the dirty state.
 func TestNobodyWaitsForACut(t *testing.T) {
 	const members, messages = 3_000, 40
 	room := newReceiptsRoom(t, members)
@@ -31,7 +31,7 @@ func TestNobodyWaitsForACut(t *testing.T) {
 			room.read(u, uint32(from+1+u%messages))
 			room.deliver(u, from+u%messages)
 		}
-		for g := range 2_500 { // who never joined
+		for g := range 2_500 { // a user who never joined
 			room.now++
 			p.rules.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "guest-%05d", from*10_000+g),
 				OccurredAt: room.now, Target: events.TargetSeq, Seq: uint32(from + 1)}, room.r, room.now)
@@ -116,7 +116,8 @@ func TestNobodyWaitsForACut(t *testing.T) {
 	}
 }
 
-// TestDrainLetsGo: what is drained under one hold of the lock does not grow with what has changed.
+// TestDrainLetsGo: the work of a drain in one hold of the lock does not grow with the number of
+// changes.
 func TestDrainLetsGo(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		room := newReceiptsRoom(t, 20_000)

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestHotBytesIsWhatTheHeapSays: for each kind of state, what the metric says grows as the heap
-// does, within a tenth. Operators size nodes by it.
+// TestHotBytesIsWhatTheHeapSays: for each kind of state, the metric grows as the heap does, within
+// a tenth. Operators size nodes by it.
 func TestHotBytesIsWhatTheHeapSays(t *testing.T) {
 	if testkit.RaceDetector {
 		t.Skip("one goroutine fills a heap that is measured: the run without the race detector says it all")

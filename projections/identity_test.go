@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// TestMismatch: a store that belongs to something else is refused, each time with another kind and
-// a sentence that names what differs and the way out.
+// TestMismatch: a store that belongs to something else is refused, each time with its own kind and
+// a sentence with the difference and the way out.
 func TestMismatch(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -67,7 +67,7 @@ func putHeader(t *testing.T, fs vfs.FS, header []byte) {
 	}
 }
 
-// TestNewerFormat: a store of a newer version is refused whatever else its header says.
+// TestNewerFormat: a store of a newer version is refused, whatever the rest of its header.
 func TestNewerFormat(t *testing.T) {
 	for _, header := range [][]byte{{NewestFormat + 1, FoldVersion, 1, 2, 3}, {NewestFormat + 1, FoldVersion + 1}} {
 		fs := vfs.NewMem()

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// TestInspect reads a store as it stands, counts its records, and notices one that is not what the
-// digest says.
+// TestInspect reads an existing store, counts its records, and detects one that does not fit the
+// digest.
 func TestInspect(t *testing.T) {
 	fs := vfs.NewMem()
 	if _, err := Inspect("store", fs); err == nil {

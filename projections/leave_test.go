@@ -101,9 +101,9 @@ func lapse(f *feed, _, _ int) {
 	f.post("general", fmt.Sprint("at-", f.now), "somebody", "")
 }
 
-// TestWhatIsGoneLeavesMemory: many of each sort come and go, one after the other or all at the same
-// time. Less than 10 MiB are held after it, the store keeps a short record at most of each, and the
-// lists of those who stay are short.
+// TestWhatIsGoneLeavesMemory: many objects of each kind come and go, one after the other or all at
+// the same time. Afterwards less than 10 MiB are in use, the store has at most a short record of
+// each, and the lists of the remaining objects are short.
 func TestWhatIsGoneLeavesMemory(t *testing.T) {
 	for name, coming := range comings {
 		total := 40_000
@@ -131,7 +131,7 @@ func TestWhatIsGoneLeavesMemory(t *testing.T) {
 					coming.leave(f, from, from+atOnce)
 					f.store(t)
 				}
-				lapse(f, 0, 0) // what is written by a cut and waits for nothing leaves with the next
+				lapse(f, 0, 0) // written by one cut, and without waiting events it leaves with the next
 				f.store(t)
 				if grown := p.hotBytes() - hot; grown > 10<<20 {
 					t.Errorf("hot bytes have grown by %.1f MiB", float64(grown)/(1<<20))
@@ -154,9 +154,9 @@ func TestWhatIsGoneLeavesMemory(t *testing.T) {
 	}
 }
 
-// TestLeavingChangesNothing: of random events about channels that come, go, are read before they
-// come and after they went, a partition that is cut now and then says and stores what one says and
-// stores that is cut once, and holds what one holds that was just opened.
+// TestLeavingChangesNothing: for random events about channels that come and go and are read before
+// and after, a partition with many cuts has the same answers and the same store as one with a
+// single cut, and uses as much memory as one that was just opened.
 func TestLeavingChangesNothing(t *testing.T) {
 	runs := 600
 	if testing.Short() {

@@ -9,9 +9,9 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestLinesUnderTheLock: a view that has a line by id is begun without a look at the store,
-// wherever the message is: in memory, in a block or in the index, written since the last cut, in a
-// cut that is not applied, or stored. It says what is so under the lock, whatever is folded and cut
+// TestLinesUnderTheLock: a view with a line by id is begun without a read of the store, wherever
+// the message is: in memory, in a block or in the index, written since the last cut, in a cut that
+// is not applied, or stored. The view shows the state under the lock, whatever is folded and cut
 // before it ends.
 func TestLinesUnderTheLock(t *testing.T) {
 	room := newReceiptsRoom(t, 2)

@@ -17,9 +17,9 @@ func (f *feed) postSaying(reads events.Choice, channel, id, sender, thread strin
 		ThreadID: []byte(thread), MarksRead: reads})
 }
 
-// TestMarksReadFormats pins the bytes of messages that say the opposite of the setting, and of the
-// rows of their senders: a store has the newest format from the first one on. Messages that say
-// what holds anyway are as those that say nothing.
+// TestMarksReadFormats pins the bytes of messages whose producer overrides the setting, and of
+// their senders' rows: a store has the newest format from the first such message on. Messages that
+// state the same as the setting are stored like those without a statement.
 func TestMarksReadFormats(t *testing.T) {
 	for setting, c := range map[bool]struct {
 		contrary, same events.Choice

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Members of a channel are listed for those who watch: not those who left, and nobody where there is
-// no such channel or it is gone.
+// Members of a channel are listed for watches, without former members; there are none for a deleted
+// or unknown channel.
 func TestFewMembers(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

@@ -16,8 +16,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// walked is a room whose messages and receipts are in all places where a walk finds them: in
-// Pebble, in a cut that is not applied, and in memory.
+// walked is a room whose messages and receipts are in all places that a walk reads: in Pebble, in a
+// cut that is not applied, and in memory.
 func walked(t *testing.T) (*receiptsRoom, *Cut) {
 	room := newReceiptsRoom(t, 150)
 	for n := range 100 {
@@ -69,7 +69,7 @@ func TestCloseWaitsForWalks(t *testing.T) {
 	go func() {
 		room.p.Lock()
 		defer room.p.Unlock()
-		closed <- room.p.Close() // of a store that is in use Pebble says that an iterator leaks
+		closed <- room.p.Close() // while a store is in use, Pebble reports that an iterator leaks
 	}()
 	for !room.p.stored.Closing.Load() {
 		time.Sleep(time.Millisecond)
@@ -90,7 +90,7 @@ func TestCloseWaitsForWalks(t *testing.T) {
 	}
 }
 
-// TestWalksAreGivenUp: nobody waits for an answer any more, and nothing is wrong with the store.
+// TestWalksAreGivenUp: an answer whose caller has gone ends, and the store has no error.
 func TestWalksAreGivenUp(t *testing.T) {
 	room, cut := walked(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -165,8 +165,8 @@ func TestWalksBesideTheFold(t *testing.T) {
 	asking.Wait()
 }
 
-// TestFirstOwnPost: who posted after a message has read it at the time of the first post after it,
-// whether they posted once, at the end, or all the time, and wherever the log is.
+// TestFirstOwnPost: a user who posted after a message has read it at the time of their first post
+// after it, whether they posted once, at the end, or all the time, and wherever the log is.
 func TestFirstOwnPost(t *testing.T) {
 	room := newReceiptsRoom(t, 4)
 	say := func(n, user int, thread string) int64 {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// museum lists the defects of other products that concern the counts of channels and threads. Each
-// is a story in testdata/museum; its first lines say what users met and what went wrong there.
+// museum lists defects of other products that concern the counts of channels and threads. Each is a
+// story in testdata/museum; its first lines describe what users saw and the cause.
 var museum = []int{
 	1, 2, 4, 6, 9, 10, 12, 15, 16, 21, 23, 25, 28, 30, 31, 35, 38, 39, 40, 43, 46, 47, 48, 49, 50, 53, 55, 56, 57, 59, 62, 64,
 	68, 71, 73, 75,
 }
 
-// TestMuseum tells the stories as TestGolden does, each as a test of its own.
+// TestMuseum runs the stories as TestGolden does, each as a test of its own.
 func TestMuseum(t *testing.T) {
 	for _, n := range museum {
 		t.Run(fmt.Sprintf("museum-%d", n), func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestMuseum(t *testing.T) {
 	}
 }
 
-// TestMuseumIsComplete: a story that no test tells is an error.
+// TestMuseumIsComplete: a story that no test runs is an error.
 func TestMuseumIsComplete(t *testing.T) {
 	files, err := os.ReadDir("testdata/museum")
 	if err != nil {

@@ -21,9 +21,9 @@ func (c *countedReads) Stored(key []byte) (val []byte, ok bool, err error) {
 	return c.Backing.Stored(key)
 }
 
-// TestOwnPostsAreReadOnce: while a mark is held, each evaluation looks for the newest own post
-// before its head. However many own posts came after it, the log is read for them once, whether
-// sending reads by the setting or because each post says so.
+// TestOwnPostsAreReadOnce: while a mark is held, each evaluation needs the newest own post before
+// its head. However many own posts follow it, the log is read for them once, whether sending reads
+// by the setting or because each post states it.
 func TestOwnPostsAreReadOnce(t *testing.T) {
 	const posts, more = 800, 50
 	mark := events.Read{Kind: events.KindMarkedUnread, MessageID: []byte("m6"), HeadSeq: 5} // of seq 10: the pointer is before it

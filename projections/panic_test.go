@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// bugged is a context at which whoever looks panics.
+// bugged is a context whose use panics.
 type bugged struct{ context.Context }
 
 func (bugged) Err() error { panic("planted") }
@@ -106,9 +106,9 @@ func TestPanicInTheCopy(t *testing.T) {
 	}
 }
 
-// TestAnyRecordDamaged: whatever a record that is read at the start holds instead of what was
-// written, the store is said to be corrupt, which moves it aside; it is neither opened nor is there
-// a panic that would come again at each try.
+// TestAnyRecordDamaged: whatever a record that is read at the start contains instead of its value,
+// the store is reported as corrupt, which moves it aside. It is neither opened, nor does a panic
+// repeat at each try.
 func TestAnyRecordDamaged(t *testing.T) {
 	good := vfs.NewMem()
 	p := mustOpen(t, good, testIdentity())
@@ -191,10 +191,9 @@ func TestAnyRecordDamaged(t *testing.T) {
 	}
 }
 
-// TestPanicInTheLoading: what the loading does with records relies on what was checked of them.
-// Where the check fails it does not come to that, and the store says what the check found; where it
-// panics over records that passed, the store is corrupt as well, and so is moved aside instead of
-// being tried again for good.
+// TestPanicInTheLoading: the code after the checks relies on them. If a check fails, the store
+// reports its result and that code does not run. If that code panics over records that passed, the
+// store is reported as corrupt too, and is moved aside instead of being tried again forever.
 func TestPanicInTheLoading(t *testing.T) {
 	disk := vfs.NewMem()
 	p := mustOpen(t, disk, testIdentity())

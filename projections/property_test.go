@@ -17,8 +17,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// defaultScripts is how many random scripts all properties of this file together try; the
-// environment variable TIDEMARK_PROPERTY_SCRIPTS says otherwise.
+// defaultScripts is how many random scripts all properties of this file try together; the
+// environment variable TIDEMARK_PROPERTY_SCRIPTS changes it.
 const defaultScripts = 2000
 
 // folded are the parts of what else a user sees that the fold knows (DESIGN §4.7).
@@ -58,8 +58,8 @@ func ranThrough(t *rapid.T, c *random.Case) string {
 	return dump(t, p)
 }
 
-// TestPropertyModel: after every event, in a random interleaving, everything that can be asked has
-// the model's answer (DESIGN §4.6, law 1), and exactly what changed was emitted.
+// TestPropertyModel: after every event, in a random interleaving, every query has the model's
+// answer (DESIGN §4.6, law 1), and exactly the changes were emitted.
 func TestPropertyModel(t *testing.T) {
 	scripts(t, 40, asTheModel)
 }
@@ -138,9 +138,9 @@ func inAnyOrder(t *rapid.T, c *random.Case) {
 	}
 }
 
-// TestPropertyRestart: whenever a partition is cut, closed or killed and opened again, it arrives
-// at the bytes of one that ran through (law 8). As the processor does, what was published before is
-// folded again without publishing, and readers miss nothing all the same.
+// TestPropertyRestart: a partition that is cut, closed or killed and opened again at any time ends
+// with the same bytes as one without interruptions (law 8). As in the processor, records that were
+// published are folded again without publishing, and readers miss nothing.
 func TestPropertyRestart(t *testing.T) {
 	scripts(t, 15, func(t *rapid.T, c *random.Case) {
 		through := ranThrough(t, c)
@@ -182,8 +182,8 @@ func TestPropertyRestart(t *testing.T) {
 	})
 }
 
-// refold folds what a partition that was opened again does not have: of what was published nothing
-// is told again.
+// refold folds the records that a reopened partition lacks. Records that were published are not
+// published again.
 func refold(t rapid.TB, p *projections.Partition, published, rest []script.Record) {
 	pos := p.Position()
 	missing := func(records []script.Record) (out []script.Record) {
@@ -199,8 +199,8 @@ func refold(t rapid.TB, p *projections.Partition, published, rest []script.Recor
 	fold(p, missing(rest))
 }
 
-// TestPropertySilent: a partition that settled what it folded without telling anybody tells, from
-// then on, exactly what one tells that told everything, and has the same bytes.
+// TestPropertySilent: a partition that settled its changes without publishing publishes, from then
+// on, exactly the same as one that published everything, and has the same bytes.
 func TestPropertySilent(t *testing.T) {
 	scripts(t, 10, func(t *rapid.T, c *random.Case) {
 		told, silent := open(t, vfs.NewMem(), c.Settings), open(t, vfs.NewMem(), c.Settings)
@@ -256,7 +256,7 @@ func TestPropertySilent(t *testing.T) {
 // epoch counts marks and flags, so they are not doubled.
 func TestPropertyDuplicates(t *testing.T) {
 	scripts(t, 15, func(t *rapid.T, c *random.Case) {
-		// A post whose sender's clock is behind by more than the retention is not found again.
+		// A post whose sender's clock is behind by more than the retention cannot be found again.
 		c.Settings.IndexRetention = projections.DefaultSettings().IndexRetention
 		once, twice := &random.Case{}, &random.Case{}
 		for in := range c.Log {

@@ -187,7 +187,7 @@ func mustCut(t testing.TB, p *Partition) {
 	}
 }
 
-// dump is everything a store says: its records and digest, and all views.
+// dump returns everything in a store: its records and digest, and all views.
 func dump(t testing.TB, p *Partition) string {
 	t.Helper()
 	s := ""

@@ -77,7 +77,7 @@ func (r *receiptsRoom) stored() (entries, bytes int) {
 }
 
 // TestReceiptsCostAdvances: 10,000 members who read 1,000 messages at once cost one entry each, not
-// one for each message, and every message's receipts are known all the same.
+// one for each message, and every message still has all its receipts.
 func TestReceiptsCostAdvances(t *testing.T) {
 	const members, messages = 10_000, 1_000
 	room := newReceiptsRoom(t, members)
@@ -100,8 +100,8 @@ func TestReceiptsCostAdvances(t *testing.T) {
 	}
 }
 
-// TestReceiptsAreSmall is what a receipt costs where each message is delivered to everyone and read
-// by everyone alone.
+// TestReceiptsAreSmall measures a receipt if each message is delivered to all members and read by
+// each of them separately.
 func TestReceiptsAreSmall(t *testing.T) {
 	const members, messages = 50, 400
 	delivered, read := newReceiptsRoom(t, members), newReceiptsRoom(t, members)
@@ -130,8 +130,8 @@ func TestReceiptsAreSmall(t *testing.T) {
 	}
 }
 
-// TestReceiptsExpire: blocks whose messages are all older than 90 days go when the channel moves
-// on, reads of them are not kept any more, and who has read them is still known.
+// TestReceiptsExpire: blocks whose messages are all older than 90 days are removed when the channel
+// moves on, reads of them are no longer stored, and their readers are still known.
 func TestReceiptsExpire(t *testing.T) {
 	room := newReceiptsRoom(t, 3)
 	for n := range 20 {

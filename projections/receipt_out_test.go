@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// told drains the partition and says what its records of receipts say, by user.
+// told drains the partition and returns the contents of its records of receipts, by user.
 func (r *receiptsRoom) told() (out []string) {
 	r.t.Helper()
 	var d Deltas
@@ -69,9 +69,9 @@ func TestReceiptsOfAnErasedUserAreNotTold(t *testing.T) {
 	}
 }
 
-// TestReceiptsOfABacklogFitIntoRecords: what a whole batch has of one channel may be more than a
-// topic takes in one record, which would stop the partition. All of it is told, once, in records
-// that fit.
+// TestReceiptsOfABacklogFitIntoRecords: the receipts of one channel in a batch may exceed what a
+// topic takes in one record, which would stop the partition. All of them are published, once, in
+// records that fit.
 func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
 	const members, posts = 40, 300
 	room := newReceiptsRoom(t, members)
@@ -112,7 +112,7 @@ func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
 }
 
 // TestReceiptsOfManyErasedUsersGoTogether: of users on several pages of members who are erased in
-// one batch nothing is left, and all of the others.
+// one batch nothing is left, and everything of the others is.
 func TestReceiptsOfManyErasedUsersGoTogether(t *testing.T) {
 	const members, posts = 150, 20
 	room := newReceiptsRoom(t, members)

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestRepublish: what changed since a position is drained once more. For a channel with a new
-// message that is every member, also in a large one.
+// TestRepublish: changes since a position are drained once more. For a channel with a new message
+// these are all members, also in a large channel.
 func TestRepublish(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -63,9 +63,9 @@ func TestRepublish(t *testing.T) {
 	}
 }
 
-// TestCutsThatForget: a cut says so if Republish finds less in the store than was told: nothing of
-// a deleted channel, of a thread in which an erased user has nothing, and of a channel that is not
-// in memory.
+// TestCutsThatForget: a cut reports if Republish finds less in the store than was published:
+// nothing of a deleted channel, of a thread in which an erased user has nothing, and of a channel
+// that is not in memory.
 func TestCutsThatForget(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

@@ -17,8 +17,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/fulldisk"
 )
 
-// fullAt is a disk that is full from the operation with the number at on, until somebody makes
-// room.
+// fullAt is a disk that is full from a given operation on, until space is made.
 type fullAt struct {
 	at   int64
 	ops  atomic.Int64
@@ -27,10 +26,10 @@ type fullAt struct {
 
 func (d *fullAt) full(string) bool { return d.ops.Add(1)-1 >= d.at && !d.room.Load() }
 
-// TestDiskFullAtEveryWrite is recipe R8 below the processor: at every single write of a run the
-// disk becomes full. The write waits; while it does, whatever locks of Pebble it holds, everything
-// that is in the store can be read and is right. When there is room again the run goes on as if
-// nothing had been, and so does a store that is opened on what a power cut leaves.
+// TestDiskFullAtEveryWrite is recipe R8 below the processor: at each single write of a run the disk
+// becomes full. The write waits; meanwhile, whatever locks of Pebble it holds, everything in the
+// store can be read and is right. With space again the run continues as if nothing had happened,
+// and so does a store that is opened from what a power cut leaves.
 func TestDiskFullAtEveryWrite(t *testing.T) {
 	l := newLongLog(1, 100, 60)
 	m := newModels(l)
@@ -66,7 +65,7 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 			read := make(chan error, 1)
 			go func() {
 				for !p.TryRLock() {
-					if open.Load() == nil { // it is being closed: nobody reads
+					if open.Load() == nil { // it is being closed, without readers
 						read <- nil
 						return
 					}
@@ -122,7 +121,7 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 	}
 }
 
-// answers are what queries see of everything: what was folded, stored or not.
+// answers are the answers of all queries, about stored state and state that is not.
 func answers(everything string) string {
 	_, after, _ := strings.Cut(everything, "\ndigest ")
 	return after[strings.IndexByte(after, '\n'):]
@@ -153,8 +152,8 @@ func foldLocked(p *Partition, l *randomLog, seed uint64) error {
 	return nil
 }
 
-// TestNobodyWaitsForRoom: without somebody who waits, and when they give up, a full disk is a
-// failure like any other, and closing does not hang.
+// TestNobodyWaitsForRoom: without Options.Full, and after it gives up, a full disk is a failure
+// like any other, and closing does not hang.
 func TestNobodyWaitsForRoom(t *testing.T) {
 	for _, wait := range []func(error) bool{nil, func(error) bool { return false }} {
 		full := &fullAt{at: 1 << 60}

@@ -12,10 +12,10 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPropertyRuntime is laws 1, 3 and 8 of DESIGN §4.6 for a partition that is run as the
-// processor runs it: reads' own deltas and channels' records go out before the fan-out does, a cut
-// is written while the fold goes on and is asked, and a kill takes everything with it that was not
-// written, a cut that was on its way too.
+// TestPropertyRuntime checks laws 1, 3 and 8 of DESIGN §4.6 for a partition that runs as in the
+// processor: deltas of reads and channel records are drained before the fan-out, a cut is written
+// while the fold and queries go on, and a kill loses everything that was not written, including a
+// cut in progress.
 func TestPropertyRuntime(t *testing.T) {
 	scripts(t, 20, func(t *rapid.T, c *random.Case) {
 		through := ranThrough(t, c)

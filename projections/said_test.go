@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// saying folds what a user says of a channel beside reading it.
+// saying folds a user's settings of a channel.
 func (f *feed) saying(channel, user string, r events.Read) state.Outcome {
 	r.ChannelID, r.UserID = []byte(channel), []byte(user)
 	return f.read(r)
@@ -37,8 +37,8 @@ func mustStored(t *testing.T, p *Partition, key string) []byte {
 	return append([]byte(nil), val...)
 }
 
-// TestSaidFormats pins the bytes of what users say of a channel, and when a store says that it has
-// them: one that has none of it any more is as it was before.
+// TestSaidFormats pins the bytes of users' settings of a channel, and when a store's format says
+// that it has them: without settings, the format is the former one.
 func TestSaidFormats(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

@@ -28,9 +28,8 @@ func seededStory(t *testing.T, fs *vfs.MemFS, story string) *projections.Partiti
 	return p
 }
 
-// Everything that is asked of the largest seed there can be is arithmetic: it takes no more time,
-// memory or store than that of a single message. The naive model cannot count that far, so the
-// numbers are stated here.
+// Every query about the largest possible seed is arithmetic: it takes no more time, memory or store
+// than one message. The naive model cannot count that far, so this test states the numbers.
 func TestSeededIsConstant(t *testing.T) {
 	const count = events.MaxSeeded
 	story := func(count int) string {

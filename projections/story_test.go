@@ -90,8 +90,8 @@ func (g *golden) agree(t rapid.TB) {
 	}
 }
 
-// reopen closes the live partition and opens it from its store; what the store does not have is
-// folded again.
+// reopen closes the live partition and opens it from its store, and folds again what the store
+// lacks.
 func (g *golden) reopen(t rapid.TB) {
 	g.close(t)
 	g.live = open(t, g.fs, g.settings)
@@ -178,7 +178,7 @@ func (g *golden) answerThread(verb, user, channel, thread string) string {
 	return fmt.Sprintf("%s: there is no #%s", user, channel)
 }
 
-// deltaText tells the deltas of users since it was asked last.
+// deltaText returns the deltas of users since the last call.
 func (g *golden) deltaText(t rapid.TB) string {
 	defer g.deltas.Reset()
 	var out []string

@@ -14,15 +14,14 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/rules"
 )
 
-// TestSweepIsPutAside: a list that is put aside while more is folded is after the next Step what a
-// new one would be. Where its version is the same, nothing of it has changed, and the threads
-// are where the list says.
+// TestSweepIsPutAside: after the next Step, a list that was put aside equals a new one. If its
+// version is unchanged, so is the list, and the threads are at their places.
 func TestSweepIsPutAside(t *testing.T) {
 	same, changed, others := 0, 0, 0
 	for seed := range int64(120) {
 		p := mustOpen(t, vfs.NewMem(), testIdentity())
 		l := newLongLog(seed, 300, 240)
-		if seed%2 == 0 { // times jump: what waits lapses, and threads leave the list
+		if seed%2 == 0 { // times jump: waiting events lapse, and threads leave the list
 			l = newRandomLog(seed)
 		}
 		rng := rand.New(rand.NewPCG(uint64(seed), 11))
@@ -132,7 +131,7 @@ func TestSweepOfAnotherStore(t *testing.T) {
 	}
 }
 
-// TestSweepThatChangedALotIsFreed: what does not stand any more does not pile up in a list.
+// TestSweepThatChangedALotIsFreed: outdated entries do not accumulate in a list.
 func TestSweepThatChangedALotIsFreed(t *testing.T) {
 	room := newSweepRoom(t, 3, 200)
 	s := &Sweep{UserID: "a", Panel: true}
@@ -153,8 +152,8 @@ func TestSweepThatChangedALotIsFreed(t *testing.T) {
 	}
 }
 
-// TestSweepPutAsideFits: a list that is put aside takes memory for what it has, and not what it was
-// gathered in, which may be that of somebody who had much. To compare it takes no more.
+// TestSweepPutAsideFits: a list that is put aside takes memory for its contents, not for the memory
+// in which it was made, which may have been a large user's. Comparing it takes no more.
 func TestSweepPutAsideFits(t *testing.T) {
 	much, little := newSweepRoom(t, 1, 4_000), newSweepRoom(t, 3, 100)
 	large := &Sweep{UserID: "a", Inbox: true, Panel: true}
@@ -174,8 +173,8 @@ func TestSweepPutAsideFits(t *testing.T) {
 	}
 }
 
-// TestVersionOfASweep: the version stays where nothing of the list changes, and changes with
-// everything that is not among what is there any more, also with what only the time takes away.
+// TestVersionOfASweep: the version stays if the list stays, and changes with every change of the
+// list, including removals and changes by time alone.
 func TestVersionOfASweep(t *testing.T) {
 	leave := func(id string) func(*sweepRoom) {
 		return func(r *sweepRoom) {
@@ -215,9 +214,9 @@ func TestVersionOfASweep(t *testing.T) {
 	}
 }
 
-// TestSweepOfWhatLapses: a held event may lapse by log time alone, between two Steps: nothing is
-// folded of the channel then nor of the user in it, and the stamps stand. So whoever has such an
-// event is looked at again in each Step, and nobody else is.
+// TestSweepOfWhatLapses: a held event may lapse by log time alone, between two Steps: nothing of
+// the channel or of the user in it is folded then, and the stamps stay. So each Step evaluates
+// channels with such events again, and no others.
 func TestSweepOfWhatLapses(t *testing.T) {
 	for name, waits := range map[string]bool{"nothing is held": false, "a mark waits for its head": true} {
 		room := newSweepRoom(t, 2, 0)

@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// lists is what Inbox and Threads list, as text, in order.
+// lists returns the results of Inbox and Threads, as text, in order.
 func lists(p *Partition, user string) (out []string) {
 	_ = p.Inbox(user, func(e *InboxEntry) bool {
 		out = append(out, fmt.Sprintf("channel %s %d %d %t %d", e.ChannelID, e.Unread, e.Mentions, e.Muted, e.LatestAt))
@@ -42,15 +42,15 @@ func swept(s *Sweep) (out []string) {
 	return out
 }
 
-// TestSweepBesideTheFold: whatever is folded between the holds of a sweep, what it lists is what
-// stands at the last of them, and the views that are begun under that one and ended after more was
-// folded, cut and applied are those of that position.
+// TestSweepBesideTheFold: whatever is folded between the holds of a sweep, its list is the state at
+// the last hold. Views that are begun in that hold, and ended after more was folded, cut and
+// applied, are of that position.
 func TestSweepBesideTheFold(t *testing.T) {
 	several, later := 0, 0
 	for seed := range int64(120) {
 		p := mustOpen(t, vfs.NewMem(), testIdentity())
 		l := newLongLog(seed, 300, 240)
-		if seed%2 == 0 { // times jump: what waits lapses, and threads leave the list
+		if seed%2 == 0 { // times jump: waiting events lapse, and threads leave the list
 			l = newRandomLog(seed)
 		}
 		rng := rand.New(rand.NewPCG(uint64(seed), 5))
@@ -257,7 +257,7 @@ func TestSweepLetsGo(t *testing.T) {
 		if s.Holds < 4 {
 			t.Errorf("%d holds", s.Holds)
 		}
-		for range 2 { // of the same position nothing is looked at again, of another only what has changed
+		for range 2 { // at the same position nothing is evaluated again, at another only changes
 			s.Looks, reads = 0, 0
 			if !s.Step(p) || s.Looks > 2 {
 				t.Errorf("%d looks where nothing or one channel has changed", s.Looks)
@@ -274,9 +274,9 @@ func TestSweepLetsGo(t *testing.T) {
 	}
 }
 
-// TestSweepAllocatesNothingUnderTheLock: who allocates under a partition's lock may have to work
-// for the collector while the fold waits. So all memory is made before the lock is taken, however
-// much there is to find.
+// TestSweepAllocatesNothingUnderTheLock: a goroutine that allocates under a partition's lock may
+// have to assist the garbage collector while the fold waits. So all memory is allocated before the
+// lock is taken, however much there is to find.
 func TestSweepAllocatesNothingUnderTheLock(t *testing.T) {
 	room := newSweepRoom(t, 300, 30)
 	for _, s := range []*Sweep{{Inbox: true, Panel: true}, {Panel: true}, {Inbox: true}} {
@@ -285,14 +285,14 @@ func TestSweepAllocatesNothingUnderTheLock(t *testing.T) {
 		for done := false; !done; holds++ {
 			s.Room()
 			bytes += allocated(func() { done = s.Step(room.p) })
-			if holds == 2 { // what changes has to be looked at again
+			if holds == 2 { // changes must be evaluated again
 				room.say("c00003", 100_000, "")
 			}
 		}
 		if threads, channels := count(s); channels != 300 || s.Panel && threads != 300*30 {
 			t.Errorf("%d channels and %d threads", channels, threads)
 		}
-		const others = 64 << 10 // what the rest of the process allocates meanwhile
+		const others = 64 << 10 // allocations of the rest of the process
 		if bytes > others || s.Panel && holds < 4 {
 			t.Errorf("%d bytes are allocated under %d holds of the lock", bytes, holds)
 		}

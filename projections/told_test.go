@@ -12,12 +12,12 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// told is what a reader of the output topics knows: the last delta of each pair, the last record of
-// each channel.
+// told is the state of a reader of the output topics: the last delta of each pair, the last record
+// of each channel.
 type told struct {
 	channel map[string]events.ChannelRecord
 	last    map[string]projections.View // by key
-	stamped map[string]string           // key and stamp -> what the delta said
+	stamped map[string]string           // key and stamp -> contents of the delta
 	touched map[string]int64            // of threads, by key
 	open    map[string]bool             // keys with an open time target before the last event
 	event   *script.Record              // the last event
@@ -28,8 +28,8 @@ func newTold() *told {
 	return &told{channel: map[string]events.ChannelRecord{}, last: map[string]projections.View{}, stamped: map[string]string{}, touched: map[string]int64{}}
 }
 
-// before notes which pairs have an open time target before an event. It makes a delta when it
-// closes (DESIGN §7), also where the last one that went out for another reason said the same.
+// before records which pairs have an open time target before an event. A pair makes a delta when
+// the target closes (DESIGN §7), even if an equal delta was published for another reason.
 func (d *told) before(m *model.Model, r *script.Record) {
 	d.open, d.event = map[string]bool{}, r
 	for _, channel := range m.Channels() {
@@ -176,7 +176,7 @@ func (d *told) take(t rapid.TB, out *projections.Deltas, m *model.Model, at stri
 	}
 }
 
-// read is a reader who reads on: a value never replaces one that dominates it (DESIGN §1).
+// read is a reader that applies a record: a value never replaces one that dominates it (DESIGN §1).
 func (d *told) read(more *told) {
 	for key, v := range more.last {
 		if was, ok := d.last[key]; !ok || !was.Stamp.Dominates(v.Stamp) {
@@ -210,7 +210,7 @@ func (d *told) same(o *told) bool {
 	return len(d.last) == len(o.last) && len(d.channel) == len(o.channel)
 }
 
-// receipts checks that what is said to have been read or delivered is so, and where it may be said.
+// receipts checks that each published read or delivery is true, and allowed to be published.
 func (d *told) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecord, at string) {
 	t.Helper()
 	for _, r := range x.Viewed {
@@ -231,8 +231,8 @@ func (d *told) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecord, at
 	}
 }
 
-// check compares the last delta of every pair with what the pair sees now, and the last record of
-// every channel with the channel.
+// check compares the last delta of every pair with its current view, and the last record of every
+// channel with the channel.
 func (d *told) check(t rapid.TB, m *model.Model, at string) {
 	t.Helper()
 	for _, channel := range m.Channels() {
@@ -277,7 +277,7 @@ func (d *told) check(t rapid.TB, m *model.Model, at string) {
 	}
 }
 
-// checkThread compares the last delta of a user in a thread with what they see of it.
+// checkThread compares the last delta of a user in a thread with its current view.
 func (d *told) checkThread(t rapid.TB, m *model.Model, user, channel, thread, at string) {
 	t.Helper()
 	now, touched := untold(user, channel), int64(0)
@@ -318,7 +318,7 @@ func (d *told) checkChannel(t rapid.TB, m *model.Model, channel, at string) {
 	want := facts{c.HeadSeq, c.HeadPos, c.MemberCount, c.Latest.Seq, c.Large, m.Deleted(channel)}
 	got := facts{r.HeadSeq, r.HeadPos, r.MemberCount, r.Latest.Seq, r.Large, r.Deleted}
 	if !was && c.HeadSeq == 0 && c.MemberCount == 0 {
-		return // nothing happened that a channel record tells
+		return // nothing happened that a channel record shows
 	}
 	if got != want {
 		t.Fatalf("%s: the last record of #%s said %+v, but it is %+v", at, channel, got, want)
@@ -344,7 +344,7 @@ func derive(v *projections.View, c *events.ChannelRecord) (unread, mentions, dir
 	return unread, mentions, direct
 }
 
-// untold is what is known of a pair that nothing was said about.
+// untold is the state of a pair without any delta.
 func untold(user, channel string) projections.View {
 	return projections.View{UserID: user, ChannelID: channel, ReadEpoch: 1}
 }

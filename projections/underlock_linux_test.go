@@ -15,9 +15,9 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// BenchmarkUnderLock is how long queries hold a partition's lock, in large channels: the CPU time
-// of the thread, for who else uses the machine has no part in it, and the longest of all. What they
-// do after that is told as well.
+// BenchmarkUnderLock measures how long queries hold a partition's lock in large channels: the CPU
+// time of the thread, so that other users of the machine have no influence, and the longest of all.
+// It also reports the work after the lock.
 func BenchmarkUnderLock(b *testing.B) {
 	b.Run("crowd", func(b *testing.B) {
 		s := newLargeStore(b)
@@ -139,7 +139,7 @@ func BenchmarkUnderLock(b *testing.B) {
 	})
 }
 
-// largeStore is a partition on disk that is filled without telling anybody.
+// largeStore is a partition on disk that is filled without publishing.
 type largeStore struct {
 	b    *testing.B
 	p    *Partition
@@ -200,8 +200,8 @@ func (s *largeStore) cut() {
 	mustCut(s.b, s.p)
 }
 
-// time measures begin, which is what is done under the lock, and what it returns, if anything,
-// which is not.
+// time measures begin, which runs under the lock, and the function that begin returns, which does
+// not.
 func (s *largeStore) time(b *testing.B, name string, begin func() (end func())) {
 	b.Run(name, func(b *testing.B) {
 		runtime.LockOSThread()

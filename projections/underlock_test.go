@@ -24,9 +24,9 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestReadersUnderTheLock: a page of readers is begun without a look at the store and nearly
-// without allocating; what it says is of the position at which it was begun, whatever is folded and
-// cut before it ends.
+// TestReadersUnderTheLock: a page of readers is begun without a read of the store and almost
+// without allocations; its contents are of the position at which it was begun, whatever is folded
+// and cut before it ends.
 func TestReadersUnderTheLock(t *testing.T) {
 	const members, messages = 2_000, 400
 	room := newReceiptsRoom(t, members)
@@ -72,7 +72,7 @@ func TestReadersUnderTheLock(t *testing.T) {
 	for u, x := range v.List {
 		want := views.Reader{UserID: fmt.Sprintf("user-%05d", u), At: x.At}
 		switch {
-		case u == 0: // who posted all
+		case u == 0: // users who posted all messages
 			want.Message = views.Ref{MessageID: fmt.Sprintf("m%05d", messages-1), Seq: messages}
 		case u%3 > 0:
 			want.Message = views.Ref{MessageID: fmt.Sprintf("m%05d", u%messages), Seq: uint32(1 + u%messages)}
@@ -119,8 +119,8 @@ func TestReceiptsUnderTheLock(t *testing.T) {
 	}
 }
 
-// TestUserPage: a page of a user's channels has the first of them in the order of ids, page after
-// page, and what it allocates does not grow with the channels.
+// TestUserPage: a page of a user's channels has the first of them ordered by id, page after page,
+// and its allocations do not grow with the channels.
 func TestUserPage(t *testing.T) {
 	const channels = 3_000
 	room := newSweepRoom(t, 0, 0)

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestUnfollowedThreadsAreKept: an unfollow lasts, over restarts and whatever is replied, so what
-// says so stays. It costs what docs/guarantees.md says, and leaves with its channel.
+// TestUnfollowedThreadsAreKept: an unfollow lasts over restarts and replies, so its record stays.
+// It costs as much as docs/guarantees.md states, and leaves with its channel.
 func TestUnfollowedThreadsAreKept(t *testing.T) {
 	const n = 16_384
 	fs := vfs.NewMem()

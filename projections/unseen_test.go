@@ -20,7 +20,7 @@ func TestUnseenIsTakenBack(t *testing.T) {
 		fanout    uint32
 		committed string
 		rest      string // a line for each record
-		before    []int  // what the first owner folds, in its order: numbers of lines from 0 on
+		before    []int  // lines that the first owner folds, in its order, from 0 on
 		now       []int  // all of it, in the order of the second
 	}{
 		"a thread is followed in a channel that is deleted": {
@@ -107,9 +107,9 @@ func parser(t *testing.T, m *model.Model) func(text string) []script.Record {
 	}
 }
 
-// TestFarewellsGoOn: a store is opened again that knows nobody in a deleted channel any more. The
-// deltas that it publishes then have stamps that dominate those of all deltas before. Otherwise the
-// channel's values would go back.
+// TestFarewellsGoOn: a reopened store has no users of a deleted channel any more. The deltas that
+// it publishes then have stamps that dominate those of all earlier deltas. Otherwise the channel's
+// values would go back.
 func TestFarewellsGoOn(t *testing.T) {
 	s := projections.DefaultSettings()
 	m := model.New(s)
@@ -133,9 +133,8 @@ func TestFarewellsGoOn(t *testing.T) {
 	}
 }
 
-// TestFarewellsOfTwoOwners: an owner that knows nothing of a user any more tells how far all
-// deliveries were; its successor, which still knows the user of before the deletion, has stamps
-// that dominate.
+// TestFarewellsOfTwoOwners: an owner without the user publishes the position of all deliveries; its
+// successor, which still has the user from before the deletion, has stamps that dominate.
 func TestFarewellsOfTwoOwners(t *testing.T) {
 	s := projections.DefaultSettings()
 	m := model.New(s)
@@ -163,8 +162,8 @@ func TestFarewellsOfTwoOwners(t *testing.T) {
 	}
 }
 
-// owner is a partition that has folded and told what is committed. Stored, it is opened from its
-// store after that.
+// owner is a partition that has folded and published the committed records. If stored, it is opened
+// from its store afterwards.
 func owner(t rapid.TB, s projections.Settings, m *model.Model, committed []script.Record, kept *told, stored bool) *projections.Partition {
 	t.Helper()
 	fs := vfs.NewMem()

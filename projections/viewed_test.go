@@ -11,8 +11,8 @@ import (
 )
 
 // TestViewedFormats pins the bytes of views: an entry of its own kind, which an earlier read does
-// not replace, and what waits with the open reads. From the first view on, also of a message that
-// is not there, the store says that older builds cannot read it.
+// not replace, and waiting views among the open reads. From the first view on, also of a message
+// that does not exist, the store's format says that older builds cannot read it.
 func TestViewedFormats(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

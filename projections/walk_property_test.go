@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// begun is an answer that was begun at one position and is to be what was answered there.
+// begun is an answer that was begun at one position and must equal the answer at that position.
 type begun struct {
 	what string
 	want any
@@ -61,9 +61,9 @@ func (b *begun) check(t *rapid.T, at string) {
 	}
 }
 
-// walks folds a case and asks all the time. What is begun at a position and ended after more was
-// folded, cut, applied and flushed is what was answered at that position, which TestPropertyModel
-// compares with the model.
+// walks folds a case and queries all the time. An answer that is begun at a position and ended
+// after more was folded, cut, applied and flushed equals the answer at that position, which
+// TestPropertyModel compares with the model.
 func walks(t *rapid.T, c *random.Case) {
 	p := open(t, vfs.NewMem(), c.Settings)
 	defer closePartition(t, p)

@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// TestWarmChangesNothing warms, at random moments of random logs, records of which some name what
-// is not there yet: what is folded and stored is the same as without, and an empty partition is
-// warmed as well.
+// TestWarmChangesNothing warms, at random moments of random logs, records of which some name
+// nothing that exists: the folded and stored state is the same as without, also for an empty
+// partition.
 func TestWarmChangesNothing(t *testing.T) {
 	seed := rand.Int63()
 	t.Logf("seeds from %d", seed)
@@ -48,8 +48,8 @@ func TestWarmChangesNothing(t *testing.T) {
 	}
 }
 
-// TestHotRecordsFillCacheLines: what is folded at random is laid out so that as few lines as
-// possible are missed.
+// TestHotRecordsFillCacheLines: objects that the fold accesses at random are laid out so that few
+// cache lines are missed.
 func TestHotRecordsFillCacheLines(t *testing.T) {
 	if size := unsafe.Sizeof(state.Channel{}); size != 256 {
 		t.Errorf("a channel has %d bytes, not four cache lines", size)

@@ -22,8 +22,8 @@ func opened(t *testing.T, disk vfs.FS) (*store.Fuse, *pebble.DB) {
 	return f, db
 }
 
-// TestPanicLetsTheStoreGo: what panics while a store is loaded is an error to whoever opens it, and
-// the directory can be opened again by the same process, also if an iterator was left open.
+// TestPanicLetsTheStoreGo: a panic while a store is loaded becomes an error of Open, and the same
+// process can open the directory again, even if an iterator was left open.
 func TestPanicLetsTheStoreGo(t *testing.T) {
 	disk := vfs.NewMem()
 	for name, read := range map[string]func(db *pebble.DB) error{
@@ -53,14 +53,14 @@ func TestPanicLetsTheStoreGo(t *testing.T) {
 	}
 }
 
-// stuck is closed by nobody until it is let go.
+// stuck is a database whose Close waits until the test releases it.
 type stuck chan struct{}
 
 func (s stuck) Close() error { <-s; panic("planted in Close") }
 
-// TestCloseThatWaitsHoldsNobodyUp: after a panic in Pebble, Close may wait for ever for a lock that
-// Pebble held. Whoever opens the store hears of the panic all the same, and of no other one; the
-// directory can be opened again, and what the old database still does reaches it no more.
+// TestCloseThatWaitsHoldsNobodyUp: after a panic in Pebble, Close may wait forever for a lock that
+// Pebble holds. Open nevertheless returns the error of the panic, and no other; the directory can
+// be opened again, and writes of the old database no longer reach it.
 func TestCloseThatWaitsHoldsNobodyUp(t *testing.T) {
 	disk := vfs.NewMem()
 	s := make(stuck)

@@ -86,8 +86,8 @@ func TestWithThreadsFormats(t *testing.T) {
 	has(thread, "")
 }
 
-// TestWithThreadsIsBounded: whoever reads on and on with threads has one record for it, makes no
-// row in any thread, and is told of the threads that have something new alone.
+// TestWithThreadsIsBounded: a user who repeatedly reads with threads has one record for it, no rows
+// in threads, and deltas only of the threads with something new.
 func TestWithThreadsIsBounded(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -99,7 +99,7 @@ func TestWithThreadsIsBounded(t *testing.T) {
 	f.post("c", "r1", "bob", "root1")
 	f.post("c", "r2", "bob", "root2")
 	f.post("c", "r3", "bob", "root3")
-	for i := range 20 { // of which nobody says anything more
+	for i := range 20 { // threads without further replies
 		f.post("c", fmt.Sprintf("quiet%d", i), "ann", "")
 		f.post("c", fmt.Sprintf("quiet%d-1", i), "bob", fmt.Sprintf("quiet%d", i))
 	}
