@@ -60,8 +60,8 @@ func (p *plan) seedChannels() error {
 	return nil
 }
 
-// older takes a message before the cut. The seed leaves out messages that are deleted by now:
-// nobody can later see whether they ever counted.
+// older takes a message before the cut. The seed leaves out messages that are deleted by now,
+// because no reader can later see whether they ever counted.
 func (p *plan) older(key, value []byte, e *Event) error {
 	c := p.channel(e.Channel)
 	c.index++
@@ -75,10 +75,10 @@ func (p *plan) older(key, value []byte, e *Event) error {
 			c.counted++
 			own.own++
 		}
-		if e.Until > p.now { // deleted after the import began: the seed that an earlier run wrote includes it
+		if e.Until > p.now { // deleted after the import began, so an earlier run has counted it in the seed
 			p.deleteLater(e, c.counted, "")
 		}
-		own.newer = c.counted // posting a message reads those before it, even if it is deleted later
+		own.newer = c.counted // posting a message reads the messages before it, even if it is deleted later
 	}
 	if err := p.olderInThread(key, value, e); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *plan) older(key, value []byte, e *Event) error {
 
 // olderInThread takes a message before the cut that belongs to a thread, if the import writes that
 // thread. It writes a reply as it is, and the root as silent, because the seed counts it already.
-// The seed also counts a broadcast reply: of it, only the follows that it causes are written.
+// The seed also counts a broadcast reply, so only the follows that it causes are written.
 func (p *plan) olderInThread(key, value []byte, e *Event) error {
 	root := e.Thread
 	if root == "" {
@@ -124,7 +124,7 @@ func (p *plan) olderInThread(key, value []byte, e *Event) error {
 			return err
 		}
 	}
-	// Posting it reads the thread.
+	// Posting a reply reads the thread.
 	read := Event{Kind: KindPointer, Channel: e.Channel, User: e.User, Thread: root, At: e.At, Until: e.At, Silent: true}
 	return p.before.add(read.place(), read.append(nil))
 }

@@ -62,16 +62,16 @@ type Event struct {
 	Broadcast  bool // a reply that counts in the channel
 	Direct     bool // a channel whose members count its whole history
 	Private    bool // a read that others do not see
-	Quiet      bool // for comparisons only: a message, or what is unread by a pointer, that the product's own numbers leave out
-	Before     bool // a pointer that is right before the message ID
-	Threads    bool // a pointer that also reads the channel's threads; in an import, one behind the newest message
+	Quiet      bool // for comparisons only: the product's own numbers leave out this message, or the unread messages of this pointer
+	Before     bool // a pointer right before the message ID
+	Threads    bool // a pointer that also reads the channel's threads; in an import, one after the newest message
 
 	// Only events of a bridge have these.
-	Next     string // the message after a pointer: the user has not read it, whatever they read or posted before
-	Explicit bool   // a message that does not read the channel for its author: the product has a pointer of theirs
+	Next     string // the message after a pointer: it stays unread, whatever the user read or posted before
+	Explicit bool   // a message that does not read the channel for its author, because the product has a pointer of theirs
 }
 
-// Origin is where an event comes from in the source, for problem reports.
+// Origin is the place of an event in the source, for problem reports.
 type Origin struct {
 	Table string
 	Row   int64

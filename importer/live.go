@@ -15,9 +15,9 @@ type Record struct {
 	Millis  int64 // time of the record
 }
 
-// Live returns the records of an event that a bridge has just seen: other than in an import there is
-// nothing to be ordered. It changes the event so that Tidemark accepts it, and adds to p what it
-// changes or leaves out.
+// Live returns the records of an event that a bridge has just seen. Unlike an import, a bridge does
+// not sort. Live changes the event so that Tidemark accepts it, and adds to p what it changes or
+// leaves out.
 func Live(p *Problems, o Origin, e *Event, now int64) ([]Record, error) {
 	check := plan{now: now, clock: now + events.MaxClockAhead, problems: p}
 	if !check.usable(o, e) {
@@ -49,8 +49,8 @@ func (l *live) add(in events.Input, e proto.Message, millis int64) {
 	l.records = append(l.records, Record{in, l.e.Channel, value, millis})
 }
 
-// say adds an event of chat.messages. Its record has the time of the event: what a bridge could not
-// write for a while is history to those who notify users.
+// say adds an event of chat.messages. Its record has the time of the event, so that a late event is
+// history for consumers that notify users.
 func (l *live) say(at int64, e *eventsv1.MessageEvent) {
 	e.ChannelId, e.OccurredAt = l.e.Channel, timestamp(at)
 	l.add(events.Messages, e, min(at, l.now))
@@ -99,15 +99,15 @@ func (l *live) remove(at int64) {
 	l.say(at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageDeleted{MessageDeleted: &eventsv1.MessageDeleted{MessageId: l.e.ID}}})
 }
 
-// read adds an event of chat.reads. Its record has the time of now, so that it does not expire while
-// it waits for its message.
+// read adds an event of chat.reads. Its record has the current time, so that it does not expire
+// while it waits for its message.
 func (l *live) read(at int64, e *eventsv1.ReadEvent) {
 	e.ChannelId, e.UserId, e.OccurredAt = l.e.Channel, l.e.User, timestamp(at)
 	l.add(events.Reads, e, l.now)
 }
 
-// pointer reads up to a place. Where the product's pointer has gone back, or stands before a message
-// of the user's own, a mark at the next message follows: the two together set the pointer to that
+// pointer reads up to a place. If the product's pointer has moved back, or is before a message of
+// the user's own, a mark at the next message follows. Together, the two set the pointer to that
 // place, wherever it was.
 func (l *live) pointer() {
 	e := l.e

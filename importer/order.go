@@ -53,7 +53,7 @@ func postKey(at int64, id, channel string) []byte {
 // behind returns the place right after another one.
 func behind(key []byte) []byte { return append(key, 0xff) }
 
-// before returns the place right before the one of a message in its channel, and behind all smaller
+// before returns the place right before that of a message in its channel, and after all smaller
 // ones.
 func before(post []byte, channel string) []byte {
 	return append(bytes.Clone(post[:len(post)-len(channel)]), 0) // no id of a channel has such a byte

@@ -22,8 +22,8 @@ type plan struct {
 	posters  map[pair]*poster // the newest messages of each user
 	byID     bool             // a pointer names a message by its id
 
-	joins joins     // that go into one event
-	due   deletions // of messages that were written
+	joins joins     // that make one event
+	due   deletions // of written messages
 	sink  sink
 	note  func()
 }
@@ -46,8 +46,8 @@ type channel struct {
 	id      string
 	direct  bool
 	index   uint32             // messages of the source so far
-	first   int64              // time of the first of them
-	counted uint32             // before the cut: those that the seed counts
+	first   int64              // time of the first message
+	counted uint32             // before the cut: messages that the seed counts
 	seed    uint32             // size of the seed
 	seq     uint32             // messages written
 	next    string             // the first one after the seed
@@ -55,18 +55,18 @@ type channel struct {
 	bySeq   map[uint32][]Event // pointers that name the n-th message of the source
 }
 
-// thread is what an import with a cut needs of a thread.
+// thread has what an import with a cut needs to know about a thread.
 type thread struct {
-	last   int64  // its newest reply
+	last   int64  // time of its newest reply
 	named  bool   // a pointer or a follow names it
 	author string // of its root, if that is older than the cut
 }
 
 // poster has the effect of a user's own messages on their pointer.
 type poster struct {
-	last  uint32 // number of the newest one that counts
-	own   uint32 // before the cut: how many the seed has
-	newer uint32 // before the cut: channel.counted with the newest one
+	last  uint32 // number of the newest counted one
+	own   uint32 // before the cut: how many of them the seed has
+	newer uint32 // before the cut: channel.counted at the newest one
 }
 
 func newPlan(dir string, cut, now int64, problems *Problems) *plan {

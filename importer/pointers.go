@@ -13,7 +13,7 @@ const (
 	pointerPosted                   // read up to here by posting; seq as in pointerAt
 )
 
-// pointer is where a user is in a channel or thread.
+// pointer is a user's place in a channel or thread.
 type pointer struct {
 	channel, user, thread string
 	kind                  byte
@@ -109,8 +109,8 @@ func (p *plan) eachPlace(fn func(all []pointer) error) error {
 	return err
 }
 
-// settled is the place of a user that follows from all of their pointers. explicit means that the
-// source itself has a pointer; it wins over the user's own later messages.
+// settled is the place of a user by all of their pointers. explicit means that the source itself
+// has a pointer, which wins over the user's own later messages.
 type settled struct {
 	seq      uint32
 	next     string
@@ -142,7 +142,7 @@ func (p *plan) settle(c *channel, own *poster, all []pointer) (s settled) {
 			s.seq, s.next, s.private, s.threads = seq, x.next, private, x.threads
 		case seq == s.seq:
 			s.threads = s.threads || x.threads
-			s.next, s.private = x.next, s.private && private // of two reads of the same place others see the public one
+			s.next, s.private = x.next, s.private && private // if one of two reads of the same place is public, the place is public
 		}
 		s.at = max(s.at, x.at)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// Stages of the second pass. Explicit follows, unfollows and mutes come last: they win over reads,
-// and over follows that result from messages.
+// Stages of the second pass. Explicit follows, unfollows and mutes come last, because they win over
+// reads, and over follows that result from messages.
 const (
 	stageRead     byte = 1 + iota
 	stageFollowed      // because of a message that is not written; and single reads, behind the pointer of the user
@@ -75,7 +75,7 @@ func (p *plan) placePointers() error {
 // named is how long Tidemark keeps the id of a message, less an hour.
 const named = (90*24 - 1) * 60 * 60 * 1000
 
-// single adds a single read, if Tidemark still knows the id of its message.
+// single adds a single read, if Tidemark still has the id of its message.
 func (p *plan) single(o Origin, e *Event) error {
 	if e.At < max(p.cut, p.now-named) {
 		p.problems.Add(o, "a message read although older ones are unread, and too old to be named: left unread", e.Channel+" "+e.User+" "+e.ID)

@@ -22,7 +22,7 @@ type Config struct {
 	Product  string
 	Slot     string
 	LSN      string             // position of the replication slot whose snapshot is imported; "" without one
-	Moment   string             // what a database has that is imported; "" of files
+	Moment   string             // the transactions that the database's snapshot includes; "" for files
 	Source   string             // for messages: without a password
 	Since    time.Duration      // older messages become a count for each channel; 0: none
 	DryRun   bool               // reads everything and writes nothing
@@ -31,7 +31,7 @@ type Config struct {
 	Progress func(Progress)
 
 	every time.Duration // between checkpoints
-	spare func() error  // called after each record: an error ends the import as a kill would
+	spare func() error  // called after each record; an error ends the import like a kill
 	now   func() time.Time
 }
 
@@ -54,7 +54,7 @@ type Summary struct {
 	Reads    int64            `json:"read_events"`
 	Before   int64            `json:"written_before"`       // of these, by an earlier call
 	Seeded   int64            `json:"seeded"`               // messages older than the cut, written as counts
-	Held     string           `json:"slot_holds,omitempty"` // what the database keeps for the replication slot
+	Held     string           `json:"slot_holds,omitempty"` // the WAL that the database keeps for the replication slot
 	Problems []Problem        `json:"not_mapped"`
 	Seconds  float64          `json:"seconds"`
 }
@@ -226,7 +226,7 @@ func (w *writer) first(state State, partitions map[string]int32, beside bool) er
 	return w.saved.save(w.ctx, &state)
 }
 
-// resume continues an import that was interrupted.
+// resume continues an interrupted import.
 func (w *writer) resume(conf *Config, state State) error {
 	if state.Phase == phaseDone {
 		return ErrDone
@@ -270,7 +270,7 @@ type discard struct{}
 
 func (discard) write([]byte, events.Input, string, []byte, int64) error { return nil }
 
-// each is the sink of a dry run whose records somebody wants.
+// each is the sink of a dry run whose records the caller wants.
 type each func(Record) error
 
 func (e each) write(_ []byte, in events.Input, channel string, value []byte, millis int64) error {

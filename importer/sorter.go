@@ -53,15 +53,15 @@ func (s *sorter) sort() {
 	})
 }
 
-// spill writes the entries in memory as a run. It unlinks the file as soon as the file is open, so
-// that nothing remains of it however the process ends.
+// spill writes the entries in memory as a run. It unlinks the open file at once, so that nothing
+// remains of it, however the process ends.
 func (s *sorter) spill() error {
 	s.sort()
 	f, err := os.CreateTemp(s.dir, "tidemark-import-")
 	if err != nil {
 		return fmt.Errorf("creating a file for a sorted run: %w", err)
 	}
-	_ = os.Remove(f.Name()) // where an open file cannot be removed, close does it
+	_ = os.Remove(f.Name()) // if an open file cannot be removed, close removes it
 	s.runs = append(s.runs, f)
 	w := bufio.NewWriterSize(f, 1<<20)
 	var head [2 * binary.MaxVarintLen64]byte

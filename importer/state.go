@@ -32,15 +32,15 @@ type State struct {
 	Slot    string `json:"slot"`
 	Source  string `json:"source"`
 	Phase   string `json:"phase"`
-	// LSN is the position of the replication slot whose snapshot was imported, and then up to which
-	// a bridge has written everything; "" without a slot.
+	// LSN is the position of the replication slot whose snapshot was imported, and later the
+	// position up to which a bridge has written everything; "" without a slot.
 	LSN string `json:"lsn,omitempty"`
-	// Moment is what the database had when it was imported: source.ParseMoment takes it. "" if the
-	// source was no database.
+	// Moment is the set of transactions that the import includes, in the form of
+	// source.ParseMoment; "" if the source was no database.
 	Moment string `json:"moment,omitempty"`
-	// Debezium is how far a bridge has read the topics of Debezium; nil if it does not.
+	// Debezium is a bridge's position in Debezium's topics; nil if it does not read them.
 	Debezium *Feed `json:"debezium,omitempty"`
-	// Part is how many changes of the next transaction the bridge has written, too.
+	// Part is how many changes of the next transaction the bridge has also written.
 	Part int `json:"part,omitempty"`
 	// Cut is the time before which messages become a count, 0 for none. Now is when the import
 	// began. Both are in Unix milliseconds.
@@ -51,15 +51,15 @@ type State struct {
 	Reads    Pass `json:"reads"`
 }
 
-// Feed is how far the topics of Debezium are read.
+// Feed is a position in Debezium's topics.
 type Feed struct {
-	LSN     string             `json:"lsn"`     // of the newest change that is written
+	LSN     string             `json:"lsn"`     // of the newest written change
 	Offsets map[string][]int64 `json:"offsets"` // next offsets, by topic and partition
 }
 
 // Pass is the progress of an import in one topic.
 type Pass struct {
-	Key     []byte  `json:"key"`     // place of the last record that is written
+	Key     []byte  `json:"key"`     // place of the last written record
 	Digest  uint64  `json:"digest"`  // of the places of all messages up to Key
 	Records int64   `json:"records"` // that are written
 	Offsets []int64 `json:"offsets"` // next offsets in the log, by partition

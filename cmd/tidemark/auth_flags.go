@@ -45,15 +45,15 @@ func (f *authFlags) verifier(ctx context.Context, log *slog.Logger) (*auth.Verif
 	}
 	if f.AuthKeys == "" {
 		if f.AuthIssuer != "" {
-			return nil, verbs.Usagef("--auth-issuer without --auth-keys: nobody could verify a token")
+			return nil, verbs.Usagef("--auth-issuer needs --auth-keys: without keys, no token can be verified")
 		}
 		if f.AuthRevoked != "" {
-			return nil, verbs.Usagef("--auth-revoked without --auth-keys: there are no tokens that could be revoked")
+			return nil, verbs.Usagef("--auth-revoked needs --auth-keys: without keys, there are no tokens to revoke")
 		}
 		return nil, nil
 	}
 	if f.AuthIssuer == "" {
-		return nil, verbs.Usagef("--auth-keys needs --auth-issuer: without, a token that the same keys signed for another service would do")
+		return nil, verbs.Usagef("--auth-keys needs --auth-issuer: without it, a token that the same keys signed for another service would be valid")
 	}
 	keys, err := auth.Open(ctx, f.AuthKeys, func(err error) { log.Warn("keys", "err", err) })
 	if err != nil {
@@ -78,7 +78,7 @@ func checkOrigins(list []string) error {
 	return nil
 }
 
-// peerFlags set how nodes prove to each other that they are nodes.
+// peerFlags set how a node proves to other nodes that it is one.
 type peerFlags struct {
 	PeerSecretFile string `placeholder:"FILE" help:"File with a secret of 32 bytes or more that all nodes share, and that proves to other nodes that this is a node: openssl rand -base64 32. While you change the secret, further lines may have more valid ones. A changed file is read without a restart."`
 	PeerCert       string `placeholder:"FILE" help:"PEM file of a certificate that proves to other nodes that this is a node; a new one is read without a restart."`
@@ -92,10 +92,10 @@ func (f *peerFlags) certificates() config.PeerTLS {
 
 // peers returns the proofs that this node can give to others.
 func (f *authFlags) peers(ctx context.Context, v *auth.Verifier, t *tls.Config, roles config.Roles, log *slog.Logger) (p peer.Proof, err error) {
-	owner := roles.Has(config.RoleProcessor) // of partitions, which others ask for
+	owner := roles.Has(config.RoleProcessor) // it owns partitions, which others query
 	p.Certificates = f.certificates().Set()
 	if p.Certificates && owner && t == nil {
-		return p, verbs.Usagef("--peer-cert without --tls-cert: other nodes show their certificates by TLS, so this one has to serve with it " +
+		return p, verbs.Usagef("--peer-cert needs --tls-cert: nodes exchange their certificates by TLS, so this one has to serve with TLS " +
 			"(--tls-cert, --tls-key), or use --peer-secret-file")
 	}
 	if f.PeerSecretFile != "" {
@@ -116,7 +116,7 @@ func (f *authFlags) peers(ctx context.Context, v *auth.Verifier, t *tls.Config, 
 		log.Warn("the service token is sent to any address that a member of the group advertises: set --peer-secret-file, or " +
 			"--peer-cert, --peer-key and --peer-ca, and nodes no longer need it")
 	case !owner && roles.Has(config.RoleQuery):
-		return p, verbs.Usagef("a node without partitions asks others for everything, and has nothing to show them: no user's token is sent on. " +
+		return p, verbs.Usagef("a node without partitions forwards every call, and this one has no proof for the other nodes: it never forwards a user's token. " +
 			"Give all nodes the same --peer-secret-file, or --peer-cert, --peer-key and --peer-ca")
 	}
 	return p, nil

@@ -20,7 +20,7 @@ import (
 	"github.com/tidemark/tidemark/cmd/internal/verbs"
 )
 
-// benchCmd measures this machine. It needs no node; the benches of the whole path need brokers and
+// benchCmd measures this machine. It needs no node. The benches of the whole path need brokers and
 // a Redis of their own, which they fill. The benches of the locks and of the gateway run on
 // embedded servers if there are none.
 type benchCmd struct {
@@ -40,10 +40,10 @@ Example:
   make bench                 # all of them, on an Apache Kafka and a Redis that it starts`
 }
 
-// benches in the order in which they run.
+// benches are in the order in which they run.
 var benches = []string{"fold", "scale", "memory", "snapshot", "inbox", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
 
-// swarmName is the bench that runs the clients of the bench of the gateway, which starts them in a
+// swarmName is the bench that runs the clients for the bench of the gateway, which starts them in a
 // process of their own.
 const swarmName = "swarm"
 
@@ -54,7 +54,7 @@ func (c *benchCmd) Run(a *verbs.App) error {
 		names = benches
 		if len(c.Brokers) == 0 {
 			names = append(slices.Clone(benches[:5]), "locks", "gateway")
-			fmt.Fprintln(a.Stderr, "no --brokers: the benches of the whole path are left out (make bench starts brokers)")
+			fmt.Fprintln(a.Stderr, "no --brokers: skipping the benches of the whole path (make bench starts brokers)")
 		}
 	}
 	if len(names) == 1 && names[0] == swarmName {
@@ -74,7 +74,7 @@ func (c *benchCmd) Run(a *verbs.App) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("this program's file cannot be found, which the bench runs again as the gateway's clients: %w", err)
+		return fmt.Errorf("find this program's file, which the bench runs again as the gateway's clients: %w", err)
 	}
 	env := bench.Env{Brokers: c.Brokers, Redis: c.Redis, Progress: a.Stderr, Swarm: []string{self, "bench", swarmName}}
 	for _, name := range names {
@@ -110,7 +110,7 @@ func profile(file string) (stop func(), err error) {
 	}
 	return func() {
 		pprof.StopCPUProfile()
-		_ = f.Close() // a profile cut short says so when it is read
+		_ = f.Close() // reading the profile reports a profile that is cut short
 	}, nil
 }
 

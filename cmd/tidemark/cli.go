@@ -64,9 +64,9 @@ type cli struct {
 	Completion  completionCmd    `cmd:"" help:"Print a script that completes commands in a shell."`
 	Complete    completeCmd      `cmd:"" hidden:"" help:"Print completions of the word at the cursor."`
 	Help        helpCmd          `cmd:"" help:"Print the help of a command."`
-	Version     versionCmd       `cmd:"" help:"Say what this is."`
+	Version     versionCmd       `cmd:"" help:"Print the version."`
 
-	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Say what this is."`
+	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
 }
 
 const description = `Tidemark turns chat events in Kafka into exact unread counts.
@@ -83,7 +83,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		Given: map[string]bool{},
 	}
 	if strings.ContainsRune(args[0], filepath.Separator) && !filepath.IsAbs(args[0]) {
-		a.Name = args[0] // examples that we print can be pasted
+		a.Name = args[0] // so that printed examples can be pasted
 	}
 	helped := false
 	var c cli
@@ -97,7 +97,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
 	)
 	if err != nil {
-		panic(err) // the struct above is wrong, whatever was typed
+		panic(err) // the struct above is wrong, independently of the arguments
 	}
 	if len(args) == 1 {
 		parser.Stdout = stderr
@@ -167,7 +167,7 @@ func report(a *verbs.App, err error) int {
 	case a.Ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.Stderr, "tidemark: interrupted")
 		return exitFailed
-	case err.Error() == context.Canceled.Error(): // libraries say so of connections, too
+	case err.Error() == context.Canceled.Error(): // libraries report a lost connection so, too
 		err = errors.New("the other side closed the connection: check that it is running, and try again")
 	}
 	fmt.Fprintf(a.Stderr, "tidemark: %s\n", term.PrintableLines(codes.Marked(err.Error())))

@@ -35,7 +35,7 @@ func (c *completionCmd) Run(a *verbs.App) error {
 	return err
 }
 
-// completionScripts call `tidemark complete` with the words of the line up to the cursor. Where it
+// completionScripts call `tidemark complete` with the words of the line up to the cursor. If it
 // prints nothing, the shell completes file names.
 var completionScripts = map[string]string{
 	"bash": `# bash completion of tidemark
@@ -85,7 +85,7 @@ Register-ArgumentCompleter -Native -CommandName tidemark -ScriptBlock {
 `,
 }
 
-// completeCmd is what the scripts call.
+// completeCmd is called by the scripts.
 type completeCmd struct {
 	Words []string `arg:"" optional:"" passthrough:"" help:"The words after the command's name; the last one may be incomplete."`
 }
@@ -107,7 +107,7 @@ func (c *completeCmd) Run(a *verbs.App, k *kong.Kong) error {
 		words = []string{""}
 	}
 	last := len(words) - 1
-	if words[last] == `""` { // as PowerShell has to pass an empty word
+	if words[last] == `""` { // PowerShell has to pass an empty word so
 		words[last] = ""
 	}
 	for _, found := range completions(k.Model, words[:last], words[last]) {
@@ -118,16 +118,16 @@ func (c *completeCmd) Run(a *verbs.App, k *kong.Kong) error {
 	return nil
 }
 
-// candidate is a word that may stand at the cursor.
+// candidate is a possible word at the cursor.
 type candidate struct{ word, help string }
 
-// completions returns what may stand where typed stands, behind the words before it.
+// completions returns the possible words in the place of typed, after the words before it.
 func completions(app *kong.Application, before []string, typed string) (list []candidate) {
 	node := app.Node
-	var flag *kong.Flag // whose value comes next
+	var flag *kong.Flag // the next word is its value
 	for _, word := range before {
 		switch {
-		case word == "=": // bash makes a word of it
+		case word == "=": // bash splits it off as a word
 		case flag != nil:
 			flag = nil
 		case strings.HasPrefix(word, "-"):
@@ -179,11 +179,11 @@ func completions(app *kong.Application, before []string, typed string) (list []c
 	return list
 }
 
-// choices are the values of which one is allowed, none if any is. The values of a context are the
-// user's own.
+// choices are the allowed values, none if all are allowed. The values of a context are the user's
+// own.
 func choices(v *kong.Value) []string {
 	if v.Name == "context" {
-		all, _ := verbs.LoadContexts() // what cannot be read is not offered
+		all, _ := verbs.LoadContexts() // an unreadable file offers none
 		return slices.Sorted(maps.Keys(all.Named))
 	}
 	if v.Enum == "" {
@@ -192,7 +192,7 @@ func choices(v *kong.Value) []string {
 	return v.EnumSlice()
 }
 
-// flagsOf are the flags of a command and those of the commands above it, by name.
+// flagsOf returns the flags of a command and of the commands above it, by name.
 func flagsOf(node *kong.Node) (list []*kong.Flag) {
 	for _, group := range node.AllFlags(true) {
 		list = append(list, group...)

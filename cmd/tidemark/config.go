@@ -76,7 +76,7 @@ func (c *configCheckCmd) Run(a *verbs.App) error {
 	return nil
 }
 
-// asListened is the address of a listener that is not open: one on port 0 has no port yet.
+// asListened is the address of a listener that is not open. On port 0 it has no port yet.
 type asListened string
 
 func (asListened) Network() string  { return "tcp" }

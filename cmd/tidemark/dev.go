@@ -67,14 +67,14 @@ func (c *devCmd) Validate() error {
 	return checkOrigins(c.Origins)
 }
 
-// Addresses that other verbs use if nothing is said.
+// The addresses that other verbs use by default.
 const (
 	usualListen = "127.0.0.1:8080"
 	usualKafka  = "127.0.0.1:9092"
 	usualRedis  = "127.0.0.1:6379"
 )
 
-// address is one that a flag names.
+// address is the address in a flag.
 type address struct {
 	flag  string
 	addr  *string // empty: the usual one
@@ -101,7 +101,7 @@ func (c *devCmd) Run(a *verbs.App) error {
 	defer auditLog.Close()
 	movable := map[string]bool{}
 	for _, l := range c.addresses() {
-		movable[l.flag] = *l.addr == "" // whoever names a port wants that one
+		movable[l.flag] = *l.addr == "" // a port that is named stays
 		*l.addr = cmp.Or(*l.addr, l.usual)
 	}
 	s, err := dev.Start(a.Ctx, dev.Config{
@@ -123,7 +123,7 @@ func (c *devCmd) Run(a *verbs.App) error {
 	}
 	fmt.Fprint(a.Stdout, c.banner(a, s))
 	if err != nil && a.Ctx.Err() == nil {
-		fmt.Fprintf(a.Stdout, "\nNot all partitions are live yet: %s/readyz says why.\n", s.URL)
+		fmt.Fprintf(a.Stdout, "\nNot all partitions are live yet: %s/readyz has the reasons.\n", s.URL)
 	}
 	select {
 	case <-a.Ctx.Done():
@@ -178,7 +178,7 @@ func (c *devCmd) banner(a *verbs.App, s *dev.Stack) string {
 
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.RedisURL, "redis://"))
 	if err != nil {
-		host, port = "127.0.0.1", "6379" // a listening socket always has an address
+		host, port = "127.0.0.1", "6379" // the address of a listening socket always has both
 	}
 	fmt.Fprintf(&b, "  %s query watch ann%s\n\n", a.Name, addr)
 	if c.NoDemo {

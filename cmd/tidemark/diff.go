@@ -16,7 +16,7 @@ import (
 type diffCmd struct {
 	verbs.JSONFlag
 	verbs.NodeFlags
-	verbs.PastFlags `group:"Where it is folded:"`
+	verbs.PastFlags `group:"Who folds:"`
 	User            string `arg:"" help:"User id."`
 	From            string `required:"" placeholder:"MOMENT" help:"The first moment: a time, such as '2026-11-20 10:32' (of this machine's zone) or 2026-11-20T10:32:00Z; or the as_of of an answer, its tokens separated by commas."`
 	To              string `required:"" placeholder:"MOMENT" help:"The second moment."`
@@ -28,7 +28,7 @@ func (diffCmd) Help() string {
 	return `
 Shows what changed for a user between two moments, channel by channel, and lists the records between them that concern the user:
 posts, edits and deletions, and what the user did. The node, or with --offline this process, folds the topics to the first moment,
-queries them, continues to the second moment, and queries them again; see tidemark query. Threads are not compared.
+queries them, continues to the second moment, and queries them again; see tidemark query. It does not compare threads.
 
 Example:
 
@@ -39,9 +39,9 @@ Example:
 // Validate checks moments and numbers.
 func (c *diffCmd) Validate() error {
 	if c.Records < 1 || c.Records > 1000 {
-		return fmt.Errorf("--records %d: from 1 to 1000", c.Records)
+		return fmt.Errorf("--records %d: it must be 1 to 1000", c.Records)
 	}
-	if c.From != "" && c.To != "" { // else the parser says what is missing
+	if c.From != "" && c.To != "" { // otherwise the parser reports the missing flag
 		if _, err := c.question(); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (c *diffCmd) question() (q travel.Question, err error) {
 	return q, nil
 }
 
-// Run asks and prints what changed.
+// Run queries and prints the changes.
 func (c *diffCmd) Run(a *verbs.App) error {
 	q, err := c.question()
 	if err != nil {
@@ -114,7 +114,7 @@ func printChanged(w io.Writer, ch *travel.Changed) error {
 	}
 	fmt.Fprintf(w, "as of before: %s\nas of after: %s\n", orDash(strings.Join(ch.FromAsOf, " ")), orDash(strings.Join(ch.ToAsOf, " ")))
 	if len(ch.Records) == 0 {
-		_, err := fmt.Fprintln(w, "no record of that time concerns the user here")
+		_, err := fmt.Fprintln(w, "no record between the moments concerns the user here")
 		return err
 	}
 	records := term.NewTable("TIME", "RECORD", "EVENT", "BY", "MESSAGE")

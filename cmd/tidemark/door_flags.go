@@ -23,7 +23,7 @@ type doorFlags struct {
 	QueryConcurrency   int      `default:"32" placeholder:"N" help:"Calls in progress of one user's token; 0 = no limit (${default})."`
 	AddressQueryRate   float64  `default:"20000" placeholder:"N" help:"Calls a second from one address, whatever their tokens, and twice as many at once; 0 = no limit (${default})."`
 
-	AddressQueryConcurrency int `default:"4096" placeholder:"N" help:"Calls under way from one address, whatever their tokens; 0 = no limit (${default})."`
+	AddressQueryConcurrency int `default:"4096" placeholder:"N" help:"Calls in progress from one address, whatever their tokens; 0 = no limit (${default})."`
 }
 
 // checkDoors checks the flags without using them.
@@ -57,8 +57,8 @@ func (f *doorFlags) proxies() (list []netip.Prefix, err error) {
 	return list, nil
 }
 
-// setDoors applies the flags to c. open allows an address that everybody can reach: there are keys,
-// or --insecure.
+// setDoors applies the flags to c. open is true if the node may listen on an address that everybody
+// can reach: with keys, or with --insecure.
 func (f *doorFlags) setDoors(c *node.Config, open bool) error {
 	proxies, err := f.proxies()
 	if err != nil {

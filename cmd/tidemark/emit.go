@@ -65,7 +65,7 @@ func (c *emitCmd) Validate() error {
 // maxLine bounds a line: the largest event, in JSON, with its envelope.
 const maxLine = 4*events.MaxValueBytes + 4096
 
-// emitAhead is how many events may be on their way before the first of them is acknowledged.
+// emitAhead is how many events may be on their way before the first one is acknowledged.
 const emitAhead = 4096
 
 // emitted is an event on its way. err is valid once done is closed.
@@ -76,8 +76,8 @@ type emitted struct {
 	done   chan struct{}
 }
 
-// Run writes what it reads. Tokens are printed in the order of the lines, each once its event is
-// acknowledged.
+// Run writes the events that it reads. It prints tokens in the order of the lines, each once its
+// event is acknowledged.
 func (c *emitCmd) Run(a *verbs.App) error {
 	cl, err := c.Client(a,
 		kgo.RequiredAcks(kgo.AllISRAcks()),
@@ -109,7 +109,7 @@ func (c *emitCmd) Run(a *verbs.App) error {
 	written, err := c.printTokens(a, flight)
 	if err != nil {
 		cancel()
-		for range flight { // until the reader has seen that it is over
+		for range flight { // until the reader has noticed the end
 		}
 		return err
 	}
@@ -119,14 +119,13 @@ func (c *emitCmd) Run(a *verbs.App) error {
 	return readErr
 }
 
-// produce reads, checks and sends lines until the input ends or one is bad.
-// What is no reason to end goes to warn.
+// produce reads, checks and sends lines until the input ends or a line is bad. Warnings go to warn.
 func (c *emitCmd) produce(ctx context.Context, cl *kgo.Client, in io.Reader, warn io.Writer, flight chan<- *emitted) error {
 	s := bufio.NewScanner(in)
 	s.Buffer(make([]byte, 64<<10), maxLine)
 	line := 0
 	p := lineParser{unknown: func(reason string) {
-		fmt.Fprintf(warn, "tidemark: line %d: %s: no event has it, so it is left out\n", line, term.Printable(reason))
+		fmt.Fprintf(warn, "tidemark: line %d: %s: no event has this field, so it is left out\n", line, term.Printable(reason))
 	}}
 	for s.Scan() {
 		line++
@@ -170,7 +169,7 @@ func (c *emitCmd) printTokens(a *verbs.App, flight <-chan *emitted) (written int
 		}
 	}()
 	for {
-		if len(flight) == 0 { // show what is there while waiting for lines
+		if len(flight) == 0 { // show the tokens so far while waiting for lines
 			if err := out.Flush(); err != nil {
 				return written, err
 			}

@@ -19,16 +19,15 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// lineParser turns lines into records. It ignores fields that no event has, as the topics do
-// (DESIGN §3). In typed input such a field is a slip, so unknown is called for the first one in a
-// line.
+// lineParser turns lines into records. Like the topics, it ignores fields that no event has (DESIGN
+// §3). In typed input such a field is a mistake, so it calls unknown for the first one in a line.
 type lineParser struct {
 	checker letters.Checker
 	unknown func(reason string)
 }
 
-// parse makes the record of a line, nil for an empty one. topic is that of bare events; empty: the
-// line says it.
+// parse makes the record of a line, nil for an empty one. topic is the topic of bare events; if it
+// is empty, the line has it.
 func (p *lineParser) parse(topic string, line []byte) (*kgo.Record, error) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -46,18 +45,18 @@ func (p *lineParser) parse(topic string, line []byte) (*kgo.Record, error) {
 	}
 	channel, err := p.checker.Check(topic, event)
 	if events.ReasonOf(err) == events.ReasonUndecodable {
-		return nil, err // it names the field
+		return nil, err // the error names the field
 	}
 	value, slip, encodeErr := encodeJSON(topic, event)
 	if encodeErr == nil && len(value) > 0 {
-		// As it is written it states the version that it needs, and a processor that lacks a part
-		// of that version would stop at it.
+		// The event states the version that it needs. A processor that lacks a part of that version
+		// would stop at it.
 		if _, stops := p.checker.Check(topic, value); errors.Is(stops, events.ErrNewerVersion) {
 			return nil, stops
 		}
 	}
 	switch {
-	case err != nil && slip != nil: // most likely why
+	case err != nil && slip != nil: // most likely the cause
 		return nil, fmt.Errorf("%w (event: %s)", err, jsonReason(slip))
 	case err != nil || encodeErr != nil:
 		return nil, errors.Join(err, encodeErr)
@@ -67,7 +66,7 @@ func (p *lineParser) parse(topic string, line []byte) (*kgo.Record, error) {
 	return &kgo.Record{Topic: topic, Key: channel, Value: value}, nil
 }
 
-// unwrap takes a line without --topic apart.
+// unwrap splits a line without --topic into topic and event.
 func unwrap(line []byte) (topic string, event []byte, err error) {
 	var fields map[string]json.RawMessage
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -103,12 +102,12 @@ func notJSON(err error) string {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the JSON ends too early"
 	default:
-		return "the line is no JSON object"
+		return "the line is not a JSON object"
 	}
 }
 
-// encodeJSON gives the Protobuf form of an event in JSON. slip is what would be wrong with it if it
-// had to have known fields alone.
+// encodeJSON converts JSON to the Protobuf form of an event. slip is the error that the event would
+// have if unknown fields were not allowed.
 func encodeJSON(topic string, event []byte) (value []byte, slip, err error) {
 	var m proto.Message
 	switch topic {
@@ -121,7 +120,7 @@ func encodeJSON(topic string, event []byte) (value []byte, slip, err error) {
 	}
 	if slip = protojson.Unmarshal(event, m); slip != nil {
 		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(event, m); err != nil {
-			return nil, nil, err // the checker has taken it
+			return nil, nil, err // the checker has accepted it
 		}
 	}
 	events.StateVersion(m)
@@ -131,6 +130,5 @@ func encodeJSON(topic string, event []byte) (value []byte, slip, err error) {
 
 var jsonNoise = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\):)?\s*`)
 
-// jsonReason returns protojson's complaint without its prefix and its line number, which is always
-// 1.
+// jsonReason returns protojson's error without its prefix and its line number, which is always 1.
 func jsonReason(err error) string { return jsonNoise.ReplaceAllString(err.Error(), "") }

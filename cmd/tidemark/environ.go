@@ -25,7 +25,7 @@ var environ = os.Environ
 var ofServices = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT_\d+_(TCP|UDP|SCTP)(_.*)?)=|_PORT=(tcp|udp|sctp)://`)
 
 // ignored returns a line for each variable TIDEMARK_... that no verb reads, with the closest name
-// that one does.
+// of one that a verb reads.
 func ignored(app *kong.Application, environ []string) (warnings []string) {
 	known, flags := slices.Clone(secretVariables), map[string]string{}
 	_ = kong.Visit(app, func(n kong.Visitable, next kong.Next) error {

@@ -63,7 +63,7 @@ func TestEraseUser(t *testing.T) {
 			return tidemark(t, "", append([]string{"erase-user", "--brokers", s.broker, "--redis", s.redis, "--addr", url, "--user", "ann", "--yes"}, args...)...)
 		}
 		r := erased("--dry-run")
-		if r.code != exitDone || !strings.Contains(r.out, "ann would leave 1 channel and be erased in 4; 0 have nothing of them left. Nothing was written.") ||
+		if r.code != exitDone || !strings.Contains(r.out, "ann would leave 1 channel and be erased in 4; 0 hold nothing about them any more. Nothing was written.") ||
 			!strings.Contains(r.out, "topic chat.reads ") {
 			t.Fatalf("--dry-run: %+v", r)
 		}
@@ -218,7 +218,7 @@ func TestEraseUserNamesSnapshots(t *testing.T) {
 	if out := erased(); strings.Count(out, "perhaps the snapshot of partition") != 2 {
 		t.Errorf("after the erasure:\n%s", out)
 	}
-	if out := erased("--user", "nobody"); strings.Contains(out, "snapshot of") || !strings.Contains(out, "nobody: no channel knows of this user") {
+	if out := erased("--user", "nobody"); strings.Contains(out, "snapshot of") || !strings.Contains(out, "nobody: no channel holds anything about this user") {
 		t.Errorf("of somebody else:\n%s", out)
 	}
 }

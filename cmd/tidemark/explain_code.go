@@ -25,7 +25,7 @@ Example:
     tidemark explain-code TM017`
 }
 
-// explained is a code as --json prints it.
+// explained is the --json form of a code.
 type explained struct {
 	Code    string `json:"code"`
 	Chapter string `json:"chapter"`
@@ -65,7 +65,8 @@ func (c *explainCodeCmd) list(a *verbs.App) error {
 	return nil
 }
 
-// sectionOf is the section of a code in the runbook; of a dead letter the row of its reason.
+// sectionOf returns the section of a code in the runbook, or for a dead letter the row of its
+// reason.
 func sectionOf(c codes.Code) string {
 	_, text, _ := strings.Cut(docs.Runbook, "\n## "+c.Chapter()+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")

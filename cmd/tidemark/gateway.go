@@ -20,21 +20,21 @@ type gatewayCmd struct {
 	tlsFlags           `group:"Certificates of this gateway:"`
 	verbs.TopicsFlags  `group:"Kafka:"`
 	verbs.RedisFlags   `group:"Redis:"`
-	authFlags          `group:"Who may ask:"`
+	authFlags          `group:"Who may call:"`
 	sessionFlags
 	socketFlags  `group:"Sockets:"`
 	doorFlags    `group:"Listeners and limits of calls:"`
-	auditFlags   `group:"Who may ask:"`
+	auditFlags   `group:"Who may call:"`
 	traceFlags   `group:"Traces:"`
 	Group        string `default:"tidemark" placeholder:"NAME" help:"Consumer group of the processors, whose members the gateway calls; the gateways' own group adds -gateway (${default})."`
-	Listen       string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where sockets, queries, health and metrics are served (${default})."`
+	Listen       string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Address for sockets, queries, health and metrics (${default})."`
 	Insecure     bool   `help:"Listen on an address that other machines can reach, without keys: anyone there may then be any user."`
 	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"The processors' --receipt-limit (${default}): channels with more members get no delivery receipts."`
 	LogFormat    string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
 	LogLevel     string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level of log lines: debug, info, warn or error (${default})."`
 }
 
-// socketFlags are those of the role gateway, whichever verb runs it.
+// socketFlags are the flags of the role gateway, for every verb that runs it.
 type socketFlags struct {
 	limitFlags
 	DrainFor    time.Duration `default:"5s" placeholder:"DURATION" help:"How long a stopping gateway takes to close its connections, so that clients reconnect elsewhere (${default})."`
@@ -53,7 +53,7 @@ func (f *socketFlags) checkSockets() error {
 	return f.check()
 }
 
-// gateway returns the configuration that the flags describe.
+// gateway returns the configuration of the flags.
 func (f *socketFlags) gateway(origins []string) gateway.Config {
 	return gateway.Config{
 		Origins: origins, Limits: f.limits(), DrainFor: f.DrainFor, PresenceTTL: f.PresenceTTL,
@@ -61,7 +61,7 @@ func (f *socketFlags) gateway(origins []string) gateway.Config {
 	}
 }
 
-// limitFlags bound what one client can cost.
+// limitFlags bound the cost of one client.
 type limitFlags struct {
 	FrameBytes        config.Bytes  `default:"64KiB" placeholder:"SIZE" help:"Largest frame of a client (${default})."`
 	MaxFocused        int           `default:"128" placeholder:"N" help:"Channels that one connection may have focused (${default})."`

@@ -12,7 +12,7 @@ type helpCmd struct {
 
 func (helpCmd) Help() string {
 	return `
-Prints what --help does.
+Prints the same as --help.
 
 Example:
 
@@ -23,7 +23,7 @@ Example:
 func (c *helpCmd) Run(k *kong.Kong) error {
 	printed := false
 	k.Exit = func(int) { printed = true }
-	if _, err := k.Parse(append(c.Command, "--help")); err != nil && !printed { // the parser goes on behind --help, and misses arguments
+	if _, err := k.Parse(append(c.Command, "--help")); err != nil && !printed { // the parser continues after --help, and misses arguments
 		return verbs.Usagef("%v; `tidemark help` lists the commands", err)
 	}
 	return nil

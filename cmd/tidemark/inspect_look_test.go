@@ -92,7 +92,7 @@ func TestInspectWhatAStoreKnows(t *testing.T) {
 			t.Errorf("%v: %+v, want %d and %q", args, r, code, want)
 		}
 	}
-	fails(exitFailed, `user "nobody" is not known here`, dir, "--user", "nobody")
+	fails(exitFailed, `user "nobody" is not in this store`, dir, "--user", "nobody")
 	elsewhere := "x"
 	for events.PartitionOf([]byte(elsewhere), 4) == n {
 		elsewhere += "x"
@@ -102,14 +102,14 @@ func TestInspectWhatAStoreKnows(t *testing.T) {
 	for events.PartitionOf([]byte(here), 4) != n {
 		here += "x"
 	}
-	fails(exitFailed, "is not known here: up to this position nobody posted to it or joined it, or it was deleted", dir, "--channel", here)
+	fails(exitFailed, "is not in this store: up to its position nobody posted to it or joined it, or it was deleted", dir, "--channel", here)
 	fails(exitUsage, "--limit 0", dir, "--channel", "general", "--limit", "0")
 	fails(exitUsage, "tidemark inspect snapshot file:///x", "file:///x")
 	held, err := projections.OpenStopped(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(exitFailed, "is in use: ask the node that uses it (`tidemark query`), look into a snapshot", dir, "--channel", "general")
+	fails(exitFailed, "is in use: query the node that uses it (`tidemark query`), look into a snapshot", dir, "--channel", "general")
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}

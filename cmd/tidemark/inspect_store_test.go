@@ -32,7 +32,7 @@ func TestInspectStore(t *testing.T) {
 	p := events.PartitionOf([]byte("general"), 4)
 	store := filepath.Join(dir, "state", fmt.Sprintf("partition-%d", p))
 
-	if r := tidemark(t, "", "inspect", "store", store); r.code != exitFailed || !strings.Contains(r.errout, "is in use: ask the node that uses it") {
+	if r := tidemark(t, "", "inspect", "store", store); r.code != exitFailed || !strings.Contains(r.errout, "is in use: query the node that uses it") {
 		t.Errorf("while the node runs: %+v", r)
 	}
 	if err := s.Close(); err != nil {

@@ -1,6 +1,6 @@
-// Command tidemark runs Tidemark and looks into it. Each verb is a file here, or a package of
-// cmd/internal/verbs where it has verbs below it; cli.go has the tree of them all. What the verbs do is
-// in other packages: here is what a person types and reads.
+// Command tidemark runs Tidemark and inspects it. Each verb is a file here, or a package of
+// cmd/internal/verbs if it has verbs below it; cli.go has the tree of all verbs. Other packages do
+// the work of the verbs; this one has the command line and the output.
 //
 //	main.go         signals, and the exit
 //	cli.go          the verbs, and how an error becomes a sentence and an exit code
@@ -10,10 +10,10 @@
 //	config.go       checks the configuration of a node
 //	gateway.go      a gateway
 //	session_flags.go  how long a member may be silent
-//	door_flags.go   what of a node listens where
+//	door_flags.go   the listeners of a node, and limits of calls
 //	tls_flags.go    certificates of a node's listener
 //	trace_flags.go  where traces go
-//	auth_flags.go   who may ask, and how nodes believe each other
+//	auth_flags.go   tokens of callers, and proofs between nodes
 //	audit_flags.go  the audit log
 //	emit.go         writes events
 //	emit_line.go    a line that is an event
@@ -24,10 +24,10 @@
 //	reshard.go      moves to another number of partitions
 //	token.go        makes a token
 //	bench.go        measures this machine
-//	explain_code.go  prints what the runbook says of a code
+//	explain_code.go  prints the runbook's section for a code
 //	completion.go   completes commands in a shell
 //	help.go         prints the help of a command
-//	version.go      says what was built
+//	version.go      prints the version
 package main
 
 import (
@@ -45,7 +45,7 @@ import (
 var version string
 
 func main() {
-	logging.Disable() // what fails at Redis is returned or logged where it is known what it was for
+	logging.Disable() // errors of Redis are returned, or logged with their context
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -53,14 +53,14 @@ func main() {
 		<-signals
 		cancel()
 		secondSignal(signals, time.Now())
-		fmt.Fprintln(os.Stderr, "tidemark: ended at once; the next start repairs what was under way")
+		fmt.Fprintln(os.Stderr, "tidemark: ended at once; the next start repairs the unfinished work")
 		os.Exit(exitFailed)
 	}()
 	os.Exit(execute(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// sameSignal is how long after the first signal another one is taken for the same: a supervisor
-// that signals a process and its group sends it twice.
+// sameSignal is the time after the first signal in which another one counts as the same: a
+// supervisor that signals a process and its group sends it twice.
 const sameSignal = time.Second
 
 // secondSignal returns when the operator sends another signal, because the graceful stop takes too

@@ -92,7 +92,7 @@ func TestThePast(t *testing.T) {
 		{"--offline needs --at", []string{"query", "unread", "ann", "general", "--offline"}},
 		{"exclude each other", []string{"query", "unread", "ann", "general", "--at", then, "--after", "chat.messages/0/1"}},
 		{"needs --offline", []string{"query", "inbox", "ann", "--at", then}},
-		{"from 1 to 1000", []string{"diff", "ann", "--from", then, "--to", then, "--records", "0"}},
+		{"1 to 1000", []string{"diff", "ann", "--from", then, "--to", then, "--records", "0"}},
 	} {
 		if r := tidemark(t, "", c.args...); r.code == exitDone || !strings.Contains(r.errout, c.want) {
 			t.Errorf("%q: exit %d, %s", c.args, r.code, r.errout)

@@ -66,7 +66,7 @@ type rebuiltInfo struct {
 	Error     string   `json:"error,omitempty"`
 }
 
-// Run rebuilds, prints what came of each partition, and swaps if all went well.
+// Run rebuilds, prints the result of each partition, and swaps if all succeeded.
 func (c *replayCmd) Run(a *verbs.App) error {
 	into := c.Into
 	if into == "" {
@@ -76,7 +76,7 @@ func (c *replayCmd) Run(a *verbs.App) error {
 		return errors.Join(err, verbs.Usagef("--into and --data-dir are the same directory: name an empty one"))
 	}
 	if c.Swap {
-		if err := c.Confirm(a, "puts what is rebuilt in the place of the stores in "+c.DataDir); err != nil {
+		if err := c.Confirm(a, "replaces the stores with the rebuilt ones in "+c.DataDir); err != nil {
 			return err
 		}
 	}
@@ -144,16 +144,16 @@ func (c *replayCmd) Run(a *verbs.App) error {
 		took.Round(10*time.Millisecond), float64(records)/took.Seconds())
 	switch _, err := os.Stat(aside); {
 	case !swapped:
-		fmt.Fprintf(a.Stdout, "rebuilt in %s; --resume --swap puts it in the place of the stores in %s\n", into, c.DataDir)
+		fmt.Fprintf(a.Stdout, "rebuilt in %s; --resume --swap moves the result into the place of the stores in %s\n", into, c.DataDir)
 	case err == nil:
-		fmt.Fprintf(a.Stdout, "swapped in; the stores of before are in %s and may be removed\n", aside)
+		fmt.Fprintf(a.Stdout, "swapped in; the old stores are in %s and may be removed\n", aside)
 	default:
-		fmt.Fprintf(a.Stdout, "swapped in; there were no stores of before\n")
+		fmt.Fprintf(a.Stdout, "swapped in; there were no old stores\n")
 	}
 	return nil
 }
 
-// published asks the brokers for the committed offsets of the node's group.
+// published requests the committed offsets of the node's group.
 func (c *replayCmd) published(a *verbs.App) (map[int32]projections.Position, error) {
 	cl, err := c.Client(a)
 	if err != nil {

@@ -38,10 +38,10 @@ Example:
     tidemark reshard --partitions 128 --to-prefix v2. --dir /var/lib/tidemark-reshard`
 }
 
-// Validate checks what is to be made.
+// Validate checks the numbers and the prefix.
 func (c *reshardCmd) Validate() error {
 	switch {
-	case c.Partitions == 0 && c.Dir == "": // both are missing, which the parser says
+	case c.Partitions == 0 && c.Dir == "": // both are missing, which the parser reports
 	case c.Partitions < 1 || c.ReplicationFactor < 1:
 		return fmt.Errorf("--partitions and --replication-factor must be at least 1")
 	case c.ToPrefix == c.FromPrefix:
@@ -50,14 +50,14 @@ func (c *reshardCmd) Validate() error {
 	return nil
 }
 
-// Run copies, compares, and says what is to be done.
+// Run copies, compares, and prints the next steps.
 func (c *reshardCmd) Run(a *verbs.App) error {
 	kafka, err := c.Kafka()
 	if err != nil {
 		return err
 	}
 	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(err, verbs.Usagef("--dir %s is not empty: name a directory that is, or is not there", c.Dir))
+		return errors.Join(err, verbs.Usagef("--dir %s is not empty: name an empty or a new directory", c.Dir))
 	}
 	skip, err := c.Skips()
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *reshardCmd) Run(a *verbs.App) error {
 }
 
 func (c *reshardCmd) print(a *verbs.App, res *rebuild.Resharded) {
-	fmt.Fprintf(a.Stdout, "%s copied to topics %s* with %s, %d left out as bad or skipped\n", term.Plural(res.Copied, "record"), c.ToPrefix,
+	fmt.Fprintf(a.Stdout, "%s copied to topics %s* with %s, %d bad or skipped ones left out\n", term.Plural(res.Copied, "record"), c.ToPrefix,
 		term.Plural(int64(c.Partitions), "partition"), res.Bad)
 	fmt.Fprintf(a.Stdout, "%s and %s of user and channel compared, %s\n", term.Plural(res.Channels, "channel"), term.Plural(res.Pairs, "pair"), term.Plural(res.Total, "difference"))
 	if res.Total > 0 {
@@ -101,7 +101,7 @@ func (c *reshardCmd) print(a *verbs.App, res *rebuild.Resharded) {
 		for _, d := range res.Differences {
 			fmt.Fprintln(a.Stdout, term.Printable(strings.Replace(d.String(), "the topics say", "the old topics say", 1)))
 		}
-		fmt.Fprintln(a.Stdout, "\nDo not switch: the new topics do not say the same.")
+		fmt.Fprintln(a.Stdout, "\nDo not switch: the new topics give other numbers.")
 		return
 	}
 	fmt.Fprintf(a.Stdout, `

@@ -33,25 +33,25 @@ type runCmd struct {
 	memberFlags        `group:"Group and standbys:"`
 	NoBreaker          bool `help:"Do not stop a partition when most records are bad, but copy them all to the dead letters. Use it after you have repaired the producer."`
 	CheckChannels      int  `default:"0" placeholder:"N" help:"Derive N random channels a minute from the log again and compare them with what this node answers, at most 600; tidemark_badge_checked_total counts the outcomes, and the log names a channel that differs; 0 = none (${default})."`
-	authFlags          `group:"Who may ask:"`
+	authFlags          `group:"Who may call:"`
 	socketFlags        `group:"Sockets (with the role gateway):"`
 	doorFlags          `group:"Listeners and limits of calls:"`
-	auditFlags         `group:"Who may ask:"`
+	auditFlags         `group:"Who may call:"`
 	nodeSnapshotFlags  `group:"Snapshots:"`
 	traceFlags         `group:"Traces:"`
-	Listen             string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where queries, health and metrics are served (${default})."`
+	Listen             string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address for queries, health and metrics (${default})."`
 	tlsFlags           `group:"Certificates of this node:"`
 	UI                 bool          `name:"ui" help:"Serve the page at /: people with their channels, and a view for operators. It adds the role gateway, to which these people connect. With --auth-keys the page asks for a token of scope service."`
 	Advertise          string        `placeholder:"URL" help:"URL at which other nodes reach this one. By default http:// (with --tls-cert https://) and --listen, if that names a host."`
 	Insecure           bool          `help:"Listen on an address that other machines can reach, without keys: anyone there may then read and publish as any user."`
-	Memory             *config.Bytes `placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share, such as 4GiB; 0 = none. By default 80 % of what the cgroup of this process allows, or 1GiB where nothing limits it."`
+	Memory             *config.Bytes `placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share, such as 4GiB; 0 = none. By default 80 % of what the cgroup of this process allows, or 1GiB if it has no limit."`
 	LogFormat          string        `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
 	LogLevel           string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level of log lines: debug, info, warn or error (${default})."`
 }
 
 // memberFlags set how this node takes part in its group.
 type memberFlags struct {
-	Standbys   int    `default:"0" placeholder:"N" help:"How many other nodes follow each partition, ready to take over at once; the same on all nodes (${default})."`
+	Standbys   int    `default:"0" placeholder:"N" help:"Number of other nodes that follow each partition and can take over at once; the same on all nodes (${default})."`
 	InstanceID string `name:"instance-id" placeholder:"NAME" help:"Unique name of this node in the group. A node that restarts with the same name within --session-timeout keeps its partitions, and nothing moves."`
 	sessionFlags
 	StoreRetention time.Duration `default:"24h" placeholder:"DURATION" help:"Keep a partition's store this long after the partition moved to another node; 0 keeps it forever (${default})."`
@@ -110,7 +110,7 @@ func (c *runCmd) Validate() error {
 	case c.StoreRetention < 0:
 		return fmt.Errorf("--store-retention %s: it cannot be negative", c.StoreRetention)
 	case c.CheckChannels < 0 || c.CheckChannels > 600:
-		return fmt.Errorf("--check-channels %d: from 0 to 600 channels a minute", c.CheckChannels)
+		return fmt.Errorf("--check-channels %d: it must be 0 to 600 channels a minute", c.CheckChannels)
 	case c.SnapshotEvery < 0:
 		return fmt.Errorf("--snapshot-every %s: it cannot be negative", c.SnapshotEvery)
 	}
@@ -170,9 +170,9 @@ type setting struct {
 	set  func() error
 }
 
-// settingsOf returns what fills in nc from the flags and the files that they name, in order. It
-// opens no listener and asks nobody but, for keys and revoked tokens, the addresses that the flags
-// name.
+// settingsOf returns the functions that fill in nc from the flags and the files that they name, in
+// order. They open no listener, and call nobody except, for keys and revoked tokens, the addresses
+// in the flags.
 func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
 	nc.Group, nc.DataDir, nc.Settings, nc.ThreadsAlways, nc.Topics = c.Group, c.DataDir, c.Settings(), c.always(), c.Topics()
 	nc.Standbys, nc.InstanceID, nc.SessionTimeout, nc.StoreRetention = c.Standbys, c.InstanceID, c.SessionTimeout, c.StoreRetention
@@ -197,7 +197,7 @@ func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
 	}
 }
 
-// roles are those of the flags, with what the page needs if there is one.
+// roles returns the roles of the flags, with the roles that the page needs if there is one.
 func (c *runCmd) roles() (config.Roles, *ui.Config, error) {
 	roles, err := config.ParseRoles(c.Roles)
 	if err != nil {
@@ -207,7 +207,7 @@ func (c *runCmd) roles() (config.Roles, *ui.Config, error) {
 		return roles, nil, nil
 	}
 	if !roles.Has(config.RoleQuery) {
-		return nil, nil, verbs.Usagef("--ui needs the role query on its node: the page asks there")
+		return nil, nil, verbs.Usagef("--ui needs the role query on its node, because the page queries it")
 	}
 	if !roles.Has(config.RoleGateway) {
 		roles = append(roles, config.RoleGateway)
@@ -215,7 +215,7 @@ func (c *runCmd) roles() (config.Roles, *ui.Config, error) {
 	return roles, &ui.Config{}, nil
 }
 
-// memory is the limit to share out.
+// memory returns the limit to divide.
 func (c *runCmd) memory(log *slog.Logger) config.Bytes {
 	if c.Memory != nil {
 		return *c.Memory
@@ -225,8 +225,8 @@ func (c *runCmd) memory(log *slog.Logger) config.Bytes {
 	return limit
 }
 
-// advertised is the URL of this node: that of --advertise, or that of its listener; empty if that
-// has no address of its own.
+// advertised is the URL of this node: that of --advertise, or that of its listener. It is empty if
+// the listener has no address of its own.
 func (c *runCmd) advertised(bound net.Addr, secure bool) string {
 	if c.Advertise != "" {
 		return c.Advertise

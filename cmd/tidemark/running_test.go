@@ -140,7 +140,7 @@ func TestSnapshotOfARunningNode(t *testing.T) {
 		}
 	}
 	says(create(), exitDone, fmt.Sprintf("partition %d: snapshot 4-1-", p), "were uploaded in", fmt.Sprintf("partition %d: nothing was folded yet", 1-p))
-	says(create("--partition", fmt.Sprint(p)), exitDone, "is of this very position")
+	says(create("--partition", fmt.Sprint(p)), exitDone, "has the same position")
 	says(create("--partition", fmt.Sprint(p), "--full", "--json"), exitDone, `"unchanged":false`, fmt.Sprintf(`"partition":%d`, p), `"uploaded_bytes":`)
 	says(create("--partition", "9"), exitFailed, "partition 9: this node does not own the partition")
 	says(create("--data-dir", s.data), exitUsage, "leave out --data-dir and --snapshots")

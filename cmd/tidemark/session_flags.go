@@ -12,7 +12,7 @@ type sessionFlags struct {
 
 func (f sessionFlags) checkSession() error {
 	if f.SessionTimeout <= 0 {
-		return fmt.Errorf("--session-timeout %s: it must be above 0; brokers allow 6s to 30m unless they are configured otherwise", f.SessionTimeout)
+		return fmt.Errorf("--session-timeout %s: it must be above 0; by default brokers allow 6s to 30m", f.SessionTimeout)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func TestSnapshotVerbs(t *testing.T) {
 	}
 
 	says(verb("create", "--data-dir", data), exitDone, "partition "+n+": snapshot 2-1-", "nothing was folded yet")
-	says(verb("create", "--data-dir", data, "--partition", n), exitDone, "is of this very position")
+	says(verb("create", "--data-dir", data, "--partition", n), exitDone, "has the same position")
 	var info snapshots.Info
 	if r := verb("list", "--json"); json.Unmarshal([]byte(r.out), &info) != nil || !strings.HasPrefix(info.Name, "2-1-") || info.Bytes == 0 || len(info.Digest) != 32 || !info.Current {
 		t.Errorf("--json: %+v from %q", info, r.out)
@@ -76,7 +76,7 @@ func TestSnapshotVerbs(t *testing.T) {
 	says(verb("verify", "--all", "--json"), exitDone, `"name":"`+name+`"`)
 	says(verb("restore", "--data-dir", back), exitDone, "snapshot "+name+", ", "is in "+filepath.Join(back, "partition-"+n))
 	says(verb("restore", "--data-dir", back), exitFailed, "there is already a store in", "--replace moves it aside")
-	says(verb("restore", "--data-dir", back, "--replace", "--yes", "--partition", n, "--at", name), exitDone, "what was there is in")
+	says(verb("restore", "--data-dir", back, "--replace", "--yes", "--partition", n, "--at", name), exitDone, "the old store is in")
 	says(verb("restore", "--data-dir", back, "--replace", "--yes", "--partition", n, "--at", "2-2-0"), exitFailed, "there is no snapshot 2-2-0")
 	says(verb("restore", "--at", name), exitUsage, "name the partition with --partition")
 	says(tidemark(t, "", "inspect", "store", back), exitDone, "(checked)")

@@ -36,7 +36,7 @@ Example:
 func (c *tokenCmd) Run(a *verbs.App) error {
 	switch {
 	case c.Subject == "":
-		return verbs.Usagef("a token is about somebody: name the user")
+		return verbs.Usagef("name the user of the token")
 	case c.For <= 0:
 		return verbs.Usagef("--for %s: it must be above 0", c.For)
 	}

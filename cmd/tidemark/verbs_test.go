@@ -95,7 +95,7 @@ func TestEmitSaysWhatIsWrongWithALine(t *testing.T) {
 		{`{"channel_id":"c","user_id":"u","read_up_to":{"seq":0}}`, events.TopicReads, "zero_seq"},
 		{`{"channel_id":"c","user_id":"u","delivered":{}}`, events.TopicDeliveries, "delivered"},
 		{`{"topic":7,"event":{}}`, "", "topic: must be a string"},
-		{`[1]`, "", "the line is no JSON object"},
+		{`[1]`, "", "the line is not a JSON object"},
 		{`{"topic":"chat.messages","event":`, "", "the JSON ends too early"},
 		{`{"topic":"chat.messages","event":[1]}`, "", "event: must be a JSON object"},
 		{`{"channel_id":42}`, events.TopicMessages, "channel_id: is a number, must be a string (line 1, column 15)"},

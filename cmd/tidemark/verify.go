@@ -25,7 +25,7 @@ type verifyCmd struct {
 	verbs.RunningFlags
 	DataDir   string `default:"tidemark-data" placeholder:"DIR" help:"Data directory of a stopped node, or a copy of one (${default}). With --node the node's own directory, if it has another path here."`
 	NoRedis   bool   `help:"Leave Redis out."`
-	Repair    bool   `env:"-" help:"Replace a store that differs by the rebuilt one, and remove wrong values from Redis. Without it verify changes nothing."`
+	Repair    bool   `env:"-" help:"Replace a differing store with the rebuilt one, and remove wrong values from Redis. Without it verify changes nothing."`
 	Limit     int    `default:"20" placeholder:"N" help:"How many differences to print; the rest are counted (${default})."`
 	AcceptGap bool   `env:"-" help:"If the beginning of a log is gone, compare with a rebuild of the records that are left."`
 }
@@ -33,9 +33,9 @@ type verifyCmd struct {
 func (verifyCmd) Help() string {
 	return `
 Rebuilds each partition of a data directory from the topics, up to the position of its store, and prints what differs: digests
-first, then record by record; then Redis, key by key; with --sql the tables of the role sql, row by row. Name a running node with
---node: it copies its stores while it runs. A node that you do not name must be stopped when this begins, and for --repair until
-it ends. The rebuild runs on the node's machine and needs as much space again in the data directory. Redis may be slightly behind
+first, then record by record; then Redis, key by key; with --sql the tables of the role sql, row by row. For a running node use
+--node: it copies its stores while it runs. Stop any other node before you begin, and for --repair until
+the verb ends. The rebuild runs on the node's machine and needs as much space again in the data directory. Redis may be slightly behind
 or ahead: values that are newer than the store are not compared. The exit code is 3 if anything differs.
 
 Example:
@@ -51,15 +51,15 @@ func (c *verifyCmd) Validate() error {
 		return fmt.Errorf("--limit %d: it must be at least 1", c.Limit)
 	}
 	if c.Repair && c.Node != "" {
-		return errors.New("--repair replaces stores, and a running node has them open: stop the node, and leave out --node")
+		return errors.New("--repair replaces stores, and a running node uses them: stop the node, and leave out --node")
 	}
 	return c.Check()
 }
 
-// Run compares and prints what it found.
+// Run compares and prints the result.
 func (c *verifyCmd) Run(a *verbs.App) (err error) {
 	if c.Repair {
-		if err := c.Confirm(a, "puts rebuilt stores in the place of those in "+c.DataDir+" that differ, and takes out of Redis what is wrong there"); err != nil {
+		if err := c.Confirm(a, "replaces the differing stores in "+c.DataDir+" with rebuilt ones, and removes wrong values from Redis"); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (c *verifyCmd) Run(a *verbs.App) (err error) {
 	return nil
 }
 
-// print prints what was found; tables is nil without --sql.
+// print prints the result; tables is nil without --sql.
 func (c *verifyCmd) print(a *verbs.App, res *rebuild.Result, tables *sqlsink.Verified) error {
 	if c.JSON {
 		return term.PrintJSON(a.Stdout, struct {
@@ -143,7 +143,7 @@ func (c *verifyCmd) print(a *verbs.App, res *rebuild.Result, tables *sqlsink.Ver
 		fmt.Fprintf(a.Stdout, "\nRedis: %s, %s of user and channel and %s compared, %s\n", term.Plural(r.Channels, "channel"), term.Plural(r.Pairs, "pair"),
 			term.Plural(r.Threads, "followed thread"), term.Plural(r.Differences, "difference"))
 		if r.Unknown > 0 {
-			fmt.Fprintf(a.Stdout, "%d counts of large channels are not known to Redis, which says so\n", r.Unknown)
+			fmt.Fprintf(a.Stdout, "Redis has no counts for %d entries of large channels, and readers treat them as unknown\n", r.Unknown)
 		}
 		if r.Newer > 0 {
 			fmt.Fprintf(a.Stdout, "%d values are further than the stores and were not compared\n", r.Newer)
@@ -165,11 +165,11 @@ func (c *verifyCmd) print(a *verbs.App, res *rebuild.Result, tables *sqlsink.Ver
 	}
 	for _, p := range res.Partitions {
 		if p.Repaired {
-			fmt.Fprintf(a.Stdout, "partition %d: the rebuilt store is in place; that of before is in %s\n", p.Partition, res.Aside)
+			fmt.Fprintf(a.Stdout, "partition %d: the rebuilt store is in place; the old one is in %s\n", p.Partition, res.Aside)
 		}
 	}
 	if res.Redis != nil && res.Redis.Repaired {
-		fmt.Fprintln(a.Stdout, "Redis: what was wrong is taken out, and a running cache fills Redis again from its topics")
+		fmt.Fprintln(a.Stdout, "Redis: wrong values are removed, and a running cache fills Redis again from its topics")
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/cmd/internal/verbs"
 )
 
-// ofNode makes v compare copies of a running node's stores. missing names partitions that cannot be
-// compared now; v compares the others.
+// ofNode makes v compare copies of a running node's stores. missing is the error for partitions
+// that cannot be compared now; v compares the others.
 func (c *verifyCmd) ofNode(a *verbs.App, v *rebuild.Config) (missing, err error) {
 	node := c.Admin()
 	about, err := node.About(a.Ctx)
@@ -28,7 +28,7 @@ func (c *verifyCmd) ofNode(a *verbs.App, v *rebuild.Config) (missing, err error)
 		return nil, err
 	}
 	if _, err := os.Stat(v.DataDir); err != nil {
-		return nil, fmt.Errorf("the node's data directory %s is not on this machine (%w): run this where the node runs, or name the "+
+		return nil, fmt.Errorf("the node's data directory %s is not on this machine (%w): run this on the node's machine, or name the "+
 			"directory with --data-dir", v.DataDir, err)
 	}
 	if v.Partitions, missing = choose(about, c.Partition); len(v.Partitions) == 0 {
@@ -51,8 +51,8 @@ func (c *verifyCmd) ofNode(a *verbs.App, v *rebuild.Config) (missing, err error)
 	return missing, nil
 }
 
-// choose returns the partitions that are live on a node, restricted to the requested ones if there
-// are any, and an error for requested ones that are not live.
+// choose returns the live partitions of a node, restricted to the requested ones if there are any,
+// and an error for requested ones that are not live.
 func choose(about *admin.About, asked []int32) (live []int32, missing error) {
 	var errs []error
 	here := map[int32]bool{}

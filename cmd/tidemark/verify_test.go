@@ -66,7 +66,7 @@ func TestVerify(t *testing.T) {
 		}
 
 		r = s.verb("verify", "--redis", s.redis, "--repair", "--yes")
-		if r.code != exitDifferences || !strings.Contains(r.out, "the rebuilt store is in place") || !strings.Contains(r.out, "Redis: what was wrong is taken out") {
+		if r.code != exitDifferences || !strings.Contains(r.out, "the rebuilt store is in place") || !strings.Contains(r.out, "Redis: wrong values are removed") {
 			t.Fatalf("--repair: %+v", r)
 		}
 		url, stop := s.run()

@@ -24,7 +24,7 @@ Example:
     tidemark version --sbom`
 }
 
-// Run prints what was built.
+// Run prints the version.
 func (c *versionCmd) Run(a *verbs.App) error {
 	if c.SBOM {
 		info, ok := debug.ReadBuildInfo()

@@ -17,7 +17,7 @@ import (
 type batch struct {
 	begun  time.Time
 	events int
-	newest time.Time // commit of its newest transaction of the database
+	newest time.Time // commit time of its newest database transaction
 
 	mu     sync.Mutex
 	failed error
@@ -30,8 +30,8 @@ func (s *session) begin() {
 	}
 }
 
-// take writes a transaction of the database into the batch. A large one becomes several batches, so
-// that none takes longer than the brokers wait for it.
+// take writes a transaction of the database into the batch. It splits a large one into several
+// batches, so that none takes longer than the brokers wait for it.
 func (s *session) take(ctx context.Context, tx *source.Transaction) error {
 	all := tx.Changes
 	s.status.taken(tx)
@@ -51,7 +51,7 @@ func (s *session) take(ctx context.Context, tx *source.Transaction) error {
 	}
 	s.begin()
 	s.at, s.batch.newest = tx.At, tx.Time
-	if len(all) > 0 { // older databases send transactions that changed nothing here
+	if len(all) > 0 { // older databases also send transactions without relevant changes
 		s.part -= len(all) // 0, unless Debezium's transaction came in two parts this time
 	}
 	if s.feed != nil {
@@ -102,11 +102,11 @@ func (s *session) produce(ctx context.Context, b *batch, r *kgo.Record) {
 	})
 }
 
-// commit ends the batch with the position behind it, and tells the database that it is written.
+// commit ends the batch with the position after it, and confirms the position to the database.
 func (s *session) commit(ctx context.Context) error {
 	b := s.batch
 	if b.events == 0 && s.part == 0 && time.Since(s.savedAt) < saveEvery {
-		s.batch = nil // nothing of it matters; its position is saved with what comes next
+		s.batch = nil // it has no relevant change, so its position is saved with the next batch
 		return nil
 	}
 	if b.events == 0 {
@@ -157,7 +157,7 @@ func (s *session) abort(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := s.cl.AbortBufferedRecords(ctx); err == nil {
-		_ = s.cl.EndTransaction(ctx, kgo.TryAbort) // else the brokers end it
+		_ = s.cl.EndTransaction(ctx, kgo.TryAbort) // otherwise the brokers end it
 	}
 }
 

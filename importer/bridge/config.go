@@ -27,16 +27,16 @@ type Config struct {
 	Source  string // the same for messages, without user and password
 	Log     *slog.Logger
 	Metrics prometheus.Registerer // nil: none
-	// Debezium is the prefix of the topics of Debezium that are followed in the place of the slot.
+	// Debezium is the prefix of Debezium's topics, which the bridge follows instead of a slot.
 	Debezium string
 
 	// Mapping and Changing are those of the product table.
 	Mapping  product.Mapping
 	Changing map[string]product.Changing
 
-	spare   func() error          // called after each event and after each batch: an error ends the bridge as a kill would
-	part    int                   // changes of a transaction that are written at once
-	reached func(source.LSN) bool // whether the bridge ends once everything before a position is written
+	spare   func() error          // called after each event and each batch; an error ends the bridge like a kill
+	part    int                   // changes of one transaction that are written at once
+	reached func(source.LSN) bool // reports whether the bridge ends, because everything before a position is written
 }
 
 // follows returns the tables that the bridge follows.
@@ -50,7 +50,7 @@ func (c *Config) follows() []source.Followed {
 	return product.Follows(c.Product)
 }
 
-// live returns what maps the changes.
+// live returns the mapper of the changes.
 func (c *Config) live(ctx context.Context, now source.Tables) (product.Live, error) {
 	if c.Product == rocketChat {
 		dump, err := source.OpenDump(c.DSN)

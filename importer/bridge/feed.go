@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	settled    = 500 * time.Millisecond // how much later than others of its time a record may come
-	listEvery  = 10 * time.Second       // how often new topics are looked for
+	settled    = 500 * time.Millisecond // how much later than other records of its time a record may come
+	listEvery  = 10 * time.Second       // time between two searches for new topics
 	beforehand = 10 * time.Minute       // how far the clocks of the import and of Debezium may differ
-	heldMost   = 20_000                 // records of a partition that wait for those of others
+	heldMost   = 20_000                 // records of a partition that wait for records of other partitions
 )
 
-// feed reads the changes that Debezium writes: a topic for each table. It puts the changes of all
-// topics back into transactions, in the order of their commits. For that it holds changes until
-// those of the other topics, up to the same commit, must have come.
+// feed reads the changes that Debezium writes, a topic for each table. It puts the changes of all
+// topics back into transactions, in the order of their commits. It holds each change until the
+// other topics must have delivered theirs up to the same commit.
 type feed struct {
 	conf   *Config
 	cl     *kgo.Client
@@ -38,9 +38,9 @@ type feed struct {
 	held   []*held
 	ready  []*source.Transaction
 	behind map[*source.Transaction][]*held
-	begun  time.Time // of the present wait; zero: there is none
-	upTo   *held     // the newest change then
-	count  int       // and how many records were read
+	begun  time.Time // start of the current wait; zero: there is none
+	upTo   *held     // the newest change at that time
+	count  int       // the number of records read at that time
 	total  int
 	ends   map[part]int64 // once the wait is over
 	listed time.Time
@@ -73,14 +73,15 @@ func (h *held) compare(o *held) int {
 		cmp.Compare(h.at.n, o.at.n), cmp.Compare(h.offset, o.offset))
 }
 
-// openFeed begins behind what the state says, or with what the import does not have.
+// openFeed begins after the saved offsets, or with the first change that the import does not
+// include.
 func openFeed(ctx context.Context, conf *Config, state *importer.State) (_ *feed, err error) {
 	var moment *source.Moment
 	if conf.Product != rocketChat {
 		moment, err = source.ParseMoment(state.Moment)
 	}
 	if err != nil {
-		return nil, refuse("the import %s does not say what it has of the database (an older build made it, or it was of files): import again into fresh topics", state.Name())
+		return nil, refuse("the import %s does not record which transactions it includes (an older build made it, or it read files): import again into fresh topics", state.Name())
 	}
 	f := &feed{
 		conf: conf, state: state, moment: moment, parts: map[part]*feedPart{}, behind: map[*source.Transaction][]*held{}, missed: map[string]bool{},
@@ -106,21 +107,21 @@ func openFeed(ctx context.Context, conf *Config, state *importer.State) (_ *feed
 // Close ends the reading.
 func (f *feed) Close(context.Context) { f.cl.Close() }
 
-// Idle returns 0: a feed does not know what the database has.
+// Idle returns 0, because a feed does not see the end of the database's log.
 func (f *feed) Idle() source.LSN { return 0 }
 
 // Confirm does nothing: the database keeps its log for Debezium.
 func (f *feed) Confirm(context.Context, source.LSN) error { return nil }
 
-// list looks for topics of the tables, and reads those that are new. Debezium makes a topic with the
-// first change of its table.
+// list looks for topics of the tables, and reads new ones. Debezium makes a topic with the first
+// change of its table.
 func (f *feed) list(ctx context.Context) error {
 	if time.Since(f.listed) < listEvery {
 		return nil
 	}
 	all, err := f.adm.ListTopics(ctx)
 	if err != nil {
-		return fmt.Errorf("which topics Debezium has made: %w", err)
+		return fmt.Errorf("listing Debezium's topics: %w", err)
 	}
 	first := f.state.Debezium.Offsets == nil
 	var fresh []string
@@ -143,7 +144,7 @@ func (f *feed) list(ctx context.Context) error {
 	return nil
 }
 
-// begins returns where the reading of new topics begins.
+// begins returns the offsets at which new topics are read.
 func (f *feed) begins(ctx context.Context, topics []string, first bool) (map[string]map[int32]kgo.Offset, error) {
 	if first {
 		if err := f.check(ctx, topics); err != nil {
@@ -158,7 +159,7 @@ func (f *feed) begins(ctx context.Context, topics []string, first bool) (map[str
 		err = listed.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("where the topics of Debezium begin: %w", err)
+		return nil, fmt.Errorf("reading the first offsets of Debezium's topics: %w", err)
 	}
 	from := map[string]map[int32]kgo.Offset{}
 	listed.Each(func(o kadm.ListedOffset) {
@@ -179,7 +180,7 @@ func (f *feed) begins(ctx context.Context, topics []string, first bool) (map[str
 func (f *feed) check(ctx context.Context, topics []string) error {
 	configs, err := f.adm.DescribeTopicConfigs(ctx, topics...)
 	if err != nil {
-		return fmt.Errorf("how long the topics of Debezium keep changes: %w", err)
+		return fmt.Errorf("reading the retention of Debezium's topics: %w", err)
 	}
 	for _, c := range configs {
 		for _, x := range c.Configs {
@@ -222,7 +223,7 @@ func (f *feed) Next(ctx context.Context, wait time.Duration) (*source.Transactio
 	return tx, nil
 }
 
-// poll reads what comes within a time.
+// poll reads the records that come within a time.
 func (f *feed) poll(ctx context.Context, wait time.Duration) error {
 	until, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -232,7 +233,7 @@ func (f *feed) poll(ctx context.Context, wait time.Duration) error {
 	}
 	for _, e := range fetches.Errors() {
 		if errors.Is(e.Err, kerr.OffsetOutOfRange) {
-			return refuse("the topic %s no longer has the changes from which the bridge goes on: import again into fresh topics", e.Topic)
+			return refuse("the topic %s no longer has the changes from which the bridge continues: import again into fresh topics", e.Topic)
 		}
 		if e.Topic != "" {
 			return fmt.Errorf("%s/%d: %w", e.Topic, e.Partition, e.Err)
@@ -276,7 +277,7 @@ func (f *feed) take(r *kgo.Record) error {
 	case e.Kind == 0:
 		if !f.missed[e.Row.Table] {
 			f.missed[e.Row.Table] = true
-			f.conf.Log.Warn("a table was truncated: what it had stays", "table", e.Row.Table)
+			f.conf.Log.Warn("a table was truncated: its rows stay in Tidemark", "table", e.Row.Table)
 		}
 		return nil
 	}
@@ -290,9 +291,10 @@ func (f *feed) take(r *kgo.Record) error {
 	return nil
 }
 
-// release makes transactions of the held changes. A wait begins with the newest change that is
-// known: once it is over, and each partition was read up to its end or past that change, nothing
-// older can come any more. The newest transaction itself may go on, unless all has been quiet.
+// release makes transactions of the held changes. A wait begins with the newest known change. Once
+// the wait is over, and each partition was read up to its end or past that change, nothing older
+// can come any more. The newest transaction may still be incomplete, unless no topic had a new
+// record.
 func (f *feed) release(ctx context.Context) error {
 	if len(f.held) == 0 {
 		f.begun = time.Time{}
@@ -329,8 +331,8 @@ func (f *feed) release(ctx context.Context) error {
 	return nil
 }
 
-// reach returns the newest change up to which all partitions can be read. One that has delivered
-// enough is not read further until it is its turn.
+// reach returns the newest change up to which all partitions can be read. A partition that has
+// delivered enough is paused until its turn.
 func (f *feed) reach() *held {
 	newest := slices.MaxFunc(f.held, (*held).compare)
 	for _, p := range f.parts {
@@ -355,7 +357,7 @@ func (f *feed) listEnds(ctx context.Context) error {
 		err = listed.Error()
 	}
 	if err != nil {
-		return fmt.Errorf("where the topics of Debezium end: %w", err)
+		return fmt.Errorf("reading the end offsets of Debezium's topics: %w", err)
 	}
 	f.ends = map[part]int64{}
 	listed.Each(func(o kadm.ListedOffset) {
@@ -382,8 +384,8 @@ func (f *feed) group(all []*held) {
 	}
 }
 
-// taken notes that a transaction is written. In each partition the changes are in the order of
-// their commits, too.
+// taken records that a transaction is written. In each partition, the changes are also in the order
+// of their commits.
 func (f *feed) taken(tx *source.Transaction) {
 	for _, h := range f.behind[tx] {
 		p := f.parts[h.at]
@@ -396,7 +398,7 @@ func (f *feed) taken(tx *source.Transaction) {
 	f.last = max(f.last, tx.At)
 }
 
-// save writes into the state where the feed is.
+// save writes the feed's position into the state.
 func (f *feed) save(state *importer.State) {
 	state.Debezium = &importer.Feed{LSN: f.last.String(), Offsets: map[string][]int64{}}
 	for at, p := range f.parts {

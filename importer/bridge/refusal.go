@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// RefusedError is a reason that does not go away by itself.
+// RefusedError is an error that only a person can resolve.
 type RefusedError struct{ error }
 
 // Unwrap returns the reason.
@@ -15,7 +15,7 @@ func (r RefusedError) Unwrap() error { return r.error }
 
 func refuse(format string, args ...any) error { return RefusedError{fmt.Errorf(format, args...)} }
 
-// begin loads the state that the bridge goes on from, and refuses where it cannot.
+// begin loads the state from which the bridge continues. It refuses if the bridge cannot.
 func begin(conf *Config, state *importer.State, held *source.Held) (source.LSN, error) {
 	name := conf.Product + "/" + conf.Slot
 	if err := imported(conf, state, "--slot "+conf.Slot); err != nil {
@@ -23,44 +23,44 @@ func begin(conf *Config, state *importer.State, held *source.Held) (source.LSN, 
 	}
 	from, err := source.ParseLSN(state.LSN)
 	if state.LSN == "" || err != nil {
-		return 0, refuse("the import %s made no replication slot, so what changed since is not known: import again into fresh topics, with --slot", name)
+		return 0, refuse("the import %s made no replication slot, so later changes are unknown: import again into fresh topics, with --slot", name)
 	}
 	if held == nil {
-		return 0, refuse("the database has no replication slot %s any more: what changed since %v is lost to the bridge; import again into fresh topics, with --slot", conf.Slot, from)
+		return 0, refuse("the database has no replication slot %s any more: changes since %v are lost to the bridge; import again into fresh topics, with --slot", conf.Slot, from)
 	}
 	if held.Status == "lost" {
-		return 0, refuse("the database has removed WAL that the slot %s needs (max_slot_wal_keep_size): what changed since %v is lost to the bridge; "+
+		return 0, refuse("the database has removed WAL that the slot %s needs (max_slot_wal_keep_size): changes since %v are lost to the bridge; "+
 			"remove the slot with `tidemark import --drop-slot`, and import again into fresh topics", conf.Slot, from)
 	}
 	if held.Confirmed > from {
-		return 0, refuse("somebody else has read the slot %s up to %v, and the bridge has written up to %v: what is between is lost to the bridge; "+
+		return 0, refuse("somebody else has read the slot %s up to %v, and the bridge has written up to %v: changes in between are lost to the bridge; "+
 			"remove the slot with `tidemark import --drop-slot`, and import again into fresh topics", conf.Slot, held.Confirmed, from)
 	}
 	return from, nil
 }
 
-// imported refuses where there is no import to go on from.
+// imported refuses if there is no import to continue from.
 func imported(conf *Config, state *importer.State, flag string) error {
 	name := conf.Product + "/" + conf.Slot
 	if state == nil {
 		return refuse("there is no import %s in these topics: begin with `tidemark import %s %s`, and the same --topic-prefix", name, conf.Product, flag)
 	}
 	if !state.Done() {
-		return refuse("the import %s is not done: give its command again, it goes on where it was; then start the bridge", name)
+		return refuse("the import %s is not finished: run its command again, which continues it; then start the bridge", name)
 	}
 	if state.Source != conf.Source {
-		return refuse("the import %s was of %s, and --source is %s", name, state.Source, conf.Source)
+		return refuse("the import %s read %s, and --source is %s", name, state.Source, conf.Source)
 	}
 	return nil
 }
 
-// beginFeed refuses where Debezium's topics cannot be followed from the state on.
+// beginFeed refuses if Debezium's topics cannot be followed from the state.
 func beginFeed(conf *Config, state *importer.State) error {
 	if err := imported(conf, state, "--source "+conf.Source); err != nil {
 		return err
 	}
 	if state.LSN != "" {
-		return refuse("the import %s has a replication slot, from which a bridge with --slot goes on: with --debezium, import into fresh topics without --slot", state.Name())
+		return refuse("the import %s has a replication slot, from which a bridge with --slot continues: for --debezium, import into fresh topics without --slot", state.Name())
 	}
 	return nil
 }

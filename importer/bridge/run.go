@@ -28,8 +28,8 @@ func New(conf Config) *Bridge {
 	return &Bridge{conf: conf, status: newStatus(conf.Metrics)}
 }
 
-// Run follows the database until ctx ends, or until a person has to decide. It outlives restarts of
-// the database and of the brokers.
+// Run follows the database until ctx ends, or until an error that only a person can resolve. It
+// survives restarts of the database and of the brokers.
 func (b *Bridge) Run(ctx context.Context) error {
 	conf, pause := &b.conf, firstPause
 	for {
@@ -43,7 +43,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		case errors.As(err, &refusal), errors.Is(err, errSpared), errors.Is(err, errReached):
 			return err
 		case fenced(err):
-			return refuse("another bridge %s/%s has begun, and this one may not write any more: stop one of the two", conf.Product, conf.Slot)
+			return refuse("another bridge %s/%s has begun, so this one may not write any more: stop one of the two", conf.Product, conf.Slot)
 		}
 		if time.Since(begun) > time.Minute {
 			pause = firstPause
@@ -59,7 +59,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	}
 }
 
-// errSpared wraps errors of spare, and errReached ends a bridge that was to end somewhere.
+// errSpared wraps errors of spare. errReached ends a bridge at a given position.
 var (
 	errSpared  = errors.New("the bridge is ended")
 	errReached = errors.New("the bridge has reached its end position")

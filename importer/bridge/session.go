@@ -18,21 +18,21 @@ const (
 	patience    = 10 * time.Second       // how long a broker may take to answer
 	gather      = 20 * time.Millisecond  // how long a batch waits for the next transaction
 	listen      = time.Second            // how long to wait for the first one
-	saveEvery   = 10 * time.Second       // how often a position is saved while nothing changes that matters
-	askEvery    = 10 * time.Second       // how often the database is asked what it holds back
-	batchEvents = 5000                   // a batch ends behind the transaction that reaches it
-	batchTime   = 250 * time.Millisecond // or this age
-	txTimeout   = 30 * time.Second       // after which the brokers abort a batch; readers of the topics wait so long for one that died
-	partChanges = 2000                   // of a transaction of the database that are written at once
+	saveEvery   = 10 * time.Second       // how often a position is saved while no relevant change comes
+	askEvery    = 10 * time.Second       // how often the database's backlog is read
+	batchEvents = 5000                   // a batch ends after the transaction that reaches this number
+	batchTime   = 250 * time.Millisecond // or at this age
+	txTimeout   = 30 * time.Second       // after this time the brokers abort a batch; readers of the topics wait this long for a dead bridge
+	partChanges = 2000                   // changes of one database transaction that are written at once
 )
 
-// changes is where the changes of a database come from.
+// changes is a source of a database's changes.
 type changes interface {
 	// Next returns the next transaction, nil if none comes within the given time.
 	Next(ctx context.Context, wait time.Duration) (*source.Transaction, error)
-	// Idle returns a position up to which there is nothing more, 0 if there may be something.
+	// Idle returns a position up to which there is no further change, or 0 if there may be one.
 	Idle() source.LSN
-	// Confirm says that what comes before a position is written.
+	// Confirm states that everything before a position is written.
 	Confirm(ctx context.Context, at source.LSN) error
 	Close(ctx context.Context)
 }
@@ -52,14 +52,14 @@ type session struct {
 	states *importer.States
 	state  *importer.State
 	stream changes
-	feed   *feed // the stream, if it is of Debezium
+	feed   *feed // the stream, if it reads Debezium's topics
 	now    *source.Now
 	live   product.Live
 	memory knowing          // live, if it must remember; else nil
 	counts map[string]int32 // partitions of the topics
 
-	at       source.LSN // everything before is written
-	part     int        // and so many changes of the next transaction
+	at       source.LSN // everything before it is written
+	part     int        // plus this many changes of the next transaction
 	batch    *batch
 	problems importer.Problems
 	savedAt  time.Time
@@ -84,7 +84,7 @@ func (b *Bridge) session(ctx context.Context) (err error) {
 	}
 }
 
-// open fences earlier bridges, loads the state that they left, and begins to read from there.
+// open fences earlier bridges, loads their state, and begins to read from there.
 func (s *session) open(ctx context.Context) (err error) {
 	conf := &s.conf
 	s.cl, err = conf.Kafka.Client(ctx, patience,
@@ -96,7 +96,7 @@ func (s *session) open(ctx context.Context) (err error) {
 	}
 	wait, cancel := context.WithTimeout(ctx, txTimeout)
 	defer cancel()
-	if _, _, err := s.cl.ProducerID(wait); err != nil { // an earlier bridge's open batch is aborted by now
+	if _, _, err := s.cl.ProducerID(wait); err != nil { // this aborts an open batch of an earlier bridge
 		return fmt.Errorf("fencing earlier bridges: %w", err)
 	}
 	s.states = importer.OpenStates(importer.Config{Kafka: conf.Kafka, Prefix: conf.Prefix, Product: conf.Product, Slot: conf.Slot}, s.cl)
@@ -149,7 +149,7 @@ func (s *session) openSlot(ctx context.Context) (err error) {
 	return err
 }
 
-// openFeed begins to read the topics of Debezium.
+// openFeed begins to read Debezium's topics.
 func (s *session) openFeed(ctx context.Context) (err error) {
 	if err := beginFeed(&s.conf, s.state); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (s *session) close(ctx context.Context) {
 		s.stream.Close(ctx)
 	}
 	if s.now != nil {
-		_ = s.now.Close(ctx) // was only read
+		_ = s.now.Close(ctx) // it was only read
 	}
 	if s.cl != nil {
 		s.abort(ctx)
@@ -175,7 +175,7 @@ func (s *session) close(ctx context.Context) {
 	}
 }
 
-// step waits for the next transaction of the database, and writes what is due.
+// step waits for the next transaction of the database, and writes due batches.
 func (s *session) step(ctx context.Context) error {
 	wait := listen
 	if s.batch != nil {
@@ -203,8 +203,8 @@ func (s *session) step(ctx context.Context) error {
 	return s.ask(ctx)
 }
 
-// rest saves the position now and then while nothing changes that matters, so that the database
-// need not keep its log.
+// rest saves the position at intervals while no relevant change comes, so that the database can
+// remove its log.
 func (s *session) rest(ctx context.Context) error {
 	s.status.caughtUp()
 	if s.conf.reached != nil && s.conf.reached(max(s.at, s.stream.Idle())) {
@@ -218,7 +218,7 @@ func (s *session) rest(ctx context.Context) error {
 	return nil
 }
 
-// ask asks the database now and then what it holds back.
+// ask reads the database's backlog at intervals.
 func (s *session) ask(ctx context.Context) error {
 	if time.Since(s.askedAt) < askEvery {
 		return nil

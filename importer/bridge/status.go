@@ -13,10 +13,10 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// sayEvery is how often the log says how the bridge is.
+// sayEvery is the time between two log lines about the bridge.
 const sayEvery = time.Minute
 
-// status is how a bridge is.
+// status is the state of a bridge.
 type status struct {
 	connected    prometheus.Gauge
 	failed       prometheus.Counter
@@ -27,8 +27,8 @@ type status struct {
 
 	mu      sync.Mutex
 	why     error     // why the bridge does not follow the database; nil if it does
-	oldest  time.Time // commit of the transaction that is being written; zero if all are
-	newest  time.Time // commit of the last one that is written
+	oldest  time.Time // commit of the transaction in progress; zero if all are written
+	newest  time.Time // commit of the last written transaction
 	records int
 	reasons map[string]bool
 }
@@ -67,7 +67,7 @@ func newStatus(r prometheus.Registerer) *status {
 	return s
 }
 
-// follows notes that the bridge follows the database, or why it does not.
+// follows records that the bridge follows the database, or why it does not.
 func (s *status) follows(err error) {
 	connected := 0.0
 	if err == nil {
@@ -89,7 +89,7 @@ func (b *Bridge) Ready() obs.Readiness {
 	return obs.Readiness{Ready: true}
 }
 
-// taken notes a transaction that the batch has.
+// taken records a transaction of the batch.
 func (s *status) taken(tx *source.Transaction) {
 	s.transactions.Inc()
 	s.mu.Lock()
@@ -99,17 +99,17 @@ func (s *status) taken(tx *source.Transaction) {
 	}
 }
 
-// committed notes a batch that is written.
+// committed records a written batch.
 func (s *status) committed(b *batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.records += b.events
 	if !b.newest.IsZero() {
-		s.newest, s.oldest = b.newest, b.newest // until the stream has nothing more
+		s.newest, s.oldest = b.newest, b.newest // until the stream has no more
 	}
 }
 
-// caughtUp notes that the database has nothing more.
+// caughtUp records that the database has no further change.
 func (s *status) caughtUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *status) holds(h *source.Held) {
 	s.free.Set(float64(h.Free))
 }
 
-// say writes a line about the bridge; h is nil without a slot.
+// say logs the state of the bridge; h is nil without a slot.
 func (s *status) say(log *slog.Logger, h *source.Held) {
 	lag, age := s.lag(), s.age()
 	s.mu.Lock()
@@ -152,7 +152,7 @@ func (s *status) say(log *slog.Logger, h *source.Held) {
 	log.Info("the bridge is following", said...)
 }
 
-// isNew reports whether a reason has not been told yet.
+// isNew reports whether a reason has not been logged yet.
 func (s *status) isNew(reason string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

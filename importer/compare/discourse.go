@@ -1,6 +1,6 @@
 package compare
 
-// DiscoursePolicy is that of a Discourse site. It computes its numbers by nearly the same
+// DiscoursePolicy is the policy of a Discourse site. It computes its numbers by nearly the same
 // definition as Tidemark, so any other difference is an error.
 var DiscoursePolicy = Policy{
 	Rules: map[Cause]Rule{

@@ -1,13 +1,13 @@
-// Package compare compares the numbers that a chat product has for its users with those of
-// Tidemark, and says why they differ. It reads both, and changes neither.
+// Package compare compares the numbers that a chat product has for its users with Tidemark's, and
+// explains the differences. It reads both, and changes neither.
 //
 // A pair is compared as of one moment: its two numbers are read again until two readings agree, so
-// a pair that moves meanwhile is never judged. The reasons come from ExplainUnread and from the
-// product's policy. Where these do not add up, the source's own rows are counted by Tidemark's
-// rules: they decide whose number is wrong.
+// a pair that changes meanwhile is never judged. The reasons come from ExplainUnread and from the
+// product's policy. If these do not add up, the source's own rows are counted by Tidemark's rules,
+// and decide which number is wrong.
 //
 //	pair.go        pairs, their numbers and buckets
-//	policy.go      what a product's numbers include by intention, and by mistake
+//	policy.go      messages that a product's numbers include intentionally, or by mistake
 //	mattermost.go  Mattermost's policy, and its statements
 //	discourse.go   Discourse's policy
 //	synapse.go     Synapse's policy, and its statements
@@ -21,6 +21,6 @@
 //	node.go        Tidemark's numbers, from a node
 //	theirs.go      the product's numbers, from its source
 //	run.go         a comparison from beginning to end
-//	metrics.go     the results of a comparison that goes on
-//	heal.go        statements that set the product's numbers right
+//	metrics.go     the results of repeated comparisons
+//	heal.go        statements that correct the product's numbers
 package compare

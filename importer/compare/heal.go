@@ -7,11 +7,11 @@ import (
 	"unicode"
 )
 
-// perTransaction is how many numbers a transaction sets right.
+// perTransaction is the largest number of corrections in one transaction.
 const perTransaction = 1000
 
-// Healing writes the statements that set the product's numbers right, in transactions. Each one has
-// the result of the comparison as a comment before it.
+// Healing writes the statements that correct the product's numbers, in transactions. A comment with
+// the result of the comparison precedes each one.
 type Healing struct {
 	To        io.Writer
 	Dialect   Dialect // the zero value is SQL
@@ -19,14 +19,14 @@ type Healing struct {
 	Healed    int // numbers with a statement
 	Left      int // wrong numbers without one
 
-	open int // statements in the transaction that is open
+	open int // statements in the open transaction
 }
 
-// Dialect is what stands around statements.
+// Dialect is the text around statements.
 type Dialect struct{ comment, begin, commit string }
 
-// SQL is the dialect of a database that takes SQL, Mongosh that of MongoDB's shell. Its statements
-// are of subscriptions, a variable that the beginning of a transaction makes.
+// SQL is the dialect of a database with SQL, Mongosh that of MongoDB's shell. Statements of Mongosh
+// use the variable subscriptions, which the beginning of a transaction sets.
 var (
 	SQL     = Dialect{"-- ", "BEGIN;", "COMMIT;"}
 	Mongosh = Dialect{
@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// Add writes the statement of a number that is wrong in the product. It ignores all others.
+// Add writes the statement for a number that is wrong in the product. It ignores all others.
 func (h *Healing) Add(l *Line) error {
 	if l.Bucket != TheirsWrong {
 		return nil
@@ -60,7 +60,7 @@ func (h *Healing) Add(l *Line) error {
 	return h.End()
 }
 
-// End ends the transaction that is open.
+// End ends the open transaction.
 func (h *Healing) End() error {
 	if h.open == 0 {
 		return nil

@@ -8,24 +8,24 @@ import (
 	"github.com/tidemark/tidemark/importer"
 )
 
-// Evidence is what is known of a pair whose numbers differ.
+// Evidence is what the comparison has found out about a pair whose numbers differ.
 type Evidence struct {
 	Theirs, Ours Numbers
-	Known        bool     // the node knows the channel
+	Known        bool     // the node has the channel
 	Excluded     Excluded // by ExplainUnread
 	Messages     []string // the ids behind our number, at most 1,000
 	More         bool     // there are more
 	Unnamed      int64    // how many have no id: they are older than the import's --since, or than the index
-	Rows         *Recount // of the source's rows; nil: not counted yet
+	Rows         *Recount // from the source's rows; nil: not counted yet
 }
 
 // Recount is the result of Tidemark's rules for the rows of a source.
 type Recount struct {
 	Unread, Mentions int64
 	Excluded         Excluded
-	Less             Excluded // of Unread, what a product may leave out
+	Less             Excluded // the part of Unread that a product may leave out
 	Messages         []Source // those that count
-	Left             bool     // the user is no member any more
+	Left             bool     // the user has left
 	Ended            bool     // the channel is deleted
 }
 
@@ -36,7 +36,7 @@ type Source struct {
 }
 
 // Judge returns the bucket of a pair and the reason. It reports false if it needs the source's rows
-// for that.
+// first.
 func (p *Policy) Judge(e *Evidence) (b Bucket, reason string, ok bool) {
 	if e.Known && e.Theirs.Equal(e.Ours) {
 		return Equal, "", true
@@ -129,7 +129,7 @@ func (p *Policy) onlyMentions(e *Evidence) (b Bucket, reason string, ok bool) {
 }
 
 // older returns how many messages Tidemark counts only because the import could not name them in a
-// single read; 0 if that is not why it counts more.
+// single read; 0 if this does not explain the difference.
 func (e *Evidence) older() int64 {
 	more := e.Ours.Unread - e.Rows.Unread
 	if more > min(e.Rows.Excluded[ReadSingly], e.Unnamed) {
@@ -168,16 +168,16 @@ func (p *Policy) mentions(e *Evidence) (b Bucket, reason string, ok bool) {
 	return OursWrong, fmt.Sprintf("mentions: their rows have %d", e.Rows.Mentions), true
 }
 
-// listed is how many messages a reason names.
+// listed is the number of messages that a reason names.
 const listed = 3
 
-// missing says which messages of the source Tidemark does not count, or which it counts although
-// the source does not.
+// missing names the messages of the source that Tidemark does not count, or the messages that it
+// counts although the source does not.
 func (e *Evidence) missing() string {
 	r := e.Rows
 	text := fmt.Sprintf("their rows have %d", r.Unread)
 	if !e.Known {
-		text = "the node does not know the channel, and " + text
+		text = "the node does not have the channel, and " + text
 	}
 	ours, theirs := map[string]bool{}, map[string]bool{}
 	for _, id := range e.Messages {

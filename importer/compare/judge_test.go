@@ -75,7 +75,7 @@ func TestJudgeAsksForRows(t *testing.T) {
 		}
 	}
 	unknown := Evidence{Theirs: with(0, 0), Ours: with(0, 0), Rows: &Recount{Unread: 2, Messages: ids("a", "b")}}
-	if b, reason, _ := TablePolicy.Judge(&unknown); b != OursWrong || !strings.Contains(reason, "does not know the channel") {
+	if b, reason, _ := TablePolicy.Judge(&unknown); b != OursWrong || !strings.Contains(reason, "does not have the channel") {
 		t.Errorf("a channel that is missing: %s: %s", b, reason)
 	}
 	unknown.Rows = &Recount{}

@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/importer/product"
 )
 
-// MattermostPolicy is that of a Mattermost server. Its numbers are counters that posts raise and
-// views set, and deletions never lower.
+// MattermostPolicy is the policy of a Mattermost server. Its numbers are counters that posts raise
+// and views set, and that deletions never lower.
 var MattermostPolicy = Policy{
 	Rules: map[Cause]Rule{
 		Own:        {ByPolicy, "of their own: marking unread counts these there"},
@@ -21,9 +21,9 @@ var MattermostPolicy = Policy{
 	Mentions: "mentions by keywords, groups and @here are not in its posts",
 }
 
-// MattermostHeal returns the statement that sets a number right, if it still is what was compared.
-// A channel has two counters, with and without replies: both change by the same amount. The number
-// of a thread is computed, so only its mentions can be wrong.
+// MattermostHeal returns the statement that corrects a number, if it has not changed since the
+// comparison. A channel has two counters, with and without replies; both change by the same amount.
+// The number of a thread is computed, so only its mentions can be wrong.
 func MattermostHeal(l *Line) (statement string, ok bool) {
 	if l.Thread != "" {
 		if l.Theirs.Mentions == nil {

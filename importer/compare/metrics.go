@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics are those of a comparison that goes on.
+// Metrics are the metrics of repeated comparisons.
 type Metrics struct {
 	pairs   *prometheus.CounterVec
 	last    *prometheus.GaugeVec

@@ -11,14 +11,14 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// node asks a node. Each call waits until the tokens of after are folded.
+// node queries a node. Each call waits until the tokens of after are folded.
 type node struct {
 	client   queryv1connect.QueryServiceClient
 	patience time.Duration
 	after    []string
 }
 
-// ours is Tidemark's number of a pair. known is false if the node does not know the channel.
+// ours is Tidemark's number of a pair. known is false if the node does not have the channel.
 type ours struct {
 	Numbers
 	known bool
@@ -95,8 +95,8 @@ func (n *node) threads(ctx context.Context, user string, all map[place]ours) err
 	}
 }
 
-// single returns the number of a channel that the user is no member of, or of a thread that is not
-// listed: nobody tells how many mentions such a thread has.
+// single returns the number of a channel that the user is not a member of, or of a thread that is
+// not listed. No answer has the mentions of such a thread.
 func (n *node) single(ctx context.Context, user string, at place) (ours, error) {
 	if at.thread != "" {
 		x, err := n.explain(ctx, Pair{user, at.channel, at.thread})
@@ -121,7 +121,7 @@ func (n *node) single(ctx context.Context, user string, at place) (ours, error) 
 	return ours{numbers(c.Unread, c.Mentions), true}, nil
 }
 
-// explain returns what is behind a number; nil if the node does not know the channel.
+// explain returns the messages behind a number; nil if the node does not have the channel.
 func (n *node) explain(ctx context.Context, p Pair) (*queryv1.ExplainUnreadResponse, error) {
 	x, err := patient(ctx, n, func() (*connect.Response[queryv1.ExplainUnreadResponse], error) {
 		return n.client.ExplainUnread(ctx, connect.NewRequest(&queryv1.ExplainUnreadRequest{
@@ -139,11 +139,11 @@ func numbers(unread, mentions uint32) Numbers {
 	return Numbers{Unread: int64(unread), Mentions: &m}
 }
 
-// retryEvery is how long a call waits before it is tried again.
+// retryEvery is the pause before a call is repeated.
 const retryEvery = 200 * time.Millisecond
 
-// patient repeats a call while the node says that it cannot answer yet: it has not folded all that
-// is in the topics, or a partition moves.
+// patient repeats a call while the node cannot answer yet: it has not folded all records of the
+// topics, or a partition moves.
 func patient[T any](ctx context.Context, n *node, ask func() (*connect.Response[T], error)) (*T, error) {
 	for until := time.Now().Add(n.patience); ; {
 		res, err := ask()
@@ -154,7 +154,7 @@ func patient[T any](ctx context.Context, n *node, ask func() (*connect.Response[
 			return nil, err
 		}
 		if time.Now().After(until) {
-			return nil, fmt.Errorf("the node has not folded what is in the topics within %v: %w", n.patience, err)
+			return nil, fmt.Errorf("the node has not folded all records of the topics within %v: %w", n.patience, err)
 		}
 		select {
 		case <-ctx.Done():

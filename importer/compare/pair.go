@@ -9,7 +9,7 @@ type Pair struct {
 	Thread  string `json:"thread_id"` // "" for the channel
 }
 
-// Numbers are what one side has for a pair.
+// Numbers are one side's numbers of a pair.
 type Numbers struct {
 	Unread   int64  `json:"unread"`
 	Mentions *int64 `json:"mentions"` // nil: that side has no number of mentions
@@ -18,7 +18,7 @@ type Numbers struct {
 	why                  string // as there
 }
 
-// Equal reports whether two sides agree. Where one has no number of mentions, unread decides.
+// Equal reports whether two sides agree. If one has no number of mentions, only unread decides.
 func (n Numbers) Equal(o Numbers) bool {
 	return n.Unread == o.Unread && (n.Mentions == nil || o.Mentions == nil || *n.Mentions == *o.Mentions)
 }
@@ -41,14 +41,14 @@ type Bucket string
 // The buckets.
 const (
 	Equal         Bucket = "equal"
-	ByPolicy      Bucket = "policy"         // they count something else by intention
-	TheirsWrong   Bucket = "theirs_wrong"   // what they store is not true by their own rows
+	ByPolicy      Bucket = "policy"         // the product intentionally counts something else
+	TheirsWrong   Bucket = "theirs_wrong"   // the stored number contradicts the product's own rows
 	OursWrong     Bucket = "ours_wrong"     // Tidemark's number is wrong, or an input is missing
-	NotComparable Bucket = "not_comparable" // one side cannot have the pair
+	NotComparable Bucket = "not_comparable" // one side has no such pair
 	Moved         Bucket = "moved"          // it changed between all readings
 )
 
-// Buckets lists them in the order in which people read them.
+// Buckets lists the buckets in the order of the output.
 var Buckets = []Bucket{Equal, ByPolicy, TheirsWrong, OursWrong, NotComparable, Moved}
 
 // Line is the result for a pair.

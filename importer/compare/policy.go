@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Cause is why Tidemark or a product does not count a message. The names of the first ones are
-// those of ExplainUnread: why Tidemark does not count a message above a user's pointer.
+// Cause is a reason why Tidemark or a product does not count a message. The first causes have the
+// names of ExplainUnread: why Tidemark does not count a message above a user's pointer.
 type Cause int
 
 // The causes.
@@ -21,10 +21,10 @@ const (
 	Hidden
 
 	// Only the rows of a source show these.
-	Unfollowed // replies of a thread that the user does not follow, or whose root is deleted
-	Posted     // read by posting after them; the source has no pointer of the user
+	Unfollowed // replies of a thread that the user does not follow, or with a deleted root
+	Posted     // read by a later post of the user; the source has no pointer of theirs
 
-	// These are why a product counts less than Tidemark.
+	// These are reasons why a product counts less than Tidemark.
 	Quiet   // importer.Event.Quiet
 	History // in a direct channel, from before the user joined
 	Muted   // all, because the user muted the channel
@@ -35,28 +35,29 @@ const (
 // Excluded has the number of messages of each cause.
 type Excluded [causes]int64
 
-// Rule says what it means if a product counts messages of a cause, or leaves them out.
+// Rule is the meaning of a difference: a product counts messages of a cause, or leaves them out.
 type Rule struct {
 	Bucket Bucket // ByPolicy or TheirsWrong
 	What   string // follows the number of messages
 }
 
-// Policy is how the numbers of a product relate to Tidemark's.
+// Policy describes how the numbers of a product relate to Tidemark's.
 type Policy struct {
-	// Rules has the causes whose messages the product may count, or leave out, some of them or all.
+	// Rules has the causes of messages that the product may count or leave out, in part or
+	// completely.
 	Rules map[Cause]Rule
-	// OnlyMentions is why its numbers may count only messages that mention the user.
+	// OnlyMentions is the reason why its numbers may count only messages that mention the user.
 	OnlyMentions string
-	// Mentions is why the product's mentions differ although nothing is wrong; "" for no reason.
+	// Mentions is the reason why the product's mentions may differ without an error; "" for none.
 	Mentions string
 }
 
 // caps are numbers at which products stop counting.
 var caps = []int64{99, 100, 999, 1000}
 
-// explain returns the causes whose messages make up the difference, with the worst of their
-// buckets. Products mostly count all messages of a cause or none, so causes that make it up as a
-// whole come first; of these, the fewest. It reports false if there are none.
+// explain returns the causes whose messages add up to the difference, with the worst of their
+// buckets. Products mostly count all messages of a cause or none, so causes that count as a whole
+// come first, and of these the fewest causes. It reports false if there are none.
 func (p *Policy) explain(difference int64, excluded Excluded) (b Bucket, reason string, ok bool) {
 	best, rank := uint(0), 0
 	for set := uint(1); set < 1<<causes; set++ {
@@ -88,7 +89,7 @@ func (p *Policy) explain(difference int64, excluded Excluded) (b Bucket, reason 
 	return b, strings.Join(parts, ", "), true
 }
 
-// fits reports whether the causes of a set can make up a difference, with at least one message of
+// fits reports whether the causes of a set can add up to a difference, with at least one message of
 // each, and whether all messages of the set do.
 func (p *Policy) fits(set uint, difference int64, excluded Excluded) (fits, whole bool) {
 	low, high := int64(0), int64(0)

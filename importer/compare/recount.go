@@ -108,14 +108,14 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 	return r
 }
 
-// membership is what the rows say of a user in a channel.
+// membership is a user's membership of a channel, by the rows.
 type membership struct {
-	since  int64 // messages before that do not count
+	since  int64 // earlier messages do not count
 	joined int64
 	left   bool
 }
 
-// membership goes through the rows of a user, which are in the order of their joins.
+// membership reads the rows of a user, which are in the order of their joins.
 func (c *channelRows) membership(user string, now int64) (m membership) {
 	until, member := int64(0), false
 	for _, e := range c.members {
@@ -127,7 +127,7 @@ func (c *channelRows) membership(user string, now int64) (m membership) {
 			continue
 		}
 		if until == 0 || e.Until > until {
-			until = e.Until // they were a member already: the row can only say when they left
+			until = e.Until // they were a member before, so the row only has the time when they left
 		}
 	}
 	m.left = member && until > 0 && until <= now
@@ -150,7 +150,7 @@ func (c *channelRows) after(before func(*post) bool) int {
 }
 
 // pointer returns how many messages a pair's pointers cover. Without an explicit one, the user's
-// own newest message that counts is read, and those before it.
+// newest counted message is the pointer.
 func (c *channelRows) pointer(p Pair) (read int, explicit bool) {
 	for _, e := range c.pointers {
 		if e.User != p.User || e.Thread != p.Thread {
@@ -186,7 +186,7 @@ func (c *channelRows) pointer(p Pair) (read int, explicit bool) {
 }
 
 // followed returns the place from which a thread counts for a user. It reports false if they do not
-// follow it, or if its root is deleted: that ends it for everybody.
+// follow it, or if its root is deleted, which ends the thread for everybody.
 func (c *channelRows) followed(p Pair, now int64) (from int, ok bool) {
 	from = len(c.posts) + 1
 	for _, e := range c.follows {

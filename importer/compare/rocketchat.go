@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// RocketChatPolicy is that of a Rocket.Chat server. Its numbers are counters that messages raise and
-// views set to 0. Whether all messages raise them, or only some mentions, is a setting.
+// RocketChatPolicy is the policy of a Rocket.Chat server. Its numbers are counters that messages
+// raise and views reset to 0. A setting decides whether all messages raise them, or only some
+// mentions.
 var RocketChatPolicy = Policy{
 	Rules: map[Cause]Rule{
 		Deleted:    {TheirsWrong, "deleted, but counted"},
@@ -22,7 +23,8 @@ var RocketChatPolicy = Policy{
 	Mentions:     "mentions by highlights and of teams are not in its messages",
 }
 
-// RocketChatHeal returns the statement that sets a number right, if it still is what was compared.
+// RocketChatHeal returns the statement that corrects a number, if it has not changed since the
+// comparison.
 func RocketChatHeal(l *Line) (statement string, ok bool) {
 	if l.Thread != "" {
 		return "", false

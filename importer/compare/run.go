@@ -17,17 +17,17 @@ import (
 
 // Config describes a comparison.
 type Config struct {
-	// Open opens the source as of now. Its second result releases it.
+	// Open opens the source as of now, and returns a function that releases it.
 	Open func(context.Context) (importer.Counter, func(), error)
 	Node queryv1connect.QueryServiceClient
-	// Ends returns the tokens of the last records in the topics: our numbers have all of these.
+	// Ends returns the tokens of the last records in the topics, which our numbers must include.
 	Ends     func(context.Context) ([]string, error)
 	Policy   *Policy
-	Users    []string // whose numbers are compared; none: those of all
+	Users    []string // the users to compare; none: all users
 	Sample   int      // of all users; 0: no sample
 	Patience time.Duration
 	Progress func(importer.Progress)
-	Line     func(*Line) error // gets each result
+	Line     func(*Line) error // receives each result
 
 	problems *importer.Problems
 }
@@ -39,10 +39,10 @@ type Result struct {
 	Problems     []importer.Problem // rows without a number
 }
 
-// tries is how often numbers that differ are read again.
+// tries is how often differing numbers are read again.
 const tries = 3
 
-// askers is how many users are asked about at once.
+// askers is how many users are queried at once.
 const askers = 16
 
 // comparison is a run of a comparison.
@@ -50,12 +50,12 @@ type comparison struct {
 	*Config
 	result  *Result
 	mu      sync.Mutex
-	pending map[Pair]reading // differ, and may have moved between both readings
-	settled map[Pair]reading // differ, and have not moved
+	pending map[Pair]reading // they differ, and may have changed between both readings
+	settled map[Pair]reading // they differ, and have not changed
 	done    int64
 }
 
-// reading is what both sides said of a pair.
+// reading is the numbers of both sides.
 type reading struct {
 	theirs Numbers
 	ours   ours
@@ -123,7 +123,7 @@ func (c *comparison) ask(ctx context.Context, all theirs, fn func(Pair, reading)
 	return group.Wait()
 }
 
-// valid returns the places that can be asked about.
+// valid returns the places that can be queried.
 func valid(places map[place]Numbers) map[place]Numbers {
 	ok := map[place]Numbers{}
 	for at, n := range places {
@@ -139,7 +139,7 @@ func (c *comparison) first(p Pair, r reading) error {
 	c.result.Pairs++
 	for _, id := range []string{p.User, p.Channel, cmp.Or(p.Thread, "-")} {
 		if !events.ValidID([]byte(id)) {
-			return c.report(p, r, NotComparable, "an id that Tidemark does not take")
+			return c.report(p, r, NotComparable, "an id that Tidemark does not accept")
 		}
 	}
 	if r.theirs.why != "" {
@@ -152,7 +152,7 @@ func (c *comparison) first(p Pair, r reading) error {
 	return nil
 }
 
-// recheck reads the pairs that differ once more. What is as before did not move in between.
+// recheck reads differing pairs once more. A pair with the same numbers did not change in between.
 func (c *comparison) recheck(ctx context.Context) error {
 	users := map[string]bool{}
 	for p := range c.pending {
@@ -235,7 +235,7 @@ func (c *comparison) judge(ctx context.Context) error {
 	return c.judgeByRows(ctx, open)
 }
 
-// judgeByRows judges the pairs whose numbers no policy explains.
+// judgeByRows judges the pairs that no policy explains.
 func (c *comparison) judgeByRows(ctx context.Context, open map[Pair]*Evidence) error {
 	if len(open) == 0 {
 		return nil
@@ -262,7 +262,7 @@ func (c *comparison) judgeByRows(ctx context.Context, open map[Pair]*Evidence) e
 	return nil
 }
 
-// add adds what ExplainUnread says.
+// add adds the result of ExplainUnread.
 func (e *Evidence) add(x *queryv1.ExplainUnreadResponse) {
 	e.Messages, e.More, e.Unnamed = x.MessageIds, x.More, int64(x.Unnamed)
 	a := x.GetExcluded()
@@ -277,7 +277,7 @@ func (c *comparison) report(p Pair, r reading, b Bucket, reason string) error {
 	return c.Line(&Line{p, r.theirs, r.ours.Numbers, b, reason})
 }
 
-// sorted returns pairs in the order of people.
+// sorted returns pairs in the order of the output.
 func sorted[T any](of map[Pair]T) []Pair {
 	return slices.SortedFunc(maps.Keys(of), func(a, b Pair) int {
 		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Thread, b.Thread))

@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/importer/product"
 )
 
-// SynapsePolicy is that of a Synapse server. Its numbers are of notifications: who is notified of
-// what is up to push rules, and they are summed up in the background.
+// SynapsePolicy is the policy of a Synapse server. Its numbers count notifications: push rules
+// decide about these, and Synapse sums them up in the background.
 var SynapsePolicy = Policy{
 	Rules: map[Cause]Rule{
 		Deleted:    {TheirsWrong, "redacted, but counted"},
@@ -24,7 +24,8 @@ var SynapsePolicy = Policy{
 	Mentions: "mentions by display name, keywords and personal push rules are not in its events",
 }
 
-// synapseHeal lowers a summary, and removes the push actions of edits: an edit is no new message.
+// synapseHeal lowers a summary, and removes the push actions of edits, because an edit is no new
+// message.
 const synapseHeal = `WITH edits AS (DELETE FROM event_push_actions a USING event_relations r WHERE r.event_id = a.event_id AND r.relation_type = 'm.replace'
     AND a.user_id = %[2]s AND a.room_id = %[3]s AND a.thread_id = %[4]s
     AND a.stream_ordering > (SELECT stream_ordering FROM event_push_summary_stream_ordering) RETURNING a.event_id)

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/importer/product"
 )
 
-// TablePolicy is that of a team's own tables, whose rules nobody knows: what may be intended is
-// taken as intended.
+// TablePolicy is the policy of a team's own tables. Their rules are unknown, so a difference that
+// may be intended counts as intended.
 var TablePolicy = Policy{
 	Rules: map[Cause]Rule{
 		Own:        {ByPolicy, "of their own"},
@@ -29,7 +29,7 @@ var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 // ids of a line, as literals, and its numbers.
 func TableHeal(mapping product.Mapping) (func(*Line) (statement string, ok bool), error) {
 	if mapping["heal"] == "" && mapping["heal_thread"] == "" {
-		return nil, errors.New("the mapping has no heal: a template of the statement that sets a number right, with {channel_id}, {user_id}, {unread} " +
+		return nil, errors.New("the mapping has no heal: a template of the statement that corrects a number, with {channel_id}, {user_id}, {unread} " +
 			"and {mentions}; docs/import/table.yml has one")
 	}
 	for _, name := range product.Heals {
@@ -50,7 +50,7 @@ func TableHeal(mapping product.Mapping) (func(*Line) (statement string, ok bool)
 	}, nil
 }
 
-// values returns what the placeholders of a template stand for.
+// values returns the values of a template's placeholders.
 func values(l *Line) map[string]string {
 	number := func(n *int64) string {
 		if n == nil {

@@ -16,7 +16,7 @@ type theirs map[string]map[place]Numbers
 // place is a channel, or a thread of it.
 type place struct{ channel, thread string }
 
-// read reads the numbers of some users; without users those of all, or of a sample.
+// read reads the numbers of the given users; without users, of all users or of a sample.
 func (c *Config) read(ctx context.Context, users []string, sample int) (theirs, error) {
 	source, release, err := c.Open(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Config) read(ctx context.Context, users []string, sample int) (theirs, 
 	return all, err
 }
 
-// drawing is a sample of users: those of the smallest hashes, so that each comparison draws the
+// drawing is a sample of users: those with the smallest hashes, so that each comparison draws the
 // same ones. It is a heap with the largest hash on top.
 type drawing []drawnUser
 
@@ -58,8 +58,8 @@ type drawnUser struct {
 	user string
 }
 
-// takes reports whether a user is in the sample as far as it is known. It removes the numbers of a
-// user who is not in it any more.
+// takes reports whether a user is in the sample so far. It removes the numbers of a user who drops
+// out.
 func (d *drawing) takes(user string, size int, all theirs) bool {
 	u := drawnUser{xxh3.HashString(user), user}
 	if d.Len() == size {

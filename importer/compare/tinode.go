@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/importer/product"
 )
 
-// TinodePolicy is that of a Tinode server. Its number is the newest number of a topic less the one
-// that the user has read: whatever has a number counts.
+// TinodePolicy is the policy of a Tinode server. Its number is the newest number of a topic minus
+// the number up to which the user has read, so everything that has a number counts.
 var TinodePolicy = Policy{
 	Rules: map[Cause]Rule{
 		Own:        {ByPolicy, "of their own"},
@@ -19,9 +19,9 @@ var TinodePolicy = Policy{
 	},
 }
 
-// TinodeHeal returns the statement that sets a number right, if it still is what was compared. The
-// number follows from the pointer, so it can be set right only where nothing is unread: then the
-// pointer belongs at the end.
+// TinodeHeal returns the statement that corrects a number, if it has not changed since the
+// comparison. The number follows from the pointer, so it can be corrected only if nothing is
+// unread: the pointer then belongs at the end.
 func TinodeHeal(l *Line) (statement string, ok bool) {
 	if l.Thread != "" || l.Ours.Unread != 0 {
 		return "", false

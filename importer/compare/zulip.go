@@ -1,7 +1,7 @@
 package compare
 
-// ZulipPolicy is that of a Zulip server. It counts the messages that have no flag of a read, one by
-// one, so any difference but these is an error.
+// ZulipPolicy is the policy of a Zulip server. It counts messages without the flag of a read one by
+// one, so any other difference is an error.
 var ZulipPolicy = Policy{
 	Rules: map[Cause]Rule{
 		Own:        {ByPolicy, "of their own, marked as unread"},

@@ -24,8 +24,8 @@ var synapseSQL string
 //go:embed table.sql
 var tableSQL string
 
-// synapseBegin is when the rows of synapse.sql begin. All its times are 13 digits, and no other
-// number is.
+// synapseBegin is the time at which the rows of synapse.sql begin. All its times have 13 digits,
+// and no other number has.
 const synapseBegin = 1_000_000_000_000
 
 var synapseTime = regexp.MustCompile(`\b10000\d{8}\b`)
@@ -47,7 +47,7 @@ func SQL(product string, now time.Time) string {
 func Connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	conf, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, errors.New("--source is no address of a database: write it as postgres://USER@HOST:5432/DATABASE, the password in $PGPASSWORD or ~/.pgpass")
+		return nil, errors.New("--source is not the address of a database: write it as postgres://USER@HOST:5432/DATABASE, the password in $PGPASSWORD or ~/.pgpass")
 	}
 	conf.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // several statements at once, as one transaction
 	conf.RuntimeParams["application_name"] = "tidemark demo-source"
@@ -65,8 +65,8 @@ const (
 	noRight        = "42501"
 )
 
-// Fill makes the tables of a product in a database that has none of them. After an error nothing of
-// it is there.
+// Fill makes the tables of a product in a database that has none of them. An error leaves nothing
+// behind.
 func Fill(ctx context.Context, conn *pgx.Conn, product string, now time.Time) error {
 	_, err := conn.Exec(ctx, SQL(product, now))
 	var pg *pgconn.PgError

@@ -2,7 +2,7 @@
 // bridge without such a product.
 //
 //	demo.go      databases and a folder with their first rows
-//	step.go      what goes on in a database
+//	step.go      activity of users in a database
 //	synapse.sql  a Synapse server's tables; a test makes it from package chats
 //	table.sql    the tables of docs/import/table.yml
 package demo

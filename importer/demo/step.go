@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Step returns the statements of what some user does next: they send a message, or read a channel.
+// Step returns the statements of a user's next action: they send a message, or read a channel.
 func Step(product string, r *rand.Rand, now time.Time) string {
 	if product == "table" {
 		return tableStep(r)
@@ -14,7 +14,7 @@ func Step(product string, r *rand.Rand, now time.Time) string {
 	return synapseStep(r, now.UnixMilli())
 }
 
-// A user of table reads one message more than the last time, or all.
+// A user of table reads one more message than the last time, or all.
 func tableStep(r *rand.Rand) string {
 	user := 1 + r.IntN(8)
 	if r.IntN(2) == 0 {

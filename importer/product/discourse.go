@@ -42,8 +42,8 @@ func discourseChannelDeleted(f fields, e *importer.Event) bool {
 	return e.At > 0
 }
 
-// discourseMember maps a membership. One who has left keeps the row, which does not follow any
-// more.
+// discourseMember maps a membership. A user who has left keeps the row, with following set to
+// false.
 func discourseMember(f fields, e *importer.Event) bool {
 	*e = importer.Event{Kind: importer.KindMember, Channel: f.Text("chat_channel_id"), User: f.Text("user_id"), At: f.at("created_at")}
 	if !f.truth("following") {
@@ -76,8 +76,8 @@ func discourseThreadPointer(f fields, e *importer.Event) bool {
 // quietThreads are the levels at which replies do not count: muted and normal.
 var quietThreads = []string{"0", "1"}
 
-// discourseFollow maps the level of a thread. Replies after the last one that was read count,
-// whenever the user began to track it.
+// discourseFollow maps the level of a thread. Replies after the last read one count, whenever the
+// user began to track the thread.
 func discourseFollow(f fields, e *importer.Event) bool {
 	*e = importer.Event{
 		Kind: importer.KindFollow, Channel: f.Text("channel_id"), User: f.Text("user_id"), Thread: f.Text("original_message_id"), At: f.at("read_at"),
@@ -88,7 +88,7 @@ func discourseFollow(f fields, e *importer.Event) bool {
 	return true
 }
 
-// discoursePost maps a message. Those whose author was removed count for nobody in Discourse.
+// discoursePost maps a message. Messages of removed authors count for nobody in Discourse.
 func discoursePost(f fields, e *importer.Event) bool {
 	*e = importer.Event{
 		Kind: importer.KindPost, Channel: f.Text("chat_channel_id"), ID: f.Text("id"), User: f.Text("user_id"), Thread: f.Text("root"),
@@ -98,8 +98,8 @@ func discoursePost(f fields, e *importer.Event) bool {
 	return true
 }
 
-// Counts computes the numbers as Discourse does: it stores none. Mentions are its notifications
-// that are not read.
+// Counts computes the numbers as Discourse does, because Discourse stores none. Mentions are unread
+// notifications.
 func (d *Discourse) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
 	of := ""
 	if len(users) > 0 {

@@ -1,6 +1,6 @@
-// Package product has the mapping of each chat product: which tables it has and what their rows
-// mean. A product is a pure mapping of rows to events of package importer. It uses no database and
-// no file, so neither do its tests.
+// Package product has the mapping of each chat product: its tables, and the meaning of their rows.
+// A product is a pure mapping of rows to events of package importer. It uses no database and no
+// file, so neither do its tests.
 //
 //	row.go         fields of rows: ids, times, booleans, lists
 //	needs.go       tables that a product reads, and whether a database has them
@@ -22,8 +22,8 @@
 //	synapse_live.go     those of Synapse: events
 //	synapse_live_reads.go  receipts, subscriptions and mutes
 //	table_changing.go   what a bridge follows of a team's own tables
-//	table_as_of.go      queries on a row of these as it was after its change
-//	table_change.go     a change, and what its queries give
+//	table_as_of.go      queries on one of their rows, as it was after its change
+//	table_change.go     a change, and the results of its queries
 //	table_pointers.go   pointers, and the message after them
 //	table_live.go       changes as events
 //

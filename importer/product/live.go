@@ -8,22 +8,22 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// Emit takes an event of a row.
+// Emit receives an event of a row.
 type Emit func(importer.Origin, *importer.Event) error
 
-// Live maps the changes of a product's rows to events, by the mapping of its import. It looks into
-// the database for what a row refers to, as it is now: in the end its events leave Tidemark where an
-// import of the last rows would.
+// Live maps the changes of a product's rows to events, by the mapping of its import. It looks up
+// what a row refers to in the current database. In the end, its events give Tidemark the same state
+// as an import of the last rows would.
 type Live interface {
 	// Transaction calls emit for each event of a transaction. It adds changes that cannot be mapped
 	// to p.
 	Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit Emit) error
-	// Divisible reports whether a large transaction may come in parts: each change is mapped for
-	// itself.
+	// Divisible reports whether a large transaction may come in parts, because each change is
+	// mapped on its own.
 	Divisible() bool
 }
 
-// NewLive returns what maps the changes of a product; nil if it has no bridge.
+// NewLive returns the mapper of a product's changes; nil if it has no bridge.
 func NewLive(product string, now source.Tables) Live {
 	switch product {
 	case "mattermost":
@@ -50,8 +50,8 @@ var mattermostFollows = []source.Followed{
 	{Table: "threadmemberships", Updates: true},
 }
 
-// synapseFollows: Synapse's tables of events have no primary key, and their rows do not change where
-// it matters here.
+// synapseFollows: Synapse's tables of events have no primary key, but the parts of their rows that
+// matter here do not change.
 var synapseFollows = []source.Followed{
 	{Table: "events"},
 	{Table: "event_json"},
@@ -63,11 +63,10 @@ var synapseFollows = []source.Followed{
 	{Table: "thread_subscriptions", Updates: true, Optional: true},
 }
 
-// remembered is how many values a memory has at most.
+// remembered is the largest number of values in a memory.
 const remembered = 200_000
 
-// memory remembers values by key. It forgets all of them when it is full: what it remembers only
-// spares work.
+// memory remembers values by key. It forgets all of them when it is full: it only saves work.
 type memory[V comparable] struct{ of map[string]V }
 
 func (m *memory[V]) get(key string) (V, bool) {
@@ -75,7 +74,7 @@ func (m *memory[V]) get(key string) (V, bool) {
 	return v, ok
 }
 
-// set reports whether the value is another one than before.
+// set reports whether the value differs from the one before.
 func (m *memory[V]) set(key string, v V) bool {
 	if was, ok := m.of[key]; ok && was == v {
 		return false
@@ -87,8 +86,8 @@ func (m *memory[V]) set(key string, v V) bool {
 	return true
 }
 
-// find returns the value of a key, which load finds if it is not remembered. The zero value is not
-// remembered.
+// find returns the value of a key, which load finds if it is not remembered. It does not remember
+// the zero value.
 func (m *memory[V]) find(key string, load func() (V, error)) (V, error) {
 	if v, ok := m.of[key]; ok {
 		return v, nil
@@ -115,7 +114,7 @@ func oneText(ctx context.Context, from source.Tables, table, column, query strin
 
 func literal(text string) string { return literals([]string{text}) }
 
-// number64 parses a number of PostgreSQL; 0 if it is none.
+// number64 parses a number of PostgreSQL; 0 if it is not one.
 func number64(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n

@@ -13,7 +13,7 @@ import (
 )
 
 // Mattermost is a Mattermost server's database in PostgreSQL. All of its times are Unix
-// milliseconds, and 0 is none.
+// milliseconds, and 0 means no time.
 type Mattermost struct {
 	Source source.Tables
 
@@ -112,7 +112,7 @@ func (*Mattermost) threadPointer(f fields, e *importer.Event) bool {
 }
 
 // follow maps a followed thread. Replies after the last view count, whenever the user began to
-// follow.
+// follow the thread.
 func (*Mattermost) follow(f fields, e *importer.Event) bool {
 	*e = importer.Event{
 		Kind: importer.KindFollow, Channel: f.Text("channelid"), User: f.Text("userid"), Thread: f.Text("postid"), At: f.at("lastviewed"),
@@ -167,9 +167,9 @@ func (m *Mattermost) mentioned(text, author string) (ids []string, all bool) {
 	return ids, all
 }
 
-// Counts reads the numbers that a user sees with collapsed reply threads: of a channel without its
-// replies, and of each thread that they follow. The server stores the first, and computes the
-// other.
+// Counts reads the numbers that a user sees with collapsed reply threads: the number of a channel
+// without its replies, and the number of each followed thread. The server stores the first and
+// computes the second.
 func (m *Mattermost) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
 	members, following := "", ""
 	if len(users) > 0 {

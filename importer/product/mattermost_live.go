@@ -10,14 +10,15 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// mattermostLive maps changes of a Mattermost database. Rows whose changes say nothing new are left
-// out as far as the bridge remembers them: Mattermost writes a row of channelmembers at each mention.
+// mattermostLive maps changes of a Mattermost database. It leaves out rows without a new fact, as
+// far as the bridge remembers them, because Mattermost writes a row of channelmembers at each
+// mention.
 type mattermostLive struct {
 	Mattermost
 
 	kinds    memory[string]   // type of a channel
 	roots    memory[string]   // channel of a thread
-	newest   memory[int64]    // time of a channel's newest post that was seen
+	newest   memory[int64]    // time of a channel's newest seen post
 	viewed   memory[int64]    // pointer of a user in a channel or thread
 	muted    memory[bool]     // by channel and user
 	followed memory[[2]int64] // following and its time, by thread and user
@@ -86,7 +87,7 @@ func (m *mattermostLive) memberChanged(ctx context.Context, c *source.Change, f 
 	return send(&e)
 }
 
-// viewChanged maps a row of channelmembers. Mattermost moves lastviewedat back where a user marks a
+// viewChanged maps a row of channelmembers. Mattermost moves lastviewedat back when a user marks a
 // post as unread.
 func (m *mattermostLive) viewChanged(ctx context.Context, tx *source.Transaction, f fields, send func(*importer.Event) error) error {
 	var e importer.Event
@@ -101,7 +102,7 @@ func (m *mattermostLive) viewChanged(ctx context.Context, tx *source.Transaction
 		}
 	}
 	if !f.Has("notifyprops") {
-		return nil // it is large, and as before
+		return nil // the column is large and unchanged
 	}
 	muted := m.mute(f, &e)
 	if !m.muted.set(e.Channel+"\x00"+e.User, muted) {
@@ -146,7 +147,7 @@ func (m *mattermostLive) threadChanged(ctx context.Context, tx *source.Transacti
 	return send(&e)
 }
 
-// setNext looks for a post behind a pointer, of those of before the transaction.
+// setNext looks for a post after a pointer, among the posts from before the transaction.
 func (m *mattermostLive) setNext(ctx context.Context, tx *source.Transaction, e *importer.Event, where string) (err error) {
 	commit := tx.Time.UnixMilli()
 	e.Next, err = oneText(ctx, m.Source, "posts", "id", fmt.Sprintf(

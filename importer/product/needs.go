@@ -17,7 +17,7 @@ type table struct {
 	as          func(fields, *importer.Event) bool
 }
 
-// all reads tables in order. Each must exist; what names the source that has them all.
+// all reads tables in order. Each must exist; what names the source that has all of them.
 func (r *reading) all(ctx context.Context, list []table, what string) error {
 	for _, t := range list {
 		found, err := r.table(ctx, t.name, t.query, t.columns, t.as)
@@ -39,8 +39,9 @@ type need struct {
 	optional bool              // older versions of the product lack the table
 }
 
-// check returns the tables that a database has and that its user may read. Without it, the first
-// query of a missing column would end the transaction. A folder has no catalog: check returns nil.
+// check returns the tables that a database has and that its user may read. Without this check, the
+// first query of a missing column would end the transaction. A folder has no catalog, so check
+// returns nil for it.
 func check(ctx context.Context, tables source.Tables, product string, needs []need) (has map[string]bool, err error) {
 	var names []string
 	for _, n := range needs {

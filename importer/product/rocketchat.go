@@ -16,25 +16,25 @@ import (
 type RocketChat struct {
 	Source source.Tables
 
-	marks   map[mark][]*importer.Event // pointers of those who may have marked a message as unread
+	marks   map[mark][]*importer.Event // pointers of users who may have marked a message as unread
 	threads map[string]*rcThread       // by the id of the root
-	unread  map[string]bool            // threads with something unread, by root and user
+	unread  map[string]bool            // threads with unread replies, by root and user
 }
 
-// mark is where a user who marks a message as unread has their pointer: at the message itself.
+// mark is the pointer of a user who marks a message as unread: the time of the message itself.
 type mark struct {
 	room string
 	at   int64
 }
 
-// rcThread is a thread: its root lists who follows it.
+// rcThread is a thread; its root lists its followers.
 type rcThread struct {
 	origin    importer.Origin
 	room      string
 	known     bool // the root was read
 	followers []string
 	last      int64
-	took      map[string]bool // who wrote or was mentioned in it
+	took      map[string]bool // users who wrote or were mentioned in it
 }
 
 // The fields of documents that are read.
@@ -74,7 +74,7 @@ func (c *RocketChat) Events(ctx context.Context, p *importer.Problems, emit func
 	return nil
 }
 
-// unnumbered takes the number of the row, which an event waited with, out of it.
+// unnumbered removes the number of the row, which was kept for an event that waited.
 func unnumbered(e *importer.Event) *importer.Event {
 	x := *e
 	x.Seq = 0
@@ -96,8 +96,8 @@ func rcMute(f fields, e *importer.Event) bool {
 	return f.truth("disableNotifications") || f.truth("hideUnreadStatus")
 }
 
-// pointer maps the last view of a room. Where something is unread it waits until all messages are
-// read: the message at the very time of the view may be one that the user has marked as unread.
+// pointer maps the last view of a room. If something is unread, it waits until all messages are
+// read, because the user may have marked the message at exactly the time of the view as unread.
 func (c *RocketChat) pointer(f fields, e *importer.Event) bool {
 	room, user := f.Text("rid"), f.Text("u._id")
 	for _, root := range list(f.Text("tunread")) {
@@ -129,12 +129,12 @@ func (c *RocketChat) post(f fields, e *importer.Event) bool {
 		Text: f.Text("msg"), Silent: !slices.Contains(rcContent, kind),
 	}
 	if e.Thread != "" && f.truth("tshow") {
-		e.Broadcast, e.Quiet = true, true // Rocket.Chat shows it in the room, and counts it nowhere
+		e.Broadcast, e.Quiet = true, true // Rocket.Chat shows it in the room, but does not count it
 	}
 	c.mentioned(f, e)
 	switch {
 	case kind == "rm" && number64(f.Text("tcount")) > 0:
-		e.Silent = true // the replies live on, and the deletion of a root would end their thread
+		e.Silent = true // the replies remain, and the deletion of a root would end their thread
 	case kind == "rm" || hidden:
 		e.Until = max(f.at("editedAt"), at)
 	}
@@ -179,7 +179,7 @@ func (c *RocketChat) mentioned(f fields, e *importer.Event) {
 	}
 }
 
-// thread takes what a message says of its thread.
+// thread takes the fields of a message about its thread.
 func (c *RocketChat) thread(f fields, e *importer.Event) {
 	root := cmp.Or(e.Thread, e.ID)
 	followers := list(f.Text("replies"))
@@ -203,8 +203,8 @@ func (c *RocketChat) thread(f fields, e *importer.Event) {
 	}
 }
 
-// follows emits who follows a thread, and what they have read of it: all, or all but the last
-// reply. How many replies are unread Rocket.Chat does not know.
+// follows emits the followers of a thread, and what they have read: all, or all except the last
+// reply. Rocket.Chat does not store how many replies are unread.
 func (c *RocketChat) follows(root string, t *rcThread, emit Emit) error {
 	if !t.known {
 		return nil
@@ -234,12 +234,12 @@ func (c *RocketChat) follows(root string, t *rcThread, emit Emit) error {
 	return nil
 }
 
-// rcSettings say of each kind of room what unread counts: all messages, or only some mentions.
+// rcSettings decide for each kind of room what unread counts: all messages, or only some mentions.
 var rcSettings = map[string]struct{ id, value string }{
 	"d": {"Unread_Count_DM", "all_messages"}, "l": {"Unread_Count_Omni", "all_messages"}, "": {"Unread_Count", "user_and_group_mentions_only"},
 }
 
-// Counts reads the numbers of the subscriptions. What they count is a setting of the server.
+// Counts reads the numbers of the subscriptions. A setting of the server decides what they count.
 func (c *RocketChat) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
 	settings, kinds := map[string]string{}, map[string]string{}
 	if _, err := c.Source.Rows(ctx, "rocketchat_settings", "_id value", func(row *source.Row) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// Slack is the export of a Slack workspace. Nobody's pointers are in it, so whoever is a member at
-// its end has read everything.
+// Slack is the export of a Slack workspace. It has no pointers, so the import assumes that all
+// members at its end have read everything.
 type Slack struct {
 	Source source.Tables
 
@@ -38,10 +38,10 @@ type conversation struct {
 
 	newest  int64
 	moves   map[string][]move
-	deleted map[string]int64 // messages of which the export has only the deletion's time, by id
+	deleted map[string]int64 // times of deletions for messages of which the export has nothing else, by id
 }
 
-// move is a message that somebody joined or left.
+// move is a message about a user who joined or left.
 type move struct {
 	at   int64
 	join bool
@@ -111,7 +111,7 @@ func (s *Slack) conversations(ctx context.Context, r *reading) (list []*conversa
 	return list, nil
 }
 
-// conversation reads a folder twice: the members and what was deleted are known only at its end.
+// conversation reads a folder twice: the members and the deletions are known only at its end.
 func (s *Slack) conversation(ctx context.Context, r *reading, c *conversation) (messages int64, found bool, err error) {
 	if c.folder == "" {
 		return 0, false, nil
@@ -140,7 +140,7 @@ func (s *Slack) conversation(ctx context.Context, r *reading, c *conversation) (
 	return messages, found, err
 }
 
-// survey takes what matters of a message for the others.
+// survey takes the facts of a message that other messages need.
 func (c *conversation) survey(f fields) {
 	at := f.at("ts")
 	if at > 0 {
@@ -156,7 +156,7 @@ func (c *conversation) survey(f fields) {
 	}
 }
 
-// membership emits who was a member when, and that the members of the end have read everything.
+// membership emits the memberships, and for each member at the end a read of everything.
 func (c *conversation) membership(r *reading) error {
 	is := map[string]bool{}
 	for _, user := range c.members {
@@ -176,7 +176,7 @@ func (c *conversation) membership(r *reading) error {
 		if !is[user] || c.newest == 0 {
 			continue
 		}
-		// Private: whether they have really read it nobody knows.
+		// Private, because nobody can tell whether they have really read it.
 		e := importer.Event{Kind: importer.KindPointer, Channel: c.id, User: user, At: c.newest, Until: c.newest, Threads: true, Private: true}
 		if err := r.emit(c.origin, &e); err != nil {
 			return err
@@ -185,8 +185,8 @@ func (c *conversation) membership(r *reading) error {
 	return nil
 }
 
-// stays returns from when to when a user was a member, by the messages of joining and leaving. The
-// list of members decides how it ended; 0 is no end.
+// stays returns the spans in which a user was a member, by the messages about joins and leaves. The
+// list of members decides the end; 0 is no end.
 func (c *conversation) stays(r *reading, user string, member bool) (all [][2]int64) {
 	moves := c.moves[user]
 	slices.SortStableFunc(moves, func(a, b move) int { return cmp.Compare(a.at, b.at) })
@@ -213,7 +213,7 @@ func (c *conversation) stays(r *reading, user string, member bool) (all [][2]int
 	return all
 }
 
-// Counts says that there are none.
+// Counts returns an error: there are none.
 func (*Slack) Counts(context.Context, []string, *importer.Problems, func(importer.Count) error) error {
 	return errors.New("a Slack export has no unread counts: there is nothing to compare with")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/importer/product/internal/markup"
 )
 
-// slackRepeats are the subtypes that repeat what another message of the export has.
+// slackRepeats are the subtypes that repeat another message of the export.
 var slackRepeats = []string{"message_changed", "message_deleted", "message_replied", "reply_broadcast"}
 
 // slackSilent are the subtypes that count for nobody, beside those of slackNotices.
@@ -19,7 +19,8 @@ var slackSilent = []string{
 	"app_conversation_join", "assistant_app_thread", "file_comment_deleted", "joiner_notification", "joiner_notification_for_inviter",
 }
 
-// slackNotices begin the subtypes of what happens to a conversation: joins, leaves, topics, names.
+// slackNotices are prefixes of subtypes about events of a conversation: joins, leaves, topics,
+// names.
 var slackNotices = []string{"channel_", "group_"}
 
 // post maps a message.

@@ -89,8 +89,8 @@ func TestSlackOfAnotherShape(t *testing.T) {
 		"no channels.json: is it":     change("channels.json", ""),
 		"none of the folders":         empty,
 		"users has no column id":      change("users.json", `[{"name":"ann"}]`),
-		"channels.json is no JSON":    change("channels.json", `{"id":"C1"}`),
-		"element 2 is no JSON object": change("D1/2023-11-14.json", `[{"ts":"1700000009.000100"},7]`),
+		"channels.json is not a JSON":    change("channels.json", `{"id":"C1"}`),
+		"element 2 is not a JSON object": change("D1/2023-11-14.json", `[{"ts":"1700000009.000100"},7]`),
 		"ends within its array":       change("D1/2023-11-14.json", `[{"ts":"1700000009.000100"}`),
 	} {
 		if _, _, err := events(t, &Slack{Source: arrays(t, files)}); err == nil || !strings.Contains(err.Error(), want) {

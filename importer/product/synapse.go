@@ -20,7 +20,7 @@ type Synapse struct {
 	Source source.Tables
 
 	direct map[string]bool     // rooms
-	inside map[string][]string // the threads that a user follows by what they did, by room and user
+	inside map[string][]string // threads that a user follows automatically, by room and user
 }
 
 // synapseNeeds are the tables and columns that an import reads.
@@ -42,8 +42,8 @@ var synapseNeeds = []need{
 	{table: "thread_subscriptions", columns: "room_id event_id user_id subscribed automatic", optional: true},
 }
 
-// synapseTimed has the time of each event. A time after the database's clock, or of before 1973, is
-// taken as none.
+// synapseTimed has the time of each event. A time after the database's clock, or before 1973,
+// counts as missing.
 const synapseTimed = `WITH timed AS (
 	SELECT event_id, stream_ordering, outlier, wrong, n + greatest(100000000000, max(CASE WHEN wrong THEN 0 ELSE at END - n)
 		OVER (PARTITION BY room_id ORDER BY stream_ordering)) AS at
@@ -54,7 +54,7 @@ const synapseTimed = `WITH timed AS (
 `
 
 // synapseMembers has changes of membership: a member who changes their name joins again. Outliers
-// are events of before this server came, of which only the current ones are certain.
+// are events from before this server joined, of which only the current ones are certain.
 const synapseMembers = synapseTimed + `SELECT room_id, user_id, joined, at, lead(at) OVER (PARTITION BY room_id, user_id ORDER BY at) AS until
 	FROM (SELECT m.room_id, m.user_id, t.at, m.membership = 'join' AS joined,
 			lag(m.membership = 'join', 1, false) OVER (PARTITION BY m.room_id, m.user_id ORDER BY t.stream_ordering) AS was
@@ -66,8 +66,8 @@ const synapseReceipts = synapseTimed + `SELECT r.room_id, r.user_id, r.receipt_t
 	FROM receipts_linearized r LEFT JOIN timed t ON t.event_id = r.event_id WHERE r.receipt_type IN ('m.read', 'm.read.private')`
 
 // synapsePosts has messages. Threads come from event_json, because a redaction removes the row of
-// event_relations; for the same reason an edit in event_relations is one that still stands. Only
-// its author can edit a message.
+// event_relations. For the same reason, an edit in event_relations was not redacted. Only the
+// author of a message can edit it.
 const synapsePosts = synapseTimed + `SELECT e.event_id, e.room_id, e.sender, e.type, t.at, t.wrong, d.at AS redacted_at, j.json, x.json AS edit, root.sender AS root_sender
 	FROM events e JOIN timed t ON t.event_id = e.event_id JOIN event_json j ON j.event_id = e.event_id
 	LEFT JOIN (SELECT r.redacts, min(t.at) AS at FROM redactions r JOIN timed t ON t.event_id = r.event_id GROUP BY r.redacts) d ON d.redacts = e.event_id
@@ -78,8 +78,8 @@ const synapsePosts = synapseTimed + `SELECT e.event_id, e.room_id, e.sender, e.t
 	LEFT JOIN event_relations h ON h.event_id = e.event_id AND h.relation_type = 'm.thread' LEFT JOIN events root ON root.event_id = h.relates_to_id
 	WHERE NOT e.outlier AND e.state_key IS NULL AND e.type IN ('m.room.message', 'm.room.encrypted', 'm.sticker', 'm.poll.start', 'org.matrix.msc3381.poll.start')`
 
-// Events reads the tables. Receipts come twice: one without a thread also reads threads, and which
-// of them matter to a user follows from the messages.
+// Events reads the tables. Receipts come twice, because a receipt without a thread also reads
+// threads, and only the messages show which threads matter to a user.
 func (s *Synapse) Events(ctx context.Context, p *importer.Problems, emit func(importer.Origin, *importer.Event) error) error {
 	s.direct, s.inside = map[string]bool{}, map[string][]string{}
 	has, err := check(ctx, s.Source, "Synapse", synapseNeeds)
@@ -133,7 +133,7 @@ func (s *Synapse) directOf(f fields, _ *importer.Event) bool {
 	return false
 }
 
-// invited takes a room whose invitations say that it is direct.
+// invited takes a room with an invitation that is marked as direct.
 func (s *Synapse) invited(f fields, _ *importer.Event) bool {
 	if content, ok := synapseContent(f, "json"); ok && content.Direct {
 		s.direct[f.Text("room_id")] = true
@@ -151,8 +151,8 @@ func synapseMember(f fields, e *importer.Event) bool {
 	return f.truth("joined")
 }
 
-// synapsePointer maps a receipt, which may name any event of the room: all messages up to its time
-// are read.
+// synapsePointer maps a receipt, which may name any event of the room. It reads all messages up to
+// the time of that event.
 func synapsePointer(f fields, e *importer.Event) bool {
 	if f.Text("at") == "" {
 		f.problems.Add(f.origin(), "a receipt for an event that the server does not have, or has from before it came", f.Text("user_id")+" "+f.Text("event_id"))
@@ -174,7 +174,8 @@ func synapsePointer(f fields, e *importer.Event) bool {
 	return true
 }
 
-// threadsRead emits what a receipt without a thread reads of the threads that matter to its user.
+// threadsRead emits the reads of threads by a receipt without a thread, for the threads that matter
+// to its user.
 func (s *Synapse) threadsRead(f fields, emit func(importer.Origin, *importer.Event) error) error {
 	var e importer.Event
 	if _, threaded := f.Get("thread_id"); threaded || !synapsePointer(f, &e) {
@@ -201,8 +202,8 @@ func synapseMute(f fields, e *importer.Event) bool {
 	return f.truth("enabled") && !slices.Contains(actions, any("notify"))
 }
 
-// subscription maps a user's word to follow a thread, or not to. It has no time: replies after the
-// root count, as far as the user has not read them.
+// subscription maps a user's choice to follow a thread, or not to. It has no time, so replies after
+// the root count, as far as the user has not read them.
 func (s *Synapse) subscription(f fields, e *importer.Event) bool {
 	*e = importer.Event{Kind: importer.KindFollow, Channel: f.Text("room_id"), User: f.Text("user_id"), Thread: f.Text("event_id"), At: f.at("at")}
 	if !f.truth("subscribed") {

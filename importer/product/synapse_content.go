@@ -47,9 +47,9 @@ func synapseContent(f fields, column string) (*matrixContent, bool) {
 	return &event.Content, true
 }
 
-// post maps a message. An edit is no message of its own: its text and its mentions are those of the
-// message. Synapse removes the content of redacted events after some days, so their thread is not
-// known any more: they are silent, or they would read the room for their author.
+// post maps a message. An edit is no message of its own: it gives the message its text and
+// mentions. Synapse removes the content of redacted events after some days, so their thread is
+// unknown. They become silent, because otherwise they would read the room for their author.
 func (s *Synapse) post(f fields, e *importer.Event) bool {
 	content, ok := synapseContent(f, "json")
 	if !ok || content.Relates.Type == "m.replace" {
@@ -89,7 +89,7 @@ func (s *Synapse) post(f fields, e *importer.Event) bool {
 	return true
 }
 
-// follow notes that a thread matters to a user.
+// follow records that a thread matters to a user.
 func (s *Synapse) follow(room, user, thread string) {
 	at := room + "\x00" + user
 	if user != "" && !slices.Contains(s.inside[at], thread) {

@@ -26,8 +26,8 @@ var synapseCountsNeeds = []need{
 // synapseCounts computes notification_count and highlight_count of /sync, for the room and for each
 // thread. A number counts from the newest receipt without a thread, or else from the user's newest
 // membership event. In a thread it counts from a later receipt of that thread, if there is one. The
-// number is the sum of a summary and of the push actions after all summaries. The summary holds as
-// long as it knows that receipt.
+// number is the sum of a summary and of the push actions after all summaries. The summary is valid
+// if it includes that receipt.
 const synapseCounts = `
 WITH joined AS (SELECT m.user_id, m.room_id, coalesce(
 		(SELECT max(e.stream_ordering) FROM receipts_linearized r JOIN events e ON e.event_id = r.event_id AND e.room_id = r.room_id

@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// synapseLive maps changes of a Synapse database. Events never change, so it takes new rows of their
-// tables only, and reads older events that they refer to.
+// synapseLive maps changes of a Synapse database. Events never change, so it takes only new rows of
+// their tables, and looks up older events that they refer to.
 type synapseLive struct {
 	Synapse
 
@@ -129,8 +129,8 @@ func (t *synapseTx) event(ctx context.Context, f fields) error {
 	return t.emit(f.origin(), &e)
 }
 
-// received returns the time when Synapse received an event. A time of before 1973 or ahead of the
-// database's clock is wrong: the time of the transaction stands for it.
+// received returns the time when Synapse received an event. A time before 1973 or ahead of the
+// database's clock is wrong; the time of the transaction then replaces it.
 func (t *synapseTx) received(f fields) (millis int64, wrong bool) {
 	at := number64(f.Text("received_ts"))
 	if at == 0 {
@@ -173,7 +173,7 @@ func (t *synapseTx) member(ctx context.Context, f, m fields, at int64) error {
 	return t.emit(f.origin(), &e)
 }
 
-// isDirect reports whether a member or an invitation says that a room is direct.
+// isDirect reports whether a member or an invitation marks a room as direct.
 func (t *synapseTx) isDirect(ctx context.Context, room string) (bool, error) {
 	t.direct = map[string]bool{}
 	_, err := t.Source.Rows(ctx, "account_data", `SELECT a.user_id, a.content FROM account_data a WHERE a.account_data_type = 'm.direct'
@@ -192,8 +192,8 @@ func (t *synapseTx) isDirect(ctx context.Context, room string) (bool, error) {
 	return t.direct[room], err
 }
 
-// edited maps an edit, or the redaction of one: the message is as its newest edit says that still
-// stands.
+// edited maps an edit, or the redaction of an edit: the message gets the content of its newest edit
+// that was not redacted.
 func (t *synapseTx) edited(ctx context.Context, f fields, target string, at int64) error {
 	_, err := t.Source.Rows(ctx, "events", `
 		SELECT e.event_id, e.room_id, e.sender, e.type, e.received_ts AS at, false AS wrong, NULL AS redacted_at, j.json, x.json AS edit, NULL AS root_sender

@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// receipt maps a receipt, which may name any event of the room: it reads up to the last message
+// receipt maps a receipt, which may name any event of the room. It reads up to the last message
 // there.
 func (t *synapseTx) receipt(ctx context.Context, f fields) error {
 	kind := f.Text("receipt_type")
@@ -98,8 +98,8 @@ func anyMessage(*matrixContent) bool { return true }
 // lookedAt is how many events are read at once to find a message among them.
 const lookedAt = 50
 
-// message returns the first message of a room where two conditions hold, one in SQL and one of its
-// content. An edit is none.
+// message returns the first message of a room that meets two conditions, one in SQL and one on its
+// content. An edit is no message.
 func (t *synapseTx) message(ctx context.Context, room, where, order string, of func(*matrixContent) bool) (id string, err error) {
 	for skip := 0; ; skip += lookedAt {
 		rows := 0
@@ -141,7 +141,7 @@ func (t *synapseTx) hasReceipt(ctx context.Context, room, user, root string) (bo
 	return true, nil
 }
 
-// subscribed maps a user's word to follow a thread, or not to.
+// subscribed maps a user's choice to follow a thread, or not to.
 func (t *synapseTx) subscribed(ctx context.Context, f fields) error {
 	at, err := oneText(ctx, t.Source, "events", "received_ts", "SELECT coalesce(received_ts, origin_server_ts) AS received_ts FROM events WHERE event_id = "+literal(f.Text("event_id")))
 	if err != nil {
@@ -154,7 +154,7 @@ func (t *synapseTx) subscribed(ctx context.Context, f fields) error {
 	return t.emit(f.origin(), &e)
 }
 
-// muted maps push rules that have changed, as they are now.
+// muted maps changed push rules, in their current state.
 func (t *synapseTx) muted(ctx context.Context) error {
 	for of, o := range t.mutes {
 		kind, room, _ := strings.Cut(strings.TrimPrefix(of[1], "global/"), "/")

@@ -19,8 +19,8 @@ import (
 // comparison reads counts.
 var TableNames = []string{"channels", "members", "pointers", "follows", "mutes", "messages", "counts"}
 
-// Heals are the keys of a mapping that have statements instead of queries: they set the product's
-// own number of a channel, or of a thread, right.
+// Heals are the keys of a mapping with statements instead of queries. They correct the product's
+// own number of a channel or of a thread.
 var Heals = []string{"heal", "heal_thread"}
 
 // Mapping has the SQL of each table.
@@ -31,7 +31,7 @@ func ParseMapping(name string, text []byte) (Mapping, error) {
 	m, file := Mapping{}, map[string]yaml.Node{}
 	err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&file)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w: a line `messages: |` has the SQL of the messages below it, and so on", name, err)
+		return nil, fmt.Errorf("%s: %w: write a line `messages: |` with the SQL of the messages below it, and so on", name, err)
 	}
 	for table, node := range file {
 		if table == liveKey {
@@ -39,7 +39,7 @@ func ParseMapping(name string, text []byte) (Mapping, error) {
 		}
 		var sql string
 		if err := node.Decode(&sql); err != nil {
-			return nil, fmt.Errorf("%s: %w: a line `messages: |` has the SQL of the messages below it, and so on", name, err)
+			return nil, fmt.Errorf("%s: %w: write a line `messages: |` with the SQL of the messages below it, and so on", name, err)
 		}
 		m[table] = sql
 		if !slices.Contains(TableNames, table) && !slices.Contains(Heals, table) {

@@ -12,28 +12,28 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// TableLive maps changes of a team's own tables. It runs the queries of the mapping again, on the
-// changed row in the place of its table (table_as_of.go): so the mapping of an import serves here, too. What
-// was said already is left out as far as the bridge remembers it.
+// TableLive maps changes of a team's own tables. It runs the queries of the mapping again, with the
+// changed row in the place of its table (table_as_of.go). So the mapping of an import serves here,
+// too. It leaves out facts that it has already written, as far as the bridge remembers them.
 //
 // Times of members, pointers and mutes are those of the commits, which rise. Messages and follows
-// keep their own, because pointers and follows refer to them.
+// keep their own times, because pointers and follows refer to them.
 type TableLive struct {
 	Table
 	changing map[string]Changing
 
 	direct   memory[bool]   // channels
-	newest   memory[string] // the last message that was seen, by channel
+	newest   memory[string] // the last seen message, by channel
 	members  memory[int64]  // since when, by channel and user; -1: not
 	viewed   memory[string] // pointers, by channel, user and thread
 	muted    memory[bool]   // by channel and user
 	followed memory[int64]  // since when, by channel, thread and user; -1: not
-	said     memory[uint64] // messages, by channel and id
+	said     memory[uint64] // written messages, by channel and id
 	seed     maphash.Seed
 	types    map[string]map[string]string // of columns, by table
 }
 
-// NewTableLive returns what maps the changes of a team's own tables.
+// NewTableLive returns the mapper of a team's own tables.
 func NewTableLive(m Mapping, changing map[string]Changing, now source.Tables) *TableLive {
 	return &TableLive{Table: Table{Source: now, Mapping: m}, changing: changing, seed: maphash.MakeSeed()}
 }
@@ -43,8 +43,8 @@ func (t *TableLive) from(table string) string {
 	return "(" + strings.TrimRight(t.Mapping[table], "; \n\t") + "\n) AS live"
 }
 
-// Check looks up the types of the columns, and runs each query on a row that is not there: a mapping
-// that does not fit the database fails before anything is followed.
+// Check looks up the types of the columns, and runs each query on a row that does not exist. So a
+// mapping that does not fit the database fails before the bridge follows anything.
 func (t *TableLive) Check(ctx context.Context) error {
 	t.types = map[string]map[string]string{}
 	tables := slices.Sorted(maps.Keys(t.changing))
@@ -78,8 +78,8 @@ func (t *TableLive) Check(ctx context.Context) error {
 	return nil
 }
 
-// asOf returns the beginning of a query that reads one row in the place of its table, as the row was
-// after its change: the table itself may be further. Columns that are large and unchanged come from
+// asOf returns the beginning of a query that reads one row in the place of its table, as the row
+// was after its change, because the table itself may be newer. Large unchanged columns come from
 // the table; by finds the row there.
 func (t *TableLive) asOf(row *source.Row, by map[string]string) string {
 	values := map[string]any{}
@@ -101,8 +101,8 @@ func (t *TableLive) asOf(row *source.Row, by map[string]string) string {
 	return "WITH " + identifier(row.Table) + " AS (SELECT changed.* FROM pg_catalog.jsonb_populate_record(" + base + ", " + Literal(string(text)) + ") AS changed) "
 }
 
-// value returns the text of a field as PostgreSQL takes it. Debezium has times without a zone as
-// numbers, and arrays in JSON.
+// value returns the text of a field in PostgreSQL's form. Debezium writes times without a zone as
+// numbers, and arrays as JSON.
 func (t *TableLive) value(table, column, text string) any {
 	kind := t.types[table][column]
 	switch {

@@ -16,19 +16,19 @@ type tableChange struct {
 	kind   source.ChangeKind
 	f      fields
 	key    map[string]string // ids that the row has
-	with   string            // makes queries read the row in the place of its table
+	with   string            // lets queries read the row in the place of its table
 	commit int64
 	emit   Emit
 }
 
 func (x *tableChange) send(e *importer.Event) error { return x.emit(x.f.origin(), e) }
 
-// changed returns the rows of a table that the changed row gives, as events.
+// changed returns the rows of a table that result from the changed row, as events.
 func (x *tableChange) changed(table string, as func(fields, *importer.Event) bool) (all []importer.Event, err error) {
 	return x.run(table, x.with+x.selects(table, x.key), as)
 }
 
-// rows returns the rows of a table that have the ids of the key now, as events.
+// rows returns the current rows of a table with the ids of the key, as events.
 func (x *tableChange) rows(table string, key map[string]string, as func(fields, *importer.Event) bool) (all []importer.Event, err error) {
 	return x.run(table, x.selects(table, key), as)
 }
@@ -52,7 +52,7 @@ func (x *tableChange) run(table, sql string, as func(fields, *importer.Event) bo
 	return all, err
 }
 
-// whole reports whether the key finds a row even if it is removed.
+// whole reports whether the key finds a row even after its removal.
 func (x *tableChange) whole(columns ...string) bool {
 	for _, column := range columns {
 		if x.key[column] == "" {
@@ -62,10 +62,10 @@ func (x *tableChange) whole(columns ...string) bool {
 	return true
 }
 
-// gone adds the problem of a removed row that does not say what it was.
+// gone adds the problem of a removed row that does not identify its object.
 func (x *tableChange) gone(what string) {
 	if x.kind == source.Removed {
-		x.f.problems.Add(x.f.origin(), "a row was removed, and its key does not say of which channel: "+what+" stays; REPLICA IDENTITY FULL of the table helps, "+
+		x.f.problems.Add(x.f.origin(), "a row was removed, and its key does not name the channel: "+what+" stays; REPLICA IDENTITY FULL of the table helps, "+
 			"with that column in by", x.f.String())
 	}
 }

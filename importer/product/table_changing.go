@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// liveKey is the key of a mapping that has no SQL: it says which tables of the database a bridge
+// liveKey is the key of a mapping without SQL: it names the tables of the database that a bridge
 // follows.
 const liveKey = "live"
 
@@ -30,8 +30,8 @@ type Changing struct {
 	By map[string]string `yaml:"by"`
 }
 
-// ParseChanging parses what a bridge follows, by table, from the file of --mapping. It returns none
-// if the file does not say it.
+// ParseChanging parses the tables that a bridge follows from the file of --mapping. It returns none
+// if the file names none.
 func ParseChanging(name string, text []byte, m Mapping) (map[string]Changing, error) {
 	var file struct {
 		Live map[string]Changing `yaml:"live"`
@@ -51,12 +51,12 @@ func ParseChanging(name string, text []byte, m Mapping) (map[string]Changing, er
 		messages = messages || slices.Contains(c.Gives, "messages")
 	}
 	if !messages {
-		return nil, fmt.Errorf("%s: live: no table gives messages, so a bridge would see none", name)
+		return nil, fmt.Errorf("%s: live: no table gives messages, so a bridge would see no message", name)
 	}
 	return file.Live, nil
 }
 
-// found has the columns that find the rows of a query; of each list one must be there.
+// found has the columns that find the rows of a query; one of each list must be there.
 var found = map[string][][]string{
 	"channels": {{"channel_id"}},
 	"members":  {{"channel_id"}, {"user_id"}},
@@ -90,7 +90,7 @@ func (c *Changing) check(m Mapping) error {
 		}
 		for _, any := range wanted {
 			if !slices.ContainsFunc(any, func(column string) bool { return c.By[column] != "" }) {
-				return fmt.Errorf("gives %s, and by lacks %s: rows of %[1]s are not found without", query, strings.Join(any, " or "))
+				return fmt.Errorf("gives %s, and by lacks %s, without which no rows of %[1]s are found", query, strings.Join(any, " or "))
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func (t *TableLive) Transaction(ctx context.Context, tx *source.Transaction, p *
 	return nil
 }
 
-// query maps what a query has now of the changed row.
+// query maps the rows that a query now has for the changed row.
 func (x *tableChange) query(table string) error {
 	switch table {
 	case "channels":
@@ -120,8 +120,8 @@ func (x *tableChange) member() error {
 	return x.send(e)
 }
 
-// since returns since when the user is a member, -1 if they are not. Where a user has several rows,
-// one for each time that they were a member, all of them decide.
+// since returns the time since which the user is a member, -1 if they are not one. If a user has
+// several rows, one for each time that they were a member, all of them decide.
 func (x *tableChange) since() (int64, error) {
 	all, err := x.rows("members", x.key, tableMember)
 	if err == nil && len(all) < 2 && x.kind != source.Removed {
@@ -157,7 +157,7 @@ func (x *tableChange) mute() error {
 	return x.send(e)
 }
 
-// follows maps the threads that a user follows. A row that is removed ends it.
+// follows maps the threads that a user follows. The removal of a row ends the follow.
 func (x *tableChange) follows() error {
 	var all []importer.Event
 	var err error

@@ -9,11 +9,11 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// nextRows is how many messages behind a pointer are read to find the next one.
+// nextRows is how many messages after a pointer are read to find the next one.
 const nextRows = 200
 
-// pointed reports whether the author of a message has a pointer: then it says what they have read,
-// and their message does not, as in an import.
+// pointed reports whether the author of a message has a pointer. Then only the pointer reads, as in
+// an import, and not the message.
 func (x *tableChange) pointed(e *importer.Event) (bool, error) {
 	if x.Mapping["pointers"] == "" || e.User == "" {
 		return false, nil
@@ -34,7 +34,7 @@ func (x *tableChange) pointed(e *importer.Event) (bool, error) {
 	return false, err
 }
 
-// place is where a pointer is; "" where the user has viewed nothing.
+// place is the position of a pointer; "" if the user has viewed nothing.
 func place(e *importer.Event) string {
 	switch {
 	case e.ID != "":
@@ -50,7 +50,7 @@ func place(e *importer.Event) string {
 // pointers maps the pointers of the changed row.
 func (x *tableChange) pointers() error {
 	if x.kind == source.Removed {
-		return nil // what they have read stays read
+		return nil // messages that they have read stay read
 	}
 	var times []string // of the pointers, as the database has them
 	all, err := x.changed("pointers", func(f fields, e *importer.Event) bool {
@@ -61,7 +61,7 @@ func (x *tableChange) pointers() error {
 		return err
 	}
 	if x.whole("channel_id", "user_id") && !slices.ContainsFunc(all, func(e importer.Event) bool { return e.Thread == "" }) {
-		x.viewed.set(x.key["channel_id"]+"\x00"+x.key["user_id"]+"\x00", "") // they have none any more
+		x.viewed.set(x.key["channel_id"]+"\x00"+x.key["user_id"]+"\x00", "") // they no longer have a pointer
 	}
 	for i := range all {
 		e := &all[i]
@@ -84,8 +84,8 @@ func (x *tableChange) pointers() error {
 	return nil
 }
 
-// settle names the message of a pointer, and the one after it: the pointer may have gone back, or
-// stand before a message of the user's own.
+// settle names the message of a pointer and the one after it, because the pointer may have moved
+// back, or be before a message of the user's own.
 func (x *tableChange) settle(e *importer.Event, time string) (found bool, err error) {
 	e.Until = x.commit
 	if e.ID != "" {
@@ -129,7 +129,7 @@ func (x *tableChange) settle(e *importer.Event, time string) (found bool, err er
 	return true, nil
 }
 
-// numbered turns a pointer at the n-th message of the channel into one at that message.
+// numbered turns a pointer at the n-th message of a channel into a pointer at that message.
 func (x *tableChange) numbered(e *importer.Event) (found bool, err error) {
 	all, err := x.run("messages", fmt.Sprintf("SELECT live.* FROM %s WHERE live.channel_id = %s ORDER BY live.posted_at, live.message_id LIMIT 1 OFFSET %d",
 		x.from("messages"), Literal(e.Channel), e.Seq-1), tableMessage)

@@ -149,7 +149,7 @@ func TestParseMapping(t *testing.T) {
 		"messages: SELECT 1\nheal: UPDATE":  "",
 		"":                                  "no SQL for messages",
 		"messages: SELECT 1\nrooms: SELECT": `there is no table "rooms"`,
-		"- messages":                        "has the SQL of the messages below it",
+		"- messages":                        "with the SQL of the messages below it",
 	} {
 		if _, err := ParseMapping("m.yml", []byte(text)); (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v", text, err)

@@ -15,7 +15,7 @@ import (
 // the same. The ids of users are those of the database: clients see them encrypted.
 type Tinode struct{ Source source.Tables }
 
-// tinodeTables are the tables to read, in order. Those who read a group as a channel have a
+// tinodeTables are the tables to read, in order. Users who read a group as a channel have a
 // subscription of another name.
 var tinodeTables = []table{
 	{"topics", tinodeTopics, []string{"name"}, tinodeTopic},
@@ -82,7 +82,7 @@ func tinodePointer(f fields, e *importer.Event) bool {
 	return e.Seq > 0 && f.Text("deletedat") == ""
 }
 
-// tinodeMute maps the mode that the user wants: without P they want no notifications.
+// tinodeMute maps the mode that the user has chosen: without P they want no notifications.
 func tinodeMute(f fields, e *importer.Event) bool {
 	*e = importer.Event{Kind: importer.KindMute, Channel: f.Text("topic"), User: f.Text("userid"), At: f.at("updatedat")}
 	mode := f.Text("modewant")
@@ -95,7 +95,7 @@ func tinodeSingle(f fields, e *importer.Event) bool {
 	return true
 }
 
-// tinodePost maps a number of a topic. An edit is a message of its own in Tinode, which replaces
+// tinodePost maps a number of a topic. In Tinode, an edit is a message of its own that replaces
 // another one.
 func tinodePost(f fields, e *importer.Event) bool {
 	*e = importer.Event{Kind: importer.KindPost, Channel: f.Text("topic"), ID: f.Text("seqid"), At: f.at("at"), Until: f.at("deletedat")}

@@ -8,16 +8,16 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// Zulip is a Zulip server's database in PostgreSQL. A channel has the id of its recipient; a
-// conversation of two users, which has a recipient for each of them, has a name of its own. Topics
-// are labels that change, and not channels.
+// Zulip is a Zulip server's database in PostgreSQL. A channel has the id of its recipient. A
+// conversation of two users, which has a recipient for each of them, gets a name of its own. Topics
+// are changeable labels, not channels.
 type Zulip struct {
 	Source source.Tables
 
-	newest int // how many unread messages of a user Zulip shows; 0: zulipNewest
+	newest int // how many of a user's unread messages Zulip shows; 0: zulipNewest
 }
 
-// zulipNewest is how many unread messages of a user Zulip shows: the newest ones.
+// zulipNewest is how many unread messages of a user Zulip shows, the newest ones.
 const zulipNewest = 50_000
 
 // zulipTables are the tables to read, in order. Messages come last, because pointers name them.

@@ -27,8 +27,8 @@ func OpenArrays(path string) (*Arrays, error) {
 // Close has nothing to release.
 func (a *Arrays) Close(context.Context) error { return nil }
 
-// Rows reads the files of a table. A row has the name of its file as its table, and its number
-// there.
+// Rows reads the files of a table. A row has the name of its file as its table, and its number in
+// that file.
 func (a *Arrays) Rows(ctx context.Context, table, _ string, fn func(*Row) error) (found bool, err error) {
 	if !filepath.IsLocal(table) {
 		return false, nil // the export itself names its folders
@@ -39,7 +39,7 @@ func (a *Arrays) Rows(ctx context.Context, table, _ string, fn func(*Row) error)
 		if names, err = fs.Glob(os.DirFS(a.path), escape(filepath.ToSlash(table))+"/*.json"); err != nil {
 			return false, fmt.Errorf("reading the source: %w", err)
 		}
-		found = true // though there may be no file in it
+		found = true // even if the folder has no file
 	}
 	for _, name := range names {
 		file, err := os.Open(filepath.Join(a.path, filepath.FromSlash(name)))
@@ -51,7 +51,7 @@ func (a *Arrays) Rows(ctx context.Context, table, _ string, fn func(*Row) error)
 		}
 		found = true
 		err = readArray(ctx, name, file, fn)
-		_ = file.Close() // was only read
+		_ = file.Close() // it was only read
 		if err != nil {
 			return true, err
 		}
@@ -77,7 +77,7 @@ func readArray(ctx context.Context, name string, from io.Reader, fn func(*Row) e
 	d := json.NewDecoder(bufio.NewReaderSize(from, 1<<20))
 	row := &Row{Table: name[:len(name)-len(".json")]}
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return fmt.Errorf("%s is no JSON array of objects", name)
+		return fmt.Errorf("%s is not a JSON array of objects", name)
 	}
 	for d.More() {
 		if ctx.Err() != nil {
@@ -86,7 +86,7 @@ func readArray(ctx context.Context, name string, from io.Reader, fn func(*Row) e
 		var object map[string]json.RawMessage
 		row.Number++
 		if err := d.Decode(&object); err != nil {
-			return fmt.Errorf("%s: element %d is no JSON object: %w", name, row.Number, err)
+			return fmt.Errorf("%s: element %d is not a JSON object: %w", name, row.Number, err)
 		}
 		if err := row.take(object); err != nil {
 			return fmt.Errorf("%s: element %d: %w", name, row.Number, err)

@@ -16,16 +16,16 @@ type Envelope struct {
 	Kind     ChangeKind // 0: no row was changed
 	Row      *Row       // as in Change
 	TxID     uint32     // the transaction
-	After    LSN        // end of the transaction that was committed before it, if Debezium says so
+	After    LSN        // end of the transaction that was committed before it, if Debezium states it
 	At       LSN        // of the change
 	Time     time.Time  // of the commit
-	Snapshot string     // not "": the row was read, and not changed
+	Snapshot string     // not "": a row that was read, not changed
 }
 
 // unavailable stands for a large value that has not changed.
 const unavailable = "__debezium_unavailable_value"
 
-// notEnvelope is a value that no connector for PostgreSQL writes.
+// errEnvelope is the error for a value that no connector for PostgreSQL writes.
 var errEnvelope = errors.New("it is no change that Debezium's connector for PostgreSQL has written: the topic needs Debezium's JSON, with or without its schema, " +
 	"and no transformation that unwraps it (ExtractNewRecordState)")
 
@@ -68,7 +68,7 @@ func DecodeEnvelope(value []byte) (*Envelope, error) {
 		return nil, errEnvelope
 	}
 	x := &Envelope{TxID: uint32(s.TxID), At: LSN(s.LSN), After: LSN(s.LSN), Time: time.UnixMilli(s.Millis)}
-	var sequence []string // the last commit and this change; an older Debezium says neither
+	var sequence []string // the last commit and this change; older versions of Debezium state neither
 	if json.Unmarshal([]byte(s.Sequence), &sequence) == nil && len(sequence) == 2 {
 		last, _ := strconv.ParseUint(sequence[0], 10, 64) // null before the first commit
 		x.After = LSN(last)

@@ -9,10 +9,10 @@
 //	arrays.go    a folder of JSON arrays
 //	dump.go      the BSON of a MongoDB database that mongodump has written
 //	postgres.go  a PostgreSQL database
-//	slot.go      a replication slot, and what it holds back
-//	publication.go  what a slot's publications must have
+//	slot.go      a replication slot, and the log that it holds back
+//	publication.go  the publications that a slot needs
 //	stream.go    the changes of a database, transaction by transaction
-//	moment.go  what a snapshot has
+//	moment.go  the transactions that a snapshot includes
 //	debezium.go  a change as Debezium writes it
 //	document.go  a change of a document of MongoDB as Debezium writes it
 //	words.go     what an error of a database means, and its remedy

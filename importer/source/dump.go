@@ -18,17 +18,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// maxDocument bounds a document. MongoDB itself takes none above 16 MiB.
+// maxDocument bounds a document. MongoDB itself accepts none above 16 MiB.
 const maxDocument = 64 << 20
 
-// firstDate and lastDate are the first and the last time that have a text, in Unix milliseconds.
+// firstDate and lastDate are the first and the last time that can be written as text, in Unix
+// milliseconds.
 var (
 	firstDate = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	lastDate  = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC).UnixMilli()
 )
 
-// Dump reads the files that mongodump has written of one database. A table NAME is the collection in
-// NAME.bson or NAME.bson.gz. Its query names the fields that are read, by their paths, separated by
+// Dump reads the files that mongodump has written of one database. A table NAME is the collection
+// in NAME.bson or NAME.bson.gz. Its query names the fields to read, by their paths, separated by
 // spaces.
 type Dump struct{ path string }
 
@@ -142,7 +143,7 @@ func bsonText(v bson.RawValue) (text string, null bool) {
 	case bson.TypeDouble:
 		return strconv.FormatFloat(v.Double(), 'f', -1, 64), false
 	case bson.TypeDateTime:
-		at := time.UnixMilli(min(max(v.DateTime(), firstDate), lastDate)) // others have no text
+		at := time.UnixMilli(min(max(v.DateTime(), firstDate), lastDate)) // other times cannot be written as text
 		return at.UTC().Format(time.RFC3339Nano), false
 	}
 	return v.String(), false

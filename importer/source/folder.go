@@ -21,7 +21,8 @@ func OpenFolder(path string) (*Folder, error) {
 	return &Folder{path}, nil
 }
 
-// checkFolder returns an error if there is no such folder. what says what the folder should be.
+// checkFolder returns an error if there is no such folder. what describes the folder that is
+// expected.
 func checkFolder(path, what string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Moment is what a snapshot of a database has: the transactions that were committed then. It is
-// the text of pg_current_snapshot.
+// Moment is the set of transactions that a database snapshot includes. It is the text of
+// pg_current_snapshot.
 type Moment struct {
 	least, next uint64 // all before least have ended; none from next on has
 	open        []uint64
@@ -24,7 +24,7 @@ func ParseMoment(text string) (*Moment, error) {
 		m.next, err2 = strconv.ParseUint(parts[1], 10, 64)
 	}
 	if len(parts) != 3 || err != nil || err2 != nil {
-		return nil, fmt.Errorf("%q is no snapshot of a database", text)
+		return nil, fmt.Errorf("%q is not a snapshot of a database", text)
 	}
 	for id := range strings.SplitSeq(parts[2], ",") {
 		if id == "" {
@@ -32,15 +32,15 @@ func ParseMoment(text string) (*Moment, error) {
 		}
 		n, err := strconv.ParseUint(id, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no snapshot of a database", text)
+			return nil, fmt.Errorf("%q is not a snapshot of a database", text)
 		}
 		m.open = append(m.open, n)
 	}
 	return &m, nil
 }
 
-// Has reports whether the snapshot has what a transaction did, one that was committed. Of its number
-// there are the lower 32 bits.
+// Has reports whether the snapshot includes a committed transaction, given the lower 32 bits of its
+// number.
 func (m *Moment) Has(id uint32) bool {
 	const era = 1 << 32
 	whole := m.next&^(era-1) | uint64(id)

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres reads a PostgreSQL database as it was at one moment, in one read-only transaction. No
-// writer waits for its locks.
+// Postgres reads a PostgreSQL database as it was at one moment, in one read-only transaction. It
+// makes no writer wait.
 type Postgres struct {
 	conn *pgx.Conn
 	tx   pgx.Tx
@@ -23,8 +23,8 @@ func OpenPostgres(ctx context.Context, dsn string) (*Postgres, error) {
 	return OpenSnapshot(ctx, dsn, "")
 }
 
-// OpenSnapshot begins the transaction, of the moment of a snapshot that another connection has
-// exported; "" is now.
+// OpenSnapshot begins the transaction as of a snapshot that another connection has exported; "" is
+// now.
 func OpenSnapshot(ctx context.Context, dsn, snapshot string) (*Postgres, error) {
 	conn, err := connect(ctx, dsn)
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *Postgres) Close(ctx context.Context) error {
 	return p.conn.Close(ctx)
 }
 
-// Moment returns what the transaction sees, as ParseMoment takes it.
+// Moment returns the transactions that this one sees, in the form of ParseMoment.
 func (p *Postgres) Moment(ctx context.Context) (text string, err error) {
 	if err = p.tx.QueryRow(ctx, "SELECT txid_current_snapshot()::text").Scan(&text); err != nil {
 		return "", inWords("what the snapshot has", err)
@@ -68,7 +68,7 @@ func (p *Postgres) Rows(ctx context.Context, table, query string, fn func(*Row) 
 	return queryRows(ctx, p.tx, table, query, fn)
 }
 
-// Now reads a PostgreSQL database as it is now, each query for itself.
+// Now reads the current state of a PostgreSQL database, with each query on its own.
 type Now struct{ conn *pgx.Conn }
 
 // OpenNow connects to a database.
@@ -92,7 +92,7 @@ func (n *Now) Rows(ctx context.Context, table, query string, fn func(*Row) error
 	return queryRows(ctx, n.conn, table, query, fn)
 }
 
-// Held asks what the database keeps for a slot.
+// Held returns what the database keeps for a slot.
 func (n *Now) Held(ctx context.Context, slot string) (*Held, error) { return heldBy(ctx, n.conn, slot) }
 
 // querier is a connection or a transaction.

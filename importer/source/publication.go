@@ -12,16 +12,16 @@ import (
 // Followed is a table whose changes a bridge needs.
 type Followed struct {
 	Table    string
-	Updates  bool // changes and removals of rows, too; else new rows only
-	Full     bool // of a changed or removed row all that it was
+	Updates  bool // also changes and removals of rows; otherwise only new rows
+	Full     bool // changed and removed rows with all of their old columns
 	Optional bool // older versions of the product lack it
 }
 
-// Publications returns the names of the publications that belong to a slot: of tables whose updates
-// are published, and of tables of which only new rows are.
+// Publications returns the names of the publications that belong to a slot: one for tables with
+// updates, and one for tables of which only new rows are published.
 func Publications(slot string) []string { return []string{slot, slot + "_inserts"} }
 
-// catalogued is what a database says of a table.
+// catalogued is the catalog's information about a table.
 type catalogued struct {
 	identity  string          // replica identity: d, n, f or i
 	key       bool            // identity d has a primary key, identity i an index
@@ -29,18 +29,18 @@ type catalogued struct {
 }
 
 // identified reports whether PostgreSQL can name a changed row of the table to a subscriber. If it
-// cannot, then a publication of the table's updates makes it refuse these updates.
+// cannot, a publication of the table's updates makes PostgreSQL refuse these updates.
 func (c *catalogued) identified() bool {
 	return c.identity == "f" || c.key && (c.identity == "d" || c.identity == "i")
 }
 
-// full reports whether the table needs the identity FULL, and has another one.
+// full reports whether the table needs the replica identity FULL, but has another one.
 func (t *Followed) full(c *catalogued) bool {
 	return t.Full && c.identity != "f" || t.Updates && !c.identified()
 }
 
-// CheckPublications checks that the database can be followed, before a slot is made: that it writes
-// a log for that, that the slot's publications have all that the tables need, and that none of them
+// CheckPublications checks before a slot is made that the database can be followed: it writes the
+// log for that, the slot's publications have everything that the tables need, and none of them
 // stops the product.
 func CheckPublications(ctx context.Context, dsn, slot string, tables []Followed) error {
 	conn, err := connect(ctx, dsn)
@@ -66,8 +66,8 @@ func CheckPublications(ctx context.Context, dsn, slot string, tables []Followed)
 	return judge(slot, tables, found)
 }
 
-// readCatalog reads what a database says of the tables, and of all others that the slot's
-// publications have.
+// readCatalog reads the catalog's information about the tables, and about all other tables in the
+// slot's publications.
 func readCatalog(ctx context.Context, conn *pgx.Conn, slot string, tables []Followed) (map[string]*catalogued, error) {
 	var names []string
 	for _, t := range tables {
@@ -99,7 +99,7 @@ func readCatalog(ctx context.Context, conn *pgx.Conn, slot string, tables []Foll
 	return found, nil
 }
 
-// judge returns the first reason why a slot cannot be followed, with the statements that help.
+// judge returns the first reason why a slot cannot be followed, with the statements that solve it.
 func judge(slot string, tables []Followed, found map[string]*catalogued) error {
 	var stopped, missing []string
 	for name, c := range found {
@@ -110,7 +110,7 @@ func judge(slot string, tables []Followed, found map[string]*catalogued) error {
 	if len(stopped) > 0 {
 		slices.Sort(stopped)
 		return fmt.Errorf("the publication %s covers updates of %s, which have no primary key: PostgreSQL refuses these updates of the product as long as it "+
-			"is there. Remove it at once (DROP PUBLICATION %[1]s), then run:\n%[3]s", slot, strings.Join(stopped, ", "), Statements(slot, tables, found))
+			"exists. Remove it at once (DROP PUBLICATION %[1]s), then run:\n%[3]s", slot, strings.Join(stopped, ", "), Statements(slot, tables, found))
 	}
 	lacks := false
 	for _, t := range tables {
@@ -133,7 +133,7 @@ func judge(slot string, tables []Followed, found map[string]*catalogued) error {
 }
 
 // Statements returns the SQL that makes the publications of a slot. The tables' identities come
-// first: a publication of updates without them stops the product.
+// first, because a publication of updates without them stops the product.
 func Statements(slot string, tables []Followed, found map[string]*catalogued) string {
 	var b strings.Builder
 	lists := map[bool][]string{}
@@ -158,5 +158,5 @@ func Statements(slot string, tables []Followed, found map[string]*catalogued) st
 		}
 		fmt.Fprintf(&b, "    DROP PUBLICATION IF EXISTS %s;\n    CREATE PUBLICATION %[1]s FOR TABLE %s WITH (publish = '%s');\n", quoted(name), strings.Join(list, ", "), publish)
 	}
-	return b.String() + "    -- then give the command again" // a comment, so that all of it can be pasted, with what an error has behind it
+	return b.String() + "    -- then run the command again" // a comment, so that all of it can be pasted, with what an error has behind it
 }

@@ -42,13 +42,13 @@ func CheckSlotName(name string) error {
 
 // Slot is a new replication slot with the snapshot of its position.
 type Slot struct {
-	At       LSN    // what was committed before is in the snapshot, what comes later is in the stream
+	At       LSN    // earlier commits are in the snapshot, later ones in the stream
 	Snapshot string // until Close
 
 	conn *pgconn.PgConn
 }
 
-// Close ends the snapshot for those who have not opened it yet. The slot stays.
+// Close ends the snapshot for connections that have not opened it yet. The slot stays.
 func (s *Slot) Close(ctx context.Context) { _ = s.conn.Close(ctx) }
 
 // creating is how long PostgreSQL may wait for the transactions that are open when a slot is made.
@@ -98,17 +98,17 @@ func DropSlot(ctx context.Context, dsn, name string) error {
 	return nil
 }
 
-// Held is what the database keeps for a slot.
+// Held describes the log that the database keeps for a slot.
 type Held struct {
 	Slot      string
-	Confirmed LSN    // what comes before was taken by the slot's reader
+	Confirmed LSN    // the slot's reader has confirmed everything before it
 	Bytes     int64  // of the log that the database keeps for it
 	Free      int64  // bytes until the database gives the slot up; -1: it never does
 	Status    string // reserved, extended, unreserved or lost
 	Active    bool   // another bridge is reading it
 }
 
-// String says how much of the log the slot holds back.
+// String describes how much of the log the slot holds back.
 func (h *Held) String() string {
 	text := fmt.Sprintf("%s holds back %s of WAL since %v", h.Slot, size(h.Bytes), h.Confirmed)
 	switch {
@@ -133,7 +133,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %s", x, units[unit])
 }
 
-// HeldBy asks a database what it keeps for a slot. It returns ErrNoSlot if there is none.
+// HeldBy reads what a database keeps for a slot. It returns ErrNoSlot if there is none.
 func HeldBy(ctx context.Context, dsn, name string) (*Held, error) {
 	conn, err := connect(ctx, dsn)
 	if err != nil {
@@ -160,7 +160,7 @@ func heldBy(ctx context.Context, conn *pgx.Conn, name string) (*Held, error) {
 	return h, err
 }
 
-// settings returns how to connect to a database. Times are in UTC, in the form of ISO 8601.
+// settings returns the settings of a connection. Times are in UTC, in the form of ISO 8601.
 func settings(dsn string) (*pgx.ConnConfig, error) {
 	conf, err := pgx.ParseConfig(dsn)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// ChangeKind is what happened to a row.
+// ChangeKind is the kind of a change of a row.
 type ChangeKind uint8
 
 // The kinds of changes.
@@ -25,15 +25,15 @@ const (
 // Change is a change of a row.
 type Change struct {
 	Kind ChangeKind
-	// Row is the row after the change. It lacks columns that are large and unchanged. Of a removed
-	// row it has what identifies rows of the table.
+	// Row is the row after the change. It lacks large unchanged columns. For a removed row it has
+	// only the columns that identify rows of the table.
 	Row *Row
 }
 
-// Transaction is what a transaction changed, in order.
+// Transaction has the changes of a transaction, in order.
 type Transaction struct {
 	ID      uint32    // its number in the database
-	At      LSN       // right behind it
+	At      LSN       // right after it
 	Time    time.Time // when it was committed, by the clock of the database
 	Changes []Change
 }
@@ -43,9 +43,9 @@ type Stream struct {
 	conn      *pgconn.PgConn
 	relations map[uint32]*relation
 	open      *Transaction
-	from      LSN // what comes before was read earlier
+	from      LSN // everything before was read earlier
 	confirmed LSN
-	newest    LSN // of the database, as far as it has said
+	newest    LSN // end of the database's log, as far as it was reported
 }
 
 // relation is a table in the stream.
@@ -54,7 +54,7 @@ type relation struct {
 	columns []string
 }
 
-// OpenStream reads on from a position. A slot has one reader at a time.
+// OpenStream continues to read from a position. A slot has one reader at a time.
 func OpenStream(ctx context.Context, dsn, slot string, from LSN) (*Stream, error) {
 	conn, err := replication(ctx, dsn)
 	if err != nil {
@@ -74,8 +74,8 @@ func OpenStream(ctx context.Context, dsn, slot string, from LSN) (*Stream, error
 	return &Stream{conn: conn, relations: map[uint32]*relation{}, from: from, confirmed: from}, nil
 }
 
-// existing returns the slot's publications that the database has: PostgreSQL refuses a stream of
-// others.
+// existing returns the slot's publications that the database has. PostgreSQL refuses a stream with
+// a missing one.
 func existing(ctx context.Context, dsn, slot string) ([]string, error) {
 	conn, err := connect(ctx, dsn)
 	if err != nil {
@@ -116,10 +116,10 @@ func (s *Stream) Close(ctx context.Context) {
 	_ = s.conn.Close(ctx)
 }
 
-// Newest returns how far the log of the database goes, as far as it has said.
+// Newest returns the end of the database's log, as far as it was reported.
 func (s *Stream) Newest() LSN { return s.newest }
 
-// Idle returns a position up to which the stream has nothing more, 0 if there may be something.
+// Idle returns a position up to which the stream has no further change, or 0 if there may be one.
 func (s *Stream) Idle() LSN {
 	if s.open != nil {
 		return 0
@@ -154,7 +154,7 @@ func (s *Stream) Next(ctx context.Context, wait time.Duration) (*Transaction, er
 	}
 }
 
-// take takes a message of the stream. It returns the transaction that the message ends.
+// take takes a message of the stream. It returns the transaction that ends with the message.
 func (s *Stream) take(ctx context.Context, data []byte) (*Transaction, error) {
 	if len(data) == 0 {
 		return nil, errStream
@@ -208,7 +208,7 @@ func (s *Stream) decode(data []byte) (*Transaction, error) {
 			return nil, errStream
 		}
 		s.newest = max(s.newest, m.TransactionEndLSN)
-		if tx.At = m.TransactionEndLSN; tx.At > s.from { // else it was read before
+		if tx.At = m.TransactionEndLSN; tx.At > s.from { // otherwise it was read before
 			return tx, nil
 		}
 	}
@@ -237,11 +237,11 @@ func (s *Stream) add(kind ChangeKind, id uint32, tuple *pglogrepl.TupleData) err
 	return nil
 }
 
-// Confirm tells the database that it needs nothing before a position any more.
+// Confirm tells the database that it may drop its log before a position.
 func (s *Stream) Confirm(ctx context.Context, at LSN) error {
 	s.confirmed = max(s.confirmed, at)
 	if err := pglogrepl.SendStandbyStatusUpdate(ctx, s.conn, pglogrepl.StandbyStatusUpdate{WALWritePosition: s.confirmed}); err != nil {
-		return inWords("telling the database what was read", err)
+		return inWords("confirming a position to the database", err)
 	}
 	return nil
 }

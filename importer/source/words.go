@@ -22,8 +22,8 @@ const (
 	tooManySlots = "53400"
 )
 
-// ErrUnfit marks the error of a query that does not fit the database: it names what the database
-// lacks, or compares what cannot be compared.
+// ErrUnfit marks the error of a query that does not fit the database: it names something that the
+// database lacks, or compares values that cannot be compared.
 var ErrUnfit = errors.New("the query does not fit the database")
 
 // unfit is such an error.
@@ -59,7 +59,7 @@ func inWords(what string, err error) error {
 	case strings.HasPrefix(pg.Code, wrongLogin):
 		return fmt.Errorf("%s: the login of --source is refused: %s", what, pg.Message)
 	case pg.Code == tooManyIn:
-		return fmt.Errorf("%s: the database takes no more connections: an import needs one", what)
+		return fmt.Errorf("%s: the database accepts no more connections, and an import needs one", what)
 	case pg.Code == conflict:
 		return fmt.Errorf("%s: the database cancelled the query (%s): a standby does so when vacuum waits too long; max_standby_streaming_delay = -1 "+
 			"there, or the primary as --source", what, pg.Message)

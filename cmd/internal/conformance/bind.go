@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// names are the fields whose texts are ids: of users, channels, messages and threads.
+// names are the fields with ids: of users, channels, messages and threads.
 var names = map[string]bool{
 	"channel_id": true, "user_id": true, "of_user_id": true, "sender_id": true, "user_ids": true, "mentions": true, "hidden_from": true,
 	"message_id": true, "message_ids": true, "thread_id": true, "head_message_id": true, "up_to_message_id": true,
 }
 
-// times are the fields whose numbers are milliseconds since the start of the story.
+// times are the fields with milliseconds since the start of the story.
 var times = map[string]bool{
 	"occurred_at": true, "time": true, "up_to_time": true, "until": true, "evaluated_at": true,
 	"at": true, "delivered_at": true, "read_at": true, "viewed_at": true,
 }
 
-// counted stands for the number in the ids of an event with Times.
+// counted is the placeholder for the number in the ids of an event with Times.
 const counted = "{n}"
 
-// binding gives a story names that no other run has, and times that are over.
+// binding gives a story ids that no other run has, and times in the past.
 type binding struct {
 	prefix string // of all ids
 	start  time.Time
 }
 
-// bind returns v with names and times of the run. n replaces {n}, and later is added to the time of
-// an event.
+// bind returns v with the ids and times of the run. n replaces {n}, and later is added to the time
+// of an event.
 func (b *binding) bind(key string, v any, n string, later int64) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -65,7 +65,7 @@ func (b *binding) bind(key string, v any, n string, later int64) any {
 	return v
 }
 
-// object is bind of an object.
+// object binds the values of an object.
 func (b *binding) object(v map[string]any) map[string]any {
 	if v == nil {
 		return nil
@@ -87,7 +87,7 @@ func (b *binding) events(list []Event) (out []any) {
 	return out
 }
 
-// ask returns a question with its answer.
+// ask returns a query with its expected answer.
 func (b *binding) ask(a *Ask) *Ask {
 	out := *a
 	out.Request, out.Want = b.object(a.Request), b.object(a.Want)
@@ -97,5 +97,5 @@ func (b *binding) ask(a *Ask) *Ask {
 	return &out
 }
 
-// plain takes the names of the run out of a text for people.
+// plain removes the ids of the run from a text for people.
 func (b *binding) plain(s string) string { return strings.ReplaceAll(s, b.prefix, "") }

@@ -22,10 +22,10 @@ const (
 	queryService  = "tidemark.query.v1.QueryService"
 )
 
-// largestAnswer bounds the bytes of an answer: no story needs a tenth of it.
+// largestAnswer bounds the bytes of an answer. No story needs a tenth of it.
 const largestAnswer = 64 << 20
 
-// refusal is an answer that says no.
+// refusal is an error answer of the service.
 type refusal struct {
 	Method, Code, Message string
 	retryAfter            time.Duration
@@ -33,7 +33,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.Method + ": " + r.Code + ": " + r.Message }
 
-// passing reports whether the same call may work later.
+// passing reports whether the same call may succeed later.
 func (r *refusal) passing() bool { return r.Code == "unavailable" || r.Code == "resource_exhausted" }
 
 // client calls a service.
@@ -65,13 +65,13 @@ func (c *client) call(ctx context.Context, service, method string, request map[s
 	defer func() { _ = res.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, largestAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("%s: the answer broke off: %w", method, err)
+		return nil, fmt.Errorf("%s: the answer was cut off: %w", method, err)
 	}
 	var out map[string]any
 	wrong := decode(answer, &out)
 	if res.StatusCode == http.StatusOK {
 		if wrong != nil {
-			return nil, fmt.Errorf("%s: the answer is no JSON object (%w)", method, wrong)
+			return nil, fmt.Errorf("%s: the answer is not a JSON object (%w)", method, wrong)
 		}
 		return out, nil
 	}
@@ -87,10 +87,11 @@ func (c *client) call(ctx context.Context, service, method string, request map[s
 	return nil, r
 }
 
-// pause is between two tries of a call or a question.
+// pause is the wait between two tries of a call or a query.
 const pause = 50 * time.Millisecond
 
-// tried is call, again while the service refuses for the moment, until ctx is over.
+// tried calls a method, and repeats the call while the service refuses it temporarily, until ctx
+// ends.
 func (c *client) tried(ctx context.Context, service, method string, request map[string]any) (map[string]any, error) {
 	for {
 		answer, err := c.call(ctx, service, method, request)
@@ -104,7 +105,7 @@ func (c *client) tried(ctx context.Context, service, method string, request map[
 	}
 }
 
-// decode decodes JSON, with numbers as they are written.
+// decode decodes JSON and keeps numbers as they are written.
 func decode(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()

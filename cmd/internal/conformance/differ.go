@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// Difference is a field of an answer that is not as the story says.
+// Difference is a field of an answer that differs from the story.
 type Difference struct {
 	Field string `json:"field"`
 	Got   string `json:"got"`
 	Want  string `json:"want"`
 }
 
-// unordered are lists that are compared by the user of each element: the API promises no order of
-// them.
+// unordered lists have no order in the API, so they are compared by the user of each element.
 var unordered = map[string]bool{"recipients": true, "readers": true}
 
-// differences compares an answer with what it must have.
+// differences compares an answer with the expected one.
 func (a *Ask) differences(answer map[string]any) []Difference {
 	if a.Find == nil {
 		return differ("", "", a.Want, answer)
@@ -40,8 +39,8 @@ func (a *Ask) differences(answer map[string]any) []Difference {
 	return []Difference{{a.Find.List, "no such element", text(a.Find.Where)}}
 }
 
-// differ compares a value of an answer with what it must be. name is the field that it is the value
-// of, path the way to it.
+// differ compares a value of an answer with the expected value. name is its field, and path the way
+// to it.
 func differ(path, name string, want, got any) []Difference {
 	wrong := []Difference{{path, text(got), text(want)}}
 	switch want := want.(type) {
@@ -101,8 +100,8 @@ func differByUser(path string, want, got []any) (out []Difference) {
 	return out
 }
 
-// same compares two values that are neither objects nor lists. Numbers may be texts, as Protobuf's
-// JSON writes 64 bits so.
+// same compares two values that are neither objects nor lists. A number may be a text, because
+// Protobuf's JSON writes 64-bit numbers so.
 func same(name string, want, got any) bool {
 	switch w := want.(type) {
 	case bool:
@@ -129,7 +128,7 @@ func same(name string, want, got any) bool {
 	return false
 }
 
-// empty reports whether a value says nothing: absent, the zero of its type, or an object of such.
+// empty reports whether a value is absent, the zero of its type, or an object of such values.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:

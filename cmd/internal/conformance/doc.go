@@ -1,11 +1,11 @@
-// Package conformance tells the stories of this project's tests to any service that speaks its API,
-// and compares what it answers: events go in by Publish, questions by the query methods, all of it
-// as JSON over HTTP.
+// Package conformance runs the stories of this project's tests against any service that speaks its
+// API, and compares the answers. Events go in by Publish, queries by the query methods, all as JSON
+// over HTTP.
 //
-// stories.json has the stories. The compile test makes it from the golden stories of
-// internal/test/museum, internal/test/model and projections, with answers by the reference model:
-// `go test ./cmd/internal/conformance -run Compiled -update`. It lists in testdata/left_out.txt which
-// stories it leaves out, and why.
+// stories.json has the stories. The compile test generates it from the golden stories of
+// internal/test/museum, internal/test/model and projections, with the answers of the reference
+// model: `go test ./cmd/internal/conformance -run Compiled -update`. testdata/left_out.txt lists
+// the stories that it leaves out, with the reasons.
 //
 //	story.go    stories, as they are in the file
 //	bind.go     a story with the names and the times of one run

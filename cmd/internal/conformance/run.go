@@ -23,12 +23,12 @@ type Config struct {
 	Token   string
 	HTTP    *http.Client
 	Stories []Story
-	Timeout time.Duration // of a question, with its waits
+	Timeout time.Duration // of a query, with its waits
 	AtOnce  int           // stories that run at the same time
 	Keep    bool          // leave the channels of the stories
 }
 
-// Result is what became of a story.
+// Result is the result of a story.
 type Result struct {
 	Name    string  `json:"name"`
 	Title   string  `json:"title"`
@@ -36,15 +36,15 @@ type Result struct {
 	OK      bool    `json:"ok"`
 	Seconds float64 `json:"seconds"`
 
-	// The rest is of a story that differs.
-	Steps       []string     `json:"steps,omitempty"` // its lines up to the question
+	// The other fields are set if the story differs.
+	Steps       []string     `json:"steps,omitempty"` // the story's lines up to the query
 	Answer      string       `json:"answer,omitempty"`
 	Call        string       `json:"call,omitempty"` // with the names of this run
 	Differences []Difference `json:"differences,omitempty"`
 	Error       string       `json:"error,omitempty"` // the service did not answer
 }
 
-// Summary is what became of all stories.
+// Summary counts the results of all stories.
 type Summary struct {
 	Target  string  `json:"target"`
 	Prefix  string  `json:"prefix"` // of all ids of this run
@@ -60,8 +60,8 @@ type runner struct {
 	prefix string
 }
 
-// Run tells the stories, and calls done with each result in the order of the stories. An error
-// means that the service could not be asked, not that it answers wrongly.
+// Run runs the stories, and calls done with each result in the order of the stories. An error means
+// that the service could not be called, not that an answer is wrong.
 func Run(ctx context.Context, cfg Config, done func(*Result) error) (*Summary, error) {
 	var id [4]byte
 	if _, err := rand.Read(id[:]); err != nil {
@@ -107,8 +107,8 @@ func Run(ctx context.Context, cfg Config, done func(*Result) error) (*Summary, e
 	return sum, nil
 }
 
-// probe calls the service about an unknown user: is it a service of the API, and does it accept the
-// token?
+// probe calls the service about an unknown user, to check that it speaks the API and accepts the
+// token.
 func (r *runner) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	defer cancel()
@@ -119,19 +119,19 @@ func (r *runner) probe(ctx context.Context) error {
 	return nil
 }
 
-// explain says of an error that ends the run what to do.
+// explain adds the way out to an error that ends the run.
 func (r *runner) explain(err error) error {
 	var no *refusal
 	var dial *net.OpError
 	switch {
 	case errors.As(err, &no) && no.Code == "unauthenticated":
-		return fmt.Errorf("%s wants a token that may publish and read everything (%s): --token-file, or $TIDEMARK_TOKEN", r.cfg.URL, no.Message)
+		return fmt.Errorf("%s requires a token that may publish and read everything (%s): --token-file, or $TIDEMARK_TOKEN", r.cfg.URL, no.Message)
 	case errors.As(err, &no) && no.Code == "permission_denied":
-		return fmt.Errorf("the token may not do that (%s): it needs the scopes read and publish, or service", no.Message)
+		return fmt.Errorf("the token does not allow this call (%s): it needs the scopes read and publish, or service", no.Message)
 	case errors.As(err, &no):
 		return fmt.Errorf("%s does not answer: %w", r.cfg.URL, no)
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return fmt.Errorf("no service answers at %s (%w): start it, or name another with --target", r.cfg.URL, dial)
+		return fmt.Errorf("no service answers at %s (%w): start it, or name another one with --target", r.cfg.URL, dial)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s has not answered within %s: is it a service of this API? Name another with --target", r.cfg.URL, r.cfg.Timeout)
 	case errors.Is(err, context.Canceled):
@@ -148,23 +148,23 @@ func fatal(ctx context.Context, err error) bool {
 		errors.As(err, &no) && (no.Code == "unauthenticated" || no.Code == "permission_denied")
 }
 
-// teller tells one story.
+// teller runs one story.
 type teller struct {
 	*runner
 	binding
 	pending  []any
 	channels map[string]bool
 	after    []string
-	untold   bool // a Publish was answered without tokens
+	untold   bool // true if a Publish was answered without tokens
 }
 
-// tell takes a story to its first difference, or to its end. number makes its names its own.
+// tell runs a story to its first difference, or to its end. number makes its ids unique.
 func (r *runner) tell(ctx context.Context, s *Story, number int) (*Result, error) {
 	began := time.Now()
 	span := time.Duration(s.SpanMS) * time.Millisecond
 	t := &teller{runner: r, channels: map[string]bool{}, binding: binding{
 		prefix: fmt.Sprintf("%s%d-", r.prefix, number),
-		start:  began.Add(-span - time.Minute).Truncate(time.Second), // a service may take no times that are to come
+		start:  began.Add(-span - time.Minute).Truncate(time.Second), // a service may refuse times in the future
 	}}
 	res := &Result{Name: s.Name, Title: s.Title, Source: s.Source, OK: true}
 	for i := range s.Steps {
@@ -198,10 +198,10 @@ func (r *runner) tell(ctx context.Context, s *Story, number int) (*Result, error
 	return res, nil
 }
 
-// most events of a Publish.
+// batch is the largest number of events in a Publish.
 const atMost = 1000
 
-// publish writes what is pending.
+// publish writes the pending events.
 func (t *teller) publish(ctx context.Context) error {
 	list := t.pending
 	t.pending = nil
@@ -231,8 +231,9 @@ func (t *teller) publish(ctx context.Context) error {
 	return nil
 }
 
-// question asks, and compares. Where Publish has given tokens the first answer counts; a service
-// without tokens is asked again until it says what the story says, or the time is over.
+// question sends a query and compares the answer. If Publish returned tokens, the first answer
+// counts. A service without tokens is queried again until its answer matches the story, or the time
+// is over.
 func (t *teller) question(ctx context.Context, step *Step, res *Result) error {
 	ask := t.ask(step.Ask)
 	if len(t.after) > 0 {
@@ -261,7 +262,7 @@ func (t *teller) question(ctx context.Context, step *Step, res *Result) error {
 	}
 }
 
-// judge compares an answer, or a refusal, with what the story says.
+// judge compares an answer, or a refusal, with the story.
 func (a *Ask) judge(answer map[string]any, err error) ([]Difference, error) {
 	var no *refusal
 	if err == nil {
@@ -283,7 +284,7 @@ func (a *Ask) judge(answer map[string]any, err error) ([]Difference, error) {
 	return []Difference{{"the answer", fmt.Sprintf("the error %s (%s)", no.Code, no.Message), want}}, nil
 }
 
-// clear deletes the channels of a story that went well. A service that cannot is no worse for it.
+// clear deletes the channels of a story that passed. An error has no consequence.
 func (t *teller) clear(ctx context.Context) {
 	var list []any
 	for channel := range t.channels {

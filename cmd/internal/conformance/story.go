@@ -11,18 +11,18 @@ type Story struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`
 	Source Source `json:"source"`
-	SpanMS int64  `json:"span_ms"` // the last time in it, since its start
+	SpanMS int64  `json:"span_ms"` // the last time in the story, since its start
 	Steps  []Step `json:"steps"`
 }
 
-// Source is where a story comes from.
+// Source is the origin of a story.
 type Source struct {
-	File    string `json:"file"`              // of this project's tests
-	Product string `json:"product,omitempty"` // whose users met it
-	Issue   string `json:"issue,omitempty"`   // its number there
+	File    string `json:"file"`              // in this project's tests
+	Product string `json:"product,omitempty"` // the product whose users reported it
+	Issue   string `json:"issue,omitempty"`   // the number of the report there
 }
 
-// Step is a line of a story: events, or a question.
+// Step is a line of a story: events, or a query.
 type Step struct {
 	Line   string  `json:"line"` // for people
 	Events []Event `json:"events,omitempty"`
@@ -30,9 +30,9 @@ type Step struct {
 	Answer string  `json:"answer,omitempty"` // to Ask, for people
 }
 
-// Event is an element of the events of Publish. Times in it are milliseconds since the start of the
-// story. With Times it stands for so many events: {n} in ids counts from First, and each comes
-// EveryMS after the one before.
+// Event is an element of the events of Publish. Its times are milliseconds since the start of the
+// story. With Times it stands for this many events: {n} in ids counts from First, and each event
+// comes EveryMS after the one before.
 type Event struct {
 	Times   int            `json:"times,omitempty"`
 	First   int            `json:"first,omitempty"`
@@ -40,9 +40,9 @@ type Event struct {
 	Event   map[string]any `json:"event"`
 }
 
-// Ask is a call of the query service, and what its answer must have. Of the answer only what is in
-// Want counts. A field that is null there must be absent from the answer; in an answer, an absent
-// field is the zero of its type.
+// Ask is a call of the query service, and the expected answer. Only the fields in Want are
+// compared. A field that is null there must be absent from the answer; an absent field of an answer
+// is the zero of its type.
 type Ask struct {
 	Method  string         `json:"method"`
 	Request map[string]any `json:"request"`
@@ -52,7 +52,7 @@ type Ask struct {
 	Absent  bool           `json:"absent,omitempty"` // Find must find nothing
 }
 
-// Find picks one element of a list of the answer: Want is what this element must have.
+// Find picks one element of a list of the answer. Want is then compared with this element.
 type Find struct {
 	List  string         `json:"list"`
 	Where map[string]any `json:"where"`
@@ -67,7 +67,7 @@ func Stories() ([]Story, error) {
 		Stories []Story `json:"stories"`
 	}
 	if err := decode(embedded, &file); err != nil {
-		return nil, fmt.Errorf("the stories of this build: %w", err)
+		return nil, fmt.Errorf("read the stories of this build: %w", err)
 	}
 	return file.Stories, nil
 }

@@ -17,10 +17,10 @@ type App struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Build  obs.Build
-	Given  map[string]bool // flags that stood on the command line, not in the environment
+	Given  map[string]bool // flags from the command line, not from the environment
 }
 
-// UsageError is a wrong command line that only the verb could find.
+// UsageError is a usage error that only the verb could find.
 type UsageError struct{ text string }
 
 func (e UsageError) Error() string { return e.text }

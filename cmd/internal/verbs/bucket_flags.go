@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// BucketFlags set where snapshots are, and which partitions to use.
+// BucketFlags set the place of snapshots, and the partitions to use.
 type BucketFlags struct {
 	Snapshots string  `required:"" placeholder:"URL" help:"Where snapshots are: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role."`
 	Partition []int32 `placeholder:"N" help:"Only these partitions."`
@@ -41,7 +41,7 @@ func (f BucketFlags) Open(o snapshot.Options) (*snapshot.Repository, error) {
 	return snapshot.New(b, o), nil
 }
 
-// Each calls fn for the requested partitions, or for all that have something in the bucket. It
+// Each calls fn for the requested partitions, or for all that have an object in the bucket. It
 // continues after a partition that fails.
 func (f BucketFlags) Each(a *App, r *snapshot.Repository, fn func(partition int32) error) error {
 	partitions, err := r.Partitions(a.Ctx)

@@ -17,7 +17,7 @@ type callFlags struct {
 	TokenFile string `placeholder:"FILE" help:"File with a token, if the node requires one; or set the token in $$TIDEMARK_TOKEN."`
 }
 
-// Check checks the address that is given by a flag, and reads the files.
+// Check checks the address in a flag, and reads the files.
 func (f *callFlags) check(flag, addr string) error {
 	u, err := url.Parse(addr)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -30,7 +30,7 @@ func (f *callFlags) check(flag, addr string) error {
 	return err
 }
 
-// http is the client to ask with.
+// http returns the client for calls.
 func (f *callFlags) http() *http.Client {
 	if c, err := (config.TLS{CAFile: f.TLSCA}).Config(); err == nil && f.TLSCA != "" { // check has read the file
 		return &http.Client{Transport: &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}}
@@ -71,7 +71,7 @@ func (f *RunningFlags) Admin() *admin.Client {
 	return &admin.Client{URL: f.Node, Token: token, HTTP: f.http()}
 }
 
-// CheckNode checks the address that a flag gives, and reads the files.
+// CheckNode checks the address in a flag, and reads the files.
 func CheckNode(flag, addr, tokenFile, tlsCA string) error {
 	f := callFlags{TokenFile: tokenFile, TLSCA: tlsCA}
 	return f.check(flag, addr)

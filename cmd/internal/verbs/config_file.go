@@ -43,7 +43,7 @@ func (ConfigFlags) BeforeResolve(ctx *kong.Context) error {
 	return nil
 }
 
-// settings are values of flags by name, as a command line would have them.
+// settings are values of flags by name, in the form of a command line.
 type settings map[string]string
 
 // Validate is part of kong.Resolver: readSettings has checked the names.
@@ -108,7 +108,7 @@ func readSettings(path string, flags map[string]*kong.Flag) (settings, error) {
 	return s, nil
 }
 
-// setting returns a value as a command line would have it, after it was parsed as that would be.
+// setting returns a value in the form of a command line, after it was parsed in that form.
 func setting(f *kong.Flag, n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

@@ -18,14 +18,14 @@ type YesFlag struct {
 	Yes bool `env:"-" help:"Do not ask for confirmation; needed without a terminal."`
 }
 
-// Confirm returns nil if a person agrees, or --yes did. what is a sentence about what will be lost,
+// Confirm returns nil if a person agrees, or --yes was given. what is a sentence about the loss,
 // without its full stop.
 func (f YesFlag) Confirm(a *App, what string) error {
 	if f.Yes {
 		return nil
 	}
 	if !term.OnTerminal(a.Stdin) {
-		return Usagef("this %s; there is no terminal to ask at, so it needs --yes", what)
+		return Usagef("this %s; there is no terminal for a confirmation, so it needs --yes", what)
 	}
 	fmt.Fprintf(a.Stderr, "This %s. Type yes to go on: ", what)
 	answer, err := bufio.NewReader(a.Input()).ReadString('\n')
@@ -40,8 +40,8 @@ func (f YesFlag) Confirm(a *App, what string) error {
 	return nil
 }
 
-// Input is standard input until the command is interrupted: then a read that waits fails. Closing a
-// terminal would not end it.
+// Input returns standard input. An interrupt of the command makes a waiting read fail; closing a
+// terminal would not.
 func (a *App) Input() io.Reader {
 	r, w := io.Pipe()
 	fail := func(e *guard.Error) { w.CloseWithError(e) }

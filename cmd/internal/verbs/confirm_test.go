@@ -17,7 +17,7 @@ func TestConfirm(t *testing.T) {
 	a = within(a.Ctx, a, strings.NewReader("yes\n"))
 	var usage verbs.UsageError
 	if err := (verbs.YesFlag{}).Confirm(a, "removes everything"); !errors.As(err, &usage) ||
-		err.Error() != "this removes everything; there is no terminal to ask at, so it needs --yes" {
+		err.Error() != "this removes everything; there is no terminal for a confirmation, so it needs --yes" {
 		t.Errorf("the error is %v", err)
 	}
 	if err := (verbs.YesFlag{Yes: true}).Confirm(a, "removes everything"); err != nil || stderr.Len() > 0 {

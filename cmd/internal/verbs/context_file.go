@@ -17,7 +17,7 @@ import (
 	"github.com/tidemark/tidemark/internal/config"
 )
 
-// Context is a node with a name, for the verbs that ask one. It has no secrets: a token stays in
+// Context is a node with a name, for the verbs that call one. It has no secrets: a token stays in
 // its file.
 type Context struct {
 	Addr      string `yaml:"addr" json:"addr"`
@@ -31,7 +31,7 @@ type Contexts struct {
 	Named   map[string]Context `yaml:"contexts,omitempty"`
 }
 
-// contextName is what names may be, so that they need no quotes in a shell.
+// contextName matches names that need no quotes in a shell.
 var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // ContextsFile is the file of the user's contexts.
@@ -87,7 +87,7 @@ func (c Contexts) Save() error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // it was never used
+		_ = os.Remove(f.Name()) // nobody has used it
 	}
 	return err
 }

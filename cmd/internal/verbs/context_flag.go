@@ -8,16 +8,16 @@ import (
 )
 
 // BeforeResolve takes the address from a context: from that of --context or $TIDEMARK_CONTEXT, or
-// from the one in use. An address on the command line or in the environment comes first.
+// from the current one. An address on the command line or in the environment comes first.
 func (NodeFlags) BeforeResolve(ctx *kong.Context) error { return useContext(ctx, "addr", false) }
 
-// BeforeResolve takes the address from the context of --context. The context in use is no reason to
-// ask a node: without an address the verb works on stores.
+// BeforeResolve takes the address from the context of --context. The current context has no effect:
+// without an address the verb works on stores.
 func (RunningFlags) BeforeResolve(ctx *kong.Context) error { return useContext(ctx, "node", true) }
 
-// useContext gives the flags of the command that are not on its line the values of a context, if
-// one is chosen. address names the flag of the address, and offline says that the verb also works
-// without one.
+// useContext gives flags that are not on the command line the values of a context, if one is
+// chosen. address names the flag of the address. offline means that the verb also works without
+// one.
 func useContext(ctx *kong.Context, address string, offline bool) error {
 	flags, typed := map[string]*kong.Flag{}, map[string]bool{}
 	for _, f := range ctx.Selected().Flags {
@@ -50,7 +50,7 @@ func useContext(ctx *kong.Context, address string, offline bool) error {
 		return err
 	}
 	if _, destroys := flags["yes"]; destroys && !typed["context"] {
-		return fmt.Errorf("%s does not use the current context without being told to: name it with --context %s, or with --%s",
+		return fmt.Errorf("%s does not use the current context by itself: name it with --context %s, or name the node with --%s",
 			strings.TrimPrefix(ctx.Selected().FullPath(), "tidemark "), name, address)
 	}
 	ctx.AddResolver(fromContext{address: chosen.Addr, "token-file": chosen.TokenFile, "tls-ca": chosen.TLSCA, "context": name})
@@ -64,7 +64,8 @@ type fromContext map[string]string
 func (fromContext) Validate(*kong.Application) error { return nil }
 
 // Resolve returns the value of a flag that is not on the command line. It wins over the
-// environment, whose token may be of another node; nil if the context has none.
+// environment, because a token there may belong to another node. It returns nil if the context has
+// no value.
 func (c fromContext) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 	if c[f.Name] == "" {
 		return nil, nil

@@ -117,7 +117,7 @@ func TestContextsAreRefused(t *testing.T) {
 		"ask --context prodd":                    "the nearest is prod",
 		"ask --context prod --addr http://a:1":   "leave one of them out",
 		"stores --context dev --node http://a:1": "leave one of them out",
-		"erase":                                  "erase does not use the current context without being told to: name it with --context prod, or with --addr",
+		"erase":                                  "erase does not use the current context by itself: name it with --context prod, or name the node with --addr",
 	} {
 		if _, err := calling(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/processor"
 )
 
-// The groups of flags that several verbs have. A verb has only those that it reads.
+// Groups of flags that several verbs have. A verb has only the groups that it reads.
 
 // BrokersFlags set the addresses of the brokers and the login.
 type BrokersFlags struct {
@@ -27,7 +27,7 @@ type BrokersFlags struct {
 	KafkaPasswordFile string   `placeholder:"FILE" help:"File with the password."`
 }
 
-// Patience is how long a broker or node may take to answer at all before a verb gives up.
+// Patience is how long a verb waits for the first answer of a broker or node.
 const Patience = 10 * time.Second
 
 // Kafka returns the configuration of the flags, with the secrets that they name.
@@ -53,7 +53,7 @@ func (f BrokersFlags) Client(a *App, opts ...kgo.Opt) (*kgo.Client, error) {
 	return k.Client(a.Ctx, Patience, opts...)
 }
 
-// TopicsFlags are those of the verbs that read or write what a node does.
+// TopicsFlags are the flags of the verbs that read or write a node's topics.
 type TopicsFlags struct {
 	TopicPrefix string `placeholder:"PREFIX" help:"Prefix of the names of all topics, after a reshard; none by default."`
 }
@@ -86,12 +86,12 @@ func (f RedisFlags) RedisConfig(a *App) (config.Redis, error) {
 	return conf, nil
 }
 
-// SkipFlags leave records out of the fold.
+// SkipFlags name records to skip in the fold.
 type SkipFlags struct {
 	SkipRecord []string `placeholder:"TOPIC/P/OFFSET" help:"Skip this record, at which a partition is parked: it goes to the dead letters. Give the same records to all nodes and to every rebuild."`
 }
 
-// Skips are the records to leave out.
+// Skips returns the records to skip.
 func (f SkipFlags) Skips() (list []events.RecordID, err error) {
 	for _, text := range f.SkipRecord {
 		r, err := events.ParseRecordID(text)
@@ -103,7 +103,7 @@ func (f SkipFlags) Skips() (list []events.RecordID, err error) {
 	return list, nil
 }
 
-// JSONFlag chooses between what people read and what programs read.
+// JSONFlag chooses between output for people and output for programs.
 type JSONFlag struct {
 	JSON bool `name:"json" help:"Print JSON, for programs."`
 }

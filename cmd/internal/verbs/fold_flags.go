@@ -7,7 +7,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// FoldFlags are the settings of the fold. A store that was folded with other settings is refused.
+// FoldFlags are the settings of the fold. A node refuses a store that was folded with other
+// settings.
 type FoldFlags struct {
 	FanoutLimit  uint32 `default:"50" placeholder:"N" help:"Up to this many members, a message makes a delta for each member of its channel; 0 = never (${default})."`
 	ReceiptLimit uint32 `default:"50" placeholder:"N" help:"Up to this many members, a channel's messages have receipts of their own (${default})."`

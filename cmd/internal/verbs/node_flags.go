@@ -24,7 +24,7 @@ type NodeFlags struct {
 	callFlags
 }
 
-// where is the address for messages.
+// where is the address in error messages.
 func (f *NodeFlags) where() string {
 	if f.Context == "" {
 		return f.Addr
@@ -35,8 +35,8 @@ func (f *NodeFlags) where() string {
 // Validate checks the address and reads the files.
 func (f *NodeFlags) Validate() error { return f.check("--addr", f.Addr) }
 
-// QueryTimeout bounds a call, waiting for --after included; the node itself answers after 10 s at
-// the latest.
+// QueryTimeout bounds a call, including the wait for --after. The node itself answers after at most
+// 10 s.
 const QueryTimeout = 15 * time.Second
 
 // Service is the client of the query API.
@@ -109,8 +109,8 @@ func (f *NodeFlags) Explain(a *App, err error) error {
 	if answer.Code() == connect.CodeDeadlineExceeded {
 		return fmt.Errorf("%s has not answered within %s: is it a node of Tidemark? Name another with --addr", f.where(), QueryTimeout)
 	}
-	// A connection that is reset is canceled to the library, or unavailable, or unknown: it depends
-	// on what was under way.
+	// The library reports a connection reset as canceled, unavailable or unknown, depending on the
+	// state of the call.
 	if code := answer.Code(); code == connect.CodeUnavailable || code == connect.CodeCanceled || brokenOff(err) {
 		return fmt.Errorf("%s closed the connection without an answer (%s): the node was stopped, or this is not a node; name "+
 			"another with --addr", f.where(), why(err))
@@ -124,7 +124,7 @@ func brokenOff(err error) bool {
 	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// why is the reason of a connection's end, as far as it is known.
+// why is the reason of a connection's end, if the error has one.
 func why(err error) string {
 	var network *net.OpError
 	var answer *connect.Error

@@ -16,8 +16,8 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// PastFlags say who folds what a question about the past needs: the node, or with --offline this
-// process.
+// PastFlags choose who folds the records for a query about the past: the node, or with --offline
+// this process.
 type PastFlags struct {
 	Offline bool `help:"Fold in this process, from the brokers and snapshots. By default the node folds, which needs a token of scope admin."`
 	BrokersFlags
@@ -54,7 +54,7 @@ func (f *PastFlags) Guide(a *App) (*travel.Guide, error) {
 	return travel.New(c), f.Reachable(a)
 }
 
-// Said is an error of a Guide of this process as people read it.
+// Said formats an error of a Guide of this process for people.
 func (f *PastFlags) Said(err error) error {
 	var answer *connect.Error
 	if errors.As(err, &answer) {
@@ -69,7 +69,7 @@ func (f *NodeFlags) ServiceAt(m travel.Moment) queryv1connect.QueryServiceClient
 	return queryv1connect.NewQueryServiceClient(f.http(), f.Addr+admin.PathAt, connect.WithInterceptors(bearer(token), travel.AtHeader(m)))
 }
 
-// Admin is the client of the node's calls for those who run it.
+// Admin is the client of the node's calls for operators.
 func (f *NodeFlags) Admin() *admin.Client {
 	token, _ := f.token() // Validate has read the file
 	return &admin.Client{URL: f.Addr, Token: token, HTTP: f.http()}

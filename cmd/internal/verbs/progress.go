@@ -8,14 +8,14 @@ import (
 	"github.com/tidemark/tidemark/processor"
 )
 
-// Progress prints how far a long verb has come, to stderr: on a terminal in one line that changes,
-// else a line now and then.
+// Progress prints the progress of a long verb to stderr: on a terminal in one changing line, else
+// in a line now and then.
 type Progress struct {
 	a        *App
 	verb     string
 	every    time.Duration
 	said     time.Time
-	phase    string // of Walk
+	phase    string // used by Walk
 	begun    time.Time
 	terminal bool
 }

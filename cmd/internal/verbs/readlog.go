@@ -20,7 +20,7 @@ type Span struct {
 	From, To  int64
 }
 
-// SpansOf are the whole logs of a topic's partitions, by number.
+// SpansOf returns the whole logs of a topic's partitions, by number.
 func SpansOf(ctx context.Context, adm *kadm.Client, topic string) ([]Span, error) {
 	topics, err := adm.ListTopics(ctx, topic)
 	if err != nil {
@@ -50,7 +50,7 @@ func SpansOf(ctx context.Context, adm *kadm.Client, topic string) ([]Span, error
 	return spans, nil
 }
 
-// noTopic says it plainly.
+// noTopic replaces Kafka's error for a missing topic with a plain one.
 func noTopic(err error) error {
 	if err == kerr.UnknownTopicOrPartition { //nolint:errorlint // kadm hands out the constant
 		return fmt.Errorf("there is no such topic")

@@ -24,11 +24,11 @@ func (f SQLAddress) VerifySQL(a *App, kafka config.Kafka, topics processor.Topic
 	}, limit)
 }
 
-// PrintSQL prints what a comparison of the tables has found.
+// PrintSQL prints the result of a comparison of the tables.
 func PrintSQL(a *App, v *sqlsink.Verified) {
 	fmt.Fprintf(a.Stdout, "\nSQL: %s compared, %s\n", term.Plural(v.Rows, "row"), term.Plural(v.Differences, "difference"))
 	if v.Late > 0 {
-		fmt.Fprintf(a.Stdout, "%s not compared: the topics have newer values, which are not written yet\n", term.Plural(v.Late, "row"))
+		fmt.Fprintf(a.Stdout, "%s not compared: the topics have newer values, which the sink has not written yet\n", term.Plural(v.Late, "row"))
 	}
 	for _, d := range v.First {
 		fmt.Fprintln(a.Stdout, term.Printable(d.String()))

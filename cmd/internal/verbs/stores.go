@@ -28,12 +28,12 @@ func StoresIn(dir string) (map[int32]string, error) {
 	return stores, nil
 }
 
-// StoreDir is where the store of a partition is, or is to be.
+// StoreDir is the directory of a partition's store.
 func StoreDir(dataDir string, partition int32) string { return processor.StoreDir(dataDir, partition) }
 
-// InUse makes the error of a store that a running node uses, with the way out.
+// InUse returns the error for a store that a running node uses, with the way out.
 func InUse(dir string, err error) error {
-	return fmt.Errorf("%s is in use: ask the node that uses it (`tidemark query`), look into a snapshot (`tidemark inspect "+
+	return fmt.Errorf("%s is in use: query the node that uses it (`tidemark query`), look into a snapshot (`tidemark inspect "+
 		"snapshot`), or stop the node; nothing was changed (%w)", dir, err)
 }
 

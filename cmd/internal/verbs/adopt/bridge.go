@@ -10,15 +10,15 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// Bridge is the verb of that name.
+// Bridge is `tidemark bridge`.
 type Bridge struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
 	Product   string `arg:"" enum:"synapse,mattermost,discourse,rocketchat,table" help:"What the source is of: synapse, mattermost, discourse, rocketchat (with --debezium), or table for a team's own tables."`
 	Source    string `required:"" placeholder:"URL|PATH" help:"The postgres:// address of the database, without a password: that is in $$PGPASSWORD or ~/.pgpass. For rocketchat the folder of the dump that was imported."`
 	Slot      string `placeholder:"NAME" help:"Replication slot that the import made."`
-	Debezium  string `placeholder:"TOPIC-PREFIX" help:"In the place of --slot: follow the topics that Debezium writes with this topic.prefix. The database is asked only for what their rows refer to."`
-	Mapping   string `placeholder:"FILE" help:"For table: the YAML file of the import, with the tables that are followed (live)."`
+	Debezium  string `placeholder:"TOPIC-PREFIX" help:"Instead of --slot: follow the topics that Debezium writes with this topic.prefix. The bridge then reads from the database only what their rows refer to."`
+	Mapping   string `placeholder:"FILE" help:"For table: the YAML file of the import, with the tables to follow (live)."`
 	Listen    string `placeholder:"HOST:PORT" help:"Where to serve health and metrics; by default nowhere."`
 	LogFormat string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level of log lines: debug, info, warn or error (${default})."`
@@ -50,16 +50,16 @@ func (c *Bridge) source() *sourceFlags {
 	return &sourceFlags{Product: c.Product, Source: c.Source, Slot: c.Slot, Mapping: c.Mapping}
 }
 
-// Validate checks what stands on the command line.
+// Validate checks the flags.
 func (c *Bridge) Validate() error {
 	if c.Source == "" || c.Product == "" {
 		return nil // kong names what is missing
 	}
 	switch {
 	case c.Slot == "" && c.Debezium == "":
-		return errors.New("nothing says where the changes come from: name the replication slot with --slot, or the topics of Debezium with --debezium")
+		return errors.New("no source of changes is named: name the replication slot with --slot, or the topics of Debezium with --debezium")
 	case c.Slot != "" && c.Debezium != "":
-		return errors.New("--slot and --debezium are two ways to the same changes: give one of them")
+		return errors.New("--slot and --debezium read the same changes in two ways: give only one of them")
 	}
 	if c.Product == "rocketchat" && c.Slot != "" {
 		return errors.New("MongoDB has no replication slots: let Debezium's connector for MongoDB write the changes, and name its topics with --debezium")
@@ -90,7 +90,7 @@ func (c *Bridge) Run(a *verbs.App) error {
 		return err
 	}
 	if c.Product == "table" && changing == nil {
-		return verbs.Usagef("--mapping %s does not say which tables are followed: give it a part live, as in docs/import/table.yml", c.Mapping)
+		return verbs.Usagef("--mapping %s does not name the tables to follow: add a part live, as in docs/import/table.yml", c.Mapping)
 	}
 	metrics := obs.NewRegistry(a.Build)
 	b := bridge.New(bridge.Config{
@@ -110,7 +110,7 @@ func (c *Bridge) Run(a *verbs.App) error {
 	}
 	held, err := source.HeldBy(context.WithoutCancel(a.Ctx), c.Source, c.Slot)
 	if err != nil {
-		return nil // the database may be what was stopped
+		return nil // the error may come from the database connection that the stop closed
 	}
 	log.Info("the bridge has stopped; its slot stays, and the database keeps its log", "slot", held.String())
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 )
 
-// Compare is the verb of that name.
+// Compare is `tidemark compare`.
 type Compare struct {
 	compareFlags
 	verbs.JSONFlag
@@ -24,18 +24,18 @@ func (Compare) Help() string {
 	return `
 Reads another chat product's numbers for its users, and Tidemark's, and explains each difference:
 
-    equal           both have the same
-    policy          the product counts something else by intention
-    theirs_wrong    the product's number is not true by its own rows
+    equal           both numbers are the same
+    policy          the product intentionally counts something else
+    theirs_wrong    the product's number contradicts its own rows
     ours_wrong      Tidemark's number is wrong, or an input is missing: the messages are named
-    not_comparable  one side cannot have such a number
-    moved           it changed each time that it was read
+    not_comparable  one side has no such number
+    moved           the number was different each time it was read
 
-It only reads both sides. It reads a pair whose numbers differ again, so that it does not judge a number that is changing. The
-exit code is 3 if theirs or ours is wrong. docs/import has a page for each product.
+It only reads both sides. It reads differing numbers again, so that a change in between does not count as a difference. The
+exit code is 3 if a number of either side is wrong. docs/import has a page for each product.
 
-With --follow it compares again and again, and serves the numbers of each bucket as metrics: for the days in which both run beside
-each other. The log has a line for each round. With --json it prints what is not equal, and was not so in the round before.
+With --follow it repeats the comparison, and serves the numbers of each bucket as metrics, for the days in which both products run
+side by side. The log has a line for each round. With --json it prints each number that has another difference than before.
 
 Example:
 
@@ -45,7 +45,7 @@ Example:
     tidemark compare mattermost --source postgres://reader@db/mattermost --topic-prefix v2. --follow --listen 127.0.0.1:8083`
 }
 
-// Validate checks what stands on the command line.
+// Validate checks the flags.
 func (c *Compare) Validate() error {
 	if c.Sample < 1 {
 		return fmt.Errorf("--sample %d: it must be at least 1; --all compares all", c.Sample)
@@ -56,7 +56,7 @@ func (c *Compare) Validate() error {
 	return c.checkAll()
 }
 
-// Run compares and prints what it found.
+// Run compares and prints the result.
 func (c *Compare) Run(a *verbs.App) error {
 	mapping, err := c.mapping()
 	if err != nil {

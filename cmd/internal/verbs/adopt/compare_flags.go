@@ -16,7 +16,7 @@ import (
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
-// compareFlags are those of the verbs that compare a product's numbers with ours.
+// compareFlags are the flags of the verbs that compare a product's numbers with Tidemark's.
 type compareFlags struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
@@ -32,16 +32,17 @@ func (f *compareFlags) checkAll() error {
 	return f.Validate()
 }
 
-// policies has what the numbers of each product mean.
+// policies has the rules by which each product counts.
 var policies = map[string]*compare.Policy{
 	"table": &compare.TablePolicy, "synapse": &compare.SynapsePolicy, "mattermost": &compare.MattermostPolicy, "discourse": &compare.DiscoursePolicy,
 	"rocketchat": &compare.RocketChatPolicy, "zulip": &compare.ZulipPolicy, "tinode": &compare.TinodePolicy,
 }
 
-// patienceOfCompare is how long a node may need to fold what is in the topics.
+// patienceOfCompare is how long a node may take to fold all records in the topics.
 const patienceOfCompare = 2 * time.Minute
 
-// compare compares, and calls fn with each result. It tells how far the verb is, "" for nothing.
+// compare compares, and calls fn with each result. tell prints the progress; it clears the line if
+// the text is empty.
 func (f *compareFlags) compare(a *verbs.App, verb string, mapping product.Mapping, sample int, fn func(*compare.Line) error) (*compare.Result, error) {
 	kafka, err := f.Kafka()
 	if err != nil {
@@ -52,7 +53,7 @@ func (f *compareFlags) compare(a *verbs.App, verb string, mapping product.Mappin
 		return nil, err
 	}
 	if state != nil && !state.Done() {
-		return nil, fmt.Errorf("the import %s/%s is not done: give its command again, it goes on where it was", f.Product, f.name())
+		return nil, fmt.Errorf("the import %s/%s is not finished: run its command again, and it continues where it stopped", f.Product, f.name())
 	}
 	cl, err := f.Client(a, kgo.DisableClientMetrics())
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 )
 
-// followFlags are those of a comparison that goes on.
+// followFlags are the flags of a repeated comparison.
 type followFlags struct {
-	Follow    bool          `help:"Compare again and again, with metrics at --listen, until it is stopped."`
-	Every     time.Duration `default:"1m" placeholder:"TIME" help:"With --follow, how often (${default}); a comparison that takes longer is followed by the next one at once."`
-	Listen    string        `placeholder:"HOST:PORT" help:"With --follow, where health and metrics are served."`
+	Follow    bool          `help:"Repeat the comparison, with metrics at --listen, until you stop it."`
+	Every     time.Duration `default:"1m" placeholder:"TIME" help:"With --follow, the time between the starts of two comparisons (${default}); after one that takes longer, the next begins at once."`
+	Listen    string        `placeholder:"HOST:PORT" help:"With --follow, the address for health and metrics."`
 	LogFormat string        `enum:"text,json" default:"text" placeholder:"FORMAT" help:"With --follow, form of log lines: text or json (${default})."`
 }
 
 func (f *followFlags) check() error {
 	switch {
 	case f.Follow && f.Listen == "":
-		return errors.New("--follow serves metrics: say where with --listen HOST:PORT")
+		return errors.New("--follow serves metrics: name the address with --listen HOST:PORT")
 	case !f.Follow && f.Listen != "":
 		return errors.New("--listen is for --follow: a single comparison has no metrics")
 	case f.Every <= 0:
@@ -34,7 +34,7 @@ func (f *followFlags) check() error {
 	return nil
 }
 
-// following is a comparison that goes on.
+// following is a repeated comparison.
 type following struct {
 	mu   sync.Mutex
 	done bool
@@ -60,8 +60,8 @@ func (f *following) ended(err error) {
 	f.done, f.err = f.done || err == nil, err
 }
 
-// follow compares until the command is stopped. With --json it prints what is not equal and was not
-// so in the round before.
+// follow compares until the command is stopped. With --json it prints each number that has another
+// difference than in the round before.
 func (c *Compare) follow(a *verbs.App, mapping product.Mapping, sample int) error {
 	log, err := obs.NewLogger(a.Stderr, c.LogFormat, "info")
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *Compare) follow(a *verbs.App, mapping product.Mapping, sample int) erro
 	}
 }
 
-// said is the result of a round for the log.
+// said is the result of a round, for the log.
 func said(res *compare.Result) (fields []any) {
 	fields = append(fields, slog.Int("numbers", res.Pairs), slog.Int("users", res.Users))
 	for _, b := range compare.Buckets {

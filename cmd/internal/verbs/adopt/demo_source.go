@@ -14,11 +14,11 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 )
 
-// DemoSource is the verb of that name.
+// DemoSource is `tidemark demo-source`.
 type DemoSource struct {
-	Product string        `arg:"" enum:"synapse,table" help:"What the source is to be of: synapse, or table for a team's own tables."`
+	Product string        `arg:"" enum:"synapse,table" help:"The product: synapse, or table for a team's own tables."`
 	Source  string        `required:"" placeholder:"PATH|URL" help:"A folder to make, for table; or the postgres:// address of a database without tables, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
-	Play    bool          `help:"Go on: users send messages and read them, until this is stopped. For a database."`
+	Play    bool          `help:"Let users send and read messages in a database with these tables, until you stop it."`
 	Every   time.Duration `default:"1s" placeholder:"TIME" help:"With --play, how often a user does something (${default})."`
 }
 
@@ -26,8 +26,8 @@ type DemoSource struct {
 func (DemoSource) Help() string {
 	return `
 Makes a small source to try import, compare, heal and bridge without a chat product: a folder of files, or the tables of a database
-that has none. Some of its numbers are wrong, as they are in such products. docs/import/synapse.md and docs/import/table.md show
-what import and compare say of them. It takes nothing away: it refuses a folder with such files and a database with such tables.
+that has none. Some of its numbers have the defects of such products. docs/import/synapse.md and docs/import/table.md show
+the output of import and compare. It overwrites nothing: it refuses a folder with such files and a database with such tables.
 
 Example:
 
@@ -43,7 +43,7 @@ Example:
 
 func (c *DemoSource) flags() *sourceFlags { return &sourceFlags{Product: c.Product, Source: c.Source} }
 
-// Validate checks what stands on the command line.
+// Validate checks the flags.
 func (c *DemoSource) Validate() error {
 	if c.Source == "" || c.Product == "" {
 		return nil // kong names what is missing
@@ -53,7 +53,7 @@ func (c *DemoSource) Validate() error {
 		return fmt.Errorf("--source of %s is the postgres:// address of a database", c.Product)
 	}
 	if folder && c.Play {
-		return errors.New("--play goes on in a database, and --source is a folder")
+		return errors.New("--play needs a database, and --source is a folder")
 	}
 	if c.Every <= 0 {
 		return fmt.Errorf("--every %v: it must be longer than 0", c.Every)
@@ -79,23 +79,23 @@ func (c *DemoSource) Run(a *verbs.App) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(a.Ctx)) }() // what was written is committed
+	defer func() { _ = conn.Close(context.WithoutCancel(a.Ctx)) }() // everything is committed
 	if c.Play {
 		return c.play(a, conn, name)
 	}
 	if err := demo.Fill(a.Ctx, conn, c.Product, time.Now()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "%s has the tables of a small %s\n", name, map[string]string{"synapse": "Synapse", "table": "chat of a team's own"}[c.Product])
+	fmt.Fprintf(a.Stdout, "%s has the tables of a small %s\n", name, map[string]string{"synapse": "Synapse", "table": "chat of a team"}[c.Product])
 	if c.Product == "table" {
 		fmt.Fprintln(a.Stdout, "their mapping is docs/import/table.yml")
 	}
 	return nil
 }
 
-// play goes on in a database until the command is stopped.
+// play lets users of the database send and read messages until the command is stopped.
 func (c *DemoSource) play(a *verbs.App, conn *pgx.Conn, name string) error {
-	fmt.Fprintf(a.Stderr, "tidemark: users of %s go on, every %v; Ctrl-C ends it\n", name, c.Every)
+	fmt.Fprintf(a.Stderr, "tidemark: users of %s send and read messages, every %v; Ctrl-C ends it\n", name, c.Every)
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	tick := time.NewTicker(c.Every)
@@ -105,7 +105,7 @@ func (c *DemoSource) play(a *verbs.App, conn *pgx.Conn, name string) error {
 			if a.Ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("going on: %w; a call without --play makes the tables", err)
+			return fmt.Errorf("--play: %w; a call without --play makes the tables", err)
 		}
 		select {
 		case <-a.Ctx.Done():

@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 )
 
-// Heal is the verb of that name.
+// Heal is `tidemark heal`.
 type Heal struct {
 	compareFlags
 }
@@ -40,7 +40,7 @@ var heals = map[string]func(*compare.Line) (statement string, ok bool){
 // storeNothing has the names of products that store no numbers.
 var storeNothing = map[string]string{"discourse": "Discourse", "zulip": "Zulip"}
 
-// Validate checks what stands on the command line.
+// Validate checks the flags.
 func (c *Heal) Validate() error { return c.checkAll() }
 
 // Run prints the statements.
@@ -55,11 +55,11 @@ func (c *Heal) Run(a *verbs.App) error {
 		h.Dialect = compare.Mongosh
 	}
 	if name := storeNothing[c.Product]; name != "" {
-		return verbs.Usagef("%s stores no numbers: it counts messages whenever somebody looks, so there is nothing to set right", name)
+		return verbs.Usagef("%s stores no numbers: it counts messages on each request, so there is nothing to correct", name)
 	}
 	if c.Product == "table" {
 		if !c.database() {
-			return verbs.Usagef("--source %s is a folder, whose numbers no statement can set right: name the database", c.Source)
+			return verbs.Usagef("--source %s is a folder, whose numbers no statement can correct: name the database", c.Source)
 		}
 		if h.Statement, err = compare.TableHeal(mapping); err != nil {
 			return verbs.Usagef("--mapping %s: %v", c.Mapping, err)
@@ -77,7 +77,7 @@ func (c *Heal) Run(a *verbs.App) error {
 		fmt.Fprintf(a.Stderr, "; %d wrong ones have none", h.Left)
 	}
 	if n := res.Buckets[compare.OursWrong]; n > 0 {
-		fmt.Fprintf(a.Stderr, "; in %d Tidemark's own number is wrong, so they are left out: `tidemark compare` names them", n)
+		fmt.Fprintf(a.Stderr, "; %d were left out because Tidemark's own number is wrong: `tidemark compare` names them", n)
 	}
 	fmt.Fprintln(a.Stderr)
 	return nil

@@ -16,14 +16,14 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 )
 
-// Import is the verb of that name.
+// Import is `tidemark import`.
 type Import struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
 	verbs.JSONFlag
 	sourceFlags
 	verbs.YesFlag
-	DropSlot bool   `env:"-" help:"Ask, then remove the replication slot --slot, import nothing, and say how much WAL it held back."`
+	DropSlot bool   `env:"-" help:"Remove the replication slot --slot after a confirmation, print how much WAL it held back, and import nothing."`
 	Since    string `placeholder:"90d" help:"Write the messages of this time before now, and a count of older ones for each channel; by default all messages."`
 	Beside   bool   `help:"Allow topics that already have records, of other channels."`
 	DryRun   bool   `help:"Read and map everything, print what would be written, and write nothing."`
@@ -57,7 +57,7 @@ Example:
     tidemark import mattermost --source postgres://reader@db/mattermost --slot chat --drop-slot`
 }
 
-// Validate checks what stands on the command line.
+// Validate checks the flags.
 func (c *Import) Validate() error {
 	if _, err := days(c.Since); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (c *Import) Validate() error {
 	return nil
 }
 
-// days is a duration that may be of days; "" is none.
+// days is a duration that may be given in days; "" is none.
 func days(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -104,7 +104,7 @@ func (c *Import) Run(a *verbs.App) error {
 	if err != nil {
 		return err
 	}
-	since, _ := days(c.Since) // Validate has seen it
+	since, _ := days(c.Since) // Validate has checked it
 	conf := importer.Config{
 		Kafka: kafka, Prefix: c.TopicPrefix, Product: c.Product, Slot: c.name(), Since: since, DryRun: c.DryRun, Beside: c.Beside,
 	}
@@ -135,7 +135,7 @@ func (c *Import) Run(a *verbs.App) error {
 	return printImport(a, sum)
 }
 
-// from imports as of the moment of a slot; nil is now.
+// from imports as of the moment of a slot; nil means now.
 func (c *Import) from(a *verbs.App, mapping product.Mapping, conf importer.Config, slot *source.Slot) (*importer.Summary, error) {
 	snapshot := ""
 	if slot != nil {
@@ -156,13 +156,13 @@ func (c *Import) from(a *verbs.App, mapping product.Mapping, conf importer.Confi
 	return importer.Run(a.Ctx, conf, from)
 }
 
-// done says that there is nothing to import.
+// done reports that there is nothing to import.
 func (c *Import) done(a *verbs.App, err error) error {
 	fmt.Fprintf(a.Stderr, "tidemark: %s/%s: %v; another --topic-prefix begins a new one\n", c.Product, c.name(), err)
 	return nil
 }
 
-// printImport prints what an import did.
+// printImport prints the result of an import.
 func printImport(a *verbs.App, s *importer.Summary) error {
 	f := term.NewFields(a.Stdout)
 	for _, table := range slices.Sorted(maps.Keys(s.Rows)) {

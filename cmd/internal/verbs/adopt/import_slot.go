@@ -10,9 +10,9 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// makeSlot makes the replication slot of the import; nil if there is to be none. An import that was
-// interrupted has lost its snapshot, so it gets a new slot: it then goes on as of that moment. The
-// import claims the slot before it makes it, so that it knows it again if it dies in between. It
+// makeSlot makes the replication slot of the import; nil if none is needed. An interrupted import
+// has lost its snapshot, so it gets a new slot and continues as of that moment. The import claims
+// the slot before it makes it, so that it recognizes the slot after a crash in between. makeSlot
 // returns ErrDone if the import is done.
 func (c *Import) makeSlot(a *verbs.App, conf importer.Config) (*source.Slot, error) {
 	tables := c.follows()
@@ -56,8 +56,8 @@ func (c *Import) makeSlot(a *verbs.App, conf importer.Config) (*source.Slot, err
 	return source.CreateSlot(a.Ctx, c.Source, c.Slot)
 }
 
-// slotLeft removes the slot of an import that has not begun, so that nothing is held back for it. It
-// says so where an interrupted import keeps its slot.
+// slotLeft removes the slot of an import that has not begun, so that the database holds nothing
+// back for it. If an interrupted import keeps its slot, the error says so.
 func (c *Import) slotLeft(a *verbs.App, conf importer.Config, slot *source.Slot, err error) error {
 	if slot == nil {
 		return err
@@ -67,10 +67,10 @@ func (c *Import) slotLeft(a *verbs.App, conf importer.Config, slot *source.Slot,
 	if state, loading := importer.Load(ctx, conf); loading == nil && state == nil && source.DropSlot(ctx, c.Source, c.Slot) == nil {
 		return err
 	}
-	return fmt.Errorf("%w; the database keeps its log for the slot %s until the same command has gone on, or `tidemark import --drop-slot` removes it", err, c.Slot)
+	return fmt.Errorf("%w; the database keeps its log for the slot %s until the same command has continued, or `tidemark import --drop-slot` removes it", err, c.Slot)
 }
 
-// dropSlot removes the slot, once somebody has agreed.
+// dropSlot removes the slot after a confirmation.
 func (c *Import) dropSlot(a *verbs.App) error {
 	if _, err := c.address(a); err != nil {
 		return err
@@ -79,12 +79,12 @@ func (c *Import) dropSlot(a *verbs.App) error {
 	if err != nil {
 		return fmt.Errorf("--slot %s: %w", c.Slot, err)
 	}
-	if err := c.Confirm(a, fmt.Sprintf("removes the replication slot of the database: %v, and no bridge can go on from it any more", held)); err != nil {
+	if err := c.Confirm(a, fmt.Sprintf("removes the replication slot of the database: %v, and no bridge can continue from it", held)); err != nil {
 		return err
 	}
 	if err := source.DropSlot(a.Ctx, c.Source, c.Slot); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "%v; it is removed\n", held)
+	fmt.Fprintf(a.Stdout, "%v; the slot is removed\n", held)
 	return nil
 }

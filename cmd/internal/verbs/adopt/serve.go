@@ -12,7 +12,8 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// serve serves health and metrics at an address until stop is called; nowhere without an address.
+// serve serves health and metrics at an address until stop is called. Without an address it does
+// nothing.
 func serve(addr string, ready func() obs.Readiness, log *slog.Logger, metrics *prometheus.Registry) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil

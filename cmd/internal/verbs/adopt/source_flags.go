@@ -14,26 +14,26 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// sourceFlags name another chat product and where its data is.
+// sourceFlags name another chat product and the location of its data.
 type sourceFlags struct {
-	Product string `arg:"" enum:"table,synapse,mattermost,discourse,rocketchat,zulip,tinode,slack" help:"What the source is of: synapse, mattermost, discourse, rocketchat, zulip, tinode, slack, or table for a team's own tables."`
+	Product string `arg:"" enum:"table,synapse,mattermost,discourse,rocketchat,zulip,tinode,slack" help:"The product: synapse, mattermost, discourse, rocketchat, zulip, tinode, slack, or table for a team's own tables."`
 	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
 	Slot    string `placeholder:"NAME" help:"Name of the import, beside others of the same product; in a database of synapse, mattermost or discourse, or of table with live in its mapping also of the replication slot from which tidemark bridge goes on. Without it there is no slot, and the import's name is import."`
 	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
 
-	moment string // what the database had when it was opened
+	moment string // the moment of the database's snapshot
 }
 
-// check checks what stands on the command line.
+// check checks the flags.
 func (f *sourceFlags) check() error {
 	if f.Source == "" || f.Product == "" {
 		return nil // kong names what is missing
 	}
 	if f.folder() != "" && (f.Mapping != "" || f.database()) {
-		return fmt.Errorf("--source of %s is %s, and needs no --mapping", f.Product, f.folder())
+		return fmt.Errorf("--source of %s must be %s, without --mapping", f.Product, f.folder())
 	}
 	if f.Product != "table" && f.folder() == "" && (f.Mapping != "" || !f.database()) {
-		return fmt.Errorf("--source of %s is the postgres:// address of its database, and needs no --mapping", f.Product)
+		return fmt.Errorf("--source of %s must be the postgres:// address of its database, without --mapping", f.Product)
 	}
 	if f.follows() != nil {
 		if err := source.CheckSlotName(f.Slot); err != nil {
@@ -60,7 +60,7 @@ func (f *sourceFlags) follows() []source.Followed {
 		return nil
 	}
 	if f.Product == "table" {
-		changing, _ := f.changing() // mapping says what is wrong
+		changing, _ := f.changing() // mapping reports the error
 		return product.ChangingTables(changing)
 	}
 	return product.Follows(f.Product)
@@ -69,18 +69,19 @@ func (f *sourceFlags) follows() []source.Followed {
 // counted returns an error if the product has no numbers.
 func (f *sourceFlags) counted() error {
 	if f.Product == "slack" {
-		return errors.New("a Slack export has no unread counts: there is nothing to compare or to set right")
+		return errors.New("a Slack export has no unread counts: there is nothing to compare or to correct")
 	}
 	return nil
 }
 
-// folder says which folder the source of a product is; "" if it is a database, or may be one.
+// folder describes the folder that a product has as its source; "" if the source is, or may be, a
+// database.
 func (f *sourceFlags) folder() string {
 	return map[string]string{"slack": "the unpacked folder of an export", "rocketchat": "the folder that mongodump has written of its database"}[f.Product]
 }
 
-// changing reads what a bridge of table follows from the file of --mapping; none if it does not say
-// it.
+// changing reads the tables that a bridge of table follows from the file of --mapping; none if the
+// file does not name them.
 func (f *sourceFlags) changing() (map[string]product.Changing, error) {
 	mapping, err := f.mapping()
 	if f.Mapping == "" || err != nil {
@@ -118,13 +119,13 @@ func (f *sourceFlags) mapping() (product.Mapping, error) {
 }
 
 // open opens the source as of a snapshot, "" for now. It returns the source's name for people, and
-// what releases it.
+// a function that releases it.
 func (f *sourceFlags) open(a *verbs.App, mapping product.Mapping, snapshot string) (from importer.Counter, name string, release func(), err error) {
 	tables, name, err := f.tables(a, snapshot)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	release = func() { _ = tables.Close(a.Ctx) } // was only read
+	release = func() { _ = tables.Close(a.Ctx) } // it was only read
 	switch f.Product {
 	case "synapse":
 		return &product.Synapse{Source: tables}, name, release, nil
@@ -168,7 +169,7 @@ func (f *sourceFlags) tables(a *verbs.App, snapshot string) (tables source.Table
 		return nil, "", err
 	}
 	if f.moment, err = db.Moment(a.Ctx); err != nil {
-		_ = db.Close(a.Ctx) // was only read
+		_ = db.Close(a.Ctx) // it was only read
 		return nil, "", err
 	}
 	return db, name, nil

@@ -44,7 +44,7 @@ Example:
     tidemark conformance --list`
 }
 
-// Validate checks what stands on the command line.
+// Validate checks the flags.
 func (c *Cmd) Validate() error {
 	if c.Timeout <= 0 || c.AtOnce < 1 {
 		return fmt.Errorf("--timeout and --at-once must be above 0")
@@ -55,10 +55,10 @@ func (c *Cmd) Validate() error {
 	return c.NodeFlags.Validate()
 }
 
-// errNotConform is what the command ends with after it has printed which stories differ.
+// errNotConform ends the command after it has printed the differing stories.
 var errNotConform = errors.New("the service's answers differ from the stories")
 
-// Run tells the stories.
+// Run runs the stories.
 func (c *Cmd) Run(a *verbs.App) error {
 	stories, err := c.chosen()
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Cmd) Run(a *verbs.App) error {
 		return c.list(a.Stdout, stories)
 	}
 	if c.Target == "" && !a.Given["addr"] && !a.Given["context"] {
-		return verbs.Usagef("say which service with --target URL: events are written to it")
+		return verbs.Usagef("name the service with --target URL: the verb writes events to it")
 	}
 	client, token := c.HTTP()
 	sum, err := conformance.Run(a.Ctx, conformance.Config{
@@ -93,7 +93,7 @@ func (c *Cmd) Run(a *verbs.App) error {
 	return err
 }
 
-// chosen returns the stories to tell.
+// chosen returns the stories to run.
 func (c *Cmd) chosen() ([]conformance.Story, error) {
 	all, err := conformance.Stories()
 	if err != nil || len(c.Story) == 0 {
@@ -135,7 +135,7 @@ func (c *Cmd) list(w io.Writer, stories []conformance.Story) error {
 	return nil
 }
 
-// printResult prints a line, and of a story that differs how it comes to that.
+// printResult prints a line, and for a story that differs the steps to reproduce it.
 func printResult(w io.Writer, r *conformance.Result) error {
 	var b strings.Builder
 	if r.OK {

@@ -1,5 +1,5 @@
 // Package contexts is `tidemark context`: it gives nodes names, in a file of the user, so that
-// verbs that ask a node find it and its token.
+// verbs that call a node find it and its token.
 //
 //	contexts.go  the verbs
 //	list.go      lists the contexts

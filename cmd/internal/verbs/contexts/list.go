@@ -22,7 +22,7 @@ Example:
     tidemark context list`
 }
 
-// info is what --json prints of a context.
+// info is the --json form of a context.
 type info struct {
 	Name string `json:"name"`
 	verbs.Context

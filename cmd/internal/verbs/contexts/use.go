@@ -23,7 +23,7 @@ Example:
     tidemark context use --none`
 }
 
-// Validate checks that one thing is asked for.
+// Validate checks that either a context or --none is given.
 func (c *useCmd) Validate() error {
 	if (c.Context == "") != c.None {
 		return errors.New("name a context, or give --none")

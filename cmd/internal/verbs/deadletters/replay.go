@@ -39,15 +39,15 @@ Example:
 
 // ReplayTally counts the outcomes of letters with one reason.
 type ReplayTally struct {
-	Written int `json:"written"`  // or that would be
+	Written int `json:"written"`  // or would be written
 	LeftOut int `json:"left_out"` // this build would refuse them again
-	Failed  int `json:"failed"`   // no broker took them
+	Failed  int `json:"failed"`   // no broker accepted them
 }
 
 // ReplayCounts counts the outcomes of a replay.
 type ReplayCounts struct {
-	Read     int  `json:"read"`     // letters that were chosen
-	Replayed int  `json:"replayed"` // written, or that would be
+	Read     int  `json:"read"`     // chosen letters
+	Replayed int  `json:"replayed"` // written, or would be written
 	Bad      int  `json:"bad"`      // left out: refused again
 	Failed   int  `json:"failed"`   // not written
 	DryRun   bool `json:"dry_run"`
@@ -59,12 +59,12 @@ const (
 	// replayProgress is how often a long replay prints its progress.
 	replayProgress = 2 * time.Second
 	// replayPatience is how long brokers may take to acknowledge one letter. It is a deadline of
-	// the call: kgo.RecordDeliveryTimeout counts from a record's own timestamp, which is that of
-	// the event.
+	// the call, because kgo.RecordDeliveryTimeout counts from a record's own timestamp, which is
+	// the event's.
 	replayPatience = time.Minute
 )
 
-// replaying is a replay under way. Promises of the client run beside it.
+// replaying is a replay in progress. Promises of the client run beside it.
 type replaying struct {
 	*replayCmd
 	client *kgo.Client
@@ -72,7 +72,7 @@ type replaying struct {
 
 	mu     sync.Mutex
 	counts ReplayCounts
-	lost   error // no broker answers any more, so there is no use in going on
+	lost   error // no broker answers any more, so the replay ends
 }
 
 // Run replays.
@@ -108,7 +108,7 @@ func (c *replayCmd) Run(a *verbs.App) error {
 	return errors.Join(c.summary(a, n), err)
 }
 
-// one writes a letter, or returns why it does not.
+// one writes a letter, or returns the reason why not.
 func (r *replaying) one(a *verbs.App, l letters.Letter) error {
 	rec, err := l.Again(&r.check, r.Force)
 	r.mu.Lock()
@@ -136,7 +136,7 @@ func (r *replaying) one(a *verbs.App, l letters.Letter) error {
 	return nil
 }
 
-// written notes what became of a letter that was sent.
+// written records the result for a letter that was sent.
 func (r *replaying) written(a *verbs.App, l *letters.Letter, err error) {
 	if err == nil {
 		r.count(l, func(n *ReplayCounts, t *ReplayTally) { n.Replayed++; t.Written++ })

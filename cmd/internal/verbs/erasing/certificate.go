@@ -21,7 +21,7 @@ func (c *Cmd) certificateKey() (ed25519.PrivateKey, error) {
 	return erase.ReadKey(c.CertificateKey)
 }
 
-// scan looks for what an erasure has left.
+// scan searches for traces of a user after an erasure.
 func (c *Cmd) scan(a *verbs.App, conf erase.Config, key ed25519.PrivateKey) error {
 	first, signature, err := erase.ReadCertificate(c.Scan, key.Public().(ed25519.PublicKey)) //nolint:forcetypeassert // of an Ed25519 key
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Cmd) scan(a *verbs.App, conf erase.Config, key ed25519.PrivateKey) erro
 		return verbs.ErrDifferences
 	}
 	second.First = signature
-	fmt.Fprintf(a.Stdout, "nothing is left of %s, but what the certificate lists\n", term.Printable(c.User))
+	fmt.Fprintf(a.Stdout, "nothing is left of %s, except the places in the certificate\n", term.Printable(c.User))
 	if c.Certificate == "" {
 		return nil
 	}

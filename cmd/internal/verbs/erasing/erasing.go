@@ -1,4 +1,4 @@
-// Package erasing is `tidemark erase-user`: it erases a user, and looks later for what is left.
+// Package erasing is `tidemark erase-user`: it erases a user, and can later search for traces.
 package erasing
 
 import (
@@ -57,7 +57,7 @@ Example:
 // Validate checks ids and numbers.
 func (c *Cmd) Validate() error {
 	ids := c.Channel
-	if c.User != "" { // else the parser says that the flag is missing
+	if c.User != "" { // otherwise the parser reports the missing flag
 		ids = append([]string{c.User}, ids...)
 	}
 	for _, id := range ids {
@@ -79,7 +79,7 @@ func (c *Cmd) Validate() error {
 	return c.NodeFlags.Validate()
 }
 
-// Run erases and prints what was done.
+// Run erases and prints the result.
 func (c *Cmd) Run(a *verbs.App) (err error) {
 	key, err := c.certificateKey()
 	if err != nil {
@@ -133,7 +133,7 @@ func (c *Cmd) Run(a *verbs.App) (err error) {
 	res, err := erase.Run(a.Ctx, conf)
 	if err != nil {
 		if res != nil && len(res.After) > 0 {
-			fmt.Fprintf(a.Stderr, "erase-user: %s written before this failed; run it again, and it goes on\n", term.Plural(len(res.After), "partition"))
+			fmt.Fprintf(a.Stderr, "erase-user: %s written before this error; run the command again to continue\n", term.Plural(len(res.After), "partition"))
 		}
 		return c.Explain(a, err)
 	}
@@ -152,7 +152,7 @@ func (c *Cmd) print(a *verbs.App, res *erase.Result) error {
 	user := term.Printable(res.User)
 	switch {
 	case len(res.Channels) == 0:
-		fmt.Fprintf(a.Stdout, "%s: no channel knows of this user\n", user)
+		fmt.Fprintf(a.Stdout, "%s: no channel holds anything about this user\n", user)
 	case res.DryRun:
 		t := term.NewTable("CHANNEL", "MEMBER", "")
 		for _, ch := range res.Channels {
@@ -168,16 +168,16 @@ func (c *Cmd) print(a *verbs.App, res *erase.Result) error {
 		if err := t.Print(a.Stdout); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Stdout, "\n%s would leave %s and be erased in %d; %d have nothing of them left. Nothing was written.\n", user,
+		fmt.Fprintf(a.Stdout, "\n%s would leave %s and be erased in %d; %d hold nothing about them any more. Nothing was written.\n", user,
 			term.Plural(res.Left, "channel"), res.Erased, res.Already)
 	default:
-		fmt.Fprintf(a.Stdout, "%s left %s and was erased in %d; %d had nothing of them left. All of it is folded.\n", user,
+		fmt.Fprintf(a.Stdout, "%s left %s and was erased in %d; %d held nothing about them any more. All events are folded.\n", user,
 			term.Plural(res.Left, "channel"), res.Erased, res.Already)
 	}
 	if r := res.Redis; r != nil {
-		by := "the cache role has taken out what it wrote"
+		by := "the cache role has removed its keys"
 		if !r.Waited {
-			by = "the cache role did not follow in time, what it still has to apply says the same"
+			by = "the cache role did not follow in time, and will apply the same removals"
 		}
 		fmt.Fprintf(a.Stdout, "Redis: %s; %d other keys and fields removed\n", by, r.Removed)
 	}

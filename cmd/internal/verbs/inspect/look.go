@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// lookFlags ask about a channel, a user, or a user in a channel of a store that no node uses. Ids
-// are shown because they were asked for; the text of messages never is.
+// lookFlags select a channel, a user, or a user in a channel of a store that no node uses. The
+// output has the requested ids, and never the text of messages.
 type lookFlags struct {
 	Channel string `placeholder:"ID" help:"Show this channel, and what each of its users sees of it."`
 	User    string `placeholder:"ID" help:"Show what this user sees of each channel, or of --channel with the counted messages."`
@@ -30,19 +30,19 @@ func (f *lookFlags) check() error {
 	return nil
 }
 
-// mayKnow reports whether the store of a partition can have the requested channel: each channel is
+// mayKnow reports whether the store of a partition can hold the requested channel: each channel is
 // in one partition.
 func (f *lookFlags) mayKnow(partition, partitions int32) bool {
 	return f.Channel == "" || events.PartitionOf([]byte(f.Channel), partitions) == partition
 }
 
-// found prints what the stores say that are asked one after the other.
+// found prints the answers of several stores, one after the other.
 type found struct {
 	a      *verbs.App
 	f      *lookFlags
 	json   bool
 	asked  int
-	stores int // that know something
+	stores int // the number of stores with an answer
 }
 
 func newFound(a *verbs.App, f *lookFlags, json bool) *found { return &found{a: a, f: f, json: json} }
@@ -71,7 +71,8 @@ func (s *found) in(dir, name string) (err error) {
 	return info.print(s.a)
 }
 
-// end is the error if no store knew anything. others say where else the channel is.
+// end returns the error if no store had an answer. others name the partitions that can have the
+// channel.
 func (s *found) end(others []string) error {
 	switch {
 	case s.stores > 0:
@@ -79,9 +80,9 @@ func (s *found) end(others []string) error {
 	case s.asked == 0 && len(others) > 0:
 		return errors.New(strings.Join(others, "; "))
 	case s.f.Channel != "":
-		return fmt.Errorf("channel %q is not known here: up to this position nobody posted to it or joined it, or it was deleted", s.f.Channel)
+		return fmt.Errorf("channel %q is not in this store: up to its position nobody posted to it or joined it, or it was deleted", s.f.Channel)
 	}
-	return fmt.Errorf("user %q is not known here: no channel up to this position names that user", s.f.User)
+	return fmt.Errorf("user %q is not in this store: no channel names that user up to its position", s.f.User)
 }
 
 // LookInfo is the answer of one store, as JSON. Fields are named as in the query API.
@@ -96,7 +97,7 @@ type LookInfo struct {
 	Threads    []threadLook             `json:"threads"`
 	More       int                      `json:"more,omitempty"` // pairs and threads beyond --limit
 	topics     [events.NumInputs]string // for the names of records
-	explained  *projections.Explanation // of the one pair that was asked for
+	explained  *projections.Explanation // of the one requested pair
 }
 
 type refLook struct {
@@ -167,7 +168,7 @@ func (f *lookFlags) look(store string, p *projections.Partition) (*LookInfo, boo
 		err = f.user(info, p)
 	}
 	if perr := p.Err(); err == nil {
-		err = perr // a record that could not be read: nothing of the answer can be trusted
+		err = perr // one record is unreadable, so no part of the answer can be trusted
 	}
 	return info, info.Channel != nil || len(info.Pairs) > 0, err
 }
@@ -255,7 +256,7 @@ func (info *LookInfo) explanation(x *projections.Explanation) *explainLook {
 	return out
 }
 
-// refOf is a message and a time of it; nil for none.
+// refOf returns a message and its time; nil for none.
 func refOf(r projections.Ref, at int64) *refLook {
 	if r.Seq == 0 {
 		return nil
@@ -270,7 +271,7 @@ func headLook(h projections.Head) *refLook {
 	return &refLook{MessageID: h.MessageID, Seq: h.Seq, At: instant(h.At), SenderID: h.SenderID}
 }
 
-// instant is a time of the store; nil for none.
+// instant returns a time of the store; nil for none.
 func instant(ms int64) *time.Time {
 	if ms == 0 {
 		return nil

@@ -40,7 +40,7 @@ Example:
     tidemark inspect snapshot file:///mnt/backups --partition 3 --at 104000-99120-3000 --files --json`
 }
 
-// Validate checks what belongs together.
+// Validate checks that the flags fit together.
 func (c *snapshotCmd) Validate() error {
 	if c.At != "" && len(c.Partition) != 1 {
 		return errors.New("--at names a snapshot of one partition: name the partition with --partition")
@@ -48,7 +48,7 @@ func (c *snapshotCmd) Validate() error {
 	return c.check()
 }
 
-// SnapshotLook is what a snapshot says about itself, as JSON.
+// SnapshotLook is the manifest of a snapshot, as JSON.
 type SnapshotLook struct {
 	snapshots.Info
 	URL        string           `json:"url"`
@@ -92,7 +92,7 @@ func (c *snapshotCmd) Run(a *verbs.App) error {
 			first = false
 			return c.describe(a, r, e, list)
 		case !c.mayKnow(n, m.Partitions):
-			others = append(others, fmt.Sprintf("channel %q is in partition %d of %d, which was not asked for or has no snapshot", c.Channel,
+			others = append(others, fmt.Sprintf("channel %q is in partition %d of %d, which was not requested or has no snapshot", c.Channel,
 				events.PartitionOf([]byte(c.Channel), m.Partitions), m.Partitions))
 			return nil
 		}
@@ -104,7 +104,7 @@ func (c *snapshotCmd) Run(a *verbs.App) error {
 	return err
 }
 
-// pick is the snapshot to look at: the newest that has a manifest, or the one that was named.
+// pick returns the requested snapshot, by default the newest that has a manifest.
 func (c *snapshotCmd) pick(r *snapshot.Repository, n int32, list []snapshot.Entry) (*snapshot.Entry, error) {
 	if c.At == "" {
 		if len(list) == 0 {
@@ -121,10 +121,10 @@ func (c *snapshotCmd) pick(r *snapshot.Repository, n int32, list []snapshot.Entr
 			return &list[i], nil
 		}
 	}
-	return nil, fmt.Errorf("there is no snapshot %s in %s: `tidemark snapshot list` shows what there is", c.At, r)
+	return nil, fmt.Errorf("there is no snapshot %s in %s: `tidemark snapshot list` lists them", c.At, r)
 }
 
-// lookInto downloads a snapshot, asks it, and removes it.
+// lookInto downloads a snapshot, queries it, and removes it.
 func (c *snapshotCmd) lookInto(a *verbs.App, r *snapshot.Repository, e *snapshot.Entry, found *found) (err error) {
 	dir, err := os.MkdirTemp(c.Tmp, "tidemark-inspect-")
 	if err != nil {

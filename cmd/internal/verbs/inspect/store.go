@@ -37,7 +37,7 @@ Example:
     tidemark inspect store tidemark-data --user ann --channel general --json`
 }
 
-// Validate checks the numbers, and that it is a directory that is named.
+// Validate checks the numbers, and that the argument is a directory.
 func (c *storeCmd) Validate() error {
 	if strings.Contains(c.Dir, "://") {
 		return fmt.Errorf("%s is a URL of snapshots, not a directory: use `tidemark inspect snapshot %s`", c.Dir, c.Dir)
@@ -88,7 +88,7 @@ type recordCount struct {
 	ValueBytes int64  `json:"value_bytes"`
 }
 
-// Run prints each store. What can be read of a bad one is printed before its error.
+// Run prints each store. For a damaged store it prints the readable parts before the error.
 func (c *storeCmd) Run(a *verbs.App) error {
 	dirs, err := c.stores()
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *storeCmd) Run(a *verbs.App) error {
 	return errors.Join(errs...)
 }
 
-// lookInto answers from the stores that may know, without changing them.
+// lookInto answers from the stores that may hold the channel or user, without changing them.
 func (c *storeCmd) lookInto(a *verbs.App, dirs []string) error {
 	found := newFound(a, &c.lookFlags, c.JSON)
 	var others []string
@@ -152,7 +152,7 @@ func (c *storeCmd) lookInto(a *verbs.App, dirs []string) error {
 	return found.end(others)
 }
 
-// printEmpty tells of a store that was made and never written.
+// printEmpty prints a store that was made and never written.
 func (c *storeCmd) printEmpty(a *verbs.App, dir string) error {
 	if c.JSON {
 		return term.PrintJSON(a.Stdout, StoreInfo{Dir: dir, Empty: true, Topics: []topicInfo{}, Records: []recordCount{}})
@@ -161,7 +161,7 @@ func (c *storeCmd) printEmpty(a *verbs.App, dir string) error {
 	return err
 }
 
-// stores are the directories to look at: the given one, or the stores in it.
+// stores returns the directories to inspect: the given one, or the stores in it.
 func (c *storeCmd) stores() ([]string, error) {
 	stores, err := verbs.StoresIn(c.Dir)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *storeCmd) stores() ([]string, error) {
 		slices.SortFunc(dirs, byNumber)
 		return dirs, nil
 	}
-	// Opening what is no store would leave a lock file in it.
+	// Opening a directory that is no store would leave a lock file in it.
 	if found, err := filepath.Glob(filepath.Join(c.Dir, "marker.manifest.*")); err != nil || len(found) == 0 {
 		return nil, fmt.Errorf("%s is not a store: it has no manifest", c.Dir)
 	}

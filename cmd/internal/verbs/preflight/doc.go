@@ -1,8 +1,8 @@
 // Package preflight finds out whether a node with a given configuration could work, without
 // starting it: `tidemark config check`.
 //
-// It joins no group and folds nothing. What it writes it removes again: a file in the data
-// directory, an object beside the snapshots, a key in Redis that would expire within seconds.
+// It joins no group and folds nothing. It removes everything that it writes: a file in the data
+// directory, an object beside the snapshots, and a key in Redis that would expire within seconds.
 //
 //	report.go     the lines of the result
 //	preflight.go  all checks, one after the other

@@ -21,8 +21,8 @@ import (
 // does not exist yet.
 const describeGroups, describeGroupsVersion = 15, 5
 
-// kafka checks all that the brokers know. It returns the partitions of the topics, 1 if they are
-// not known.
+// kafka checks everything that the brokers report. It returns the partitions of the topics, or 1 if
+// they are unknown.
 func (c *Config) kafka(ctx context.Context, r *Report) (partitions int32) {
 	versions := kversion.Stable()
 	versions.SetMaxKeyVersion(describeGroups, describeGroupsVersion)
@@ -62,8 +62,8 @@ func (c *Config) kafka(ctx context.Context, r *Report) (partitions int32) {
 	return partitions
 }
 
-// describe asks for a group, with an error in it if there is no answer. A cluster that nobody has
-// used yet first creates the topic in which it keeps its groups.
+// describe requests a group, with an error in it if there is no answer. A cluster without any use
+// yet first creates the topic in which it keeps its groups.
 func (c *Config) describe(ctx context.Context, adm *kadm.Client, name string) kadm.DescribedGroup {
 	for deadline := time.Now().Add(c.Patience); ; {
 		all, err := adm.DescribeGroups(ctx, name)
@@ -75,7 +75,7 @@ func (c *Config) describe(ctx context.Context, adm *kadm.Client, name string) ka
 		if err == nil && ok {
 			err = g.Err
 		} else if err == nil {
-			err = errors.New("the brokers' answer does not have it")
+			err = errors.New("the brokers' answer does not include it")
 		}
 		g.Err = err
 		if !errors.Is(err, kerr.CoordinatorNotAvailable) || time.Now().After(deadline) {
@@ -101,7 +101,7 @@ func (c *Config) groups() []string {
 	return list
 }
 
-// detailsOf asks for topics one by one: kadm answers nothing about any of them if one is refused.
+// detailsOf requests topics one by one: kadm returns nothing about any of them if one is refused.
 func detailsOf(ctx context.Context, adm *kadm.Client, names []string) (details kadm.TopicDetails, brokers int, err error) {
 	details = kadm.TopicDetails{}
 	for _, name := range names {
@@ -120,7 +120,7 @@ func detailsOf(ctx context.Context, adm *kadm.Client, names []string) (details k
 
 // topics checks that the topics are there and configured as they should be.
 func (c *Config) topics(ctx context.Context, r *Report, adm *kadm.Client, details kadm.TopicDetails, names []string, has allowed) (partitions int32) {
-	create := "create them with `tidemark topics create`, or set --topic-prefix to that of the topics that exist"
+	create := "create them with `tidemark topics create`, or set --topic-prefix to the prefix of the existing topics"
 	var missing, hidden []string
 	for _, name := range names {
 		topic := details[name]
@@ -146,16 +146,16 @@ func (c *Config) topics(ctx context.Context, r *Report, adm *kadm.Client, detail
 	}
 	found := fmt.Sprintf("%d topics of %d partitions", len(names)-len(hidden), partitions)
 	if len(hidden) > 0 {
-		found = fmt.Sprintf("%d of %d topics, with %d partitions; the others are not this user's to see", len(names)-len(hidden), len(names), partitions)
+		found = fmt.Sprintf("%d of %d topics, with %d partitions; this user may not see the others", len(names)-len(hidden), len(names), partitions)
 	}
 	specs := events.PrefixedTopicSpecs(strings.TrimSuffix(c.Node.Topics.Inputs[0], events.InputTopics[0]), 0, 0)
 	for i := range specs {
-		delete(specs[i].Configs, "min.insync.replicas") // follows from the number of replicas, which may be any
+		delete(specs[i].Configs, "min.insync.replicas") // follows from the number of replicas, which is free
 	}
 	diffs, err := kafkaadmin.Check(ctx, adm, specs)
 	switch {
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
-		r.Unknown("topics", found+"; their configuration is not this user's to see", "run `tidemark topics check` as an administrator")
+		r.Unknown("topics", found+"; this user may not see their configuration", "run `tidemark topics check` as an administrator")
 		return partitions
 	case err != nil:
 		r.Failed("topics", err.Error(), "check that the brokers are healthy")

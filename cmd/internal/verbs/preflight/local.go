@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/internal/config"
 )
 
-// memory checks that the limit can be shared out, and is one that the machine allows.
+// memory checks that the limit can be divided into shares, and that the machine allows it.
 func (c *Config) memory(r *Report, partitions int32) {
 	limit := c.Node.Memory
 	if limit == 0 {
@@ -74,10 +74,10 @@ func (c *Config) listeners(r *Report) {
 		}
 		ln, err := net.Listen("tcp", l.address)
 		if err != nil {
-			r.Failed("listener", fmt.Sprintf("%s: %v", l.flag, err), "name another address with "+l.flag+"; or if this very node runs already, stop it first")
+			r.Failed("listener", fmt.Sprintf("%s: %v", l.flag, err), "name another address with "+l.flag+"; or if this node already runs, stop it first")
 			continue
 		}
-		_ = ln.Close() // nothing was taken from it
+		_ = ln.Close() // it was never used
 		r.OK("listener", fmt.Sprintf("%s %s is free", l.flag, l.address))
 	}
 }

@@ -19,7 +19,7 @@ const peerPatience = 5 * time.Second
 // peers checks that the other nodes of the group fold with the same settings and can be reached.
 func (c *Config) peers(ctx context.Context, r *Report, g kadm.DescribedGroup) {
 	if g.Err != nil {
-		r.Unknown("peers", fmt.Sprintf("the group %s: %v", c.Node.Group, g.Err), "with the right Describe on the group the other nodes can be checked")
+		r.Unknown("peers", fmt.Sprintf("the group %s: %v", c.Node.Group, g.Err), "to check the other nodes, grant the right Describe on the group")
 		return
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -44,12 +44,12 @@ func (c *Config) peers(ctx context.Context, r *Report, g kadm.DescribedGroup) {
 					"give all nodes of a group the same --fanout-limit, --receipt-limit, --send-marks-read and --index-retention")
 			}
 			if m.Standbys != c.Node.Standbys {
-				bad(fmt.Sprintf("%s wants %d standbys, this one %d", name, m.Standbys, c.Node.Standbys), "give all nodes the same --standbys")
+				bad(fmt.Sprintf("%s has --standbys %d, this one %d", name, m.Standbys, c.Node.Standbys), "give all nodes the same --standbys")
 			}
 			if c.Node.InstanceID != "" && m.InstanceID == c.Node.InstanceID {
 				good = false
 				r.Unknown("peer", fmt.Sprintf("%s has the instance id %s", name, m.InstanceID),
-					"if that is this node, before its restart, all is well; else give each node an --instance-id of its own")
+					"if that is this node before its restart, do nothing; else give each node an --instance-id of its own")
 				continue // it need not run now
 			}
 		}
@@ -66,7 +66,7 @@ func (c *Config) peers(ctx context.Context, r *Report, g kadm.DescribedGroup) {
 		r.OK("peers", fmt.Sprintf("%d in the group %s", well, c.Node.Group))
 	}
 	if c.Node.Advertise == "" {
-		r.Unknown("advertise", "other nodes cannot reach this one: --listen names no host that they could use", "set --advertise, unless this is the only node")
+		r.Unknown("advertise", "other nodes cannot reach this one: --listen has no host name or address that they could use", "set --advertise, unless this is the only node")
 	}
 }
 
@@ -80,7 +80,7 @@ func healthy(ctx context.Context, client *http.Client, url string) error {
 		return err
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 4096) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, res.Body, 4096) // so that the connection can be reused
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("/healthz is %s", res.Status)
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/tidemark/tidemark/internal/config"
 )
 
-// Config is a node to be, and what of it node.Config does not have.
+// Config is a node that may be started, with values that node.Config does not have.
 type Config struct {
 	Node        node.Config // without listeners and logger
-	KafkaUser   string      // as whom it logs in; empty: without a name
+	KafkaUser   string      // the login name; empty: none
 	Listen      string
 	AdminListen string
-	Patience    time.Duration // how long each of the others may take to answer
+	Patience    time.Duration // how long each of the other nodes may take to answer
 }
 
-// Run does all checks. Only the end of ctx ends it early.
+// Run does all checks. Only the end of ctx stops it early.
 func Run(ctx context.Context, c Config, r *Report) {
 	n := c.Node
 	if partitions := c.kafka(ctx, r); n.Roles.Has(config.RoleProcessor) || n.Roles.Has(config.RoleQuery) {

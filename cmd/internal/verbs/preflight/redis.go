@@ -30,7 +30,7 @@ func (c *Config) redis(ctx context.Context, r *Report) {
 	}
 	o.MaxRetries, o.DialTimeout = -1, c.Patience
 	cl := redis.NewClient(o)
-	defer func() { _ = cl.Close() }() // nothing was written
+	defer func() { _ = cl.Close() }() // everything that was written is removed
 	if err := cl.Ping(ctx).Err(); err != nil {
 		r.Failed("redis", fmt.Sprintf("no Redis answers at %s (%v)", o.Addr, err),
 			"check the address of --redis, the network, TLS (rediss://, --redis-ca) and the login (--redis-password-file)")
@@ -42,7 +42,7 @@ func (c *Config) redis(ctx context.Context, r *Report) {
 		key  string
 	}{
 		{config.RoleCache, "tidemark:check-"},
-		{config.RoleGateway, "ws:%check-"}, // % alone is in no user's key
+		{config.RoleGateway, "ws:%check-"}, // no user's key has % alone
 	} {
 		if !c.Node.Roles.Has(k.role) {
 			continue
@@ -59,13 +59,13 @@ func (c *Config) redis(ctx context.Context, r *Report) {
 	switch {
 	case clustered.MatchString(cluster):
 		well = false
-		r.Failed("redis", "it is a cluster, whose slots Tidemark's keys do not follow", "use one primary, or Sentinel")
+		r.Failed("redis", "it is a cluster, and Tidemark's keys of one user are in different slots", "use one primary, or Sentinel")
 	case policy != nil && policy[1] != "noeviction":
 		well = false
 		r.Failed("redis", "its maxmemory-policy is "+policy[1]+": an inbox that lost keys would look like a small one",
 			"`redis-cli CONFIG SET maxmemory-policy noeviction`, and in its configuration")
 	case errors.Join(err1, err2) != nil || policy == nil:
-		r.Unknown("redis", "this user may not ask for its maxmemory-policy", "make sure that it is noeviction, and that Redis is no cluster")
+		r.Unknown("redis", "this user may not read its maxmemory-policy", "make sure that it is noeviction, and that Redis is no cluster")
 	}
 	if well {
 		r.OK("redis", o.Addr+" answers, and can be written")

@@ -7,7 +7,7 @@ type Result string
 const (
 	OK      Result = "ok"
 	Failed  Result = "failed"  // a node would not start, or not work
-	Unknown Result = "unknown" // could not be found out with these rights; a node may work
+	Unknown Result = "unknown" // could not be checked with these rights; a node may work
 )
 
 // Line is one check.

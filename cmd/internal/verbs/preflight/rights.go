@@ -13,14 +13,14 @@ import (
 
 // Right is an operation that a role's user needs to be allowed at the brokers.
 type Right struct {
-	Do       string // as Kafka writes it: Read, Write, Describe
+	Do       string // in Kafka's words: Read, Write, Describe
 	Resource string // topic or group
 	Name     string
 }
 
 func (r Right) String() string { return r.Do + " on " + r.Resource + " " + r.Name }
 
-// Rights are those of a role, as docs/security.md lists them.
+// Rights are the rights of each role, as docs/security.md lists them.
 func Rights(role config.Role, t processor.Topics, group string) []Right {
 	on := func(do string, names ...string) (list []Right) {
 		for _, name := range names {
@@ -46,11 +46,11 @@ func Rights(role config.Role, t processor.Topics, group string) []Right {
 	return nil
 }
 
-// allowed are the operations that the brokers say the user may do with a topic or group. A resource
-// that they refuse to describe has none; one of which they say nothing is missing.
+// allowed has the operations that the brokers report for a topic or group. A resource that they
+// refuse to describe has none; a resource that they do not report on is missing.
 type allowed map[[2]string][]kmsg.ACLOperation
 
-// rights compares what roles need with what is allowed.
+// rights compares the needed rights with the granted ones.
 func (c *Config) rights(r *Report, has allowed) {
 	needed, lacking, unknown := map[Right]bool{}, 0, 0
 	for _, role := range c.Node.Roles {
@@ -77,8 +77,8 @@ func (c *Config) rights(r *Report, has allowed) {
 	}
 	switch checked := len(needed) - unknown; {
 	case unknown > 0:
-		r.Unknown("rights", fmt.Sprintf("the brokers do not say whether %d of %d rights are given", unknown, len(needed)),
-			"compare the ACLs with docs/security.md, or create what is missing and check again")
+		r.Unknown("rights", fmt.Sprintf("the brokers do not report %d of %d rights", unknown, len(needed)),
+			"compare the ACLs with docs/security.md, or create the missing topics and groups and check again")
 	case lacking == 0:
 		r.OK("rights", fmt.Sprintf("all %d that the roles %s need", checked, c.Node.Roles))
 	}

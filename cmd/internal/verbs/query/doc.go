@@ -1,4 +1,4 @@
-// Package query is `tidemark query`: it asks a running node and prints the answer.
+// Package query is `tidemark query`: it calls a running node and prints the answer.
 //
 //	query.go       the verbs, and how one call is made
 //	past.go        the same as of a moment of the past
@@ -8,7 +8,7 @@
 //	explain.go     the messages behind a number
 //	channel.go     one channel
 //	receipts.go    who received a message, and how far the members have read
-//	said.go        what the user and the server say of a channel beside its counts
+//	said.go        a user's and the server's settings of a channel
 //	watch.go       a user's numbers as they change
-//	watch_view.go  what the watch draws on a terminal, or prints as lines
+//	watch_view.go  draws the watch on a terminal, or prints it as lines
 package query

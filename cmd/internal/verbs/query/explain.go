@@ -53,7 +53,7 @@ func (c *explainCmd) Run(a *verbs.App) error {
 	return f.Print()
 }
 
-// notCounted says what does not count, in the words of a channel or of a thread.
+// notCounted lists the messages that do not count, in the words for a channel or for a thread.
 func notCounted(x *queryv1.Excluded, thread bool) string {
 	before, elsewhere, elsewheres := "from before joining", "reply in a thread", "replies in threads"
 	if thread {

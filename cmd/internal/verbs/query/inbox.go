@@ -51,7 +51,7 @@ func (c *inboxCmd) Run(a *verbs.App) error {
 	return nil
 }
 
-// inboxTable is channels as rows.
+// inboxTable returns channels as rows.
 func inboxTable(channels []*queryv1.ChannelUnread) *term.Table {
 	t := term.NewTable("CHANNEL", "UNREAD>", "MENTIONS>", "FIRST UNREAD", "LAST READ", "LATEST", "AT")
 	for _, ch := range channels {

@@ -9,14 +9,14 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// pastFlags are those of a query that can be asked as of a moment of the past.
+// pastFlags are the flags of a query that can be answered as of a moment of the past.
 type pastFlags struct {
 	queryFlags
 	At              string `group:"The past:" placeholder:"MOMENT" help:"Answer as of this moment: a time, such as '2026-11-20 10:32' (of this machine's zone) or 2026-11-20T10:32:00Z, by the timestamps of the records; or the as_of of an answer, its tokens separated by commas."`
 	verbs.PastFlags `group:"The past:"`
 }
 
-// Validate checks what belongs together.
+// Validate checks that the flags fit together.
 func (f *pastFlags) Validate() error {
 	switch {
 	case f.At == "" && f.Offline:
@@ -40,7 +40,7 @@ func (f *pastFlags) moment() (travel.Moment, error) {
 	return m, nil
 }
 
-// client is what answers: the node now, the node as of a moment, or this process as of it.
+// client returns what answers: the node now, the node as of a moment, or this process as of it.
 func (f *pastFlags) client(a *verbs.App) (queryv1connect.QueryServiceClient, time.Duration, error) {
 	if f.At == "" {
 		return f.queryFlags.client(a)
@@ -59,10 +59,11 @@ func (f *pastFlags) client(a *verbs.App) (queryv1connect.QueryServiceClient, tim
 	return g.Client(m), travel.Patience + verbs.QueryTimeout, nil
 }
 
-// listFlags are those of a query about all channels of a user, which a node answers only as of now.
+// listFlags are the flags of a query about all channels of a user, which a node answers only as of
+// now.
 type listFlags struct{ pastFlags }
 
-// Validate checks what belongs together.
+// Validate checks that the flags fit together.
 func (f *listFlags) Validate() error {
 	if f.At != "" && !f.Offline {
 		return errors.New("--at needs --offline here: a query about all channels of a user folds every partition, which a running node does not do")

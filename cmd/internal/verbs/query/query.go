@@ -44,11 +44,10 @@ type queryFlags struct {
 	After []string `placeholder:"TOKEN" help:"Wait until these records are folded: topic/partition/offset, as emit prints."`
 }
 
-// after returns the tokens that a call waits for: of all tokens that emit printed, the last one of
-// each partition.
+// after returns the tokens that a call waits for: the last token of each partition.
 func (f *queryFlags) after() []string { return events.LatestTokens(f.After) }
 
-// client is what answers, and how long it may take.
+// client returns what answers, and how long it may take.
 func (f *queryFlags) client(*verbs.App) (queryv1connect.QueryServiceClient, time.Duration, error) {
 	return f.Service(), verbs.QueryTimeout, nil
 }

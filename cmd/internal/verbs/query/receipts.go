@@ -68,7 +68,7 @@ func (c *receiptsCmd) Run(a *verbs.App) error {
 	return nil
 }
 
-// moment is a time of an answer, empty if it has none.
+// moment returns a time of an answer, empty if it has none.
 func moment(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return ""

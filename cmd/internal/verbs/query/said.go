@@ -11,8 +11,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// addSaid adds what the user and the server say of a channel beside its counts. An empty field has
-// no line.
+// addSaid adds the user's and the server's settings of a channel. An empty field has no line.
 func addSaid(f *term.Fields, c *queryv1.ChannelUnread) {
 	if c.DirectMentions > 0 {
 		f.Add("by name", c.DirectMentions)
@@ -47,7 +46,7 @@ func addSaid(f *term.Fields, c *queryv1.ChannelUnread) {
 	}
 }
 
-// levelLine is how a channel enters the badge; empty if that is with all that is unread, for good.
+// levelLine is how a channel enters the badge; empty if all unread messages count, for good.
 func levelLine(level eventsv1.NotifySet_Level, until *timestamppb.Timestamp, after eventsv1.NotifySet_Level) string {
 	words := map[eventsv1.NotifySet_Level]string{
 		eventsv1.NotifySet_ALL: "all", eventsv1.NotifySet_MENTIONS: "mentions only", eventsv1.NotifySet_NONE: "none (muted)",
@@ -69,7 +68,7 @@ func labelsLine(labels []string) string {
 	return strings.Join(out, ", ")
 }
 
-// marks is what a row of a table says of a channel behind its name.
+// marks returns the words behind a channel's name in a table.
 func marks(c *queryv1.ChannelUnread) string {
 	var list []string
 	switch {
@@ -98,16 +97,16 @@ func marks(c *queryv1.ChannelUnread) string {
 	return " (" + strings.Join(list, ", ") + ")"
 }
 
-// badgeLine is what the totals have beside the sums of what is unread; empty if that is all.
+// badgeLine is the part of the totals beside the sums of unread messages; empty if there is none.
 func badgeLine(t *queryv1.Totals) string {
 	var b strings.Builder
-	if t.GetArchived() != nil && t.GetBadge() != t.GetUnread()+t.GetThreadUnread() { // a node that is older tells neither
+	if t.GetArchived() != nil && t.GetBadge() != t.GetUnread()+t.GetThreadUnread() { // an older node has neither
 		fmt.Fprintf(&b, "; badge %d", t.GetBadge())
 	}
 	return b.String() + setApart(t)
 }
 
-// setApart is what no sum of unread messages has: flags, and what is archived.
+// setApart is the part of the totals that no sum includes: flags, and archived channels.
 func setApart(t *queryv1.Totals) string {
 	var b strings.Builder
 	if n := t.GetFlagged(); n > 0 {

@@ -23,8 +23,8 @@ type watchCmd struct {
 func (watchCmd) Help() string {
 	return `
 In a terminal it shows the inbox and redraws it at each change. Otherwise it prints a line for each change; with --json one JSON
-object a line, as the API sends it. If the stream ends (a node stops, a partition moves) it reconnects, and never goes back behind
-what it has shown.
+object a line, as the API sends it. If the stream ends (a node stops, a partition moves) it reconnects, and never shows older values than
+before.
 
 Example:
 
@@ -32,8 +32,7 @@ Example:
     tidemark query watch ann --json | jq .update.totals`
 }
 
-// watchPause is how long is waited before a stream that ended is taken up again; it doubles up to
-// watchPauseMax.
+// watchPause is the wait before a stream that ended is resumed; it doubles up to watchPauseMax.
 const (
 	watchPause    = 250 * time.Millisecond
 	watchPauseMax = 5 * time.Second
@@ -70,7 +69,7 @@ func (c *watchCmd) stream(a *verbs.App, after []string, show func(*queryv1.Watch
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }() // the stream has said how it ended
+	defer func() { _ = s.Close() }() // the stream has reported its end
 	for s.Receive() {
 		if err := show(s.Msg()); err != nil {
 			return err

@@ -49,7 +49,7 @@ func (v *watchView) show(m *queryv1.WatchUnreadResponse) error {
 		v.updates++
 		v.totals, v.changed = e.Update.Totals, e.Update.Channel.GetChannelId()
 		if e.Update.Channel == nil {
-			break // a thread, which is in the totals
+			break // a thread, which counts only in the totals
 		}
 		if e.Update.Channel.GetMember() {
 			v.channels[v.changed] = e.Update.Channel
@@ -66,7 +66,7 @@ func (v *watchView) show(m *queryv1.WatchUnreadResponse) error {
 	return v.line(m)
 }
 
-// line prints what changed, for a file or a pipe.
+// line prints a change, for a file or a pipe.
 func (v *watchView) line(m *queryv1.WatchUnreadResponse) error {
 	now := time.Now().Format("15:04:05.000")
 	var err error
@@ -104,16 +104,16 @@ const (
 	ansiBold      = "\x1b[1m"
 	ansiReverse   = "\x1b[7m"
 	ansiReset     = "\x1b[0m"
-	ansiEnter     = "\x1b[?1049h\x1b[?25l" // the other screen, no cursor
+	ansiEnter     = "\x1b[?1049h\x1b[?25l" // the alternate screen, without a cursor
 	ansiLeave     = "\x1b[?25h\x1b[?1049l"
 )
 
-// around is how many lines the page has beside its channels: a title, the totals, the table's
-// titles, how many are left out, the foot, and what parts them.
+// around is the number of lines of the page besides its channels: a title, the totals, the table's
+// header, the count of omitted channels, the footer, and separators.
 const around = 8
 
-// draw writes the whole page at once, over the one before. It is no larger than the terminal: what
-// wraps or scrolls would not be where the next page is drawn.
+// draw writes the whole page at once, over the one before. The page is no larger than the terminal,
+// because a line that wraps or scrolls would not be where the next page is drawn.
 func (v *watchView) draw() error {
 	list := make([]*queryv1.ChannelUnread, 0, len(v.channels))
 	for _, ch := range v.channels {
@@ -187,13 +187,13 @@ func (v *watchView) interrupted(err error) {
 	v.trouble = term.Printable(fmt.Sprintf("%v; trying again", err))
 	switch {
 	case v.page:
-		_ = v.draw() // a terminal that is gone ends the program otherwise
+		_ = v.draw() // if the terminal is gone, the program ends anyway
 	case !v.json:
 		fmt.Fprintf(v.w, "%s  %s\n", time.Now().Format("15:04:05.000"), v.trouble)
 	}
 }
 
-// end gives the terminal back.
+// end restores the terminal.
 func (v *watchView) end() error {
 	if !v.page || v.totals == nil {
 		return nil

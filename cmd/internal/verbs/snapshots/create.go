@@ -82,7 +82,7 @@ func (c *createCmd) Run(a *verbs.App) error {
 func (c *createCmd) create(a *verbs.App, r *snapshot.Repository, n int32, dir string) (err error) {
 	store, err := projections.OpenStopped(dir, nil)
 	if verbs.IsInUse(err) {
-		return fmt.Errorf("%s is in use: name the node that uses it with --node, so that it takes the snapshot itself, or stop it (%w)", dir, err)
+		return fmt.Errorf("%s is in use: name the node that uses it with --node, so that the node takes the snapshot itself, or stop the node (%w)", dir, err)
 	}
 	if err != nil {
 		return err

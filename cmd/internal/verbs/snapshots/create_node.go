@@ -15,7 +15,7 @@ import (
 // here.
 func (c *createCmd) ofNode(a *verbs.App) error {
 	if a.Given["snapshots"] || a.Given["data-dir"] {
-		return verbs.Usagef("with --node it is the node that knows its data directory and where its snapshots are: leave out --data-dir and --snapshots")
+		return verbs.Usagef("with --node, the node uses its own data directory and its own place of snapshots: leave out --data-dir and --snapshots")
 	}
 	var errs []error
 	var report snapshot.Report
@@ -38,7 +38,7 @@ func (c *createCmd) ofNode(a *verbs.App) error {
 			errs = append(errs, fmt.Errorf("partition %d: %s", e.Partition, e.Error))
 			return nil
 		case e.Taken == nil || e.Taken.Manifest == nil && !e.Taken.Empty:
-			return fmt.Errorf("%s did not report on the snapshot of partition %d: it is of another version", c.Node, e.Partition)
+			return fmt.Errorf("%s did not report on the snapshot of partition %d: it runs another version", c.Node, e.Partition)
 		}
 		return c.print(a, e.Partition, e.Taken, took)
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/internal/term"
 )
 
-// createdInfo is a snapshot that was taken as JSON.
+// createdInfo is a new snapshot as JSON.
 type createdInfo struct {
 	Info
 	UploadedFiles int64   `json:"uploaded_files"`
@@ -19,7 +19,7 @@ type createdInfo struct {
 	Unchanged     bool    `json:"unchanged"`
 }
 
-// print prints a snapshot that was taken.
+// print prints a new snapshot.
 func (c *createCmd) print(a *verbs.App, n int32, t *admin.Taken, took time.Duration) (err error) {
 	m, s := t.Manifest, t.Stats
 	switch {
@@ -28,7 +28,7 @@ func (c *createCmd) print(a *verbs.App, n int32, t *admin.Taken, took time.Durat
 	case c.JSON:
 		err = term.PrintJSON(a.Stdout, createdInfo{NewInfo(n, m, true, nil), s.UploadedFiles, s.UploadedBytes, took.Seconds(), t.Unchanged})
 	case t.Unchanged:
-		_, err = fmt.Fprintf(a.Stdout, "partition %d: the snapshot %s is of this very position; --full uploads it again\n", n, ShortName(m))
+		_, err = fmt.Fprintf(a.Stdout, "partition %d: the snapshot %s has the same position; --full uploads it again\n", n, ShortName(m))
 	default:
 		_, err = fmt.Fprintf(a.Stdout, "partition %d: snapshot %s, %s, of which %s were uploaded in %s\n", n, ShortName(m), config.Bytes(s.Bytes),
 			config.Bytes(s.UploadedBytes), took.Round(time.Millisecond))

@@ -17,7 +17,7 @@ type listCmd struct {
 func (listCmd) Help() string {
 	return `
 Lists the snapshots of each partition, newest first. A snapshot's name is its position in the three topics. A manifest that
-cannot be read is listed with the reason. The command does not check the files of a snapshot;
+cannot be read has the reason in its place. The command does not check the files of a snapshot;
 ` + "`tidemark snapshot verify`" + ` does.
 
 Example:

@@ -14,7 +14,7 @@ type pruneCmd struct {
 	verbs.BucketFlags
 	verbs.RetentionFlags
 	verbs.YesFlag
-	DryRun bool `help:"Say what would be removed, and remove nothing."`
+	DryRun bool `help:"Print what would be removed, and remove nothing."`
 }
 
 func (pruneCmd) Help() string {
@@ -32,7 +32,7 @@ Example:
 // Validate checks the numbers.
 func (c *pruneCmd) Validate() error { return c.Check() }
 
-// prunedInfo is what was removed of a partition as JSON.
+// prunedInfo is the result of one partition as JSON.
 type prunedInfo struct {
 	Partition int32    `json:"partition"`
 	Snapshots []string `json:"snapshots"`

@@ -35,7 +35,7 @@ Example:
     tidemark snapshot restore --snapshots file:///mnt/backups --partition 3 --at 104000-99120-3000 --replace --yes`
 }
 
-// Validate checks what belongs together.
+// Validate checks that the flags fit together.
 func (c *restoreCmd) Validate() error {
 	if c.At != "" && len(c.Partition) != 1 {
 		return errors.New("--at names a snapshot of one partition: name the partition with --partition")
@@ -43,19 +43,19 @@ func (c *restoreCmd) Validate() error {
 	return nil
 }
 
-// restoredInfo is a snapshot that was restored as JSON.
+// restoredInfo is a restored snapshot as JSON.
 type restoredInfo struct {
 	Info
 	Dir      string   `json:"dir"`
 	Replaced string   `json:"replaced,omitempty"`
-	Damaged  []string `json:"damaged,omitempty"` // why newer ones were passed over
+	Damaged  []string `json:"damaged,omitempty"` // why newer ones were skipped
 	Seconds  float64  `json:"seconds"`
 }
 
 // Run restores one partition after the other.
 func (c *restoreCmd) Run(a *verbs.App) error {
 	if c.Replace {
-		if err := c.Confirm(a, "puts snapshots in the place of the stores in "+c.DataDir); err != nil {
+		if err := c.Confirm(a, "replaces the stores with snapshots in "+c.DataDir); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (c *restoreCmd) restore(a *verbs.App, r *snapshot.Repository, n int32) (err
 		len(list), r), os.RemoveAll(temp))
 }
 
-// candidates are the snapshots to try, in this order.
+// candidates returns the snapshots to try, in this order.
 func (c *restoreCmd) candidates(a *verbs.App, r *snapshot.Repository, n int32) ([]snapshot.Entry, error) {
 	list, err := r.List(a.Ctx, n)
 	if err != nil || c.At == "" {
@@ -133,7 +133,7 @@ func (c *restoreCmd) candidates(a *verbs.App, r *snapshot.Repository, n int32) (
 			return []snapshot.Entry{e}, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no snapshot %s in %s: `tidemark snapshot list` shows what there is", c.At, r)
+	return nil, fmt.Errorf("there is no snapshot %s in %s: `tidemark snapshot list` lists them", c.At, r)
 }
 
 func (c *restoreCmd) print(a *verbs.App, info *restoredInfo) error {
@@ -142,7 +142,7 @@ func (c *restoreCmd) print(a *verbs.App, info *restoredInfo) error {
 	}
 	replaced := ""
 	if info.Replaced != "" {
-		replaced = ", what was there is in " + info.Replaced
+		replaced = ", the old store is in " + info.Replaced
 	}
 	_, err := fmt.Fprintf(a.Stdout, "partition %d: snapshot %s, %s, is in %s after %.1f s%s\n", info.Partition, info.Name, config.Bytes(info.Bytes),
 		info.Dir, info.Seconds, replaced)

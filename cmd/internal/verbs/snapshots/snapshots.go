@@ -9,14 +9,14 @@ import (
 
 // Cmd is `tidemark snapshot`.
 type Cmd struct {
-	Create  createCmd  `cmd:"" help:"Take snapshots now: of a node that runs, or of the stores of one that is stopped."`
+	Create  createCmd  `cmd:"" help:"Take snapshots now, of a running node or of the stores of a stopped one."`
 	List    listCmd    `cmd:"" help:"List the snapshots."`
 	Verify  verifyCmd  `cmd:"" help:"Download snapshots, check everything in them, and keep nothing."`
 	Restore restoreCmd `cmd:"" help:"Restore snapshots to a data directory."`
 	Prune   pruneCmd   `cmd:"" help:"Remove old snapshots, and files that no snapshot names."`
 }
 
-// Help says what a snapshot is, with an example.
+// Help explains snapshots, with an example.
 func (Cmd) Help() string {
 	return `
 A snapshot is a copy of a partition's store in a directory or in S3. With it a node that has lost its store need not fold the
@@ -43,7 +43,7 @@ type Info struct {
 	Error      string     `json:"error,omitempty"`
 }
 
-// NewInfo describes a snapshot, or with err why its manifest m cannot be read.
+// NewInfo describes a snapshot. err is the reason why its manifest m cannot be read, or nil.
 func NewInfo(partition int32, m *snapshot.Manifest, current bool, err error) Info {
 	i := Info{Partition: partition, Current: current}
 	if m != nil {
@@ -57,7 +57,7 @@ func NewInfo(partition int32, m *snapshot.Manifest, current bool, err error) Inf
 	return i
 }
 
-// ShortName is the position of a snapshot as a person types it.
+// ShortName is the position of a snapshot in the form that a person types.
 func ShortName(m *snapshot.Manifest) string {
 	v := m.Position()
 	return fmt.Sprintf("%d-%d-%d", v[0], v[1], v[2])

@@ -105,7 +105,7 @@ func TestSnapshotsFromCreateToRestore(t *testing.T) {
 	}
 	one := s.create()
 	one.Partition = []int32{0}
-	if out := s.must(t, one); !strings.Contains(out, "the snapshot 5-0-0 is of this very position; --full") {
+	if out := s.must(t, one); !strings.Contains(out, "the snapshot 5-0-0 has the same position; --full") {
 		t.Errorf("create prints\n%s", out)
 	}
 	s.fold(t, 0, 4)

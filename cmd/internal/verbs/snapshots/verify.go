@@ -20,8 +20,8 @@ type verifyCmd struct {
 
 func (verifyCmd) Help() string {
 	return `
-Downloads each snapshot and checks what a restore would check: the size and hash of each file, that the store opens and is
-what the manifest says, and the digest of all its records. The exit code is 3 if one is
+Downloads each snapshot and checks what a restore would check: the size and hash of each file, that the store opens and
+agrees with the manifest, and the digest of all its records. The exit code is 3 if one is
 damaged. ` + "`tidemark snapshot create --full`" + ` repairs the current one; a node skips damaged ones.
 
 Example:

@@ -3,6 +3,6 @@
 //
 //	topics.go     the verbs
 //	create.go     creates the topics
-//	check.go      compares them with what they should be
-//	producers.go  finds producers that choose other partitions
+//	check.go      compares them with their specifications
+//	producers.go  finds producers with another partitioner
 package topics

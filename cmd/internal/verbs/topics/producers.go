@@ -11,27 +11,27 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// newestRecords is about how many records of a topic are checked.
+// newestRecords is the approximate number of records to check in a topic.
 const newestRecords = 2000
 
 // StrangersInfo is the result of checking the partitions of an input's newest records.
 type StrangersInfo struct {
 	Topic     string `json:"topic"`
-	Looked    int    `json:"looked"`  // records that were looked at
-	Wrong     int    `json:"wrong"`   // of those, in a partition where their channel does not belong
-	Example   string `json:"example"` // the newest of them, partition/offset
+	Looked    int    `json:"looked"`  // checked records
+	Wrong     int    `json:"wrong"`   // of those, the records in a partition where their channel does not belong
+	Example   string `json:"example"` // the newest of these, partition/offset
 	LooksLike string `json:"looks_like"`
 	Do        string `json:"do"`
 }
 
-// String is the finding in a sentence with the way out.
+// String is the finding as a sentence with the way out.
 func (s StrangersInfo) String() string {
-	return fmt.Sprintf("%s: %d of the newest %d records are in a partition where their channel does not belong, such as %s; their place is that of %s: %s",
+	return fmt.Sprintf("%s: %d of the newest %d records are in a partition where their channel does not belong, such as %s; their partitions are those that %s chooses: %s",
 		s.Topic, s.Wrong, s.Looked, s.Example, s.LooksLike, s.Do)
 }
 
-// strangers are the inputs that have records in wrong partitions among the newest. What is no event
-// is for the dead letters.
+// strangers returns the inputs with records in wrong partitions among the newest. Records that are
+// no events are left to the dead letters.
 func (c *checkCmd) strangers(a *verbs.App, adm *kadm.Client) ([]StrangersInfo, error) {
 	found := []StrangersInfo{}
 	for _, topic := range c.Topics().Inputs {
@@ -49,7 +49,7 @@ func (c *checkCmd) strangers(a *verbs.App, adm *kadm.Client) ([]StrangersInfo, e
 		if err := verbs.ReadSpans(a, c.BrokersFlags, topic, spans, func(r *kgo.Record) error {
 			channel, err := check.Check(topic, r.Value)
 			if err != nil {
-				return nil //nolint:nilerr // no event: it has no channel
+				return nil //nolint:nilerr // no event, so it has no channel
 			}
 			info.Looked++
 			if events.PartitionOf(channel, n) != r.Partition {

@@ -1,4 +1,4 @@
-// Package markup has the texts of products that are more than text.
+// Package markup converts texts with markup of products into plain text.
 //
 //	slack.go   links, names and escapes of Slack
 //	tinode.go  the contents of Tinode's messages

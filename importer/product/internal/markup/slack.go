@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// link is what stands between angle brackets: a user, a channel, a command, an address, each
-// perhaps with a text.
+// link is the content of angle brackets: a user, a channel, a command or an address, each perhaps
+// with a text.
 var link = regexp.MustCompile(`<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>`)
 
-// SlackMentions returns the users that a text names. A group is named by an id whose members the
-// export does not have.
+// SlackMentions returns the users that a text names. A group has an id, but the export does not
+// have its members.
 func SlackMentions(text, author string) (ids []string, all bool) {
 	if !strings.Contains(text, "<") {
 		return nil, false
@@ -30,7 +30,7 @@ func SlackMentions(text, author string) (ids []string, all bool) {
 
 var escapes = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// SlackText returns a text as people see it. names has those of users, by id.
+// SlackText returns a text as people see it. names has the names of users, by id.
 func SlackText(text string, names map[string]string) string {
 	if !strings.ContainsAny(text, "<&") {
 		return text

@@ -1,4 +1,4 @@
 // Package zulip has the queries of a Zulip database.
 //
-//	queries.go  the queries, and what they share
+//	queries.go  the queries, and their common parts
 package zulip

@@ -25,7 +25,7 @@ var (
 	Messages = fill(messages)
 )
 
-// fill fills in what the queries share.
+// fill inserts the common parts of the queries.
 func fill(query string) string {
 	return strings.NewReplacer(
 		"{channel}", "CASE WHEN r.type = 1 THEN 'dm-' || least(m.sender_id, r.type_id) || '-' || greatest(m.sender_id, r.type_id) ELSE r.id::text END",
@@ -37,9 +37,8 @@ func fill(query string) string {
 	).Replace(query)
 }
 
-// members has the log of subscriptions, 301 and 302 for a beginning and 303 for an end, and the
-// subscriptions that are not in it. open means that the log has no end, and active that there is
-// none.
+// members has the log of subscriptions (301 and 302 for a beginning and 303 for an end), and the
+// subscriptions that are not in it. open means that the log has no end, active that there is none.
 const members = `WITH moves AS (
 		SELECT l.modified_stream_id, l.modified_user_id, l.event_type, l.event_time, lead(l.event_time) OVER w AS next
 		FROM (SELECT *, lag(event_type = 303, 1, true) OVER (PARTITION BY modified_user_id, modified_stream_id ORDER BY id) <> (event_type = 303) AS moves
@@ -61,8 +60,8 @@ const unread = `unread AS (SELECT {channel} AS channel, um.user_profile_id AS us
 	FROM zerver_usermessage um JOIN zerver_message m ON m.id = um.message_id JOIN zerver_recipient r ON r.id = m.recipient_id
 	WHERE um.flags & {read} = 0 GROUP BY 1, 2)`
 
-// pointers has a user's oldest unread message, or the time up to which they have read
-// everything: for one who has been away for weeks the last message that Zulip has delivered to them.
+// pointers has a user's oldest unread message, or the time up to which they have read everything.
+// For a user who has been away for weeks, it has the last message that Zulip has delivered to them.
 const pointers = `WITH ` + unread + `, newest AS (SELECT recipient_id, max(date_sent) AS at FROM zerver_message GROUP BY 1)
 	SELECT r.id::text AS channel, s.user_profile_id AS user_id, l.lowest, CASE WHEN u.long_term_idle THEN
 			(SELECT max(m.date_sent) FROM zerver_message m WHERE m.recipient_id = r.id AND m.id <= u.last_active_message_id) ELSE n.at END AS at
@@ -77,8 +76,7 @@ const singles = `WITH ` + unread + ` SELECT l.channel, l.user_id, m.id AS messag
 		JOIN unread l ON l.user_id = um.user_profile_id AND l.channel = {channel}
 	WHERE um.flags & {read} <> 0 AND m.id > l.lowest AND m.sender_id <> um.user_profile_id`
 
-// messages has the messages, and those that were deleted or are too old by the retention
-// policy.
+// messages has the messages, and those that were deleted or removed by the retention policy.
 const messages = `SELECT {channel} AS channel, m.id, m.sender_id, m.date_sent, m.content, m.deleted_at, n.users AS mentions, coalesce(n.everybody, false) AS mention_all
 	FROM (SELECT id, sender_id, recipient_id, date_sent, content, NULL::timestamptz AS deleted_at FROM zerver_message
 		UNION ALL SELECT a.id, a.sender_id, a.recipient_id, a.date_sent, a.content, t.timestamp
@@ -87,8 +85,8 @@ const messages = `SELECT {channel} AS channel, m.id, m.sender_id, m.date_sent, m
 	LEFT JOIN (SELECT message_id, array_agg(user_profile_id) FILTER (WHERE flags & {named} <> 0) AS users, bool_or(flags & {wildcard} <> 0) AS everybody
 		FROM zerver_usermessage WHERE flags & ({named} | {wildcard}) <> 0 GROUP BY message_id) n ON n.message_id = m.id`
 
-// counts counts the unread messages of each pair, of which Zulip shows the newest ones of a
-// user.
+// counts counts the unread messages of each pair, among the newest ones of a user, which Zulip
+// shows.
 const counts = `WITH unread AS (SELECT channel, user_id, count(*) AS unread, count(*) FILTER (WHERE n <= {newest}) AS shown,
 		count(*) FILTER (WHERE n <= {newest} AND flags & ({named} | {wildcard}) <> 0) AS mentions
 	FROM (SELECT {channel} AS channel, um.user_profile_id AS user_id, um.flags, row_number() OVER (PARTITION BY um.user_profile_id ORDER BY m.id DESC) AS n
