@@ -132,7 +132,7 @@ func TestEraseUser(t *testing.T) {
 			t.Errorf("inbox of bob: %v, before %v", now, bob)
 		}
 		r = erased()
-		if r.code != exitDone || !strings.Contains(r.out, "ann left 0 channels and was erased in 0; 4 had nothing of them left") {
+		if r.code != exitDone || !strings.Contains(r.out, "ann left 0 channels and was erased in 0; 4 held nothing about them any more") {
 			t.Errorf("again: %+v", r)
 		}
 		stop()

@@ -145,7 +145,7 @@ func TestInspectSnapshot(t *testing.T) {
 	if _, line, _ := strings.Cut(want, "\n"); r.code != exitDone || said != line || !strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(r.out, "store")), url+", snapshot 8-1-0 of partition ") {
 		t.Errorf("%+v\nthe store itself says\n%s", r, want)
 	}
-	if r := verb("--user", "nobody", "--tmp", tmp); r.code != exitFailed || !strings.Contains(r.errout, `user "nobody" is not known`) {
+	if r := verb("--user", "nobody", "--tmp", tmp); r.code != exitFailed || !strings.Contains(r.errout, `user "nobody" is not in this store`) {
 		t.Errorf("an unknown user: %+v", r)
 	}
 	if r := verb("--at", "1-1-1"); r.code != exitUsage || !strings.Contains(r.errout, "name the partition with --partition") {
