@@ -17,7 +17,7 @@ const (
 // About describes a node.
 type About struct {
 	DataDir    string      `json:"data_dir"`            // absolute
-	Snapshots  string      `json:"snapshots,omitempty"` // where they are; empty: nowhere
+	Snapshots  string      `json:"snapshots,omitempty"` // their place; empty: nowhere
 	Partitions []Partition `json:"partitions"`          // that it owns, in order
 }
 
@@ -32,8 +32,8 @@ type Partition struct {
 // CheckpointRequest asks for a copy of the store of a partition.
 type CheckpointRequest struct {
 	Partition int32 `json:"partition"`
-	// Dir is where, relative to the node's data directory and written with slashes:
-	// verify-X/copies/partition-N. All but its last element is there; the caller removes it.
+	// Dir is the directory of the copy, relative to the node's data directory and with slashes:
+	// verify-X/copies/partition-N. All but its last element exists; the caller removes the copy.
 	Dir string `json:"dir"`
 }
 
@@ -48,20 +48,20 @@ type SnapshotsRequest struct {
 	Full       bool    `json:"full"`       // as in snapshot.CreateOptions
 }
 
-// Event is what happens to one partition while snapshots are taken: progress, and at its end a
-// snapshot or an error.
+// Event is a step of one partition while snapshots are taken: progress, and at the end a snapshot
+// or an error.
 type Event struct {
 	Partition int32              `json:"partition"`
 	Progress  *snapshot.Progress `json:"progress,omitempty"`
 	Taken     *Taken             `json:"taken,omitempty"`
 	Error     string             `json:"error,omitempty"`
-	End       bool               `json:"end,omitempty"` // of the answer: all partitions had their turn
+	End       bool               `json:"end,omitempty"` // of the answer: all partitions are done
 }
 
-// Taken is a snapshot that is there now.
+// Taken is a current snapshot.
 type Taken struct {
 	Manifest  *snapshot.Manifest `json:"manifest,omitempty"`
 	Stats     snapshot.Stats     `json:"stats"`
-	Unchanged bool               `json:"unchanged,omitempty"` // it was there before, of just this position
-	Empty     bool               `json:"empty,omitempty"`     // nothing was ever folded there, and no snapshot is taken
+	Unchanged bool               `json:"unchanged,omitempty"` // a snapshot of this position existed already
+	Empty     bool               `json:"empty,omitempty"`     // nothing was ever folded there, so no snapshot is taken
 }

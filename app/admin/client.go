@@ -17,7 +17,7 @@ import (
 // Client calls a node.
 type Client struct {
 	URL   string       // of the node, without a path
-	Token string       // of scope service, where the node wants one; else empty
+	Token string       // of scope service, if the node requires one; else empty
 	HTTP  *http.Client // nil: http.DefaultClient
 }
 
@@ -33,8 +33,8 @@ func (c *Client) Checkpoint(ctx context.Context, partition int32, dir string) er
 	return c.call(ctx, http.MethodPost, PathCheckpoint, CheckpointRequest{partition, dir}, &CheckpointAnswer{})
 }
 
-// Snapshots has the node take snapshots, and calls fn with what happens until all partitions had
-// their turn. An answer that breaks off before is an error.
+// Snapshots makes the node take snapshots, and calls fn with each event until all partitions are
+// done. An answer that is cut off before is an error.
 func (c *Client) Snapshots(ctx context.Context, q SnapshotsRequest, fn func(Event) error) error {
 	body, err := c.send(ctx, http.MethodPost, PathSnapshots, q)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *Client) Snapshots(ctx context.Context, q SnapshotsRequest, fn func(Even
 				return ctx.Err()
 			}
 			return fmt.Errorf("the answer of %s ended early (%w): the node is stopping, or the connection was cut; the snapshots "+
-				"reported so far are complete, the one under way is not", c.URL, err)
+				"reported so far are complete, the current one is not", c.URL, err)
 		}
 		if e.End {
 			return nil
@@ -77,7 +77,7 @@ func (c *Client) call(ctx context.Context, method, path string, q, answer any) e
 	return nil
 }
 
-// send calls, and returns the body of an answer that is no refusal.
+// send calls, and returns the body of an answer without an error.
 func (c *Client) send(ctx context.Context, method, path string, q any) (io.ReadCloser, error) {
 	b, err := json.Marshal(q)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package admin serves operators' requests to a running node, over HTTP below /admin/: it lists the
-// node's partitions, takes a snapshot now, copies a store so that it can be verified, and answers about
+// Package admin serves operators' requests to a running node, over HTTP below /admin/. It lists the
+// node's partitions, takes snapshots, copies a store so that it can be verified, and answers about
 // the past. `tidemark snapshot create --node`, `tidemark verify --node`, `tidemark query --at` and
 // `tidemark diff` are its callers (DESIGN §11, §12).
 //

@@ -40,9 +40,9 @@ type Node interface {
 type Config struct {
 	Node      Node
 	DataDir   string
-	Snapshots string          // where they are taken to; empty: nowhere
+	Snapshots string          // the place of snapshots; empty: nowhere
 	Verifier  *auth.Verifier  // nil: there are no keys
-	Audit     *audit.Log      // nil: calls are not noted
+	Audit     *audit.Log      // nil: calls are not recorded
 	Past      *travel.Guide   // answers about the past; nil: nothing does
 	Stopping  context.Context // done when the node begins to stop; nil: never
 	Logger    *slog.Logger
@@ -53,12 +53,12 @@ const (
 	progressEvery = 250 * time.Millisecond
 )
 
-// copyDir is where copies may be made: what package rebuild calls its directory.
+// copyDir is the form of the directories for copies: that of package rebuild.
 var copyDir = regexp.MustCompile(`^verify-[0-9A-Za-z]{1,64}/copies/partition-[0-9]{1,10}$`)
 
 type handler struct{ Config }
 
-// Handler serves the calls of this package. Errors have the form of the queries': {"code": …,
+// Handler serves the calls of this package. Errors have the form of the query API: {"code": …,
 // "message": …}.
 func Handler(c Config) http.Handler {
 	h := &handler{c}
@@ -82,7 +82,7 @@ func Handler(c Config) http.Handler {
 	return h.audited(mux, http.NewCrossOriginProtection().Handler(h.guard(mux)))
 }
 
-// audited notes each call that mux serves. An unknown path is logged as its known beginning.
+// audited records each call that mux serves. An unknown path is logged as its known beginning.
 func (h *handler) audited(mux *http.ServeMux, next http.Handler) http.Handler {
 	return audit.Handler(h.Audit, func(*http.Request) audit.Kind { return audit.Admin }, func(r *http.Request) string {
 		_, pattern := mux.Handler(r)
@@ -193,7 +193,7 @@ func (h *handler) snapshots(w http.ResponseWriter, r *http.Request) {
 	out := &events{w: json.NewEncoder(w), flush: http.NewResponseController(w).Flush}
 	for _, n := range q.Partitions {
 		if r.Context().Err() != nil {
-			return // no End: the caller knows that it was cut off
+			return // no End, so the caller sees that the answer was cut off
 		}
 		var m *snapshot.Manifest
 		var s snapshot.Stats
@@ -230,7 +230,7 @@ func (h *handler) diff(w http.ResponseWriter, r *http.Request) {
 }
 
 // reason returns the text of an error about a partition for the caller. A panic is only logged; the
-// caller gets the id by which the log has it.
+// caller gets the id of its log line.
 func (h *handler) reason(ctx context.Context, partition int32, err error) string {
 	if guard.Of(err) == nil {
 		return err.Error()
@@ -259,7 +259,7 @@ func (e *events) send(ev Event) {
 	}
 }
 
-// progress sends a partition's progress now and then.
+// progress sends a partition's progress at intervals.
 func (e *events) progress(n int32) snapshot.Report {
 	return func(p snapshot.Progress) {
 		if now := time.Now(); now.Sub(e.said) >= progressEvery { // one goroutine at a time

@@ -5,7 +5,7 @@ import (
 	"net/http/pprof" //nolint:gosec // no server uses http.DefaultServeMux, to which it adds handlers
 )
 
-// pathProfiles is where profiles are.
+// pathProfiles is the path of the profiles.
 const pathProfiles = "/debug/pprof/"
 
 // Profiles serves /debug/pprof/ to the callers that a Handler accepts. It needs a listener of its

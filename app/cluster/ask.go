@@ -20,22 +20,22 @@ import (
 )
 
 const (
-	// askTimeout bounds how long a node may take to answer. A slower one is listed as one that did
-	// not.
+	// askTimeout bounds how long a node may take to answer. A slower one is listed without a
+	// report.
 	askTimeout = 2 * time.Second
-	// maxAnswer bounds a report: one of 10,000 partitions is about 2 MiB.
+	// maxAnswer bounds a report. A report of 10,000 partitions has about 2 MiB.
 	maxAnswer = 4 << 20
-	// membersFresh is for how long the members are not asked for again.
+	// membersFresh is how long a list of members is reused.
 	membersFresh = 2 * time.Second
 )
 
-// Overview is the whole group.
+// Overview describes the whole group.
 type Overview struct {
 	Nodes []Member `json:"nodes"`
-	// Owners has the owner of each partition as the group sees it; "" for one without.
+	// Owners has the owner of each partition in the group's view; "" for a partition without one.
 	Owners []string `json:"owners"`
-	// Error is why the members of the group are not known; the nodes are then those that own
-	// something, and this one.
+	// Error is the reason why the members of the group are unknown. Nodes then has only the owners
+	// of partitions, and this node.
 	Error string `json:"error,omitempty"`
 }
 
@@ -43,18 +43,18 @@ type Overview struct {
 type Member struct {
 	URL      string  `json:"url"`
 	Instance string  `json:"instance_id,omitempty"`
-	Host     string  `json:"host,omitempty"` // as the brokers see it
-	Self     bool    `json:"self"`           // it is the node that was asked
+	Host     string  `json:"host,omitempty"` // in the brokers' view
+	Self     bool    `json:"self"`           // this node
 	Took     float64 `json:"seconds"`
 	Error    string  `json:"error,omitempty"` // why there is no report
 	Report   *Report `json:"report,omitempty"`
 }
 
-// Asker asks all nodes of a group. All fields but Proof's own must be set.
+// Asker queries all nodes of a group. All fields must be set, but Proof may be empty.
 type Asker struct {
 	Self    func() Report
 	Members func(context.Context) ([]processor.Member, error)
-	// Partitions and Owner are the processor's.
+	// Partitions and Owner are the processor's methods.
 	Partitions func() int32
 	Owner      func(ctx context.Context, partition int32) (string, error)
 	Proof      *peer.Proof
@@ -66,7 +66,7 @@ type Asker struct {
 	err     error
 }
 
-// Ask asks all of them at once.
+// Ask queries all nodes at once.
 func (a *Asker) Ask(ctx context.Context) Overview {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -100,7 +100,7 @@ func (a *Asker) Ask(ctx context.Context) Overview {
 			asking.Go("the asking of a node", func() error { a.fill(ctx, n); return nil })
 		}
 	}
-	if err := asking.Wait(); err != nil { // a panic, which also cost a node its report
+	if err := asking.Wait(); err != nil { // a panic, which also lost the node's report
 		o.Error = cmp.Or(o.Error, err.Error())
 	}
 	slices.SortFunc(o.Nodes, func(a, b Member) int {
@@ -109,7 +109,7 @@ func (a *Asker) Ask(ctx context.Context) Overview {
 	return o
 }
 
-// fill asks a node, and notes what it answered.
+// fill queries a node, and stores its answer.
 func (a *Asker) fill(ctx context.Context, n *Member) {
 	began := time.Now()
 	report, err := a.ask(ctx, n.URL)
@@ -119,7 +119,7 @@ func (a *Asker) fill(ctx context.Context, n *Member) {
 	}
 }
 
-// known returns the members of the group, at most membersFresh old.
+// known returns the members of the group, from a list of at most membersFresh.
 func (a *Asker) known(ctx context.Context) ([]processor.Member, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,7 +130,7 @@ func (a *Asker) known(ctx context.Context) ([]processor.Member, error) {
 	return slices.Clone(a.members), a.err
 }
 
-// ask gets the report of the node at a URL.
+// ask reads the report of the node at a URL.
 func (a *Asker) ask(ctx context.Context, rawURL string) (*Report, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -154,7 +154,7 @@ func (a *Asker) ask(ctx context.Context, rawURL string) (*Report, error) {
 		if body.Decode(&f) != nil || f.Message == "" {
 			return nil, fmt.Errorf("it answers %s: is it a node, and of this version?", res.Status)
 		}
-		return nil, fmt.Errorf("it says: %s", f.Message)
+		return nil, fmt.Errorf("it answers with an error: %s", f.Message)
 	}
 	report := &Report{}
 	if err := body.Decode(report); err != nil {

@@ -87,7 +87,7 @@ func TestAskingAllNodes(t *testing.T) {
 		t.Fatalf("%+v", o)
 	}
 	for url, want := range map[string]string{
-		doubting: "it says: this call is not from a node of this cluster", gone.URL: "no answer: dial tcp", stranger.URL: "it answers 404 Not Found: is it a node",
+		doubting: "it answers with an error: this call is not from a node of this cluster", gone.URL: "no answer: dial tcp", stranger.URL: "it answers 404 Not Found: is it a node",
 		stuck.URL: "no answer within 2s", "": "it advertises no http or https URL", "http://self": "", good: "",
 	} {
 		for _, n := range o.Nodes {

@@ -9,11 +9,11 @@ import (
 	"github.com/tidemark/tidemark/internal/peer"
 )
 
-// PathSelf is where a node reports itself.
+// PathSelf is the path of a node's own report.
 const PathSelf = "/v1/node"
 
-// Handler serves a node's report to other nodes, and to those who run it: with keys to tokens of
-// scope admin. verifier is nil without keys.
+// Handler serves a node's report to other nodes and to operators: with keys to tokens of scope
+// admin. verifier is nil without keys.
 func Handler(report func() Report, proof *peer.Proof, verifier *auth.Verifier, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -39,7 +39,7 @@ func Handler(report func() Report, proof *peer.Proof, verifier *auth.Verifier, l
 	})
 }
 
-// failure is an error as the queries have it.
+// failure is an error in the form of the query API.
 type failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Report is what a node says of itself.
+// Report is a node's report about itself.
 type Report struct {
 	URL      string   `json:"url"`
 	Instance string   `json:"instance_id,omitempty"`
@@ -15,8 +15,9 @@ type Report struct {
 	Roles    string   `json:"roles"`
 	Page     bool     `json:"page"` // it serves the page
 	Ready    bool     `json:"ready"`
-	Lines    []string `json:"lines"` // as /readyz has them
-	// MemoryBytes is what the Go runtime holds, and MemoryLimit its limit; 0: none is set.
+	Lines    []string `json:"lines"` // the lines of /readyz
+	// MemoryBytes is the memory that the Go runtime holds, and MemoryLimit its limit; 0: none is
+	// set.
 	MemoryBytes int64       `json:"memory_bytes"`
 	MemoryLimit int64       `json:"memory_limit"`
 	Partitions  []Partition `json:"partitions"`
@@ -46,7 +47,7 @@ type Node interface {
 	Live(p int32) (*projections.Partition, error)
 }
 
-// Partitions describes what a node owns, and what it follows as a standby.
+// Partitions describes the partitions that a node owns, and those that it follows as a standby.
 func Partitions(n Node) []Partition {
 	list := []Partition{}
 	for _, s := range n.Status() {
@@ -90,7 +91,7 @@ func sizes(n Node, number int32) (hot, disk int64) {
 	return live.Stats().HotBytes, int64(live.Disk().Bytes) //nolint:gosec // a disk's bytes
 }
 
-// MemoryBytes is what the Go runtime of this process holds.
+// MemoryBytes is the memory that the Go runtime of this process holds.
 func MemoryBytes() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)

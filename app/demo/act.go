@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// act chooses an action of a person in a room and returns its events, or none if nothing comes of
-// it.
+// act chooses an action of a person in a room and returns its events; none if the action has no
+// effect.
 func (s *Scenario) act(r *roomState) []proto.Message {
 	switch n := s.rng.IntN(100); {
 	case n < 46:
@@ -48,11 +48,11 @@ func (s *Scenario) post(r *roomState) []proto.Message {
 		p.Preview = "@all " + p.Preview
 	}
 	r.remember(post{id: p.MessageId, sender: sender})
-	r.read[sender] = r.posts // sending reads
+	r.read[sender] = r.posts // posting reads
 	return []proto.Message{message(r.id, p)}
 }
 
-// catchUp makes a member read to the end: of some random members the one who is furthest behind.
+// catchUp makes a member read to the end: the one of some random members who is furthest behind.
 func (s *Scenario) catchUp(r *roomState) []proto.Message {
 	if len(r.recent) == 0 {
 		return nil
@@ -127,14 +127,15 @@ func (s *Scenario) rename(r *roomState) []proto.Message {
 
 func (s *Scenario) mute(r *roomState) []proto.Message {
 	who := s.actor(r)
-	if r.direct || who == "" || who == people[0] { // whom the banner tells to watch
+	if r.direct || who == "" || who == people[0] { // the banner suggests to watch this user
 		return nil
 	}
 	r.muted[who] = !r.muted[who]
 	return []proto.Message{read(r.id, who, &eventsv1.ChannelMuted{Muted: r.muted[who]})}
 }
 
-// anyPost is one of the newest ten that is still there; nil if luck finds none.
+// anyPost returns one of the newest ten posts that still exist; nil if the random choice finds
+// none.
 func (s *Scenario) anyPost(r *roomState) *post {
 	if len(r.recent) == 0 {
 		return nil

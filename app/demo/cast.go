@@ -8,7 +8,7 @@ var people = []string{"ann", "bob", "cleo", "dan", "eva", "finn", "gus", "hana",
 // guests fill the large channel. They hardly ever post.
 const guests = 60
 
-// room is a channel as it is set up.
+// room is a channel and its setup.
 type room struct {
 	id      string
 	members []string
@@ -33,7 +33,7 @@ func rooms() []room {
 	}
 }
 
-// lines are what people say.
+// lines are the texts of the messages.
 var lines = []string{
 	"good morning", "coffee is ready", "who broke the build?", "on it", "looks good to me", "shipping at four",
 	"can somebody review this?", "done, thanks", "the graphs look calm again", "moving this to tomorrow",

@@ -1,5 +1,4 @@
-// Package demo simulates a small company that chats: `tidemark dev` shows it unless other programs
-// send events.
+// Package demo simulates a small company that chats. `tidemark dev` runs it by default.
 //
 // scenario.go and act.go decide what happens, as a pure function of the seed. driver.go produces
 // the events to Kafka at the pace of people.

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/traffic"
 )
 
-// Driver lets a scenario happen.
+// Driver writes the events of a scenario.
 type Driver struct {
 	Client   *kgo.Client // must partition by murmur2 of the key, as kgo does by default
 	Scenario *Scenario
@@ -28,10 +28,10 @@ type Driver struct {
 // Control sets the behaviour of a running demo. The zero value lets it run.
 type Control struct {
 	Paused bool
-	Away   []string // users whom the demo leaves to a person
+	Away   []string // users that a person plays
 }
 
-// Control returns what holds now.
+// Control returns the current behaviour.
 func (d *Driver) Control() Control {
 	if c := d.control.Load(); c != nil {
 		return *c
@@ -39,15 +39,15 @@ func (d *Driver) Control() Control {
 	return Control{}
 }
 
-// SetControl holds from the next step on.
+// SetControl takes effect from the next step on.
 func (d *Driver) SetControl(c Control) { d.control.Store(&c) }
 
 // pausedPoll is how often a paused demo checks whether it may continue.
 const pausedPoll = 200 * time.Millisecond
 
-// Run writes the setup, then step after step until ctx is done, which is no error. Events are not
-// waited for: if Kafka takes none for a while, the client holds a bounded number of them and Run
-// waits.
+// Run writes the setup, then step after step until ctx is done, which is no error. It does not wait
+// for acknowledgements. If Kafka accepts none for a while, the client holds a bounded number of
+// events, and Run waits.
 func (d *Driver) Run(ctx context.Context) error {
 	if d.Topics == [events.NumInputs]string{} {
 		d.Topics = events.InputTopics

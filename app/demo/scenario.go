@@ -11,14 +11,14 @@ import (
 	"github.com/tidemark/tidemark/internal/traffic"
 )
 
-// Step is what happens next, and how long nothing happens before it.
+// Step is the next events, and the pause before them.
 type Step struct {
 	Pause  time.Duration
 	Events []proto.Message // of type *eventsv1.MessageEvent or *eventsv1.ReadEvent
 }
 
-// Scenario is the company. Two with the same seed and run do the same for ever. It is not safe for
-// concurrent use.
+// Scenario is the company. Two scenarios with the same seed and run act the same for ever. It is
+// not safe for concurrent use.
 type Scenario struct {
 	rng   *rand.Rand
 	run   string
@@ -32,7 +32,7 @@ type Scenario struct {
 type roomState struct {
 	room
 	recent []post         // newest last, at most recentPosts
-	read   map[string]int // by member: number of posts that were there when they last read
+	read   map[string]int // by member: number of posts at their last read
 	posts  int            // in this run
 	muted  map[string]bool
 }
@@ -56,7 +56,7 @@ func New(seed uint64, run string) *Scenario {
 	return s
 }
 
-// Setup is what makes the channels: everybody joins. Doing it again changes nothing.
+// Setup returns the events that make the channels: everybody joins. A second setup changes nothing.
 func (s *Scenario) Setup() []proto.Message {
 	var all []proto.Message
 	for _, r := range s.rooms {
@@ -65,8 +65,8 @@ func (s *Scenario) Setup() []proto.Message {
 	return all
 }
 
-// triesOfAStep bounds how often Next looks for a person who acts: if everybody is away, there is
-// none.
+// triesOfAStep bounds how often Next looks for a person who may act: if everybody is away, nobody
+// may.
 const triesOfAStep = 100
 
 // SetAway sets the users who neither post, read nor mute until the next call.

@@ -15,7 +15,7 @@ import (
 )
 
 // startBroker runs an embedded broker on a listener, with its log in dir. The log is always on
-// disk: in memory it would be some 120 bytes a record for ever.
+// disk, because in memory it would take some 120 bytes a record for ever.
 func startBroker(ln net.Listener, dir string) (*kfake.Cluster, error) {
 	c, err := kfake.NewCluster(
 		kfake.NumBrokers(1),

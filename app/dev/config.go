@@ -16,8 +16,8 @@ import (
 // no demo.
 type Config struct {
 	Listen, KafkaListen, RedisListen string // host:port; empty: a free port of 127.0.0.1
-	// Movable has the flags (--listen, --kafka-listen, --redis-listen) whose port may be another
-	// one if theirs is in use: one of the next, or any that is free.
+	// Movable has the flags (--listen, --kafka-listen, --redis-listen) whose port may change if it
+	// is in use: to one of the next ports, or any free one.
 	Movable map[string]bool
 	// DataDir keeps topics and state from one start to the next. Empty: a temporary directory,
 	// removed by Close.
@@ -28,7 +28,7 @@ type Config struct {
 	// SnapshotEvery is the time between two snapshots of a partition, into DataDir/snapshots; 0:
 	// none are taken.
 	SnapshotEvery time.Duration
-	// Verifier judges tokens; nil: there are no keys. Gateway is as in node.Config.
+	// Verifier checks tokens; nil: there are no keys. Gateway is as in node.Config.
 	Verifier *auth.Verifier
 	Gateway  gateway.Config
 	Hosts    []string // as in edge.Config

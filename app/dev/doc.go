@@ -6,7 +6,7 @@
 // can use them. They are for development: one broker, nothing replicated, Redis in memory only.
 //
 //	stack.go   Stack: everything, started and stopped
-//	config.go  what it is started with
+//	config.go  its configuration
 //	broker.go  the embedded broker
 //	listen.go  ports
 //	page.go    the stack's part of the page

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// nextPorts is how many ports after one that is taken are tried before any free one is.
+// nextPorts is how many ports after a used one are tried before any free port.
 const nextPorts = 20
 
 // listen opens a port. Its error is one sentence that names the flag for another port.
@@ -21,8 +21,8 @@ func (c *Config) listen(flag, addr string) (net.Listener, error) {
 	return ln, err
 }
 
-// open calls try with an address until its port is not in use: where Config.Movable has the flag
-// with the ports after it and in the end with any free one, else with addr alone.
+// open calls try with an address until its port is free. If Config.Movable has the flag, it
+// continues with the next ports and in the end with any free one; otherwise it tries only addr.
 func (c *Config) open(flag, addr string, try func(addr string) error) error {
 	err := try(addr)
 	if err == nil {

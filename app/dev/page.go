@@ -14,7 +14,7 @@ func (s *Stack) page(chat *demo.Driver) *ui.Config {
 	return c
 }
 
-// demoSwitch is a demo as the page sees it.
+// demoSwitch is the demo in the page's view.
 type demoSwitch struct{ driver *demo.Driver }
 
 // Set changes the behaviour of the demo.
@@ -22,7 +22,7 @@ func (d demoSwitch) Set(s ui.DemoState) {
 	d.driver.SetControl(demo.Control{Paused: s.Paused, Away: s.Away})
 }
 
-// State is how it behaves.
+// State returns its behaviour.
 func (d demoSwitch) State() ui.DemoState {
 	c := d.driver.Control()
 	return ui.DemoState{Paused: c.Paused, Away: append([]string{}, c.Away...)}

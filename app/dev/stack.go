@@ -44,12 +44,12 @@ type Stack struct {
 
 	stop   context.CancelFunc
 	done   chan struct{} // closed when everything has ended
-	err    error         // why, once done is closed
+	err    error         // the reason, once done is closed
 	closed sync.Once
 }
 
 // Start runs a stack. It returns when the ports are open and the topics exist. Partitions may still
-// be opening; /readyz and AwaitReady tell.
+// be opening; /readyz and AwaitReady show this.
 func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 	c = c.withDefaults()
 	s := &Stack{cfg: c, DataDir: c.DataDir, Kept: c.DataDir != "", done: make(chan struct{})}
@@ -92,8 +92,8 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 	}
 	// StopTimeout is the same as in every node, because the rebalance timeout follows from it. The
 	// embedded broker waits for a killed member as long as the longest timeout of all members, and
-	// begins anew with each join. A member that gave up earlier and came back would never get in
-	// again.
+	// restarts the wait with each join. So a member that gave up earlier and came back would never
+	// get in again.
 	s.node, err = node.New(ctx, node.Config{
 		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
 		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
@@ -152,7 +152,7 @@ func (s *Stack) startServers(ctx context.Context) error {
 	return createTopics(ctx, s.Broker, s.cfg.Partitions)
 }
 
-// snapshots is where they are kept; nil if none are taken.
+// snapshots returns the place of snapshots; nil if none are taken.
 func (s *Stack) snapshots() (*snapshot.Repository, error) {
 	if s.cfg.SnapshotEvery == 0 {
 		return nil, nil
@@ -168,7 +168,7 @@ func (s *Stack) snapshots() (*snapshot.Repository, error) {
 	return snapshot.New(b, snapshot.Options{Logger: s.cfg.Logger}), nil
 }
 
-// demo is the talk of the town. Its messages have ids of their own on each start.
+// demo returns the driver of the demo. Its messages have new ids on each start.
 func (s *Stack) demo(kafka config.Kafka) (*demo.Driver, error) {
 	cl, err := kgo.NewClient(append(kafka.ClientOptions(), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
 		kgo.DisableClientMetrics())...)
@@ -208,15 +208,15 @@ func (s *Stack) run(chat *demo.Driver) {
 // Done is closed when everything has ended, because of Close or of a failure.
 func (s *Stack) Done() <-chan struct{} { return s.done }
 
-// Close stops everything in order and removes a temporary data directory. It returns why the stack
-// ended before, if it did. Closing twice is closing once.
+// Close stops everything in order and removes a temporary data directory. It returns the reason why
+// the stack ended before, if it did. A second Close does nothing more.
 func (s *Stack) Close() error {
 	s.closed.Do(s.stop)
 	<-s.done
 	return s.err
 }
 
-// release ends the started parts in the opposite order.
+// release ends the started parts in reverse order.
 func (s *Stack) release() {
 	if s.redis != nil {
 		s.redis.Close()

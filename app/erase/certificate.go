@@ -13,36 +13,36 @@ import (
 
 // Kinds of certificates.
 const (
-	KindErasure = "erasure" // what was erased, and what remained
+	KindErasure = "erasure" // the channels of an erasure, and the places that keep the id
 	KindScan    = "scan"    // a later search that found nothing
 )
 
-// Certificate says what became of a user.
+// Certificate describes the erasure of a user.
 type Certificate struct {
 	Kind      string    `json:"kind"`
 	User      string    `json:"user"`
 	At        time.Time `json:"at"`
-	Positions []string  `json:"positions"`       // the last records of the inputs that it is about, as tokens
-	Result    *Result   `json:"result"`          // of the erasure; of a scan, what it looked at
-	First     []byte    `json:"first,omitempty"` // of a scan: the signature of the erasure's certificate
+	Positions []string  `json:"positions"`       // the last records of the inputs that it covers, as tokens
+	Result    *Result   `json:"result"`          // of the erasure; for a scan, the places that it searched
+	First     []byte    `json:"first,omitempty"` // for a scan: the signature of the erasure's certificate
 }
 
-// Certificate is that of an erasure.
+// Certificate returns the certificate of an erasure.
 func (res *Result) Certificate(at time.Time) *Certificate {
 	return &Certificate{Kind: KindErasure, User: res.User, At: at.UTC(), Positions: res.Before, Result: res}
 }
 
-// Stored is a snapshot of a partition with its digest, which is that of the store at its position.
+// Stored is a snapshot of a partition, with the digest of the store at its position.
 type Stored struct {
 	Partition int32     `json:"partition"`
 	Position  [3]int64  `json:"position"`
 	Digest    string    `json:"digest"`
 	At        time.Time `json:"at"`
-	Erased    bool      `json:"erased"` // it is of after the erasure, and has nothing of the user but the mark
+	Erased    bool      `json:"erased"` // it is from after the erasure, and has only the mark of the erased user
 }
 
-// signedCertificate is a file with a certificate. The signature is over the bytes of Certificate as
-// they stand there.
+// signedCertificate is a file with a certificate. The signature covers the bytes of Certificate in
+// the file.
 type signedCertificate struct {
 	Certificate json.RawMessage   `json:"certificate"`
 	Algorithm   string            `json:"algorithm"`
@@ -95,7 +95,7 @@ func (c *Certificate) Write(file string, key ed25519.PrivateKey) (err error) {
 	return f.Sync()
 }
 
-// ReadCertificate reads a certificate, with its signature, and checks that the key has made it.
+// ReadCertificate reads a certificate and its signature, and checks the signature with the key.
 func ReadCertificate(file string, key ed25519.PublicKey) (c *Certificate, signature []byte, err error) {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // Config configures Run. User, Query, Kafka and Topics must be set.
 type Config struct {
 	User string
-	// Channels, if any are named, are the only ones that the user is erased in.
+	// Channels, if there are any, limits the erasure to these channels.
 	Channels []string
 	DryRun   bool // find and report, and write nothing
 
@@ -26,10 +26,10 @@ type Config struct {
 	Kafka  *kgo.Client                       // its producer must partition as Kafka does and wait for all acks
 	Topics processor.Topics
 	Redis  *redis.Client // nil: Redis is left to the cache role
-	// Snapshots is searched for snapshots from before the erasure; nil: it is not.
+	// Snapshots is searched for snapshots from before the erasure; nil: there is no search.
 	Snapshots *snapshot.Repository
 
-	Patience time.Duration // for the fold, and for the cache, to take it up; 30 s if zero
+	Patience time.Duration // how long the fold, and then the cache, may take; 30 s if zero
 	Now      func() time.Time
 	Report   func(phase string, done, total int) // may be nil
 }
@@ -42,26 +42,26 @@ type Result struct {
 	Left     int       `json:"left"`    // channels that the user was a member of
 	Erased   int       `json:"erased"`  // channels in which the user was erased
 	Already  int       `json:"already"` // channels that had nothing of the user left
-	Before   []string  `json:"before"`  // the last records of the inputs when it began, as tokens
-	After    []string  `json:"after"`   // the last records written, of each partition: tokens for after
+	Before   []string  `json:"before"`  // the last records of the inputs at the beginning, as tokens
+	After    []string  `json:"after"`   // the last written records of each partition: tokens for after
 	Redis    *Cached   `json:"redis,omitempty"`
 	Remains  []Remains `json:"remains"`
 
-	Snapshots []Stored `json:"snapshots"` // null: they were not looked at
+	Snapshots []Stored `json:"snapshots"` // null: they were not searched
 }
 
-// Channel is one that knew of the user, with the records that were written, as
+// Channel is a channel that held anything about the user, with the written records, as
 // topic/partition/offset.
 type Channel struct {
 	ChannelID string `json:"channel_id"`
-	Member    bool   `json:"member"` // the user was a member, and so has left it now
-	Done      bool   `json:"done"`   // nothing was left to do
+	Member    bool   `json:"member"` // the user was a member, and has left now
+	Done      bool   `json:"done"`   // nothing was left to erase
 	LeftAt    string `json:"left_at,omitempty"`
 	ErasedAt  string `json:"erased_at,omitempty"`
 }
 
-// ErrUnknownChannel is wrapped where a channel was named that nothing of the user is known in.
-var ErrUnknownChannel = errors.New("the channel has nothing of the user")
+// ErrUnknownChannel is wrapped if a named channel holds nothing about the user.
+var ErrUnknownChannel = errors.New("the channel holds nothing about the user")
 
 // Run erases a user. Events written before an error stay written; running it again continues.
 func Run(ctx context.Context, c Config) (*Result, error) {
@@ -93,7 +93,7 @@ type run struct {
 	Config
 	adm     *kadm.Client
 	res     *Result
-	threads []thread        // that the user follows
+	threads []thread        // followed by the user
 	inputs  int32           // partitions of each input
 	erased  map[int32]int64 // partition -> offset of its last user_erased, which a dry run puts at the end of time
 	early   map[int32]bool  // partitions in which an earlier run erased something

@@ -15,8 +15,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// find lists the channels that know the user, by all records that are in the topics now, and the
-// threads that the user follows.
+// find lists the channels that hold anything about the user, up to the current end of the topics,
+// and the threads that the user follows.
 func (r *run) find(ctx context.Context) error {
 	now, err := r.ends(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (r *run) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	missing := map[string]bool{} // of those that are named
+	missing := map[string]bool{} // of the named channels
 	for _, id := range r.Channels {
 		missing[id] = true
 	}
@@ -68,7 +68,7 @@ func token(topic string, partition int32, offset int64) string {
 	return events.RecordID{Topic: topic, Partition: partition, Offset: offset}.String()
 }
 
-// list pages through the channels that know of the user, once after is folded.
+// list pages through the channels that hold anything about the user, once after is folded.
 func (r *run) list(ctx context.Context, after []string) (all []*queryv1.UserChannel, err error) {
 	req := &queryv1.ListUserChannelsRequest{OfUserId: r.User, PageSize: 1000, After: after}
 	for {
@@ -87,7 +87,7 @@ func (r *run) list(ctx context.Context, after []string) (all []*queryv1.UserChan
 	}
 }
 
-// findThreads finds the threads that the user follows, whose pointers have keys of their own in
+// findThreads finds the threads that the user follows. Their pointers have keys of their own in
 // Redis.
 func (r *run) findThreads(ctx context.Context, after []string) error {
 	seen := map[thread]bool{}
@@ -111,7 +111,7 @@ func (r *run) findThreads(ctx context.Context, after []string) error {
 			break
 		}
 	}
-	if r.Redis != nil { // has also those that are no longer listed
+	if r.Redis != nil { // it also has threads that are no longer listed
 		if err := r.cachedThreads(ctx, add); err != nil {
 			return err
 		}
@@ -122,8 +122,8 @@ func (r *run) findThreads(ctx context.Context, after []string) error {
 	return nil
 }
 
-// patient repeats a call while its answer is unavailable, as while a partition moves or the written
-// events are not folded yet.
+// patient repeats a call while its answer is unavailable, for example because a partition moves or
+// the written events are not folded yet.
 func patient[T any](ctx context.Context, r *run, what string, ask func(context.Context) (*connect.Response[T], error)) (*T, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Patience)
 	defer cancel()

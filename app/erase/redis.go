@@ -17,13 +17,13 @@ type Cached struct {
 	// is false, the cache did not do so in time: it does not run or is behind. It will remove them
 	// when it applies these deltas.
 	Waited  bool `json:"waited"`
-	Removed int  `json:"removed"` // keys and fields that were taken out here
+	Removed int  `json:"removed"` // keys and fields that this erasure removed
 }
 
-// batchKeys is how many keys are asked about at once.
+// batchKeys is how many keys one command checks.
 const batchKeys = 500
 
-// key is one of the user's in Redis, or with a field one of a hash.
+// key is a key of the user in Redis, or with a field, a field of a hash.
 type key struct{ name, field string }
 
 // keys returns the keys that the erased channels and threads may have.
@@ -39,7 +39,7 @@ func (r *run) keys() []key {
 	return list
 }
 
-// cachedThreads names the threads that Redis knows of the user.
+// cachedThreads returns the user's threads in Redis.
 func (r *run) cachedThreads(ctx context.Context, add func(channel, id string)) error {
 	fields, err := r.Redis.HKeys(ctx, cache.InboxThreadsKey(r.User)).Result()
 	if err != nil {
@@ -53,8 +53,8 @@ func (r *run) cachedThreads(ctx context.Context, add func(channel, id string)) e
 	return nil
 }
 
-// uncache waits for the cache role to apply the erasure, and then removes the keys that it left.
-// Cached values belong to the role: older deltas would bring back values that are removed before.
+// uncache waits for the cache role to apply the erasure, and then removes the keys that it left. If
+// it removed cached values earlier, older deltas would bring them back.
 func (r *run) uncache(ctx context.Context) error {
 	r.res.Redis = &Cached{}
 	left := r.keys()
@@ -78,7 +78,7 @@ func (r *run) uncache(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	if len(r.Channels) == 0 { // all of the user: presence, and hashes that belong to no channel
+	if len(r.Channels) == 0 { // all channels of the user: also presence, and hashes that belong to no channel
 		for _, name := range []string{cache.InboxKey(r.User), cache.InboxThreadsKey(r.User), cache.PresenceKey(r.User)} {
 			left = append(left, key{name, ""})
 		}
@@ -105,7 +105,7 @@ func (r *run) uncache(ctx context.Context) error {
 	return nil
 }
 
-// existing returns those of keys that exist.
+// existing returns the keys that exist.
 func (r *run) existing(ctx context.Context, keys []key) (left []key, err error) {
 	for len(keys) > 0 {
 		n := min(batchKeys, len(keys))

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
-// Remains is one place that still has something of the user.
+// Remains is a place that still has something of the user.
 type Remains struct {
 	Where string     `json:"where"`
 	What  string     `json:"what"`
@@ -20,8 +20,8 @@ type Remains struct {
 	For   string     `json:"for,omitempty"`   // the event that ends it, if there is no time
 }
 
-// remains lists what remains where and until when, from the topics' configuration as the brokers
-// state it and from the list of snapshots.
+// remains lists the remaining places and until when, by the topics' configuration at the brokers
+// and the list of snapshots.
 func (r *run) remains(ctx context.Context) error {
 	topics := append(slices.Clone(r.Topics.Inputs[:]), r.Topics.Unread, r.Topics.Channels, r.Topics.Receipts, r.Topics.DeadLetters)
 	configs, err := kafkaadmin.Configs(ctx, r.adm, topics...)
@@ -58,7 +58,7 @@ func (r *run) remains(ctx context.Context) error {
 	return r.snapshots(ctx)
 }
 
-// keptUntil is until when a topic keeps a record of now.
+// keptUntil returns until when a topic keeps a record that is written now.
 func (r *run) keptUntil(config map[string]string) (*time.Time, string) {
 	ms, err := strconv.ParseInt(config["retention.ms"], 10, 64)
 	if err != nil {
@@ -75,15 +75,15 @@ func (r *run) keptUntil(config map[string]string) (*time.Time, string) {
 	return &until, ""
 }
 
-// compacted adds what the topic of deltas keeps: old values until compaction removes them, and the
-// newest for good.
+// compacted adds the records in the topic of deltas: old values until compaction removes them, and
+// the newest one for good.
 func (r *run) compacted(configs map[string]map[string]string) {
 	config, ok := configs[r.Topics.Unread]
 	if !ok {
 		return
 	}
 	old := Remains{Where: "topic " + r.Topics.Unread, What: "their numbers from before the erasure", For: "until it is compacted, for which the topic has no bound (max.compaction.lag.ms)"}
-	// The broker's default is the largest number there is: no bound.
+	// The broker's default is the largest possible number, which means no bound.
 	if lag, err := strconv.ParseInt(config["max.compaction.lag.ms"], 10, 64); err == nil && lag < int64(100*365*24*time.Hour/time.Millisecond) {
 		until := r.Now().Add(time.Duration(lag) * time.Millisecond)
 		old.Until, old.For = &until, ""
@@ -129,15 +129,15 @@ func (r *run) snapshots(ctx context.Context) error {
 				v := e.Manifest.Position()
 				where += fmt.Sprintf(", %d-%d-%d of %s", v[0], v[1], v[2], e.Manifest.WrittenAt.UTC().Format(time.RFC3339))
 			}
-			r.res.Remains = append(r.res.Remains, Remains{Where: where, What: "what the store had then", For: "until it is pruned (tidemark snapshot prune)"})
+			r.res.Remains = append(r.res.Remains, Remains{Where: where, What: "the state of the store at that time", For: "until it is pruned (tidemark snapshot prune)"})
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// erasedBefore reports whether a snapshot whose position in chat.reads is next has all erasures of
-// its partition. A partition without any has nothing of the user to forget; where an earlier run
-// erased, it is not known.
+// erasedBefore reports whether a snapshot whose position in chat.reads is next includes all
+// erasures of its partition. A partition without an erasure has nothing of the user. For a
+// partition that an earlier run erased, the answer is unknown.
 func (r *run) erasedBefore(partition int32, next int64) bool {
 	switch at, any := r.erased[partition]; {
 	case r.early[partition]:

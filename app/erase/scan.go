@@ -8,10 +8,10 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Scan looks for what an erasure left behind: channels that know more of the user than that they
-// were erased, keys of Redis, snapshots from before. first is the certificate of the erasure, which
-// says where it is in the topics. It returns what it found, in words, and a certificate to sign if
-// that is nothing.
+// Scan searches for traces after an erasure: channels that hold more about the user than the
+// erasure, keys of Redis, and snapshots from before. first is the certificate of the erasure, which
+// has the erasure's place in the topics. Scan returns its findings as sentences, or if there are
+// none, a certificate to sign.
 func Scan(ctx context.Context, c Config, first *Certificate) (*Certificate, []string, error) {
 	if first.Kind != KindErasure || first.User != c.User || first.Result == nil {
 		return nil, nil, fmt.Errorf("the certificate is not of the erasure of %q", c.User)
@@ -24,7 +24,7 @@ func Scan(ctx context.Context, c Config, first *Certificate) (*Certificate, []st
 	var found []string
 	for _, ch := range r.res.Channels {
 		if !ch.Done {
-			found = append(found, fmt.Sprintf("channel %q knows of the user", ch.ChannelID))
+			found = append(found, fmt.Sprintf("channel %q holds data about the user", ch.ChannelID))
 		}
 	}
 	if r.Redis != nil {
@@ -42,7 +42,7 @@ func Scan(ctx context.Context, c Config, first *Certificate) (*Certificate, []st
 	for _, ch := range first.Result.Channels {
 		id, err := events.ParseRecordID(ch.ErasedAt)
 		partition := events.PartitionOf([]byte(ch.ChannelID), r.inputs)
-		if err != nil { // an erasure before the first one
+		if err != nil { // the position before the first erasure
 			r.early[partition] = true
 			continue
 		}
@@ -53,7 +53,7 @@ func Scan(ctx context.Context, c Config, first *Certificate) (*Certificate, []st
 	}
 	for _, s := range r.res.Snapshots {
 		if !s.Erased {
-			found = append(found, fmt.Sprintf("the snapshot of partition %d of %s is of before the erasure", s.Partition, s.At.UTC().Format("2006-01-02 15:04")))
+			found = append(found, fmt.Sprintf("the snapshot of partition %d of %s is from before the erasure", s.Partition, s.At.UTC().Format("2006-01-02 15:04")))
 		}
 	}
 	second := r.res.Certificate(r.Now())

@@ -32,7 +32,7 @@ func (r *run) write(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("channel %q: %w", c.ChannelID, err)
 		}
-		// It blocks while the client's buffer is full.
+		// Produce blocks while the client's buffer is full.
 		r.Kafka.Produce(ctx, &kgo.Record{Topic: r.Topics.Inputs[in], Key: []byte(c.ChannelID), Value: value}, func(rec *kgo.Record, err error) {
 			if err != nil {
 				cancel(fmt.Errorf("channel %q: not written to %s: %w", c.ChannelID, r.Topics.Inputs[in], err))
@@ -71,7 +71,7 @@ func (r *run) write(ctx context.Context) error {
 			return err
 		}
 	}
-	// Flush fails with ctx alone, and then the cause says why.
+	// Flush fails only with ctx, and its cause is the reason.
 	if err := r.Kafka.Flush(ctx); err != nil && context.Cause(ctx) == nil {
 		return fmt.Errorf("writing: %w", err)
 	}
@@ -92,7 +92,7 @@ func (r *run) awaitFold(ctx context.Context) error {
 	r.Report("waiting for the fold", 0, 0)
 	all, err := r.list(ctx, r.res.After)
 	if err != nil {
-		return fmt.Errorf("the events are written, but it is not known whether they are folded: %w", err)
+		return fmt.Errorf("the events are written, but whether they are folded is unknown: %w", err)
 	}
 	meant := map[string]bool{}
 	for _, c := range r.res.Channels {

@@ -23,19 +23,19 @@ type Letter struct {
 	Offset    int64     `json:"offset"`
 	Written   time.Time `json:"written"`
 	Reason    string    `json:"reason"`
-	Code      string    `json:"code,omitempty"` // of the reason, as in package codes
+	Code      string    `json:"code,omitempty"` // of the reason, see package codes
 	Detail    string    `json:"detail"`
 	Topic     string    `json:"topic"` // where it came from
-	From      string    `json:"from"`  // partition/offset there
+	From      string    `json:"from"`  // partition/offset in that topic
 	Key       string    `json:"key"`
 	Bytes     int       `json:"bytes"`
-	LeftOut   string    `json:"left_out,omitempty"` // what was too large to be copied
+	LeftOut   string    `json:"left_out,omitempty"` // the part that was too large to copy
 
 	Record *kgo.Record `json:"-"`
 	At     time.Time   `json:"-"` // the record's own timestamp; zero if unknown
 }
 
-// Of reads a dead letter's headers. Those that are missing stay empty.
+// Of reads the headers of a dead letter. Missing ones stay empty.
 func Of(r *kgo.Record) Letter {
 	l := Letter{
 		Partition: r.Partition, Offset: r.Offset, Written: r.Timestamp.UTC(), Key: string(r.Key), Bytes: len(r.Value), Record: r,
@@ -72,15 +72,15 @@ var added = []string{
 	processor.HeaderDetail, processor.HeaderTimestamp, processor.HeaderLeftOut,
 }
 
-// Origin is where the record came from, topic/partition/offset.
+// Origin is the place of the original record, topic/partition/offset.
 func (l *Letter) Origin() string { return l.Topic + "/" + l.From }
 
-// Place is where the letter is, partition/offset.
+// Place is the place of the letter, partition/offset.
 func (l *Letter) Place() string { return fmt.Sprintf("%d/%d", l.Partition, l.Offset) }
 
-// Again is the record to write. Its key is the channel of the event: a wrong one is a reason to be
-// a dead letter. With force it is made, too, of a value that this build would refuse again. Of a
-// letter that is no whole copy there is none.
+// Again returns the record to write. Its key is the channel of the event, because a wrong key is a
+// reason for a dead letter. With force it also returns one for a value that this build would refuse
+// again. An incomplete copy has none.
 func (l *Letter) Again(check *Checker, force bool) (*kgo.Record, error) {
 	if events.Unprefixed(l.Topic, events.InputTopics[:]...) == "" {
 		return nil, fmt.Errorf("its header names topic %q, which is not an input", l.Topic)
@@ -104,7 +104,7 @@ func (l *Letter) Again(check *Checker, force bool) (*kgo.Record, error) {
 	return r, nil
 }
 
-// Checker judges values as the processor does. The zero value works; it is not safe for concurrent
+// Checker checks values like the processor. The zero value works; it is not safe for concurrent
 // use.
 type Checker struct {
 	decoder  events.Decoder
@@ -113,8 +113,8 @@ type Checker struct {
 	delivery events.Delivery
 }
 
-// Check returns the channel of an input's value, or why the processor would not take it. The
-// topic's name may have a prefix.
+// Check returns the channel of an input's value, or the reason why the processor would refuse it.
+// The topic's name may have a prefix.
 func (c *Checker) Check(topic string, value []byte) ([]byte, error) {
 	now := time.Now().UnixMilli()
 	var channel []byte

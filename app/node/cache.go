@@ -9,9 +9,9 @@ import (
 
 // addCache adds the role that fills Redis. Redis need not answer yet.
 //
-// A Redis that is down, slow or still being filled takes no node out of service: partitions are
-// folded and queries answered without it. So the cache's lines are shown, and decide about /readyz
-// only where there is nothing else.
+// A Redis that is down, slow or not yet filled takes no node out of service, because folding and
+// queries do not need it. So /readyz shows the cache's lines, but they decide only on a node with
+// no other role.
 func (n *Node) addCache() error {
 	c := &n.cfg
 	o, err := c.Redis.Options()

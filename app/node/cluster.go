@@ -22,21 +22,21 @@ func (n *Node) report() cluster.Report {
 	}
 }
 
-// proof is what this node proves to others that it is one with, and judges them by.
+// proof is the node's proof for other nodes, and the check of theirs.
 func (n *Node) proof() *peer.Proof {
 	p := n.cfg.Peers
 	p.RelayKey, p.Self = n.processor.RelayKey, n.cfg.Advertise
 	return &p
 }
 
-// asker asks all nodes of the group, for the page.
+// asker queries all nodes of the group, for the page.
 func (n *Node) asker(owners ui.Node) *cluster.Asker {
 	return &cluster.Asker{
 		Self: n.report, Members: n.members, Partitions: owners.Partitions, Owner: owners.Owner, Proof: n.proof(), Transport: query.PeerTransport(n.cfg.PeerTLS),
 	}
 }
 
-// members asks Kafka for the members of the group.
+// members reads the members of the group from Kafka.
 func (n *Node) members(ctx context.Context) ([]processor.Member, error) {
 	groups, err := kadm.NewClient(n.client).DescribeGroups(ctx, n.cfg.Group)
 	if err == nil {

@@ -44,7 +44,7 @@ type Config struct {
 	InstanceID     string
 	SessionTimeout time.Duration
 	StoreRetention time.Duration
-	// NoBreaker folds on however many records are bad: they go to the dead letters.
+	// NoBreaker keeps folding when most records are bad; they go to the dead letters.
 	NoBreaker bool
 	// CheckChannels is how many random channels a minute are derived from the log again and compared
 	// with what the node answers (package recheck); 0: none.
@@ -54,26 +54,26 @@ type Config struct {
 	SnapshotEvery time.Duration
 	// Advertise is the URL at which other nodes reach this one's queries; empty: they cannot.
 	Advertise string
-	// Listener is where HTTP is served. The node closes it.
+	// Listener serves HTTP. The node closes it.
 	Listener net.Listener
-	// AdminListener, if set, is where /metrics, /admin/ and profiles are served, which Listener
-	// then does not have. The node closes it.
+	// AdminListener, if set, serves /metrics, /admin/ and profiles, and Listener then does not. The
+	// node closes it.
 	AdminListener net.Listener
-	// Edge is what all listeners have in common; Keys, Refused, Registerer and Logger are filled
-	// in.
+	// Edge is the common configuration of all listeners. The node fills in Keys, Refused,
+	// Registerer and Logger.
 	Edge edge.Config
 	// Audit is the audit log; nil: there is none. The code that opened it closes it, after the
 	// node.
 	Audit *audit.Log
-	// Limits bound what callers of queries and ingest may cost. Bodies: an eighth of Memory by
+	// Limits bound the cost of callers of queries and ingest. Bodies is an eighth of Memory by
 	// default.
 	Limits query.Limits
 	// TLS, if set, configures the listener.
 	TLS *tls.Config
 	// PeerTLS, if set, configures calls to other nodes whose URLs are https.
 	PeerTLS *tls.Config
-	// Memory is the limit that the process shares out (config.Memory); 0: none, and each part has
-	// its own default.
+	// Memory is the limit that the process divides (config.Memory); 0: none, and each part has its
+	// own default.
 	Memory config.Bytes
 	// ThreadsAlways lists followed threads whatever their age, where 30 days is usual (DESIGN
 	// §4.7). All nodes of a group should have the same.
@@ -81,7 +81,7 @@ type Config struct {
 	// RedisValues and RedisKeys are as Values and Keys in cache.Config.
 	RedisValues string
 	RedisKeys   []string
-	// SQL is the database of the role sql, and SQLFlush says when it is written.
+	// SQL is the database of the role sql, and SQLFlush the rule for its writes.
 	SQL      *sqlsink.Address
 	SQLFlush sqlsink.Flush
 	// UI, if set, serves the page at / and /ui/. The node fills in all fields but Demo and
@@ -94,8 +94,7 @@ type Config struct {
 
 	// Verifier judges the tokens of callers of queries and sockets; nil: there are no keys.
 	Verifier *auth.Verifier
-	// Peers is what this node proves to others that it is one with. Its relay keys are the node's
-	// own.
+	// Peers is this node's proof for other nodes. Its relay keys are the node's own.
 	Peers peer.Proof
 	// Gateway configures the role gateway. The node fills in its own parts (brokers, topics,
 	// queries, Redis, metrics). All fields may be zero.
@@ -117,7 +116,7 @@ type Config struct {
 func (c *Config) CloseListeners() {
 	for _, l := range []net.Listener{c.Listener, c.AdminListener} {
 		if l != nil {
-			_ = l.Close() // nothing was taken from it
+			_ = l.Close() // it was never used
 		}
 	}
 }

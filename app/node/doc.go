@@ -7,8 +7,8 @@
 //
 //	config.go     Config
 //	node.go       Node: starts, runs and stops the parts
-//	ready.go      what the node says about itself to probes and to other nodes
-//	router.go     the processor as the query service sees it
+//	ready.go      the node's state for probes and for other nodes
+//	router.go     the processor in the query service's view
 //	cache.go      the role cache
 //	sql.go        the role sql
 //	gateway.go    the role gateway

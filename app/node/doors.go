@@ -24,7 +24,7 @@ import (
 const (
 	// adminConnections bounds the connections of the operators' listener.
 	adminConnections = 256
-	// streamWrite bounds each write of an answer that lasts.
+	// streamWrite bounds each write of a long answer.
 	streamWrite = 30 * time.Second
 )
 
@@ -41,7 +41,7 @@ func (n *Node) addDoors() {
 	c.Keys, c.Registerer, c.Logger = n.cfg.Verifier != nil, n.registry, n.cfg.Logger.With("role", "http")
 	c.Refused = n.refusedAtTheDoor
 	if u, err := url.Parse(n.cfg.Advertise); err == nil && u.Hostname() != "" {
-		c.Hosts = append(slices.Clone(c.Hosts), u.Hostname()) // as other nodes call this one
+		c.Hosts = append(slices.Clone(c.Hosts), u.Hostname()) // the host at which other nodes call this one
 	}
 	if c.MaxConnections == 0 {
 		sockets := 0
@@ -62,7 +62,7 @@ func (n *Node) addDoors() {
 	}
 }
 
-// refusedAtTheDoor notes a request that no handler saw. It leaves out the path, which may be any
+// refusedAtTheDoor records a request that no handler saw. It leaves out the path, which may be any
 // text of the sender.
 func (n *Node) refusedAtTheDoor(r *http.Request, why string) {
 	e := audit.Of(r.Context(), audit.Refusal, "/", r.RemoteAddr)
@@ -83,7 +83,7 @@ func (n *Node) handler() http.Handler {
 			Peers: n.cfg.Peers, Audit: n.cfg.Audit, Transport: query.PeerTransport(n.cfg.PeerTLS), Limits: n.limits(),
 			Registerer: n.registry, Logger: n.cfg.Logger.With("role", "query"), Trace: n.traces.engine, Spans: n.traces.calls,
 		})
-		g := n.cfg.Gateway // the list of origins is one for sockets and calls
+		g := n.cfg.Gateway // sockets and calls share one list of origins
 		rest = crossorigin.Handler(crossorigin.Config{Origins: g.Origins, Loopback: g.LoopbackOrigins}, rest)
 	}
 	var mux *http.ServeMux
@@ -106,7 +106,7 @@ func (n *Node) handler() http.Handler {
 	return mux
 }
 
-// adminHandler serves operators at a listener of their own, the only one with profiles.
+// adminHandler serves operators on a listener of their own, the only one with profiles.
 func (n *Node) adminHandler() http.Handler {
 	mux := obs.Mux(n.Ready, n.metrics(), nil)
 	n.serveAdmin(mux)
@@ -146,7 +146,7 @@ func (n *Node) limits() query.Limits {
 // serve serves a listener until drain.
 func (n *Node) serve(d served) error { return d.Serve(d.listener, n.cfg.TLS) }
 
-// drain answers the calls that are under way, and cuts off what takes longer than drainTimeout.
+// drain answers the calls in progress, and cuts off those that take longer than drainTimeout.
 func (n *Node) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 )
 
 // addGateway adds the role that serves sockets. It reads through this node's own query service,
-// which forwards to the owners: so it needs the role query.
+// which forwards to the owners, so it needs the role query.
 func (n *Node) addGateway(partitions int32) error {
 	c := &n.cfg
 	o, err := c.Redis.Options()

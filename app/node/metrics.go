@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/internal/config"
 )
 
-// memoryMetrics are the shares of a memory limit, so that a rule can compare them with the memory
-// in use.
+// memoryMetrics are the shares of a memory limit, so that an alert can compare them with the used
+// memory.
 func memoryMetrics(m config.Memory) prometheus.Collector {
 	shares := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "tidemark_memory_share_bytes", Help: "Shares of the memory limit (--memory): limit, heap, cache, queue. The hot state must fit into the heap.",
@@ -23,8 +23,8 @@ func memoryMetrics(m config.Memory) prometheus.Collector {
 	return shares
 }
 
-// redisMetrics time the calls to Redis from outside of its client, including the wait for a
-// connection and the client's retries.
+// redisMetrics times the calls to Redis outside of its client, including the wait for a connection
+// and the client's retries.
 type redisMetrics struct {
 	seconds *prometheus.HistogramVec
 	errors  *prometheus.CounterVec

@@ -30,7 +30,7 @@ import (
 	"github.com/tidemark/tidemark/processor"
 )
 
-// Node is a node that was made and not yet run.
+// Node is a node that was made but does not run yet.
 type Node struct {
 	cfg      Config
 	registry *prometheus.Registry
@@ -40,12 +40,12 @@ type Node struct {
 
 	redis        *redis.Client // of the role cache
 	redisMetrics *redisMetrics // of both roles that use Redis; nil without them
-	client       *kgo.Client   // asks about topics, and produces what is published
+	client       *kgo.Client   // reads metadata of topics, and produces ingested events
 	processor    *processor.Processor
-	past         *travel.Guide    // nil where this node folds nothing
+	past         *travel.Guide    // nil if this node folds nothing
 	sockets      *redis.Client    // of the role gateway
 	gateway      *gateway.Gateway // nil without the role
-	router       *router          // instead of the processor's own answers, where this node folds nothing
+	router       *router          // replaces the processor's own answers if this node folds nothing
 	ui           *ui.UI           // nil: no page
 	verifying    sync.Mutex       // held while a partition is compared
 	parts        []part
@@ -61,11 +61,11 @@ type part struct {
 	name  string
 	run   func(context.Context) error
 	ready func() (bool, []string)
-	early bool // it begins to stop before the calls under way are answered: it takes long, and they do not need it
+	early bool // it begins to stop before the calls in progress are answered, because it takes long and they do not need it
 }
 
-// New connects to Kafka and makes the node. It fails, in words, if the brokers do not answer or the
-// topics are not there. The caller runs the node, or closes the listener.
+// New connects to Kafka and makes the node. It fails if the brokers do not answer or the topics are
+// missing; the error has the way out. The caller runs the node, or closes the listener.
 func New(ctx context.Context, c Config) (_ *Node, err error) {
 	c, err = c.withDefaults()
 	if err != nil {
@@ -141,7 +141,7 @@ func (n *Node) connect(ctx context.Context) (*kgo.Client, error) {
 }
 
 // partitions returns the partition count of the inputs. The parts that use the topics check that
-// all of them fit together.
+// the counts fit together.
 func (n *Node) partitions(ctx context.Context) (int32, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.Patience)
 	defer cancel()
@@ -190,10 +190,10 @@ func (n *Node) addProcessor(partitions int32) error {
 // Run serves until ctx is done, then stops cleanly and returns nil. If a part fails the node stops
 // as well, and the error names the part.
 //
-// The order of a stop: first /readyz answers 503, streams end, sockets are closed and open calls
+// A stop has this order. First /readyz answers 503, streams end, sockets are closed and open calls
 // are answered. Then partitions finish, publish, write their stores and are handed over. All steps
-// share one deadline, StopTimeout from the beginning of the stop, whatever brokers, Redis or disks
-// do.
+// share one deadline, StopTimeout from the beginning of the stop, even if brokers, Redis or disks
+// hang.
 func (n *Node) Run(ctx context.Context) error {
 	c := &n.cfg
 	if n.memory.Limit > 0 {
@@ -269,10 +269,10 @@ func (n *Node) Run(ctx context.Context) error {
 // stopMargin is how much longer than its parts a stop may take.
 const stopMargin = 2 * time.Second
 
-// drainTimeout bounds how long calls under way may take when the node stops.
+// drainTimeout bounds how long calls in progress may take when the node stops.
 const drainTimeout = 3 * time.Second
 
-// release gives back what New took.
+// release gives back the resources of New.
 func (n *Node) release() {
 	n.stop()
 	if n.processor != nil && (n.router != nil || !n.ran) {
@@ -282,7 +282,7 @@ func (n *Node) release() {
 		n.client.Close()
 	}
 	if n.sockets != nil {
-		_ = n.sockets.Close() // presence runs out by itself
+		_ = n.sockets.Close() // presence expires by itself
 	}
 	if n.redis != nil {
 		_ = n.redis.Close() // its writes are done, or will be repeated

@@ -19,17 +19,17 @@ func (n *Node) Ready() obs.Readiness {
 		r.Lines = append(r.Lines, lines...)
 	}
 	if err := n.speechless(); err != nil {
-		r.Ready = r.Ready && n.cfg.Roles.Has(config.RoleProcessor) // which answers for its own partitions
+		r.Ready = r.Ready && n.cfg.Roles.Has(config.RoleProcessor) // the node's own partitions
 		r.Lines = append(r.Lines, "query: "+err.Error())
 	}
-	// That others do not believe this node does not decide: one of them that is set wrong would
-	// take all nodes out of service.
+	// Other nodes' refusals of this node's proof do not decide: one misconfigured node would take
+	// all nodes out of service.
 	r.Lines = append(r.Lines, n.cfg.Peers.Doubts.Lines()...)
 	return r
 }
 
-// speechless returns why this node cannot call other nodes now, such as an expired token of its
-// own. It is nil if it can, or if the role gateway reports the reason already.
+// speechless returns the reason why this node cannot call other nodes now, such as an expired token
+// of its own. It is nil if the node can, or if the role gateway reports the reason already.
 func (n *Node) speechless() error {
 	if n.cfg.Verifier == nil || n.gateway != nil || !n.cfg.Roles.Has(config.RoleQuery) {
 		return nil

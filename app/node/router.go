@@ -7,9 +7,8 @@ import (
 )
 
 // router answers for a node that folds nothing: it owns no partition and forwards every call to the
-// owners. It asks a processor that never joins the group, and takes the partition count from the
-// topics as they were at the start: a group whose count changes is another group (DESIGN §12,
-// reshard).
+// owners. It uses a processor that never joins the group. The partition count is that of the topics
+// at the start, because a group whose count changes is another group (DESIGN §12, reshard).
 type router struct {
 	*processor.Processor
 	partitions int32
@@ -18,10 +17,10 @@ type router struct {
 // Partitions is the partition count of the input topics.
 func (r router) Partitions() int32 { return r.partitions }
 
-// closeUnrun releases the resources of a processor that never ran: Run with a done context does
+// closeUnrun releases the resources of a processor that never ran. Run with a done context does
 // nothing else.
 func closeUnrun(p *processor.Processor) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = p.Run(ctx) // nothing was begun that could fail
+	_ = p.Run(ctx) // nothing was started that could fail
 }

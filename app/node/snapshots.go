@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// snapshotsFresh is for how long a list of snapshots is shown before the bucket is asked again.
+	// snapshotsFresh is how long a list of snapshots is reused.
 	snapshotsFresh = 15 * time.Second
-	// snapshotsWait bounds how long the bucket is waited for.
+	// snapshotsWait bounds the wait for the bucket.
 	snapshotsWait = 5 * time.Second
 )
 
-// snapshotLister lists the newest snapshot of each partition for the page. Pages ask every second,
+// snapshotLister lists the newest snapshot of each partition for the page. Pages poll every second,
 // and a bucket may be far away and cost money per call. So an answer is reused for a while, and
 // only one request at a time goes to the bucket.
 type snapshotLister struct {
@@ -32,8 +32,8 @@ type snapshotLister struct {
 	err    error
 }
 
-// get returns the newest snapshots, at most snapshotsFresh old unless another request is under way,
-// and why some could not be read.
+// get returns the newest snapshots, at most snapshotsFresh old unless another request is in
+// progress, and the reason why some could not be read.
 func (l *snapshotLister) get(ctx context.Context) ([]ui.Snapshot, error) {
 	if l.asking.TryLock() {
 		defer l.asking.Unlock()
@@ -56,7 +56,7 @@ func (l *snapshotLister) latest() (time.Time, []ui.Snapshot, error) {
 	return l.at, l.list, l.err
 }
 
-// read asks the bucket. A partition that cannot be read hides no other.
+// read queries the bucket. An unreadable partition hides no other.
 func (l *snapshotLister) read(ctx context.Context) ([]ui.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, snapshotsWait)
 	defer cancel()
@@ -72,7 +72,7 @@ func (l *snapshotLister) read(ctx context.Context) ([]ui.Snapshot, error) {
 			errs = append(errs, fmt.Errorf("the snapshots of partition %d: %w", n, err))
 			continue
 		}
-		for _, e := range entries { // the newest first, those that cannot be used last
+		for _, e := range entries { // newest first, unusable ones last
 			if e.Err != nil {
 				errs = append(errs, e.Err)
 			}

@@ -8,8 +8,8 @@ import (
 )
 
 // addSQL adds the role that writes the outputs to PostgreSQL. The database need not answer yet. As
-// with the cache, it takes no node out of service: its lines are shown, and decide about /readyz
-// only where there is nothing else.
+// with the cache, it takes no node out of service: /readyz shows its lines, but they decide only on
+// a node with no other role.
 func (n *Node) addSQL() error {
 	c := &n.cfg
 	if c.SQL == nil {

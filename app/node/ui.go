@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/internal/config"
 )
 
-// addUI adds the page. Its feed is no reason for a node not to be ready.
+// addUI adds the page. The state of its feed does not affect the node's readiness.
 func (n *Node) addUI() error {
 	c := *n.cfg.UI
 	c.Kafka, c.Topics, c.Metrics, c.Stopping = n.cfg.Kafka, n.cfg.Topics, n.registry, n.stopping

@@ -13,14 +13,14 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// askers is how many questions to Redis are under way at once: each waits for an answer far longer
-// than either side works.
+// askers is how many queries to Redis are in progress at once, because each waits far longer for an
+// answer than either side works.
 const askers = 16
 
-// epochKey is the key that says that Redis is complete (docs/redis.md).
+// epochKey is the key that exists while Redis is complete (docs/redis.md).
 const epochKey = "tidemark:epoch"
 
-// partition compares the channels of a partition, and the users who have anything to do with them.
+// partition compares the channels of a partition, and the users with any state in them.
 func (r *redisCheck) partition(ctx context.Context, number int32, p *projections.Partition) error {
 	r.partitions[number], r.all = p.Position(), p.Identity().Partitions
 	only := r.only[number]
@@ -70,8 +70,7 @@ func (r *redisCheck) channel(ctx context.Context, number int32, p *projections.P
 	}
 	fields := channelFields(&want, got)
 	if got != nil && !wrong(fields) || got == nil && want.HeadSeq == 0 && want.MemberCount == 0 {
-		// Of a channel that is known only by a leave, an edit, a deletion or a purge nothing is
-		// ever published.
+		// Nothing is ever published for a channel that has only leaves, edits, deletions or purges.
 		return nil
 	}
 	if newer, err := r.channelBeyond(ctx, number, id); err != nil {
@@ -88,7 +87,7 @@ func (r *redisCheck) channel(ctx context.Context, number int32, p *projections.P
 	return nil
 }
 
-// channelFields are those of a channel's hash; none without a hash.
+// channelFields are the fields of a channel's hash; none without a hash.
 func channelFields(want *projections.ChannelView, got *cache.Channel) []field {
 	if got == nil {
 		return nil
@@ -154,7 +153,7 @@ func (r *redisCheck) user(ctx context.Context, number int32, p *projections.Part
 	if err := r.threads(ctx, number, p, user, channels); err != nil {
 		return err
 	}
-	for id, e := range inbox { // of channels in which the user has done nothing, as far as this partition knows
+	for id, e := range inbox { // channels without any state of the user in this partition
 		if r.of(id) == number {
 			r.stray(number, user, e)
 		}
@@ -182,7 +181,7 @@ func (r *redisCheck) entry(number int32, v *projections.View, e *cache.Entry, la
 	}
 	fields = append(fields, saidFields(e, v, lags)...)
 	if lags {
-		// It is behind, and never ahead.
+		// The pointer in Redis is behind, and never ahead.
 		fields = append(fields, field{"last_read_seq", u(e.LastReadSeq), u(min(e.LastReadSeq, v.LastRead.Seq))})
 		if e.Known {
 			fields = append(fields, field{"unread", u(e.Unread), u(max(e.Unread, v.Unread))}, field{"mentions", u(e.Mentions), u(max(e.Mentions, v.Mentions))})
@@ -216,7 +215,7 @@ func (r *redisCheck) pointer(number int32, v *projections.View, hash map[string]
 		{"last_read_id", hash["last_read_id"], shownID(v.LastRead.MessageID, v.LastRead.Seq, hash["last_read_id"])},
 	}
 	r.fields(number, v.ChannelID, v.UserID, key, "", fields)
-	if wrong(fields) { // a pointer is written with its entry, if that is not there already
+	if wrong(fields) { // a missing pointer is written with its entry
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.spoil(cache.InboxKey(v.UserID), v.ChannelID)

@@ -14,19 +14,19 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// RedisResult is what was found in Redis.
+// RedisResult is the result for Redis.
 type RedisResult struct {
 	Channels    int  `json:"channels"` // compared
 	Pairs       int  `json:"pairs"`    // users in channels, compared
 	Threads     int  `json:"threads"`  // users in threads that they follow, compared
-	Unknown     int  `json:"unknown"`  // of these, counts of large channels that Redis does not claim to know
-	Newer       int  `json:"newer"`    // of these, those that are further than the store, and so not compared
-	Late        int  `json:"late"`     // of these, those of which the topics have a record that no cache has read yet
+	Unknown     int  `json:"unknown"`  // of these, counts of large channels that Redis marks as unknown
+	Newer       int  `json:"newer"`    // of these, values that are newer than the store, and so not compared
+	Late        int  `json:"late"`     // of these, values with a newer record in the topics that no cache has read yet
 	Differences int  `json:"differences"`
-	Repaired    bool `json:"repaired"` // what was wrong is taken out, and a cache that runs fills Redis again
+	Repaired    bool `json:"repaired"` // wrong values are removed, and a running cache fills Redis again
 }
 
-// redisCheck compares Redis with rebuilt stores, as a reader of the cache would see it.
+// redisCheck compares Redis with rebuilt stores, in the way in which a reader of the cache sees it.
 type redisCheck struct {
 	c      *Config
 	reader *cache.Reader
@@ -34,20 +34,20 @@ type redisCheck struct {
 	only   map[int32]*places // nil: everything
 	all    int32             // partitions of the topics
 
-	partitions map[int32]projections.Position // compared, as of there
+	partitions map[int32]projections.Position // the compared ones, with their positions
 	channels   map[string]bool
 
 	mu      sync.Mutex   // of what follows
 	found   []Difference // the first maxConfirmed
 	out     *RedisResult
 	visited map[visit]bool
-	wrong   map[string]map[string]bool // key -> fields that are wrong; without fields the key is
+	wrong   map[string]map[string]bool // key -> wrong fields; without fields the whole key is wrong
 }
 
-// places are channels and users in a partition that are looked at again.
+// places are channels and users in a partition that are checked again.
 type places struct{ channels, users map[string]bool }
 
-// placesOf are those of differences, by partition.
+// placesOf returns the places of differences, by partition.
 func placesOf(list []Difference) map[int32]*places {
 	all := map[int32]*places{}
 	for _, d := range list {
@@ -72,13 +72,13 @@ type visit struct {
 }
 
 func newRedisCheck(ctx context.Context, c *Config, only map[int32]*places) (*redisCheck, error) {
-	reader := cache.NewReader(c.Redis).At(time.UnixMilli(0)) // when no level had ended: as they were said
+	reader := cache.NewReader(c.Redis).At(time.UnixMilli(0)) // at this time no level has ended, so all levels are as they were set
 	complete, err := reader.Complete(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !complete {
-		return nil, errors.New("what Redis holds is not complete (it has no " + epochKey + ", or one of another version): run a node with the role cache, wait until it has filled Redis, and compare again; or compare without Redis (--no-redis)")
+		return nil, errors.New("Redis is not complete (it has no " + epochKey + ", or one of another version): run a node with the role cache, wait until it has filled Redis, and compare again; or compare without Redis (--no-redis)")
 	}
 	f, err := reader.Format(ctx)
 	if err != nil {
@@ -107,8 +107,7 @@ func (r *redisCheck) count(n *int) {
 	*n++
 }
 
-// spoil makes a field of a hash, or with no field the key, one of those that repair takes out. mu
-// is held.
+// spoil marks a field of a hash, or with no field the key, for removal by repair. mu is held.
 func (r *redisCheck) spoil(key, field string) {
 	if r.wrong[key] == nil {
 		r.wrong[key] = map[string]bool{}
@@ -118,7 +117,7 @@ func (r *redisCheck) spoil(key, field string) {
 	}
 }
 
-// inOrder sorts the new findings, independently of who found them first: channels before users.
+// inOrder sorts the new findings in a fixed order: channels before users.
 func (r *redisCheck) inOrder(from int) {
 	slices.SortStableFunc(r.found[from:], func(a, b Difference) int {
 		return cmp.Or(cmp.Compare(min(len(a.User), 1), min(len(b.User), 1)), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.User, b.User),
@@ -126,10 +125,10 @@ func (r *redisCheck) inOrder(from int) {
 	})
 }
 
-// field is one that is compared.
+// field is a compared field.
 type field struct{ name, is, want string }
 
-// wrong reports whether any is.
+// wrong reports whether any field differs.
 func wrong(fields []field) bool {
 	return slices.ContainsFunc(fields, func(f field) bool { return f.is != f.want })
 }
@@ -144,8 +143,8 @@ func (r *redisCheck) fields(number int32, channel, user, key, of string, fields 
 
 func u(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// shownID is the id that Redis may show for a message: once it has left the index the state does
-// not know it, and Redis may.
+// shownID returns the id that Redis may show for a message. Once the id has left the index, the
+// state does not have it, but Redis may.
 func shownID(id string, seq uint32, is string) string {
 	if id == "" && seq > 0 {
 		return is
@@ -162,16 +161,16 @@ func millis(ms int64, none bool) string {
 
 func (r *redisCheck) of(channel string) int32 { return events.PartitionOf([]byte(channel), r.all) }
 
-// compares reports whether a channel is of a partition that is compared.
+// compares reports whether a channel is in a compared partition.
 func (r *redisCheck) compares(channel string) (number int32, ok bool) {
 	number = r.of(channel)
 	_, ok = r.partitions[number]
 	return number, ok
 }
 
-// lags reports whether an entry may say less than the store: in a large channel messages make no
-// delta, and what they do to a pointer that an open time target moves is told when the target
-// closes (DESIGN §7).
+// lags reports whether an entry may be older than the store. In a large channel, messages make no
+// delta. If an open time target moves a pointer there, the fold publishes it when the target closes
+// (DESIGN §7).
 func (r *redisCheck) lags(p *projections.Partition, v *projections.View, shown events.Stamp) bool {
 	return v.Large && shown.M < v.Stamp.M && p.FollowsTime(v.UserID, v.ChannelID)
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// outputRecord names what a record of the compacted topics is about.
+// outputRecord names the object of a record of the compacted topics.
 type outputRecord struct {
 	channels bool // of tidemark.channels
 	key      string
 }
 
-// record is that of which Redis would have had the value.
+// record returns the record whose value Redis would have.
 func (d *Difference) record() outputRecord {
 	if d.User == "" {
 		return outputRecord{true, d.Channel}
@@ -29,8 +29,8 @@ func (d *Difference) record() outputRecord {
 	return outputRecord{false, string(events.AppendUnreadKey(nil, []byte(d.User), []byte(d.Channel), thread))}
 }
 
-// late returns the records of differences that the topics have beyond the caches' cursors. Redis
-// does not have them yet because a cache was stopped or is behind. It reads the topics beyond the
+// late returns the differences for which the topics have records beyond the caches' cursors. Redis
+// does not have them yet, because a cache was stopped or is behind. It reads the topics beyond the
 // cursors, for partitions with differences.
 func (v *verification) late(ctx context.Context, kept []Difference) (map[outputRecord]bool, error) {
 	unread, channels := v.Topics.Unread, v.Topics.Channels
@@ -55,7 +55,7 @@ func (v *verification) late(ctx context.Context, kept []Difference) (map[outputR
 		err = ends.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the ends of %s and %s are not known, so whether the cache is behind is unknown: %w", unread, channels, err)
+		return nil, fmt.Errorf("the ends of %s and %s are unknown, and so is whether the cache is behind: %w", unread, channels, err)
 	}
 	wanted, from := map[outputRecord]bool{}, map[string]map[int32]kgo.Offset{}
 	left := map[string]map[int32]int64{}
@@ -82,7 +82,7 @@ func (v *verification) late(ctx context.Context, kept []Difference) (map[outputR
 	for more := len(from) > 0; more; {
 		fetches := client.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
-			return nil, fmt.Errorf("records that no cache has read yet: %w", err)
+			return nil, fmt.Errorf("reading the records that no cache has read yet: %w", err)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
 			if k := (outputRecord{r.Topic == channels, string(r.Key)}); wanted[k] {

@@ -10,9 +10,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// saidFields are those of an entry that tell what the user says of the channel, as they say it:
-// whether a level has ended is judged where somebody answers. Where the entry lags or the reader
-// has to ask, neither ask nor how long the channel stays filed is promised.
+// saidFields are the fields of an entry with the user's settings of the channel, as they were set:
+// each answer evaluates whether a level has ended. If the entry lags or has `ask`, neither ask nor
+// the position of the filing is promised.
 func saidFields(e *cache.Entry, v *projections.View, lags bool) []field {
 	f := []field{
 		{"level", events.LevelNames[e.Levels.Level], events.LevelNames[v.Level]},
@@ -34,8 +34,8 @@ func saidFields(e *cache.Entry, v *projections.View, lags bool) []field {
 	return f
 }
 
-// mentionFields are those of mentions that came with fold version 2; a large channel does not tell
-// the first one.
+// mentionFields are the fields of mentions that came with fold version 2; a large channel has no
+// first one.
 func mentionFields(e *cache.Entry, direct uint32, first projections.Ref) (f []field) {
 	if e.Stamp.FoldVersion < 2 {
 		return nil
@@ -50,7 +50,7 @@ func mentionFields(e *cache.Entry, direct uint32, first projections.Ref) (f []fi
 	return f
 }
 
-// filed is how long a channel stays filed, where that is promised.
+// filed is how long a channel stays filed, if that is promised.
 func filed(f events.Filed, promised bool) string {
 	switch {
 	case !f.Is:
@@ -70,7 +70,7 @@ func ref(id string, seq uint32) string {
 	return fmt.Sprintf("seq %d, message %q", seq, id)
 }
 
-// line is a line as its user drew it: under an id or under a seq.
+// line is a line as its user set it: by an id or by a seq.
 func line(id string, seq uint32) string {
 	if id != "" {
 		return fmt.Sprintf("message %q", id)

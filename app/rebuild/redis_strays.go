@@ -20,7 +20,7 @@ func (r *redisCheck) stray(number int32, user string, e *cache.Entry) {
 		Want: "none: the user is no member"}, cache.InboxKey(user), e.ChannelID)
 }
 
-// strays finds inboxes, threads and channels that no partition knows of.
+// strays finds inboxes, threads and channels that belong to no partition's state.
 func (r *redisCheck) strays(ctx context.Context) error {
 	g, gctx := guard.WithContext(ctx)
 	g.SetLimit(askers)
@@ -44,8 +44,8 @@ func (r *redisCheck) strays(ctx context.Context) error {
 	return err
 }
 
-// ids are those of which Redis may have a key of a kind: all that it has, or those that are looked
-// at again.
+// ids are the ids that Redis may have a key of a kind for: all that it has, or those that are
+// checked again.
 func (r *redisCheck) ids(ctx context.Context, kind string) (list []string, err error) {
 	seen := map[string]bool{} // a scan may name a key twice
 	if r.only != nil {
@@ -109,7 +109,7 @@ func (r *redisCheck) strayChannel(ctx context.Context, id string) error {
 	return nil
 }
 
-// onlyWrong leaves only that to repair which others find wrong, too.
+// onlyWrong keeps for repair only what other checks also find wrong.
 func (r *redisCheck) onlyWrong(others map[string]map[string]bool) {
 	for key, fields := range r.wrong {
 		theirs, there := others[key]
@@ -126,8 +126,8 @@ func (r *redisCheck) onlyWrong(others map[string]map[string]bool) {
 	}
 }
 
-// repair takes out what is wrong, and asks the cache to fill Redis from the start of its topics. In
-// this order: what has a stamp that is too high would stay.
+// repair removes wrong values, and makes the cache fill Redis from the start of its topics. It
+// removes them first, because a value whose stamp is too high would stay otherwise.
 func (r *redisCheck) repair(ctx context.Context) error {
 	if len(r.wrong) == 0 {
 		return nil

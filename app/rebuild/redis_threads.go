@@ -12,12 +12,13 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// threadReadFor is for how long Redis surely keeps the pointer of a thread: it counts 30 days from
-// when it was written, which was after the read (DESIGN §8). The hour is for clocks.
+// threadReadFor is the time for which Redis certainly keeps the pointer of a thread. It counts 30
+// days from the write, which came after the read (DESIGN §8). The hour is for differences of
+// clocks.
 const threadReadFor = 30*24*time.Hour - time.Hour
 
-// threads compares the threads of a user in the channels of one partition: all that are listed have
-// to be in Redis, and all that are in Redis have to be theirs and as in the store.
+// threads compares the threads of a user in the channels of one partition: all listed ones must be
+// in Redis, and all that are in Redis must be followed by the user and equal the store.
 func (r *redisCheck) threads(ctx context.Context, number int32, p *projections.Partition, user string, channels []string) error {
 	if r.format.NoThreads {
 		return nil
@@ -63,7 +64,7 @@ func (r *redisCheck) threads(ctx context.Context, number int32, p *projections.P
 		default:
 			r.count(&r.out.Threads)
 			alone := ids[e.ThreadID] == 1 && !slices.ContainsFunc(channels, func(id string) bool {
-				// One that Redis lists no more may have left its pointer in the key.
+				// A thread that Redis no longer lists may have left its pointer in the key.
 				other, _ := p.Thread(user, id, e.ThreadID)
 				return id != e.ChannelID && other.LastRead.Seq > 0
 			})
@@ -75,8 +76,8 @@ func (r *redisCheck) threads(ctx context.Context, number int32, p *projections.P
 	return nil
 }
 
-// thread compares one thread, and the key of its pointer where no other thread of the user can
-// share it.
+// thread compares one thread, and the key of its pointer if no other thread of the user can share
+// that key.
 func (r *redisCheck) thread(ctx context.Context, number int32, v *projections.ThreadView, e *cache.Entry, unique bool) error {
 	if e.Stamp != v.Stamp && e.Stamp.Dominates(v.Stamp) {
 		r.count(&r.out.Newer)
@@ -96,7 +97,7 @@ func (r *redisCheck) thread(ctx context.Context, number int32, v *projections.Th
 	differs("latest_seq", u(e.LatestSeq), u(v.LastReply.Seq))
 	differs("read_epoch", u(e.ReadEpoch), u(v.ReadEpoch))
 	if e.Stamp.M != v.Stamp.M {
-		return nil // a time target that is open moves the pointer with each message, and tells it when it closes
+		return nil // an open time target moves the pointer with each message, and publishes it when it closes
 	}
 	differs("last_read_seq", u(e.LastReadSeq), u(v.LastRead.Seq))
 	differs("touched_at", millis(e.TouchedAt.UnixMilli(), e.TouchedAt.IsZero()), millis(v.TouchedAt, v.TouchedAt == 0))
@@ -123,15 +124,14 @@ func (r *redisCheck) thread(ctx context.Context, number int32, v *projections.Th
 	return nil
 }
 
-// threadDiffers is a difference in a field of inbox-threads. Neither 0x00 nor a thread of its own
-// has a place in Difference.
+// threadDiffers adds a difference in a field of inbox-threads. Difference has no place for 0x00 or
+// for a thread of its own.
 func (r *redisCheck) threadDiffers(number int32, user, channel, thread, name, is, want string) {
 	r.differs(Difference{Partition: number, Channel: channel, User: user, Field: "thread " + thread + ", " + name, Is: is, Want: want, thread: thread},
 		cache.InboxThreadsKey(user), cache.ThreadField(channel, thread))
 }
 
-// pointerDiffers is a difference in thread-read. A pointer is written with its entry, if that is
-// not there already.
+// pointerDiffers adds a difference in thread-read. A missing pointer is written with its entry.
 func (r *redisCheck) pointerDiffers(number int32, v *projections.ThreadView, is, want string) {
 	r.differs(Difference{Partition: number, Channel: v.ChannelID, User: v.UserID, Field: "the pointer", Is: is, Want: want, thread: v.ThreadID},
 		cache.ThreadReadKey(v.UserID, v.ThreadID), "")
@@ -148,7 +148,7 @@ func (r *redisCheck) strayThread(number int32, user string, e *cache.Entry) {
 	r.threadDiffers(number, user, e.ChannelID, e.ThreadID, "the entry", fmt.Sprintf("there, with unread %d", e.Unread), "none: the user does not follow it")
 }
 
-// strayThreads finds threads in Redis of a user whom no partition has.
+// strayThreads finds threads in Redis of a user that no partition has.
 func (r *redisCheck) strayThreads(ctx context.Context, user string) error {
 	entries, err := r.reader.Threads(ctx, user)
 	if err != nil {

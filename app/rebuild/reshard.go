@@ -14,55 +14,56 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// ReshardConfig says what Reshard copies and where to. From, To, Partitions and Dir must be set.
+// ReshardConfig sets the source and the target of Reshard. From, To, Partitions and Dir must be
+// set.
 type ReshardConfig struct {
 	Brokers       []string
 	ClientOptions []kgo.Opt
 	// From and To are the names of the topics; an empty one is that of package events.
 	From, To processor.Topics
-	// Partitions is how many the new topics are to have.
+	// Partitions is the partition count of the new topics.
 	Partitions  int32
 	Replication int16
-	// Dir is where the stores are rebuilt: old from the old topics, new from the new ones. It must
-	// be empty.
+	// Dir is the directory for the rebuilt stores: old from the old topics, new from the new ones.
+	// It must be empty.
 	Dir      string
 	Settings projections.Settings
 	Skip     []events.RecordID
 	Limit    int // how many differences are reported; 20 by default
 	Logger   *slog.Logger
-	// Report gets the progress of a phase: copy, old, new.
+	// Report receives the progress of a phase: copy, old, new.
 	Report func(phase string, p processor.RebuildProgress)
 
 	buffered int // bytes; copyBuffered unless a test sets it
 }
 
-// Resharded is what Reshard did.
+// Resharded is the result of Reshard.
 type Resharded struct {
 	Copied      int64        `json:"copied"`
-	Bad         int64        `json:"bad"` // left out: they went to the dead letters when they were folded
+	Bad         int64        `json:"bad"` // left out, because the fold put them into the dead letters
 	Channels    int          `json:"channels"`
-	Pairs       int          `json:"pairs"` // users in channels, each seen with the same numbers in both
+	Pairs       int          `json:"pairs"` // users in channels with the same numbers in both
 	Stores      string       `json:"stores"`
 	Differences []Difference `json:"differences"`
 	Total       int          `json:"total"`
 }
 
 const (
-	// copiedBytes lets the longest event through, with its key and headers.
+	// copiedBytes admits the longest event, with its key and headers.
 	copiedBytes = events.MaxValueBytes + 64<<10
-	// copyBuffered is how many bytes of records wait for their acknowledgements at a time; reading
-	// waits for them, with copyFetched in each broker's answer.
+	// copyBuffered is how many bytes of records may wait for their acknowledgements; reading waits
+	// for them, with copyFetched in each broker's answer.
 	copyBuffered = 64 << 20
 	copyFetched  = 16 << 20
 )
 
 // Reshard writes new topics with another number of partitions from the old ones, as they are when
-// it begins: each channel's records in their order, with their timestamps. Then it rebuilds from
-// both and compares what every user sees of every channel. Producers must be stopped: what they
-// write meanwhile is not in the new topics. The old ones stay as they are.
+// it begins: each channel's records in order, with their timestamps. Then it rebuilds from both and
+// compares what every user sees of every channel. Stop the producers first: the new topics do not
+// have records that are written meanwhile. The old topics do not change.
 //
-// Records that are bad are left out: under another partition count one that was in the wrong
-// partition might be in the right one.
+// Reshard leaves out bad records, because one that was in a wrong partition might be in the right
+// one under another partition count.
 func Reshard(ctx context.Context, c ReshardConfig) (*Resharded, error) {
 	if c.Limit == 0 {
 		c.Limit = 20
@@ -93,7 +94,7 @@ func Reshard(ctx context.Context, c ReshardConfig) (*Resharded, error) {
 	return r.res, nil
 }
 
-// named fills in names that are empty.
+// named fills in empty names.
 func named(t processor.Topics) processor.Topics {
 	for i := range t.Inputs {
 		if t.Inputs[i] == "" {
@@ -111,7 +112,7 @@ type resharding struct {
 	res    *Resharded
 }
 
-// create makes the new topics, which must not be there with anything in them.
+// create makes the new topics. They must not exist with records.
 func (r *resharding) create(ctx context.Context) error {
 	_, _, counts, err := kafkaadmin.Identities(ctx, r.adm, r.From.Inputs[:])
 	if err != nil {
@@ -120,7 +121,7 @@ func (r *resharding) create(ctx context.Context) error {
 	r.old = counts[r.From.Inputs[0]]
 	for _, name := range r.From.Inputs {
 		if counts[name] != r.old {
-			return fmt.Errorf("topic %s has %d partitions and topic %s has %d: which of them its records were folded under is not known",
+			return fmt.Errorf("topic %s has %d partitions and topic %s has %d: the count under which its records were folded is unknown",
 				r.From.Inputs[0], r.old, name, counts[name])
 		}
 	}
@@ -149,10 +150,10 @@ func (r *resharding) create(ctx context.Context) error {
 	ends.Each(func(o kadm.ListedOffset) {
 		switch {
 		case o.Offset > 0 && err == nil:
-			err = fmt.Errorf("topic %s has records already: name topics that are not there (an interrupted reshard begins anew: delete "+
+			err = fmt.Errorf("topic %s has records already: name new topics (an interrupted reshard begins anew: delete "+
 				"the new topics)", o.Topic)
 		case o.Partition >= r.Partitions && err == nil:
-			err = fmt.Errorf("topic %s is there and has more than %d partitions: name topics that are not there", o.Topic, r.Partitions)
+			err = fmt.Errorf("topic %s exists and has more than %d partitions: name new topics", o.Topic, r.Partitions)
 		}
 	})
 	return err

@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// compare rebuilds from the old topics and from the new, and compares what every user sees.
+// compare rebuilds from the old and from the new topics, and compares what every user sees.
 func (r *resharding) compare(ctx context.Context) (err error) {
 	r.res.Stores = filepath.Join(r.Dir, "new")
 	old, closeOld, err := r.rebuilt(ctx, "old", r.From, r.Skip)

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/processor"
 )
 
-// copy writes one new topic from the old one, up to where that ends now.
+// copy writes one new topic from the old one, up to its current end.
 func (r *resharding) copy(ctx context.Context, in events.Input) error {
 	topic := r.From.Inputs[in]
 	starts, err := r.adm.ListStartOffsets(ctx, topic)
@@ -33,7 +33,7 @@ func (r *resharding) copy(ctx context.Context, in events.Input) error {
 	ends.Each(func(o kadm.ListedOffset) {
 		start, _ := starts.Lookup(topic, o.Partition)
 		if start.Offset > 0 && err == nil {
-			err = fmt.Errorf("%s/%d: the log begins at offset %d: what came before it is gone, and a new topic could not be folded to the "+
+			err = fmt.Errorf("%s/%d: the log begins at offset %d: earlier records are gone, and a new topic could not be folded to the "+
 				"same numbers", topic, o.Partition, start.Offset)
 		}
 		if o.Offset > start.Offset {
@@ -55,7 +55,7 @@ func (r *resharding) copy(ctx context.Context, in events.Input) error {
 	return r.pump(ctx, in, reader, left, total)
 }
 
-// fetched returns the first error of a poll that does not pass by itself.
+// fetched returns the first error of a poll that is not temporary.
 func fetched(fetches kgo.Fetches, batch int) error {
 	for _, e := range fetches.Errors() {
 		if !inflate.Deferred(e.Err) {
@@ -65,7 +65,7 @@ func fetched(fetches kgo.Fetches, batch int) error {
 	return nil
 }
 
-// pump copies what reader fetches until nothing is left.
+// pump copies the records of reader until none is left.
 func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Client, left map[int32]int64, total int64) error {
 	var failed atomic.Pointer[error]
 	var d events.Decoder
@@ -100,8 +100,8 @@ func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Clie
 				continue
 			}
 			r.res.Copied++
-			// Records of one partition are written in the order in which they are handed over, and
-			// a channel is in one partition of both.
+			// Records of one partition are written in the order of the calls, and a channel is in
+			// one partition of both topics.
 			r.client.Produce(ctx, &kgo.Record{Topic: r.To.Inputs[in], Partition: events.PartitionOf(channel, r.Partitions),
 				Key: rec.Key, Value: rec.Value, Headers: rec.Headers, Timestamp: rec.Timestamp}, func(_ *kgo.Record, err error) {
 				if err != nil {
@@ -135,7 +135,7 @@ func (r *resharding) skipped(rec *kgo.Record) bool {
 	return false
 }
 
-// channelOf decodes a record as the fold does.
+// channelOf decodes a record like the fold.
 func channelOf(d *events.Decoder, in events.Input, rec *kgo.Record) ([]byte, error) {
 	ms := rec.Timestamp.UnixMilli()
 	switch in {

@@ -18,18 +18,17 @@ import (
 type Config struct {
 	Brokers       []string
 	ClientOptions []kgo.Opt
-	Topics        processor.Topics // empty names are those of package events
-	// DataDir is that of a node that is stopped, a copy of one, or with Checkpoint that of a node
-	// that runs. Room for a second store of each partition is needed in it.
+	Topics        processor.Topics // an empty name is that of package events
+	// DataDir is the data directory of a stopped node, a copy of one, or with Checkpoint that of a
+	// running node. It needs room for a second store of each partition.
 	DataDir    string
-	Partitions []int32 // nil: those that have a store in DataDir
-	// Checkpoint makes dir, below DataDir, a copy of the store of a partition as of some moment:
-	// the node that runs on DataDir is asked for it. nil: nothing runs there, and the stores are
-	// locked while they are copied.
+	Partitions []int32 // nil: all with a store in DataDir
+	// Checkpoint makes dir, below DataDir, a copy of the store of a partition, by a call to the
+	// running node. nil: no node runs there, and the stores are locked while they are copied.
 	Checkpoint func(ctx context.Context, partition int32, dir string) error
 	// Redis is compared as well; nil: it is not.
 	Redis redis.UniversalClient
-	// Repair replaces a store that differs by the rebuilt one, and removes wrong values from Redis.
+	// Repair replaces a differing store with the rebuilt one, and removes wrong values from Redis.
 	// The node must be stopped.
 	Repair bool
 	// Limit is how many differences are reported; the others are counted. 20 by default.
@@ -49,9 +48,9 @@ type Difference struct {
 	User      string `json:"user,omitempty"`
 	Field     string `json:"field"`
 	Is        string `json:"is"`
-	Want      string `json:"want"` // what the topics say
+	Want      string `json:"want"` // the value by the topics
 
-	thread string // of the user's, if it is about one in Redis; Field names it
+	thread string // the user's thread, if the difference is about one in Redis; Field names it
 }
 
 // String is the difference in one line.
@@ -69,17 +68,17 @@ func (d Difference) String() string {
 // Verified is the result for one partition.
 type Verified struct {
 	Partition   int32                `json:"partition"`
-	Position    projections.Position `json:"position"` // up to which it was rebuilt
+	Position    projections.Position `json:"position"` // the rebuild's position
 	Digest      string               `json:"digest"`   // of the rebuilt store
 	Differences int                  `json:"differences"`
 	Repaired    bool                 `json:"repaired"`
 }
 
-// Result is what Verify found.
+// Result is the result of Verify.
 type Result struct {
 	Partitions  []Verified   `json:"partitions"`
 	Redis       *RedisResult `json:"redis,omitempty"`
-	Differences []Difference `json:"differences"` // the first of each partition, up to the limit
+	Differences []Difference `json:"differences"` // the first ones of each partition, up to the limit
 	Total       int          `json:"total"`       // of differences
 	Aside       string       `json:"aside,omitempty"`
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// SameSettings refuses settings that differ from those of the stores in a data directory: the node
-// would refuse the rebuilt stores or the old ones. It skips a store that cannot be read, as it may
-// be the one to replace.
+// SameSettings refuses settings that differ from those of the stores in a data directory, because
+// the node would refuse either the rebuilt or the old stores. It skips an unreadable store, which
+// may be the one to replace.
 func SameSettings(dataDir string, settings projections.Settings) error {
 	numbers, err := processor.Stores(dataDir)
 	if err != nil {
@@ -21,8 +21,8 @@ func SameSettings(dataDir string, settings projections.Settings) error {
 		if err != nil || found.Identity.Settings == settings {
 			continue
 		}
-		return fmt.Errorf("store %s was folded with %s, and this would fold with %s: nothing was rebuilt or swapped in; give the "+
-			"settings of before, or, to change them on all nodes, move the stores out of %s first", dir, found.Identity.Settings, settings, dataDir)
+		return fmt.Errorf("store %s was folded with %s, and this would fold with %s: nothing was rebuilt or swapped in; use the "+
+			"old settings, or, to change them on all nodes, move the stores out of %s first", dir, found.Identity.Settings, settings, dataDir)
 	}
 	return nil
 }

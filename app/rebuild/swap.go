@@ -14,10 +14,10 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// locks are locked stores of a data directory: no process uses them or can begin to.
+// locks are locked stores of a data directory: no process uses them or can open them.
 type locks map[int32]*projections.Stopped
 
-// stopFirst is the way out of an error of lock.
+// stopFirst is the way out in an error of lock.
 const stopFirst = "stop the node first"
 
 // lock locks the existing stores of these partitions. If a process uses one of them, it locks none,
@@ -54,11 +54,11 @@ func (l locks) release() (err error) {
 	return err
 }
 
-// Swap puts the stores of these partitions that are in from in the place of those in dataDir, which
-// are moved to aside. It refuses, before anything is moved, while a process uses one of either, or
-// if one is missing in from. Each store is moved by one rename, so from and aside must be on the
-// file system of dataDir; a crash in between leaves a partition with its old store, its new one, or
-// none, each of which a node can open: one that has none is rebuilt.
+// Swap moves the rebuilt stores of these partitions from from into the place of those in dataDir,
+// which it moves to aside. It refuses to move anything while a process uses one of either, or if
+// one is missing in from. Each store is moved by one rename, so from and aside must be on the file
+// system of dataDir. A crash in between leaves a partition with its old store, its new one, or
+// none. A node can open each of these: it rebuilds a missing store.
 func Swap(dataDir, from string, numbers []int32, aside string) (err error) {
 	old, err := lock(dataDir, numbers, stopFirst)
 	if err != nil {
@@ -72,7 +72,7 @@ func Swap(dataDir, from string, numbers []int32, aside string) (err error) {
 	defer func() { err = errors.Join(err, fresh.release()) }()
 	for _, n := range numbers {
 		if fresh[n] == nil {
-			return fmt.Errorf("there is no rebuilt store at %s, and nothing was changed", processor.StoreDir(from, n))
+			return fmt.Errorf("there is no rebuilt store at %s; nothing was changed", processor.StoreDir(from, n))
 		}
 	}
 	if err := private.MkdirAll(aside); err != nil {
@@ -83,7 +83,7 @@ func Swap(dataDir, from string, numbers []int32, aside string) (err error) {
 			return err
 		}
 	}
-	// Where nothing was replaced nothing is left. A directory that holds something stays.
+	// If nothing was replaced, aside is removed. A directory with content stays.
 	_ = os.Remove(aside)
 	_ = os.Remove(from)
 	return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/tidemark/tidemark/processor"
 )
 
-// Verify rebuilds each partition beside its store, up to the store's position, and compares: the
-// digests, then record by record and, where these differ, what readers see; and what Redis holds
-// with what the rebuilt stores say. It changes nothing unless it is to repair. The error is about
-// what could not be compared.
+// Verify rebuilds each partition beside its store, up to the store's position, and compares the
+// digests, then the records one by one, and for differing records what readers see. It then
+// compares Redis with the rebuilt stores. It changes nothing, except with Repair. The error is
+// about parts that could not be compared.
 func Verify(ctx context.Context, c Config) (res *Result, err error) {
 	if c.Limit == 0 {
 		c.Limit = 20
@@ -53,7 +53,7 @@ func Verify(ctx context.Context, c Config) (res *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.Repair { // the copies are all that is needed: a node may start meanwhile
+	if !c.Repair { // only the copies are needed from here on, so a node may start
 		if err := free(); err != nil {
 			return nil, err
 		}

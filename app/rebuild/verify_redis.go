@@ -13,23 +13,23 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// While nothing is folded, a value in Redis that is not what the stores say is wrong, or a cache is
-// behind. While a node runs there is more: what Redis holds may be newer than the copies of the
-// stores, and not everything in it has a stamp that says so; and it is always a little behind. So
-// what was found then is looked at again, with newer copies: a value that is wrong stays what it
-// is, and one that was only early or late does not.
+// While no node folds, a value in Redis that differs from the stores is wrong, or a cache is
+// behind. While a node runs, Redis may also be newer than the copies of the stores, and not every
+// value in it has a stamp that shows this; and it is always slightly behind. So differences are
+// then checked again with newer copies: a wrong value stays the same, and an early or late value
+// does not.
 //
-// A store that stayed where its partition has moved away from is behind Redis by any time. Stamps
-// say so, of what was taken out of Redis for a day; what nobody remembers after that the log does:
-// so what was found beside a store that nobody uses is looked at once more, with the store folded
-// on to where the log ends.
+// The store of a partition that has moved away may be far behind Redis. Stamps show this, for a day
+// also those of values that were removed from Redis. Only the log has the later ones. So a
+// difference in an unused store is checked once more, with the store folded on to the end of the
+// log.
 
 const (
-	// maxConfirmed is how many differences are confirmed by a second check; if there are more, they
-	// are reported unconfirmed.
+	// maxConfirmed is how many differences are confirmed by a second check; more differences are
+	// reported unconfirmed.
 	maxConfirmed = 10_000
-	// confirmations is how often a difference must be seen again, and confirmAfter what a cache is
-	// given to follow.
+	// confirmations is how often a difference must be seen again, and confirmAfter is the time that
+	// a cache gets to follow.
 	confirmations = 3
 	confirmAfter  = time.Second
 )
@@ -59,13 +59,12 @@ func (v *verification) compareRedis(ctx context.Context, list []processor.Rebuil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		// What Redis had late is there by now; that costs as many questions as there are
-		// differences.
+		// Redis has late values by now. This check costs as many queries as there are differences.
 		now, err := v.redisPass(ctx, list, placesOf(kept))
 		if err != nil {
 			return err
 		}
-		if kept = both(kept, now); len(kept) > 0 { // or it was early
+		if kept = both(kept, now); len(kept) > 0 { // or Redis was early
 			if list, err = v.retry(ctx, list, kept); err != nil {
 				return err
 			}
@@ -86,20 +85,20 @@ func (v *verification) compareRedis(ctx context.Context, list []processor.Rebuil
 		out.Late = before - values(kept)
 		out.Differences = len(kept)
 		if len(kept) == 0 {
-			first.wrong = nil // there is nothing to repair: the cache goes on
+			first.wrong = nil // nothing is repaired, because the cache continues
 		}
 	}
 	v.redis, v.res.Redis = first, out
 	for _, d := range kept {
 		v.res.add(v.Limit, d)
 	}
-	v.res.Total += out.Differences - len(kept) // those beyond maxConfirmed
+	v.res.Total += out.Differences - len(kept) // differences beyond maxConfirmed
 	return nil
 }
 
-// settle keeps those differences that are there too if the rebuilt stores are folded on to where
-// the log ends now, and has no others repaired. It folds copies: what is put in a store's place is
-// no further than that was.
+// settle keeps only differences that remain if the rebuilt stores are folded on to the current end
+// of the log, and only these are repaired. It folds copies, because a store that replaces another
+// must not be further than the replaced one.
 func (v *verification) settle(ctx context.Context, list []processor.Rebuilt, kept []Difference) ([]Difference, error) {
 	dir := filepath.Join(filepath.Dir(v.rebuilt), "further")
 	if err := private.MkdirAll(dir); err != nil {
@@ -127,7 +126,7 @@ func (v *verification) settle(ctx context.Context, list []processor.Rebuilt, kep
 	settled := both(kept, now)
 	all := true
 	for _, r := range further {
-		if r.Err != nil { // where the log goes on in a way that this build does not know, what was found is told as it is
+		if r.Err != nil { // if this build cannot fold the rest of the log, report the differences as they are
 			all = false
 			settled = append(settled, slices.DeleteFunc(slices.Clone(kept), func(d Difference) bool { return d.Partition != r.Partition })...)
 		}
@@ -139,7 +138,7 @@ func (v *verification) settle(ctx context.Context, list []processor.Rebuilt, kep
 	return settled, nil
 }
 
-// copyStopped copies a store that no process uses, which costs no room.
+// copyStopped copies a store that no process uses, by hard links.
 func copyStopped(dir, to string) error {
 	stopped, err := projections.OpenStopped(dir, nil)
 	if err != nil {
@@ -148,7 +147,7 @@ func copyStopped(dir, to string) error {
 	return errors.Join(stopped.Checkpoint(to), stopped.Close())
 }
 
-// retry takes new copies of the stores that have differences, and goes on rebuilding up to them.
+// retry takes new copies of the stores with differences, and continues the rebuild up to them.
 func (v *verification) retry(ctx context.Context, list []processor.Rebuilt, kept []Difference) ([]processor.Rebuilt, error) {
 	if err := os.RemoveAll(v.copies); err != nil {
 		return nil, err
@@ -165,8 +164,8 @@ func (v *verification) retry(ctx context.Context, list []processor.Rebuilt, kept
 	return v.rebuild(ctx, good, true)
 }
 
-// redisPass compares Redis with the rebuilt stores as they are now: all of it, or only places that
-// differed.
+// redisPass compares Redis with the rebuilt stores as they are now: all of it, or only places with
+// differences.
 func (v *verification) redisPass(ctx context.Context, list []processor.Rebuilt, only map[int32]*places) ([]Difference, error) {
 	var err error
 	if v.redis, err = newRedisCheck(ctx, &v.Config, only); err != nil {
@@ -174,7 +173,7 @@ func (v *verification) redisPass(ctx context.Context, list []processor.Rebuilt, 
 	}
 	for _, r := range list {
 		if r.Err != nil || only != nil && only[r.Partition] == nil {
-			continue // it was said why this partition is not compared, or it has no difference
+			continue // the reason why this partition is not compared is reported, or it has no difference
 		}
 		if err := v.redisPartition(ctx, r); err != nil {
 			return nil, err
@@ -193,7 +192,7 @@ func (v *verification) redisPartition(ctx context.Context, r processor.Rebuilt) 
 	return v.redis.partition(ctx, r.Partition, want)
 }
 
-// values is how many channels, users in channels, and users in threads differences are of.
+// values counts the channels, users in channels, and users in threads of differences.
 func values(list []Difference) int {
 	type value struct{ channel, user, thread string }
 	seen := map[value]bool{}
@@ -203,8 +202,8 @@ func values(list []Difference) int {
 	return len(seen)
 }
 
-// both are those differences of a that are in b too: the same value at the same place, whatever it
-// should be.
+// both returns the differences of a that are also in b: the same value at the same place, whatever
+// the expected value is.
 func both(a, b []Difference) (kept []Difference) {
 	type place struct {
 		partition                int32

@@ -14,9 +14,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Where Verify works below DataDir: ScratchPrefix begins the name of its directory, in which the
-// copies of the stores, each called as processor.StoreDir calls it, are in CopiesDir. A node makes
-// copies nowhere else (package admin).
+// Verify works in these places below DataDir: ScratchPrefix begins the name of its directory.
+// CopiesDir in it has the copies of the stores, named by processor.StoreDir. A node makes copies
+// nowhere else (package admin).
 const (
 	ScratchPrefix = "verify-"
 	CopiesDir     = "copies"
@@ -29,18 +29,18 @@ type verification struct {
 	locked          locks // without Checkpoint
 	settings        projections.Settings
 	until           map[int32]projections.Position
-	redis           *redisCheck // the last
+	redis           *redisCheck // the last one
 	res             *Result
 }
 
-// rebuild folds the topics up to where the copies are; with resume, from where an earlier call
-// has ended.
+// rebuild folds the topics up to the positions of the copies; with resume, from the end of an
+// earlier call.
 func (v *verification) rebuild(ctx context.Context, partitions []int32, resume bool) ([]processor.Rebuilt, error) {
 	return v.fold(ctx, v.rebuilt, partitions, v.until, resume)
 }
 
-// fold folds the topics into the stores below dir, up to until, or without one to where the logs
-// end now.
+// fold folds the topics into the stores below dir, up to until, or without it to the current ends
+// of the logs.
 func (v *verification) fold(ctx context.Context, dir string, partitions []int32, until map[int32]projections.Position, resume bool) ([]processor.Rebuilt, error) {
 	return processor.Rebuild(ctx, processor.RebuildConfig{
 		Config: processor.Config{Brokers: v.Brokers, ClientOptions: v.ClientOptions, Topics: v.Topics, DataDir: dir,
@@ -49,8 +49,8 @@ func (v *verification) fold(ctx context.Context, dir string, partitions []int32,
 	})
 }
 
-// copy makes a copy of the store of each partition, which costs no room, and learns up to where and
-// with what settings to rebuild.
+// copy makes a copy of the store of each partition by hard links, and reads the positions and
+// settings for the rebuild.
 func (v *verification) copy(ctx context.Context, partitions []int32) (settings projections.Settings, err error) {
 	settings, v.until = projections.DefaultSettings(), map[int32]projections.Position{}
 	if err := private.MkdirAll(v.copies); err != nil {
@@ -68,7 +68,7 @@ func (v *verification) copy(ctx context.Context, partitions []int32) (settings p
 			continue
 		}
 		if err != nil {
-			return settings, fmt.Errorf("%s cannot be read, so nothing says up to where to compare: `tidemark replay --partition %d --swap` "+
+			return settings, fmt.Errorf("%s cannot be read, so its position is unknown: `tidemark replay --partition %d --swap` "+
 				"rebuilds it: %w", processor.StoreDir(v.DataDir, n), n, err)
 		}
 		v.until[n] = x.Position
@@ -89,7 +89,7 @@ func (v *verification) checkpoint(ctx context.Context, n int32, to string) error
 	return v.locked[n].Checkpoint(to)
 }
 
-// partition compares one.
+// partition compares one partition.
 func (v *verification) partition(r processor.Rebuilt) (err error) {
 	if r.Err != nil {
 		return fmt.Errorf("partition %d is not compared: %w", r.Partition, r.Err)
@@ -126,7 +126,7 @@ func (v *verification) partition(r processor.Rebuilt) (err error) {
 	return nil
 }
 
-// repair replaces what differs. free lets go of the stores.
+// repair replaces differing stores. free releases the stores.
 func (v *verification) repair(ctx context.Context, free func() error) error {
 	var wrong []int32
 	for _, p := range v.res.Partitions {

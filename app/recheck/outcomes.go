@@ -15,7 +15,7 @@ const (
 	unknown   = "unknown"
 )
 
-// newChecked counts channels by outcome. All series stand at 0 from the start.
+// newChecked counts channels by outcome. All series are 0 from the start.
 func newChecked() *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tidemark_badge_checked_total",
@@ -32,7 +32,7 @@ func (k *Checker) count(outcome string, channels int) {
 	k.checked.WithLabelValues(outcome).Add(float64(channels))
 }
 
-// wrong logs a channel about which the node answers something else than its log gives.
+// wrong logs a channel with an answer that differs from its log.
 func (k *Checker) wrong(n int32, channel string, at projections.Position, d difference) {
 	k.count(different, 1)
 	k.cfg.Logger.Error("a badge is wrong", "partition", n, "channel", channel, "position", at, "user", d.user,

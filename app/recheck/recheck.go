@@ -22,7 +22,7 @@ type Node interface {
 	Live(n int32) (*projections.Partition, error)
 }
 
-// Config configures a Checker. All fields must be set, but Registerer.
+// Config configures a Checker. All fields except Registerer must be set.
 type Config struct {
 	PerMinute int // channels a minute
 	Node      Node
@@ -36,16 +36,16 @@ type Config struct {
 const (
 	// perRound bounds the channels of a round.
 	perRound = 10
-	// window is the time between the copy and the comparison: what is folded meanwhile is folded
+	// window is the time between the copy and the comparison; the records of this time are folded
 	// again. A round ends early when more than half of maxRecords were folded.
 	window = 10 * time.Second
 	// maxRecords bounds the records that a round folds.
 	maxRecords = 20_000
-	// maxChannel bounds the bytes that are copied of a channel.
+	// maxChannel bounds the copied bytes of a channel.
 	maxChannel = 8 << 20
-	// maxUsers bounds the users of a channel that are compared.
+	// maxUsers bounds the compared users of a channel.
 	maxUsers = 50
-	// patience bounds what a round asks of the brokers.
+	// patience bounds the requests of a round to the brokers.
 	patience = 30 * time.Second
 )
 
@@ -67,10 +67,10 @@ func New(c Config) *Checker {
 	return k
 }
 
-// Run checks until ctx is done, and returns nil. What goes wrong in a round is counted, and the
-// next one begins all the same.
+// Run checks until ctx is done, and returns nil. It counts the error of a round and goes on with
+// the next one.
 func (k *Checker) Run(ctx context.Context) error {
-	left, _ := filepath.Glob(filepath.Join(k.cfg.Fold.DataDir, scratchPrefix+"*")) // of a process that was killed
+	left, _ := filepath.Glob(filepath.Join(k.cfg.Fold.DataDir, scratchPrefix+"*")) // of a killed process
 	for _, dir := range left {
 		if err := os.RemoveAll(dir); err != nil {
 			k.cfg.Logger.Warn("the directory of an interrupted check cannot be removed", "dir", dir, "err", err)
@@ -89,7 +89,7 @@ func (k *Checker) Run(ctx context.Context) error {
 	}
 }
 
-// round checks some channels of a partition that is live here. There may be none.
+// round checks some channels of a partition that is live here, if there is one.
 func (k *Checker) round(ctx context.Context, size int) error {
 	n, ok := k.partition()
 	if !ok {
@@ -106,7 +106,7 @@ func (k *Checker) round(ctx context.Context, size int) error {
 	return r.finish(ctx)
 }
 
-// partition picks one that is live here.
+// partition picks a partition that is live here.
 func (k *Checker) partition() (n int32, ok bool) {
 	var live []int32
 	for _, s := range k.cfg.Node.Status() {

@@ -28,7 +28,7 @@ type round struct {
 func (k *Checker) begin(ctx context.Context, n int32, size int) (_ *round, err error) {
 	r := &round{Checker: k, n: n}
 	if r.live, err = k.cfg.Node.Live(n); err != nil {
-		return nil, nil //nolint:nilerr // it was live a moment ago, and is another's turn now
+		return nil, nil //nolint:nilerr // it was live a moment ago, and has moved
 	}
 	at, _ := r.position()
 	channels, err := k.sample(ctx, n, at, size)
@@ -38,7 +38,7 @@ func (k *Checker) begin(ctx context.Context, n int32, size int) (_ *round, err e
 	return r.copy(channels)
 }
 
-// copy copies what the store has of channels.
+// copy copies the stored records of channels.
 func (r *round) copy(channels []string) (_ *round, err error) {
 	if r.dir, err = os.MkdirTemp(r.cfg.Fold.DataDir, scratchPrefix); err != nil {
 		return nil, fmt.Errorf("creating a directory for the check: %w", err)
@@ -65,13 +65,13 @@ func (r *round) close() {
 	}
 }
 
-// position is how far the partition is folded; false if it is not live here any more.
+// position is how far the partition is folded; false if it is no longer live here.
 func (r *round) position() (at projections.Position, ok bool) {
 	ok = r.read(func() { at = r.live.Position() })
 	return at, ok
 }
 
-// wait returns when there is enough to fold again.
+// wait returns when there are enough records to fold.
 func (r *round) wait(ctx context.Context) error {
 	enough := time.NewTimer(window)
 	defer enough.Stop()
@@ -99,9 +99,9 @@ func behind(from, to projections.Position) (n int64) {
 	return n
 }
 
-// finish compares what the node answers with what the copy and the log give.
+// finish compares the node's answers with the copy and the log.
 func (r *round) finish(ctx context.Context) (err error) {
-	left := len(r.channels) // to be counted
+	left := len(r.channels) // channels that are not counted yet
 	defer func() { r.count(unknown, left) }()
 	seen, at, err := r.look(ctx)
 	if err != nil || seen == nil || behind(r.from, at) > maxRecords {

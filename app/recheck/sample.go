@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// sampledBytes bounds what is fetched of a topic to find channels.
+	// sampledBytes bounds the bytes that are fetched from a topic to find channels.
 	sampledBytes = 64 << 10
-	// sampleWait is how long an answer of the brokers is waited for.
+	// sampleWait bounds the wait for an answer of the brokers.
 	sampleWait = 5 * time.Second
 )
 
-// sample returns at most size random channels that records of a partition name: those around a
-// random one of the last maxRecords of chat.messages and chat.reads before at.
+// sample returns at most size random channels that records of a partition name. It reads around a
+// random record among the last maxRecords of chat.messages and chat.reads before at.
 func (k *Checker) sample(ctx context.Context, n int32, at projections.Position, size int) ([]string, error) {
 	from := map[string]map[int32]kgo.Offset{}
 	ends := map[string]int64{}
@@ -37,7 +37,7 @@ func (k *Checker) sample(ctx context.Context, n int32, at projections.Position, 
 	}
 	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(k.cfg.Fold.Brokers...), kgo.ClientID("tidemark-recheck"), kgo.DisableClientMetrics(),
-		kgo.ConsumePartitions(from), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // where retention has passed it
+		kgo.ConsumePartitions(from), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // if retention has removed the offset
 		kgo.FetchMaxPartitionBytes(sampledBytes), kgo.FetchMaxBytes(2 * sampledBytes), kgo.MaxConcurrentFetches(1),
 	}, k.cfg.Fold.ClientOptions...)...)
 	if err != nil {
@@ -51,7 +51,7 @@ func (k *Checker) sample(ctx context.Context, n int32, at projections.Position, 
 	for len(from) > 0 && len(channels) < size {
 		fetches := client.PollFetches(ctx)
 		if ctx.Err() != nil {
-			break // what came so far is enough
+			break // the records so far are enough
 		}
 		for _, e := range fetches.Errors() {
 			return nil, fmt.Errorf("%s/%d cannot be read: %w", e.Topic, e.Partition, e.Err)

@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// seen is what a node answers about a channel.
+// seen is a node's answers about a channel.
 type seen struct {
 	id      string
 	there   bool
@@ -17,14 +17,15 @@ type seen struct {
 	users   []*projections.View // of some of its members
 }
 
-// here reports whether the partition is still live here. RLock is held: it stays so meanwhile.
+// here reports whether the partition is still live here. The caller holds RLock, so this does not
+// change meanwhile.
 func (r *round) here() bool {
 	now, err := r.cfg.Node.Live(r.n)
 	return err == nil && now == r.live
 }
 
-// read calls fn under the read lock, and reports whether the partition is still live here: if it is
-// not, fn is not called. A panic of fn goes on to the caller; the lock is released.
+// read calls fn under the read lock, and reports whether the partition is still live here; if not,
+// it does not call fn. A panic of fn reaches the caller with the lock released.
 func (r *round) read(fn func()) bool {
 	r.live.RLock()
 	defer r.live.RUnlock()
@@ -35,8 +36,8 @@ func (r *round) read(fn func()) bool {
 	return true
 }
 
-// look notes what the node answers, all as of one position. It returns nil if the partition is not
-// live here any more.
+// look records the node's answers, all as of one position. It returns nil if the partition is no
+// longer live here.
 func (r *round) look(ctx context.Context) ([]seen, projections.Position, error) {
 	users, err := r.members(ctx)
 	if err != nil {
@@ -54,13 +55,13 @@ func (r *round) look(ctx context.Context) ([]seen, projections.Position, error) 
 	return all, at, nil
 }
 
-// view notes what the node answers. The read lock is held.
+// view records the node's answers. The read lock is held.
 func (r *round) view(all []seen, users [][]string) (_ projections.Position, views *projections.Views) {
 	defer r.live.TimeHold("a check")()
 	views = r.live.BeginViews()
 	noted := false
 	defer func() {
-		if !noted { // it panics
+		if !noted { // fn panics
 			views.Drop()
 		}
 	}()
@@ -77,7 +78,7 @@ func (r *round) view(all []seen, users [][]string) (_ projections.Position, view
 	return r.live.Position(), views
 }
 
-// members returns some members of each channel, beginning with a random one.
+// members returns some members of each channel, beginning at a random one.
 func (r *round) members(ctx context.Context) ([][]string, error) {
 	users := make([][]string, len(r.channels))
 	for i, id := range r.channels {
@@ -92,10 +93,10 @@ func (r *round) members(ctx context.Context) ([][]string, error) {
 			if v.MemberCount > maxUsers {
 				first = rand.N(v.MemberCount - maxUsers + 1)
 			}
-			walk, _ = r.live.BeginReaders(id, first, room) // last: from here on somebody must end it
+			walk, _ = r.live.BeginReaders(id, first, room) // last, because from here on the walk must be ended
 		})
 		if !here {
-			return users, nil // look finds it out as well
+			return users, nil // look notices this as well
 		}
 		if walk == nil {
 			continue
@@ -111,10 +112,10 @@ func (r *round) members(ctx context.Context) ([][]string, error) {
 	return users, nil
 }
 
-// difference is one way in which an answer differs.
+// difference is one difference between two answers.
 type difference struct{ user, field, is, want string }
 
-// compare compares with what a derived partition answers, and returns the first difference.
+// compare compares with the answers of a derived partition, and returns the first difference.
 func (s *seen) compare(derived *projections.Partition) (difference, bool) {
 	derived.RLock()
 	defer derived.RUnlock()
@@ -135,8 +136,8 @@ func (s *seen) compare(derived *projections.Partition) (difference, bool) {
 	return difference{}, false
 }
 
-// differ returns the first field in which two answers differ. Of what has the text of a message it
-// tells no values.
+// differ returns the first field in which two answers differ. It returns no values of fields with
+// the text of a message.
 func differ(is, want any) (difference, bool) {
 	a, b := reflect.ValueOf(is), reflect.ValueOf(want)
 	for i := range a.NumField() {
@@ -154,7 +155,7 @@ func differ(is, want any) (difference, bool) {
 	return difference{}, false
 }
 
-// same is reflect.DeepEqual, and takes an empty list for none.
+// same is reflect.DeepEqual, but an empty list equals a missing one.
 func same(x, y any) bool {
 	a, b := reflect.ValueOf(x), reflect.ValueOf(y)
 	if a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0 {

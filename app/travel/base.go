@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// ReachError means that a moment lies before what the logs and the snapshots still have.
+// ReachError means that a moment is before the first one that the logs and the snapshots cover.
 type ReachError struct {
 	text string
 }
@@ -63,14 +63,14 @@ func (g *Guide) outOfReach(l *logs, m Moment, s *stand, oldest time.Time) error 
 			topic, from = i, at
 		}
 	}
-	text := fmt.Sprintf("retention no longer reaches %s: %s/%d begins at offset %d, and what came before is gone", m, l.topics[topic], s.partition, from)
+	text := fmt.Sprintf("retention no longer reaches %s: %s/%d begins at offset %d, and earlier records are gone", m, l.topics[topic], s.partition, from)
 	switch {
 	case g.snapshots == nil:
 		text += "; there are no snapshots to begin with: name their place with --snapshots"
 	case oldest.IsZero():
-		text += fmt.Sprintf("; %s has no snapshot of partition %d that the logs go on from", g.snapshots, s.partition)
+		text += fmt.Sprintf("; %s has no snapshot of partition %d whose next records are still in the logs", g.snapshots, s.partition)
 	default:
-		text += fmt.Sprintf("; ask for %s or later, where the oldest snapshot of partition %d is that the logs go on from", oldest.UTC().Format(time.RFC3339), s.partition)
+		text += fmt.Sprintf("; ask for %s or later, the time of the oldest snapshot of partition %d whose next records are still in the logs", oldest.UTC().Format(time.RFC3339), s.partition)
 	}
-	return &ReachError{text + "; longer reach: --snapshot-keep, and the topics' retention.ms"}
+	return &ReachError{text + "; to reach further, raise --snapshot-keep or the topics' retention.ms"}
 }

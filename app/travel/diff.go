@@ -141,7 +141,7 @@ func (g *Guide) diffPartition(ctx context.Context, q *Question, from, to *trip, 
 	if err := from.leave(n); err != nil {
 		return nil, err
 	}
-	to.dir, from.dir = from.dir, to.dir // the fold continues where the first one ended
+	to.dir, from.dir = from.dir, to.dir // the fold continues from the first moment
 	if err := to.foldFurther(ctx, &b); err != nil {
 		return nil, err
 	}

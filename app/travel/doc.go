@@ -1,4 +1,4 @@
-// Package travel answers queries as of a moment of the past: why was it 7 at 10:32?
+// Package travel answers queries as of a moment of the past: why was the count 7 at 10:32?
 //
 // A moment is a time, or the as_of of an earlier answer. Kafka has the offsets of a partition's
 // logs at that time. Guide downloads the newest snapshot before these offsets, or begins with the

@@ -164,7 +164,7 @@ func TestConformanceSaysWhatItCannotAsk(t *testing.T) {
 	}{
 		{exitFailed, "no service answers at http://127.0.0.1:1", []string{"--target", "http://127.0.0.1:1"}},
 		{exitFailed, "does not answer as a service of this API does (GetInbox: HTTP 404 without a code of the API)", []string{"--target", noAPI.URL}},
-		{exitUsage, "say which service with --target URL", nil},
+		{exitUsage, "name the service with --target URL", nil},
 		{exitUsage, "--story nothing: there is no such story", []string{"--target", noAPI.URL, "--story", "nothing"}},
 		{exitUsage, "is not the URL of a node", []string{"--target", "nowhere"}},
 		{exitUsage, "must be above 0", []string{"--timeout", "0s"}},

@@ -162,7 +162,7 @@ func TestEraseUserInNamedChannels(t *testing.T) {
 	after := strings.Join(lines(ok(t, eraseStory, "emit", "--brokers", s.Broker)), ",")
 	args := []string{"erase-user", "--brokers", s.Broker, "--redis", s.RedisURL, "--addr", s.URL, "--user", "ann", "--yes"}
 	with := func(more ...string) result { return tidemark(t, "", append(args[:len(args):len(args)], more...)...) }
-	if r := with("--channel", "other,general"); r.code != exitFailed || !strings.Contains(r.errout, `channel ["other"]: the channel has nothing of the user`) {
+	if r := with("--channel", "other,general"); r.code != exitFailed || !strings.Contains(r.errout, `channel ["other"]: the channel holds nothing about the user`) {
 		t.Errorf("a channel that knows nothing of ann: %+v", r)
 	}
 	if out := ok(t, "", "query", "unread", "ann", "general", "--addr", s.URL, "--after", after); !strings.Contains(out, "last read       m1") {
@@ -211,7 +211,7 @@ func TestEraseUserNamesSnapshots(t *testing.T) {
 	url, stop := s.run()
 	awaitReady(t, url)
 	r := tidemark(t, "", "erase-user", "--brokers", s.broker, "--redis", s.redis, "--addr", url, "--user", "ann", "--snapshots", bucket, "--scan", first, "--certificate-key", key)
-	if stop(); r.code != exitDifferences || strings.Count(r.out, "is of before the erasure") != 1 {
+	if stop(); r.code != exitDifferences || strings.Count(r.out, "is from before the erasure") != 1 {
 		t.Errorf("scan: %+v", r)
 	}
 	// Where an earlier run erased, it is not known from when a snapshot must be.

@@ -75,7 +75,7 @@ func TestReplayLeavesToTheNodeWhatNobodyWasTold(t *testing.T) {
 	if r := s.verb("replay", "--group", "nobody", "--into", beyond); r.code != exitDone {
 		t.Fatalf("%+v", r)
 	}
-	if r := s.verb("replay", "--resume", "--swap", "--yes", "--into", beyond); r.code != exitFailed || !strings.Contains(r.errout, "nobody would be told") {
+	if r := s.verb("replay", "--resume", "--swap", "--yes", "--into", beyond); r.code != exitFailed || !strings.Contains(r.errout, "would never be published") {
 		t.Errorf("a store that is further than what was published: %+v", r)
 	}
 	if r := s.verb("replay", "--group", "nobody", "--swap", "--yes", "--into", filepath.Join(t.TempDir(), "x")); r.code != exitFailed ||
