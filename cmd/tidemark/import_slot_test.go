@@ -77,7 +77,7 @@ func TestImportWithASlot(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"the database has no replication slot of this name":         drop,
-		"are lost to the bridge; import again into fresh topics":     append([]string{"bridge"}, at...),
+		"are lost to the bridge; import again into fresh topics":    append([]string{"bridge"}, at...),
 		"mattermost/chat: this import is done":                      args,
 		"nothing says where the changes come from":                  {"bridge", "mattermost", "--source", dsn},
 		"--slot and --debezium are two ways to the same changes":    {"bridge", "mattermost", "--source", dsn, "--slot", "chat", "--debezium", "cdc"},

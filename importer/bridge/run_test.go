@@ -30,13 +30,13 @@ func TestBeginnings(t *testing.T) {
 		state *importer.State
 		held  *source.Held
 	}{
-		"there is no import mattermost/chat in these topics":             {nil, free},
-		"the import mattermost/chat is not finished":                         {&importer.State{Phase: "reads", Source: "here", LSN: "0/20"}, free},
-		"read there, and --source is here":                             {&importer.State{Phase: "done", Source: "there", LSN: "0/20"}, free},
-		"made no replication slot":                                       {&importer.State{Phase: "done", Source: "here"}, free},
+		"there is no import mattermost/chat in these topics":        {nil, free},
+		"the import mattermost/chat is not finished":                {&importer.State{Phase: "reads", Source: "here", LSN: "0/20"}, free},
+		"read there, and --source is here":                          {&importer.State{Phase: "done", Source: "there", LSN: "0/20"}, free},
+		"made no replication slot":                                  {&importer.State{Phase: "done", Source: "here"}, free},
 		"has no replication slot chat any more: changes since 0/20": {done, nil},
-		"has removed WAL that the slot chat needs":                       {done, &source.Held{Slot: "chat", Confirmed: 0x20, Status: "lost"}},
-		"somebody else has read the slot chat up to 0/21":                {done, &source.Held{Slot: "chat", Confirmed: 0x21}},
+		"has removed WAL that the slot chat needs":                  {done, &source.Held{Slot: "chat", Confirmed: 0x20, Status: "lost"}},
+		"somebody else has read the slot chat up to 0/21":           {done, &source.Held{Slot: "chat", Confirmed: 0x21}},
 	} {
 		_, err := begin(conf, c.state, c.held)
 		var refused RefusedError

@@ -85,13 +85,13 @@ func TestSlackOfAnotherShape(t *testing.T) {
 		}
 	}
 	for want, files := range map[string]map[string]string{
-		"no users.json: is it":        change("users.json", ""),
-		"no channels.json: is it":     change("channels.json", ""),
-		"none of the folders":         empty,
-		"users has no column id":      change("users.json", `[{"name":"ann"}]`),
+		"no users.json: is it":           change("users.json", ""),
+		"no channels.json: is it":        change("channels.json", ""),
+		"none of the folders":            empty,
+		"users has no column id":         change("users.json", `[{"name":"ann"}]`),
 		"channels.json is not a JSON":    change("channels.json", `{"id":"C1"}`),
 		"element 2 is not a JSON object": change("D1/2023-11-14.json", `[{"ts":"1700000009.000100"},7]`),
-		"ends within its array":       change("D1/2023-11-14.json", `[{"ts":"1700000009.000100"}`),
+		"ends within its array":          change("D1/2023-11-14.json", `[{"ts":"1700000009.000100"}`),
 	} {
 		if _, _, err := events(t, &Slack{Source: arrays(t, files)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)

@@ -14,7 +14,7 @@ import (
 type Bridge struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
-	Product   string `arg:"" enum:"synapse,mattermost,discourse,rocketchat,table" help:"What the source is of: synapse, mattermost, discourse, rocketchat (with --debezium), or table for a team's own tables."`
+	Product   string `arg:"" enum:"synapse,mattermost,discourse,rocketchat,table" help:"The product: synapse, mattermost, discourse, rocketchat (with --debezium), or table for a team's own tables."`
 	Source    string `required:"" placeholder:"URL|PATH" help:"The postgres:// address of the database, without a password: that is in $$PGPASSWORD or ~/.pgpass. For rocketchat the folder of the dump that was imported."`
 	Slot      string `placeholder:"NAME" help:"Replication slot that the import made."`
 	Debezium  string `placeholder:"TOPIC-PREFIX" help:"Instead of --slot: follow the topics that Debezium writes with this topic.prefix. The bridge then reads from the database only what their rows refer to."`
@@ -34,8 +34,8 @@ it logs how far it is behind and how much WAL the slot holds back; with --listen
 for each product.
 
 With --debezium it reads the topics of Debezium's connector for PostgreSQL, or for MongoDB (rocketchat), in JSON, from the same
-brokers. Start the connector first, then import without --slot (of rocketchat a dump that was begun after that), then start the
-bridge: it leaves out what the import has. Zulip and Tinode have no bridge: docs/import says how their server writes events.
+brokers. Start the connector first, then import without --slot (for rocketchat a dump that began after that), then start the
+bridge: it skips the changes that the import includes. Zulip and Tinode have no bridge: docs/import shows how their server writes events.
 
 Example:
 
