@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// AnswerOf is a view as the function tidemark_inbox tells it.
+// AnswerOf returns a view in the form of the function tidemark_inbox.
 func AnswerOf(t testing.TB, v *View) any {
 	t.Helper()
 	order := func(list []Entry, news func(e *Entry) bool) {
@@ -121,7 +121,7 @@ func totalsAnswer(n Totals) any {
 	}
 }
 
-// Called is what the function tells of a user at a time; nil for a miss.
+// Called returns the function's answer about a user at a time; nil for a miss.
 func Called(t testing.TB, rdb *redis.Client, user string, now int64) (any, error) {
 	t.Helper()
 	text, err := rdb.FCallRO(t.Context(), library.Function, []string{InboxKey(user)}, now).Text()

@@ -28,7 +28,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// asked are nodes of which each owns the partition of its number, without a network between them.
+// asked are nodes, each of which owns the partition with its number, without a network between
+// them.
 type asked struct {
 	parts    []*projections.Partition
 	handlers map[string]http.Handler // by host
@@ -104,8 +105,8 @@ func (n *askedNode) Watch(int32, string) (watch.Watcher, error) {
 	return nil, errors.New("nobody watches here")
 }
 
-// inbox is what the node of a number answers a user, as of a time: all that GetInbox and GetThreads
-// list. Each channel must be what GetUnread says of it.
+// inbox returns a node's answer to a user at a time: everything that GetInbox and GetThreads list.
+// Each channel must equal the answer of GetUnread.
 func (a *asked) inbox(t failer, number int, user string, now int64) (*checker.Answer, *queryv1.GetInboxResponse) {
 	t.Helper()
 	at := timestamppb.New(time.UnixMilli(now))

@@ -52,7 +52,8 @@ func describe(b *batch) string {
 	return s.String()
 }
 
-// A fan-out delta right after a read takes its place, and still tells who moved the pointer.
+// A fan-out delta right after a read replaces its delta, and still names the device that moved the
+// pointer.
 func TestBatchKeepsTheOriginOfTheRead(t *testing.T) {
 	read := reading(small("u", "c", 1, 1), "m", 4, t0)
 	read.InstanceID = []byte("phone")
@@ -126,7 +127,7 @@ func TestBatchSkipsWhatItCannotUse(t *testing.T) {
 	}
 }
 
-// A reused batch gives what a new one gives: no list of an earlier record shines through.
+// A reused batch gives the same result as a new one: no list of an earlier record remains.
 func TestBatchReuse(t *testing.T) {
 	reused := new(batch)
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,11 +13,11 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// BenchmarkMemory is what a pair costs a real Redis in memory: of users with 5 direct messages each
-// and of users with 50 channels of 50 members each, with short ids and with ULIDs, for each form of
-// values and choice of families, and for a HINCRBY counter in a hash of each user. bytes/pair is
-// the difference of used_memory. redis-us/op is CPU time of Redis for a delta, of pairs that are
-// there already.
+// BenchmarkMemory measures the memory of a pair in a real Redis: for users with 5 direct messages
+// each and for users with 50 channels of 50 members each, with short ids and with ULIDs, for each
+// form of values and choice of families, and for a HINCRBY counter in a hash of each user.
+// bytes/pair is the difference of used_memory. redis-us/op is Redis' CPU time for a delta of an
+// existing pair.
 func BenchmarkMemory(b *testing.B) {
 	for _, mix := range []struct {
 		name                     string

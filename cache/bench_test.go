@@ -50,10 +50,10 @@ func BenchmarkJoin(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite is one delta from a joined batch into a real Redis, comparing and encoding
-// included, for users with one delta in a batch, with five and with twenty. Published ones are sent
-// to a pub/sub channel as well; cold: nothing is known of what Redis holds. client-us and redis-us
-// are CPU time.
+// BenchmarkWrite measures one delta from a joined batch into a real Redis, including comparison and
+// encoding, for users with one delta in a batch, with five and with twenty. published: they are
+// sent to a pub/sub channel as well; cold: no value in Redis is known. client-us and redis-us are
+// CPU time.
 func BenchmarkWrite(b *testing.B) {
 	for _, mode := range []string{"quiet", "published", "cold"} {
 		publishes, cold := mode == "published", mode == "cold"

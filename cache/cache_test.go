@@ -49,7 +49,7 @@ func TestTopicsToRedis(t *testing.T) {
 	})
 }
 
-// A restart goes on where Redis says, and publishes nothing twice.
+// A restart continues at the cursors in Redis, and publishes nothing twice.
 func TestRestartGoesOn(t *testing.T) {
 	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		topics := env.Topics(t, nParts)

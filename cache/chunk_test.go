@@ -175,7 +175,7 @@ func TestReadPointerFollows(t *testing.T) {
 	})
 }
 
-// collect gathers what is published until as many messages came.
+// collect collects published messages until there are that many.
 func collect(t *testing.T, sub *redis.PubSub, n int) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -239,7 +239,7 @@ func TestManyChannelsOfOneUser(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		const n = 6*chunkValues + 17
 		var commands float64
-		for _, m := range []int64{3, 4} { // in the second round what Redis holds is known
+		for _, m := range []int64{3, 4} { // in the second round the values in Redis are known
 			var list []*events.UnreadDelta
 			for i := range n {
 				channel := "c" + stampOf(int64(i), 0).String()
@@ -254,8 +254,8 @@ func TestManyChannelsOfOneUser(t *testing.T) {
 		if got := rdb.HLen(t.Context(), "inbox:u").Val(); got != n {
 			t.Errorf("%d channels, want %d", got, n)
 		}
-		// A transaction has two commands of its own, asks with two, joins 500 deltas to one, leaves
-		// a mark with two, and asks who listens with two. Nobody does.
+		// A transaction has two commands of its own, two reads, one that joins 500 deltas, two for
+		// a mark, and two queries for listeners. There are none.
 		chunks := float64(2*n/chunkValues + 2)
 		most := 7 * chunks
 		if w.cold {

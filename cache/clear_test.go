@@ -58,7 +58,7 @@ func TestKeysOfAnotherFormatGo(t *testing.T) {
 		if rdb.Get(ctx, "inboxes").Val() == "" {
 			t.Error("another program's key is gone")
 		}
-		// The second is late: what has been written since stays.
+		// The second member is late: values written since stay.
 		if err := rdb.HSet(ctx, InboxKey("ann:1"), "c", "{}").Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -69,13 +69,13 @@ func TestKeysOfAnotherFormatGo(t *testing.T) {
 	})
 }
 
-// A member of before, which knows no formats, does not take a filling that has one for its own, and
-// what it does then is noticed.
+// A member of an earlier version, without formats, does not join a filling that has one, and its
+// own actions are detected.
 func TestMembersOfBeforeAreKeptOut(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
 		c.begin(0, 0, 0, 0)
-		// It joins what has its topics and the epoch of its id; anything else it begins anew.
+		// It joins a filling with its topics and the epoch of its id, and replaces any other.
 		if h := rdb.HGetAll(t.Context(), cursorsKey).Val(); h["topics"] == "topics" {
 			t.Fatalf("it would join %v", h)
 		}
@@ -115,7 +115,7 @@ func TestReadersLookAtTheFormat(t *testing.T) {
 	})
 }
 
-// A cache that begins on what another version filled ends with what the topics say.
+// A cache that begins with the values of another version ends with those of the topics.
 func TestCacheReplacesAnotherFormat(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		kafka := testkit.FakeKafka(t)

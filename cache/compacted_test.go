@@ -13,7 +13,7 @@ import (
 )
 
 // TestFilledFromWhatKafkaKeeps: Apache Kafka compacts the output topics as soon as it can, and a
-// Redis is filled from what it keeps.
+// Redis is filled from the remaining records.
 func TestFilledFromWhatKafkaKeeps(t *testing.T) {
 	testkit.NeedsServer(t)
 	brokers := testkit.Kafka(t).Brokers

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// cursors is a filling with what a test expects of it.
+// cursors is a filling with a test's expectations.
 type cursors struct {
 	t testing.TB
 	filling
@@ -58,8 +58,8 @@ func (c *cursors) epoch(want bool) {
 	}
 }
 
-// TestMarksOfTheLargestBatch: cursors move over a batch of as many transactions as a batch can have,
-// whose marks are there (config.MaxRecords), and not if the last one is missing.
+// TestMarksOfTheLargestBatch: cursors move past a batch with the largest possible number of
+// transactions whose marks exist (config.MaxRecords), and not if the last one is missing.
 func TestMarksOfTheLargestBatch(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
@@ -101,7 +101,7 @@ func TestEpochComesWithTheLastPartition(t *testing.T) {
 		if got := rdb.Get(t.Context(), epochKey).Val(); got != c.id {
 			t.Errorf("epoch %q, want the filling's id %q", got, c.id)
 		}
-		// Who joins later goes on where Redis is.
+		// A member that joins later continues at the cursors in Redis.
 		d := open(t, rdb, "topics", 3, "")
 		d.begin(1, 5, 40, 25)
 		d.advance(1, 25, 25, true)
@@ -141,7 +141,7 @@ func TestWipesAreNoticed(t *testing.T) {
 		d.advance(0, 0, 3, true)
 		c.advance(1, 0, 1, true)
 
-		rdb.Del(ctx, epochKey) // the epoch alone: asks for a rebuild
+		rdb.Del(ctx, epochKey) // the epoch alone: requests a rebuild
 		c.refused(1, 1, 2)
 		d.refused(0, 3, 3)
 		e := open(t, rdb, "topics", 2, "epoch")

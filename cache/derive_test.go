@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// What is derived from the bytes of Redis is what a naive program counts over the channel's
+// The counts derived from the bytes in Redis equal those of a naive program over the channel's
 // messages.
 func TestDerivedCountsAreBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,7 +57,7 @@ func TestDerivedCountsAreBruteForce(t *testing.T) {
 	})
 }
 
-// throughRedis is what a reader makes of the bytes that a writer makes of d and c.
+// throughRedis returns a reader's result for the bytes that a writer makes of d and c.
 func throughRedis(t rapid.TB, d *events.UnreadDelta, c *events.ChannelRecord) (Entry, *Channel) {
 	e, err := entry.Parse("c", string(entry.AppendValue(nil, d)))
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
 )
 
-// A hundred sessions (B9): what a cache takes for a session, a transaction or a connection it gives
-// back, however that ends.
+// A hundred sessions (B9): a cache releases all resources of a session, a transaction or a
+// connection, however it ends.
 
 // fault is something that goes wrong with a cache under traffic.
 type fault struct {
@@ -102,8 +102,8 @@ func (e *endless) empty() {
 	e.mini.FlushAll()
 }
 
-// refuse makes Redis refuse what comes, or not. A transaction that has begun ends: of one in which
-// a command is refused the embedded Redis would do the others, which the real one never does.
+// refuse makes Redis refuse new commands, or not. A started transaction ends: if one of its
+// commands failed, the embedded Redis would execute the others, which the real one never does.
 func (e *endless) refuse(on bool) {
 	var hook server.Hook
 	if on {
@@ -178,10 +178,10 @@ func (e *endless) happen(f fault) {
 	}
 }
 
-// TestHundredSessions (B9): a cache whose Redis is emptied, goes back, refuses, breaks off or is
-// away, whose brokers break off, which is stopped and started, begins about a hundred sessions. It
-// leaves no more memory, files and goroutines behind in the second half than in the first, and
-// Redis holds what the topics say.
+// TestHundredSessions (B9): a cache begins about a hundred sessions, because its Redis is emptied,
+// goes back, refuses, breaks off or is away, because its brokers break off, and because it is
+// stopped and started. It uses no more memory, files and goroutines after the second half than
+// after the first, and Redis has the values of the topics.
 func TestHundredSessions(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), nParts, 1)
@@ -225,7 +225,7 @@ func TestHundredSessions(t *testing.T) {
 		e.toKafka.Mend()
 		e.m.ready(t)
 		h.await(t, e.rdb)
-		e.m.stop() // what is left of it is measured
+		e.m.stop() // the rest is measured
 	})
 	t.Logf("%d sessions and %d connections to Redis, %d to brokers in %s; %v", e.begun, e.toRedis.Made(), e.toKafka.Made(),
 		time.Since(begun).Round(time.Millisecond), e.happenings)

@@ -26,14 +26,14 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// failer is what *testing.T and *rapid.T share.
+// failer is the common part of *testing.T and *rapid.T.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// everywhere are all who answer: nodes, Redis and a reader of the topics. Each node owns one
-// partition.
+// everywhere has all sources of answers: nodes, Redis and a reader of the topics. Each node owns
+// one partition.
 type everywhere struct {
 	t      *testing.T
 	nodes  *asked
@@ -41,13 +41,13 @@ type everywhere struct {
 	models []*model.Model
 	mirror *checker.Mirror
 	writer *cache.Writer
-	packed bool // the function in Redis is asked too
+	packed bool // query the function in Redis too
 }
 
-// TestPropertyEverywhere: whatever happened, the query service, whichever node is asked, the reader
-// of Redis and a reader of the topics tell each user the same, which is what the model says: every
-// field of a channel and of a thread, and totals that are the sums of their parts, over all and by
-// label. It is so just before, at and after each time at which a level ends.
+// TestPropertyEverywhere: after any events, the query service (on any node), the reader of Redis
+// and a reader of the topics give each user the same answers, which are the model's: every field of
+// a channel and of a thread, and totals that are the sums of their parts, over all and by label.
+// That holds just before, at and after each time at which a level ends.
 func TestPropertyEverywhere(t *testing.T) {
 	e := &everywhere{t: t, nodes: newAsked(t, 2), rdb: redis.NewClient(&redis.Options{Addr: testkit.Miniredis(t).Addr()})}
 	defer e.rdb.Close()
@@ -56,8 +56,8 @@ func TestPropertyEverywhere(t *testing.T) {
 	t.Run("small", func(t *testing.T) { random.Scripts(t, 1900, random.DrawMore(parts...), e.same) })
 }
 
-// TestPropertyPacked: with packed values the reader of Redis tells the same, and the function in
-// Redis tells what that reader does.
+// TestPropertyPacked: with packed values the reader of Redis gives the same answers, and so does
+// the function in Redis.
 func TestPropertyPacked(t *testing.T) {
 	rdb := cache.PackedRedis(t)
 	cache.LoadLibrary(t, rdb)
@@ -85,7 +85,7 @@ func (e *everywhere) same(t *rapid.T, c *random.Case) {
 	}
 	slices.Sort(users)
 	users = slices.Compact(users)
-	if len(users) > 8 { // a crowd: of those who hardly do anything a few
+	if len(users) > 8 { // a crowd: of its mostly idle users only a few
 		users = append(users[:4:4], users[len(users)-4:]...)
 	}
 	for _, now := range e.times(t, &c.Log) {
@@ -120,7 +120,7 @@ func (e *everywhere) end(t *rapid.T) {
 	}
 }
 
-// publish gives what the partitions have to tell to Redis and to the reader of the topics.
+// publish passes the partitions' drained records to Redis and to the reader of the topics.
 func (e *everywhere) publish(t *rapid.T) {
 	var records []*kgo.Record
 	for _, p := range e.nodes.parts {
@@ -163,7 +163,7 @@ func (e *everywhere) times(t *rapid.T, l *script.Log) (out []int64) {
 	return append(out, script.Start)
 }
 
-// asked asks everybody for what a user sees, and says who tells them something else than the model.
+// asked queries all sources about a user, and returns those that differ from the model.
 func (e *everywhere) asked(t *rapid.T, user string, now int64) (what string) {
 	found := func(who string, got *checker.Answer, right *checker.Answer) {
 		f := &checker.Findings{What: who}

@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// Writer writes what is published of one partition, for tests that stand outside of the package.
+// Writer writes the published records of one partition, for tests outside of the package.
 type Writer struct{ rig *rig }
 
 // PackedRedis starts a real Redis that Begin's writers fill with packed values.
@@ -17,7 +17,7 @@ func PackedRedis(t testing.TB) *redis.Client {
 	return pack(t, redisClient(t, testkit.Redis(t).URL))
 }
 
-// Begin empties Redis and calls it complete, and returns who writes to it.
+// Begin empties Redis, marks it complete, and returns a writer.
 func Begin(t testing.TB, rdb *redis.Client) *Writer {
 	t.Helper()
 	rdb.FlushAll(t.Context())

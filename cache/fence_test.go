@@ -58,8 +58,8 @@ func TestOwnerThatLosesThePartitionInBetween(t *testing.T) {
 	})
 }
 
-// The partition moves away and comes back in between: what was known of Redis is of the first
-// ownership, and no longer true in the second.
+// The partition moves away and comes back in between: the known values of Redis are of the first
+// ownership, and outdated in the second.
 func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		f, _, _, err := openFilling(t.Context(), rdb, formatOf(rdb), "topics", 1)

@@ -16,8 +16,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A Redis that is filled with other values or families is filled anew: nothing of what was there
-// stays, readers miss until all is there, and stamps hold as before, also those of removals.
+// A Redis that is filled with other values or families is filled again: nothing of the former
+// values stays, readers miss until everything is there, and stamps work as before, also those of
+// removals.
 func TestAnotherFormatIsAFilling(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		topics := env.Topics(t, nParts)
@@ -121,7 +122,8 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// A mixture is read as what it is; what a build cannot read is refused in words.
+// A mixture of forms is read correctly; a value that a build cannot read is refused with an
+// explanation.
 func TestMixture(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		own(t, rdb).apply(t, small("u", "json", 3, 1))
@@ -139,7 +141,7 @@ func TestMixture(t *testing.T) {
 	})
 }
 
-// Two members with other flags take Redis from each other: each says so in words.
+// Two members with different flags take Redis from each other, and each logs that.
 func TestFormatsThatFight(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)

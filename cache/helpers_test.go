@@ -30,7 +30,7 @@ const t0 = 1767323045678
 // stampOf is a stamp of fold version 1 without deliveries.
 func stampOf(m, r int64) events.Stamp { return events.Stamp{FoldVersion: 1, M: m, R: r} }
 
-// small is a delta of a member of a small channel, whose counts tell its stamp.
+// small returns a delta of a member of a small channel, whose counts equal its stamp.
 func small(user, channel string, m, r int64) *events.UnreadDelta {
 	return &events.UnreadDelta{
 		UserID: []byte(user), ChannelID: []byte(channel), Member: true, Unread: uint32(m), Mentions: 1, ReadEpoch: 1,
@@ -52,7 +52,7 @@ func reading(d *events.UnreadDelta, id string, seq uint32, at int64) *events.Unr
 	return d
 }
 
-// left is what a delta says after its user has left.
+// left returns a delta after its user has left.
 func left(user, channel string, m, r int64) *events.UnreadDelta {
 	return &events.UnreadDelta{UserID: []byte(user), ChannelID: []byte(channel), ReadEpoch: 1, Stamp: stampOf(m, r)}
 }
@@ -75,7 +75,7 @@ const keyFormat = "4/"
 // packedRedises are the addresses of those Redises that are filled with packed values.
 var packedRedises sync.Map
 
-// formatOf is what a test's Redis is filled with.
+// formatOf returns the format of a test's Redis.
 func formatOf(rdb *redis.Client) (f format.Format) {
 	_, f.Packed = packedRedises.Load(rdb.Options().Addr)
 	return f
@@ -142,7 +142,7 @@ func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, ni
 type rig struct {
 	*writer
 	part *part
-	cold bool // forgets what Redis holds before each batch
+	cold bool // forgets the values in Redis before each batch
 }
 
 // own makes a rig with short pauses the owner of the partition that all rigs write to.
@@ -213,7 +213,7 @@ func (r *rig) applyChannels(t testing.TB, list ...*events.ChannelRecord) int {
 	return r.send(t, r.join(new(batch), records...))
 }
 
-// warmAndCold runs body with what Redis holds known, and asked for before each write.
+// warmAndCold runs body with known values of Redis, and with a read before each write.
 func warmAndCold(t *testing.T, body func(t *testing.T, r *rig, rdb *redis.Client)) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		for _, cold := range []bool{false, true} {
@@ -227,8 +227,8 @@ func warmAndCold(t *testing.T, body func(t *testing.T, r *rig, rdb *redis.Client
 	})
 }
 
-// dump is all of Redis but for what is the cache's own bookkeeping: the hashes of DESIGN §8 as
-// text. What is packed is shown as JSON and as the hash of a channel.
+// dump returns everything in Redis except the cache's own bookkeeping: the hashes of DESIGN §8 as
+// text. Packed values are shown as JSON and as the hash of a channel.
 func dump(t testing.TB, rdb redis.UniversalClient) map[string]string {
 	t.Helper()
 	ctx := t.Context()
@@ -297,7 +297,7 @@ func fieldsOf(t testing.TB, rdb redis.UniversalClient, key string) map[string]st
 	return h
 }
 
-// eventually waits until ok, which is asked again every few milliseconds.
+// eventually waits until ok returns true, and calls it every few milliseconds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(2 * time.Minute) // machines may be slow; nothing is judged by it
@@ -364,7 +364,7 @@ func launch(t testing.TB, brokers []string, topics testkit.TopicSet, rdb *redis.
 	return &member{Cache: c, reg: reg, stop: stop}
 }
 
-// ready waits until the member says that it is.
+// ready waits until the member reports that it is ready.
 func (m *member) ready(t testing.TB) {
 	t.Helper()
 	eventually(t, "cache is ready", func() bool { ok, _ := m.Ready(); return ok })

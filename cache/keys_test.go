@@ -90,7 +90,7 @@ func TestColonsInIDs(t *testing.T) {
 	})
 }
 
-// Who listens to a user hears that one alone.
+// A subscriber of a user gets only that user's messages.
 func TestColonsInNamesOfPubSub(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		r := own(t, rdb)

@@ -17,7 +17,7 @@ func TestRedisGoesOnAfterAKill(t *testing.T) {
 	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		session := time.Second
 		if env.Real {
-			session = 6 * time.Second // no broker takes less unless it is told
+			session = 6 * time.Second // brokers accept no less without configuration
 		}
 		if testkit.RaceDetector {
 			t.Logf("Redis went on %s after the kill", goesOn(t, env, rdb, session)) // which is not judged
@@ -27,8 +27,8 @@ func TestRedisGoesOnAfterAKill(t *testing.T) {
 	})
 }
 
-// goesOn kills the only member of a group, starts another one, and returns how long Redis stood
-// still. To the brokers a member whose line is cut is one that was killed: it says nothing any more.
+// goesOn kills the only member of a group, starts another one, and returns how long Redis got no
+// updates. For the brokers a member whose connection is cut is a killed one: it sends nothing more.
 func goesOn(t *testing.T, env testkit.Env, rdb *redis.Client, session time.Duration) time.Duration {
 	t.Helper()
 	if err := rdb.FlushAll(t.Context()).Err(); err != nil {
@@ -57,7 +57,7 @@ func goesOn(t *testing.T, env testkit.Env, rdb *redis.Client, session time.Durat
 	return time.Since(at)
 }
 
-// The session that a member asks for is the configured one, unless ClientOptions say otherwise.
+// A member requests the configured session timeout, unless ClientOptions set another.
 func TestSessionTimeoutIsTheMembers(t *testing.T) {
 	c := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, c.ListenAddrs(), 1, 1)

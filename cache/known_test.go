@@ -35,7 +35,7 @@ func TestPointerMoved(t *testing.T) {
 	}
 }
 
-// A full table forgets others, never what was put last, and holds no more than its limit.
+// A full table drops other entries, never the newest, and has no more than its limit.
 func TestTableForgets(t *testing.T) {
 	tab := newTable(10)
 	id := func(i int) xxh3.Uint128 { return xxh3.Uint128{Lo: uint64(i)} }

@@ -15,8 +15,8 @@ import (
 	"github.com/tidemark/tidemark/internal/jsonw"
 )
 
-// history is what a fold might publish: for each key values whose stamps grow, in the order of the
-// topic.
+// history is a possible output of a fold: for each key values with growing stamps, in the order of
+// the topic.
 type history struct {
 	records []*kgo.Record
 	last    map[string]*events.UnreadDelta
@@ -73,7 +73,7 @@ func (h *history) grow(rng *rand.Rand, n, users, channels int) []*kgo.Record {
 	return h.records[from:]
 }
 
-// want is what Redis holds once all of the history is applied.
+// want is the content of Redis after the whole history.
 func (h *history) want() map[string]string {
 	out := map[string]string{}
 	for _, d := range h.last {
@@ -117,7 +117,7 @@ func (h *history) wantThread(out map[string]string, d *events.UnreadDelta) {
 	}
 }
 
-// check fails unless Redis holds exactly what the history ends with.
+// check fails unless Redis has exactly the final values of the history.
 func (h *history) check(t testing.TB, rdb redis.UniversalClient) {
 	t.Helper()
 	got, want := dump(t, rdb), h.want()
@@ -139,14 +139,14 @@ func (h *history) check(t testing.TB, rdb redis.UniversalClient) {
 	}
 }
 
-// await waits until Redis holds what the history ends with.
+// await waits until Redis has the final values of the history.
 func (h *history) await(t testing.TB, rdb redis.UniversalClient) {
 	t.Helper()
 	want := h.want()
 	eventually(t, "Redis holds the end of the history", func() bool { return maps.Equal(dump(t, rdb), want) })
 }
 
-// seeded is a source of randomness that says where it began if the test fails.
+// seeded is a source of randomness that prints its seed if the test fails.
 func seeded(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()

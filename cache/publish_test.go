@@ -27,7 +27,7 @@ func (m *muted) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 }
 
 // TestOnlyWhatIsHeardIsPublished: without subscribers the cache publishes nothing. It publishes
-// what has a subscriber, and everything to one that subscribes to a pattern.
+// changes that have a subscriber, and everything to one that subscribes to a pattern.
 func TestOnlyWhatIsHeardIsPublished(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		published := func(m int64) float64 {
@@ -104,7 +104,7 @@ func TestWrittenAndNotPublished(t *testing.T) {
 			t.Errorf("applied %d values that were there, want 0", got)
 		}
 		next.part.begun = 0
-		next.apply(t, d) // the same again, as nobody else can have written it: nothing
+		next.apply(t, d) // the same again, which no other writer can have written: nothing
 		next.apply(t, reading(small("u", "c", 6, 1), "m4", 4, t0))
 		got := collect(t, sub, 2)
 		if !strings.Contains(got[0], `"stamp":"1.5.1.0"`) || !strings.Contains(got[1], `"stamp":"1.6.1.0"`) {

@@ -141,8 +141,7 @@ func copyAll(t *testing.T, rdb *redis.Client, hashes map[string]map[string]strin
 	}
 }
 
-// putBack makes Redis hold what copyAll has copied, and nothing else: all at once, as a failover
-// does it.
+// putBack makes the content of Redis that of copyAll, all at once, as a failover does.
 func putBack(ctx context.Context, rdb *redis.Client, hashes map[string]map[string]string, strs map[string]string) error {
 	pipe := rdb.TxPipeline()
 	pipe.FlushAll(ctx)

@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// All series that an alert looks at are there before the first event; the lag has one for each
-// partition that is owned.
+// All series that alerts use exist before the first event; the lag has one for each owned
+// partition.
 func TestSeriesFromTheStart(t *testing.T) {
 	s := testkit.NewSeries()
 	newMetrics(s)

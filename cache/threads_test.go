@@ -108,7 +108,8 @@ func TestThreadIsPublished(t *testing.T) {
 		thread := inThread(reading(small("u", "c", 5, 1), "m4", 4, t0), `t"1`)
 		w.apply(t, thread)
 		w.apply(t, reading(small("u", "c", 5, 2), "m4", 4, t0))
-		// That a pointer moved is told of channels alone: the message has no place for a thread.
+		// Moves of read pointers are published for channels only: the message has no field for a
+		// thread.
 		got := collect(t, sub, 3)
 		want := []string{
 			`unread:u {"user_id":"u","channel_id":"c","thread_id":"t\"1","member":true,` + string(entry.AppendValue(nil, thread))[1:],
@@ -186,7 +187,7 @@ func TestViewListsThreads(t *testing.T) {
 	})
 }
 
-// What a reader gives for a thread is what the delta said, and a miss is never zero.
+// A reader's answer about a thread has the contents of the delta, and a miss is never zero.
 func TestThreadsOfTheReader(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		w, r := own(t, rdb), NewReader(rdb)

@@ -64,8 +64,8 @@ func TestLevelsAreJudgedByTheReader(t *testing.T) {
 	})
 }
 
-// A filed channel is archived until a message comes: while the head stands at the position that the
-// delta tells, for good with keep, and for everybody if its record says so.
+// A filed channel is archived until a message comes: while the head is at the position in the
+// delta, forever with keep, and for everybody if its record states so.
 func TestArchivedByTheReader(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		filed := func(id string, keep bool, pos uint32) *events.UnreadDelta {
@@ -134,8 +134,8 @@ func TestTotalsByLabel(t *testing.T) {
 	})
 }
 
-// What a reader derives of a large channel by what the user said: direct mentions apart from those
-// of @all, and nothing where the delta says that they must ask.
+// A reader derives the counts of a large channel with the user's settings: direct mentions apart
+// from mentions of everybody, and nothing if the delta says Ask.
 func TestLargeChannelOfTheReader(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		named := func(id string, ignore, ask bool) *events.UnreadDelta {

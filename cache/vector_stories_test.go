@@ -38,7 +38,7 @@ func record2(channel string, headPos uint32, change ...func(r *events.ChannelRec
 	return r
 }
 
-// vectorStories tell what a reader must get right.
+// vectorStories have the cases that a reader must get right.
 func vectorStories() []story {
 	const day = 24 * 3600 * 1000
 	every := func(n uint32) (list []uint32) {

@@ -22,10 +22,10 @@ import (
 var update = flag.Bool("update", false, "write testdata/vectors.json anew")
 
 // vectorsFile is shared by all readers of Redis: package cache with JSON and with packed values,
-// and the function tidemark_inbox. docs/redis.md names it for those who write another one.
+// and the function tidemark_inbox. docs/redis.md names it for authors of other readers.
 const vectorsFile = "testdata/vectors.json"
 
-// vector is what Redis holds of a user in both forms, and what a reader makes of it.
+// vector has a user's values in Redis in both forms, and a reader's result.
 type vector struct {
 	Name     string `json:"name"`
 	Now      int64  `json:"now"` // Unix milliseconds
@@ -46,7 +46,7 @@ type both struct {
 	Packed string            `json:"packed"` // hexadecimal
 }
 
-// fill makes an empty Redis hold what v says, in one of its forms.
+// fill fills an empty Redis with the values of v, in one of its forms.
 func (v *vector) fill(t *testing.T, rdb *redis.Client, values string) {
 	t.Helper()
 	ctx := t.Context()

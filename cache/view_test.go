@@ -55,7 +55,7 @@ func TestInboxInTwoRoundTrips(t *testing.T) {
 		behind := large("u", "behind", 1)
 		w.apply(t, small("u", "c", 7, 3), small("u", "read", 0, 3), d, muted, large("u", "lost", 1), behind)
 		behindHead := head("behind", 9, 21)
-		behindHead.PurgedPos = 0  // so that the floors, 2 and 1, are above what was read
+		behindHead.PurgedPos = 0  // so that the floors, 2 and 1, are above the read positions
 		big := head("big", 9, 21) // positions to 20, holes 3,7-9
 		big.HeadPos, big.Holes, big.Alls = 20, []uint32{11}, []uint32{13}
 		w.applyChannels(t, big, behindHead)
@@ -123,7 +123,7 @@ func TestUnreadOfALargeChannel(t *testing.T) {
 	})
 }
 
-// What a reader gives for a small channel is what the delta said.
+// A reader's answer about a small channel has the contents of the delta.
 func TestEntryIsTheDelta(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		rdb.Set(t.Context(), epochKey, formatOf(rdb).String()+"e", 0)

@@ -16,7 +16,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// cutter makes connections that break after so many written bytes, as often as asked.
+// cutter makes connections that break after a number of written bytes, as often as wanted.
 type cutter struct {
 	after int64 // bytes
 	cuts  atomic.Int64
@@ -45,7 +45,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	c.left = max(0, c.left)
 	n, _ := c.Conn.Write(b[:c.left]) // the rest never leaves
 	_ = c.Conn.(*net.TCPConn).CloseWrite()
-	time.Sleep(time.Millisecond) // Redis may get to run what it was given
+	time.Sleep(time.Millisecond) // Redis may have time to execute the commands
 	_ = c.Close()
 	return n, errors.New("cut")
 }
@@ -76,8 +76,8 @@ func TestHalfAppliedPipeline(t *testing.T) {
 	})
 }
 
-// What an owner had sent before it lost its partition may reach Redis after what the new owner
-// wrote: a paused Redis takes up both, in any order.
+// Commands that an owner had sent before it lost its partition may reach Redis after those of the
+// new owner: a paused Redis executes both, in any order.
 func TestLateWriterIsHarmless(t *testing.T) {
 	server := testkit.Redis(t)
 	rdb := redisClient(t, server.URL)
@@ -96,13 +96,13 @@ func TestLateWriterIsHarmless(t *testing.T) {
 		one := send(old, former)
 		two := send(now, latter)
 		server.Continue()
-		now.claim(t, rdb) // at any moment of what they do
+		now.claim(t, rdb) // at any moment of their work
 		for _, done := range []chan error{one, two} {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
 		}
-		if latter.tally.skipped > 0 { // the claim came after it had asked: it asks again
+		if latter.tally.skipped > 0 { // the claim came after its query: it queries again
 			now.send(t, now.join(latter, unreadRecord(reading(small("u", "c", m, 2), "m9", 9, t0)), unreadRecord(left("u", "d", m, 2))))
 		}
 		equalDump(t, rdb, map[string]string{
@@ -118,7 +118,7 @@ func TestLateWriterIsHarmless(t *testing.T) {
 	}
 }
 
-// While Redis refuses, the writer waits and says why; it ends with its context.
+// While Redis refuses, the writer waits and reports the reason; it ends with its context.
 func TestWriteEndsWithItsContext(t *testing.T) {
 	mini := testkit.Miniredis(t)
 	w := own(t, redisClient(t, "redis://"+mini.Addr()))
@@ -146,7 +146,7 @@ func TestRefusedEndOfATransaction(t *testing.T) {
 	rdb := redisClient(t, "redis://"+mini.Addr(), func(o *redis.Options) { o.PoolSize = 1 })
 	r := own(t, rdb)
 	var refusals atomic.Int64
-	refusals.Store(4) // the end, and what is said to a connection that is given up
+	refusals.Store(4) // the end, and the commands for a connection that is given up
 	begun := false    // of the server's goroutine
 	mini.Server().SetPreHook(func(p *server.Peer, command string, _ ...string) bool {
 		begun = begun || command == "EXEC"

@@ -46,7 +46,7 @@ func (b *beforeCursors) ProcessPipelineHook(next redis.ProcessPipelineHook) redi
 	return next
 }
 
-// site is topics of one partition, and a Redis by two clients, of which the second has the hook.
+// site has topics of one partition, and a Redis with two clients, of which the second has the hook.
 func site(t *testing.T) (kafka []string, topics testkit.TopicSet, plain, hooked *redis.Client, hook *beforeCursors) {
 	t.Helper()
 	kafka = testkit.FakeKafka(t).ListenAddrs()
@@ -129,7 +129,7 @@ func TestCrashBeforeTheCursorsMove(t *testing.T) {
 	}
 }
 
-// Cursors do not move over a transaction whose mark is missing, or is that of an earlier batch.
+// Cursors do not move past a transaction whose mark is missing, or is from an earlier batch.
 func TestCursorsNeedTheMarksOfTheirBatch(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
@@ -155,9 +155,9 @@ func TestCursorsNeedTheMarksOfTheirBatch(t *testing.T) {
 	})
 }
 
-// A batch that Redis holds already is read again, as its writer crashed before it moved the cursor.
-// The next one moves it, and has a mark for that: what it found may be gone with a failover as well
-// as what it writes.
+// Redis already has a batch that is read again, because its writer crashed before it moved the
+// cursor. The next writer moves it, and leaves a mark for that: a failover may lose the values that
+// it found as well as those that it writes.
 func TestCursorsMoveOverWhatWasFound(t *testing.T) {
 	for name, begun := range map[string]int64{"written by another, to be published again": 1 << 40, "known to be published": 0} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func refused(t *testing.T, url string, o *websocket.DialOptions) (int, websocket
 	}
 }
 
-// With keys a token says who connects: in a header, a subprotocol or a first frame, never in the
+// With keys a token identifies the user: in a header, a subprotocol or a first frame, never in the
 // URL; and nothing of it gets into the log.
 func TestTokens(t *testing.T) {
 	var log testkit.Output

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// A frame's id comes back in its answer as it was: strings and numbers, 0 too. Without one there is
-// no answer but to what is refused.
+// A frame's id is unchanged in its answer: strings and numbers, including 0. A frame without one
+// gets an answer only if it is refused.
 func TestIDsAreEchoed(t *testing.T) {
 	s := start(t, dev.Config{})
 	folded(t, s.URL, "ann", "general", joined("general", "ann"))

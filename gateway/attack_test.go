@@ -19,7 +19,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// Whatever a client sends that is wrong is answered in words, and the connection goes on.
+// Any invalid frame is answered with an explanation, and the connection continues.
 func TestMalformedFrames(t *testing.T) {
 	s := start(t, dev.Config{})
 	emit(t, s.URL, joined("general", "ann"))

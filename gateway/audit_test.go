@@ -20,9 +20,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// TestEventsByScopeAreNoted: what a token of scope publish writes over a user's socket is in the
-// audit log, with who, for whom, from where and the outcome; what users write with tokens of their
-// own is not.
+// TestEventsByScopeAreNoted: events that a token of scope publish writes over a user's socket are
+// in the audit log, with the caller, the user, the address and the outcome; events of users with
+// their own tokens are not.
 func TestEventsByScopeAreNoted(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "audit")
 	log, err := audit.Open(name, io.Discard, slog.New(slog.DiscardHandler))

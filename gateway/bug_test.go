@@ -26,8 +26,8 @@ func TestABugInAFrameIsEveryDevices(t *testing.T) {
 	}
 }
 
-// An owner is asked once more after a bug in the asking. The counts would else be those of before
-// for good, since nobody asks while somebody does.
+// An owner is called once more after a panic in the call. Otherwise the counts would stay outdated
+// forever, because a call in progress prevents further ones.
 func TestABugInTheAskingIsAskedAgain(t *testing.T) {
 	g := bare()
 	var log testkit.Output

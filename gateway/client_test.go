@@ -21,7 +21,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// patience is how long a test waits for what has to come.
+// patience is how long a test waits for something that must come.
 const patience = 2 * time.Minute
 
 func within(t testing.TB) context.Context {
@@ -70,16 +70,16 @@ func (f frame) at(path string) (v any) {
 	return v
 }
 
-// client is one device. It takes what comes, and answers pings, whatever the test is busy with: one
-// that does not is dropped for being slow, which on a slow machine happens to a test that writes
-// for half a minute.
+// client is one device. It takes frames, and answers pings, while the test does other work: a
+// device that does not is dropped as too slow, which on a slow machine happens to a test that
+// writes for half a minute.
 type client struct {
 	t    testing.TB
 	ws   *websocket.Conn
 	seen []frame
 	read int // frames of seen that until has been past
 	ids  int
-	came chan arrival // nil: it takes a frame when the test asks for one
+	came chan arrival // nil: it takes a frame when the test wants one
 }
 
 // arrival is a frame, or why there are no more.
@@ -91,7 +91,7 @@ type arrival struct {
 // maxArrivals is how many frames a device may be ahead of its test.
 const maxArrivals = 10_000
 
-// take passes on what comes until the connection ends.
+// take passes on frames until the connection ends.
 func (c *client) take() {
 	for {
 		_, b, err := c.ws.Read(context.Background())
@@ -138,7 +138,7 @@ func dial(t testing.TB, url string, o *websocket.DialOptions) *client {
 	return c
 }
 
-// idle is a device that takes nothing unless the test asks for a frame, pings neither.
+// idle is a device that takes no frames and pings unless the test wants one.
 func idle(t testing.TB, url string, o *websocket.DialOptions) *client {
 	t.Helper()
 	ws, res, err := websocket.Dial(within(t), url, o) //nolint:bodyclose // Dial sees to it
@@ -171,8 +171,8 @@ func (c *client) note(b []byte) frame {
 	return f
 }
 
-// until reads up to a frame of a kind, of a channel if one is named, that fulfils all conditions.
-// It begins where the last one ended: what came while a command was answered is looked at as well.
+// until reads up to a frame of a kind, of a channel if one is given, that fulfils all conditions.
+// It continues where the last call ended, including frames that came while a command was answered.
 func (c *client) until(kind, channel string, where ...func(frame) bool) frame {
 	c.t.Helper()
 	for {

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// longest runs fn and measures how long somebody else of the same shard had to wait at most, and
-// how long fn took.
+// longest runs fn and measures how long another user of the same shard had to wait at most, and how
+// long fn took.
 func longest(h *hub, fn func()) (wait, took time.Duration) {
 	done, measured := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -38,8 +38,8 @@ func longest(h *hub, fn func()) (wait, took time.Duration) {
 }
 
 // TestOneUsersCrowdHoldsUpNobody: an inbox of 100,000 channels is installed, replaced by another
-// one, and its user leaves, and nobody in the same shard waits for more than a part of that. It is
-// judged by a ratio, since machines stand still.
+// one, and its user leaves. No other user of the shard waits for more than a part of that time. The
+// test uses a ratio, because machines pause.
 func TestOneUsersCrowdHoldsUpNobody(t *testing.T) {
 	const many = 100_000
 	crowd := func(m int64) *inbox {
@@ -86,9 +86,9 @@ func TestOneUsersCrowdHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// TestWhatHappensWhileAnInboxIsInstalled: between two slices of an inbox the timeline takes a
-// channel away, another is joined, and deltas come. The device is told the newest of everything,
-// and nothing of the channel that was left.
+// TestWhatHappensWhileAnInboxIsInstalled: between two slices of an inbox the timeline removes a
+// channel, another is joined, and deltas come. The device gets the newest of everything, and
+// nothing of the channel that was left.
 func TestWhatHappensWhileAnInboxIsInstalled(t *testing.T) {
 	const many = 20 * sliceSteps
 	g := bare()
@@ -129,7 +129,7 @@ func TestWhatHappensWhileAnInboxIsInstalled(t *testing.T) {
 		t.Fatalf("the lock was let go %d times", slices)
 	}
 
-	// What the device knows is what it was sent, in order.
+	// The device's state is the result of its frames, in order.
 	got := map[string]float64{}
 	for _, it := range c.Waiting() {
 		var f map[string]any

@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// ann reads a large channel on another device, and an inbox tells this one before the delta has
-// come, which then says nothing new. What she had not read before is no base for counting what
-// comes after it.
+// ann reads a large channel on another device, and an inbox brings that to this one before the
+// delta comes, which then has nothing new. Her exceptions from before the read are no basis for
+// later counts.
 func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -48,7 +48,7 @@ func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	g.install(g.loadingDevice(t, u), inbox, false)
 	is("an inbox in which she has read everything", 0, 0)
 	record(51, 51)
-	is("a message before the delta of her read", 0, 1) // which the owner will be asked about
+	is("a message before the delta of her read", 0, 1) // which is requested from the owner
 	delta(50, 8, 50)
 	record(52, 52)
 	is("a message after it", 0, 1)
@@ -57,9 +57,8 @@ func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	is("the next delta", 2, 0)
 }
 
-// What the owner answers about a large channel is to be as new as the record for which it was
-// asked: one that has just taken the partition over may be behind what the last one published, and
-// nobody would ask again.
+// The owner's answer about a large channel must be as new as the record that caused the question: a
+// new owner may be behind the records of the last one, and no later question would follow.
 func TestAnAnswerIsAsNewAsTheRecord(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")

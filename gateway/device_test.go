@@ -25,7 +25,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// town is a stack with a company at work, whose log is the truth that devices are compared with.
+// town is a stack with the traffic of a company, whose log is the truth that devices are compared
+// with.
 type town struct {
 	t *testing.T
 	*dev.Stack
@@ -74,7 +75,7 @@ func (w *town) write(n int) {
 	w.batch = w.batch[:0]
 }
 
-// event adds one to what is written next, at the company's time.
+// event adds an event to the next ones, at the company's time.
 func (w *town) event(e *eventsv1.MessageEvent) {
 	value, err := proto.Marshal(e)
 	if err != nil {
@@ -157,7 +158,7 @@ func (d *device) connection(ctx context.Context) bool {
 	}
 	d.mu.Unlock()
 	for ; left != 0; left-- {
-		// A real client asks a silent gateway for a sign of life; this one gives it up.
+		// A real client pings a silent gateway; this one gives it up.
 		quiet, cancel := context.WithTimeout(ctx, 15*time.Second)
 		_, b, err := ws.Read(quiet)
 		cancel()
@@ -173,7 +174,7 @@ func (d *device) connection(ctx context.Context) bool {
 	return true
 }
 
-// heard is how many messages were sent to it.
+// heard returns how many messages the device got.
 func (d *device) heard() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -198,7 +199,7 @@ func (d *device) made() int {
 	return d.connections
 }
 
-// agrees waits until the device is what the log says, or reports what it is not (O8, O9).
+// agrees waits until the device equals the log, or reports the differences (O8, O9).
 func (d *device) agrees(l *checker.Log) {
 	d.t.Helper()
 	for until := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {

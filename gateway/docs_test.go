@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/app/dev"
 )
 
-// varying are fields whose values no document can know; they are compared by name.
+// varying are fields whose values a document cannot have; they are compared by name.
 var varying = []string{"instance_id", "request_id", "at", "last_read_at", "stamp", "after", "evaluated_at"}
 
 // same compares a frame with that of the document.
@@ -93,7 +93,7 @@ func TestTheDocumentsConversation(t *testing.T) {
 			kind, _ := want["type"].(string)
 			c.read = from // within a block the order may differ
 			if strings.HasPrefix(kind, "receipt.") {
-				c.read = 0 // told in their own time
+				c.read = 0 // published at their own time
 			}
 			c.until(kind, "", func(f frame) bool {
 				// An update of a command of a block before may come late.
@@ -103,7 +103,7 @@ func TestTheDocumentsConversation(t *testing.T) {
 				t.Errorf("%s: %s; it was %s", text, why, mustJSON(c.seen[c.read-1]))
 			}
 		}
-		if synced { // what the next block changes is in updates, not in the inbox that was asked for
+		if synced { // the next block's changes are in updates, not in the requested inbox
 			c.read = from
 			c.until("inbox", "")
 		}

@@ -28,18 +28,18 @@ const (
 )
 
 // driven is a gateway whose feed a test drives, of one partition with one owner. Each topic arrives
-// in its own order, and none waits for another. Inboxes are read and installed some time, and so
-// are questions answered.
+// in its own order, independently of the others. Inboxes are read and installed at some time, and
+// so are questions answered.
 type driven struct {
 	g       *Gateway
 	p       *projections.Partition
-	arrive  [drivenTopics][]func() // what has not arrived yet
+	arrive  [drivenTopics][]func() // records that have not arrived yet
 	devices []*drivenDevice
 	loads   chan struct{} // an inbox is to be read
 	decoder decoder
 }
 
-// drivenDevice is the device of a user, and what was written to it.
+// drivenDevice is the device of a user, and its written frames.
 type drivenDevice struct {
 	user   string
 	c      *conn // nil: it has no connection
@@ -49,7 +49,7 @@ type drivenDevice struct {
 	after  []string
 }
 
-// drive makes a gateway whose clock stands still.
+// drive creates a gateway whose clock stands still.
 func drive(p *projections.Partition) *driven {
 	d := &driven{g: bare(), p: p, loads: make(chan struct{}, 64)}
 	d.g.cfg.Now, d.g.cfg.Logger = func() time.Time { return time.UnixMilli(script.Start) }, slog.New(slog.DiscardHandler)
@@ -101,7 +101,7 @@ func (d *driven) connect(dev *drivenDevice) {
 	h.connect(dev.c, dev.user, 1)
 }
 
-// drain publishes what the partition has to tell.
+// drain publishes the partition's changes.
 func (d *driven) drain(t *rapid.T) {
 	var out projections.Deltas
 	d.p.Drain(&out, true)
@@ -191,7 +191,7 @@ func (d *driven) load(t *rapid.T, dev *drivenDevice) bool {
 	return true
 }
 
-// write writes what waits for a device.
+// write writes a device's waiting frames.
 func (d *driven) write(dev *drivenDevice) {
 	if dev.c == nil {
 		return

@@ -20,8 +20,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A thousand devices (B9): what a gateway takes for a connection, its subscriptions and what waits
-// for it, it gives back, however the connection ends.
+// A thousand devices (B9): a gateway releases all resources of a connection, its subscriptions and
+// its queue, however the connection ends.
 
 // fleeting is a device that is gone in a moment.
 type fleeting struct {
@@ -30,7 +30,7 @@ type fleeting struct {
 	ws  *websocket.Conn
 }
 
-// dialRaw connects, and keeps hold of what is below.
+// dialRaw connects, and keeps the underlying connection.
 func dialRaw(ctx context.Context, url, user string) (*fleeting, error) {
 	f := &fleeting{url: url}
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -50,7 +50,7 @@ func (f *fleeting) reset() {
 		_ = tcp.SetLinger(0)
 	}
 	_ = f.raw.Close()
-	_ = f.ws.CloseNow() // frees what the client has
+	_ = f.ws.CloseNow() // frees the client's resources
 }
 
 // frames reads so many, fewer if the connection ends.
@@ -128,8 +128,8 @@ func metric(t *testing.T, url, name string) string {
 }
 
 // TestThousandDevices (B9): devices connect and break off a thousand times while messages come,
-// some so many at once that what waits for a device is more than it may be. In the second half the
-// process holds no more than in the first, and then nobody is connected.
+// sometimes so many at once that a device's queue overflows. After the second half the process uses
+// no more than after the first, and then no user is connected.
 func TestThousandDevices(t *testing.T) {
 	limits := boundless
 	limits.QueueBytes = 5 << 10 // a burst of messages is more

@@ -8,7 +8,8 @@ import (
 // Plant has f called at the named places.
 func (c *Config) Plant(f func(where string)) { c.planted = f }
 
-// Locked says which of the gateway's locks is held at a moment when nobody holds one; empty: none.
+// Locked returns which of the gateway's locks is held at a moment when none should be; "" if none
+// is.
 func (g *Gateway) Locked() string {
 	for _, h := range g.hubs.list {
 		if !h.mu.TryLock() {
@@ -52,7 +53,8 @@ func returns(f func()) bool {
 // Connections is how many places of Limits.Connections are taken.
 func (g *Gateway) Connections() int64 { return g.count.Load() }
 
-// Wrong says whose totals are not the sum of their channels and threads; empty: nobody's.
+// Wrong returns a user whose totals are not the sum of their channels and threads; "" if there is
+// none.
 func (g *Gateway) Wrong() string {
 	for _, h := range g.hubs.list {
 		h.mu.Lock()

@@ -6,9 +6,8 @@ import (
 	"github.com/tidemark/tidemark/app/dev"
 )
 
-// A message reaches both members with its seq, and what is unread of it only the one who did not
-// write it; reading it on one device moves badge and pointer on the other, which sees whose doing
-// it was.
+// A message reaches both members with its seq, and is unread only for the one who did not write it;
+// reading it on one device moves badge and pointer on the other, which sees which device did it.
 func TestTwoPeopleThreeDevices(t *testing.T) {
 	s := start(t, dev.Config{})
 	emit(t, s.URL, joined("general", "ann", "bob"), joined("other", "bob"))

@@ -28,8 +28,8 @@ func unheld(t *testing.T, what string, held []*hub, f func()) {
 }
 
 // Encoding needs no shard: frames are encoded by the connection that writes them, while others
-// change the counts of the same shard. A delta that nobody here wants is not decoded at all, and
-// one for a user waits for no shard but theirs.
+// change the counts of the same shard. A delta that no connection needs is not decoded at all, and
+// one for a user waits only for their shard.
 func TestShardsAreIndependent(t *testing.T) {
 	g := bare()
 	g.cfg.Now = time.Now

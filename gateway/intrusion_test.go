@@ -40,8 +40,8 @@ func TestForgedTokens(t *testing.T) {
 	dial(t, socket, &websocket.DialOptions{Subprotocols: []string{"tidemark.bearer." + authtest.Token(t, "ann", time.Hour)}}).until("inbox", "")
 }
 
-// A user who guesses the name of a channel cannot tell one of others from one that does not exist,
-// whatever they send.
+// A user who guesses the name of a channel cannot distinguish others' channels from ones that do
+// not exist, whatever they send.
 func TestGuessingChannels(t *testing.T) {
 	s := start(t, dev.Config{})
 	folded(t, s.URL, "bob", "theirs", joined("theirs", "bob", "cleo"), posted("theirs", "m1", "bob"), joined("hers", "ann"))
@@ -56,7 +56,7 @@ func TestGuessingChannels(t *testing.T) {
 			t.Errorf("%s tells one from the other: %v, %v", kind, there, missing)
 		}
 	}
-	// Nothing of it was written: bob and cleo are told of nobody new, and ann of nothing at all.
+	// Nothing of it was written: bob and cleo get no new member, and ann gets nothing at all.
 	bob := dialed(t, s.URL, "bob")
 	if f := bob.do("read_state", `"channel_id":"theirs"`); len(f.list("readers")) != 2 {
 		t.Errorf("readers of the channel: %v", f)
@@ -102,7 +102,7 @@ func closeCode(t *testing.T, conn net.Conn) websocket.StatusCode {
 		size := int64(head[1])
 		if size == 126 {
 			var n [2]byte
-			_, _ = io.ReadFull(r, n[:]) // what is missing shows with the next frame
+			_, _ = io.ReadFull(r, n[:]) // missing frames show with the next one
 			size = int64(binary.BigEndian.Uint16(n[:]))
 		}
 		if head[0]&0x0F != 8 {
@@ -115,8 +115,8 @@ func closeCode(t *testing.T, conn net.Conn) websocket.StatusCode {
 	}
 }
 
-// What no WebSocket may send ends the connection, and costs no memory; the code says what was wrong
-// where there is one.
+// Bytes that no WebSocket may send end the connection, and cost no memory; the close code has the
+// reason if there is one.
 func TestFramesThatBreakTheProtocol(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{HandshakesBurst: 1000}}})
 	var fragments []byte // each is small, together they are a byte too long
@@ -145,10 +145,10 @@ func TestFramesThatBreakTheProtocol(t *testing.T) {
 		}
 		conn.Close()
 	}
-	dialed(t, s.URL, "ann") // everybody else goes on
+	dialed(t, s.URL, "ann") // all others continue
 }
 
-// Compression is never agreed on: what is small when it comes could be huge when it is unpacked.
+// Compression is never agreed on: a small compressed frame could be huge when it is unpacked.
 func TestNoCompression(t *testing.T) {
 	s := start(t, dev.Config{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))

@@ -112,7 +112,7 @@ func TestTheJavaScriptClientMarksAllRead(t *testing.T) {
 		}
 		res.Msg.AsOf, res.Msg.EvaluatedAt = nil, nil
 		for _, c := range res.Msg.Channels {
-			c.OfflineUnread = 0 // what the gateway reports of absent users comes when it comes
+			c.OfflineUnread = 0 // reports about absent users come at any time
 			if c.LastRead != nil {
 				c.LastRead.At = nil
 			}
@@ -167,8 +167,7 @@ func TestTheJavaScriptClientMarksAllRead(t *testing.T) {
 	}
 }
 
-// runInNode runs a program with the client's module and another argument, and returns what it
-// prints.
+// runInNode runs a program with the client's module and another argument, and returns its output.
 func runInNode(t *testing.T, program string, arg string) []byte {
 	t.Helper()
 	node := testkit.Program(t, "node")

@@ -68,7 +68,7 @@ func drivenVectors(t *rapid.T, c *random.Case) (list []jsVector) {
 		r.AddTo(m)
 	}
 	users := m.Users()
-	if len(users) > 5 { // a crowd: of those who hardly do anything a few
+	if len(users) > 5 { // a crowd: of its mostly idle users only a few
 		users = append(users[:3:3], users[len(users)-2:]...)
 	}
 	for _, user := range users {
@@ -116,7 +116,7 @@ func (d *driven) happens(t *rapid.T) {
 	}
 }
 
-// check compares what the gateway has of a user with the model.
+// check compares the gateway's state of a user with the model.
 func (d *driven) check(t *rapid.T, m *model.Model, dev *drivenDevice) {
 	u := dev.c.user
 	right := listedBy(t, u, checker.Right([]*model.Model{m}, dev.user, script.Start, false))
@@ -141,13 +141,13 @@ func (d *driven) check(t *rapid.T, m *model.Model, dev *drivenDevice) {
 }
 
 // isOpen reports whether an open time target moves a user's pointer in a large channel: until it
-// closes, no delta says so.
+// closes, no delta has that.
 func isOpen(m *model.Model, user, channel string) bool {
 	v, _ := m.View(user, channel)
 	return v.Large && m.OpenInTime(user, channel, "")
 }
 
-// vector is what was written to a device, and what a client has to make of it.
+// vector is a device's frames, and a client's expected result.
 func (d *driven) vector(t *rapid.T, l *script.Log, m *model.Model, dev *drivenDevice) jsVector {
 	v := vectorOf(t, l, m, dev.c)
 	v.Frames, v.Inbox, v.Marks = dev.frames, true, nil

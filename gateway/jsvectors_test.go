@@ -28,7 +28,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// jsVector is what a client is told, and what it has to make of it.
+// jsVector is a client's frames, and its expected result.
 type jsVector struct {
 	Name     string                    `json:"name"`
 	User     string                    `json:"user"`
@@ -51,8 +51,8 @@ type jsSums struct {
 	ByLabel map[string]map[string]any `json:"by_label"`
 }
 
-// jsMarks is what markAllRead is to send: of each channel the seq that it reads up to, 0 for a flag
-// that is taken off, and the epoch.
+// jsMarks is the expected result of markAllRead: of each channel the seq that it reads up to, 0 for
+// a flag that is removed, and the epoch.
 type jsMarks struct {
 	Label    string               `json:"label"`
 	Threads  bool                 `json:"threads"`
@@ -67,7 +67,7 @@ type jsMarks struct {
 func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
 	var vectors []jsVector
 	random.Scripts(t, 500, random.DrawMore(random.Folded()...), func(t *rapid.T, c *random.Case) {
-		c.Settings.FanoutLimit = 1000 // every count is told, none is asked for
+		c.Settings.FanoutLimit = 1000 // every count is in the deltas, none needs a question
 		vectors = append(vectors, vectorsOf(t, c)...)
 	})
 	if len(vectors) < 100 {
@@ -138,7 +138,7 @@ func readAll(t *testing.T, patterns ...string) {
 	}
 }
 
-// vectorsOf folds a script, and gives what it tells to a device of each user.
+// vectorsOf folds a script, and sends the results to a device of each user.
 func vectorsOf(t *rapid.T, c *random.Case) (list []jsVector) {
 	p, err := projections.Open("store", projections.Identity{Partitions: 1, Settings: c.Settings}, projections.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -166,8 +166,8 @@ func vectorsOf(t *rapid.T, c *random.Case) (list []jsVector) {
 	return list
 }
 
-// takeOutputs gives a gateway what a partition has to tell. Each user gets a device with the first
-// delta about them.
+// takeOutputs passes a partition's output to a gateway. Each user gets a device with their first
+// delta.
 func (g *Gateway) takeOutputs(t *rapid.T, p *projections.Partition, devices map[string]*conn, records map[string]events.ChannelRecord) {
 	h := g.hubs.list[0]
 	var out projections.Deltas
@@ -198,7 +198,7 @@ func (g *Gateway) takeOutputs(t *rapid.T, p *projections.Partition, devices map[
 			records[string(record.ChannelID)] = record
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(records)) { // also of who has just become a member
+	for _, id := range slices.Sorted(maps.Keys(records)) { // also of a user who has just become a member
 		record := records[id]
 		h.locked(func() { g.applyChannel(h, &record) })
 	}
@@ -278,7 +278,7 @@ func jsTotals(a *checker.Answer, label string) map[string]any {
 	}
 }
 
-// marksOf is what MarkAllRead reads, of the threads those that are listed.
+// marksOf returns the reads of MarkAllRead, of threads only of listed ones.
 func marksOf(a *checker.Answer, label string, threads bool) jsMarks {
 	m := jsMarks{Label: label, Threads: threads, Channels: map[string][2]uint32{}}
 	for id, c := range a.Channels {

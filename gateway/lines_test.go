@@ -87,10 +87,10 @@ func (w *town) until(happened <-chan struct{}) {
 	}
 }
 
-// R7, R10: a gateway and its devices behind lines that break while the company goes on: the
+// R7, R10: a gateway and its devices behind connections that break while the company continues: the
 // gateway's to Kafka, in the middle of answers and half-open; to the owners, while inboxes are
 // read; to Redis; and the devices', in the middle of frames, frozen, and slow. In the end every
-// device knows what the log says, and none has heard what it had no right to.
+// device equals the log, and none has got anything that it had no right to.
 func TestLinesOfTheGatewayBreak(t *testing.T) {
 	w := newTown(t)
 	l, addr := w.gatewayBehindLines()

@@ -13,9 +13,9 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// A thread that was touched more than 30 days of log time ago does not come back into the panel and
-// the totals when a delta tells of it, as when the user wants no mentions of @all any more. Each of
-// the two ways to know the log time is enough.
+// A thread that was touched more than 30 days of log time ago does not return to the panel and the
+// totals because of a delta, for example when the user turns off mentions of everybody. Each of the
+// two sources of the log time is enough.
 func TestThreadsOfLongAgoStayAway(t *testing.T) {
 	touched := time.UnixMilli(1_700_000_000_000)
 	month := 30 * 24 * time.Hour

@@ -7,8 +7,8 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// TestAPanicKeepsNoShard: whatever of the feed panics under a shard's lock, the lock is free after
-// it, for the feed begins anew and everybody else goes on.
+// TestAPanicKeepsNoShard: after a panic of the feed under a shard's lock the lock is free, because
+// the feed begins again and all others continue.
 func TestAPanicKeepsNoShard(t *testing.T) {
 	broken := func() *Gateway {
 		g := &Gateway{hubs: newHubs(4, nil)}

@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// crowdRecord is a record of a large channel whose last message is at an offset.
+// crowdRecord returns a record of a large channel whose last message is at an offset.
 func crowdRecord(offset int64) *events.ChannelRecord {
 	n := uint32(offset)
 	return &events.ChannelRecord{
@@ -24,7 +24,7 @@ func crowdDelta(m, r int64) *events.UnreadDelta {
 	return &events.UnreadDelta{ChannelID: []byte("crowd"), Member: true, Large: true, Stamp: events.Stamp{FoldVersion: 1, M: m, R: r}}
 }
 
-// counted is an owner who has folded up to an offset.
+// counted is an owner that has folded up to an offset.
 type counted struct {
 	Queries
 	unread uint32
@@ -35,9 +35,9 @@ func (c counted) GetUnread(_ context.Context, m *queryv1.GetUnreadRequest) (*que
 	return &queryv1.ChannelUnread{ChannelId: m.ChannelId, Member: true, Unread: c.unread, AsOf: []string{c.upTo, "chat.reads/0/0"}}, nil
 }
 
-// The records of a large channel run ahead of a delta, which says that its reader has to ask. What
-// the owner answers then is no older for a client than what was derived from the records: a client
-// that took it for older would show the derived count until the user reads.
+// The records of a large channel run ahead of a delta that says Ask. For a client, the owner's
+// answer then is no older than the counts derived from the records: a client that considered it
+// older would show the derived count until the user reads.
 func TestAnAnswerIsNotOlderThanWhatWasDerived(t *testing.T) {
 	g := bare()
 	g.cfg.Topics = Topics{Messages: events.TopicMessages, Reads: events.TopicReads, Deliveries: events.TopicDeliveries}
@@ -65,8 +65,9 @@ func TestAnAnswerIsNotOlderThanWhatWasDerived(t *testing.T) {
 	}
 }
 
-// A user leaves a channel, comes back and leaves again before the first of it is written to their
-// device. The fold has nothing to say of the last two, so what waits for the device stays there.
+// A user leaves a channel, comes back and leaves again before the first frame about it is written
+// to their device. The fold publishes nothing about the last two changes, so the waiting frame
+// stays.
 func TestWhoLeftTwiceIsTold(t *testing.T) {
 	g := bare()
 	h, u := g.hubs.list[0], g.someone("ann")
@@ -89,8 +90,8 @@ func TestWhoLeftTwiceIsTold(t *testing.T) {
 }
 
 // The record of a large channel comes while the inbox of its only member here is being read, and
-// before the message that it includes. The inbox lacks that message, and nobody will tell it: the
-// inbox is read again.
+// before the message that it includes. The inbox lacks that message, and nothing else will bring
+// it: the inbox is read again.
 func TestAnInboxReachesWhatItsReadingMissed(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -106,8 +107,8 @@ func TestAnInboxReachesWhatItsReadingMissed(t *testing.T) {
 	}
 }
 
-// A channel is deleted, and then its members are taken out. Their devices are told that it is gone,
-// although the timeline has said first that they left: the fold ignores what comes after the
+// A channel is deleted, and then its members are removed. Their devices are notified that it is
+// gone, although the timeline has first announced that they left: the fold ignores events after the
 // deletion, so the delta is from before they left.
 func TestWhoLeavesWhatIsDeletedIsTold(t *testing.T) {
 	for name, again := range map[string]bool{"they are gone": false, "they are back": true} {
@@ -135,8 +136,8 @@ func TestWhoLeavesWhatIsDeletedIsTold(t *testing.T) {
 }
 
 // A user is added to a channel and follows a thread there while their inbox is being read: its
-// threads have that, and its channels do not. The device is told of the thread once it is told of
-// the channel.
+// threads include that, and its channels do not. The device gets the thread once it has got the
+// channel.
 func TestAThreadOfAChannelThatCameMeanwhile(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")

@@ -172,8 +172,8 @@ func (p *panicking) post() {
 	emit(p.T, p.ingest, posted("general", fmt.Sprint("m", p.posts), "zoe"))
 }
 
-// knows reads until a device has been told how many are unread now, in the channel and in all.
-// Where the device's connection has ended, another one has to be told.
+// knows reads until a device has got the current unread counts, in the channel and in total. If the
+// device's connection has ended, another one must get them.
 func (p *panicking) knows(c **client, user string) {
 	p.Helper()
 	ok := func(f frame) bool {
@@ -206,10 +206,10 @@ func (p *panicking) knows(c **client, user string) {
 	p.Fatalf("%s has not been told of %d unread: %v; %s", user, p.posts, (*c).seen, p.log.Load())
 }
 
-// TestPanicEndsOneConnection: wherever the gateway panics, on the answer to a frame, on an event
-// that it writes, on a connection or on what it reads of the topics, that answer, connection or
-// session fails in words. Everybody is told what is right afterwards, no lock and no place of a
-// connection stays taken, no goroutine stays, and no total is wrong.
+// TestPanicEndsOneConnection: wherever the gateway panics, in the answer to a frame, in an event
+// that it writes, in a connection or in reading the topics, that answer, connection or session
+// fails with an explanation. Afterwards all devices get the right values, no lock and no connection
+// slot stays taken, no goroutine stays, and no total is wrong.
 func TestPanicEndsOneConnection(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		if nodes > 1 && testing.Short() {

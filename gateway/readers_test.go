@@ -17,13 +17,13 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// owner answers for a channel what a test says.
+// owner answers for a channel as the test sets it.
 type owner struct {
 	Queries
 	readers []string
 	member  bool
 	err     error
-	after   []string // what the last question about readers, or about a count, had to include
+	after   []string // the requirement of the last question about readers or a count
 	asked   int      // questions about one user
 }
 
@@ -51,9 +51,9 @@ func (o *owner) GetUnread(_ context.Context, r *queryv1.GetUnreadRequest) (*quer
 	return &queryv1.ChannelUnread{ChannelId: r.ChannelId, Member: o.member}, o.err
 }
 
-// While the feed is behind or cut off, a user who has left is a member as far as this gateway
-// knows. They do not get what the others have read since: the owner's list, which has to be as new
-// as their joining, does not have them.
+// While the feed is behind or interrupted, a user who has left is still a member for this gateway.
+// They do not get the later reads of others: the owner's list, which must be as new as their
+// joining, does not have them.
 func TestWhoLeftUnseenIsNotToldWhoRead(t *testing.T) {
 	crowd := make([]string, maxReaders+1)
 	for i := range crowd {
@@ -93,7 +93,7 @@ func TestWhoLeftUnseenIsNotToldWhoRead(t *testing.T) {
 	}
 }
 
-// device is a connection of a user that takes nothing: what is sent to it stays queued.
+// device is a connection of a user that takes nothing: its frames stay queued.
 func (g *Gateway) device(t *testing.T, u *user) *conn {
 	c := g.loadingDevice(t, u)
 	c.loading = false
@@ -101,12 +101,13 @@ func (g *Gateway) device(t *testing.T, u *user) *conn {
 	return c
 }
 
-// loadingDevice is a connection whose inbox is being read, and of which its user does not know yet.
+// loadingDevice is a connection whose inbox is being read, and that is not registered with its user
+// yet.
 func (g *Gateway) loadingDevice(t *testing.T, u *user) *conn {
 	return &conn{g: g, load: g.load, Conn: wire.Unconnected(t.Context(), g.wireSettings(), "device"), user: u, loading: true}
 }
 
-// waiting is what is queued for a connection.
+// waiting returns a connection's queued frames.
 func (c *conn) waiting(t *testing.T) (list []map[string]any) {
 	t.Helper()
 	for _, it := range c.Waiting() {

@@ -28,8 +28,8 @@ func readBy(user, message string) func(frame) bool {
 	return func(f frame) bool { r := reader(f, user); return r != nil && r["message_id"] == message }
 }
 
-// Who sent a message hears that it was delivered, when its frame was written to a member, and that
-// it was read; all members do, nobody else, and not in a large channel.
+// The sender of a message gets its delivery, when its frame was written to a member, and its reads;
+// all members do, no one else, and not in a large channel.
 func TestReceipts(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{ReceiptsEvery: time.Millisecond}})
 	var crowd []string
@@ -50,8 +50,8 @@ func TestReceipts(t *testing.T) {
 			t.Errorf("read: %v", f)
 		}
 	}
-	// cleo was offline all the time, and finds it queued; what was read in private is hers alone.
-	// Only once that was judged: had she come before, it would not be.
+	// cleo was offline all the time, and the message is queued for her; a private read is only
+	// hers. She connects only after the message was judged: otherwise it would not be queued.
 	offlineUnread(t, s.URL, "cleo", "general", 1)
 	cleo := dialed(t, s.URL, "cleo")
 	for f := cleo.seen[1]; ; f = cleo.until("unread.updated", "general") {

@@ -8,10 +8,10 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// Found by a device that had nothing of the newest message until it connected again, on a machine
-// that was slow: ann's inbox is read; a message comes into a large channel of hers, is folded, and
-// bob is told of it; only then is ann's inbox installed. No delta says what she missed, and nobody
-// sends it again: the inbox has to be read once more.
+// Found by a device that lacked the newest message until it reconnected, on a slow machine: ann's
+// inbox is read; a message comes into a large channel of hers, is folded, and bob gets it; only
+// then is ann's inbox installed. No delta has the missing message, and nothing sends it again: the
+// inbox has to be read once more.
 func TestAnInboxReachesWhatOthersWereTold(t *testing.T) {
 	for _, c := range []struct {
 		name          string

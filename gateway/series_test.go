@@ -6,7 +6,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// All series that an alert looks at are there before the first event.
+// All series that alerts use exist before the first event.
 func TestSeriesFromTheStart(t *testing.T) {
 	s := testkit.NewSeries()
 	newMetrics(s, &Gateway{})

@@ -23,8 +23,8 @@ func shownTotals(t *testing.T, url string) string {
 	return of("equal") + " equal, " + of("different") + " different, " + of("unknown") + " unknown"
 }
 
-// A client that shows another badge than it was told is counted once it has surely received what it
-// was told, and not before. A sync that says nothing is not counted.
+// A client that shows a wrong badge is counted once it has certainly received all frames, and not
+// before. A sync without a badge is not counted.
 func TestAClientSaysWhatItShows(t *testing.T) {
 	t.Run("before it has answered pings", func(t *testing.T) {
 		s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{PingEvery: time.Hour}}})

@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/gateway"
 )
 
-// A client that takes nothing while messages come is closed as too slow, and what waits for it
-// stays bounded; everybody else goes on. It connects again, and has everything.
+// A client that takes nothing while messages come is closed as too slow, and its queue stays
+// limited; others continue. It reconnects, and has everything.
 func TestASlowClientIsClosed(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{QueueBytes: 192 << 10}}})
 	emit(t, s.URL, joined("general", "ann", "bob"))
@@ -40,7 +40,7 @@ func TestASlowClientIsClosed(t *testing.T) {
 	again.until("inbox", "", totalUnread(total))
 }
 
-// A gateway that stops sends everybody elsewhere, and takes nobody new.
+// A stopping gateway sends all clients elsewhere, and accepts no new ones.
 func TestDrain(t *testing.T) {
 	s, err := dev.Start(within(t), dev.Config{Gateway: gateway.Config{DrainFor: 50 * time.Millisecond}})
 	if err != nil {
@@ -69,8 +69,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// Nothing about a channel reaches a user who has left it: neither messages nor counts, whatever was
-// queued.
+// Nothing about a channel reaches a user who has left it: neither messages nor counts, even if
+// frames were queued.
 func TestWhoLeftHearsNothing(t *testing.T) {
 	s := start(t, dev.Config{})
 	emit(t, s.URL, joined("general", "ann", "bob"), joined("mark", "ann", "bob"))

@@ -38,7 +38,7 @@ func (u *user) total() {
 	}
 }
 
-// someone is a user of a bare gateway who has no device.
+// someone is a user of a bare gateway without a device.
 func (g *Gateway) someone(id string) *user {
 	u := &user{id: id, hub: g.hubs.list[0], entries: map[string]*entry{}, inboxRead: true}
 	u.alarm.Of = u

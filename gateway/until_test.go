@@ -68,7 +68,7 @@ func (c *conn) last(t *testing.T) (f map[string]any) {
 	return f
 }
 
-// 100,000 levels that end some time cost one timer, and those that end are told within a second.
+// 100,000 levels that end at some time cost one timer, and their ends are sent within a second.
 func TestManyLevelsThatEnd(t *testing.T) {
 	const users, channels = 500, 200
 	g := bare()
@@ -181,7 +181,7 @@ func TestTotalsAreTheSumOfTheirParts(t *testing.T) {
 	}
 }
 
-// naive adds up what a user sees at a time, by the words of DESIGN §4.7.
+// naive adds up a user's counts at a time, by the definitions of DESIGN §4.7.
 func naive(u *user, at int64) (t view.Totals) {
 	for id, e := range u.entries {
 		if e.ch == nil {

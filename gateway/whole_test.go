@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// A channel that the user filed comes back with the head that is beyond its position, and one that
-// is archived for everybody with the record that says so no more.
+// A filed channel comes back with a head beyond its position, and a channel that is archived for
+// everybody with the record that ends that.
 func TestFiledAndArchived(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -80,8 +80,8 @@ func TestFiledAndArchived(t *testing.T) {
 	}
 }
 
-// Before a record of the channel comes, an answer is believed; what a delta then leaves open is
-// asked.
+// Before a record of the channel comes, an answer is used; what a later delta leaves open is
+// requested.
 func TestWhatOnlyAnAnswerSays(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -113,7 +113,7 @@ func TestWhatOnlyAnAnswerSays(t *testing.T) {
 	}
 }
 
-// Each message that was viewed is told, and of reads the furthest and those with threads.
+// Each viewed message is sent, and of reads the furthest and those with threads.
 func TestReceiptsOfViews(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -144,7 +144,7 @@ func TestReceiptsOfViews(t *testing.T) {
 	}
 }
 
-// A message is not sent to those for whom it does not exist.
+// A message is not sent to users from whom it is hidden.
 func TestHiddenFrom(t *testing.T) {
 	g := bare()
 	ann, eve := g.someone("ann"), g.someone("eve")

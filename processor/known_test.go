@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// A partition that has failed holds something of those whom it knew when it was live last. Its owner
-// knows them for as long as it owns it, also after a restart at which it fails again, and nobody
-// else does.
+// A failed partition may hold something of the users that it had when it was last live. Its owner
+// has them as long as it owns the partition, also after a restart at which it fails again, and no
+// other node has.
 func TestAFailedPartitionKnowsItsUsers(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -50,8 +50,8 @@ func TestAFailedPartitionKnowsItsUsers(t *testing.T) {
 	})
 }
 
-// Arrivals are told of each partition in which something changes for a user, and end when one of
-// the node's partitions goes.
+// Arrivals report each partition in which something changes for a user, and end when one of the
+// node's partitions goes.
 func TestArrivalsOfANode(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 4)

@@ -72,7 +72,7 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-// Events are for services: not for who forges, nor for users.
+// Events are for services: neither for forged tokens nor for users.
 func TestForgedTokensPublishNothing(t *testing.T) {
 	_, producer := newBroker(t)
 	srv := serve(t, Handler(Config{Node: noNode{}, Producer: producer, Verifier: authtest.VerifierOfTwo(t), Logger: slog.New(slog.DiscardHandler)}))
@@ -92,8 +92,8 @@ func TestForgedTokensPublishNothing(t *testing.T) {
 	}
 }
 
-// Who guesses the name of a channel is told the same whether it is somebody else's or nobody's, by
-// every method that names one and by every protocol, to the byte.
+// For a guessed channel name, the answer is the same whether the channel exists or not, for every
+// method with a channel and every protocol, byte for byte.
 func TestGuessingChannels(t *testing.T) {
 	c := newCluster(t, 4, 2, func(c *Config) { c.Verifier = authtest.Verifier(t) })
 	ann := authtest.Token(t, "ann", time.Hour)
@@ -139,7 +139,8 @@ func TestGuessingChannels(t *testing.T) {
 	}
 }
 
-// What is small on the wire and huge when unpacked is refused at the limit of what is huge.
+// A request that is small on the wire and huge when unpacked is refused at the limit of the
+// unpacked size.
 func TestACompressedBombIsRefused(t *testing.T) {
 	srv := serve(t, Handler(Config{Node: noNode{}}))
 	var bomb bytes.Buffer
@@ -167,7 +168,7 @@ func TestACompressedBombIsRefused(t *testing.T) {
 	}
 }
 
-// A request whose headers drip, or whose body never comes, holds nothing for ever.
+// A request whose headers come slowly, or whose body never comes, holds nothing forever.
 func TestRequestsThatDrip(t *testing.T) {
 	srv := httptest.NewUnstartedServer(nil)
 	srv.Config = edge.NewServer(Handler(Config{Node: noNode{}, bodyTimeout: 200 * time.Millisecond}))

@@ -127,8 +127,8 @@ func TestWatchesNeedTokens(t *testing.T) {
 	}
 }
 
-// A token does what its scopes are for: to read everybody's numbers, to publish, to erase; on the
-// node that was asked and on the owner's.
+// A token may do what its scopes are for: read everybody's numbers, publish, erase; on the called
+// node and on the owner.
 func TestScopesOfCalls(t *testing.T) {
 	_, producer := newBroker(t)
 	c := newCluster(t, 2, 2, func(c *Config) { c.Verifier, c.Producer = authtest.Verifier(t), producer })

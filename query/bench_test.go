@@ -105,7 +105,7 @@ func BenchmarkGetUnread(b *testing.B) {
 	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "calls/s")
 }
 
-// call is a client that costs next to nothing, so that the server is what is measured.
+// call is a client that costs almost nothing, so that the server is measured.
 func call(conn net.Conn, r *bufio.Reader, request []byte) error {
 	if _, err := conn.Write(request); err != nil {
 		return err
@@ -136,7 +136,8 @@ func call(conn net.Conn, r *bufio.Reader, request []byte) error {
 	return err
 }
 
-// BenchmarkThreads10k is any page of a user who follows 10,000 threads in 100 channels, over HTTP.
+// BenchmarkThreads10k measures any page of a user who follows 10,000 threads in 100 channels, over
+// HTTP.
 func BenchmarkThreads10k(b *testing.B) {
 	const channels, threads = 100, 10_000
 	c := newCluster(b, 4, 1)

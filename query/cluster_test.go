@@ -26,9 +26,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// cluster is what package processor is to this one: partitions that are folded, and nodes that own
-// them. All partitions are real; which node has which, and when it is told of changes, is up to the
-// test.
+// cluster stands for package processor: folded partitions, and nodes that own them. All partitions
+// are real; the test determines which node owns which, and when changes are announced.
 type cluster struct {
 	t     testing.TB
 	parts []*projections.Partition
@@ -52,7 +51,7 @@ type node struct {
 	query queryv1connect.QueryServiceClient
 	cfg   Config
 	proof peer.Proof
-	url   string // as the group knows it; guarded by the cluster's mu
+	url   string // in the group's metadata; guarded by the cluster's mu
 }
 
 const testMoving = -1
@@ -63,8 +62,8 @@ func newCluster(t testing.TB, partitions, nodes int, configure ...func(*Config))
 	return makeCluster(t, partitions, nodes, nil, configure...)
 }
 
-// newWatchedCluster is newCluster of one node, with what is told of each hold of a partition's
-// lock.
+// newWatchedCluster is newCluster of one node, with a function that is called for each hold of a
+// partition's lock.
 func newWatchedCluster(t testing.TB, partitions int, onHold func(cause string) (done func())) *cluster {
 	t.Helper()
 	return makeCluster(t, partitions, 1, onHold)
@@ -168,13 +167,14 @@ func (c *cluster) end(p int32) {
 	}
 }
 
-// wake tells all who wait that something happened. mu is held.
+// wake wakes all waiters. The caller holds mu.
 func (c *cluster) wake() {
 	close(c.folded)
 	c.folded = make(chan struct{})
 }
 
-// fold runs f on the partition of a channel, with the offset it is to take, and tells the watchers.
+// fold runs f on the partition of a channel, with the offset of its record, and notifies the
+// watchers.
 func (c *cluster) fold(in events.Input, channel string, f func(p *projections.Partition, offset, now int64) projections.Outcome) string {
 	c.t.Helper()
 	number := partitionOf(channel, int32(len(c.parts)))
@@ -208,7 +208,7 @@ func (c *cluster) fold(in events.Input, channel string, f func(p *projections.Pa
 			}
 			mine := r.Topic == projections.OutUnread && w.user == string(r.UserID)
 			if r.Topic == projections.OutChannels {
-				mine = true // told to everybody, as the processor's hub does for large channels
+				mine = true // to all watchers, as the processor's hub does for large channels
 			}
 			if mine {
 				w.add(string(r.ChannelID))
@@ -313,7 +313,7 @@ func (n *node) Owner(_ context.Context, p int32) (string, error) {
 	return n.c.nodes[n.c.owner[p]].url, nil
 }
 
-// MayHold remembers whom a partition of this node knew when it failed.
+// MayHold uses the users that a partition of this node had when it failed.
 func (n *node) MayHold(p int32, user uint64) bool {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()

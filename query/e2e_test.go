@@ -157,8 +157,8 @@ func message(channel string, m *eventsv1.MessageEvent) *ingestv1.Event {
 	return &ingestv1.Event{Event: &ingestv1.Event_Message{Message: m}}
 }
 
-// What is published through one node is read through the other, at once, by its tokens; and it goes
-// on when a node leaves.
+// An event published through one node is read through the other, at once, by its token; and that
+// continues when a node leaves.
 func TestTwoNodesEndToEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Kafka")

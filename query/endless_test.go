@@ -19,10 +19,10 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Hundreds of deaths (B9): what a node takes for calls and streams to other nodes it gives back,
+// Hundreds of crashes (B9): a node releases all resources of calls and streams to other nodes,
 // however these end.
 
-// mortalNode is a node that dies and comes back, as a process does: with nothing of what it had.
+// mortalNode is a node that crashes and comes back, as a process does: without its former state.
 type mortalNode struct {
 	*node
 	line      *proxy.Proxy // of its first address
@@ -126,8 +126,8 @@ func TestHundredsOfDeaths(t *testing.T) {
 			t.Errorf("where a node died, the answer is %v", err)
 		}
 	}
-	// calls puts every kind of question at once; whoever asks loses patience after a while. A
-	// stream is left after so many frames; the second never comes, so that the stream is there when
+	// calls sends every kind of call concurrently; the callers give up after a while. A stream is
+	// left after a number of frames; the second frame never comes, so that the stream is open when
 	// something happens.
 	calls := func(patience time.Duration, frames int) *sync.WaitGroup {
 		var wg sync.WaitGroup

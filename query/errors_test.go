@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// unknownOwner asks brokers that do not answer.
+// unknownOwner calls brokers that do not answer.
 type unknownOwner struct{ noNode }
 
 func (unknownOwner) Partitions() int32 { return 1 }
@@ -23,8 +23,8 @@ func (unknownOwner) Owner(context.Context, int32) (string, error) {
 	return "", fmt.Errorf("unable to dial: %w", &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 9092}, Err: errors.New("refused")})
 }
 
-// Whatever fails between nodes, and to the brokers, a caller is told no address of theirs; the log
-// has it.
+// Whatever fails between nodes, or with the brokers, a caller sees none of their addresses; the log
+// has them.
 func TestErrorsTellNoAddresses(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()

@@ -126,8 +126,8 @@ func TestInboxWaitsOnEveryOwner(t *testing.T) {
 	}
 }
 
-// Pages are positions in the order: what does not change is listed exactly once, however much the
-// rest moves about.
+// Pages are positions in the order: an entry that does not change is listed exactly once, however
+// much the others move.
 func TestPagingIsStableWhileOthersChange(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -198,8 +198,8 @@ func TestInboxTokenAges(t *testing.T) {
 	}
 }
 
-// The clocks of two nodes may differ: the node that was asked judges a token's age, not those that
-// it asks.
+// The clocks of two nodes may differ: the called node checks a token's age, not the nodes that it
+// calls.
 func TestInboxTokenAgesByOneClock(t *testing.T) {
 	nodes := 0
 	c := newCluster(t, 2, 2, func(cfg *Config) {

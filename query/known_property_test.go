@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// everybody is what all partitions have of a user, each of which is read.
+// everybody reads all partitions about a user.
 type everybody struct {
 	unread  map[string]uint32 // by channel
 	threads map[string]uint32 // by channel and thread
@@ -45,9 +45,9 @@ func (c *cluster) everybody(user string) everybody {
 	return e
 }
 
-// Whatever was folded, cut, moved and failed: an inbox has what the partitions would answer if
-// everyone was asked, and is unavailable only if a partition that fails has something of the user. What
-// one chain of answers was as of, it stays as of.
+// Whatever was folded, cut, moved and failed: an inbox equals the answer from all partitions, and
+// is unavailable only if a failed partition has something of the user. Along a chain of answers the
+// position never goes back.
 func TestWhoKnowsIsEverybodyWhoHas(t *testing.T) {
 	seed := rand.Uint64() //nolint:gosec // a test's own
 	t.Logf("seed %d", seed)
@@ -119,7 +119,7 @@ func (c *cluster) randomStep(r *rand.Rand, step int) {
 	}
 }
 
-// compare compares what a node answers with what everybody has.
+// compare compares a node's answer with that of all partitions.
 func (c *cluster) compare(t *testing.T, n *node, user string, after []string, chains map[string][]string) {
 	t.Helper()
 	want := c.everybody(user)

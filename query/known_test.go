@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// looks notes which partitions are read.
+// looks records which partitions are read.
 type looks struct {
 	mu   sync.Mutex
 	seen map[int32]int
@@ -99,8 +99,7 @@ func TestOnlyPartitionsThatKnowTheUserAreRead(t *testing.T) {
 	}
 }
 
-// A read with the token of the record that makes the user known is waited for, and has what it
-// brings.
+// A call with the token of the record that adds the user waits for it, and has its effects.
 func TestAfterBringsAPartitionThatDidNotKnowTheUser(t *testing.T) {
 	c := newCluster(t, 8, 2)
 	for p := range int32(8) {
@@ -128,8 +127,8 @@ func TestAfterBringsAPartitionThatDidNotKnowTheUser(t *testing.T) {
 	}
 }
 
-// What an answer was as of, the next is as of as well, though nothing of the user is left there: an
-// owner that is behind does not bring back what was deleted.
+// The position of an answer is kept in the next one, even if nothing of the user is left there: an
+// owner that is behind does not bring back deleted data.
 func TestAsOfStaysWhereTheUserHadSomething(t *testing.T) {
 	var l looks
 	c := newCluster(t, 8, 2, l.configure)
@@ -159,8 +158,8 @@ func TestAsOfStaysWhereTheUserHadSomething(t *testing.T) {
 	}
 }
 
-// A partition that has failed fails the inboxes of those of whom it may hold something, and of
-// nobody else; the error names it.
+// A failed partition makes only the inboxes of users fail that it may hold something of; the error
+// names it.
 func TestAFailedPartitionFailsOnlyWhoHasSomethingThere(t *testing.T) {
 	c := newCluster(t, 8, 2)
 	c.join(c.channelOn("c", 3), "ann")
@@ -187,7 +186,7 @@ func TestAFailedPartitionFailsOnlyWhoHasSomethingThere(t *testing.T) {
 			t.Errorf("node %d: an erasure would leave out partition 3: %v", n.index, err)
 		}
 	}
-	// It moves, and nobody knows who is there.
+	// The partition moves, and the new owner's users are unknown.
 	c.move(3, testMoving)
 	for _, n := range c.nodes {
 		_, err := n.query.GetInbox(t.Context(), connect.NewRequest(&queryv1.GetInboxRequest{UserId: "bob"}))
@@ -212,8 +211,8 @@ func TestTheErrorNamesThePartitionsOfANodeThatIsGone(t *testing.T) {
 	}
 }
 
-// A watch tells the channels of partitions that held nothing of the user when it began, on both
-// nodes, and goes on telling what changes there.
+// A watch sends the channels of partitions that held nothing of the user when it began, on both
+// nodes, and then their changes.
 func TestAWatchHearsOfAFurtherPartition(t *testing.T) {
 	c := newCluster(t, 8, 2)
 	c.join(c.channelOn("c", 2), "ann")
@@ -240,8 +239,8 @@ func TestAWatchHearsOfAFurtherPartition(t *testing.T) {
 	}
 }
 
-// A watch begins although a partition has failed that holds nothing of the user, and hears of what
-// it holds once it is served again.
+// A watch begins although a partition has failed that holds nothing of the user, and sends its data
+// once it is served again.
 func TestAWatchHearsOfAPartitionThatWasLeftOut(t *testing.T) {
 	c := newCluster(t, 8, 2)
 	for _, n := range c.nodes {
@@ -253,7 +252,7 @@ func TestAWatchHearsOfAPartitionThatWasLeftOut(t *testing.T) {
 			w.next()
 			channel := c.channelOn(fmt.Sprintf("n%d-", n.index), p)
 			c.fail(p, false)
-			w.until(c.join(channel, user)) // of which no signal tells: nobody followed the partition
+			w.until(c.join(channel, user)) // no signal reports this: the watch did not follow the partition
 			if got := w.channels[channel]; got == nil || !got.Member {
 				t.Errorf("node %d: partition %d: %v", n.index, p, got)
 			}
@@ -261,7 +260,7 @@ func TestAWatchHearsOfAPartitionThatWasLeftOut(t *testing.T) {
 	}
 }
 
-// store writes what is out of date of partition p, and what is gone leaves its memory.
+// store cuts partition p, so that deleted state leaves its memory.
 func (c *cluster) store(p int32) {
 	c.t.Helper()
 	c.folding.Lock()

@@ -39,7 +39,7 @@ func texts(list []string) (out [][]byte) {
 }
 
 // said are channels of ann with two unread messages each, one of them a mention, and a thread with
-// one unread reply; and what was said of them. She follows the threads by their roots.
+// one unread reply; and the settings of them. She follows the threads by their roots.
 func said(c *cluster) {
 	for _, ch := range []string{"plain", "mentions", "none", "timed", "archived", "labelled"} {
 		c.join(ch, "ann", "bob")
@@ -66,7 +66,7 @@ func inboxIDs(cs []*queryv1.ChannelUnread) (out []string) {
 	return out
 }
 
-// Totals, labels and lists by what was said, the same whoever is asked, as of one time.
+// Totals, labels and lists by the settings are the same on any node, at one time.
 func TestWhatWasSaidInTotals(t *testing.T) {
 	c := newCluster(t, 8, 3)
 	said(c)
@@ -137,7 +137,7 @@ func TestWhatWasSaidInTotals(t *testing.T) {
 	}
 }
 
-// inboxOf is a channel of ann at a time, asked for by itself.
+// inboxOf returns a channel of ann at a time, from a call about that channel.
 func (n *node) inboxOf(t *testing.T, channel string, at time.Time) *queryv1.ChannelUnread {
 	t.Helper()
 	all := n.inbox(t, &queryv1.GetInboxRequest{UserId: "ann", Archived: "all", EvaluatedAt: timestamppb.New(at)})
@@ -161,8 +161,8 @@ func TestPagesOfALabel(t *testing.T) {
 	}
 }
 
-// A watch tells the end of a level when it comes, with the channel's threads and the totals after
-// it, whoever owns the channel.
+// A watch reports the end of a level when it comes, with the channel's threads and the totals after
+// it, whichever node owns the channel.
 func TestWatchTellsTheEndOfALevel(t *testing.T) {
 	testkit.AtMost(t, "told after the end", time.Second, func() time.Duration { return watchTheEndOfALevel(t) })
 }
@@ -204,7 +204,7 @@ func watchTheEndOfALevel(t *testing.T) time.Duration {
 	return late
 }
 
-// A watch tells the labels and the archiving of a channel, which are in no delta.
+// A watch reports the labels and the archiving of a channel, which no delta has.
 func TestWatchTellsWhatIsSaid(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	said(c)

@@ -43,7 +43,7 @@ func refusals(t testing.TB, r *prometheus.Registry) map[string]float64 {
 	return out
 }
 
-// wantLimit fails unless err is a refusal for a while, which says for how long: by header and as
+// wantLimit fails unless err is a temporary refusal that states its duration, in a header and as
 // RetryInfo.
 func wantLimit(t testing.TB, what string, err error, code connect.Code, says string) {
 	t.Helper()

@@ -39,7 +39,7 @@ func overHTTP[Res any](res *connect.Response[Res], err error) string {
 	return asked(res.Msg, nil)
 }
 
-// Local answers what the handler answers, errors included, whoever owns the channels.
+// Local gives the same answers as the handler, including errors, whichever node owns the channels.
 func TestLocalAnswersAsTheHandlerDoes(t *testing.T) {
 	for nodes := 1; nodes <= 3; nodes++ {
 		now := time.Now()
@@ -85,8 +85,8 @@ func TestLocalAnswersAsTheHandlerDoes(t *testing.T) {
 	}
 }
 
-// A panic ends one call with internal, which says nothing of it; the log has it once, and the call
-// is counted.
+// A panic ends one call with internal, without details; the log has it once, and the call is
+// counted.
 func TestLocalPanic(t *testing.T) {
 	var log lockedBuffer
 	registry := prometheus.NewRegistry()
@@ -150,8 +150,8 @@ func TestLocalOfOneWhoGivesUp(t *testing.T) {
 	}
 }
 
-// BenchmarkLocal compares what a part of this process pays for a page of an inbox: through Local,
-// and through the handler with a request that is encoded and decoded in memory.
+// BenchmarkLocal compares the costs of a page of an inbox within this process: through Local, and
+// through the handler with a request that is encoded and decoded in memory.
 func BenchmarkLocal(b *testing.B) {
 	c := newCluster(b, 4, 1)
 	for i := range 1000 {

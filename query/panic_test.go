@@ -17,9 +17,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// A bug in what a call reads is the end of that call, on whichever node of the cluster and in
-// whichever goroutine it shows: the lock it held is free, what else is asked is answered, and the
-// fold goes on.
+// A bug in the data that a call reads ends only that call, on whichever node of the cluster and in
+// whichever goroutine it occurs: the lock is released, other calls are answered, and the fold
+// continues.
 func TestPanicEndsTheCall(t *testing.T) {
 	const secret = "the text of a message"
 	for _, nodes := range []int{1, 3} {
@@ -131,8 +131,8 @@ func TestPanicIsLoggedAndCountedOnce(t *testing.T) {
 	}
 }
 
-// A bug in front of the methods, while it is judged who asks, is no different: here at the look
-// whether the caller is a member, after the answer was made.
+// A bug before the methods, during authorization, has the same effect: here in the check of the
+// membership, after the answer was computed.
 func TestPanicInFrontOfTheMethods(t *testing.T) {
 	var reads atomic.Int32
 	c := newCluster(t, 1, 1, func(cfg *Config) {

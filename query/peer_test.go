@@ -28,8 +28,8 @@ func (c *cluster) as(from, to *node) queryv1connect.QueryServiceClient {
 	return queryv1connect.NewQueryServiceClient(&http.Client{Transport: proof.Transport(to.srv.Client().Transport, to.srv.URL)}, to.srv.URL)
 }
 
-// Forwarding headers are for nodes. Whoever sends them and proves nothing is refused, so that
-// nobody switches off the age of page tokens or the limit of hops; a node's are bounded.
+// Forwarding headers are for nodes. A caller that sends them without proof is refused, so that it
+// cannot avoid the age check of page tokens or the limit of hops; a node's headers are limited.
 func TestForwardingHeadersOfStrangers(t *testing.T) {
 	for name, keys := range map[string]bool{"with keys": true, "without keys": false} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestForwardingHeadersOfStrangers(t *testing.T) {
 	}
 }
 
-// recorder keeps what a node sends to another one.
+// recorder records the calls of one node to another.
 type recorder struct {
 	base http.RoundTripper
 
@@ -83,8 +83,8 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.base.RoundTrip(req)
 }
 
-// A call that is forwarded carries no token, in no header, and what it carries is good for that
-// call, to that node, for half a minute, and nothing else.
+// A forwarded call carries no token, in no header, and its proof is valid for that call, to that
+// node, for half a minute, and nothing else.
 func TestWhatIsForwardedIsGoodForNothingElse(t *testing.T) {
 	var wire []*recorder
 	c := newCluster(t, 2, 3, func(c *Config) {
@@ -173,7 +173,8 @@ func TestWhatIsForwardedIsGoodForNothingElse(t *testing.T) {
 	}
 }
 
-// Whoever may only ask Kafka about the group, and so knows the relay keys, cannot say who asks.
+// A client that may only read the group's metadata, and so has the relay keys, cannot state a
+// caller.
 func TestARelayKeyDoesNotSpeakForUsers(t *testing.T) {
 	c := newCluster(t, 2, 2, func(c *Config) { c.Verifier = authtest.Verifier(t) })
 	c.join("general", "ann")
@@ -189,8 +190,8 @@ func TestARelayKeyDoesNotSpeakForUsers(t *testing.T) {
 	}
 }
 
-// With keys and nothing to prove itself by, a node sends no caller's token anywhere: it refuses in
-// words. A service token of its own will do; those who call are judged here then.
+// A node with keys and without proof of its own sends no caller's token anywhere: it refuses with
+// an explanation. A service token of its own is enough; callers are then authorized here.
 func TestWithoutProofNothingIsForwarded(t *testing.T) {
 	var leaked []string
 	var mu sync.Mutex

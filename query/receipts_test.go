@@ -55,7 +55,7 @@ func receiptsText(r *queryv1.GetReceiptsResponse) string {
 }
 
 // The ticks of a message, from one to two to blue: the status is the least over all recipients, on
-// whichever node it is asked; who joined later is none, who left stays one.
+// any node; users who joined later are not recipients, users who left still are.
 func TestReceiptsFromSentToRead(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	c.join("c", "ann", "bob", "cid")
@@ -91,7 +91,8 @@ func TestReceiptsFromSentToRead(t *testing.T) {
 	}
 }
 
-// The read state of a room: every member, who has read nothing too, as far as others may see it.
+// The read state of a room: every member, including those who have read nothing, as far as others
+// may see it.
 func TestReaders(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	c.join("c", "ann", "bob", "cid", "gone", "quiet")
@@ -103,7 +104,7 @@ func TestReaders(t *testing.T) {
 	c.readUpTo("c", "gone", 2)
 	c.read(events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 2, Private: true}, "c", "cid")
 	c.leave("c", "gone")
-	c.read(events.Read{Kind: events.KindMarkedUnread, MessageID: []byte("m1")}, "c", "bob") // takes back nothing that was told
+	c.read(events.Read{Kind: events.KindMarkedUnread, MessageID: []byte("m1")}, "c", "bob") // does not undo published receipts
 	for _, n := range c.nodes {
 		var got []string
 		res := n.readers(t, &queryv1.GetReadersRequest{ChannelId: "c"})
@@ -168,7 +169,8 @@ func TestReceiptsAndReadersPageThroughAll(t *testing.T) {
 	}
 }
 
-// What cannot be answered is said, and a token of another channel, message or method is none.
+// An invalid call gets an explanation, and the token of another channel, message or method is
+// refused.
 func TestReceiptsAndReadersRefusals(t *testing.T) {
 	now := time.Now()
 	c := newCluster(t, 4, 2, func(cfg *Config) { cfg.Now = func() time.Time { return now } })
@@ -215,7 +217,7 @@ func TestReceiptsAndReadersRefusals(t *testing.T) {
 	}
 }
 
-// A user sees who has read in the channels that they are a member of now. A message of another
+// A user sees the readers in the channels that they are a member of now. A message of another
 // channel looks like one that does not exist.
 func TestReceiptsAreForMembers(t *testing.T) {
 	c := newCluster(t, 4, 2, func(c *Config) { c.Verifier = authtest.Verifier(t) })

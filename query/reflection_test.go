@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// Reflection lists the services and their schemas to whoever has a token, as all calls want one.
+// Reflection lists the services and their schemas for callers with a token, as all calls need one.
 func TestReflection(t *testing.T) {
 	for _, keys := range []bool{false, true} {
 		c := newCluster(t, 1, 1, func(c *Config) {

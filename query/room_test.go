@@ -46,7 +46,7 @@ func TestAnswersKeepNothingOfTheirRoom(t *testing.T) {
 			}
 		}
 	}
-	for i := 4; i < len(answers); i++ { // nothing was folded: each says what it said before
+	for i := 4; i < len(answers); i++ { // nothing was folded: each answer is unchanged
 		if !proto.Equal(withoutToken(answers[i]), withoutToken(answers[i-4])) {
 			t.Fatalf("answer %d is\n%v\nand was\n%v", i, answers[i], answers[i-4])
 		}

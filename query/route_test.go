@@ -62,7 +62,7 @@ func TestAMovingPartitionIsUnavailable(t *testing.T) {
 	}
 	other := c.channelOn("c", 0)
 	c.join(other, "ann")
-	c.nodes[1].unread(t, "ann", other) // the other partition goes on
+	c.nodes[1].unread(t, "ann", other) // the other partition continues
 
 	c.move(1, 0)
 	for _, n := range c.nodes {
@@ -70,7 +70,7 @@ func TestAMovingPartitionIsUnavailable(t *testing.T) {
 	}
 }
 
-// Nodes whose views of the group differ send a call round; it must end.
+// Nodes with different views of the group forward a call in a circle; it must end.
 func TestCallsDoNotGoInCircles(t *testing.T) {
 	var nodes [2]*httptest.Server
 	for i := range nodes {
@@ -95,7 +95,7 @@ type ownerAt struct {
 	url string
 }
 
-// RelayKey is what the group knows of all nodes.
+// RelayKey returns the nodes' keys in the group.
 func (ownerAt) RelayKey(url string) string { return "the key of " + url }
 
 func (ownerAt) Partitions() int32 { return 1 }
@@ -125,7 +125,7 @@ func TestAnOwnerThatCannotBeReached(t *testing.T) {
 	}
 }
 
-// Errors of the owner arrive as the owner said them.
+// Errors of the owner arrive unchanged.
 func TestForwardedErrorsKeepTheirCode(t *testing.T) {
 	c := newCluster(t, 2, 2)
 	channel := c.channelOn("c", 1)
@@ -147,9 +147,9 @@ func TestForwardedErrorsKeepTheirCode(t *testing.T) {
 	}
 }
 
-// An answer that a store is closed under is asked of the partition's next owner; one that nobody
-// waits for any more, and one that no other node can give, say so. What was begun is ended each
-// time.
+// If a store closes during an answer, the call goes to the partition's next owner. A call without a
+// waiting caller, and one that no other node can answer, end with an error. Answers in progress are
+// ended each time.
 func TestAnAnswerThatTheStoreIsClosedUnder(t *testing.T) {
 	c := newCluster(t, 1, 2)
 	c.join("c", "ann", "bob")
@@ -190,8 +190,7 @@ func TestAnAnswerThatTheStoreIsClosedUnder(t *testing.T) {
 	}
 }
 
-// The same while everything is real: stores are closed under many who ask, and each answer is right
-// or says that there is none.
+// The same with real stores, which are closed during many calls: each answer is right or an error.
 func TestStoresAreClosedUnderThoseWhoAsk(t *testing.T) {
 	c := newCluster(t, 1, 1)
 	part, err := projections.Open("another", c.parts[0].Identity(), projections.Options{FS: vfs.NewMem()})

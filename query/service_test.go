@@ -19,7 +19,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// callJSON is what a caller with nothing but HTTP sees.
+// callJSON makes a call as a caller with plain HTTP does.
 func (n *node) callJSON(t testing.TB, method, body string) (status int, answer string) {
 	t.Helper()
 	res, err := http.Post(n.srv.URL+"/tidemark.query.v1.QueryService/"+method, "application/json", strings.NewReader(body))
@@ -226,7 +226,7 @@ func TestAfterThatNeverComesIsUnavailable(t *testing.T) {
 	for _, n := range c.nodes {
 		patience := 300 * time.Millisecond
 		err := ask(n, patience)
-		// On a slow machine what is left of the deadline may be less than an answer takes; the
+		// On a slow machine the rest of the deadline may be shorter than an answer takes; the
 		// longest wait leaves the most.
 		for connect.CodeOf(err) == connect.CodeDeadlineExceeded && patience < 2*maxCall {
 			patience *= 2

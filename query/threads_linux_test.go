@@ -12,9 +12,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// BenchmarkThreadPages is any page of a user who follows 10,000 threads in 100 channels: the CPU
-// time of the thread that answers, in all and while it holds the lock of a partition. The first
-// pages are those of a node that keeps nothing of the user any more.
+// BenchmarkThreadPages measures any page of a user who follows 10,000 threads in 100 channels: the
+// CPU time of the answering thread, in total and while it holds the lock of a partition. The first
+// pages are those of a node that no longer keeps a list of the user.
 func BenchmarkThreadPages(b *testing.B) {
 	const channels, threads = 100, 10_000
 	for _, partitions := range []int{4, 1} {

@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// TestPagesOfAKeptList: pages of a user with many threads, and their inbox between them, are what a
-// node answers that has kept nothing, whatever was folded since the page before.
+// TestPagesOfAKeptList: pages of a user with many threads, and their inbox in between, equal those
+// of a node without kept lists, whatever was folded since the previous page.
 func TestPagesOfAKeptList(t *testing.T) {
 	const channels, threads = 20, 2_000
 	c := newCluster(t, 2, 1)
@@ -77,8 +77,8 @@ func TestPagesOfAKeptList(t *testing.T) {
 	}
 }
 
-// betweenHolds is a node that runs a function when it is asked for a partition the n-th time: a
-// call asks for each of two, then before and under each hold of a lock.
+// betweenHolds is a node that runs a function at the n-th access to a partition: a call accesses
+// each of two, then before and under each hold of a lock.
 type betweenHolds struct {
 	Node
 	asked int // how often before; the function runs when it is 0
@@ -92,8 +92,8 @@ func (n *betweenHolds) Live(p int32) (*projections.Partition, error) {
 	return n.Node.Live(p)
 }
 
-// TestPageOfListsThatChange: what is folded between two holds of a call moves each partition of its
-// page to after that, or leaves it before, in whole.
+// TestPageOfListsThatChange: records folded between two holds of a call move each partition's part
+// of the page to a position after them, or leave it before them, completely.
 func TestPageOfListsThatChange(t *testing.T) {
 	const threads = 400                      // each partition
 	for asked := 0; asked < 40; asked += 2 { // each time before a hold

@@ -36,8 +36,8 @@ func threadIDs(list []*queryv1.ThreadUnread) (out []string) {
 	return out
 }
 
-// TestThreadsOrderAndTotals: whoever is asked lists the same threads, and the inbox' totals are the
-// sum of theirs.
+// TestThreadsOrderAndTotals: every node lists the same threads, and the inbox' totals are the sum
+// of theirs.
 func TestThreadsOrderAndTotals(t *testing.T) {
 	c := newCluster(t, 4, 3)
 	for _, ch := range []string{"c1", "c2", "muted"} {
@@ -89,7 +89,7 @@ func TestThreadsOrderAndTotals(t *testing.T) {
 	}
 }
 
-// TestExplainThread says what is behind a thread's number.
+// TestExplainThread explains a thread's count.
 func TestExplainThread(t *testing.T) {
 	c := newCluster(t, 2, 2)
 	c.join("c", "ann", "bob")
@@ -109,8 +109,8 @@ func TestExplainThread(t *testing.T) {
 	}
 }
 
-// TestWatchTellsThreads: the snapshot lists threads, an update names the one that changed, and one
-// that is followed no longer is told once.
+// TestWatchTellsThreads: the snapshot lists threads, an update has the changed thread, and a thread
+// that is no longer followed is sent once.
 func TestWatchTellsThreads(t *testing.T) {
 	c := newCluster(t, 2, 2)
 	c.join("c", "ann", "bob")

@@ -29,8 +29,8 @@ func userChannelText(list []*queryv1.UserChannel) (out []string) {
 	return out
 }
 
-// Every channel in which a user ever did anything is listed, whichever node is asked, on pages of
-// any size; deleted ones are gone.
+// Every channel in which a user ever did anything is listed, on every node, on pages of any size;
+// deleted ones are not.
 func TestListUserChannels(t *testing.T) {
 	c := newCluster(t, 4, 3)
 	for _, ch := range []string{"deleted", "erased", "erased-and-back", "follows", "guest", "hides", "left", "member", "posted", "strangers", "waits"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// told is what a stream has told of channels and threads, by id.
+// told has the channels and threads that a stream has sent, by id.
 type told struct {
 	t        *testing.T
 	channels map[string]*queryv1.ChannelUnread
@@ -62,10 +62,9 @@ func (x *told) take(m *queryv1.WatchUnreadResponse) {
 	}
 }
 
-// TestWatchLooksInSlices: what changed is looked at under holds of the lock that end when they have
-// taken long, however many channels changed and whatever number of threads the user follows in one
-// of them; the lock is free while it is sent; and what is folded between two holds is told too, by
-// the end.
+// TestWatchLooksInSlices: changes are read in holds of the lock of limited time, however many
+// channels changed and however many threads the user follows in one of them. The lock is free while
+// they are sent. Changes that are folded between two holds are sent too, in the end.
 func TestWatchLooksInSlices(t *testing.T) {
 	const channels, threads = 40, 100
 	c := newCluster(t, 1, 1)
@@ -128,7 +127,7 @@ func TestWatchLooksInSlices(t *testing.T) {
 	if least := channels + threads/threadsPerLook; holds < least || holds > 2*least {
 		t.Errorf("%d channels and %d threads are looked at under %d holds of the lock, want at least %d", channels, threads, holds, least)
 	}
-	if err := w.changed(t.Context(), 0); err != nil { // what was folded meanwhile
+	if err := w.changed(t.Context(), 0); err != nil { // records folded meanwhile
 		t.Fatal(err)
 	}
 	inbox := c.nodes[0].inbox(t, &queryv1.GetInboxRequest{UserId: "ann", PageSize: 1000})

@@ -50,12 +50,12 @@ func TestWatchLimits(t *testing.T) {
 	c.nodes[0].watch(t, t.Context(), "ann").next()
 }
 
-// A stream that another node opens for one of its callers does not count against the limits on
-// callers here: it counted there. Whoever only says that they are a node is refused
+// A stream that another node opens for one of its callers does not count against the limits here,
+// because it counted there. A caller that only claims to be a node is refused
 // (TestForwardingHeadersOfStrangers).
 func TestWatchLimitsBetweenNodes(t *testing.T) {
 	c := newCluster(t, 2, 2, func(cfg *Config) { cfg.MaxWatches, cfg.MaxWatchesPerUser = 3, 2 })
-	for _, n := range c.nodes { // two of ann's on each node, each of which is followed on the other one as well
+	for _, n := range c.nodes { // two of ann's on each node, each of which the other one follows as well
 		n.watch(t, t.Context(), "ann").next()
 		n.watch(t, t.Context(), "ann").next()
 	}

@@ -49,8 +49,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// A client that does not read costs a bounded time, and meanwhile no memory: what changes is
-// joined.
+// A client that does not read costs a limited time, and no memory meanwhile: changes are coalesced.
 func TestAClientThatDoesNotReadIsDropped(t *testing.T) {
 	c := newCluster(t, 1, 1)
 	srv := httptest.NewUnstartedServer(nil)

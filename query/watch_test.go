@@ -55,10 +55,10 @@ func TestWatchSnapshotThenUpdates(t *testing.T) {
 			if u := w.next().GetUpdate(); !proto.Equal(u.GetChannel(), &queryv1.ChannelUnread{ChannelId: b}) {
 				t.Errorf("after leaving: %v", u)
 			}
-			c.post(b, "secret", "bob") // she hears no more of it
+			c.post(b, "secret", "bob") // she gets nothing more of it
 			other := c.channelOn("other", 2)
 			c.join(other, "bob")
-			c.post(other, "m", "bob") // not hers: she is told nothing
+			c.post(other, "m", "bob") // not her channel: she gets nothing
 			d := c.channelOn("new", 3)
 			c.join(d, "ann")
 			if u := w.next().GetUpdate(); u.GetChannel().GetChannelId() != d || !u.Channel.Member {
@@ -68,7 +68,7 @@ func TestWatchSnapshotThenUpdates(t *testing.T) {
 	}
 }
 
-// A large channel makes no delta for its members, but they are told all the same.
+// A large channel makes no delta for its members, but they are notified nevertheless.
 func TestWatchFollowsLargeChannels(t *testing.T) {
 	c := newCluster(t, 2, 2)
 	users := []string{"ann", "bob"}
@@ -87,7 +87,7 @@ func TestWatchFollowsLargeChannels(t *testing.T) {
 	}
 }
 
-// Whatever is folded, and however the client lags, what it was told last is what GetInbox says.
+// Whatever is folded, and however the client lags, the last values that it got equal GetInbox.
 func TestWatchConverges(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -126,7 +126,7 @@ func TestWatchConverges(t *testing.T) {
 			}
 		}
 	}
-	// A last change in each channel, which the client certainly hears of.
+	// A last change in each channel, which the client certainly gets.
 	for ch := range last {
 		c.join(ch, "ann")
 		token := c.post(ch, "last", "bob")
@@ -165,8 +165,8 @@ func TestWatchSurvivesMoves(t *testing.T) {
 	}
 }
 
-// A client whose snapshot was cut hears that the user left a channel which the snapshot did not
-// list, and still nothing of channels that are not theirs.
+// A client whose snapshot was cut is notified that the user left a channel which the snapshot did
+// not list, and still gets nothing of channels that are not theirs.
 func TestWatchTellsLeavingBeyondTheSnapshot(t *testing.T) {
 	c := newCluster(t, 2, 1)
 	for i := range maxSnapshot + 10 {

@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// watching is a client of WatchUnread that keeps what it was told.
+// watching is a client of WatchUnread that keeps the received values.
 type watching struct {
 	t        *testing.T
 	messages chan *queryv1.WatchUnreadResponse
@@ -81,7 +81,7 @@ func (w *watching) apply(m *queryv1.WatchUnreadResponse) {
 	}
 }
 
-// until takes messages until what was told is true of token's record.
+// until takes messages until the received values include token's record.
 func (w *watching) until(token string) {
 	w.t.Helper()
 	id, err := events.ParseRecordID(token)

@@ -48,7 +48,7 @@ func (f *readFile) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// checks is a store, a bucket and a clock, for tests of what a snapshot checks.
+// checks has a store, a bucket and a clock, for tests of a snapshot's checks.
 type checks struct {
 	*folder
 	dir string

@@ -84,7 +84,7 @@ func TestTheRootOfSnapshotsIsPrivate(t *testing.T) {
 	}
 }
 
-// Anything but a regular file is refused with an explanation, and blocks nobody.
+// Anything but a regular file is refused with an explanation, and blocks no caller.
 func TestOnlyRegularFilesAreRead(t *testing.T) {
 	b, root := openTestDir(t)
 	if err := os.WriteFile(filepath.Join(root, "secret"), []byte("of others"), 0o600); err != nil {

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// reseal changes a manifest and corrects its hash, which nobody but its writer does.
+// reseal changes a manifest and corrects its hash, as only its writer does.
 func reseal(data []byte, old, new string) []byte {
 	mid := []byte(`","manifest":`)
 	i := bytes.Index(data, mid) + len(mid)

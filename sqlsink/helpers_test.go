@@ -71,8 +71,8 @@ func dump(t testing.TB, dsn string, times bool) string {
 	return out.String()
 }
 
-// history is what a fold might publish: values of each key with growing stamps, in the order of the
-// topic.
+// history is a possible output of a fold: values of each key with growing stamps, in the order of
+// the topic.
 type history struct {
 	rng     *rand.Rand
 	records []*kgo.Record

@@ -139,7 +139,7 @@ func drawSaid(t *rapid.T, d *events.UnreadDelta) {
 	}
 }
 
-// jsonSaid is what appendSaid writes.
+// jsonSaid returns the fields of appendSaid.
 type jsonSaid struct {
 	DirectMentions uint32   `json:"direct_mentions,omitempty"`
 	FirstMention   *jsonRef `json:"first_mention,omitempty"`
@@ -192,7 +192,7 @@ func jsonSaidOf(d *events.UnreadDelta) jsonSaid {
 	return s
 }
 
-// The JSON is what encoding/json makes of the same keys in the same order.
+// The JSON equals that of encoding/json for the same keys in the same order.
 func TestValueAgainstEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDelta().Draw(t, "delta")

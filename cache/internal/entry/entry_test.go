@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// The parser for the writer's own bytes reads what encoding/json reads.
+// The parser for the writer's own bytes gives the same result as encoding/json.
 func TestParseOwnAgainstEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDelta().Draw(t, "delta")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ids come back as they were; UUIDs and ULIDs in their usual form take 17 bytes, and what only
-// looks like one is written as it is.
+// Ids are unchanged by encoding and decoding; UUIDs and ULIDs in their usual form take 17 bytes,
+// and ids that only look like one are written as they are.
 func TestIDs(t *testing.T) {
 	for id, want := range map[string]int{
 		"": 1, "m1": 3, "6f1c2a34-0000-4abc-8def-00000000ffff": 17, "01ARZ3NDEKTSV4RRFFQ69G5FAV": 17, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ": 17, "00000000000000000000000000": 17,

@@ -25,7 +25,8 @@ func door(c Config) *Door {
 	return New(c)
 }
 
-// asks is a request for a socket at chat.example.com, of a page with an origin; empty: of no page.
+// asks returns a request for a socket at chat.example.com, of a page with an origin; empty: of no
+// page.
 func asks(t *testing.T, origin, query string) *http.Request {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://chat.example.com/v1/socket"+query, nil)
 	if origin != "" {
@@ -81,7 +82,7 @@ func TestNoTokenInAURL(t *testing.T) {
 	}
 }
 
-// An address that asks too often waits, and others do not.
+// An address with too many handshakes waits, and others do not.
 func TestAddressesHaveRates(t *testing.T) {
 	d := door(Config{Addresses: limit.NewRates(1, 2, func() time.Time { return time.Unix(0, 0) })})
 	for i, want := range []int{0, 0, http.StatusTooManyRequests} {

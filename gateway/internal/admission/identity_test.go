@@ -10,7 +10,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// Bytes in a URL that are not UTF-8 name nobody: as JSON they would all become one user, U+FFFD.
+// Bytes in a URL that are not UTF-8 are no user's id: as JSON they would all become one user,
+// U+FFFD.
 func TestUsersOfAURLAreUTF8(t *testing.T) {
 	d := New(Config{})
 	for named, want := range map[string]int{
@@ -24,8 +25,8 @@ func TestUsersOfAURLAreUTF8(t *testing.T) {
 	}
 }
 
-// A token connects for its own user. One that may read and publish for others connects for the user
-// whom the URL names; less than both is not enough.
+// A token connects for its own user. A token that may read and publish for others connects for the
+// user in the URL; either scope alone is not enough.
 func TestWhomATokenConnectsFor(t *testing.T) {
 	d := door(Config{Verifier: authtest.Verifier(t)})
 	ann := authtest.Token(t, "ann", time.Hour)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse reads any bytes as a frame of a client: what is refused is answered in a frame that is
-// JSON, has a code, and echoes no id that is longer than one may be; what is taken has none either.
+// FuzzParse parses any bytes as a frame of a client: the answer to a refused one is JSON, has a
+// code, and repeats no id above the limit; a valid one has no such id either.
 func FuzzParse(f *testing.F) {
 	for _, frame := range []string{
 		``, `{}`, `null`, `[]`, `"mark_read"`, `{"type":1}`, `{"type":"mark_read","id":"1","channel_id":"general","message_id":"m1"}`,

@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// Redis is emptied while people are connected at two gateways, and messages come at once: whichever
-// of the two judges them, nothing is queued for who is connected at the other, and everything for
-// who is not.
+// Redis is emptied while users are connected at two gateways, and messages come at once: whichever
+// of the two judges them, nothing is queued for users of the other, and everything for those who
+// are not connected.
 func TestNothingIsQueuedForThoseWhomRedisForgot(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
@@ -30,8 +30,8 @@ func TestNothingIsQueuedForThoseWhomRedisForgot(t *testing.T) {
 	})
 }
 
-// A copy of Redis that is older has taken over: what was written since is said again, also if the
-// number is there.
+// An older copy of Redis has taken over: everything written since is written again, also if the
+// number exists.
 func TestAnOlderCopyOfRedisIsNoticed(t *testing.T) {
 	r := testkit.Miniredis(t)
 	c := newCluster(t, testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + r.Addr()})
@@ -46,7 +46,7 @@ func TestAnOlderCopyOfRedisIsNoticed(t *testing.T) {
 	c.at("ann", n)
 }
 
-// TestBeat: what counts as lost, and for how long nobody may be taken to be absent.
+// TestBeat: what counts as a loss, and for how long no user may count as absent.
 func TestBeat(t *testing.T) {
 	r := testkit.Miniredis(t)
 	rdb := redis.NewClient(&redis.Options{Addr: r.Addr()})

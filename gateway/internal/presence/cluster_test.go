@@ -24,8 +24,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// cluster is several gateways on one Kafka and one Redis, with nothing of them running but what
-// reports messages as queued: their sockets are connections of no network.
+// cluster is several gateways on one Kafka and one Redis, of which only the reporting of queued
+// messages runs: their sockets are connections without a network.
 type cluster struct {
 	t   *testing.T
 	env testkit.Env
@@ -165,7 +165,7 @@ func (c *cluster) share(n, partitions int) {
 	})
 }
 
-// connect gives a user a socket at a gateway, and returns what closes it.
+// connect gives a user a socket at a gateway, and returns a function that closes it.
 func (n *node) connect(user string) (disconnect func()) {
 	n.sockets.change(user, +1)
 	n.presence.Arrived(user)
@@ -176,7 +176,7 @@ func (n *node) connect(user string) (disconnect func()) {
 	}
 }
 
-// at waits until a user's key says what it should: a gateway, or nothing if n is nil.
+// at waits until a user's key has the value of a gateway, or is gone if n is nil.
 func (c *cluster) at(user string, n *node) {
 	c.t.Helper()
 	want := ""

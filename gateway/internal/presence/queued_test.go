@@ -18,7 +18,7 @@ import (
 )
 
 // Three gateways: each message is judged by one of them, and queued for the members who are at
-// none, but not for its sender, and not in a large channel, nor where it counts for nobody.
+// none, but not for its sender, not in a large channel, and not if it is uncounted.
 func TestQueuedAmongThreeGateways(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
@@ -67,7 +67,7 @@ func TestHiddenMessagesAreNotQueued(t *testing.T) {
 	})
 }
 
-// History that is imported is not news: nobody was away when it came. What is a little late, is.
+// Imported history is not news: no user missed it. Slightly late messages are.
 func TestHistoryIsNotQueued(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
@@ -88,9 +88,9 @@ func TestHistoryIsNotQueued(t *testing.T) {
 	})
 }
 
-// After a reshard gateways of the old topics and of the new ones may run beside each other, also in
-// one group if their nodes were not given another. Kafka shares out each topic among those who read
-// it: every message is judged once, by a gateway of its own topics.
+// After a reshard gateways of the old topics and of the new ones may run concurrently, also in one
+// group if their nodes did not get another. Kafka assigns each topic to its own readers: every
+// message is judged once, by a gateway of its own topics.
 func TestQueuedBesideGatewaysOfOtherTopics(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		of, renamed := newCluster(t, env), newCluster(t, env)
@@ -106,8 +106,8 @@ func TestQueuedBesideGatewaysOfOtherTopics(t *testing.T) {
 	})
 }
 
-// A user's second gateway keeps them present when they leave the first; nobody does once they are
-// gone.
+// A user's second gateway keeps them present when they leave the first; once they have left both,
+// nothing does.
 func TestQueuedWhenAUserMoves(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
@@ -121,7 +121,8 @@ func TestQueuedWhenAUserMoves(t *testing.T) {
 		leaveA()
 		c.post(message("general", "m1", "bob"))
 		c.wants()
-		// The other way round: who lets go is who said it last, and the other says it again.
+		// The other way round: the gateway that deletes the key had set it last, and the other one
+		// sets it again.
 		leaveA = a.connect("ann")
 		c.at("ann", a)
 		leaveA()
@@ -201,7 +202,7 @@ func TestQueuedWaitsForRedis(t *testing.T) {
 	c.wants("ann general m1")
 }
 
-// Presence is asked for in bounded lookups, once for each user, and not for those who are here.
+// Presence is looked up in lists of limited length, once for each user, and not for connected ones.
 func TestPresenceLookups(t *testing.T) {
 	r := testkit.Miniredis(t)
 	c := newCluster(t, testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + r.Addr()})

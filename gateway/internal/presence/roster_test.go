@@ -18,8 +18,8 @@ func ids(list ...string) (out [][]byte) {
 	return out
 }
 
-// Members are asked for once and then follow the timeline; what the answer includes already is not
-// applied again.
+// Members are requested once and then follow the timeline; events that the answer already includes
+// are not applied again.
 func TestRosterFollowsTheTimeline(t *testing.T) {
 	asked := 0
 	r := newRosters(func(_ context.Context, channelID, after string, limit int) ([]string, int64, error) {
@@ -59,7 +59,7 @@ func TestRosterFollowsTheTimeline(t *testing.T) {
 	if known, _ := r.of(t.Context(), "general", 0, 11, ""); !known.large || known.users != nil {
 		t.Errorf("4 members where 3 is the limit: %+v", known)
 	}
-	event(events.KindMembersLeft, 11, "d") // asked again: the limit may hold now
+	event(events.KindMembersLeft, 11, "d") // requested again: the channel may be small now
 	is(12, "ann", "bob")
 	if asked != 2 {
 		t.Errorf("asked %d times", asked)

@@ -26,8 +26,8 @@ func fill(t *testing.T, frame string) (*eventsv1.ReadEvent, error) {
 	return ev, Fill(ev, &c, 3, 7)
 }
 
-// Each frame becomes this event; one whose event this version does not fold yet is refused, in so
-// many words.
+// Each frame becomes this event; a frame whose event this version does not fold yet is refused with
+// that explanation.
 func TestFramesBecomeEvents(t *testing.T) {
 	for frame, want := range map[string]string{
 		`"mark_read","message_id":"m1","thread_id":"t","private":true`:                                  `"read_up_to":{"message_id":"m1","thread_id":"t","private":true}`,

@@ -11,8 +11,8 @@ func receipt(user, message string, seq uint32) *eventsv1.Receipt {
 	return &eventsv1.Receipt{UserId: user, MessageId: message, Seq: seq}
 }
 
-// Of each user the furthest receipt is told, with threads and without; what was viewed is told
-// message by message.
+// Of each user the furthest receipt is sent, with threads and without; views are sent message by
+// message.
 func TestWhatIsTold(t *testing.T) {
 	far := receipt("ann", "m2", 2)
 	far.WithThreads = true
@@ -38,7 +38,7 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
-// No more users wait than a limit; of those who do, later receipts are still taken.
+// No more users wait than a limit; of waiting ones, later receipts are still accepted.
 func TestNoMoreThanTheLimit(t *testing.T) {
 	var w Waiting
 	for i := range most + 5 {

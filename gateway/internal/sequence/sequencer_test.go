@@ -27,7 +27,7 @@ func (q *Sequencer) post(offsets ...int64) {
 	}
 }
 
-// settled is what Settle returns, as id:seq.
+// settled returns the result of Settle, as id:seq.
 func (q *Sequencer) settled() (list []string) {
 	for _, m := range q.Settle() {
 		list = append(list, fmt.Sprintf("%s:%d", m.ID, m.Seq))
@@ -95,7 +95,8 @@ func TestAGroupThatIsLargerThanTheHeadMoved(t *testing.T) {
 	}
 }
 
-// What waits is bounded. Whoever has lost messages learns it once, when what is left has its seqs.
+// Waiting messages are limited. A lost message is reported once, when the remaining ones have their
+// seqs.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	var q Sequencer
 	for o := range int64(maxPending + 3) {

@@ -46,8 +46,8 @@ func TestAChannelOfADeltaAndOfAnAnswer(t *testing.T) {
 	}
 }
 
-// A thread has other fields than a channel; what there is not is left out, and so are previews on
-// demand.
+// A thread has other fields than a channel; empty fields are left out, and previews too if they are
+// off.
 func TestAThread(t *testing.T) {
 	v := OfThread(&queryv1.ThreadUnread{
 		ChannelId: "general", ThreadId: "m1", Following: true, Unread: 2, Muted: true, ReadEpoch: 1,
@@ -73,8 +73,8 @@ func TestTotalsAndStamp(t *testing.T) {
 	}
 }
 
-// A position is the furthest of what its tokens state, for each partition and input; it covers a
-// delta only if it reaches as far in every input.
+// A position is the furthest that its tokens state, for each partition and input; it covers a delta
+// only if it reaches as far in every input.
 func TestPositions(t *testing.T) {
 	at := PositionOf("messages", "reads", "deliveries", []string{
 		"messages/0/9", "messages/0/4", "reads/0/1", "deliveries/1/0", "others/0/77", "no token",

@@ -27,8 +27,8 @@ func closeOf(t *testing.T, client *websocket.Conn) (code websocket.StatusCode, r
 	}
 }
 
-// A connection for which more waits than may is closed, and nothing waits for it any more: neither
-// what was queued nor what is sent to it afterwards.
+// A connection whose queue exceeds the limit is closed, and its queue stays empty: both queued
+// frames and later ones are dropped.
 func TestAConnectionThatIsTooSlowIsClosed(t *testing.T) {
 	s := settings()
 	s.QueueBytes = 1000
@@ -50,7 +50,7 @@ func TestAConnectionThatIsTooSlowIsClosed(t *testing.T) {
 	}
 }
 
-// Shut drops what is queued, and the client learns the first code and reason, not a later one.
+// Shut drops queued frames, and the client gets the first code and reason, not a later one.
 func TestTheFirstReasonToShutStands(t *testing.T) {
 	s := settings()
 	var codes []websocket.StatusCode
@@ -68,8 +68,8 @@ func TestTheFirstReasonToShutStands(t *testing.T) {
 	}
 }
 
-// Frames that a client has taken are handed back, each once and in order, with what the caller
-// noted on them.
+// Frames that a client has taken are handed back, each once and in order, with the caller's
+// pointers.
 func TestTakenFramesAreHandedBack(t *testing.T) {
 	s := settings()
 	got := make(chan string, 10)
@@ -129,7 +129,7 @@ func TestFramesAreText(t *testing.T) {
 	}
 }
 
-// First returns the first frame; a client that stays silent is closed with the code that says why.
+// First returns the first frame; a silent client is closed with the code for that.
 func TestFirst(t *testing.T) {
 	c, client := pair(t, settings())
 	if err := client.Write(soon(t), websocket.MessageText, []byte("token")); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/frames"
 )
 
-// Frames of every kind of length arrive as they were, in order; small ones leave together, and no
-// write is larger than what one may take a second.
+// Frames of every kind of length arrive unchanged and in order; small ones are sent together, and
+// no write is larger than a client must take in a second.
 func TestFramesLeaveTogether(t *testing.T) {
 	var batch []Item
 	sizes := []int{0, 1, 125, 126, 65_525, 65_526, 65_527, 65_535, 65_536, 200_000, 3, 40_000, 40_000, 2}
@@ -77,8 +77,8 @@ func TestFramesLeaveTogether(t *testing.T) {
 	}
 }
 
-// A close that the protocol makes while frames are gathered says why: the frame that does is among
-// them. A peer who takes nothing does not hold it up.
+// A close by the protocol while frames are gathered has its reason: its frame is among them. A peer
+// that takes nothing does not delay it.
 func TestWhatIsGatheredLeavesBeforeTheClose(t *testing.T) {
 	here, there := net.Pipe()
 	l := &link{Conn: here, timeout: time.Minute, sent: func(int) {}}

@@ -2,8 +2,8 @@ package wire
 
 import "testing"
 
-// However many connections there are, each has one turn in a round, always at the same step, and
-// each step about as many: neither is a lone one asked at every step, nor are all asked at once.
+// With any number of connections, each has one turn in a round, always at the same step, and each
+// step has about as many: a single one is not pinged at every step, and never are all at once.
 func TestEachConnectionIsPingedOnceInARound(t *testing.T) {
 	for _, n := range []int{0, 1, 2, pingSteps - 1, pingSteps, pingSteps + 1, 1000} {
 		list := make([]*Conn, n)

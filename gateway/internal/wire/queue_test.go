@@ -8,8 +8,8 @@ import (
 )
 
 // A user who leaves a channel gets nothing of it that still waits for their device, neither as
-// frames nor within an inbox. An inbox that is dropped for it is sent anew, with the values that
-// were to follow it.
+// frames nor within an inbox. A dropped inbox is sent again, with the values that were to follow
+// it.
 func TestWhatWaitsForWhoLeft(t *testing.T) {
 	answer := Item{Frame: frames.Ready([]byte("ack"))}
 	left := Item{Channel: "general", Key: "ugeneral", Frame: frames.Ready([]byte("count of general"))}
@@ -42,7 +42,7 @@ func TestWhatWaitsForWhoLeft(t *testing.T) {
 	}
 }
 
-// What is taken whole is what was added, however it was replaced, and so is what is taken in parts.
+// Taking everything returns the added frames, however they were replaced, and so does taking parts.
 func TestWhatIsTakenIsWhatWasAdded(t *testing.T) {
 	for _, limit := range []int{1, 7, 1 << 20} {
 		var q queue
@@ -75,8 +75,8 @@ func TestWhatIsTakenIsWhatWasAdded(t *testing.T) {
 	}
 }
 
-// BenchmarkQueueTakenWhole is what a connection's frames cost between the feed and the write that
-// takes all of them.
+// BenchmarkQueueTakenWhole measures a connection's frames between the feed and the write that takes
+// all of them.
 func BenchmarkQueueTakenWhole(b *testing.B) {
 	body := make([]byte, 300)
 	for name, n := range map[string]int{"1": 1, "4": 4, "64": 64} {

@@ -68,8 +68,8 @@ func expect(t *testing.T, client *websocket.Conn, want []byte) {
 	}
 }
 
-// Clients that take nothing hold up nobody else, however few write at once; when they take again
-// they get all that waited, in order, and have turns like everybody.
+// Slow clients delay no others, however few write at once; when they continue they get all waiting
+// frames, in order, and have turns like the others.
 func TestNobodyWaitsForWhoTakesNothing(t *testing.T) {
 	s := settings()
 	s.Writers.atOnce = 2
@@ -107,7 +107,7 @@ func TestNobodyWaitsForWhoTakesNothing(t *testing.T) {
 func TestTurns(t *testing.T) {
 	s := settings()
 	ws := s.Writers
-	ws.atOnce = 0 // nobody writes yet
+	ws.atOnce = 0 // no writes yet
 	const many = 3000
 	conns := make([]*Conn, many)
 	for i := range conns {

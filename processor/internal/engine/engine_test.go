@@ -18,8 +18,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/setup"
 )
 
-// newEngine returns an engine for an embedded broker whose topics have these partitions, by name;
-// those that are not named have two.
+// newEngine returns an engine for an embedded broker whose topics have the given numbers of
+// partitions; other topics have two.
 func newEngine(t *testing.T, partitions map[string]int32) (*Engine, *kfake.Cluster) {
 	t.Helper()
 	names := append(events.InputTopics[:], events.TopicUnread, events.TopicChannels, events.TopicReceipts, events.TopicDeadLetters)
@@ -100,8 +100,8 @@ func TestPartitionCounts(t *testing.T) {
 	}
 }
 
-// TestIdentifyEndsWithItsContext, where the topics are wrong and where nobody answers: it was told
-// to stop, which is no failure. Why it waits is known meanwhile.
+// TestIdentifyEndsWithItsContext, with wrong topics and with brokers that do not answer: Identify
+// was told to stop, which is not a failure. The reason for its wait is known meanwhile.
 func TestIdentifyEndsWithItsContext(t *testing.T) {
 	e, _ := newEngine(t, map[string]int32{events.InputTopics[0]: 1})
 	e.Config.Now = func() time.Time { return time.Time{} } // patience never ends
@@ -129,7 +129,7 @@ func TestIdentifyGivesUp(t *testing.T) {
 	}
 }
 
-// TestTopicsChanged names what is not as it was, and why that matters.
+// TestTopicsChanged names the change and its consequence.
 func TestTopicsChanged(t *testing.T) {
 	was := &Cluster{ID: "one", Partitions: 4}
 	was.Topics[1].Name = events.InputTopics[1]
@@ -150,7 +150,7 @@ func TestTopicsChanged(t *testing.T) {
 	}
 }
 
-// TestClientLog passes warnings and errors on, as what they are, and names their source.
+// TestClientLog passes on warnings and errors at their level, with their source.
 func TestClientLog(t *testing.T) {
 	var text strings.Builder
 	l := ClientLog{slog.New(slog.NewTextHandler(&text, nil))}
@@ -185,8 +185,8 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// TestSurvey: the bounds of a partition are its first offset and the end of what is committed, and
-// a partition of which the brokers say nothing has none.
+// TestSurvey: the bounds of a partition are its first offset and the end of the committed records.
+// A partition that the brokers leave out has none.
 func TestSurvey(t *testing.T) {
 	e, _ := newEngine(t, nil)
 	if err := e.Identify(t.Context()); err != nil {
@@ -217,8 +217,8 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// TestSurveyOfOtherTopics says that the topics are not those of the start, instead of bounds that
-// belong to other records.
+// TestSurveyOfOtherTopics reports that the topics are not those of the start, instead of bounds of
+// other records.
 func TestSurveyOfOtherTopics(t *testing.T) {
 	e, _ := newEngine(t, nil)
 	if err := e.Identify(t.Context()); err != nil {
@@ -233,7 +233,7 @@ func TestSurveyOfOtherTopics(t *testing.T) {
 	}
 }
 
-// TestSurveyAsksAgain while the brokers refuse to answer, and says why it waits.
+// TestSurveyAsksAgain while the brokers return errors, and reports the reason for its wait.
 func TestSurveyAsksAgain(t *testing.T) {
 	e, cluster := newEngine(t, nil)
 	if err := e.Identify(t.Context()); err != nil {

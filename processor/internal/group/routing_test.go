@@ -30,7 +30,7 @@ func TestDirectoryIsAskedAgain(t *testing.T) {
 		}{
 			{time.Hour, "http://b:1", 1},
 			{directoryWrong, "http://b:1", 1},
-			{0, "http://a:1", 2}, // the one that is said to own it asks who does
+			{0, "http://a:1", 2}, // the supposed owner looks up the owner itself
 			{directoryWrong / 2, "http://a:1", 2},
 			{directoryWrong / 2, "http://a:1", 3},
 			{directoryAge - 1, "http://b:1", 3},
@@ -50,9 +50,9 @@ func TestDirectoryIsAskedAgain(t *testing.T) {
 	})
 }
 
-// TestDirectoryWaitsForNoBroker: while the brokers do not answer, who is known to own a partition
-// is told at once, or after a moment if that is long ago. Who asks because it is wrong waits for as
-// long as they like.
+// TestDirectoryWaitsForNoBroker: while the brokers do not answer, Owner returns a known owner at
+// once, or after a short wait if the view is old. A caller that rejects the known owner waits as
+// long as its context allows.
 func TestDirectoryWaitsForNoBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &Directory{

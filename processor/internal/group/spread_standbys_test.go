@@ -40,7 +40,8 @@ func checkStandbys(t *testing.T, n int32, s sharing, standbys int) {
 	}
 }
 
-// TestStandbyIsPreferredWhenTheOwnerIsGone: before balance, and before who has the store on disk.
+// TestStandbyIsPreferredWhenTheOwnerIsGone: before balance, and before a member with the store on
+// disk.
 func TestStandbyIsPreferredWhenTheOwnerIsGone(t *testing.T) {
 	members := []candidate{
 		{owned: []int32{0, 1}, generation: 3, at: map[int32]int64{0: 50, 1: 50, 2: 900, 3: 950}},
@@ -99,9 +100,9 @@ func TestMoveWaits(t *testing.T) {
 	}
 }
 
-// TestStandbysRandom: whatever members claim, everything is owned once and tailed as often as asked
-// for; the standbys stay where they are; and when what warms up is near, a few rebalances later,
-// the counts are even.
+// TestStandbysRandom: whatever members claim, everything is owned once and has the wanted number of
+// standbys; the standbys stay in place; and when the warming members are near, a few rebalances
+// later, the counts are even.
 func TestStandbysRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -132,7 +133,7 @@ func TestStandbysRandom(t *testing.T) {
 		if again := spread(n, members, rules); !reflect.DeepEqual(s, again) {
 			t.Fatalf("%+v and %+v from the same members", s, again)
 		}
-		// A while later all do what they were told.
+		// A while later all members have followed their assignment.
 		for range 4 {
 			for m := range members {
 				members[m].owned, members[m].at = s.owned[m], map[int32]int64{}

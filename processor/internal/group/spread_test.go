@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// share is who owns what when nothing has to be warmed up.
+// share returns the owners when nothing has to be warmed up.
 func share(n int32, members []candidate) [][]int32 { return spread(n, members, spreadRules{}).owned }
 
 // checkSpread fails unless every number is assigned once and the counts differ by at most one.
@@ -35,7 +35,7 @@ func checkSpread(t *testing.T, n int32, got [][]int32) {
 	}
 }
 
-// owning makes candidates that own what was assigned to them.
+// owning returns candidates that own their assigned numbers.
 func owning(generation int32, assigned ...[]int32) []candidate {
 	members := make([]candidate, len(assigned))
 	for i, numbers := range assigned {
@@ -44,7 +44,8 @@ func owning(generation int32, assigned ...[]int32) []candidate {
 	return members
 }
 
-// moved counts the numbers whose owner changed and who had one before.
+// moved counts the numbers that have changed their owner, not counting those without a previous
+// one.
 func moved(before, after [][]int32) int {
 	n := 0
 	for m := range before {
@@ -72,7 +73,7 @@ func TestSpreadMembersComeAndGo(t *testing.T) {
 	if m := moved(two, three); m != 5 {
 		t.Errorf("a third member moved %d numbers, want 5", m)
 	}
-	// The first leaves: what the others have stays where it is.
+	// The first member leaves: the numbers of the others stay with them.
 	left := share(n, owning(3, three[1], three[2]))
 	checkSpread(t, n, left)
 	if m := moved(three[1:], left); m != 0 {
@@ -95,7 +96,7 @@ func TestSpreadStaleClaimLoses(t *testing.T) {
 }
 
 func TestSpreadPrefersWhoHasTheStore(t *testing.T) {
-	// Nobody owns anything (a rolling restart): each gets what it has on disk.
+	// No member owns anything (a rolling restart): each gets the numbers that it has on disk.
 	got := share(6, []candidate{{stores: []int32{1, 3, 5}, generation: -1}, {stores: []int32{0, 2, 4}, generation: -1}})
 	if want := [][]int32{{1, 3, 5}, {0, 2, 4}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -147,8 +148,8 @@ func TestSpreadRandom(t *testing.T) {
 		if again := share(n, members); !reflect.DeepEqual(after, again) {
 			t.Fatalf("%v and %v from the same members", after, again)
 		}
-		// The least number of moves: everything above the quotas, the larger of which go to those
-		// who own most.
+		// The least number of moves: everything above the quotas, of which the members that own
+		// most get the larger ones.
 		counts := make([]int, len(before))
 		for m := range before {
 			counts[m] = len(before[m])

@@ -40,7 +40,7 @@ func newHome(t *testing.T, fs vfs.FS, skip ...events.RecordID) *Home {
 	return New(context.Background(), e, &inbox.Inbox{Partition: 3}, opened)
 }
 
-// panicAt tells h that the fold panicked at a record.
+// panicAt reports to h that the fold panicked at a record.
 func panicAt(h *Home, offset int64) error {
 	return h.Panicked(guard.New("the fold", "out of range"), merge.Item{Rec: &kgo.Record{Topic: events.TopicReads, Partition: 3, Offset: offset, Key: []byte("general")}})
 }

@@ -25,7 +25,7 @@ func store(t *testing.T, fs vfs.FS, dir string) {
 	}
 }
 
-// A store is removed only while its note says the time that was asked for.
+// A store is removed only while its mark still has the given time.
 func TestUnusedStoresAreRemoved(t *testing.T) {
 	fs, dir := vfs.NewMem(), Dir("data", 3)
 	if err := fs.MkdirAll("data", 0o755); err != nil {

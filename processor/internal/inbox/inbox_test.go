@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// flow records what was paused and resumed.
+// flow records pauses and resumptions.
 type flow []string
 
 func (f *flow) set(in events.Input, paused bool) {
@@ -66,8 +66,9 @@ func TestClosedInboxHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestFailedInboxIsNotFetched: a client reports some errors with each fetch, so what cannot be
-// fetched is paused from the first one on. Room, and a disk that has room again, resume nothing.
+// TestFailedInboxIsNotFetched: a client reports some errors with each fetch, so an input that
+// cannot be fetched is paused from the first error on. Neither free space in the inbox nor on the
+// disk resumes it.
 func TestFailedInboxIsNotFetched(t *testing.T) {
 	var f flow
 	b := New(0, 1000, new(atomic.Int64), f.set)
@@ -98,8 +99,8 @@ func TestAbortOverridesCleanStop(t *testing.T) {
 	}
 }
 
-// TestInboxBeforeItsBeginning: what comes before it is known from where on is fetched was fetched
-// for an earlier worker of the partition, and would look like a gap.
+// TestInboxBeforeItsBeginning: records that come before Expect were fetched for an earlier worker
+// of the partition, and would look like a gap.
 func TestInboxBeforeItsBeginning(t *testing.T) {
 	var total atomic.Int64
 	b := New(0, 1000, &total, func(events.Input, bool) { t.Error("it is paused or resumed") })

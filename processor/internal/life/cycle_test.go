@@ -35,8 +35,8 @@ func in(t *testing.T, want State) *Cycle {
 	return nil
 }
 
-// TestTheTableOfTransitions walks every pair of states: what the table has happens, what it has not
-// panics and changes nothing, and to stay is nothing.
+// TestTheTableOfTransitions walks every pair of states: a transition in the table happens, any
+// other panics and changes nothing, and staying in a state does nothing.
 func TestTheTableOfTransitions(t *testing.T) {
 	allowed := Transitions()
 	for from := range numStates {

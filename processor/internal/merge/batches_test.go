@@ -76,8 +76,8 @@ func TestBatchesAreDecodedAsTheyAreHandedOut(t *testing.T) {
 	}
 }
 
-// TestDecodingUsesItsMemoryAgain: what a batch is decoded into is that of one before, and hardly
-// anything is new.
+// TestDecodingUsesItsMemoryAgain: batches are decoded into the memory of earlier ones, with hardly
+// any new allocation.
 func TestDecodingUsesItsMemoryAgain(t *testing.T) {
 	_, records := recordbatch.Random(t, rand.New(rand.NewPCG(1, 1)), kgo.NoCompression(), 500)
 	for _, r := range records {
@@ -103,9 +103,8 @@ func TestDecodingUsesItsMemoryAgain(t *testing.T) {
 	}
 }
 
-// TestEmptyBatchBeforeTheClientsRecords: all bytes that came in are accounted for where a batch
-// without records is followed by what the client's consumer has fetched. An input whose bytes are
-// not would be paused for good.
+// TestEmptyBatchBeforeTheClientsRecords: all received bytes are accounted for if records from the
+// client's consumer follow a batch without records. Otherwise the input would be paused forever.
 func TestEmptyBatchBeforeTheClientsRecords(t *testing.T) {
 	_, records := recordbatch.Random(t, rand.New(rand.NewPCG(1, 1)), kgo.NoCompression(), 20)
 	batches := append(recordbatch.Encode(t, kgo.Lz4Compression(), records[:5]), recordbatch.Empty(5, 9)...)
@@ -126,8 +125,8 @@ func TestEmptyBatchBeforeTheClientsRecords(t *testing.T) {
 	}
 }
 
-// TestBatchThatCannotBeRead: what comes before it is handed out, and it is said which it is. None
-// is left out without a word.
+// TestBatchThatCannotBeRead: records before it are handed out, and the error names it. No batch is
+// silently skipped.
 func TestBatchThatCannotBeRead(t *testing.T) {
 	const delta, count = batchDeltaAt, batchHeader - 4 // where the last offset is, and the number of records
 	for name, spoil := range map[string]func(b []byte){
@@ -189,8 +188,8 @@ func FuzzBatches(f *testing.F) {
 	})
 }
 
-// Many batches that are each within the bound are not decoded at once: what one pick leaves in
-// memory is bounded.
+// Many batches that are each within the limit are not decoded at once: the memory that one Pick
+// leaves is limited.
 func TestAPickDecodesNoMoreThanMemoryAllows(t *testing.T) {
 	const size, batch = 1 << 20, 4 << 20
 	var log []byte

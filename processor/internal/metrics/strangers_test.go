@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// After 20 records in wrong partitions of a topic one line says whose they look like, and there is
-// never a second.
+// After 20 records in wrong partitions of a topic one line names the likely producer, and no second
+// line follows.
 func TestStrangersAreToldOnce(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))

@@ -121,9 +121,9 @@ func TestPlanOpening(t *testing.T) {
 	}
 }
 
-// TestWritten: a producer id is written beside what is committed, and beside offset 0 of each log
-// that is whole where nothing is. Only where all three have lost their beginnings there is no place
-// for it.
+// TestWritten: a producer id is written with the committed offsets, or with offset 0 of each
+// complete log if nothing is committed. Only if all three logs have lost their beginnings there is
+// no place for it.
 func TestWritten(t *testing.T) {
 	type pos = projections.Position
 	const none = outputs.None

@@ -17,7 +17,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// newTestCommitter commits into sent; fail is what commits answer.
+// newTestCommitter commits into sent; commits return fail.
 func newTestCommitter() (c *Committer, sent *[]map[int32]int64, fail *error) {
 	sent, fail = new([]map[int32]int64), new(error)
 	c = NewCommitter(Commits{
@@ -95,8 +95,8 @@ func TestFailedCommitIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestAPanicBeforeACommit leaves what was to be committed for the next commit, which does not wait
-// for the one that never was.
+// TestAPanicBeforeACommit leaves the offsets for the next commit, which does not wait for the one
+// that was never sent.
 func TestAPanicBeforeACommit(t *testing.T) {
 	c, sent, _ := newTestCommitter()
 	c.Own(0, at1(0))
@@ -175,7 +175,7 @@ func TestOffsetsGoForward(t *testing.T) {
 	t.Logf("seed %d", seed)
 	const partitions = 4
 	var mu sync.Mutex
-	var has [partitions]int64 // what the group has
+	var has [partitions]int64 // the group's offsets
 	c, _, _ := newTestCommitter()
 	c.Commit = func(_ context.Context, m map[string]map[int32]kgo.EpochOffset, _ map[int32]string) error {
 		runtime.Gosched()

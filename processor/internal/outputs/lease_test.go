@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// recorded is a connection that remembers what was written, piece by piece.
+// recorded is a connection that records each write.
 type recorded struct {
 	net.Conn
 	pieces []int

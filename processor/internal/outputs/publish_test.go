@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestGivingUpIsNoRefusal: what a partition had in flight when it was taken away is not counted as
-// refused; what brokers will never take is, once.
+// TestGivingUpIsNoRefusal: records in flight when their partition is taken away are not counted as
+// refused; a record that brokers will never accept is counted once.
 func TestGivingUpIsNoRefusal(t *testing.T) {
 	refusals := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"topic"})
 	record := &kgo.Record{Topic: events.TopicUnread}

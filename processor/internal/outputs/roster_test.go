@@ -75,8 +75,8 @@ func TestTextsNameWhoMayWriteLate(t *testing.T) {
 	}
 }
 
-// TestListedProducers: what is written is read back, what is not a list says nothing, and a list
-// that is too long keeps those that came last.
+// TestListedProducers: a written list is read back, other texts are ignored, and a too long list
+// keeps the newest producers.
 func TestListedProducers(t *testing.T) {
 	if got := parseListed(formatListed(9, []int64{3, 0})); !slices.Equal(got, []int64{3, 0, 9}) {
 		t.Errorf("read back %v", got)

@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// of is a rebuild of some partitions that has asked no broker yet.
+// of returns a rebuild of some partitions that has sent no requests yet.
 func of(t *testing.T, dir string, numbers ...int32) *rebuild {
 	t.Helper()
 	r, err := newRebuild(Config{Config: setup.Config{Brokers: []string{"127.0.0.1:1"}, DataDir: dir, Settings: projections.DefaultSettings()}, Partitions: numbers})
@@ -25,8 +25,8 @@ func of(t *testing.T, dir string, numbers ...int32) *rebuild {
 	return r
 }
 
-// A store goes on from where it is, if the log still has what comes next and the end is not behind
-// it.
+// A store continues from its position, if the log still has the next records and the end is not
+// behind it.
 func TestResume(t *testing.T) {
 	r := of(t, t.TempDir(), 0)
 	plan := opening.Plan{From: projections.Position{10, 10, 10}, Until: projections.Position{50, 50, 50}, LogTruncated: true}

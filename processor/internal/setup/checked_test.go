@@ -11,7 +11,7 @@ import (
 
 func usual() Config { return Config{Brokers: []string{"nobody:1"}, Group: "g"} }
 
-// The zero of each field that says a default becomes it, and what is set stays.
+// A zero field with a default gets the default, and other values stay.
 func TestDefaults(t *testing.T) {
 	c := usual()
 	c.FanoutDelay, c.Topics.Unread = time.Minute, "mine"
@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A negative number is refused by its name, as is what must be set.
+// The error for a negative number, or for a missing required field, names the field.
 func TestRefusedConfigs(t *testing.T) {
 	if _, err := Check(Config{Group: "g"}); err == nil || !strings.Contains(err.Error(), "brokers") {
 		t.Errorf("without brokers: %v", err)

@@ -10,12 +10,12 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// said is a record of an input. The first message in each simulated log is the workload's.
+// said is a record of an input. The workload writes the first message of each simulated log.
 type said struct{ topic, value string }
 
-// overtaken is a run in which an owner that has lost its partition and does not know it publishes
-// and stores all that was said. Its successor has folded less when it publishes, so much of each
-// input, and dies. The first one gets the partition back.
+// overtaken is a run in which an owner that has lost its partition without noticing publishes and
+// stores all records. Its successor has folded less of each input when it publishes, and crashes.
+// The first owner gets the partition back.
 func overtaken(t *testing.T, all []said, less [events.NumInputs]int) (w *simWorld, back *simWorker) {
 	t.Helper()
 	w = newSimWorld(&simPlan{seed: 1, members: 2, partitions: 1, fanout: 50, batch: 10_000, lock: lockRecords})

@@ -62,7 +62,7 @@ func TestBreakerOff(t *testing.T) {
 	}
 }
 
-// breakerOf returns the breaker of a partition whose configuration says b.
+// breakerOf returns the breaker of a partition with this configuration.
 func breakerOf(t *testing.T, b setup.Breaker) *breaker {
 	t.Helper()
 	c, err := setup.Check(setup.Config{Brokers: []string{"x"}, Group: "g", Breaker: b})

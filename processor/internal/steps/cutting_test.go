@@ -124,8 +124,8 @@ func TestHowMuchACrashFoldsAgain(t *testing.T) {
 	}
 }
 
-// TestNobodySpinsBehindACut: while the store takes a cut, and what is dirty again has to wait for
-// it, the goroutine sleeps although there is a backlog and a fan-out is held.
+// TestNobodySpinsBehindACut: while the store applies a cut, and newly dirty state has to wait for
+// it, the goroutine sleeps although there is a backlog and a held fan-out.
 func TestNobodySpinsBehindACut(t *testing.T) {
 	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.CutBytes, c.CutEvery, c.FanoutDelay = 50, time.Hour, time.Hour })
 	s.add(events.Messages, 5000)
@@ -143,9 +143,9 @@ func TestNobodySpinsBehindACut(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForACut: while the store takes a cut for a long time, and what is dirty again has
-// to wait for it, what is folded is published all the same: a read's own delta after BatchTime, the
-// fan-out after FanoutDelay.
+// TestNobodyWaitsForACut: while the store applies a cut for a long time, and newly dirty state has
+// to wait for it, folded changes are published nevertheless: a read's own delta after BatchTime,
+// the fan-out after FanoutDelay.
 func TestNobodyWaitsForACut(t *testing.T) {
 	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.CutBytes, c.CutEvery, setup.HooksOf(c).LockRecords = 50, time.Hour, 10 })
 	s.add(events.Messages, 5000)
@@ -172,8 +172,8 @@ func TestNobodyWaitsForACut(t *testing.T) {
 	}
 }
 
-// TestReplayingPartitionsCutRarely: of a partition that replays a share of what is in memory may
-// be dirty; once it is live, no more than CutBytes.
+// TestReplayingPartitionsCutRarely: in a replaying partition a share of the memory may be dirty;
+// once it is live, no more than CutBytes.
 func TestReplayingPartitionsCutRarely(t *testing.T) {
 	s := newStage(t, opening.Plan{Until: projections.Position{0, 100, 0}, Published: true}, func(c *setup.Config) {
 		c.CutBytes, c.CutEvery, setup.HooksOf(c).LockRecords = 10, time.Hour, 5

@@ -45,7 +45,8 @@ func TestDeadLetterIsACopyWithReasons(t *testing.T) {
 }
 
 // TestDeadLetterOfWhatIsTooLargeFits: a compressed record may be larger than any that can be
-// produced again. The dead letter says where it is; a partition that cannot write it would stop.
+// produced again. The dead letter names its place; a partition that cannot write the dead letter
+// would stop.
 func TestDeadLetterOfWhatIsTooLargeFits(t *testing.T) {
 	large := func(n int) []byte { return make([]byte, n) }
 	for what, r := range map[string]*kgo.Record{

@@ -15,8 +15,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestFullDiskStopsFoldingOnly: what was folded is published and committed, nothing else is folded,
-// the partition stays live, and it goes on by itself.
+// TestFullDiskStopsFoldingOnly: folded changes are published and committed, nothing more is folded,
+// the partition stays live, and it continues by itself.
 func TestFullDiskStopsFoldingOnly(t *testing.T) {
 	s := newStage(t, opening.Plan{}, nil)
 	paused := map[events.Input]bool{}
@@ -50,7 +50,7 @@ func TestFullDiskStopsFoldingOnly(t *testing.T) {
 	}
 }
 
-// TestStopOnAFullDisk: what was folded is published, and the store is not waited for.
+// TestStopOnAFullDisk: folded changes are published, and the stop does not wait for the store.
 func TestStopOnAFullDisk(t *testing.T) {
 	s := newStage(t, opening.Plan{}, nil)
 	s.add(events.Reads, 3)

@@ -69,9 +69,9 @@ func TestChannelsDoNotWaitForTheFanoutUnderLoad(t *testing.T) {
 	}
 }
 
-// TestFanoutRestsWhileChannelsAreBusy: what comes soon after a fan-out goes out at once as far as
-// channels' records have it; the deltas follow when the last ones' time is over, by themselves, and
-// a stop does not wait for it.
+// TestFanoutRestsWhileChannelsAreBusy: soon after a fan-out, changes are published at once in the
+// channel records only; the deltas follow by themselves when the rest of the last fan-out is over,
+// and a stop does not wait for that.
 func TestFanoutRestsWhileChannelsAreBusy(t *testing.T) {
 	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.CutEvery = time.Hour })
 	s.add(events.Messages, 100)

@@ -40,9 +40,9 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestAStopIsOneLine: a partition that ends in order is told again and again why, and then its
-// publication fails. The first reason is its failure and one line; that it cannot end in order is
-// another one.
+// TestAStopIsOneLine: a partition that ends in order gets the reason repeatedly, and then its
+// publication fails. The first reason is its failure and makes one line; that it cannot end in
+// order makes another one.
 func TestAStopIsOneLine(t *testing.T) {
 	var log bytes.Buffer
 	s := newStage(t, opening.Plan{}, nil)

@@ -21,7 +21,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// fakeFold counts, remembers and fails as told. Every event folded changes one thing; those of
+// fakeFold counts, records and fails on demand. Every folded event changes one thing; changes by
 // chat.messages are fan-out.
 type fakeFold struct {
 	sync.Mutex
@@ -36,7 +36,7 @@ type fakeFold struct {
 	forgets          bool // cuts do
 	quiet            bool
 	rareCut          int64
-	users            int // whom an event that is no fan-out concerns, 0 = 1
+	users            int // the user of an event that is not fan-out, 0 = 1
 	outcome          projections.Outcome
 	panicAt          int64 // offset; -1: never
 	closed           bool
@@ -138,7 +138,7 @@ type fakeCut struct {
 func (c *fakeCut) Apply() error  { c.f.stored = c.at; return nil }
 func (c *fakeCut) Forgets() bool { return c.f.forgets }
 
-// stage drives one worker by hand: what it publishes and cuts waits until the test answers.
+// stage drives one worker by hand: its publications and cuts wait until the test answers.
 type stage struct {
 	t     *testing.T
 	w     *Worker
@@ -147,7 +147,7 @@ type stage struct {
 	sent  [][]*kgo.Record // sets that were published
 	cuts  []setup.Cut     // cuts that wait to be written
 	acked []projections.Position
-	group projections.Position // what the group has committed
+	group projections.Position // the group's offsets
 	next  [events.NumInputs]int64
 }
 
@@ -167,7 +167,7 @@ func newStage(t *testing.T, plan opening.Plan, change func(*setup.Config)) *stag
 	return s
 }
 
-// readyStage makes a worker whose store is open at a position and that has no order to begin yet.
+// readyStage returns a worker whose store is open at a position and that has no order to begin yet.
 func readyStage(t *testing.T, from projections.Position, change func(*setup.Config)) *stage {
 	t.Helper()
 	c := setup.Config{Brokers: []string{"x"}, Group: "g", DataDir: "d", CutEvery: time.Second}

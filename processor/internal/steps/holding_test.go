@@ -27,7 +27,7 @@ func holding(t *testing.T) *stage {
 }
 
 // TestACutThatForgetsWaitsForTheOffsets: it is written once the group has committed its position.
-// The fold goes on meanwhile.
+// The fold continues meanwhile.
 func TestACutThatForgetsWaitsForTheOffsets(t *testing.T) {
 	s := holding(t)
 	s.add(events.Reads, 1)
@@ -62,7 +62,7 @@ func TestACutThatForgetsWaitsForTheOffsets(t *testing.T) {
 	}
 }
 
-// TestACutOfAReplayDoesNotWait: what a partition replays was committed before.
+// TestACutOfAReplayDoesNotWait: a former owner has committed what a partition replays.
 func TestACutOfAReplayDoesNotWait(t *testing.T) {
 	s := newStage(t, opening.Plan{Until: projections.Position{0, 5}, Published: true}, nil)
 	s.fold.forgets = true

@@ -13,7 +13,7 @@ import (
 
 func delta(user, channel string) projections.OutRecord { return deltaOf(user, channel, true, false) }
 
-// deltaOf is a delta of a user who is a member or not, of a channel that is large or not.
+// deltaOf returns a delta of a member or non-member, of a large or small channel.
 func deltaOf(user, channel string, member, large bool) projections.OutRecord {
 	return projections.OutRecord{
 		Topic: projections.OutUnread, UserID: []byte(user), ChannelID: []byte(channel),
@@ -41,7 +41,7 @@ func (b belong) FewMembers(channelID string, most int, fn func(userID []byte)) b
 	return true
 }
 
-// watching begins a watch of a user who is a member of those large channels.
+// watching begins a watch of a user who is a member of the given large channels.
 func watching(t *testing.T, h *hub, user string, large ...string) *Watcher {
 	t.Helper()
 	w, err := h.Watch(user, func(yield func(string)) {
@@ -89,7 +89,7 @@ func TestWatcherHearsOfItsUser(t *testing.T) {
 	}
 }
 
-// TestWatcherKeepsTheContract: what package watch promises to those who read a watcher.
+// TestWatcherKeepsTheContract checks the promises of package watch to the reader of a watcher.
 func TestWatcherKeepsTheContract(t *testing.T) {
 	watchtest.Check(t, func(t *testing.T) watchtest.Watched {
 		var h hub
@@ -101,7 +101,7 @@ func TestWatcherKeepsTheContract(t *testing.T) {
 }
 
 // TestLargeChannelWakesItsMembers: the record of a large channel wakes the watchers of its members
-// and nobody else, however they became members and ceased to be.
+// and no others, however users became members or stopped being members.
 func TestLargeChannelWakesItsMembers(t *testing.T) {
 	var h hub
 	member, stranger := watching(t, &h, "u", "big"), watching(t, &h, "v", "other")
@@ -119,7 +119,7 @@ func TestLargeChannelWakesItsMembers(t *testing.T) {
 	hears(member, "big")
 	hears(stranger)
 	late := watching(t, &h, "u", "big")
-	hears(late) // of what was before the watch
+	hears(late) // of changes before the watch
 
 	h.note([]projections.OutRecord{deltaOf("v", "big", true, true)}, belong{}) // joins
 	hears(stranger, "big")
@@ -142,8 +142,8 @@ func TestLargeChannelWakesItsMembers(t *testing.T) {
 	}
 }
 
-// TestUpdatedChannelWakesItsMembers: what a channel's record says and no delta does wakes who
-// watches for a member of it, whether more users watch or more belong to it, and nobody else.
+// TestUpdatedChannelWakesItsMembers: changes that only the channel record has wake the watchers of
+// the channel's members, whether there are more watchers or more members, and no others.
 func TestUpdatedChannelWakesItsMembers(t *testing.T) {
 	record := channelRecord("town", false)
 	record.Updated = true

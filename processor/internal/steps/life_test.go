@@ -102,7 +102,7 @@ func TestEveryTransitionIsTaken(t *testing.T) {
 	t.Logf("%v", taken)
 }
 
-// nobody is a host that does nothing for its workers.
+// nobody is a host whose methods do nothing.
 type nobody struct{}
 
 func (nobody) Publish(*Worker, []*kgo.Record)           {}

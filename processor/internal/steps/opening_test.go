@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestSilentFoldPublishesNothing: up to what the group has committed everything was published
-// before; from there on all is, and nothing of what comes after is drained without being published.
+// TestSilentFoldPublishesNothing: records up to the committed offsets were published before; all
+// later ones are published, and no later change is drained without being published.
 func TestSilentFoldPublishesNothing(t *testing.T) {
 	s := newStage(t, opening.Plan{From: projections.Position{2, 0, 0}, Until: projections.Position{10, 5, 0}, Published: true}, nil)
 	if s.w.Life.State() != life.CatchingUp {
@@ -53,8 +53,8 @@ func TestSilentFoldPublishesNothing(t *testing.T) {
 	}
 }
 
-// TestOpeningEndsOverAGap: what lies before the goal is gone from the log, the next record is
-// beyond it.
+// TestOpeningEndsOverAGap: the records before the goal are gone from the log, and the next record
+// is beyond it.
 func TestOpeningEndsOverAGap(t *testing.T) {
 	s := newStage(t, opening.Plan{Until: projections.Position{10, 0, 0}, Published: true}, nil)
 	s.add(events.Messages, 4)
@@ -67,8 +67,8 @@ func TestOpeningEndsOverAGap(t *testing.T) {
 	}
 }
 
-// TestOpeningEndsWithAnEmptyBatch: what lies before the goal is gone from the log, and what was
-// fetched ends there.
+// TestOpeningEndsWithAnEmptyBatch: the records before the goal are gone from the log, and the
+// fetched part ends there.
 func TestOpeningEndsWithAnEmptyBatch(t *testing.T) {
 	s := newStage(t, opening.Plan{Until: projections.Position{10, 0, 0}, Published: true}, nil)
 	var records []*kgo.Record

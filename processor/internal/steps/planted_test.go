@@ -16,7 +16,7 @@ type plantedBug struct {
 	name string
 	file string // from the root of the module
 	old  string // a piece of it that is there once
-	new  string // what the bug makes of it; planted("name") says whether it is to be
+	new  string // the code with the bug; planted("name") turns it on
 }
 
 // plantedBugs are all planted in one build, each behind a question for its name. The build is made
@@ -99,8 +99,8 @@ var plantedFrom = map[string]uint64{"what changes back is not told": 2500}
 // plantedEnv names the bug that a build with all of them has.
 const plantedEnv = "TIDEMARK_PLANTED"
 
-// TestPlantedBugsHaveTheirPlaces looks for each of the places in the code as it is now. It is
-// quick, so that whoever moves one learns of it before TestPlantedBugsAreFound runs.
+// TestPlantedBugsHaveTheirPlaces looks for each of the places in the current code. It is quick, so
+// that you notice a moved place before TestPlantedBugsAreFound runs.
 func TestPlantedBugsHaveTheirPlaces(t *testing.T) {
 	for _, b := range plantedBugs {
 		text, err := os.ReadFile(filepath.Join("../../..", b.file))

@@ -22,7 +22,7 @@ type simBroker struct {
 	dead       []*kgo.Record
 
 	committed []projections.Position
-	texts     []string     // what stands beside them
+	texts     []string     // the metadata texts
 	owner     []*simMember // as the group sees it
 	fenced    map[outputs.Fence]bool
 	events    *workload.Workload
@@ -71,8 +71,7 @@ func (b *simBroker) bounds(partition int32) (start, end projections.Position) {
 	return start, end
 }
 
-// last is the position of who has folded everything: a log may end with offsets that nobody may
-// read.
+// last is the position after everything is folded: a log may end with unreadable offsets.
 func (b *simBroker) last(partition int32) (p projections.Position) {
 	for in := range b.logs[partition] {
 		if l := &b.logs[partition][in]; len(l.records) > 0 {
@@ -146,7 +145,7 @@ var (
 	errSimMember = errors.New("simulated: the member is not known")
 )
 
-// commit is a member's commit: of what the group has given to others nothing is taken.
+// commit is a member's commit. It ignores partitions that the group has given to others.
 func (b *simBroker) commit(m *simMember, offsets map[string]map[int32]kgo.EpochOffset, texts map[int32]string) (found, refused error) {
 	for n := range b.committed {
 		of, ok := offsets[events.InputTopics[0]][int32(n)]

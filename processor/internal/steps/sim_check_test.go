@@ -29,11 +29,11 @@ func (w *simWorld) check() {
 	w.foundAll(f, "O6")
 
 	w.read(len(w.broker.unread))
-	for range 20 { // what comes again, late and alone, changes nothing (O11)
+	for range 20 { // records that arrive again, late and alone, change nothing (O11)
 		w.again(w.random.IntN(len(w.broker.unread) + 1))
 	}
 	w.foundAll(w.reader.Check(all), "O7")
-	var again checker.Mirror // who was not there before
+	var again checker.Mirror // of users who were not there before
 	for _, r := range w.broker.unread {
 		w.found(again.Apply(r.Value))
 	}
@@ -48,8 +48,8 @@ func (w *simWorld) check() {
 	w.foundAll(checker.DeadLetters(all, simLetters(w.broker.dead), func(r events.Reason) bool { return r == events.ReasonTooManyHeld }), "G5")
 }
 
-// checkStanding compares the last record of each key with the log, and returns a reader who knows
-// nothing but these.
+// checkStanding compares the last record of each key with the log, and returns a reader that has
+// only these records.
 func (w *simWorld) checkStanding(all *checker.Log, what string) *checker.Mirror {
 	f := &checker.Findings{What: "the last record of each key"}
 	left := checker.AfterCompaction(slices.Concat(w.broker.unread, w.broker.channels), f)

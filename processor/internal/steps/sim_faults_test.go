@@ -45,7 +45,7 @@ func (w *simWorld) fault(s simStep) {
 		if x := pick(w.workers(), s.a, any1); x != nil {
 			w.fetch(x, events.Input(s.b%events.NumInputs), 1+int64(s.b/4%9), 1+int(s.b/64%12))
 		}
-	case simPartly: // the client tries again what was not written
+	case simPartly: // the client retries unwritten records
 		if x := pick(w.workers(), s.a, inFlight); x != nil {
 			if k := int(s.b) % (len(x.flight) + 1); w.send(x) {
 				w.broker.write(x.id, x.sentBy, x.flight[:k])
@@ -93,24 +93,24 @@ func (w *simWorld) fault(s simStep) {
 	}
 }
 
-// learn tells a member that it has lost a partition: nothing of it is committed or acknowledged
-// from here on.
+// learn notifies a member that it has lost a partition: from here on it commits and acknowledges
+// nothing of it.
 func (w *simWorld) learn(s *simWorker) {
 	s.m.committer.Forget([]int32{s.Number})
 	w.renew(s.m)
 	s.Inbox.Stop(inbox.StopAbort)
 }
 
-// arrive writes what a member sent before it lost a partition.
+// arrive writes records that a member sent before it lost a partition.
 func (w *simWorld) arrive() {
 	l := w.late[0]
 	w.late = w.late[1:]
 	w.broker.write(l.by, l.producer, l.records)
 }
 
-// trim moves the start of a partition's logs to what its live owner has stored: retention that is
-// as short as it may be, so that no crash loses anything of a store from here on. Where somebody
-// has an older store, it is refused.
+// trim moves the start of a partition's logs to the stored position of its live owner: the shortest
+// possible retention, so that no crash may lose anything of a store from here on. Older stores are
+// refused.
 func (w *simWorld) trim(n int32) {
 	m := w.broker.owner[n]
 	if m == nil || m.workers[n] == nil || m.workers[n].lost || m.workers[n].standby || m.workers[n].Life.State() != life.Live {
@@ -123,8 +123,8 @@ func (w *simWorld) trim(n int32) {
 	}
 }
 
-// trimmed reports whether any log was: then no store may be lost, or nobody could open the
-// partition.
+// trimmed reports whether any log was trimmed: then no store may be lost, or the partition could
+// not be opened.
 func (w *simWorld) trimmed() bool {
 	return slices.ContainsFunc(w.broker.logs, func(l [events.NumInputs]simLog) bool {
 		return slices.ContainsFunc(l[:], func(l simLog) bool { return l.start > 0 })
@@ -159,7 +159,7 @@ func (w *simWorld) settle() {
 		}
 		w.assign(0)
 		w.follow()
-		for range 200 { // what takes no time
+		for range 200 { // steps that take no time
 			if !w.work() {
 				break
 			}
@@ -191,8 +191,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// work lets everybody fold, and brokers and disks take what comes of it. It reports whether they
-// took anything.
+// work lets all members fold, and lets brokers and disks accept the results. It reports whether
+// they accepted anything.
 func (w *simWorld) work() (took bool) {
 	for _, s := range w.workers() {
 		for in := range events.NumInputs {
@@ -211,7 +211,7 @@ func (w *simWorld) work() (took bool) {
 	return took
 }
 
-// stands lets in what is late, and wants the last record of every key to be right.
+// stands delivers late records, and checks that the last record of every key is right.
 func (w *simWorld) stands() {
 	for len(w.late) > 0 {
 		w.arrive()
@@ -220,7 +220,7 @@ func (w *simWorld) stands() {
 	w.checkStanding(all, fmt.Sprintf("O7, as compaction leaves it %s after an overlap of owners", standsWithin))
 }
 
-// unsettled says what is left to do, "" if nothing is.
+// unsettled describes the remaining work, "" if there is none.
 func (w *simWorld) unsettled() string {
 	for n := range w.plan.partitions {
 		last, m := w.broker.last(n), w.broker.owner[n]

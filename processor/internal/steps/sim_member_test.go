@@ -52,7 +52,7 @@ type simWorker struct {
 	cuts    []setup.Cut
 	injured bool // a fault was injected that makes it fail
 	wasLive bool
-	// committed is what the group had when the worker was told to own its partition.
+	// committed is the group's position when the worker was told to own its partition.
 	committed projections.Position
 	ended     bool
 	given     bool // the group takes the partition back in order
@@ -98,7 +98,7 @@ func (w *simWorld) renew(m *simMember) {
 	}
 }
 
-// astray leaves what a worker has sent on its way.
+// astray leaves a worker's sent records on their way.
 func (w *simWorld) astray(s *simWorker) {
 	if s.sentBy != 0 {
 		w.late = append(w.late, simLate{s.id, s.sentBy, s.flight})
@@ -106,7 +106,7 @@ func (w *simWorld) astray(s *simWorker) {
 	s.sentBy = 0
 }
 
-// send is what becomes of a set until it leaves (publisher.admit). It reports whether it has.
+// send handles a set until it leaves (Publisher.admit). It reports whether it has left.
 func (w *simWorld) send(s *simWorker) bool {
 	r := s.m.committer.Roster
 	if _, _, wait, owned := r.Entry(s.Number); owned && wait != nil {
@@ -223,7 +223,7 @@ func (w *simWorld) tail(m *simMember, n int32) {
 	s.start(w.now, plan, h.End)
 }
 
-// step makes a worker do what there is to do.
+// step makes a worker do its pending work.
 func (w *simWorld) step(s *simWorker, times int) {
 	for range times {
 		sleep, ended := s.safeStep()
@@ -250,7 +250,7 @@ func (w *simWorld) sawLive(s *simWorker) {
 	}
 }
 
-// ended is called when a worker has come to its end by itself or as it was told.
+// ended is called when a worker has ended, by itself or on demand.
 func (w *simWorld) ended(s *simWorker) {
 	if err := s.Failure.Load(); err != nil && !s.injured {
 		w.found(simError("partition %d fails on %s: %v", s.Number, s.m.name, *err))
@@ -277,8 +277,8 @@ func (w *simWorld) end(s *simWorker) {
 	}
 }
 
-// crash ends a process. What its stores hold then is what was synced, or all that was written, an
-// older copy, or nothing.
+// crash ends a process. Its stores then have the synced data, all written data, an older copy, or
+// nothing.
 func (w *simWorld) crash(m *simMember, how simKind, a uint32) {
 	r := rand.New(rand.NewPCG(uint64(a), 5))
 	for _, n := range slices.Sorted(maps.Keys(m.workers)) {
@@ -307,7 +307,7 @@ func (w *simWorld) crash(m *simMember, how simKind, a uint32) {
 	m.alive, m.workers = false, nil
 }
 
-// simOut is what a worker does to the world.
+// simOut implements the side effects of a worker.
 type simOut struct {
 	w *simWorld
 	s *simWorker
@@ -331,7 +331,7 @@ func (o simOut) Acknowledged(n int32, position projections.Position) {
 
 func (o simOut) Committed(n int32) projections.Position { return o.s.m.committer.Committed(n) }
 
-// simLate are records that a process has sent and nobody waits for any more.
+// simLate are records that a process has sent and no longer waits for.
 type simLate struct {
 	by, producer int64
 	records      []*kgo.Record

@@ -8,12 +8,11 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script/random"
 )
 
-// A run of the simulator is a plan: a list of steps, drawn from a seed before anything happens. A
-// step names what it acts on by number, modulo what there is then, and does nothing where there is
-// nothing: so any part of a plan is a plan as well, and one that finds something can be made
-// shorter.
+// A run of the simulator is a plan: a list of steps, drawn from a seed before the run. A step
+// selects its target by a number, modulo the number of possible targets, and does nothing without a
+// target. So any part of a plan is a plan as well, and a plan with a finding can be shortened.
 
-// simKind is what a step does.
+// simKind is the kind of a step.
 type simKind uint8
 
 const (
@@ -23,13 +22,13 @@ const (
 	simAck                    // a set that is in flight is written and acknowledged
 	simApply                  // a cut is written
 	simCommit                 // a member commits
-	simTick                   // time goes on
+	simTick                   // time passes
 	simAssign                 // the group gives partitions without an owner to members
 	simRead                   // the reader of the outputs reads on
-	simFollow                 // standbys are told what the group has committed
+	simFollow                 // standbys get the committed offsets
 	simStandby                // a member begins to tail a partition
 	simNormal          = simStandby
-	simCrash   simKind = iota - 1 // a member is killed; what its store holds then differs
+	simCrash   simKind = iota - 1 // a member is killed; the contents of its stores then vary
 	simRestart                    // it comes back
 	simLose                       // a member is given up by the group, and does not know
 	simLearn                      // it learns of it
@@ -42,10 +41,10 @@ const (
 	simBadWrite  // a cut cannot be written
 	simOldStore  // a crash leaves a store as it was at an earlier opening
 	simNoStore   // a crash leaves no store
-	simTrim      // the log is cut off below what is stored everywhere
-	simHole      // offsets that nobody may read: a transaction that was aborted
+	simTrim      // the log is trimmed up to the lowest stored position
+	simHole      // unreadable offsets: an aborted transaction
 	simReread    // the reader of the outputs starts again at an older record
-	simForget    // the reader loses what it had
+	simForget    // the reader loses its values
 	simStall     // a member does nothing for a while
 	numSimKinds
 )

@@ -18,17 +18,16 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// simWorld is a simulated run: real workers with their inboxes, merges, stores and committers, and
-// the real plans of their openings; simulated are Kafka, the group, the disks, the clock, and who
-// does something when. Nothing runs at the same time as anything else, so a run is a function of
-// its plan.
+// simWorld is a simulated run. Workers are real, with their inboxes, merges, stores and committers,
+// and so are the plans of their openings. Kafka, the group, the disks, the clock and the schedule
+// are simulated. Nothing runs concurrently, so a run is a function of its plan.
 type simWorld struct {
 	plan     *simPlan
 	cfg      setup.Checked
 	settings projections.Settings
 	now      time.Time
 	ahead    time.Time  // when the clock was put back
-	random   *rand.Rand // of what no step decides
+	random   *rand.Rand // for choices that no step makes
 	broker   *simBroker
 	members  []*simMember
 	late     []simLate
@@ -41,7 +40,7 @@ type simWorld struct {
 	wrong       []string
 }
 
-// found notes what is wrong; nil is nothing.
+// found records a finding; nil is none.
 func (w *simWorld) found(err error) {
 	if err != nil && len(w.wrong) < 3 {
 		w.wrong = append(w.wrong, err.Error())
@@ -74,7 +73,7 @@ func newSimWorld(p *simPlan) *simWorld {
 	return w
 }
 
-// runSim runs a plan and says what was wrong, "" if nothing was. It stops at the first finding.
+// runSim runs a plan and returns its first finding, or "". It stops there.
 func runSim(p *simPlan) (wrong string) {
 	w := newSimWorld(p)
 	defer w.close()
@@ -191,7 +190,7 @@ func (w *simWorld) do(s simStep) {
 	}
 }
 
-// fetch gives a worker up to n records, some of which it may have had.
+// fetch gives a worker up to n records, possibly with some that it already had.
 func (w *simWorld) fetch(s *simWorker, in events.Input, back int64, n int) {
 	start := w.broker.logs[s.Number][in].start
 	if s.Inbox.Expected()[in] < start { // there is no offset to reset to
@@ -225,7 +224,7 @@ func (w *simWorld) apply(s *simWorker, fail error) {
 	s.Inbox.ApplyDone(fail)
 }
 
-// assign gives partitions without an owner to members that run, who try to open them.
+// assign gives partitions without an owner to running members, which try to open them.
 func (w *simWorld) assign(a uint32) {
 	for n := range w.plan.partitions {
 		for i := range w.members {

@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// newStandby is a stage whose worker is a standby at from that may fold up to until.
+// newStandby returns a stage whose worker is a standby at from that may fold up to until.
 func newStandby(t *testing.T, from, until projections.Position) *stage {
 	t.Helper()
 	s := readyStage(t, from, nil)
@@ -34,7 +34,7 @@ func TestStandbyFoldsNoFurtherThanTheGroup(t *testing.T) {
 	if want := (projections.Position{2, 1, 0}); s.fold.position != want {
 		t.Errorf("folded up to %v, the group has committed %v", s.fold.position, want)
 	}
-	s.w.Inbox.Allow(projections.Position{4, 0, 5}) // behind in one input: not what one owner has published
+	s.w.Inbox.Allow(projections.Position{4, 0, 5}) // behind in one input: no single owner has published this
 	s.step()
 	if want := (projections.Position{2, 1, 0}); s.fold.position != want {
 		t.Errorf("folded up to %v after offsets that went back", s.fold.position)
@@ -59,9 +59,8 @@ func TestStandbyFoldsNoFurtherThanTheGroup(t *testing.T) {
 	}
 }
 
-// TestPromotedStandbyPublishesFromTheCommittedOffsets: what lies between the standby and the
-// group's offsets is replayed, what comes after it is published, though it was fetched as
-// a standby.
+// TestPromotedStandbyPublishesFromTheCommittedOffsets: records between the standby and the group's
+// offsets are replayed, and later ones are published, although they were fetched as a standby.
 func TestPromotedStandbyPublishesFromTheCommittedOffsets(t *testing.T) {
 	s := newStandby(t, projections.Position{}, projections.Position{0, 2, 0})
 	s.add(events.Reads, 10)
@@ -82,9 +81,9 @@ func TestPromotedStandbyPublishesFromTheCommittedOffsets(t *testing.T) {
 	}
 }
 
-// TestPromotedStandbyBesideTheCommittedOffsets: neither its position nor the group's is before the
-// other. What lies between is published, what it holds is not, and it is live when it has folded
-// both.
+// TestPromotedStandbyBesideTheCommittedOffsets: neither its position nor the group's dominates the
+// other. The changes in between are published, those of its store are not, and it is live when it
+// has folded both.
 func TestPromotedStandbyBesideTheCommittedOffsets(t *testing.T) {
 	s := newStandby(t, projections.Position{5, 0, 0}, projections.Position{5, 2, 0})
 	s.add(events.Reads, 4)
@@ -129,9 +128,9 @@ func TestPromotedStandbyAtTheCommittedOffsets(t *testing.T) {
 	}
 }
 
-// TestPromotedStandbyIsFetchedTwice: the group's client begins where the standby's was asked to go
-// on, and what the latter had under way comes as well. Each record is folded once, and none is
-// counted as waiting in memory for ever.
+// TestPromotedStandbyIsFetchedTwice: the group's client begins at the offset that the standby's
+// would fetch next, and records that the latter is still fetching arrive as well. Each record is
+// folded once, and none stays counted as waiting in memory.
 func TestPromotedStandbyIsFetchedTwice(t *testing.T) {
 	s := newStandby(t, projections.Position{}, projections.Position{})
 	var all []*kgo.Record

@@ -80,9 +80,9 @@ func joined(users ...string) *eventsv1.MessageEvent {
 	return &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MembersJoined{MembersJoined: &eventsv1.MembersJoined{UserIds: users}}}
 }
 
-// TestTheFoldLetsGo: a batch lets go of the lock after 2 ms and at most as long again as 16 records
-// take, or less where they are large; whoever gets in between finds what is so after just as many
-// records, also where they complete their answer later.
+// TestTheFoldLetsGo: a batch releases the lock after 2 ms plus at most the time of 16 records, or
+// fewer if they are large. Queries in between see the state after that many records, even if they
+// complete their answer later.
 func TestTheFoldLetsGo(t *testing.T) {
 	crowd := make([]string, 1000)
 	for i := range crowd {
@@ -150,7 +150,7 @@ func TestTheFoldLetsGo(t *testing.T) {
 	}
 }
 
-// TestAPanicAfterTheFoldLetGo names its record, and nobody reads what it left.
+// TestAPanicAfterTheFoldLetGo names its record, and no query reads the state that it left.
 func TestAPanicAfterTheFoldLetGo(t *testing.T) {
 	s, f := timedStage(t, time.Millisecond)
 	live := true

@@ -50,7 +50,7 @@ func TestChannel(t *testing.T) {
 	}
 }
 
-// What the user filed is told until news brings it back, also of a channel that is archived for
+// The user's filing is in the answer until news ends it, also for a channel that is archived for
 // everybody.
 func TestFiledUntilNews(t *testing.T) {
 	v := projections.View{ChannelID: "town", Filed: events.Filed{Is: true}, ChannelArchived: true, Archived: true}

@@ -78,7 +78,7 @@ func TestCompressedBody(t *testing.T) {
 	}
 }
 
-// A body that finds no room fails in the middle, and what it has is given back.
+// A body without memory fails in the middle, and releases its share.
 func TestBodyWithoutRoom(t *testing.T) {
 	share := limit.NewBytes(3*step*Cost, 10*time.Millisecond)
 	others, ok := share.Acquire(t.Context(), 2*step*Cost)

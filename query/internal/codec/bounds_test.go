@@ -29,7 +29,7 @@ func TestBoundsOfAPublish(t *testing.T) {
 	events := func(n, users int) *ingestv1.PublishRequest {
 		list := make([]string, users)
 		for i := range list {
-			list[i] = `ann,"{[` + strconv.Itoa(i) // what looks like JSON within a string is none
+			list[i] = `ann,"{[` + strconv.Itoa(i) // brackets within a string do not count
 		}
 		m := &ingestv1.PublishRequest{}
 		for range n {

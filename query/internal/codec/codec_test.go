@@ -118,7 +118,7 @@ func TestJSONRefusalsAreOneSentence(t *testing.T) {
 	}
 }
 
-// What a newer producer says of an event beside what this node knows is ignored, as in the topics.
+// Unknown fields in a newer producer's event are ignored, as in the topics.
 func TestJSONOfEventsMayHaveUnknownFields(t *testing.T) {
 	var m ingestv1.PublishRequest
 	err := (jsonCodec{"json"}).Unmarshal([]byte(`{"events":[{"message":{"channelId":"c","new":[{}],

@@ -37,7 +37,7 @@ func TestStreamsHearOfTheirOwn(t *testing.T) {
 	ann.Put("never", now+20)
 	bob.Put("bob's", now+30)
 	bob.Put("none", 0)
-	ann.Put("soon", now+20) // in place of what it had
+	ann.Put("soon", now+20) // instead of the former time
 	ann.Put("never", 0)
 	if got := due(t, ann); !slices.Equal(got, []string{"soon"}) {
 		t.Errorf("of ann %v", got)
@@ -63,7 +63,7 @@ func TestStreamsHearOfTheirOwn(t *testing.T) {
 }
 
 // A hundred thousand pending levels of a thousand streams cost one goroutine with one timer, and
-// what ends among them is told within a second.
+// the end of a level is reported within a second.
 func TestManyLevelsCostOneTimer(t *testing.T) {
 	c := newClock(t)
 	before := runtime.NumGoroutine()

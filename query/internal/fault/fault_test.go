@@ -118,8 +118,8 @@ func TestFromPeer(t *testing.T) {
 	}
 }
 
-// The time to wait is told twice, rounded up to seconds in the header; an overloaded node is
-// another code than a caller who asks too often.
+// The answer has the waiting time twice, rounded up to seconds in the header; an overloaded node
+// returns another code than a limit of the caller.
 func TestExhaustedFor(t *testing.T) {
 	for _, c := range []struct {
 		wait, detail time.Duration

@@ -47,7 +47,7 @@ func TestCallsUnderWay(t *testing.T) {
 	}
 }
 
-// The zero value bounds memory alone, of which there is enough for one body of each kind.
+// The zero value limits only memory, which is enough for one body of each kind.
 func TestNoLimits(t *testing.T) {
 	g := New(Limits{Bodies: 1}.WithDefaults(), 10, 20)
 	for range 1000 {
@@ -67,7 +67,7 @@ func TestNoLimits(t *testing.T) {
 	}
 }
 
-// What is beyond a rate says when to come back.
+// The refusal of a call beyond a rate states when to come back.
 func TestRates(t *testing.T) {
 	g := New(Limits{UserRate: 0.001, UserBurst: 2, AddressRate: 0.001, AddressBurst: 1}.WithDefaults(), 1, 1)
 	for _, c := range []struct {

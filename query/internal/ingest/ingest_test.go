@@ -25,7 +25,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// service is a Service that writes to a broker of the test's own, and reads back what was written.
+// service is a Service that writes to a broker of the test, and reads the records back.
 func service(t *testing.T, queries Queries) (*Service, func(n int) []*kgo.Record) {
 	brokers := testkit.FakeKafka(t, kfake.SeedTopics(4, events.InputTopics[:]...)).ListenAddrs()
 	written := func(n int) (list []*kgo.Record) {
@@ -95,7 +95,7 @@ type answers struct {
 	unread  map[string]*queryv1.ChannelUnread
 	heads   map[string]uint32
 	fails   error  // after all that
-	asked   string // who asked for the inbox, and how
+	asked   string // the caller of the inbox
 }
 
 func (a *answers) GetInbox(ctx context.Context, req *connect.Request[queryv1.GetInboxRequest]) (*connect.Response[queryv1.GetInboxResponse], error) {
@@ -160,7 +160,7 @@ func TestMarkAllReadOfSeededMessages(t *testing.T) {
 }
 
 // MarkAllRead writes one read for each channel that has unread messages, up to its newest message
-// and with its epoch; and asks other nodes for that user alone.
+// and with its epoch; it calls other nodes in the name of that user.
 func TestMarkAllRead(t *testing.T) {
 	of := &answers{inbox: []*queryv1.ChannelUnread{
 		{ChannelId: "general", ReadEpoch: 0, Latest: &queryv1.Latest{Seq: 7}},
@@ -192,8 +192,8 @@ func TestMarkAllRead(t *testing.T) {
 	}
 }
 
-// A flag goes with a read of what there is; a channel without any message has nothing to read, and
-// loses the flag by word.
+// A read also removes a flag; in a channel without any message there is nothing to read, and an
+// event clears the flag.
 func TestMarkAllReadOfFlaggedChannels(t *testing.T) {
 	g, written := service(t, &answers{inbox: []*queryv1.ChannelUnread{
 		{ChannelId: "general", Flagged: true, ReadEpoch: 2, LastRead: &queryv1.LastRead{Seq: 5}, Latest: &queryv1.Latest{Seq: 4}},
@@ -252,7 +252,7 @@ func TestMarkAllReadWithThreads(t *testing.T) {
 	}
 }
 
-// together are answers that come once so many channels are asked for at a time.
+// together holds answers until a number of channels were requested at the same time.
 type together struct {
 	*answers
 	in  atomic.Int32
@@ -271,7 +271,7 @@ func (a *together) GetUnread(ctx context.Context, req *connect.Request[queryv1.G
 	}
 }
 
-// The channels with nothing unread but in threads are asked for several at a time.
+// Channels with unread threads only are requested several at a time.
 func TestMarkAllReadAsksForManyAtOnce(t *testing.T) {
 	of := &together{answers: &answers{unread: map[string]*queryv1.ChannelUnread{}}, all: make(chan struct{})}
 	for i := range asksAtOnce {
@@ -290,7 +290,7 @@ func TestMarkAllReadAsksForManyAtOnce(t *testing.T) {
 func TestMarkAllReadThatFails(t *testing.T) {
 	broken := errors.New("broken")
 	g, _ := service(t, &answers{inbox: []*queryv1.ChannelUnread{{ChannelId: "general"}}, fails: broken})
-	g.cfg.Producer.Close() // whoever writes fails otherwise
+	g.cfg.Producer.Close() // any write would fail
 	if _, err := g.MarkAllRead(t.Context(), connect.NewRequest(&ingestv1.MarkAllReadRequest{UserId: "ann"})); !errors.Is(err, broken) {
 		t.Error(err)
 	}

@@ -86,8 +86,8 @@ func TestListsAreKept(t *testing.T) {
 	}
 }
 
-// TestListsAreBounded: however many users have much, what is kept of them is bounded, and it is
-// that of those who came last.
+// TestListsAreBounded: however many users have much data, the memory of their lists is limited, and
+// the most recent ones are kept.
 func TestListsAreBounded(t *testing.T) {
 	const users = 60
 	l := New(time.Now)

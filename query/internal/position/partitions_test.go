@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is written is read; what is no ascending list of partitions that there are is refused.
+// A written list can be read; anything but an ascending list of existing partitions is refused.
 func TestPartitionsOfAHeader(t *testing.T) {
 	for _, ps := range [][]int32{nil, {0}, {1, 2, 7}} {
 		if got, err := ParsePartitions("only", JoinPartitions(ps), 8); err != nil || !slices.Equal(got, ps) {

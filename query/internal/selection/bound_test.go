@@ -25,8 +25,8 @@ func TestNth(t *testing.T) {
 	})
 }
 
-// TestBoundedPages: a page that is bounded by lists as they were is the page without a bound,
-// whatever has changed in them since, or it says that it is short.
+// TestBoundedPages: a page that is bounded by earlier lists equals the page without a bound,
+// whatever has changed in them since, or it reports that it is short.
 func TestBoundedPages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(label string) []projections.ThreadEntry {

@@ -82,8 +82,8 @@ func TestSelectionPagesThroughEverything(t *testing.T) {
 	})
 }
 
-// TestWhatWasToldCostsNothing: of a later page, what stands on the pages before is passed over
-// before an id is copied, for it is looked at under a partition's lock.
+// TestWhatWasToldCostsNothing: on a later page, entries of earlier pages are skipped before an id
+// is copied, because the lock of a partition is held.
 func TestWhatWasToldCostsNothing(t *testing.T) {
 	s := &Selection{Size: 10, From: &paging.Key{Unread: true, At: 5, ID: "m"}}
 	channel := projections.InboxEntry{ChannelID: []byte("some channel of a long name"), Unread: 1, LatestAt: 6}

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// A node and a user have places, and what ends gives its place back.
+// A node and a user have slots, and a stream that ends frees its slot.
 func TestLimit(t *testing.T) {
 	l := NewLimit(3, 2, prometheus.NewGauge(prometheus.GaugeOpts{Name: "open"}))
 	take := func(user string, want bool) func() {

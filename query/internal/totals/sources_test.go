@@ -6,7 +6,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// An update of one owner changes the sums over all by what it tells.
+// An update of one owner changes the sums over all by its difference.
 func TestSources(t *testing.T) {
 	s := NewSources(2)
 	s.Snapshot(0, &queryv1.WatchSnapshot{Totals: &queryv1.Totals{Badge: 1}, TotalsByLabel: map[string]*queryv1.Totals{"a": {Badge: 1}}})

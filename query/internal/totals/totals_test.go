@@ -29,7 +29,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// What an owner tells of its sums is added as they are.
+// The sums of an owner's answer are added unchanged.
 func TestTotalsOfAnotherOwner(t *testing.T) {
 	all := Sums{badge.Sums{
 		Unread: 1, Mentions: 2, Channels: 3, ThreadUnread: 4, ThreadMentions: 5, UnreadThreads: 6, Badge: 7, Flagged: 8,
