@@ -58,8 +58,8 @@ var plantedBugs = []plantedBug{
 		"	if planted(`the stamp leaves out the user's own reads`) {\n		return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, D: r.LastD}\n	}\n" +
 			"	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: r.LastR, D: r.LastD}"},
 	{"an opening starts at the committed offsets", "processor/internal/opening/plan.go",
-		"	// Neither before nor after what was committed: two",
-		"	if planted(`an opening starts at the committed offsets`) {\n		o.From = o.Until\n	}\n	// Neither before nor after what was committed: two"},
+		"	o.Published = behind && !ahead",
+		"	if planted(`an opening starts at the committed offsets`) {\n		o.From = o.Until\n	}\n	o.Published = behind && !ahead"},
 	{"a stale stamp wins", "internal/test/checker/mirror.go",
 		"	if was, ok := m.of[key]; ok && was.view.Stamp.Dominates(d.Stamp) {",
 		"	if was, ok := m.of[key]; ok && was.view.Stamp.Dominates(d.Stamp) && !planted(`a stale stamp wins`) {"},
