@@ -57,7 +57,7 @@ func (b *batch) reset() {
 
 func (b *batch) rows() int { return len(b.unread.list) + len(b.channels.list) + len(b.receipts) }
 
-// replaces reports whether a later value replaces an earlier one of the same key. If neither stamp
+// replaced reports whether a later value replaces an earlier one of the same key. If neither stamp
 // dominates the other, the later value wins.
 func (was *row) replaced(now *row) bool {
 	return was.state == erased || now.state == erased || now.stamp.Dominates(was.stamp) || !was.stamp.Dominates(now.stamp)
