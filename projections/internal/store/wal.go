@@ -27,8 +27,8 @@ func TrimLog(fs vfs.FS, dir string) error {
 			continue
 		}
 		n, err := strconv.ParseUint(strings.TrimSuffix(name, ".log"), 10, 64)
-		if err != nil {
-			return nil // logs in several files: Options never ask for them
+		if err != nil { // a log in several files, which Options never ask for
+			continue
 		}
 		if newest == "" || n > number {
 			newest, number = name, n
