@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// authorizer decides who may call what (DESIGN §10, "Who is asking"). The default is to refuse.
+// authorizer decides who may call what (DESIGN §10, "Who is calling"). The default is to refuse.
 // judge.go has determined the caller:
 //
 //   - A token may call everything that its scopes are for: queries (read), events (publish),

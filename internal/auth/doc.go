@@ -1,4 +1,4 @@
-// Package auth verifies callers (DESIGN §10, "Who is asking"): a caller sends a JSON Web Token
+// Package auth verifies callers (DESIGN §10, "Who is calling"): a caller sends a JSON Web Token
 // whose `sub` is the user.
 //
 // Keys come from a file or a JWKS address (keyset.go) and are rotated without a restart (keys.go).
