@@ -72,7 +72,7 @@ func TestCompareFollows(t *testing.T) {
 		t.Errorf("stopped: %+v", r)
 	}
 	for want, args := range map[string][]string{
-		"--follow serves metrics: say where":                       {"--follow"},
+		"--follow serves metrics: name the address":                {"--follow"},
 		"--listen is for --follow":                                 {"--listen", "127.0.0.1:0"},
 		"--every 0s: it must be longer than 0":                     {"--every", "0s"},
 		"cannot listen on " + strings.TrimPrefix(s.URL, "http://"): {"--follow", "--listen", strings.TrimPrefix(s.URL, "http://")},

@@ -62,13 +62,13 @@ func compared(t *testing.T, args ...string) []string {
 func TestCompareIsChecked(t *testing.T) {
 	nobody := closedPort(t)
 	for want, args := range map[string][]string{
-		"--sample 0: it must be at least 1":      {"compare", "table", "--source", ".", "--sample", "0"},
-		"--addr \"x\" is not the URL of a node":  {"compare", "table", "--source", ".", "--addr", "x"},
-		"--source of mattermost is the postgres": {"heal", "mattermost", "--source", "."},
-		"no Kafka broker answers at " + nobody:   {"compare", "table", "--source", ".", "--brokers", nobody},
-		"Discourse stores no numbers":            {"heal", "discourse", "--source", "postgres://h/d"},
-		"Zulip stores no numbers":                {"heal", "zulip", "--source", "postgres://h/d"},
-		"the mapping has no heal":                {"heal", "table", "--source", "postgres://h/d", "--mapping", "testdata/verbs/no-heal.yml"},
+		"--sample 0: it must be at least 1":           {"compare", "table", "--source", ".", "--sample", "0"},
+		"--addr \"x\" is not the URL of a node":       {"compare", "table", "--source", ".", "--addr", "x"},
+		"--source of mattermost must be the postgres": {"heal", "mattermost", "--source", "."},
+		"no Kafka broker answers at " + nobody:        {"compare", "table", "--source", ".", "--brokers", nobody},
+		"Discourse stores no numbers":                 {"heal", "discourse", "--source", "postgres://h/d"},
+		"Zulip stores no numbers":                     {"heal", "zulip", "--source", "postgres://h/d"},
+		"the mapping has no heal":                     {"heal", "table", "--source", "postgres://h/d", "--mapping", "testdata/verbs/no-heal.yml"},
 	} {
 		if r := tidemark(t, "", args...); r.code == exitDone || !strings.Contains(r.errout, want) {
 			t.Errorf("%v: %+v", args, r)

@@ -53,7 +53,7 @@ func destroying(t *testing.T) [][]string {
 func TestWhatDestroysAsksFirst(t *testing.T) {
 	for _, args := range destroying(t) {
 		t.Run(strings.Join(args[:2], " "), func(t *testing.T) {
-			if r := tidemark(t, "yes\n", args...); r.code != exitUsage || !strings.Contains(r.errout, "there is no terminal to ask at, so it needs --yes") {
+			if r := tidemark(t, "yes\n", args...); r.code != exitUsage || !strings.Contains(r.errout, "there is no terminal for a confirmation, so it needs --yes") {
 				t.Errorf("without a terminal: %+v", r)
 			}
 			for answer, goesOn := range map[string]bool{"yes\n": true, "y\n": false, "\n": false, "\x04": false} {

@@ -24,7 +24,7 @@ func TestDemoFolder(t *testing.T) {
 	for want, args := range map[string][]string{
 		"has a file channels.csv already: name another folder":         {"table", "--source", dir},
 		"--source of synapse is the postgres:// address of a database": {"synapse", "--source", dir},
-		"--play goes on in a database, and --source is a folder":       {"table", "--source", dir, "--play"},
+		"--play needs a database, and --source is a folder":            {"table", "--source", dir, "--play"},
 		"--source has a password":                                      {"synapse", "--source", "postgres://u:p@h/d"},
 		"--every 0s: it must be longer than 0":                         {"synapse", "--source", "postgres://u@h/d", "--every", "0s"},
 	} {

@@ -38,9 +38,9 @@ func TestImportSlack(t *testing.T) {
 	must(chats.PlaySlack(rand.New(rand.NewPCG(7, 41)), begun, 120).Write(dir))
 	shown(t, "docs/import/slack.md", ok(t, "", "import", "slack", "--source", dir, "--dry-run"))
 	for want, args := range map[string][]string{
-		"a Slack export has no unread counts":   {"compare", "slack", "--source", dir},
-		"--source of slack is the unpacked":     {"import", "slack", "--source", "postgres://h/d"},
-		"there is nothing to compare or to set": {"heal", "slack", "--source", dir},
+		"a Slack export has no unread counts":       {"compare", "slack", "--source", dir},
+		"--source of slack must be the unpacked":    {"import", "slack", "--source", "postgres://h/d"},
+		"there is nothing to compare or to correct": {"heal", "slack", "--source", dir},
 	} {
 		if r := tidemark(t, "", args...); r.code != exitUsage || !strings.Contains(r.errout, want) {
 			t.Errorf("%v: %+v", args, r)

@@ -72,17 +72,17 @@ func TestImportWithASlot(t *testing.T) {
 			t.Errorf("without --yes: %+v", r)
 		}
 	}
-	if out := ok(t, "", drop...); !strings.Contains(out, "of WAL since ") || !strings.Contains(out, "; it is removed\n") {
+	if out := ok(t, "", drop...); !strings.Contains(out, "of WAL since ") || !strings.Contains(out, "; the slot is removed\n") {
 		t.Errorf("%s", out)
 	}
 	for want, args := range map[string][]string{
 		"the database has no replication slot of this name":         drop,
 		"are lost to the bridge; import again into fresh topics":    append([]string{"bridge"}, at...),
 		"mattermost/chat: this import is done":                      args,
-		"nothing says where the changes come from":                  {"bridge", "mattermost", "--source", dsn},
-		"--slot and --debezium are two ways to the same changes":    {"bridge", "mattermost", "--source", dsn, "--slot", "chat", "--debezium", "cdc"},
+		"no source of changes is named":                             {"bridge", "mattermost", "--source", dsn},
+		"--slot and --debezium read the same changes in two ways":   {"bridge", "mattermost", "--source", dsn, "--slot", "chat", "--debezium", "cdc"},
 		"--mapping belongs to a database":                           {"bridge", "table", "--source", dsn, "--slot", "chat"},
-		"does not say which tables are followed":                    {"bridge", "table", "--source", dsn, "--slot", "chat", "--mapping", "testdata/verbs/no-heal.yml"},
+		"does not name the tables to follow":                        {"bridge", "table", "--source", dsn, "--slot", "chat", "--mapping", "testdata/verbs/no-heal.yml"},
 		"\"Chat\" is not the name of a replication slot":            {"bridge", "mattermost", "--source", dsn, "--slot", "Chat"},
 		"MongoDB has no replication slots":                          {"bridge", "rocketchat", "--source", t.TempDir(), "--slot", "chat"},
 		"--source of rocketchat is the folder":                      {"bridge", "rocketchat", "--source", dsn, "--debezium", "rc"},

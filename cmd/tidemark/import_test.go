@@ -54,9 +54,9 @@ func TestImportIsChecked(t *testing.T) {
 		"--since \"-3d\" is not a duration":  {"table", "--source", ".", "--since=-3d"},
 		"--mapping belongs to a database":    {"table", "--source", "postgres://h/d"},
 		"must be one of \"table\",\"synapse\",\"mattermost\",\"discourse\",\"rocketchat\",\"zulip\",\"tinode\",\"slack\" but got \"irc\"": {"irc", "--source", "postgres://h/d"},
-		"--source of mattermost is the postgres": {"mattermost", "--source", "."},
-		"and needs no --mapping":                 {"mattermost", "--source", "postgres://h/d", "--mapping", "m.yml"},
-		"--source has a password":                {"table", "--source", "postgres://u:p@h/d", "--mapping", filepath.Join(root, "docs/import/table.yml")},
+		"--source of mattermost must be the postgres": {"mattermost", "--source", "."},
+		"without --mapping":                           {"mattermost", "--source", "postgres://h/d", "--mapping", "m.yml"},
+		"--source has a password":                     {"table", "--source", "postgres://u:p@h/d", "--mapping", filepath.Join(root, "docs/import/table.yml")},
 	} {
 		if r := tidemark(t, "", append([]string{"import"}, args...)...); r.code != exitUsage || !strings.Contains(r.errout, want) {
 			t.Errorf("%v: %+v", args, r)

@@ -76,7 +76,7 @@ func (c *replayCmd) Run(a *verbs.App) error {
 		return errors.Join(err, verbs.Usagef("--into and --data-dir are the same directory: name an empty one"))
 	}
 	if c.Swap {
-		if err := c.Confirm(a, "replaces the stores with the rebuilt ones in "+c.DataDir); err != nil {
+		if err := c.Confirm(a, "replaces the stores in "+c.DataDir+" with the rebuilt ones"); err != nil {
 			return err
 		}
 	}

@@ -170,7 +170,7 @@ func TestPrint(t *testing.T) {
 	}{
 		{"nobody", erase.Result{User: "ann\x1b[2J", Remains: remains}, []string{"no channel holds anything about this user", "What remains:", "7 days", "until 2026-12-01 08:00 UTC"}, []string{"\x1b", "Redis"}},
 		{"a dry run", erase.Result{User: "ann", DryRun: true, Left: 1, Erased: 2, Already: 1, Channels: []erase.Channel{{ChannelID: "town", Member: true}, {ChannelID: "old", Done: true}}},
-			[]string{"town     yes", "old      no      erased already", "ann would leave 1 channel and be erased in 2; 1 hold nothing about them any more. Nothing was written."}, []string{"All of it is folded"}},
+			[]string{"town     yes", "old      no      erased already", "ann would leave 1 channel and be erased in 2; 1 hold nothing about them any more. Nothing was written."}, []string{"All events are folded"}},
 		{"an erasure", erase.Result{User: "ann", Left: 2, Erased: 2, Channels: []erase.Channel{{ChannelID: "town"}}, Redis: &erase.Cached{Waited: true, Removed: 3}},
 			[]string{"ann left 2 channels and was erased in 2; 0 held nothing about them any more. All events are folded.", "the cache role has removed its keys; 3 other keys"}, []string{"Nothing was written"}},
 		{"a cache that is behind", erase.Result{User: "ann", Channels: []erase.Channel{{ChannelID: "town"}}, Redis: &erase.Cached{}}, []string{"the cache role did not follow in time"}, nil},

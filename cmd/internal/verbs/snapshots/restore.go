@@ -55,7 +55,7 @@ type restoredInfo struct {
 // Run restores one partition after the other.
 func (c *restoreCmd) Run(a *verbs.App) error {
 	if c.Replace {
-		if err := c.Confirm(a, "replaces the stores with snapshots in "+c.DataDir); err != nil {
+		if err := c.Confirm(a, "replaces the stores in "+c.DataDir+" with snapshots"); err != nil {
 			return err
 		}
 	}
