@@ -65,6 +65,39 @@ func TestAnAnswerIsNotOlderThanWhatWasDerived(t *testing.T) {
 	}
 }
 
+// An inbox of a second device was read before the owner answered about a large channel, and is
+// installed after it. The inbox replaces what the answer said, and no delta brings that again: the
+// owner is asked once more.
+func TestAnOlderInboxDoesNotLastInPlaceOfAnAnswer(t *testing.T) {
+	g := bare()
+	g.cfg.Topics = Topics{Messages: events.TopicMessages, Reads: events.TopicReads, Deliveries: events.TopicDeliveries}
+	u := g.someone("ann")
+	d := g.device(t, u)
+	ask := crowdDelta(6, 1)
+	ask.Ask = true
+	g.applyDelta(u, ask)
+	g.query = counted{unread: 10, upTo: "chat.messages/0/20"}
+	for len(g.asks) > 0 {
+		g.answerAsk(t.Context(), <-g.asks)
+	}
+	if f := d.last(t); f["unread"] != 10.0 {
+		t.Fatalf("the owner's answer reached her device as %v", f)
+	}
+	c := g.loadingDevice(t, u)
+	g.loads.Add(1)
+	at := view.Position{0: {M: 13, R: 1}}
+	g.install(c, &inbox{channels: []view.View{{Channel: "crowd", Member: true, Unread: 4}}, at: at, threadsAt: at}, true)
+	if len(g.asks) == 0 {
+		t.Fatal("nobody asks the owner again")
+	}
+	for len(g.asks) > 0 {
+		g.answerAsk(t.Context(), <-g.asks)
+	}
+	if f := d.last(t); f["unread"] != 10.0 {
+		t.Errorf("her first device is left with %v", f)
+	}
+}
+
 // A user leaves a channel, comes back and leaves again before the first frame about it is written
 // to their device. The fold publishes nothing about the last two changes, so the waiting frame
 // stays.
