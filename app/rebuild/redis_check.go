@@ -78,7 +78,7 @@ func newRedisCheck(ctx context.Context, c *Config, only map[int32]*places) (*red
 		return nil, err
 	}
 	if !complete {
-		return nil, errors.New("Redis is not complete (it has no " + epochKey + ", or one of another version): run a node with the role cache, wait until it has filled Redis, and compare again; or compare without Redis (--no-redis)")
+		return nil, errors.New("the copy in Redis is not complete (it has no " + epochKey + ", or one of another version): run a node with the role cache, wait until it has filled Redis, and compare again; or compare without Redis (--no-redis)")
 	}
 	f, err := reader.Format(ctx)
 	if err != nil {
