@@ -223,9 +223,7 @@ func TestDebeziumIsFollowed(t *testing.T) {
 			c := newConnector(b, r)
 			defer func() {
 				c.stream.Close(t.Context())
-				if err := source.DropSlot(t.Context(), dsn, slot); err != nil {
-					t.Error(err)
-				}
+				dropSlot(t, dsn)
 			}()
 			play(30) // Debezium has it, and so has the import
 			c.catchUp()

@@ -56,9 +56,7 @@ func TestDiscourseIsFollowed(t *testing.T) {
 				t.Errorf("seed %d: %s has %d unread in a channel that is deleted", seed, user, v.Unread)
 			}
 		}
-		if err := source.DropSlot(t.Context(), dsn, slot); err != nil {
-			t.Fatal(err)
-		}
+		dropSlot(t, dsn)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}

@@ -69,9 +69,7 @@ func TestTablesAreFollowed(t *testing.T) {
 		if kills < 4 {
 			t.Errorf("seed %d: killed %d times", seed, kills)
 		}
-		if err := source.DropSlot(t.Context(), dsn, slot); err != nil {
-			t.Fatal(err)
-		}
+		dropSlot(t, dsn)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}

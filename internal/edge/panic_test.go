@@ -101,9 +101,7 @@ func TestPanicInConnState(t *testing.T) {
 			t.Error("a connection is not answered after the hook panicked")
 		}
 	}
-	if !strings.Contains(log.String(), "counting idle connections panicked: planted") {
-		t.Errorf("the log does not say it: %s", log.String())
-	}
+	logs(t, &log, "counting idle connections panicked: planted")
 }
 
 // TestPanicInAccept: one goroutine accepts all connections of a listener. A panic there ends the
@@ -128,9 +126,7 @@ func TestPanicInAccept(t *testing.T) {
 	p.closing.Store(true)              // of the idle one, which makes room
 	ends(t, "the connection that comes in where another one cannot be closed", dial(t, addr, ""))
 	ends(t, "the idle one", idle)
-	if !strings.Contains(log.String(), "accepting a connection panicked: planted") {
-		t.Errorf("the log does not say it: %s", log.String())
-	}
+	logs(t, &log, "accepting a connection panicked: planted")
 	dial(t, addr, "GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
 	<-held
 	p.address.Store(true) // of the refused one, for the log
@@ -168,3 +164,14 @@ type panicking struct{ slog.Handler }
 
 func (panicking) Enabled(context.Context, slog.Level) bool  { return true }
 func (panicking) Handle(context.Context, slog.Record) error { panic("planted") }
+
+// logs waits until the log has a text. The line of a panic is written after what the panic ended.
+func logs(t *testing.T, log *testkit.Output, text string) {
+	t.Helper()
+	for end := time.Now().Add(patience); !strings.Contains(log.String(), text); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("the log does not have %q: %s", text, log.String())
+			return
+		}
+	}
+}

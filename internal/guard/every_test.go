@@ -34,7 +34,6 @@ var excused = map[string]string{
 	"internal/inflate/inflate.go: AddCleanup":                       "adds to a number",
 	"gateway/internal/wire/accept.go: OnPongReceived":               "runs in the goroutine that reads the socket",
 	"gateway/internal/wire/accept.go: OnPingReceived":               "runs in the goroutine that reads the socket",
-	"app/cluster/ask.go: CheckRedirect":                             "runs in the goroutine of the call",
 	"internal/auth/source.go: CheckRedirect":                        "runs in the goroutine of the call",
 	"internal/config/tls.go: GetCertificate":                        "served.get guards itself",
 	"internal/config/peertls.go: GetClientCertificate":              "served.get guards itself",
