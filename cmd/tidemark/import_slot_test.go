@@ -85,7 +85,7 @@ func TestImportWithASlot(t *testing.T) {
 		"does not name the tables to follow":                        {"bridge", "table", "--source", dsn, "--slot", "chat", "--mapping", "testdata/verbs/no-heal.yml"},
 		"\"Chat\" is not the name of a replication slot":            {"bridge", "mattermost", "--source", dsn, "--slot", "Chat"},
 		"MongoDB has no replication slots":                          {"bridge", "rocketchat", "--source", t.TempDir(), "--slot", "chat"},
-		"--source of rocketchat must be the folder":                      {"bridge", "rocketchat", "--source", dsn, "--debezium", "rc"},
+		"--source of rocketchat must be the folder":                 {"bridge", "rocketchat", "--source", dsn, "--debezium", "rc"},
 		"--drop-slot removes a replication slot: name it with --sl": {"import", "mattermost", "--source", dsn, "--drop-slot"},
 	} {
 		if r := tidemark(t, "", args...); !strings.Contains(r.errout, want) {
