@@ -7,6 +7,9 @@ import (
 	"github.com/tidemark/tidemark/importer/compare"
 )
 
+// staleWords begin the reason of a number that differs from what its own rows give.
+const staleWords = "stale: their own rows have"
+
 // cause is a reason of tidemark compare, and whether what was done in the room of a line allows it.
 type cause struct {
 	bucket compare.Bucket
@@ -50,7 +53,7 @@ var causes = []cause{
 	{compare.TheirsWrong, "redacted, but counted", func(w *world, t *truth, l *compare.Line) bool {
 		return w.did(l, func(a *act) bool { return a.kind == posts && a.user != l.User && t.gone[a.id] })
 	}},
-	{compare.TheirsWrong, "stale: their own rows have", staleness},
+	{compare.TheirsWrong, staleWords, staleness},
 	{compare.TheirsWrong, "mentions in", staleness},
 }
 
