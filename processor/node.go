@@ -127,6 +127,15 @@ func (p *Processor) Status() []PartitionStatus {
 	return list
 }
 
+// Stats returns the statistics of partition n if it is live here.
+func (p *Processor) Stats(n int32) (s projections.Stats, d projections.Disk, live bool) {
+	w, part, err := p.live(n)
+	if err != nil {
+		return s, d, false
+	}
+	return w.Stats(part)
+}
+
 // Ready reports whether the process is in its group and all its partitions are live, with a line
 // for each partition and each other problem. A member without partitions is ready.
 func (p *Processor) Ready() (bool, []string) {

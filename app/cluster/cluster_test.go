@@ -29,7 +29,7 @@ func (folding) Standbys() []processor.PartitionStatus {
 	return []processor.PartitionStatus{{Partition: 2, State: processor.StateStandby}}
 }
 
-func (folding) Live(int32) (*projections.Partition, error) { return nil, processor.ErrOpening }
+func (folding) Stats(int32) (s projections.Stats, d projections.Disk, live bool) { return }
 
 func TestPartitions(t *testing.T) {
 	got := fmt.Sprintf("%+v", Partitions(folding{}))

@@ -44,7 +44,7 @@ type Partition struct {
 type Node interface {
 	Status() []processor.PartitionStatus
 	Standbys() []processor.PartitionStatus
-	Live(p int32) (*projections.Partition, error)
+	Stats(p int32) (projections.Stats, projections.Disk, bool)
 }
 
 // Partitions describes the partitions that a node owns, and those that it follows as a standby.
@@ -52,7 +52,9 @@ func Partitions(n Node) []Partition {
 	list := []Partition{}
 	for _, s := range n.Status() {
 		p := describe(s)
-		p.HotBytes, p.DiskBytes = sizes(n, s.Partition)
+		if stats, disk, live := n.Stats(s.Partition); live {
+			p.HotBytes, p.DiskBytes = stats.HotBytes, int64(disk.Bytes) //nolint:gosec // a disk's bytes
+		}
 		list = append(list, p)
 	}
 	for _, s := range n.Standbys() {
@@ -64,10 +66,8 @@ func Partitions(n Node) []Partition {
 }
 
 func describe(s processor.PartitionStatus) Partition {
-	p := Partition{Partition: s.Partition, State: s.State.String(), Position: s.Position[:], Ends: s.Ends[:], Progress: s.Progress, ETA: s.ETA.Seconds()}
-	for _, l := range s.Lag {
-		p.Lag += l
-	}
+	p := Partition{Partition: s.Partition, State: s.State.String(), Position: s.Position[:], Ends: s.Ends[:], Lag: s.Behind(),
+		Progress: s.Progress, ETA: s.ETA.Seconds()}
 	switch {
 	case s.Err != nil:
 		p.Error = s.Err.Error()
@@ -75,20 +75,6 @@ func describe(s processor.PartitionStatus) Partition {
 		p.Error = s.Full.Error()
 	}
 	return p
-}
-
-// sizes returns 0 for a partition that is not live: it may be closed at any moment.
-func sizes(n Node, number int32) (hot, disk int64) {
-	live, err := n.Live(number)
-	if err != nil {
-		return 0, 0
-	}
-	live.RLock()
-	defer live.RUnlock()
-	if still, err := n.Live(number); err != nil || still != live {
-		return 0, 0
-	}
-	return live.Stats().HotBytes, int64(live.Disk().Bytes) //nolint:gosec // a disk's bytes
 }
 
 // MemoryBytes is the memory that the Go runtime of this process holds.

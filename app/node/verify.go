@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/tidemark/tidemark/app/cluster"
 	"github.com/tidemark/tidemark/app/rebuild"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/processor"
@@ -55,16 +54,17 @@ func (n *Node) verify(ctx context.Context, partition int32, progress func(share 
 
 // mayVerify refuses a partition that is not live here, and one that is too large to be held twice.
 func (n *Node) mayVerify(partition int32) error {
-	for _, p := range cluster.Partitions(n.processor) {
-		if p.Partition != partition || p.Standby {
+	for _, s := range n.processor.Status() {
+		if s.Partition != partition {
 			continue
 		}
-		if p.State != processor.StateLive.String() {
-			return fmt.Errorf("partition %d is %s: only a live one can be compared", partition, p.State)
+		if s.State != processor.StateLive {
+			return fmt.Errorf("partition %d is %s: only a live one can be compared", partition, s.State)
 		}
-		if limit := int64(n.memory.Limit); limit > 0 && p.HotBytes > limit/verifyShare {
+		stats, _, _ := n.processor.Stats(partition)
+		if limit := int64(n.memory.Limit); limit > 0 && stats.HotBytes > limit/verifyShare {
 			return fmt.Errorf("the hot state of partition %d has %d MiB, which the rebuild holds a second time: more than a quarter of --memory. "+
-				"Run tidemark verify --node on this machine, in a process of its own", partition, p.HotBytes>>20)
+				"Run tidemark verify --node on this machine, in a process of its own", partition, stats.HotBytes>>20)
 		}
 		return nil
 	}

@@ -119,10 +119,7 @@ func (u *UI) partitions(ctx context.Context) []partition {
 		}
 		p := &list[s.Partition]
 		p.State, p.Here, p.Position, p.Ends = s.State.String(), true, s.Position[:], s.Ends[:]
-		p.Progress, p.ETA, p.Lag, p.Error = s.Progress, s.ETA.Seconds(), 0, ""
-		for _, l := range s.Lag {
-			p.Lag += l
-		}
+		p.Progress, p.ETA, p.Lag, p.Error = s.Progress, s.ETA.Seconds(), s.Behind(), ""
 		if s.Err != nil {
 			p.Error = s.Err.Error()
 		}

@@ -62,9 +62,7 @@ func (u *UI) takeSample() {
 
 func lagOf(list []processor.PartitionStatus) (n int64) {
 	for _, s := range list {
-		for _, l := range s.Lag {
-			n += l
-		}
+		n += s.Behind()
 	}
 	return n
 }

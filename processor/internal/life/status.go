@@ -47,6 +47,14 @@ type Status struct {
 	Retry time.Time
 }
 
+// Behind returns how many records of all inputs are not folded yet.
+func (s Status) Behind() (n int64) {
+	for _, l := range s.Lag {
+		n += l
+	}
+	return n
+}
+
 // String returns the status in one line, as /readyz shows it.
 func (s Status) String() string {
 	line := fmt.Sprintf("partition %d %s", s.Partition, s.State)
@@ -69,11 +77,7 @@ func (s Status) String() string {
 			line += "; tried again at " + s.Retry.UTC().Format(time.TimeOnly) + " UTC"
 		}
 	case Live, Stopping, Closed, Standby:
-		var lag int64
-		for _, l := range s.Lag {
-			lag += l
-		}
-		line += fmt.Sprintf(", %d records behind", lag)
+		line += fmt.Sprintf(", %d records behind", s.Behind())
 		if s.Full != nil {
 			line += ", does not fold: " + s.Full.Error()
 		}
