@@ -1,8 +1,10 @@
 package servers
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -27,6 +29,17 @@ type guard struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	pids  []int
+}
+
+// guardedDir makes a directory for a server, and the guard that removes it.
+func guardedDir(server string) (dir string, g *guard, err error) {
+	if dir, err = os.MkdirTemp("", "tidemark-"+server+"-"); err != nil {
+		return "", nil, fmt.Errorf("directory of %s: %w", server, err)
+	}
+	if g, err = newGuard(dir); err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, g, nil
 }
 
 // newGuard starts a guard over dir, which it will remove.

@@ -77,13 +77,9 @@ func startKafka(ctx context.Context, java, libs string, opts KafkaOptions) (_ *K
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "tidemark-kafka-")
+	dir, g, err := guardedDir("kafka")
 	if err != nil {
-		return nil, fmt.Errorf("data directory of Kafka: %w", err)
-	}
-	g, err := newGuard(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
 	}
 	k := &Kafka{guard: g, id: randomClusterID()}
 	defer func() {

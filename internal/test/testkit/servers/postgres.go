@@ -40,13 +40,9 @@ func startPostgres(ctx context.Context) (_ *Postgres, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "tidemark-postgres-")
+	dir, g, err := guardedDir("postgres")
 	if err != nil {
-		return nil, fmt.Errorf("directory of PostgreSQL: %w", err)
-	}
-	g, err := newGuard(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
 	}
 	defer func() {
 		if err != nil {

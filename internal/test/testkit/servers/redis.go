@@ -54,13 +54,9 @@ func startRedis(ctx context.Context, path string, s RedisSecurity) (*Redis, erro
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "tidemark-redis-")
+	dir, g, err := guardedDir("redis")
 	if err != nil {
-		return nil, fmt.Errorf("working directory of redis-server: %w", err)
-	}
-	g, err := newGuard(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
 	}
 	port := strconv.Itoa(ports[0])
 	argv := []string{path, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}

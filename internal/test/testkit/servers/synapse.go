@@ -69,13 +69,9 @@ func startSynapse(ctx context.Context, python, dsn string) (_ *Synapse, err erro
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "tidemark-synapse-")
+	dir, g, err := guardedDir("synapse")
 	if err != nil {
-		return nil, fmt.Errorf("directory of Synapse: %w", err)
-	}
-	g, err := newGuard(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
