@@ -26,6 +26,14 @@ type subscription struct {
 	Threads    []string `json:",omitempty"` // with something unread
 }
 
+// subscriptionOf returns what is known of a subscription by its document alone.
+func subscriptionOf(row *source.Row) *subscription {
+	return &subscription{
+		Room: row.Text("rid"), User: row.Text("u._id"), Seen: millis(row, "ls"), Updated: millis(row, "_updatedAt"),
+		Muted: muted(row), Threads: texts(row, "tunread"),
+	}
+}
+
 // message is a message that was written.
 type message struct {
 	Room, User string
@@ -97,10 +105,8 @@ func (m *memory) read(ctx context.Context, dump source.Tables) error {
 		return err
 	}
 	if _, err := dump.Rows(ctx, "rocketchat_subscription", "_id "+product.RocketChatSubscriptions, func(row *source.Row) error {
-		s := &subscription{
-			Room: row.Text("rid"), User: row.Text("u._id"), Direct: direct[row.Text("rid")], Seen: millis(row, "ls"), Set: millis(row, "ls"),
-			Updated: millis(row, "_updatedAt"), Muted: muted(row), Threads: texts(row, "tunread"),
-		}
+		s := subscriptionOf(row)
+		s.Direct, s.Set = direct[s.Room], s.Seen
 		m.setSubscription(row.Text("_id"), s)
 		m.newest[row.Table] = max(m.newest[row.Table], s.Updated)
 		return nil

@@ -13,10 +13,8 @@ func (l *Live) subscription(c *change) error {
 	if c.kind == source.Removed {
 		return l.left(c, was)
 	}
-	now := &subscription{
-		Room: c.Text("rid"), User: c.Text("u._id"), Direct: c.Text("t") == "d", Seen: millis(c.Row, "ls"), Updated: millis(c.Row, "_updatedAt"),
-		Muted: muted(c.Row), Threads: texts(c.Row, "tunread"),
-	}
+	now := subscriptionOf(c.Row)
+	now.Direct = c.Text("t") == "d"
 	if was != nil && now.Updated > 0 && now.Updated < was.Updated || was == nil && l.before(c, now.Updated) {
 		return nil // the dump is further
 	}

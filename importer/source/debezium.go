@@ -73,32 +73,44 @@ func DecodeEnvelope(value []byte) (*Envelope, error) {
 		last, _ := strconv.ParseUint(sequence[0], 10, 64) // null before the first commit
 		x.After = LSN(last)
 	}
-	if text := strings.Trim(string(s.Snapshot), `"`); text != "" && text != "false" && text != "null" {
-		x.Snapshot = text
+	if !x.operate(e.Op, s.Snapshot) {
+		if e.Op == "t" { // all rows were removed at once; else a message in the log, which belongs to no row
+			x.Row = &Row{Table: s.Table}
+		}
+		return x, nil
 	}
 	of := e.After
-	switch e.Op {
-	case "c":
-		x.Kind = Inserted
-	case "u":
-		x.Kind = Updated
-	case "d":
-		x.Kind, of = Removed, e.Before
-	case "r":
-		if x.Kind = Inserted; x.Snapshot == "" {
-			x.Snapshot = "true"
-		}
-	case "t": // all rows were removed at once
-		x.Row = &Row{Table: s.Table}
-		return x, nil
-	default: // a message in the log, which belongs to no row
-		return x, nil
+	if x.Kind == Removed {
+		of = e.Before
 	}
 	if of == nil {
 		return nil, errEnvelope
 	}
 	x.Row = envelopeRow(s.Table, of)
 	return x, nil
+}
+
+// operate sets the kind of a change, and whether its row was read for a snapshot. It returns false
+// for an operation that is of no single row.
+func (x *Envelope) operate(op string, snapshot json.RawMessage) bool {
+	if text := strings.Trim(string(snapshot), `"`); text != "" && text != "false" && text != "null" {
+		x.Snapshot = text
+	}
+	switch op {
+	case "c":
+		x.Kind = Inserted
+	case "u":
+		x.Kind = Updated
+	case "d":
+		x.Kind = Removed
+	case "r":
+		if x.Kind = Inserted; x.Snapshot == "" {
+			x.Snapshot = "true"
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 func envelopeRow(table string, of map[string]json.RawMessage) *Row {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -44,22 +43,11 @@ func DecodeDocument(key, value []byte) (*Envelope, error) {
 	// MongoDB counts the operations of each second.
 	at := LSN(uint64(s.Millis/1000)<<32 | s.Order&0xffffffff) //nolint:gosec // a time after 1970
 	x := &Envelope{TxID: uint32(at>>32)<<12 ^ uint32(at), At: at, After: at, Time: time.UnixMilli(s.Millis)}
-	if text := strings.Trim(string(s.Snapshot), `"`); text != "" && text != "false" && text != "null" {
-		x.Snapshot = text
-	}
-	switch e.Op {
-	case "c":
-		x.Kind = Inserted
-	case "u":
-		x.Kind = Updated
-	case "d":
-		x.Kind, e.After = Removed, nil
-	case "r":
-		if x.Kind = Inserted; x.Snapshot == "" {
-			x.Snapshot = "true"
-		}
-	default: // the collection was dropped, or nothing was changed
+	if !x.operate(e.Op, s.Snapshot) { // the collection was dropped, or nothing was changed
 		return x, nil
+	}
+	if x.Kind == Removed {
+		e.After = nil
 	}
 	var err error
 	x.Row, err = documentRow(s.Collection, key, e.After)
