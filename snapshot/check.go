@@ -25,9 +25,9 @@ import (
 
 // check is a whole check of a store.
 type check struct {
-	dir string // of the checkpoint
-	at  time.Time
-	v   projections.Position
+	at        time.Time
+	partition int32
+	v         projections.Position
 }
 
 // describe checks a checkpoint and returns its manifest, without objects. whole says that the check
@@ -38,12 +38,11 @@ func (r *Repository) describe(dir string, o CreateOptions) (m *Manifest, whole b
 		return nil, false, err
 	}
 	r.meter(o.Report, PhaseCheck, 0)
-	x, err := projections.InspectHeader(dir, r.o.FS)
-	if err == nil {
-		if whole = o.Full || r.wholeDue(x.Identity.Partition, dir, files); whole {
-			x, err = projections.Inspect(dir, r.o.FS)
-		}
+	inspect := projections.InspectHeader
+	if whole = o.Full || r.wholeDue(dir, files); whole {
+		inspect = projections.Inspect
 	}
+	x, err := inspect(dir, r.o.FS)
 	if err != nil {
 		return nil, whole, fmt.Errorf("snapshot: the store cannot be copied: %w", err)
 	}
@@ -55,9 +54,9 @@ func (r *Repository) describe(dir string, o CreateOptions) (m *Manifest, whole b
 	return m, whole, nil
 }
 
-// wholeDue reports whether the store is to be checked whole: the last such check is too long ago or
-// was of another store, or most bytes of its tables are new, so that it costs little more.
-func (r *Repository) wholeDue(partition int32, dir string, files []File) bool {
+// wholeDue reports whether the store is to be checked whole: there was no such check, it is too long
+// ago, or most bytes of its tables are new, so that it costs little more.
+func (r *Repository) wholeDue(dir string, files []File) bool {
 	var fresh, total int64
 	for i := range files {
 		if !isTable(&files[i]) {
@@ -70,23 +69,27 @@ func (r *Repository) wholeDue(partition int32, dir string, files []File) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last, ok := r.whole[partition]
-	return !ok || last.dir != dir || r.o.Now().Sub(last.at) >= r.o.CheckEvery || 2*fresh > total
+	last, ok := r.whole[dir]
+	return !ok || r.o.Now().Sub(last.at) >= r.o.CheckEvery || 2*fresh > total
 }
 
 // checked notes that a store that was checked whole has become the snapshot m.
 func (r *Repository) checked(m *Manifest, dir string, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.whole[m.Partition] = check{dir, at, m.Position()}
+	r.whole[dir] = check{at, m.Partition, m.Position()}
 }
 
-// isChecked reports whether m is the last snapshot of its partition that was checked whole.
+// isChecked reports whether m is the last snapshot of a store that was checked whole.
 func (r *Repository) isChecked(m *Manifest) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last, ok := r.whole[m.Partition]
-	return ok && last.v == m.Position()
+	for _, last := range r.whole {
+		if last.partition == m.Partition && last.v == m.Position() {
+			return true
+		}
+	}
+	return false
 }
 
 // files returns the files of a checkpoint, ordered by name.

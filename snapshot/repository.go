@@ -52,7 +52,7 @@ type Repository struct {
 
 	mu      sync.Mutex
 	hashes  map[string]hashed   // of tables that were checked and hashed before, by path within the checkpoint
-	whole   map[int32]check     // the last whole check that became a snapshot, by partition
+	whole   map[string]check    // the last whole check that became a snapshot, by directory of the checkpoint
 	suspect map[string]struct{} // keys of files that were found damaged: they are uploaded again
 }
 
@@ -79,7 +79,7 @@ func New(b Bucket, o Options) *Repository {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Repository{bucket: b, o: o, hashes: map[string]hashed{}, whole: map[int32]check{}, suspect: map[string]struct{}{}}
+	return &Repository{bucket: b, o: o, hashes: map[string]hashed{}, whole: map[string]check{}, suspect: map[string]struct{}{}}
 }
 
 // String returns where the snapshots are, without secrets.
