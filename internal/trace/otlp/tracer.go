@@ -38,11 +38,16 @@ type Config struct {
 
 // CheckEndpoint returns what is wrong with the URL of a collector; nil if nothing is.
 func CheckEndpoint(endpoint string) error {
+	_, err := parseEndpoint(endpoint)
+	return err
+}
+
+func parseEndpoint(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("--otel-endpoint %q is not the URL of a collector: write it as http://collector:4318", endpoint)
+		return nil, fmt.Errorf("--otel-endpoint %q is not the URL of a collector: write it as http://collector:4318", endpoint)
 	}
-	return nil
+	return u, nil
 }
 
 // Tracer sends spans to a collector.
@@ -57,10 +62,7 @@ var _ trace.Tracer = (*Tracer)(nil)
 // New makes a Tracer. The collector need not be there yet: spans that cannot be sent are lost, and
 // counted.
 func New(ctx context.Context, c Config) (*Tracer, error) {
-	if err := CheckEndpoint(c.Endpoint); err != nil {
-		return nil, err
-	}
-	to, err := url.Parse(c.Endpoint)
+	to, err := parseEndpoint(c.Endpoint)
 	if err != nil {
 		return nil, err
 	}
