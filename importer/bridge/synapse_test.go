@@ -238,9 +238,9 @@ func TestSynapseIsFollowed(t *testing.T) {
 	}
 }
 
-// Bob posts, reads on, and then his client sends another kind of receipt for an older message: he
-// has read what the further one says. And he replies in a thread before he ever sent a receipt, and
-// then sends one for a message before all replies: he has read none of them.
+// Bob's client sends a receipt, and then another kind of receipt for an older message: the further
+// one stands. His client also sends a first receipt, for a message from before the replies of a
+// thread in which Bob has replied: it reads none of them.
 func TestReceiptsOfOneUserGoBack(t *testing.T) {
 	dsn := testkit.Postgres(t)
 	b := newBed(t, "synapse", dsn, testkit.FakeKafka(t).ListenAddrs())

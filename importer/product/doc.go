@@ -27,5 +27,6 @@
 //	table_pointers.go   pointers, and the message after them
 //	table_live.go       changes as events
 //
-// Rooms below it have what is no mapping: internal/zulip and internal/discourse queries, internal/markup texts.
+// Rooms below it have the rest: internal/zulip and internal/discourse the queries, internal/markup
+// the texts.
 package product

@@ -37,8 +37,8 @@ func Snapshots(ctx context.Context) ([]gauge.Result, error) {
 }
 
 // snapshots takes three snapshots of a partition with channels of 50 members: a first one, which it
-// repeats without any change, a second after one event for every hundred pairs, all in one hundredth of the channels, and a third after
-// as many events in all channels. It restores the third until the partition answers.
+// repeats without any change, a second after one event for every hundred pairs, all in one hundredth
+// of the channels, and a third after as many events in all channels. It restores the third until the partition answers.
 func snapshots(ctx context.Context, channels int) (_ []gauge.Result, err error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package servers runs real servers without containers: Apache Kafka in KRaft mode from Maven's
-// jars, redis-server, PostgreSQL and Synapse. Tests use it through package testkit; `make test` and `make
-// bench` start one broker for a whole run with cmd/servers.
+// jars, redis-server, PostgreSQL and Synapse. Tests use it through package testkit;
+// `make test` and `make bench` start one broker for a whole run with cmd/servers.
 //
 // It has processes, ports, data directories and their cleanup. It does not have testing.T, topics
 // or fakes.
