@@ -73,24 +73,21 @@ func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"letters": list, "next": log.cursor(), "total": ends.total(), "version": version, "reasons": u.counts.reasons, "counted": u.counts.counted})
 }
 
-// page is the next letters of a reason; "": of all. It looks at so many letters at most, and may
-// therefore have none although there are more.
+// page is the next letters of a reason; "": of all.
 func (l *letterLog) page(ctx context.Context, reason string) ([]shownLetter, error) {
 	list := []shownLetter{}
 	var check letters.Checker
-	for n := 0; n < scanned && len(list) < letterPage && l.read < lettersBytes; n++ {
-		x, err := l.next(ctx)
-		if x == nil || err != nil {
+	for x, err := range l.newest(ctx, reason) {
+		if err != nil {
 			return list, err
-		}
-		if reason != "" && x.Reason != reason {
-			continue
 		}
 		s := shownLetter{Letter: *x}
 		_, err = x.Again(&check, false)
 		s.Usable = err == nil
 		s.Value, s.Hex, s.Cut = shown(x.Record.Value)
-		list = append(list, s)
+		if list = append(list, s); len(list) == letterPage {
+			break
+		}
 	}
 	return list, nil
 }
@@ -107,15 +104,12 @@ func (u *UI) count(ctx context.Context, ends letterEnds) error {
 		return err
 	}
 	reasons, n := map[string]int{}, 0
-	for ; n < scanned && log.read < lettersBytes; n++ {
-		x, err := log.next(ctx)
+	for x, err := range log.newest(ctx, "") {
 		if err != nil {
 			return err
 		}
-		if x == nil {
-			break
-		}
 		reasons[x.Reason]++
+		n++
 	}
 	u.counts.version, u.counts.reasons, u.counts.counted = ends.version(), reasons, n
 	return nil

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -129,6 +130,26 @@ func (l *letterLog) next(ctx context.Context) (*letters.Letter, error) {
 	l.held[p] = l.held[p][:len(l.held[p])-1]
 	l.at[p] = newest.Offset
 	return newest, nil
+}
+
+// newest yields the next letters of a reason; "": of all. It looks at so many letters and bytes at
+// most, and may therefore end although there are more. An error is the last that it yields.
+func (l *letterLog) newest(ctx context.Context, reason string) iter.Seq2[*letters.Letter, error] {
+	return func(yield func(*letters.Letter, error) bool) {
+		for n := 0; n < scanned && l.read < lettersBytes; n++ {
+			x, err := l.next(ctx)
+			switch {
+			case err != nil:
+				yield(nil, err)
+				return
+			case x == nil:
+				return
+			case reason != "" && x.Reason != reason:
+			case !yield(x, nil):
+				return
+			}
+		}
+	}
 }
 
 // fill reads until it holds a letter of each partition that has one left.

@@ -13,7 +13,7 @@ import (
 )
 
 // replayReason writes the newest letters of a reason again that this build accepts, the oldest of
-// them first. It looks at so many letters at most; the verb has no limit.
+// them first. The verb has no limit of letters.
 func (u *UI) replayReason(ctx context.Context, w http.ResponseWriter, ends letterEnds, reason string) {
 	log, err := u.newLetterLog(ends, "")
 	if err != nil {
@@ -23,17 +23,10 @@ func (u *UI) replayReason(ctx context.Context, w http.ResponseWriter, ends lette
 	var list []*kgo.Record
 	var check letters.Checker
 	leftOut := 0
-	for n := 0; n < scanned && log.read < lettersBytes; n++ {
-		x, err := log.next(ctx)
+	for x, err := range log.newest(ctx, reason) {
 		if err != nil {
 			refuse(w, http.StatusServiceUnavailable, err)
 			return
-		}
-		if x == nil {
-			break
-		}
-		if reason != "" && x.Reason != reason {
-			continue
 		}
 		record, err := x.Again(&check, false)
 		if err != nil {

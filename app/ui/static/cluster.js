@@ -2,6 +2,7 @@
 
 import { own } from '/ui/api.js';
 import { h, icon } from '/ui/dom.js';
+import { Poll } from '/ui/poll.js';
 import { bytes, count, duration, hostOf, plural } from '/ui/words.js';
 
 const EVERY = 2000; // milliseconds between two readings
@@ -11,18 +12,12 @@ export class Cluster {
   trouble = '';
   node = ''; // whose partitions are listed; empty: all
   only = ''; // which of them: '', 'wrong' or 'behind'
-  #timer;
-  #watched = false;
+  #poll = new Poll(EVERY, () => this.#read());
 
   constructor(redraw) { this.redraw = redraw; }
 
   /** Reads while somebody looks. */
-  watch(on) {
-    if (on === this.#watched) return;
-    this.#watched = on;
-    clearTimeout(this.#timer);
-    if (on) void this.#read();
-  }
+  watch(on) { this.#poll.watch(on); }
 
   async #read() {
     try {
@@ -32,8 +27,6 @@ export class Cluster {
       this.trouble = err.message;
     }
     this.redraw();
-    clearTimeout(this.#timer);
-    if (this.#watched) this.#timer = setTimeout(() => void this.#read(), EVERY);
   }
 
   /** A row for each partition: its owner, what the owner says of it, and who follows it. */

@@ -5,6 +5,7 @@ import { chart, quantile, stacked } from '/ui/charts.js';
 import { checks } from '/ui/deeds.js';
 import { h, icon } from '/ui/dom.js';
 import { Letters } from '/ui/letters.js';
+import { Poll } from '/ui/poll.js';
 import { bytes, count, duration, exactTime, hostOf, rate, short } from '/ui/words.js';
 
 const EVERY = 1000; // milliseconds between two readings
@@ -25,8 +26,7 @@ export class Operators {
   range = 'tab';
   #seriesAt = -Infinity;
   trouble = '';
-  #timer;
-  #watched = false;
+  #poll = new Poll(EVERY, () => this.#read());
 
   constructor(redraw) {
     this.redraw = redraw;
@@ -34,12 +34,7 @@ export class Operators {
   }
 
   /** Reads while somebody looks. */
-  watch(on) {
-    if (on === this.#watched) return;
-    this.#watched = on;
-    clearTimeout(this.#timer);
-    if (on) void this.#read();
-  }
+  watch(on) { this.#poll.watch(on); }
 
   async #read() {
     try {
@@ -55,8 +50,6 @@ export class Operators {
     this.redraw();
     void this.letters.look();
     if (performance.now() - this.#seriesAt >= SERIES_EVERY) void this.#readSeries();
-    clearTimeout(this.#timer); // of a reading that was under way when the view was left and entered again
-    if (this.#watched) this.#timer = setTimeout(() => void this.#read(), EVERY);
   }
 
   async #readSeries() {
