@@ -15,7 +15,7 @@ type Alarm[T any] struct {
 // value is ready to use.
 type Queue[T any] struct{ pending pending[T] }
 
-// Put sets an alarm for a moment, in Unix milliseconds, in place of the one that it had. It reports
+// Put sets an alarm for a moment, in Unix milliseconds, instead of its previous one. It reports
 // whether no other alarm comes before it.
 func (q *Queue[T]) Put(a *Alarm[T], at int64) (first bool) {
 	a.at = at

@@ -25,7 +25,7 @@ func New[T any](now func() time.Time, ring func(T)) *Set[T] {
 	return &Set[T]{now: now, ring: ring, sooner: make(chan struct{}, 1)}
 }
 
-// Put sets an alarm for a moment, in Unix milliseconds, in place of the one that it had.
+// Put sets an alarm for a moment, in Unix milliseconds, instead of its previous one.
 func (s *Set[T]) Put(a *Alarm[T], at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 	leftOut Kind = "left_out"
 )
 
-// OK is the outcome of a call that was done. All others are codes of errors, such as
+// OK is the outcome of a successful call. All others are codes of errors, such as
 // permission_denied.
 const OK = "ok"
 
@@ -35,21 +35,21 @@ type Entry struct {
 	Kind    Kind      `json:"kind"`
 	Who     string    `json:"who"`              // sub of the token, or "peer"; empty if the caller proved no identity
 	Scopes  string    `json:"scopes,omitempty"` // of the token
-	For     string    `json:"for,omitempty"`    // the user of the socket, where the token is another's
-	What    string    `json:"what"`             // a path that the node knows
-	From    string    `json:"from"`             // address of the caller, as --trusted-proxies has it
+	For     string    `json:"for,omitempty"`    // the user of the socket, if the token is another user's
+	What    string    `json:"what"`             // a path of this node
+	From    string    `json:"from"`             // address of the caller, see --trusted-proxies
 	Outcome string    `json:"outcome"`
 	Why     string    `json:"why,omitempty"`    // the error that a refused caller got
-	Events  int       `json:"events,omitempty"` // how many were to be published
+	Events  int       `json:"events,omitempty"` // how many events the call publishes
 	Erased  []string  `json:"erased,omitempty"` // users, in the order of the call
 	Request string    `json:"request_id,omitempty"`
 }
 
-// omission is the line that stands for lines which are not there.
+// omission is the line that replaces missing lines.
 type omission struct {
 	Time     time.Time `json:"time"`
 	Kind     Kind      `json:"kind"`
-	Refusals int       `json:"refusals"` // beyond those of a second
+	Refusals int       `json:"refusals"` // refusals beyond the limit of a second
 	Lost     int       `json:"lost"`     // lines that could not be written
 }
 
@@ -72,7 +72,7 @@ func (e Entry) By(id auth.Identity) Entry {
 	return e
 }
 
-// address is an address without its port, which proxies do not tell.
+// address is an address without its port, which proxies do not report.
 func address(remote string) string {
 	from, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -81,7 +81,7 @@ func address(remote string) string {
 	return from.Addr().Unmap().String()
 }
 
-// outcomeOf is the outcome of a plain HTTP answer, in the words of the queries' errors.
+// outcomeOf is the outcome of a plain HTTP answer, as a code of the query API.
 func outcomeOf(status int) string {
 	switch {
 	case status < http.StatusBadRequest:

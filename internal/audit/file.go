@@ -10,16 +10,16 @@ import (
 	"github.com/tidemark/tidemark/internal/reread"
 )
 
-// Stderr is the name that stands for standard error.
+// Stderr is the name of standard error.
 const Stderr = "-"
 
-// file is where lines go. One goroutine uses it.
+// file receives the lines. One goroutine uses it.
 type file struct {
 	name  string
 	out   io.Writer // standard error; nil: f
 	f     *os.File
 	moved reread.Files
-	torn  bool // the last line is there in part, and could not be taken back
+	torn  bool // the last line is incomplete, and could not be removed
 	write func(f *os.File, line []byte) (int, error)
 }
 
@@ -54,8 +54,8 @@ func open(name string) (*os.File, error) {
 	return f, nil
 }
 
-// follow opens the file again if another one, or none, has its name now. While that fails, the old
-// one is written to.
+// follow opens the file again if its name now belongs to another file, or to none. While that
+// fails, it writes to the old file.
 func (f *file) follow(now time.Time) error {
 	if f.f == nil || !f.moved.Look(now) {
 		return nil
@@ -74,7 +74,7 @@ func (f *file) follow(now time.Time) error {
 	return nil
 }
 
-// append writes one line, or nothing of it.
+// append writes one complete line, or nothing.
 func (f *file) append(line []byte) error {
 	if f.f == nil {
 		_, err := f.out.Write(line)

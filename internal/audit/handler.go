@@ -10,23 +10,23 @@ import (
 // heardKey finds a *heard in the context of a request.
 type heardKey struct{}
 
-// heard is the caller and the refusal that a handler notes while it answers a request.
+// heard is the caller and the refusal that a handler records while it answers a request.
 type heard struct {
 	id  auth.Identity
 	why string
 }
 
-// Heard notes the caller of a request that Handler serves, and why it is refused; empty if it is
-// not.
+// Heard records the caller of a request that Handler serves, and the reason of a refusal; empty if
+// it is not refused.
 func Heard(ctx context.Context, id auth.Identity, why string) {
 	if h, is := ctx.Value(heardKey{}).(*heard); is {
 		h.id, h.why = id, why
 	}
 }
 
-// Handler serves next and notes each request once it is answered. kind returns the kind of its
-// entry; a request with an empty kind is noted only if it is refused. what returns a name that the
-// node knows for a request: a path itself may have any text of a stranger.
+// Handler serves next and records each request once it is answered. kind returns the kind of its
+// entry; a request with an empty kind is recorded only if it is refused. what returns a name for a
+// request that the node has chosen, because a path may have any text of a stranger.
 func Handler(l *Log, kind func(*http.Request) Kind, what func(*http.Request) string, next http.Handler) http.Handler {
 	if l == nil {
 		return next
@@ -54,7 +54,7 @@ func Handler(l *Log, kind func(*http.Request) Kind, what func(*http.Request) str
 	})
 }
 
-// answer remembers the status.
+// answer records the status.
 type answer struct {
 	http.ResponseWriter
 	status int

@@ -19,7 +19,7 @@ import (
 const (
 	// refusalsPerSecond bounds the lines that strangers cause.
 	refusalsPerSecond = 100
-	// maxPending bounds the bytes that wait for the disk. Lines beyond are lost.
+	// maxPending bounds the bytes that wait for the disk. Lines beyond that are lost.
 	maxPending = 8 << 20
 	// maxWhy bounds a reason in bytes.
 	maxWhy = 500
@@ -29,10 +29,10 @@ const (
 	checkEvery = time.Second
 )
 
-// errBehind is the reason for a lost line that never got to the file.
+// errBehind is the reason for a line that was lost before it got to the file.
 var errBehind = errors.New("the disk is too slow, and the queue of lines is full")
 
-// Log takes entries. All methods may be called on nil, which keeps nothing, and by any number of
+// Log receives entries. All methods may be called on nil, which keeps nothing, and by any number of
 // goroutines.
 type Log struct {
 	now  func() time.Time
@@ -45,7 +45,7 @@ type Log struct {
 	mu      sync.Mutex
 	pending [][]byte
 	bytes   int       // of pending
-	second  time.Time // in which refusals are counted
+	second  time.Time // the second in which refusals are counted
 	said    int       // refusals in it
 	omitted omission  // lost lines and left-out refusals that no line reports yet
 
@@ -80,7 +80,7 @@ func newLog(f *file, logger *slog.Logger, now func() time.Time) *Log {
 		}),
 	}
 	for _, k := range []Kind{Erasure, Admin, Publish, Refusal} {
-		l.lines.WithLabelValues(string(k)) // there from the start
+		l.lines.WithLabelValues(string(k)) // so that the series exists from the start
 	}
 	return l
 }
@@ -121,8 +121,8 @@ func (l *Log) Close() {
 	}
 }
 
-// Note has an entry written, and returns at once. Of refusals the first 100 of each second are
-// written, and the number of the others.
+// Note queues an entry to be written, and returns at once. It writes the first 100 refusals of each
+// second, and the number of the others.
 func (l *Log) Note(e Entry) {
 	if l == nil {
 		return
@@ -138,7 +138,7 @@ func (l *Log) Note(e Entry) {
 	}
 }
 
-// keep has a line wait to be written. It reports false if there is no room for it.
+// keep queues a line. It reports false if there is no room for it.
 func (l *Log) keep(k Kind, now time.Time, line []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *Log) keep(k Kind, now time.Time, line []byte) bool {
 	l.pending, l.bytes = append(l.pending, line), l.bytes+len(line)
 	select {
 	case l.wake <- struct{}{}:
-	default: // it is awake
+	default: // the writer is already awake
 	}
 	return true
 }
@@ -168,7 +168,7 @@ func (l *Log) mayRefuse(now time.Time) bool {
 	return l.said <= refusalsPerSecond
 }
 
-// lose counts a line that is not written. l.mu is not held: a call must not wait while another one
+// lose counts a line that is not written. l.mu is not held, so that no call waits while another one
 // is logged.
 func (l *Log) lose(why error) {
 	l.mu.Lock()

@@ -14,9 +14,9 @@ func WithPeer(ctx context.Context) context.Context {
 	return context.WithValue(ctx, peerKey{}, true)
 }
 
-// FromPeer reports whether the request of this context comes from another node, which has proved
-// that it is one. Only then do its forwarding headers count, and limits by user and address were
-// kept by the node that forwards.
+// FromPeer reports whether the request of this context comes from another node, with a proof. Only
+// then do its forwarding headers count. The node that forwarded it has applied the limits by user
+// and address.
 func FromPeer(ctx context.Context) bool {
 	proven, _ := ctx.Value(peerKey{}).(bool)
 	return proven

@@ -10,18 +10,18 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// judgeEvery is the default of Config.JudgeEvery: how often the callers of sockets and streams are
-// checked again. Together with the time until sources are read again (refreshEvery, askEvery), a
-// revoked caller is out within a minute.
+// judgeEvery is the default of Config.JudgeEvery, the time between two checks of the callers of
+// sockets and streams. Together with the time until sources are read again (refreshEvery,
+// askEvery), a revoked caller is out within a minute.
 const judgeEvery = 10 * time.Second
 
-// Why a token is valid no longer.
+// Reasons why a token is no longer valid.
 var (
 	ErrExpired = errors.New("the token has expired: call again with another")
 	ErrRevoked = errors.New("the token was revoked: call again with another")
 )
 
-// holds has the callers that stay connected: sockets and streams.
+// holds has the connected callers: sockets and streams.
 type holds struct {
 	every time.Duration
 
@@ -137,7 +137,7 @@ func (v *Verifier) takeRevoked() (out []*caller) {
 		}
 	}
 	if v.holds.timer != nil {
-		v.holds.timer.Stop() // that of somebody who came meanwhile
+		v.holds.timer.Stop() // the timer of a caller who came meanwhile
 		v.holds.timer = nil
 	}
 	if len(v.holds.all) > 0 {
@@ -160,7 +160,7 @@ func (v *Verifier) judgeCallers() {
 }
 
 // revoked reports whether an identity is no longer valid although its token has not expired. An
-// identity that another node vouches for has no key here.
+// identity from another node has no key here.
 func (v *Verifier) revoked(id Identity) bool {
 	return id.key != fingerprint{} && !v.c.Keys.has(id.key) || v.c.Revoked.has(id)
 }

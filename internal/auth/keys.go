@@ -15,21 +15,21 @@ import (
 
 const (
 	// refreshEvery is the age at which keys are read again in the background; at twice that age,
-	// tokens wait for the reading. rushEvery is the least age at which keys are read because a
-	// token was signed with none of them: after a rotation callers do not wait long, and made-up
-	// tokens cause no more readings than that.
+	// tokens wait for the reading. rushEvery is the least age at which a token with an unknown
+	// signature makes the keys be read again. So callers do not wait long after a rotation, and
+	// made-up tokens cause no more readings than that.
 	refreshEvery = 20 * time.Second
 	rushEvery    = 10 * time.Second
-	// retryEvery is how often at most a file is read that could not be.
+	// retryEvery is the least time between two attempts to read an unreadable file.
 	retryEvery = time.Second
-	// noteEvery is how often a repeated failure of a reading is logged.
+	// noteEvery is the time between two log lines about a repeated failure.
 	noteEvery = 5 * time.Minute
 	// fetchTimeout bounds one reading.
 	fetchTimeout = 5 * time.Second
 )
 
-// Keys are the keys that tokens may be signed with. Every token checks whether their file has
-// changed, and then reads it again. An address is read again now and then, and when a token was
+// Keys are the keys that tokens may be signed with. For every token, Keys checks whether the file
+// has changed, and then reads it again. It reads an address at intervals, and when a token is
 // signed with none of the keys. While reading fails, the last keys stay valid.
 type Keys struct {
 	read func(context.Context) ([]key, error)
@@ -39,12 +39,12 @@ type Keys struct {
 
 	mu      sync.Mutex
 	keys    []key
-	reading int // how often they were read
+	reading int // the number of readings
 	readAt  time.Time
-	seen    os.FileInfo // the file, just before it was read
+	seen    os.FileInfo // the file's state just before it was read
 	trouble error       // why the last reading failed
 	noted   time.Time
-	busy    chan struct{} // closed when a reading that is under way has ended; nil: none is
+	busy    chan struct{} // closed when the reading in progress has ended; nil: there is none
 }
 
 // Open reads keys from a file or an https address. A file is a JWKS (JSON), public keys in PEM, or
@@ -66,7 +66,7 @@ func Open(ctx context.Context, source string, note func(error)) (*Keys, error) {
 		k.read = func(ctx context.Context) ([]key, error) { return fetchKeys(ctx, u) }
 	default:
 		k.read = func(context.Context) ([]key, error) { return readFile(source) }
-		k.stat = func() os.FileInfo { info, _ := os.Stat(source); return info } // reading it says what is wrong
+		k.stat = func() os.FileInfo { info, _ := os.Stat(source); return info } // reading it reports the error
 		k.seen = k.stat()
 	}
 	if k.keys, err = k.read(ctx); err != nil {
@@ -76,14 +76,14 @@ func Open(ctx context.Context, source string, note func(error)) (*Keys, error) {
 	return k, nil
 }
 
-// find returns the keys that a token with this kid and algorithm may have been signed with, and
-// which reading they are of.
+// find returns the keys that may have signed a token with this kid and algorithm, and the number of
+// their reading.
 func (k *Keys) find(ctx context.Context, kid, algorithm string) (list []key, reading int) {
 	return k.newer(ctx, kid, algorithm, 0)
 }
 
-// findNewer finds the keys for a token that none of the keys of a reading has signed, and none if
-// there is no newer reading.
+// findNewer finds the keys for a token that no key of a reading has signed; none if there is no
+// newer reading.
 func (k *Keys) findNewer(ctx context.Context, kid, algorithm string, reading int) []key {
 	list, now := k.newer(ctx, kid, algorithm, reading)
 	if now == reading {
@@ -92,8 +92,8 @@ func (k *Keys) findNewer(ctx context.Context, kid, algorithm string, reading int
 	return list
 }
 
-// newer finds keys, and reads them first if that is due. failed is the reading of keys that will
-// not do; 0: none.
+// newer finds keys, and reads them first if that is due. failed is the number of the reading whose
+// keys did not fit; 0: none.
 func (k *Keys) newer(ctx context.Context, kid, algorithm string, failed int) ([]key, int) {
 	var file os.FileInfo
 	if k.stat != nil {
@@ -118,7 +118,7 @@ func (k *Keys) newer(ctx context.Context, kid, algorithm string, failed int) ([]
 		guard.Go("the reading of keys", func(*guard.Error) {}, func() { k.refresh(busy) })
 	}
 	if !wait {
-		return found, k.reading // the keys at hand will do
+		return found, k.reading // the current keys are enough
 	}
 	k.mu.Unlock()
 	select {
@@ -140,7 +140,7 @@ func (k *Keys) refresh(busy chan struct{}) {
 	var keys []key
 	err := guard.Err("the reading of keys", func() (err error) {
 		if k.stat != nil {
-			file = k.stat() // before the reading: what changes during it is read once more
+			file = k.stat() // before the reading, so that a change during it causes another reading
 		}
 		keys, err = k.read(ctx)
 		return err
@@ -169,10 +169,10 @@ func (k *Keys) took(keys []key, file os.FileInfo, err error) (tell bool) {
 	return tell
 }
 
-// poll has the keys read again if that is due, and waits until they are.
+// poll reads the keys again if that is due, and waits for it.
 func (k *Keys) poll(ctx context.Context) { k.newer(ctx, "", "", 0) }
 
-// has reports whether a key is one of the present keys.
+// has reports whether a key is one of the current keys.
 func (k *Keys) has(p fingerprint) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -166,7 +166,7 @@ func newKey(id string, material any) (key, error) {
 	return key{id, algorithm, material, p}, err
 }
 
-// algorithmOf returns the algorithm of a key, by its type alone.
+// algorithmOf returns the algorithm of a key, only by its type.
 func algorithmOf(material any) (jose.SignatureAlgorithm, error) {
 	switch m := material.(type) {
 	case []byte:

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Refusal is why a caller may not make an operator's request.
+// Refusal is the reason why a caller may not make an operator's request.
 type Refusal struct {
 	Status        int    // of HTTP
 	Code, Message string // Code is one of the queries' errors
 	Err           error  // for the log; nil if the message is complete
 }
 
-// Operator checks an operator's request. With keys (v) it needs a token with the scopes needs, and
-// the identity has the token's end. Without keys everybody who reaches the node is an operator: the
-// node listens on loopback only, or has --insecure. But a page of another site is not, and that
+// Operator checks an operator's request. With keys (v) it requires a token with the scopes needs,
+// and the identity expires with the token. Without keys every caller is an operator, because the
+// node listens on loopback only, or has --insecure. A page of another site is no operator, but that
 // site could make its own name point here. So the Host must be an IP address or localhost.
 func Operator(v *Verifier, r *http.Request, needs Scopes) (Identity, *Refusal) {
 	if v == nil {
 		if !numeric(r.Host) {
 			return Identity{}, &Refusal{Status: http.StatusForbidden, Code: "permission_denied",
-				Message: "this node has no keys, so it answers this at an IP address or localhost only, not at a name"}
+				Message: "this node has no keys, so it answers this request only at an IP address or localhost, not at a name"}
 		}
 		return Identity{Scopes: ScopeService}, nil
 	}
@@ -35,7 +35,7 @@ func Operator(v *Verifier, r *http.Request, needs Scopes) (Identity, *Refusal) {
 	}
 	if !id.Scopes.May(needs) {
 		return id, &Refusal{Status: http.StatusForbidden, Code: "permission_denied",
-			Message: "this is for those who run the node: the token needs the scope " + needs.String() + " (or " + serviceName + ")"}
+			Message: "this request is for operators: the token needs the scope " + needs.String() + " (or " + serviceName + ")"}
 	}
 	return id, nil
 }

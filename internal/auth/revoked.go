@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// lookEvery is the least time between two checks of the file of revoked tokens, askEvery
+	// lookEvery is the least time between two checks of the file of revoked tokens, askEvery that
 	// between two readings of an address.
 	lookEvery = reread.Every
 	askEvery  = 15 * time.Second
@@ -48,7 +48,7 @@ type Revoked struct {
 	checked time.Time
 	seen    os.FileInfo
 	trouble error
-	reading bool // of an address, in a goroutine
+	reading bool // an address is being read, in a goroutine
 }
 
 // OpenRevoked reads a list from a file or an https address. note is called when a later reading
@@ -67,7 +67,7 @@ func OpenRevoked(ctx context.Context, source string, note func(error)) (*Revoked
 		r.read = func(ctx context.Context) ([]byte, error) { return fetch(ctx, u, maxRevokedBytes) }
 	default:
 		r.every = lookEvery
-		r.stat = func() os.FileInfo { info, _ := os.Stat(source); return info } // reading it says what is wrong
+		r.stat = func() os.FileInfo { info, _ := os.Stat(source); return info } // reading it reports the error
 		r.read = func(context.Context) ([]byte, error) { return readBounded(source, maxRevokedBytes) }
 		r.seen = r.stat()
 	}
@@ -82,8 +82,8 @@ func OpenRevoked(ctx context.Context, source string, note func(error)) (*Revoked
 	return r, nil
 }
 
-// has reports whether a token is on the list. It may begin to read the list again; a file it reads
-// at once.
+// has reports whether a token is on the list. It may start to read an address again; it reads a
+// file at once.
 func (r *Revoked) has(id Identity) bool {
 	if r == nil {
 		return false
@@ -113,8 +113,7 @@ func (r *Revoked) ask() {
 	r.take(list, err)
 }
 
-// reread reads the list again. A panic is a failure like others: the file counts as seen by then,
-// and is read again because there is trouble.
+// reread reads the list again. A panic counts as a failed reading, so the file is read once more.
 func (r *Revoked) reread(ctx context.Context) (list map[string]bool, err error) {
 	err = guard.Err("the reading of the revoked tokens", func() error {
 		b, err := r.read(ctx)
@@ -127,7 +126,7 @@ func (r *Revoked) reread(ctx context.Context) (list map[string]bool, err error) 
 	return list, err
 }
 
-// take replaces the list by the one that was read, if that can be used. The caller holds the lock.
+// take replaces the list with a usable new one. The caller holds the lock.
 func (r *Revoked) take(list map[string]bool, err error) {
 	if err == nil {
 		r.list = list

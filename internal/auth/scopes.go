@@ -11,27 +11,27 @@ type Scopes uint8
 const (
 	// ScopeRead is for queries about everybody.
 	ScopeRead Scopes = 1 << iota
-	// ScopePublish is for all events but erasures.
+	// ScopePublish is for all events except erasures.
 	ScopePublish
 	// ScopeErase is for the event user_erased.
 	ScopeErase
 	// ScopeAdmin is for operators: /admin/, and the page.
 	ScopeAdmin
 
-	// ScopeService is all of them.
+	// ScopeService allows everything of the others.
 	ScopeService = ScopeRead | ScopePublish | ScopeErase | ScopeAdmin
 )
 
-// scopeNames are how tokens name scopes, in the order of their bits.
+// scopeNames are the names of scopes in tokens, in the order of their bits.
 var scopeNames = [...]string{"read", "publish", "erase", "admin"}
 
-// serviceName is how tokens name all scopes.
+// serviceName is the name in tokens for all scopes.
 const serviceName = "service"
 
 // May reports whether the bearer has all of some scopes.
 func (s Scopes) May(all Scopes) bool { return s&all == all }
 
-// String is the scopes as a token names them, with spaces between; empty: none.
+// String returns the scopes in the form of a token, separated by spaces; empty: none.
 func (s Scopes) String() string {
 	if s.May(ScopeService) {
 		return serviceName
@@ -63,10 +63,10 @@ func scopesOf(list []string) (s Scopes) {
 	return s
 }
 
-// words is a claim that is a list, or words with spaces between.
+// words is a claim that is a list, or words separated by spaces.
 type words []string
 
-// UnmarshalJSON takes both forms.
+// UnmarshalJSON reads both forms.
 func (w *words) UnmarshalJSON(b []byte) error {
 	var text string
 	if json.Unmarshal(b, &text) == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// Claims are what Sign puts into a token.
+// Claims are the content of a token that Sign makes.
 type Claims struct {
 	Subject  string
 	Scopes   Scopes
@@ -53,8 +53,7 @@ func Sign(file string, c Claims) (string, error) {
 	}).Claims(scope).Serialize()
 }
 
-// signingKey reads a key to sign with. Its type decides the algorithm, as it does where tokens are
-// verified.
+// signingKey reads a key to sign with. Its type decides the algorithm, as in verification.
 func signingKey(b []byte) (jose.SigningKey, error) {
 	if json.Valid(b) && bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
 		var j jose.JSONWebKey

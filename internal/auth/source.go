@@ -36,7 +36,7 @@ func fetch(ctx context.Context, u *url.URL, limit int64) ([]byte, error) {
 	}
 	client := &http.Client{
 		Timeout: fetchTimeout,
-		// An answer that leads elsewhere could lead anywhere.
+		// A redirect could lead anywhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("it redirects: name the address that it redirects to")
 		},
@@ -45,7 +45,7 @@ func fetch(ctx context.Context, u *url.URL, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = res.Body.Close() }() // it was read
+	defer func() { _ = res.Body.Close() }() // its content was read
 	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
 	switch {
 	case err != nil:

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/internal/reread"
 )
 
-// TokenFile is this process's own token, in a file that another program renews. The file is checked
-// at most once a second and read again when it has changed, or while the present token is not
+// TokenFile is this process's own token, in a file that another program renews. It checks the file
+// at most once a second, and reads it again after a change, or while the current token is not
 // valid.
 type TokenFile struct {
 	file  string
@@ -37,7 +37,7 @@ func OpenTokenFile(ctx context.Context, file string, v *Verifier, needs Scopes) 
 	return f, nil
 }
 
-// Token is the token as it stands in the file, if it is valid now.
+// Token returns the token of the file, if it is valid now.
 func (f *TokenFile) Token() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,8 +56,7 @@ func (f *TokenFile) Token() (string, error) {
 
 func (f *TokenFile) ended(now time.Time) bool { return !f.until.IsZero() && now.After(f.until) }
 
-// read reads and judges the token. A panic is a failure like others, after which the file is read
-// again.
+// read reads and checks the token. A panic counts as a failed reading, so the file is read again.
 func (f *TokenFile) read(ctx context.Context) {
 	f.files.Begin(f.now(), f.file)
 	if err := guard.Do("the reading of the service token", func() { f.judge(ctx) }); err != nil {
@@ -84,6 +83,6 @@ func (f *TokenFile) judge(ctx context.Context) {
 	case !id.Scopes.May(f.needs):
 		f.files.Trouble = fmt.Errorf("the service token in %s does not have the scope %s", f.file, f.needs)
 	default:
-		f.until = id.Expires.Add(-leeway) // others' clocks may be ahead
+		f.until = id.Expires.Add(-leeway) // other machines' clocks may be ahead
 	}
 }

@@ -17,17 +17,17 @@ import (
 // operator's log and not for the sender of the token.
 var ErrInvalid = errors.New("the token is not valid")
 
-// SubprotocolPrefix is before a token in a WebSocket subprotocol.
+// SubprotocolPrefix precedes a token in a WebSocket subprotocol.
 const SubprotocolPrefix = "tidemark.bearer."
 
 const (
 	// maxToken bounds a token before anything is computed.
 	maxToken = 8 << 10
-	// leeway is what clocks may differ by.
+	// leeway is how much clocks may differ.
 	leeway = 30 * time.Second
 )
 
-// algorithms are those that a token may name.
+// algorithms are the allowed algorithms of a token.
 var algorithms = []jose.SignatureAlgorithm{jose.HS256, jose.RS256, jose.ES256, jose.EdDSA}
 
 // Identity is a verified caller.
@@ -43,23 +43,23 @@ type Identity struct {
 // Config sets which tokens are valid.
 type Config struct {
 	Keys     *Keys
-	Revoked  *Revoked         // tokens that are refused though they are valid; nil: none
-	Issuer   string           // iss has to be this
-	Audience string           // aud has to contain this
+	Revoked  *Revoked         // valid tokens that are refused all the same; nil: none
+	Issuer   string           // the required iss
+	Audience string           // a required element of aud
 	Now      func() time.Time // nil: time.Now
-	// JudgeEvery is how often the callers that hold are checked again (Verifier.Hold); 10 s by
+	// JudgeEvery is the time between two checks of connected callers (Verifier.Hold); 10 s by
 	// default.
 	JudgeEvery time.Duration
 }
 
-// Verifier judges tokens. It may be used by any number of goroutines.
+// Verifier checks tokens. Any number of goroutines may use it.
 type Verifier struct {
 	c     Config
 	holds holds
 }
 
-// NewVerifier makes a Verifier. Keys, issuer and audience must be set: a token for another service,
-// signed by the same issuer, is not one for this.
+// NewVerifier makes a Verifier. Keys, issuer and audience must be set, because a token of the same
+// issuer for another service must not be valid here.
 func NewVerifier(c Config) (*Verifier, error) {
 	switch {
 	case c.Keys == nil:
@@ -133,7 +133,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	return id, nil
 }
 
-// Bearer is the token of an Authorization header.
+// Bearer returns the token of an Authorization header.
 func Bearer(h http.Header) (string, bool) {
 	scheme, token, ok := strings.Cut(h.Get("Authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {

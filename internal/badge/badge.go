@@ -1,13 +1,13 @@
-// Package badge has the formula of the totals (DESIGN §4.7), for all who answer: queries, gateways
-// and readers of Redis. What they tell is the sum of the same parts.
+// Package badge has the formula of the totals (DESIGN §4.7), for queries, gateways and readers of
+// Redis. All of them sum the same parts.
 //
-//	badge.go  what a channel and its threads add
+//	badge.go  the parts of a channel and its threads
 package badge
 
 import "github.com/tidemark/tidemark/events"
 
-// Part is what the totals need to know of a channel that the user is a member of, or of a listed
-// thread. The zero Part adds nothing.
+// Part is the part of a channel that the user is a member of, or of a listed thread, in the totals.
+// The zero Part adds nothing.
 type Part struct {
 	Unread, Mentions uint32
 	Level            events.Level // of the channel, at the time of the answer
@@ -30,7 +30,7 @@ func (t *Threads) Add(unread, mentions uint32, times int64) {
 	}
 }
 
-// Sums are totals in a width that does not overflow.
+// Sums are totals in integers that do not overflow.
 type Sums struct {
 	Unread, Mentions, Channels                  int64
 	ThreadUnread, ThreadMentions, UnreadThreads int64

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Bytes is a size that people write as 512MiB, 2GiB or 1073741824. Units are binary and their i may
-// be left out.
+// Bytes is a size that people write as 512MiB, 2GiB or 1073741824. Units are binary, and their i is
+// optional.
 type Bytes int64
 
 var units = []struct {
@@ -44,7 +44,7 @@ func cutSuffixFold(s, suffix string) (string, bool) {
 	return s, false
 }
 
-// String is the size in the largest unit, with one decimal where it is not whole.
+// String returns the size in the largest unit, with one decimal if it is not whole.
 func (b Bytes) String() string {
 	for _, u := range units {
 		if b >= u.size {

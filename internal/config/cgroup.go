@@ -12,7 +12,7 @@ import (
 func CgroupMemory(root fs.FS) (limit Bytes, file string) {
 	groups, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
-		return 0, "" // not Linux
+		return 0, "" // the system is not Linux
 	}
 	for _, line := range strings.Split(string(groups), "\n") {
 		parts := strings.SplitN(line, ":", 3) // number, controllers, path
@@ -38,17 +38,17 @@ func hasController(list, name string) bool {
 	return false
 }
 
-// unlimited is the value from which on a limit of version 1 means none: the kernel writes the
-// largest number of whole pages then.
+// unlimited is the smallest value that means no limit in version 1, where the kernel writes the
+// largest number of whole pages.
 const unlimited = 1 << 60
 
-// leastLimit reads the limit of a group and of all above it. In a container, whose groups are
-// mounted from its own on, the path may be there only in part.
+// leastLimit reads the limit of a group and of all groups above it. In a container, only the end of
+// the path may exist, because groups are mounted from its own on.
 func leastLimit(root fs.FS, mount, group, name string, least Bytes, from string) (Bytes, string) {
 	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
 		file := path.Join(mount, dir, name)
 		if text, err := fs.ReadFile(root, file); err == nil {
-			n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is none
+			n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" means no limit
 			if err == nil && n > 0 && n < unlimited && (least == 0 || Bytes(n) < least) {
 				least, from = Bytes(n), "/"+file
 			}
@@ -59,7 +59,7 @@ func leastLimit(root fs.FS, mount, group, name string, least Bytes, from string)
 	}
 }
 
-// DefaultMemory is the limit of a node that is given none.
+// DefaultMemory is the limit of a node without one.
 const DefaultMemory Bytes = 1 << 30
 
 // MemoryByDefault returns the limit of a process without --memory, and a text that explains it. It

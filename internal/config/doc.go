@@ -4,14 +4,14 @@
 // It reads no flags, and of the environment only two variables of the Go runtime (memory.go).
 //
 //	roles.go    the roles of a node
-//	bytes.go    sizes as people write them
+//	bytes.go    sizes in the form that people write
 //	memory.go   the shares of a memory limit
 //	cgroup.go   the limit that the kernel sets
-//	cgo.go      whether the cache is outside the Go heap: it is
-//	nocgo.go    it is not
-//	kafka.go    how to reach the brokers
-//	sasl.go     how to log in there
-//	redis.go    how to reach Redis
+//	cgo.go      the cache is outside the Go heap
+//	nocgo.go    the cache is in the Go heap
+//	kafka.go    connections to the brokers
+//	sasl.go     login to the brokers
+//	redis.go    connections to Redis
 //	tls.go      TLS as a client and as a server
 //	peertls.go  certificates by which nodes recognize each other
 package config

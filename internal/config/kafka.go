@@ -15,8 +15,8 @@ import (
 // Kafka configures connections to the brokers. It is the only place that turns settings of a
 // connection (TLS, SASL) into options of the client.
 type Kafka struct {
-	Brokers []string // host:port of brokers to begin with
-	// Options are added to those of every client.
+	Brokers []string // host:port of the first brokers to contact
+	// Options are added to the options of every client.
 	Options []kgo.Opt
 }
 
@@ -49,8 +49,8 @@ func (k Kafka) Client(ctx context.Context, timeout time.Duration, opts ...kgo.Op
 	return cl, nil
 }
 
-// answers returns when a broker has answered. It does not rely on Ping's context: Ping may wait
-// longer than that for a connection to open.
+// answers returns when a broker has answered. It does not rely on Ping's context, because Ping may
+// wait longer for a connection.
 func answers(ctx context.Context, cl *kgo.Client, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s", timeout))
 	defer cancel()

@@ -37,11 +37,11 @@ type Memory struct {
 	Records  int   // of the cache role
 }
 
-// MinMemory is the smallest limit that is accepted.
+// MinMemory is the smallest accepted limit.
 const MinMemory Bytes = 128 << 20
 
-// GCPercent is the GOGC that goes with a memory limit: hot state has no pointers and is cheap to
-// keep, so the collector need not run more often than the limit demands.
+// GCPercent is the GOGC for a process with a memory limit. Hot state has no pointers and is cheap
+// to keep, so the collector need not run more often than the limit demands.
 const GCPercent = 400
 
 // MaxRecords is the largest batch of the cache role.
@@ -58,7 +58,7 @@ const (
 	memTablesPerCached = 4 // two memtables for each store, in half of the cache
 )
 
-// PlanMemory shares out a limit for a process that may own all of so many partitions.
+// PlanMemory divides a limit for a process that may own this many partitions.
 func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	stores := Bytes(max(partitions, 1))
 	m := Memory{Limit: limit}
@@ -93,7 +93,7 @@ func (m Memory) Apply() {
 	}
 }
 
-// String is the shares in one line.
+// String returns the shares in one line.
 func (m Memory) String() string {
 	return fmt.Sprintf("limit %s: heap %s, block cache %s, memtable %s, queue %s", m.Limit, m.Heap, m.Cache, m.MemTable, m.Queue)
 }

@@ -17,17 +17,17 @@ import (
 // PeerTLS sets the certificates with which nodes prove to each other that they are nodes. Every
 // certificate of the authorities in CAFile counts as a node's.
 type PeerTLS struct {
-	CertFile, KeyFile string // PEM files of this node's certificate, which it shows to others, and of its key
-	CAFile            string // PEM file of the authorities that vouch for nodes, and for nothing else
+	CertFile, KeyFile string // PEM files of this node's certificate and its key
+	CAFile            string // PEM file of the authorities that sign only certificates of nodes
 }
 
 // Set reports whether any field is set.
 func (p PeerTLS) Set() bool { return p != PeerTLS{} }
 
-// Apply adds it to the configurations of a listener and of calls to other nodes; listener may be
-// nil, for a node that others do not ask. peers is returned: a new one where it is nil, which
-// trusts CAFile for other nodes' certificates. New files are taken without a restart, as by
-// ServedTLS.
+// Apply adds the certificates to the configurations of a listener and of calls to other nodes.
+// listener may be nil, for a node that others do not call. Apply returns peers, or if that is nil,
+// a new one that trusts CAFile for other nodes' certificates. It uses new files without a restart,
+// like ServedTLS.
 func (p PeerTLS) Apply(listener, peers *tls.Config, log *slog.Logger) (*tls.Config, error) {
 	if p.CertFile == "" || p.KeyFile == "" || p.CAFile == "" {
 		return nil, errors.New("a node proves its identity with a certificate, its key and the certificate authorities of all " +
@@ -43,7 +43,8 @@ func (p PeerTLS) Apply(listener, peers *tls.Config, log *slog.Logger) (*tls.Conf
 	}
 	if peers == nil {
 		peers = &tls.Config{MinVersion: tls.VersionTLS12}
-		// The authorities may be replaced, and RootCAs may not: the same is verified by hand.
+		// The authorities may change, but RootCAs cannot, so VerifyConnection does the same
+		// verification.
 		peers.InsecureSkipVerify = true //nolint:gosec // VerifyConnection verifies
 		peers.VerifyConnection = func(s tls.ConnectionState) error {
 			return guard.Err("verifying another node", func() error { return pool.verifyServer(s) })
@@ -58,7 +59,7 @@ func (p PeerTLS) Apply(listener, peers *tls.Config, log *slog.Logger) (*tls.Conf
 		listener.GetConfigForClient = func(*tls.ClientHelloInfo) (_ *tls.Config, err error) {
 			defer guard.Recover("asking for a node's certificate", &err)
 			c := base.Clone()
-			c.NextProtos = listener.NextProtos // those of the HTTP server
+			c.NextProtos = listener.NextProtos // the protocols of the HTTP server
 			c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, pool.current()
 			return c, nil
 		}
@@ -66,7 +67,7 @@ func (p PeerTLS) Apply(listener, peers *tls.Config, log *slog.Logger) (*tls.Conf
 	return peers, nil
 }
 
-// authorities are the certificate authorities of a file that may be replaced.
+// authorities are the certificate authorities of a file that may change.
 type authorities struct {
 	file string
 	log  *slog.Logger
@@ -91,7 +92,7 @@ func (a *authorities) load() error {
 	return nil
 }
 
-// current returns the present authorities. While the file cannot be used, the last ones stay valid.
+// current returns the current authorities. While the file cannot be used, the last ones stay valid.
 func (a *authorities) current() *x509.CertPool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,7 +107,7 @@ func (a *authorities) current() *x509.CertPool {
 	return a.pool
 }
 
-// verifyServer is what crypto/tls does with RootCAs.
+// verifyServer does what crypto/tls does with RootCAs.
 func (a *authorities) verifyServer(s tls.ConnectionState) error {
 	if len(s.PeerCertificates) == 0 {
 		return errors.New("the other node presents no certificate")

@@ -12,7 +12,7 @@ import (
 // Redis configures connections to Redis.
 type Redis struct {
 	URL          string // redis://[user@]host:port[/db], rediss:// for TLS, unix:///path
-	PasswordFile string // has the password, if any; a line break at its end is not part of it
+	PasswordFile string // file with the password, if any, without the line break at its end
 	CAFile       string // PEM file of the authorities that rediss:// trusts instead of the system's
 }
 
@@ -44,7 +44,7 @@ func (r Redis) Options() (*redis.Options, error) {
 	return o, nil
 }
 
-// PasswordInURL reports whether a URL carries a password.
+// PasswordInURL reports whether a URL has a password.
 func PasswordInURL(raw string) bool {
 	u, err := url.Parse(raw)
 	if err != nil || u.User == nil {
@@ -54,7 +54,7 @@ func PasswordInURL(raw string) bool {
 	return has
 }
 
-// Redacted is a URL without its password, for logs.
+// Redacted returns a URL without its password, for logs.
 func Redacted(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.User == nil {

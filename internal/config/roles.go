@@ -14,11 +14,11 @@ const (
 	RoleProcessor Role = "processor" // folds and publishes the partitions that the group assigns
 	RoleCache     Role = "cache"     // writes published values to Redis
 	RoleQuery     Role = "query"     // answers queries and takes events
-	RoleGateway   Role = "gateway"   // serves WebSockets; it goes with query
+	RoleGateway   Role = "gateway"   // serves WebSockets; needs query
 	RoleSQL       Role = "sql"       // writes published values to PostgreSQL
 )
 
-// Roles is a set of roles, without doubles.
+// Roles is a set of roles, without duplicates.
 type Roles []Role
 
 // ParseRoles reads the names of roles.
@@ -43,7 +43,7 @@ func ParseRoles(names []string) (Roles, error) {
 // Has reports whether r is among the roles.
 func (rs Roles) Has(r Role) bool { return slices.Contains(rs, r) }
 
-// String is the roles as --roles takes them.
+// String returns the roles in the form of --roles.
 func (rs Roles) String() string {
 	names := make([]string, len(rs))
 	for i, r := range rs {

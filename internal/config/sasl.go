@@ -20,10 +20,10 @@ type KafkaSecurity struct {
 	SASL         string
 	User         string
 	Password     string
-	PasswordFile string // instead of Password; a line break at its end is not part of it
+	PasswordFile string // instead of Password, without the line break at its end
 }
 
-// Options turns it into options of a client.
+// Options returns the options of a client.
 func (k KafkaSecurity) Options() ([]kgo.Opt, error) {
 	var opts []kgo.Opt
 	if k.UseTLS {

@@ -17,9 +17,9 @@ import (
 // TLS configures a client of TLS 1.2 or newer. The zero value trusts the system's authorities.
 type TLS struct {
 	CAFile     string // PEM file of the authorities to trust instead of the system's
-	CertFile   string // PEM file of the client's certificate, if the server wants one
-	KeyFile    string // and of its key
-	ServerName string // name that the server's certificate must have; empty: that of its address
+	CertFile   string // PEM file of the client's certificate, if the server requires one
+	KeyFile    string // PEM file of its key
+	ServerName string // required name in the server's certificate; empty: the name in the address
 }
 
 // Config reads the files. Errors name the file and its problem.

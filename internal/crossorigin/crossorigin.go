@@ -1,5 +1,5 @@
 // Package crossorigin lets pages of other origins call the query API: it answers their browsers'
-// preflights and marks answers that such a page may read (CORS).
+// preflights, and marks answers that such a page may read (CORS).
 package crossorigin
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// services is what the paths of all calls begin with.
+// services is the common beginning of the paths of all calls.
 const services = "/tidemark."
 
 // preflightAge is how long a browser may keep the answer to a preflight. Chrome keeps it for two
 // hours at most.
 const preflightAge = 2 * time.Hour
 
-// Config says whose pages may call.
+// Config names the pages that may call.
 type Config struct {
-	// Origins are those that a page may have, exactly as browsers send them
+	// Origins are the allowed origins of pages, exactly as browsers send them
 	// (https://chat.example.com).
 	Origins []string
 	// Loopback also admits pages of this machine, on any port.
@@ -33,8 +33,8 @@ type Config struct {
 }
 
 // Handler wraps a handler of Connect, gRPC-Web and JSON. Pages of other origins get an answer
-// without the headers of CORS, which their browser keeps from them. Cookies are not allowed: nobody
-// here reads one. Other paths than calls of services are none of their business. Without any
+// without the headers of CORS, so their browser withholds it from them. Cookies are not allowed,
+// because no code here reads one. Paths other than calls of services are not affected. Without any
 // origin, Handler returns h.
 func Handler(c Config, h http.Handler) http.Handler {
 	if len(c.Origins) == 0 && !c.Loopback {

@@ -12,8 +12,8 @@ import (
 const maxProxies = 32
 
 // fromClient returns r with the client's address as its RemoteAddr (with port 0), if a trusted
-// proxy names one: the last address of X-Forwarded-For, or of Forwarded (RFC 7239), that is no
-// trusted proxy itself. Anybody may have written the addresses before it. If both headers are
+// proxy names one: the last address of X-Forwarded-For, or of Forwarded (RFC 7239), that is not
+// itself a trusted proxy. A client can have written any address before it. If both headers are
 // present, a client has sent one of them, and neither counts.
 func fromClient(r *http.Request, trusted []netip.Prefix) *http.Request {
 	if len(trusted) == 0 {
@@ -54,7 +54,7 @@ func contains(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// split takes apart what several headers list.
+// split returns the elements of several list headers.
 func split(values []string, sep string) (list []string) {
 	for _, v := range values {
 		for part := range strings.SplitSeq(v, sep) {
@@ -64,7 +64,7 @@ func split(values []string, sep string) (list []string) {
 	return list
 }
 
-// forwardedFor are the `for` of each element of Forwarded; empty where there is none.
+// forwardedFor returns the `for` of each element of Forwarded; empty if it has none.
 func forwardedFor(values []string) (list []string) {
 	for _, element := range split(values, ",") {
 		address := ""

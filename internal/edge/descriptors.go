@@ -3,7 +3,7 @@ package edge
 const (
 	// mostConnections is the largest result of Connections, unless sockets need more.
 	mostConnections = 65_536
-	// Of the descriptors of the process a quarter is kept for Kafka, Redis and files: at least
+	// A quarter of the process's descriptors is kept for Kafka, Redis and files: at least
 	// leastKept, at most mostKept, and never more than half.
 	leastKept, mostKept = 128, 8192
 )

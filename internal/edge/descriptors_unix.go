@@ -4,7 +4,7 @@ package edge
 
 import "golang.org/x/sys/unix"
 
-// descriptors is how many this process may have open; 0 if that is not known.
+// descriptors returns how many descriptors this process may have open; 0 if that is unknown.
 func descriptors() uint64 {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {

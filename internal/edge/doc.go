@@ -1,5 +1,5 @@
 // Package edge is the outermost layer of a node's HTTP servers: all listeners and paths of `run`,
-// `gateway` and `dev` go through it. It knows nothing of the paths behind it. It
+// `gateway` and `dev` go through it. It does not depend on the paths behind it. It
 //
 //   - bounds how long a request may take to arrive, an answer to be taken, and a connection to be
 //     idle (server.go); a streamed answer has a deadline for each write instead (lasting.go)
@@ -13,13 +13,13 @@
 // The files:
 //
 //	server.go             Server: deadlines of a listener
-//	listener.go           how many connections are open
-//	descriptors.go        how many the process can open
+//	listener.go           bounds the open connections
+//	descriptors.go        the possible number of connections of the process
 //	descriptors_unix.go   the limit of the system
-//	descriptors_other.go  where there is none to ask for
+//	descriptors_other.go  systems without a limit
 //	client.go             the client's address behind proxies
-//	hosts.go              for which hosts requests are answered
-//	lasting.go            answers that take long
-//	errorlog.go           what net/http logs
-//	metrics.go            what was refused
+//	hosts.go              allowed hosts of requests
+//	lasting.go            long answers
+//	errorlog.go           the error log of net/http
+//	metrics.go            metrics of connections and refusals
 package edge

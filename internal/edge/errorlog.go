@@ -14,8 +14,8 @@ func newErrorLog(s *obs.Seldom) *log.Logger { return log.New(lines{s}, "", 0) }
 
 type lines struct{ s *obs.Seldom }
 
-// Write takes one line of a log.Logger. A panic is an error of it: net/http logs, among others, in
-// the function that recovers a handler's panic, where another one would end the process.
+// Write writes one line of a log.Logger. A panic becomes an error, because net/http also logs in
+// the function that recovers a handler's panic, where another panic would end the process.
 func (l lines) Write(b []byte) (n int, err error) {
 	defer guard.Recover("logging of a connection", &err)
 	l.s.Warn("http", "err", bounded(strings.TrimSpace(string(b))))

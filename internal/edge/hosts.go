@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// hostAllowed judges the Host of a request to a node without keys. A page of another site can make
-// its own name point to this node (DNS rebinding), and then a browser takes the node's answers for
-// that site's: so names have to be known. A name without a dot belongs to no site. What sends no
-// Host is no browser.
+// hostAllowed checks the Host of a request to a node without keys. A site can make its own name
+// point to this node (DNS rebinding), and then a browser treats the node's answers as that site's.
+// So only known names are allowed. A name without a dot belongs to no site. A request without a
+// Host does not come from a browser.
 func (s *Server) hostAllowed(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	switch {
 	case host == "", host == "localhost", strings.HasSuffix(host, ".localhost"):
 		return true
-	case net.ParseIP(strings.Split(host, "%")[0]) != nil: // with a zone too
+	case net.ParseIP(strings.Split(host, "%")[0]) != nil: // also with a zone
 		return true
 	case slices.ContainsFunc(s.cfg.Hosts, func(h string) bool { return strings.EqualFold(h, host) }):
 		return true
@@ -29,15 +29,15 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	return !strings.Contains(host, ".") && !fromLoopback(r)
 }
 
-// fromLoopback reports whether a request reached a loopback address of this machine, which has no
-// other names.
+// fromLoopback reports whether a request reached a loopback address of this machine, which no other
+// machine can reach.
 func fromLoopback(r *http.Request) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	tcp, is := local.(*net.TCPAddr)
 	return is && tcp.IP.IsLoopback()
 }
 
-// refuseHost answers with the way out, in the form of the queries' errors.
+// refuseHost answers with the way out, in the form of the query API's errors.
 func refuseHost(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusForbidden)

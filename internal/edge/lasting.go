@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Lasting serves h, whose answer may take any time: each write has a deadline, instead of the whole
-// answer.
+// Lasting serves h, whose answer may take any time: instead of the whole answer, each write has a
+// deadline.
 func Lasting(h http.Handler, perWrite time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)
-		arrived := func() { _ = c.SetReadDeadline(time.Time{}) } // without deadlines (tests) the server's own hold
+		arrived := func() { _ = c.SetReadDeadline(time.Time{}) } // without deadlines (in tests), the server's own apply
 		if r.ContentLength == 0 {
 			arrived()
 		} else {
@@ -21,7 +21,7 @@ func Lasting(h http.Handler, perWrite time.Duration) http.Handler {
 		}
 		_ = c.SetWriteDeadline(time.Time{})
 		out := &lasting{w, c, perWrite}
-		defer func() { // of what the server writes and reads once h has returned
+		defer func() { // for the server's reads and writes after h has returned
 			out.next()
 			_ = c.SetReadDeadline(time.Now().Add(perWrite))
 		}()
@@ -29,13 +29,13 @@ func Lasting(h http.Handler, perWrite time.Duration) http.Handler {
 	})
 }
 
-// arriving is the body of a request, for whose arrival the server's deadline holds.
+// arriving is the body of a request, which must arrive within the server's deadline.
 type arriving struct {
 	io.ReadCloser
 	arrived func()
 }
 
-// Read reads the body, and notes its end.
+// Read reads the body, and records its end.
 func (a *arriving) Read(b []byte) (int, error) {
 	n, err := a.ReadCloser.Read(b)
 	if errors.Is(err, io.EOF) {
@@ -52,7 +52,7 @@ type lasting struct {
 
 func (l *lasting) next() { _ = l.control.SetWriteDeadline(time.Now().Add(l.perWrite)) }
 
-// Unwrap lets an http.ResponseController find what is below.
+// Unwrap gives an http.ResponseController the writer below.
 func (l *lasting) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 // Write writes within a deadline of its own.
@@ -64,5 +64,5 @@ func (l *lasting) Write(b []byte) (int, error) {
 // Flush sends the written bytes, within a deadline of its own.
 func (l *lasting) Flush() {
 	l.next()
-	_ = l.control.Flush() // as http.Flusher has it
+	_ = l.control.Flush() // http.Flusher returns no error
 }

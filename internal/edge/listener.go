@@ -24,13 +24,13 @@ type door struct {
 	idle list.List // of *visitor, the longest idle first
 }
 
-// visitor is a connection that counts.
+// visitor is a counted connection.
 type visitor struct {
 	net.Conn
 	door *door
 
-	// both guarded by the door's mu
-	place *list.Element // in idle; nil while a request is under way
+	// mu of door guards both fields.
+	place *list.Element // in idle; nil during a request
 	gone  bool
 }
 
@@ -40,7 +40,7 @@ func newDoor(limit int, m *metrics, log *obs.Seldom) *door {
 	return d
 }
 
-// Accept returns the next connection that there is room for.
+// Accept returns the next connection for which there is room.
 func (d *door) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
@@ -50,12 +50,12 @@ func (d *door) Accept() (net.Conn, error) {
 		if v := d.admit(c); v != nil {
 			return v, nil
 		}
-		_ = c.Close() // its client finds out
+		_ = c.Close() // its client notices
 	}
 }
 
-// admit returns nil if there is no room for a connection. A panic costs that connection alone: the
-// goroutine is the one that accepts them all.
+// admit returns nil if there is no room for a connection. A panic costs only that connection,
+// because this goroutine accepts all of them.
 func (d *door) admit(c net.Conn) (v *visitor) {
 	err := guard.Do("accepting a connection", func() {
 		var evicted *visitor
@@ -72,13 +72,14 @@ func (d *door) admit(c net.Conn) (v *visitor) {
 		return v
 	}
 	if v != nil {
-		_ = v.Close() // does not count any more
+		_ = v.Close() // it no longer counts
 	}
 	_ = guard.Do("logging it", func() { d.log.Warn("a connection was closed as it came in", guard.Attrs(err)...) })
 	return nil
 }
 
-// enter counts a connection, and out the one that makes room for it. v is nil if there is no room.
+// enter counts a new connection, and removes the one that makes room for it. v is nil if there is
+// no room.
 func (d *door) enter(c net.Conn) (v, evicted *visitor) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,19 +93,19 @@ func (d *door) enter(c net.Conn) (v, evicted *visitor) {
 	}
 	d.open++
 	v = &visitor{Conn: c, door: d}
-	v.place = d.idle.PushBack(v) // nothing came of it yet
+	v.place = d.idle.PushBack(v) // it has no request yet
 	d.metrics.open.Set(float64(d.open))
 	return v, evicted
 }
 
-// remove counts a connection out, once.
+// remove removes a connection from the count, once.
 func (d *door) remove(v *visitor) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.leave(v)
 }
 
-// leave is remove where d.mu is held.
+// leave is remove for callers that hold d.mu.
 func (d *door) leave(v *visitor) {
 	if v.gone {
 		return
@@ -124,10 +125,10 @@ func (v *visitor) Close() error {
 	return v.Conn.Close()
 }
 
-// NetConn is the connection below, as of crypto/tls.
+// NetConn returns the connection below, like crypto/tls.
 func (v *visitor) NetConn() net.Conn { return v.Conn }
 
-// state notes which connections are idle (http.Server.ConnState).
+// state records which connections are idle (http.Server.ConnState).
 func (d *door) state(c net.Conn, s http.ConnState) {
 	v := visitorOf(c)
 	if v == nil || s == http.StateNew || s == http.StateClosed {

@@ -2,7 +2,7 @@ package edge
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Why something was refused, of metrics.refused.
+// Reasons of metrics.refused.
 const (
 	refusedConnection = "connections"
 	refusedHost       = "host"
@@ -23,7 +23,7 @@ func newMetrics(r prometheus.Registerer, name string) *metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tidemark_http_refused_total", Help: "Connections and requests that were turned away at the door, by reason.", ConstLabels: labels}, []string{"reason"}),
 	}
 	for _, reason := range []string{refusedConnection, refusedHost} {
-		m.refused.WithLabelValues(reason) // there from the start
+		m.refused.WithLabelValues(reason) // so that the series exists from the start
 	}
 	if r != nil {
 		r.MustRegister(m.open, m.limit, m.evicted, m.refused)

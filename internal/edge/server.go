@@ -16,15 +16,16 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// Config configures an edge. Zero values become the defaults named here.
+// Config configures an edge. Zero values stand for the defaults named here.
 type Config struct {
 	// MaxConnections bounds the connections of a listener, sockets among them. 0: Connections(0).
 	MaxConnections int
-	// TrustedProxies are the networks whose X-Forwarded-For or Forwarded names a request's origin.
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For or Forwarded names a
+	// request's origin.
 	TrustedProxies []netip.Prefix
-	// Keys means that callers need tokens. Without keys, only requests for hosts that no other site
-	// could have made up are answered: addresses, localhost, Hosts, and, if other machines reach
-	// the listener, names without a dot.
+	// Keys means that callers need tokens. Without keys, the edge answers only requests for hosts
+	// that no other site can make up: addresses, localhost, Hosts, and, if other machines reach the
+	// listener, names without a dot.
 	Keys  bool
 	Hosts []string
 
@@ -33,7 +34,7 @@ type Config struct {
 	// time between two requests; 2 min.
 	ReadTimeout, WriteTimeout, HeaderTimeout, IdleTimeout time.Duration
 
-	// Refused is called for each request that is refused for its host, with the caller's error; it
+	// Refused is called with the caller's error for each request that is refused for its host; it
 	// may be nil.
 	Refused func(r *http.Request, why string)
 
@@ -86,7 +87,7 @@ func New(c Config, name string, h http.Handler) *Server {
 	return s
 }
 
-// chain puts the layers of the package before h.
+// chain puts the layers of the package around h.
 func (s *Server) chain(h http.Handler, m *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = obs.WithRequestID(w, r)
@@ -103,14 +104,14 @@ func (s *Server) chain(h http.Handler, m *metrics) http.Handler {
 	})
 }
 
-// Listener is l with the bound of the edge on its connections. Serve uses it.
+// Listener returns l with the edge's bound on connections. Serve uses it.
 func (s *Server) Listener(l net.Listener) net.Listener {
 	s.door.Listener = l
 	return s.door
 }
 
-// Serve takes connections from l, with TLS if there is a configuration, until Shutdown or Close. It
-// closes l.
+// Serve accepts connections from l, with TLS if there is a configuration, until Shutdown or Close.
+// It closes l.
 func (s *Server) Serve(l net.Listener, c *tls.Config) error {
 	serve := s.http.Serve
 	if c != nil {
@@ -123,14 +124,14 @@ func (s *Server) Serve(l net.Listener, c *tls.Config) error {
 	return nil
 }
 
-// Shutdown takes no more connections and waits for the calls under way, as http.Server's does.
+// Shutdown accepts no more connections and waits for the calls in progress, like http.Server's.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
 
-// Close cuts off the calls under way.
+// Close cuts off the calls in progress.
 func (s *Server) Close() error { return s.http.Close() }
 
-// NewServer makes an HTTP server for h with the deadlines that a public port needs, by default
-// those of Config. It speaks HTTP/1.1 and HTTP/2, also without TLS (for gRPC clients and other
+// NewServer makes an HTTP server for h with the deadlines that a public port needs; the defaults
+// are those of Config. It speaks HTTP/1.1 and HTTP/2, also without TLS (for gRPC clients and other
 // nodes). A handler that streams its answer moves the deadlines (Lasting, or
 // http.ResponseController).
 func NewServer(h http.Handler) *http.Server {
@@ -149,7 +150,7 @@ func NewServer(h http.Handler) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 1000,
-			SendPingTimeout:      30 * time.Second, // peers that stopped answering are found by pings
+			SendPingTimeout:      30 * time.Second, // pings find peers that no longer answer
 			PingTimeout:          15 * time.Second,
 			WriteByteTimeout:     30 * time.Second,
 		},

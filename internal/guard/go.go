@@ -22,9 +22,9 @@ func OnDone(ctx context.Context, where string, onPanic func(*Error), f func()) (
 	return context.AfterFunc(ctx, func() { run(where, onPanic, f) })
 }
 
-// Loop runs f, which serves until ctx is done, and runs it again a second after it panicked. Others
-// may rely on what f does for as long as the process lives, so that a panic is a pause and not the
-// end of it. onPanic logs each.
+// Loop runs f, which serves until ctx is done, and runs it again a second after a panic. Other code
+// may rely on f for as long as the process lives, so a panic must only pause it. onPanic logs each
+// panic.
 func Loop(ctx context.Context, where string, onPanic func(*Error), f func()) {
 	for {
 		err := Do(where, f)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Group is x/sync's errgroup.Group, but a function that panics fails the group with an *Error. Make
+// Group is x/sync's errgroup.Group, but a panic in a function fails the group with an *Error. Make
 // it with WithContext.
 type Group struct{ g *errgroup.Group }
 

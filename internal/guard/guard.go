@@ -9,9 +9,9 @@ import (
 
 // Error is a panic that was recovered.
 type Error struct {
-	Where string // what panicked, in words that begin a sentence: "the fold", "bringing 000012.sst"
-	Value any    // what it panicked with
-	Stack []byte // where; for a log, since it is too long for an error text
+	Where string // the place, as the beginning of a sentence: "the fold", "bringing 000012.sst"
+	Value any    // the value of the panic
+	Stack []byte // for a log, because it is too long for an error text
 }
 
 // Error does not include the stack.
@@ -19,17 +19,17 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s panicked: %v; this is a bug in Tidemark: the log has the stack", e.Where, e.Value)
 }
 
-// New returns the Error of a panic. Callers that cannot use Recover call it while the panic
-// unwinds, with the value of recover.
+// New returns the Error of a panic. Code that cannot use Recover calls it while the panic unwinds,
+// with the value of recover.
 func New(where string, value any) *Error {
 	var e *Error
 	if err, ok := value.(error); ok && errors.As(err, &e) {
-		return e // it was recovered before and raised again: its first stack is more useful
+		return e // recovered before and raised again, so the first stack is more useful
 	}
 	return &Error{where, value, debug.Stack()}
 }
 
-// Of returns the panic behind err, nil if err is none.
+// Of returns the panic behind err, nil if there is none.
 func Of(err error) *Error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -38,8 +38,8 @@ func Of(err error) *Error {
 	return e
 }
 
-// Recover makes a panic the *err of the function that defers it, as `defer guard.Recover("the
-// fold", &err)`. An *err that was set before is joined to it.
+// Recover turns a panic into the *err of the function that defers it, as in `defer
+// guard.Recover("the fold", &err)`. It joins an *err that was set before.
 func Recover(where string, err *error) {
 	if v := recover(); v != nil {
 		e := error(New(where, v))

@@ -22,7 +22,7 @@ import (
 // DefaultBatch is the largest decompressed size of a batch without a memory limit.
 const DefaultBatch = 64 << 20
 
-// MinBatch lets two of the longest values that are decoded through.
+// MinBatch admits a batch with two of the longest values that are decoded.
 const MinBatch = 8 << 20
 
 // Batch returns the largest decompressed size of a batch in a process with a memory limit: a
@@ -38,18 +38,18 @@ func Batch(limit int64) int {
 // recordBytes is the client's memory for a record beside its bytes in the batch.
 const recordBytes = 200
 
-// recordsShare times the bound of a batch is the bound of the memory for its records, beside their
+// recordsShare times the bound of a batch bounds the memory for its records, in addition to their
 // bytes.
 const recordsShare = 3
 
-// Options bound all clients made with them, together: batch is the largest decompressed size of one
-// batch. Twice as much is the bound of all dense batches in memory: those that are more than ratio
-// times as large as they came.
+// Options bound all clients made with them, together. batch is the largest decompressed size of one
+// batch. Twice as much bounds all dense batches in memory, which are more than ratio times as large
+// as their compressed form.
 func Options(batch int) []kgo.Opt {
 	return []kgo.Opt{kgo.MaxDecompressBatchBytes(batch), kgo.WithDecompressor(newBounded(batch))}
 }
 
-// Limit is the bound of a client for one batch.
+// Limit returns the bound of a client for one batch.
 func Limit(cl *kgo.Client) int {
 	if n, ok := cl.OptValue(kgo.MaxDecompressBatchBytes).(int); ok {
 		return n
@@ -62,7 +62,7 @@ func Pooled(batch int, pool kgo.Pool) kgo.Decompressor {
 	// Only a client can make a decompressor. This one connects to nothing.
 	cl, err := kgo.NewClient(kgo.MaxDecompressBatchBytes(batch), kgo.WithDecompressor(kgo.DefaultDecompressor(pool)), kgo.DisableClientMetrics())
 	if err != nil {
-		panic(err) // the options are those above
+		panic(err) // the options above are valid
 	}
 	defer cl.Close()
 	return weighed{cl.OptValue(kgo.WithDecompressor).(kgo.Decompressor), batch}
@@ -99,10 +99,10 @@ func records(b []byte) (n int) {
 }
 
 const (
-	// ratio is above the compression of batches of real events. A denser batch is counted until the
+	// ratio is above the compression of batches of real events. A denser batch counts until the
 	// collector frees it.
 	ratio = 16
-	// uncounted is up to what length a decompressed batch is not worth counting.
+	// uncounted is the length up to which a decompressed batch is not counted.
 	uncounted = 4 << 10
 )
 
@@ -110,7 +110,7 @@ const (
 type bounded struct {
 	kgo.Decompressor
 	budget int64
-	live   atomic.Int64 // bytes of dense batches that are not collected yet
+	live   atomic.Int64 // bytes of dense batches that are not yet collected
 
 	collecting sync.Mutex
 }
@@ -154,8 +154,8 @@ func (d *bounded) collect() bool {
 	return true
 }
 
-// InWords is err, in words if it is about a batch beyond the bound of a client: where it is, and
-// the way out.
+// InWords returns err as a sentence with place and way out, if it is about a batch beyond the bound
+// of a client.
 func InWords(err error, batch int) error {
 	var large *kgo.ErrDecompressTooLarge
 	if !errors.As(err, &large) {
@@ -164,9 +164,8 @@ func InWords(err error, batch int) error {
 	return &TooLargeError{Topic: large.Topic, Partition: large.Partition, Offset: large.Offset, Next: large.NextOffset, Limit: batch}
 }
 
-// PassOver lets a client read on where a reader may miss records: behind a batch that is beyond the
-// client's bound, about which it logs a line. It reports false if a polled error is about something
-// else.
+// PassOver lets a client read on after a batch beyond its bound, for readers that may miss records,
+// and logs a line. It reports false if a polled error is about something else.
 func PassOver(cl *kgo.Client, err error, log *slog.Logger) bool {
 	var large *kgo.ErrDecompressTooLarge
 	if !errors.As(err, &large) {
@@ -178,7 +177,7 @@ func PassOver(cl *kgo.Client, err error, log *slog.Logger) bool {
 	return true
 }
 
-// TooLargeError is about a batch that would decompress to more than this process allows.
+// TooLargeError is the error for a batch that would decompress to more than this process allows.
 type TooLargeError struct {
 	Topic        string
 	Partition    int32

@@ -261,7 +261,7 @@ func TestDifferencesAreSentencesWithAWayOut(t *testing.T) {
 		{kafkaadmin.Difference{Topic: "t", Aspect: kafkaadmin.Partitions, Want: "4", Got: "2"}, []string{"2 partitions, want 4", "do not add partitions"}},
 		{kafkaadmin.Difference{Topic: "t", Aspect: kafkaadmin.Replication, Want: "3", Got: "1"}, []string{"1 replicas", "want 3"}},
 		{kafkaadmin.Difference{Topic: "t", Aspect: kafkaadmin.Config, Key: "k", Want: "a", Got: "b"}, []string{"k is b, want a"}},
-		{kafkaadmin.Difference{Topic: "t", Aspect: kafkaadmin.Config, Key: "k", Want: "a"}, []string{"k is not known to the broker, want a"}},
+		{kafkaadmin.Difference{Topic: "t", Aspect: kafkaadmin.Config, Key: "k", Want: "a"}, []string{"k is unknown to the broker, want a"}},
 		{kafkaadmin.Difference{Topic: "t, u", Aspect: kafkaadmin.Mixed, Got: "2, 3"}, []string{"t, u: have 2, 3 partitions", "same number"}},
 	} {
 		for _, want := range c.want {

@@ -32,11 +32,11 @@ type Difference struct {
 	Topic  string `json:"topic"` // for Mixed the input topics, separated by commas
 	Aspect Aspect `json:"aspect"`
 	Key    string `json:"key,omitempty"`  // of a Config
-	Want   string `json:"want,omitempty"` // empty where nothing in particular is wanted
-	Got    string `json:"got,omitempty"`  // empty where there is none
+	Want   string `json:"want,omitempty"` // empty if any value will do
+	Got    string `json:"got,omitempty"`  // empty if there is none
 }
 
-// String is the difference in a sentence with the way out.
+// String returns the difference as a sentence with the way out.
 func (d Difference) String() string {
 	switch d.Aspect {
 	case Missing:
@@ -49,7 +49,7 @@ func (d Difference) String() string {
 	case Config:
 		got := d.Got
 		if got == "" {
-			got = "not known to the broker"
+			got = "unknown to the broker"
 		}
 		return fmt.Sprintf("%s: %s is %s, want %s: set it with kafka-configs --alter", d.Topic, d.Key, got, d.Want)
 	case Mixed:
@@ -95,7 +95,7 @@ func Check(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) ([]D
 	return append(diffs, mixedInputs(specs, topics)...), nil
 }
 
-// configsOf are the configuration values of the topics that exist, by topic and key.
+// configsOf returns the configuration values of existing topics, by topic and key.
 func configsOf(ctx context.Context, adm *kadm.Client, topics kadm.TopicDetails) (map[string]map[string]string, error) {
 	var names []string
 	for name, topic := range topics {
@@ -124,7 +124,7 @@ func configsOf(ctx context.Context, adm *kadm.Client, topics kadm.TopicDetails) 
 	return configs, nil
 }
 
-// compare lists the differences of one topic that exists.
+// compare lists the differences of one existing topic.
 func compare(spec events.TopicSpec, topic kadm.TopicDetail, configs map[string]string) []Difference {
 	var diffs []Difference
 	if got := len(topic.Partitions); spec.Partitions > 0 && got != int(spec.Partitions) {
@@ -146,7 +146,7 @@ func compare(spec events.TopicSpec, topic kadm.TopicDetail, configs map[string]s
 	return diffs
 }
 
-// mixedInputs is the difference among the input topics, if all three exist and differ.
+// mixedInputs returns the difference among the input topics, if all three exist and differ.
 func mixedInputs(specs []events.TopicSpec, topics kadm.TopicDetails) []Difference {
 	var names, counts []string
 	for _, spec := range specs {

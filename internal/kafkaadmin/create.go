@@ -15,7 +15,7 @@ import (
 // Report has the results of Ensure, topic names in the order of the specs.
 type Report struct {
 	Created []string `json:"created"` // empty, not nil, if there is none; Existed as well
-	Existed []string `json:"existed"` // left as they are: Check says how they differ
+	Existed []string `json:"existed"` // not changed: Check reports how they differ
 }
 
 // Create creates missing topics and leaves existing ones as they are. It is Ensure for callers that
@@ -69,7 +69,7 @@ func explain(err error, message string) error {
 }
 
 // awaitLeaders returns when every partition of the topics has a leader. A broker answers a creation
-// before the other brokers, and sometimes it itself, know of the topic.
+// before the other brokers, and sometimes before itself, have the topic.
 func awaitLeaders(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) error {
 	names := make([]string, len(specs))
 	for i, spec := range specs {

@@ -17,9 +17,8 @@ var ErrNoTopic = errors.New("no such topic")
 // the topic's id and number of partitions. A topic that was deleted and created again has the same
 // name and another id. Every topic must exist (else ErrNoTopic) and every partition must be
 // readable in the answer.
-//
-// The answer comes from a broker. A client's cached metadata, which other admin calls use, may be
-// older than a recreation of the topic, which Identities must notice.
+// The answer comes from a broker, because a client's cached metadata, which other admin calls use,
+// may be older than a recreation of the topic. Identities must notice a recreation.
 func Identities(ctx context.Context, adm *kadm.Client, topics []string) (clusterID string, ids map[string][16]byte, partitions map[string]int32, err error) {
 	md, err := freshMetadata(ctx, adm, topics)
 	if err != nil {
@@ -47,12 +46,12 @@ func Identities(ctx context.Context, adm *kadm.Client, topics []string) (cluster
 	return md.Cluster, ids, partitions, nil
 }
 
-// TopicsPatience is how long unexpected topics are checked again: a broker's metadata may be behind
-// that of the others.
+// TopicsPatience is how long missing topics are checked again, because a broker's metadata may be
+// behind that of the others.
 const TopicsPatience = 3 * time.Second
 
-// SettledIdentities is Identities for topics that may have been created a moment ago: it asks again
-// for a missing topic, for TopicsPatience and at whichever broker answers.
+// SettledIdentities is Identities for topics that may have been created a moment ago: it repeats
+// the request for a missing topic, for TopicsPatience and at any broker.
 func SettledIdentities(ctx context.Context, adm *kadm.Client, topics []string) (clusterID string, ids map[string][16]byte, partitions map[string]int32, err error) {
 	for deadline := time.Now().Add(TopicsPatience); ; {
 		clusterID, ids, partitions, err = Identities(ctx, adm, topics)
@@ -67,11 +66,11 @@ func SettledIdentities(ctx context.Context, adm *kadm.Client, topics []string) (
 	}
 }
 
-// freshMetadata asks a broker about topics. Without the request for authorised operations kadm
+// freshMetadata requests topics from a broker. Without the request for authorised operations, kadm
 // answers from the client's cache, which is up to MetadataMinAge (5 s by default) old.
 func freshMetadata(ctx context.Context, adm *kadm.Client, topics []string) (kadm.Metadata, error) {
 	if len(topics) == 0 {
-		return kadm.Metadata{}, errors.New("metadata of no topic was asked for") // kadm would answer with all
+		return kadm.Metadata{}, errors.New("metadata of no topic was asked for") // kadm would answer with all topics
 	}
 	md, err := adm.Metadata(kadm.WithAuthorizedOps(ctx), topics...)
 	if err != nil {
@@ -86,7 +85,7 @@ func freshTopics(ctx context.Context, adm *kadm.Client, topics []string) (kadm.T
 }
 
 // Refused adds the missing right, and the command that grants it, to a broker's refusal about a
-// topic: right is the operation of an ACL, such as "Write". Other errors come back as they are.
+// topic. right is the operation of an ACL, such as "Write". Other errors are returned unchanged.
 func Refused(topic, right string, err error) error {
 	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
 		return err

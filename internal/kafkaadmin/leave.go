@@ -11,14 +11,14 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// Leave takes a consumer out of its group and closes it, also while the brokers hang: it waits for
-// their answer no longer than patience, and for what closing takes beyond that about a second. The
-// error says that the group may not have heard of it; its other members then wait for the session
-// to time out. By itself kgo's Close waits for as long as a request may take.
+// Leave takes a consumer out of its group and closes it, even if the brokers hang: it waits for
+// their answer no longer than patience, and about a second more for the close. Its error means that
+// the group may not have received the leave; other members then wait for the session to time out.
+// kgo's own Close waits as long as a request may take.
 //
-// Where a broker does not answer a join, Leave returns as well, but kgo waits for that answer in
-// the background and ends its goroutines and connections then: after the rebalance timeout and 3
-// seconds at the latest, a minute by default. kgo takes no context for a join.
+// If a broker does not answer a join, Leave returns as well. kgo then waits for that answer in the
+// background, and ends its goroutines and connections after the rebalance timeout and 3 seconds at
+// the latest, a minute by default. kgo accepts no context for a join.
 func Leave(client *kgo.Client, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -39,6 +39,6 @@ func nobody(*guard.Error) {}
 // closePatience is a little more than the time in which a client closes without an answer.
 const closePatience = 1500 * time.Millisecond
 
-// LeavePatience is how long a consumer that stops waits for its group's answer, which is a courtesy
-// to the other members.
+// LeavePatience is how long a stopping consumer waits for its group's answer, which only helps the
+// other members.
 const LeavePatience = 2 * time.Second

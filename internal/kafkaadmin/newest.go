@@ -28,7 +28,7 @@ func Newest(ctx context.Context, adm *kadm.Client, topics ...string) (tokens []s
 			start, ok := starts.Lookup(topic, p)
 			err := errors.Join(end.Err, start.Err)
 			if !ok {
-				err = errors.New("the brokers' answer does not have its start")
+				err = errors.New("the brokers' answer does not include its start")
 			}
 			if err != nil {
 				return nil, nil, fmt.Errorf("the start and end of %s/%d are not known: %w", topic, p, err)

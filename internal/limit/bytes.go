@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Bytes bounds the memory that requests take together.
+// Bytes bounds the memory of all requests together.
 type Bytes struct {
 	total int64
 	wait  time.Duration
 	sem   *semaphore.Weighted
 }
 
-// NewBytes shares out total bytes. A caller that finds too few left waits for them, in order of
-// arrival, for a limited time.
+// NewBytes divides total bytes among callers. A caller for which too few are left waits, in order
+// of arrival, for a limited time.
 func NewBytes(total int64, wait time.Duration) *Bytes {
 	return &Bytes{total: total, wait: wait, sem: semaphore.NewWeighted(total)}
 }

@@ -3,7 +3,7 @@
 // concurrent use, and their memory is bounded, however many keys there are.
 //
 //	network.go  the network that an address counts as
-//	rates.go    Rates: how often
-//	slots.go    Slots: how much at once
+//	rates.go    Rates: calls over time
+//	slots.go    Slots: calls at the same time
 //	bytes.go    Bytes: how much memory together
 package limit

@@ -12,9 +12,9 @@ const maxKeys = 100_000
 
 // Rates is a token bucket for each key.
 //
-// It remembers two generations of keys. A key that is asked for moves to the younger one; once that
-// is full, the elder one is forgotten and the younger takes its place. So a flood of new keys costs
-// no search, and a key that is used keeps its bucket. A forgotten key has its whole burst again.
+// Rates remembers two generations of keys. A requested key moves to the younger one. When that is
+// full, the older one is forgotten and the younger takes its place. So a flood of new keys costs no
+// search, and a key in use keeps its bucket. A forgotten key gets its whole burst again.
 type Rates struct {
 	perSecond rate.Limit
 	burst     int
@@ -24,8 +24,8 @@ type Rates struct {
 	young, elder map[string]*rate.Limiter
 }
 
-// NewRates allows each key so many a second, and so many at once. A rate of 0 or less is none:
-// everything is allowed. now is the clock, nil for time.Now.
+// NewRates allows each key this many a second, and this many at once. With a rate of 0 or less
+// there is no limit. now is the clock, nil for time.Now.
 func NewRates(perSecond float64, burst int, now func() time.Time) *Rates {
 	if now == nil {
 		now = time.Now

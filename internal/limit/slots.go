@@ -2,8 +2,8 @@ package limit
 
 import "sync"
 
-// Slots bounds how much each key has under way at once. A key with nothing under way is not
-// remembered.
+// Slots bounds the calls of each key that are in progress at once. It does not remember a key
+// without a call.
 type Slots struct {
 	perKey int
 
@@ -11,7 +11,7 @@ type Slots struct {
 	used map[string]int
 }
 
-// NewSlots gives each key so many slots. 0 or less is no limit.
+// NewSlots gives each key this many slots. 0 or less means no limit.
 func NewSlots(perKey int) *Slots { return &Slots{perKey: perKey, used: map[string]int{}} }
 
 // Acquire takes a slot of a key, which Release gives back. It reports false if all are taken.

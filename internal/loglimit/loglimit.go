@@ -1,5 +1,5 @@
-// Package loglimit bounds how many log lines alike events cause: at most one a second, with how
-// many it stands for.
+// Package loglimit bounds the log lines about repeated events: at most one line a second, with the
+// number of its events.
 package loglimit
 
 import "time"
@@ -17,7 +17,7 @@ type Limiter struct {
 // Add counts n events.
 func (l *Limiter) Add(n int) { l.count += n }
 
-// Due returns how many events the next line stands for, and forgets them. It returns 0 if there are
+// Due returns the number of events for the next line, and resets it. It returns 0 if there are
 // none, or if the last line is less than Every ago.
 func (l *Limiter) Due(now time.Time) int {
 	if l.count == 0 || now.Before(l.last.Add(Every)) {
@@ -26,7 +26,7 @@ func (l *Limiter) Due(now time.Time) int {
 	return l.rest(now)
 }
 
-// Rest is Due whenever the last line was written. Callers use it when they end.
+// Rest is Due without the limit of time. Callers use it when they end.
 func (l *Limiter) Rest() int { return l.rest(l.last) }
 
 func (l *Limiter) rest(now time.Time) (n int) {
@@ -34,7 +34,7 @@ func (l *Limiter) rest(now time.Time) (n int) {
 	return n
 }
 
-// Next returns when the next line is due; the zero Time if nothing waits.
+// Next returns the time when the next line is due; the zero Time if there is no event.
 func (l *Limiter) Next() time.Time {
 	if l.count == 0 {
 		return time.Time{}

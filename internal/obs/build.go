@@ -8,7 +8,7 @@ import (
 
 // Build describes the running binary.
 type Build struct {
-	Version  string `json:"version"`  // as the release is called; "devel" for what was built without a name
+	Version  string `json:"version"`  // the name of the release; "devel" for a build without a name
 	Revision string `json:"revision"` // of the source, with "+dirty" if it was changed; empty if unknown
 	Go       string `json:"go"`
 	Platform string `json:"platform"` // os/arch
@@ -45,7 +45,7 @@ func NewBuild(version string) Build {
 	return b
 }
 
-// String is the build in one line.
+// String returns the build in one line.
 func (b Build) String() string {
 	s := "tidemark " + b.Version
 	if b.Revision != "" {

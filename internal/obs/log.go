@@ -15,8 +15,8 @@ const (
 )
 
 // NewLogger writes lines of at least the given level ("debug", "info", "warn" or "error") to w.
-// Lines that warn tell the code of their error. Lines that are logged with the context of a request
-// have its id.
+// Warnings have the code of their error. Lines that are logged with the context of a request have
+// its id.
 func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {

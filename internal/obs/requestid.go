@@ -7,16 +7,16 @@ import (
 	"net/http"
 )
 
-// RequestIDHeader is where a caller may name a request, and where the answer has its name.
+// RequestIDHeader has the id of a request, of a call and of its answer.
 const RequestIDHeader = "X-Request-Id"
 
-// maxRequestID bounds a caller's id: it goes into log lines.
+// maxRequestID bounds a caller's id, which goes into log lines.
 const maxRequestID = 64
 
 type requestIDKey struct{}
 
-// WithRequestID returns r with an id: the caller's, if it is of at most 64 letters, digits, dots,
-// colons, dashes and underscores, else a new one. The answer gets it, too, whatever it will be.
+// WithRequestID returns r with an id: the caller's, if it has at most 64 letters, digits, dots,
+// colons, dashes and underscores, else a new one. Every answer gets it, too.
 func WithRequestID(w http.ResponseWriter, r *http.Request) *http.Request {
 	id := r.Header.Get(RequestIDHeader)
 	if !sane(id) {
@@ -32,8 +32,8 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
-// CarryRequestID returns a context that has the request id of ctx and nothing else of it: no end,
-// and no other value. It is for work that goes on when the request is answered.
+// CarryRequestID returns a context with only the request id of ctx: it has no end and no other
+// value. It is for work that continues after the request is answered.
 func CarryRequestID(ctx context.Context) context.Context {
 	id := RequestID(ctx)
 	if id == "" {

@@ -22,8 +22,8 @@ type BillMetadata struct {
 	Component BillComponent `json:"component"`
 }
 
-// BillComponent is a module. Its property go:sum is the checksum of go.sum, by which `go mod
-// verify` judges it.
+// BillComponent is a module. Its property go:sum is the checksum of go.sum that `go mod verify`
+// checks.
 type BillComponent struct {
 	Type       string         `json:"type"`
 	Name       string         `json:"name"`
@@ -32,7 +32,7 @@ type BillComponent struct {
 	Properties []BillProperty `json:"properties,omitempty"`
 }
 
-// BillProperty is something that is known of a component beside its name.
+// BillProperty is a further fact about a component.
 type BillProperty struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/internal/loglimit"
 )
 
-// Seldom logs at most one line a second, with the number of lines left out. It is for events that
-// strangers cause: otherwise they would decide the size of the log.
+// Seldom logs at most one line a second, with the number of omitted lines. It is for events that
+// strangers cause, who would otherwise decide the size of the log.
 type Seldom struct {
 	log *slog.Logger
 	now func() time.Time
@@ -26,7 +26,7 @@ func NewSeldom(l *slog.Logger, now func() time.Time) *Seldom {
 	return &Seldom{log: l, now: now}
 }
 
-// Warn logs as slog's does, if nothing was logged within the last second.
+// Warn logs like slog's, if nothing was logged within the last second.
 func (s *Seldom) Warn(message string, args ...any) {
 	s.mu.Lock()
 	s.lines.Add(1)

@@ -11,19 +11,19 @@ import (
 
 const (
 	// doubtFor is how long after the last refused call /readyz reports that another node refuses
-	// this one's proof. Without it, a node that is gone would be reported for ever.
+	// this one's proof. Without this limit, it would report a node that is gone for ever.
 	doubtFor = time.Minute
-	// maxDoubts bounds the nodes that are remembered.
+	// maxDoubts bounds the remembered nodes.
 	maxDoubts = 64
 )
 
-// Doubts remembers which other nodes do not take this one for a node, for /readyz. All methods may
+// Doubts remembers which other nodes do not accept this one as a node, for /readyz. All methods may
 // be called on nil, and by any number of goroutines.
 type Doubts struct {
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 
-	some atomic.Bool // Clear is called with every answer: mostly there is nothing to clear
+	some atomic.Bool // Clear is called after every answer, and mostly has nothing to clear
 	mu   sync.Mutex
 	all  map[string]doubt // by URL
 }
@@ -40,8 +40,8 @@ func (d *Doubts) now() time.Time {
 	return d.Now()
 }
 
-// Add notes that the node at a URL was not asked, or did not answer, because the proof of this one
-// will not do.
+// Add records that the node at a URL was not called, or did not answer, because this node's proof
+// is not enough.
 func (d *Doubts) Add(rawURL, why string) {
 	if d == nil {
 		return
@@ -57,7 +57,7 @@ func (d *Doubts) Add(rawURL, why string) {
 	}
 }
 
-// Clear notes that the node at a URL believes this one.
+// Clear records that the node at a URL accepts this one.
 func (d *Doubts) Clear(rawURL string) {
 	if d == nil || !d.some.Load() {
 		return

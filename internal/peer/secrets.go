@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// minSecret is the least length of a secret in bytes, maxSecrets how many a file may have.
+	// minSecret is the least length of a secret in bytes, maxSecrets the largest number in a file.
 	minSecret  = 32
 	maxSecrets = 8
 	// maxSecretsFile bounds the file.
 	maxSecretsFile = 64 << 10
 )
 
-// Secrets are the secrets of a file, one a line. The first signs, all verify. To change the secret,
-// put the new one on the second line on all nodes, then on the first on all nodes, then remove the
-// old one. The file is checked at most once a second; while it cannot be used, the last secrets
-// stay valid.
+// Secrets are the secrets of a file, one a line. The first one signs, and all verify. To change the
+// secret, put the new one on the second line on all nodes, then on the first on all nodes, then
+// remove the old one. The file is checked at most once a second; while it cannot be used, the last
+// secrets stay valid.
 type Secrets struct {
 	file string
 	log  *slog.Logger

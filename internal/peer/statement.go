@@ -22,16 +22,16 @@ const (
 	// HeaderPartitions restricts a call about a user to these partitions of the receiving node
 	// ("0,3,7").
 	HeaderPartitions = "Tidemark-Partitions"
-	// header carries the statement: version, time, hash of the body, caller and signature, with
-	// spaces between.
+	// header has the statement: version, time, hash of the body, caller and signature, separated by
+	// spaces.
 	header = "Tidemark-Peer"
 )
 
 const (
 	version = "v1"
 	none    = "-"
-	// leeway is how much the clocks of nodes may differ. It is also how long somebody who reads a
-	// statement on the wire can repeat it: the same call, to the same node.
+	// leeway is how much the clocks of nodes may differ. For this time, a reader of the wire can
+	// also repeat a statement: the same call, to the same node.
 	leeway = 30 * time.Second
 )
 
@@ -58,7 +58,7 @@ func hashOf(body []byte) string {
 	return encoding.EncodeToString(sum[:])
 }
 
-// encodeCaller is the form of an identity in a statement.
+// encodeCaller returns an identity in the form of a statement.
 func encodeCaller(id auth.Identity, known bool) string {
 	if !known {
 		return none
@@ -71,7 +71,7 @@ func encodeCaller(id auth.Identity, known bool) string {
 	return encoding.EncodeToString(b)
 }
 
-// identity reads what encodeCaller wrote. known is false where the other node has no keys.
+// identity reads the form of encodeCaller. known is false if the other node has no keys.
 func (s *statement) identity() (id auth.Identity, known bool, err error) {
 	if s.caller == none {
 		return id, false, nil
@@ -94,14 +94,14 @@ func (s *statement) identity() (id auth.Identity, known bool, err error) {
 // sign makes the signature of a statement about a request to a host.
 func (s *statement) sign(key []byte, r *http.Request, host string) string {
 	m := hmac.New(sha256.New, key)
-	// None of them can contain a line feed: what net/http takes for a method, target or header has
-	// none.
+	// None of the values can contain a line feed, because net/http accepts none in a method, target
+	// or header.
 	fmt.Fprintf(m, "tidemark peer %s\n%s\n%s\n%s\n%d\n%s\n%s\n%s\n%s\n", version, r.Method, r.URL.RequestURI(), host, s.at, s.body,
 		r.Header.Get(HeaderHops), r.Header.Get(HeaderPartitions), s.caller)
 	return encoding.EncodeToString(m.Sum(nil))
 }
 
-// String is the statement as a header.
+// String returns the statement as a header.
 func (s *statement) String() string {
 	return strings.Join([]string{version, strconv.FormatInt(s.at, 10), s.body, s.caller, s.mac}, " ")
 }

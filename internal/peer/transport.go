@@ -13,23 +13,23 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// Proof is what this node has to prove that it is one, and to judge others by. Its zero value has
-// only the relay keys.
+// Proof is this node's proof for other nodes, and its check of theirs. The zero value has only the
+// relay keys.
 type Proof struct {
 	// Secrets are shared by all nodes; nil: none.
 	Secrets *Secrets
-	// Certificates is set where this node shows a certificate to others, which only vouches for
-	// calls by https.
+	// Certificates is true if this node shows a certificate to others, which proves only calls by
+	// https.
 	Certificates bool
-	// ServiceToken is the node's own, of scope service, which it sends where it can prove nothing
-	// else. Nil: none.
+	// ServiceToken is the node's own token of scope service, which it sends if it has no other
+	// proof. Nil: none.
 	ServiceToken func() (string, error)
 	// RelayKey returns the relay key that the node at url has published to the group; empty: none
 	// is known.
 	RelayKey func(url string) string
 	// Doubts collects the nodes that refuse this one's proof; it may be nil.
 	Doubts *Doubts
-	// Self is the URL at which others reach this node; empty: they do not.
+	// Self is the URL at which others reach this node; empty: they cannot.
 	Self string
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -47,8 +47,8 @@ func (p *Proof) strong(u *url.URL) bool {
 	return p.Secrets != nil || p.Certificates && u.Scheme == "https"
 }
 
-// MaySend returns why a call cannot be forwarded to the node at rawURL, nil if it can. If callers
-// have identities, the other node must accept this node's proof of them.
+// MaySend returns the reason why a call cannot be forwarded to the node at rawURL, nil if it can.
+// If callers have identities, the other node must accept this node's proof of them.
 func (p *Proof) MaySend(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *Proof) MaySend(ctx context.Context, rawURL string) error {
 	return ErrNoProof
 }
 
-// OwnAccount returns a function that reports why this node cannot call other nodes on its own
+// OwnAccount returns a function with the reason why this node cannot call other nodes on its own
 // account now. If callers have identities and OwnAccount returns nil, it never can.
 func (p *Proof) OwnAccount() func() error {
 	switch {
@@ -84,8 +84,8 @@ func (p *Proof) OwnAccount() func() error {
 var ErrNoProof = errors.New("the data is on another node, and this node cannot prove to it that it is a node: " +
 	"set --peer-secret-file, or --peer-cert, --peer-key and --peer-ca, on all nodes")
 
-// Transport sends calls to the node that advertises rawURL, by base, with what proves that this is
-// a node, and without any token of a caller.
+// Transport sends calls to the node that advertises rawURL, by base, with this node's proof and
+// without any token of a caller.
 func (p *Proof) Transport(base http.RoundTripper, rawURL string) http.RoundTripper {
 	return &transport{p, base, rawURL}
 }
@@ -96,8 +96,7 @@ type transport struct {
 	url   string
 }
 
-// RoundTrip reads the body before it sends anything: calls that are forwarded are questions, of at
-// most 1 MiB.
+// RoundTrip reads the body before it sends anything: forwarded calls are queries, of at most 1 MiB.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p := t.proof
 	if err := p.MaySend(r.Context(), t.url); err != nil {
@@ -107,7 +106,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil && r.Body != http.NoBody {
 		var err error
 		body, err = io.ReadAll(r.Body)
-		_ = r.Body.Close() // it was read, or is of no use
+		_ = r.Body.Close() // it was read, or is useless
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +117,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out.TransferEncoding = nil
 	out.Header.Del("Authorization")
 	if id := obs.RequestID(r.Context()); id != "" {
-		out.Header.Set(obs.RequestIDHeader, id) // so that both nodes log the same
+		out.Header.Set(obs.RequestIDHeader, id) // so that both nodes log the same id
 	}
 	s := statement{at: p.now().UnixMilli(), body: hashOf(body), caller: none, mac: none}
 	id, known := auth.IdentityOf(r.Context())
@@ -148,7 +147,7 @@ func (p *Proof) relayKey(rawURL string) string {
 	return p.RelayKey(rawURL)
 }
 
-// hostOf is the host and port of a URL, as a request to it names them.
+// hostOf returns the host and port of a URL in the form of a request.
 func hostOf(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package private makes files and directories that only their owner may read, whatever the umask:
-// stores and snapshots contain who talks with whom, and what they write.
+// Package private makes files and directories that only their owner may read, whatever the umask,
+// because stores and snapshots show who talks to whom, and what they write.
 package private
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Modes of what is made.
+// Modes of new files and directories.
 const (
 	DirMode  os.FileMode = 0o700
 	FileMode os.FileMode = 0o600
 )
 
-// FS is the file system of the machine, where all that is made is private.
+// FS is the file system of the machine; everything that it makes is private.
 var FS vfs.FS = owned{vfs.Default}
 
 // MkdirAll makes a directory and the missing ones above it. It tightens an existing one, so that
@@ -40,13 +40,13 @@ func Tighten(dir string) {
 // owned is a file system of the machine.
 type owned struct{ vfs.FS }
 
-// keep makes a file that was made private.
+// keep makes a new file private.
 func keep(f vfs.File, name string, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(name, FileMode); err != nil {
-		_ = f.Close() // it is of no use
+		_ = f.Close() // it is useless
 		return nil, err
 	}
 	return f, nil
@@ -77,7 +77,7 @@ func (o owned) Lock(name string) (io.Closer, error) {
 		return nil, err
 	}
 	if err := os.Chmod(name, FileMode); err != nil {
-		_ = c.Close() // it is of no use
+		_ = c.Close() // it is useless
 		return nil, err
 	}
 	return c, nil

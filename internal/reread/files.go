@@ -1,4 +1,4 @@
-// Package reread notices that files have changed, for what takes certificates, keys and secrets
+// Package reread notices changes of files, for code that uses new certificates, keys and secrets
 // without a restart.
 package reread
 
@@ -11,20 +11,20 @@ import (
 // Every is the least time between two checks of the files.
 const Every = time.Second
 
-// Files tracks files that are read again when they have changed. The caller reads them, and guards
-// Files with a lock of its own: call Begin before each reading and Read after it. Between readings,
+// Files tracks files that are read again after a change. The caller reads them, and guards Files
+// with a lock of its own. It calls Begin before each reading and Read after it. Between readings,
 // Look and Changed report whether another one is due.
 type Files struct {
-	// Trouble is why the last reading failed. While there is some, Changed is true: what ended the
-	// replacing of a file may not show.
+	// Trouble is the reason why the last reading failed. While it is set, Changed is true, because
+	// the end of a replacement may not be visible.
 	Trouble error
 
 	names   []string
 	looked  time.Time
-	present []os.FileInfo // just before the last reading; nil for one that could not be looked at
+	present []os.FileInfo // just before the last reading; nil for a file that could not be examined
 }
 
-// Begin notes how the files are. What changes while they are being read is read once more.
+// Begin records the state of the files. A change during the reading causes another reading.
 func (f *Files) Begin(now time.Time, names ...string) {
 	f.names, f.looked, f.present = names, now, f.present[:0]
 	for _, name := range names {
@@ -32,7 +32,7 @@ func (f *Files) Begin(now time.Time, names ...string) {
 	}
 }
 
-// Look reports whether it is time to look at the files, once in Every.
+// Look reports whether it is time to check the files, once in Every.
 func (f *Files) Look(now time.Time) bool {
 	if now.Sub(f.looked) < Every {
 		return false
@@ -41,14 +41,14 @@ func (f *Files) Look(now time.Time) bool {
 	return true
 }
 
-// Changed reports whether the files seem to differ from those that were read last, or could not be
+// Changed reports whether the files seem to differ from those of the last reading, or could not be
 // used.
 func (f *Files) Changed() bool {
 	return f.Trouble != nil || !slices.EqualFunc(f.names, f.present, func(name string, was os.FileInfo) bool { return Same(stat(name), was) })
 }
 
-// Read notes how a reading ended. It reports whether it failed in another way than the one before,
-// which is worth a line.
+// Read records the end of a reading. It reports whether it failed in another way than the one
+// before, which deserves a log line.
 func (f *Files) Read(err error) (news bool) {
 	news = err != nil && (f.Trouble == nil || f.Trouble.Error() != err.Error())
 	f.Trouble = err
@@ -56,7 +56,7 @@ func (f *Files) Read(err error) (news bool) {
 }
 
 func stat(name string) os.FileInfo {
-	info, _ := os.Stat(name) // reading it says what is wrong
+	info, _ := os.Stat(name) // reading it reports the error
 	return info
 }
 

@@ -22,7 +22,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 type Backoff struct {
 	Min, Max time.Duration
 
-	last time.Duration // 0: nothing was waited for since Reset
+	last time.Duration // 0: no wait since Reset
 }
 
 // Wait waits for the next pause. It returns false at once when ctx is done first.
@@ -31,5 +31,5 @@ func (b *Backoff) Wait(ctx context.Context) bool {
 	return Sleep(ctx, b.last)
 }
 
-// Reset begins with Min again.
+// Reset starts with Min again.
 func (b *Backoff) Reset() { b.last = 0 }

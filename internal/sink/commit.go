@@ -12,7 +12,7 @@ import (
 // Offsets are offsets of a group, by topic and partition.
 type Offsets map[string]map[int32]kgo.EpochOffset
 
-// Add sets that of a partition.
+// Add sets the offset of a partition.
 func (o *Offsets) Add(p Partition, offset int64) {
 	if *o == nil {
 		*o = Offsets{}
@@ -23,15 +23,16 @@ func (o *Offsets) Add(p Partition, offset int64) {
 	(*o)[p.Topic][p.Number] = kgo.EpochOffset{Epoch: -1, Offset: offset}
 }
 
-// Committer sends the offsets of a group now and then. Only lag monitors need them, so a failed
-// commit is left to the next one. It belongs to one goroutine.
+// Committer sends the offsets of a group at intervals. Only lag monitors need them, so the next
+// commit replaces a failed one. It belongs to one goroutine.
 type Committer struct {
 	Every  time.Duration
-	Behind func() Offsets // those that the group does not have yet; they count as sent
+	Behind func() Offsets // offsets that the group does not have yet; they count as sent
 	last   time.Time
 }
 
-// Commit sends what the group does not have, once Every has passed since it last did.
+// Commit sends the offsets that the group does not have, once Every has passed since the last
+// commit.
 func (c *Committer) Commit(ctx context.Context, cl *kgo.Client) {
 	if time.Since(c.last) < c.Every {
 		return
@@ -42,8 +43,9 @@ func (c *Committer) Commit(ctx context.Context, cl *kgo.Client) {
 	}
 }
 
-// Last sends what the group does not have, and waits for at most 2 s: the client's own call ignores
-// its context while an earlier commit is under way. onPanic gets a panic of that call.
+// Last sends the offsets that the group does not have, and waits for at most 2 s, because the
+// client's own call ignores its context while an earlier commit is in progress. onPanic gets a
+// panic of that call.
 func (c *Committer) Last(cl *kgo.Client, onPanic func(*guard.Error)) {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -16,7 +16,7 @@ func NewLag(subsystem, help string) Lag {
 		[]string{"topic", "partition"})}
 }
 
-// Put says how many records a partition is behind.
+// Put sets how many records a partition is behind.
 func (l Lag) Put(p Partition, records int64) {
 	l.WithLabelValues(p.Topic, strconv.Itoa(int(p.Number))).Set(float64(max(0, records)))
 }

@@ -14,7 +14,7 @@ import (
 // askFor bounds one request about the logs.
 const askFor = 10 * time.Second
 
-// Logs asks the brokers where the logs of topics begin and end.
+// Logs requests the beginnings and ends of the topics' logs from the brokers.
 type Logs struct {
 	Admin              *kadm.Client
 	Topics             []string
@@ -22,8 +22,8 @@ type Logs struct {
 	Logger             *slog.Logger
 }
 
-// Extents returns the extent of each partition of list. It asks until the brokers say all of them,
-// or until ctx is done.
+// Extents returns the extent of each partition of list. It repeats the request until the brokers
+// report all of them, or until ctx is done.
 func (l *Logs) Extents(ctx context.Context, list []Partition) ([]Extent, error) {
 	pause := retry.Backoff{Min: l.RetryMin, Max: l.RetryMax}
 	for {
@@ -34,7 +34,7 @@ func (l *Logs) Extents(ctx context.Context, list []Partition) ([]Extent, error) 
 		if !pause.Wait(ctx) {
 			return nil, err
 		}
-		l.Logger.Warn("extent of the topics is not known, asking again", "error", err)
+		l.Logger.Warn("the extent of the topics is unknown; the request is repeated", "error", err)
 	}
 }
 
@@ -57,10 +57,10 @@ func (l *Logs) extents(ctx context.Context, list []Partition) ([]Extent, error) 
 		}{{starts, &logs[i].Start}, {ends, &logs[i].End}} {
 			o, ok := of.list.Lookup(p.Topic, p.Number)
 			if !ok {
-				return nil, fmt.Errorf("%s: the brokers do not say where the log is", p)
+				return nil, fmt.Errorf("%s: the brokers do not report the extent of the log", p)
 			}
 			if o.Err != nil {
-				return nil, fmt.Errorf("%s: where the log is: %w", p, o.Err)
+				return nil, fmt.Errorf("%s: extent of the log: %w", p, o.Err)
 			}
 			*of.to = o.Offset
 		}
@@ -68,9 +68,9 @@ func (l *Logs) extents(ctx context.Context, list []Partition) ([]Extent, error) 
 	return logs, nil
 }
 
-// WatchEnds calls fn every so often with the ends of the logs, until ctx is done. The end that a
-// fetch brings along is as old as the fetch; these are true also while the target is slow or away.
-// Requests that fail are left out: the client logs brokers that are away.
+// WatchEnds calls fn at intervals with the ends of the logs, until ctx is done. The end in a
+// fetched answer is as old as the fetch; these ends are true even while the target is slow or does
+// not answer. Failed requests are left out, because the client logs unreachable brokers.
 func (l *Logs) WatchEnds(ctx context.Context, every time.Duration, fn func(kadm.ListedOffsets)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

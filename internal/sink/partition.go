@@ -14,7 +14,7 @@ type Partition struct {
 	Number int32
 }
 
-// String is its name: topic/partition.
+// String returns its name: topic/partition.
 func (p Partition) String() string { return p.Topic + "/" + strconv.Itoa(int(p.Number)) }
 
 // Compare orders partitions by topic, then by number.
@@ -22,7 +22,7 @@ func (p Partition) Compare(q Partition) int {
 	return cmp.Or(cmp.Compare(p.Topic, q.Topic), cmp.Compare(p.Number, q.Number))
 }
 
-// Assigned returns the partitions that an assignment names, in order.
+// Assigned returns the partitions of an assignment, in order.
 func Assigned(offsets map[string]map[int32]kgo.Offset) (list []Partition) {
 	for topic, numbers := range offsets {
 		for n := range numbers {
@@ -33,6 +33,6 @@ func Assigned(offsets map[string]map[int32]kgo.Offset) (list []Partition) {
 	return list
 }
 
-// Extent is where the log of a partition begins and ends: the offsets of the first record and of
+// Extent is the beginning and the end of a partition's log: the offsets of the first record and of
 // the next one.
 type Extent struct{ Start, End int64 }

@@ -5,8 +5,8 @@
 //	text.go            the width of a text, and its printable form
 //	output.go          Table, JSON, times of day, plurals
 //	fields.go          Fields: a name and a value a line
-//	message.go         how a message is named
-//	terminal.go        whether there is a terminal
-//	terminal_unix.go   whether a person is there, and how large their terminal is
-//	terminal_other.go  the same where the system cannot be asked
+//	message.go         names of messages
+//	terminal.go        detects a terminal
+//	terminal_unix.go   detects a person, and the size of their terminal
+//	terminal_other.go  the same on systems that cannot report it
 package term

@@ -27,7 +27,7 @@ func ShortRef(id string, seq uint32) string {
 	return strings.TrimSpace(fmt.Sprintf("#%d %s", seq, id))
 }
 
-// MessageList lists the messages of a number; of those without an id it gives the count.
+// MessageList lists the messages of a number, and the count of those without an id.
 func MessageList(ids []string, unnamed, unread uint32) string {
 	var named []string
 	if unnamed > 0 {
@@ -43,7 +43,7 @@ func MessageList(ids []string, unnamed, unread uint32) string {
 	return strings.Join(named, " ")
 }
 
-// Yes is b in a word.
+// Yes returns b as a word.
 func Yes(b bool) string {
 	if b {
 		return "yes"

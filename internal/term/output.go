@@ -25,9 +25,8 @@ func PrintJSON(w io.Writer, v any) error {
 	return err
 }
 
-// escaped returns equal JSON without anything that a terminal takes for a command: it escapes
-// characters that package json leaves as they are, above all the control characters beyond ASCII,
-// as \u0080.
+// escaped returns equal JSON without anything that a terminal executes. It escapes characters that
+// package json leaves as they are, above all the control characters beyond ASCII, as \u0080.
 func escaped(b []byte) []byte {
 	if !bytes.ContainsFunc(b, moves) {
 		return b
@@ -43,7 +42,7 @@ func escaped(b []byte) []byte {
 	return out
 }
 
-// moves reports whether a character of JSON is one that printable replaces. JSON has escaped those
+// moves reports whether printable replaces a character of JSON. JSON has already escaped those
 // below U+0020.
 func moves(r rune) bool { return r >= 0x7f && r < 0xa0 || turns(r) }
 
@@ -90,7 +89,7 @@ func (t *Table) Row(cells ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// Lines are the rows with their titles, each without trailing blanks.
+// Lines returns the rows with their titles, each without trailing blanks.
 func (t *Table) Lines() []string {
 	width := make([]int, len(t.titles))
 	all := append([][]string{t.titles}, t.Rows...)
@@ -124,7 +123,8 @@ func (t *Table) Print(w io.Writer) error {
 	return err
 }
 
-// Clock is a time for people: of day if it is of this day, else with the date; empty for none.
+// Clock formats a time for people: the time of day if it is today, else with the date; empty for
+// none.
 func Clock(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -141,7 +141,7 @@ func today() time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.Local)
 }
 
-// Plural is "1 record" or "2 records".
+// Plural returns "1 record" or "2 records".
 func Plural[N int | int64 | uint32](n N, what string) string {
 	if n == 1 {
 		return fmt.Sprintf("1 %s", what)

@@ -17,5 +17,5 @@ func OnTerminal(v any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Size is not known here, so output is not fitted to the screen.
+// Size is unknown here, so output is not fitted to the screen.
 func Size(io.Writer) (columns, rows int) { return 0, 0 }

@@ -19,7 +19,7 @@ func OnTerminal(v any) bool {
 	return err == nil
 }
 
-// Size is the size of the terminal that w is; zeros if it does not say.
+// Size is the size of w's terminal; zeros if it does not report one.
 func Size(w io.Writer) (columns, rows int) {
 	f, ok := w.(*os.File)
 	if !ok {

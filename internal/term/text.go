@@ -8,12 +8,12 @@ import (
 	"golang.org/x/text/width"
 )
 
-// NameColumns is how much of the name of a channel or a thread a table shows: ids may have 255
-// bytes. --json has them whole.
+// NameColumns is how many columns of the name of a channel or thread a table shows, because ids may
+// have 255 bytes. --json has whole ids.
 const NameColumns = 40
 
-// Printable replaces what could move the cursor of a terminal, or turn the direction of the text
-// behind it: previews and dead letters may contain anything.
+// Printable replaces characters that could move the cursor of a terminal, or change the direction
+// of the following text, because previews and dead letters may contain anything.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == utf8.RuneError || turns(r) {
@@ -23,8 +23,8 @@ func Printable(s string) string {
 	}, s)
 }
 
-// PrintableLines is printable for text of several lines, such as an error: what is after a line
-// feed begins a line.
+// PrintableLines is Printable for text of several lines, such as an error: a line feed begins a new
+// line.
 func PrintableLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
@@ -38,8 +38,8 @@ func turns(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029
 }
 
-// Columns is how wide a terminal draws s: two columns for East Asian characters and emoji, none for
-// marks upon others and joiners. A terminal that draws several emoji as one makes them narrower;
+// Columns is the width of s on a terminal: two columns for East Asian characters and emoji, none
+// for combining marks and joiners. A terminal that draws several emoji as one makes them narrower;
 // most do not.
 func Columns(s string) int {
 	n := 0
@@ -63,7 +63,7 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// Cut shortens s to what n columns of a terminal hold.
+// Cut shortens s to n columns of a terminal.
 func Cut(s string, n int) string {
 	if Columns(s) <= n {
 		return s

@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Mix is a workload that Tidemark is measured with. Equal mixes have equal events on every run,
-// encoded as DESIGN §3 has them. Channels are drawn with Zipf (s 1.1, v 50), users within a channel
-// evenly. Readers follow activity: a read is up to the newest message of its channel.
+// Mix is a workload of Tidemark's benches. Equal mixes have equal events on every run, encoded as
+// in DESIGN §3. Channels are drawn with Zipf (s 1.1, v 50), users within a channel evenly. Readers
+// follow activity: a read is up to the newest message of its channel.
 type Mix struct {
 	Name     string
 	Channels int
@@ -20,7 +20,7 @@ type Mix struct {
 	Seed     int64
 
 	Deliveries int // for each message, before its reads
-	Threads    int // one message and one read in so many is in a thread, 0 = none
+	Threads    int // one message and one read in this many is in a thread, 0 = none
 }
 
 // Mixes by name.
@@ -54,14 +54,14 @@ type Generator struct {
 	mix   Mix
 	rng   *rand.Rand
 	zipf  *rand.Zipf
-	perm  []int // so that busy channels are spread over the partitions
+	perm  []int // spreads busy channels over the partitions
 	head  []uint64
 	root  []uint64 // thread of each channel
 	reply []uint64 // the newest in it
 	ticks int64
 	sent  uint64
 	reads int
-	news  int // deliveries that are due
+	news  int // due deliveries
 	at    int // channel of the last message
 	key   []byte
 	value []byte
@@ -184,7 +184,7 @@ func (g *Generator) read(c int) Event {
 	return Event{events.Reads, g.key, g.value, t}
 }
 
-// delivery is of the newest message to one of its channel's members.
+// delivery returns the delivery of the newest message to one of its channel's members.
 func (g *Generator) delivery(c int) Event {
 	t := g.now()
 	g.begin(c, 0, t)
@@ -207,7 +207,7 @@ func (g *Generator) begin(c int, timeField byte, t int64) {
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// messageID is an id of 26 characters, as a ULID is.
+// messageID returns an id of 26 characters, like a ULID.
 func messageID(n uint64) []byte {
 	var b [26]byte
 	x := n * 0x9E3779B97F4A7C15

@@ -9,9 +9,8 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// Handler serves next. A request at which next panics gets status 500 and a JSON error with code
-// "internal", unless its answer has begun: then the connection ends. The log has the panic, the
-// answer does not.
+// Handler serves next. If next panics, the request gets status 500 and a JSON error with code
+// "internal"; if its answer has already begun, the connection ends. Only the log has the panic.
 func Handler(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &answer{ResponseWriter: w}
@@ -28,7 +27,7 @@ func Handler(log *slog.Logger, next http.Handler) http.Handler {
 				panic(http.ErrAbortHandler)
 			}
 			h := w.Header()
-			id := h.Get(obs.RequestIDHeader) // of the layer before this one
+			id := h.Get(obs.RequestIDHeader) // set by the layer before this one
 			clear(h)
 			if id != "" {
 				h.Set(obs.RequestIDHeader, id)
@@ -42,11 +41,11 @@ func Handler(log *slog.Logger, next http.Handler) http.Handler {
 	})
 }
 
-// Answer is the error that callers get for a panic. It has nothing of the panic's value, which may
-// contain data that they must not see.
-const Answer = "the node failed on a bug; its log says where"
+// Answer is the error of a call that panicked. It has nothing of the panic's value, which may
+// contain data that callers must not see.
+const Answer = "the node failed on a bug; its log has the place"
 
-// answer remembers whether anything was sent.
+// answer records whether anything was sent.
 type answer struct {
 	http.ResponseWriter
 	begun bool

@@ -1,13 +1,13 @@
-// Package codes gives each refusal, failed state and dead letter a code that stays: people search
-// for it, programs compare it, and `tidemark explain-code` prints what the runbook says of it.
+// Package codes gives each refusal, failed state and dead letter a permanent code: people search
+// for it, programs compare it, and `tidemark explain-code` prints its section of the runbook.
 //
-// A code belongs to a section of the runbook. It is found by the constant parts of the sentences
-// there, so that errors need not carry it; a test in cmd/tidemark compares the parts with every
-// sentence that stops something.
+// A code belongs to a section of the runbook. Of finds it by the constant parts of the sentences
+// there, so that errors need not have it. A test in cmd/tidemark compares the parts with every
+// sentence of an error that stops something.
 //
 //	codes.go  the code of a sentence, and of a bad record's reason
 //	table.go  all codes
-//	log.go    log lines tell the code of their error
+//	log.go    adds the code of an error to log lines
 package codes
 
 import (
@@ -17,12 +17,12 @@ import (
 
 // Code is a code with its section of docs/runbook.md.
 type Code struct {
-	ID      string // TM and three digits; it never changes, and is never used again
-	Section string // the section's heading; of a dead letter its reason
+	ID      string // TM and three digits; it never changes and is never reused
+	Section string // the section's heading; for a dead letter its reason
 	parts   []string
 }
 
-// letters is the heading of the runbook's chapter about dead letters, whose codes begin with TM1.
+// letters is the heading of the runbook's chapter about dead letters. Their codes begin with TM1.
 const letters = "Dead letters"
 
 // Letter reports whether a code is that of a dead letter.
@@ -49,7 +49,7 @@ func Find(id string) (Code, bool) {
 }
 
 // Of returns the id of the code of a sentence, empty if it has none. A sentence that quotes another
-// one, as the reason, has its own code: that of what begins first.
+// one as its reason has its own code, because the part that begins first decides.
 func Of(sentence string) string {
 	id, first, longest := "", len(sentence), 0
 	for _, c := range all {
@@ -62,7 +62,7 @@ func Of(sentence string) string {
 	return id
 }
 
-// index is where a part begins in a sentence, -1 if it is not there.
+// index returns the place of a part in a sentence, -1 if it is missing.
 func index(sentence, part string) int {
 	first := -1
 	for i, piece := range strings.Split(part, "…") {
@@ -89,7 +89,7 @@ func OfLetter(reason string) string {
 	return ""
 }
 
-// Marked is a sentence with its code behind it, if it has one.
+// Marked returns a sentence with its code after it, if it has one.
 func Marked(sentence string) string {
 	if id := Of(sentence); id != "" {
 		return sentence + " [" + id + "]"

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 )
 
-// Logger adds the attribute code to the lines of h that warn and have an error with a code.
+// Logger adds the attribute code to warnings and errors of h whose error has a code.
 func Logger(h slog.Handler) slog.Handler { return logger{h} }
 
 type logger struct{ slog.Handler }
 
-// Handle looks for the code of the first error that has one.
+// Handle uses the code of the first error that has one.
 func (l logger) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		id := ""

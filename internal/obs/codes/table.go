@@ -1,7 +1,7 @@
 package codes
 
-// all has every code. A new one goes to the end of its kind, and none is taken away. In a part … is
-// anything.
+// all has every code. A new code goes to the end of its kind, and none is ever removed. In a part,
+// … stands for any text.
 var all = []Code{
 	{"TM001", "No broker answers", []string{
 		"no broker is named",
