@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/product/internal/discourse"
+	"github.com/tidemark/tidemark/importer/product/internal/needs"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -26,8 +27,31 @@ var discourseTables = []table{
 	{"chat_messages", discourse.Posts, []string{"id", "chat_channel_id", "user_id", "created_at", "deleted_at", "message", "root", "mentions", "mention_all"}, discoursePost},
 }
 
+// december is when Discourse began to store what a mention names.
+const december = "its migration 20231227160001"
+
+// discourseNeeds are the tables whose columns the queries name. discourseCountsNeeds are those that
+// only a comparison reads.
+var (
+	discourseNeeds = []needs.Table{
+		{Name: "chat_channels", Columns: "id chatable_type deleted_at threading_enabled", Since: map[string]string{"threading_enabled": "3.1"}},
+		{Name: "chat_messages", Columns: "id chat_channel_id user_id created_at deleted_at message thread_id", Since: map[string]string{"thread_id": "3.1"}},
+		{Name: "chat_threads", Columns: "id channel_id original_message_id", Added: "3.1"},
+		{Name: "chat_mentions", Columns: "chat_message_id type target_id", Since: map[string]string{"type": december, "target_id": december}},
+		{
+			Name: "user_chat_channel_memberships", Columns: "user_id chat_channel_id following muted created_at updated_at last_read_message_id last_viewed_at",
+			Since: map[string]string{"last_viewed_at": "3.1"},
+		},
+		{Name: "user_chat_thread_memberships", Columns: "user_id thread_id last_read_message_id notification_level updated_at", Added: "3.1"},
+	}
+	discourseCountsNeeds = append([]needs.Table{{Name: "notifications", Columns: "user_id notification_type read data"}}, discourseNeeds...)
+)
+
 // Events reads the tables.
 func (d *Discourse) Events(ctx context.Context, p *importer.Problems, emit func(importer.Origin, *importer.Event) error) error {
+	if _, err := needs.Check(ctx, d.Source, "Discourse's chat", discourseNeeds); err != nil {
+		return err
+	}
 	r := reading{d.Source, p, emit}
 	return r.all(ctx, discourseTables, "the database of a Discourse site with chat")
 }
@@ -101,6 +125,9 @@ func discoursePost(f fields, e *importer.Event) bool {
 // Counts computes the numbers as Discourse does, because Discourse stores none. Mentions are unread
 // notifications.
 func (d *Discourse) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
+	if _, err := needs.Check(ctx, d.Source, "Discourse's chat", discourseCountsNeeds); err != nil {
+		return err
+	}
 	of := ""
 	if len(users) > 0 {
 		of = " AND u.user_id::text IN (" + literals(users) + ")"

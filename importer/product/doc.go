@@ -3,7 +3,7 @@
 // file, so neither do its tests.
 //
 //	row.go         fields of rows: ids, times, booleans, lists
-//	needs.go       tables that a product reads, and whether a database has them
+//	needs.go       tables that a product reads, in order
 //	counts.go      rows of a product's own numbers
 //	table.go       a team's own schema: seven tables with the names and columns of the documentation
 //	mattermost.go  Mattermost's database
@@ -28,5 +28,5 @@
 //	table_live.go       changes as events
 //
 // Rooms below it have the rest: internal/zulip and internal/discourse the queries, internal/markup
-// the texts.
+// the texts, internal/needs whether a database has the tables that a product reads.
 package product

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product/internal/needs"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -45,8 +46,33 @@ func (m *Mattermost) tables() []table {
 const threadMemberships = `SELECT p.channelid, t.postid, t.userid, t.following, t.lastviewed, t.lastupdated
 	FROM threadmemberships t JOIN posts p ON p.id = t.postid`
 
+// mattermostNeeds are the tables whose columns the queries of an import name. mattermostCountsNeeds
+// are those of a comparison.
+var (
+	mattermostNeeds = []needs.Table{
+		{Name: "users", Columns: "id username"},
+		{Name: "channels", Columns: "id type deleteat"},
+		{Name: "channelmemberhistory", Columns: "channelid userid jointime leavetime"},
+		{Name: "channelmembers", Columns: "channelid userid lastviewedat lastupdateat notifyprops"},
+		{Name: "posts", Columns: "id channelid userid rootid createat deleteat originalid message type"},
+		{Name: "threadmemberships", Columns: "postid userid following lastviewed lastupdated"},
+	}
+	mattermostCountsNeeds = []needs.Table{
+		{Name: "channels", Columns: "id totalmsgcountroot", Since: map[string]string{"totalmsgcountroot": "5.35"}},
+		{
+			Name: "channelmembers", Columns: "channelid userid msgcountroot mentioncountroot",
+			Since: map[string]string{"msgcountroot": "5.35", "mentioncountroot": "5.35"},
+		},
+		{Name: "posts", Columns: "id channelid rootid createat deleteat"},
+		{Name: "threadmemberships", Columns: "postid userid following lastviewed unreadmentions"},
+	}
+)
+
 // Events reads the tables.
 func (m *Mattermost) Events(ctx context.Context, p *importer.Problems, emit func(importer.Origin, *importer.Event) error) error {
+	if _, err := needs.Check(ctx, m.Source, "Mattermost", mattermostNeeds); err != nil {
+		return err
+	}
 	m.users = map[string]string{}
 	found, err := m.Source.Rows(ctx, "users", "SELECT id, username FROM users", func(row *source.Row) error {
 		m.users[strings.ToLower(row.Text("username"))] = row.Text("id")
@@ -171,6 +197,9 @@ func (m *Mattermost) mentioned(text, author string) (ids []string, all bool) {
 // without its replies, and the number of each followed thread. The server stores the first and
 // computes the second.
 func (m *Mattermost) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
+	if _, err := needs.Check(ctx, m.Source, "Mattermost", mattermostCountsNeeds); err != nil {
+		return err
+	}
 	members, following := "", ""
 	if len(users) > 0 {
 		members, following = " WHERE m.userid IN ("+literals(users)+")", " AND t.userid IN ("+literals(users)+")"

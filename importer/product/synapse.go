@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product/internal/needs"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -24,22 +25,22 @@ type Synapse struct {
 }
 
 // synapseNeeds are the tables and columns that an import reads.
-var synapseNeeds = []need{
-	{table: "events", columns: "event_id room_id type sender state_key stream_ordering origin_server_ts received_ts outlier rejection_reason"},
-	{table: "event_json", columns: "event_id room_id json"},
-	{table: "event_relations", columns: "event_id relates_to_id relation_type"},
-	{table: "redactions", columns: "event_id redacts"},
-	{table: "rooms", columns: "room_id"},
-	{table: "room_memberships", columns: "event_id room_id user_id membership"},
-	{table: "current_state_events", columns: "event_id"},
+var synapseNeeds = []needs.Table{
+	{Name: "events", Columns: "event_id room_id type sender state_key stream_ordering origin_server_ts received_ts outlier rejection_reason"},
+	{Name: "event_json", Columns: "event_id room_id json"},
+	{Name: "event_relations", Columns: "event_id relates_to_id relation_type"},
+	{Name: "redactions", Columns: "event_id redacts"},
+	{Name: "rooms", Columns: "room_id"},
+	{Name: "room_memberships", Columns: "event_id room_id user_id membership"},
+	{Name: "current_state_events", Columns: "event_id"},
 	{
-		table: "receipts_linearized", columns: "room_id user_id receipt_type event_id data thread_id event_stream_ordering",
-		since: map[string]string{"thread_id": "version 73 of its schema", "event_stream_ordering": "version 73 of its schema"},
+		Name: "receipts_linearized", Columns: "room_id user_id receipt_type event_id data thread_id event_stream_ordering",
+		Since: map[string]string{"thread_id": "version 73 of its schema", "event_stream_ordering": "version 73 of its schema"},
 	},
-	{table: "account_data", columns: "user_id account_data_type content"},
-	{table: "push_rules", columns: "user_name rule_id actions"},
-	{table: "push_rules_enable", columns: "user_name rule_id enabled"},
-	{table: "thread_subscriptions", columns: "room_id event_id user_id subscribed automatic", optional: true},
+	{Name: "account_data", Columns: "user_id account_data_type content"},
+	{Name: "push_rules", Columns: "user_name rule_id actions"},
+	{Name: "push_rules_enable", Columns: "user_name rule_id enabled"},
+	{Name: "thread_subscriptions", Columns: "room_id event_id user_id subscribed automatic", Optional: true},
 }
 
 // synapseTimed has the time of each event. A time after the database's clock, or before 1973,
@@ -82,7 +83,7 @@ const synapsePosts = synapseTimed + `SELECT e.event_id, e.room_id, e.sender, e.t
 // threads, and only the messages show which threads matter to a user.
 func (s *Synapse) Events(ctx context.Context, p *importer.Problems, emit func(importer.Origin, *importer.Event) error) error {
 	s.direct, s.inside = map[string]bool{}, map[string][]string{}
-	has, err := check(ctx, s.Source, "Synapse", synapseNeeds)
+	has, err := needs.Check(ctx, s.Source, "Synapse", synapseNeeds)
 	if err != nil {
 		return err
 	}

@@ -5,22 +5,23 @@ import (
 	"strings"
 
 	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product/internal/needs"
 )
 
 // synapseCountsNeeds are the tables that only a comparison reads.
-var synapseCountsNeeds = []need{
-	{table: "local_current_membership", columns: "room_id user_id event_id membership"},
+var synapseCountsNeeds = []needs.Table{
+	{Name: "local_current_membership", Columns: "room_id user_id event_id membership"},
 	{
-		table: "event_push_actions", columns: "room_id user_id thread_id stream_ordering notif highlight",
-		since: map[string]string{"thread_id": "version 73 of its schema"},
+		Name: "event_push_actions", Columns: "room_id user_id thread_id stream_ordering notif highlight",
+		Since: map[string]string{"thread_id": "version 73 of its schema"},
 	},
 	{
-		table: "event_push_summary", columns: "room_id user_id thread_id notif_count stream_ordering last_receipt_stream_ordering",
-		since: map[string]string{"thread_id": "version 73 of its schema", "last_receipt_stream_ordering": "version 72 of its schema"},
+		Name: "event_push_summary", Columns: "room_id user_id thread_id notif_count stream_ordering last_receipt_stream_ordering",
+		Since: map[string]string{"thread_id": "version 73 of its schema", "last_receipt_stream_ordering": "version 72 of its schema"},
 	},
-	{table: "event_push_summary_stream_ordering", columns: "stream_ordering"},
-	{table: "receipts_linearized", columns: "room_id user_id receipt_type event_id thread_id event_stream_ordering"},
-	{table: "events", columns: "event_id room_id stream_ordering"},
+	{Name: "event_push_summary_stream_ordering", Columns: "stream_ordering"},
+	{Name: "receipts_linearized", Columns: "room_id user_id receipt_type event_id thread_id event_stream_ordering"},
+	{Name: "events", Columns: "event_id room_id stream_ordering"},
 }
 
 // synapseCounts computes notification_count and highlight_count of /sync, for the room and for each
@@ -57,7 +58,7 @@ LEFT JOIN event_push_summary s ON s.user_id = p.user_id AND s.room_id = p.room_i
 
 // Counts computes the numbers of this server's users in the rooms that they are in.
 func (s *Synapse) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
-	if _, err := check(ctx, s.Source, "Synapse", synapseCountsNeeds); err != nil {
+	if _, err := needs.Check(ctx, s.Source, "Synapse", synapseCountsNeeds); err != nil {
 		return err
 	}
 	of := ""

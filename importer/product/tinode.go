@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/product/internal/markup"
+	"github.com/tidemark/tidemark/importer/product/internal/needs"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -42,16 +43,16 @@ const (
 )
 
 // tinodeNeeds are the tables whose columns the queries name.
-var tinodeNeeds = []need{
-	{table: "topics", columns: "name createdat state stateat seqid", since: map[string]string{"state": "0.16", "stateat": "0.16"}},
-	{table: "subscriptions", columns: "topic userid createdat updatedat deletedat readseqid modewant"},
-	{table: "messages", columns: "topic seqid from createdat deletedat head content"},
-	{table: "dellog", columns: "topic deletedfor low hi"},
+var tinodeNeeds = []needs.Table{
+	{Name: "topics", Columns: "name createdat state stateat seqid", Since: map[string]string{"state": "0.16", "stateat": "0.16"}},
+	{Name: "subscriptions", Columns: "topic userid createdat updatedat deletedat readseqid modewant"},
+	{Name: "messages", Columns: "topic seqid from createdat deletedat head content"},
+	{Name: "dellog", Columns: "topic deletedfor low hi"},
 }
 
 // Events reads the tables.
 func (t *Tinode) Events(ctx context.Context, p *importer.Problems, emit func(importer.Origin, *importer.Event) error) error {
-	if _, err := check(ctx, t.Source, "Tinode", tinodeNeeds); err != nil {
+	if _, err := needs.Check(ctx, t.Source, "Tinode", tinodeNeeds); err != nil {
 		return err
 	}
 	r := reading{t.Source, p, emit}
@@ -119,7 +120,7 @@ func tinodePost(f fields, e *importer.Event) bool {
 
 // Counts computes the numbers as Tinode's clients do: the numbers after the pointer.
 func (t *Tinode) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
-	if _, err := check(ctx, t.Source, "Tinode", tinodeNeeds); err != nil {
+	if _, err := needs.Check(ctx, t.Source, "Tinode", tinodeNeeds); err != nil {
 		return err
 	}
 	of := ""

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product/internal/needs"
 	"github.com/tidemark/tidemark/importer/product/internal/zulip"
 	"github.com/tidemark/tidemark/importer/source"
 )
@@ -33,21 +34,21 @@ var zulipTables = []table{
 }
 
 // zulipNeeds are the tables whose columns the queries name.
-var zulipNeeds = []need{
-	{table: "zerver_recipient", columns: "id type type_id"},
-	{table: "zerver_stream", columns: "id recipient_id deactivated date_created"},
-	{table: "zerver_userprofile", columns: "id long_term_idle last_active_message_id"},
-	{table: "zerver_subscription", columns: "recipient_id user_profile_id active is_muted", since: map[string]string{"is_muted": "2.1"}},
-	{table: "zerver_realmauditlog", columns: "id event_type event_time modified_user_id modified_stream_id"},
-	{table: "zerver_message", columns: "id sender_id recipient_id date_sent content"},
-	{table: "zerver_usermessage", columns: "user_profile_id message_id flags"},
-	{table: "zerver_archivedmessage", columns: "id sender_id recipient_id date_sent content archive_transaction_id", since: map[string]string{"archive_transaction_id": "2.1"}},
-	{table: "zerver_archivetransaction", columns: "id timestamp restored", since: map[string]string{"restored": "2.1"}},
+var zulipNeeds = []needs.Table{
+	{Name: "zerver_recipient", Columns: "id type type_id"},
+	{Name: "zerver_stream", Columns: "id recipient_id deactivated date_created"},
+	{Name: "zerver_userprofile", Columns: "id long_term_idle last_active_message_id"},
+	{Name: "zerver_subscription", Columns: "recipient_id user_profile_id active is_muted", Since: map[string]string{"is_muted": "2.1"}},
+	{Name: "zerver_realmauditlog", Columns: "id event_type event_time modified_user_id modified_stream_id"},
+	{Name: "zerver_message", Columns: "id sender_id recipient_id date_sent content"},
+	{Name: "zerver_usermessage", Columns: "user_profile_id message_id flags"},
+	{Name: "zerver_archivedmessage", Columns: "id sender_id recipient_id date_sent content archive_transaction_id", Since: map[string]string{"archive_transaction_id": "2.1"}},
+	{Name: "zerver_archivetransaction", Columns: "id timestamp restored", Since: map[string]string{"restored": "2.1"}},
 }
 
 // Events reads the tables.
 func (z *Zulip) Events(ctx context.Context, p *importer.Problems, emit func(importer.Origin, *importer.Event) error) error {
-	if _, err := check(ctx, z.Source, "Zulip", zulipNeeds); err != nil {
+	if _, err := needs.Check(ctx, z.Source, "Zulip", zulipNeeds); err != nil {
 		return err
 	}
 	r := reading{z.Source, p, emit}
@@ -103,7 +104,7 @@ func zulipPost(f fields, e *importer.Event) bool {
 
 // Counts counts the flags: Zulip stores no numbers.
 func (z *Zulip) Counts(ctx context.Context, users []string, p *importer.Problems, emit func(importer.Count) error) error {
-	if _, err := check(ctx, z.Source, "Zulip", zulipNeeds); err != nil {
+	if _, err := needs.Check(ctx, z.Source, "Zulip", zulipNeeds); err != nil {
 		return err
 	}
 	newest, of := z.newest, ""
