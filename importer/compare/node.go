@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
@@ -13,9 +12,9 @@ import (
 
 // node queries a node. Each call waits until the tokens of after are folded.
 type node struct {
-	client   queryv1connect.QueryServiceClient
-	patience time.Duration
-	after    []string
+	client  queryv1connect.QueryServiceClient
+	after   []string
+	waiting *waiting
 }
 
 // ours is Tidemark's number of a pair. known is false if the node does not have the channel.
@@ -143,9 +142,9 @@ func numbers(unread, mentions uint32) Numbers {
 const retryEvery = 200 * time.Millisecond
 
 // patient repeats a call while the node cannot answer yet: it has not folded all records of the
-// topics, or a partition moves.
+// topics, or a partition moves. It gives up once the node stands still.
 func patient[T any](ctx context.Context, n *node, ask func() (*connect.Response[T], error)) (*T, error) {
-	for until := time.Now().Add(n.patience); ; {
+	for {
 		res, err := ask()
 		if err == nil {
 			return res.Msg, nil
@@ -153,8 +152,8 @@ func patient[T any](ctx context.Context, n *node, ask func() (*connect.Response[
 		if connect.CodeOf(err) != connect.CodeUnavailable || !connect.IsWireError(err) {
 			return nil, err
 		}
-		if time.Now().After(until) {
-			return nil, fmt.Errorf("the node has not folded all records of the topics within %v: %w", n.patience, err)
+		if err := n.waiting.wait(ctx, err); err != nil {
+			return nil, err
 		}
 		select {
 		case <-ctx.Done():

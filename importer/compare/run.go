@@ -21,11 +21,14 @@ type Config struct {
 	Open func(context.Context) (importer.Counter, func(), error)
 	Node queryv1connect.QueryServiceClient
 	// Ends returns the tokens of the last records in the topics, which our numbers must include.
-	Ends     func(context.Context) ([]string, error)
+	Ends func(context.Context) ([]string, error)
+	// Position returns the tokens of the last records that the nodes have folded, as far as they are
+	// known.
+	Position func(context.Context) ([]string, error)
 	Policy   *Policy
-	Users    []string // the users to compare; none: all users
-	Sample   int      // of all users; 0: no sample
-	Patience time.Duration
+	Users    []string      // the users to compare; none: all users
+	Sample   int           // of all users; 0: no sample
+	Patience time.Duration // how long the nodes may fold nothing more of what the comparison waits for
 	Progress func(importer.Progress)
 	Line     func(*Line) error // receives each result
 
@@ -63,7 +66,7 @@ type reading struct {
 
 // Run compares. It returns the first error of the source or of the node.
 func Run(ctx context.Context, conf Config) (*Result, error) {
-	conf.problems = &importer.Problems{}
+	conf.problems, conf.Progress = &importer.Problems{}, serial(conf.Progress)
 	c := &comparison{Config: &conf, result: &Result{Buckets: map[Bucket]int{}}, pending: map[Pair]reading{}, settled: map[Pair]reading{}}
 	all, err := c.read(ctx, c.Users, c.Sample)
 	if err != nil {
@@ -89,13 +92,23 @@ func Run(ctx context.Context, conf Config) (*Result, error) {
 	return c.result, c.judge(ctx)
 }
 
+// serial lets several goroutines tell their progress.
+func serial(tell func(importer.Progress)) func(importer.Progress) {
+	var mu sync.Mutex
+	return func(p importer.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		tell(p)
+	}
+}
+
 // ask reads our numbers of the users, several at once, and calls fn for each pair.
 func (c *comparison) ask(ctx context.Context, all theirs, fn func(Pair, reading) error) error {
 	after, err := c.Ends(ctx)
 	if err != nil {
 		return err
 	}
-	n := &node{c.Node, c.Patience, after}
+	n := &node{c.Node, after, c.newWaiting(after)}
 	c.done = 0
 	group, ctx := guard.WithContext(ctx)
 	group.SetLimit(askers)
@@ -204,7 +217,7 @@ func (c *comparison) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := &node{c.Node, c.Patience, after}
+	n := &node{c.Node, after, c.newWaiting(after)}
 	open := map[Pair]*Evidence{}
 	for i, p := range sorted(c.settled) {
 		c.Progress(importer.Progress{Phase: "explaining differences", Done: int64(i), Total: int64(len(c.settled))})

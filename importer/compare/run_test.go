@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,10 @@ func run(t *testing.T, f *folded, conf Config, source *rowsOf) (lines []string, 
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	opened := 0
-	conf.Node, conf.Policy, conf.Patience = queryv1connect.NewQueryServiceClient(server.Client(), server.URL), &TablePolicy, time.Minute
+	conf.Node, conf.Policy, conf.Patience = queryv1connect.NewQueryServiceClient(server.Client(), server.URL), &TablePolicy, cmp.Or(conf.Patience, time.Minute)
+	if conf.Position == nil {
+		conf.Position = func(context.Context) ([]string, error) { return nil, errors.New("not live yet") }
+	}
 	if conf.Open == nil {
 		conf.Open = func(context.Context) (importer.Counter, func(), error) {
 			opened++

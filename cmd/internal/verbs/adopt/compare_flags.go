@@ -22,12 +22,16 @@ type compareFlags struct {
 	verbs.TopicsFlags
 	verbs.NodeFlags
 	sourceFlags
-	User []string `placeholder:"ID" help:"Only the numbers of this user; may be given several times."`
+	User  []string      `placeholder:"ID" help:"Only the numbers of this user; may be given several times."`
+	Stall time.Duration `default:"2m" placeholder:"TIME" help:"Give up once the node has folded nothing more of the topics for this long (${default}). While it still advances, the command waits for it."`
 }
 
 func (f *compareFlags) checkAll() error {
 	if err := errors.Join(f.check(), f.counted()); err != nil {
 		return err
+	}
+	if f.Stall <= 0 {
+		return fmt.Errorf("--stall %v: it must be longer than 0", f.Stall)
 	}
 	return f.Validate()
 }
@@ -37,9 +41,6 @@ var policies = map[string]*compare.Policy{
 	"table": &compare.TablePolicy, "synapse": &compare.SynapsePolicy, "mattermost": &compare.MattermostPolicy, "discourse": &compare.DiscoursePolicy,
 	"rocketchat": &compare.RocketChatPolicy, "zulip": &compare.ZulipPolicy, "tinode": &compare.TinodePolicy,
 }
-
-// patienceOfCompare is how long a node may take to fold all records in the topics.
-const patienceOfCompare = 2 * time.Minute
 
 // compare compares, and calls fn with each result. tell prints the progress; it clears the line if
 // the text is empty.
@@ -76,7 +77,8 @@ func (f *compareFlags) compare(a *verbs.App, verb string, mapping product.Mappin
 			tokens, _, err := kafkaadmin.Newest(ctx, kadm.NewClient(cl), topics.Inputs[:]...)
 			return tokens, err
 		},
-		Policy: policies[f.Product], Users: f.User, Sample: sample, Patience: patienceOfCompare,
+		Policy: policies[f.Product], Users: f.User, Sample: sample, Patience: f.Stall,
+		Position: func(ctx context.Context) ([]string, error) { return f.position(ctx, topics.Inputs[:]) },
 		Progress: tell, Line: fn,
 	})
 	if verb != "" {

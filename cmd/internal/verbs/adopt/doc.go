@@ -6,6 +6,7 @@
 //	bridge.go        follows its database
 //	compare.go       compares its numbers with ours
 //	compare_flags.go   the flags of a comparison
+//	compare_position.go  how far the nodes have folded the topics
 //	compare_follow.go  repeats a comparison
 //	heal.go          prints statements that correct its numbers
 //	serve.go         serves health and metrics
