@@ -67,8 +67,9 @@ type Event struct {
 	Threads    bool // a pointer that also reads the channel's threads; in an import, one after the newest message
 
 	// Only events of a bridge have these.
-	Next     string // the message after a pointer: it stays unread, whatever the user read or posted before
-	Explicit bool   // a message that does not read the channel for its author, because the product has a pointer of theirs
+	Next     string   // the message after a pointer: it stays unread, whatever the user read or posted before
+	More     []string // further messages of a KindSingle
+	Explicit bool     // a message that does not read the channel for its author, because the product has a pointer of theirs
 }
 
 // Origin is the place of an event in the source, for problem reports.

@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"slices"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidemark/tidemark/events"
@@ -29,6 +31,8 @@ func Live(p *Problems, o Origin, e *Event, now int64) ([]Record, error) {
 		l.message()
 	case KindPointer:
 		l.pointer()
+	case KindSingle:
+		l.singles()
 	case KindFollow, KindUnfollow, KindMute, KindUnmute:
 		l.setting()
 	}
@@ -127,6 +131,14 @@ func (l *live) pointer() {
 	l.read(at, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: read}})
 	if e.Next != "" {
 		l.read(at, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_MarkedUnread{MarkedUnread: &eventsv1.MarkedUnread{MessageId: e.Next, ThreadId: e.Thread}}})
+	}
+}
+
+// singles reads messages although older ones are unread. Tidemark ignores those that it no longer
+// has by their ids.
+func (l *live) singles() {
+	for ids := range slices.Chunk(append([]string{l.e.ID}, l.e.More...), readAtOnce) {
+		l.read(l.now, &eventsv1.ReadEvent{Kind: &eventsv1.ReadEvent_MessagesRead{MessagesRead: &eventsv1.MessagesRead{MessageIds: ids, Private: l.e.Private}}})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/product/live"
 	"github.com/tidemark/tidemark/importer/rocketchat"
 	"github.com/tidemark/tidemark/importer/source"
 	"github.com/tidemark/tidemark/internal/config"
@@ -47,7 +48,7 @@ func (c *Config) follows() []source.Followed {
 	if c.Product == rocketChat {
 		return rocketchat.Follows
 	}
-	return product.Follows(c.Product)
+	return live.Follows(c.Product)
 }
 
 // live returns the mapper of the changes.
@@ -59,13 +60,13 @@ func (c *Config) live(ctx context.Context, now source.Tables) (product.Live, err
 		}
 		return rocketchat.New(ctx, dump, time.Now())
 	}
-	live, what := product.NewLive(c.Product, now), c.Product
+	mapping, what := live.New(c.Product, now), c.Product
 	if c.Changing != nil {
-		live, what = product.NewTableLive(c.Mapping, c.Changing, now), "--mapping"
+		mapping, what = product.NewTableLive(c.Mapping, c.Changing, now), "--mapping"
 	}
-	t, tables := live.(*product.TableLive)
+	t, tables := mapping.(*product.TableLive)
 	if !tables {
-		return live, nil
+		return mapping, nil
 	}
 	err := t.Check(ctx)
 	if errors.Is(err, source.ErrUnfit) {

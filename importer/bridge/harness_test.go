@@ -105,6 +105,10 @@ func (b *bed) mapping(tables source.Tables) importer.Product {
 	switch b.product {
 	case "synapse":
 		return &product.Synapse{Source: tables}
+	case "zulip":
+		return &product.Zulip{Source: tables}
+	case "tinode":
+		return &product.Tinode{Source: tables}
 	case "discourse":
 		return &product.Discourse{Source: tables}
 	case "table":

@@ -5,9 +5,9 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// discourseChanging are the tables of Discourse's chat that a bridge follows. Mentions have rows of
+// DiscourseChanging are the tables of Discourse's chat that a bridge follows. Mentions have rows of
 // their own, which come after their message.
-var discourseChanging = map[string]Changing{
+var DiscourseChanging = map[string]Changing{
 	"chat_channels": {Gives: []string{"channels"}, By: map[string]string{"channel_id": "id"}},
 	"chat_messages": {Gives: []string{"messages"}, By: map[string]string{"channel_id": "chat_channel_id", "message_id": "id"}},
 	"chat_mentions": {Edits: []string{"messages"}, By: map[string]string{"message_id": "chat_message_id"}},
@@ -20,5 +20,5 @@ var discourseChanging = map[string]Changing{
 // newDiscourseLive returns what maps changes of Discourse's chat: a mapping as a team writes it for
 // tables of its own.
 func newDiscourseLive(now source.Tables) *TableLive {
-	return NewTableLive(Mapping(discourse.Queries), discourseChanging, now)
+	return NewTableLive(Mapping(discourse.Queries), DiscourseChanging, now)
 }

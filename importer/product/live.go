@@ -23,7 +23,21 @@ type Live interface {
 	Divisible() bool
 }
 
-// NewLive returns the mapper of a product's changes; nil if it has no bridge.
+// rowOf returns the mapping of one row for itself.
+func rowOf(as func(fields, *importer.Event) bool) func(*source.Row, *importer.Problems) (importer.Event, bool) {
+	return func(row *source.Row, p *importer.Problems) (e importer.Event, ok bool) {
+		ok = as(fields{row, p}, &e)
+		return e, ok
+	}
+}
+
+// The mappings of rows for bridges in rooms of their own.
+var (
+	TinodeTopicDeleted, TinodeMember, TinodeMute, TinodePost = rowOf(tinodeTopicDeleted), rowOf(tinodeMember), rowOf(tinodeMute), rowOf(tinodePost)
+	ZulipPost                                                = rowOf(zulipPost)
+)
+
+// NewLive returns the mapper of a product's changes; nil if this package has none.
 func NewLive(product string, now source.Tables) Live {
 	switch product {
 	case "mattermost":
@@ -34,33 +48,6 @@ func NewLive(product string, now source.Tables) Live {
 		return newDiscourseLive(now)
 	}
 	return nil
-}
-
-// follows has the tables that a bridge of a product follows.
-var follows = map[string][]source.Followed{"mattermost": mattermostFollows, "synapse": synapseFollows, "discourse": ChangingTables(discourseChanging)}
-
-// Follows returns the tables that a bridge of a product follows; none if it has no bridge.
-func Follows(product string) []source.Followed { return follows[product] }
-
-var mattermostFollows = []source.Followed{
-	{Table: "channels", Updates: true},
-	{Table: "channelmemberhistory", Updates: true},
-	{Table: "channelmembers", Updates: true},
-	{Table: "posts", Updates: true},
-	{Table: "threadmemberships", Updates: true},
-}
-
-// synapseFollows: Synapse's tables of events have no primary key, but the parts of their rows that
-// matter here do not change.
-var synapseFollows = []source.Followed{
-	{Table: "events"},
-	{Table: "event_json"},
-	{Table: "redactions"},
-	{Table: "room_memberships"},
-	{Table: "receipts_linearized", Updates: true, Full: true},
-	{Table: "push_rules", Updates: true, Full: true},
-	{Table: "push_rules_enable", Updates: true, Full: true},
-	{Table: "thread_subscriptions", Updates: true, Optional: true},
 }
 
 // remembered is the largest number of values in a memory.

@@ -106,6 +106,8 @@ func (t *TableLive) asOf(row *source.Row, by map[string]string) string {
 func (t *TableLive) value(table, column, text string) any {
 	kind := t.types[table][column]
 	switch {
+	case (kind == "json" || kind == "jsonb") && json.Valid([]byte(text)):
+		return json.RawMessage(text)
 	case strings.HasSuffix(kind, "[]") && strings.HasPrefix(text, "[") && json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	case strings.HasPrefix(kind, "timestamp") && text != "" && strings.Trim(text, "0123456789") == "":

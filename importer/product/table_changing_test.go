@@ -66,3 +66,14 @@ func TestRowsInThePlaceOfTheirTable(t *testing.T) {
 		}
 	}
 }
+
+// A row in the place of its table has the values of its columns, documents too: a query reads their
+// fields.
+func TestRowInThePlaceOfItsTable(t *testing.T) {
+	live := &TableLive{types: map[string]map[string]string{"m": {"head": "json", "data": "jsonb", "tags": "text[]", "at": "timestamp without time zone", "body": "text"}}}
+	got := live.asOf(source.NewRow("m", 1, "head", `{"to":1}`, "data", `"words"`, "tags", `["a"]`, "at", "1700000000000", "body", `{"to":1}`), nil)
+	const want = `'{"at":"2023-11-14 22:13:20.000","body":"{\"to\":1}","data":"words","head":{"to":1},"tags":["a"]}'`
+	if !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

@@ -28,6 +28,8 @@ type Change struct {
 	// Row is the row after the change. It lacks large unchanged columns. For a removed row it has
 	// only the columns that identify rows of the table.
 	Row *Row
+	// Before is an updated row before the change, nil if the table's replica identity is not FULL.
+	Before *Row
 }
 
 // Transaction has the changes of a transaction, in order.
@@ -197,11 +199,14 @@ func (s *Stream) decode(data []byte) (*Transaction, error) {
 	case *pglogrepl.BeginMessage:
 		s.open = &Transaction{ID: m.Xid, Time: m.CommitTime}
 	case *pglogrepl.InsertMessage:
-		return nil, s.add(Inserted, m.RelationID, m.Tuple)
+		return nil, s.add(Inserted, m.RelationID, m.Tuple, nil)
 	case *pglogrepl.UpdateMessage:
-		return nil, s.add(Updated, m.RelationID, m.NewTuple)
+		if m.OldTupleType != pglogrepl.UpdateMessageTupleTypeOld {
+			m.OldTuple = nil // a key alone
+		}
+		return nil, s.add(Updated, m.RelationID, m.NewTuple, m.OldTuple)
 	case *pglogrepl.DeleteMessage:
-		return nil, s.add(Removed, m.RelationID, m.OldTuple)
+		return nil, s.add(Removed, m.RelationID, m.OldTuple, nil)
 	case *pglogrepl.CommitMessage:
 		tx := s.open
 		if s.open = nil; tx == nil {
@@ -216,12 +221,30 @@ func (s *Stream) decode(data []byte) (*Transaction, error) {
 }
 
 // add adds a change to the open transaction.
-func (s *Stream) add(kind ChangeKind, id uint32, tuple *pglogrepl.TupleData) error {
+func (s *Stream) add(kind ChangeKind, id uint32, tuple, before *pglogrepl.TupleData) error {
 	r := s.relations[id]
-	if r == nil || s.open == nil || tuple == nil || len(tuple.Columns) > len(r.columns) {
+	if r == nil || s.open == nil || tuple == nil {
 		return errStream
 	}
-	row := &Row{Table: r.name, Number: int64(len(s.open.Changes) + 1)}
+	change := Change{Kind: kind}
+	var ok, okBefore bool
+	change.Row, ok = r.row(tuple, int64(len(s.open.Changes)+1))
+	if okBefore = true; before != nil {
+		change.Before, okBefore = r.row(before, change.Row.Number)
+	}
+	if !ok || !okBefore {
+		return errStream
+	}
+	s.open.Changes = append(s.open.Changes, change)
+	return nil
+}
+
+// row returns a tuple as a row. It reports false if the tuple does not fit the relation.
+func (r *relation) row(tuple *pglogrepl.TupleData, number int64) (row *Row, ok bool) {
+	row = &Row{Table: r.name, Number: number}
+	if len(tuple.Columns) > len(r.columns) {
+		return row, false
+	}
 	for i, c := range tuple.Columns {
 		switch c.DataType {
 		case pglogrepl.TupleDataTypeToast:
@@ -233,8 +256,7 @@ func (s *Stream) add(kind ChangeKind, id uint32, tuple *pglogrepl.TupleData) err
 		}
 		row.columns, row.values = append(row.columns, r.columns[i]), append(row.values, string(c.Data))
 	}
-	s.open.Changes = append(s.open.Changes, Change{kind, row})
-	return nil
+	return row, true
 }
 
 // Confirm tells the database that it may drop its log before a position.

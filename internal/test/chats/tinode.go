@@ -20,8 +20,9 @@ CREATE TABLE dellog (id serial PRIMARY KEY, topic varchar(25) NOT NULL, deletedf
 
 // Tinode is a Tinode server whose users do random things.
 type Tinode struct {
-	r   *rand.Rand
-	now int64 // Unix milliseconds
+	r     *rand.Rand
+	now   int64        // Unix milliseconds
+	clock func() int64 // nil: random times after now
 
 	Users  []int64
 	Topics []string
@@ -58,6 +59,10 @@ func PlayTinode(r *rand.Rand, begin int64, actions int) *Tinode {
 }
 
 func (s *Tinode) tick() int64 {
+	if s.clock != nil {
+		s.now = s.clock()
+		return s.now
+	}
 	s.now += 1 + s.r.Int64N(2*hour)
 	return s.now
 }

@@ -28,8 +28,9 @@ CREATE TABLE zerver_archivedmessage (id int PRIMARY KEY, sender_id int, recipien
 // Zulip is a Zulip server whose users do random things: 1 to 4 in the streams 11 and 12, the group
 // 13, and conversations of two.
 type Zulip struct {
-	r   *rand.Rand
-	now int64 // Unix milliseconds
+	r     *rand.Rand
+	now   int64        // Unix milliseconds
+	clock func() int64 // nil: random times after now
 
 	Users    []int
 	Channels []string
@@ -59,6 +60,10 @@ func PlayZulip(r *rand.Rand, begin int64, actions int) *Zulip {
 }
 
 func (z *Zulip) tick() int64 {
+	if z.clock != nil {
+		z.now = z.clock()
+		return z.now
+	}
 	z.now += 1 + z.r.Int64N(2*hour)
 	return z.now
 }

@@ -3,6 +3,7 @@ package adopt
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/importer/bridge"
@@ -14,7 +15,7 @@ import (
 type Bridge struct {
 	verbs.BrokersFlags
 	verbs.TopicsFlags
-	Product   string `arg:"" enum:"synapse,mattermost,discourse,rocketchat,table" help:"The product: synapse, mattermost, discourse, rocketchat (with --debezium), or table for a team's own tables."`
+	Product   string `arg:"" enum:"synapse,mattermost,discourse,rocketchat,zulip,tinode,table" help:"The product: synapse, mattermost, discourse, rocketchat (with --debezium), zulip, tinode, or table for a team's own tables."`
 	Source    string `required:"" placeholder:"URL|PATH" help:"The postgres:// address of the database, without a password: that is in $$PGPASSWORD or ~/.pgpass. For rocketchat the folder of the dump that was imported."`
 	Slot      string `placeholder:"NAME" help:"Replication slot that the import made."`
 	Debezium  string `placeholder:"TOPIC-PREFIX" help:"Instead of --slot: follow the topics that Debezium writes with this topic.prefix. The bridge then reads from the database only what their rows refer to."`
@@ -35,7 +36,7 @@ for each product.
 
 With --debezium it reads the topics of Debezium's connector for PostgreSQL, or for MongoDB (rocketchat), in JSON, from the same
 brokers. Start the connector first, then import without --slot (for rocketchat a dump that began after that), then start the
-bridge: it skips the changes that the import includes. Zulip and Tinode have no bridge: docs/import shows how their server writes events.
+bridge: it skips the changes that the import includes. Zulip and Tinode have a bridge with --slot only.
 
 Example:
 
@@ -60,6 +61,9 @@ func (c *Bridge) Validate() error {
 		return errors.New("no source of changes is named: name the replication slot with --slot, or the topics of Debezium with --debezium")
 	case c.Slot != "" && c.Debezium != "":
 		return errors.New("--slot and --debezium read the same changes in two ways: give only one of them")
+	}
+	if c.Debezium != "" && (c.Product == "zulip" || c.Product == "tinode") {
+		return fmt.Errorf("--debezium has no mapping for %s: name the replication slot of its import with --slot", c.Product)
 	}
 	if c.Product == "rocketchat" && c.Slot != "" {
 		return errors.New("MongoDB has no replication slots: let Debezium's connector for MongoDB write the changes, and name its topics with --debezium")

@@ -11,6 +11,7 @@ import (
 	"github.com/tidemark/tidemark/cmd/internal/verbs"
 	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/product/live"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -18,7 +19,7 @@ import (
 type sourceFlags struct {
 	Product string `arg:"" enum:"table,synapse,mattermost,discourse,rocketchat,zulip,tinode,slack" help:"The product: synapse, mattermost, discourse, rocketchat, zulip, tinode, slack, or table for a team's own tables."`
 	Source  string `required:"" placeholder:"PATH|URL" help:"A folder of files, or the postgres:// address of a database, without a password: that is in $$PGPASSWORD or ~/.pgpass."`
-	Slot    string `placeholder:"NAME" help:"Name of the import, if there are several of the same product. In a database of synapse, mattermost or discourse, or of table with live in its mapping, also the name of the replication slot from which tidemark bridge continues. Without it there is no slot, and the import's name is import."`
+	Slot    string `placeholder:"NAME" help:"Name of the import, if there are several of the same product. In a database of synapse, mattermost, discourse, zulip or tinode, or of table with live in its mapping, also the name of the replication slot from which tidemark bridge continues. Without it there is no slot, and the import's name is import."`
 	Mapping string `placeholder:"FILE" help:"YAML file with the SQL of each table, for table in a database."`
 
 	moment string // the moment of the database's snapshot
@@ -63,7 +64,7 @@ func (f *sourceFlags) follows() []source.Followed {
 		changing, _ := f.changing() // mapping reports the error
 		return product.ChangingTables(changing)
 	}
-	return product.Follows(f.Product)
+	return live.Follows(f.Product)
 }
 
 // counted returns an error if the product has no numbers.

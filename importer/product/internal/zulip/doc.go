@@ -1,4 +1,5 @@
-// Package zulip has the queries of a Zulip database.
+// Package zulip has the SQL of Zulip's tables.
 //
-//	queries.go  the queries, and their common parts
+//	queries.go  what an import and a comparison read
+//	changes.go  what a bridge looks up for changes of rows
 package zulip

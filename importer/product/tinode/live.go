@@ -1,0 +1,161 @@
+package tinode
+
+import (
+	"context"
+	"strings"
+
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/source"
+)
+
+// remembered is the largest number of users, topics or messages in a memory. A full memory forgets
+// all of them: it only saves records.
+const remembered = 200_000
+
+// Live maps the changes. Tinode writes a row of a subscription for many reasons; only its new facts
+// become events, as far as the bridge remembers.
+type Live struct {
+	now source.Tables
+
+	subscriptions map[[2]string]subscription // by topic and user
+	ended         map[string]bool            // deleted topics
+}
+
+// subscription is what a user's subscription to a topic has said so far.
+type subscription struct {
+	member, muted bool
+	read          string
+}
+
+// New returns a mapper that looks up what rows refer to in the current database.
+func New(now source.Tables) *Live {
+	return &Live{now: now, subscriptions: map[[2]string]subscription{}, ended: map[string]bool{}}
+}
+
+// Divisible reports true.
+func (*Live) Divisible() bool { return true }
+
+// change is a change of a row.
+type change struct {
+	*source.Row
+	ctx      context.Context
+	kind     source.ChangeKind
+	commit   int64
+	problems *importer.Problems
+	emit     product.Emit
+}
+
+func (c *change) send(e *importer.Event) error {
+	return c.emit(importer.Origin{Table: c.Table, Row: c.Number}, e)
+}
+
+// Transaction maps a transaction.
+func (l *Live) Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit product.Emit) error {
+	for i := range tx.Changes {
+		x := &tx.Changes[i]
+		c := &change{Row: x.Row, ctx: ctx, kind: x.Kind, commit: tx.Time.UnixMilli(), problems: p, emit: emit}
+		var err error
+		switch c.Table {
+		case "topics":
+			err = l.topic(c)
+		case "subscriptions":
+			err = l.subscription(c)
+		case "messages":
+			err = l.message(c)
+		case "dellog":
+			err = l.hidden(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// topic maps the end of a topic: its state, or the removal of its row.
+func (l *Live) topic(c *change) error {
+	e, ended := product.TinodeTopicDeleted(c.Row, c.problems)
+	if c.kind == source.Removed {
+		e, ended = importer.Event{Kind: importer.KindChannelDeleted, Channel: c.Text("name"), At: c.commit}, true
+	}
+	if !ended || l.ended[e.Channel] {
+		return nil
+	}
+	if len(l.ended) >= remembered {
+		clear(l.ended)
+	}
+	l.ended[e.Channel] = true
+	return c.send(&e)
+}
+
+// subscription maps a user's membership, pointer and mute in a topic.
+func (l *Live) subscription(c *change) error {
+	topic := groupOf(c.Text("topic"))
+	row := source.NewRow(c.Table, c.Number, "topic", topic, "userid", c.Text("userid"), "updatedat", c.Text("updatedat"),
+		"deletedat", c.Text("deletedat"), "createdat", c.Text("createdat"), "modewant", c.Text("modewant"))
+	at := [2]string{topic, c.Text("userid")}
+	was, known := l.subscriptions[at]
+	is := subscription{read: c.Text("readseqid")}
+	e, _ := product.TinodeMember(row, c.problems)
+	is.member = c.kind != source.Removed && e.Until == 0
+	if is.member != was.member || !known {
+		if e.At, e.Direct = c.commit, direct(topic); !is.member {
+			e.Kind, e.Until = importer.KindLeave, 0
+		}
+		if err := c.send(&e); err != nil {
+			return err
+		}
+	}
+	if is.member && is.read != "" && is.read != "0" && (is.read != was.read || !known || !was.member) {
+		if err := l.pointer(c, topic, was.read, is.read); err != nil {
+			return err
+		}
+	}
+	mute, muted := product.TinodeMute(row, c.problems)
+	is.muted = muted && is.member
+	if mute.At = c.commit; is.muted != was.muted || !known {
+		if !is.muted {
+			mute.Kind = importer.KindUnmute
+		}
+		if err := c.send(&mute); err != nil {
+			return err
+		}
+	}
+	if len(l.subscriptions) >= remembered {
+		clear(l.subscriptions)
+	}
+	l.subscriptions[at] = is
+	return nil
+}
+
+// message maps a message: a new one, or a deletion. An edit is a message of its own in Tinode.
+func (l *Live) message(c *change) error {
+	row := c.Row
+	if c.kind == source.Removed {
+		return c.send(&importer.Event{Kind: importer.KindDelete, Channel: row.Text("topic"), ID: row.Text("seqid"), At: c.commit})
+	}
+	e, _ := product.TinodePost(row.With("at", row.Text("createdat")).With("missing", "f"), c.problems)
+	if c.kind == source.Inserted {
+		e.Explicit = true // the author's pointer follows
+		return c.send(&e)
+	}
+	if e.Until == 0 {
+		return nil
+	}
+	return c.send(&importer.Event{Kind: importer.KindDelete, Channel: e.Channel, ID: e.ID, At: e.Until})
+}
+
+// groupOf returns the topic of a subscription: users who read a group as a channel have another name
+// for it.
+func groupOf(topic string) string {
+	if name, is := strings.CutPrefix(topic, "chn"); is {
+		return "grp" + name
+	}
+	return topic
+}
+
+// direct reports whether a topic is one whose members count all of it.
+func direct(topic string) bool {
+	return strings.HasPrefix(topic, "p2p") || strings.HasPrefix(topic, "slf")
+}

@@ -1,0 +1,76 @@
+package tinode
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/source"
+)
+
+// pointer maps a pointer. It names the newest message that the database has up to the pointer. If
+// the pointer was not further before, it also names the next message, so that nothing else decides
+// what is read: neither an older pointer nor a message of the user's own. That drops what they have
+// read singly behind it, so these reads follow.
+func (l *Live) pointer(c *change, topic, was, read string) error {
+	seq, err := strconv.ParseInt(read, 10, 32)
+	before, unknown := strconv.ParseInt(was, 10, 32)
+	if err != nil {
+		c.problems.Add(importer.Origin{Table: c.Table, Row: c.Number}, "readseqid is no number of a message: taken as none", strconv.Quote(read))
+		return nil
+	}
+	e := &importer.Event{Kind: importer.KindPointer, Channel: topic, User: c.Text("userid"), Until: c.commit}
+	if e.ID, err = l.one(c.ctx, "SELECT max(seqid) AS seqid FROM messages WHERE topic = %s AND seqid <= %d", product.Literal(topic), seq); err != nil {
+		return err
+	}
+	if e.ID == "" {
+		return nil // nothing was there to read
+	}
+	if unknown == nil && before > 0 && before <= seq {
+		return c.send(e)
+	}
+	if e.Next, err = l.one(c.ctx, "SELECT min(seqid) AS seqid FROM messages WHERE topic = %s AND seqid > %d AND deletedat IS NULL "+
+		"AND createdat <= to_timestamp(%d / 1000.0) AT TIME ZONE 'UTC'", product.Literal(topic), seq, c.commit); err != nil {
+		return err
+	}
+	if err := c.send(e); err != nil || e.Next == "" {
+		return err
+	}
+	return l.singles(c, topic, e.User, fmt.Sprintf("n > %d", seq))
+}
+
+// hidden maps messages that a user has deleted for themselves.
+func (l *Live) hidden(c *change) error {
+	user := c.Text("deletedfor")
+	if c.kind != source.Inserted || user == "" || user == "0" {
+		return nil
+	}
+	return l.singles(c, c.Text("topic"), user, "d.id = "+product.Literal(c.Text("id")))
+}
+
+// singles reads the messages that a user has deleted for themselves.
+func (l *Live) singles(c *change, topic, user, where string) error {
+	e := &importer.Event{Kind: importer.KindSingle, Channel: topic, User: user}
+	_, err := l.now.Rows(c.ctx, "dellog", fmt.Sprintf(`SELECT DISTINCT m.seqid FROM dellog d CROSS JOIN LATERAL generate_series(d.low, greatest(d.low, d.hi - 1)) n
+			JOIN messages m ON m.topic = d.topic AND m.seqid = n AND m.deletedat IS NULL AND m."from" <> d.deletedfor
+		WHERE d.topic = %s AND d.deletedfor::text = %s AND %s ORDER BY 1`, product.Literal(topic), product.Literal(user), where), func(row *source.Row) error {
+		e.More = append(e.More, row.Text("seqid"))
+		return nil
+	})
+	if err != nil || len(e.More) == 0 {
+		return err
+	}
+	e.ID, e.More = e.More[0], e.More[1:]
+	return c.send(e)
+}
+
+// one returns the number of a query; "" if it has none.
+func (l *Live) one(ctx context.Context, query string, args ...any) (seq string, err error) {
+	_, err = l.now.Rows(ctx, "messages", fmt.Sprintf(query, args...), func(row *source.Row) error {
+		seq = row.Text("seqid")
+		return nil
+	})
+	return seq, err
+}

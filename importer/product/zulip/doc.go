@@ -1,0 +1,8 @@
+// Package zulip maps the changes of a Zulip server's database to events, by the mapping of its
+// import.
+//
+//	live.go     changes by table
+//	members.go  subscriptions, mutes, and streams that end
+//	posts.go    messages, edits and deletions
+//	reads.go    flags of messages as pointers and single reads
+package zulip
