@@ -29,13 +29,15 @@ import (
 // of JavaScript, Go and Python, of each channel and thread, in totals, and by label.
 func TestRandomVectorsOfLargeChannels(t *testing.T) {
 	var vectors []jsVector
-	property := func(t *rapid.T, c *random.Case) {
-		c.Settings.FanoutLimit = rapid.SampledFrom([]uint32{0, 1, 2, 3}).Draw(t, "fan-out limit")
-		vectors = append(vectors, drivenVectors(t, c)...)
+	property := func(name string) func(*rapid.T, *random.Case) {
+		return func(t *rapid.T, c *random.Case) {
+			c.Settings.FanoutLimit = rapid.SampledFrom([]uint32{0, 1, 2, 3}).Draw(t, "fan-out limit")
+			vectors = append(vectors, named(name, c, drivenVectors(t, c))...)
+		}
 	}
 	parts := random.Folded()
-	t.Run("small", func(t *testing.T) { random.Scripts(t, 600, random.DrawMore(parts...), property) })
-	t.Run("crowds", func(t *testing.T) { random.Scripts(t, 40, random.DrawCrowdMore(parts...), property) })
+	t.Run("small", func(t *testing.T) { random.Scripts(t, 600, random.DrawMore(parts...), property(t.Name())) })
+	t.Run("crowds", func(t *testing.T) { random.Scripts(t, 40, random.DrawCrowdMore(parts...), property(t.Name())) })
 	if t.Failed() {
 		return
 	}
@@ -175,5 +177,5 @@ func compareInGo(t *testing.T, vectors []jsVector) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	compared(t, vectors, program, "-test.run=^TestRandomVectors$")
+	compared(t, "Go", vectors, program, "-test.run=^TestRandomVectors$")
 }

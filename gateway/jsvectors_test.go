@@ -66,9 +66,10 @@ type jsMarks struct {
 // when it is to read all.
 func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
 	var vectors []jsVector
+	name := t.Name()
 	random.Scripts(t, 500, random.DrawMore(random.Folded()...), func(t *rapid.T, c *random.Case) {
 		c.Settings.FanoutLimit = 1000 // every count is in the deltas, none needs a question
-		vectors = append(vectors, vectorsOf(t, c)...)
+		vectors = append(vectors, named(name, c, vectorsOf(t, c))...)
 	})
 	if len(vectors) < 100 {
 		t.Fatalf("only %d users", len(vectors))
@@ -77,11 +78,19 @@ func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
 	compareInPython(t, vectors)
 }
 
+// named gives vectors the name of their script: it repeats them.
+func named(test string, c *random.Case, vectors []jsVector) []jsVector {
+	for i := range vectors {
+		vectors[i].Name = fmt.Sprintf("seed %d of %s, user %s", c.Seed, test, vectors[i].Name)
+	}
+	return vectors
+}
+
 // compareInNode has the JavaScript client take vectors.
 func compareInNode(t *testing.T, vectors []jsVector) {
 	t.Helper()
 	readAll(t, "../clients/js/*/*.js")
-	compared(t, vectors, testkit.Program(t, "node"), "--no-warnings", "../clients/js/vectors/compare.js")
+	compared(t, "JavaScript", vectors, testkit.Program(t, "node"), "--no-warnings", "../clients/js/vectors/compare.js")
 }
 
 // compareInPython has the Python client take vectors.
@@ -97,11 +106,12 @@ func compareInPython(t *testing.T, vectors []jsVector) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compared(t, vectors, python, "-B", "../clients/python/vectors/compare.py")
+	compared(t, "Python", vectors, python, "-B", "../clients/python/vectors/compare.py")
 }
 
-// compared runs a program with vectors on its standard input, and wants it to agree with all.
-func compared(t *testing.T, vectors []jsVector, program string, args ...string) {
+// compared runs a client's program with vectors on its standard input, and wants it to agree with
+// all. If it does not, the error names the client and the seed, and the vector is kept in a file.
+func compared(t *testing.T, client string, vectors []jsVector, program string, args ...string) {
 	t.Helper()
 	data, err := json.Marshal(vectors)
 	if err != nil {
@@ -113,8 +123,34 @@ func compared(t *testing.T, vectors []jsVector, program string, args ...string) 
 	cmd.Stdin = bytes.NewReader(data)
 	out, err := cmd.CombinedOutput()
 	if want := fmt.Sprintf("%d vectors\n", len(vectors)); err != nil || !strings.HasPrefix(string(out), want) {
-		t.Fatalf("%v: %.6000s\nwant %s", err, out, want)
+		file, n := keepVectors(t, vectors, string(out))
+		t.Errorf("the %s client differs: %v\n%.6000s\nwant %s%d of the vectors stays in %s: the standard input of %s %s",
+			client, err, out, want, n, file, program, strings.Join(args, " "))
 	}
+}
+
+// keepVectors writes the vector that a client's output names into a file that stays, or all vectors
+// if it names none. It returns how many.
+func keepVectors(t *testing.T, vectors []jsVector, out string) (file string, n int) {
+	t.Helper()
+	if i := slices.IndexFunc(vectors, func(v jsVector) bool { return strings.Contains(out, v.Name+": ") }); i >= 0 {
+		vectors = vectors[i : i+1]
+	}
+	data, err := json.Marshal(vectors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.CreateTemp("", "tidemark-vectors-*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return f.Name(), len(vectors)
 }
 
 // readAll reads files, so that go test runs this again once one has changed.

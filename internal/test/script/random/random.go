@@ -22,6 +22,7 @@ const (
 type Case struct {
 	Settings projections.Settings
 	Log      script.Log
+	Seed     uint64 // rapid's, which draws it first; set by Scripts
 }
 
 // String returns the case as a story of a golden file.

@@ -35,8 +35,11 @@ func Scripts(t *testing.T, n int, draw func(*rapid.T) *Case, property func(*rapi
 	}
 	first, _ := strconv.ParseUint(seed, 10, 64)
 	t.Logf("%d scripts, seeds %d to %d", n, first, first+uint64(n)*uint64(n-1)/2)
+	next, i := first, uint64(0)
 	rapid.Check(t, func(t *rapid.T) {
+		next, i = next+i, i+1
 		c := draw(t)
+		c.Seed = next
 		t.Logf("script:\n%s", c)
 		property(t, c)
 	})
