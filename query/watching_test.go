@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
@@ -20,7 +21,9 @@ type watching struct {
 	err      chan error
 
 	channels map[string]*queryv1.ChannelUnread
+	threads  map[string]*queryv1.ThreadUnread // channel, NUL, thread
 	totals   *queryv1.Totals
+	labels   map[string]*queryv1.Totals
 	seen     position.After
 }
 
@@ -70,14 +73,24 @@ func (w *watching) apply(m *queryv1.WatchUnreadResponse) {
 	testTopics.Merge(w.seen, m.AsOf)
 	switch e := m.Event.(type) {
 	case *queryv1.WatchUnreadResponse_Snapshot:
-		w.channels = map[string]*queryv1.ChannelUnread{}
+		w.channels, w.threads, w.labels = map[string]*queryv1.ChannelUnread{}, map[string]*queryv1.ThreadUnread{}, map[string]*queryv1.Totals{}
 		for _, c := range e.Snapshot.Channels {
 			w.channels[c.ChannelId] = c
 		}
+		for _, t := range e.Snapshot.Threads {
+			w.threads[t.ChannelId+"\x00"+t.ThreadId] = t
+		}
 		w.totals = e.Snapshot.Totals
+		maps.Copy(w.labels, e.Snapshot.TotalsByLabel)
 	case *queryv1.WatchUnreadResponse_Update:
-		w.channels[e.Update.Channel.ChannelId] = e.Update.Channel
+		if c := e.Update.Channel; c != nil {
+			w.channels[c.ChannelId] = c
+		}
+		if t := e.Update.Thread; t != nil {
+			w.threads[t.ChannelId+"\x00"+t.ThreadId] = t
+		}
 		w.totals = e.Update.Totals
+		maps.Copy(w.labels, e.Update.TotalsByLabel)
 	}
 }
 
