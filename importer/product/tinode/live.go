@@ -9,47 +9,6 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// remembered is the largest number of users, topics or messages in a memory. A full memory forgets
-// all of them: it only saves records.
-const remembered = 200_000
-
-// Live maps the changes. Tinode writes a row of a subscription for many reasons; only its new facts
-// become events, as far as the bridge remembers.
-type Live struct {
-	now source.Tables
-
-	subscriptions map[[2]string]subscription // by topic and user
-	ended         map[string]bool            // deleted topics
-}
-
-// subscription is what a user's subscription to a topic has said so far.
-type subscription struct {
-	member, muted bool
-	read          string
-}
-
-// New returns a mapper that looks up what rows refer to in the current database.
-func New(now source.Tables) *Live {
-	return &Live{now: now, subscriptions: map[[2]string]subscription{}, ended: map[string]bool{}}
-}
-
-// Divisible reports true.
-func (*Live) Divisible() bool { return true }
-
-// change is a change of a row.
-type change struct {
-	*source.Row
-	ctx      context.Context
-	kind     source.ChangeKind
-	commit   int64
-	problems *importer.Problems
-	emit     product.Emit
-}
-
-func (c *change) send(e *importer.Event) error {
-	return c.emit(importer.Origin{Table: c.Table, Row: c.Number}, e)
-}
-
 // Transaction maps a transaction.
 func (l *Live) Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit product.Emit) error {
 	for i := range tx.Changes {

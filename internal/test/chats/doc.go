@@ -13,5 +13,7 @@
 //	rocketchat.go      users of a Rocket.Chat server, and its dump
 //	slack.go           users of a Slack workspace, and its export
 //	tinode.go          users of a Tinode server, and its tables
+//	tinode_changes.go  the same, as changes of its database
 //	zulip.go           users of a Zulip server, and its tables
+//	zulip_changes.go  the same, as changes of its database
 package chats
