@@ -10,6 +10,7 @@
 //	internal/interest    the shards that have a channel
 //	internal/reads       events from frames of clients
 //	internal/receipts    receipts that wait for the next frame
+//	internal/skips       log lines about records that the feed skips
 //	internal/wire        a device's socket, its queue, and the order of writes
 //	internal/admission   who may connect; internal/shown: whether clients show the right badge
 //	internal/presence    users with a socket at any gateway, and messages queued for others

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/events/eventsv1"
+	"github.com/tidemark/tidemark/gateway/internal/skips"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/inflate"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
@@ -64,9 +65,10 @@ func (g *Gateway) session(ctx context.Context) error {
 	g.begin(kafkaadmin.Offsets(from[g.cfg.Topics.Messages]))
 	g.setFeed(nil)
 
-	var d decoder
+	d := decoder{skipped: skips.New(g.cfg.Logger, g.cfg.Now)}
+	defer d.skipped.End()
 	for {
-		fetches := cl.PollRecords(ctx, 10_000)
+		fetches := d.skipped.Poll(ctx, func(ctx context.Context) kgo.Fetches { return cl.PollRecords(ctx, 10_000) })
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -74,7 +76,7 @@ func (g *Gateway) session(ctx context.Context) error {
 		fetches.EachError(func(topic string, p int32, err error) {
 			// A batch of messages that is too large to decompress has stopped its owner. The
 			// gateway waits for nothing there.
-			if broken == nil && !inflate.Deferred(err) && (topic != g.cfg.Topics.Messages || !inflate.PassOver(cl, err, g.cfg.Logger)) {
+			if broken == nil && !skips.Woken(topic, err) && !inflate.Deferred(err) && (topic != g.cfg.Topics.Messages || !inflate.PassOver(cl, err, g.cfg.Logger)) {
 				broken = fmt.Errorf("topic %s, partition %d: %w", topic, p, inflate.InWords(err, inflate.Limit(cl)))
 			}
 		})
@@ -114,6 +116,7 @@ type decoder struct {
 	message events.Message
 	delta   events.UnreadDelta
 	record  events.ChannelRecord
+	skipped *skips.Log
 	traced  *trace.Path // of what is being taken; nil: its traces are not followed
 }
 
@@ -133,7 +136,7 @@ func (g *Gateway) take(fetches kgo.Fetches, d *decoder) {
 			ft.EachRecord(func(r *kgo.Record) {
 				if err := step.apply(r, d); err != nil {
 					g.metrics.bad.Inc()
-					g.cfg.Logger.Warn("a record was skipped", "topic", r.Topic, "partition", r.Partition, "offset", r.Offset, "err", err)
+					d.skipped.Add(r, err)
 				}
 			})
 		})

@@ -80,3 +80,43 @@ func TestShardsAreIndependent(t *testing.T) {
 		t.Error("the delta of a user who is here was not decoded")
 	}
 }
+
+// Values are decoded before a shard's lock is taken, of channels that every shard has too: a value
+// that cannot be decoded is passed over although all locks are held.
+func TestDecodingNeedsNoShard(t *testing.T) {
+	g := bare()
+	g.cfg.Now = time.Now
+	g.hubs = newHubs(4, g.alarms)
+	for _, h := range g.hubs.list {
+		h.locked(func() { h.channelOf("general") })
+	}
+	if n := g.hubs.interest.Of([]byte("general")); n != 1<<4-1 {
+		t.Fatalf("shards that have the channel: %b", n)
+	}
+	var d decoder
+	for _, c := range []struct {
+		what string
+		take func(*kgo.Record, *decoder) error
+		good []byte // a value that is not of this channel's record, yet decodes; nil: none is tried
+		bad  bool   // an error is returned
+	}{
+		{"a message", g.takeMessage, []byte(`{"channel_id":"nobody's","message_posted":{"message_id":"m","sender_id":"ann"}}`), false},
+		{"a channel's record", g.takeChannel, nil, true},
+		{"receipts", g.takeReceipts, nil, true},
+	} {
+		unheld(t, "the decoding of "+c.what, g.hubs.list, func() {
+			if err := c.take(&kgo.Record{Key: []byte("general"), Value: []byte{0xff}}, &d); err != nil != c.bad {
+				t.Errorf("%s that cannot be decoded: %v", c.what, err)
+			}
+			if c.good == nil {
+				return
+			}
+			if err := c.take(&kgo.Record{Key: []byte("nobody's"), Value: c.good, Offset: 6}, &d); err != nil || string(d.message.ChannelID) != "nobody's" {
+				t.Errorf("%s of a channel that no shard has: %v, decoded %q", c.what, err, d.message.ChannelID)
+			}
+		})
+	}
+	if seen := g.seen[0].Load(); seen != 7 {
+		t.Errorf("seen up to %d, want 7", seen)
+	}
+}
