@@ -94,7 +94,7 @@ func discourseThreadPointer(f fields, e *importer.Event) bool {
 		Kind: importer.KindPointer, Channel: f.Text("channel_id"), User: f.Text("user_id"), Thread: f.Text("original_message_id"),
 		ID: f.Text("last_read_message_id"), Until: f.at("updated_at"),
 	}
-	return e.ID != ""
+	return e.ID != "" && e.Thread != "" // without its thread it would be a pointer of the channel
 }
 
 // quietThreads are the levels at which replies do not count: muted and normal.

@@ -22,7 +22,8 @@ const pointers = `SELECT u.chat_channel_id AS channel_id, u.user_id, NULL::bigin
 		FROM user_chat_channel_memberships u WHERE u.last_read_message_id IS NOT NULL
 	UNION ALL SELECT t.channel_id, u.user_id, t.original_message_id, u.thread_id, (SELECT max(x.id) FROM chat_messages x
 			WHERE x.chat_channel_id = t.channel_id AND x.id <= u.last_read_message_id)
-		FROM user_chat_thread_memberships u JOIN chat_threads t ON t.id = u.thread_id WHERE u.last_read_message_id IS NOT NULL`
+		FROM user_chat_thread_memberships u JOIN chat_threads t ON t.id = u.thread_id
+		WHERE u.last_read_message_id IS NOT NULL AND t.original_message_id IS NOT NULL`
 
 // messages has the messages. One whose author was removed counts for nobody.
 const messages = `SELECT m.chat_channel_id AS channel_id, m.id AS message_id, m.user_id AS sender_id, m.created_at AS posted_at, m.deleted_at, m.message AS body,
