@@ -87,6 +87,7 @@ lint: ## gofmt, go vet, golangci-lint, builds for macOS and Windows, and a check
 	if [[ -n $$unformatted ]]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
 	cd tools/chart && $(GO) vet .
+	cd tools/image && $(GO) vet .
 	cd client && $(GO) vet -tags=node ./...
 	$(LINT) run $(PACKAGES)
 	cd client && $(GO) tool -modfile=../tools/golangci.mod golangci-lint run --build-tags=node ./...
@@ -109,7 +110,7 @@ bench-compare: build test-tools ## run the benches ARGS of commit BASE and of th
 ##@ Make
 
 .PHONY: release
-release: ## write dist: static, stripped, reproducible binaries for Linux and macOS, packages, bills of materials, checksums
+release: ## write dist: static, stripped, reproducible binaries for Linux and macOS, packages, a container image, bills of materials, checksums
 	$(GO) run ./internal/test/release -version $(VERSION)
 
 .PHONY: docs
@@ -139,6 +140,7 @@ test-tools:
 	python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv); \
 	command -v redis-server >/dev/null || missing+=(redis-server); \
 	command -v postgres >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || missing+=(postgresql); \
+	command -v rpm >/dev/null || missing+=(rpm); \
 	command -v promtool >/dev/null || missing+=(prometheus); \
 	command -v node >/dev/null || missing+=(nodejs); \
 	command -v npm >/dev/null || missing+=(npm); \

@@ -12,6 +12,7 @@ const (
 	PathSnapshots  = "/admin/snapshots"  // POST SnapshotsRequest: Events, one JSON object a line, the last with End
 	PathAt         = "/admin/at"         // POST, below it: the query API, as of the moment in the header travel.HeaderAt
 	PathDiff       = "/admin/diff"       // POST travel.Question: travel.Diff
+	PathLogLevel   = "/admin/log-level"  // GET: obs.LevelState; PUT LogLevelRequest: obs.LevelState
 )
 
 // About describes a node.
@@ -64,4 +65,13 @@ type Taken struct {
 	Stats     snapshot.Stats     `json:"stats"`
 	Unchanged bool               `json:"unchanged,omitempty"` // a snapshot of this position existed already
 	Empty     bool               `json:"empty,omitempty"`     // nothing was ever folded there, so no snapshot is taken
+}
+
+// UsualLevel is the name of the level that --log-level chose.
+const UsualLevel = "usual"
+
+// LogLevelRequest changes the lowest level of log lines.
+type LogLevelRequest struct {
+	Level string `json:"level"`         // debug, info, warn, error or UsualLevel
+	For   string `json:"for,omitempty"` // a duration, such as 10m, after which the usual level applies again; empty: until the node ends
 }

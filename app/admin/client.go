@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tidemark/tidemark/app/travel"
+	"github.com/tidemark/tidemark/internal/obs"
 )
 
 // Client calls a node.
@@ -57,6 +58,18 @@ func (c *Client) Snapshots(ctx context.Context, q SnapshotsRequest, fn func(Even
 			return err
 		}
 	}
+}
+
+// LogLevel asks for the node's log level.
+func (c *Client) LogLevel(ctx context.Context) (obs.LevelState, error) {
+	var s obs.LevelState
+	return s, c.call(ctx, http.MethodGet, PathLogLevel, nil, &s)
+}
+
+// SetLogLevel changes the node's log level.
+func (c *Client) SetLogLevel(ctx context.Context, q LogLevelRequest) (obs.LevelState, error) {
+	var s obs.LevelState
+	return s, c.call(ctx, http.MethodPut, PathLogLevel, q, &s)
 }
 
 // Diff asks what changed for a user between two moments.
@@ -109,6 +122,9 @@ func (c *Client) send(ctx context.Context, method, path string, q any) (io.ReadC
 	var f failure
 	if err := json.NewDecoder(io.LimitReader(res.Body, maxBody)).Decode(&f); err != nil || f.Message == "" {
 		return nil, fmt.Errorf("%s%s answers %s: is it a node, and of this version?", c.URL, path, res.Status)
+	}
+	if res.StatusCode == http.StatusNotFound && path == PathLogLevel {
+		return nil, fmt.Errorf("%s has no log level to change: is it of this version, and is this its --admin-listen address, if it has one?", c.URL)
 	}
 	if res.StatusCode == http.StatusNotFound {
 		return nil, fmt.Errorf("%s has no stores: name a node with the role processor (%s)", c.URL, f.Message)

@@ -6,6 +6,7 @@
 //	admin.go     requests and answers
 //	handler.go   the node's side
 //	profiles.go  profiles, on a listener of their own
+//	loglevel.go  the level of the log
 //	client.go    the callers' side
 //
 // Its callers can read everything. So with keys they need a token of scope admin or service, and no

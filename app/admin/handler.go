@@ -36,7 +36,8 @@ type Node interface {
 	Snapshot(ctx context.Context, partition int32, o snapshot.CreateOptions) (*snapshot.Manifest, snapshot.Stats, error)
 }
 
-// Config configures a Handler. Node, DataDir and Logger must be set.
+// Config configures a Handler. Node, DataDir and Logger must be set; for Profiles and LogLevel only
+// Logger.
 type Config struct {
 	Node      Node
 	DataDir   string
@@ -45,6 +46,7 @@ type Config struct {
 	Audit     *audit.Log      // nil: calls are not recorded
 	Past      *travel.Guide   // answers about the past; nil: nothing does
 	Stopping  context.Context // done when the node begins to stop; nil: never
+	Level     *obs.Level      // of Logger, for LogLevel
 	Logger    *slog.Logger
 }
 

@@ -42,6 +42,8 @@ type Config struct {
 
 	Build  obs.Build
 	Logger *slog.Logger // nil: nowhere
+	// LogLevel is as in node.Config.
+	LogLevel *obs.Level
 }
 
 func (c Config) withDefaults() Config {

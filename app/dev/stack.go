@@ -99,7 +99,7 @@ func Start(ctx context.Context, c Config) (_ *Stack, err error) {
 		Kafka: kafka, Redis: config.Redis{URL: s.RedisURL}, Group: "tidemark", DataDir: filepath.Join(s.DataDir, "state"),
 		Verifier: c.Verifier, Gateway: c.Gateway, Settings: c.Settings, ThreadsAlways: c.ThreadsAlways, RedisValues: c.RedisValues, RedisKeys: c.RedisKeys, Advertise: s.URL, Listener: httpLn, Memory: c.Memory, UI: s.page(chat), Edge: edge.Config{Hosts: c.Hosts}, Audit: c.Audit,
 		Snapshots: snapshots, SnapshotEvery: c.SnapshotEvery,
-		Build: c.Build, Logger: c.Logger,
+		Build: c.Build, Logger: c.Logger, LogLevel: c.LogLevel,
 	})
 	if err != nil {
 		return nil, err

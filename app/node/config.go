@@ -110,6 +110,8 @@ type Config struct {
 
 	Build  obs.Build
 	Logger *slog.Logger
+	// LogLevel is the level of Logger. If it is set, operators may change it while the node runs.
+	LogLevel *obs.Level
 }
 
 // CloseListeners closes the listeners of a node that could not be made.

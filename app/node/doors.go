@@ -114,8 +114,12 @@ func (n *Node) adminHandler() http.Handler {
 	return mux
 }
 
-// serveAdmin adds the paths of a node that has stores.
+// serveAdmin adds the paths for operators: those about stores, if the node has some, and the level
+// of the log.
 func (n *Node) serveAdmin(mux *http.ServeMux) {
+	if n.cfg.LogLevel != nil {
+		mux.Handle(admin.PathLogLevel, edge.Lasting(admin.LogLevel(n.adminConfig()), streamWrite))
+	}
 	if n.cfg.Roles.Has(config.RoleProcessor) {
 		mux.Handle("/admin/", edge.Lasting(admin.Handler(n.adminConfig()), streamWrite))
 	}
@@ -123,7 +127,7 @@ func (n *Node) serveAdmin(mux *http.ServeMux) {
 
 func (n *Node) adminConfig() admin.Config {
 	c := admin.Config{Node: n.processor, DataDir: n.cfg.DataDir, Verifier: n.cfg.Verifier, Audit: n.cfg.Audit, Past: n.past, Stopping: n.stopping,
-		Logger: n.cfg.Logger.With("role", "admin")}
+		Level: n.cfg.LogLevel, Logger: n.cfg.Logger.With("role", "admin")}
 	if n.cfg.Snapshots != nil {
 		c.Snapshots = n.cfg.Snapshots.String()
 	}

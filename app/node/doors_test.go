@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/edge"
+	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/test/authtest"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/query"
@@ -105,7 +106,11 @@ func TestTheAdminScopeIsAskedFor(t *testing.T) {
 	topics := env.Topics(t, 1)
 	start := func(l net.Listener) *running {
 		c := options(t, env, topics, testkit.UniqueName(t, "node"), config.RoleProcessor, config.RoleQuery)
-		c.Verifier, c.AdminListener = authtest.Verifier(t), l
+		level, err := obs.NewLevel("info")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Verifier, c.AdminListener, c.LogLevel = authtest.Verifier(t), l, level
 		return run(t, c)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -137,9 +142,9 @@ func TestTheAdminScopeIsAskedFor(t *testing.T) {
 		return res.StatusCode, string(b)
 	}
 	paths := map[string][]string{
-		one.url: {"/admin/", "/admin/partitions", "/admin/checkpoint", "/admin/snapshots", "/admin/nowhere"},
+		one.url: {"/admin/", "/admin/partitions", "/admin/checkpoint", "/admin/snapshots", "/admin/log-level", "/admin/nowhere"},
 		apart: {
-			"/admin/", "/admin/partitions", "/admin/checkpoint", "/admin/snapshots", "/admin/nowhere", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/heap",
+			"/admin/", "/admin/partitions", "/admin/checkpoint", "/admin/snapshots", "/admin/log-level", "/admin/nowhere", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/heap",
 			"/debug/pprof/goroutine?debug=2", "/debug/pprof/symbol", "/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=1", "/debug/pprof/nowhere",
 		},
 	}
@@ -162,7 +167,7 @@ func TestTheAdminScopeIsAskedFor(t *testing.T) {
 		}
 	}
 	admin := authtest.Scoped(t, "ops", "admin")
-	for _, url := range []string{one.url + "/admin/partitions", apart + "/admin/partitions", apart + "/debug/pprof/heap", apart + "/debug/pprof/cmdline"} {
+	for _, url := range []string{one.url + "/admin/partitions", one.url + "/admin/log-level", apart + "/admin/log-level", apart + "/admin/partitions", apart + "/debug/pprof/heap", apart + "/debug/pprof/cmdline"} {
 		if status, text := asks(http.MethodGet, url, admin); status != http.StatusOK {
 			t.Errorf("%s by admin: %d %s", url, status, text)
 		}

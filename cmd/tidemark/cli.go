@@ -59,6 +59,7 @@ type cli struct {
 	Token       tokenCmd         `cmd:"" help:"Make a token for a caller of a node with keys."`
 	Context     contexts.Cmd     `cmd:"" help:"Name nodes, and choose the one to query."`
 	Config      configCmd        `cmd:"" help:"Check the configuration of a node before it starts."`
+	LogLevel    logLevelCmd      `cmd:"" help:"Print or change the log level of a running node."`
 	Bench       benchCmd         `cmd:"" help:"Measure this machine."`
 	ExplainCode explainCodeCmd   `cmd:"" help:"Print the runbook's section for a code, such as TM017."`
 	Completion  completionCmd    `cmd:"" help:"Print a script that completes commands in a shell."`

@@ -90,7 +90,11 @@ const devPatience = 5 * time.Second
 
 // Run runs the stack until it is interrupted.
 func (c *devCmd) Run(a *verbs.App) error {
-	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
+	level, err := obs.NewLevel(c.LogLevel)
+	if err != nil {
+		return err
+	}
+	log, err := obs.NewLoggerAt(a.Stderr, c.LogFormat, level)
 	if err != nil {
 		return err
 	}
@@ -108,7 +112,7 @@ func (c *devCmd) Run(a *verbs.App) error {
 		Movable: movable, Listen: c.Listen, KafkaListen: c.KafkaListen, RedisListen: c.RedisListen, DataDir: c.DataDir,
 		Partitions: c.Partitions, Settings: c.Settings(), ThreadsAlways: c.always(), RedisValues: c.RedisValues, RedisKeys: c.RedisKeys, Memory: c.Memory, SnapshotEvery: time.Minute, Demo: !c.NoDemo, DemoSeed: c.DemoSeed, Hosts: c.Hosts, Audit: auditLog,
 		Gateway: gateway.Config{Origins: c.Origins, LoopbackOrigins: true},
-		Build:   a.Build, Logger: log,
+		Build:   a.Build, Logger: log, LogLevel: level,
 	})
 	if err != nil {
 		return err

@@ -133,7 +133,11 @@ func (c *gatewayCmd) Validate() error {
 
 // Run runs a gateway until it is interrupted.
 func (c *gatewayCmd) Run(a *verbs.App) error {
-	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
+	level, err := obs.NewLevel(c.LogLevel)
+	if err != nil {
+		return err
+	}
+	log, err := obs.NewLoggerAt(a.Stderr, c.LogFormat, level)
 	if err != nil {
 		return err
 	}
@@ -171,7 +175,7 @@ func (c *gatewayCmd) Run(a *verbs.App) error {
 	settings.ReceiptLimit = c.ReceiptLimit
 	nc := node.Config{
 		Roles: roles, Kafka: kafka, Redis: redis, Group: c.Group, Topics: c.Topics(),
-		Settings: settings, Listener: ln, TLS: served, PeerTLS: peers, Patience: verbs.Patience, Build: a.Build, Logger: log,
+		Settings: settings, Listener: ln, TLS: served, PeerTLS: peers, Patience: verbs.Patience, Build: a.Build, Logger: log, LogLevel: level,
 		Verifier: verifier, SessionTimeout: c.SessionTimeout,
 		Peers: proof, Audit: auditLog, Gateway: c.gateway(c.Origins), Traces: c.traces(),
 	}

@@ -22,6 +22,7 @@
 //	verify.go       compares stores and Redis with the topics
 //	verify_node.go  the same beside a running node
 //	reshard.go      moves to another number of partitions
+//	log_level.go    the log level of a running node
 //	token.go        makes a token
 //	bench.go        measures this machine
 //	explain_code.go  prints the runbook's section for a code

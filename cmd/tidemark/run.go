@@ -131,11 +131,15 @@ func (c *runCmd) Validate() error {
 
 // Run runs a node until it is interrupted.
 func (c *runCmd) Run(a *verbs.App) error {
-	log, err := obs.NewLogger(a.Stderr, c.LogFormat, c.LogLevel)
+	level, err := obs.NewLevel(c.LogLevel)
 	if err != nil {
 		return err
 	}
-	nc := node.Config{Logger: log, Build: a.Build}
+	log, err := obs.NewLoggerAt(a.Stderr, c.LogFormat, level)
+	if err != nil {
+		return err
+	}
+	nc := node.Config{Logger: log, LogLevel: level, Build: a.Build}
 	for _, s := range c.settingsOf(a, &nc) {
 		if err := s.set(); err != nil {
 			return err

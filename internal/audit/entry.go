@@ -42,6 +42,7 @@ type Entry struct {
 	Why     string    `json:"why,omitempty"`    // the error that a refused caller got
 	Events  int       `json:"events,omitempty"` // how many events the call publishes
 	Erased  []string  `json:"erased,omitempty"` // users, in the order of the call
+	Level   string    `json:"level,omitempty"`  // the log level that the call chose, and for how long
 	Request string    `json:"request_id,omitempty"`
 }
 

@@ -10,10 +10,10 @@ import (
 // heardKey finds a *heard in the context of a request.
 type heardKey struct{}
 
-// heard is the caller and the refusal that a handler records while it answers a request.
+// heard is what a handler records while it answers a request.
 type heard struct {
-	id  auth.Identity
-	why string
+	id         auth.Identity
+	why, level string
 }
 
 // Heard records the caller of a request that Handler serves, and the reason of a refusal; empty if
@@ -21,6 +21,13 @@ type heard struct {
 func Heard(ctx context.Context, id auth.Identity, why string) {
 	if h, is := ctx.Value(heardKey{}).(*heard); is {
 		h.id, h.why = id, why
+	}
+}
+
+// HeardLevel records the log level that a request which Handler serves has chosen.
+func HeardLevel(ctx context.Context, level string) {
+	if h, is := ctx.Value(heardKey{}).(*heard); is {
+		h.level = level
 	}
 }
 
@@ -44,7 +51,7 @@ func Handler(l *Log, kind func(*http.Request) Kind, what func(*http.Request) str
 				return
 			}
 			e := Of(r.Context(), k, what(r), r.RemoteAddr).By(h.id)
-			e.Outcome, e.Why = outcome, h.why
+			e.Outcome, e.Why, e.Level = outcome, h.why, h.level
 			l.Note(e)
 		}()
 		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), heardKey{}, h)))

@@ -18,10 +18,15 @@ const (
 // Warnings have the code of their error. Lines that are logged with the context of a request have
 // its id.
 func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", level)
+	l, err := NewLevel(level)
+	if err != nil {
+		return nil, err
 	}
+	return NewLoggerAt(w, format, l)
+}
+
+// NewLoggerAt is NewLogger with a level that may change.
+func NewLoggerAt(w io.Writer, format string, l *Level) (*slog.Logger, error) {
 	o := &slog.HandlerOptions{Level: l}
 	switch format {
 	case FormatText:

@@ -1,12 +1,13 @@
 // Command release builds the archives of a release: for each platform a static binary, packed with
-// the licence and the changelog, its bill of materials, for Linux packages, and the checksums of all files. `make
-// release` calls it. The same commit and the same Go give the same bytes, wherever and whenever
-// they are built.
+// the licence and the changelog, its bill of materials, for Linux packages, the container image, and
+// the checksums of all files. `make release` calls it. The same commit and the same Go give the same
+// bytes, wherever and whenever they are built.
 //
 //	main.go     the flags, and the steps
 //	build.go    builds a binary
 //	archive.go  packs it, and writes checksums
 //	package.go  makes packages for Debian's and Red Hat's relatives
+//	image.go    makes the container image
 package main
 
 import (
@@ -31,22 +32,23 @@ func main() {
 	out := flag.String("out", "dist", "folder for the files")
 	sbom := flag.String("sbom", "go tool -modfile=tools/cyclonedx.mod cyclonedx-gomod", "command that makes bills of materials")
 	nfpm := flag.String("nfpm", "go tool -modfile=tools/nfpm.mod nfpm", "command that makes packages")
+	image := flag.String("image", "go run -C tools/image .", "command that makes the container image")
 	flag.Parse()
 	if *version == "" || flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "usage: release -version NAME [-out FOLDER] [-sbom COMMAND] [-nfpm COMMAND], at the root of the tree")
+		fmt.Fprintln(os.Stderr, "usage: release -version NAME [-out FOLDER] [-sbom COMMAND] [-nfpm COMMAND] [-image COMMAND], at the root of the tree")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := release(ctx, *version, *out, strings.Fields(*sbom), packager{strings.Fields(*nfpm), "."}); err != nil {
+	if err := release(ctx, *version, *out, strings.Fields(*sbom), packager{strings.Fields(*nfpm), "."}, imager{strings.Fields(*image), "."}); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
 // release writes the files of all platforms into a folder that it empties first.
-func release(ctx context.Context, version, out string, sbom []string, packages packager) error {
-	at, err := commitTime(ctx)
+func release(ctx context.Context, version, out string, sbom []string, packages packager, images imager) error {
+	commit, at, err := head(ctx)
 	if err != nil {
 		return err
 	}
@@ -59,6 +61,8 @@ func release(ctx context.Context, version, out string, sbom []string, packages p
 	}
 	defer os.RemoveAll(scratch)
 	var files []string
+	var inImage []platform
+	binaries := map[platform]string{}
 	for _, p := range platforms {
 		name := fmt.Sprintf("tidemark_%s_%s_%s", strings.TrimPrefix(version, "v"), p.os, p.arch)
 		binary := filepath.Join(scratch, name, "tidemark")
@@ -85,17 +89,24 @@ func release(ctx context.Context, version, out string, sbom []string, packages p
 			return err
 		}
 		files = append(files, names...)
+		inImage, binaries[p] = append(inImage, p), binary
 	}
+	names, err := images.make(ctx, out, fmt.Sprintf("tidemark_%s_image", strings.TrimPrefix(version, "v")), inImage, binaries, version, commit, at)
+	if err != nil {
+		return err
+	}
+	files = append(files, names...)
 	return checksums(out, files)
 }
 
-// commitTime is the time of the commit, which files of the archives get: that of the build would
-// make each build another one.
-func commitTime(ctx context.Context) (time.Time, error) {
-	text, err := exec.CommandContext(ctx, "git", "log", "-1", "--format=%ct").Output()
+// head returns the commit and its time, which the files of the archives get: the time of the build
+// would make each build another one.
+func head(ctx context.Context) (commit string, at time.Time, err error) {
+	text, err := exec.CommandContext(ctx, "git", "log", "-1", "--format=%H %ct").Output()
 	if err != nil {
-		return time.Time{}, fmt.Errorf("time of the commit: %w: build a release in a clone of the repository", err)
+		return "", time.Time{}, fmt.Errorf("time of the commit: %w: build a release in a clone of the repository", err)
 	}
-	seconds, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	return time.Unix(seconds, 0).UTC(), err
+	commit, stamp, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	return commit, time.Unix(seconds, 0).UTC(), err
 }

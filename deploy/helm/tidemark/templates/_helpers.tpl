@@ -234,7 +234,7 @@ startupProbe:
 lifecycle:
   preStop:
     # The Services stop sending new calls here before the process ends old ones.
-    exec: {command: [sleep, "5"]}
+    sleep: {seconds: 5}
 {{- with .values.envFrom }}
 envFrom:
   {{- toYaml . | nindent 2 }}

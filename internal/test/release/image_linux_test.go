@@ -1,0 +1,256 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The image of a release is an OCI layout whose every file has the name that its content has as a
+// checksum. Its settings are those of deploy/Dockerfile. Its entrypoint runs with nothing but the
+// files of the image, as its user. Two images of the same files are equal.
+func TestImage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the command and tools/image")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
+	defer cancel()
+	here, dir := platform{"linux", runtime.GOARCH}, t.TempDir()
+	other := platform{"linux", map[string]string{"amd64": "arm64"}[here.arch]}
+	if other.arch == "" {
+		other.arch = "amd64"
+	}
+	binaries := map[platform]string{here: filepath.Join(dir, "here", "tidemark"), other: filepath.Join(dir, "other", "tidemark")}
+	if err := build(ctx, root, binaries[here], here, "v0.0.0-test", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "other"), 0o755), os.WriteFile(binaries[other], []byte("of the other platform"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	i := imager{strings.Fields("go run -C tools/image ."), mustAbs(t, root)}
+	var made [2][]byte
+	var digest string
+	for n := range made {
+		out := t.TempDir()
+		names, err := i.make(ctx, out, "tidemark_0_image", []platform{here, other}, binaries, "v0.0.0-test", "abc123", time.Unix(1e9, 0))
+		if err != nil || strings.Join(names, " ") != "tidemark_0_image.tar tidemark_0_image.digest" {
+			t.Fatalf("%v, %v", names, err)
+		}
+		layout, err1 := os.ReadFile(filepath.Join(out, names[0]))
+		sum, err2 := os.ReadFile(filepath.Join(out, names[1]))
+		if err := errors.Join(err1, err2, os.Chtimes(binaries[here], time.Now(), time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		made[n], digest = layout, strings.TrimSpace(string(sum))
+	}
+	if !bytes.Equal(made[0], made[1]) {
+		t.Errorf("two images of the same files differ: %d and %d bytes", len(made[0]), len(made[1]))
+	}
+	l := layoutOf(t, made[0])
+	var top, platforms manifest
+	l.read(t, "index.json", &top)
+	if len(top.Manifests) != 1 || top.Manifests[0].Digest != digest || top.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "v0.0.0-test" {
+		t.Fatalf("the layout's index: %+v, want %s", top, digest)
+	}
+	l.read(t, blob(digest), &platforms)
+	if len(platforms.Manifests) != 2 {
+		t.Fatalf("%+v", platforms)
+	}
+	for n, p := range []platform{here, other} {
+		d := platforms.Manifests[n]
+		if d.Platform.OS != p.os || d.Platform.Architecture != p.arch {
+			t.Errorf("image %d is of %+v, want %+v", n, d.Platform, p)
+		}
+		var m manifest
+		l.read(t, blob(d.Digest), &m)
+		var c config
+		l.read(t, blob(m.Config.Digest), &c)
+		if c.OS != p.os || c.Architecture != p.arch || c.Created.Unix() != 1e9 || len(m.Layers) != 1 {
+			t.Errorf("%+v: %+v, %d layers", p, c, len(m.Layers))
+		}
+		asInDockerfile(t, c)
+		files := unpacked(t, l[blob(m.Layers[0].Digest)])
+		content(t, files)
+		if p != here {
+			if files["usr/local/bin/tidemark"].text != "of the other platform" {
+				t.Errorf("%+v has another command", p)
+			}
+			continue
+		}
+		if out := inside(ctx, t, c, l[blob(m.Layers[0].Digest)], "version"); !strings.HasPrefix(out, "tidemark v0.0.0-test") {
+			t.Errorf("the entrypoint prints %q", out)
+		}
+	}
+}
+
+// content judges the files that an image has beside the command.
+func content(t *testing.T, files map[string]packed) {
+	t.Helper()
+	for name, want := range map[string]string{
+		"etc/passwd": "root:x:0:0:", "etc/group": "root:x:0:", "usr/share/doc/tidemark/copyright": "", "etc/ssl/certs/ca-certificates.crt": "-----BEGIN CERTIFICATE-----",
+	} {
+		if f, found := files[name]; !found || f.mode != 0o644 || !strings.HasPrefix(f.text, want) {
+			t.Errorf("%s: %v, %o %.60q", name, found, f.mode, f.text)
+		}
+	}
+	if n := strings.Count(files["etc/ssl/certs/ca-certificates.crt"].text, "-----BEGIN CERTIFICATE-----"); n < 80 {
+		t.Errorf("there are %d authorities", n)
+	}
+	if f := files["usr/local/bin/tidemark"]; f.mode != 0o755 {
+		t.Errorf("the command has the mode %o", f.mode)
+	}
+	if len(files) != 5 {
+		t.Errorf("there is more: %v", slices.Sorted(maps.Keys(files)))
+	}
+}
+
+// asInDockerfile compares the settings of an image with those of deploy/Dockerfile.
+func asInDockerfile(t *testing.T, c config) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "deploy", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := string(text[bytes.LastIndex(text, []byte("\nFROM ")):])
+	line := func(name string) string {
+		m := regexp.MustCompile(`(?m)^` + name + ` (.*)$`).FindStringSubmatch(last)
+		if m == nil {
+			t.Fatalf("the Dockerfile has no %s", name)
+		}
+		return m[1]
+	}
+	list := func(values []string) string {
+		b, _ := json.Marshal(values)
+		return strings.ReplaceAll(string(b), `","`, `", "`)
+	}
+	if c.Config.User != line("USER") || strings.HasPrefix(c.Config.User, "0") || list(c.Config.Entrypoint) != line("ENTRYPOINT") || list(c.Config.Cmd) != line("CMD") {
+		t.Errorf("the image and the Dockerfile differ: %+v", c.Config)
+	}
+	if !slices.Contains(c.Config.Env, line("ENV")) || len(c.Config.Env) != 2 || len(c.Config.ExposedPorts) != 1 || c.Config.ExposedPorts[line("EXPOSE")+"/tcp"] == nil {
+		t.Errorf("the image and the Dockerfile differ: %+v", c.Config)
+	}
+	labels := map[string]string{"org.opencontainers.image.revision": "abc123", "org.opencontainers.image.created": "2001-09-09T01:46:40Z"}
+	for _, m := range regexp.MustCompile(`(org\.opencontainers\.image\.[a-z]+)="([^"]*)"`).FindAllStringSubmatch(last, -1) {
+		labels[m[1]] = strings.ReplaceAll(m[2], "${VERSION}", "v0.0.0-test")
+	}
+	if len(labels) != 7 || !maps.Equal(labels, c.Config.Labels) {
+		t.Errorf("labels of the image: %v, of the Dockerfile: %v", c.Config.Labels, labels)
+	}
+}
+
+// inside runs the entrypoint of an image with nothing but the image's files, as its user. Only root
+// can do so; for others it runs the command of the image outside.
+func inside(ctx context.Context, t *testing.T, c config, layer []byte, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, f := range unpacked(t, layer) {
+		to := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, []byte(f.text), os.FileMode(f.mode))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var found string
+	for _, env := range c.Config.Env {
+		if path, ok := strings.CutPrefix(env, "PATH="); ok {
+			found = filepath.Join(path, c.Config.Entrypoint[0])
+		}
+	}
+	x := exec.CommandContext(ctx, found, args...)
+	x.Env, x.Dir = c.Config.Env, "/"
+	if os.Geteuid() == 0 {
+		var uid, gid uint32
+		if _, err := fmt.Sscanf(c.Config.User, "%d:%d", &uid, &gid); err != nil {
+			t.Fatal(err)
+		}
+		x.SysProcAttr = &syscall.SysProcAttr{Chroot: dir, Credential: &syscall.Credential{Uid: uid, Gid: gid}}
+	} else {
+		x.Path = filepath.Join(dir, found)
+	}
+	out, err := x.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v\n%s", found, err, out)
+	}
+	return string(out)
+}
+
+// manifest is as much of an OCI manifest or index as the test needs.
+type manifest struct {
+	Manifests, Layers []descriptor
+	Config            descriptor
+}
+
+type descriptor struct {
+	Digest      string
+	Size        int
+	Annotations map[string]string
+	Platform    struct{ OS, Architecture string }
+}
+
+// config is as much of an OCI configuration as the test needs.
+type config struct {
+	OS, Architecture string
+	Created          time.Time
+	Config           struct {
+		User                 string
+		Env, Entrypoint, Cmd []string
+		ExposedPorts         map[string]any
+		Labels               map[string]string
+	}
+}
+
+// layout is the files of an OCI layout.
+type layout map[string][]byte
+
+func blob(digest string) string { return "blobs/" + strings.ReplaceAll(digest, ":", "/") }
+
+// layoutOf unpacks a layout, and checks that each blob is what its name says.
+func layoutOf(t *testing.T, b []byte) layout {
+	t.Helper()
+	l := layout{}
+	for r := tar.NewReader(bytes.NewReader(b)); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.ModTime.Unix() != 1e9 || h.Uname != "" || h.Uid != 0 {
+			t.Errorf("%s has the time %v and the owner %q, %d", h.Name, h.ModTime, h.Uname, h.Uid)
+		}
+		if l[h.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+		sum := fmt.Sprintf("%x", sha256.Sum256(l[h.Name]))
+		if name, ok := strings.CutPrefix(h.Name, "blobs/sha256/"); ok && name != sum {
+			t.Errorf("%s has the checksum %s", h.Name, sum)
+		}
+	}
+	if got := string(l["oci-layout"]); !strings.Contains(got, `"1.0.0"`) {
+		t.Errorf("oci-layout: %q", got)
+	}
+	return l
+}
+
+func (l layout) read(t *testing.T, name string, to any) {
+	t.Helper()
+	if err := json.Unmarshal(l[name], to); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
