@@ -27,7 +27,7 @@ node and each gateway has a level of its own.
 Example:
 
     tidemark log-level
-    tidemark log-level debug --for 5m --addr http://node-1:9090 --token-file operator.token
+    tidemark log-level debug --for 5m --addr http://node-1:9090
     tidemark log-level usual`
 }
 

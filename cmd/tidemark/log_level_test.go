@@ -76,7 +76,7 @@ func TestTheLogLevelOfARunningNode(t *testing.T) {
 	if r := tidemark(t, "", "log-level", "debug", "--addr", node, "--token-file", token); r.code != exitFailed || !strings.Contains(r.errout, "--admin-listen") {
 		t.Errorf("at --listen: %d %s", r.code, r.errout)
 	}
-	if r := tidemark(t, "", "log-level", "debug", "--for", "-1s"); r.code != exitUsage || !strings.Contains(r.errout, "cannot be negative") {
+	if r := tidemark(t, "", "log-level", "debug", "--for=-1s"); r.code != exitUsage || !strings.Contains(r.errout, "cannot be negative") {
 		t.Errorf("%d %s", r.code, r.errout)
 	}
 	if code := stopGateway() + stopNode(); code != exitDone {

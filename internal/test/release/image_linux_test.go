@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // The image of a release is an OCI layout whose every file has the name that its content has as a
@@ -93,9 +95,11 @@ func TestImage(t *testing.T) {
 			}
 			continue
 		}
-		if out := inside(ctx, t, c, l[blob(m.Layers[0].Digest)], "version"); !strings.HasPrefix(out, "tidemark v0.0.0-test") {
-			t.Errorf("the entrypoint prints %q", out)
+		at := rootOf(t, files)
+		if out, code := inside(ctx, t, c, at, "version"); code != 0 || !strings.HasPrefix(out, "tidemark v0.0.0-test") {
+			t.Errorf("the entrypoint ends with %d and prints %q", code, out)
 		}
+		manifestsRun(ctx, t, c, at)
 	}
 }
 
@@ -154,17 +158,24 @@ func asInDockerfile(t *testing.T, c config) {
 	}
 }
 
-// inside runs the entrypoint of an image with nothing but the image's files, as its user. Only root
-// can do so; for others it runs the command of the image outside.
-func inside(ctx context.Context, t *testing.T, c config, layer []byte, args ...string) string {
+// rootOf writes the files of an image to a folder.
+func rootOf(t *testing.T, files map[string]packed) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, f := range unpacked(t, layer) {
+	for name, f := range files {
 		to := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, []byte(f.text), os.FileMode(f.mode))); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return dir
+}
+
+// inside runs the entrypoint of an image with nothing but the image's files, as its user, and
+// returns its output and exit code. Only root can do so; for others it runs the command of the image
+// outside.
+func inside(ctx context.Context, t *testing.T, c config, dir string, args ...string) (string, int) {
+	t.Helper()
 	var found string
 	for _, env := range c.Config.Env {
 		if path, ok := strings.CutPrefix(env, "PATH="); ok {
@@ -183,10 +194,59 @@ func inside(ctx context.Context, t *testing.T, c config, layer []byte, args ...s
 		x.Path = filepath.Join(dir, found)
 	}
 	out, err := x.CombinedOutput()
-	if err != nil {
-		t.Errorf("%s: %v\n%s", found, err, out)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v", found, err)
 	}
-	return string(out)
+	return string(out), x.ProcessState.ExitCode()
+}
+
+// refusedFlags are the sentences about a command line that the command does not take.
+var refusedFlags = regexp.MustCompile(`unknown flag|unexpected argument|missing flags|must be one of|expected .* value|there is no flag`)
+
+// manifestsRun starts each container of deploy/kubernetes, which is what the chart makes, with the
+// command of the image. It finds neither brokers nor files, but takes the command line.
+func manifestsRun(ctx context.Context, t *testing.T, c config, dir string) {
+	t.Helper()
+	lists, err := filepath.Glob(filepath.Join(root, "deploy", "kubernetes", "*.yaml"))
+	if err != nil || len(lists) < 2 {
+		t.Fatalf("%v, %v", lists, err)
+	}
+	for _, name := range lists {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+			var o struct {
+				Spec struct {
+					Template struct {
+						Spec struct{ Containers []struct{ Args []string } }
+					}
+				}
+			}
+			if err := d.Decode(&o); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			for _, container := range o.Spec.Template.Spec.Containers {
+				n++
+				args := append(container.Args, "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0")
+				out, code := inside(ctx, t, c, dir, args...)
+				if code == 0 || refusedFlags.MatchString(out) || !strings.Contains(out, "afka") {
+					t.Errorf("%s: tidemark %s: %d %s", filepath.Base(name), strings.Join(args, " "), code, out)
+				}
+				if out, code := inside(ctx, t, c, dir, append(args, "--no-such-flag")...); code != 2 || !refusedFlags.MatchString(out) {
+					t.Errorf("a flag that does not exist: %d %s", code, out)
+				}
+			}
+		}
+		if n != 2 {
+			t.Errorf("%s has %d containers", name, n)
+		}
+	}
 }
 
 // manifest is as much of an OCI manifest or index as the test needs.
