@@ -33,8 +33,11 @@ func rowOf(as func(fields, *importer.Event) bool) func(*source.Row, *importer.Pr
 
 // The mappings of rows for bridges in rooms of their own.
 var (
-	TinodeTopicDeleted, TinodeMember, TinodeMute, TinodePost = rowOf(tinodeTopicDeleted), rowOf(tinodeMember), rowOf(tinodeMute), rowOf(tinodePost)
-	ZulipPost                                                = rowOf(zulipPost)
+	TinodeTopicDeleted = rowOf(tinodeTopicDeleted)
+	TinodeMember       = rowOf(tinodeMember)
+	TinodeMute         = rowOf(tinodeMute)
+	TinodePost         = rowOf(tinodePost)
+	ZulipPost          = rowOf(zulipPost)
 )
 
 // NewLive returns the mapper of a product's changes; nil if this package has none.

@@ -15,20 +15,21 @@ import (
 // what is read: neither an older pointer nor a message of the user's own. That drops what they have
 // read singly behind it, so these reads follow.
 func (l *Live) pointer(c *change, topic, was, read string) error {
-	seq, err := strconv.ParseInt(read, 10, 32)
-	before, unknown := strconv.ParseInt(was, 10, 32)
-	if err != nil {
+	seq, is := number(read)
+	before, known := number(was)
+	if !is {
 		c.problems.Add(importer.Origin{Table: c.Table, Row: c.Number}, "readseqid is no number of a message: taken as none", strconv.Quote(read))
 		return nil
 	}
 	e := &importer.Event{Kind: importer.KindPointer, Channel: topic, User: c.Text("userid"), Until: c.commit}
+	var err error
 	if e.ID, err = l.one(c.ctx, "SELECT max(seqid) AS seqid FROM messages WHERE topic = %s AND seqid <= %d", product.Literal(topic), seq); err != nil {
 		return err
 	}
 	if e.ID == "" {
 		return nil // nothing was there to read
 	}
-	if unknown == nil && before > 0 && before <= seq {
+	if known && before > 0 && before <= seq {
 		return c.send(e)
 	}
 	if e.Next, err = l.one(c.ctx, "SELECT min(seqid) AS seqid FROM messages WHERE topic = %s AND seqid > %d AND deletedat IS NULL "+
@@ -39,6 +40,12 @@ func (l *Live) pointer(c *change, topic, was, read string) error {
 		return err
 	}
 	return l.singles(c, topic, e.User, fmt.Sprintf("n > %d", seq))
+}
+
+// number parses the number of a message.
+func number(text string) (seq int64, ok bool) {
+	seq, err := strconv.ParseInt(text, 10, 32)
+	return seq, err == nil
 }
 
 // hidden maps messages that a user has deleted for themselves.

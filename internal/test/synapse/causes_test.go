@@ -58,8 +58,8 @@ var causes = []cause{
 }
 
 // staleness: a number starts from zero when a user without a receipt of the room changes their name,
-// and an edit that mentions them counts as a new message. A comparison does not read when a user had muted the
-// room, so what Synapse left out meanwhile is stale, too.
+// and an edit that mentions them counts as a new message. A comparison does not read when a user had
+// muted the room, so what Synapse left out meanwhile is stale, too.
 func staleness(w *world, t *truth, l *compare.Line) bool {
 	return w.did(l, func(a *act) bool {
 		return (a.kind == renames || a.kind == joins) && a.user == l.User && l.Theirs.Unread < l.Ours.Unread && !t.receipts[place{l.User, a.room, ""}] ||
