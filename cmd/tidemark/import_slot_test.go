@@ -86,6 +86,7 @@ func TestImportWithASlot(t *testing.T) {
 		"\"Chat\" is not the name of a replication slot":            {"bridge", "mattermost", "--source", dsn, "--slot", "Chat"},
 		"MongoDB has no replication slots":                          {"bridge", "rocketchat", "--source", t.TempDir(), "--slot", "chat"},
 		"--source of rocketchat must be the folder":                 {"bridge", "rocketchat", "--source", dsn, "--debezium", "rc"},
+		"--debezium has no mapping for zulip":                       {"bridge", "zulip", "--source", dsn, "--debezium", "cdc"},
 		"--drop-slot removes a replication slot: name it with --sl": {"import", "mattermost", "--source", dsn, "--drop-slot"},
 	} {
 		if r := tidemark(t, "", args...); !strings.Contains(r.errout, want) {
