@@ -62,15 +62,18 @@ func (g *Gateway) applyMessageTo(h *hub, m *events.Message, p sequence.Message, 
 // applyChannel applies a record of tidemark.channels. Called with the lock.
 func (g *Gateway) applyChannel(h *hub, r *events.ChannelRecord) {
 	ch := h.channels[string(r.ChannelID)]
-	if ch == nil || !ch.Take(r) {
+	if ch == nil {
+		return
+	}
+	was, known := ch.whole, ch.Record != nil // else some members' answers were newer than others'
+	if !ch.Take(r) {
 		return
 	}
 	g.plant("channel")
 	g.release(ch)
-	was := ch.whole
 	ch.whole = view.WholeOf(r)
 	for u, e := range ch.members {
-		if !r.Large && ch.whole == was && !e.view.Filed().Is { // deltas update its members
+		if !r.Large && known && ch.whole == was && !e.view.Filed().Is { // deltas update its members
 			continue
 		}
 		if e.since == unconfirmed {

@@ -52,8 +52,8 @@ func (g *Gateway) applyThread(u *user, d *events.UnreadDelta) {
 		return
 	}
 	e := u.entryOf(s.channel)
-	if e.left(d) {
-		return
+	if d.Member && e.left(d) {
+		return // the end of a thread is sent, even to a user who is back: no later delta may name the thread
 	}
 	if t == nil {
 		t = &thread{}

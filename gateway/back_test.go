@@ -1,0 +1,53 @@
+package gateway
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/view"
+)
+
+// A user leaves and is back before the delta that ends a thread arrives. Their devices learn that
+// it has ended: no later delta names it.
+func TestTheEndOfAThreadReachesWhoIsBack(t *testing.T) {
+	g := bare()
+	u := g.someone("ann")
+	u.threads = map[scope]*thread{}
+	d := g.device(t, u)
+	ann := events.Message{ChannelID: []byte("c"), IDs: [][]byte{[]byte("ann")}}
+	delta := func(thread string, member bool, m int64) {
+		g.applyDelta(u, &events.UnreadDelta{ChannelID: []byte("c"), ThreadID: []byte(thread), Member: member, Stamp: events.Stamp{FoldVersion: 1, M: m}})
+	}
+	u.hub.locked(func() {
+		delta("", true, 1)
+		delta("m1", true, 2)
+		g.revoke(u.hub, &ann, 5)
+		g.admit(u.hub, &ann, 6)
+		delta("m1", true, 3) // from before the leave
+		delta("m1", false, 4)
+	})
+	if f := d.last(t); f["thread_id"] != "m1" || f["followed"] != false {
+		t.Errorf("the last frame is %v", f)
+	}
+}
+
+// The inbox of one member has a channel's new labels before the channel's record comes. The record
+// brings them to the other member, whose inbox is older.
+func TestARecordBringsLabelsThatAnInboxAlreadyHad(t *testing.T) {
+	g := bare()
+	ann, bob := g.someone("ann"), g.someone("bob")
+	d := g.device(t, ann)
+	inbox := func(u *user, said *view.Said, m int64) {
+		v := view.View{Channel: "c", Member: true, Said: said}
+		u.replace(g, u.entryOf("c"), &v, events.Stamp{FoldVersion: view.OfInbox, M: m})
+	}
+	ann.hub.locked(func() {
+		inbox(ann, nil, 8)
+		inbox(bob, &view.Said{Labels: "work\x00"}, 10)
+		g.applyChannel(ann.hub, &events.ChannelRecord{ChannelID: []byte("c"), Labels: [][]byte{[]byte("work")}, Stamp: events.Stamp{FoldVersion: 1, M: 9}})
+	})
+	if f := d.last(t); fmt.Sprint(f["labels"]) != "[work]" {
+		t.Errorf("the last frame is %v", f)
+	}
+}
