@@ -9,11 +9,13 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/app/node"
@@ -35,6 +37,7 @@ func TestMain(m *testing.M) { testkit.LeakFree(m) }
 // site is an embedded Kafka with Tidemark's topics, and nodes on it.
 type site struct {
 	t        *testing.T
+	kafka    *kfake.Cluster
 	brokers  []string
 	topics   testkit.TopicSet
 	group    string
@@ -42,7 +45,8 @@ type site struct {
 }
 
 func newSite(t *testing.T, partitions int32) *site {
-	s := &site{t: t, brokers: testkit.FakeKafka(t).ListenAddrs(), group: testkit.UniqueName(t, "g")}
+	k := testkit.FakeKafka(t)
+	s := &site{t: t, kafka: k, brokers: k.ListenAddrs(), group: testkit.UniqueName(t, "g")}
 	s.topics = testkit.Topics(t, s.brokers, partitions, 1)
 	s.producer = testkit.Client(t, s.brokers, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
 	return s
@@ -56,6 +60,13 @@ func (s *site) within() context.Context {
 
 // node runs a node until the test ends, and says where it is.
 func (s *site) node(redisURL string, change func(*node.Config), roles ...config.Role) (url string) {
+	s.t.Helper()
+	url, _ = s.start(redisURL, change, roles...)
+	return url
+}
+
+// start runs a node until it is stopped or the test ends, and says where it is.
+func (s *site) start(redisURL string, change func(*node.Config), roles ...config.Role) (url string, stop func()) {
 	s.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -83,13 +94,14 @@ func (s *site) node(redisURL string, change func(*node.Config), roles ...config.
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
-	s.t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			s.t.Errorf("node: %v", err)
 		}
 	})
-	return url
+	s.t.Cleanup(stop)
+	return url, stop
 }
 
 // until calls f until it succeeds, or fails the test with the last error.

@@ -1,0 +1,215 @@
+package operate
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tidemark/tidemark/app/node"
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/snapshot"
+)
+
+// grown waits until a series is larger than before by more than n.
+func (s *site) grown(url string, before map[string]float64, name string, n float64) (after map[string]float64) {
+	s.t.Helper()
+	s.until(func() error {
+		if after = s.series(url); after[name]-before[name] <= n {
+			return fmt.Errorf("%s has grown from %v to %v only", name, before[name], after[name])
+		}
+		return nil
+	})
+	return after
+}
+
+// A coordinator that ends sessions, a Redis that is away while many numbers change, and brokers
+// that refuse what a node publishes make their alerts fire.
+func TestWhatServersRefuseFiresItsAlert(t *testing.T) {
+	testkit.Program(t, "promtool")
+	s := newSite(t, 1)
+	server := testkit.Miniredis(t)
+	var sessions, publishing atomic.Bool
+	unread := s.topics.Name(events.TopicUnread)
+	id := s.kafka.TopicInfo(unread).TopicID
+	s.kafka.Control(func(r kmsg.Request) (kmsg.Response, error, bool) {
+		s.kafka.KeepControl()
+		switch r := r.(type) {
+		case *kmsg.HeartbeatRequest:
+			if sessions.Load() && r.Group == s.group {
+				resp := r.ResponseKind().(*kmsg.HeartbeatResponse)
+				resp.ErrorCode = kerr.UnknownServerError.Code
+				return resp, nil, true
+			}
+		case *kmsg.JoinGroupRequest:
+			if sessions.Load() && r.Group == s.group {
+				resp := r.ResponseKind().(*kmsg.JoinGroupResponse)
+				resp.ErrorCode = kerr.UnknownServerError.Code
+				return resp, nil, true
+			}
+		case *kmsg.ProduceRequest:
+			if publishing.Load() && slices.ContainsFunc(r.Topics, func(t kmsg.ProduceRequestTopic) bool { return t.Topic == unread || t.TopicID == id }) {
+				return refusedProduce(r), nil, true
+			}
+		}
+		return nil, nil, false
+	})
+	url := s.node("redis://"+server.Addr(), nil, config.RoleProcessor, config.RoleCache, config.RoleQuery)
+	s.ready(url)
+	members := make([]string, 50) // so many that each of them has a count of their own
+	for i := range members {
+		members[i] = fmt.Sprintf("%q", fmt.Sprint("u", i))
+	}
+	s.send(events.TopicMessages, "team", `{"channel_id":"team","members_joined":{"user_ids":[`+strings.Join(members, ",")+`]}}`, time.Now())
+	s.await(url, "tidemark_cache_lag_records")
+
+	// The coordinator ends session after session, then it recovers.
+	before := s.series(url)
+	sessions.Store(true)
+	s.grown(url, before, "tidemark_processor_group_errors_total{}", 5)
+	sessions.Store(false)
+	s.ready(url)
+	s.fires(before, s.series(url), "TidemarkGroupErrors")
+
+	// Redis is away, and more than 10,000 numbers change.
+	before = s.series(url)
+	server.Close()
+	var after map[string]float64
+	for i, lag := 0, 0.0; lag <= 10_000; i++ {
+		s.send(events.TopicMessages, "team", fmt.Sprintf(`{"channel_id":"team","message_posted":{"message_id":"m%d","sender_id":"u0"}}`, i), time.Now())
+		if i%50 != 0 {
+			continue
+		}
+		if i > 20_000 {
+			t.Fatalf("the cache is %v records behind after %d messages", lag, i)
+		}
+		after, lag = s.series(url), 0
+		for name, n := range after {
+			if strings.HasPrefix(name, "tidemark_cache_lag_records") {
+				lag += n
+			}
+		}
+	}
+	s.fires(before, after, "TidemarkCacheBehind", "TidemarkRedisErrors")
+
+	// The right to write to the topic of counts is gone. That Redis is away is left out.
+	before = s.series(url)
+	publishing.Store(true)
+	s.send(events.TopicMessages, "team", `{"channel_id":"team","message_posted":{"message_id":"last","sender_id":"u0"}}`, time.Now())
+	after = s.awaitChange(url, before, "tidemark_processor_publish_refused_total", `tidemark_processor_partition_state{partition="0",state="failed"}`)
+	for _, prefix := range []string{"tidemark_cache_", "tidemark_redis_"} {
+		before, after = without(before, prefix), without(after, prefix)
+	}
+	s.fires(before, after, "TidemarkNotReady", "TidemarkPartitionFailed", "TidemarkPublishRefused")
+}
+
+// refusedProduce refuses every record of a request for a missing right.
+func refusedProduce(r *kmsg.ProduceRequest) kmsg.Response {
+	resp := r.ResponseKind().(*kmsg.ProduceResponse)
+	for i := range r.Topics {
+		t := kmsg.NewProduceResponseTopic()
+		t.Topic, t.TopicID = r.Topics[i].Topic, r.Topics[i].TopicID
+		for j := range r.Topics[i].Partitions {
+			p := kmsg.NewProduceResponseTopicPartition()
+			p.Partition, p.ErrorCode = r.Topics[i].Partitions[j].Partition, kerr.TopicAuthorizationFailed.Code
+			t.Partitions = append(t.Partitions, p)
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
+	return resp
+}
+
+// A node that starts on a damaged store, beside a damaged snapshot, makes both alerts fire, and no
+// others: it rebuilds the store from the log.
+func TestWhatIsDamagedFiresItsAlert(t *testing.T) {
+	testkit.Program(t, "promtool")
+	s := newSite(t, 1)
+	data, dir := t.TempDir(), filepath.Join(t.TempDir(), "bucket")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := snapshot.OpenBucket("file://" + filepath.ToSlash(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := func(c *node.Config) {
+		c.DataDir, c.Snapshots, c.SnapshotEvery = data, snapshot.New(bucket, snapshot.Options{}), 200*time.Millisecond
+	}
+	url, stop := s.start("", settings, config.RoleProcessor, config.RoleQuery)
+	s.ready(url)
+	s.send(events.TopicMessages, "team", `{"channel_id":"team","members_joined":{"user_ids":["ann","bob"]}}`, time.Now())
+	s.await(url, "tidemark_processor_snapshot_age_seconds")
+	before := s.series(url)
+	stop()
+	if n := damaged(t, data, "MANIFEST-"); n == 0 {
+		t.Fatal("there is no store")
+	}
+	if n := damaged(t, dir, string(filepath.Separator)+"files"+string(filepath.Separator)); n == 0 {
+		t.Fatal("there is no snapshot")
+	}
+	url = s.node("", settings, config.RoleProcessor, config.RoleQuery)
+	s.ready(url)
+	s.await(url, "tidemark_processor_snapshot_age_seconds")
+	s.fires(before, s.series(url), "TidemarkRestoreFailed", "TidemarkStoreCorrupt")
+}
+
+// damaged changes every byte of the files below a folder whose paths contain part, and returns how
+// many there are.
+func damaged(t *testing.T, dir, part string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.Contains(path[len(dir):], part) {
+			return err
+		}
+		n++
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, bytes.Repeat([]byte{0xa5}, int(info.Size())), 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Memberships that need more than four fifths of the memory for the heap make the alert fire.
+func TestAHotSetThatIsTooLargeFiresItsAlert(t *testing.T) {
+	testkit.Program(t, "promtool")
+	s := newSite(t, 1)
+	url := s.node("", func(c *node.Config) { c.Memory = config.MinMemory }, config.RoleProcessor, config.RoleQuery)
+	s.ready(url)
+	before := s.series(url)
+	var users strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&users, `,"%d"`, i)
+	}
+	limit := 0.8 * before[`tidemark_memory_share_bytes{share="heap"}`]
+	if limit == 0 {
+		t.Fatal("the node exports no share of the heap")
+	}
+	var after map[string]float64
+	for i := 0; after[`tidemark_processor_hot_bytes{partition="0"}`] <= limit; i++ {
+		channel := fmt.Sprintf("c%d", i)
+		s.send(events.TopicMessages, channel, fmt.Sprintf(`{"channel_id":%q,"members_joined":{"user_ids":[%s]}}`, channel, users.String()[1:]), time.Now())
+		if i%20 == 0 {
+			after = s.series(url)
+		}
+		if i > 2000 {
+			t.Fatalf("2000 channels of 2000 members need %v bytes", after)
+		}
+	}
+	s.fires(before, after, "TidemarkHotSetLarge")
+}
