@@ -45,20 +45,24 @@ type Member struct {
 	Instance string  `json:"instance_id,omitempty"`
 	Host     string  `json:"host,omitempty"` // in the brokers' view
 	Self     bool    `json:"self"`           // this node
+	Outside  bool    `json:"outside"`        // no member of the group
 	Took     float64 `json:"seconds"`
 	Error    string  `json:"error,omitempty"` // why there is no report
 	Report   *Report `json:"report,omitempty"`
 }
 
-// Asker queries all nodes of a group. All fields must be set, but Proof may be empty.
+// Asker queries all nodes of a group, and those that it is told of. All fields must be set, but
+// Proof may be empty, and Others nil.
 type Asker struct {
 	Self    func() Report
 	Members func(context.Context) ([]processor.Member, error)
 	// Partitions and Owner are the processor's methods.
 	Partitions func() int32
 	Owner      func(ctx context.Context, partition int32) (string, error)
-	Proof      *peer.Proof
-	Transport  http.RoundTripper
+	// Others returns the URLs of nodes that are no members, such as gateways.
+	Others    func(context.Context) []string
+	Proof     *peer.Proof
+	Transport http.RoundTripper
 
 	mu      sync.Mutex
 	at      time.Time
@@ -94,6 +98,13 @@ func (a *Asker) Ask(ctx context.Context) Overview {
 			o.Nodes = append(o.Nodes, Member{URL: m.Advertise, Instance: m.InstanceID, Host: m.Host})
 		}
 	}
+	if a.Others != nil {
+		for _, u := range a.Others(ctx) {
+			if !slices.ContainsFunc(o.Nodes, func(n Member) bool { return n.URL == u }) {
+				o.Nodes = append(o.Nodes, Member{URL: u, Outside: true})
+			}
+		}
+	}
 	asking, ctx := guard.WithContext(ctx)
 	for i := range o.Nodes {
 		if n := &o.Nodes[i]; !n.Self {
@@ -112,7 +123,7 @@ func (a *Asker) Ask(ctx context.Context) Overview {
 // fill queries a node, and stores its answer.
 func (a *Asker) fill(ctx context.Context, n *Member) {
 	began := time.Now()
-	report, err := a.ask(ctx, n.URL)
+	report, err := a.ask(ctx, n)
 	n.Took = time.Since(began).Seconds()
 	if n.Report = report; err != nil {
 		n.Error = err.Error()
@@ -130,8 +141,18 @@ func (a *Asker) known(ctx context.Context) ([]processor.Member, error) {
 	return slices.Clone(a.members), a.err
 }
 
-// ask reads the report of the node at a URL.
-func (a *Asker) ask(ctx context.Context, rawURL string) (*Report, error) {
+// transport returns the transport of calls to a node. A node outside of the group has published no
+// relay key. Without another proof it is called as by anybody, and answers if it has no keys.
+func (a *Asker) transport(n *Member) http.RoundTripper {
+	if n.Outside && (a.Proof == nil || a.Proof.Secrets == nil && !a.Proof.Certificates) {
+		return a.Transport
+	}
+	return a.Proof.Transport(a.Transport, n.URL)
+}
+
+// ask reads the report of a node.
+func (a *Asker) ask(ctx context.Context, n *Member) (*Report, error) {
+	rawURL := n.URL
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("it advertises no http or https URL: set --advertise there")
@@ -140,7 +161,7 @@ func (a *Asker) ask(ctx context.Context, rawURL string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := a.Proof.Transport(a.Transport, rawURL).RoundTrip(r) // it follows no redirect
+	res, err := a.transport(n).RoundTrip(r) // it follows no redirect
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("no answer within %s", askTimeout)

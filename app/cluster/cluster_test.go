@@ -59,7 +59,7 @@ func far(t *testing.T, key string, verifier *auth.Verifier) string {
 // All members are asked, one that is asked of twice only once. Those that do not answer, are no
 // nodes, or do not believe this one, are listed with the reason.
 func TestAskingAllNodes(t *testing.T) {
-	good, doubting := far(t, "k1", authtest.Verifier(t)), far(t, "another key", nil)
+	good, doubting, outside := far(t, "k1", authtest.Verifier(t)), far(t, "another key", nil), far(t, "k1", nil)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	stranger := httptest.NewServer(http.NotFoundHandler())
@@ -80,19 +80,23 @@ func TestAskingAllNodes(t *testing.T) {
 		Owner: func(_ context.Context, n int32) (string, error) {
 			return [...]string{"http://self", good, ""}[n], nil
 		},
-		Proof: &peer.Proof{RelayKey: func(string) string { return "k1" }}, Transport: http.DefaultTransport,
+		Others: func(context.Context) []string { return []string{outside, good} },
+		Proof:  &peer.Proof{RelayKey: func(url string) string { return map[bool]string{false: "k1"}[url == outside] }}, Transport: http.DefaultTransport,
 	}
 	o := a.Ask(t.Context())
-	if len(o.Nodes) != 7 || strings.Join(o.Owners, " ") != "http://self "+good+" " || o.Error != "" {
+	if len(o.Nodes) != 8 || strings.Join(o.Owners, " ") != "http://self "+good+" " || o.Error != "" {
 		t.Fatalf("%+v", o)
 	}
 	for url, want := range map[string]string{
 		doubting: "it answers with an error: this call is not from a node of this cluster", gone.URL: "no answer: dial tcp", stranger.URL: "it answers 404 Not Found: is it a node",
-		stuck.URL: "no answer within 2s", "": "it advertises no http or https URL", "http://self": "", good: "",
+		stuck.URL: "no answer within 2s", "": "it advertises no http or https URL", "http://self": "", good: "", outside: "",
 	} {
 		for _, n := range o.Nodes {
 			if n.URL == url && (!strings.HasPrefix(n.Error, want) || want == "" && (n.Error != "" || n.Report == nil)) {
 				t.Errorf("%q: %q, report %+v; want %q", url, n.Error, n.Report, want)
+			}
+			if n.URL == url && n.Outside != (url == outside) {
+				t.Errorf("%s: outside of the group: %t", url, n.Outside)
 			}
 			if url == good && n.URL == good && (n.Report == nil || len(n.Report.Partitions) != 2 || n.Host != "/10.0.0.2") {
 				t.Errorf("%+v", n)
@@ -101,12 +105,28 @@ func TestAskingAllNodes(t *testing.T) {
 	}
 	a.Members = func(context.Context) ([]processor.Member, error) { return nil, errors.New("no broker") }
 	a.at = time.Time{}
-	if o := a.Ask(t.Context()); o.Error != "no broker" || len(o.Nodes) != 2 {
+	if o := a.Ask(t.Context()); o.Error != "no broker" || len(o.Nodes) != 3 {
 		t.Errorf("without members: %+v", o)
 	}
 	a.Ask(t.Context())
 	if asked != 1 {
 		t.Errorf("the group was asked %d times", asked)
+	}
+}
+
+// A name with several addresses stands for a node at each; certificates are valid for names.
+func TestOthers(t *testing.T) {
+	names := map[string][]string{"gateways": {"10.0.0.7", "10.0.0.6", "10.0.0.7"}, "one": {"10.0.0.9"}, "six": {"fd00::1", "10.0.0.1"}}
+	others := Others([]string{"http://gateways:8081", "https://gateways:8443", "http://one:8081", "http://10.0.0.5:8080", "http://nowhere:1", "http://six"},
+		func(_ context.Context, host string) ([]string, error) {
+			if list, ok := names[host]; ok {
+				return list, nil
+			}
+			return nil, fmt.Errorf("there is no %s", host)
+		})
+	want := "http://10.0.0.6:8081 http://10.0.0.7:8081 https://gateways:8443 http://one:8081 http://10.0.0.5:8080 http://nowhere:1 http://10.0.0.1:80 http://[fd00::1]:80"
+	if got := strings.Join(others(t.Context()), " "); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 

@@ -8,6 +8,10 @@
 //	report.go   the report of a node
 //	handler.go  serves the report
 //	ask.go      queries all nodes
+//	others.go   finds nodes that are no members
+//
+// Nodes that fold nothing, such as gateways, are no members of the group. They are asked at the
+// addresses that Others returns (--nodes).
 //
 // A report has numbers and addresses, but no ids of users or channels, like /metrics and /readyz.
 package cluster

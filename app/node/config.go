@@ -87,6 +87,9 @@ type Config struct {
 	// UI, if set, serves the page at / and /ui/. The node fills in all fields but Demo and
 	// About.Dev. The page needs the role query, and its users connect to the role gateway.
 	UI *ui.Config
+	// Nodes are URLs of nodes that are no members of the group, such as gateways: the page's view of
+	// all nodes asks them too.
+	Nodes []string
 
 	// Traces says where the spans of events and calls go; without an Endpoint there are none. The
 	// node fills in all fields but Endpoint, Sample and Every.

@@ -93,9 +93,7 @@ func (n *Node) handler() http.Handler {
 	} else {
 		mux = obs.Mux(n.Ready, nil, rest)
 	}
-	if n.cfg.Roles.Has(config.RoleProcessor) {
-		mux.Handle("GET "+cluster.PathSelf, cluster.Handler(n.report, n.proof(), n.cfg.Verifier, n.cfg.Logger.With("role", "http")))
-	}
+	mux.Handle("GET "+cluster.PathSelf, cluster.Handler(n.report, n.proof(), n.cfg.Verifier, n.cfg.Logger.With("role", "http")))
 	if s := n.socket(); s != nil {
 		mux.Handle("GET /v1/socket", s)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestAllNodes: one node shows both nodes and all partitions, each with its owner as a link and what
+// TestAllNodes: one node shows both nodes, a gateway that it is told of, and all partitions, each with its owner as a link and what
 // it needs; when the other one is killed, it says which did not answer, and whose partitions those
 // are.
 func TestAllNodes(t *testing.T) {
@@ -25,8 +25,10 @@ func TestAllNodes(t *testing.T) {
 	redis := "redis://" + testkit.Miniredis(t).Addr()
 	var nodes [2]*process
 	var urls [2]string
+	_, gateway := startNode(t, nodeConfig{Brokers: brokers, Redis: redis, Listen: "127.0.0.1:0", Gateway: true})
 	for i := range nodes {
-		p, addr := startNode(t, nodeConfig{Brokers: brokers, Redis: redis, DataDir: filepath.Join(t.TempDir(), "state"), Listen: "127.0.0.1:0", Instance: fmt.Sprintf("node-%d", i+1)})
+		p, addr := startNode(t, nodeConfig{Brokers: brokers, Redis: redis, DataDir: filepath.Join(t.TempDir(), "state"), Listen: "127.0.0.1:0",
+			Instance: fmt.Sprintf("node-%d", i+1), Nodes: []string{"http://" + gateway}})
 		nodes[i], urls[i] = p, "http://"+addr
 	}
 	b := open(t, urls[0]+"/#cluster", 1440, 900)
@@ -38,6 +40,7 @@ func TestAllNodes(t *testing.T) {
 	b.until("the owner of each partition is a link to its page", fmt.Sprintf(`[...document.querySelectorAll('[data-all-partition] td:nth-child(3) a')].map((a) => a.href).sort().join(' ') === %q`,
 		fmt.Sprintf("%[1]s/#operators %[1]s/#operators %[2]s/#operators %[2]s/#operators", min(urls[0], urls[1]), max(urls[0], urls[1]))))
 	b.until("memory and disk", fmt.Sprintf(`/MiB of 256 MiB/.test(%s) && /[1-9][\d.]* (B|KiB|MiB)/.test(document.querySelector('[data-all-partition] td:last-child').innerText)`, row(urls[1])))
+	b.until("the gateway, which is in no group", fmt.Sprintf(`/not in the group/.test(%[1]s) && /query, gateway/.test(%[1]s) && /MiB/.test(%[1]s)`, row("http://"+gateway)))
 	b.shot("nodes")
 	b.click(fmt.Sprintf(`[data-node=%q] .link`, urls[1]))
 	b.until("the partitions of one node", `document.querySelectorAll('[data-all-partition]').length === 2`)

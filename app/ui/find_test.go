@@ -89,6 +89,25 @@ func TestSearchFindsWhatTheNodeKnows(t *testing.T) {
 	b.slash()
 	b.do(chromedp.SendKeys(chromedp.CSS(".find"), "nobody-at-all", chromedp.NodeVisible))
 	b.until("nothing is found, and what to do", `document.querySelector('dialog [role=status]').innerText.includes('Nobody and nothing is called nobody-at-all')`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until("no channel has it", `document.querySelector('dialog [role=status]').innerText === 'No channel of the people on this page has a message nobody-at-all.'`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+
+	// The page remembers the newest 300 messages of a channel, the node knows those before them.
+	long := []string{posted("random", "very-first", "bob", "where it began")}
+	for i := range 300 {
+		long = append(long, posted("random", fmt.Sprintf("later-%03d", i), "bob", "and on it goes"))
+	}
+	s.publish(long...)
+	b.unread(bobLaptop, "random", 0)
+	b.until("the page has the last of them", `(import('/ui/api.js').then((m) => m.own('search?q=later-299')).then((f) => { window.found = f.messages.length; }), window.found === 1)`)
+	b.slash()
+	b.do(chromedp.SendKeys(chromedp.CSS(".find"), "very-first", chromedp.NodeVisible))
+	b.until("the page has forgotten it", `/Enter asks the [234] channels of the people on this page/.test(document.querySelector('dialog [role=status]').innerText)`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until("its channel has it", `document.querySelector('.found')?.innerText.includes('very-first in random')`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.heading("Who has it")
 	b.do(chromedp.KeyEvent(kb.Escape))
 
 	b.find("guest-58", "Guest-58")

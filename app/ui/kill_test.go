@@ -36,6 +36,9 @@ type nodeConfig struct {
 	Listen  string
 	// Instance is the node's --instance-id; "": the-node.
 	Instance string
+	// Gateway is a node that folds nothing, and Nodes are those that it is told of (--nodes).
+	Gateway bool
+	Nodes   []string
 }
 
 // runNode is the whole of such a process. It ends by being killed, or when the test that started it
@@ -58,8 +61,12 @@ func runNode(text string) int {
 	if err != nil {
 		return fail(err)
 	}
+	roles := config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway}
+	if c.Gateway {
+		roles = config.Roles{config.RoleQuery, config.RoleGateway}
+	}
 	n, err := node.New(ctx, node.Config{
-		Roles: config.Roles{config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway},
+		Roles: roles, Nodes: c.Nodes,
 		Kafka: config.Kafka{Brokers: c.Brokers, Options: testkit.FastClientOpts()}, Redis: config.Redis{URL: c.Redis},
 		Group: "tidemark", InstanceID: cmp.Or(c.Instance, "the-node"), DataDir: c.DataDir, Settings: projections.DefaultSettings(), Memory: 256 << 20,
 		Advertise: "http://" + ln.Addr().String(), Listener: ln, UI: &ui.Config{}, Logger: slog.New(slog.DiscardHandler),

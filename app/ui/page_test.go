@@ -192,6 +192,14 @@ const cutOff = `(() => {
 	return bad.map((e) => e.ariaLabel || e.className || e.tagName).join('; ');
 })()`
 
+// unnamed are the devices of which no name can be read in full: neither in their head nor in the
+// list above them.
+const unnamed = `[...document.querySelectorAll('.device')].filter((d) => {
+	const whole = (e) => e?.getClientRects().length && e.scrollWidth <= e.clientWidth && (innerWidth <= 640 || e.getBoundingClientRect().right <= innerWidth); // on a phone each device fills the window when one turns to it
+	const above = [...document.querySelectorAll('.cast-tab')].filter((e) => e.getClientRects().length && e.getBoundingClientRect().right <= innerWidth).map((e) => e.ariaLabel.replace(', ', "'s "));
+	return !whole(d.querySelector('.name h2')) && !above.includes(d.ariaLabel.replace(/, .*/, ''));
+}).map((d) => d.ariaLabel).join('; ')`
+
 // TestSizesAndColours leaves pictures of both views, with dialogs, in windows of many sizes, light
 // and dark; and nothing is wider than the window.
 func TestSizesAndColours(t *testing.T) {
@@ -210,7 +218,7 @@ func TestSizesAndColours(t *testing.T) {
 		scheme        string
 		keep          bool // pictures
 	}{
-		{360, 640, "light", false}, {390, 844, "light", true}, {390, 844, "dark", true}, {1024, 768, "light", true},
+		{360, 640, "light", false}, {390, 844, "light", true}, {390, 844, "dark", true}, {1024, 768, "light", true}, {1280, 800, "light", true},
 		{1440, 900, "light", true}, {1440, 900, "dark", true}, {1920, 1080, "dark", false},
 	} {
 		b.scheme(c.scheme)
@@ -225,6 +233,23 @@ func TestSizesAndColours(t *testing.T) {
 		b.do(chromedp.EmulateViewport(c.width, c.height), chromedp.Navigate(fmt.Sprintf("%s%s&n=%d", s.url, everyone, i)))
 		b.until("it is drawn", fmt.Sprintf(`document.querySelector('%s .row-open[data-channel=general]')`, annLaptop))
 		look("people")
+		named := func() {
+			t.Helper()
+			if short := eval[string](b, unnamed); short != "" {
+				t.Errorf("at %d wide these are not named in full: %s", c.width, short)
+			}
+		}
+		named()
+		if c.width == 1280 { // more devices than fit
+			for _, people := range []string{"ann,bob,cleo", "ann,bob,ann:phone,bob:phone"} {
+				b.do(chromedp.Navigate(fmt.Sprintf("%s/?people=%s", s.url, people)))
+				b.until("they are drawn", fmt.Sprintf(`document.querySelectorAll('.device.online').length === %d`, strings.Count(people, ",")+1))
+				look("people-" + strings.NewReplacer(",", "-", ":", "-").Replace(people))
+				named()
+			}
+			b.do(chromedp.Navigate(fmt.Sprintf("%s%s&n=%d", s.url, everyone, i)))
+			b.until("it is drawn", fmt.Sprintf(`document.querySelector('%s .row-open[data-channel=general]')`, annLaptop))
+		}
 		b.openChannel(annLaptop, "general")
 		b.until("its messages", fmt.Sprintf(`document.querySelector('%s [data-id=g5]')`, annLaptop))
 		look("messages")

@@ -42,6 +42,7 @@ type runCmd struct {
 	Listen             string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address for queries, health and metrics (${default})."`
 	tlsFlags           `group:"Certificates of this node:"`
 	UI                 bool          `name:"ui" help:"Serve the page at /: people with their channels, and a view for operators. It adds the role gateway, to which these people connect. With --auth-keys the page asks for a token of scope service."`
+	Nodes              []string      `placeholder:"URL" help:"With --ui: nodes and gateways outside of the group, such as http://10.0.0.6:8081, which the view of all nodes shows too; it finds the members of the group by itself. A name with several addresses stands for all of them."`
 	Advertise          string        `placeholder:"URL" help:"URL at which other nodes reach this one. By default http:// (with --tls-cert https://) and --listen, if that names a host."`
 	Insecure           bool          `help:"Listen on an address that other machines can reach, without keys: anyone there may then read and publish as any user."`
 	Memory             *config.Bytes `placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share, such as 4GiB; 0 = none. By default 80 % of what the cgroup of this process allows, or 1GiB if it has no limit."`
@@ -104,7 +105,14 @@ func (c *runCmd) Validate() error {
 	if u, err := url.Parse(c.Advertise); c.Advertise != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
 		return fmt.Errorf("--advertise %q is not a URL of this node: write it as http://10.0.0.5:8080", c.Advertise)
 	}
+	for _, raw := range c.Nodes {
+		if u, err := url.Parse(raw); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return fmt.Errorf("--nodes %q is not a URL of a node: write it as http://10.0.0.6:8081", raw)
+		}
+	}
 	switch {
+	case len(c.Nodes) > 0 && !c.UI:
+		return fmt.Errorf("--nodes is for the page's view of all nodes: add --ui")
 	case c.Standbys < 0:
 		return fmt.Errorf("--standbys %d: it cannot be negative", c.Standbys)
 	case c.StoreRetention < 0:
@@ -181,7 +189,7 @@ func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
 	nc.Group, nc.DataDir, nc.Settings, nc.ThreadsAlways, nc.Topics = c.Group, c.DataDir, c.Settings(), c.always(), c.Topics()
 	nc.Standbys, nc.InstanceID, nc.SessionTimeout, nc.StoreRetention = c.Standbys, c.InstanceID, c.SessionTimeout, c.StoreRetention
 	nc.NoBreaker, nc.SnapshotEvery, nc.Patience, nc.Gateway = c.NoBreaker, c.SnapshotEvery, verbs.Patience, c.gateway(c.Origins)
-	nc.CheckChannels, nc.Traces = c.CheckChannels, c.traces()
+	nc.CheckChannels, nc.Traces, nc.Nodes = c.CheckChannels, c.traces(), c.Nodes
 	nc.SQLFlush = sqlsink.Flush(c.SQLFlush)
 	nc.RedisValues, nc.RedisKeys = c.RedisValues, c.RedisKeys
 	return []setting{

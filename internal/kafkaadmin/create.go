@@ -49,7 +49,7 @@ func Ensure(ctx context.Context, adm *kadm.Client, specs []events.TopicSpec) (Re
 			report.Existed = append(report.Existed, spec.Name)
 		case errors.Is(err, kerr.InvalidReplicationFactor):
 			errs = append(errs, fmt.Errorf("create topic %s: the cluster cannot hold %d replicas, it has fewer brokers: "+
-				"add brokers or ask for a lower replication factor", spec.Name, spec.Replication))
+				"add brokers, or set a lower --replication-factor (1 for a single broker)", spec.Name, spec.Replication))
 		default:
 			errs = append(errs, fmt.Errorf("create topic %s: %w", spec.Name, explain(err, resp.ErrMessage)))
 		}

@@ -64,13 +64,13 @@ export class Cluster {
       h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'h-nodes' }, h('table', { class: 'grid' },
         h('thead', {}, h('tr', {}, ['Node', 'State', 'Owns', 'Standby', 'Behind', 'Hot state', 'Memory', 'Disk', 'Roles', 'Version'].map((t, i) => h('th', { key: t, scope: 'col', class: i > 1 && i < 6 || i === 7 ? 'right' : undefined }, t)))),
         h('tbody', {}, nodes.map((n) => this.#node(n)))) ),
-      h('p', { class: 'note' }, 'The members of the group are those that Kafka lists; this node asks each of them. A node with the role query or gateway alone is no member. Memory is what the Go runtime holds, beside the limit of --memory.'));
+      h('p', { class: 'note' }, 'Kafka lists the members of the group; this node asks each of them. Nodes and gateways that fold nothing are no members: name them in --nodes to see them here. Memory is what the Go runtime holds, beside the limit of --memory.'));
   }
 
   #node(n) {
     const r = n.report;
     const sum = (f) => (r?.partitions ?? []).reduce((all, p) => all + f(p), 0);
-    const name = h('th', { scope: 'row', class: 'node-name' }, link(n), h('small', {}, [n.instance_id, n.self && 'this node', n.host?.replace(/^\/|:\d+$/g, '')].filter(Boolean).join(' · ')));
+    const name = h('th', { scope: 'row', class: 'node-name' }, link(n), h('small', {}, [n.instance_id, n.self && 'this node', n.outside && 'not in the group', n.host?.replace(/^\/|:\d+$/g, '')].filter(Boolean).join(' · ')));
     if (!r) return h('tr', { key: n.url + n.instance_id, 'data-node': n.url, class: 'silent-node' }, name, h('td', { class: 'wide-cell', colspan: '9' }, h('b', { class: 'state-failed' }, 'did not answer'), h('small', { class: 'wrong' }, n.error)));
     const owned = r.partitions.filter((p) => !p.standby);
     return h('tr', { key: n.url, 'data-node': n.url }, name,

@@ -4,9 +4,10 @@ import { own, query } from '/ui/api.js';
 import { avatar, h, icon } from '/ui/dom.js';
 import { channel, message, person } from '/ui/look.js';
 import { open } from '/ui/sheet.js';
-import { channelName, isDirect, plural, timeOf, title } from '/ui/words.js';
+import { channelName, count, isDirect, plural, timeOf, title } from '/ui/words.js';
 
 const PAUSE = 120; // milliseconds without a key before the node is asked
+const AT_ONCE = 8; // channels that are asked for a message at the same time
 
 /** Opens the search. */
 export function search(app) {
@@ -22,6 +23,7 @@ class Search {
   go = false; // Enter came before the answer: the first one opens
   state = ''; // what is said below the field
   answered = false; // for what is typed
+  everywhere = false; // Enter asks the channels of the people on the page for a message
   #timer;
   #asked = 0;
 
@@ -33,6 +35,7 @@ class Search {
     this.at = 0;
     this.go = false;
     this.answered = false;
+    this.everywhere = false;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#ask(), PAUSE);
   }
@@ -53,22 +56,49 @@ class Search {
     near.channels?.forEach((c) => put(this.#channel(c.channel_id, plural(c.members, 'member'))));
     near.messages?.forEach((m) => put(this.#message(m.channel_id, m.message_id, m)));
     const all = [...list.values()].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
-    this.#show(all, near.error ?? (all.length ? '' : `Nobody and nothing is called ${text}. A message that this page has not seen is found with its channel before it: general ${text}`));
+    this.#show(all, near.error ?? (all.length ? '' : this.#nothing(text)));
+    this.everywhere = !near.error && !all.length && this.#channels().length > 0 && !/\s/.test(text);
+  }
+
+  /** The channels of the people on the page. */
+  #channels() { return [...new Set(this.app.devices.flatMap((d) => [...d.inbox.channels.keys()]))]; }
+
+  #nothing(text) {
+    const channels = this.#channels();
+    const more = /\s/.test(text) ? '' : ` A message that this page has not seen is found with its channel before it: general ${text}.${channels.length ? ` Enter asks ${channels.length === 1 ? 'the only channel' : `the ${count(channels.length)} channels`} of the people on this page for it.` : ''}`;
+    return `Nobody and nothing is called ${text}.${more}`;
+  }
+
+  /** Asks every channel of the people on the page for a message with this id. */
+  async #inAllChannels() {
+    const n = ++this.#asked;
+    const { text } = this;
+    const channels = this.#channels();
+    this.everywhere = false;
+    this.state = `Asking ${plural(channels.length, 'channel')} \u2026`;
+    this.app.redraw();
+    const found = [];
+    for (let i = 0; i < channels.length && n === this.#asked; i += AT_ONCE) {
+      found.push(...await Promise.all(channels.slice(i, i + AT_ONCE).map((id) => this.#inChannel(id, text))));
+    }
+    if (n === this.#asked) this.#show(found.flat(), found.flat().length ? '' : `No channel of the people on this page has a message ${text}.`);
   }
 
   /** Asks the node by exact ids: one for a user or a channel, two for a message in a channel. */
   async #exact(text) {
     const [channelId, id, more] = text.split(/\s+/);
     if (more) return [];
-    if (id) {
-      const x = await query('GetReceipts', { channel_id: channelId, message_id: id, page_size: 1 }).catch(() => undefined);
-      return x ? [this.#message(channelId, id, this.app.messages.channel(channelId).byId.get(id))] : [];
-    }
+    if (id) return this.#inChannel(channelId, id);
     const [c, u] = await Promise.all([
       query('GetChannel', { channel_id: text }).catch(() => undefined),
       query('GetInbox', { user_id: text, archived: 'all', page_size: 1 }).catch(() => undefined),
     ]);
     return [u?.channels.length && this.#person(text, ''), c && this.#channel(text, plural(c.member_count, 'member'))].filter(Boolean);
+  }
+
+  async #inChannel(channelId, id) {
+    const x = await query('GetReceipts', { channel_id: channelId, message_id: id, page_size: 1 }).catch(() => undefined);
+    return x ? [this.#message(channelId, id, this.app.messages.channel(channelId).byId.get(id))] : [];
   }
 
   #person(user, more) { return { kind: 'Users', key: `u ${user}`, title: title(user), more, sign: avatar(user, 'tiny'), open: () => person(this.app, user) }; }
@@ -97,7 +127,8 @@ class Search {
       this.app.redraw();
       requestAnimationFrame(() => document.getElementById(`found-${this.at}`)?.scrollIntoView({ block: 'nearest' }));
     } else if (e.key === 'Enter') {
-      if (this.answered) this.found[this.at]?.open();
+      if (this.answered && this.everywhere) void this.#inAllChannels();
+      else if (this.answered) this.found[this.at]?.open();
       else this.go = true;
     } else return;
     e.preventDefault();

@@ -20,14 +20,15 @@ type duty struct {
 	dir, url string
 	env      []string
 	replace  *strings.Replacer
-	node     *exec.Cmd
+	node     *exec.Cmd // that was started last
+	own      [2]string // URLs of the two nodes on a Kafka of their own
 }
 
 func newDuty(t *testing.T) *duty {
 	d := &duty{t: t, dir: t.TempDir()}
 	output(t, root, nil, "go", "build", "-o", filepath.Join(d.dir, "bin", "tidemark"), "./cmd/tidemark")
 	var ports []any
-	for range 3 {
+	for range 5 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -36,30 +37,38 @@ func newDuty(t *testing.T) *duty {
 		defer l.Close() // all are taken before one is given back
 	}
 	d.url = fmt.Sprintf("http://%s", ports[0])
-	d.env = strings.Fields(fmt.Sprintf("TIDEMARK_ADDR=http://%[1]s TIDEMARK_BROKERS=%[2]s TIDEMARK_REDIS=redis://%[3]s", ports...))
-	data := filepath.Join(d.dir, "data")
-	d.replace = strings.NewReplacer("http://127.0.0.1:8080", d.url, "/tmp/tidemark-dev", data,
-		`make dev ARGS="`, fmt.Sprintf(`exec bin/tidemark dev --listen %s --kafka-listen %s --redis-listen %s "`, ports...))
+	d.env = strings.Fields(fmt.Sprintf("TIDEMARK_ADDR=http://%[1]s TIDEMARK_BROKERS=%[2]s TIDEMARK_REDIS=redis://%[3]s", ports[:3]...))
+	d.own = [2]string{fmt.Sprintf("http://%s", ports[3]), fmt.Sprintf("http://%s", ports[4])}
+	d.replace = strings.NewReplacer("http://127.0.0.1:8080", d.url, "/tmp/tidemark-", d.dir+"/",
+		"127.0.0.1:9092", fmt.Sprint(ports[1]), "127.0.0.1:6379", fmt.Sprint(ports[2]), "127.0.0.1:8081", fmt.Sprint(ports[3]), "127.0.0.1:8082", fmt.Sprint(ports[4]),
+		`make dev ARGS="`, fmt.Sprintf(`exec bin/tidemark dev --listen %s --kafka-listen %s --redis-listen %s "`, ports[:3]...))
 	return d
 }
 
 // start runs the line of a block that starts everything, until it is ready.
-func (d *duty) start(block string) {
+func (d *duty) start(block string) { d.t.Helper(); d.startAt(block, "make dev", d.url) }
+
+// startAt runs the line of a block that begins with a command, until its node at a URL is ready.
+func (d *duty) startAt(block, command, url string) {
 	d.t.Helper()
-	at := strings.Index(block, "make dev")
+	at := strings.Index(block, command)
 	if at < 0 {
 		d.t.Fatalf("nothing is started by %s", block)
 	}
 	line, _, _ := strings.Cut(block[at:], "\n")
 	line = strings.ReplaceAll(d.replace.Replace(line), `"`, "")
+	if !strings.HasPrefix(line, "exec ") {
+		line = "exec " + line // what is killed must be the node
+	}
 	d.node = exec.CommandContext(limit(d.t), testkit.Program(d.t, "bash"), "-c", line) //nolint:gosec // a line of the page
 	log := &testkit.Output{}
 	d.node.Dir, d.node.Stderr, d.node.Stdout = d.dir, log, log
 	if err := d.node.Start(); err != nil {
 		d.t.Fatal(err)
 	}
+	d.t.Cleanup(killed(d.node))
 	for ctx := limit(d.t); ; time.Sleep(50 * time.Millisecond) {
-		if res, err := http.Get(d.url + "/readyz"); err == nil { //nolint:noctx // of a test
+		if res, err := http.Get(url + "/readyz"); err == nil { //nolint:noctx // of a test
 			res.Body.Close()
 			if res.StatusCode == http.StatusOK {
 				return
@@ -72,9 +81,13 @@ func (d *duty) start(block string) {
 }
 
 // kill is what the page does by the name of the process.
-func (d *duty) kill() {
-	_ = d.node.Process.Kill() // it may have ended
-	_ = d.node.Wait()
+func (d *duty) kill() { killed(d.node)() }
+
+func killed(node *exec.Cmd) func() {
+	return func() {
+		_ = node.Process.Kill() // it may have ended
+		_ = node.Wait()
+	}
 }
 
 // run runs a block, and returns what it prints.
@@ -90,11 +103,10 @@ func (d *duty) run(block string) (string, error) {
 func TestSRE(t *testing.T) {
 	d := newDuty(t)
 	blocks := examples(t, "docs/start/sre.md", "sh", "http://127.0.0.1:8080")
-	if len(blocks) != 6 {
+	if len(blocks) != 11 {
 		t.Fatalf("the page has %d blocks: say here what becomes of each", len(blocks))
 	}
 	d.start(blocks[0])
-	defer d.kill()
 	works := func(block string, wants ...string) {
 		t.Helper()
 		out, err := d.run(block)
@@ -126,4 +138,36 @@ func TestSRE(t *testing.T) {
 		}
 	}
 	works(blocks[5])
+	d.onItsOwn(blocks[6:], works)
+}
+
+// onItsOwn runs the page's node on a Kafka of its own, and the second one that takes over from it.
+func (d *duty) onItsOwn(blocks []string, works func(block string, wants ...string)) {
+	d.t.Helper()
+	works(blocks[0], "created  trial.chat.messages", "7 topics of 4 partitions")
+	d.startAt(blocks[1], "bin/tidemark run", d.own[0])
+	first := d.node
+	// A node takes a snapshot of what it has stored, which happens within 10 s.
+	until, rest, _ := strings.Cut(blocks[2], "bin/tidemark snapshot create")
+	works(until, "unread          1", `topic="trial.chat.messages"} 0`, "none failed")
+	copies := "bin/tidemark snapshot create" + rest
+	for ctx := limit(d.t); ctx.Err() == nil; time.Sleep(500 * time.Millisecond) {
+		if out, err := d.run(copies); err == nil && strings.Contains(out, "were uploaded") {
+			break
+		}
+	}
+	works(copies, "snapshot 2-0-0")
+	d.startAt(blocks[3], "bin/tidemark run", d.own[1])
+	if err := first.Process.Signal(os.Interrupt); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := first.Wait(); err != nil {
+		d.t.Errorf("the first node ends with %v", err)
+	}
+	for ctx := limit(d.t); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		if out, err := d.run("curl -s " + d.own[1] + "/readyz"); err == nil && strings.Count(out, " live,") == 4 {
+			break
+		}
+	}
+	works(blocks[4], "unread          1", "partition 0 live", "partition 3 live")
 }

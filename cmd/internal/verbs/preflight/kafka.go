@@ -120,7 +120,7 @@ func detailsOf(ctx context.Context, adm *kadm.Client, names []string) (details k
 
 // topics checks that the topics are there and configured as they should be.
 func (c *Config) topics(ctx context.Context, r *Report, adm *kadm.Client, details kadm.TopicDetails, names []string, has allowed) (partitions int32) {
-	create := "create them with `tidemark topics create`, or set --topic-prefix to the prefix of the existing topics"
+	create := "create them with `tidemark topics create` and the same --topic-prefix, or set --topic-prefix to the prefix of the existing topics"
 	var missing, hidden []string
 	for _, name := range names {
 		topic := details[name]
