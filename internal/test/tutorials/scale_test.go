@@ -1,0 +1,100 @@
+package tutorials
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The constants of docs/scale.md; TestScale compares them with the documents that they come from.
+const (
+	pairMemory, pairDisk          = 175.0, 8.6
+	foldCost, redisCost           = 6.0e-6, 34e-6
+	packed, packedInbox           = 460.0, 100.0
+	connectionMemory, connections = 14.3 * 1024, 20_000.0
+	eventSize, replicas, day      = 100.0, 3.0, 86_400.0
+	nodeMemory                    = 32e9
+)
+
+// TestScale: the table of the page is what its formulas give, and their constants are those of the
+// documents that it names.
+func TestScale(t *testing.T) {
+	page := read(t, "docs/scale.md")
+	for path, figures := range map[string][]string{
+		"docs/performance.md": {
+			"175 bytes of memory and 8.6 bytes of disk a pair, 14.3 KiB for a connection", "240 to 460 with", "and 50 to 100 with",
+			"| Tidemark, fan-out 50 | 6.0 |", "| Tidemark, fan-out 50, with Redis, `json` | 28 to 34 |", "gateways of 20,000 connections",
+			"| resident memory with 5M pairs | 1 GiB | 923 MiB |", "| a message into 100,000 members against 2, fan-out off | 1.2 times | 0.9 times |",
+			"used at most 39 CPU seconds per million events: 0.8 cores", "that no cut has written | any | 4.3 |",
+		},
+		"docs/lab/figures.md": {"about 100 bytes", "700,000 events/s", "5.5 s: download and checks"},
+		"docs/deploy.md":      {"| heap | memory − block cache − memory / 16 |", "| block cache | memory / 8,"},
+	} {
+		text := read(t, path)
+		for _, figure := range figures {
+			if !strings.Contains(text, figure) {
+				t.Errorf("%s does not say %q any more: change docs/scale.md with it", path, figure)
+			}
+		}
+	}
+	table := map[string][]string{}
+	before, _, _ := strings.Cut(page, "## The formulas")
+	for _, m := range row.FindAllStringSubmatch(before, -1) {
+		table[m[1]] = m[2:]
+	}
+	for i, users := range []float64{1e6, 1e7, 1e8} {
+		pairs, online, events := users*40, users/5, users/500
+		both := 2 * pairs * pairMemory
+		want := map[string]string{
+			"pairs":                thousands(pairs),
+			"memory of all owners": bytes(pairs * pairMemory),
+			"with one standby":     bytes(both),
+			"nodes with 32 GB of `--memory`, one standby": thousands(math.Ceil(both/(nodeMemory*13/16)) + 1),
+			"partitions at least":                         thousands(math.Ceil(pairs / 1e7)),
+			"disk for pairs, with one standby":            bytes(2 * pairs * pairDisk),
+			"devices online at once":                      thousands(online),
+			"gateways":                                    thousands(math.Ceil(online / connections)),
+			"memory of gateways":                          bytes(online * connectionMemory),
+			"events a second":                             thousands(events),
+			"cores to fold and publish, fan-out 50":       fmt.Sprintf("%.3f", events*foldCost),
+			"cores with Redis filled, JSON":               fmt.Sprintf("%.3f", events*redisCost),
+			"Redis, packed":                               bytes(pairs * packed),
+			"Redis, packed and `--redis-keys inbox`":      bytes(pairs * packedInbox),
+			"Kafka: inputs of a day, three replicas":      bytes(events * day * eventSize * replicas),
+		}
+		for name, value := range want {
+			if len(table[name]) != 3 || table[name][i] != value {
+				t.Errorf("%s of %.0f users: the table has %q, the formula gives %s", name, users, table[name], value)
+			}
+		}
+		if len(table) != len(want) {
+			t.Errorf("the table has %d lines, the formulas give %d", len(table), len(want))
+		}
+	}
+}
+
+var firstSnapshot = regexp.MustCompile(`(?m)^\| first snapshot \| ([0-9]+) MiB \| ([0-9]+) MiB \|$`)
+
+// TestScaleFormulasHold: the formulas agree with what was measured, disk at two sizes within 15 %,
+// memory with the third on top that the page tells to plan for.
+func TestScaleFormulasHold(t *testing.T) {
+	m := firstSnapshot.FindStringSubmatch(read(t, "docs/lab/figures.md"))
+	if m == nil {
+		t.Fatal("docs/lab/figures.md has no line of first snapshots")
+	}
+	for i, pairs := range []float64{1e6, 1e7} {
+		mib, err := strconv.ParseFloat(m[i+1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ratio := mib * (1 << 20) / (pairs * pairDisk); ratio < 0.85 || ratio > 1.15 {
+			t.Errorf("a snapshot of %.0f pairs has %.2f times the bytes of the formula", pairs, ratio)
+		}
+	}
+	if ratio := 923 * (1 << 20) / (5e6 * pairMemory); ratio > 4./3 {
+		t.Errorf("5 million pairs took %.2f times the memory of the formula", ratio)
+	}
+}
