@@ -3,9 +3,11 @@ package processor
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/test/testkit"
@@ -55,6 +57,10 @@ func TestMetrics(t *testing.T) {
 	s.join("general", "alice", "bob")
 	s.raw(events.Reads, 0, []byte("general"), []byte("\xff"))
 	s.read("general", "bob", "m1") // waits
+	old := postBy("general", "old", "alice")
+	old.OccurredAt = timestamppb.New(time.Now().AddDate(0, 0, -160)) // past the retention of the index
+	m.unread(s.produce(events.Messages, "general", old), "bob", "general")
+	s.read("general", "bob", "old")
 	last := s.post("general", "m0", "alice")
 	m.unread(last, "bob", "general")
 	s.caughtUp(m)
@@ -63,12 +69,13 @@ func TestMetrics(t *testing.T) {
 	names := s.names()
 	got := gathered(t, reg)
 	for name, want := range map[string]float64{
-		"tidemark_processor_events_total{kind=message_posted,outcome=applied,topic=" + names.Inputs[0] + "}": 1,
+		"tidemark_processor_events_total{kind=message_posted,outcome=applied,topic=" + names.Inputs[0] + "}": 2,
 		"tidemark_processor_events_total{kind=read_up_to,outcome=waiting,topic=" + names.Inputs[1] + "}":     1,
+		"tidemark_processor_events_total{kind=read_up_to,outcome=expired_id,topic=" + names.Inputs[1] + "}":  1,
 		"tidemark_processor_dead_letters_total{code=TM103,reason=undecodable,topic=" + names.Inputs[1] + "}": 1,
 		"tidemark_processor_partition_state{partition=0,state=live}":                                         1,
 		"tidemark_processor_partition_state{partition=0,state=failed}":                                       0,
-		"tidemark_processor_position{partition=0,topic=" + names.Inputs[0] + "}":                             2,
+		"tidemark_processor_position{partition=0,topic=" + names.Inputs[0] + "}":                             3,
 		"tidemark_processor_lag_records{partition=0,topic=" + names.Inputs[0] + "}":                          0,
 		"tidemark_processor_waiting_pairs{partition=0}":                                                      1,
 		"tidemark_processor_store_entries{partition=0,what=channels}":                                        1,

@@ -66,13 +66,14 @@ func wantLimit(t testing.TB, what string, err error, code connect.Code, says str
 }
 
 // A user and an address have so many calls; those of a service count for its address alone, and
-// those that another node forwards count there.
+// those that another node forwards count there. Queries and publishes count together.
 func TestRatesOfUsersAndAddresses(t *testing.T) {
 	registry := prometheus.NewRegistry()
+	_, producer := newBroker(t)
 	nodes := 0
-	limits := Limits{UserRate: 0.001, UserBurst: 3, AddressRate: 0.001, AddressBurst: 20}
+	limits := Limits{UserRate: 0.001, UserBurst: 3, AddressRate: 0.001, AddressBurst: 21}
 	c := newCluster(t, 2, 2, func(c *Config) {
-		c.Verifier = authtest.Verifier(t)
+		c.Verifier, c.Producer = authtest.Verifier(t), producer
 		if nodes++; nodes == 1 {
 			c.Limits, c.Registerer = limits, registry
 		} else { // which is asked by the first alone
@@ -84,6 +85,10 @@ func TestRatesOfUsersAndAddresses(t *testing.T) {
 		_, err := c.nodes[0].query.GetInbox(t.Context(), called(&queryv1.GetInboxRequest{UserId: "ann"}, token))
 		return err
 	}
+	publish := func(token string) error { // an empty one, which writes nothing
+		_, err := ingestv1connect.NewIngestServiceClient(c.nodes[0].srv.Client(), c.nodes[0].srv.URL).Publish(t.Context(), called(&ingestv1.PublishRequest{}, token))
+		return err
+	}
 	ann, bob := authtest.Token(t, "ann", time.Hour), authtest.Token(t, "bob", time.Hour)
 	for i := range 3 {
 		if err := ask(ann); err != nil {
@@ -91,6 +96,9 @@ func TestRatesOfUsersAndAddresses(t *testing.T) {
 		}
 	}
 	wantLimit(t, "ann's fourth call", ask(ann), connect.CodeResourceExhausted, "this user makes too many calls")
+	if err := publish(ann); connect.CodeOf(err) != connect.CodePermissionDenied { // so no user's rate is about publishing
+		t.Errorf("ann, a user, publishes: %v", err)
+	}
 	if err := ask(bob); connect.CodeOf(err) != connect.CodePermissionDenied {
 		t.Errorf("bob, who is not ann: %v", err)
 	}
@@ -105,8 +113,9 @@ func TestRatesOfUsersAndAddresses(t *testing.T) {
 	}
 	wantLimit(t, "one address", err, connect.CodeResourceExhausted, "this address makes too many calls")
 	wantLimit(t, "a service there", ask(authtest.Service(t)), connect.CodeResourceExhausted, "this address makes too many calls")
+	wantLimit(t, "a publish there", publish(authtest.Service(t)), connect.CodeResourceExhausted, "this address makes too many calls")
 	got := refusals(t, registry)
-	if got["user_rate"] != 1 || got["address_rate"] != 2 || got["token"] != 5 {
+	if got["user_rate"] != 1 || got["address_rate"] != 3 || got["token"] != 5 {
 		t.Errorf("counted as %v", got)
 	}
 }

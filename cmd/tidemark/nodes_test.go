@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/tidemark/tidemark/internal/test/authtest"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
@@ -41,7 +43,8 @@ var (
 	listenAt = regexp.MustCompile(`listen=(\S+)`)
 )
 
-// What the banner says to try can be tried, and Ctrl-C leaves what --data-dir was given.
+// What the banner says to try can be tried, a page that another server of this machine serves gets
+// its socket, and Ctrl-C leaves what --data-dir was given.
 func TestDevPrintsWhatToTryAndStops(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"dev", "--listen", "127.0.0.1:0", "--kafka-listen", "127.0.0.1:0", "--redis-listen", "127.0.0.1:0", "--data-dir", dir}
@@ -51,6 +54,15 @@ func TestDevPrintsWhatToTryAndStops(t *testing.T) {
 	url, broker := pageURL.FindStringSubmatch(banner), kafkaAt.FindStringSubmatch(banner)
 	if url == nil || broker == nil {
 		t.Fatalf("no addresses in\n%s", banner)
+	}
+	for origin, want := range map[string]int{"http://localhost:13000": http.StatusSwitchingProtocols, "http://evil.example": http.StatusForbidden} {
+		c, res, err := websocket.Dial(t.Context(), url[1]+"/v1/socket?user_id=ann", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}}})
+		if c != nil {
+			_ = c.CloseNow()
+		}
+		if res == nil || res.StatusCode != want {
+			t.Errorf("a page of %s: %v, %v, want %d", origin, res, err, want)
+		}
 	}
 	for _, l := range lines(banner) {
 		if input, cmd, is := strings.Cut(strings.TrimPrefix(l, "  echo '"), "' | tidemark "); is {

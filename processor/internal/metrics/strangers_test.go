@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
+	"hash/fnv"
 	"log/slog"
 	"strings"
 	"testing"
@@ -30,6 +31,39 @@ func TestStrangersAreToldOnce(t *testing.T) {
 	for _, want := range []string{"topic=chat.reads", "records=20", "librdkafka", "partitioner=murmur2_random"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, &out)
+		}
+	}
+}
+
+// The line names each partitioner that the records may be of, with what to set.
+func TestStrangersAreNamed(t *testing.T) {
+	const n = 12
+	sarama := func(key []byte) int32 {
+		h := fnv.New32a()
+		_, _ = h.Write(key)                                     // it cannot fail
+		return max(int32(h.Sum32())%n, -(int32(h.Sum32()) % n)) //nolint:gosec // as Sarama does
+	}
+	for _, c := range []struct {
+		what, looks, do string
+		partition       func(i int, key []byte) int32
+	}{
+		{"librdkafka's default", "librdkafka", "partitioner=murmur2_random", func(_ int, key []byte) int32 { return int32(crc32.ChecksumIEEE(key) % n) }},
+		{"Sarama's default", "Sarama", "murmur2", func(_ int, key []byte) int32 { return sarama(key) }},
+		{"round robin", "round robin", "murmur2", func(i int, _ []byte) int32 { return int32(i % n) }},
+	} {
+		var out bytes.Buffer
+		var s strangers
+		for i := range 200 {
+			key := fmt.Appendf(nil, "channel-%d", i)
+			p := c.partition(i, key)
+			if p == events.PartitionOf(key, n) {
+				continue // in its own partition by chance
+			}
+			s.Note(slog.New(slog.NewTextHandler(&out, nil)), events.Reads, &kgo.Record{Topic: "chat.reads", Key: key, Partition: p}, n)
+		}
+		line := out.String()
+		if strings.Count(line, "\n") != 1 || !strings.Contains(line, "records=20") || !strings.Contains(line, c.looks) || !strings.Contains(line, c.do) {
+			t.Errorf("%s:\n%s", c.what, line)
 		}
 	}
 }
