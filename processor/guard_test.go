@@ -3,6 +3,7 @@ package processor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/snapshot"
 )
 
 // bug panics once, at one place of one partition.
@@ -287,7 +289,13 @@ func TestPanicInTheCollector(t *testing.T) {
 // TestSnapshotOfWhatLeaves: a rebalance may take a partition away at any moment of a call about it.
 func TestSnapshotOfWhatLeaves(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
-	m := s.start(s.config(t.TempDir())).ready(1)
+	b, _ := bucket(t)
+	m := s.start(s.with(t.TempDir(), b)).ready(1)
+	s.join("general", "alice")
+	dir := t.TempDir()
+	for i := 0; m.Checkpoint(0, fmt.Sprintf("%s/first-%d", dir, i)) != nil; i++ { // until its store is written
+		time.Sleep(10 * time.Millisecond)
+	}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -308,13 +316,21 @@ func TestSnapshotOfWhatLeaves(t *testing.T) {
 			m.mu.Unlock()
 		}
 	})
-	dir := t.TempDir()
-	for i := range 2000 {
+	for i, taken := 0, 0; i < 2000 || taken == 0; i++ {
 		if w, err := m.liveWorker(0); (w == nil) == (err == nil) {
 			t.Fatalf("worker %v, error %v", w, err)
 		}
-		if i%500 == 0 {
-			_ = m.Checkpoint(0, fmt.Sprintf("%s/%d", dir, i))
+		if i%200 != 0 {
+			continue
+		}
+		if err := m.Checkpoint(0, fmt.Sprintf("%s/%d", dir, i)); err != nil && !errors.Is(err, ErrNotOwner) {
+			t.Fatal(err)
+		}
+		switch _, _, err := m.Snapshot(t.Context(), 0, snapshot.CreateOptions{}); {
+		case err == nil, errors.Is(err, snapshot.ErrUnchanged):
+			taken++
+		case !errors.Is(err, ErrNotOwner):
+			t.Fatal(err)
 		}
 	}
 }
