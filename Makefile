@@ -60,6 +60,11 @@ test-import: test-tools ## import from a real Synapse, follow it and compare wit
 	$(SERVERS) -fetch-synapse
 	$(if $(SEED),TIDEMARK_TEST_SYNAPSE_SEED=$(SEED) )TIDEMARK_TEST_SYNAPSE_ROUNDS=$(or $(ROUNDS),1) $(GO) test -count=1 -timeout 4h -v ./internal/test/synapse
 
+.PHONY: test-azure
+test-azure: ## snapshots in an emulator of Azure Blob Storage, which npm installs into bin/azurite (365 MB)
+	npm install --no-audit --no-fund --ignore-scripts --prefix bin/azurite azurite@3.37.0
+	TIDEMARK_TEST_AZURITE=$(CURDIR)/bin/azurite/node_modules/.bin/azurite-blob $(GO) test -count=1 -v -run '^Test(Bucket|BucketLarge|BucketConditional|BucketRace|RoundTrip|TwoOwnersOneBucket)$$/azure' ./snapshot
+
 .PHONY: adopt-kills
 adopt-kills: test-tools ## kill imports and bridges with SIGKILL KILLS=100 times, and restart the database and the broker in between
 	TIDEMARK_TEST_ADOPT_KILLS=$(or $(KILLS),100) $(GO) test -count=1 -timeout 2h -v -run 'TestImportAndBridgeAreKilled$$' ./cmd/tidemark

@@ -46,14 +46,17 @@ type Bucket interface {
 	String() string
 }
 
-// OpenBucket opens file:///dir or s3://bucket/prefix. For S3 the query may set endpoint, region,
-// path_style and insecure; keys come from the environment or from the machine's role, never from
-// the URL (docs/deploy.md).
+// forms are the URLs of buckets.
+const forms = "file:///dir, s3://bucket/prefix, gs://bucket/prefix or az://account/container/prefix"
+
+// OpenBucket opens a bucket by its URL, which has one of the forms. For S3 the query may set
+// endpoint, region, path_style and insecure; for Google and Azure endpoint and insecure. Keys come
+// from the environment or from the machine's role, never from the URL (docs/deploy.md).
 func OpenBucket(rawURL string) (Bucket, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		// The error of url.Parse quotes the URL, which may contain a secret.
-		return nil, errors.New("snapshots: the URL cannot be read: write file:///dir or s3://bucket/prefix")
+		return nil, errors.New("snapshots: the URL cannot be read: write " + forms)
 	}
 	if u.User != nil {
 		return nil, fmt.Errorf("snapshots: %s://%s has a user or password in it: keys come from the environment", u.Scheme, u.Host)
@@ -63,6 +66,10 @@ func OpenBucket(rawURL string) (Bucket, error) {
 		return openDir(u)
 	case "s3":
 		return openS3(u)
+	case "gs":
+		return openGCS(u)
+	case "az":
+		return openAzure(u)
 	}
-	return nil, fmt.Errorf("snapshots: %q is neither file:///dir nor s3://bucket/prefix", rawURL)
+	return nil, fmt.Errorf("snapshots: %q is no place for snapshots: write %s", rawURL, forms)
 }

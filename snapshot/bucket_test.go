@@ -19,7 +19,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// buckets runs a test with a directory and with S3, through the URLs of a user.
+// buckets runs a test with a directory and with each cloud's storage, through the URLs of a user.
 func buckets(t *testing.T, test func(t *testing.T, open func() snapshot.Bucket)) {
 	t.Helper()
 	t.Run("directory", func(t *testing.T) {
@@ -28,6 +28,14 @@ func buckets(t *testing.T, test func(t *testing.T, open func() snapshot.Bucket))
 	})
 	t.Run("s3", func(t *testing.T) {
 		at := startS3(t) + "&path_style=true"
+		test(t, func() snapshot.Bucket { return openBucket(t, at) })
+	})
+	t.Run("gcs", func(t *testing.T) {
+		at := startGCS(t)
+		test(t, func() snapshot.Bucket { return openBucket(t, at) })
+	})
+	t.Run("azure", func(t *testing.T) {
+		at := startAzure(t)
 		test(t, func() snapshot.Bucket { return openBucket(t, at) })
 	})
 }
@@ -200,8 +208,8 @@ func TestBucketRace(t *testing.T) {
 
 func TestBucketURL(t *testing.T) {
 	for at, want := range map[string]string{
-		"":                              "is neither file:///dir nor s3://bucket/prefix",
-		"/some/dir":                     "is neither file:///dir nor s3://bucket/prefix",
+		"":                              "is no place for snapshots: write file:///dir, s3://bucket/prefix, gs://bucket/prefix or az://account/container/prefix",
+		"/some/dir":                     "is no place for snapshots",
 		"file://host/dir":               "does not name a directory",
 		"file:relative":                 "does not name a directory",
 		"s3:///prefix":                  "names no bucket",
@@ -209,7 +217,17 @@ func TestBucketURL(t *testing.T) {
 		"s3://key:hunter2@bucket/p":     "keys come from the environment",
 		"s3://b/p?insecure=maybe":       "insecure must be true or false",
 		"s3://bucket/\x7fhunter2":       "cannot be read",
-		"gs://bucket/p":                 "is neither",
+		"ftp://bucket/p":                "is no place for snapshots",
+		"gs:///prefix":                  "names no bucket",
+		"gs://key:hunter2@bucket/p":     "keys come from the environment",
+		"gs://bucket/p?token=hunter2":   `"token" is not an option of a Google Cloud Storage URL`,
+		"gs://bucket/p?insecure=maybe":  "insecure must be true or false",
+		"gs://bucket/p?insecure=true":   "insecure is for a server that endpoint names",
+		"gs://bucket/p?endpoint=a/b":    "endpoint must be HOST:PORT",
+		"az://account":                  "names no account and container",
+		"az:///container/p":             "names no account and container",
+		"az://account/c/p?sig=hunter2":  `"sig" is not an option of an Azure Blob Storage URL`,
+		"az://account/c?endpoint=":      "endpoint must be HOST:PORT",
 		"s3://bucket/p?endpoint=a/b/c?": "",
 	} {
 		_, err := snapshot.OpenBucket(at)

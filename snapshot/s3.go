@@ -32,10 +32,7 @@ func openS3(u *url.URL) (Bucket, error) {
 	if u.Host == "" {
 		return nil, errors.New("snapshots: the URL names no bucket: write s3://bucket/prefix")
 	}
-	s := &s3Bucket{bucket: u.Host, at: "s3://" + u.Host + strings.TrimSuffix(u.Path, "/")}
-	if s.prefix = strings.Trim(u.Path, "/"); s.prefix != "" {
-		s.prefix += "/"
-	}
+	s := &s3Bucket{bucket: u.Host, at: "s3://" + u.Host + strings.TrimSuffix(u.Path, "/"), prefix: prefixOf(u.Path)}
 	endpoint, o := "s3.amazonaws.com", minio.Options{Secure: true}
 	for name, values := range u.Query() {
 		v := values[len(values)-1]

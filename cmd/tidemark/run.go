@@ -60,7 +60,7 @@ type memberFlags struct {
 
 // nodeSnapshotFlags set where a node keeps its snapshots.
 type nodeSnapshotFlags struct {
-	Snapshots     string        `placeholder:"URL" help:"Where snapshots are written to and restored from: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role."`
+	Snapshots     string        `placeholder:"URL" help:"Where snapshots are written to and restored from: file:///dir, s3://bucket/prefix?endpoint=HOST:PORT&region=NAME, gs://bucket/prefix or az://account/container/prefix; keys come from the environment or from the machine's role."`
 	SnapshotEvery time.Duration `default:"10m" placeholder:"DURATION" help:"Time between two snapshots of a partition; 0 = none are taken (${default})."`
 	verbs.RetentionFlags
 }

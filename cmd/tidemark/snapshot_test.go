@@ -94,5 +94,5 @@ func TestSnapshotVerbs(t *testing.T) {
 		t.Errorf("what was pruned once is pruned again: %+v", r)
 	}
 	says(verb("verify"), exitDone, "is in order") // the damaged files are gone, the good ones are not
-	says(tidemark(t, "", "snapshot", "list", "--snapshots", "ftp://x/y"), exitUsage, "is neither file:///dir nor s3://bucket/prefix")
+	says(tidemark(t, "", "snapshot", "list", "--snapshots", "ftp://x/y"), exitUsage, "is no place for snapshots")
 }

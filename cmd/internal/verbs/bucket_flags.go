@@ -11,7 +11,7 @@ import (
 
 // BucketFlags set the place of snapshots, and the partitions to use.
 type BucketFlags struct {
-	Snapshots string  `required:"" placeholder:"URL" help:"Where snapshots are: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role."`
+	Snapshots string  `required:"" placeholder:"URL" help:"Where snapshots are: file:///dir, s3://bucket/prefix?endpoint=HOST:PORT&region=NAME, gs://bucket/prefix or az://account/container/prefix; keys come from the environment or from the machine's role."`
 	Partition []int32 `placeholder:"N" help:"Only these partitions."`
 }
 

@@ -24,7 +24,7 @@ type PastFlags struct {
 	TopicsFlags
 	SkipFlags
 	FoldFlags
-	Snapshots string `placeholder:"URL" help:"Where snapshots are that the fold may begin with: file:///dir or s3://bucket/prefix."`
+	Snapshots string `placeholder:"URL" help:"Where snapshots are that the fold may begin with: file:///dir, s3://bucket/prefix, gs://bucket/prefix or az://account/container/prefix."`
 	TempDir   string `placeholder:"DIR" help:"Directory to fold in, which is emptied again (by default the system's temporary directory)."`
 }
 

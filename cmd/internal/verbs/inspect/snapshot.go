@@ -19,7 +19,7 @@ import (
 type snapshotCmd struct {
 	verbs.JSONFlag
 	lookFlags
-	URL       string  `arg:"" placeholder:"URL" help:"Where snapshots are: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME."`
+	URL       string  `arg:"" placeholder:"URL" help:"Where snapshots are: file:///dir, s3://bucket/prefix?endpoint=HOST:PORT&region=NAME, gs://bucket/prefix or az://account/container/prefix."`
 	Partition []int32 `placeholder:"N" help:"Only these partitions."`
 	At        string  `placeholder:"M-R-D" help:"The snapshot of this name instead of the newest. Needs one --partition."`
 	Files     bool    `help:"List the files of each snapshot."`

@@ -16,7 +16,7 @@ import (
 type createCmd struct {
 	verbs.JSONFlag
 	verbs.RunningFlags
-	Snapshots string  `placeholder:"URL" help:"Where to write snapshots: file:///dir or s3://bucket/prefix?endpoint=HOST:PORT&region=NAME; keys for S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the machine's role. With --node the node uses its own."`
+	Snapshots string  `placeholder:"URL" help:"Where to write snapshots: file:///dir, s3://bucket/prefix?endpoint=HOST:PORT&region=NAME, gs://bucket/prefix or az://account/container/prefix; keys come from the environment or from the machine's role. With --node the node uses its own."`
 	Partition []int32 `placeholder:"N" help:"Only these partitions."`
 	DataDir   string  `default:"tidemark-data" placeholder:"DIR" help:"Directory of the stores (${default})."`
 	Full      bool    `help:"Upload all files, even those that the bucket already has: repairs a snapshot with damaged files."`
